@@ -1,0 +1,1 @@
+//! Workloads, measurement and speed bars.

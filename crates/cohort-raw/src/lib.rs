@@ -1,0 +1,113 @@
+//! The traits that every Cohort lock implements.
+//!
+//! Capabilities are types: a composition that needs one its parts lack does not
+//! compile.  The words are the papers' own (DESIGN: 000 is *Lock Cohorting*, 002
+//! is *CLoF*, 003 is *HMCS-T*).
+#![no_std]
+
+mod patience;
+
+pub use patience::{Clock, Deadline, Patience};
+
+/// A mutual-exclusion lock whose acquisitions carry a context (002 §4.1.3).
+///
+/// The context is the queue node, slot number or other per-acquisition state of
+/// the lock; a lock without one uses `()`.  Contexts are shared and
+/// interior-mutable because other threads write them.
+///
+/// # Safety
+/// An implementation must give mutual exclusion: between the return of
+/// [`acquire`](Self::acquire) and the call of [`release`](Self::release) no other
+/// acquisition returns, and everything before that release happens before
+/// whatever follows the next acquisition.
+pub unsafe trait RawLock: Default + Send + Sync {
+    /// What one acquisition carries.
+    type Context: Default;
+
+    /// Blocks until the lock is held.
+    ///
+    /// `cx` must not be in use by another acquisition (of this or any lock) and
+    /// must stay where it is until the matching release returns.
+    fn acquire(&self, cx: &Self::Context);
+
+    /// Releases the lock; wakes or grants the next waiter as the lock's policy says.
+    ///
+    /// # Safety
+    /// The lock is held, through an acquisition that used `cx`, and the caller
+    /// is entitled to release it (any thread if the lock is
+    /// [`ThreadOblivious`]).
+    unsafe fn release(&self, cx: &Self::Context);
+
+    /// Whether somebody holds the lock at the moment of asking: a hint, stale as
+    /// soon as it is returned.  Never blocks.
+    fn is_locked(&self) -> bool;
+}
+
+/// A lock that can be tried without waiting.
+///
+/// # Safety
+/// As [`RawLock`]: a `true` is an acquisition.
+pub unsafe trait RawTry: RawLock {
+    /// Takes the lock if nobody holds it or waits for it ahead of the caller;
+    /// never blocks.  After a `false`, `cx` may be reused at once.
+    fn try_acquire(&self, cx: &Self::Context) -> bool;
+}
+
+/// A lock whose waiters can give up (003).
+///
+/// # Safety
+/// As [`RawLock`]: [`Outcome::Acquired`] is an acquisition; after
+/// [`Outcome::GaveUp`] nobody will ever grant the lock to this context.
+pub unsafe trait Abortable: RawLock {
+    /// Blocks until the lock is held or `patience` runs out.
+    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
+}
+
+/// How a bounded acquisition ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Outcome {
+    /// The lock is held.
+    Acquired,
+    /// Patience ran out; the context may be reused at once.
+    GaveUp,
+}
+
+/// Abandons in a bounded number of its own steps, whatever others do (003 §5).
+///
+/// # Safety
+/// The bound must hold: callers rely on it for deadlines.
+pub unsafe trait BoundedAbort: Abortable {}
+
+/// Another thread may release the lock, with the same context (000, definition
+/// 2.1).
+///
+/// # Safety
+/// `release` must not depend on the calling thread.
+pub unsafe trait ThreadOblivious: RawLock {}
+
+/// The holder can tell whether others wait (000, definition 2.2).
+pub trait DetectsWaiters: RawLock {
+    /// A false "no" is allowed, a false "yes" never.  Call it while holding.
+    fn has_waiters(&self, cx: &Self::Context) -> bool;
+}
+
+/// Every acquisition succeeds after finitely many others: waiters are served in
+/// an order that cannot pass one over for ever.
+pub trait Fair: RawLock {}
+
+/// A lock that a forked child can go on using.
+///
+/// In the child only the forking thread exists; whoever was queued is gone.
+///
+/// # Safety
+/// After [`inherit`](Self::inherit) the lock must be held by `holder`, or free,
+/// with no trace of any other acquisition.
+pub unsafe trait Inherit: RawLock {
+    /// Forgets every acquisition but the holder's.
+    ///
+    /// # Safety
+    /// No other thread is inside the lock; `holder`, if given, is the context of
+    /// the acquisition that holds it.
+    unsafe fn inherit(&self, holder: Option<&Self::Context>);
+}

@@ -1,0 +1,59 @@
+//! The one door: everything a lock takes from the world goes through here.
+//!
+//! Atomics and cells, memory orders, time, threads, sleeping, memory for nodes.
+//! The door opens onto one of three worlds, chosen by the package that compiles
+//! these sources (`build.rs` of each sets `world`):
+//!
+//! | world | package | what it is |
+//! |---|---|---|
+//! | `native` | `cohort` | this machine: `core::sync::atomic`, futex, `mmap` |
+//! | `loom` | `cohort-on-loom` | the loom model checker: every interleaving and reordering of a small client |
+//! | `machine` | (the simulated machine's, to come) | fibers on a virtual clock |
+//!
+//! Lock code names no world and is under no `cfg`.
+
+mod order;
+
+#[cfg(world = "native")]
+#[path = "native/mod.rs"]
+mod world;
+
+#[cfg(world = "loom")]
+#[path = "loom/mod.rs"]
+mod world;
+
+pub use order::{Order, Strength};
+pub(crate) use order::orders;
+pub use world::*;
+
+/// What a step of waiting advises next; see [`Spinner`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// Look again.
+    Again,
+    /// Spinning no longer pays: sleep, if the caller can.
+    Sleep,
+}
+
+/// How waiters wait once the first look failed; chosen at run time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum WaitPolicy {
+    /// Spin for a bounded time, yield for a few turns, then sleep.
+    Park = 0,
+    /// Spin for a bounded time, then yield the CPU at every look.
+    Spin = 1,
+    /// Yield the CPU at every look.
+    Yield = 2,
+}
+
+/// How a sleep ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slept {
+    /// A waker took this thread from its sleep, so it owes the wake an answer.
+    Woken,
+    /// The word had changed already, or a signal arrived: look again.
+    Again,
+    /// The deadline passed with no waker.
+    TimedOut,
+}

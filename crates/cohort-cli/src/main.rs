@@ -1,2 +1,91 @@
-//! The cohort command.
-fn main() {}
+//! The `cohort` command: runs unchanged programs under chosen locks, and shows
+//! what that gains.
+
+mod bar;
+mod compare;
+mod demo;
+mod doctor;
+mod install;
+mod list;
+mod problem;
+mod run;
+mod workload;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use problem::Problem;
+use std::process::ExitCode;
+
+/// Put scalable locks under a program without touching it
+#[derive(Debug, Parser)]
+#[command(
+    name = "cohort",
+    version,
+    propagate_version = true,
+    max_term_width = 100
+)]
+struct Cohort {
+    #[command(subcommand)]
+    subcommand: Subcommands,
+}
+
+#[derive(Debug, Subcommand)]
+enum Subcommands {
+    /// Run a program with its pthread locks served by a lock of your choice
+    Run(run::Arguments),
+    /// Measure a program under several locks and the system's own
+    Compare(compare::Arguments),
+    /// Show every lock: what it can do, what it costs, where it comes from
+    List(list::Arguments),
+    /// Show what this machine and container offer, and what that leaves out
+    Doctor(doctor::Arguments),
+    /// See what the locks gain, on bundled loads, in under a minute
+    Demo(demo::Arguments),
+    /// Run the speed bars: what each asks for, and what this machine reaches
+    Bar(bar::Arguments),
+    /// Run one bundled load once (used by the other subcommands)
+    #[command(hide = true)]
+    Workload(workload::Arguments),
+    /// Write man pages, completions or the preload library (used by `make install`)
+    #[command(hide = true)]
+    Generate(install::Arguments),
+}
+
+fn main() -> ExitCode {
+    let cohort = match parse() {
+        Ok(cohort) => cohort,
+        Err(error) => return complain(&error),
+    };
+    carry_out(cohort.subcommand).unwrap_or_else(|problem| problem.report())
+}
+
+fn parse() -> Result<Cohort, clap::Error> {
+    Cohort::from_arg_matches(&Cohort::command().try_get_matches()?)
+}
+
+fn carry_out(subcommand: Subcommands) -> Result<ExitCode, Problem> {
+    match subcommand {
+        Subcommands::Run(arguments) => run::run(arguments),
+        Subcommands::Compare(arguments) => compare::run(arguments),
+        Subcommands::List(arguments) => list::run(arguments),
+        Subcommands::Doctor(arguments) => doctor::run(arguments),
+        Subcommands::Demo(arguments) => demo::run(arguments),
+        Subcommands::Bar(arguments) => bar::run(arguments),
+        Subcommands::Workload(arguments) => workload::run(arguments),
+        Subcommands::Generate(arguments) => install::run(arguments),
+    }
+}
+
+/// Prints help on stdout and complaints on stderr, these in the command's own
+/// form: `cohort: …`.
+fn complain(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() {
+        let text = error.render().to_string();
+        eprint!("cohort: {}", text.strip_prefix("error: ").unwrap_or(&text));
+        ExitCode::from(problem::status::USAGE)
+    } else {
+        match error.print() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        }
+    }
+}

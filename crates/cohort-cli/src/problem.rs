@@ -1,0 +1,59 @@
+//! How a subcommand fails: what to tell the person, and the exit status.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// The exit statuses of the command itself; 125 to 127 are what `env`,
+/// `timeout` and the shells use, so that scripts can tell them from the
+/// program's own.
+pub mod status {
+    /// The command did its work and the answer is "no".
+    pub const NEGATIVE: u8 = 1;
+    /// An option, an argument or a configuration file is wrong.
+    pub const USAGE: u8 = 2;
+    /// The command could not do what was asked.
+    pub const REFUSED: u8 = 125;
+    /// The program was found and cannot be executed.
+    pub const NOT_EXECUTABLE: u8 = 126;
+    /// The program was not found.
+    pub const NOT_FOUND: u8 = 127;
+}
+
+/// A failure, in words that say what to do.
+#[derive(Debug)]
+pub struct Problem {
+    message: String,
+    status: u8,
+}
+
+impl Problem {
+    /// A failure that ends the command with `status`.
+    pub fn new(status: u8, message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            status,
+        }
+    }
+
+    /// The command could not do what was asked (exit status 125).
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::new(status::REFUSED, message)
+    }
+
+    /// The person wrote something wrong (exit status 2).
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(status::USAGE, message)
+    }
+
+    /// Prints the failure on stderr and returns the exit status.
+    pub fn report(&self) -> ExitCode {
+        eprintln!("cohort: {self}");
+        ExitCode::from(self.status)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)
+    }
+}

@@ -4,6 +4,8 @@
 //! list, the interposer's dispatch and all runners are made from it.
 
 use crate::door::Order;
+use crate::host::{Arena, Fat, Holding};
+use cohort_raw::RawLock;
 
 /// Where a lock lives when it serves a 40-byte `pthread_mutex_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,3 +97,104 @@ pub fn find(name: &str) -> Option<&'static LockInfo> {
         .iter()
         .find(|lock| lock.name == name || lock.aliases.contains(&name))
 }
+
+/// Calls a macro with every lock: its name as an identifier, its type, where it
+/// lives in a mutex, its aliases, what it is, its source, its capabilities.
+#[macro_export]
+macro_rules! for_each_lock {
+    ($callback:ident) => {
+        $callback! {
+            futex, $crate::basic::Futex, Word, ["default"],
+            "sleeping mutex: barges, spins for a bounded time, hands over to who waits too long",
+            "Cohort; see basic/futex.rs",
+            [RawTry, Abortable, ThreadOblivious, Inherit];
+
+            ticket, $crate::basic::Ticket, InPlace, ["tkt"],
+            "draw a number, wait until it is served",
+            "002 §2.1, 000 §2.2",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            mcs, $crate::basic::Mcs, InPlace, [],
+            "a queue; each waiter looks at its own node",
+            "Mellor-Crummey and Scott 1991; 002 §2.1, 003 §2",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            clh, $crate::basic::Clh, InPlace, [],
+            "a queue; each waiter looks at its predecessor's node",
+            "Craig 1993, Landin and Hagersten 1994; 002 §2.1",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            anderson, $crate::basic::Anderson, Inflated, ["abql"],
+            "an array of flags, one cache line each",
+            "Anderson 1990",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+        }
+    };
+}
+
+/// Bytes of the arena that one waiting acquisition of a lock takes, apart from
+/// nodes of the lock's own.
+const fn record_bytes<L: RawLock<Context: 'static>>() -> usize {
+    if size_of::<L::Context>() == 0 {
+        0
+    } else {
+        Arena::<Holding<L::Context>>::NODE_BYTES
+    }
+}
+
+macro_rules! list {
+    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+       $source:literal, [$($capability:ident),*];)+) => {
+        /// Every lock, the default first.
+        pub static LOCKS: &[LockInfo] = &[$(LockInfo {
+            name: stringify!($name),
+            aliases: &[$($alias),*],
+            about: $about,
+            source: $source,
+            capabilities: &[$(Capability::$capability),*],
+            placement: Placement::$placement,
+            bytes_raw: size_of::<$lock>(),
+            bytes_idle: 0,
+            bytes_contended: match Placement::$placement {
+                Placement::Inflated => Arena::<Fat<$lock>>::NODE_BYTES,
+                _ => 0,
+            },
+            bytes_per_waiter: record_bytes::<$lock>() + crate::basic::$name::NODE_BYTES,
+        }),+];
+
+        /// What the catalogue says a lock can do, the compiler has checked.
+        const _: () = {
+            $($({
+                const fn can<L: crate::$capability>() {}
+                can::<$lock>();
+            })*)+
+        };
+    };
+}
+for_each_lock!(list);
+
+/// The named memory orders of every file that has some, for the mutation suite.
+pub static ORDERS: &[(&str, &[Order])] = &[
+    ("wait/cell", crate::wait::ORDERS),
+    ("basic/futex", crate::basic::futex::ORDERS),
+    ("basic/ticket", crate::basic::ticket::ORDERS),
+    ("basic/mcs", crate::basic::mcs::ORDERS),
+    ("basic/clh", crate::basic::clh::ORDERS),
+    ("basic/anderson", crate::basic::anderson::ORDERS),
+    ("rwlock", crate::rwlock::ORDERS),
+    ("condvar", crate::condvar::ORDERS),
+    ("host/arena", crate::host::ARENA_ORDERS),
+    ("host/generation", crate::host::GENERATION_ORDERS),
+    ("host/inflated", crate::host::INFLATED_ORDERS),
+];
+
+/// The flaws that a checker's build can switch on, each with the file it is in.
+pub static MUTANTS: &[(&str, &str)] = &[
+    ("wait/cell", "cell.forget-wake"),
+    ("wait/cell", "cell.wake-one-class"),
+    ("basic/futex", "futex.forget-wake"),
+    ("basic/futex", "futex.forget-others"),
+    ("basic/futex", "futex.swallow-wake"),
+    ("rwlock", "rwlock.forget-wake"),
+    ("condvar", "condvar.forget-wake"),
+];

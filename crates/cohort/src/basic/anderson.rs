@@ -1,0 +1,163 @@
+//! `anderson`: an array of flags, one cache line each; a thread draws a position
+//! and looks at its own flag, the holder sets the next one (Anderson 1990; 004
+//! §2 names it among the queue locks).
+//!
+//! **Not for** many small objects: each lock is an array.  It stands here as the
+//! lock that is too big for a program's mutex, so that inflation has one to
+//! carry.
+//!
+//! The published lock allows as many threads as slots.  Here a flag counts how
+//! often its slot has been granted, so a thread beyond the last slot shares one
+//! and still knows its own turn.
+//!
+//! | field | written by | read by | meaning |
+//! |---|---|---|---|
+//! | `next` | arrivals | arrivals | the position to draw |
+//! | `slots[i]` | the holder at position i − 1 | waiters at positions ≡ i | grants so far |
+//!
+//! Position p waits until its slot has been granted ⌈p / SLOTS⌉ times; so a new
+//! lock, all zero, is free for position 0 and for no other.
+
+use crate::door::{AtomicU32, Cell, Order, orders};
+use crate::wait::{MayPark, Parking, WaitCell};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+
+orders! {
+    /// Drawing a position says nothing about the data.
+    ANDERSON_DRAW = Relaxed;
+    /// What the last holder did is seen by whoever it grants.
+    ANDERSON_GRANTED = Acquire;
+    /// What this holder did is seen by the next.
+    ANDERSON_GRANT = Release;
+    /// The position is free only if the last holder's work is visible.
+    ANDERSON_TRY = Acquire;
+}
+
+/// A flag on a line of its own, so that waiters do not disturb each other.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Slot<P: Parking>(WaitCell<P>);
+
+/// Bytes of nodes that an acquisition takes beside its context.
+pub(crate) const NODE_BYTES: usize = 0;
+
+/// The lock; all zero when new.  `SLOTS` is a power of two, at least 2.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Anderson<const SLOTS: usize = 32, P: Parking = MayPark> {
+    next: AtomicU32,
+    slots: [Slot<P>; SLOTS],
+}
+
+/// The position drawn by an acquisition.
+#[derive(Debug, Default)]
+pub struct AndersonContext {
+    position: Cell<u32>,
+}
+
+impl AndersonContext {
+    fn position(&self) -> u32 {
+        // SAFETY: only the acquisition that owns the context touches it.
+        self.position.with(|position| unsafe { *position })
+    }
+
+    fn set_position(&self, drawn: u32) {
+        // SAFETY: as above.
+        self.position
+            .with_mut(|position| unsafe { *position = drawn });
+    }
+}
+
+impl<const SLOTS: usize, P: Parking> Default for Anderson<SLOTS, P> {
+    fn default() -> Self {
+        const { assert!(SLOTS.is_power_of_two() && SLOTS >= 2) };
+        Self {
+            next: AtomicU32::new(0),
+            slots: core::array::from_fn(|_| Slot::default()),
+        }
+    }
+}
+
+const CLASS: u32 = 1;
+
+impl<const SLOTS: usize, P: Parking> Anderson<SLOTS, P> {
+    fn slot(&self, position: u32) -> &WaitCell<P> {
+        &self.slots[position as usize % SLOTS].0
+    }
+
+    /// How many grants of its slot a position waits for; positions wrap, and
+    /// the count with them.
+    const fn turn(position: u32) -> u32 {
+        position.wrapping_add(SLOTS as u32 - 1) / SLOTS as u32
+    }
+}
+
+// SAFETY: each position's turn comes once, given by the holder of the position
+// before, by a release that the waiter's acquire reads.
+unsafe impl<const SLOTS: usize, P: Parking> RawLock for Anderson<SLOTS, P> {
+    type Context = AndersonContext;
+
+    #[inline]
+    fn acquire(&self, cx: &AndersonContext) {
+        let mine = self.next.fetch_add(1, ANDERSON_DRAW);
+        self.slot(mine)
+            .wait_for(ANDERSON_GRANTED, CLASS, |turn| turn == Self::turn(mine));
+        cx.set_position(mine);
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &AndersonContext) {
+        let successor = cx.position().wrapping_add(1);
+        self.slot(successor)
+            .set(Self::turn(successor), ANDERSON_GRANT);
+    }
+
+    fn is_locked(&self) -> bool {
+        let next = self.next.load(Order::RELAXED);
+        self.slot(next).value(Order::RELAXED) != Self::turn(next)
+    }
+}
+
+// SAFETY: only a position whose turn it is already is drawn.
+unsafe impl<const SLOTS: usize, P: Parking> RawTry for Anderson<SLOTS, P> {
+    #[inline]
+    fn try_acquire(&self, cx: &AndersonContext) -> bool {
+        let next = self.next.load(Order::RELAXED);
+        let taken = self.slot(next).value(ANDERSON_TRY) == Self::turn(next)
+            && self
+                .next
+                .compare_exchange(next, next.wrapping_add(1), ANDERSON_DRAW, Order::RELAXED)
+                .is_ok();
+        if taken {
+            cx.set_position(next);
+        }
+        taken
+    }
+}
+
+// SAFETY: release reads and writes the lock and the context alone.
+unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Anderson<SLOTS, P> {}
+
+impl<const SLOTS: usize, P: Parking> Fair for Anderson<SLOTS, P> {}
+
+impl<const SLOTS: usize, P: Parking> DetectsWaiters for Anderson<SLOTS, P> {
+    fn has_waiters(&self, cx: &AndersonContext) -> bool {
+        self.next.load(Order::RELAXED) != cx.position().wrapping_add(1)
+    }
+}
+
+// SAFETY: afterwards the next position is the one after the holder's, not yet
+// granted, or the lock is as new.
+unsafe impl<const SLOTS: usize, P: Parking> Inherit for Anderson<SLOTS, P> {
+    unsafe fn inherit(&self, holder: Option<&AndersonContext>) {
+        if let Some(cx) = holder {
+            self.next
+                .store(cx.position().wrapping_add(1), Order::RELAXED);
+        } else {
+            self.next.store(0, Order::RELAXED);
+            for slot in &self.slots {
+                slot.0.reset(0);
+            }
+        }
+    }
+}

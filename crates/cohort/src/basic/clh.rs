@@ -1,0 +1,197 @@
+//! `clh`: an implicit queue; each waiter looks at its predecessor's node, which
+//! becomes its own once it is served (Craig; Landin and Hagersten; 002 §2.1).
+//!
+//! **Not for** machines where a waiter's look at a remote node is dear and no
+//! cache holds it; there `mcs` spins on its own.
+//!
+//! The published lock keeps a dummy node while free.  Here a free lock's tail is
+//! null, so that a lock at rest owns nothing and a mutex of zeroes is one; the
+//! holder takes its node back if nobody came, and leaves it to its successor
+//! otherwise.
+//!
+//! | `tail` | state |
+//! |---|---|
+//! | null | free |
+//! | the holder's node | held, nobody waits |
+//! | another node | held; that node is the last waiter's |
+//!
+//! A node's `released` is written by its owner and read by its successor, which
+//! owns the node from then on.
+
+use crate::door::{AtomicPtr, Cell, Order, orders, pool};
+use crate::host::Pool;
+use crate::wait::{MayPark, WaitCell};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use core::ptr;
+
+orders! {
+    /// Acquires what the last holder did if the lock was free; publishes the
+    /// fresh node to the successor that will look at it.
+    CLH_ENQUEUE = AcqRel;
+    /// What the holder did is seen by its successor.
+    CLH_RELEASE = Release;
+    /// Sees it.
+    CLH_RELEASED = Acquire;
+    /// What the holder did is seen by whoever finds the lock free.
+    CLH_LEAVE = Release;
+    /// Sees what the last holder did; publishes the fresh node.
+    CLH_TRY = AcqRel;
+}
+
+/// A waiter's node: what its successor looks at.
+#[derive(Debug, Default)]
+pub struct ClhNode {
+    released: WaitCell<MayPark>,
+}
+
+pool! {
+    /// Nodes change hands with each contended acquisition, so no frame owns
+    /// one.
+    static NODES: ClhNode, cache 1
+}
+
+/// Bytes of nodes that an acquisition takes beside its context.
+pub(crate) const NODE_BYTES: usize = crate::host::Arena::<ClhNode>::NODE_BYTES;
+
+const NO: u32 = 0;
+const YES: u32 = 1;
+const CLASS: u32 = 1;
+
+/// The nodes that an acquisition owns.
+#[derive(Debug, Default)]
+pub struct ClhContext {
+    /// The node in the queue, or for the next time.
+    mine: Cell<Option<&'static ClhNode>>,
+    /// The predecessor's, if there was one.
+    spare: Cell<Option<&'static ClhNode>>,
+}
+
+fn get(cell: &Cell<Option<&'static ClhNode>>) -> Option<&'static ClhNode> {
+    // SAFETY: only the acquisition that owns the context touches it.
+    cell.with(|node| unsafe { *node })
+}
+
+fn set(cell: &Cell<Option<&'static ClhNode>>, node: Option<&'static ClhNode>) {
+    // SAFETY: as in `get`.
+    cell.with_mut(|place| unsafe { *place = node });
+}
+
+fn discard(node: Option<&'static ClhNode>) {
+    if let Some(node) = node {
+        // SAFETY: the caller owns the node, and nobody looks at it any more.
+        unsafe { NODES.give(node) };
+    }
+}
+
+impl ClhContext {
+    /// A node of its own, not yet released.
+    fn fresh(&self) -> &'static ClhNode {
+        let node = get(&self.mine).unwrap_or_else(|| NODES.take());
+        node.released.reset(NO);
+        set(&self.mine, Some(node));
+        node
+    }
+}
+
+impl Drop for ClhContext {
+    fn drop(&mut self) {
+        discard(get(&self.mine));
+        discard(get(&self.spare));
+    }
+}
+
+fn pointer(node: &'static ClhNode) -> *mut ClhNode {
+    ptr::from_ref(node).cast_mut()
+}
+
+/// The lock; all zero when new.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Clh {
+    tail: AtomicPtr<ClhNode>,
+}
+
+// SAFETY: each waiter waits for the release of the one node before its own,
+// which that node's owner sets once, after its own work.
+unsafe impl RawLock for Clh {
+    type Context = ClhContext;
+
+    #[inline]
+    fn acquire(&self, cx: &ClhContext) {
+        let node = cx.fresh();
+        let predecessor = self.tail.swap(pointer(node), CLH_ENQUEUE);
+        if predecessor.is_null() {
+            return;
+        }
+        // SAFETY: nodes live for ever, and this one is left to its successor.
+        let predecessor = unsafe { &*predecessor };
+        predecessor
+            .released
+            .wait_for(CLH_RELEASED, CLASS, |released| released == YES);
+        set(&cx.spare, Some(predecessor));
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &ClhContext) {
+        let Some(node) = get(&cx.mine) else {
+            unreachable!("a context that holds the lock owns a node")
+        };
+        let spare = get(&cx.spare);
+        set(&cx.spare, None);
+        if self
+            .tail
+            .compare_exchange(pointer(node), ptr::null_mut(), CLH_LEAVE, Order::RELAXED)
+            .is_ok()
+        {
+            discard(spare);
+        } else {
+            set(&cx.mine, spare);
+            node.released.set(YES, CLH_RELEASE);
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+// SAFETY: a null tail is nobody's lock, and one exchange takes it.
+unsafe impl RawTry for Clh {
+    #[inline]
+    fn try_acquire(&self, cx: &ClhContext) -> bool {
+        if !self.tail.load(Order::RELAXED).is_null() {
+            return false;
+        }
+        self.tail
+            .compare_exchange(
+                ptr::null_mut(),
+                pointer(cx.fresh()),
+                CLH_TRY,
+                Order::RELAXED,
+            )
+            .is_ok()
+    }
+}
+
+// SAFETY: release reads and writes the lock and the context alone.
+unsafe impl ThreadOblivious for Clh {}
+
+impl Fair for Clh {}
+
+impl DetectsWaiters for Clh {
+    fn has_waiters(&self, cx: &ClhContext) -> bool {
+        get(&cx.mine).is_some_and(|node| self.tail.load(Order::RELAXED) != pointer(node))
+    }
+}
+
+// SAFETY: afterwards the tail is null or the holder's node.
+unsafe impl Inherit for Clh {
+    unsafe fn inherit(&self, holder: Option<&ClhContext>) {
+        let node = holder.and_then(|cx| get(&cx.mine));
+        if let Some(node) = node {
+            node.released.reset(NO);
+        }
+        self.tail
+            .store(node.map_or(ptr::null_mut(), pointer), Order::RELAXED);
+    }
+}

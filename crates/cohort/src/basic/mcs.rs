@@ -1,0 +1,154 @@
+//! `mcs`: waiters form a queue, each looking at a flag in its own node; the
+//! holder grants its successor (Mellor-Crummey and Scott; 002 §2.1, 003 §2).
+//!
+//! **Not for** more runnable threads than CPUs unless its waiters may sleep: the
+//! next in the queue may be one that is not running, and nobody can pass it.
+//!
+//! | `tail` | holder's `next` | state |
+//! |---|---|---|
+//! | null | | free |
+//! | the holder's node | null | held, nobody waits |
+//! | another node | null | held; a waiter has arrived and not linked itself yet |
+//! | another node | the successor | held, with a queue |
+//!
+//! A node's `next` is written once by its successor and read by its owner;
+//! `granted` is written once by its predecessor and read by its owner.
+
+use crate::door::{AtomicPtr, Order, Spinner, orders};
+use crate::wait::{MayPark, Parking, WaitCell};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use core::ptr;
+
+orders! {
+    /// Acquires what the last holder did if the queue was empty, and publishes
+    /// the node's fresh fields to the successor that will write `next`.
+    MCS_ENQUEUE = AcqRel;
+    /// Publishes the successor's fresh node to the holder that will grant it.
+    MCS_LINK = Release;
+    /// Sees that fresh node before writing its flag.
+    MCS_SUCCESSOR = Acquire;
+    /// What the holder did is seen by its successor.
+    MCS_GRANT = Release;
+    /// Sees it.
+    MCS_GRANTED = Acquire;
+    /// What the holder did is seen by whoever finds the queue empty.
+    MCS_LEAVE = Release;
+    /// Sees what the last holder did; publishes the fresh node.
+    MCS_TRY = AcqRel;
+}
+
+/// A waiter's place in the queue.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct McsNode<P: Parking = MayPark> {
+    next: AtomicPtr<McsNode<P>>,
+    granted: WaitCell<P>,
+}
+
+/// Bytes of nodes that an acquisition takes beside its context.
+pub(crate) const NODE_BYTES: usize = 0;
+
+/// The lock; all zero when new.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Mcs<P: Parking = MayPark> {
+    tail: AtomicPtr<McsNode<P>>,
+}
+
+const NO: u32 = 0;
+const YES: u32 = 1;
+const CLASS: u32 = 1;
+
+impl<P: Parking> McsNode<P> {
+    fn renew(&self) {
+        self.next.store(ptr::null_mut(), Order::RELAXED);
+        self.granted.reset(NO);
+    }
+
+    fn pointer(&self) -> *mut Self {
+        ptr::from_ref(self).cast_mut()
+    }
+}
+
+// SAFETY: the node at the head of the queue is the holder's; a successor waits
+// for its flag, which only its predecessor sets, once, after its own work.
+unsafe impl<P: Parking> RawLock for Mcs<P> {
+    type Context = McsNode<P>;
+
+    #[inline]
+    fn acquire(&self, node: &McsNode<P>) {
+        node.renew();
+        let predecessor = self.tail.swap(node.pointer(), MCS_ENQUEUE);
+        if predecessor.is_null() {
+            return;
+        }
+        // SAFETY: the predecessor cannot leave before it has read this link.
+        unsafe { &*predecessor }
+            .next
+            .store(node.pointer(), MCS_LINK);
+        node.granted
+            .wait_for(MCS_GRANTED, CLASS, |granted| granted == YES);
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &McsNode<P>) {
+        let mut successor = node.next.load(MCS_SUCCESSOR);
+        if successor.is_null() {
+            if self
+                .tail
+                .compare_exchange(node.pointer(), ptr::null_mut(), MCS_LEAVE, Order::RELAXED)
+                .is_ok()
+            {
+                return;
+            }
+            // A successor has swapped the tail and is about to link itself.
+            let mut spinner = Spinner::new();
+            loop {
+                successor = node.next.load(MCS_SUCCESSOR);
+                if !successor.is_null() {
+                    break;
+                }
+                spinner.step();
+            }
+        }
+        // SAFETY: a linked successor stays until it is granted.
+        unsafe { &*successor }.granted.set(YES, MCS_GRANT);
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+unsafe impl<P: Parking> RawTry for Mcs<P> {
+    #[inline]
+    fn try_acquire(&self, node: &McsNode<P>) -> bool {
+        node.renew();
+        self.tail
+            .compare_exchange(ptr::null_mut(), node.pointer(), MCS_TRY, Order::RELAXED)
+            .is_ok()
+    }
+}
+
+// SAFETY: release reads and writes the lock and the node alone.
+unsafe impl<P: Parking> ThreadOblivious for Mcs<P> {}
+
+impl<P: Parking> Fair for Mcs<P> {}
+
+impl<P: Parking> DetectsWaiters for Mcs<P> {
+    fn has_waiters(&self, node: &McsNode<P>) -> bool {
+        self.tail.load(Order::RELAXED) != node.pointer()
+    }
+}
+
+// SAFETY: afterwards the queue is empty or the holder's node alone.
+unsafe impl<P: Parking> Inherit for Mcs<P> {
+    unsafe fn inherit(&self, holder: Option<&McsNode<P>>) {
+        let tail = holder.map_or(ptr::null_mut(), |node| {
+            node.next.store(ptr::null_mut(), Order::RELAXED);
+            node.pointer()
+        });
+        self.tail.store(tail, Order::RELAXED);
+    }
+}

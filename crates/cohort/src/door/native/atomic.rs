@@ -1,0 +1,178 @@
+//! Atoms and cells: the core library's, with named orders.
+
+use super::super::Order;
+use core::sync::atomic;
+
+macro_rules! atom {
+    ($name:ident, $core:ty, $value:ty) => {
+        #[doc = concat!("An atomic `", stringify!($value), "`; see `core::sync::atomic`.")]
+        #[derive(Debug, Default)]
+        #[repr(transparent)]
+        pub struct $name($core);
+
+        impl $name {
+            /// An atom holding `value`.
+            #[must_use]
+            pub const fn new(value: $value) -> Self {
+                Self(<$core>::new(value))
+            }
+            /// Reads.
+            #[inline(always)]
+            pub fn load(&self, order: Order) -> $value {
+                self.0.load(order.strength.ordering())
+            }
+            /// Writes.
+            #[inline(always)]
+            pub fn store(&self, value: $value, order: Order) {
+                self.0.store(value, order.strength.ordering());
+            }
+            /// Writes and returns what was there.
+            #[inline(always)]
+            pub fn swap(&self, value: $value, order: Order) -> $value {
+                self.0.swap(value, order.strength.ordering())
+            }
+            /// Writes `new` if `current` is there; returns what was there either way.
+            ///
+            /// # Errors
+            /// The value that was there instead of `current`.
+            #[inline(always)]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Order,
+                failure: Order,
+            ) -> Result<$value, $value> {
+                self.0.compare_exchange(
+                    current,
+                    new,
+                    success.strength.ordering(),
+                    failure.strength.ordering(),
+                )
+            }
+        }
+    };
+}
+
+macro_rules! arithmetic {
+    ($name:ident, $value:ty) => {
+        impl $name {
+            /// Adds, wrapping; returns what was there.
+            #[inline(always)]
+            pub fn fetch_add(&self, value: $value, order: Order) -> $value {
+                self.0.fetch_add(value, order.strength.ordering())
+            }
+            /// Subtracts, wrapping; returns what was there.
+            #[inline(always)]
+            pub fn fetch_sub(&self, value: $value, order: Order) -> $value {
+                self.0.fetch_sub(value, order.strength.ordering())
+            }
+            /// Bitwise and; returns what was there.
+            #[inline(always)]
+            pub fn fetch_and(&self, value: $value, order: Order) -> $value {
+                self.0.fetch_and(value, order.strength.ordering())
+            }
+            /// Bitwise or; returns what was there.
+            #[inline(always)]
+            pub fn fetch_or(&self, value: $value, order: Order) -> $value {
+                self.0.fetch_or(value, order.strength.ordering())
+            }
+        }
+    };
+}
+
+atom!(AtomicU32, atomic::AtomicU32, u32);
+atom!(AtomicU64, atomic::AtomicU64, u64);
+atom!(AtomicUsize, atomic::AtomicUsize, usize);
+arithmetic!(AtomicU32, u32);
+arithmetic!(AtomicU64, u64);
+arithmetic!(AtomicUsize, usize);
+
+/// An atomic pointer; see `core::sync::atomic`.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct AtomicPtr<T>(atomic::AtomicPtr<T>);
+
+impl<T> Default for AtomicPtr<T> {
+    fn default() -> Self {
+        Self::null()
+    }
+}
+
+impl<T> AtomicPtr<T> {
+    /// An atom holding the null pointer.
+    #[must_use]
+    pub const fn null() -> Self {
+        Self(atomic::AtomicPtr::new(core::ptr::null_mut()))
+    }
+    /// Reads.
+    #[inline(always)]
+    pub fn load(&self, order: Order) -> *mut T {
+        self.0.load(order.strength.ordering())
+    }
+    /// Writes.
+    #[inline(always)]
+    pub fn store(&self, value: *mut T, order: Order) {
+        self.0.store(value, order.strength.ordering());
+    }
+    /// Writes and returns what was there.
+    #[inline(always)]
+    pub fn swap(&self, value: *mut T, order: Order) -> *mut T {
+        self.0.swap(value, order.strength.ordering())
+    }
+    /// Writes `new` if `current` is there; returns what was there either way.
+    ///
+    /// # Errors
+    /// The value that was there instead of `current`.
+    #[inline(always)]
+    pub fn compare_exchange(
+        &self,
+        current: *mut T,
+        new: *mut T,
+        success: Order,
+        failure: Order,
+    ) -> Result<*mut T, *mut T> {
+        self.0.compare_exchange(
+            current,
+            new,
+            success.strength.ordering(),
+            failure.strength.ordering(),
+        )
+    }
+}
+
+/// A fence.
+#[inline(always)]
+pub fn fence(order: Order) {
+    atomic::fence(order.strength.ordering());
+}
+
+/// Plain memory that a protocol guards; a checker's world reports every race on
+/// it.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Cell<T>(core::cell::UnsafeCell<T>);
+
+// SAFETY: a `Cell` is only touched inside `with` and `with_mut`, whose callers
+// promise that the protocol around it excludes conflicting accesses.
+unsafe impl<T: Send> Sync for Cell<T> {}
+
+impl<T> Cell<T> {
+    /// A cell holding `value`.
+    #[must_use]
+    pub const fn new(value: T) -> Self {
+        Self(core::cell::UnsafeCell::new(value))
+    }
+    /// Lends a pointer for reading; the caller may read through it only while
+    /// nobody writes.
+    #[inline(always)]
+    pub fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
+        read(self.0.get())
+    }
+    /// Lends a pointer for writing; the caller may write through it only while
+    /// nobody else reads or writes.
+    #[inline(always)]
+    pub fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
+        write(self.0.get())
+    }
+}

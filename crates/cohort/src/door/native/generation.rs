@@ -1,0 +1,66 @@
+//! Which process this is: a number that differs between a process and every
+//! child it forks.
+//!
+//! It stands in a page that the kernel wipes in a forked child, so no `atfork`
+//! handler has to run first, and `_Fork` or a bare `clone` are seen too.
+
+use super::memory::page_of_zeroes_in_child;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+static NOT_YET: AtomicU32 = AtomicU32::new(0);
+
+/// The wiped page's word; `NOT_YET` before the first use.
+static CURRENT: AtomicPtr<AtomicU32> = AtomicPtr::new((&raw const NOT_YET).cast_mut());
+
+/// The last number given out, inherited by a child, so that its own is higher.
+static LAST: AtomicU32 = AtomicU32::new(0);
+
+/// This process's generation: at least 1, and higher than the parent's.
+#[inline(always)]
+#[must_use]
+pub fn generation() -> u32 {
+    // SAFETY: the pointer is always to `NOT_YET` or to the page, both for ever.
+    let current = unsafe { &*CURRENT.load(Ordering::Acquire) }.load(Ordering::Acquire);
+    if current != 0 { current } else { begin() }
+}
+
+/// First use in this process, by any of its threads.
+#[cold]
+fn begin() -> u32 {
+    let mut word = CURRENT.load(Ordering::Acquire);
+    if core::ptr::eq(word, &raw const NOT_YET) {
+        let fresh = page_of_zeroes_in_child().map_or_else(without_wiping, |page| page.cast().as_ptr());
+        word = match CURRENT.compare_exchange(word, fresh, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => fresh,
+            // Another thread was first; the spare page stays mapped, untouched.
+            Err(theirs) => theirs,
+        };
+    }
+    // Several threads may draw a number; the first to write it wins.
+    let drawn = LAST.fetch_add(1, Ordering::AcqRel) + 1;
+    // SAFETY: as in `generation`.
+    match unsafe { &*word }.compare_exchange(0, drawn, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => drawn,
+        Err(theirs) => theirs,
+    }
+}
+
+/// Kernels that cannot wipe: the C library calls us in the child instead, in
+/// whatever order it keeps its handlers.
+fn without_wiping() -> *mut AtomicU32 {
+    static WORD: AtomicU32 = AtomicU32::new(0);
+    extern "C" fn in_child() {
+        WORD.store(0, Ordering::Release);
+    }
+    unsafe extern "C" {
+        fn __register_atfork(
+            prepare: Option<extern "C" fn()>,
+            parent: Option<extern "C" fn()>,
+            child: Option<extern "C" fn()>,
+            object: *const u8,
+        ) -> i32;
+    }
+    // SAFETY: the handler is a plain function that lives as long as the program.
+    unsafe { __register_atfork(None, None, Some(in_child), core::ptr::null()) };
+    (&raw const WORD).cast_mut()
+}

@@ -1,0 +1,30 @@
+//! The native world: this machine, its kernel, its threads.
+
+mod atomic;
+mod generation;
+mod memory;
+mod spinner;
+mod system;
+mod thread;
+
+pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence};
+pub use generation::generation;
+pub use memory::{map_pages, page_of_zeroes_in_child};
+pub use spinner::{Spinner, cpus, policy, set_policy};
+pub use system::{expired, now, sleep_on, sleep_on_shared, wake, wake_shared, yield_now};
+pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
+
+/// Whether a named flaw is switched on; only the checkers' worlds have flaws.
+#[inline(always)]
+#[must_use]
+pub const fn mutant(_name: &'static str) -> bool {
+    false
+}
+
+/// Declares a static pool of nodes of one type.
+macro_rules! pool {
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, cache $cache:expr) => {
+        $(#[$meta])* $vis static $name: $crate::host::Arena<$node> = $crate::host::Arena::new($cache);
+    };
+}
+pub(crate) use pool;

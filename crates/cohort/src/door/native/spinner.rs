@@ -1,0 +1,107 @@
+//! How a waiter passes the time between two looks.
+
+use super::super::{Advice, WaitPolicy};
+use super::system::{call, now, number, yield_now};
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+/// Spinning beyond this buys nothing: a sleep and a wake-up cost a few
+/// microseconds, so a holder that is running would be done.
+const SPIN_NANOSECONDS: u64 = 1_000;
+
+/// Turns given away before sleeping: where threads exceed CPUs the holder is
+/// probably one of those waiting for this CPU.
+const YIELDS: u32 = 8;
+
+static POLICY: AtomicU8 = AtomicU8::new(WaitPolicy::Park as u8);
+static CPUS: AtomicU32 = AtomicU32::new(0);
+
+/// Sets how every waiter of this process waits from now on.
+pub fn set_policy(policy: WaitPolicy) {
+    POLICY.store(policy as u8, Ordering::Relaxed);
+}
+
+/// How waiters wait.
+#[must_use]
+#[inline]
+pub fn policy() -> WaitPolicy {
+    match POLICY.load(Ordering::Relaxed) {
+        1 => WaitPolicy::Spin,
+        2 => WaitPolicy::Yield,
+        _ => WaitPolicy::Park,
+    }
+}
+
+/// How many CPUs this process may run on, as it was at the first question.
+#[must_use]
+pub fn cpus() -> u32 {
+    match CPUS.load(Ordering::Relaxed) {
+        0 => {
+            let mut mask = [0u64; 128];
+            // SAFETY: the kernel writes at most the given size into the mask.
+            let bytes = unsafe {
+                call(
+                    number::SCHED_GETAFFINITY,
+                    [0, size_of_val(&mask), mask.as_mut_ptr() as usize, 0, 0, 0],
+                )
+            };
+            let words = bytes.max(0) as usize / size_of::<u64>();
+            let count = mask[..words].iter().map(|word| word.count_ones()).sum::<u32>();
+            let count = count.max(1);
+            CPUS.store(count, Ordering::Relaxed);
+            count
+        }
+        known => known,
+    }
+}
+
+/// One wait: made at its beginning, asked between looks.
+#[derive(Debug, Default)]
+pub struct Spinner {
+    began: u64,
+    rounds: u32,
+    yields: u32,
+}
+
+impl Spinner {
+    /// At the beginning of a wait.
+    #[must_use]
+    #[inline]
+    pub const fn new() -> Self {
+        Self {
+            began: 0,
+            rounds: 0,
+            yields: 0,
+        }
+    }
+
+    /// Passes a little time and says what pays next.  Under
+    /// [`WaitPolicy::Spin`] and [`WaitPolicy::Yield`] that is never to sleep.
+    #[inline]
+    pub fn step(&mut self) -> Advice {
+        if self.spins() {
+            for _ in 0..1 << self.rounds.min(4) {
+                core::hint::spin_loop();
+            }
+            self.rounds += 1;
+            return Advice::Again;
+        }
+        if self.yields >= YIELDS && policy() == WaitPolicy::Park {
+            return Advice::Sleep;
+        }
+        yield_now();
+        self.yields = self.yields.saturating_add(1);
+        Advice::Again
+    }
+
+    /// Whether spinning is still within its time.
+    fn spins(&mut self) -> bool {
+        if self.yields > 0 || policy() == WaitPolicy::Yield || cpus() == 1 {
+            return false;
+        }
+        if self.began == 0 {
+            self.began = now();
+            return true;
+        }
+        now() - self.began < SPIN_NANOSECONDS
+    }
+}

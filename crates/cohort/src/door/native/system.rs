@@ -1,0 +1,217 @@
+//! Time and sleep.  System calls are made directly: the C library's wrappers
+//! write `errno`, which a lock under an unchanged program must never touch.
+
+use super::super::{AtomicU32, Slept};
+use cohort_raw::{Clock, Deadline};
+use core::arch::asm;
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod number {
+    pub const MMAP: usize = 9;
+    pub const SCHED_YIELD: usize = 24;
+    pub const MADVISE: usize = 28;
+    pub const GETPID: usize = 39;
+    pub const GETTID: usize = 186;
+    pub const FUTEX: usize = 202;
+    pub const SCHED_GETAFFINITY: usize = 204;
+    pub const TGKILL: usize = 234;
+}
+
+#[cfg(target_arch = "aarch64")]
+pub(super) mod number {
+    pub const MMAP: usize = 222;
+    pub const SCHED_YIELD: usize = 124;
+    pub const MADVISE: usize = 233;
+    pub const GETPID: usize = 172;
+    pub const GETTID: usize = 178;
+    pub const FUTEX: usize = 98;
+    pub const SCHED_GETAFFINITY: usize = 123;
+    pub const TGKILL: usize = 131;
+}
+
+/// Makes a system call; returns what the kernel returned, negative for an error.
+///
+/// # Safety
+/// The call must be one that is sound with these arguments.
+#[inline]
+pub(super) unsafe fn call(number: usize, args: [usize; 6]) -> isize {
+    let result: isize;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the kernel preserves every register but these three; the caller
+    // vouches for the call itself.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") args[0], in("rsi") args[1], in("rdx") args[2],
+            in("r10") args[3], in("r8") args[4], in("r9") args[5],
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack),
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: the kernel preserves every register but x0; the caller vouches for
+    // the call itself.
+    unsafe {
+        asm!(
+            "svc 0",
+            in("x8") number,
+            inlateout("x0") args[0] as isize => result,
+            in("x1") args[1], in("x2") args[2], in("x3") args[3],
+            in("x4") args[4], in("x5") args[5],
+            options(nostack),
+        );
+    }
+    result
+}
+
+#[repr(C)]
+struct Timespec {
+    seconds: i64,
+    nanoseconds: i64,
+}
+
+unsafe extern "C" {
+    fn clock_gettime(clock: i32, out: *mut Timespec) -> i32;
+}
+
+const CLOCK_REALTIME: i32 = 0;
+const CLOCK_MONOTONIC: i32 = 1;
+
+fn read(clock: i32) -> Timespec {
+    let mut at = Timespec {
+        seconds: 0,
+        nanoseconds: 0,
+    };
+    // SAFETY: `at` is writable; both clocks exist on every kernel, so the call
+    // cannot fail and leaves `errno` alone.
+    unsafe { clock_gettime(clock, &raw mut at) };
+    at
+}
+
+/// Nanoseconds on the monotonic clock.
+#[inline]
+#[must_use]
+pub fn now() -> u64 {
+    let at = read(CLOCK_MONOTONIC);
+    at.seconds as u64 * 1_000_000_000 + at.nanoseconds as u64
+}
+
+/// Whether `deadline` has passed.
+#[must_use]
+pub fn expired(deadline: &Deadline) -> bool {
+    let at = read(match deadline.clock {
+        Clock::Monotonic => CLOCK_MONOTONIC,
+        Clock::Realtime => CLOCK_REALTIME,
+    });
+    (at.seconds, at.nanoseconds) >= (deadline.seconds, i64::from(deadline.nanoseconds))
+}
+
+/// Gives the CPU to another runnable thread, if there is one.
+#[inline]
+pub fn yield_now() {
+    // SAFETY: takes no arguments and touches no memory.
+    unsafe { call(number::SCHED_YIELD, [0; 6]) };
+}
+
+const FUTEX_WAIT_BITSET: usize = 9;
+const FUTEX_WAKE_BITSET: usize = 10;
+const FUTEX_PRIVATE: usize = 128;
+const FUTEX_CLOCK_REALTIME: usize = 256;
+const ETIMEDOUT: isize = -110;
+
+fn futex_wait(
+    word: &AtomicU32,
+    expected: u32,
+    bits: u32,
+    deadline: Option<&Deadline>,
+    scope: usize,
+) -> Slept {
+    let mut operation = FUTEX_WAIT_BITSET | scope;
+    let at;
+    let timeout = match deadline {
+        None => 0,
+        // The kernel refuses times before the clock's origin.
+        Some(deadline) if deadline.seconds < 0 => return Slept::TimedOut,
+        Some(deadline) => {
+            if deadline.clock == Clock::Realtime {
+                operation |= FUTEX_CLOCK_REALTIME;
+            }
+            at = Timespec {
+                seconds: deadline.seconds,
+                nanoseconds: i64::from(deadline.nanoseconds),
+            };
+            &raw const at as usize
+        }
+    };
+    // SAFETY: the kernel only reads the word and the timeout, both alive.
+    let result = unsafe {
+        call(
+            number::FUTEX,
+            [
+                core::ptr::from_ref(word) as usize,
+                operation,
+                expected as usize,
+                timeout,
+                0,
+                bits as usize,
+            ],
+        )
+    };
+    match result {
+        0 => Slept::Woken,
+        ETIMEDOUT => Slept::TimedOut,
+        _ => Slept::Again,
+    }
+}
+
+fn futex_wake(word: *const AtomicU32, count: u32, bits: u32, scope: usize) -> usize {
+    // SAFETY: the kernel uses the address as a name and reads nothing there.
+    let woken = unsafe {
+        call(
+            number::FUTEX,
+            [
+                word as usize,
+                FUTEX_WAKE_BITSET | scope,
+                count as usize,
+                0,
+                0,
+                bits as usize,
+            ],
+        )
+    };
+    woken.max(0) as usize
+}
+
+/// Sleeps while `word` holds `expected`, until woken through one of `bits` or
+/// the deadline passes.  Only threads of this process can wake it.
+#[must_use]
+pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&Deadline>) -> Slept {
+    futex_wait(word, expected, bits, deadline, FUTEX_PRIVATE)
+}
+
+/// [`sleep_on`], for a word that other processes map too.
+#[must_use]
+pub fn sleep_on_shared(
+    word: &AtomicU32,
+    expected: u32,
+    bits: u32,
+    deadline: Option<&Deadline>,
+) -> Slept {
+    futex_wait(word, expected, bits, deadline, 0)
+}
+
+/// Wakes up to `count` sleepers that share one of `bits`; returns how many.
+///
+/// Takes a pointer because the word may already belong to somebody else: the
+/// address is a name, and a stranger's sleeper that it wakes looks again.
+#[inline]
+pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
+    futex_wake(word, count, bits, FUTEX_PRIVATE)
+}
+
+/// [`wake`], for a word that other processes map too.
+#[inline]
+pub fn wake_shared(word: *const AtomicU32, count: u32, bits: u32) -> usize {
+    futex_wake(word, count, bits, 0)
+}

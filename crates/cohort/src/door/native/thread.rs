@@ -1,0 +1,113 @@
+//! What each thread keeps: a few words of initial-exec thread-local storage,
+//! all zero at first, with no destructor, so that they are good before the first
+//! constructor and after the last destructor.
+//!
+//! Stable Rust's `thread_local!` needs `std`; the words are declared in assembly.
+
+use super::generation;
+use super::system::{call, number};
+use core::cell::Cell;
+
+/// How many arenas may keep a cache in each thread.
+pub const CACHES: usize = 4;
+
+/// The words of one thread.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ThreadRecord {
+    /// The process in which `id` and the caches are valid; 0 at first.
+    generation: Cell<u32>,
+    id: Cell<u32>,
+    /// How many read locks the thread holds, for `RwLock`.
+    pub reading: Cell<u32>,
+    /// Each arena's cached nodes: the first one's index plus one, and how many.
+    pub caches: [Cell<(u32, u32)>; CACHES],
+}
+
+core::arch::global_asm!(
+    ".section .tbss.cohort_thread_record,\"awT\",@nobits",
+    ".balign 8",
+    ".hidden cohort_thread_record",
+    ".globl cohort_thread_record",
+    ".type cohort_thread_record,%object",
+    ".size cohort_thread_record,{size}",
+    "cohort_thread_record:",
+    ".zero {size}",
+    ".text",
+    size = const size_of::<ThreadRecord>(),
+);
+
+/// The calling thread's words.
+#[inline(always)]
+#[must_use]
+pub fn thread() -> &'static ThreadRecord {
+    let at: *const ThreadRecord;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: reads the offset of our own symbol and the thread pointer.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr fs:[0]",
+            "add {0}, qword ptr [rip + cohort_thread_record@GOTTPOFF]",
+            out(reg) at,
+            options(pure, readonly, nostack),
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: reads the offset of our own symbol and the thread pointer.
+    unsafe {
+        core::arch::asm!(
+            "adrp {1}, :gottprel:cohort_thread_record",
+            "ldr {1}, [{1}, :gottprel_lo12:cohort_thread_record]",
+            "mrs {0}, tpidr_el0",
+            "add {0}, {0}, {1}",
+            out(reg) at,
+            out(reg) _,
+            options(pure, readonly, nostack),
+        );
+    }
+    // SAFETY: the words live as long as their thread, which is the one running;
+    // the type is not `Sync`, so the reference cannot leave it.
+    unsafe { &*at }
+}
+
+impl ThreadRecord {
+    /// Forgets what was true in the parent process; called before `id` or the
+    /// caches are used.  Nodes that the caches held are found again by
+    /// [`is_gone`], because the old id names no thread of this process.
+    #[inline(always)]
+    pub fn settle(&self) {
+        if self.generation.get() != generation() {
+            self.start_over();
+        }
+    }
+
+    #[cold]
+    fn start_over(&self) {
+        self.generation.set(generation());
+        // SAFETY: takes no arguments and cannot fail.
+        self.id.set(unsafe { call(number::GETTID, [0; 6]) } as u32);
+        for cache in &self.caches {
+            cache.set((0, 0));
+        }
+    }
+}
+
+/// The kernel's number of the calling thread.
+#[inline(always)]
+#[must_use]
+pub fn thread_id() -> u32 {
+    let me = thread();
+    me.settle();
+    me.id.get()
+}
+
+/// Whether no thread of this process has that number any more.
+#[must_use]
+pub fn is_gone(id: u32) -> bool {
+    const ESRCH: isize = -3;
+    // SAFETY: signal 0 asks and delivers nothing.
+    unsafe {
+        let process = call(number::GETPID, [0; 6]) as usize;
+        call(number::TGKILL, [process, id as usize, 0, 0, 0, 0]) == ESRCH
+    }
+}

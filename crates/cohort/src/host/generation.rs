@@ -1,0 +1,65 @@
+//! Noticing that an object was inherited from a parent process.
+
+use crate::door::{AtomicU32, Order, Spinner, generation, orders};
+
+orders! {
+    /// What the repairing thread did is seen by the others of the child.
+    GENERATION_KNOWN = Acquire;
+    /// Only one thread repairs; the next one sees what it did.
+    GENERATION_CLAIM = Acquire;
+    /// The repaired object is seen with its new generation.
+    GENERATION_REPAIRED = Release;
+}
+
+/// The process in which the object was last used; 0 if none.
+///
+/// | value | meaning |
+/// |---|---|
+/// | 0 | never used since its bytes were zeroed |
+/// | g | used in process g |
+/// | g + BUSY | a thread of process g is forgetting what an ancestor left |
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Generation(AtomicU32);
+
+/// Being repaired.
+const BUSY: u32 = 1 << 31;
+
+impl Generation {
+    /// Makes sure that the object belongs to this process: in a forked child the
+    /// first thread to come runs `repair`, alone; the others wait for it.
+    #[inline(always)]
+    pub fn settle(&self, repair: impl FnOnce()) {
+        if self.0.load(GENERATION_KNOWN) != generation() {
+            self.take_over(repair);
+        }
+    }
+
+    #[cold]
+    fn take_over(&self, repair: impl FnOnce()) {
+        let here = generation();
+        let mut spinner = Spinner::new();
+        loop {
+            let seen = self.0.load(GENERATION_KNOWN);
+            if seen == here {
+                return;
+            }
+            if seen == here | BUSY {
+                spinner.step();
+                continue;
+            }
+            let busy = here | BUSY;
+            if self
+                .0
+                .compare_exchange(seen, busy, GENERATION_CLAIM, Order::RELAXED)
+                .is_ok()
+            {
+                if seen != 0 {
+                    repair();
+                }
+                self.0.store(here, GENERATION_REPAIRED);
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! A lock that lives in the object; its contexts come from a pool.
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `lock` | the lock | its shared state, at most eight bytes |
+//! | `holder` | the holder | the number of its record; 0: nobody's critical section has begun |
+//! | `generation` | the first user in each process | see [`Generation`] |
+//!
+//! The holder's record stands in the object, so that unlocking in any order, or
+//! from another thread, costs the same.  A lock without a context takes no record.
+
+use super::{Generation, Holding, Pool};
+use crate::door::{AtomicU32, Order};
+use cohort_raw::{Inherit, RawTry, ThreadOblivious};
+
+/// The object; all zero when new.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct InPlace<L> {
+    lock: L,
+    holder: AtomicU32,
+    generation: Generation,
+}
+
+/// No record.
+const NOBODY: u32 = 0;
+
+/// In `holder`, for a lock whose contexts are nothing: somebody holds it.
+const SOMEBODY: u32 = 1;
+
+impl<L: RawTry + ThreadOblivious + Inherit> InPlace<L>
+where
+    L::Context: 'static,
+{
+    const NEEDS_RECORD: bool = size_of::<L::Context>() > 0;
+
+    /// Blocks until the object is locked.
+    #[inline]
+    pub fn lock(&self, pool: &impl Pool<Holding<L::Context>>) {
+        self.settle(pool);
+        if Self::NEEDS_RECORD {
+            let record = pool.take();
+            record.note(self);
+            self.lock.acquire(&record.context);
+            self.holder.store(pool.number(record), Order::RELAXED);
+        } else {
+            self.lock.acquire(&L::Context::default());
+            self.holder.store(SOMEBODY, Order::RELAXED);
+        }
+    }
+
+    /// Locks the object if nobody has; never blocks.
+    #[inline]
+    pub fn try_lock(&self, pool: &impl Pool<Holding<L::Context>>) -> bool {
+        self.settle(pool);
+        if !Self::NEEDS_RECORD {
+            let locked = self.lock.try_acquire(&L::Context::default());
+            if locked {
+                self.holder.store(SOMEBODY, Order::RELAXED);
+            }
+            return locked;
+        }
+        if self.lock.is_locked() {
+            return false;
+        }
+        let record = pool.take();
+        record.note(self);
+        if self.lock.try_acquire(&record.context) {
+            self.holder.store(pool.number(record), Order::RELAXED);
+            return true;
+        }
+        // SAFETY: the attempt left no trace of the record.
+        unsafe { pool.give(record) };
+        false
+    }
+
+    /// Unlocks the object; false if nobody had locked it.
+    ///
+    /// # Safety
+    /// The caller is entitled to unlock it, if it is locked.
+    #[inline]
+    pub unsafe fn unlock(&self, pool: &impl Pool<Holding<L::Context>>) -> bool {
+        self.settle(pool);
+        let holder = self.holder.load(Order::RELAXED);
+        if holder == NOBODY {
+            return false;
+        }
+        self.holder.store(NOBODY, Order::RELAXED);
+        if Self::NEEDS_RECORD {
+            // SAFETY: the number stands here since the acquisition that holds
+            // the lock, with this record's context.
+            unsafe {
+                let record = pool.at(holder);
+                self.lock.release(&record.context);
+                pool.give(record);
+            }
+        } else {
+            // SAFETY: somebody holds the lock, and its contexts are nothing.
+            unsafe { self.lock.release(&L::Context::default()) };
+        }
+        true
+    }
+
+    /// Whether the object was locked a moment ago.
+    pub fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+
+    /// Before anything else: an object that a parent process left is freed of
+    /// threads that do not exist here.
+    #[inline(always)]
+    fn settle(&self, pool: &impl Pool<Holding<L::Context>>) {
+        self.generation.settle(|| self.inherit(pool));
+    }
+
+    /// An acquisition whose critical section had begun keeps the lock; any other
+    /// is forgotten, even one that had been granted the lock just then.
+    #[cold]
+    fn inherit(&self, pool: &impl Pool<Holding<L::Context>>) {
+        let holder = self.holder.load(Order::RELAXED);
+        let nothing = L::Context::default();
+        let context = match holder {
+            NOBODY => None,
+            _ if !Self::NEEDS_RECORD => Some(&nothing),
+            // SAFETY: the number stands there since the holder's acquisition.
+            number => Some(unsafe { &pool.at(number).context }),
+        };
+        // SAFETY: the caller is alone, and the holder's context is the one that
+        // its acquisition used.
+        unsafe { self.lock.inherit(context) };
+    }
+}

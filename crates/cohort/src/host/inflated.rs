@@ -1,0 +1,314 @@
+//! A lock too big for the object: one word at rest, a fat lock from a pool while
+//! contended.
+//!
+//! | `word` | state |
+//! |---|---|
+//! | 0 | free, thin |
+//! | `THIN` | held, thin: nobody else is here |
+//! | `FAT`, users u, number n | u threads hold, wait for or are about to enter or leave fat lock n |
+//!
+//! The first thread that finds the object held inflates it: it takes a fat lock,
+//! acquires it on the thin holder's behalf, and puts its number in the word.
+//! Whoever wants to use the fat lock counts itself in that word first, so it
+//! cannot go away underneath; the last one out puts the word back to 0 and returns
+//! the fat lock.  So a quiet object owns nothing, whoever frees or forgets it.
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `word` | everybody, by compare-exchange | the table above |
+//! | `holder` | the holder of the fat lock | its record's number; 0: the thin holder's, or nobody's, section |
+//! | `generation` | the first user in each process | see [`Generation`] |
+
+use super::{Generation, Holding, Pool};
+use crate::door::{AtomicU32, AtomicU64, Order, orders};
+use cohort_raw::{Inherit, RawTry, ThreadOblivious};
+use core::marker::PhantomData;
+
+orders! {
+    /// Sees what the last thin holder did.
+    INFLATED_TAKE = Acquire;
+    /// What this thin holder did is seen by the next.
+    INFLATED_FREE = Release;
+    /// Publishes the fat lock, held, with its number; nothing is read through
+    /// this exchange that the fat lock's own acquire does not order.
+    INFLATED_PUBLISH = Release;
+    /// Sees the fat lock that the number names.
+    INFLATED_ENTER = Acquire;
+    /// What was done to the fat lock is seen by whoever returns it to the pool;
+    /// what the holder did is seen by whoever finds the object free and thin.
+    INFLATED_LEAVE = AcqRel;
+    /// The thin holder finds the fat lock that was published meanwhile.
+    INFLATED_FOUND = Acquire;
+}
+
+/// A fat lock.
+#[derive(Debug, Default)]
+pub struct Fat<L: cohort_raw::RawLock> {
+    lock: L,
+    /// The context by which the thin holder's part is acquired and released.
+    thin: L::Context,
+    /// 1 while the thin holder has not released.
+    thin_holds: AtomicU32,
+}
+
+/// The object; all zero when new.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Inflated<L> {
+    word: AtomicU64,
+    holder: AtomicU32,
+    generation: Generation,
+    lock: PhantomData<fn() -> L>,
+}
+
+impl<L> Default for Inflated<L> {
+    fn default() -> Self {
+        Self {
+            word: AtomicU64::new(FREE),
+            holder: AtomicU32::new(NOBODY),
+            generation: Generation::default(),
+            lock: PhantomData,
+        }
+    }
+}
+
+const FREE: u64 = 0;
+const THIN: u64 = 1;
+const FAT: u64 = 2;
+const USER: u64 = 1 << 8;
+const USERS: u64 = 0xff_ffff << 8;
+
+/// No record.
+const NOBODY: u32 = 0;
+
+const fn fat(number: u32, users: u64) -> u64 {
+    FAT | ((number as u64) << 32) | (users * USER)
+}
+
+const fn number(fat: u64) -> u32 {
+    (fat >> 32) as u32
+}
+
+impl<L: RawTry + ThreadOblivious + Inherit> Inflated<L>
+where
+    L::Context: 'static,
+    L: 'static,
+{
+    /// Blocks until the object is locked.
+    #[inline]
+    pub fn lock(&self, records: &impl Pool<Holding<L::Context>>, fats: &impl Pool<Fat<L>>) {
+        self.generation.settle(|| self.inherit(fats));
+        if self
+            .word
+            .compare_exchange(FREE, THIN, INFLATED_TAKE, Order::RELAXED)
+            .is_err()
+        {
+            self.lock_contended(records, fats);
+        }
+    }
+
+    #[cold]
+    fn lock_contended(&self, records: &impl Pool<Holding<L::Context>>, fats: &impl Pool<Fat<L>>) {
+        let Some(fat) = self.enter(fats) else {
+            return;
+        };
+        let record = records.take();
+        record.note(self);
+        fat.lock.acquire(&record.context);
+        self.holder.store(records.number(record), Order::RELAXED);
+    }
+
+    /// Locks the object if nobody has; never blocks.
+    #[inline]
+    pub fn try_lock(
+        &self,
+        records: &impl Pool<Holding<L::Context>>,
+        fats: &impl Pool<Fat<L>>,
+    ) -> bool {
+        self.generation.settle(|| self.inherit(fats));
+        match self
+            .word
+            .compare_exchange(FREE, THIN, INFLATED_TAKE, Order::RELAXED)
+        {
+            Ok(_) => return true,
+            Err(THIN) => return false,
+            Err(_) => {}
+        }
+        // Held or about to be: whoever is inside holds a position in the fat lock.
+        let word = self.word.load(Order::RELAXED);
+        if word & FAT == 0
+            || self
+                .word
+                .compare_exchange(word, word + USER, INFLATED_ENTER, Order::RELAXED)
+                .is_err()
+        {
+            return false;
+        }
+        // SAFETY: the exchange counted this thread in, so the number names the
+        // object's fat lock until it leaves.
+        let fat = unsafe { fats.at(number(word)) };
+        let record = records.take();
+        record.note(self);
+        if fat.lock.try_acquire(&record.context) {
+            self.holder.store(records.number(record), Order::RELAXED);
+            return true;
+        }
+        // SAFETY: the attempt left no trace of the record.
+        unsafe { records.give(record) };
+        self.leave(fats);
+        false
+    }
+
+    /// Unlocks the object; false if nobody had locked it.
+    ///
+    /// # Safety
+    /// The caller is entitled to unlock it, if it is locked.
+    #[inline]
+    pub unsafe fn unlock(
+        &self,
+        records: &impl Pool<Holding<L::Context>>,
+        fats: &impl Pool<Fat<L>>,
+    ) -> bool {
+        self.generation.settle(|| self.inherit(fats));
+        let holder = self.holder.load(Order::RELAXED);
+        if holder != NOBODY {
+            self.holder.store(NOBODY, Order::RELAXED);
+            // SAFETY: the holder is counted in, so the word names its fat lock,
+            // and the number stands here since the acquisition that holds it.
+            unsafe {
+                let fat = fats.at(number(self.word.load(Order::RELAXED)));
+                let record = records.at(holder);
+                fat.lock.release(&record.context);
+                records.give(record);
+            }
+            self.leave(fats);
+            return true;
+        }
+        match self
+            .word
+            .compare_exchange(THIN, FREE, INFLATED_FREE, INFLATED_FOUND)
+        {
+            Ok(_) => true,
+            // SAFETY: passed on.
+            Err(word) if word & FAT != 0 => unsafe { self.unlock_published(word, fats) },
+            Err(_) => false,
+        }
+    }
+
+    /// Unlocks for the thin holder, whose part somebody acquired meanwhile.
+    ///
+    /// # Safety
+    /// As [`unlock`](Self::unlock).
+    #[cold]
+    unsafe fn unlock_published(&self, word: u64, fats: &impl Pool<Fat<L>>) -> bool {
+        // SAFETY: the thin holder is counted in until it leaves below.
+        let fat = unsafe { fats.at(number(word)) };
+        if fat.thin_holds.load(Order::RELAXED) == 0 {
+            return false;
+        }
+        fat.thin_holds.store(0, Order::RELAXED);
+        // SAFETY: acquired with this context on the thin holder's behalf.
+        unsafe { fat.lock.release(&fat.thin) };
+        self.leave(fats);
+        true
+    }
+
+    /// Whether the object was locked a moment ago.
+    pub fn is_locked(&self) -> bool {
+        self.word.load(Order::RELAXED) != FREE
+    }
+
+    /// Counts this thread in and returns the fat lock; or, if the object turns
+    /// out free, locks it thin and returns nothing.
+    fn enter(&self, fats: &impl Pool<Fat<L>>) -> Option<&'static Fat<L>> {
+        loop {
+            let word = self.word.load(Order::RELAXED);
+            if word == FREE {
+                if self
+                    .word
+                    .compare_exchange(FREE, THIN, INFLATED_TAKE, Order::RELAXED)
+                    .is_ok()
+                {
+                    return None;
+                }
+            } else if word & FAT != 0 {
+                if self
+                    .word
+                    .compare_exchange(word, word + USER, INFLATED_ENTER, Order::RELAXED)
+                    .is_ok()
+                {
+                    // SAFETY: counted in, so the number stays the object's.
+                    return Some(unsafe { fats.at(number(word)) });
+                }
+            } else if let Some(fat) = self.inflate(fats) {
+                return Some(fat);
+            }
+        }
+    }
+
+    /// Publishes a fat lock, held for the thin holder, with that holder and this
+    /// thread counted in; nothing if the thin holder was gone.
+    fn inflate(&self, fats: &impl Pool<Fat<L>>) -> Option<&'static Fat<L>> {
+        let new = fats.take();
+        new.thin_holds.store(1, Order::RELAXED);
+        new.lock.acquire(&new.thin);
+        let word = fat(fats.number(new), 2);
+        if self
+            .word
+            .compare_exchange(THIN, word, INFLATED_PUBLISH, Order::RELAXED)
+            .is_ok()
+        {
+            return Some(new);
+        }
+        // SAFETY: acquired above, never published.
+        unsafe {
+            new.lock.release(&new.thin);
+            fats.give(new);
+        }
+        None
+    }
+
+    /// Counts this thread out; the last one deflates.
+    fn leave(&self, fats: &impl Pool<Fat<L>>) {
+        let mut word = self.word.load(Order::RELAXED);
+        loop {
+            let last = word & USERS == USER;
+            let new = if last { FREE } else { word - USER };
+            match self
+                .word
+                .compare_exchange(word, new, INFLATED_LEAVE, Order::RELAXED)
+            {
+                Ok(_) if last => {
+                    // SAFETY: nobody is counted in, and the word is thin again.
+                    unsafe { fats.give(fats.at(number(word))) };
+                    return;
+                }
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// In a forked child: whoever's critical section had begun keeps the object,
+    /// thin; the fat lock and those who were in it are forgotten.
+    #[cold]
+    fn inherit(&self, fats: &impl Pool<Fat<L>>) {
+        let word = self.word.load(Order::RELAXED);
+        if word & FAT == 0 {
+            return;
+        }
+        // SAFETY: the number stood in the word, and the caller is alone.
+        let fat = unsafe { fats.at(number(word)) };
+        let held =
+            self.holder.load(Order::RELAXED) != NOBODY || fat.thin_holds.load(Order::RELAXED) != 0;
+        self.holder.store(NOBODY, Order::RELAXED);
+        self.word
+            .store(if held { THIN } else { FREE }, Order::RELAXED);
+        // SAFETY: the word names it no more, and no thread of this process has
+        // ever used it.
+        unsafe {
+            fat.lock.inherit(None);
+            fats.give(fat);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Any lock inside a small object that may never be initialised, never be
+//! destroyed, be reused as another type, freed while locked, or inherited by a
+//! forked child while waiters queue.
+//!
+//! A lock whose shared state fits lives in the object ([`InPlace`]); one that is
+//! too big is inflated into an arena while it is contended ([`Inflated`]).  Either
+//! way the idle object is all zero bytes (but for the [`Generation`] of its last
+//! use) and owns nothing, queue nodes come from an [`Arena`] whose memory keeps
+//! its type for ever, and nothing has to run when a thread exits, an object is
+//! destroyed or a process forks.
+
+mod arena;
+mod generation;
+mod in_place;
+mod inflated;
+
+pub use arena::Arena;
+pub use generation::Generation;
+pub use in_place::InPlace;
+pub use inflated::{Fat, Inflated};
+
+pub(crate) use arena::ORDERS as ARENA_ORDERS;
+pub(crate) use generation::ORDERS as GENERATION_ORDERS;
+pub(crate) use inflated::ORDERS as INFLATED_ORDERS;
+
+use crate::door::{AtomicU32, AtomicUsize, Order};
+
+/// A store of nodes with stable addresses and numbers.
+///
+/// # Safety
+/// [`take`](Self::take) must never hand out a node that is taken already, and
+/// nodes must stay nodes for ever: a late reader may look at one that was given
+/// back.
+pub unsafe trait Pool<T: 'static>: Sync {
+    /// A node nobody else has, in whatever state it was given back.  Never
+    /// blocks; ends the process if the system has no memory left.
+    fn take(&self) -> &'static T;
+
+    /// Gives a node back.
+    ///
+    /// # Safety
+    /// It was taken from this pool, and nobody will touch it as their own.
+    unsafe fn give(&self, node: &'static T);
+
+    /// The node's number, at least 1.
+    fn number(&self, node: &'static T) -> u32;
+
+    /// The node of that number.
+    ///
+    /// # Safety
+    /// The number came from [`number`](Self::number) of this pool.
+    unsafe fn at(&self, number: u32) -> &'static T;
+}
+
+/// An acquisition's record: its context, and for whoever looks for deadlocks
+/// which object it is for and which thread made it.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Holding<C> {
+    /// The lock's own context.
+    pub context: C,
+    object: AtomicUsize,
+    thread: AtomicU32,
+}
+
+impl<C> Holding<C> {
+    /// Notes who acquires what.
+    #[inline(always)]
+    fn note<T>(&self, object: &T) {
+        self.object
+            .store(core::ptr::from_ref(object) as usize, Order::RELAXED);
+        self.thread.store(crate::door::thread_id(), Order::RELAXED);
+    }
+
+}

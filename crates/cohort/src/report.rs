@@ -1,0 +1,128 @@
+//! What the interposer counts, in a file that the command and every process of
+//! the program map: so it survives a program that is killed, and it proves that
+//! the interposer was there.
+
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+/// What a report begins with; the last digit is the layout's version.
+pub const MAGIC: [u8; 8] = *b"COHORTR1";
+
+/// What is counted apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Kind {
+    /// `PTHREAD_MUTEX_NORMAL`, the default.
+    Normal,
+    /// `PTHREAD_MUTEX_RECURSIVE`.
+    Recursive,
+    /// `PTHREAD_MUTEX_ERRORCHECK`.
+    ErrorCheck,
+    /// `PTHREAD_MUTEX_ADAPTIVE_NP`.
+    Adaptive,
+    /// Robust, priority-inheriting or -protecting, and process-shared mutexes:
+    /// the C library serves them.
+    Libc,
+    /// `pthread_cond_wait` and its timed forms.
+    CondWait,
+    /// `pthread_cond_signal` and `pthread_cond_broadcast`.
+    CondSignal,
+    /// Read locks.
+    Read,
+    /// Write locks.
+    Write,
+    /// `pthread_spin_lock`.
+    Spin,
+}
+
+impl Kind {
+    /// All of them, in the order of the report.
+    pub const ALL: [Self; 10] = [
+        Self::Normal,
+        Self::Recursive,
+        Self::ErrorCheck,
+        Self::Adaptive,
+        Self::Libc,
+        Self::CondWait,
+        Self::CondSignal,
+        Self::Read,
+        Self::Write,
+        Self::Spin,
+    ];
+
+    /// The name a report prints.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "mutex-normal",
+            Self::Recursive => "mutex-recursive",
+            Self::ErrorCheck => "mutex-errorcheck",
+            Self::Adaptive => "mutex-adaptive",
+            Self::Libc => "mutex-libc",
+            Self::CondWait => "cond-wait",
+            Self::CondSignal => "cond-signal",
+            Self::Read => "rwlock-read",
+            Self::Write => "rwlock-write",
+            Self::Spin => "spin",
+        }
+    }
+}
+
+/// One kind's counts.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Counter {
+    /// Acquisitions, waits or signals that succeeded.
+    pub acquired: AtomicU64,
+    /// Those that found the lock taken at first.
+    pub contended: AtomicU64,
+}
+
+/// Counters that a share of the threads writes, on lines of its own.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Shard {
+    /// By [`Kind`].
+    pub kinds: [Counter; Kind::ALL.len()],
+}
+
+/// How many shards there are: threads are spread over them by their number.
+pub const SHARDS: usize = 16;
+
+/// The file's content; a file of zeroes with [`MAGIC`] in front is an empty one.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Report {
+    /// [`MAGIC`].
+    pub magic: [u8; 8],
+    /// How many processes announced that the interposer serves them.
+    pub processes: AtomicU32,
+    /// The name of the lock that served them, ended by zero.
+    pub lock: [AtomicU8; 52],
+    /// The counts.
+    pub shards: [Shard; SHARDS],
+}
+
+impl Report {
+    /// One kind's acquisitions and contended acquisitions, over all shards.
+    #[must_use]
+    pub fn total(&self, kind: Kind) -> (u64, u64) {
+        self.shards
+            .iter()
+            .map(|shard| &shard.kinds[kind as usize])
+            .fold((0, 0), |(acquired, contended), counter| {
+                (
+                    acquired + counter.acquired.load(Ordering::Relaxed),
+                    contended + counter.contended.load(Ordering::Relaxed),
+                )
+            })
+    }
+
+    /// The name of the lock, as far as it is text.
+    pub fn lock_name<'a>(&self, buffer: &'a mut [u8; 52]) -> &'a str {
+        for (place, byte) in buffer.iter_mut().zip(&self.lock) {
+            *place = byte.load(Ordering::Relaxed);
+        }
+        let end = buffer.iter().position(|byte| *byte == 0).unwrap_or(52);
+        core::str::from_utf8(&buffer[..end]).unwrap_or("")
+    }
+}

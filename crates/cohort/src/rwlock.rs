@@ -1,0 +1,340 @@
+//! `RwLock`: readers truly share, writers make progress, and nobody is woken for
+//! nothing.
+//!
+//! One waiter at a time, the *head*, waits on the word itself; the others wait
+//! for the gate, a [`Futex`], and so inherit how it spins, sleeps, barges and hands
+//! over.  A release wakes at most the head: no herd.
+//!
+//! **Not for** sections of a few instructions that thousands of readers a
+//! millisecond enter from many CPUs: they share, but they all write one word to
+//! say so.
+//!
+//! | bits of `word` | meaning | set and cleared by |
+//! |---|---|---|
+//! | `READERS` | how many hold it to read | each reader |
+//! | `WRITER` | held to write | the writer |
+//! | `PENDING` | the head is a writer: new readers wait behind it | the head |
+//! | `RESERVED` | the head has waited longer than [`PATIENCE_NANOSECONDS`]: nobody passes it | the head |
+//! | `PARKED` | the head sleeps: a release wakes it | the head; a releaser clears it |
+//!
+//! A thread that holds a read lock already, of whichever lock, passes `PENDING` and
+//! `RESERVED`: it might hold this one, and then waiting behind a writer would never
+//! end.
+
+use crate::basic::futex::PATIENCE_NANOSECONDS;
+use crate::basic::Futex;
+use crate::door::{
+    Advice, AtomicU32, Order, Spinner, expired, mutant, now, orders, sleep_on, thread, wake,
+};
+use crate::host::Generation;
+use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock};
+
+orders! {
+    /// A reader sees what the last writer did.
+    RW_READ = Acquire;
+    /// The same, for a reader that waited.
+    RW_READ_LATE = Acquire;
+    /// What a reader read is read before the next writer writes.
+    RW_READ_DONE = Release;
+    /// A writer sees what the last holders did.
+    RW_WRITE = Acquire;
+    /// The same, for a writer that waited.
+    RW_WRITE_LATE = Acquire;
+    /// What this writer did is seen by the next holders.
+    RW_WRITE_DONE = Release;
+    /// The same, when the head has left marks.
+    RW_WRITE_DONE_MARKED = Release;
+    /// The head's marks carry no data.
+    RW_MARK = Relaxed;
+}
+
+const WRITER: u32 = 1 << 31;
+const PENDING: u32 = 1 << 30;
+const RESERVED: u32 = 1 << 29;
+const PARKED: u32 = 1 << 28;
+const READERS: u32 = PARKED - 1;
+const MARKS: u32 = PENDING | RESERVED | PARKED;
+const HEAD: u32 = 1;
+
+/// Whether a thread that may hold this lock to read already passes waiting
+/// writers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recursion {
+    /// It does, so recursive read locks never deadlock.
+    Allowed,
+    /// It waits behind them: the caller promises not to recurse.
+    Excluded,
+}
+
+/// The lock; all zero when new.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct RawRwLock {
+    word: AtomicU32,
+    gate: Futex,
+    generation: Generation,
+}
+
+impl RawRwLock {
+    /// Blocks until the lock is held to read, or patience runs out.
+    #[inline]
+    pub fn read(&self, recursion: Recursion, patience: &Patience) -> Outcome {
+        let word = self.word.load(Order::RELAXED);
+        if word & (WRITER | PENDING | RESERVED) == 0
+            && self
+                .word
+                .compare_exchange(word, one_more(word), RW_READ, Order::RELAXED)
+                .is_ok()
+        {
+            thread().reading.set(thread().reading.get() + 1);
+            return Outcome::Acquired;
+        }
+        self.read_contended(recursion, patience)
+    }
+
+    #[cold]
+    fn read_contended(&self, recursion: Recursion, patience: &Patience) -> Outcome {
+        self.generation.settle(|| self.inherit());
+        if !self.try_read(recursion) {
+            if self.gate.acquire_within(&(), patience) == Outcome::GaveUp {
+                return Outcome::GaveUp;
+            }
+            let outcome = self.wait_as_head(patience, WRITER, 0, |word| {
+                self.word
+                    .compare_exchange(
+                        word,
+                        one_more(word & !MARKS),
+                        RW_READ_LATE,
+                        Order::RELAXED,
+                    )
+                    .is_ok()
+            });
+            // SAFETY: acquired above.
+            unsafe { self.gate.release(&()) };
+            if outcome == Outcome::GaveUp {
+                return outcome;
+            }
+            thread().reading.set(thread().reading.get() + 1);
+        }
+        Outcome::Acquired
+    }
+
+    /// Takes the lock to read if no writer holds it, nor waits for it ahead of
+    /// the caller; never blocks.
+    pub fn try_read(&self, recursion: Recursion) -> bool {
+        let passes = recursion == Recursion::Allowed && thread().reading.get() > 0;
+        let barred = if passes {
+            WRITER
+        } else {
+            WRITER | PENDING | RESERVED
+        };
+        let mut word = self.word.load(Order::RELAXED);
+        while word & barred == 0 {
+            match self
+                .word
+                .compare_exchange(word, one_more(word), RW_READ, Order::RELAXED)
+            {
+                Ok(_) => {
+                    thread().reading.set(thread().reading.get() + 1);
+                    return true;
+                }
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// Blocks until the lock is held to write, or patience runs out.
+    #[inline]
+    pub fn write(&self, patience: &Patience) -> Outcome {
+        if self
+            .word
+            .compare_exchange(0, WRITER, RW_WRITE, Order::RELAXED)
+            .is_ok()
+        {
+            return Outcome::Acquired;
+        }
+        self.write_contended(patience)
+    }
+
+    #[cold]
+    fn write_contended(&self, patience: &Patience) -> Outcome {
+        self.generation.settle(|| self.inherit());
+        if self.try_write() {
+            return Outcome::Acquired;
+        }
+        if self.gate.acquire_within(&(), patience) == Outcome::GaveUp {
+            return Outcome::GaveUp;
+        }
+        let outcome = self.wait_as_head(patience, WRITER | READERS, PENDING, |word| {
+            self.word
+                .compare_exchange(word, WRITER, RW_WRITE_LATE, Order::RELAXED)
+                .is_ok()
+        });
+        // SAFETY: acquired above.
+        unsafe { self.gate.release(&()) };
+        outcome
+    }
+
+    /// Takes the lock to write if nobody holds it; never blocks.
+    pub fn try_write(&self) -> bool {
+        let mut word = self.word.load(Order::RELAXED);
+        while word & (WRITER | READERS | RESERVED) == 0 {
+            match self
+                .word
+                .compare_exchange(word, word | WRITER, RW_WRITE, Order::RELAXED)
+            {
+                Ok(_) => return true,
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// Waits, holding the gate, until none of `barred` is set; then `take` tries
+    /// to turn that word into the caller's.  `mark` stands in the word meanwhile.
+    fn wait_as_head(
+        &self,
+        patience: &Patience,
+        barred: u32,
+        mark: u32,
+        take: impl Fn(u32) -> bool,
+    ) -> Outcome {
+        let mut spinner = Spinner::new();
+        let mut since = 0;
+        loop {
+            let word = self.word.load(Order::RELAXED);
+            if word & barred == 0 {
+                if take(word) {
+                    return Outcome::Acquired;
+                }
+                continue;
+            }
+            if word & mark != mark {
+                let _ = self
+                    .word
+                    .compare_exchange(word, word | mark, RW_MARK, Order::RELAXED);
+                continue;
+            }
+            if patience.deadline().is_some_and(expired) {
+                self.word.fetch_and(!MARKS, RW_MARK);
+                return Outcome::GaveUp;
+            }
+            let advice = spinner.step();
+            if since == 0 {
+                since = now();
+            }
+            let mut marked = word;
+            if now() - since > PATIENCE_NANOSECONDS {
+                marked |= RESERVED;
+            }
+            if advice == Advice::Sleep {
+                marked |= PARKED;
+            }
+            if word != marked
+                && self
+                    .word
+                    .compare_exchange(word, marked, RW_MARK, Order::RELAXED)
+                    .is_err()
+            {
+                continue;
+            }
+            if advice == Advice::Sleep {
+                let _ = sleep_on(&self.word, marked, HEAD, patience.deadline());
+                spinner = Spinner::new();
+            }
+        }
+    }
+
+    /// Releases what the caller holds, whichever it is; false if nobody held
+    /// the lock.
+    ///
+    /// # Safety
+    /// The caller is entitled to release it, if it is held.
+    #[inline]
+    pub unsafe fn release(&self) -> bool {
+        let word = self.word.load(Order::RELAXED);
+        if word & WRITER != 0 {
+            // SAFETY: held to write, by the caller.
+            unsafe { self.release_write() };
+        } else if word & READERS != 0 {
+            // SAFETY: held to read, by the caller among others.
+            unsafe { self.release_read() };
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Releases a lock held to read.
+    ///
+    /// # Safety
+    /// The caller is one of its readers.
+    #[inline]
+    pub unsafe fn release_read(&self) {
+        let reading = &thread().reading;
+        reading.set(reading.get().saturating_sub(1));
+        let word = self.word.fetch_sub(1, RW_READ_DONE);
+        if word & PARKED != 0 && word & READERS == 1 {
+            self.wake_head();
+        }
+    }
+
+    /// Releases a lock held to write.
+    ///
+    /// # Safety
+    /// The caller is its writer.
+    #[inline]
+    pub unsafe fn release_write(&self) {
+        if self
+            .word
+            .compare_exchange(WRITER, 0, RW_WRITE_DONE, Order::RELAXED)
+            .is_err()
+        {
+            let word = self
+                .word
+                .fetch_and(!(WRITER | PARKED), RW_WRITE_DONE_MARKED);
+            if word & PARKED != 0 {
+                self.wake_head();
+            }
+        }
+    }
+
+    #[cold]
+    fn wake_head(&self) {
+        if mutant("rwlock.forget-wake") {
+            return;
+        }
+        // Releases that come before the head has woken need not wake it again.
+        self.word.fetch_and(!PARKED, RW_MARK);
+        wake(&raw const self.word, 1, HEAD);
+    }
+
+    /// Whether somebody held the lock a moment ago.
+    pub fn is_locked(&self) -> bool {
+        self.word.load(Order::RELAXED) & (WRITER | READERS) != 0
+    }
+
+    /// Whether a writer held the lock a moment ago.
+    pub fn is_write_locked(&self) -> bool {
+        self.word.load(Order::RELAXED) & WRITER != 0
+    }
+
+    /// In a forked child nobody waits; holders stay what they were.
+    #[cold]
+    fn inherit(&self) {
+        self.word.fetch_and(!MARKS, RW_MARK);
+        // SAFETY: the caller is alone, and no thread of this process is in it.
+        unsafe { self.gate.inherit(None) };
+    }
+}
+
+/// The word with one reader more.
+#[inline(always)]
+fn one_more(word: u32) -> u32 {
+    assert!(
+        word & READERS != READERS,
+        "cohort: more than 268435455 read locks on one lock"
+    );
+    word + 1
+}

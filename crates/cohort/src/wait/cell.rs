@@ -1,0 +1,149 @@
+//! A word that one thread sets and others wait for.
+//!
+//! The setter must know whether somebody sleeps, so the top bit of the word says
+//! so, and a lock is compiled in two forms: one whose cells may be slept on and
+//! one whose cells never are, which sets them with a plain store.
+//!
+//! | word | meaning | who writes it |
+//! |---|---|---|
+//! | `value` | the setter's value, 31 bits | the setter |
+//! | `value \| ASLEEP` | somebody sleeps, or is about to, until the value changes | a waiter, by compare-exchange |
+
+use crate::door::{Advice, AtomicU32, Order, Spinner, mutant, orders, sleep_on, wake};
+use core::marker::PhantomData;
+
+orders! {
+    /// Nothing is published by going to sleep: the setter's read-modify-write
+    /// of the same word comes before the announcement, which then fails, or
+    /// after, and sees it.
+    CELL_ANNOUNCE = Relaxed;
+}
+
+/// Somebody may be asleep on this cell.
+const ASLEEP: u32 = 1 << 31;
+
+/// All classes of sleepers.
+const EVERY_CLASS: u32 = u32::MAX;
+
+/// Whether a cell may be slept on; a type, because it decides how it is set.
+pub trait Parking: Send + Sync + Default + 'static {
+    /// The answer.
+    const MAY_SLEEP: bool;
+}
+
+/// Waiters spin, then yield; setting is a plain store.
+#[derive(Debug, Default)]
+pub struct SpinOnly;
+
+/// Waiters spin, yield or sleep, as the policy of the process says; setting is
+/// one read-modify-write.
+#[derive(Debug, Default)]
+pub struct MayPark;
+
+impl Parking for SpinOnly {
+    const MAY_SLEEP: bool = false;
+}
+
+impl Parking for MayPark {
+    const MAY_SLEEP: bool = true;
+}
+
+/// The cell; zero at first.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct WaitCell<P: Parking = MayPark> {
+    word: AtomicU32,
+    parking: PhantomData<P>,
+}
+
+impl<P: Parking> WaitCell<P> {
+    /// The largest value a cell can hold.
+    pub const MAX: u32 = ASLEEP - 1;
+
+    /// What the setter last wrote.
+    #[inline(always)]
+    pub fn value(&self, order: Order) -> u32 {
+        self.word.load(order) & !ASLEEP
+    }
+
+    /// Writes `value` while nobody waits.
+    #[inline(always)]
+    pub fn reset(&self, value: u32) {
+        self.word.store(value, Order::RELAXED);
+    }
+
+    /// Writes `value` and wakes every sleeper.
+    #[inline(always)]
+    pub fn set(&self, value: u32, order: Order) {
+        if !P::MAY_SLEEP {
+            self.word.store(value, order);
+        } else if self.word.swap(value, order) & ASLEEP != 0 {
+            self.wake(EVERY_CLASS);
+        }
+    }
+
+    /// Writes `value`, which only waiters of one `class` wait for, and wakes
+    /// those.  `others` says that waiters of further classes may be asleep and
+    /// stay so.
+    #[inline(always)]
+    pub fn set_for(&self, value: u32, order: Order, class: u32, others: impl Fn() -> bool) {
+        if !P::MAY_SLEEP {
+            self.word.store(value, order);
+            return;
+        }
+        let mut old = self.word.load(Order::RELAXED);
+        loop {
+            // A waiter may be arriving while the mark is taken off and sleep
+            // without putting it back, so taking it off wakes every class.
+            let stay = old & ASLEEP != 0 && others();
+            let new = if stay { value | ASLEEP } else { value };
+            match self.word.compare_exchange(old, new, order, Order::RELAXED) {
+                Ok(_) if old & ASLEEP == 0 => return,
+                Ok(_) if stay || mutant("cell.wake-one-class") => return self.wake(class),
+                Ok(_) => return self.wake(EVERY_CLASS),
+                Err(now) => old = now,
+            }
+        }
+    }
+
+    #[cold]
+    fn wake(&self, classes: u32) {
+        if mutant("cell.forget-wake") {
+            return;
+        }
+        // The cell may belong to somebody else by now; its address is a name.
+        wake(&raw const self.word, i32::MAX as u32, classes);
+    }
+
+    /// Blocks until `ready` is true of the value; `order` is that of the read
+    /// that saw it.  A sleeper is woken by the setters of its `class`, a bit.
+    #[inline]
+    pub fn wait_for(&self, order: Order, class: u32, ready: impl Fn(u32) -> bool) {
+        if !ready(self.value(order)) {
+            self.wait_long(order, class, ready);
+        }
+    }
+
+    #[cold]
+    fn wait_long(&self, order: Order, class: u32, ready: impl Fn(u32) -> bool) {
+        let mut spinner = Spinner::new();
+        loop {
+            let word = self.word.load(order);
+            if ready(word & !ASLEEP) {
+                return;
+            }
+            if spinner.step() == Advice::Again || !P::MAY_SLEEP {
+                continue;
+            }
+            let asleep = word | ASLEEP;
+            if word == asleep
+                || self
+                    .word
+                    .compare_exchange(word, asleep, CELL_ANNOUNCE, Order::RELAXED)
+                    .is_ok()
+            {
+                let _ = sleep_on(&self.word, asleep, class, None);
+            }
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Waiting: the cell a waiter looks at, and whether it may sleep on it.
+
+mod cell;
+
+pub use cell::{MayPark, Parking, SpinOnly, WaitCell};
+pub(crate) use cell::ORDERS;

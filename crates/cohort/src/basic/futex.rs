@@ -67,6 +67,28 @@ pub struct Futex {
 }
 
 impl Futex {
+    /// Takes a free lock without an atomic read-modify-write; false if it was not
+    /// free.  Only for the one thread of a process that has one.
+    #[inline(always)]
+    pub fn acquire_alone(&self) -> bool {
+        let free = self.word.load(Order::RELAXED) == 0;
+        if free {
+            self.word.store(LOCKED, Order::RELAXED);
+        }
+        free
+    }
+
+    /// Releases a lock without sleepers, as [`acquire_alone`](Self::acquire_alone)
+    /// took it; false if it has marks.
+    #[inline(always)]
+    pub fn release_alone(&self) -> bool {
+        let unmarked = self.word.load(Order::RELAXED) == LOCKED;
+        if unmarked {
+            self.word.store(0, Order::RELAXED);
+        }
+        unmarked
+    }
+
     /// Frees a lock that sleepers have marked.
     #[cold]
     #[inline(never)]

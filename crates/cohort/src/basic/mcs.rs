@@ -108,7 +108,7 @@ unsafe impl<P: Parking> RawLock for Mcs<P> {
                 if !successor.is_null() {
                     break;
                 }
-                spinner.step();
+                spinner.turn();
             }
         }
         // SAFETY: a linked successor stays until it is granted.

@@ -45,7 +45,7 @@ impl Generation {
                 return;
             }
             if seen == here | BUSY {
-                spinner.step();
+                spinner.turn();
                 continue;
             }
             let busy = here | BUSY;

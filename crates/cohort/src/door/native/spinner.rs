@@ -93,6 +93,15 @@ impl Spinner {
         Advice::Again
     }
 
+    /// Passes a little time, for a wait that cannot sleep: spins for its bounded
+    /// time, then yields the CPU at every turn.
+    #[inline]
+    pub fn turn(&mut self) {
+        if self.step() == Advice::Sleep {
+            yield_now();
+        }
+    }
+
     /// Whether spinning is still within its time.
     fn spins(&mut self) -> bool {
         if self.yields > 0 || policy() == WaitPolicy::Yield || cpus() == 1 {

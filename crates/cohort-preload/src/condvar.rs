@@ -1,0 +1,323 @@
+//! `pthread_cond_*`.
+
+use crate::choice::{choice, is_system};
+use crate::count::count;
+use crate::layout::{Attr, COND_MONOTONIC, COND_SHARED, Cond, Mutex, clear};
+use crate::libc::{
+    _pthread_cleanup_pop, _pthread_cleanup_push, CLOCK_MONOTONIC, CLOCK_REALTIME, Cleanup, EINVAL,
+    ETIMEDOUT, PTHREAD_CANCEL_ASYNCHRONOUS, PTHREAD_PROCESS_PRIVATE, Timespec, attribute,
+    pthread_condattr_getclock, pthread_condattr_getpshared, pthread_setcanceltype,
+};
+use crate::mutex::{self, Wait, is_libcs};
+use crate::{next, serve, time};
+use cohort::condvar::{Waited, Waiter};
+use cohort::door::{Advice, Spinner, now};
+use cohort::host::Arena;
+use cohort::report::Kind;
+use cohort::{Clock, Patience};
+use core::ffi::{c_int, c_void};
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+
+static WAITERS: Arena<Waiter> = Arena::new(serve::WAITERS);
+
+/// Whether the C library serves the condition: a shared one, whose other users may
+/// not know us.
+fn is_libcs_cond(cond: &Cond) -> bool {
+    cond.flags.load(Relaxed) & COND_SHARED != 0 || is_system()
+}
+
+/// What a waiter that is cancelled needs to leave as it must.
+struct Waiting<'a> {
+    cond: &'a Cond,
+    mutex: *mut Mutex,
+    waiter: &'static Waiter,
+}
+
+/// Runs when a waiter is cancelled: it leaves the queue, a signal that reached
+/// it goes on to another, and it takes the mutex for the program's own handlers.
+unsafe extern "C" fn cancelled(argument: *mut c_void) {
+    // SAFETY: what `wait` pushed, in a frame that is still there.
+    unsafe {
+        let waiting = &*argument.cast::<Waiting<'_>>();
+        let queue = &waiting.cond.queue;
+        if queue.leave(&WAITERS, waiting.waiter) == Waited::Signalled {
+            queue.signal(&WAITERS);
+        }
+        mutex::lock(waiting.mutex, Wait::Endless);
+    }
+}
+
+/// Waits on a condition of ours, with any mutex.
+unsafe fn wait(cond: &Cond, mutex: *mut Mutex, patience: &Patience) -> c_int {
+    let queue = &cond.queue;
+    let waiter = queue.enqueue(&WAITERS);
+    // SAFETY: the program's mutex.
+    let error = unsafe { mutex::unlock(mutex) };
+    if error != 0 {
+        // SAFETY: queued just now.  A signal that came is nobody's loss: the
+        // caller never waited.
+        unsafe {
+            if queue.leave(&WAITERS, waiter) == Waited::Signalled {
+                queue.signal(&WAITERS);
+            }
+        }
+        return error;
+    }
+    let waiting = Waiting {
+        cond,
+        mutex,
+        waiter,
+    };
+    let mut cleanup = Cleanup {
+        routine: None,
+        argument: ptr::null_mut(),
+        cancel_type: 0,
+        previous: ptr::null_mut(),
+    };
+    // SAFETY: the buffer and what it points to outlive the pop below, or the
+    // frame is unwound by a cancellation, which runs the routine first.  While
+    // cancellation is asynchronous nothing runs but a look at a word and a
+    // system call, which own nothing.
+    let waited = unsafe {
+        _pthread_cleanup_push(
+            &raw mut cleanup,
+            cancelled,
+            (&raw const waiting).cast_mut().cast(),
+        );
+        loop {
+            let mut before = 0;
+            pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &raw mut before);
+            let goes_on = waiter.sleeps(patience);
+            pthread_setcanceltype(before, ptr::null_mut());
+            if !goes_on {
+                break;
+            }
+        }
+        _pthread_cleanup_pop(&raw mut cleanup, 0);
+        queue.leave(&WAITERS, waiter)
+    };
+    // SAFETY: the program's mutex.
+    let relocked = unsafe { mutex::lock(mutex, Wait::Endless) };
+    if choice().1 {
+        count(Kind::CondWait, waited == Waited::GaveUp);
+    }
+    match (relocked, waited) {
+        (0, Waited::GaveUp) => ETIMEDOUT,
+        (result, _) => result,
+    }
+}
+
+/// Waits on a shared condition with a mutex that only we understand: releases
+/// it, waits a slice by the C library with a mutex of its own, and takes it again.
+/// A signal between the release and the wait is missed, so the slice is short and
+/// the wake-up spurious.
+unsafe fn wait_in_a_slice(
+    cond: *mut Cond,
+    mutex: *mut Mutex,
+    end: Option<(Clock, *const Timespec)>,
+) -> c_int {
+    const SLICE_NANOSECONDS: u64 = 5_000_000;
+    let patience = match end {
+        None => Patience::ENDLESS,
+        // SAFETY: the program's time is readable.
+        Some((clock, at)) => match unsafe { time::until(clock, at) } {
+            Ok(patience) => patience,
+            Err(error) => return error,
+        },
+    };
+    if patience.deadline().is_some_and(cohort::door::expired) {
+        return ETIMEDOUT;
+    }
+    let wake_at = now() + SLICE_NANOSECONDS;
+    let slice = Timespec {
+        seconds: (wake_at / 1_000_000_000) as i64,
+        nanoseconds: (wake_at % 1_000_000_000) as i64,
+    };
+    // SAFETY: the proxy is all zero, a mutex of the C library's, and used by
+    // nobody else; the program's mutex is its own.
+    unsafe {
+        let mut proxy: Mutex = core::mem::zeroed();
+        next::pthread_mutex_lock(&raw mut proxy);
+        let error = mutex::unlock(mutex);
+        if error != 0 {
+            return error;
+        }
+        next::pthread_cond_clockwait(cond, &raw mut proxy, CLOCK_MONOTONIC, &raw const slice);
+        next::pthread_mutex_unlock(&raw mut proxy);
+        mutex::lock(mutex, Wait::Endless)
+    }
+}
+
+/// See `pthread_cond_wait(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_wait(cond: *mut Cond, mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's; passed on.
+    unsafe {
+        if !is_libcs_cond(&*cond) {
+            wait(&*cond, mutex, &Patience::ENDLESS)
+        } else if is_libcs(&*mutex) {
+            next::pthread_cond_wait(cond, mutex)
+        } else {
+            wait_in_a_slice(cond, mutex, None)
+        }
+    }
+}
+
+unsafe fn wait_until(
+    cond: *mut Cond,
+    mutex: *mut Mutex,
+    clock: Clock,
+    at: *const Timespec,
+) -> c_int {
+    // SAFETY: the program's; passed on.
+    unsafe {
+        if !is_libcs_cond(&*cond) {
+            match time::until(clock, at) {
+                Ok(patience) => wait(&*cond, mutex, &patience),
+                Err(error) => error,
+            }
+        } else {
+            wait_in_a_slice(cond, mutex, Some((clock, at)))
+        }
+    }
+}
+
+/// See `pthread_cond_timedwait(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_timedwait(
+    cond: *mut Cond,
+    mutex: *mut Mutex,
+    at: *const Timespec,
+) -> c_int {
+    // SAFETY: the program's; passed on.
+    unsafe {
+        if is_libcs_cond(&*cond) && is_libcs(&*mutex) {
+            return next::pthread_cond_timedwait(cond, mutex, at);
+        }
+        let clock = if (*cond).flags.load(Relaxed) & COND_MONOTONIC == 0 {
+            Clock::Realtime
+        } else {
+            Clock::Monotonic
+        };
+        wait_until(cond, mutex, clock, at)
+    }
+}
+
+/// See `pthread_cond_clockwait(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_clockwait(
+    cond: *mut Cond,
+    mutex: *mut Mutex,
+    clock: c_int,
+    at: *const Timespec,
+) -> c_int {
+    // SAFETY: the program's; passed on.
+    unsafe {
+        if is_libcs_cond(&*cond) && is_libcs(&*mutex) {
+            return next::pthread_cond_clockwait(cond, mutex, clock, at);
+        }
+        match time::clock(clock) {
+            Ok(clock) => wait_until(cond, mutex, clock, at),
+            Err(error) => error,
+        }
+    }
+}
+
+/// See `pthread_cond_signal(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_signal(cond: *mut Cond) -> c_int {
+    // SAFETY: the program's; passed on.
+    unsafe {
+        if is_libcs_cond(&*cond) {
+            return next::pthread_cond_signal(cond);
+        }
+        (*cond).queue.signal(&WAITERS);
+    }
+    if choice().1 {
+        count(Kind::CondSignal, false);
+    }
+    0
+}
+
+/// See `pthread_cond_broadcast(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_broadcast(cond: *mut Cond) -> c_int {
+    // SAFETY: the program's; passed on.
+    unsafe {
+        if is_libcs_cond(&*cond) {
+            return next::pthread_cond_broadcast(cond);
+        }
+        (*cond).queue.broadcast(&WAITERS);
+    }
+    if choice().1 {
+        count(Kind::CondSignal, false);
+    }
+    0
+}
+
+/// See `pthread_cond_init(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_init(cond: *mut Cond, attributes: Attr) -> c_int {
+    let mut flags = 0;
+    // SAFETY: the program's attributes are initialised, and its memory is for a
+    // condition that nobody uses.
+    unsafe {
+        if !attributes.is_null() {
+            if attribute(attributes, pthread_condattr_getpshared) != PTHREAD_PROCESS_PRIVATE {
+                return next::pthread_cond_init(cond, attributes);
+            }
+            flags = match attribute(attributes, pthread_condattr_getclock) {
+                CLOCK_REALTIME => 0,
+                CLOCK_MONOTONIC => COND_MONOTONIC,
+                _ => return EINVAL,
+            };
+        }
+        if is_system() {
+            return next::pthread_cond_init(cond, attributes);
+        }
+        clear(cond);
+        (*cond).flags.store(flags, Relaxed);
+    }
+    0
+}
+
+/// See `pthread_cond_destroy(3)`.  Blocks while waiters have still to leave.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_cond_destroy(cond: *mut Cond) -> c_int {
+    // SAFETY: the program's; passed on.
+    let object = unsafe {
+        if is_libcs_cond(&*cond) {
+            return next::pthread_cond_destroy(cond);
+        }
+        &*cond
+    };
+    let mut spinner = Spinner::new();
+    while !object.queue.is_quiet() {
+        if spinner.step() == Advice::Sleep {
+            serve::nap(1_000_000);
+        }
+    }
+    0
+}

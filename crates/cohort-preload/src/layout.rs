@@ -1,0 +1,102 @@
+//! Where our state lies in the C library's objects.
+//!
+//! The static initialisers and `sizeof` of the program's headers are fixed; what
+//! they set to something other than zero stays where it is.
+
+use crate::libc::Attributes;
+use cohort::basic::Futex;
+use cohort::condvar::RawCondvar;
+use cohort::rwlock::RawRwLock;
+use core::cell::UnsafeCell;
+use core::mem::offset_of;
+use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize};
+
+/// `pthread_mutex_t` and `mtx_t`: 40 bytes.
+#[repr(C)]
+pub struct Mutex {
+    /// The lock of the default choice.
+    pub futex: Futex,
+    /// How often the owner of a recursive mutex has locked it.
+    pub count: AtomicU32,
+    /// The owner of a recursive or error-checking mutex; see [`crate::owner`].
+    pub owner: AtomicUsize,
+    /// `__kind`: set by static initialisers.
+    pub kind: AtomicI32,
+    _padding: u32,
+    /// The lock of any other choice.
+    pub body: UnsafeCell<[u64; 2]>,
+}
+
+/// `pthread_cond_t` and `cnd_t`: 48 bytes.
+#[repr(C)]
+pub struct Cond {
+    pub queue: RawCondvar,
+    _padding: [u32; 5],
+    /// `__wrefs`: where the C library keeps whether the condition is shared
+    /// ([`COND_SHARED`]) and by which clock it waits ([`COND_MONOTONIC`]).
+    pub flags: AtomicU32,
+    _rest: [u32; 2],
+}
+
+/// In [`Cond::flags`], for an object of the C library too.
+pub const COND_SHARED: u32 = 1;
+/// In [`Cond::flags`].
+pub const COND_MONOTONIC: u32 = 2;
+
+/// `pthread_rwlock_t`: 56 bytes.
+#[repr(C)]
+pub struct RwLock {
+    pub lock: RawRwLock,
+    _padding: u32,
+    /// The writer; see [`crate::owner`].
+    pub writer: AtomicUsize,
+    _padding2: u32,
+    /// `__shared`: set by `pthread_rwlock_init`.
+    pub shared: AtomicU32,
+    _padding3: [u64; 2],
+    /// `__flags`: set by static initialisers to [`PREFER_WRITER`].
+    pub flags: AtomicU32,
+    _rest: u32,
+}
+
+/// `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`.
+pub const PREFER_WRITER: u32 = 2;
+
+/// `pthread_spinlock_t`.
+pub type Spin = AtomicU32;
+
+const _: () = {
+    assert!(size_of::<Mutex>() == 40);
+    assert!(offset_of!(Mutex, kind) == 16);
+    assert!(size_of::<Cond>() == 48);
+    assert!(offset_of!(Cond, flags) == 36);
+    assert!(size_of::<RwLock>() == 56);
+    assert!(offset_of!(RwLock, shared) == 28);
+    assert!(offset_of!(RwLock, flags) == 48);
+};
+
+/// `PTHREAD_MUTEX_NORMAL`.
+pub const NORMAL: i32 = 0;
+/// `PTHREAD_MUTEX_RECURSIVE`.
+pub const RECURSIVE: i32 = 1;
+/// `PTHREAD_MUTEX_ERRORCHECK`.
+pub const ERRORCHECK: i32 = 2;
+/// `PTHREAD_MUTEX_ADAPTIVE_NP`.
+pub const ADAPTIVE: i32 = 3;
+/// What a destroyed mutex's kind is, so that its use is an error.
+pub const DESTROYED: i32 = -1;
+
+/// The C library's marks for or against lock elision say nothing to us.
+pub const ELISION: i32 = 0x300;
+
+/// Zeroes an object: the state of the static initialisers.
+///
+/// # Safety
+/// `object` points to memory for a `T` that nobody uses.
+pub unsafe fn clear<T>(object: *mut T) {
+    // SAFETY: the caller's; every type above is good when all zero.
+    unsafe { object.write_bytes(0, 1) };
+}
+
+/// The attribute pointer that every `init` takes.
+pub type Attr = *const Attributes;

@@ -1,0 +1,41 @@
+//! The interposer: the pthread locks of an unchanged program, served by Cohort.
+//!
+//! Preloaded, this library's `pthread_mutex_*`, `pthread_cond_*`,
+//! `pthread_rwlock_*`, `pthread_spin_*`, `mtx_*` and `cnd_*` come before the C
+//! library's.  State lives in the program's own objects ([`layout`]), whose idle
+//! bytes are those of the static initialisers, so objects that were never
+//! initialised, or are used again as another type, are good.
+//!
+//! Who serves which mutex, and with which condition:
+//!
+//! | mutex | alone | with a private condition | with a shared condition |
+//! |---|---|---|---|
+//! | plain, adaptive | the chosen lock | ours | the C library's, in slices: it wakes spuriously every few milliseconds |
+//! | recursive, error-checking | the chosen lock, and its owner | ours | the same |
+//! | process-shared, robust, priority-inheriting or -protecting | the C library | ours; the mutex stays the C library's | the C library's |
+//!
+//! Nothing here allocates, prints on standard output, needs a constructor to have
+//! run, or has to run when a thread exits.
+#![no_std]
+
+mod c11;
+mod choice;
+mod condvar;
+mod count;
+mod layout;
+mod libc;
+mod mutex;
+mod next;
+mod owner;
+mod rwlock;
+mod serve;
+mod spin;
+mod time;
+
+/// Only a violated invariant or a system without memory gets here.
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+    libc::say(format_args!("cohort: {}\n", info.message()));
+    // SAFETY: ends the process.
+    unsafe { libc::abort() }
+}

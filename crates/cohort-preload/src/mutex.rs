@@ -1,0 +1,359 @@
+//! `pthread_mutex_*`.
+
+use crate::choice::{Choice, choice, is_plain_futex};
+use crate::count::count;
+use crate::layout::{
+    ADAPTIVE, Attr, DESTROYED, ELISION, ERRORCHECK, Mutex, NORMAL, RECURSIVE, clear,
+};
+use crate::libc::{
+    CLOCK_MONOTONIC, EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT, PTHREAD_MUTEX_STALLED,
+    PTHREAD_PRIO_NONE, PTHREAD_PROCESS_PRIVATE, Timespec, alone, attribute,
+    pthread_mutexattr_getprotocol, pthread_mutexattr_getpshared, pthread_mutexattr_getrobust,
+    pthread_mutexattr_gettype,
+};
+use crate::owner::{self, NOBODY};
+use crate::{next, serve, time};
+use cohort::report::Kind;
+use cohort::{Clock, RawLock, RawTry};
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// How long a caller waits, and what the C library's function needs to wait as
+/// long.
+#[derive(Clone, Copy)]
+pub enum Wait {
+    /// Not at all.
+    No,
+    /// As long as it takes.
+    Endless,
+    /// Until a time on a clock; checked when it matters, as the C library does.
+    Until(Clock, *const Timespec),
+}
+
+impl Mutex {
+    /// The kind, without what says nothing to us.
+    fn kind(&self) -> c_int {
+        match self.kind.load(Relaxed) {
+            DESTROYED => DESTROYED,
+            kind => kind & !ELISION,
+        }
+    }
+
+    /// Whether the C library serves it: robust, priority, process-shared, and
+    /// destroyed ones, for which it has the error.
+    fn is_libcs(&self) -> bool {
+        !matches!(self.kind(), NORMAL | RECURSIVE | ERRORCHECK | ADAPTIVE)
+    }
+
+    fn counted_as(&self) -> Kind {
+        match self.kind() {
+            NORMAL => Kind::Normal,
+            RECURSIVE => Kind::Recursive,
+            ERRORCHECK => Kind::ErrorCheck,
+            ADAPTIVE => Kind::Adaptive,
+            _ => Kind::Libc,
+        }
+    }
+}
+
+/// Locks by the process's choice; 0, `EBUSY`, `ETIMEDOUT` or `EINVAL`.
+unsafe fn acquire(choice: Choice, counting: bool, mutex: &Mutex, wait: Wait) -> c_int {
+    // SAFETY: the choice is the process's.
+    let at_once = unsafe { serve::try_lock(choice, mutex) };
+    let result = match wait {
+        _ if at_once => 0,
+        Wait::No => EBUSY,
+        Wait::Endless => {
+            // SAFETY: as above.
+            unsafe { serve::lock(choice, mutex) };
+            0
+        }
+        // SAFETY: the caller's time is readable.
+        Wait::Until(clock, at) => match unsafe { time::until(clock, at) } {
+            Err(error) => error,
+            // SAFETY: as above.
+            Ok(patience) => match unsafe { serve::lock_within(choice, mutex, &patience) } {
+                true => 0,
+                false => ETIMEDOUT,
+            },
+        },
+    };
+    if counting && result == 0 {
+        count(mutex.counted_as(), !at_once);
+    }
+    result
+}
+
+/// Every way to lock, but for the fast path.
+///
+/// # Safety
+/// The mutex is one; a time, if there is one, is readable.
+#[cold]
+#[inline(never)]
+pub unsafe fn lock(mutex: *mut Mutex, wait: Wait) -> c_int {
+    let (choice, counting) = choice();
+    // SAFETY: the caller's.
+    let object = unsafe { &*mutex };
+    if choice == Choice::System || object.is_libcs() {
+        // SAFETY: passed on.
+        return unsafe { lock_by_libc(mutex, wait, counting) };
+    }
+    let me = owner::me();
+    let kind = object.kind();
+    let owned = matches!(kind, RECURSIVE | ERRORCHECK);
+    if owned && object.owner.load(Relaxed) == me {
+        return match (kind, wait) {
+            (RECURSIVE, _) => again(object, counting),
+            (_, Wait::No) => EBUSY,
+            _ => EDEADLK,
+        };
+    }
+    // Strict queues cannot be tried first without losing their order.
+    let result = if matches!(wait, Wait::Endless) && !counting {
+        // SAFETY: the choice is the process's.
+        unsafe { serve::lock(choice, object) };
+        0
+    } else {
+        // SAFETY: passed on.
+        unsafe { acquire(choice, counting, object, wait) }
+    };
+    if result == 0 && owned {
+        object.owner.store(me, Relaxed);
+        object.count.store(1, Relaxed);
+    }
+    result
+}
+
+/// The owner of a recursive mutex locks it once more.
+fn again(mutex: &Mutex, counting: bool) -> c_int {
+    let Some(more) = mutex.count.load(Relaxed).checked_add(1) else {
+        return EAGAIN;
+    };
+    mutex.count.store(more, Relaxed);
+    if counting {
+        count(Kind::Recursive, false);
+    }
+    0
+}
+
+unsafe fn lock_by_libc(mutex: *mut Mutex, wait: Wait, counting: bool) -> c_int {
+    // SAFETY: the C library's mutex, and the caller's time.
+    let result = unsafe {
+        match wait {
+            Wait::No => next::pthread_mutex_trylock(mutex),
+            Wait::Endless => next::pthread_mutex_lock(mutex),
+            Wait::Until(Clock::Realtime, at) => next::pthread_mutex_timedlock(mutex, at),
+            Wait::Until(Clock::Monotonic, at) => {
+                next::pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, at)
+            }
+        }
+    };
+    if counting && result == 0 {
+        count(Kind::Libc, false);
+    }
+    result
+}
+
+/// Every way to unlock, but for the fast path.
+///
+/// # Safety
+/// The mutex is one.
+#[cold]
+#[inline(never)]
+pub unsafe fn unlock(mutex: *mut Mutex) -> c_int {
+    let (choice, _) = choice();
+    // SAFETY: the caller's.
+    let object = unsafe { &*mutex };
+    if choice == Choice::System || object.is_libcs() {
+        // SAFETY: the C library's mutex.
+        return unsafe { next::pthread_mutex_unlock(mutex) };
+    }
+    if matches!(object.kind(), RECURSIVE | ERRORCHECK) {
+        if object.owner.load(Relaxed) != owner::me() {
+            return EPERM;
+        }
+        let count = object.count.load(Relaxed);
+        if count > 1 {
+            object.count.store(count - 1, Relaxed);
+            return 0;
+        }
+        object.count.store(0, Relaxed);
+        object.owner.store(NOBODY, Relaxed);
+    }
+    // Unlocking a normal mutex that nobody locked is undefined; like the C
+    // library's it is let pass.
+    // SAFETY: the choice is the process's; the program unlocks what it locked.
+    unsafe { serve::unlock(choice, object) };
+    0
+}
+
+/// Whether a condition of ours can release and take it by itself: the C library's
+/// mutexes need its functions.
+pub fn is_libcs(mutex: &Mutex) -> bool {
+    choice().0 == Choice::System || mutex.is_libcs()
+}
+
+/// Whether the default lock serves this plain mutex; in one comparison each.
+#[inline(always)]
+fn is_fast(mutex: &Mutex) -> bool {
+    mutex.kind.load(Relaxed) == NORMAL && is_plain_futex()
+}
+
+/// See `pthread_mutex_lock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*mutex };
+    if is_fast(object) {
+        if !(alone() && object.futex.acquire_alone()) {
+            object.futex.acquire(&());
+        }
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { lock(mutex, Wait::Endless) }
+}
+
+/// See `pthread_mutex_trylock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*mutex };
+    if is_fast(object) {
+        return if object.futex.try_acquire(&()) {
+            0
+        } else {
+            EBUSY
+        };
+    }
+    // SAFETY: passed on.
+    unsafe { lock(mutex, Wait::No) }
+}
+
+/// See `pthread_mutex_unlock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*mutex };
+    if is_fast(object) {
+        if !(alone() && object.futex.release_alone()) {
+            // SAFETY: the program unlocks what it locked.
+            unsafe { object.futex.release(&()) };
+        }
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { unlock(mutex) }
+}
+
+/// See `pthread_mutex_timedlock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_timedlock(mutex: *mut Mutex, at: *const Timespec) -> c_int {
+    // SAFETY: passed on.
+    unsafe { lock(mutex, Wait::Until(Clock::Realtime, at)) }
+}
+
+/// See `pthread_mutex_clocklock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_clocklock(
+    mutex: *mut Mutex,
+    clock: c_int,
+    at: *const Timespec,
+) -> c_int {
+    match time::clock(clock) {
+        Err(error) => error,
+        // SAFETY: passed on.
+        Ok(clock) => unsafe { lock(mutex, Wait::Until(clock, at)) },
+    }
+}
+
+/// See `pthread_mutex_init(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr) -> c_int {
+    if choice().0 == Choice::System {
+        // SAFETY: passed on.
+        return unsafe { next::pthread_mutex_init(mutex, attributes) };
+    }
+    let mut kind = NORMAL;
+    if !attributes.is_null() {
+        // SAFETY: the program's attributes are initialised.
+        unsafe {
+            if attribute(attributes, pthread_mutexattr_getpshared) != PTHREAD_PROCESS_PRIVATE
+                || attribute(attributes, pthread_mutexattr_getprotocol) != PTHREAD_PRIO_NONE
+                || attribute(attributes, pthread_mutexattr_getrobust) != PTHREAD_MUTEX_STALLED
+            {
+                return next::pthread_mutex_init(mutex, attributes);
+            }
+            kind = attribute(attributes, pthread_mutexattr_gettype);
+        }
+    }
+    // SAFETY: the program gives memory for a mutex that nobody uses.
+    unsafe {
+        clear(mutex);
+        (*mutex).kind.store(kind, Relaxed);
+    }
+    0
+}
+
+/// See `pthread_mutex_destroy(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
+    let (choice, _) = choice();
+    // SAFETY: the program's.
+    let object = unsafe { &*mutex };
+    if choice == Choice::System || object.is_libcs() {
+        // SAFETY: passed on.
+        return unsafe { next::pthread_mutex_destroy(mutex) };
+    }
+    // SAFETY: the choice is the process's.
+    if unsafe { serve::is_locked(choice, object) } {
+        return EBUSY;
+    }
+    object.kind.store(DESTROYED, Relaxed);
+    0
+}
+
+/// Names under which old programs know the same functions.
+macro_rules! also {
+    ($($alias:ident = $name:ident($($argument:ident: $type:ty),*);)+) => {
+        $(/// The same as the function without underscores.
+        ///
+        /// # Safety
+        /// As that function's page asks.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $alias($($argument: $type),*) -> c_int {
+            // SAFETY: passed on.
+            unsafe { $name($($argument),*) }
+        })+
+    };
+}
+pub(crate) use also;
+
+also! {
+    __pthread_mutex_init = pthread_mutex_init(mutex: *mut Mutex, attributes: Attr);
+    __pthread_mutex_destroy = pthread_mutex_destroy(mutex: *mut Mutex);
+    __pthread_mutex_lock = pthread_mutex_lock(mutex: *mut Mutex);
+    __pthread_mutex_trylock = pthread_mutex_trylock(mutex: *mut Mutex);
+    __pthread_mutex_unlock = pthread_mutex_unlock(mutex: *mut Mutex);
+}

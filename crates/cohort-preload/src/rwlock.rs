@@ -1,0 +1,299 @@
+//! `pthread_rwlock_*`.
+
+use crate::choice::{choice, is_system};
+use crate::count::count;
+use crate::layout::{Attr, PREFER_WRITER, RwLock, clear};
+use crate::libc::{
+    CLOCK_MONOTONIC, EBUSY, EDEADLK, ETIMEDOUT, PTHREAD_PROCESS_PRIVATE, Timespec, attribute,
+    pthread_rwlockattr_getkind_np, pthread_rwlockattr_getpshared,
+};
+use crate::mutex::{Wait, also};
+use crate::owner::{self, NOBODY};
+use crate::{next, time};
+use cohort::report::Kind;
+use cohort::rwlock::Recursion;
+use cohort::{Clock, Outcome, Patience};
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
+
+impl RwLock {
+    fn is_libcs(&self) -> bool {
+        self.shared.load(Relaxed) != 0 || is_system()
+    }
+
+    /// Whether readers may recurse: not if the program chose the kind whose name
+    /// says so.
+    fn recursion(&self) -> Recursion {
+        if self.flags.load(Relaxed) == PREFER_WRITER {
+            Recursion::Excluded
+        } else {
+            Recursion::Allowed
+        }
+    }
+}
+
+/// What a wait allows; `None` not to wait at all.
+///
+/// # Errors
+/// `EINVAL`, even if the lock is free, as the C library does.
+///
+/// # Safety
+/// A time, if there is one, is readable.
+unsafe fn patience(wait: Wait) -> Result<Option<Patience>, c_int> {
+    match wait {
+        Wait::No => Ok(None),
+        Wait::Endless => Ok(Some(Patience::ENDLESS)),
+        // SAFETY: the caller's.
+        Wait::Until(clock, at) => unsafe { time::until(clock, at) }.map(Some),
+    }
+}
+
+unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*lock };
+    if object.is_libcs() {
+        // SAFETY: the C library's lock, and the program's time.
+        return unsafe {
+            match wait {
+                Wait::No => next::pthread_rwlock_tryrdlock(lock),
+                Wait::Endless => next::pthread_rwlock_rdlock(lock),
+                Wait::Until(Clock::Realtime, at) => next::pthread_rwlock_timedrdlock(lock, at),
+                Wait::Until(Clock::Monotonic, at) => {
+                    next::pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, at)
+                }
+            }
+        };
+    }
+    // SAFETY: passed on.
+    let patience = match unsafe { patience(wait) } {
+        Ok(patience) => patience,
+        Err(error) => return error,
+    };
+    let recursion = object.recursion();
+    let at_once = object.lock.try_read(recursion);
+    let result = match patience {
+        _ if at_once => 0,
+        None => EBUSY,
+        Some(_) if object.writer.load(Relaxed) == owner::me() => EDEADLK,
+        Some(patience) => match object.lock.read(recursion, &patience) {
+            Outcome::Acquired => 0,
+            Outcome::GaveUp => ETIMEDOUT,
+        },
+    };
+    if choice().1 && result == 0 {
+        count(Kind::Read, !at_once);
+    }
+    result
+}
+
+unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*lock };
+    if object.is_libcs() {
+        // SAFETY: the C library's lock, and the program's time.
+        return unsafe {
+            match wait {
+                Wait::No => next::pthread_rwlock_trywrlock(lock),
+                Wait::Endless => next::pthread_rwlock_wrlock(lock),
+                Wait::Until(Clock::Realtime, at) => next::pthread_rwlock_timedwrlock(lock, at),
+                Wait::Until(Clock::Monotonic, at) => {
+                    next::pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, at)
+                }
+            }
+        };
+    }
+    // SAFETY: passed on.
+    let patience = match unsafe { patience(wait) } {
+        Ok(patience) => patience,
+        Err(error) => return error,
+    };
+    let me = owner::me();
+    let at_once = object.lock.try_write();
+    let result = match patience {
+        _ if at_once => 0,
+        None => EBUSY,
+        Some(_) if object.writer.load(Relaxed) == me => EDEADLK,
+        Some(patience) => match object.lock.write(&patience) {
+            Outcome::Acquired => 0,
+            Outcome::GaveUp => ETIMEDOUT,
+        },
+    };
+    if result == 0 {
+        object.writer.store(me, Relaxed);
+        if choice().1 {
+            count(Kind::Write, !at_once);
+        }
+    }
+    result
+}
+
+/// See `pthread_rwlock_rdlock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut RwLock) -> c_int {
+    // SAFETY: passed on.
+    unsafe { read(lock, Wait::Endless) }
+}
+
+/// See `pthread_rwlock_tryrdlock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut RwLock) -> c_int {
+    // SAFETY: passed on.
+    unsafe { read(lock, Wait::No) }
+}
+
+/// See `pthread_rwlock_timedrdlock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_timedrdlock(
+    lock: *mut RwLock,
+    at: *const Timespec,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { read(lock, Wait::Until(Clock::Realtime, at)) }
+}
+
+/// See `pthread_rwlock_clockrdlock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_clockrdlock(
+    lock: *mut RwLock,
+    clock: c_int,
+    at: *const Timespec,
+) -> c_int {
+    match time::clock(clock) {
+        Err(error) => error,
+        // SAFETY: passed on.
+        Ok(clock) => unsafe { read(lock, Wait::Until(clock, at)) },
+    }
+}
+
+/// See `pthread_rwlock_wrlock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut RwLock) -> c_int {
+    // SAFETY: passed on.
+    unsafe { write(lock, Wait::Endless) }
+}
+
+/// See `pthread_rwlock_trywrlock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut RwLock) -> c_int {
+    // SAFETY: passed on.
+    unsafe { write(lock, Wait::No) }
+}
+
+/// See `pthread_rwlock_timedwrlock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_timedwrlock(
+    lock: *mut RwLock,
+    at: *const Timespec,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { write(lock, Wait::Until(Clock::Realtime, at)) }
+}
+
+/// See `pthread_rwlock_clockwrlock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
+    lock: *mut RwLock,
+    clock: c_int,
+    at: *const Timespec,
+) -> c_int {
+    match time::clock(clock) {
+        Err(error) => error,
+        // SAFETY: passed on.
+        Ok(clock) => unsafe { write(lock, Wait::Until(clock, at)) },
+    }
+}
+
+/// See `pthread_rwlock_unlock(3)`.  Releasing a lock that nobody holds does
+/// nothing.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut RwLock) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*lock };
+    if object.is_libcs() {
+        // SAFETY: the C library's lock.
+        return unsafe { next::pthread_rwlock_unlock(lock) };
+    }
+    if object.writer.load(Relaxed) != NOBODY {
+        object.writer.store(NOBODY, Relaxed);
+    }
+    // SAFETY: the program releases what it holds.
+    unsafe { object.lock.release() };
+    0
+}
+
+/// See `pthread_rwlock_init(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_init(lock: *mut RwLock, attributes: Attr) -> c_int {
+    // SAFETY: the program's attributes are initialised, and its memory is for a
+    // lock that nobody uses.
+    unsafe {
+        let mut flags = 0;
+        if !attributes.is_null() {
+            if attribute(attributes, pthread_rwlockattr_getpshared) != PTHREAD_PROCESS_PRIVATE {
+                return next::pthread_rwlock_init(lock, attributes);
+            }
+            flags = attribute(attributes, pthread_rwlockattr_getkind_np) as u32;
+        }
+        if is_system() {
+            return next::pthread_rwlock_init(lock, attributes);
+        }
+        clear(lock);
+        (*lock).flags.store(flags, Relaxed);
+    }
+    0
+}
+
+/// See `pthread_rwlock_destroy(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut RwLock) -> c_int {
+    // SAFETY: the program's; passed on.
+    unsafe {
+        if (*lock).is_libcs() {
+            return next::pthread_rwlock_destroy(lock);
+        }
+    }
+    0
+}
+
+also! {
+    __pthread_rwlock_init = pthread_rwlock_init(lock: *mut RwLock, attributes: Attr);
+    __pthread_rwlock_destroy = pthread_rwlock_destroy(lock: *mut RwLock);
+    __pthread_rwlock_rdlock = pthread_rwlock_rdlock(lock: *mut RwLock);
+    __pthread_rwlock_tryrdlock = pthread_rwlock_tryrdlock(lock: *mut RwLock);
+    __pthread_rwlock_wrlock = pthread_rwlock_wrlock(lock: *mut RwLock);
+    __pthread_rwlock_trywrlock = pthread_rwlock_trywrlock(lock: *mut RwLock);
+    __pthread_rwlock_unlock = pthread_rwlock_unlock(lock: *mut RwLock);
+}

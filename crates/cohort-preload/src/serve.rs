@@ -1,0 +1,223 @@
+//! The chosen lock in a mutex's bytes: acquire, try, release, whatever it is.
+
+use crate::choice::Choice;
+use crate::layout::Mutex;
+use cohort::basic::futex::Futex;
+use cohort::door::{Advice, AtomicU32, Spinner, expired, now, sleep_on};
+use cohort::host::{Arena, Fat, Holding, InPlace, Inflated};
+use cohort::{
+    Abortable, Clock, Deadline, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
+};
+
+/// The threads' caches; a process uses one lock for its mutexes, so all locks
+/// share the first and third.  (`clh` has the second for its nodes.)
+const RECORDS: usize = 0;
+pub const WAITERS: usize = 2;
+const FATS: usize = 3;
+
+/// A lock that may stand in a mutex: how, and with which pools.
+trait Served: RawTry + ThreadOblivious + Inherit + 'static
+where
+    Self::Context: 'static,
+{
+    unsafe fn lock(mutex: &Mutex);
+    unsafe fn try_lock(mutex: &Mutex) -> bool;
+    unsafe fn unlock(mutex: &Mutex) -> bool;
+    unsafe fn is_locked(mutex: &Mutex) -> bool;
+}
+
+/// Views a mutex's spare bytes as an object.
+///
+/// # Safety
+/// They are all zero or have only ever been a `T` since they were.
+unsafe fn body<T>(mutex: &Mutex) -> &T {
+    const {
+        assert!(size_of::<T>() <= 16);
+        assert!(align_of::<T>() <= 8);
+    }
+    // SAFETY: the caller's; the bytes are in a cell.
+    unsafe { &*mutex.body.get().cast() }
+}
+
+macro_rules! served {
+    ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal,
+       $source:literal, $capabilities:tt;)+) => {
+        $(served!(@$placement $name, $lock);)+
+
+        /// Blocks until the mutex is locked.
+        ///
+        /// # Safety
+        /// The choice is the process's.
+        #[inline(always)]
+        pub unsafe fn lock(choice: Choice, mutex: &Mutex) {
+            match choice {
+                // SAFETY: passed on.
+                $(Choice::$name => unsafe { <$lock as Served>::lock(mutex) },)+
+                Choice::Undecided | Choice::System => unreachable!(),
+            }
+        }
+
+        /// Locks the mutex if nobody has.
+        ///
+        /// # Safety
+        /// The choice is the process's.
+        #[inline(always)]
+        pub unsafe fn try_lock(choice: Choice, mutex: &Mutex) -> bool {
+            match choice {
+                // SAFETY: passed on.
+                $(Choice::$name => unsafe { <$lock as Served>::try_lock(mutex) },)+
+                Choice::Undecided | Choice::System => unreachable!(),
+            }
+        }
+
+        /// Unlocks the mutex; false if nobody had locked it.
+        ///
+        /// # Safety
+        /// The choice is the process's; the caller may unlock.
+        #[inline(always)]
+        pub unsafe fn unlock(choice: Choice, mutex: &Mutex) -> bool {
+            match choice {
+                // SAFETY: passed on.
+                $(Choice::$name => unsafe { <$lock as Served>::unlock(mutex) },)+
+                Choice::Undecided | Choice::System => unreachable!(),
+            }
+        }
+
+        /// Whether the mutex was locked a moment ago.
+        ///
+        /// # Safety
+        /// The choice is the process's.
+        pub unsafe fn is_locked(choice: Choice, mutex: &Mutex) -> bool {
+            match choice {
+                // SAFETY: passed on.
+                $(Choice::$name => unsafe { <$lock as Served>::is_locked(mutex) },)+
+                Choice::Undecided | Choice::System => unreachable!(),
+            }
+        }
+    };
+
+    (@Word $name:ident, $lock:ty) => {
+        impl Served for $lock {
+            unsafe fn lock(mutex: &Mutex) {
+                mutex.futex.acquire(&());
+            }
+            unsafe fn try_lock(mutex: &Mutex) -> bool {
+                mutex.futex.try_acquire(&())
+            }
+            unsafe fn unlock(mutex: &Mutex) -> bool {
+                let locked = mutex.futex.is_locked();
+                if locked {
+                    // SAFETY: locked, and the caller may unlock.
+                    unsafe { mutex.futex.release(&()) };
+                }
+                locked
+            }
+            unsafe fn is_locked(mutex: &Mutex) -> bool {
+                mutex.futex.is_locked()
+            }
+        }
+    };
+
+    (@InPlace $name:ident, $lock:ty) => {
+        const _: () = {
+            static POOL: Arena<Holding<<$lock as RawLock>::Context>> = Arena::new(RECORDS);
+            impl Served for $lock {
+                unsafe fn lock(mutex: &Mutex) {
+                    // SAFETY: this process's mutexes are this lock's.
+                    unsafe { body::<InPlace<Self>>(mutex) }.lock(&POOL);
+                }
+                unsafe fn try_lock(mutex: &Mutex) -> bool {
+                    // SAFETY: as above.
+                    unsafe { body::<InPlace<Self>>(mutex) }.try_lock(&POOL)
+                }
+                unsafe fn unlock(mutex: &Mutex) -> bool {
+                    // SAFETY: as above; the caller may unlock.
+                    unsafe { body::<InPlace<Self>>(mutex).unlock(&POOL) }
+                }
+                unsafe fn is_locked(mutex: &Mutex) -> bool {
+                    // SAFETY: as above.
+                    unsafe { body::<InPlace<Self>>(mutex) }.is_locked()
+                }
+            }
+        };
+    };
+
+    (@Inflated $name:ident, $lock:ty) => {
+        const _: () = {
+            static POOL: Arena<Holding<<$lock as RawLock>::Context>> = Arena::new(RECORDS);
+            static FAT: Arena<Fat<$lock>> = Arena::new(FATS);
+            impl Served for $lock {
+                unsafe fn lock(mutex: &Mutex) {
+                    // SAFETY: this process's mutexes are this lock's.
+                    unsafe { body::<Inflated<Self>>(mutex) }.lock(&POOL, &FAT);
+                }
+                unsafe fn try_lock(mutex: &Mutex) -> bool {
+                    // SAFETY: as above.
+                    unsafe { body::<Inflated<Self>>(mutex) }.try_lock(&POOL, &FAT)
+                }
+                unsafe fn unlock(mutex: &Mutex) -> bool {
+                    // SAFETY: as above; the caller may unlock.
+                    unsafe { body::<Inflated<Self>>(mutex).unlock(&POOL, &FAT) }
+                }
+                unsafe fn is_locked(mutex: &Mutex) -> bool {
+                    // SAFETY: as above.
+                    unsafe { body::<Inflated<Self>>(mutex) }.is_locked()
+                }
+            }
+        };
+    };
+}
+cohort::for_each_lock!(served);
+
+/// Blocks until the mutex is locked or patience runs out; false then.
+///
+/// # Safety
+/// The choice is the process's.
+pub unsafe fn lock_within(choice: Choice, mutex: &Mutex, patience: &Patience) -> bool {
+    let Some(deadline) = patience.deadline() else {
+        // SAFETY: passed on.
+        unsafe { lock(choice, mutex) };
+        return true;
+    };
+    if choice == Choice::futex {
+        return <Futex as Abortable>::acquire_within(&mutex.futex, &(), patience)
+            == Outcome::Acquired;
+    }
+    // SAFETY: passed on.
+    poll(deadline, || unsafe { try_lock(choice, mutex) })
+}
+
+/// For locks whose waiters cannot give up: tries, and waits between tries, a
+/// little longer each time.
+fn poll(deadline: &Deadline, attempt: impl Fn() -> bool) -> bool {
+    const LONGEST_NAP: u64 = 1_000_000;
+    let mut spinner = Spinner::new();
+    let mut nap = 20_000;
+    loop {
+        if attempt() {
+            return true;
+        }
+        if expired(deadline) {
+            return false;
+        }
+        if spinner.step() == Advice::Sleep {
+            self::nap(nap);
+            nap = (nap * 2).min(LONGEST_NAP);
+        }
+    }
+}
+
+/// Sleeps for that many nanoseconds, or until a signal arrives.
+pub fn nap(nanoseconds: u64) {
+    let wake_at = now() + nanoseconds;
+    let _ = sleep_on(
+        &AtomicU32::new(0),
+        0,
+        1,
+        Some(&Deadline {
+            clock: Clock::Monotonic,
+            seconds: (wake_at / 1_000_000_000) as i64,
+            nanoseconds: (wake_at % 1_000_000_000) as u32,
+        }),
+    );
+}

@@ -1,0 +1,118 @@
+//! `pthread_spin_*`.
+//!
+//! The word means what it means to the C library, because a process-shared spin
+//! lock cannot say that it is one and its other users may not know us.  What
+//! changes is the waiting: a waiter that has spun for a while gives its CPU away.
+
+use crate::choice::{choice, is_system};
+use crate::count::count;
+use crate::layout::Spin;
+use crate::libc::EBUSY;
+use crate::next;
+use cohort::door::Spinner;
+use cohort::report::Kind;
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+
+/// The C library's values: on x86-64 a free lock is 1, and 0 or less a held one.
+#[cfg(target_arch = "x86_64")]
+const FREE: u32 = 1;
+#[cfg(target_arch = "x86_64")]
+const HELD: u32 = 0;
+#[cfg(not(target_arch = "x86_64"))]
+const FREE: u32 = 0;
+#[cfg(not(target_arch = "x86_64"))]
+const HELD: u32 = 1;
+
+fn try_acquire(lock: &Spin) -> bool {
+    // A swap, because the C library counts a held lock further down.
+    lock.load(Relaxed) == FREE && lock.swap(HELD, Acquire) == FREE
+}
+
+/// See `pthread_spin_lock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_spin_lock(lock: *mut Spin) -> c_int {
+    if is_system() {
+        // SAFETY: passed on.
+        return unsafe { next::pthread_spin_lock(lock) };
+    }
+    // SAFETY: the program's.
+    let object = unsafe { &*lock };
+    let at_once = try_acquire(object);
+    if !at_once {
+        let mut spinner = Spinner::new();
+        while !try_acquire(object) {
+            spinner.turn();
+        }
+    }
+    if choice().1 {
+        count(Kind::Spin, !at_once);
+    }
+    0
+}
+
+/// See `pthread_spin_trylock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_spin_trylock(lock: *mut Spin) -> c_int {
+    if is_system() {
+        // SAFETY: passed on.
+        return unsafe { next::pthread_spin_trylock(lock) };
+    }
+    // SAFETY: the program's.
+    if !try_acquire(unsafe { &*lock }) {
+        return EBUSY;
+    }
+    if choice().1 {
+        count(Kind::Spin, false);
+    }
+    0
+}
+
+/// See `pthread_spin_unlock(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_spin_unlock(lock: *mut Spin) -> c_int {
+    if is_system() {
+        // SAFETY: passed on.
+        return unsafe { next::pthread_spin_unlock(lock) };
+    }
+    // SAFETY: the program's.
+    unsafe { &*lock }.store(FREE, Release);
+    0
+}
+
+/// See `pthread_spin_init(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_spin_init(lock: *mut Spin, shared: c_int) -> c_int {
+    if is_system() {
+        // SAFETY: passed on.
+        return unsafe { next::pthread_spin_init(lock, shared) };
+    }
+    // SAFETY: the program's.
+    unsafe { &*lock }.store(FREE, Relaxed);
+    0
+}
+
+/// See `pthread_spin_destroy(3)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_spin_destroy(lock: *mut Spin) -> c_int {
+    if is_system() {
+        // SAFETY: passed on.
+        return unsafe { next::pthread_spin_destroy(lock) };
+    }
+    0
+}

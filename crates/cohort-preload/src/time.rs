@@ -1,0 +1,37 @@
+//! Deadlines, as programs give them.
+
+use crate::libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, EINVAL, Timespec};
+use cohort::{Clock, Deadline, Patience};
+use core::ffi::c_int;
+
+/// The clock of that number.
+///
+/// # Errors
+/// `EINVAL` if it is neither of the two that locks wait by.
+pub fn clock(number: c_int) -> Result<Clock, c_int> {
+    match number {
+        CLOCK_REALTIME => Ok(Clock::Realtime),
+        CLOCK_MONOTONIC => Ok(Clock::Monotonic),
+        _ => Err(EINVAL),
+    }
+}
+
+/// Patience until that time.
+///
+/// # Errors
+/// `EINVAL` if the nanoseconds are no nanoseconds.
+///
+/// # Safety
+/// `at` is readable.
+pub unsafe fn until(clock: Clock, at: *const Timespec) -> Result<Patience, c_int> {
+    // SAFETY: the caller's.
+    let at = unsafe { *at };
+    match u32::try_from(at.nanoseconds) {
+        Ok(nanoseconds) if nanoseconds < 1_000_000_000 => Ok(Patience::until(Deadline {
+            clock,
+            seconds: at.seconds,
+            nanoseconds,
+        })),
+        _ => Err(EINVAL),
+    }
+}

@@ -2,16 +2,28 @@
 //! what that gains.
 
 mod bar;
+mod choice;
 mod compare;
+mod config;
 mod demo;
 mod doctor;
+mod environment;
 mod install;
+mod library;
 mod list;
 mod problem;
+mod program;
+mod proof;
+mod realtime;
+mod report;
 mod run;
+mod settings;
+mod signals;
+mod supervise;
+mod wait;
 mod workload;
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use problem::Problem;
 use std::process::ExitCode;
 
@@ -51,22 +63,29 @@ enum Subcommands {
 }
 
 fn main() -> ExitCode {
-    let cohort = match parse() {
-        Ok(cohort) => cohort,
+    // Rust ignores SIGPIPE; `cohort list | head` should end quietly.
+    signals::set_default(libc::SIGPIPE);
+    let (cohort, matches) = match parse() {
+        Ok(parsed) => parsed,
         Err(error) => return complain(&error),
     };
-    carry_out(cohort.subcommand).unwrap_or_else(|problem| problem.report())
+    carry_out(cohort.subcommand, &matches).unwrap_or_else(|problem| problem.report())
 }
 
-fn parse() -> Result<Cohort, clap::Error> {
-    Cohort::from_arg_matches(&Cohort::command().try_get_matches()?)
+/// The parsed command line, with the raw matches of the subcommand, which tell
+/// what was typed from what the environment says.
+fn parse() -> Result<(Cohort, ArgMatches), clap::Error> {
+    let mut matches = Cohort::command().try_get_matches()?;
+    let cohort = Cohort::from_arg_matches(&matches)?;
+    let (_, subcommand) = matches.remove_subcommand().unwrap_or_default();
+    Ok((cohort, subcommand))
 }
 
-fn carry_out(subcommand: Subcommands) -> Result<ExitCode, Problem> {
+fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, Problem> {
     match subcommand {
-        Subcommands::Run(arguments) => run::run(arguments),
+        Subcommands::Run(arguments) => run::run(arguments, matches),
         Subcommands::Compare(arguments) => compare::run(arguments),
-        Subcommands::List(arguments) => list::run(arguments),
+        Subcommands::List(arguments) => list::run(&arguments),
         Subcommands::Doctor(arguments) => doctor::run(arguments),
         Subcommands::Demo(arguments) => demo::run(arguments),
         Subcommands::Bar(arguments) => bar::run(arguments),

@@ -1,13 +1,147 @@
-//! `cohort run`.
+//! `cohort run`: proves that a program can be served, then becomes it.
 
-use crate::problem::Problem;
-use std::process::ExitCode;
+use crate::choice::Choice;
+use crate::environment::{self, Changes};
+use crate::problem::{Problem, status};
+use crate::program::Program;
+use crate::report::{self, ReportFile};
+use crate::settings::{Options, Settings};
+use crate::signals::{self, Mask};
+use crate::wait::Wait;
+use crate::{library, proof, realtime, supervise};
+use clap::ArgMatches;
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
 
 /// Options of `cohort run`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    /// At the end, print on stderr what was locked how often, and how often it
+    /// was taken already
+    #[arg(long)]
+    report: bool,
+    /// Run the program even if it cannot be served, or spins where it must not
+    #[arg(long)]
+    force: bool,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
+    command: Vec<OsString>,
+}
 
-/// Carries out `cohort run`.
-pub fn run(_arguments: Arguments) -> Result<ExitCode, Problem> {
-    Err(Problem::refused("`cohort run` is not part of this build"))
+const NOTES: &str = "\
+Before anything runs, the program's own dynamic loader is asked whether the library will be in it; \
+if not, nothing is run and the reason is given. Without --report the command then becomes the \
+program: same process, same terminal, same end. With --report it stays as the parent, passes \
+signals on, and ends as the program ends.
+
+What is typed wins over --config, and this over the environment.
+
+Examples:
+  cohort run -- memcached -t 8
+  cohort run --lock mcs --report -- kccachetest wicked -th 2 400000
+  cohort run --only mariadbd -- ./start-everything.sh
+
+A configuration file:
+  lock = \"mcs\"
+  wait = \"park\"
+  only = [\"mariadbd\"]
+  report = true
+
+Exit status: the program's own; 2 for a mistake in the options or the configuration file, 125 if \
+the program cannot be served, 126 if it cannot be executed, 127 if it was not found.";
+
+/// Carries out `cohort run`; returns only if the program did not run in this
+/// process.
+pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
+    let settings = Settings::new(arguments.options, matches)?;
+    let name = &arguments.command[0];
+    let program = Program::find(name)?;
+    let wants_report = arguments.report || settings.report;
+    if let Choice::System = settings.lock {
+        if wants_report {
+            eprintln!("cohort: --report has nothing to show: `system` locks are not counted");
+        }
+        return become_it(&program, &arguments.command, &environment::without());
+    }
+    if settings.wait == Wait::Spin
+        && let Some(policy) = realtime::policy(&arguments.command)
+    {
+        unless(arguments.force, &spinning_at(policy))?;
+    }
+    let library = library::locate()?;
+    if let Err(why) = can_be_served(&program, &library) {
+        unless(arguments.force, &why)?;
+    }
+    if !wants_report {
+        let changes = environment::changes(&settings, &library, None);
+        return become_it(&program, &arguments.command, &changes);
+    }
+    let file = ReportFile::new()?;
+    let changes = environment::changes(&settings, &library, Some(&file.path()));
+    let started = Instant::now();
+    let ending = supervise::run(command(&program, &arguments.command, &changes))
+        .map_err(|error| cannot_start(name, &error))?;
+    let text = file.read().map_or_else(
+        |problem| format!("cohort: {problem}\n"),
+        |report| report::text(&report, &settings, name, started.elapsed()),
+    );
+    // A reader of stderr that has gone must not change how this ends.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+    drop(file);
+    supervise::end_alike(ending)
+}
+
+/// # Errors
+/// The reason why the library will not be in the program.
+fn can_be_served(program: &Program, library: &std::path::Path) -> Result<(), String> {
+    let image = program.image.as_ref().map_err(Clone::clone)?;
+    proof::ask_loader(image, library, &environment::preload(Some(library)))
+}
+
+fn spinning_at(policy: &str) -> String {
+    format!(
+        "the program would run under {policy}, where a thread that spins can keep the lock's \
+         holder from ever running again; use --wait park"
+    )
+}
+
+fn unless(forced: bool, why: &str) -> Result<(), Problem> {
+    if forced {
+        eprintln!("cohort: warning: {why}");
+        return Ok(());
+    }
+    Err(Problem::refused(format!(
+        "{why}\n--force runs it nevertheless"
+    )))
+}
+
+fn command(program: &Program, words: &[OsString], changes: &Changes) -> Command {
+    let mut command = Command::new(&program.path);
+    command.arg0(&words[0]).args(&words[1..]);
+    environment::apply(changes, &mut command);
+    command
+}
+
+fn become_it(
+    program: &Program,
+    words: &[OsString],
+    changes: &Changes,
+) -> Result<ExitCode, Problem> {
+    let mut command = command(program, words, changes);
+    let child_was_ignored = signals::is_ignored(libc::SIGCHLD);
+    signals::pass_on(&mut command, Mask::current(), child_was_ignored);
+    Err(cannot_start(&words[0], &command.exec()))
+}
+
+fn cannot_start(name: &OsStr, error: &std::io::Error) -> Problem {
+    Problem::new(
+        status::NOT_EXECUTABLE,
+        format!("cannot start {}: {error}", name.display()),
+    )
 }

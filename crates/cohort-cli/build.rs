@@ -1,0 +1,115 @@
+//! Builds the preload library and hands it to the command, which embeds it.
+//!
+//! The library has a panic strategy and a profile of its own, so it is built by
+//! a cargo of its own, always in release, and with nothing of this build's
+//! settings but the target: a debug command carries the same library.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const FILE: &str = "libcohort_preload.so";
+
+/// What the library is made of, seen from the workspace's root.
+const SOURCES: [&str; 9] = [
+    "Cargo.toml",
+    "crates/cohort-raw/Cargo.toml",
+    "crates/cohort-raw/src",
+    "crates/cohort/Cargo.toml",
+    "crates/cohort/build.rs",
+    "crates/cohort/src",
+    "crates/cohort-preload/Cargo.toml",
+    "crates/cohort-preload/build.rs",
+    "crates/cohort-preload/src",
+];
+
+/// Variables of cargo that a nested cargo needs: where registries and caches
+/// are, and how many jobs may run.
+const KEPT: [&str; 6] = [
+    "CARGO_HOME",
+    "CARGO_HTTP_",
+    "CARGO_MAKEFLAGS",
+    "CARGO_NET_",
+    "CARGO_REGISTR",
+    "CARGO_TERM_",
+];
+
+fn main() -> ExitCode {
+    match build() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("the preload library could not be built: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn build() -> Result<(), String> {
+    let variable = |name: &str| env::var_os(name).ok_or(format!("cargo did not set {name}"));
+    let root = Path::new(&variable("CARGO_MANIFEST_DIR")?)
+        .ancestors()
+        .nth(2)
+        .ok_or("this crate is not in its workspace")?
+        .to_path_buf();
+    let out = PathBuf::from(variable("OUT_DIR")?);
+    let target = variable("TARGET")?;
+    let preload = root.join("crates/cohort-preload");
+    println!("cargo::rerun-if-changed=build.rs");
+    for source in SOURCES.map(|source| root.join(source)) {
+        // Cargo takes a file that does not exist for one that always changes.
+        if source.exists() {
+            println!("cargo::rerun-if-changed={}", source.display());
+        }
+    }
+
+    let mut cargo = Command::new(variable("CARGO")?);
+    cargo
+        .current_dir(&preload)
+        .args(["build", "--release", "--lib", "--quiet"])
+        .args([OsString::from("--target"), target.clone()])
+        .args([OsString::from("--target-dir"), out.join("preload").into()]);
+    for (name, _) in env::vars_os() {
+        if leaks(&name.to_string_lossy()) {
+            cargo.env_remove(name);
+        }
+    }
+    // Without this the library's panic messages hold the builder's folders.
+    let mut anonymous = OsString::from("--remap-path-prefix=");
+    anonymous.push(&root);
+    anonymous.push("=cohort");
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", anonymous);
+
+    let output = cargo
+        .output()
+        .map_err(|error| format!("cargo cannot be run: {error}"))?;
+    if !output.status.success() {
+        return Err(format!(
+            "cargo failed in {} ({}):\n{}",
+            preload.display(),
+            output.status,
+            String::from_utf8_lossy(&output.stderr)
+        ));
+    }
+    let built = out.join("preload").join(target).join("release").join(FILE);
+    std::fs::copy(&built, out.join(FILE))
+        .map_err(|error| format!("{} is not there: {error}", built.display()))?;
+    Ok(())
+}
+
+/// Whether a variable of this build would change the library.
+fn leaks(name: &str) -> bool {
+    let of_cargo = name.starts_with("CARGO_") && !KEPT.iter().any(|kept| name.starts_with(kept));
+    let of_rustc = name.starts_with("RUSTC_") || name.starts_with("RUSTDOC");
+    // Cargo sets these for build scripts from the outer profile and target.
+    let of_script = [
+        "RUSTFLAGS",
+        "TARGET",
+        "HOST",
+        "PROFILE",
+        "OPT_LEVEL",
+        "DEBUG",
+        "OUT_DIR",
+    ];
+    of_cargo || of_rustc || of_script.contains(&name)
+}

@@ -1,0 +1,105 @@
+//! From what a person typed to a lock.
+
+use crate::problem::Problem;
+use cohort::catalogue::{self, LOCKS, LockInfo};
+
+/// The C library's own locks, under the names that are accepted for them.
+pub const SYSTEM: [&str; 2] = ["system", "posix"];
+
+/// The lock that `cohort run` uses when nobody names one: the catalogue's first.
+pub const DEFAULT: &str = LOCKS[0].name;
+
+/// Which locks a program is to run under.
+#[derive(Clone, Copy, Debug)]
+pub enum Choice {
+    /// The C library's own: nothing is preloaded.
+    System,
+    /// One of ours.
+    Ours(&'static LockInfo),
+}
+
+impl Choice {
+    /// The lock called `name`; the error names those that come nearest.
+    pub fn named(name: &str) -> Result<Self, Problem> {
+        if SYSTEM.contains(&name) {
+            return Ok(Self::System);
+        }
+        catalogue::find(name)
+            .map(Self::Ours)
+            .ok_or_else(|| Problem::usage(unknown(name)))
+    }
+
+    /// The one name that is printed.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::System => SYSTEM[0],
+            Self::Ours(lock) => lock.name,
+        }
+    }
+}
+
+fn unknown(name: &str) -> String {
+    let nearest = nearest(name);
+    let hint = match nearest.as_slice() {
+        [] => String::new(),
+        [only] => format!("; did you mean `{only}`?"),
+        [first @ .., last] => format!("; did you mean `{}` or `{last}`?", first.join("`, `")),
+    };
+    format!("no lock is called `{name}`{hint}\n`cohort list` shows every lock")
+}
+
+/// Up to three printed names that are close to `name`, the closest first.
+fn nearest(name: &str) -> Vec<&'static str> {
+    let accepted = LOCKS
+        .iter()
+        .flat_map(|lock| {
+            let names = std::iter::once(&lock.name).chain(lock.aliases);
+            names.map(move |accepted| (*accepted, lock.name))
+        })
+        .chain(SYSTEM.map(|accepted| (accepted, SYSTEM[0])));
+    let tolerated = (name.chars().count() / 3).max(2);
+    let lower = name.to_lowercase();
+    let mut close: Vec<(usize, &str)> = accepted
+        .filter_map(|(accepted, printed)| {
+            let distance = strsim::osa_distance(&lower, accepted);
+            // A distance of the whole length shares no letter at all.
+            let shares = distance < accepted.chars().count();
+            let extends = !lower.is_empty() && accepted.starts_with(&lower);
+            (shares && distance <= tolerated || extends).then_some((distance, printed))
+        })
+        .collect();
+    close.sort_unstable();
+    let mut names: Vec<&str> = Vec::new();
+    for (_, printed) in close {
+        if !names.contains(&printed) {
+            names.push(printed);
+        }
+    }
+    names.truncate(3);
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_system_has_two_names_and_prints_one() {
+        for name in SYSTEM {
+            assert_eq!(Choice::named(name).unwrap().name(), "system");
+        }
+    }
+
+    #[test]
+    fn a_slip_finds_its_neighbour() {
+        let message = Choice::named("systme").unwrap_err().to_string();
+        assert!(message.contains("did you mean `system`?"), "{message}");
+    }
+
+    #[test]
+    fn nonsense_is_not_guessed_at() {
+        let message = Choice::named("qqqqqqqqqqqq").unwrap_err().to_string();
+        assert!(!message.contains("did you mean"), "{message}");
+        assert!(message.contains("cohort list"), "{message}");
+    }
+}

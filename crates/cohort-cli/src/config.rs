@@ -1,0 +1,160 @@
+//! The configuration file of `cohort run`.
+//!
+//! ```toml
+//! lock = "mcs"                # a name or alias from `cohort list`
+//! wait = "park"               # park, spin or yield
+//! only = ["mysqld"]           # executables to serve, all if absent
+//! exclude = ["bash"]          # executables to leave alone
+//! report = true               # the report of `--report`
+//! ```
+
+use crate::choice::Choice;
+use crate::problem::Problem;
+use crate::wait::Wait;
+use serde::Deserialize;
+use std::path::Path;
+use toml::Spanned;
+
+/// What a configuration file may say; whatever it leaves out stays as it is.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Configuration {
+    lock: Option<Spanned<String>>,
+    /// How waiting threads wait.
+    pub wait: Option<Wait>,
+    only: Option<Vec<Spanned<String>>>,
+    exclude: Option<Vec<Spanned<String>>>,
+    /// Whether to print a report at the end.
+    pub report: Option<bool>,
+}
+
+impl Configuration {
+    /// Reads and checks `file`.
+    ///
+    /// # Errors
+    /// Says where in the file the trouble is, what stands there and what may.
+    pub fn read(file: &Path) -> Result<Self, Problem> {
+        let text = std::fs::read_to_string(file)
+            .map_err(|error| Problem::usage(format!("cannot read {}: {error}", file.display())))?;
+        Self::parse(&text, file)
+    }
+
+    fn parse(text: &str, file: &Path) -> Result<Self, Problem> {
+        let at = |offset: usize, message: &str| {
+            let (line, column) = position(text, offset);
+            Problem::usage(format!("{}:{line}:{column}: {message}", file.display()))
+        };
+        let read: Self = toml::from_str(text).map_err(|error| {
+            let offset = error.span().map_or(text.len(), |span| span.start);
+            let message = match found(text, offset) {
+                Some(found) if !error.message().contains('`') => {
+                    format!("{} (found `{found}`)", error.message())
+                }
+                _ => error.message().to_owned(),
+            };
+            at(offset, &message)
+        })?;
+        if let Some(lock) = &read.lock {
+            Choice::named(lock.get_ref())
+                .map_err(|problem| at(lock.span().start, &problem.to_string()))?;
+        }
+        for name in [&read.only, &read.exclude].into_iter().flatten().flatten() {
+            check_executable(name.get_ref()).map_err(|why| at(name.span().start, &why))?;
+        }
+        Ok(read)
+    }
+
+    /// The lock's name as written.
+    pub fn lock(&self) -> Option<&str> {
+        self.lock.as_ref().map(|lock| lock.get_ref().as_str())
+    }
+
+    /// The executables to serve.
+    pub fn only(&self) -> Option<Vec<String>> {
+        self.only.as_deref().map(bare)
+    }
+
+    /// The executables to leave alone.
+    pub fn exclude(&self) -> Option<Vec<String>> {
+        self.exclude.as_deref().map(bare)
+    }
+}
+
+/// Whether `name` can stand in the flat list that the library reads.
+pub fn check_executable(name: &str) -> Result<(), String> {
+    if name.is_empty() {
+        Err("found an empty name, expected the name or path of an executable".to_owned())
+    } else if name.contains(':') {
+        Err(format!(
+            "found `{name}`, expected the name or path of an executable without `:`"
+        ))
+    } else {
+        Ok(())
+    }
+}
+
+fn bare(names: &[Spanned<String>]) -> Vec<String> {
+    names.iter().map(|name| name.get_ref().clone()).collect()
+}
+
+/// Line and column, both from one, columns in characters.
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = before.matches('\n').count() + 1;
+    (line, before[line_start..].chars().count() + 1)
+}
+
+/// What stands at `offset`, up to the end of its line.
+fn found(text: &str, offset: usize) -> Option<&str> {
+    let rest = text.get(offset..)?.lines().next()?.trim_end();
+    (!rest.is_empty()).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(text: &str) -> String {
+        Configuration::parse(text, Path::new("c.toml"))
+            .unwrap_err()
+            .to_string()
+    }
+
+    #[test]
+    fn what_is_left_out_stays_open() {
+        let read = Configuration::parse("report = true\n", Path::new("c.toml")).unwrap();
+        assert_eq!(read.report, Some(true));
+        assert!(read.lock().is_none() && read.wait.is_none() && read.only().is_none());
+    }
+
+    #[test]
+    fn complaints_say_where_and_what() {
+        for (text, expected) in [
+            (
+                "wait = \"park\"\nlok = 1\n",
+                "c.toml:2:1: unknown field `lok`",
+            ),
+            ("lock = 3\n", "c.toml:1:8: invalid type: integer `3`"),
+            (
+                "wait = \"snooze\"\n",
+                "c.toml:1:8: unknown variant `snooze`",
+            ),
+            (
+                "lock = \"systm\"\n",
+                "c.toml:1:8: no lock is called `systm`",
+            ),
+            ("only = [\"a\", \"b:c\"]\n", "c.toml:1:14: found `b:c`"),
+            ("exclude = [\"\"]\n", "c.toml:1:12: found an empty name"),
+        ] {
+            let message = complaint(text);
+            assert!(message.starts_with(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_toml_is_quoted() {
+        let message = complaint("lock = \"system\"\n= nonsense\n");
+        assert!(message.starts_with("c.toml:2:1: "), "{message}");
+    }
+}

@@ -1,0 +1,108 @@
+//! What the preload library is told: the variables of the program's environment.
+
+use crate::settings::Settings;
+use crate::{choice::Choice, library};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::process::Command;
+
+const PRELOAD: &str = "LD_PRELOAD";
+const LOCK: &str = "COHORT_LOCK";
+const WAIT: &str = "COHORT_WAIT";
+const ONLY: &str = "COHORT_ONLY";
+const EXCLUDE: &str = "COHORT_EXCLUDE";
+const REPORT: &str = "COHORT_REPORT";
+
+/// Changes to an environment: a variable with its value, or none to remove it.
+pub type Changes = Vec<(&'static str, Option<OsString>)>;
+
+/// What must change in this process's environment for a program to run under
+/// `settings`, served by `library`, and counted in `report` if there is one.
+pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Changes {
+    let list = |names: &[OsString]| {
+        let joined = names.join(OsStr::new(":"));
+        (!joined.is_empty()).then_some(joined)
+    };
+    match settings.lock {
+        Choice::System => without(),
+        Choice::Ours(lock) => vec![
+            (PRELOAD, Some(preload(Some(library)))),
+            (LOCK, Some(lock.name.into())),
+            (WAIT, Some(settings.wait.name().into())),
+            (ONLY, list(&settings.only)),
+            (EXCLUDE, list(&settings.exclude)),
+            (REPORT, report.map(|file| file.as_os_str().to_owned())),
+        ],
+    }
+}
+
+/// What must change for a program to run under the C library's own locks, even
+/// where this process runs under ours.
+pub fn without() -> Changes {
+    let kept = preload(None);
+    let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
+    changes.extend([LOCK, WAIT, ONLY, EXCLUDE, REPORT].map(|name| (name, None)));
+    changes
+}
+
+/// Makes `changes` in what `command` will pass on.
+pub fn apply(changes: &Changes, command: &mut Command) {
+    for (name, value) in changes {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+}
+
+/// The value of `LD_PRELOAD`: ours first, so that other preloaded libraries
+/// lock through it; then what was there, save earlier copies of ours.
+pub fn preload(library: Option<&Path>) -> OsString {
+    let before = std::env::var_os(PRELOAD).unwrap_or_default();
+    join(library, &before)
+}
+
+fn join(library: Option<&Path>, before: &OsStr) -> OsString {
+    let others = before
+        .as_bytes()
+        .split(|byte| matches!(byte, b':' | b' '))
+        .filter(|entry| !entry.is_empty())
+        .filter(|entry| {
+            let name = Path::new(OsStr::from_bytes(entry)).file_name();
+            name != Some(OsStr::new(library::FILE))
+        });
+    let all: Vec<&[u8]> = library
+        .map(|library| library.as_os_str().as_bytes())
+        .into_iter()
+        .chain(others)
+        .collect();
+    OsString::from_vec(all.join(&b':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ours_comes_first_and_once() {
+        let ours = Path::new("/new/libcohort_preload.so");
+        for (before, after) in [
+            ("", "/new/libcohort_preload.so"),
+            (
+                "libjemalloc.so.2",
+                "/new/libcohort_preload.so:libjemalloc.so.2",
+            ),
+            (
+                "a.so b.so:/old/libcohort_preload.so",
+                "/new/libcohort_preload.so:a.so:b.so",
+            ),
+        ] {
+            assert_eq!(join(Some(ours), OsStr::new(before)), after);
+        }
+        assert_eq!(
+            join(None, OsStr::new("/old/libcohort_preload.so:a.so")),
+            "a.so"
+        );
+    }
+}

@@ -1,0 +1,244 @@
+//! The preload library: embedded in the command, installed beside it, or
+//! extracted to a cache folder.
+//!
+//! A file is used only if its bytes are the embedded ones and nobody but this
+//! user or the super-user can change it, so that a stale or foreign library is
+//! never loaded into a program.
+
+use crate::problem::Problem;
+use rustix::fs::{StatVfsMountFlags, statvfs};
+use rustix::process::geteuid;
+use sha2::{Digest, Sha256};
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, Metadata, Permissions};
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// The file name of the library.
+pub const FILE: &str = "libcohort_preload.so";
+
+/// The library itself, as the build script built it.
+pub const EMBEDDED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcohort_preload.so"));
+
+/// Write permission for the group or for everybody.
+const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// The path of a library that can be preloaded, extracted if need be.
+///
+/// # Errors
+/// Each place that was tried, with what is wrong there.
+pub fn locate() -> Result<PathBuf, Problem> {
+    let mut refused = Vec::new();
+    if let Some(installed) = installed() {
+        match verify(&installed).and_then(|()| loadable(&installed)) {
+            Ok(()) => return Ok(installed),
+            Err(why) if installed.exists() => refused.push(why),
+            Err(_) => {}
+        }
+    }
+    for cache in caches() {
+        match extract(&cache) {
+            Ok(library) => return Ok(library),
+            Err(why) => refused.push(why),
+        }
+    }
+    Err(Problem::refused(format!(
+        "there is no place for the preload library:\n  {}\n\
+         set XDG_CACHE_HOME or TMPDIR to a folder of yours that may hold executable code, \
+         or install with `make install`",
+        refused.join("\n  ")
+    )))
+}
+
+/// Where `make install` puts it, seen from the command's own file.
+fn installed() -> Option<PathBuf> {
+    let command = std::env::current_exe().ok()?.canonicalize().ok()?;
+    let prefix = command.parent()?.parent()?;
+    Some(prefix.join("lib/cohort").join(FILE))
+}
+
+/// The folders to extract into, the best first.
+fn caches() -> Vec<PathBuf> {
+    let folder = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|folder| folder.is_absolute())
+    };
+    let own = format!("cohort-{}", geteuid().as_raw());
+    [
+        folder("XDG_CACHE_HOME").map(|cache| cache.join("cohort")),
+        folder("HOME").map(|home| home.join(".cache/cohort")),
+        folder("TMPDIR").map(|temporary| temporary.join(&own)),
+        Some(Path::new("/tmp").join(&own)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The library under `cache`, in a folder named by its content.
+fn extract(cache: &Path) -> Result<PathBuf, String> {
+    let folder = cache.join(content());
+    let library = folder.join(FILE);
+    presentable(&library)?;
+    make_folder(cache)?;
+    make_folder(&folder)?;
+    if verify(&library).is_err() {
+        write(&folder, &library)?;
+        verify(&library)?;
+    }
+    loadable(&library)?;
+    Ok(library)
+}
+
+/// A name for the embedded bytes: two libraries never share a folder.
+fn content() -> String {
+    Sha256::digest(EMBEDDED)[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn make_folder(folder: &Path) -> Result<(), String> {
+    let failed = |error| format!("{} cannot be made: {error}", folder.display());
+    DirBuilder::new()
+        .recursive(true)
+        .mode(0o755)
+        .create(folder)
+        .map_err(failed)?;
+    // A link could be turned elsewhere later by whoever made it.
+    let metadata = folder.symlink_metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        trusted(folder, &metadata)
+    } else {
+        Err(format!("{} is not a folder of its own", folder.display()))
+    }
+}
+
+/// Writes the library so that it appears whole or not at all.
+fn write(folder: &Path, library: &Path) -> Result<(), String> {
+    let failed =
+        |error: std::io::Error| format!("{} cannot be written: {error}", library.display());
+    let mut file = tempfile::Builder::new()
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(folder)
+        .map_err(failed)?;
+    file.write_all(EMBEDDED).map_err(failed)?;
+    file.persist(library)
+        .map_err(|error| failed(error.error))
+        .map(drop)
+}
+
+/// Whether `library` is ours to the byte and safe from others.
+fn verify(library: &Path) -> Result<(), String> {
+    let unreadable = |error| format!("{} cannot be read: {error}", library.display());
+    let metadata = library.symlink_metadata().map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err(format!("{} is not a regular file", library.display()));
+    }
+    trusted(library, &metadata)?;
+    if std::fs::read(library).map_err(unreadable)? == EMBEDDED {
+        Ok(())
+    } else {
+        Err(format!(
+            "{} is not the library this command was built with",
+            library.display()
+        ))
+    }
+}
+
+fn trusted(path: &Path, metadata: &Metadata) -> Result<(), String> {
+    let owner = metadata.uid();
+    if owner != 0 && owner != geteuid().as_raw() {
+        return Err(format!("{} belongs to user {owner}", path.display()));
+    }
+    if metadata.mode() & WRITABLE_BY_OTHERS != 0 {
+        return Err(format!("{} can be written by others", path.display()));
+    }
+    Ok(())
+}
+
+/// Whether the loader could take `library` from `LD_PRELOAD` and run it.
+fn loadable(library: &Path) -> Result<(), String> {
+    presentable(library)?;
+    let mount = statvfs(library).map_err(|error| format!("{}: {error}", library.display()))?;
+    if mount.f_flag.contains(StatVfsMountFlags::NOEXEC) {
+        return Err(format!(
+            "{} is on a file system mounted without executable code (noexec)",
+            library.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Whether `LD_PRELOAD` can hold this path: it knows no quoting.
+fn presentable(library: &Path) -> Result<(), String> {
+    let path: &OsStr = library.as_os_str();
+    let special = |byte: &u8| byte.is_ascii_whitespace() || b":$".contains(byte);
+    if path.as_bytes().iter().any(special) {
+        return Err(format!(
+            "{} has a space, `:` or `$` in its path, which LD_PRELOAD cannot express",
+            library.display()
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    fn cache() -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = folder.path().join("cohort");
+        (folder, cache)
+    }
+
+    #[test]
+    fn what_is_extracted_is_what_is_embedded_and_stays() {
+        let (_keep, cache) = cache();
+        let library = extract(&cache).unwrap();
+        assert_eq!(std::fs::read(&library).unwrap(), EMBEDDED);
+        let first = library.metadata().unwrap().ino();
+        assert_eq!(extract(&cache).unwrap(), library);
+        assert_eq!(library.metadata().unwrap().ino(), first);
+    }
+
+    #[test]
+    fn a_changed_file_is_replaced() {
+        let (_keep, cache) = cache();
+        let library = extract(&cache).unwrap();
+        std::fs::write(&library, "stale").unwrap();
+        assert_eq!(std::fs::read(extract(&cache).unwrap()).unwrap(), EMBEDDED);
+    }
+
+    #[test]
+    fn a_folder_that_others_can_write_is_refused() {
+        let (_keep, cache) = cache();
+        std::fs::create_dir(&cache).unwrap();
+        std::fs::set_permissions(&cache, Permissions::from_mode(0o777)).unwrap();
+        assert!(extract(&cache).unwrap_err().contains("written by others"));
+    }
+
+    #[test]
+    fn a_link_to_a_folder_is_refused() {
+        let (keep, cache) = cache();
+        symlink(keep.path(), &cache).unwrap();
+        assert!(
+            extract(&cache)
+                .unwrap_err()
+                .contains("not a folder of its own")
+        );
+    }
+
+    #[test]
+    fn paths_that_the_loader_would_split_are_refused() {
+        for path in ["/a b/x.so", "/a:b/x.so", "/$LIB/x.so"] {
+            assert!(presentable(Path::new(path)).is_err(), "{path}");
+        }
+        assert!(presentable(Path::new("/a-b/x.so")).is_ok());
+    }
+}

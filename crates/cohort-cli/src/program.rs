@@ -1,0 +1,139 @@
+//! What kind of executable a program is, and whether a library can be put
+//! under it at all.
+
+mod elf;
+mod privilege;
+mod script;
+
+use crate::problem::{Problem, status};
+use rustix::fs::{Access, access};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// What the C library searches when `PATH` is not set.
+const DEFAULT_PATH: &str = "/bin:/usr/bin";
+
+/// Kernels follow scripts whose interpreter is a script this far.
+const SCRIPT_DEPTH: usize = 5;
+
+/// A program that was found and may be executed.
+#[derive(Debug)]
+pub struct Program {
+    /// The file to execute.
+    pub path: PathBuf,
+    /// What can be put under it, or the reason why nothing can.
+    pub image: Result<Image, String>,
+}
+
+/// The executable that the kernel will start in the end, and its loader.
+#[derive(Debug)]
+pub struct Image {
+    /// The executable: the program, or the interpreter of a script.
+    pub path: PathBuf,
+    /// The dynamic loader that it asks for.
+    pub loader: PathBuf,
+}
+
+impl Program {
+    /// Finds `name` as the shell would, and looks into it.
+    ///
+    /// # Errors
+    /// The program does not exist (127) or may not be executed (126).
+    pub fn find(name: &OsStr) -> Result<Self, Problem> {
+        let path = resolve(name)?;
+        let image = image(&path, SCRIPT_DEPTH);
+        Ok(Self { path, image })
+    }
+}
+
+fn resolve(name: &OsStr) -> Result<PathBuf, Problem> {
+    if name.is_empty() {
+        return Err(Problem::new(
+            status::NOT_FOUND,
+            "the program's name is empty; write it after `--`",
+        ));
+    }
+    if name.as_bytes().contains(&b'/') {
+        return executable(Path::new(name)).map(|()| PathBuf::from(name));
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_else(|| OsString::from(DEFAULT_PATH));
+    let mut refused = None;
+    for folder in std::env::split_paths(&folders) {
+        // An empty entry of PATH means the current folder.
+        let candidate = if folder.as_os_str().is_empty() {
+            Path::new(".").join(name)
+        } else {
+            folder.join(name)
+        };
+        match executable(&candidate) {
+            Ok(()) => return Ok(candidate),
+            Err(problem) if candidate.is_file() => refused = Some(problem),
+            Err(_) => {}
+        }
+    }
+    Err(refused.unwrap_or_else(|| {
+        Problem::new(
+            status::NOT_FOUND,
+            format!(
+                "`{}` is in no folder of PATH; check the spelling or give its path",
+                name.display()
+            ),
+        )
+    }))
+}
+
+fn executable(path: &Path) -> Result<(), Problem> {
+    let shown = path.display();
+    let metadata = path.metadata().map_err(|error| {
+        let status = match error.kind() {
+            std::io::ErrorKind::NotFound => status::NOT_FOUND,
+            _ => status::NOT_EXECUTABLE,
+        };
+        Problem::new(status, format!("cannot run {shown}: {error}"))
+    })?;
+    let refusal = |why: &str| Err(Problem::new(status::NOT_EXECUTABLE, why));
+    if metadata.is_dir() {
+        return refusal(&format!("{shown} is a folder, not a program"));
+    }
+    if !metadata.is_file() {
+        return refusal(&format!("{shown} is not a regular file"));
+    }
+    match access(path, Access::EXEC_OK) {
+        Ok(()) => Ok(()),
+        Err(error) => refusal(&format!(
+            "{shown} is not executable ({error}); `chmod +x {shown}` if it is meant to be run"
+        )),
+    }
+}
+
+fn image(path: &Path, depth: usize) -> Result<Image, String> {
+    let shown = path.display();
+    let start = script::start(path).map_err(|error| {
+        format!("{shown} cannot be read, so nobody can tell what it is ({error})")
+    })?;
+    if let Some(shebang) = script::shebang(&start) {
+        if depth == 0 {
+            return Err(format!("{shown} is a script in too many layers of scripts"));
+        }
+        let interpreter = script::interpreter(&shebang)
+            .map_err(|why| format!("{shown} is a script whose first line is unusable: {why}"))?;
+        let interpreter = resolve(&interpreter)
+            .map_err(|problem| format!("{shown} is a script; its interpreter: {problem}"))?;
+        return image(&interpreter, depth - 1)
+            .map_err(|why| format!("{shown} is a script, so its interpreter counts: {why}"));
+    }
+    if !start.starts_with(b"\x7fELF") {
+        if depth == 0 || start.contains(&0) {
+            return Err(format!("{shown} is neither an ELF executable nor a script"));
+        }
+        // Shells and `execvp` give text without `#!` to the system's shell.
+        return image(Path::new("/bin/sh"), depth - 1);
+    }
+    let loader = elf::loader(path)?;
+    privilege::check(path)?;
+    Ok(Image {
+        path: path.to_path_buf(),
+        loader,
+    })
+}

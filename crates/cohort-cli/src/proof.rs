@@ -1,0 +1,63 @@
+//! Proof that the library will be in the program, by the dynamic loader's word.
+
+use crate::program::Image;
+use std::ffi::OsStr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Lets the program's own loader lay the program out, without running it, and
+/// looks for `library` among what it loads; `preload` is the `LD_PRELOAD` that
+/// the program will see.
+///
+/// # Errors
+/// The loader's own words about why it leaves the library out.
+pub fn ask_loader(image: &Image, library: &Path, preload: &OsStr) -> Result<(), String> {
+    let loader = image.loader.display();
+    let program = image
+        .path
+        .canonicalize()
+        .map_err(|error| format!("cannot find {} again: {error}", image.path.display()))?;
+    let mut command = Command::new(&image.loader);
+    command
+        .arg(&program)
+        .env("LD_TRACE_LOADED_OBJECTS", "1")
+        .env("LD_PRELOAD", preload)
+        .stdin(Stdio::null());
+    // These would mix other matters into what the loader says.
+    for talkative in ["LD_DEBUG", "LD_VERBOSE", "LD_WARN", "LD_BIND_NOW"] {
+        command.env_remove(talkative);
+    }
+    let output = command.output().map_err(|error| {
+        format!(
+            "{} asks for the loader {loader}, which cannot be run: {error}",
+            image.path.display()
+        )
+    })?;
+    let listed = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let ours = library.to_string_lossy();
+    let loaded = listed
+        .lines()
+        .any(|line| line.trim_start().starts_with(&*ours));
+    let complaints: Vec<&str> = listed
+        .lines()
+        .filter(|line| line.contains("not found"))
+        .chain(said.lines())
+        .filter(|line| line.contains(&*ours))
+        .map(str::trim)
+        .collect();
+    if loaded && complaints.is_empty() {
+        return Ok(());
+    }
+    let words = match complaints.as_slice() {
+        [] if said.trim().is_empty() => {
+            format!("it lists other libraries only ({})", output.status)
+        }
+        [] => said.trim().to_owned(),
+        some => some.join("\n  "),
+    };
+    Err(format!(
+        "the loader {loader} does not put Cohort's library under {}; it says:\n  {words}",
+        image.path.display()
+    ))
+}

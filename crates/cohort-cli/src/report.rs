@@ -1,0 +1,249 @@
+//! The report of `cohort run --report`: a file that the library counts in, and
+//! the table that is made of it.
+
+use crate::problem::Problem;
+use crate::settings::Settings;
+use cohort::report::{Kind, MAGIC, Report};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use std::ffi::OsStr;
+use std::fmt::Write as _;
+use std::fs::{File, Permissions};
+use std::io::{Read, Write as _};
+use std::mem::MaybeUninit;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// A file that processes of the program map and count in.  It disappears with
+/// this value; processes that still map it keep counting in vain.
+pub struct ReportFile {
+    folder: TempDir,
+}
+
+const FILE: &str = "report";
+
+impl ReportFile {
+    /// An empty report in a new folder.
+    ///
+    /// Any process may write to the file, since a program may go on as another
+    /// user; but the folder cannot be listed, so that only those who inherit
+    /// its name find it.
+    pub fn new() -> Result<Self, Problem> {
+        Self::make().map_err(|error| {
+            Problem::refused(format!(
+                "cannot make a file for the report ({error}); set TMPDIR to a folder of yours \
+                 with some room, or leave --report out"
+            ))
+        })
+    }
+
+    fn make() -> std::io::Result<Self> {
+        let shared_memory = Path::new("/dev/shm");
+        let name = |folder: &Path| {
+            tempfile::Builder::new()
+                .prefix("cohort-")
+                .rand_bytes(16)
+                .permissions(Permissions::from_mode(0o711))
+                .tempdir_in(folder)
+        };
+        // Pages of a file in memory are never written to a disk.
+        let folder = name(shared_memory).or_else(|_| name(&std::env::temp_dir()))?;
+        let path = folder.path().join(FILE);
+        let mut file = File::create_new(&path)?;
+        file.write_all(&MAGIC)?;
+        file.set_len(size_of::<Report>() as u64)?;
+        file.set_permissions(Permissions::from_mode(0o666))?;
+        Ok(Self { folder })
+    }
+
+    /// What the library is told.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join(FILE)
+    }
+
+    /// What has been counted so far.
+    ///
+    /// # Errors
+    /// The file has gone or is no report any more.
+    pub fn read(&self) -> Result<Box<Report>, Problem> {
+        let damaged = |what: &dyn std::fmt::Display| {
+            Problem::refused(format!(
+                "the report file was damaged while the program ran: {what}"
+            ))
+        };
+        let mut report = Box::new(MaybeUninit::<Report>::zeroed());
+        // SAFETY: the report is as many initialised bytes as its size says.
+        let bytes = unsafe {
+            std::slice::from_raw_parts_mut(report.as_mut_ptr().cast::<u8>(), size_of::<Report>())
+        };
+        File::open(self.path())
+            .and_then(|mut file| file.read_exact(bytes))
+            .map_err(|error| damaged(&error))?;
+        // SAFETY: every field is a number or an array of numbers, for which any
+        // bytes are a value.
+        let report = unsafe { report.assume_init() };
+        if report.magic == MAGIC {
+            Ok(report)
+        } else {
+            Err(damaged(&"it does not begin as a report does"))
+        }
+    }
+}
+
+/// What a person reads at the program's end.
+pub fn text(report: &Report, settings: &Settings, program: &OsStr, ran: Duration) -> String {
+    let processes = report.processes.load(std::sync::atomic::Ordering::Relaxed);
+    let shown = Path::new(program).file_name().unwrap_or(program).display();
+    if processes == 0 {
+        return inactive(settings, program);
+    }
+    let mut buffer = [0; 52];
+    let lock = match report.lock_name(&mut buffer) {
+        "" => settings.lock.name(),
+        lock => lock,
+    };
+    let noun = if processes == 1 {
+        "process"
+    } else {
+        "processes"
+    };
+    let mut text = format!(
+        "cohort: {shown} ran {:.2} s under {lock}, waiting by {}, in {processes} {noun}\n",
+        ran.as_secs_f64(),
+        settings.wait.name()
+    );
+    match table(report) {
+        Some(table) => text.push_str(&table),
+        None => text.push_str("cohort: it took no pthread lock at all\n"),
+    }
+    text
+}
+
+fn table(report: &Report) -> Option<String> {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .set_header(["kind", "acquisitions", "contended", "share"]);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for kind in Kind::ALL {
+        let (acquired, contended) = report.total(kind);
+        if acquired == 0 && contended == 0 {
+            continue;
+        }
+        let (contended, share) = match kind {
+            // Waiting for an event is no contention, and signals never wait.
+            Kind::CondWait | Kind::CondSignal => ("-".to_owned(), "-".to_owned()),
+            // What the C library does inside is not seen from outside.
+            Kind::Libc if contended == 0 => ("?".to_owned(), "?".to_owned()),
+            _ => (grouped(contended), percent(contended, acquired)),
+        };
+        table.add_row([kind.name().to_owned(), grouped(acquired), contended, share]);
+    }
+    (!table.is_empty()).then(|| {
+        let mut text = String::new();
+        for line in table.lines() {
+            let _ = writeln!(text, " {}", line.trim_end());
+        }
+        text
+    })
+}
+
+fn inactive(settings: &Settings, program: &OsStr) -> String {
+    let why = if !settings.only.is_empty() || !settings.exclude.is_empty() {
+        "--only and --exclude may leave out every executable that ran"
+    } else {
+        "it may have emptied LD_PRELOAD, or passed on to a static or setuid program"
+    };
+    format!(
+        "cohort: no process of {} was served by Cohort: {why}\n",
+        program.display()
+    )
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    #[allow(clippy::cast_precision_loss, reason = "shown with two decimals")]
+    let share = part as f64 / whole as f64 * 100.0;
+    if part > 0 && share < 0.01 {
+        "< 0.01 %".to_owned()
+    } else {
+        format!("{share:.2} %")
+    }
+}
+
+/// Digits in groups of three.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::Ordering;
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn shares_do_not_round_to_nothing() {
+        assert_eq!(percent(1, 1_000_000), "< 0.01 %");
+        assert_eq!(percent(0, 10), "0.00 %");
+        assert_eq!(percent(1, 4), "25.00 %");
+    }
+
+    #[test]
+    fn a_new_report_is_empty_and_others_can_count_in_it() {
+        let file = ReportFile::new().unwrap();
+        let report = file.read().unwrap();
+        assert_eq!(report.processes.load(Ordering::Relaxed), 0);
+        assert!(table(&report).is_none());
+        let mode = file.path().metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o666);
+    }
+
+    #[test]
+    fn an_overwritten_report_is_noticed() {
+        let file = ReportFile::new().unwrap();
+        std::fs::write(file.path(), vec![b'x'; size_of::<Report>()]).unwrap();
+        assert!(file.read().is_err());
+        std::fs::write(file.path(), "short").unwrap();
+        assert!(file.read().is_err());
+    }
+
+    #[test]
+    fn counts_appear_by_kind() {
+        let file = ReportFile::new().unwrap();
+        let report = file.read().unwrap();
+        let counter = &report.shards[3].kinds[Kind::Normal as usize];
+        counter.acquired.store(2000, Ordering::Relaxed);
+        counter.contended.store(500, Ordering::Relaxed);
+        let table = table(&report).unwrap();
+        let row = table.lines().find(|line| line.contains("mutex-normal"));
+        let words: Vec<&str> = row.unwrap().split_whitespace().collect();
+        assert_eq!(words, ["mutex-normal", "2,000", "500", "25.00", "%"]);
+        assert_eq!(table.lines().count(), 2);
+    }
+}

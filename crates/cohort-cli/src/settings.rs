@@ -1,0 +1,144 @@
+//! Under what a program runs, put together from the command line, the
+//! configuration file and the environment, in this order of precedence.
+
+use crate::choice::{self, Choice};
+use crate::config::{Configuration, check_executable};
+use crate::problem::Problem;
+use crate::wait::Wait;
+use clap::ArgMatches;
+use clap::parser::ValueSource;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// The options that choose a lock and whom it serves.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Options {
+    /// The lock: a name or alias from `cohort list`, or `system` for the C
+    /// library's own [default: the list's first]
+    #[arg(long, value_name = "NAME", env = "COHORT_LOCK")]
+    lock: Option<String>,
+    /// How waiting threads wait [default: park]
+    #[arg(long, value_enum, env = "COHORT_WAIT")]
+    wait: Option<Wait>,
+    /// Take what is not said here from a TOML file: lock, wait, only, exclude,
+    /// report
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Serve only this executable, by name or path, among all that the program
+    /// starts; repeat for more
+    #[arg(long, value_name = "EXE", env = "COHORT_ONLY", value_delimiter = ':')]
+    only: Vec<String>,
+    /// Leave this executable alone, by name or path; repeat for more
+    #[arg(
+        long,
+        value_name = "EXE",
+        env = "COHORT_EXCLUDE",
+        value_delimiter = ':'
+    )]
+    exclude: Vec<String>,
+}
+
+/// Under what a program runs.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The lock.
+    pub lock: Choice,
+    /// How waiting threads wait.
+    pub wait: Wait,
+    /// The executables to serve; all if empty.
+    pub only: Vec<OsString>,
+    /// The executables to leave alone.
+    pub exclude: Vec<OsString>,
+    /// Whether the configuration file asks for a report.
+    pub report: bool,
+}
+
+impl Settings {
+    /// Puts the settings together; `matches` tells options from environment.
+    ///
+    /// # Errors
+    /// An unknown lock, an unusable name, a configuration file that cannot be
+    /// read or understood.
+    pub fn new(options: Options, matches: &ArgMatches) -> Result<Self, Problem> {
+        let file = match &options.config {
+            Some(file) => Configuration::read(file)?,
+            None => Configuration::default(),
+        };
+        let typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+        let lock = pick(typed("lock"), options.lock, file.lock().map(str::to_owned));
+        let only = pick(typed("only"), Some(options.only), file.only());
+        let exclude = pick(typed("exclude"), Some(options.exclude), file.exclude());
+        Ok(Self {
+            lock: Choice::named(lock.as_deref().unwrap_or(choice::DEFAULT))?,
+            wait: pick(typed("wait"), options.wait, file.wait).unwrap_or_default(),
+            only: executables(only)?,
+            exclude: executables(exclude)?,
+            report: file.report.unwrap_or(false),
+        })
+    }
+}
+
+/// The option if it was typed, else what the file says, else the environment.
+fn pick<T>(typed: bool, option: Option<T>, file: Option<T>) -> Option<T> {
+    if typed { option } else { file.or(option) }
+}
+
+fn executables(names: Option<Vec<String>>) -> Result<Vec<OsString>, Problem> {
+    let mut accepted = Vec::new();
+    for name in names.unwrap_or_default() {
+        check_executable(&name)
+            .map_err(|why| Problem::usage(format!("--only and --exclude: {why}")))?;
+        accepted.extend(resolved(&name));
+        accepted.push(name.into());
+    }
+    Ok(accepted)
+}
+
+/// The same executable by the name that the kernel knows it by: `python3` is
+/// often a symbolic link, and a running program only sees where it leads.
+fn resolved(name: &str) -> Option<OsString> {
+    let is_path = name.contains('/');
+    let found = if is_path {
+        PathBuf::from(name)
+    } else {
+        let path = std::env::var_os("PATH")?;
+        std::env::split_paths(&path)
+            .map(|folder| folder.join(name))
+            .find(|candidate| candidate.is_file())?
+    };
+    let real = found.canonicalize().ok()?;
+    let known = if is_path {
+        real.as_path()
+    } else {
+        Path::new(real.file_name()?)
+    };
+    let usable = known
+        .to_str()
+        .is_some_and(|known| check_executable(known).is_ok());
+    (usable && known.as_os_str() != OsStr::new(name)).then(|| known.as_os_str().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_wins_over_the_file_and_the_file_over_the_environment() {
+        assert_eq!(pick(true, Some(1), Some(2)), Some(1));
+        assert_eq!(pick(false, Some(1), Some(2)), Some(2));
+        assert_eq!(pick(false, Some(1), None), Some(1));
+        assert_eq!(pick::<u8>(false, None, None), None);
+    }
+
+    #[test]
+    fn a_link_is_known_by_both_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap().join("prog3.11");
+        std::fs::write(&real, "").unwrap();
+        let link = folder.path().join("prog");
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let link = link.to_str().unwrap();
+        assert_eq!(resolved(link), Some(real.clone().into_os_string()));
+        assert_eq!(resolved(real.to_str().unwrap()), None);
+    }
+}

@@ -1,7 +1,10 @@
 //! From what a person typed to a lock.
 
 use crate::problem::Problem;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Command};
 use cohort::catalogue::{self, LOCKS, LockInfo};
+use std::ffi::OsStr;
 
 /// The C library's own locks, under the names that are accepted for them.
 pub const SYSTEM: [&str; 2] = ["system", "posix"];
@@ -35,6 +38,33 @@ impl Choice {
             Self::System => SYSTEM[0],
             Self::Ours(lock) => lock.name,
         }
+    }
+}
+
+/// Takes any text for a lock's name, and offers the printed names to the shells'
+/// completion: an unknown name is answered by [`Choice::named`], whose answer
+/// serves the configuration file too.
+#[derive(Clone)]
+pub struct LockName;
+
+impl TypedValueParser for LockName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &Command,
+        option: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, option, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let ours = LOCKS
+            .iter()
+            .map(|lock| PossibleValue::new(lock.name).help(lock.about));
+        let system = PossibleValue::new(SYSTEM[0]).help("the C library's own locks");
+        Some(Box::new(ours.chain([system])))
     }
 }
 

@@ -34,23 +34,29 @@ impl Configuration {
     /// # Errors
     /// Says where in the file the trouble is, what stands there and what may.
     pub fn read(file: &Path) -> Result<Self, Problem> {
-        let text = std::fs::read_to_string(file)
+        let bytes = std::fs::read(file)
             .map_err(|error| Problem::usage(format!("cannot read {}: {error}", file.display())))?;
-        Self::parse(&text, file)
+        match std::str::from_utf8(&bytes) {
+            Ok(text) => Self::parse(text, file),
+            Err(error) => {
+                let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+                let what = "found a byte that is not UTF-8, expected TOML text";
+                Err(at(&text, text.len(), file, what))
+            }
+        }
     }
 
     fn parse(text: &str, file: &Path) -> Result<Self, Problem> {
-        let at = |offset: usize, message: &str| {
-            let (line, column) = position(text, offset);
-            Problem::usage(format!("{}:{line}:{column}: {message}", file.display()))
-        };
+        let at = |offset, message: &str| at(text, offset, file, message);
         let read: Self = toml::from_str(text).map_err(|error| {
             let offset = error.span().map_or(text.len(), |span| span.start);
+            let message = error.message().replace(
+                "expected a sequence",
+                "expected a list such as [\"mysqld\"]",
+            );
             let message = match found(text, offset) {
-                Some(found) if !error.message().contains('`') => {
-                    format!("{} (found `{found}`)", error.message())
-                }
-                _ => error.message().to_owned(),
+                Some(found) if !message.contains('`') => format!("{message} (found `{found}`)"),
+                _ => message,
             };
             at(offset, &message)
         })?;
@@ -97,6 +103,12 @@ fn bare(names: &[Spanned<String>]) -> Vec<String> {
     names.iter().map(|name| name.get_ref().clone()).collect()
 }
 
+/// A complaint about what stands at `offset`.
+fn at(text: &str, offset: usize, file: &Path, message: &str) -> Problem {
+    let (line, column) = position(text, offset);
+    Problem::usage(format!("{}:{line}:{column}: {message}", file.display()))
+}
+
 /// Line and column, both from one, columns in characters.
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
@@ -138,7 +150,7 @@ mod tests {
             ("lock = 3\n", "c.toml:1:8: invalid type: integer `3`"),
             (
                 "wait = \"snooze\"\n",
-                "c.toml:1:8: unknown variant `snooze`",
+                "c.toml:1:8: found `snooze`, expected `park`",
             ),
             (
                 "lock = \"systm\"\n",

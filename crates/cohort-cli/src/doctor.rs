@@ -1,15 +1,197 @@
-//! `cohort doctor`.
+//! `cohort doctor`: what this machine and container offer to the locks.
 
-use crate::problem::Problem;
+mod cgroup;
+mod clock;
+mod cpus;
+mod glibc;
+mod kernel;
+mod places;
+mod sysfs;
+
+use crate::problem::{Problem, status};
+use comfy_table::{Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, Width};
+use comfy_table::{Row, presets};
+use serde::Serialize;
 use std::process::ExitCode;
 
 /// Options of `cohort doctor`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    /// Print JSON: `ready`, and `findings` in the order of the table
+    #[arg(long)]
+    json: bool,
+}
+
+const NOTES: &str = "\
+Each line says what is offered here, what Cohort makes of it, and what is missing and costs. \
+Everything is looked up or tried on the spot; times are measured. Run it where the program will \
+run: inside its container, under its user.
+
+Exit status: 0 if all that Cohort needs is here, 1 if not.";
+
+/// The widest table that this command prints, in characters.
+const WIDTH: u16 = 100;
+
+/// How one thing stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Grade {
+    /// All there.
+    Good,
+    /// Looked at, but it makes no difference to Cohort.
+    Unused,
+    /// It works, but something is missing and that costs.
+    Costs,
+    /// Cohort does not work here.
+    Fails,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+pub struct Finding {
+    topic: &'static str,
+    grade: Grade,
+    offered: String,
+    used: String,
+    missing: Option<String>,
+}
+
+impl Finding {
+    /// All there: what is offered, and what is made of it.
+    pub fn good(topic: &'static str, offered: impl Into<String>, used: impl Into<String>) -> Self {
+        Self {
+            topic,
+            grade: Grade::Good,
+            offered: offered.into(),
+            used: used.into(),
+            missing: None,
+        }
+    }
+
+    /// It makes no difference: what is offered, and why.
+    pub fn unused(topic: &'static str, offered: impl Into<String>, why: impl Into<String>) -> Self {
+        Self {
+            grade: Grade::Unused,
+            ..Self::good(topic, offered, why)
+        }
+    }
+
+    /// The same, with something missing that costs.
+    pub fn costs(self, missing: impl Into<String>) -> Self {
+        self.lacks(Grade::Costs, missing)
+    }
+
+    /// The same, with something missing without which Cohort does not work.
+    pub fn fails(self, missing: impl Into<String>) -> Self {
+        self.lacks(Grade::Fails, missing)
+    }
+
+    fn lacks(self, grade: Grade, missing: impl Into<String>) -> Self {
+        Self {
+            grade,
+            missing: Some(missing.into()),
+            ..self
+        }
+    }
+
+    fn row(&self) -> Row {
+        let (mark, color) = match self.grade {
+            Grade::Good => ("good", Color::Green),
+            Grade::Unused => ("unused", Color::DarkGrey),
+            Grade::Costs => ("costs", Color::Yellow),
+            Grade::Fails => ("FAILS", Color::Red),
+        };
+        let mut text = format!("{}\n→ {}", self.offered, self.used);
+        if let Some(missing) = &self.missing {
+            text.push_str("\n! ");
+            text.push_str(missing);
+        }
+        Row::from([
+            Cell::new(mark).fg(color),
+            Cell::new(self.topic).add_attribute(Attribute::Bold),
+            Cell::new(text),
+        ])
+    }
+}
+
+#[derive(Serialize)]
+struct Examination {
+    ready: bool,
+    findings: Vec<Finding>,
+}
 
 /// Carries out `cohort doctor`.
-pub fn run(_arguments: Arguments) -> Result<ExitCode, Problem> {
-    Err(Problem::refused(
-        "`cohort doctor` is not part of this build",
-    ))
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let findings = examine();
+    let ready = findings.iter().all(|finding| finding.grade != Grade::Fails);
+    if arguments.json {
+        let examination = Examination { ready, findings };
+        let text = serde_json::to_string_pretty(&examination)
+            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
+        println!("{text}");
+    } else {
+        println!("{}", table(&findings));
+        println!("\n{}", verdict(&findings));
+    }
+    Ok(if ready {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(status::NEGATIVE)
+    })
+}
+
+fn examine() -> Vec<Finding> {
+    vec![
+        cpus::cpus(),
+        cgroup::quota(),
+        cpus::siblings(),
+        cpus::nodes(),
+        kernel::release(),
+        kernel::policy(),
+        kernel::seccomp(),
+        kernel::futex(),
+        kernel::futex_waitv(),
+        kernel::membarrier(),
+        kernel::wipe_on_fork(),
+        clock::clock(),
+        glibc::version(),
+        glibc::rseq(),
+        places::shared_memory(),
+        places::library(),
+        places::preload(),
+    ]
+}
+
+fn table(findings: &[Finding]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH);
+    for finding in findings {
+        table.add_row(finding.row());
+    }
+    // Topics are short, so the rest belongs to the text.
+    for (column, width) in table.column_iter_mut().zip([8, 17]) {
+        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
+    }
+    table
+}
+
+fn verdict(findings: &[Finding]) -> String {
+    let topics = |grade| {
+        let of: Vec<&str> = findings
+            .iter()
+            .filter(|finding| finding.grade == grade)
+            .map(|finding| finding.topic)
+            .collect();
+        of.join(", ")
+    };
+    let (fails, costs) = (topics(Grade::Fails), topics(Grade::Costs));
+    match (fails.is_empty(), costs.is_empty()) {
+        (false, _) => format!("Cohort does not work here: {fails}."),
+        (true, false) => format!("All that Cohort needs is here; this costs: {costs}."),
+        (true, true) => "All that Cohort can use is here.".to_owned(),
+    }
 }

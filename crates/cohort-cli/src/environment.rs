@@ -17,6 +17,17 @@ const REPORT: &str = "COHORT_REPORT";
 /// Changes to an environment: a variable with its value, or none to remove it.
 pub type Changes = Vec<(&'static str, Option<OsString>)>;
 
+/// Takes empty variables for unset ones, as the library does.
+pub fn forget_empty() {
+    for name in [LOCK, WAIT, ONLY, EXCLUDE] {
+        if std::env::var_os(name).is_some_and(|value| value.is_empty()) {
+            // SAFETY: called at the beginning of `main`, before any thread that
+            // could read the environment.
+            unsafe { std::env::remove_var(name) };
+        }
+    }
+}
+
 /// What must change in this process's environment for a program to run under
 /// `settings`, served by `library`, and counted in `report` if there is one.
 pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Changes {

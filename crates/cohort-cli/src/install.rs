@@ -1,7 +1,10 @@
 //! `cohort generate`: what `make install` puts beside the command.
 
+use crate::library;
 use crate::problem::Problem;
-use std::path::PathBuf;
+use clap::Command;
+use clap_complete::Shell;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Options of `cohort generate`.
@@ -15,12 +18,12 @@ pub struct Arguments {
 enum What {
     /// Write a man page for the command and one for each subcommand
     Man {
-        /// An existing folder
+        /// Where to write them; made if need be
         folder: PathBuf,
     },
     /// Write completions for bash, zsh and fish
     Completions {
-        /// An existing folder
+        /// Where to write them; made if need be
         folder: PathBuf,
     },
     /// Write the preload library
@@ -30,9 +33,53 @@ enum What {
     },
 }
 
-/// Carries out `cohort generate`.
-pub fn run(_arguments: Arguments) -> Result<ExitCode, Problem> {
-    Err(Problem::refused(
-        "`cohort generate` is not part of this build",
-    ))
+/// Carries out `cohort generate` for a command line that `definition` defines.
+pub fn run(arguments: Arguments, definition: Command) -> Result<ExitCode, Problem> {
+    let (place, written) = match &arguments.what {
+        What::Man { folder } => (folder, man(visible(definition), folder)),
+        What::Completions { folder } => (folder, completions(visible(definition), folder)),
+        What::Library { file } => (file, std::fs::write(file, library::EMBEDDED)),
+    };
+    written
+        .map(|()| ExitCode::SUCCESS)
+        .map_err(|error| Problem::refused(format!("cannot write to {}: {error}", place.display())))
+}
+
+fn man(definition: Command, folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    clap_mangen::generate_to(definition, folder)
+}
+
+fn completions(mut definition: Command, folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+        clap_complete::generate_to(shell, &mut definition, "cohort", folder)?;
+    }
+    Ok(())
+}
+
+/// The same command line without the subcommands that only other parts of the
+/// house use.
+fn visible(definition: Command) -> Command {
+    let (hidden, shown): (Vec<_>, Vec<_>) = definition
+        .get_subcommands()
+        .cloned()
+        .partition(Command::is_hide_set);
+    if hidden.is_empty() {
+        return definition;
+    }
+    let mut visible = Command::new(env!("CARGO_BIN_NAME"))
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommands(shown)
+        .disable_help_subcommand(true);
+    if let Some(about) = definition.get_about() {
+        visible = visible.about(about.clone());
+    }
+    if let Some(about) = definition.get_long_about() {
+        visible = visible.long_about(about.clone());
+    }
+    if let Some(notes) = definition.get_after_long_help() {
+        visible = visible.after_long_help(notes.clone());
+    }
+    visible
 }

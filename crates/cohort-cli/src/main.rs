@@ -23,6 +23,7 @@ mod supervise;
 mod wait;
 mod workload;
 
+use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use problem::Problem;
 use std::process::ExitCode;
@@ -33,12 +34,24 @@ use std::process::ExitCode;
     name = "cohort",
     version,
     propagate_version = true,
-    max_term_width = 100
+    disable_help_subcommand = true,
+    max_term_width = 100,
+    after_long_help = EXAMPLES
 )]
 struct Cohort {
     #[command(subcommand)]
     subcommand: Subcommands,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  cohort demo                                  what there is to gain, in under a minute
+  cohort doctor                                what this machine offers
+  cohort run -- memcached -t 8                 run a program under the default lock
+  cohort run --lock mcs --report -- prog args  under another one, with counts at the end
+  cohort compare --repeat 5 -- prog args       is it faster, and by how much
+
+`cohort SUBCOMMAND --help` says more about each.";
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
@@ -63,8 +76,8 @@ enum Subcommands {
 }
 
 fn main() -> ExitCode {
-    // Rust ignores SIGPIPE; `cohort list | head` should end quietly.
-    signals::set_default(libc::SIGPIPE);
+    signals::settle();
+    environment::forget_empty();
     let (cohort, matches) = match parse() {
         Ok(parsed) => parsed,
         Err(error) => return complain(&error),
@@ -86,11 +99,11 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
         Subcommands::Run(arguments) => run::run(arguments, matches),
         Subcommands::Compare(arguments) => compare::run(arguments),
         Subcommands::List(arguments) => list::run(&arguments),
-        Subcommands::Doctor(arguments) => doctor::run(arguments),
+        Subcommands::Doctor(arguments) => doctor::run(&arguments),
         Subcommands::Demo(arguments) => demo::run(arguments),
         Subcommands::Bar(arguments) => bar::run(arguments),
         Subcommands::Workload(arguments) => workload::run(arguments),
-        Subcommands::Generate(arguments) => install::run(arguments),
+        Subcommands::Generate(arguments) => install::run(arguments, Cohort::command()),
     }
 }
 
@@ -98,7 +111,10 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
 /// form: `cohort: …`.
 fn complain(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
-        let text = error.render().to_string();
+        let mut text = error.render().to_string();
+        if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+            text.insert_str(0, "a subcommand is missing\n\n");
+        }
         eprint!("cohort: {}", text.strip_prefix("error: ").unwrap_or(&text));
         ExitCode::from(problem::status::USAGE)
     } else {

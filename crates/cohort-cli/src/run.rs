@@ -9,7 +9,7 @@ use crate::settings::{Options, Settings};
 use crate::signals::{self, Mask};
 use crate::wait::Wait;
 use crate::{library, proof, realtime, supervise};
-use clap::ArgMatches;
+use clap::{ArgMatches, ValueHint};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -30,7 +30,8 @@ pub struct Arguments {
     #[arg(long)]
     force: bool,
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"])]
+    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
+        value_hint = ValueHint::CommandWithArguments)]
     command: Vec<OsString>,
 }
 
@@ -134,8 +135,7 @@ fn become_it(
     changes: &Changes,
 ) -> Result<ExitCode, Problem> {
     let mut command = command(program, words, changes);
-    let child_was_ignored = signals::is_ignored(libc::SIGCHLD);
-    signals::pass_on(&mut command, Mask::current(), child_was_ignored);
+    signals::pass_on(&mut command, Mask::current());
     Err(cannot_start(&words[0], &command.exec()))
 }
 

@@ -1,28 +1,37 @@
 //! Under what a program runs, put together from the command line, the
 //! configuration file and the environment, in this order of precedence.
 
-use crate::choice::{self, Choice};
+use crate::choice::{self, Choice, LockName};
 use crate::config::{Configuration, check_executable};
 use crate::problem::Problem;
 use crate::wait::Wait;
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{ArgMatches, ValueHint};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// The options that choose a lock and whom it serves.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Options {
-    /// The lock: a name or alias from `cohort list`, or `system` for the C
-    /// library's own [default: the list's first]
-    #[arg(long, value_name = "NAME", env = "COHORT_LOCK")]
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "COHORT_LOCK",
+        value_parser = LockName,
+        hide_possible_values = true,
+        help = format!(
+            "The lock: a name or alias from `cohort list`, or `system` for the C library's own \
+             [default: {}]",
+            choice::DEFAULT
+        )
+    )]
     lock: Option<String>,
     /// How waiting threads wait [default: park]
     #[arg(long, value_enum, env = "COHORT_WAIT")]
     wait: Option<Wait>,
     /// Take what is not said here from a TOML file: lock, wait, only, exclude,
     /// report
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
     /// Serve only this executable, by name or path, among all that the program
     /// starts; repeat for more

@@ -5,7 +5,11 @@ use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+/// What the command needs otherwise than a service manager or shell may have set
+/// it: output to a closed pipe ends it, and its children can be waited for.
+const ALTERED: [i32; 2] = [libc::SIGPIPE, libc::SIGCHLD];
+
+static WERE_IGNORED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 
 /// Runs before Rust's own start-up code, which sets SIGPIPE to "ignore" and
 /// forgets what it was; services are commonly started with it ignored.
@@ -13,20 +17,26 @@ static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
 // SAFETY: constructors take no arguments that this one would misread, and it
 // needs nothing that is set up later.
 #[unsafe(link_section = ".init_array")]
-static CONSTRUCTOR: extern "C" fn() = remember_pipe;
+static CONSTRUCTOR: extern "C" fn() = remember;
 
-extern "C" fn remember_pipe() {
-    PIPE_WAS_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
+extern "C" fn remember() {
+    for (signal, was_ignored) in ALTERED.iter().zip(&WERE_IGNORED) {
+        was_ignored.store(is_ignored(*signal), Ordering::Relaxed);
+    }
 }
 
-/// Whether this process ignores `signal`.
-pub fn is_ignored(signal: i32) -> bool {
+fn is_ignored(signal: i32) -> bool {
     // SAFETY: all zeroes is a valid sigaction; a null new action only reads.
     unsafe {
         let mut now: libc::sigaction = std::mem::zeroed();
         libc::sigaction(signal, std::ptr::null(), &raw mut now) == 0
             && now.sa_sigaction == libc::SIG_IGN
     }
+}
+
+/// Gives this process the actions that it needs itself.
+pub fn settle() {
+    ALTERED.into_iter().for_each(set_default);
 }
 
 /// Sets `signal` to its default action.
@@ -104,16 +114,19 @@ impl Mask {
     }
 }
 
-/// Makes `command` start with `mask`, the SIGPIPE and the SIGCHLD that this
-/// process was started with: the standard library resets the first two.
-pub fn pass_on(command: &mut Command, mask: Mask, child_was_ignored: bool) {
-    let pipe = disposition(PIPE_WAS_IGNORED.load(Ordering::Relaxed));
-    let child = disposition(child_was_ignored);
+/// Makes `command` start with `mask` and with the actions that this process was
+/// started with: the standard library resets them.
+pub fn pass_on(command: &mut Command, mask: Mask) {
+    let ignored = [0, 1].map(|place: usize| WERE_IGNORED[place].load(Ordering::Relaxed));
     let restore = move || {
-        // SAFETY: neither action runs code of this process.
-        unsafe {
-            libc::signal(libc::SIGPIPE, pipe);
-            libc::signal(libc::SIGCHLD, child);
+        for (signal, ignored) in ALTERED.into_iter().zip(ignored) {
+            let action = if ignored {
+                libc::SIG_IGN
+            } else {
+                libc::SIG_DFL
+            };
+            // SAFETY: neither action runs code of this process.
+            unsafe { libc::signal(signal, action) };
         }
         mask.set();
         Ok(())
@@ -121,12 +134,4 @@ pub fn pass_on(command: &mut Command, mask: Mask, child_was_ignored: bool) {
     // SAFETY: the closure makes three system calls and allocates nothing, which
     // is allowed between fork and exec.
     unsafe { command.pre_exec(restore) };
-}
-
-fn disposition(ignored: bool) -> libc::sighandler_t {
-    if ignored {
-        libc::SIG_IGN
-    } else {
-        libc::SIG_DFL
-    }
 }

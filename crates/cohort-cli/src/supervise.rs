@@ -40,14 +40,11 @@ pub enum Ending {
 /// The program could not be started, or could not be waited for.
 pub fn run(mut command: Command) -> io::Result<Ending> {
     let before = Mask::current();
-    // Where children's ends are ignored, there would be nothing to wait for.
-    let child_was_ignored = signals::is_ignored(libc::SIGCHLD);
-    signals::set_default(libc::SIGCHLD);
     let watched: Vec<i32> = FORWARDED.into_iter().chain([libc::SIGCHLD]).collect();
     let watched = Mask::of(&watched);
     watched.block();
     die_with_parent(&mut command);
-    signals::pass_on(&mut command, before, child_was_ignored);
+    signals::pass_on(&mut command, before);
     let child = match command.spawn() {
         Ok(child) => Pid::from_child(&child),
         Err(error) => {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 /// How waiting threads wait.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
+#[serde(try_from = "String")]
 pub enum Wait {
     /// Spin for a bounded time, yield for a few turns, then sleep
     #[default]
@@ -23,5 +23,16 @@ impl Wait {
             Self::Spin => "spin",
             Self::Yield => "yield",
         }
+    }
+}
+
+impl TryFrom<String> for Wait {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        [Self::Park, Self::Spin, Self::Yield]
+            .into_iter()
+            .find(|wait| wait.name() == name)
+            .ok_or_else(|| format!("found `{name}`, expected `park`, `spin` or `yield`"))
     }
 }

@@ -1,0 +1,52 @@
+//! The clock that bounds spinning, and what it costs to read.
+
+use super::{Finding, sysfs};
+use std::hint::black_box;
+use std::time::Instant;
+
+const READS: u32 = 2_000;
+const ROUNDS: usize = 15;
+
+/// Which clock, and how long a reading takes.
+pub fn clock() -> Finding {
+    let source = sysfs::text("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+        .unwrap_or_else(|| "unknown".to_owned());
+    let reading = median(|| {
+        black_box(Instant::now());
+    });
+    let call = median(|| {
+        // SAFETY: takes no arguments, touches no memory and cannot fail.
+        black_box(unsafe { libc::syscall(libc::SYS_getpid) });
+    });
+    // Who has to enter the kernel for it cannot be this much faster than a call.
+    let in_user_space = reading < call / 2.0;
+    let way = if in_user_space {
+        "without entering the kernel"
+    } else {
+        "by a system call"
+    };
+    let finding = Finding::good(
+        "clock",
+        format!("source {source}; {reading:.0} ns a reading, {way} (a call: {call:.0} ns)"),
+        "it bounds how long a waiting thread spins",
+    );
+    if in_user_space {
+        finding
+    } else {
+        finding.costs("spinning threads look less often; a `tsc` or `kvm-clock` source is faster")
+    }
+}
+
+/// Nanoseconds of one `work`, the median of several rounds.
+fn median(work: impl Fn()) -> f64 {
+    let mut rounds = [0.0; ROUNDS];
+    for round in &mut rounds {
+        let began = Instant::now();
+        for _ in 0..READS {
+            work();
+        }
+        *round = began.elapsed().as_secs_f64() * 1e9 / f64::from(READS);
+    }
+    rounds.sort_by(f64::total_cmp);
+    rounds[ROUNDS / 2]
+}

@@ -1,0 +1,75 @@
+//! CPUs, their siblings and the memory nodes.
+
+use super::{Finding, sysfs};
+
+const CPUS: &str = "/sys/devices/system/cpu";
+const NODES: &str = "/sys/devices/system/node";
+
+/// CPUs that this process may use, of those online, of those present.
+pub fn cpus() -> Finding {
+    let model = sysfs::field("/proc/cpuinfo", "model name")
+        .or_else(|| {
+            sysfs::field("/proc/cpuinfo", "CPU part").map(|part| format!("CPU part {part}"))
+        })
+        .unwrap_or_else(|| "a CPU without a name".to_owned());
+    let counted = |file: &str| {
+        sysfs::text(format!("{CPUS}/{file}"))
+            .and_then(|list| sysfs::count(&list))
+            .map_or_else(|| "?".to_owned(), |count| count.to_string())
+    };
+    let Ok(allowed) = rustix::thread::sched_getaffinity(None).map(|set| set.count()) else {
+        return Finding::good("CPUs", model, "waiting threads do not spin")
+            .costs("the kernel does not say which CPUs may be used; every contended wait sleeps");
+    };
+    let offered = format!(
+        "{allowed} allowed of {} online of {} present: {model}",
+        counted("online"),
+        counted("present")
+    );
+    if allowed == 1 {
+        Finding::good(
+            "CPUs",
+            offered,
+            "waiting threads yield, then sleep: to spin would only keep the holder away",
+        )
+    } else {
+        Finding::good(
+            "CPUs",
+            offered,
+            "waiting threads spin for a bounded time before they yield and sleep",
+        )
+    }
+}
+
+/// Whether CPUs share cores.
+pub fn siblings() -> Finding {
+    const USED: &str = "waiting threads pause between looks either way";
+    match sysfs::text(format!("{CPUS}/smt/active")).as_deref() {
+        Some("1") => Finding::unused("SMT", "on: some CPUs share a core", USED),
+        Some("0") => Finding::unused("SMT", "off: every CPU is a core", USED),
+        _ => Finding::unused("SMT", "the kernel does not say", USED),
+    }
+}
+
+/// How many nodes the memory has.
+pub fn nodes() -> Finding {
+    let counted =
+        |file: &str| sysfs::text(format!("{NODES}/{file}")).and_then(|list| sysfs::count(&list));
+    match counted("online") {
+        None => Finding::unused(
+            "memory nodes",
+            "one (the kernel shows no nodes)",
+            "all memory is equally far",
+        ),
+        Some(1) => Finding::unused("memory nodes", "one", "all memory is equally far"),
+        Some(nodes) => {
+            let offered = match counted("has_cpu") {
+                Some(with) => format!("{nodes} online, {with} with CPUs"),
+                None => format!("{nodes} online"),
+            };
+            Finding::good("memory nodes", offered, "nothing").costs(
+                "no lock of this version keeps a lock within a node; `taskset` or `numactl` can",
+            )
+        }
+    }
+}

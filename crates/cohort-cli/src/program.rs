@@ -47,6 +47,11 @@ impl Program {
     }
 }
 
+/// Whether `path` is a script with an interpreter of its own.
+pub fn is_script(path: &Path) -> bool {
+    script::start(path).is_ok_and(|start| script::shebang(&start).is_some())
+}
+
 fn resolve(name: &OsStr) -> Result<PathBuf, Problem> {
     if name.is_empty() {
         return Err(Problem::new(

@@ -91,12 +91,19 @@ impl ReportFile {
     }
 }
 
-/// What a person reads at the program's end.
-pub fn text(report: &Report, settings: &Settings, program: &OsStr, ran: Duration) -> String {
+/// What a person reads at the end of `program`, which ran so long; `doubt` is
+/// why it was not expected to be served.
+pub fn text(
+    report: &Report,
+    settings: &Settings,
+    program: &OsStr,
+    ran: Duration,
+    doubt: Option<&str>,
+) -> String {
     let processes = report.processes.load(std::sync::atomic::Ordering::Relaxed);
     let shown = Path::new(program).file_name().unwrap_or(program).display();
     if processes == 0 {
-        return inactive(settings, program);
+        return inactive(settings, program, doubt);
     }
     let mut buffer = [0; 52];
     let lock = match report.lock_name(&mut buffer) {
@@ -152,11 +159,13 @@ fn table(report: &Report) -> Option<String> {
     })
 }
 
-fn inactive(settings: &Settings, program: &OsStr) -> String {
-    let why = if !settings.only.is_empty() || !settings.exclude.is_empty() {
-        "--only and --exclude may leave out every executable that ran"
-    } else {
-        "it may have emptied LD_PRELOAD, or passed on to a static or setuid program"
+fn inactive(settings: &Settings, program: &OsStr, doubt: Option<&str>) -> String {
+    let why = match doubt {
+        Some(doubt) => doubt,
+        None if !settings.only.is_empty() || !settings.exclude.is_empty() => {
+            "--only and --exclude may leave out every executable that ran"
+        }
+        None => "its processes could not open the report, or something emptied LD_PRELOAD",
     };
     format!(
         "cohort: no process of {} was served by Cohort: {why}\n",

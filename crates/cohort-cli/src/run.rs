@@ -39,7 +39,7 @@ const NOTES: &str = "\
 Before anything runs, the program's own dynamic loader is asked whether the library will be in it; \
 if not, nothing is run and the reason is given. Without --report the command then becomes the \
 program: same process, same terminal, same end. With --report it stays as the parent, passes \
-signals on, and ends as the program ends.
+signals on, ends as the program ends, and does not wait for what that leaves in the background.
 
 What is typed wins over --config, and this over the environment.
 
@@ -76,8 +76,9 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         unless(arguments.force, &spinning_at(policy))?;
     }
     let library = library::locate()?;
-    if let Err(why) = can_be_served(&program, &library) {
-        unless(arguments.force, &why)?;
+    let doubt = can_be_served(&program, &library).err();
+    if let Some(why) = &doubt {
+        unless(arguments.force, why)?;
     }
     if !wants_report {
         let changes = environment::changes(&settings, &library, None);
@@ -88,9 +89,10 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     let started = Instant::now();
     let ending = supervise::run(command(&program, &arguments.command, &changes))
         .map_err(|error| cannot_start(name, &error))?;
+    let ran = started.elapsed();
     let text = file.read().map_or_else(
         |problem| format!("cohort: {problem}\n"),
-        |report| report::text(&report, &settings, name, started.elapsed()),
+        |report| report::text(&report, &settings, name, ran, doubt.as_deref()),
     );
     // A reader of stderr that has gone must not change how this ends.
     let _ = std::io::stderr().write_all(text.as_bytes());

@@ -4,6 +4,7 @@
 use crate::choice::{self, Choice, LockName};
 use crate::config::{Configuration, check_executable};
 use crate::problem::Problem;
+use crate::program;
 use crate::wait::Wait;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, ValueHint};
@@ -97,26 +98,37 @@ fn executables(names: Option<Vec<String>>) -> Result<Vec<OsString>, Problem> {
     for name in names.unwrap_or_default() {
         check_executable(&name)
             .map_err(|why| Problem::usage(format!("--only and --exclude: {why}")))?;
-        accepted.extend(resolved(&name));
+        if let Some(found) = find(&name) {
+            if program::is_script(&found) {
+                eprintln!(
+                    "cohort: warning: {} is a script, and a running script is known by its \
+                     interpreter's name",
+                    found.display()
+                );
+            }
+            accepted.extend(resolved(&name, &found));
+        }
         accepted.push(name.into());
     }
     Ok(accepted)
 }
 
+/// The file that `name` means here, if any.
+fn find(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name));
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .find(|candidate| candidate.is_file())
+}
+
 /// The same executable by the name that the kernel knows it by: `python3` is
 /// often a symbolic link, and a running program only sees where it leads.
-fn resolved(name: &str) -> Option<OsString> {
-    let is_path = name.contains('/');
-    let found = if is_path {
-        PathBuf::from(name)
-    } else {
-        let path = std::env::var_os("PATH")?;
-        std::env::split_paths(&path)
-            .map(|folder| folder.join(name))
-            .find(|candidate| candidate.is_file())?
-    };
+fn resolved(name: &str, found: &Path) -> Option<OsString> {
     let real = found.canonicalize().ok()?;
-    let known = if is_path {
+    let known = if name.contains('/') {
         real.as_path()
     } else {
         Path::new(real.file_name()?)
@@ -147,7 +159,10 @@ mod tests {
         let link = folder.path().join("prog");
         std::os::unix::fs::symlink(&real, &link).unwrap();
         let link = link.to_str().unwrap();
-        assert_eq!(resolved(link), Some(real.clone().into_os_string()));
-        assert_eq!(resolved(real.to_str().unwrap()), None);
+        assert_eq!(
+            resolved(link, Path::new(link)),
+            Some(real.clone().into_os_string())
+        );
+        assert_eq!(resolved(real.to_str().unwrap(), &real), None);
     }
 }

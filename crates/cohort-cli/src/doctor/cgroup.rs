@@ -13,6 +13,13 @@ pub fn quota() -> Finding {
     let set = limits
         .set
         .map_or_else(String::new, |set| format!("; CPU set {set}"));
+    if !limits.seen {
+        return Finding::good(
+            TOPIC,
+            format!("unknown: this process's control groups are not mounted here{set}"),
+            "threads run until the scheduler takes turns",
+        );
+    }
     let Some(quota) = limits.cpus else {
         let offered = format!("none{set}");
         return Finding::good(
@@ -40,6 +47,8 @@ pub fn quota() -> Finding {
 /// What limits a process; `None` where nothing does.
 #[derive(Debug, Default, PartialEq)]
 struct Limits {
+    /// Whether its groups' folders can be looked into at all.
+    seen: bool,
     /// CPUs' worth of time: the least of all groups from its own to the root.
     cpus: Option<f64>,
     /// The CPUs of its own group.
@@ -66,6 +75,7 @@ impl Limits {
                     } else {
                         first(&folder)
                     };
+                    limits.seen = true;
                     limits.cpus = match (limits.cpus, quota) {
                         (Some(least), Some(quota)) => Some(least.min(quota)),
                         (least, quota) => least.or(quota),
@@ -93,6 +103,10 @@ fn folders(mounts: &str, controller: Option<&str>, path: &str) -> Vec<PathBuf> {
     let Some((root, point)) = mounts.lines().find_map(|line| mount(line, controller)) else {
         return Vec::new();
     };
+    // The mounted tree is another namespace's, and this group lies outside.
+    if root.starts_with("/..") {
+        return Vec::new();
+    }
     // A container may see only a part of the tree, mounted as if it were all.
     let below = path.strip_prefix(&root).unwrap_or(path);
     let mut folder = point.join(below.trim_start_matches('/'));
@@ -179,7 +193,14 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         std::fs::write(root.path().join("cpu.max"), "max 100000\n").unwrap();
         let mounts = format!("30 1 0:26 / {} rw - cgroup2 none rw", root.path().display());
-        assert_eq!(Limits::of("0::/", &mounts), Limits::default());
-        assert_eq!(Limits::of("", ""), Limits::default());
+        let limits = Limits::of("0::/", &mounts);
+        assert!(limits.seen && limits.cpus.is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_not_called_unlimited() {
+        assert!(!Limits::of("", "").seen);
+        let outside = "30 1 0:26 /../.. / rw - cgroup2 none rw";
+        assert!(!Limits::of("0::/", outside).seen);
     }
 }

@@ -117,7 +117,7 @@ fn decide() -> u8 {
     }
     let mut raw = chosen as u8;
     let report = variable_c(c"COHORT_REPORT");
-    let counts = chosen != Choice::System && report.is_some_and(|path| count::can_open(path));
+    let counts = chosen != Choice::System && report.is_some_and(count::can_open);
     if counts {
         raw |= COUNTING;
     }

@@ -14,7 +14,7 @@ use crate::libc::{
 use crate::owner::{self, NOBODY};
 use crate::{next, serve, time};
 use cohort::report::Kind;
-use cohort::{Clock, RawLock, RawTry};
+use cohort::{Clock, RawTry};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -84,12 +84,18 @@ unsafe fn acquire(choice: Choice, counting: bool, mutex: &Mutex, wait: Wait) -> 
     result
 }
 
+/// `pthread_mutex_lock` but for its fast path.
+#[cold]
+#[inline(never)]
+unsafe fn lock_endless(mutex: *mut Mutex) -> c_int {
+    // SAFETY: passed on.
+    unsafe { lock(mutex, Wait::Endless) }
+}
+
 /// Every way to lock, but for the fast path.
 ///
 /// # Safety
 /// The mutex is one; a time, if there is one, is readable.
-#[cold]
-#[inline(never)]
 pub unsafe fn lock(mutex: *mut Mutex, wait: Wait) -> c_int {
     let (choice, counting) = choice();
     // SAFETY: the caller's.
@@ -207,14 +213,13 @@ fn is_fast(mutex: &Mutex) -> bool {
 pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
-    if is_fast(object) {
-        if !(alone() && object.futex.acquire_alone()) {
-            object.futex.acquire(&());
-        }
+    if is_fast(object)
+        && (alone() && object.futex.acquire_alone() || object.futex.try_acquire(&()))
+    {
         return 0;
     }
     // SAFETY: passed on.
-    unsafe { lock(mutex, Wait::Endless) }
+    unsafe { lock_endless(mutex) }
 }
 
 /// See `pthread_mutex_trylock(3)`.
@@ -244,11 +249,9 @@ pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
 pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
-    if is_fast(object) {
-        if !(alone() && object.futex.release_alone()) {
-            // SAFETY: the program unlocks what it locked.
-            unsafe { object.futex.release(&()) };
-        }
+    if is_fast(object)
+        && (alone() && object.futex.release_alone() || object.futex.release_unmarked())
+    {
         return 0;
     }
     // SAFETY: passed on.

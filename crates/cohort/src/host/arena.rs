@@ -14,7 +14,10 @@
 //! peak of what was taken at once, plus a few per thread alive.
 
 use super::Pool;
-use crate::door::{AtomicPtr, AtomicU32, AtomicU64, Order, is_gone, map_pages, orders, thread};
+use crate::door::{
+    ARENA_CACHED, ARENA_CAPACITY, ARENA_FIRST_SEARCH, AtomicPtr, AtomicU32, AtomicU64, Order,
+    constructor, is_gone, map_slots, orders, thread,
+};
 use core::marker::PhantomData;
 
 orders! {
@@ -38,18 +41,7 @@ const TAKEN: u32 = 0;
 /// On the common list.
 const COMMON: u32 = u32::MAX;
 
-/// Nodes an arena can hold; address space for them is reserved at the first use
-/// and costs nothing until it is touched.
-const CAPACITY: usize = 1 << 20;
-
-/// Nodes one thread may keep, so that most acquisitions touch no shared list.
-const CACHE: u32 = 8;
-
-/// Looking for orphans costs a system call for each keeper, so it waits until
-/// there may be as many as this, and again until the arena has doubled.
-const FIRST_SEARCH: u32 = 256;
-
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Slot<T> {
     node: T,
@@ -79,17 +71,19 @@ pub struct Arena<T> {
 unsafe impl<T: Send> Sync for Arena<T> {}
 
 impl<T: Default + 'static> Arena<T> {
-    /// An arena that uses the threads' cache of that number, which no other arena
-    /// may use.
-    #[must_use]
-    pub const fn new(cache: usize) -> Self {
-        Self {
-            base: AtomicPtr::null(),
-            common: AtomicU64::new(0),
-            used: AtomicU32::new(0),
-            search_at: AtomicU32::new(FIRST_SEARCH),
-            cache,
-            node: PhantomData,
+    constructor! {
+        /// An arena that uses the threads' cache of that number, which no other
+        /// arena may use.
+        #[must_use]
+        pub fn new(cache: usize) -> Self {
+            Self {
+                base: AtomicPtr::null(),
+                common: AtomicU64::new(0),
+                used: AtomicU32::new(0),
+                search_at: AtomicU32::new(ARENA_FIRST_SEARCH),
+                cache,
+                node: PhantomData,
+            }
         }
     }
 
@@ -184,17 +178,15 @@ impl<T: Default + 'static> Arena<T> {
     fn grow(&self) -> &'static T {
         let base = self.mapped();
         let index = self.used.fetch_add(1, Order::RELAXED) as usize;
-        if index >= CAPACITY {
-            out_of_memory("more than 1048576 acquisitions at once");
+        if index >= ARENA_CAPACITY {
+            out_of_memory("too many acquisitions at once for the lock arena");
         }
-        // SAFETY: the index is within the mapping and nobody else's.
+        // SAFETY: the index is within the mapping and nobody else's.  The link and
+        // the keeper are good as mapped, and not written again here: somebody may
+        // be looking for orphans.
         unsafe {
             let slot = base.add(index);
-            slot.write(Slot {
-                node: T::default(),
-                link: AtomicU32::new(0),
-                keeper: AtomicU32::new(TAKEN),
-            });
+            (&raw mut (*slot).node).write(T::default());
             &(*slot).node
         }
     }
@@ -204,10 +196,10 @@ impl<T: Default + 'static> Arena<T> {
         if !base.is_null() {
             return base;
         }
-        let Some(fresh) = map_pages(CAPACITY * Self::NODE_BYTES) else {
+        let Some(fresh) = map_slots(ARENA_CAPACITY, Slot::<T>::default) else {
             out_of_memory("the system refuses address space for the lock arena (ulimit -v?)")
         };
-        let fresh = fresh.cast().as_ptr();
+        let fresh = fresh.as_ptr();
         match self
             .base
             .compare_exchange(core::ptr::null_mut(), fresh, ARENA_MAP, ARENA_BASE)
@@ -275,7 +267,7 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
         let cache = &me.caches[self.cache];
         let (first, count) = cache.get();
         let slot = self.slot_of(node);
-        if count >= CACHE {
+        if count >= ARENA_CACHED {
             return self.push(slot);
         }
         slot.link.store(first, Order::RELAXED);

@@ -71,5 +71,4 @@ impl<C> Holding<C> {
             .store(core::ptr::from_ref(object) as usize, Order::RELAXED);
         self.thread.store(crate::door::thread_id(), Order::RELAXED);
     }
-
 }

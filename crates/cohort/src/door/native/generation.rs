@@ -29,7 +29,8 @@ pub fn generation() -> u32 {
 fn begin() -> u32 {
     let mut word = CURRENT.load(Ordering::Acquire);
     if core::ptr::eq(word, &raw const NOT_YET) {
-        let fresh = page_of_zeroes_in_child().map_or_else(without_wiping, |page| page.cast().as_ptr());
+        let fresh =
+            page_of_zeroes_in_child().map_or_else(without_wiping, |page| page.cast().as_ptr());
         word = match CURRENT.compare_exchange(word, fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => fresh,
             // Another thread was first; the spare page stays mapped, untouched.

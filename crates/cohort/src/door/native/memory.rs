@@ -2,32 +2,58 @@
 //! use one.
 
 use super::system::{call, number};
+use core::ptr::NonNull;
 
 const READ_WRITE: usize = 1 | 2;
 const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x02 | 0x20 | 0x4000;
 const MADV_WIPEONFORK: usize = 18;
 
+/// Nodes an arena can hold; address space for them is reserved at the first use
+/// and costs nothing until it is touched.
+pub const ARENA_CAPACITY: usize = 1 << 20;
+
+/// Nodes of one arena that one thread may keep, so that most acquisitions touch
+/// no shared list.
+pub const ARENA_CACHED: u32 = 8;
+
+/// Looking for orphans costs a system call for each keeper, so it waits until
+/// there may be as many as this, and again until the arena has doubled.
+pub const ARENA_FIRST_SEARCH: u32 = 256;
+
+/// Maps room for `count` slots whose atoms are all zero; `None` if the kernel
+/// refuses.  `make` says what a slot is where zero bytes are none.
+#[must_use]
+pub fn map_slots<S>(count: usize, _make: fn() -> S) -> Option<NonNull<S>> {
+    map_pages(count * size_of::<S>()).map(NonNull::cast)
+}
+
 /// Maps `bytes` of zeroes, which cost nothing until they are touched; `None` if
 /// the kernel refuses.
-#[must_use]
-pub fn map_pages(bytes: usize) -> Option<core::ptr::NonNull<u8>> {
+fn map_pages(bytes: usize) -> Option<NonNull<u8>> {
     // SAFETY: an anonymous mapping where the kernel pleases disturbs nothing.
     let at = unsafe {
         call(
             number::MMAP,
-            [0, bytes, READ_WRITE, PRIVATE_ANONYMOUS_NORESERVE, usize::MAX, 0],
+            [
+                0,
+                bytes,
+                READ_WRITE,
+                PRIVATE_ANONYMOUS_NORESERVE,
+                usize::MAX,
+                0,
+            ],
         )
     };
     if (-4095..=0).contains(&at) {
         return None;
     }
-    core::ptr::NonNull::new(at as *mut u8)
+    NonNull::new(at as *mut u8)
 }
 
 /// Maps a page that a forked child finds zeroed; `None` if the kernel cannot
 /// (before Linux 4.14).
 #[must_use]
-pub fn page_of_zeroes_in_child() -> Option<core::ptr::NonNull<u8>> {
+pub fn page_of_zeroes_in_child() -> Option<NonNull<u8>> {
     const PAGE: usize = 4096;
     let page = map_pages(PAGE)?;
     // SAFETY: the advice concerns the page mapped above and nothing else.

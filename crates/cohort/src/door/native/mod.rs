@@ -9,7 +9,7 @@ mod thread;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence};
 pub use generation::generation;
-pub use memory::{map_pages, page_of_zeroes_in_child};
+pub use memory::{ARENA_CACHED, ARENA_CAPACITY, ARENA_FIRST_SEARCH, map_slots};
 pub use spinner::{Spinner, cpus, policy, set_policy};
 pub use system::{expired, now, sleep_on, sleep_on_shared, wake, wake_shared, yield_now};
 pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
@@ -20,6 +20,12 @@ pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
 pub const fn mutant(_name: &'static str) -> bool {
     false
 }
+
+/// Declares a constructor that is `const` where the world's atoms allow it.
+macro_rules! constructor {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis const fn $($rest)* };
+}
+pub(crate) use constructor;
 
 /// Declares a static pool of nodes of one type.
 macro_rules! pool {

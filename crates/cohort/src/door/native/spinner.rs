@@ -45,7 +45,10 @@ pub fn cpus() -> u32 {
                 )
             };
             let words = bytes.max(0) as usize / size_of::<u64>();
-            let count = mask[..words].iter().map(|word| word.count_ones()).sum::<u32>();
+            let count = mask[..words]
+                .iter()
+                .map(|word| word.count_ones())
+                .sum::<u32>();
             let count = count.max(1);
             CPUS.store(count, Ordering::Relaxed);
             count

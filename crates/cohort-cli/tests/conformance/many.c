@@ -1,0 +1,207 @@
+/* Many mutexes, many threads, and every order of unlocking. */
+#include "support/check.h"
+#include "support/kind.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { HELD = 10 };
+
+static void check_all(pthread_mutex_t *mutexes, const bool *held)
+{
+    for (int i = 0; i < HELD; i++)
+        CHECK_EQ(held_for_others(&mutexes[i]), held[i]);
+}
+
+/* Ten nested, and unlocked first-in-first-out, inside out and shuffled. */
+static void unlock_orders(const void *kind)
+{
+    static const int orders[][HELD] = {
+        {9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, {0, 1, 2, 3, 4, 5, 6, 7, 8, 9},
+        {4, 5, 3, 6, 2, 7, 1, 8, 0, 9}, {7, 0, 3, 9, 1, 8, 5, 2, 6, 4},
+        {1, 3, 5, 7, 9, 0, 2, 4, 6, 8},
+    };
+    for (size_t order = 0; order < sizeof orders / sizeof *orders; order++) {
+        pthread_mutex_t mutexes[HELD];
+        bool held[HELD];
+        for (int i = 0; i < HELD; i++) {
+            kind_init(&mutexes[i], kind);
+            OK(pthread_mutex_lock(&mutexes[i]));
+            held[i] = true;
+        }
+        check_all(mutexes, held);
+        for (int i = 0; i < HELD; i++) {
+            OK(pthread_mutex_unlock(&mutexes[orders[order][i]]));
+            held[orders[order][i]] = false;
+            check_all(mutexes, held);
+        }
+    }
+}
+
+struct street {
+    pthread_mutex_t mutexes[HELD];
+    volatile long counts[HELD];
+};
+
+enum { WALKERS = 8, WALKS = 300 };
+
+/* Hand over hand down the street, then all of it at once: never last-in
+ * first-out, and every mutex contended. */
+static void *walk(void *argument)
+{
+    struct street *street = argument;
+    for (int walk = 0; walk < WALKS; walk++) {
+        OK(pthread_mutex_lock(&street->mutexes[0]));
+        for (int i = 1; i < HELD; i++) {
+            OK(pthread_mutex_lock(&street->mutexes[i]));
+            street->counts[i - 1] = street->counts[i - 1] + 1;
+            OK(pthread_mutex_unlock(&street->mutexes[i - 1]));
+        }
+        street->counts[HELD - 1] = street->counts[HELD - 1] + 1;
+        OK(pthread_mutex_unlock(&street->mutexes[HELD - 1]));
+
+        for (int i = 0; i < HELD; i++)
+            OK(pthread_mutex_lock(&street->mutexes[i]));
+        for (int i = 0; i < HELD; i++) {
+            int next = (i * 7 + walk) % HELD;
+            street->counts[next] = street->counts[next] + 1;
+            OK(pthread_mutex_unlock(&street->mutexes[next]));
+        }
+    }
+    return NULL;
+}
+
+static void contended_nesting(const void *kind)
+{
+    struct street street = {0};
+    for (int i = 0; i < HELD; i++)
+        kind_init(&street.mutexes[i], kind);
+    pthread_t walkers[WALKERS];
+    for (int i = 0; i < WALKERS; i++)
+        walkers[i] = start(walk, &street);
+    for (int i = 0; i < WALKERS; i++)
+        join(walkers[i]);
+    for (int i = 0; i < HELD; i++)
+        CHECK_EQ(street.counts[i], WALKERS * WALKS * 2);
+}
+
+enum { ALIVE = 100000 };
+
+struct city {
+    pthread_mutex_t *mutexes;
+    volatile unsigned char *counts;
+};
+
+static void *visit_every(void *argument)
+{
+    struct city *city = argument;
+    for (int i = 0; i < ALIVE; i++) {
+        OK(pthread_mutex_lock(&city->mutexes[i]));
+        city->counts[i] = city->counts[i] + 1;
+        OK(pthread_mutex_unlock(&city->mutexes[i]));
+    }
+    return NULL;
+}
+
+/* Memory this process keeps resident, in KiB. */
+static long resident_kib(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file != NULL);
+    long pages;
+    CHECK_EQ(fscanf(file, "%*d %ld", &pages), 1);
+    fclose(file);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+/* Alive, all used by several threads, all held at once by one. */
+static void mutexes_alive(const void *with)
+{
+    (void)with;
+    struct city city = {calloc(ALIVE, sizeof(pthread_mutex_t)),
+                        calloc(ALIVE, 1)};
+    CHECK(city.mutexes != NULL && city.counts != NULL);
+    pthread_t visitors[4];
+    for (int i = 0; i < 4; i++)
+        visitors[i] = start(visit_every, &city);
+    for (int i = 0; i < 4; i++)
+        join(visitors[i]);
+    for (int i = 0; i < ALIVE; i++)
+        CHECK_EQ(city.counts[i], 4);
+    for (int i = 0; i < ALIVE; i++)
+        OK(pthread_mutex_lock(&city.mutexes[i]));
+    for (int i = 0; i < ALIVE; i += 999)
+        CHECK(held_for_others(&city.mutexes[i]));
+    for (int i = 0; i < ALIVE; i++)
+        OK(pthread_mutex_unlock(&city.mutexes[i]));
+}
+
+/* Idle mutexes cost nothing beyond their own bytes. */
+static void idle_memory(const void *with)
+{
+    (void)with;
+    pthread_mutex_t *mutexes = calloc(ALIVE, sizeof *mutexes);
+    CHECK(mutexes != NULL);
+    for (size_t i = 0; i < ALIVE * sizeof *mutexes; i++)
+        ((volatile char *)mutexes)[i] = 0;
+    long before = resident_kib();
+    for (int i = 0; i < ALIVE; i++) {
+        OK(pthread_mutex_lock(&mutexes[i]));
+        OK(pthread_mutex_unlock(&mutexes[i]));
+    }
+    /* One byte a mutex is 97 KiB. */
+    long grown = resident_kib() - before;
+    CHECK(grown < 512);
+}
+
+enum { THREADS = 10000, WAVE = 50 };
+
+struct shore {
+    pthread_mutex_t mutex;
+    pthread_rwlock_t rwlock;
+    volatile long count;
+};
+
+static void *land(void *argument)
+{
+    struct shore *shore = argument;
+    for (int i = 0; i < 4; i++) {
+        OK(pthread_mutex_lock(&shore->mutex));
+        shore->count = shore->count + 1;
+        OK(pthread_mutex_unlock(&shore->mutex));
+    }
+    OK(pthread_rwlock_rdlock(&shore->rwlock));
+    OK(pthread_rwlock_unlock(&shore->rwlock));
+    return NULL;
+}
+
+/* What threads leave behind does not add up. */
+static void threads_over_a_life(const void *with)
+{
+    (void)with;
+    struct shore shore = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                          .rwlock = PTHREAD_RWLOCK_INITIALIZER};
+    long early = 0;
+    for (int wave = 0; wave < THREADS / WAVE; wave++) {
+        pthread_t threads[WAVE];
+        OK(pthread_mutex_lock(&shore.mutex));
+        for (int i = 0; i < WAVE; i++)
+            threads[i] = start(land, &shore);
+        OK(pthread_mutex_unlock(&shore.mutex));
+        for (int i = 0; i < WAVE; i++)
+            join(threads[i]);
+        if (wave == THREADS / WAVE / 10)
+            early = resident_kib();
+    }
+    CHECK_EQ(shore.count, THREADS * 4);
+    /* A cache line for each of the later threads would be 560 KiB. */
+    long grown = resident_kib() - early;
+    CHECK(grown < 512);
+}
+
+CASES(EACH_KIND("unlock-orders", unlock_orders),
+      EACH_ORDINARY_KIND("contended-nesting", contended_nesting),
+      CASE("100000-mutexes-alive", mutexes_alive),
+      CASE("idle-memory", idle_memory),
+      CASE("10000-threads-over-a-life", threads_over_a_life))

@@ -1,0 +1,212 @@
+/* Every kind of mutex by every way to take it. */
+#include "support/check.h"
+#include "support/clock.h"
+#include "support/kind.h"
+
+#include <sched.h>
+
+enum { SHORT_MS = 50, LONG_MS = 30000 };
+
+/* A way to take a mutex; those without a deadline ignore it. */
+struct way {
+    int (*take)(pthread_mutex_t *mutex, const struct timespec *deadline);
+    clockid_t clock;
+};
+
+static int by_lock(pthread_mutex_t *mutex, const struct timespec *deadline)
+{
+    (void)deadline;
+    return pthread_mutex_lock(mutex);
+}
+
+static int by_timedlock(pthread_mutex_t *mutex, const struct timespec *deadline)
+{
+    return pthread_mutex_timedlock(mutex, deadline);
+}
+
+static int by_clocklock_realtime(pthread_mutex_t *mutex,
+                                 const struct timespec *deadline)
+{
+    return pthread_mutex_clocklock(mutex, CLOCK_REALTIME, deadline);
+}
+
+static int by_clocklock_monotonic(pthread_mutex_t *mutex,
+                                  const struct timespec *deadline)
+{
+    return pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, deadline);
+}
+
+static const struct way lock_way = {by_lock, CLOCK_REALTIME};
+static const struct way timed_way = {by_timedlock, CLOCK_REALTIME};
+static const struct way realtime_way = {by_clocklock_realtime, CLOCK_REALTIME};
+static const struct way monotonic_way = {by_clocklock_monotonic,
+                                         CLOCK_MONOTONIC};
+
+struct contest {
+    pthread_mutex_t mutex;
+    const struct kind *kind;
+    const struct way *way;
+    atomic_int waiting, inside;
+};
+
+static void *take_within_long(void *argument)
+{
+    struct contest *contest = argument;
+    struct timespec deadline = in_ms(contest->way->clock, LONG_MS);
+    atomic_store(&contest->waiting, 1);
+    OK(contest->way->take(&contest->mutex, &deadline));
+    atomic_store(&contest->inside, 1);
+    OK(pthread_mutex_unlock(&contest->mutex));
+    return NULL;
+}
+
+/* A waiter stays out while the mutex is held, and gets in afterwards. */
+static void waits_then_enters(const struct kind *kind, const struct way *way)
+{
+    struct contest contest = {.kind = kind, .way = way};
+    kind_init(&contest.mutex, kind);
+    OK(pthread_mutex_lock(&contest.mutex));
+    pthread_t waiter = start(take_within_long, &contest);
+    await(&contest.waiting, 1);
+    settle();
+    CHECK_EQ(atomic_load(&contest.inside), 0);
+    OK(pthread_mutex_unlock(&contest.mutex));
+    join(waiter);
+    CHECK_EQ(atomic_load(&contest.inside), 1);
+    OK(pthread_mutex_destroy(&contest.mutex));
+}
+
+static void *give_up(void *argument)
+{
+    struct contest *contest = argument;
+    const struct way *way = contest->way;
+    struct timespec soon = in_ms(way->clock, SHORT_MS);
+    GIVES(ETIMEDOUT, way->take(&contest->mutex, &soon));
+    check_punctual(way->clock, soon);
+    struct timespec past = in_ms(way->clock, -SHORT_MS);
+    GIVES(ETIMEDOUT, way->take(&contest->mutex, &past));
+    /* The kernel, which serves priority inheritance, calls this invalid. */
+    struct timespec before_time = {-1, 0};
+    int inherits = contest->kind->protocol == PTHREAD_PRIO_INHERIT;
+    GIVES(inherits ? EINVAL : ETIMEDOUT,
+          way->take(&contest->mutex, &before_time));
+    struct timespec negative = below_zero(in_ms(way->clock, SHORT_MS));
+    GIVES(EINVAL, way->take(&contest->mutex, &negative));
+    struct timespec excessive = whole_second(in_ms(way->clock, SHORT_MS));
+    GIVES(EINVAL, way->take(&contest->mutex, &excessive));
+    return NULL;
+}
+
+static void with_deadline(const struct kind *kind, const struct way *way)
+{
+    waits_then_enters(kind, way);
+    struct contest contest = {.kind = kind, .way = way};
+    kind_init(&contest.mutex, kind);
+    OK(pthread_mutex_lock(&contest.mutex));
+    join(start(give_up, &contest));
+    CHECK(held_for_others(&contest.mutex));
+    OK(pthread_mutex_unlock(&contest.mutex));
+
+    /* Those who gave up left nothing behind, and a free mutex has no use for
+     * the deadline. */
+    struct timespec past = in_ms(way->clock, -SHORT_MS);
+    OK(way->take(&contest.mutex, &past));
+    CHECK(held_for_others(&contest.mutex));
+    OK(pthread_mutex_unlock(&contest.mutex));
+    CHECK(!held_for_others(&contest.mutex));
+    OK(pthread_mutex_destroy(&contest.mutex));
+}
+
+static void lock(const void *kind)
+{
+    waits_then_enters(kind, &lock_way);
+}
+
+static void timedlock(const void *kind)
+{
+    with_deadline(kind, &timed_way);
+}
+
+static void clocklock_realtime(const void *kind)
+{
+    with_deadline(kind, &realtime_way);
+}
+
+static void clocklock_monotonic(const void *kind)
+{
+    with_deadline(kind, &monotonic_way);
+}
+
+static void bad_clock(const void *kind)
+{
+    pthread_mutex_t mutex;
+    kind_init(&mutex, kind);
+    struct timespec deadline = in_ms(CLOCK_REALTIME, SHORT_MS);
+    static const clockid_t others[] = {CLOCK_PROCESS_CPUTIME_ID, CLOCK_BOOTTIME,
+                                       -1};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        GIVES(EINVAL, pthread_mutex_clocklock(&mutex, others[i], &deadline));
+    CHECK(!held_for_others(&mutex));
+    OK(pthread_mutex_destroy(&mutex));
+}
+
+static void trylock(const void *kind)
+{
+    pthread_mutex_t mutex;
+    kind_init(&mutex, kind);
+    OK(pthread_mutex_trylock(&mutex));
+    CHECK(held_for_others(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    CHECK(!held_for_others(&mutex));
+    OK(pthread_mutex_lock(&mutex));
+    CHECK(held_for_others(&mutex));
+    OK(pthread_mutex_unlock(&mutex));
+    OK(pthread_mutex_destroy(&mutex));
+}
+
+enum { HAMMERS = 8, BLOWS = 2000 };
+
+struct anvil {
+    pthread_mutex_t mutex;
+    /* Plain on purpose: only the mutex makes the count come out right. */
+    volatile long blows;
+    atomic_int inside;
+};
+
+static void *hammer(void *argument)
+{
+    struct anvil *anvil = argument;
+    for (int i = 0; i < BLOWS; i++) {
+        if (i % 4 == 3) {
+            while (pthread_mutex_trylock(&anvil->mutex) != 0)
+                sched_yield();
+        } else {
+            OK(pthread_mutex_lock(&anvil->mutex));
+        }
+        CHECK_EQ(atomic_fetch_add(&anvil->inside, 1), 0);
+        anvil->blows = anvil->blows + 1;
+        CHECK_EQ(atomic_fetch_sub(&anvil->inside, 1), 1);
+        OK(pthread_mutex_unlock(&anvil->mutex));
+    }
+    return NULL;
+}
+
+static void exact_count(const void *kind)
+{
+    struct anvil anvil = {0};
+    kind_init(&anvil.mutex, kind);
+    pthread_t hammers[HAMMERS];
+    for (int i = 0; i < HAMMERS; i++)
+        hammers[i] = start(hammer, &anvil);
+    for (int i = 0; i < HAMMERS; i++)
+        join(hammers[i]);
+    CHECK_EQ(anvil.blows, HAMMERS * BLOWS);
+    OK(pthread_mutex_destroy(&anvil.mutex));
+}
+
+CASES(EACH_KIND("lock", lock), EACH_KIND("trylock", trylock),
+      EACH_KIND("timedlock", timedlock),
+      EACH_KIND("clocklock-realtime", clocklock_realtime),
+      EACH_KIND("clocklock-monotonic", clocklock_monotonic),
+      EACH_KIND("bad-clock", bad_clock),
+      EACH_KIND("exact-count", exact_count))

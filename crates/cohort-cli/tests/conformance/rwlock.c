@@ -1,0 +1,339 @@
+/* Read-write locks: who is inside together, and who gets in at all. */
+#include "support/check.h"
+#include "support/clock.h"
+
+struct hall {
+    pthread_rwlock_t rwlock;
+    atomic_int readers, writers, waiting, done;
+    atomic_bool stop;
+    volatile long count;
+};
+
+enum { CROWD = 32 };
+
+static void *read_together(void *argument)
+{
+    struct hall *hall = argument;
+    OK(pthread_rwlock_rdlock(&hall->rwlock));
+    atomic_fetch_add(&hall->readers, 1);
+    await(&hall->readers, CROWD);
+    OK(pthread_rwlock_unlock(&hall->rwlock));
+    return NULL;
+}
+
+/* No reader leaves before all are inside. */
+static void readers_share(const void *with)
+{
+    (void)with;
+    static struct hall hall = {.rwlock = PTHREAD_RWLOCK_INITIALIZER};
+    for (int round = 0; round < 5; round++) {
+        atomic_store(&hall.readers, 0);
+        pthread_t readers[CROWD];
+        for (int i = 0; i < CROWD; i++)
+            readers[i] = start(read_together, &hall);
+        for (int i = 0; i < CROWD; i++)
+            join(readers[i]);
+        OK(pthread_rwlock_trywrlock(&hall.rwlock));
+        OK(pthread_rwlock_unlock(&hall.rwlock));
+    }
+    OK(pthread_rwlock_destroy(&hall.rwlock));
+}
+
+enum { TURNS = 2000 };
+
+static void *read_and_write(void *argument)
+{
+    struct hall *hall = argument;
+    for (int i = 0; i < TURNS; i++) {
+        if (i % 4 == 0) {
+            OK(pthread_rwlock_wrlock(&hall->rwlock));
+            CHECK_EQ(atomic_fetch_add(&hall->writers, 1), 0);
+            CHECK_EQ(atomic_load(&hall->readers), 0);
+            hall->count = hall->count + 1;
+            CHECK_EQ(atomic_fetch_sub(&hall->writers, 1), 1);
+        } else {
+            OK(pthread_rwlock_rdlock(&hall->rwlock));
+            atomic_fetch_add(&hall->readers, 1);
+            CHECK_EQ(atomic_load(&hall->writers), 0);
+            atomic_fetch_sub(&hall->readers, 1);
+        }
+        OK(pthread_rwlock_unlock(&hall->rwlock));
+    }
+    return NULL;
+}
+
+static const int prefer_reader = PTHREAD_RWLOCK_PREFER_READER_NP;
+static const int prefer_writer = PTHREAD_RWLOCK_PREFER_WRITER_NP;
+static const int writer_first = PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
+
+static void make(pthread_rwlock_t *rwlock, int kind)
+{
+    pthread_rwlockattr_t attributes;
+    OK(pthread_rwlockattr_init(&attributes));
+    OK(pthread_rwlockattr_setkind_np(&attributes, kind));
+    OK(pthread_rwlock_init(rwlock, &attributes));
+    OK(pthread_rwlockattr_destroy(&attributes));
+}
+
+static void exclusion(const void *kind)
+{
+    struct hall hall = {0};
+    make(&hall.rwlock, *(const int *)kind);
+    pthread_t threads[8];
+    for (int i = 0; i < 8; i++)
+        threads[i] = start(read_and_write, &hall);
+    for (int i = 0; i < 8; i++)
+        join(threads[i]);
+    CHECK_EQ(hall.count, 8 * TURNS / 4);
+    OK(pthread_rwlock_destroy(&hall.rwlock));
+}
+
+/* Two readers that overlap all the time: the next is inside before the last
+ * one leaves. */
+static void *relay(void *argument)
+{
+    struct hall *hall = argument;
+    while (!atomic_load(&hall->stop)) {
+        OK(pthread_rwlock_rdlock(&hall->rwlock));
+        int turn = atomic_fetch_add(&hall->readers, 1);
+        struct timespec limit = in_ms(CLOCK_MONOTONIC, 5);
+        while (!atomic_load(&hall->stop) &&
+               atomic_load(&hall->readers) == turn + 1 &&
+               ms_between(in_ms(CLOCK_MONOTONIC, 0), limit) > 0)
+            ;
+        OK(pthread_rwlock_unlock(&hall->rwlock));
+    }
+    return NULL;
+}
+
+static void *write_some(void *argument)
+{
+    struct hall *hall = argument;
+    for (int i = 0; i < 20; i++) {
+        OK(pthread_rwlock_wrlock(&hall->rwlock));
+        hall->count = hall->count + 1;
+        OK(pthread_rwlock_unlock(&hall->rwlock));
+    }
+    atomic_store(&hall->done, 1);
+    return NULL;
+}
+
+static void writer_progress(int kind)
+{
+    struct hall hall = {0};
+    make(&hall.rwlock, kind);
+    pthread_t readers[3];
+    for (int i = 0; i < 3; i++)
+        readers[i] = start(relay, &hall);
+    await(&hall.readers, 10);
+    pthread_t writer = start(write_some, &hall);
+    await(&hall.done, 1);
+    atomic_store(&hall.stop, true);
+    join(writer);
+    for (int i = 0; i < 3; i++)
+        join(readers[i]);
+    CHECK_EQ(hall.count, 20);
+}
+
+static void writer_progress_default(const void *with)
+{
+    (void)with;
+    writer_progress(PTHREAD_RWLOCK_DEFAULT_NP);
+}
+
+static void writer_progress_first(const void *with)
+{
+    (void)with;
+    writer_progress(writer_first);
+}
+
+static void *write_without_end(void *argument)
+{
+    struct hall *hall = argument;
+    while (!atomic_load(&hall->stop)) {
+        OK(pthread_rwlock_wrlock(&hall->rwlock));
+        atomic_fetch_add(&hall->writers, 1);
+        hall->count = hall->count + 1;
+        OK(pthread_rwlock_unlock(&hall->rwlock));
+    }
+    return NULL;
+}
+
+static void *read_some(void *argument)
+{
+    struct hall *hall = argument;
+    for (int i = 0; i < 50; i++) {
+        OK(pthread_rwlock_rdlock(&hall->rwlock));
+        OK(pthread_rwlock_unlock(&hall->rwlock));
+    }
+    atomic_store(&hall->done, 1);
+    return NULL;
+}
+
+static void reader_progress(const void *with)
+{
+    (void)with;
+    struct hall hall = {.rwlock = PTHREAD_RWLOCK_INITIALIZER};
+    pthread_t writers[3];
+    for (int i = 0; i < 3; i++)
+        writers[i] = start(write_without_end, &hall);
+    await(&hall.writers, 10);
+    pthread_t reader = start(read_some, &hall);
+    await(&hall.done, 1);
+    atomic_store(&hall.stop, true);
+    join(reader);
+    for (int i = 0; i < 3; i++)
+        join(writers[i]);
+}
+
+static void *write_once(void *argument)
+{
+    struct hall *hall = argument;
+    atomic_fetch_add(&hall->waiting, 1);
+    OK(pthread_rwlock_wrlock(&hall->rwlock));
+    atomic_fetch_add(&hall->writers, 1);
+    OK(pthread_rwlock_unlock(&hall->rwlock));
+    return NULL;
+}
+
+/* The default kind promises that a reader may read again, whoever waits. */
+static void recursive_read(const void *kind)
+{
+    for (int round = 0; round < 20; round++) {
+        struct hall hall = {0};
+        make(&hall.rwlock, *(const int *)kind);
+        OK(pthread_rwlock_rdlock(&hall.rwlock));
+        pthread_t writers[2];
+        for (int i = 0; i < 2; i++)
+            writers[i] = start(write_once, &hall);
+        await(&hall.waiting, 2);
+        settle();
+        struct timespec deadline = in_ms(CLOCK_REALTIME, 30000);
+        OK(pthread_rwlock_rdlock(&hall.rwlock));
+        OK(pthread_rwlock_tryrdlock(&hall.rwlock));
+        OK(pthread_rwlock_timedrdlock(&hall.rwlock, &deadline));
+        for (int held = 4; held > 0; held--) {
+            CHECK_EQ(atomic_load(&hall.writers), 0);
+            OK(pthread_rwlock_unlock(&hall.rwlock));
+        }
+        for (int i = 0; i < 2; i++)
+            join(writers[i]);
+        CHECK_EQ(atomic_load(&hall.writers), 2);
+        OK(pthread_rwlock_destroy(&hall.rwlock));
+    }
+}
+
+static void *read_once(void *argument)
+{
+    struct hall *hall = argument;
+    OK(pthread_rwlock_rdlock(&hall->rwlock));
+    CHECK_EQ(atomic_load(&hall->writers), 1);
+    OK(pthread_rwlock_unlock(&hall->rwlock));
+    return NULL;
+}
+
+/* The kind that puts writers first lets no new reader pass a waiting writer. */
+static void writers_first(const void *with)
+{
+    (void)with;
+    struct hall hall = {0};
+    make(&hall.rwlock, writer_first);
+    OK(pthread_rwlock_rdlock(&hall.rwlock));
+    pthread_t writer = start(write_once, &hall);
+    int error;
+    while ((error = pthread_rwlock_tryrdlock(&hall.rwlock)) == 0) {
+        OK(pthread_rwlock_unlock(&hall.rwlock));
+        rest_ms(1);
+    }
+    GIVES(EBUSY, error);
+    struct timespec deadline = in_ms(CLOCK_REALTIME, 30);
+    GIVES(ETIMEDOUT, pthread_rwlock_timedrdlock(&hall.rwlock, &deadline));
+    check_punctual(CLOCK_REALTIME, deadline);
+    pthread_t readers[4];
+    for (int i = 0; i < 4; i++)
+        readers[i] = start(read_once, &hall);
+    settle();
+    CHECK_EQ(atomic_load(&hall.writers), 0);
+    OK(pthread_rwlock_unlock(&hall.rwlock));
+    join(writer);
+    for (int i = 0; i < 4; i++)
+        join(readers[i]);
+    OK(pthread_rwlock_tryrdlock(&hall.rwlock));
+    OK(pthread_rwlock_unlock(&hall.rwlock));
+    OK(pthread_rwlock_destroy(&hall.rwlock));
+}
+
+static void static_initialisers(const void *with)
+{
+    (void)with;
+    static pthread_rwlock_t plain = PTHREAD_RWLOCK_INITIALIZER;
+    static pthread_rwlock_t first =
+        PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
+    pthread_rwlock_t *locks[] = {&plain, &first};
+    for (int i = 0; i < 2; i++) {
+        OK(pthread_rwlock_rdlock(locks[i]));
+        OK(pthread_rwlock_rdlock(locks[i]));
+        GIVES(EBUSY, pthread_rwlock_trywrlock(locks[i]));
+        OK(pthread_rwlock_unlock(locks[i]));
+        GIVES(EBUSY, pthread_rwlock_trywrlock(locks[i]));
+        OK(pthread_rwlock_unlock(locks[i]));
+        OK(pthread_rwlock_wrlock(locks[i]));
+        GIVES(EBUSY, pthread_rwlock_tryrdlock(locks[i]));
+        OK(pthread_rwlock_unlock(locks[i]));
+        OK(pthread_rwlock_destroy(locks[i]));
+    }
+}
+
+enum { MANY = 1025 };
+
+static void *find_held(void *argument)
+{
+    pthread_rwlock_t *locks = argument;
+    for (int i = 0; i < MANY; i++) {
+        GIVES(EBUSY, pthread_rwlock_trywrlock(&locks[i]));
+        if (i % 2 == 0) {
+            GIVES(EBUSY, pthread_rwlock_tryrdlock(&locks[i]));
+        } else {
+            OK(pthread_rwlock_tryrdlock(&locks[i]));
+            OK(pthread_rwlock_unlock(&locks[i]));
+        }
+    }
+    return NULL;
+}
+
+/* One thread holds more locks than any fixed table of a thread would. */
+static void many_held(const void *with)
+{
+    (void)with;
+    static pthread_rwlock_t locks[MANY];
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < MANY; i++)
+            OK(pthread_rwlock_init(&locks[i], NULL));
+        for (int i = 0; i < MANY; i++)
+            OK(i % 2 == 0 ? pthread_rwlock_wrlock(&locks[i])
+                          : pthread_rwlock_rdlock(&locks[i]));
+        join(start(find_held, locks));
+        for (int i = 0; i < MANY; i++)
+            OK(pthread_rwlock_unlock(&locks[(i * 7) % MANY]));
+        for (int i = 0; i < MANY; i++) {
+            OK(pthread_rwlock_trywrlock(&locks[i]));
+            OK(pthread_rwlock_unlock(&locks[i]));
+            OK(pthread_rwlock_destroy(&locks[i]));
+        }
+    }
+}
+
+#define EACH_RWLOCK(prefix, run)                                               \
+    CASE_WITH(prefix "/prefer-reader", run, &prefer_reader),                   \
+    CASE_WITH(prefix "/prefer-writer", run, &prefer_writer),                   \
+    CASE_WITH(prefix "/writer-first", run, &writer_first)
+
+CASES(CASE("readers-share", readers_share), EACH_RWLOCK("exclusion", exclusion),
+      BEYOND("writer-progress/default", writer_progress_default),
+      CASE("writer-progress/writer-first", writer_progress_first),
+      CASE("reader-progress", reader_progress),
+      CASE_WITH("recursive-read/prefer-reader", recursive_read, &prefer_reader),
+      CASE_WITH("recursive-read/prefer-writer", recursive_read, &prefer_writer),
+      CASE("writers-first", writers_first),
+      CASE("static-initialisers", static_initialisers),
+      CASE("many-held", many_held))

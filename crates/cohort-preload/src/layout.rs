@@ -16,13 +16,12 @@ use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize};
 pub struct Mutex {
     /// The lock of the default choice.
     pub futex: Futex,
-    /// How often the owner of a recursive mutex has locked it.
-    pub count: AtomicU32,
     /// The owner of a recursive or error-checking mutex; see [`crate::owner`].
     pub owner: AtomicUsize,
     /// `__kind`: set by static initialisers.
     pub kind: AtomicI32,
-    _padding: u32,
+    /// How often the owner of a recursive mutex has locked it.
+    pub count: AtomicU32,
     /// The lock of any other choice.
     pub body: UnsafeCell<[u64; 2]>,
 }
@@ -31,7 +30,7 @@ pub struct Mutex {
 #[repr(C)]
 pub struct Cond {
     pub queue: RawCondvar,
-    _padding: [u32; 5],
+    _padding: [u32; 4],
     /// `__wrefs`: where the C library keeps whether the condition is shared
     /// ([`COND_SHARED`]) and by which clock it waits ([`COND_MONOTONIC`]).
     pub flags: AtomicU32,
@@ -47,7 +46,6 @@ pub const COND_MONOTONIC: u32 = 2;
 #[repr(C)]
 pub struct RwLock {
     pub lock: RawRwLock,
-    _padding: u32,
     /// The writer; see [`crate::owner`].
     pub writer: AtomicUsize,
     _padding2: u32,

@@ -14,7 +14,7 @@ use crate::libc::{
 use crate::owner::{self, NOBODY};
 use crate::{next, serve, time};
 use cohort::report::Kind;
-use cohort::{Clock, RawTry};
+use cohort::{Clock, RawLock, RawTry};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -213,8 +213,7 @@ fn is_fast(mutex: &Mutex) -> bool {
 pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
-    if is_fast(object)
-        && (alone() && object.futex.acquire_alone() || object.futex.try_acquire(&()))
+    if is_fast(object) && (alone() && object.futex.acquire_alone() || object.futex.try_acquire(&()))
     {
         return 0;
     }
@@ -249,9 +248,11 @@ pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
 pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
-    if is_fast(object)
-        && (alone() && object.futex.release_alone() || object.futex.release_unmarked())
-    {
+    if is_fast(object) {
+        if !(alone() && object.futex.release_alone()) {
+            // SAFETY: the program unlocks what it locked.
+            unsafe { object.futex.release(&()) };
+        }
         return 0;
     }
     // SAFETY: passed on.

@@ -195,6 +195,12 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("basic/futex", "futex.forget-wake"),
     ("basic/futex", "futex.forget-others"),
     ("basic/futex", "futex.swallow-wake"),
+    ("basic/futex", "futex.clear-and-go"),
+    ("basic/futex", "futex.no-barrier"),
+    ("basic/futex", "futex.call-off-alone"),
+    ("basic/futex", "futex.mark-and-hope"),
+    ("basic/futex", "futex.take-quick"),
+    ("basic/futex", "futex.lost-mark"),
     ("rwlock", "rwlock.forget-wake"),
     ("condvar", "condvar.forget-wake"),
 ];

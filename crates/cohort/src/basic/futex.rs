@@ -1,28 +1,41 @@
-//! `futex`: a lean sleeping mutex of one word.  A thread that finds it taken
-//! spins for a bounded time, yields a few turns, then sleeps; whoever comes while
-//! the lock is free takes it, past the sleepers (it *barges*), until one of them
-//! has waited too long: then the lock is handed to it directly.
+//! `futex`: a lean sleeping mutex.  A thread that finds it taken spins for a bounded
+//! time, yields a few turns, then sleeps; whoever comes while the lock is free takes
+//! it, past the sleepers (it *barges*), but twice a millisecond or so it is handed
+//! to the one that has slept longest.
 //!
 //! **Not for** strict order, nor for a NUMA machine under load: it keeps no cohort.
 //! It is the default because it is the one that never collapses when threads
 //! exceed CPUs: a lock handed to a sleeper is a lock nobody holds for as long as
 //! the kernel takes to run that thread.
 //!
-//! | word | meaning |
-//! |---|---|
-//! | 0 | free; there may be sleepers, one of whom has been woken and is on its way |
-//! | `LOCKED` | held; a release wakes nobody |
-//! | `+ PARKED` | a release wakes one sleeper.  Set by whoever goes to sleep, and by a sleeper that takes the lock, since it cannot know whether it was the last |
-//! | `+ STARVING` | a sleeper has waited longer than [`PATIENCE_NANOSECONDS`]: the next release hands over.  Set by that sleeper |
-//! | `+ GRANTED` | nobody's: released to the starving sleeper that was woken.  Set by the releaser; cleared by the thread that takes the grant, or by the releaser if nobody was asleep |
+//! | bits of `word` | meaning | set and cleared by |
+//! |---|---|---|
+//! | `LOCKED` | held, or granted | taker; releaser |
+//! | `PARKED` | there may be sleepers | a waiter before it sleeps; a releaser that woke nobody |
+//! | `WOKEN` | a woken sleeper is on its way, so releases wake nobody else | the releaser that woke it; that sleeper, or any that falls asleep |
+//! | `GRANTED` | held by nobody: released to whichever sleeper accepts it | a releaser; the sleeper, or the releaser again if nobody was asleep |
+//! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | whoever sets `PARKED`; a hand-over |
 //!
-//! Every bit but `LOCKED` and `GRANTED` is a hint that costs a system call when
-//! stale and is never missing when it matters: a word is only ever freed by an
-//! exchange that sees the sleepers' marks and answers them.  So a forked child can
-//! go on using the lock as it is.
+//! A word of 0 is a free lock without sleepers, and `LOCKED` alone a held one.  A
+//! release wakes only after the lock is free: a thread woken while it is held would
+//! wait again.  The marks of a parent process do no harm in a forked child: each
+//! waiter overwrites `WOKEN` before it sleeps, and accepts a grant rather than
+//! sleep on it.
+//!
+//! **Quick releases.**  A lock that has long been quiet is released by a plain
+//! store.  That is safe because whoever wants to sleep first calls the quick time
+//! off, by a barrier that every running thread of the process takes part in: a
+//! release from before the barrier is seen by the sleeper, and a release after it
+//! sees that the time is over and wakes somebody, in case its store wiped out a mark.
+//!
+//! | `mode` | meaning |
+//! |---|---|
+//! | 2v | attentive: released by an exchange that sees the marks |
+//! | 2v + 1 | quick: released by a plain store.  Set by a holder, now and then, when it finds no marks; called off by a waiter, which raises v |
 
 use crate::door::{
-    Advice, AtomicU32, Order, Slept, Spinner, expired, mutant, now, orders, sleep_on, wake,
+    Advice, AtomicU32, Order, Slept, Spinner, expired, fence_everywhere, fence_here, is_long_quiet,
+    mutant, now, orders, sleep_on, wake,
 };
 use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 
@@ -33,37 +46,55 @@ orders! {
     FUTEX_TAKE_LATE = Acquire;
     /// What this holder did is seen by the next.
     FUTEX_RELEASE = Release;
-    /// The same, when sleepers have to be woken.
-    FUTEX_RELEASE_WAKING = Release;
+    /// The same, by a plain store.
+    FUTEX_RELEASE_QUICK = Release;
+    /// The same, when the word has marks.
+    FUTEX_RELEASE_MARKED = Release;
     /// What this holder did is seen by the sleeper it hands the lock to.
     FUTEX_GRANT = Release;
     /// Sees it.
     FUTEX_ACCEPT = Acquire;
-    /// Going to sleep publishes nothing; the kernel compares the word again.
-    FUTEX_ANNOUNCE = Relaxed;
+    /// A waiter that marks a holder's word sees the mode in which that holder
+    /// will release it: set before an earlier release, which the holder acquired.
+    FUTEX_MARK = Acquire;
+    /// Both sides of the quick release's agreement, in a checker's world.
+    FUTEX_AGREE = SeqCst;
 }
 
 const LOCKED: u32 = 1;
 const PARKED: u32 = 2;
-const STARVING: u32 = 4;
+const WOKEN: u32 = 4;
 const GRANTED: u32 = 8;
+const STAMP: u32 = !0xff;
 
-/// How long a sleeper is passed over before the lock is handed to it.
-pub const PATIENCE_NANOSECONDS: u64 = 1_000_000;
+/// In `mode`.
+const QUICK: u32 = 1;
 
-/// Sleepers are woken through the first bit, starving ones through the second
-/// too, so that a hand-over reaches one that asked for it.
-const ANYBODY: u32 = 1;
-const STARVED: u32 = 2;
+/// How long bargers pass sleepers before one of those is handed the lock.
+pub const PATIENCE_NANOSECONDS: u64 = 500_000;
+
+/// There is one class of sleepers.
+const CLASS: u32 = 1;
 
 /// Bytes of nodes that an acquisition takes beside its context.
 pub(crate) const NODE_BYTES: usize = 0;
 
 /// The lock; all zero when new.
 #[derive(Debug, Default)]
-#[repr(transparent)]
+#[repr(C)]
 pub struct Futex {
     word: AtomicU32,
+    mode: AtomicU32,
+}
+
+/// The time, as a stamp.
+fn stamp() -> u32 {
+    (now() >> 8) as u32 & STAMP
+}
+
+/// Whether the patience that began at a word's stamp is over.
+fn is_over(word: u32) -> bool {
+    stamp().wrapping_sub(word & STAMP) >= (PATIENCE_NANOSECONDS >> 8) as u32 & STAMP
 }
 
 impl Futex {
@@ -78,8 +109,8 @@ impl Futex {
         free
     }
 
-    /// Releases a lock without sleepers, as [`acquire_alone`](Self::acquire_alone)
-    /// took it; false if it has marks.
+    /// Releases a lock without marks, as [`acquire_alone`](Self::acquire_alone)
+    /// took it; false if it has some.
     #[inline(always)]
     pub fn release_alone(&self) -> bool {
         let unmarked = self.word.load(Order::RELAXED) == LOCKED;
@@ -89,109 +120,36 @@ impl Futex {
         unmarked
     }
 
-    /// Releases a held lock if it has no marks; false if it has.  The fast half
-    /// of `release`, for callers that keep the other half out of line.
-    #[inline(always)]
-    pub fn release_unmarked(&self) -> bool {
+    fn exchange(&self, old: u32, new: u32, order: Order) -> bool {
         self.word
-            .compare_exchange(LOCKED, 0, FUTEX_RELEASE, Order::RELAXED)
+            .compare_exchange(old, new, order, Order::RELAXED)
             .is_ok()
     }
 
-    /// Frees a lock that sleepers have marked.
-    #[cold]
-    #[inline(never)]
-    fn release_marked(&self) {
-        let mut word = self.word.load(Order::RELAXED);
-        loop {
-            if word & STARVING != 0 {
-                if self.hand_over(word) {
-                    return;
-                }
-                word = self.word.load(Order::RELAXED);
-                continue;
-            }
-            match self
-                .word
-                .compare_exchange(word, 0, FUTEX_RELEASE_WAKING, Order::RELAXED)
-            {
-                Ok(_) => break,
-                Err(now) => word = now,
-            }
-        }
-        // Only now: a thread woken while the lock is held would wait again.
-        if word & PARKED != 0 && !mutant("futex.forget-wake") {
-            wake(&raw const self.word, 1, ANYBODY);
-        }
-    }
-
-    /// Releases to a starving sleeper; false if the lock is still the caller's.
-    fn hand_over(&self, word: u32) -> bool {
-        let granted = LOCKED | PARKED | GRANTED;
-        if self
-            .word
-            .compare_exchange(word, granted, FUTEX_GRANT, Order::RELAXED)
-            .is_err()
-        {
-            return false;
-        }
-        if wake(&raw const self.word, 1, STARVED) > 0 {
-            return true;
-        }
-        // The starving one gave up, or has not fallen asleep yet.  Take the grant
-        // back unless somebody accepted it.
-        let mut word = self.word.load(Order::RELAXED);
-        while word & GRANTED != 0 {
-            let taken_back = (word & !(GRANTED | STARVING)) | PARKED;
-            match self
-                .word
-                .compare_exchange(word, taken_back, FUTEX_ACCEPT, Order::RELAXED)
-            {
-                Ok(_) => return false,
-                Err(now) => word = now,
-            }
-        }
-        true
-    }
-
+    /// Waits for a lock that was not free at the first look.
     #[cold]
     #[inline(never)]
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
         let mut spinner = Spinner::new();
-        // When this thread first fell asleep; 0 before.
-        let mut asleep_since = 0;
-        // Whether a wake-up reached it that nobody else will get.
-        let mut owes_wake = false;
+        let mut slept = false;
+        // Whether this thread is the one that `WOKEN` speaks of.
+        let mut woken = false;
         loop {
             let word = self.word.load(Order::RELAXED);
-            let slept = asleep_since != 0;
-            if word == 0 {
-                let taken = if slept && !mutant("futex.forget-others") {
-                    LOCKED | PARKED
-                } else {
-                    LOCKED
-                };
-                if self
-                    .word
-                    .compare_exchange(0, taken, FUTEX_TAKE_LATE, Order::RELAXED)
-                    .is_ok()
-                {
+            if word & LOCKED == 0 {
+                if self.take(word, woken) {
                     return Outcome::Acquired;
                 }
                 continue;
             }
             if word & GRANTED != 0 && slept {
-                if self
-                    .word
-                    .compare_exchange(word, word & !GRANTED, FUTEX_ACCEPT, Order::RELAXED)
-                    .is_ok()
-                {
+                if self.accept(word, woken) {
                     return Outcome::Acquired;
                 }
                 continue;
             }
             if patience.deadline().is_some_and(expired) {
-                if owes_wake {
+                if woken {
                     self.pass_wake_on();
                 }
                 return Outcome::GaveUp;
@@ -199,106 +157,296 @@ impl Futex {
             if spinner.step() == Advice::Again {
                 continue;
             }
-            let mut marked = word | PARKED;
-            let mut class = ANYBODY;
-            if slept && now() - asleep_since > PATIENCE_NANOSECONDS {
-                marked |= STARVING;
-                class |= STARVED;
-            }
-            if word != marked
-                && self
-                    .word
-                    .compare_exchange(word, marked, FUTEX_ANNOUNCE, Order::RELAXED)
-                    .is_err()
-            {
+            slept = true;
+            if word & GRANTED != 0 || !self.park_on(word) {
                 continue;
             }
-            if !slept {
-                asleep_since = now();
-            }
-            // The mark that was just set answers for whoever this thread owed.
-            owes_wake = sleep_on(&self.word, marked, class, patience.deadline()) == Slept::Woken;
+            let marked = marked(word);
+            woken = sleep_on(&self.word, marked, CLASS, patience.deadline()) == Slept::Woken;
             spinner = Spinner::new();
         }
     }
 
-    /// Before a woken thread leaves without the lock: the next release wakes
-    /// somebody else, or this does.
+    /// Takes a free lock whose word may have marks.
+    fn take(&self, word: u32, woken: bool) -> bool {
+        let mut taken = word | LOCKED;
+        if woken {
+            taken &= !WOKEN;
+        }
+        // The marks were cleared since it was woken, perhaps too soon for another
+        // thread that had just fallen asleep.
+        let restores = woken && word & PARKED == 0 && !mutant("futex.forget-others");
+        if restores {
+            taken |= PARKED | stamp();
+        }
+        let takes = self.exchange(word, taken, FUTEX_TAKE_LATE);
+        if takes && restores && !mutant("futex.take-quick") {
+            self.be_attentive();
+        }
+        takes
+    }
+
+    /// Takes a lock that was handed over.
+    fn accept(&self, word: u32, woken: bool) -> bool {
+        let accepted = word & !(GRANTED | if woken { WOKEN } else { 0 });
+        self.exchange(word, accepted, FUTEX_ACCEPT)
+    }
+
+    /// Marks a held lock's word for a thread that will sleep on it; false if it
+    /// has to look again.
+    fn park_on(&self, word: u32) -> bool {
+        let marked = marked(word);
+        if word != marked && !self.exchange(word, marked, FUTEX_MARK) {
+            return false;
+        }
+        let mode = self.mode.load(Order::RELAXED);
+        if mode & QUICK != 0 && !mutant("futex.mark-and-hope") {
+            self.call_off(mode);
+            return false;
+        }
+        true
+    }
+
+    /// Before a woken thread leaves without the lock: somebody else is woken, by
+    /// the next release or here.
     fn pass_wake_on(&self) {
         if mutant("futex.swallow-wake") {
             return;
         }
-        let mut word = self.word.load(Order::RELAXED);
         loop {
-            if word == 0 {
-                wake(&raw const self.word, 1, ANYBODY);
+            let word = self.word.load(Order::RELAXED);
+            if word & LOCKED == 0 {
+                if self.exchange(word, word & !WOKEN, FUTEX_MARK) {
+                    wake(&raw const self.word, 1, CLASS);
+                    return;
+                }
+            } else if word & GRANTED != 0 || self.park_on(word) {
+                // A grant's taker finds `PARKED`, as the next releaser here does.
                 return;
             }
-            match self
-                .word
-                .compare_exchange(word, word | PARKED, FUTEX_ANNOUNCE, Order::RELAXED)
-            {
-                Ok(_) => return,
-                Err(now) => word = now,
+        }
+    }
+
+    /// Releases by an exchange.
+    #[inline(never)]
+    fn release_attentive(&self, mode: u32) {
+        if is_long_quiet() {
+            self.become_quick(mode);
+        } else if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {
+            self.release_marked();
+        }
+    }
+
+    /// Releases a lock whose word has marks.
+    #[cold]
+    #[inline(never)]
+    fn release_marked(&self) {
+        loop {
+            let word = self.word.load(Order::RELAXED);
+            if word & PARKED != 0 && is_over(word) {
+                if self.hand_over(word) {
+                    return;
+                }
+                continue;
             }
+            let wakes = word & (PARKED | WOKEN) == PARKED;
+            let free = (word & !LOCKED) | if wakes { WOKEN } else { 0 };
+            if self.exchange(word, free, FUTEX_RELEASE_MARKED) {
+                if wakes && !mutant("futex.forget-wake") {
+                    self.wake_one();
+                }
+                return;
+            }
+        }
+    }
+
+    /// Wakes the sleeper that `WOKEN` already announces; if there is none, clears
+    /// the marks.
+    fn wake_one(&self) {
+        if wake(&raw const self.word, 1, CLASS) == 0 {
+            self.clear_marks();
+        }
+    }
+
+    /// Nobody was asleep a moment ago.
+    #[cold]
+    fn clear_marks(&self) {
+        loop {
+            let word = self.word.load(Order::RELAXED);
+            if word & WOKEN == 0 {
+                // Somebody has gone to sleep since, and overwritten it.
+                return;
+            }
+            if self.exchange(word, word & (LOCKED | GRANTED), Order::RELAXED) {
+                break;
+            }
+        }
+        // Who fell asleep between the two did so on marks that are gone.
+        if !mutant("futex.clear-and-go") {
+            wake(&raw const self.word, 1, CLASS);
+        }
+    }
+
+    /// Releases to a sleeper; false if the lock is still the caller's.
+    #[cold]
+    fn hand_over(&self, word: u32) -> bool {
+        let granted = LOCKED | PARKED | WOKEN | GRANTED | stamp();
+        if !self.exchange(word, granted, FUTEX_GRANT) {
+            return false;
+        }
+        if wake(&raw const self.word, 1, CLASS) > 0 {
+            return true;
+        }
+        // Nobody sleeps.  Take the grant back unless somebody accepted it.
+        loop {
+            let word = self.word.load(Order::RELAXED);
+            if word & GRANTED == 0 {
+                return true;
+            }
+            if self.exchange(word, word & !GRANTED, FUTEX_ACCEPT) {
+                self.clear_marks();
+                return false;
+            }
+        }
+    }
+
+    /// Ends a quick time from a waiter's side: afterwards every release heeds
+    /// marks, and the word shows every release that did not.
+    #[cold]
+    fn call_off(&self, mode: u32) {
+        // A failure means that another waiter has done it.
+        let _ =
+            self.mode
+                .compare_exchange(mode, mode.wrapping_add(1), Order::RELAXED, Order::RELAXED);
+        if !mutant("futex.no-barrier") {
+            fence_everywhere(FUTEX_AGREE);
+        }
+        // A waiter that found the time over before the barrier may have slept on
+        // a mark that a quick release was wiping out.
+        if !mutant("futex.call-off-alone") {
+            wake(&raw const self.word, 1, CLASS);
+        }
+    }
+
+    /// Ends a quick time from the holder's side: no quick release can be under
+    /// way but its own.
+    #[cold]
+    fn be_attentive(&self) {
+        let mode = self.mode.load(Order::RELAXED);
+        if mode & QUICK != 0 {
+            // A failure means that a waiter has done it.
+            let _ = self.mode.compare_exchange(
+                mode,
+                mode.wrapping_add(1),
+                Order::RELAXED,
+                Order::RELAXED,
+            );
+        }
+    }
+
+    /// Releases, and from here on does so quickly, if there are no marks.
+    #[cold]
+    fn become_quick(&self, mode: u32) {
+        let _ = self
+            .mode
+            .compare_exchange(mode, mode | QUICK, Order::RELAXED, Order::RELAXED);
+        if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {
+            self.be_attentive();
+            self.release_marked();
+        }
+    }
+
+    /// After a quick release that may have wiped out a mark.
+    #[cold]
+    #[inline(never)]
+    fn answer_lost_mark(&self) {
+        if !mutant("futex.lost-mark") {
+            wake(&raw const self.word, 1, CLASS);
         }
     }
 }
 
-// SAFETY: `LOCKED` is set by one exchange from 0 or handed over with `GRANTED`,
-// which one thread clears; each acquires what the releasing exchange released.
+/// The word that a thread sleeps on.
+fn marked(word: u32) -> u32 {
+    let since = if word & PARKED != 0 {
+        word & STAMP
+    } else {
+        stamp()
+    };
+    LOCKED | PARKED | since
+}
+
+// SAFETY: `LOCKED` is set by one exchange of a word without it, or handed over with
+// `GRANTED`, which one thread clears; each acquires what the release released.
 unsafe impl RawLock for Futex {
     type Context = ();
 
     #[inline(always)]
     fn acquire(&self, (): &()) {
-        if !self.try_acquire(&()) {
+        if !self.exchange(0, LOCKED, FUTEX_TAKE) {
             let _ = self.acquire_contended(&Patience::ENDLESS);
         }
     }
 
     #[inline(always)]
     unsafe fn release(&self, (): &()) {
-        if !self.release_unmarked() {
-            self.release_marked();
+        let mode = self.mode.load(Order::RELAXED);
+        if mode & QUICK != 0 {
+            self.word.store(0, FUTEX_RELEASE_QUICK);
+            fence_here(FUTEX_AGREE);
+            if self.mode.load(Order::RELAXED) != mode {
+                self.answer_lost_mark();
+            }
+        } else {
+            self.release_attentive(mode);
         }
     }
 
     #[inline]
     fn is_locked(&self) -> bool {
-        self.word.load(Order::RELAXED) != 0
+        self.word.load(Order::RELAXED) & LOCKED != 0
     }
 }
 
-// SAFETY: as `acquire`'s first exchange.
+// SAFETY: as `acquire`.
 unsafe impl RawTry for Futex {
     #[inline(always)]
     fn try_acquire(&self, (): &()) -> bool {
-        self.word
-            .compare_exchange(0, LOCKED, FUTEX_TAKE, Order::RELAXED)
-            .is_ok()
+        let mut word = 0;
+        loop {
+            match self
+                .word
+                .compare_exchange(word, word | LOCKED, FUTEX_TAKE, Order::RELAXED)
+            {
+                Ok(_) => return true,
+                Err(now) if now & LOCKED != 0 => return false,
+                Err(now) => word = now,
+            }
+        }
     }
 }
 
-// SAFETY: a thread that gives up holds no grant: it accepts one that it sees,
-// and the releaser takes back one that nobody sees.
+// SAFETY: a thread that gives up holds no grant: it accepts one that it sees after
+// it was woken, and the releaser takes back one that woke nobody.
 unsafe impl Abortable for Futex {
     #[inline]
     fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
-        if self.try_acquire(&()) {
+        if self.exchange(0, LOCKED, FUTEX_TAKE) {
             return Outcome::Acquired;
         }
         self.acquire_contended(patience)
     }
 }
 
-// SAFETY: release reads and writes the word alone.
+// SAFETY: release reads and writes the lock alone.
 unsafe impl ThreadOblivious for Futex {}
 
-// SAFETY: waiters leave marks only, which cost a system call each.
+// SAFETY: waiters leave marks only.
 unsafe impl Inherit for Futex {
     unsafe fn inherit(&self, holder: Option<&()>) {
         let word = if holder.is_some() { LOCKED } else { 0 };
+        // Written last by this process's own threads, if at all, so any mode is
+        // good: no release is under way.
         self.word.store(word, Order::RELAXED);
     }
 }

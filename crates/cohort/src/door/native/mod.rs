@@ -1,6 +1,7 @@
 //! The native world: this machine, its kernel, its threads.
 
 mod atomic;
+mod fences;
 mod generation;
 mod memory;
 mod spinner;
@@ -8,6 +9,7 @@ mod system;
 mod thread;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence};
+pub use fences::{fence_everywhere, fence_here, is_long_quiet};
 pub use generation::generation;
 pub use memory::{ARENA_CACHED, ARENA_CAPACITY, ARENA_FIRST_SEARCH, map_slots};
 pub use spinner::{Spinner, cpus, policy, set_policy};

@@ -15,6 +15,7 @@ pub(super) mod number {
     pub const FUTEX: usize = 202;
     pub const SCHED_GETAFFINITY: usize = 204;
     pub const TGKILL: usize = 234;
+    pub const MEMBARRIER: usize = 324;
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -27,6 +28,7 @@ pub(super) mod number {
     pub const FUTEX: usize = 98;
     pub const SCHED_GETAFFINITY: usize = 123;
     pub const TGKILL: usize = 131;
+    pub const MEMBARRIER: usize = 283;
 }
 
 /// Makes a system call; returns what the kernel returned, negative for an error.

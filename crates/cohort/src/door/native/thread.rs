@@ -20,6 +20,8 @@ pub struct ThreadRecord {
     id: Cell<u32>,
     /// How many read locks the thread holds, for `RwLock`.
     pub reading: Cell<u32>,
+    /// Releases since the last [`super::is_long_quiet`] that said yes.
+    pub(super) quiet: Cell<u32>,
     /// Each arena's cached nodes: the first one's index plus one, and how many.
     pub caches: [Cell<(u32, u32)>; CACHES],
 }

@@ -1,0 +1,79 @@
+//! A pair of fences of which one is free.
+//!
+//! [`fence_everywhere`] makes every running thread of the process execute a full
+//! barrier, so the other side of a store-then-load agreement needs none of its own:
+//! [`fence_here`] only keeps the compiler from reordering.
+
+use super::super::Order;
+use super::system::{call, number};
+use super::thread::thread;
+use super::yield_now;
+use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
+
+/// One quiet release in so many makes its lock quick.  Calling a quick time off
+/// costs up to some ten microseconds, so it has to last about a hundred.
+const QUIET_RELEASES: u32 = 8192;
+
+const UNKNOWN: u8 = 0;
+const AVAILABLE: u8 = 1;
+const MISSING: u8 = 2;
+
+/// Whether the kernel lets this process use the barrier.
+static BARRIER: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+const CMD_PRIVATE_EXPEDITED: usize = 8;
+const CMD_REGISTER_PRIVATE_EXPEDITED: usize = 16;
+
+fn membarrier(command: usize) -> bool {
+    // SAFETY: the call orders memory and touches none.
+    unsafe { call(number::MEMBARRIER, [command, 0, 0, 0, 0, 0]) == 0 }
+}
+
+/// The cheap side: stores before it and loads after it are ordered with respect
+/// to any thread's [`fence_everywhere`].
+#[inline(always)]
+pub fn fence_here(_agreement: Order) {
+    compiler_fence(Ordering::SeqCst);
+}
+
+/// The dear side: a full barrier in this thread and in every other that runs.
+pub fn fence_everywhere(_agreement: Order) {
+    if membarrier(CMD_PRIVATE_EXPEDITED) {
+        return;
+    }
+    // A forked child has to register anew.
+    if membarrier(CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier(CMD_PRIVATE_EXPEDITED) {
+        return;
+    }
+    // The process gave the right away after it had it.  Whoever was running has
+    // passed through the kernel once its time slice ended; wait for that.
+    BARRIER.store(MISSING, Ordering::Relaxed);
+    let until = super::now() + 100_000_000;
+    while super::now() < until {
+        yield_now();
+    }
+}
+
+/// Whether the calling thread has released so often without a thought that a
+/// plain store may be worth an agreement; never, if the kernel has no barrier.
+#[inline(always)]
+pub fn is_long_quiet() -> bool {
+    let quiet = &thread().quiet;
+    let count = quiet.get() + 1;
+    quiet.set(count);
+    count >= QUIET_RELEASES && start_over()
+}
+
+#[cold]
+fn start_over() -> bool {
+    thread().quiet.set(0);
+    match BARRIER.load(Ordering::Relaxed) {
+        UNKNOWN => {
+            let available = membarrier(CMD_REGISTER_PRIVATE_EXPEDITED);
+            let state = if available { AVAILABLE } else { MISSING };
+            BARRIER.store(state, Ordering::Relaxed);
+            available
+        }
+        state => state == AVAILABLE,
+    }
+}

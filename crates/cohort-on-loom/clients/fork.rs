@@ -1,0 +1,62 @@
+//! A forked child goes on using an object that others were queueing for.
+//!
+//! For worlds that can fork in the middle of a model; a real program's forks are
+//! in the interposer's conformance suite.
+
+use crate::clients::host::Host;
+use crate::clients::{add_one, read};
+use crate::locks::door::{Cell, fork};
+use crate::world::together;
+use std::sync::Arc;
+
+/// The first thread forks while it holds the lock and the others come.
+pub fn holds<H: Host>(host: H, threads: usize) {
+    let shared = Arc::new((host, Cell::new(0)));
+    together(threads, move |thread| {
+        let (host, count) = &*shared;
+        host.lock();
+        if thread == 0 {
+            fork();
+        }
+        add_one(count);
+        assert!(host.unlock(), "the holder does not hold it");
+        if thread == 0 {
+            goes_on(host, count);
+        }
+    });
+}
+
+/// The first thread forks while others come and go, not holding the lock itself.
+pub fn looks_on<H: Host>(host: H, threads: usize) {
+    let shared = Arc::new((host, Cell::new(0)));
+    together(threads, move |thread| {
+        let (host, count) = &*shared;
+        if thread > 0 {
+            host.lock();
+            add_one(count);
+            host.unlock();
+            return;
+        }
+        fork();
+        // If one of the others held it, it holds it for ever.
+        if host.try_lock() {
+            assert!(host.unlock(), "the holder does not hold it");
+            goes_on(host, count);
+        }
+    });
+}
+
+/// The child is alone: everything succeeds, and the object comes to rest.
+fn goes_on<H: Host>(host: &H, count: &Cell<u64>) {
+    let before = read(count);
+    host.lock();
+    add_one(count);
+    assert!(!host.try_lock(), "locked twice");
+    assert!(host.unlock(), "the holder does not hold it");
+    assert!(host.try_lock(), "a free object cannot be locked");
+    add_one(count);
+    assert!(host.unlock(), "the holder does not hold it");
+    assert!(!host.unlock(), "unlocked though nobody held it");
+    assert!(!host.is_busy(), "the object is not at rest");
+    assert_eq!(read(count), before + 2);
+}

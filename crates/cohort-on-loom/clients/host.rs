@@ -1,0 +1,119 @@
+//! Objects that host a lock behave like the lock, and are all zero at rest.
+
+use super::{add_one, read};
+use crate::locks::door::Cell;
+use crate::locks::host::{Fat, Holding, InPlace, Inflated, Pool};
+use crate::locks::{Inherit, RawTry, ThreadOblivious};
+use crate::world::{nodes, together};
+use std::sync::Arc;
+
+/// What a host lets a program do.
+pub trait Host: Send + Sync + 'static {
+    /// Blocks until locked.
+    fn lock(&self);
+    /// Locks without waiting, or does not.
+    fn try_lock(&self) -> bool;
+    /// Unlocks what the caller locked; whether it was locked.
+    fn unlock(&self) -> bool;
+    /// Whether it is locked, or not at rest.
+    fn is_busy(&self) -> bool;
+}
+
+/// Locks that any host takes.
+pub trait Guest:
+    RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static
+{
+}
+impl<L: RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static> Guest for L {}
+
+/// A lock in the object, and the pool of its records.
+struct Here<L, R> {
+    object: InPlace<L>,
+    records: Arc<R>,
+}
+
+/// The lock in the object, its records in a pool.
+pub fn in_place<L: Guest>() -> impl Host {
+    Here {
+        object: InPlace::<L>::default(),
+        records: nodes::<Holding<L::Context>>(2),
+    }
+}
+
+impl<L: Guest, R: Pool<Holding<L::Context>> + Send + Sync + 'static> Host for Here<L, R> {
+    fn lock(&self) {
+        self.object.lock(&*self.records);
+    }
+    fn try_lock(&self) -> bool {
+        self.object.try_lock(&*self.records)
+    }
+    fn unlock(&self) -> bool {
+        // SAFETY: clients unlock only what they locked.
+        unsafe { self.object.unlock(&*self.records) }
+    }
+    fn is_busy(&self) -> bool {
+        self.object.is_locked()
+    }
+}
+
+/// A lock elsewhere while contended, and the pools of its records and of locks.
+struct There<L, R, F> {
+    object: Inflated<L>,
+    records: Arc<R>,
+    fats: Arc<F>,
+}
+
+/// The lock in a pool while contended, its records in another.
+pub fn inflated<L: Guest>() -> impl Host {
+    There {
+        object: Inflated::<L>::default(),
+        records: nodes::<Holding<L::Context>>(2),
+        fats: nodes::<Fat<L>>(3),
+    }
+}
+
+impl<L, R, F> Host for There<L, R, F>
+where
+    L: Guest,
+    R: Pool<Holding<L::Context>> + Send + Sync + 'static,
+    F: Pool<Fat<L>> + Send + Sync + 'static,
+{
+    fn lock(&self) {
+        self.object.lock(&*self.records, &*self.fats);
+    }
+    fn try_lock(&self) -> bool {
+        self.object.try_lock(&*self.records, &*self.fats)
+    }
+    fn unlock(&self) -> bool {
+        // SAFETY: clients unlock only what they locked.
+        unsafe { self.object.unlock(&*self.records, &*self.fats) }
+    }
+    fn is_busy(&self) -> bool {
+        self.object.is_locked()
+    }
+}
+
+/// Each thread locks `rounds` times, the first `triers` of them without waiting.
+pub fn excludes<H: Host>(host: H, threads: usize, rounds: u64, triers: usize) {
+    let shared = Arc::new((host, Cell::new(0)));
+    let theirs = Arc::clone(&shared);
+    let entered = together(threads, move |thread| {
+        let (host, count) = &*theirs;
+        let mut entered = 0;
+        for _ in 0..rounds {
+            if thread >= triers {
+                host.lock();
+            } else if !host.try_lock() {
+                continue;
+            }
+            add_one(count);
+            entered += 1;
+            assert!(host.unlock(), "the holder does not hold it");
+        }
+        entered
+    });
+    if let Some(entered) = entered {
+        assert_eq!(read(&shared.1), entered.iter().sum::<u64>());
+        assert!(!shared.0.is_busy(), "the object is not at rest");
+    }
+}

@@ -1,0 +1,64 @@
+//! A mutex excludes, loses nobody, and publishes what was done under it.
+
+use super::{add_one, read};
+use crate::locks::door::Cell;
+use crate::locks::{Abortable, Outcome, Patience, RawLock, RawTry};
+use crate::world::{Kept, soon, together};
+use std::sync::Arc;
+
+/// Each thread acquires `rounds` times, the first `triers` of them without
+/// waiting; as many as got in are counted.
+pub fn excludes<L: RawTry + 'static>(threads: usize, rounds: u64, triers: usize) {
+    counts::<L>(threads, rounds, move |thread, lock, context| {
+        if thread < triers {
+            return lock.try_acquire(context);
+        }
+        lock.acquire(context);
+        true
+    });
+}
+
+/// The same, but the first `hurried` threads give up at a deadline.
+pub fn lets_go<L: Abortable + 'static>(threads: usize, rounds: u64, hurried: usize) {
+    counts::<L>(threads, rounds, move |thread, lock, context| {
+        let patience = if thread < hurried {
+            Patience::until(soon())
+        } else {
+            Patience::ENDLESS
+        };
+        let outcome = lock.acquire_within(context, &patience);
+        assert!(thread < hurried || outcome == Outcome::Acquired);
+        outcome == Outcome::Acquired
+    });
+}
+
+fn counts<L: RawLock + 'static>(
+    threads: usize,
+    rounds: u64,
+    enter: impl Fn(usize, &L, &L::Context) -> bool + Send + Sync + 'static,
+) {
+    let shared = Arc::new((L::default(), Cell::new(0)));
+    let theirs = Arc::clone(&shared);
+    let entered = together(threads, move |thread| {
+        let (lock, count) = &*theirs;
+        let context = Kept::new(L::Context::default());
+        let mut entered = 0;
+        for _ in 0..rounds {
+            if enter(thread, lock, &context) {
+                add_one(count);
+                entered += 1;
+                // SAFETY: acquired just now, with this context.
+                unsafe { lock.release(&context) };
+            }
+        }
+        entered
+    });
+    if let Some(entered) = entered {
+        assert_eq!(
+            read(&shared.1),
+            entered.iter().sum::<u64>(),
+            "an acquisition was lost or counted twice"
+        );
+        assert!(!shared.0.is_locked(), "the lock is left held");
+    }
+}

@@ -1,0 +1,51 @@
+//! Every lock under loom, and every flaw that loom has to find in them.
+//!
+//! Each model is a test, `loom::…`, and each flaw is one, `mutant::…`.  A model
+//! runs in a process of its own, which this program starts as itself.
+
+#[path = "../clients/mod.rs"]
+mod clients;
+#[path = "../clients/fork.rs"]
+mod fork_clients;
+mod runner;
+
+/// The build of the locks that the clients use.
+use cohort_on_loom as locks;
+
+/// What the clients need of their world.
+mod world {
+    use crate::locks::Deadline;
+    pub use crate::locks::door::{Kept, together};
+    use crate::locks::door::{Nodes, now};
+    use crate::locks::host::Pool;
+    use std::sync::Arc;
+
+    /// A pool of nodes.
+    pub fn nodes<T: Default + Send + Sync + 'static>(
+        _cache: usize,
+    ) -> Arc<impl Pool<T> + Send + Sync + 'static> {
+        Arc::new(Nodes::<T>::new())
+    }
+
+    /// A deadline that the first failed look passes.
+    pub fn soon() -> Deadline {
+        let at = now() + 1;
+        Deadline {
+            clock: crate::locks::Clock::Monotonic,
+            seconds: (at / 1_000_000_000) as i64,
+            nanoseconds: (at % 1_000_000_000) as u32,
+        }
+    }
+}
+
+fn main() {
+    if let Ok(model) = std::env::var(runner::child::MODEL) {
+        runner::child::run(&model);
+    }
+    let arguments = libtest_mimic::Arguments::from_args();
+    let tests = runner::models::tests()
+        .into_iter()
+        .chain(runner::mutants::tests())
+        .collect();
+    libtest_mimic::run(&arguments, tests).exit();
+}

@@ -1,0 +1,281 @@
+//! The models: which client, of which lock, within which bounds.
+
+use super::child::{Verdict, verdict};
+use crate::clients::{arena, condvar, destroy, host, mutex, rwlock};
+use crate::fork_clients as fork;
+use crate::locks::basic::{Anderson, Clh, Futex, Mcs, Ticket};
+use crate::locks::door::{Model as Bounds, Tally, WaitPolicy};
+use libtest_mimic::{Failed, Trial};
+use std::time::Duration;
+
+/// Lets the models go deeper where it is `full`.
+const TIER: &str = "COHORT_TIER";
+
+/// Overrides how many preemptions an execution may have.
+const PREEMPTIONS: &str = "COHORT_PREEMPTIONS";
+
+/// Overrides how often a thread may look in vain.
+const POLLS: &str = "COHORT_POLLS";
+
+/// The number in an environment variable, if it is set.
+fn number(variable: &str) -> Option<usize> {
+    let text = std::env::var(variable).ok()?;
+    match text.parse() {
+        Ok(number) => Some(number),
+        Err(_) => {
+            eprintln!("{variable}={text}: write a number");
+            std::process::exit(2);
+        }
+    }
+}
+
+/// A client of one lock, and how it is explored.
+pub struct Model {
+    /// Its name.
+    pub name: &'static str,
+    bounds: Bounds,
+    /// Whether only the full tier runs it.
+    full_only: bool,
+    client: fn(),
+}
+
+/// Whether everything is wanted.
+pub fn full() -> bool {
+    match std::env::var(TIER).as_deref() {
+        Ok("full") => true,
+        Ok("quick" | "") | Err(_) => false,
+        Ok(other) => {
+            eprintln!("{TIER}={other}: write quick or full");
+            std::process::exit(2);
+        }
+    }
+}
+
+const SPIN: Bounds = Bounds {
+    preemptions: 2,
+    polls: 2,
+    policy: WaitPolicy::Spin,
+    nanoseconds_per_look: 0,
+    quiet: false,
+    forks: false,
+};
+const PARK: Bounds = Bounds {
+    policy: WaitPolicy::Park,
+    ..SPIN
+};
+/// A sleeper that looks at its clock finds that it has waited too long.
+const IMPATIENT: Bounds = Bounds {
+    nanoseconds_per_look: 2_000_000,
+    ..PARK
+};
+/// Every release makes the lock quick.
+const QUIET: Bounds = Bounds {
+    quiet: true,
+    ..PARK
+};
+const FORK: Bounds = Bounds {
+    forks: true,
+    ..PARK
+};
+
+/// One slot fewer than the most threads a model has, so that slots are shared.
+type SmallAnderson = Anderson<2>;
+
+const fn quick(name: &'static str, bounds: Bounds, client: fn()) -> Model {
+    Model {
+        name,
+        bounds,
+        full_only: false,
+        client,
+    }
+}
+
+const fn deep(name: &'static str, bounds: Bounds, client: fn()) -> Model {
+    Model {
+        full_only: true,
+        ..quick(name, bounds, client)
+    }
+}
+
+/// All of them.
+pub static MODELS: &[Model] = &[
+    quick("ticket::spin", SPIN, || mutex::excludes::<Ticket>(3, 1, 0)),
+    quick("ticket::park", PARK, || mutex::excludes::<Ticket>(3, 1, 0)),
+    quick("ticket::try", SPIN, || mutex::excludes::<Ticket>(3, 1, 2)),
+    quick("ticket::again", PARK, || mutex::excludes::<Ticket>(2, 2, 0)),
+    quick("ticket::destroyed", PARK, || {
+        destroy::is_destroyed::<Ticket>(2)
+    }),
+    quick("mcs::spin", SPIN, || mutex::excludes::<Mcs>(3, 1, 0)),
+    quick("mcs::park", PARK, || mutex::excludes::<Mcs>(3, 1, 0)),
+    quick("mcs::try", SPIN, || mutex::excludes::<Mcs>(3, 1, 2)),
+    quick("mcs::again", PARK, || mutex::excludes::<Mcs>(2, 2, 0)),
+    quick("mcs::destroyed", PARK, || destroy::is_destroyed::<Mcs>(2)),
+    quick("clh::spin", SPIN, || mutex::excludes::<Clh>(3, 1, 0)),
+    quick("clh::park", PARK, || mutex::excludes::<Clh>(3, 1, 0)),
+    quick("clh::try", SPIN, || mutex::excludes::<Clh>(3, 1, 2)),
+    quick("clh::again", PARK, || mutex::excludes::<Clh>(2, 2, 0)),
+    quick("clh::destroyed", PARK, || destroy::is_destroyed::<Clh>(2)),
+    quick("anderson::spin", SPIN, || {
+        mutex::excludes::<SmallAnderson>(3, 1, 0)
+    }),
+    quick("anderson::park", PARK, || {
+        mutex::excludes::<SmallAnderson>(3, 1, 0)
+    }),
+    quick("anderson::try", SPIN, || {
+        mutex::excludes::<SmallAnderson>(3, 1, 2)
+    }),
+    quick("anderson::again", PARK, || {
+        mutex::excludes::<SmallAnderson>(2, 2, 0)
+    }),
+    quick("futex::spin", SPIN, || mutex::excludes::<Futex>(3, 1, 0)),
+    quick("futex::park", PARK, || mutex::excludes::<Futex>(3, 1, 0)),
+    quick("futex::try", PARK, || mutex::excludes::<Futex>(3, 1, 1)),
+    quick("futex::again", PARK, || mutex::excludes::<Futex>(2, 2, 0)),
+    quick("futex::timed", PARK, || mutex::lets_go::<Futex>(3, 1, 1)),
+    quick("futex::timed_spin", SPIN, || {
+        mutex::lets_go::<Futex>(3, 1, 1)
+    }),
+    quick("futex::handed_over", IMPATIENT, || {
+        mutex::excludes::<Futex>(3, 1, 0)
+    }),
+    quick("futex::handed_over_again", IMPATIENT, || {
+        mutex::excludes::<Futex>(2, 2, 0)
+    }),
+    quick("futex::handed_over_timed", IMPATIENT, || {
+        mutex::lets_go::<Futex>(3, 1, 1)
+    }),
+    quick("futex::destroyed", PARK, || {
+        destroy::is_destroyed::<Futex>(2)
+    }),
+    quick("futex::quick", QUIET, || {
+        mutex::excludes::<Futex>(2, 2, 0);
+    }),
+    quick("futex::quick_three", QUIET, || {
+        mutex::excludes::<Futex>(3, 1, 0);
+    }),
+    quick("futex::quick_timed", QUIET, || {
+        mutex::lets_go::<Futex>(3, 1, 1);
+    }),
+    quick("futex::quick_destroyed", QUIET, || {
+        destroy::is_destroyed::<Futex>(2);
+    }),
+    quick("rwlock::park", PARK, || rwlock::shares(3, 1, 1, 0)),
+    quick("rwlock::spin", SPIN, || rwlock::shares(3, 1, 1, 0)),
+    quick("rwlock::writers", PARK, || rwlock::shares(3, 2, 1, 0)),
+    quick("rwlock::again", PARK, || rwlock::shares(2, 1, 2, 0)),
+    quick("rwlock::reserved", IMPATIENT, || rwlock::shares(3, 1, 1, 0)),
+    quick("rwlock::timed", PARK, || rwlock::shares(3, 1, 1, 1)),
+    quick("rwlock::try", PARK, || rwlock::is_tried(3, 1)),
+    quick("rwlock::read_again", PARK, || rwlock::is_read_again(1)),
+    quick("condvar::signal", PARK, || condvar::tells(2, 1, false)),
+    quick("condvar::signal_two", PARK, || condvar::tells(3, 1, false)),
+    quick("condvar::broadcast", PARK, || condvar::tells(3, 1, true)),
+    quick("condvar::timed", PARK, || {
+        condvar::spends_no_signal_on_who_gave_up(3)
+    }),
+    quick("condvar::destroyed", PARK, || condvar::is_destroyed(false)),
+    quick("condvar::destroyed_by_broadcast", PARK, || {
+        condvar::is_destroyed(true)
+    }),
+    quick("arena::two", SPIN, || arena::hands_out_once(2, 1, 2)),
+    quick("arena::again", SPIN, || arena::hands_out_once(2, 2, 2)),
+    quick("arena::three", SPIN, || arena::hands_out_once(3, 1, 2)),
+    quick("in_place::ticket", PARK, || {
+        host::excludes(host::in_place::<Ticket>(), 2, 1, 0);
+    }),
+    quick("in_place::mcs", PARK, || {
+        host::excludes(host::in_place::<Mcs>(), 2, 2, 0)
+    }),
+    quick("in_place::mcs_try", PARK, || {
+        host::excludes(host::in_place::<Mcs>(), 3, 1, 1)
+    }),
+    quick("in_place::clh", PARK, || {
+        host::excludes(host::in_place::<Clh>(), 2, 2, 0)
+    }),
+    quick("inflated::two", PARK, || {
+        host::excludes(host::inflated::<SmallAnderson>(), 2, 2, 0);
+    }),
+    quick("inflated::three", PARK, || {
+        host::excludes(host::inflated::<SmallAnderson>(), 3, 1, 0);
+    }),
+    quick("inflated::try", PARK, || {
+        host::excludes(host::inflated::<SmallAnderson>(), 3, 1, 1);
+    }),
+    quick("fork::ticket", FORK, || {
+        fork::holds(host::in_place::<Ticket>(), 3)
+    }),
+    quick("fork::mcs", FORK, || {
+        fork::holds(host::in_place::<Mcs>(), 3)
+    }),
+    quick("fork::clh", FORK, || {
+        fork::holds(host::in_place::<Clh>(), 3)
+    }),
+    quick("fork::inflated", FORK, || {
+        fork::holds(host::inflated::<SmallAnderson>(), 3)
+    }),
+    quick("fork::mcs_beside", FORK, || {
+        fork::looks_on(host::in_place::<Mcs>(), 3)
+    }),
+    quick("fork::clh_beside", FORK, || {
+        fork::looks_on(host::in_place::<Clh>(), 3)
+    }),
+    quick("fork::inflated_beside", FORK, || {
+        fork::looks_on(host::inflated::<SmallAnderson>(), 3);
+    }),
+    deep("ticket::deep", PARK, || mutex::excludes::<Ticket>(3, 2, 0)),
+    deep("mcs::deep", PARK, || mutex::excludes::<Mcs>(3, 2, 0)),
+    deep("clh::deep", PARK, || mutex::excludes::<Clh>(3, 2, 0)),
+    deep("anderson::deep", PARK, || {
+        mutex::excludes::<SmallAnderson>(3, 2, 0)
+    }),
+    deep("futex::deep", PARK, || mutex::excludes::<Futex>(3, 2, 0)),
+];
+
+/// The model of that name.
+pub fn find(name: &str) -> Option<&'static Model> {
+    MODELS.iter().find(|model| model.name == name)
+}
+
+impl Model {
+    /// Explores it in this process.
+    pub fn check(&self) -> Tally {
+        let mut bounds = self.bounds;
+        if full() && !self.full_only {
+            bounds.preemptions += 1;
+        }
+        if let Some(preemptions) = number(PREEMPTIONS) {
+            bounds.preemptions = preemptions;
+        }
+        if let Some(polls) = number(POLLS) {
+            bounds.polls = polls as u32;
+        }
+        bounds.check(self.client)
+    }
+
+    /// Whether this tier runs it.
+    pub fn is_wanted(&self) -> bool {
+        !self.full_only || full()
+    }
+}
+
+/// How long a model may take: a guard, far beyond what it needs.
+fn limit() -> Duration {
+    Duration::from_secs(if full() { 3600 } else { 300 })
+}
+
+/// One test for each.
+pub fn tests() -> Vec<Trial> {
+    MODELS
+        .iter()
+        .filter(|model| model.is_wanted())
+        .map(|model| {
+            Trial::test(format!("loom::{}", model.name), || {
+                match verdict(model.name, None, limit()) {
+                    Verdict::Passed(_) => Ok(()),
+                    Verdict::Failed(why) | Verdict::Undecided(why) => Err(Failed::from(why)),
+                }
+            })
+        })
+        .collect()
+}

@@ -1,0 +1,109 @@
+//! Every order one step weaker, and every flaw the locks name: a model has to
+//! fail, or a place on the list of equivalent ones says why none can.
+
+use super::child::{Verdict, verdict};
+use super::equivalent::EQUIVALENT;
+use super::models::{MODELS, full};
+use crate::locks::catalogue::{MUTANTS, ORDERS};
+use libtest_mimic::{Failed, Trial};
+use std::time::Duration;
+
+/// Where a file's flaws are looked for: models whose names begin like this, in
+/// that order.
+static WHERE: &[(&str, &[&str])] = &[
+    ("wait/cell", &["ticket::", "mcs::park", "anderson::park"]),
+    ("basic/futex", &["futex::"]),
+    ("basic/ticket", &["ticket::"]),
+    ("basic/mcs", &["mcs::"]),
+    ("basic/clh", &["clh::"]),
+    ("basic/anderson", &["anderson::"]),
+    ("rwlock", &["rwlock::"]),
+    ("condvar", &["condvar::"]),
+    ("host/arena", &["arena::"]),
+    ("host/generation", &["in_place::", "fork::"]),
+    ("host/inflated", &["inflated::", "fork::inflated"]),
+];
+
+/// How long one model may look for a flaw.
+fn limit() -> Duration {
+    Duration::from_secs(if full() { 1200 } else { 120 })
+}
+
+/// One test for each, and one for the table's own sake.
+pub fn tests() -> Vec<Trial> {
+    let mut flaws = Vec::new();
+    for (file, orders) in ORDERS {
+        for order in *orders {
+            let Some(name) = order.name else { continue };
+            for weaker in order.strength.weaker() {
+                let weaker = format!("{weaker:?}").to_lowercase();
+                flaws.push((*file, format!("{name}:{weaker}")));
+            }
+        }
+    }
+    flaws.extend(
+        MUTANTS
+            .iter()
+            .map(|(file, name)| (*file, (*name).to_owned())),
+    );
+
+    let stale: Vec<_> = EQUIVALENT
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| flaws.iter().all(|(_, flaw)| flaw != name))
+        .collect();
+    let mut tests = vec![Trial::test(
+        "mutant::the_list_of_equivalents_is_current",
+        move || {
+            if stale.is_empty() {
+                return Ok(());
+            }
+            Err(Failed::from(format!("no such flaws any more: {stale:?}")))
+        },
+    )];
+    tests.extend(flaws.into_iter().map(|(file, flaw)| {
+        Trial::test(format!("mutant::{flaw}"), move || is_noticed(file, &flaw))
+    }));
+    tests
+}
+
+fn is_noticed(file: &str, flaw: &str) -> Result<(), Failed> {
+    let Some((_, places)) = WHERE.iter().find(|(known, _)| *known == file) else {
+        return Err(Failed::from(format!(
+            "no models for {file}: add it to `WHERE` in tests/runner/mutants.rs"
+        )));
+    };
+    let argument = EQUIVALENT
+        .iter()
+        .find(|(name, _)| *name == flaw)
+        .map(|(_, argument)| *argument);
+    let mut undecided = Vec::new();
+    for place in *places {
+        for model in MODELS {
+            if !model.is_wanted() || !model.name.starts_with(place) {
+                continue;
+            }
+            match verdict(model.name, Some(flaw), limit()) {
+                Verdict::Passed(_) => {}
+                Verdict::Failed(_) if argument.is_none() => return Ok(()),
+                Verdict::Failed(why) => {
+                    return Err(Failed::from(format!(
+                        "listed as equivalent ({}), yet {} fails: {why}",
+                        argument.unwrap_or_default(),
+                        model.name
+                    )));
+                }
+                Verdict::Undecided(why) => undecided.push(format!("{}: {why}", model.name)),
+            }
+        }
+    }
+    if !undecided.is_empty() {
+        return Err(Failed::from(format!("undecided: {undecided:?}")));
+    }
+    match argument {
+        Some(_) => Ok(()),
+        None => Err(Failed::from(
+            "no model notices it: write one that does, or list it as equivalent with the argument",
+        )),
+    }
+}

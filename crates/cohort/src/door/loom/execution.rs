@@ -1,0 +1,296 @@
+//! What this world knows about the execution being explored, beside loom.
+//!
+//! Loom cannot see that a polling thread waits: two of them keep reactivating
+//! each other and the execution never ends.  So each thread counts its failed
+//! polls, and one that has polled in vain more often than the model allows ends
+//! the execution one way or the other:
+//!
+//! - if a thread is left that does not wait, this schedule is merely unkind to it;
+//!   the execution is *abandoned*: every thread unwinds at its next poll or sleep;
+//! - if every thread left waits, none will ever go on: that is a deadlock, and
+//!   the model fails.
+//!
+//! The counts start again whenever a thread leaves a wait or ends.
+
+use super::super::WaitPolicy;
+use super::std;
+use super::thread::ThreadRecord;
+use super::trace;
+use core::cell::RefCell;
+use core::fmt::Debug;
+use core::panic::Location;
+use core::sync::atomic::Ordering;
+use loom::sync::atomic::AtomicU32;
+use std::boxed::Box;
+use std::format;
+use std::rc::Rc;
+use std::vec::Vec;
+
+/// Polls that a thread makes in vain after all have waited long enough, before
+/// that is called a deadlock: loom may let it see each older value of a word
+/// first, and remembers seven of them.
+const GRACE: u32 = 8;
+
+/// What an abandoned thread unwinds with.
+pub(super) struct Abandoned;
+
+/// One of the model's threads.
+pub(super) struct Thread {
+    /// Whether its body is running or has still to begin.
+    pub(super) lives: bool,
+    /// Its failed polls since the last event.
+    polls: u32,
+    /// Nanoseconds on its own clock.  Clocks of different threads are not
+    /// compared by any lock, so they need not agree.
+    pub(super) clock: u64,
+    /// The words a lock keeps for it.
+    pub(super) record: Box<ThreadRecord>,
+}
+
+/// Somebody asleep on a word.
+pub(super) struct Sleeper {
+    pub(super) thread: usize,
+    pub(super) address: usize,
+    pub(super) bits: u32,
+    pub(super) woken: bool,
+}
+
+/// The settings of the model that the execution belongs to.
+#[derive(Clone, Copy)]
+pub(super) struct Settings {
+    pub(super) polls: u32,
+    pub(super) policy: WaitPolicy,
+    pub(super) nanoseconds_per_look: u64,
+    pub(super) quiet: bool,
+    pub(super) forks: bool,
+}
+
+/// The execution being explored.
+pub(super) struct Execution {
+    pub(super) settings: Settings,
+    /// Counts executions, so that what outlives one can tell.
+    pub(super) serial: u64,
+    /// Which thread runs.
+    pub(super) current: usize,
+    pub(super) threads: Vec<Thread>,
+    pub(super) sleepers: Vec<Sleeper>,
+    pub(super) abandoned: bool,
+    /// Whether loom has done what no machine could.
+    pub(super) unreal: bool,
+    /// The process's generation; raised by a fork.
+    pub(super) generation: u32,
+    /// After a fork: the one thread that the child has.
+    pub(super) survivor: Option<usize>,
+    /// Stands for whatever threads meet in outside the lock: the kernel's
+    /// queue of sleepers, a fork.  Touching it tells loom that the order
+    /// matters; it carries no order itself.
+    kernel: Rc<AtomicU32>,
+}
+
+std::thread_local! {
+    static EXECUTION: RefCell<Option<Execution>> = const { RefCell::new(None) };
+}
+
+/// Looks at the execution, outside of which no part of this world works.
+pub(super) fn with<R>(look: impl FnOnce(&mut Execution) -> R) -> R {
+    EXECUTION.with_borrow_mut(|execution| {
+        look(
+            execution
+                .as_mut()
+                .expect("locks of the loom world live inside `Model::check` only"),
+        )
+    })
+}
+
+/// Begins a new execution, with its first thread running.
+pub(super) fn begin(serial: u64, settings: Settings) {
+    trace::begin();
+    let kernel = Rc::new(AtomicU32::new(0));
+    EXECUTION.set(Some(Execution {
+        settings,
+        serial,
+        current: 0,
+        threads: Vec::from([Thread::new(0)]),
+        sleepers: Vec::new(),
+        abandoned: false,
+        unreal: false,
+        generation: 1,
+        survivor: None,
+        kernel,
+    }));
+}
+
+impl Thread {
+    pub(super) fn new(index: usize) -> Self {
+        Self {
+            lives: true,
+            polls: 0,
+            clock: 1,
+            record: Box::new(ThreadRecord::new(index)),
+        }
+    }
+}
+
+impl Execution {
+    pub(super) fn me(&mut self) -> &mut Thread {
+        &mut self.threads[self.current]
+    }
+
+    /// Somebody got on: whoever waits may do so for a while longer.
+    pub(super) fn event(&mut self) {
+        for thread in &mut self.threads {
+            thread.polls = 0;
+        }
+    }
+
+    fn sleeps(&self, thread: usize) -> bool {
+        self.sleepers
+            .iter()
+            .any(|sleeper| sleeper.thread == thread && !sleeper.woken)
+    }
+
+    /// Whether every living thread sleeps or has polled that often in vain.
+    pub(super) fn all_wait(&self, polls: u32) -> bool {
+        (0..self.threads.len()).all(|index| {
+            let thread = &self.threads[index];
+            !thread.lives || self.sleeps(index) || thread.polls >= polls
+        })
+    }
+
+    /// Whether every living thread sleeps, so that none is left to wake another.
+    pub(super) fn all_sleep(&self) -> bool {
+        (0..self.threads.len()).all(|index| !self.threads[index].lives || self.sleeps(index))
+    }
+
+    /// Whether the running thread was left behind by a fork.
+    fn is_left_behind(&self) -> bool {
+        self.survivor
+            .is_some_and(|survivor| survivor != self.current)
+    }
+}
+
+/// Whether the thread is on its way out, so that nothing it does counts.
+fn unwinding() -> bool {
+    std::thread::panicking()
+}
+
+/// Ends the thread's part in an execution that is abandoned.
+pub(super) fn unwind() -> ! {
+    std::panic::resume_unwind(Box::new(Abandoned))
+}
+
+/// What an operation yields in a thread that is on its way out.
+pub(super) trait Nothing: Debug {
+    /// A value that leads nowhere.
+    fn nothing() -> Self;
+}
+
+macro_rules! nothing {
+    ($([$($generic:tt)*] $of:ty = $value:expr;)+) => {
+        $(impl $($generic)* Nothing for $of {
+            fn nothing() -> Self {
+                $value
+            }
+        })+
+    };
+}
+nothing! {
+    [] () = ();
+    [] u32 = 0;
+    [] u64 = 0;
+    [] usize = 0;
+    [<T>] *mut T = core::ptr::null_mut();
+    [<T: Nothing>] Result<T, T> = Ok(T::nothing());
+}
+
+/// Runs one operation of loom's, after which other threads may have run; or none
+/// if the thread is unwinding.
+#[track_caller]
+pub(super) fn step<R: Nothing>(name: &'static str, operation: impl FnOnce() -> R) -> R {
+    let place = Location::caller();
+    if unwinding() {
+        return R::nothing();
+    }
+    let (me, forks) = with(|execution| (execution.current, execution.settings.forks));
+    if forks {
+        touch_kernel(false);
+    }
+    leave_if_ended();
+    let result = operation();
+    with(|execution| execution.current = me);
+    leave_if_ended();
+    trace::note(me, place, || format!("{name} = {result:?}"));
+    result
+}
+
+/// A fork ends every other thread before its next step, and an execution that no
+/// machine could have ends them all.
+pub(super) fn leave_if_ended() {
+    if with(|execution| execution.unreal || execution.is_left_behind()) {
+        unwind();
+    }
+}
+
+/// Ends an execution that no machine could have.
+pub(super) fn end_unreal() {
+    with(|execution| {
+        execution.unreal = true;
+        execution.abandoned = true;
+    });
+}
+
+/// Lets loom try both orders of this and any other thread's part in the kernel.
+pub(super) fn touch_kernel(changes: bool) {
+    let (me, kernel) = with(|execution| (execution.current, Rc::clone(&execution.kernel)));
+    if changes {
+        kernel.fetch_add(1, Ordering::Relaxed);
+    } else {
+        kernel.load(Ordering::Relaxed);
+    }
+    with(|execution| execution.current = me);
+}
+
+/// Lets other threads run first.
+pub(super) fn give_way() {
+    let me = with(|execution| execution.current);
+    loom::thread::yield_now();
+    with(|execution| execution.current = me);
+}
+
+/// One more failed look of the running thread.
+#[track_caller]
+pub(super) fn poll() {
+    let place = Location::caller();
+    if unwinding() {
+        return;
+    }
+    leave_if_ended();
+    trace::note(with(|execution| execution.current), place, || "poll".into());
+    let goes_on = with(|execution| {
+        let allowed = execution.settings.polls;
+        let me = execution.me();
+        me.polls += 1;
+        me.clock += 1;
+        if me.polls > allowed && !execution.all_wait(allowed) {
+            execution.abandoned = true;
+        }
+        assert!(
+            !execution.all_wait(allowed + GRACE),
+            "deadlock: every thread waits for ever"
+        );
+        !execution.abandoned
+    });
+    if !goes_on {
+        unwind();
+    }
+    give_way();
+}
+
+/// The process in which the running thread lives: raised by [`super::fork`].
+#[must_use]
+pub fn generation() -> u32 {
+    if unwinding() {
+        return 0;
+    }
+    with(|execution| execution.generation)
+}

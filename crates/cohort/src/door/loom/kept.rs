@@ -1,0 +1,100 @@
+//! Memory that stays until the execution ends.
+//!
+//! A thread that unwinds from an abandoned execution leaves its queue nodes
+//! behind, and others may still follow pointers to them; so no memory that a
+//! lock can see is freed while an execution lasts.
+
+use super::execution::with;
+use super::std;
+use core::ops::Deref;
+use core::ptr::NonNull;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::vec::Vec;
+
+struct Block {
+    serial: u64,
+    at: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `allocate` with this layout, and freed once.
+        unsafe { dealloc(self.at.as_ptr(), self.layout) };
+    }
+}
+
+std::thread_local! {
+    static BLOCKS: core::cell::RefCell<Vec<Block>> = const { core::cell::RefCell::new(Vec::new()) };
+}
+
+/// Zeroed memory until the execution ends.
+pub(super) fn allocate(layout: Layout) -> NonNull<u8> {
+    let serial = with(|execution| execution.serial);
+    // SAFETY: no caller asks for zero bytes; `Kept` pads its type to one.
+    let at = NonNull::new(unsafe { alloc_zeroed(layout) }).expect("no memory left for the model");
+    BLOCKS.with_borrow_mut(|blocks| {
+        blocks.retain(|block| block.serial == serial);
+        blocks.push(Block { serial, at, layout });
+    });
+    at
+}
+
+/// Nodes an arena can hold: few, since each is made in advance.
+pub const ARENA_CAPACITY: usize = 10;
+
+/// Nodes of one arena that one thread may keep: few, so that a model reaches the
+/// common list.
+pub const ARENA_CACHED: u32 = 1;
+
+/// Nodes given out before an arena looks for orphans.
+pub const ARENA_FIRST_SEARCH: u32 = 2;
+
+/// Room for `count` slots, each as `make` says, until the execution ends.
+#[must_use]
+pub fn map_slots<S>(count: usize, make: fn() -> S) -> Option<NonNull<S>> {
+    let slots = allocate(Layout::array::<S>(count).ok()?).cast::<S>();
+    for index in 0..count {
+        // SAFETY: fresh memory for that many.
+        unsafe { slots.add(index).write(make()) };
+    }
+    Some(slots)
+}
+
+/// A value whose memory outlives it: it is dropped in place, and not even that
+/// if its thread unwinds.
+#[derive(Debug)]
+pub struct Kept<T>(NonNull<T>);
+
+// SAFETY: owns its value like a box.
+unsafe impl<T: Send> Send for Kept<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Kept<T> {}
+
+impl<T> Kept<T> {
+    /// Keeps `value`.
+    pub fn new(value: T) -> Self {
+        let layout = Layout::new::<(T, u8)>();
+        let at = allocate(layout).cast::<T>();
+        // SAFETY: fresh memory of that layout.
+        unsafe { at.write(value) };
+        Self(at)
+    }
+}
+
+impl<T> Deref for Kept<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        // SAFETY: written in `new`, dropped in `drop` only.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T> Drop for Kept<T> {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            // SAFETY: the value is dropped once, and its memory stays.
+            unsafe { self.0.drop_in_place() };
+        }
+    }
+}

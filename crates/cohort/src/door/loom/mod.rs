@@ -1,0 +1,47 @@
+//! The loom world: every interleaving and reordering of a small client, up to
+//! the bounds of its [`Model`].
+//!
+//! Loom itself knows atoms, cells and threads.  What it lacks is modelled here:
+//! polling that ends ([`execution`]), a futex ([`sleep`]), clocks, a fork, and
+//! flaws that are switched on to see that the checker notices ([`flaw`]).
+
+extern crate std;
+
+mod atomic;
+mod execution;
+mod fences;
+mod flaw;
+mod kept;
+mod model;
+mod nodes;
+mod sleep;
+mod spinner;
+mod thread;
+mod trace;
+
+pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence};
+pub use execution::generation;
+pub use fences::{fence_everywhere, fence_here, is_long_quiet};
+pub use flaw::mutant;
+pub use kept::{ARENA_CACHED, ARENA_CAPACITY, ARENA_FIRST_SEARCH, Kept, map_slots};
+pub use model::{Model, Tally, fork, together};
+pub use nodes::Nodes;
+pub use sleep::{expired, now, sleep_on, sleep_on_shared, wake, wake_shared, yield_now};
+pub use spinner::{Spinner, cpus, policy, set_policy};
+pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
+pub use trace::steps;
+
+/// Declares a static pool of nodes of one type.  Here it is not an arena, which
+/// has models of its own, but one that adds no steps to the lock's.
+macro_rules! pool {
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, cache $cache:expr) => {
+        $(#[$meta])* $vis static $name: $crate::door::Nodes<$node> = $crate::door::Nodes::new();
+    };
+}
+pub(crate) use pool;
+
+/// Declares a constructor that is `const` where the world's atoms can be made so.
+macro_rules! constructor {
+    ($($item:tt)*) => { $($item)* };
+}
+pub(crate) use constructor;

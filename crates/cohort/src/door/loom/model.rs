@@ -1,0 +1,166 @@
+//! Running a client under loom.
+
+use super::super::WaitPolicy;
+use super::execution::{Abandoned, Settings, Thread, begin, touch_kernel, unwind, with};
+use super::std;
+use core::cell::RefCell;
+use core::sync::atomic::{AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::vec::Vec;
+
+/// How a client is explored.
+#[derive(Clone, Copy, Debug)]
+pub struct Model {
+    /// How often an execution may take the CPU from a thread that could go on.
+    pub preemptions: usize,
+    /// How often a thread may look in vain before its execution is abandoned.
+    pub polls: u32,
+    /// How waiters wait.
+    pub policy: WaitPolicy,
+    /// How far a thread's clock moves at each question; 0: only timeouts move it.
+    pub nanoseconds_per_look: u64,
+    /// Whether every release finds that the lock has long been quiet.
+    pub quiet: bool,
+    /// Whether the client calls [`fork`] or asks whether a thread is gone; it
+    /// doubles the steps.
+    pub forks: bool,
+}
+
+/// What was explored.
+#[derive(Clone, Copy, Debug)]
+pub struct Tally {
+    /// Executions in all.
+    pub executions: u64,
+    /// Those that were abandoned for want of progress.
+    pub abandoned: u64,
+}
+
+impl Model {
+    /// Explores every execution of `client` within the bounds.
+    ///
+    /// # Panics
+    /// If one of them fails; and if none of them ran to its end, because then
+    /// nothing was checked.
+    pub fn check(&self, client: impl Fn() + Send + Sync + 'static) -> Tally {
+        let mut builder = loom::model::Builder::new();
+        builder.max_branches = 20_000;
+        builder.max_threads = 5;
+        builder.preemption_bound = Some(self.preemptions);
+        let settings = Settings {
+            polls: self.polls,
+            policy: self.policy,
+            nanoseconds_per_look: self.nanoseconds_per_look,
+            quiet: self.quiet,
+            forks: self.forks,
+        };
+        let executions = Arc::new(AtomicU64::new(0));
+        let abandoned = Arc::new(AtomicU64::new(0));
+        let (ran, gave_up) = (Arc::clone(&executions), Arc::clone(&abandoned));
+        builder.check(move || {
+            begin(ran.fetch_add(1, Ordering::Relaxed) + 1, settings);
+            client();
+            if with(|execution| execution.abandoned) {
+                gave_up.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        let tally = Tally {
+            executions: executions.load(Ordering::Relaxed),
+            abandoned: abandoned.load(Ordering::Relaxed),
+        };
+        assert!(
+            tally.abandoned < tally.executions,
+            "every execution was abandoned: allow more polls"
+        );
+        tally
+    }
+}
+
+type Handles = Rc<RefCell<Vec<loom::thread::JoinHandle<()>>>>;
+
+std::thread_local! {
+    /// The threads that run beside the first one.
+    static OTHERS: RefCell<Handles> = RefCell::default();
+}
+
+/// Runs `body` on that many threads, the caller's among them, each with its
+/// number.  Returns what they returned, or nothing if the execution was
+/// abandoned or some were left behind by a fork.
+///
+/// # Panics
+/// If called twice in one execution, or by another thread than the first.
+pub fn together<R: 'static>(threads: usize, body: impl Fn(usize) -> R + 'static) -> Option<Vec<R>> {
+    let body = Rc::new(body);
+    let results: Rc<RefCell<Vec<Option<R>>>> =
+        Rc::new(RefCell::new((0..threads).map(|_| None).collect()));
+    with(|execution| {
+        assert!(execution.current == 0 && execution.threads.len() == 1);
+        execution.threads.extend((1..threads).map(Thread::new));
+    });
+    let handles = Handles::default();
+    OTHERS.set(Rc::clone(&handles));
+    for index in 1..threads {
+        let (body, results) = (Rc::clone(&body), Rc::clone(&results));
+        let handle = loom::thread::spawn(move || {
+            with(|execution| execution.current = index);
+            results.borrow_mut()[index] = run(index, &*body);
+        });
+        with(|execution| execution.current = 0);
+        handles.borrow_mut().push(handle);
+    }
+    results.borrow_mut()[0] = run(0, &*body);
+    join_others();
+    with(|execution| execution.unreal = false);
+    let results = results.take();
+    results.into_iter().collect()
+}
+
+fn join_others() {
+    let handles = OTHERS.with_borrow(Rc::clone);
+    let handles = handles.take();
+    let me = with(|execution| execution.current);
+    for handle in handles {
+        // A thread that fails ends the whole model.
+        let _ = handle.join();
+        with(|execution| execution.current = me);
+    }
+}
+
+fn run<R>(index: usize, body: &dyn Fn(usize) -> R) -> Option<R> {
+    let result = match catch_unwind(AssertUnwindSafe(|| body(index))) {
+        Ok(result) => Some(result),
+        Err(reason) if reason.is::<Abandoned>() => None,
+        Err(reason) => resume_unwind(reason),
+    };
+    if with(|execution| execution.settings.forks) {
+        touch_kernel(true);
+    }
+    with(|execution| {
+        execution.threads[index].lives = false;
+        execution.sleepers.retain(|sleeper| sleeper.thread != index);
+        execution.event();
+    });
+    result
+}
+
+/// Forks, and goes on as the child: every other thread ends before its next
+/// step, with whatever it held, and the generation is a new one.  As in a real
+/// fork, the child sees all that they did.
+///
+/// # Panics
+/// If called by another thread than the first, or in a model that does not say
+/// that it forks.
+pub fn fork() {
+    with(|execution| assert!(execution.current == 0 && execution.settings.forks));
+    touch_kernel(true);
+    with(|execution| execution.survivor = Some(0));
+    join_others();
+    if with(|execution| execution.abandoned) {
+        unwind();
+    }
+    with(|execution| {
+        execution.generation += 1;
+        execution.survivor = None;
+    });
+}

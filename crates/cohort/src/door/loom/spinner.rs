@@ -1,0 +1,61 @@
+//! How a waiter passes the time between two looks.
+
+use super::super::{Advice, WaitPolicy};
+use super::execution::{poll, with};
+use super::std;
+
+/// Does nothing: the model says how its waiters wait.
+pub fn set_policy(_policy: WaitPolicy) {}
+
+/// How waiters wait.
+#[must_use]
+pub fn policy() -> WaitPolicy {
+    with(|execution| execution.settings.policy)
+}
+
+/// How many CPUs there are: enough.
+#[must_use]
+pub fn cpus() -> u32 {
+    5
+}
+
+/// One wait: made at its beginning, asked between looks.
+#[derive(Debug, Default)]
+pub struct Spinner {
+    steps: u32,
+}
+
+impl Spinner {
+    /// At the beginning of a wait.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { steps: 0 }
+    }
+
+    /// One failed look, by a caller that can sleep: advises to, at once, if the
+    /// policy is to park.
+    #[track_caller]
+    pub fn step(&mut self) -> Advice {
+        self.steps += 1;
+        let parks = policy() == WaitPolicy::Park;
+        if !parks || self.steps > 1 {
+            poll();
+        }
+        if parks { Advice::Sleep } else { Advice::Again }
+    }
+
+    /// One failed look, by a caller that cannot sleep.
+    #[track_caller]
+    pub fn turn(&mut self) {
+        self.steps += 1;
+        poll();
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        if self.steps > 0 && !std::thread::panicking() {
+            with(|execution| execution.event());
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What each thread keeps.
+
+use super::execution::{generation, touch_kernel, with};
+use super::std;
+use core::cell::Cell;
+
+/// How many arenas may keep a cache in each thread.
+pub const CACHES: usize = 4;
+
+/// The words of one thread.
+#[derive(Debug)]
+pub struct ThreadRecord {
+    /// The process in which `id` and the caches are valid; 0 at first.
+    generation: Cell<u32>,
+    index: usize,
+    /// How many read locks the thread holds, for `RwLock`.
+    pub reading: Cell<u32>,
+    /// Each arena's cached nodes: the first one's index plus one, and how many.
+    pub caches: [Cell<(u32, u32)>; CACHES],
+}
+
+impl ThreadRecord {
+    pub(super) fn new(index: usize) -> Self {
+        Self {
+            generation: Cell::new(0),
+            index,
+            reading: Cell::new(0),
+            caches: Default::default(),
+        }
+    }
+
+    /// Forgets what was true in the parent process.
+    pub fn settle(&self) {
+        if self.generation.get() != generation() {
+            self.generation.set(generation());
+            for cache in &self.caches {
+                cache.set((0, 0));
+            }
+        }
+    }
+}
+
+/// The calling thread's words.
+#[must_use]
+pub fn thread() -> &'static ThreadRecord {
+    let record: *const ThreadRecord = with(|execution| &raw const *execution.me().record);
+    // SAFETY: the words are boxed and live until the execution ends, and with it
+    // all of its threads; the type is not `Sync`, so the reference stays here.
+    unsafe { &*record }
+}
+
+/// The number of the calling thread in this process: a thread that forks has
+/// another one in the child.
+#[must_use]
+pub fn thread_id() -> u32 {
+    let me = thread();
+    me.settle();
+    me.generation.get() * 0x100 + me.index as u32
+}
+
+/// Whether no thread of this process has that number any more.
+#[must_use]
+pub fn is_gone(id: u32) -> bool {
+    if std::thread::panicking() {
+        return false;
+    }
+    touch_kernel(true);
+    with(|execution| {
+        let (generation, index) = (id / 0x100, id as usize % 0x100);
+        generation != execution.generation || !execution.threads[index].lives
+    })
+}

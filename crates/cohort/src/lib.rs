@@ -1,5 +1,17 @@
 //! Scalable, NUMA-aware, abortable, adaptive locks.
 //!
+//! [`Mutex`] and [`RwLock`] are what most programs want:
+//!
+//! ```
+//! static TOTAL: cohort::Mutex<u64> = cohort::Mutex::new(0);
+//! std::thread::scope(|scope| {
+//!     for _ in 0..4 {
+//!         scope.spawn(|| *TOTAL.lock() += 1);
+//!     }
+//! });
+//! assert_eq!(*TOTAL.lock(), 4);
+//! ```
+//!
 //! The rooms: [`basic`] holds one file per basic lock, [`rwlock`] and [`condvar`]
 //! what stands beside them, [`host`] puts any lock into a small object of an
 //! unchanged program, [`wait`] is how waiters wait, [`door`] is the only way to the
@@ -11,8 +23,11 @@ pub mod catalogue;
 pub mod condvar;
 pub mod door;
 pub mod host;
+mod mutex;
 pub mod report;
 pub mod rwlock;
 pub mod wait;
 
 pub use cohort_raw::*;
+pub use mutex::{Mutex, MutexGuard};
+pub use rwlock::{ReadGuard, RwLock, WriteGuard};

@@ -34,8 +34,8 @@
 //! | 2v + 1 | quick: released by a plain store.  Set by a holder, now and then, when it finds no marks; called off by a waiter, which raises v |
 
 use crate::door::{
-    Advice, AtomicU32, Order, Slept, Spinner, expired, fence_everywhere, fence_here, is_long_quiet,
-    mutant, now, orders, sleep_on, wake,
+    Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, fence_everywhere, fence_here,
+    is_long_quiet, mutant, now, orders, sleep_on, wake,
 };
 use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 
@@ -98,6 +98,17 @@ fn is_over(word: u32) -> bool {
 }
 
 impl Futex {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                word: AtomicU32::new(0),
+                mode: AtomicU32::new(0),
+            }
+        }
+    }
+
     /// Takes a free lock without an atomic read-modify-write; false if it was not
     /// free.  Only for the one thread of a process that has one.
     #[inline(always)]

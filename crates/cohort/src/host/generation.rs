@@ -1,6 +1,6 @@
 //! Noticing that an object was inherited from a parent process.
 
-use crate::door::{AtomicU32, Order, Spinner, generation, orders};
+use crate::door::{AtomicU32, Order, Spinner, constructor, generation, orders};
 
 orders! {
     /// What the repairing thread did is seen by the others of the child.
@@ -26,6 +26,14 @@ pub struct Generation(AtomicU32);
 const BUSY: u32 = 1 << 31;
 
 impl Generation {
+    constructor! {
+        /// Of an object that was never used.
+        #[must_use]
+        pub fn new() -> Self {
+            Self(AtomicU32::new(0))
+        }
+    }
+
     /// Makes sure that the object belongs to this process: in a forked child the
     /// first thread to come runs `repair`, alone; the others wait for it.
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! `RwLock`: readers truly share, writers make progress, and nobody is woken for
+//! The raw reader–writer lock: readers truly share, writers make progress, and nobody is woken for
 //! nothing.
 //!
 //! One waiter at a time, the *head*, waits on the word itself; the others wait
@@ -21,10 +21,11 @@
 //! `RESERVED`: it might hold this one, and then waiting behind a writer would never
 //! end.
 
-use crate::basic::futex::PATIENCE_NANOSECONDS;
 use crate::basic::Futex;
+use crate::basic::futex::PATIENCE_NANOSECONDS;
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, expired, mutant, now, orders, sleep_on, thread, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, expired, mutant, now, orders, sleep_on, thread,
+    wake,
 };
 use crate::host::Generation;
 use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock};
@@ -76,6 +77,18 @@ pub struct RawRwLock {
 }
 
 impl RawRwLock {
+    constructor! {
+        /// A lock held by nobody.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                word: AtomicU32::new(0),
+                gate: Futex::new(),
+                generation: Generation::new(),
+            }
+        }
+    }
+
     /// Blocks until the lock is held to read, or patience runs out.
     #[inline]
     pub fn read(&self, recursion: Recursion, patience: &Patience) -> Outcome {
@@ -101,12 +114,7 @@ impl RawRwLock {
             }
             let outcome = self.wait_as_head(patience, WRITER, 0, |word| {
                 self.word
-                    .compare_exchange(
-                        word,
-                        one_more(word & !MARKS),
-                        RW_READ_LATE,
-                        Order::RELAXED,
-                    )
+                    .compare_exchange(word, one_more(word & !MARKS), RW_READ_LATE, Order::RELAXED)
                     .is_ok()
             });
             // SAFETY: acquired above.

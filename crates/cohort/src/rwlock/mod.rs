@@ -1,0 +1,148 @@
+//! Reader–writer locks: the raw lock, and data behind it.
+
+mod raw;
+
+pub(crate) use raw::ORDERS;
+pub use raw::{RawRwLock, Recursion};
+
+use crate::door::Cell;
+use cohort_raw::Patience;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+
+/// Data that many threads may read or one may write; see [`RawRwLock`].  Sixteen
+/// bytes beside the data; not poisoned by a panic.
+///
+/// A thread may take a read lock it holds already.  It may not take the write lock
+/// while it holds a read lock: that never returns.
+#[derive(Debug, Default)]
+pub struct RwLock<T> {
+    lock: RawRwLock,
+    data: Cell<T>,
+}
+
+// SAFETY: the lock gives out `&T` to several threads at once, or `&mut T` to one.
+unsafe impl<T: Send + Sync> Sync for RwLock<T> {}
+
+/// Shared access to an [`RwLock`]'s data; unlocks when dropped.
+#[must_use = "the lock is released as soon as its guard is dropped"]
+pub struct ReadGuard<'a, T> {
+    lock: &'a RwLock<T>,
+    /// Released by the thread that took it, whose read locks are counted.
+    here: PhantomData<*const T>,
+}
+
+/// Exclusive access to an [`RwLock`]'s data; unlocks when dropped.
+#[must_use = "the lock is released as soon as its guard is dropped"]
+pub struct WriteGuard<'a, T> {
+    lock: &'a RwLock<T>,
+    data: PhantomData<&'a mut T>,
+}
+
+impl<T> RwLock<T> {
+    crate::door::constructor! {
+        /// A lock around `data`, held by nobody.
+        #[must_use]
+        pub fn new(data: T) -> Self {
+            Self {
+                lock: RawRwLock::new(),
+                data: Cell::new(data),
+            }
+        }
+    }
+
+    /// Blocks until the data may be read.
+    #[inline]
+    pub fn read(&self) -> ReadGuard<'_, T> {
+        let _ = self.lock.read(Recursion::Allowed, &Patience::ENDLESS);
+        ReadGuard {
+            lock: self,
+            here: PhantomData,
+        }
+    }
+
+    /// Takes the lock to read if no writer holds it or waits ahead; never blocks.
+    #[inline]
+    pub fn try_read(&self) -> Option<ReadGuard<'_, T>> {
+        self.lock.try_read(Recursion::Allowed).then(|| ReadGuard {
+            lock: self,
+            here: PhantomData,
+        })
+    }
+
+    /// Blocks until the data may be written.
+    #[inline]
+    pub fn write(&self) -> WriteGuard<'_, T> {
+        let _ = self.lock.write(&Patience::ENDLESS);
+        WriteGuard {
+            lock: self,
+            data: PhantomData,
+        }
+    }
+
+    /// Takes the lock to write if nobody holds it; never blocks.
+    #[inline]
+    pub fn try_write(&self) -> Option<WriteGuard<'_, T>> {
+        self.lock.try_write().then(|| WriteGuard {
+            lock: self,
+            data: PhantomData,
+        })
+    }
+}
+
+impl<T> Deref for ReadGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard holds the lock to read.
+        self.lock.data.with(|data| unsafe { &*data })
+    }
+}
+
+impl<T> Deref for WriteGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the guard holds the lock to write.
+        self.lock.data.with(|data| unsafe { &*data })
+    }
+}
+
+impl<T> DerefMut for WriteGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and the guard is borrowed mutably.
+        self.lock.data.with_mut(|data| unsafe { &mut *data })
+    }
+}
+
+impl<T> Drop for ReadGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard stands for one of its readers.
+        unsafe { self.lock.lock.release_read() };
+    }
+}
+
+impl<T> Drop for WriteGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard stands for its writer.
+        unsafe { self.lock.lock.release_write() };
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for ReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for WriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

@@ -22,8 +22,8 @@ mod world;
 #[path = "loom/mod.rs"]
 mod world;
 
-pub use order::{Order, Strength};
 pub(crate) use order::orders;
+pub use order::{Order, Strength};
 pub use world::*;
 
 /// What a step of waiting advises next; see [`Spinner`].

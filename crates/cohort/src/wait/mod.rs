@@ -2,5 +2,5 @@
 
 mod cell;
 
-pub use cell::{MayPark, Parking, SpinOnly, WaitCell};
 pub(crate) use cell::ORDERS;
+pub use cell::{MayPark, Parking, SpinOnly, WaitCell};

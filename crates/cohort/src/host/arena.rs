@@ -80,7 +80,7 @@ impl<T: Default + 'static> Arena<T> {
                 base: AtomicPtr::null(),
                 common: AtomicU64::new(0),
                 used: AtomicU32::new(0),
-                search_at: AtomicU32::new(ARENA_FIRST_SEARCH),
+                search_at: AtomicU32::new(Self::FIRST_SEARCH),
                 cache,
                 node: PhantomData,
             }
@@ -89,6 +89,22 @@ impl<T: Default + 'static> Arena<T> {
 
     /// Bytes that one node takes.
     pub const NODE_BYTES: usize = size_of::<Slot<T>>();
+
+    /// The door's limits are for nodes of a cache line; bigger ones are kept in
+    /// proportion, and one at least.
+    const fn scaled(limit: u32, least: u32) -> u32 {
+        let scaled = (limit as usize * 64 / Self::NODE_BYTES) as u32;
+        if scaled > limit {
+            limit
+        } else if scaled < least {
+            least
+        } else {
+            scaled
+        }
+    }
+
+    const CACHED: u32 = Self::scaled(ARENA_CACHED, 1);
+    const FIRST_SEARCH: u32 = Self::scaled(ARENA_FIRST_SEARCH, 4);
 
     /// Nodes ever taken at once, plus those in caches.
     pub fn used(&self) -> u32 {
@@ -267,7 +283,7 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
         let cache = &me.caches[self.cache];
         let (first, count) = cache.get();
         let slot = self.slot_of(node);
-        if count >= ARENA_CACHED {
+        if count >= Self::CACHED {
             return self.push(slot);
         }
         slot.link.store(first, Order::RELAXED);

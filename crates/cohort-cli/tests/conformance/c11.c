@@ -10,6 +10,7 @@ struct scene {
     mtx_t mutex;
     cnd_t cond;
     int waiting, tokens;
+    atomic_int arrived;
     volatile long count;
 };
 
@@ -70,9 +71,12 @@ static void mutex(const void *with)
 static int count(void *argument)
 {
     struct scene *scene = argument;
+    gather(&scene->arrived, THREADS);
     for (int i = 0; i < TURNS; i++) {
         CHECK_EQ(mtx_lock(&scene->mutex), thrd_success);
-        scene->count = scene->count + 1;
+        long count = scene->count;
+        linger(i);
+        scene->count = count + 1;
         CHECK_EQ(mtx_unlock(&scene->mutex), thrd_success);
     }
     return 0;

@@ -23,7 +23,9 @@ static void *count_turns(void *argument)
     struct house *house = argument;
     for (int i = 0; i < TURNS; i++) {
         OK(pthread_mutex_lock(&house->mutex));
-        house->count = house->count + 1;
+        long count = house->count;
+        linger(i);
+        house->count = count + 1;
         OK(pthread_mutex_unlock(&house->mutex));
     }
     return NULL;

@@ -40,6 +40,7 @@ static void unlock_orders(const void *kind)
 }
 
 struct street {
+    atomic_int arrived;
     pthread_mutex_t mutexes[HELD];
     volatile long counts[HELD];
 };
@@ -51,11 +52,14 @@ enum { WALKERS = 8, WALKS = 300 };
 static void *walk(void *argument)
 {
     struct street *street = argument;
+    gather(&street->arrived, WALKERS);
     for (int walk = 0; walk < WALKS; walk++) {
         OK(pthread_mutex_lock(&street->mutexes[0]));
         for (int i = 1; i < HELD; i++) {
             OK(pthread_mutex_lock(&street->mutexes[i]));
-            street->counts[i - 1] = street->counts[i - 1] + 1;
+            long count = street->counts[i - 1];
+            linger(walk + i);
+            street->counts[i - 1] = count + 1;
             OK(pthread_mutex_unlock(&street->mutexes[i - 1]));
         }
         street->counts[HELD - 1] = street->counts[HELD - 1] + 1;
@@ -91,11 +95,13 @@ enum { ALIVE = 100000 };
 struct city {
     pthread_mutex_t *mutexes;
     volatile unsigned char *counts;
+    atomic_int arrived;
 };
 
 static void *visit_every(void *argument)
 {
     struct city *city = argument;
+    gather(&city->arrived, 4);
     for (int i = 0; i < ALIVE; i++) {
         OK(pthread_mutex_lock(&city->mutexes[i]));
         city->counts[i] = city->counts[i] + 1;
@@ -119,8 +125,8 @@ static long resident_kib(void)
 static void mutexes_alive(const void *with)
 {
     (void)with;
-    struct city city = {calloc(ALIVE, sizeof(pthread_mutex_t)),
-                        calloc(ALIVE, 1)};
+    struct city city = {.mutexes = calloc(ALIVE, sizeof(pthread_mutex_t)),
+                        .counts = calloc(ALIVE, 1)};
     CHECK(city.mutexes != NULL && city.counts != NULL);
     pthread_t visitors[4];
     for (int i = 0; i < 4; i++)

@@ -170,12 +170,13 @@ struct anvil {
     pthread_mutex_t mutex;
     /* Plain on purpose: only the mutex makes the count come out right. */
     volatile long blows;
-    atomic_int inside;
+    atomic_int arrived, inside;
 };
 
 static void *hammer(void *argument)
 {
     struct anvil *anvil = argument;
+    gather(&anvil->arrived, HAMMERS);
     for (int i = 0; i < BLOWS; i++) {
         if (i % 4 == 3) {
             while (pthread_mutex_trylock(&anvil->mutex) != 0)
@@ -184,7 +185,9 @@ static void *hammer(void *argument)
             OK(pthread_mutex_lock(&anvil->mutex));
         }
         CHECK_EQ(atomic_fetch_add(&anvil->inside, 1), 0);
-        anvil->blows = anvil->blows + 1;
+        long blows = anvil->blows;
+        linger(i);
+        anvil->blows = blows + 1;
         CHECK_EQ(atomic_fetch_sub(&anvil->inside, 1), 1);
         OK(pthread_mutex_unlock(&anvil->mutex));
     }

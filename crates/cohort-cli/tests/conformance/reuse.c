@@ -17,9 +17,9 @@ union object {
 static void *count_by_mutex(void *argument)
 {
     union object *object = argument;
-    static _Thread_local int turns;
-    for (turns = 0; turns < 300; turns++) {
+    for (int turns = 0; turns < 300; turns++) {
         OK(pthread_mutex_lock(&object->mutex));
+        linger(turns);
         OK(pthread_mutex_unlock(&object->mutex));
     }
     return NULL;

@@ -4,7 +4,7 @@
 
 struct hall {
     pthread_rwlock_t rwlock;
-    atomic_int readers, writers, waiting, done;
+    atomic_int arrived, readers, writers, waiting, done;
     atomic_bool stop;
     volatile long count;
 };
@@ -44,16 +44,20 @@ enum { TURNS = 2000 };
 static void *read_and_write(void *argument)
 {
     struct hall *hall = argument;
+    gather(&hall->arrived, 8);
     for (int i = 0; i < TURNS; i++) {
         if (i % 4 == 0) {
             OK(pthread_rwlock_wrlock(&hall->rwlock));
             CHECK_EQ(atomic_fetch_add(&hall->writers, 1), 0);
             CHECK_EQ(atomic_load(&hall->readers), 0);
-            hall->count = hall->count + 1;
+            long count = hall->count;
+            linger(i);
+            hall->count = count + 1;
             CHECK_EQ(atomic_fetch_sub(&hall->writers, 1), 1);
         } else {
             OK(pthread_rwlock_rdlock(&hall->rwlock));
             atomic_fetch_add(&hall->readers, 1);
+            linger(i);
             CHECK_EQ(atomic_load(&hall->writers), 0);
             atomic_fetch_sub(&hall->readers, 1);
         }

@@ -52,13 +52,16 @@ static void by_children(struct yard *yard, void (*run)(void *))
 static void visit(struct yard *yard)
 {
     CHECK_EQ(atomic_fetch_add(&yard->inside, 1), 0);
-    yard->count = yard->count + 1;
+    long count = yard->count;
+    linger((int)count);
+    yard->count = count + 1;
     CHECK_EQ(atomic_fetch_sub(&yard->inside, 1), 1);
 }
 
 static void count_by_mutex(void *argument)
 {
     struct yard *yard = argument;
+    gather(&yard->ready, CHILDREN);
     for (int i = 0; i < TURNS; i++) {
         OK(pthread_mutex_lock(&yard->mutex));
         visit(yard);
@@ -76,6 +79,7 @@ static void mutex(const void *kind)
 static void count_by_spin(void *argument)
 {
     struct yard *yard = argument;
+    gather(&yard->ready, CHILDREN);
     for (int i = 0; i < TURNS; i++) {
         OK(pthread_spin_lock(&yard->spin));
         visit(yard);
@@ -94,6 +98,7 @@ static void spin(const void *with)
 static void count_by_rwlock(void *argument)
 {
     struct yard *yard = argument;
+    gather(&yard->ready, CHILDREN);
     for (int i = 0; i < TURNS; i++) {
         OK(pthread_rwlock_wrlock(&yard->rwlock));
         visit(yard);

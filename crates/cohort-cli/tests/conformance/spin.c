@@ -49,13 +49,14 @@ struct anvil {
     pthread_spinlock_t spin;
     /* Neighbours of the small lock: it may not write beyond itself. */
     unsigned guard;
-    atomic_int inside;
+    atomic_int arrived, inside;
     volatile long count;
 };
 
 static void *hammer(void *argument)
 {
     struct anvil *anvil = argument;
+    gather(&anvil->arrived, THREADS);
     for (int i = 0; i < TURNS; i++) {
         if (i % 4 == 3) {
             while (pthread_spin_trylock(&anvil->spin) != 0)
@@ -64,7 +65,9 @@ static void *hammer(void *argument)
             OK(pthread_spin_lock(&anvil->spin));
         }
         CHECK_EQ(atomic_fetch_add(&anvil->inside, 1), 0);
-        anvil->count = anvil->count + 1;
+        long count = anvil->count;
+        linger(i);
+        anvil->count = count + 1;
         CHECK_EQ(atomic_fetch_sub(&anvil->inside, 1), 1);
         OK(pthread_spin_unlock(&anvil->spin));
     }

@@ -7,15 +7,20 @@ enum { CROWD = 64, TURNS = 200 };
 
 struct counter {
     pthread_mutex_t mutex;
+    int threads;
+    atomic_int arrived;
     volatile long count;
 };
 
 static void *count_turns(void *argument)
 {
     struct counter *counter = argument;
+    gather(&counter->arrived, counter->threads);
     for (int i = 0; i < TURNS; i++) {
         OK(pthread_mutex_lock(&counter->mutex));
-        counter->count = counter->count + 1;
+        long count = counter->count;
+        linger(i);
+        counter->count = count + 1;
         OK(pthread_mutex_unlock(&counter->mutex));
     }
     return NULL;
@@ -23,7 +28,7 @@ static void *count_turns(void *argument)
 
 static void oversubscribed(const void *kind)
 {
-    struct counter counter = {0};
+    struct counter counter = {.threads = CROWD};
     kind_init(&counter.mutex, kind);
     pthread_t threads[CROWD];
     for (int i = 0; i < CROWD; i++)
@@ -36,6 +41,7 @@ static void oversubscribed(const void *kind)
 static void *count_impatiently(void *argument)
 {
     struct counter *counter = argument;
+    gather(&counter->arrived, counter->threads);
     for (int i = 0; i < TURNS; i++) {
         int error;
         do {
@@ -55,7 +61,7 @@ static void *count_impatiently(void *argument)
 /* Half of the threads give up and come back all the time. */
 static void impatient(const void *kind)
 {
-    struct counter counter = {0};
+    struct counter counter = {.threads = 16};
     kind_init(&counter.mutex, kind);
     pthread_t threads[16];
     for (int i = 0; i < 16; i++)

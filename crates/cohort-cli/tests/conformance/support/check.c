@@ -1,5 +1,6 @@
 #include "check.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +141,19 @@ void await(atomic_int *flag, int value)
 {
     while (atomic_load(flag) < value)
         rest_ms(1);
+}
+
+void gather(atomic_int *arrived, int all)
+{
+    atomic_fetch_add(arrived, 1);
+    while (atomic_load(arrived) < all)
+        sched_yield();
+}
+
+void linger(int turn)
+{
+    if (turn % 8 == 0)
+        sched_yield();
 }
 
 void settle(void)

@@ -85,6 +85,10 @@ void join_child(pid_t child);
 
 /* Waits until a flag has at least this value; the watchdog bounds it. */
 void await(atomic_int *flag, int value);
+/* Waits for so many callers, so that short work overlaps. */
+void gather(atomic_int *arrived, int all);
+/* Every eighth turn the holder of a lock lets others run: they must wait. */
+void linger(int turn);
 /* Gives threads that are about to block the time to do so.  No case relies on
  * their having done it: too short a rest makes a case weaker, never wrong. */
 void settle(void);

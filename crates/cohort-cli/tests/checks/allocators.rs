@@ -1,0 +1,78 @@
+//! Allocators that lock: their first lock comes before anything else has run,
+//! and nothing of ours may allocate inside it.
+
+use crate::check::{Check, Tier};
+use crate::conformance::{LIMIT, program};
+use crate::program::{cohort_run, ended};
+use crate::selection::Selection;
+
+/// A preloaded allocator.
+#[derive(Clone, Copy)]
+struct Allocator {
+    name: &'static str,
+    needs: &'static [(&'static str, &'static str)],
+    library: &'static str,
+    /// What makes it lock at every turn.
+    settings: (&'static str, &'static str),
+    /// A symbol that a process has only with this library.
+    symbol: &'static str,
+    /// What it does rightly over the C library's locks.
+    cases: &'static [&'static str],
+}
+
+const ALLOCATORS: [Allocator; 2] = [
+    Allocator {
+        name: "jemalloc",
+        needs: &[("libjemalloc.so.2", "libjemalloc2")],
+        library: "libjemalloc.so.2",
+        settings: ("MALLOC_CONF", "narenas:1,tcache:false"),
+        symbol: "mallctl",
+        cases: &["threads", "forked", "thread-exit"],
+    },
+    Allocator {
+        name: "dmalloc",
+        needs: &[("libdmallocth.so.5", "libdmalloc5")],
+        library: "libdmallocth.so.5",
+        settings: ("DMALLOC_OPTIONS", "debug=0x0"),
+        symbol: "dmalloc_shutdown",
+        // It prepares nothing for a fork: a child can hang over any lock.
+        cases: &["threads", "thread-exit"],
+    },
+];
+
+/// Each allocator under each lock.
+pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
+    let mut checks = Vec::new();
+    for lock in selection.locks() {
+        for allocator in ALLOCATORS {
+            checks.push(Check {
+                name: format!("{}/{lock}", allocator.name),
+                tier: Tier::Quick,
+                needs: allocator.needs,
+                run: Box::new(move || {
+                    let mut cases = allocator.cases.iter();
+                    cases.try_for_each(|case| run(lock, allocator, case))
+                }),
+            });
+        }
+    }
+    Ok(checks)
+}
+
+fn run(lock: &str, allocator: Allocator, case: &str) -> Result<(), String> {
+    let (name, value) = allocator.settings;
+    let output = cohort_run(lock, &[])
+        .arg(program("allocate"))
+        .arg(case)
+        .env("LD_PRELOAD", allocator.library)
+        .env(name, value)
+        .env("CHECK_ALLOCATOR_SYMBOL", allocator.symbol)
+        .timeout(LIMIT)
+        .output()
+        .map_err(|error| format!("cannot be run: {error}"))?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!("allocate {case}: {}", ended(&output, LIMIT)))
+    }
+}

@@ -1,0 +1,236 @@
+//! The conformance suite: every case of every topic, each in its own process.
+
+use crate::check::{Check, Tier};
+use crate::program::{cohort_run, ended};
+use crate::selection::{SYSTEM, Selection, WAITS};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conformance");
+const BUILT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance");
+
+/// The topics in which the chosen lock does the work.  The others lean on
+/// parts that all locks share; the default lock checks them, and the full tier
+/// checks them under every lock.
+const LOCK_BOUND: [&str; 9] = [
+    "mutex",
+    "misuse",
+    "cond",
+    "fork",
+    "life",
+    "reuse",
+    "many",
+    "interrupted",
+    "stress",
+];
+
+/// Longer than the watchdog inside each case, which tells more.
+pub const LIMIT: Duration = Duration::from_secs(90);
+
+/// A case's own exit status for "cannot be checked here".
+const SKIPPED: i32 = 77;
+
+/// One topic under each lock and way to wait.
+///
+/// # Errors
+/// The C compiler's words.
+pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
+    let locks = selection.locks();
+    let mut checks = Vec::new();
+    for topic in build()? {
+        for (place, lock) in locks.iter().copied().enumerate() {
+            for wait in WAITS {
+                if lock == SYSTEM && wait != WAITS[0] {
+                    continue;
+                }
+                let bound = LOCK_BOUND.contains(&topic.name.as_str());
+                let quick = wait == WAITS[0] && (place == 0 || bound || selection.names(lock));
+                let topic = topic.clone();
+                checks.push(Check {
+                    name: format!("conformance/{}/{lock}/{wait}", topic.name),
+                    tier: if quick { Tier::Quick } else { Tier::Full },
+                    needs: &[("cc", "gcc")],
+                    run: Box::new(move || run(&topic, lock, wait)),
+                });
+            }
+        }
+    }
+    Ok(checks)
+}
+
+/// The program of a topic, once [`checks`] has built it.
+pub fn program(topic: &str) -> PathBuf {
+    Path::new(BUILT).join(topic)
+}
+
+/// One program of the suite.
+#[derive(Clone)]
+struct Topic {
+    name: String,
+    program: PathBuf,
+    cases: Vec<Case>,
+}
+
+#[derive(Clone)]
+struct Case {
+    name: String,
+    /// Promised by Cohort, and not by the C library.
+    beyond: bool,
+}
+
+fn run(topic: &Topic, lock: &str, wait: &str) -> Result<(), String> {
+    let mut failed = Vec::new();
+    for case in &topic.cases {
+        if case.beyond && lock == SYSTEM {
+            continue;
+        }
+        let output = cohort_run(lock, &["--wait", wait])
+            .arg(&topic.program)
+            .arg(&case.name)
+            .timeout(LIMIT)
+            .output()
+            .map_err(|error| format!("{} cannot be run: {error}", topic.program.display()))?;
+        match output.status.code() {
+            Some(0) => {}
+            Some(SKIPPED) => eprint!("{}", String::from_utf8_lossy(&output.stderr)),
+            _ => failed.push(format!(
+                "{} {}: {}",
+                topic.name,
+                case.name,
+                ended(&output, LIMIT).trim_end()
+            )),
+        }
+    }
+    if failed.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "{} of {} cases failed under {lock}, waiting by {wait}; one again: \
+         cohort run --lock {lock} --wait {wait} -- {} CASE\n{}",
+        failed.len(),
+        topic.cases.len(),
+        topic.program.display(),
+        failed.join("\n")
+    ))
+}
+
+/// Compiles what is older than its sources, and asks each topic for its cases.
+fn build() -> Result<Vec<Topic>, String> {
+    let sources = Path::new(SOURCES);
+    let built = Path::new(BUILT);
+    std::fs::create_dir_all(built).map_err(|error| format!("{BUILT}: {error}"))?;
+    let mut programs = Vec::new();
+    let (mut libraries, mut support) = (Vec::new(), Vec::new());
+    let mut newest = SystemTime::UNIX_EPOCH;
+    for folder in [sources.join("support"), sources.to_path_buf()] {
+        for file in files(&folder)? {
+            newest = newest.max(changed(&file).unwrap_or(newest));
+            let is_c = file.extension().is_some_and(|extension| extension == "c");
+            let name = stem(&file);
+            match (is_c, folder == sources) {
+                (true, true) if name.starts_with("lib") => libraries.push(file),
+                (true, true) => programs.push(file),
+                (true, false) => support.push(file),
+                (false, _) => {}
+            }
+        }
+    }
+    for library in &libraries {
+        let target = built.join(format!("{}.so", stem(library)));
+        if changed(&target).is_none_or(|built| built < newest) {
+            compile(&["-shared", "-fPIC"], &[library], &[], &target)?;
+        }
+    }
+    let mut topics = Vec::new();
+    for program in &programs {
+        let target = built.join(stem(program));
+        if changed(&target).is_none_or(|built| built < newest) {
+            let mut sources = vec![program];
+            sources.extend(&support);
+            let folder = format!("-L{BUILT}");
+            let libraries = ["-Wl,--as-needed", "-learly", "-Wl,-rpath,$ORIGIN"];
+            let mut link = vec![folder.as_str()];
+            link.extend(libraries);
+            compile(&[], &sources, &link, &target)?;
+        }
+        topics.push(Topic {
+            name: stem(program),
+            cases: cases(&target)?,
+            program: target,
+        });
+    }
+    Ok(topics)
+}
+
+/// Compiles to a file of its own first: another run may be using the target.
+fn compile(
+    options: &[&str],
+    sources: &[&PathBuf],
+    link: &[&str],
+    target: &Path,
+) -> Result<(), String> {
+    let unfinished = target.with_extension(format!("{}.new", std::process::id()));
+    let output = Command::new("cc")
+        .args(["-std=gnu17", "-D_GNU_SOURCE", "-O1", "-g", "-pthread"])
+        .args(["-Wall", "-Wextra", "-Wno-missing-field-initializers"])
+        .args(options)
+        .args(sources)
+        .args(link)
+        .arg("-o")
+        .arg(&unfinished)
+        .output()
+        .map_err(|error| format!("no C compiler (`cc`): {error}; install the package gcc"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
+    }
+    std::fs::rename(&unfinished, target).map_err(|error| format!("{}: {error}", target.display()))
+}
+
+fn cases(program: &Path) -> Result<Vec<Case>, String> {
+    let output = Command::new(program)
+        .arg("--list")
+        .output()
+        .map_err(|error| format!("{}: {error}", program.display()))?;
+    let cases: Vec<Case> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .map(|line| match line.split_once(' ') {
+            Some((name, _)) => (name, true),
+            None => (line, false),
+        })
+        .map(|(name, beyond)| Case {
+            name: name.to_owned(),
+            beyond,
+        })
+        .collect();
+    if output.status.success() && !cases.is_empty() {
+        Ok(cases)
+    } else {
+        Err(format!("{} lists no cases", program.display()))
+    }
+}
+
+/// The files of a folder, in the order of their names.
+fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn changed(file: &Path) -> Option<SystemTime> {
+    file.metadata().and_then(|metadata| metadata.modified()).ok()
+}
+
+fn stem(file: &Path) -> String {
+    file.file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}

@@ -1,0 +1,58 @@
+//! Whole programs under the `cohort` command: one table of checks, two tiers.
+//!
+//! `COHORT_TIER=full` adds the long checks to the quick ones.
+//! `COHORT_CHECK_LOCK=A,B` runs everything, and only, under these locks;
+//! `system` shows that the checks hold for the C library itself.
+//! docs/checks.md says what each check shows.
+
+mod allocators;
+mod check;
+mod conformance;
+mod kyoto;
+mod mariadb;
+mod memcached;
+mod program;
+mod python;
+mod redis;
+mod selection;
+
+use check::Check;
+use libtest_mimic::{Arguments, Trial};
+use selection::Selection;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let trials = match table() {
+        Ok(trials) => trials,
+        Err(why) => {
+            eprintln!("checks: {why}");
+            return ExitCode::from(2);
+        }
+    };
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Every check that was selected.
+///
+/// # Errors
+/// Why the checks cannot be put together.
+fn table() -> Result<Vec<Trial>, String> {
+    let selection = Selection::from_environment()?;
+    let rooms: [fn(&Selection) -> Result<Vec<Check>, String>; 7] = [
+        conformance::checks,
+        memcached::checks,
+        kyoto::checks,
+        allocators::checks,
+        redis::checks,
+        python::checks,
+        mariadb::checks,
+    ];
+    let mut trials = Vec::new();
+    for room in rooms {
+        let selected = room(&selection)?;
+        let selected = selected.into_iter().filter(|check| selection.has(check.tier));
+        trials.extend(selected.map(Check::into_trial));
+    }
+    Ok(trials)
+}

@@ -1,0 +1,81 @@
+//! What the environment selects.
+
+use crate::check::Tier;
+use cohort::catalogue::{self, LOCKS};
+use std::env::{self, VarError};
+
+/// The pseudo-lock that leaves the C library's own locks in place.
+pub const SYSTEM: &str = "system";
+
+/// How waiting threads may be told to wait.
+pub const WAITS: [&str; 3] = ["park", "yield", "spin"];
+
+/// The tiers and locks to check.
+pub struct Selection {
+    full: bool,
+    named: Option<Vec<&'static str>>,
+}
+
+impl Selection {
+    /// Reads `COHORT_TIER` and `COHORT_CHECK_LOCK`.
+    ///
+    /// # Errors
+    /// A value that means nothing, and what may stand there.
+    pub fn from_environment() -> Result<Self, String> {
+        let full = match variable("COHORT_TIER")?.as_deref() {
+            None | Some("" | "quick") => false,
+            Some("full") => true,
+            Some(other) => {
+                return Err(format!(
+                    "COHORT_TIER is `{other}`; it may be `quick` or `full`"
+                ));
+            }
+        };
+        let named = match variable("COHORT_CHECK_LOCK")? {
+            None => None,
+            Some(names) => Some(names.split(',').map(lock).collect::<Result<_, _>>()?),
+        };
+        Ok(Self { full, named })
+    }
+
+    /// Whether checks of this tier are to run.
+    pub fn has(&self, tier: Tier) -> bool {
+        tier == Tier::Quick || self.full
+    }
+
+    /// The locks to check: those asked for, else all of ours.
+    pub fn locks(&self) -> Vec<&'static str> {
+        self.named
+            .clone()
+            .unwrap_or_else(|| LOCKS.iter().map(|lock| lock.name).collect())
+    }
+
+    /// Of these locks, those to check: all that were asked for, if any were.
+    pub fn some_of(&self, some: &[&'static str]) -> Vec<&'static str> {
+        self.named.clone().unwrap_or_else(|| some.to_vec())
+    }
+
+    /// Whether a lock was asked for by name.
+    pub fn names(&self, lock: &str) -> bool {
+        self.named
+            .as_ref()
+            .is_some_and(|named| named.contains(&lock))
+    }
+}
+
+fn variable(name: &str) -> Result<Option<String>, String> {
+    match env::var(name) {
+        Ok(value) => Ok(Some(value)),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => Err(format!("{name} is not UTF-8")),
+    }
+}
+
+fn lock(name: &str) -> Result<&'static str, String> {
+    if name == SYSTEM {
+        return Ok(SYSTEM);
+    }
+    catalogue::find(name)
+        .map(|lock| lock.name)
+        .ok_or_else(|| format!("COHORT_CHECK_LOCK: no lock is called `{name}`; see `cohort list`"))
+}

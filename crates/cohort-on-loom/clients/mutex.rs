@@ -18,16 +18,17 @@ pub fn excludes<L: RawTry + 'static>(threads: usize, rounds: u64, triers: usize)
     });
 }
 
-/// The same, but the first `hurried` threads give up at a deadline.
+/// The same, but the last `hurried` threads give up at a deadline.
 pub fn lets_go<L: Abortable + 'static>(threads: usize, rounds: u64, hurried: usize) {
     counts::<L>(threads, rounds, move |thread, lock, context| {
-        let patience = if thread < hurried {
+        let hurried = thread + hurried >= threads;
+        let patience = if hurried {
             Patience::until(soon())
         } else {
             Patience::ENDLESS
         };
         let outcome = lock.acquire_within(context, &patience);
-        assert!(thread < hurried || outcome == Outcome::Acquired);
+        assert!(hurried || outcome == Outcome::Acquired);
         outcome == Outcome::Acquired
     });
 }

@@ -36,15 +36,16 @@ impl Shared {
     }
 }
 
-/// `writers` threads write `rounds` times, the others read; the first `hurried`
+/// `writers` threads write `rounds` times, the others read; the last `hurried`
 /// threads give up at a deadline.
 pub fn shares(threads: usize, writers: usize, rounds: u64, hurried: usize) {
     let shared = Arc::new(Shared::default());
     let theirs = Arc::clone(&shared);
     let written = together(threads, move |thread| {
+        let hurried = thread + hurried >= threads;
         let mut written = 0;
         for _ in 0..rounds {
-            let patience = if thread < hurried {
+            let patience = if hurried {
                 Patience::until(soon())
             } else {
                 Patience::ENDLESS
@@ -55,7 +56,7 @@ pub fn shares(threads: usize, writers: usize, rounds: u64, hurried: usize) {
                 theirs.lock.read(Recursion::Allowed, &patience)
             };
             if outcome == Outcome::GaveUp {
-                assert!(thread < hurried, "gave up without a deadline");
+                assert!(hurried, "gave up without a deadline");
                 continue;
             }
             if thread < writers {

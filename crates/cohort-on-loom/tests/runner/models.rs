@@ -63,6 +63,11 @@ const PARK: Bounds = Bounds {
     policy: WaitPolicy::Park,
     ..SPIN
 };
+/// For clients with many steps.
+const PARK_1: Bounds = Bounds {
+    preemptions: 1,
+    ..PARK
+};
 /// A sleeper that looks at its clock finds that it has waited too long.
 const IMPATIENT: Bounds = Bounds {
     nanoseconds_per_look: 2_000_000,
@@ -75,7 +80,7 @@ const QUIET: Bounds = Bounds {
 };
 const FORK: Bounds = Bounds {
     forks: true,
-    ..PARK
+    ..PARK_1
 };
 
 /// One slot fewer than the most threads a model has, so that slots are shared.
@@ -166,6 +171,10 @@ pub static MODELS: &[Model] = &[
     quick("rwlock::again", PARK, || rwlock::shares(2, 1, 2, 0)),
     quick("rwlock::reserved", IMPATIENT, || rwlock::shares(3, 1, 1, 0)),
     quick("rwlock::timed", PARK, || rwlock::shares(3, 1, 1, 1)),
+    quick("rwlock::timed_writer", PARK, || rwlock::shares(2, 2, 1, 1)),
+    quick("rwlock::timed_writer_of_three", PARK, || {
+        rwlock::shares(3, 3, 1, 1)
+    }),
     quick("rwlock::try", PARK, || rwlock::is_tried(3, 1)),
     quick("rwlock::read_again", PARK, || rwlock::is_read_again(1)),
     quick("condvar::signal", PARK, || condvar::tells(2, 1, false)),

@@ -40,9 +40,6 @@ pub(super) struct Thread {
     pub(super) lives: bool,
     /// Its failed polls since the last event.
     polls: u32,
-    /// Nanoseconds on its own clock.  Clocks of different threads are not
-    /// compared by any lock, so they need not agree.
-    pub(super) clock: u64,
     /// The words a lock keeps for it.
     pub(super) record: Box<ThreadRecord>,
 }
@@ -52,7 +49,18 @@ pub(super) struct Sleeper {
     pub(super) thread: usize,
     pub(super) address: usize,
     pub(super) bits: u32,
+    /// The thread, unless it has a deadline: then it is not blocked.
+    pub(super) parked: Option<loom::thread::Thread>,
     pub(super) woken: bool,
+}
+
+impl Sleeper {
+    /// Lets it run.
+    pub(super) fn rouse(&self) {
+        if let Some(thread) = &self.parked {
+            thread.unpark();
+        }
+    }
 }
 
 /// The settings of the model that the execution belongs to.
@@ -73,6 +81,8 @@ pub(super) struct Execution {
     /// Which thread runs.
     pub(super) current: usize,
     pub(super) threads: Vec<Thread>,
+    /// Nanoseconds on every clock.
+    pub(super) clock: u64,
     pub(super) sleepers: Vec<Sleeper>,
     pub(super) abandoned: bool,
     /// Whether loom has done what no machine could.
@@ -111,6 +121,7 @@ pub(super) fn begin(serial: u64, settings: Settings) {
         serial,
         current: 0,
         threads: Vec::from([Thread::new(0)]),
+        clock: 1,
         sleepers: Vec::new(),
         abandoned: false,
         unreal: false,
@@ -125,7 +136,6 @@ impl Thread {
         Self {
             lives: true,
             polls: 0,
-            clock: 1,
             record: Box::new(ThreadRecord::new(index)),
         }
     }
@@ -157,9 +167,17 @@ impl Execution {
         })
     }
 
-    /// Whether every living thread sleeps, so that none is left to wake another.
-    pub(super) fn all_sleep(&self) -> bool {
-        (0..self.threads.len()).all(|index| !self.threads[index].lives || self.sleeps(index))
+    /// Nothing that happens from here on counts.
+    pub(super) fn abandon(&mut self) {
+        self.abandoned = true;
+        self.rouse_all();
+    }
+
+    /// Lets every sleeper find out why.
+    pub(super) fn rouse_all(&self) {
+        for sleeper in &self.sleepers {
+            sleeper.rouse();
+        }
     }
 
     /// Whether the running thread was left behind by a fork.
@@ -235,7 +253,7 @@ pub(super) fn leave_if_ended() {
 pub(super) fn end_unreal() {
     with(|execution| {
         execution.unreal = true;
-        execution.abandoned = true;
+        execution.abandon();
     });
 }
 
@@ -270,9 +288,10 @@ pub(super) fn poll() {
         let allowed = execution.settings.polls;
         let me = execution.me();
         me.polls += 1;
-        me.clock += 1;
-        if me.polls > allowed && !execution.all_wait(allowed) {
-            execution.abandoned = true;
+        let failed = me.polls;
+        execution.clock += 1;
+        if failed > allowed && !execution.all_wait(allowed) {
+            execution.abandon();
         }
         assert!(
             !execution.all_wait(allowed + GRACE),

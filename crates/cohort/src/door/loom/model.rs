@@ -19,7 +19,7 @@ pub struct Model {
     pub polls: u32,
     /// How waiters wait.
     pub policy: WaitPolicy,
-    /// How far a thread's clock moves at each question; 0: only timeouts move it.
+    /// How far the clock moves at each look at it.
     pub nanoseconds_per_look: u64,
     /// Whether every release finds that the lock has long been quiet.
     pub quiet: bool,
@@ -154,7 +154,10 @@ fn run<R>(index: usize, body: &dyn Fn(usize) -> R) -> Option<R> {
 pub fn fork() {
     with(|execution| assert!(execution.current == 0 && execution.settings.forks));
     touch_kernel(true);
-    with(|execution| execution.survivor = Some(0));
+    with(|execution| {
+        execution.survivor = Some(0);
+        execution.rouse_all();
+    });
     join_others();
     if with(|execution| execution.abandoned) {
         unwind();

@@ -1,12 +1,13 @@
 //! Time and sleep: a futex and clocks.
 //!
 //! The sleeper's comparison and its joining the queue are one step, as in the
-//! kernel, and give no order to anything else: a wake-up that was the only
-//! happens-before edge of a lock would be reported.  Nobody is woken by chance,
-//! so a lost wake-up shows as a deadlock.
+//! kernel.  A sleeper is a blocked thread and nobody is woken by chance, so a lost
+//! wake-up shows as a deadlock.  A wake-up publishes what the waker did; which
+//! orders a lock needs of its own is found where waiters spin.
 //!
-//! A thread that sleeps with a deadline may time out at any moment: its clock
-//! jumps there.
+//! A thread that sleeps with a deadline may time out at any moment: the clock
+//! jumps there.  Otherwise it moves by as much as the model says at each look at
+//! it, and by a nanosecond at each failed poll.
 
 use super::super::{AtomicU32, Slept};
 use super::execution::{Sleeper, give_way, leave_if_ended, touch_kernel, unwind, with};
@@ -15,15 +16,12 @@ use cohort_raw::Deadline;
 use core::panic::Location;
 use std::format;
 
-/// Nanoseconds on the thread's clock, which moves at each question by as much as
-/// the model says.
+/// Nanoseconds on the clock.
 #[must_use]
 pub fn now() -> u64 {
     with(|execution| {
-        let pace = execution.settings.nanoseconds_per_look;
-        let me = execution.me();
-        me.clock += pace;
-        me.clock
+        execution.clock += execution.settings.nanoseconds_per_look;
+        execution.clock
     })
 }
 
@@ -31,11 +29,10 @@ fn nanoseconds(deadline: &Deadline) -> u64 {
     deadline.seconds as u64 * 1_000_000_000 + u64::from(deadline.nanoseconds)
 }
 
-/// Whether `deadline` has passed on the thread's clock; which of the clocks it
-/// names is all one here.
+/// Whether `deadline` has passed; all clocks are one here.
 #[must_use]
 pub fn expired(deadline: &Deadline) -> bool {
-    with(|execution| execution.me().clock >= nanoseconds(deadline))
+    with(|execution| execution.clock >= nanoseconds(deadline))
 }
 
 /// Lets other threads run first.
@@ -61,6 +58,7 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
             thread,
             address: core::ptr::from_ref(word) as usize,
             bits,
+            parked: deadline.is_none().then(loom::thread::current),
             woken: false,
         });
         thread
@@ -71,37 +69,30 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
         touch_kernel(true);
         leave_if_ended();
         if end_sleep(me) {
+            word.latest();
             return Slept::Woken;
         }
         with(|execution| {
-            let clock = &mut execution.me().clock;
-            *clock = (*clock).max(nanoseconds(deadline));
+            execution.clock = execution.clock.max(nanoseconds(deadline));
         });
         return Slept::TimedOut;
     }
-    loop {
-        leave_if_ended();
-        let (woken, abandoned) = with(|execution| {
-            let woken = execution
-                .sleepers
-                .iter()
-                .any(|sleeper| sleeper.thread == me && sleeper.woken);
-            assert!(
-                woken || execution.abandoned || !execution.all_sleep(),
-                "deadlock: every thread sleeps for ever"
-            );
-            (woken, execution.abandoned)
-        });
-        if abandoned {
-            unwind();
-        }
-        if woken {
-            end_sleep(me);
-            with(|execution| execution.event());
-            return Slept::Woken;
-        }
-        give_way();
+    if with(|execution| execution.abandoned) {
+        unwind();
     }
+    loom::thread::park();
+    let abandoned = with(|execution| {
+        execution.current = me;
+        execution.abandoned
+    });
+    let woken = end_sleep(me);
+    leave_if_ended();
+    if abandoned {
+        unwind();
+    }
+    assert!(woken, "a sleeper was roused for no reason");
+    with(|execution| execution.event());
+    Slept::Woken
 }
 
 /// Takes the thread out of the queue; whether it had been woken.
@@ -135,7 +126,10 @@ pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
                 sleeper.address == word as usize && sleeper.bits & bits != 0 && !sleeper.woken
             })
             .take(count as usize)
-            .map(|sleeper| sleeper.woken = true)
+            .map(|sleeper| {
+                sleeper.woken = true;
+                sleeper.rouse();
+            })
             .count()
     });
     trace::note(with(|execution| execution.current), place, || {

@@ -13,6 +13,32 @@ pub struct Probe {
     uses: Cell<u64>,
 }
 
+/// The first thread takes more nodes than there are, while others give theirs back
+/// and end: what those kept is found.
+pub fn adopts_orphans(threads: usize) {
+    let arena = Arc::new(Arena::<Probe>::new(2));
+    let theirs = Arc::clone(&arena);
+    let done = together(threads, move |thread| {
+        let more = if thread == 0 { 2 } else { 0 };
+        let taken: Vec<_> = (0..=more).map(|_| theirs.take()).collect();
+        for node in &taken {
+            write(&node.owner, thread as u64);
+            add_one(&node.uses);
+        }
+        for node in taken {
+            assert_eq!(read(&node.owner), thread as u64, "a node has two owners");
+            // SAFETY: taken above, and not used any more.
+            unsafe { theirs.give(node) };
+        }
+    });
+    if done.is_some() {
+        assert!(
+            arena.used() as usize <= threads + 2,
+            "more nodes than were ever taken at once"
+        );
+    }
+}
+
 /// Each thread takes `at_once` nodes, marks them, and gives them back, `rounds`
 /// times.
 pub fn hands_out_once(threads: usize, rounds: u64, at_once: usize) {

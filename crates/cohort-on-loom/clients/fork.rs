@@ -46,6 +46,30 @@ pub fn looks_on<H: Host>(host: H, threads: usize) {
     });
 }
 
+/// The first thread forks while it holds the lock and the others queue; then the
+/// child has several threads, and all of them find what the fork left.
+pub fn multiplies<H: Host>(host: H, threads: usize) {
+    let shared = Arc::new((host, Cell::new(0)));
+    let before = Arc::clone(&shared);
+    together(2, move |thread| {
+        before.0.lock();
+        if thread == 0 {
+            fork();
+        } else {
+            add_one(&before.1);
+            before.0.unlock();
+        }
+    });
+    together(threads, move |thread| {
+        let (host, count) = &*shared;
+        if thread > 0 {
+            host.lock();
+        }
+        add_one(count);
+        assert!(host.unlock(), "the holder does not hold it");
+    });
+}
+
 /// The child is alone: everything succeeds, and the object comes to rest.
 fn goes_on<H: Host>(host: &H, count: &Cell<u64>) {
     let before = read(count);

@@ -1,5 +1,6 @@
 //! Runs models and flaws, each in a process of its own.
 
+pub mod broken;
 pub mod child;
 pub mod equivalent;
 pub mod models;

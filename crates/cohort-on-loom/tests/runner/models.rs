@@ -1,11 +1,14 @@
 //! The models: which client, of which lock, within which bounds.
 
+use super::broken::BROKEN;
 use super::child::{Verdict, verdict};
 use crate::clients::{arena, condvar, destroy, host, mutex, rwlock};
 use crate::fork_clients as fork;
 use crate::locks::basic::{Anderson, Clh, Futex, Mcs, Ticket};
 use crate::locks::door::{Model as Bounds, Tally, WaitPolicy};
 use libtest_mimic::{Failed, Trial};
+use std::collections::BTreeMap;
+use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
 /// Lets the models go deeper where it is `full`.
@@ -51,7 +54,8 @@ pub fn full() -> bool {
     }
 }
 
-const SPIN: Bounds = Bounds {
+/// Waiters spin.
+pub const SPIN: Bounds = Bounds {
     preemptions: 2,
     polls: 2,
     policy: WaitPolicy::Spin,
@@ -59,7 +63,8 @@ const SPIN: Bounds = Bounds {
     quiet: false,
     forks: false,
 };
-const PARK: Bounds = Bounds {
+/// Waiters sleep.
+pub const PARK: Bounds = Bounds {
     policy: WaitPolicy::Park,
     ..SPIN
 };
@@ -86,7 +91,8 @@ const FORK: Bounds = Bounds {
 /// One slot fewer than the most threads a model has, so that slots are shared.
 type SmallAnderson = Anderson<2>;
 
-const fn quick(name: &'static str, bounds: Bounds, client: fn()) -> Model {
+/// A model that every tier runs.
+pub const fn quick(name: &'static str, bounds: Bounds, client: fn()) -> Model {
     Model {
         name,
         bounds,
@@ -95,6 +101,7 @@ const fn quick(name: &'static str, bounds: Bounds, client: fn()) -> Model {
     }
 }
 
+/// A model that only the full tier runs.
 const fn deep(name: &'static str, bounds: Bounds, client: fn()) -> Model {
     Model {
         full_only: true,
@@ -190,6 +197,7 @@ pub static MODELS: &[Model] = &[
     quick("arena::two", SPIN, || arena::hands_out_once(2, 1, 2)),
     quick("arena::again", SPIN, || arena::hands_out_once(2, 2, 2)),
     quick("arena::three", SPIN, || arena::hands_out_once(3, 1, 2)),
+    quick("arena::adopts", FORK, || arena::adopts_orphans(2)),
     quick("in_place::ticket", PARK, || {
         host::excludes(host::in_place::<Ticket>(), 2, 1, 0);
     }),
@@ -223,6 +231,18 @@ pub static MODELS: &[Model] = &[
     quick("fork::inflated", FORK, || {
         fork::holds(host::inflated::<SmallAnderson>(), 3)
     }),
+    quick("fork::ticket_multiplies", FORK, || {
+        fork::multiplies(host::in_place::<Ticket>(), 2);
+    }),
+    quick("fork::mcs_multiplies", FORK, || {
+        fork::multiplies(host::in_place::<Mcs>(), 2);
+    }),
+    quick("fork::clh_multiplies", FORK, || {
+        fork::multiplies(host::in_place::<Clh>(), 2);
+    }),
+    quick("fork::inflated_multiplies", FORK, || {
+        fork::multiplies(host::inflated::<SmallAnderson>(), 2);
+    }),
     quick("fork::mcs_beside", FORK, || {
         fork::looks_on(host::in_place::<Mcs>(), 3)
     }),
@@ -243,7 +263,8 @@ pub static MODELS: &[Model] = &[
 
 /// The model of that name.
 pub fn find(name: &str) -> Option<&'static Model> {
-    MODELS.iter().find(|model| model.name == name)
+    let broken = BROKEN.iter().map(|(model, _)| model);
+    MODELS.iter().chain(broken).find(|model| model.name == name)
 }
 
 impl Model {
@@ -262,6 +283,15 @@ impl Model {
         bounds.check(self.client)
     }
 
+    /// How it ends without a flaw, in a process of its own; found out once.
+    pub fn verdict(&'static self) -> &'static Verdict {
+        static VERDICTS: LazyLock<BTreeMap<&str, OnceLock<Verdict>>> = LazyLock::new(|| {
+            let empty = |model: &Model| (model.name, OnceLock::new());
+            MODELS.iter().map(empty).collect()
+        });
+        VERDICTS[self.name].get_or_init(|| verdict(self.name, None, limit()))
+    }
+
     /// Whether this tier runs it.
     pub fn is_wanted(&self) -> bool {
         !self.full_only || full()
@@ -273,18 +303,25 @@ fn limit() -> Duration {
     Duration::from_secs(if full() { 3600 } else { 300 })
 }
 
-/// One test for each.
+/// One test for each, and for each broken lock.
 pub fn tests() -> Vec<Trial> {
-    MODELS
-        .iter()
-        .filter(|model| model.is_wanted())
-        .map(|model| {
-            Trial::test(format!("loom::{}", model.name), || {
-                match verdict(model.name, None, limit()) {
-                    Verdict::Passed(_) => Ok(()),
-                    Verdict::Failed(why) | Verdict::Undecided(why) => Err(Failed::from(why)),
-                }
-            })
+    let models = MODELS.iter().filter(|model| model.is_wanted());
+    let sound = models.map(|model| {
+        Trial::test(format!("loom::{}", model.name), || match model.verdict() {
+            Verdict::Passed(_) => Ok(()),
+            Verdict::Failed(why) | Verdict::Undecided(why) => Err(Failed::from(why.as_str())),
         })
-        .collect()
+    });
+    let broken = BROKEN.iter().map(|(model, reason)| {
+        Trial::test(format!("checker::{}", model.name), move || {
+            match (verdict(model.name, None, limit()), reason) {
+                (Verdict::Passed(_), None) => Ok(()),
+                (Verdict::Failed(why), Some(reason)) if why.contains(reason) => Ok(()),
+                (verdict, reason) => Err(Failed::from(format!(
+                    "expected {reason:?}, got {verdict:?}"
+                ))),
+            }
+        })
+    });
+    sound.chain(broken).collect()
 }

@@ -86,30 +86,42 @@ std::thread_local! {
 
 /// Runs `body` on that many threads, the caller's among them, each with its
 /// number.  Returns what they returned, or nothing if the execution was
-/// abandoned or some were left behind by a fork.
+/// abandoned or some were left behind by a fork.  May be called again when all
+/// have ended.
 ///
 /// # Panics
-/// If called twice in one execution, or by another thread than the first.
+/// If called by another thread than the first.
 pub fn together<R: 'static>(threads: usize, body: impl Fn(usize) -> R + 'static) -> Option<Vec<R>> {
     let body = Rc::new(body);
     let results: Rc<RefCell<Vec<Option<R>>>> =
         Rc::new(RefCell::new((0..threads).map(|_| None).collect()));
-    with(|execution| {
-        assert!(execution.current == 0 && execution.threads.len() == 1);
-        execution.threads.extend((1..threads).map(Thread::new));
+    // Those of an earlier call keep their places.
+    let others = with(|execution| {
+        assert!(
+            execution.current == 0,
+            "only the first thread starts others"
+        );
+        execution.threads[0].lives = true;
+        let others = execution.threads.len();
+        let new = (others..).take(threads - 1).map(Thread::new);
+        execution.threads.extend(new);
+        others
     });
     let handles = Handles::default();
     OTHERS.set(Rc::clone(&handles));
-    for index in 1..threads {
+    for number in 1..threads {
         let (body, results) = (Rc::clone(&body), Rc::clone(&results));
         let handle = loom::thread::spawn(move || {
+            let index = others + number - 1;
             with(|execution| execution.current = index);
-            results.borrow_mut()[index] = run(index, &*body);
+            let result = run(index, || body(number));
+            results.borrow_mut()[number] = result;
         });
         with(|execution| execution.current = 0);
         handles.borrow_mut().push(handle);
     }
-    results.borrow_mut()[0] = run(0, &*body);
+    let result = run(0, || body(0));
+    results.borrow_mut()[0] = result;
     join_others();
     with(|execution| execution.unreal = false);
     let results = results.take();
@@ -127,8 +139,8 @@ fn join_others() {
     }
 }
 
-fn run<R>(index: usize, body: &dyn Fn(usize) -> R) -> Option<R> {
-    let result = match catch_unwind(AssertUnwindSafe(|| body(index))) {
+fn run<R>(index: usize, body: impl FnOnce() -> R) -> Option<R> {
+    let result = match catch_unwind(AssertUnwindSafe(body)) {
         Ok(result) => Some(result),
         Err(reason) if reason.is::<Abandoned>() => None,
         Err(reason) => resume_unwind(reason),

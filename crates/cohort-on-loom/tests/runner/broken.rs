@@ -1,0 +1,151 @@
+//! The checker checked: a small lock with one flaw at a time, which must be
+//! reported, and for the right reason.
+
+use super::models::{Model, PARK, SPIN, quick};
+use crate::clients::{destroy, mutex};
+use crate::locks::door::{AtomicU32, Order, Spinner, Strength, sleep_on, wake};
+use crate::locks::{RawLock, RawTry};
+
+/// Nothing is wrong with it.
+const SOUND: u8 = 0;
+/// Takes the lock whether it is free or not.
+const OPEN: u8 = 1;
+/// Publishes nothing.
+const SILENT: u8 = 2;
+/// Wakes nobody.
+const FORGETFUL: u8 = 3;
+/// Wakes before it is free, so that the woken thread may sleep again.
+const HASTY: u8 = 4;
+/// Never becomes free.
+const STUCK: u8 = 5;
+/// Looks at the lock after it is free.
+const CLINGING: u8 = 6;
+
+const ACQUIRE: Order = Order::named("BROKEN_ACQUIRE", Strength::Acquire);
+const RELEASE: Order = Order::named("BROKEN_RELEASE", Strength::Release);
+const CLASS: u32 = 1;
+
+/// 0: free; 1: held; 2: held, with sleepers perhaps.
+#[derive(Default)]
+struct Broken<const FLAW: u8> {
+    word: AtomicU32,
+}
+
+// SAFETY: it is not sound unless `FLAW` is `SOUND`, which is what the models say.
+unsafe impl<const FLAW: u8> RawLock for Broken<FLAW> {
+    type Context = ();
+
+    fn acquire(&self, (): &()) {
+        if self.try_acquire(&()) || FLAW == OPEN {
+            return;
+        }
+        let mut spinner = Spinner::new();
+        while self.word.swap(2, ACQUIRE) != 0 {
+            if spinner.step() == crate::locks::door::Advice::Sleep {
+                let _ = sleep_on(&self.word, 2, CLASS, None);
+            }
+        }
+    }
+
+    unsafe fn release(&self, (): &()) {
+        let address = &raw const self.word;
+        if FLAW == STUCK {
+            return;
+        }
+        if FLAW == HASTY {
+            if self.word.load(Order::RELAXED) == 2 {
+                wake(address, 1, CLASS);
+            }
+            self.word.store(0, RELEASE);
+            return;
+        }
+        let order = if FLAW == SILENT {
+            Order::RELAXED
+        } else {
+            RELEASE
+        };
+        if self.word.swap(0, order) == 2 && FLAW != FORGETFUL {
+            wake(address, 1, CLASS);
+        }
+        if FLAW == CLINGING {
+            self.word.load(Order::RELAXED);
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.word.load(Order::RELAXED) != 0
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<const FLAW: u8> RawTry for Broken<FLAW> {
+    fn try_acquire(&self, (): &()) -> bool {
+        self.word
+            .compare_exchange(0, 1, ACQUIRE, Order::RELAXED)
+            .is_ok()
+    }
+}
+
+const RACE: &str = "Causality violation: Concurrent";
+const ASLEEP: &str = "deadlock; threads";
+const POLLING: &str = "deadlock: every thread waits for ever";
+
+/// Each with the reason for which it has to fail, if it has to.
+pub static BROKEN: &[(Model, Option<&str>)] = &[
+    (
+        quick("sound::park", PARK, || {
+            mutex::excludes::<Broken<SOUND>>(3, 1, 0)
+        }),
+        None,
+    ),
+    (
+        quick("sound::spin", SPIN, || {
+            mutex::excludes::<Broken<SOUND>>(3, 1, 0)
+        }),
+        None,
+    ),
+    (
+        quick("sound::destroyed", PARK, || {
+            destroy::is_destroyed::<Broken<SOUND>>(2)
+        }),
+        None,
+    ),
+    (
+        quick("open", SPIN, || mutex::excludes::<Broken<OPEN>>(2, 1, 0)),
+        Some(RACE),
+    ),
+    (
+        quick("silent", SPIN, || {
+            mutex::excludes::<Broken<SILENT>>(2, 1, 0)
+        }),
+        Some(RACE),
+    ),
+    (
+        quick("forgetful", PARK, || {
+            mutex::excludes::<Broken<FORGETFUL>>(2, 1, 0)
+        }),
+        Some(ASLEEP),
+    ),
+    (
+        quick("hasty", PARK, || mutex::excludes::<Broken<HASTY>>(2, 1, 0)),
+        Some(ASLEEP),
+    ),
+    (
+        quick("stuck::park", PARK, || {
+            mutex::excludes::<Broken<STUCK>>(2, 1, 0)
+        }),
+        Some(ASLEEP),
+    ),
+    (
+        quick("stuck::spin", SPIN, || {
+            mutex::excludes::<Broken<STUCK>>(3, 1, 0)
+        }),
+        Some(POLLING),
+    ),
+    (
+        quick("clinging", PARK, || {
+            destroy::is_destroyed::<Broken<CLINGING>>(2)
+        }),
+        Some(RACE),
+    ),
+];

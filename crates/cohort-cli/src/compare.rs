@@ -1,15 +1,164 @@
-//! `cohort compare`: the command-line side of what cohort-lab does.
+//! `cohort compare`: measures a program under several locks and the system's.
 
-use crate::problem::Problem;
+mod contestants;
+mod show;
+
+use crate::choice::{Choice, DEFAULT, LockName, SYSTEM};
+use crate::problem::{Problem, status};
+use crate::wait::Wait;
+use clap::ValueHint;
+use cohort_lab::compare::Comparison;
+use cohort_lab::metric::Metric;
+use cohort_lab::progress::Progress;
+use cohort_lab::{interrupt, options, rounds};
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Options of `cohort compare`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    /// The locks to compare with the system's own, by the names that `cohort
+    /// list` shows
+    #[arg(
+        long,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        value_parser = LockName,
+        hide_possible_values = true,
+        default_value = DEFAULT
+    )]
+    locks: Vec<String>,
+    /// How often the program runs under each lock, after a warm-up round
+    #[arg(long, value_name = "N", default_value_t = 7,
+        value_parser = clap::value_parser!(u16).range(1..))]
+    repeat: u16,
+    /// What is compared: `wall` or `cpu` seconds, or the figure that the one
+    /// group of a regular expression finds in the program's output
+    #[arg(long, value_name = "wall|cpu|REGEX", default_value = "wall")]
+    metric: String,
+    /// Less is better for the figure that REGEX finds
+    #[arg(long)]
+    lower_is_better: bool,
+    /// How waiting threads wait
+    #[arg(long, value_enum, default_value_t)]
+    wait: Wait,
+    /// End a run after so many seconds, as a failure [default: twenty times the
+    /// first run under the system's locks, and 30 more]
+    #[arg(long, value_name = "SECONDS", value_parser = options::seconds)]
+    timeout: Option<f64>,
+    /// Draw every round, the medians and their intervals
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    plot: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Show on stderr what the program writes
+    #[arg(long)]
+    show_output: bool,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
+        value_hint = ValueHint::CommandWithArguments)]
+    command: Vec<OsString>,
+}
+
+const NOTES: &str = "\
+The program runs once under each lock in every round, in an order that rotates; standard input is \
+empty. The first round only warms up, and proves that the locks really serve the program. A run \
+during which others used more than a tenth of its CPUs' time is repeated, at most twice; if that \
+does not help, the verdict says so. Gains are computed round by round, with an interval that holds \
+the median with 95 % confidence from six rounds on.
+
+A program that fails under a lock is reported and never averaged.
+
+Examples:
+  cohort compare -- pbzip2 -k -f big.tar
+  cohort compare --locks futex,mcs --metric 'TPS: ([0-9]+)' -- memcaslap …
+
+Exit status: 0 if the program ran under every lock; 1 if it failed under one of them; 2 for a \
+mistake in the options; 125 if it fails under the system's own locks; 126 and 127 as for `cohort \
+run`; 130 after Ctrl-C.";
 
 /// Carries out `cohort compare`.
-pub fn run(_arguments: Arguments) -> Result<ExitCode, Problem> {
-    Err(Problem::refused(
-        "`cohort compare` is not part of this build",
-    ))
+pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
+    let metric = Metric::parse(&arguments.metric, arguments.lower_is_better)
+        .map_err(|why| Problem::usage(format!("--metric: {why}")))?;
+    let locks = locks(&arguments.locks)?;
+    let contestants = contestants::all(&arguments, &locks)?;
+    interrupt::arm()
+        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+    let rounds = usize::from(arguments.repeat);
+    let mut progress = Progress::new(rounds::planned(&contestants, rounds), arguments.show_output);
+    let played = rounds::play(&contestants, rounds, |run| metric.read(run), &mut progress);
+    drop(progress);
+    let series = match played {
+        Ok(series) => series,
+        Err(signal) => return Ok(ExitCode::from(signal.status())),
+    };
+    if let Some(why) = &series[0].failure {
+        return Err(Problem::refused(format!(
+            "the program already fails under the system's own locks: {why}"
+        )));
+    }
+    let comparison = Comparison::new(&metric, &series);
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&comparison)
+            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
+        println!("{text}");
+    } else {
+        println!("{}", show::text(&comparison, &metric));
+    }
+    if let Some(file) = &arguments.plot {
+        show::picture(&comparison, &arguments.command)
+            .save(file)
+            .map_err(Problem::refused)?;
+    }
+    Ok(if comparison.has_failures() {
+        ExitCode::from(status::NEGATIVE)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// The system's own locks first, then each named lock once.
+fn locks(names: &[String]) -> Result<Vec<Choice>, Problem> {
+    let mut locks = vec![Choice::System];
+    for name in names {
+        let lock = Choice::named(name.trim())?;
+        if locks.iter().all(|other| other.name() != lock.name()) {
+            locks.push(lock);
+        }
+    }
+    if locks.len() == 1 {
+        return Err(Problem::usage(format!(
+            "--locks names only `{}`, which is always measured; name one of `cohort list`",
+            SYSTEM[0]
+        )));
+    }
+    Ok(locks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(locks: &[&str]) -> Result<Vec<&'static str>, Problem> {
+        let locks: Vec<String> = locks.iter().map(|name| (*name).to_owned()).collect();
+        super::locks(&locks).map(|locks| locks.iter().map(Choice::name).collect())
+    }
+
+    #[test]
+    fn the_system_comes_first_and_nobody_twice() {
+        assert_eq!(
+            names(&[DEFAULT, "posix", DEFAULT]).unwrap(),
+            ["system", DEFAULT]
+        );
+    }
+
+    #[test]
+    fn there_must_be_something_to_compare() {
+        assert!(names(&["system"]).is_err());
+        assert!(names(&["", DEFAULT]).is_err());
+    }
 }

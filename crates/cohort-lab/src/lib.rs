@@ -1,1 +1,17 @@
 //! Workloads, measurement and speed bars.
+//!
+//! [`runner`] runs a program once and measures what it used; [`rounds`] lets
+//! contestants run in turn; [`stats`] says how sure a figure is; [`compare`] and
+//! [`bars`] turn figures into verdicts, and [`plot`] into pictures.
+//! [`workloads`] is what is run when nobody names a program.
+
+pub mod compare;
+pub mod disturb;
+pub mod interrupt;
+pub mod metric;
+pub mod options;
+pub mod plot;
+pub mod progress;
+pub mod rounds;
+pub mod runner;
+pub mod stats;

@@ -1,0 +1,96 @@
+//! The program under each lock, ready to run.
+
+use super::Arguments;
+use crate::choice::Choice;
+use crate::problem::Problem;
+use crate::program::Program;
+use crate::report::ReportFile;
+use crate::settings::Settings;
+use crate::wait::Wait;
+use crate::{environment, library, proof};
+use cohort_lab::rounds::{Contestant, Proof};
+use cohort_lab::runner::Launch;
+use std::ffi::OsString;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// A contestant for each of `locks`.
+pub fn all(arguments: &Arguments, locks: &[Choice]) -> Result<Vec<Contestant<'static>>, Problem> {
+    let program = Program::find(&arguments.command[0])?;
+    let library = library::locate()?;
+    let image = program.image.as_ref().map_err(Problem::refused)?;
+    proof::ask_loader(image, &library, &environment::preload(Some(&library)))
+        .map_err(Problem::refused)?;
+    let mut words = arguments.command.clone();
+    words[0] = program.path.clone().into_os_string();
+    let launch = Launch {
+        words,
+        environment: Vec::new(),
+        cpus: None,
+        limit: arguments.timeout.map(Duration::from_secs_f64),
+    };
+    locks
+        .iter()
+        .map(|lock| under(*lock, arguments.wait, &library, &launch))
+        .collect()
+}
+
+/// `launch` under `lock`.  Its warm-up run counts acquisitions, which the
+/// measured runs are spared, and proves that the lock serves the program.
+pub fn under(
+    lock: Choice,
+    wait: Wait,
+    library: &Path,
+    launch: &Launch,
+) -> Result<Contestant<'static>, Problem> {
+    let settings = Settings {
+        lock,
+        wait,
+        only: Vec::new(),
+        exclude: Vec::new(),
+        report: false,
+    };
+    let with = |report: Option<&Path>| Launch {
+        environment: environment(&settings, library, report),
+        ..launch.clone()
+    };
+    let (warm_up, proof) = match lock {
+        Choice::System => (with(None), None),
+        Choice::Ours(_) => {
+            let report = ReportFile::new()?;
+            let warm_up = with(Some(&report.path()));
+            let proof: Proof = Box::new(move || served(&report));
+            (warm_up, Some(proof))
+        }
+    };
+    Ok(Contestant {
+        name: lock.name().to_owned(),
+        launch: with(None),
+        warm_up: Some(warm_up),
+        proof,
+    })
+}
+
+fn environment(
+    settings: &Settings,
+    library: &Path,
+    report: Option<&Path>,
+) -> Vec<(String, Option<OsString>)> {
+    environment::changes(settings, library, report)
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+fn served(report: &ReportFile) -> Result<(), String> {
+    let report = report.read().map_err(|problem| problem.to_string())?;
+    if report.processes.load(Ordering::Relaxed) > 0 {
+        return Ok(());
+    }
+    Err(
+        "no process of the program was served: it may have emptied LD_PRELOAD, or passed on to a \
+         static or setuid program"
+            .to_owned(),
+    )
+}

@@ -1,0 +1,142 @@
+//! A comparison for people: a table, its verdicts, a picture.
+
+use cohort_lab::compare::{Comparison, Row, times};
+use cohort_lab::metric::Metric;
+use cohort_lab::plot::{Panel, Picture, PlotRow, figure};
+use cohort_lab::stats::Estimate;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// The table, and a verdict for each lock below it.
+pub fn text(comparison: &Comparison, metric: &Metric) -> String {
+    let mut text = table(comparison, metric).to_string();
+    for row in &comparison.rows {
+        if let Some(verdict) = &row.verdict {
+            let _ = write!(text, "\n{}: {verdict}", row.lock);
+        }
+        if let Some(why) = &row.failure {
+            let _ = write!(text, "\n  {why}");
+        }
+    }
+    let sure = comparison
+        .rows
+        .iter()
+        .find_map(|row| row.figure)
+        .filter(|figure| figure.count > 1);
+    if let Some(figure) = sure {
+        let _ = write!(
+            text,
+            "\nMedians of {} interleaved rounds; each interval holds the median with {:.0} % \
+             confidence.",
+            figure.count,
+            figure.confidence * 100.0
+        );
+    }
+    text
+}
+
+fn table(comparison: &Comparison, metric: &Metric) -> Table {
+    let mut titles = vec!["lock".to_owned(), comparison.metric.clone()];
+    titles.extend(["interval", "gain", "interval"].map(str::to_owned));
+    if !matches!(metric, Metric::Wall) {
+        titles.push("wall s".to_owned());
+    }
+    if !matches!(metric, Metric::Cpu) {
+        titles.push("CPU s".to_owned());
+    }
+    titles.extend(["waits", "preempted"].map(str::to_owned));
+    let mut table = Table::new();
+    table
+        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_header(titles);
+    for row in &comparison.rows {
+        table.add_row(cells(row, metric));
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn cells(row: &Row, metric: &Metric) -> Vec<String> {
+    let median = |estimate: Option<Estimate>| shown(estimate.map(|estimate| estimate.median));
+    let mut cells = vec![
+        row.lock.clone(),
+        median(row.figure),
+        interval(row.figure, figure),
+        row.gain.map_or_else(nothing, |gain| times(gain.median)),
+        interval(row.gain, times),
+    ];
+    if !matches!(metric, Metric::Wall) {
+        cells.push(shown(row.wall));
+    }
+    if !matches!(metric, Metric::Cpu) {
+        cells.push(shown(row.cpu));
+    }
+    cells.extend([shown(row.voluntary), shown(row.involuntary)]);
+    cells
+}
+
+fn nothing() -> String {
+    "-".to_owned()
+}
+
+fn shown(value: Option<f64>) -> String {
+    value.map_or_else(nothing, figure)
+}
+
+/// The two ends of an interval, unless a single value gave none.
+pub fn interval(estimate: Option<Estimate>, show: fn(f64) -> String) -> String {
+    estimate
+        .filter(|estimate| estimate.count > 1)
+        .map_or_else(nothing, |estimate| {
+            format!("{} to {}", show(estimate.low), show(estimate.high))
+        })
+}
+
+/// One panel, a row for each lock.
+pub fn picture(comparison: &Comparison, command: &[OsString]) -> Picture {
+    let program = Path::new(&command[0]);
+    let program = program.file_name().unwrap_or(program.as_os_str());
+    let better = if comparison.lower_is_better {
+        "less is better"
+    } else {
+        "more is better"
+    };
+    let rounds = comparison.rows[0].values.len();
+    Picture {
+        title: format!("{} under each lock", program.display()),
+        subtitle: format!(
+            "{rounds} interleaved rounds: dots; median: line; its interval: dark band"
+        ),
+        panels: vec![Panel {
+            title: String::new(),
+            axis: format!("{} ({better})", comparison.metric),
+            rows: comparison.rows.iter().map(plot_row).collect(),
+        }],
+    }
+}
+
+fn plot_row(row: &Row) -> PlotRow {
+    PlotRow {
+        name: row.lock.clone(),
+        values: row.values.clone(),
+        estimate: row.figure,
+        note: note(row),
+        is_reference: row.verdict.is_none(),
+    }
+}
+
+/// The median, and the gain where there is one.
+pub fn note(row: &Row) -> String {
+    match (row.figure, row.gain) {
+        (Some(median), Some(gain)) => {
+            format!("{} · gain {}", figure(median.median), times(gain.median))
+        }
+        (Some(median), None) => figure(median.median),
+        (None, _) => "failed".to_owned(),
+    }
+}

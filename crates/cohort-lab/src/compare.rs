@@ -1,0 +1,255 @@
+//! What interleaved rounds say about each lock against the system's own.
+
+use crate::metric::Metric;
+use crate::rounds::Series;
+use crate::stats::{Estimate, median};
+use serde::Serialize;
+
+/// A comparison, ready to be shown.
+#[derive(Debug, Serialize)]
+pub struct Comparison {
+    /// What the figures are.
+    pub metric: String,
+    /// Whether less is better.
+    pub lower_is_better: bool,
+    /// One row for each lock, the system's first.
+    pub rows: Vec<Row>,
+}
+
+/// What is known about one lock.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    /// Its name.
+    pub lock: String,
+    /// The figure of every round.
+    pub values: Vec<f64>,
+    /// The figure's median.
+    pub figure: Option<Estimate>,
+    /// How much better than the system's locks, paired by rounds: 2 is twice as
+    /// good.
+    pub gain: Option<Estimate>,
+    /// Median seconds from start to end.
+    pub wall: Option<f64>,
+    /// Median CPU seconds.
+    pub cpu: Option<f64>,
+    /// Median number of times a thread gave up its CPU.
+    pub voluntary: Option<f64>,
+    /// Median number of times a CPU was taken from a thread.
+    pub involuntary: Option<f64>,
+    /// Rounds in which others used the CPUs too much.
+    pub disturbed: usize,
+    /// Why the program failed under this lock.
+    pub failure: Option<String>,
+    /// The plain answer; none for the system's own locks.
+    pub verdict: Option<String>,
+}
+
+impl Comparison {
+    /// Compares every series with the first, which is the system's.
+    #[must_use]
+    pub fn new(metric: &Metric, series: &[Series<f64>]) -> Self {
+        let rows = series
+            .iter()
+            .enumerate()
+            .map(|(place, one)| row(metric, one, (place > 0).then(|| &series[0])));
+        Self {
+            metric: metric.title(),
+            lower_is_better: metric.lower_is_better(),
+            rows: rows.collect(),
+        }
+    }
+
+    /// Whether the program failed under some lock.
+    #[must_use]
+    pub fn has_failures(&self) -> bool {
+        self.rows.iter().any(|row| row.failure.is_some())
+    }
+}
+
+fn row(metric: &Metric, series: &Series<f64>, system: Option<&Series<f64>>) -> Row {
+    // A failed program's figures mean nothing, not even those before it failed.
+    let samples = match series.failure {
+        Some(_) => &[],
+        None => series.samples.as_slice(),
+    };
+    let of = |figure: fn(&crate::runner::Run) -> f64| {
+        let figures: Vec<f64> = samples.iter().map(|sample| figure(&sample.run)).collect();
+        median(&figures)
+    };
+    let values: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
+    let gain = system
+        .filter(|system| series.failure.is_none() && system.failure.is_none())
+        .and_then(|system| gain(metric, series, system));
+    let (voluntary, involuntary) = (
+        of(|run| run.voluntary as f64),
+        of(|run| run.involuntary as f64),
+    );
+    Row {
+        lock: series.name.clone(),
+        figure: Estimate::of(&values),
+        values,
+        gain,
+        wall: of(|run| run.wall),
+        cpu: of(crate::runner::Run::cpu),
+        voluntary,
+        involuntary,
+        disturbed: series.disturbed(),
+        failure: series.failure.clone(),
+        verdict: system.map(|system| {
+            let disturbed = series.disturbed().max(system.disturbed());
+            verdict(metric, series, gain, disturbed)
+        }),
+    }
+}
+
+/// How much better `series` is than `system`, round by round.
+fn gain(metric: &Metric, series: &Series<f64>, system: &Series<f64>) -> Option<Estimate> {
+    let pairs = series.samples.iter().zip(&system.samples);
+    let gains: Vec<f64> = pairs
+        .map(|(ours, theirs)| {
+            if metric.lower_is_better() {
+                theirs.value / ours.value
+            } else {
+                ours.value / theirs.value
+            }
+        })
+        .collect();
+    Estimate::of(&gains)
+}
+
+fn verdict(
+    metric: &Metric,
+    series: &Series<f64>,
+    gain: Option<Estimate>,
+    disturbed: usize,
+) -> String {
+    if series.failure.is_some() {
+        return "the program failed".to_owned();
+    }
+    let Some(gain) = gain else {
+        return "nothing to compare with".to_owned();
+    };
+    let words = in_words(gain, metric.words());
+    if disturbed == 0 {
+        return words;
+    }
+    format!(
+        "{words} (others used the CPUs in {disturbed} of {} rounds)",
+        gain.count
+    )
+}
+
+/// "faster by 4.1×", "slower by 1.3×", "inside the noise".
+#[must_use]
+pub fn in_words(gain: Estimate, (better, worse): (&str, &str)) -> String {
+    let (word, factor) = if gain.median >= 1.0 {
+        (better, gain.median)
+    } else {
+        (worse, 1.0 / gain.median)
+    };
+    if !gain.is_sure() {
+        return format!(
+            "{word} by {}, but {} rounds are too few to be sure",
+            times(factor),
+            gain.count
+        );
+    }
+    if gain.holds(1.0) {
+        "inside the noise".to_owned()
+    } else {
+        format!("{word} by {}", times(factor))
+    }
+}
+
+/// A factor with as many digits as it deserves.
+#[must_use]
+pub fn times(factor: f64) -> String {
+    match factor {
+        factor if factor >= 99.95 => format!("{factor:.0}×"),
+        factor if factor >= 1.995 => format!("{factor:.1}×"),
+        _ => format!("{factor:.2}×"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rounds::Sample;
+    use crate::runner::Run;
+
+    fn series(name: &str, values: &[f64]) -> Series<f64> {
+        let samples = values.iter().map(|value| Sample {
+            value: *value,
+            run: Run {
+                wall: *value,
+                user: 0.0,
+                system: 0.0,
+                voluntary: 3,
+                involuntary: 4,
+                foreign: Some(0.0),
+                output: String::new(),
+            },
+        });
+        Series {
+            name: name.to_owned(),
+            samples: samples.collect(),
+            failure: None,
+        }
+    }
+
+    fn verdict_on(ours: &[f64]) -> String {
+        let all = [
+            series("system", &[4.0, 4.1, 4.2, 4.0, 4.1, 4.2, 4.3]),
+            series("ours", ours),
+        ];
+        let comparison = Comparison::new(&Metric::Wall, &all);
+        comparison.rows[1].verdict.clone().unwrap()
+    }
+
+    #[test]
+    fn half_the_time_is_twice_as_fast() {
+        assert_eq!(
+            verdict_on(&[2.0, 2.05, 2.1, 2.0, 2.05, 2.1, 2.15]),
+            "faster by 2.0×"
+        );
+    }
+
+    #[test]
+    fn longer_is_slower() {
+        let slower = verdict_on(&[8.0, 8.2, 8.4, 8.0, 8.2, 8.4, 8.6]);
+        assert_eq!(slower, "slower by 2.0×");
+    }
+
+    #[test]
+    fn what_straddles_one_is_noise() {
+        let noise = verdict_on(&[3.9, 4.3, 4.1, 4.2, 4.0, 4.1, 4.4]);
+        assert_eq!(noise, "inside the noise");
+    }
+
+    #[test]
+    fn few_rounds_are_not_trusted() {
+        assert!(verdict_on(&[2.0, 2.0]).contains("too few"));
+    }
+
+    #[test]
+    fn a_failure_is_never_averaged() {
+        let mut failed = series("ours", &[1.0; 6]);
+        failed.failure = Some("it ended with exit status 1".to_owned());
+        let all = [series("system", &[2.0; 7]), failed];
+        let row = &Comparison::new(&Metric::Wall, &all).rows[1];
+        assert!(row.figure.is_none() && row.gain.is_none() && row.cpu.is_none());
+        assert_eq!(row.verdict.as_deref(), Some("the program failed"));
+    }
+
+    #[test]
+    fn a_disturbed_round_is_told() {
+        let mut ours = series("ours", &[2.0; 7]);
+        ours.samples[2].run.foreign = Some(0.5);
+        let all = [series("system", &[4.0; 7]), ours];
+        let verdict = Comparison::new(&Metric::Wall, &all).rows[1].verdict.clone();
+        assert_eq!(
+            verdict.as_deref(),
+            Some("faster by 2.0× (others used the CPUs in 1 of 7 rounds)")
+        );
+    }
+}

@@ -1,0 +1,91 @@
+//! Ctrl-C and its like: end the program that is being measured, then the
+//! measurement, so that nothing is left behind.
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io;
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a program may take to end by itself once asked.
+const GRACE: Duration = Duration::from_secs(2);
+
+static RECEIVED: AtomicI32 = AtomicI32::new(0);
+static GROUP: AtomicI32 = AtomicI32::new(0);
+
+/// A signal asked this process to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interrupted(pub i32);
+
+impl Interrupted {
+    /// The exit status that shells expect: 130 for Ctrl-C.
+    #[must_use]
+    pub fn status(self) -> u8 {
+        u8::try_from(128 + self.0).unwrap_or(u8::MAX)
+    }
+}
+
+/// From now on the signals that end a process end the measured program first;
+/// a second one ends this process at once.
+///
+/// # Errors
+/// The signals cannot be caught, or no thread can be made to wait for them.
+pub fn arm() -> io::Result<()> {
+    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    std::thread::Builder::new()
+        .name("interrupt".to_owned())
+        .spawn(move || {
+            for signal in signals.forever() {
+                if RECEIVED.swap(signal, Ordering::SeqCst) == 0 {
+                    std::thread::spawn(end_group);
+                } else {
+                    end_group_with(Signal::KILL);
+                    std::process::exit(i32::from(Interrupted(signal).status()));
+                }
+            }
+        })?;
+    Ok(())
+}
+
+/// # Errors
+/// The signal that has arrived.
+pub fn check() -> Result<(), Interrupted> {
+    match RECEIVED.load(Ordering::SeqCst) {
+        0 => Ok(()),
+        signal => Err(Interrupted(signal)),
+    }
+}
+
+/// Tells which process group a signal is to end; it must not be reaped before
+/// [`forget`].
+pub fn watch(group: Pid) {
+    GROUP.store(group.as_raw_nonzero().get(), Ordering::SeqCst);
+    // The signal may have arrived while the program was being started.
+    if check().is_err() {
+        end_group_with(Signal::KILL);
+    }
+}
+
+/// No process group is running any more.
+pub fn forget() {
+    GROUP.store(0, Ordering::SeqCst);
+}
+
+fn end_group() {
+    end_group_with(Signal::TERM);
+    let asked = Instant::now();
+    while GROUP.load(Ordering::SeqCst) != 0 {
+        if asked.elapsed() > GRACE {
+            end_group_with(Signal::KILL);
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn end_group_with(signal: Signal) {
+    if let Some(group) = Pid::from_raw(GROUP.load(Ordering::SeqCst)) {
+        // It may have ended in between.
+        let _ = kill_process_group(group, signal);
+    }
+}

@@ -1,0 +1,150 @@
+//! The figure that a comparison is about.
+
+use crate::runner::Run;
+use regex::{Regex, RegexBuilder};
+
+/// What is read from each run.
+#[derive(Clone, Debug)]
+pub enum Metric {
+    /// Seconds from start to end.
+    Wall,
+    /// CPU seconds of the program and the children it waited for.
+    Cpu,
+    /// A figure in the program's output.
+    Output {
+        /// Its one group holds the figure; the last match counts.
+        pattern: Regex,
+        /// Whether less is better.
+        lower_is_better: bool,
+    },
+}
+
+impl Metric {
+    /// `wall`, `cpu`, or a regular expression with one group.
+    ///
+    /// # Errors
+    /// What is wrong with the expression, and what to write instead.
+    pub fn parse(text: &str, lower_is_better: bool) -> Result<Self, String> {
+        match text {
+            "wall" => return Ok(Self::Wall),
+            "cpu" => return Ok(Self::Cpu),
+            _ => {}
+        }
+        let pattern = RegexBuilder::new(text)
+            .multi_line(true)
+            .build()
+            .map_err(|error| {
+                format!("not `wall`, not `cpu`, and no regular expression: {error}")
+            })?;
+        match pattern.captures_len() {
+            2 => Ok(Self::Output {
+                pattern,
+                lower_is_better,
+            }),
+            groups => Err(format!(
+                "`{text}` has {} groups; it needs exactly one, round the figure, as in \
+                 'throughput: ([0-9.]+)' (write (?:…) for brackets that hold no figure)",
+                groups - 1
+            )),
+        }
+    }
+
+    /// Whether less is better.
+    #[must_use]
+    pub fn lower_is_better(&self) -> bool {
+        match self {
+            Self::Wall | Self::Cpu => true,
+            Self::Output {
+                lower_is_better, ..
+            } => *lower_is_better,
+        }
+    }
+
+    /// What a table's column is called.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match self {
+            Self::Wall => "wall s".to_owned(),
+            Self::Cpu => "CPU s".to_owned(),
+            Self::Output { pattern, .. } => pattern.as_str().to_owned(),
+        }
+    }
+
+    /// How a verdict says better and worse.
+    #[must_use]
+    pub fn words(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Wall => ("faster", "slower"),
+            Self::Cpu => ("less CPU time", "more CPU time"),
+            Self::Output { .. } => ("better", "worse"),
+        }
+    }
+
+    /// The figure of one run.
+    ///
+    /// # Errors
+    /// The output holds no such figure, or one that is no positive number.
+    pub fn read(&self, run: &Run) -> Result<f64, String> {
+        let (pattern, text) = match self {
+            Self::Wall => return Ok(run.wall),
+            Self::Cpu => return Ok(run.cpu()),
+            Self::Output { pattern, .. } => {
+                let found = pattern.captures_iter(&run.output).last();
+                (pattern, found.and_then(|groups| groups.get(1)))
+            }
+        };
+        let text = text.ok_or_else(|| format!("nothing in its output matches `{pattern}`"))?;
+        let figure: f64 = text.as_str().replace(',', "").parse().map_err(|_| {
+            format!(
+                "`{pattern}` matches `{}`, which is no number",
+                text.as_str()
+            )
+        })?;
+        if figure.is_finite() && figure > 0.0 {
+            Ok(figure)
+        } else {
+            Err(format!(
+                "`{pattern}` gives {figure}, which no ratio can be made of"
+            ))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(output: &str) -> Run {
+        Run {
+            wall: 2.0,
+            user: 1.0,
+            system: 0.5,
+            voluntary: 0,
+            involuntary: 0,
+            foreign: None,
+            output: output.to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_last_figure_counts() {
+        let metric = Metric::parse("^rate ([0-9.,]+)", false).unwrap();
+        assert_eq!(metric.read(&run("rate 1\nrate 1,234.5\n")), Ok(1234.5));
+        assert!(metric.read(&run("no")).is_err());
+        assert!(metric.read(&run("rate 0")).is_err());
+        assert!(metric.read(&run("rate ..")).is_err());
+    }
+
+    #[test]
+    fn an_expression_needs_one_group() {
+        for text in ["rate", "(a)(b)", "(", ""] {
+            assert!(Metric::parse(text, false).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_better_when_short() {
+        assert!(Metric::parse("wall", false).unwrap().lower_is_better());
+        assert_eq!(Metric::parse("cpu", false).unwrap().read(&run("")), Ok(1.5));
+    }
+}

@@ -1,0 +1,318 @@
+//! Runs a program once and measures what it used.
+
+use crate::disturb::{self, Watch};
+use crate::interrupt::{self, Interrupted};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+/// How much of a program's output is kept: the last of it.
+const KEPT: u64 = 16 << 20;
+
+/// A program that is to be run.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The program and its arguments.
+    pub words: Vec<OsString>,
+    /// Variables that it shall see changed, or not at all.
+    pub environment: Vec<(String, Option<OsString>)>,
+    /// The CPUs that it may use; none for those of this process.
+    pub cpus: Option<Vec<usize>>,
+    /// When it is ended by force.
+    pub limit: Option<Duration>,
+}
+
+/// What one run used, and what it said.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// Seconds from start to end.
+    pub wall: f64,
+    /// CPU seconds in the program's own code.
+    pub user: f64,
+    /// CPU seconds in the kernel.
+    pub system: f64,
+    /// How often its threads gave up a CPU to wait.
+    pub voluntary: u64,
+    /// How often a CPU was taken from them.
+    pub involuntary: u64,
+    /// The share of its CPUs' time that others used, where that is known.
+    pub foreign: Option<f64>,
+    /// What it wrote on standard output and standard error, in order.
+    pub output: String,
+}
+
+impl Run {
+    /// CPU seconds in all.
+    #[must_use]
+    pub fn cpu(&self) -> f64 {
+        self.user + self.system
+    }
+
+    /// Whether others used more of the CPUs than is tolerable.
+    #[must_use]
+    pub fn is_disturbed(&self) -> bool {
+        self.foreign.is_some_and(|share| share > disturb::TOLERANCE)
+    }
+}
+
+/// Why a run counts for nothing.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// The whole measurement has to end.
+    Interrupted(Interrupted),
+    /// The program could not be started, or failed.
+    Program {
+        /// What happened, in words.
+        why: String,
+        /// What it had written.
+        output: String,
+    },
+}
+
+impl From<Interrupted> for Failure {
+    fn from(signal: Interrupted) -> Self {
+        Self::Interrupted(signal)
+    }
+}
+
+/// Runs `launch` in a process group of its own, with nothing to read, and ends
+/// what it leaves running there.  Blocks until the program ends.
+///
+/// # Errors
+/// A signal that asks this process to end; a program that cannot be started, or
+/// that ends with another status than 0, by a signal, or by its time limit.
+pub fn run(launch: &Launch) -> Result<Run, Failure> {
+    interrupt::check()?;
+    let failed = |why: String| Failure::Program {
+        why,
+        output: String::new(),
+    };
+    let mut file = tempfile::tempfile()
+        .map_err(|error| failed(format!("no file for its output can be made: {error}")))?;
+    let mut command = command(launch, &file)
+        .map_err(|error| failed(format!("it cannot be prepared: {error}")))?;
+    let cpus = launch.cpus.clone().unwrap_or_else(disturb::allowed_cpus);
+    let watch = Watch::start(&cpus);
+    let started = Instant::now();
+    let child = command
+        .spawn()
+        .map_err(|error| failed(format!("it cannot be started: {error}")))?;
+    let pid = Pid::from_child(&child);
+    interrupt::watch(pid);
+    let in_time = wait_for_end(pid, launch.limit);
+    let wall = started.elapsed();
+    // The ended program still owns its number here, so that the group is its.
+    let _ = kill_process_group(pid, Signal::KILL);
+    let reaped = reap(pid);
+    interrupt::forget();
+    interrupt::check()?;
+    let (status, usage) = reaped.map_err(|error| failed(format!("it was lost: {error}")))?;
+    let output =
+        read(&mut file).map_err(|error| failed(format!("its output cannot be read: {error}")))?;
+    if let Some(why) = complaint(status, in_time, launch.limit) {
+        return Err(Failure::Program { why, output });
+    }
+    let user = seconds(usage.ru_utime);
+    let system = seconds(usage.ru_stime);
+    let used = Duration::from_secs_f64(user + system);
+    Ok(Run {
+        wall: wall.as_secs_f64(),
+        user,
+        system,
+        voluntary: u64::try_from(usage.ru_nvcsw).unwrap_or(0),
+        involuntary: u64::try_from(usage.ru_nivcsw).unwrap_or(0),
+        foreign: watch.and_then(|watch| watch.foreign(wall, used)),
+        output,
+    })
+}
+
+fn command(launch: &Launch, output: &File) -> io::Result<Command> {
+    let (program, arguments) = launch
+        .words
+        .split_first()
+        .ok_or_else(|| io::Error::other("no program was named"))?;
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output.try_clone()?);
+    for (name, value) in &launch.environment {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    let cpus = launch.cpus.as_ref().map(|cpus| {
+        let mut set = CpuSet::new();
+        cpus.iter().for_each(|cpu| set.set(*cpu));
+        set
+    });
+    let confine = move || {
+        // Nothing goes on running if the measurement itself is killed.
+        rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        if let Some(cpus) = &cpus {
+            sched_setaffinity(None, cpus)?;
+        }
+        Ok(())
+    };
+    // SAFETY: the closure makes two system calls and allocates nothing, which is
+    // allowed between fork and exec.
+    unsafe { command.pre_exec(confine) };
+    Ok(command)
+}
+
+/// Waits for the program's end without reaping it; false if it had to be ended
+/// because its time was up.
+fn wait_for_end(pid: Pid, limit: Option<Duration>) -> bool {
+    let ended = || {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        // An error other than an interruption shows up again when it is reaped.
+        while let Err(Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
+    };
+    let Some(limit) = limit else {
+        ended();
+        return true;
+    };
+    let (over, is_over) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let watchdog = scope.spawn(move || {
+            let in_time = is_over.recv_timeout(limit) != Err(mpsc::RecvTimeoutError::Timeout);
+            if !in_time {
+                let _ = kill_process_group(pid, Signal::KILL);
+            }
+            in_time
+        });
+        ended();
+        drop(over);
+        watchdog.join().unwrap_or(true)
+    })
+}
+
+fn reap(pid: Pid) -> io::Result<(ExitStatus, libc::rusage)> {
+    loop {
+        let mut status = 0;
+        // SAFETY: all zeroes is a valid rusage, and both places are writable.
+        let (reaped, usage) = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            let pid = pid.as_raw_nonzero().get();
+            (libc::wait4(pid, &raw mut status, 0, &raw mut usage), usage)
+        };
+        if reaped >= 0 {
+            return Ok((ExitStatus::from_raw(status), usage));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+fn complaint(status: ExitStatus, in_time: bool, limit: Option<Duration>) -> Option<String> {
+    if !in_time {
+        let limit = limit.unwrap_or_default().as_secs_f64();
+        return Some(format!("it did not end within {limit:.1} s"));
+    }
+    match (status.code(), status.signal()) {
+        (Some(0), _) => None,
+        (Some(code), _) => Some(format!("it ended with exit status {code}")),
+        (None, Some(signal)) => Some(format!("it was killed by signal {signal}")),
+        (None, None) => Some(format!("it ended strangely: {status}")),
+    }
+}
+
+fn read(file: &mut File) -> io::Result<String> {
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(KEPT)))?;
+    let mut bytes = Vec::new();
+    file.take(KEPT).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn seconds(time: libc::timeval) -> f64 {
+    let seconds = time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+    seconds.max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Launch {
+        Launch {
+            words: ["/bin/sh", "-c", script].map(OsString::from).to_vec(),
+            environment: vec![("COLOUR".to_owned(), Some("blue".into()))],
+            cpus: None,
+            limit: Some(Duration::from_secs(20)),
+        }
+    }
+
+    fn why(script: &str) -> String {
+        match run(&shell(script)) {
+            Err(Failure::Program { why, .. }) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn output_and_environment_go_both_ways() {
+        let run = run(&shell("echo $COLOUR; echo sky >&2")).unwrap();
+        assert_eq!(run.output, "blue\nsky\n");
+        assert!(run.wall > 0.0);
+    }
+
+    #[test]
+    fn failures_are_told_apart() {
+        assert!(why("exit 3").contains("exit status 3"));
+        assert!(why("kill -11 $$").contains("signal 11"));
+        let mut absent = shell("");
+        absent.words = vec!["/nowhere/to/be/found".into()];
+        assert!(matches!(run(&absent), Err(Failure::Program { .. })));
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_ended() {
+        let mut hanging = shell("sleep 60");
+        hanging.limit = Some(Duration::from_millis(100));
+        let started = Instant::now();
+        assert!(run(&hanging).is_err());
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn what_it_leaves_running_is_ended() {
+        let run = run(&shell("sleep 60 & echo $!")).unwrap();
+        let pid = run.output.trim();
+        // A killed orphan dies in its own time, and stays as a zombie until init
+        // looks.
+        let lives = || {
+            std::fs::read_to_string(format!("/proc/{pid}/stat"))
+                .is_ok_and(|state| !state.contains(") Z "))
+        };
+        let asked = Instant::now();
+        while lives() && asked.elapsed() < Duration::from_secs(10) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(!lives());
+    }
+
+    #[test]
+    fn cpus_are_confined() {
+        let first = disturb::allowed_cpus()[0];
+        let mut pinned = shell("grep Cpus_allowed_list /proc/self/status");
+        pinned.cpus = Some(vec![first]);
+        let run = run(&pinned).unwrap();
+        assert_eq!(
+            run.output.split_whitespace().nth(1),
+            Some(first.to_string().as_str())
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! Medians, and intervals that assume nothing about how runs scatter.
+
+use serde::Serialize;
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+/// The confidence that an interval should have.
+const WANTED: f64 = 0.95;
+
+/// Below this confidence no interval supports a verdict; five runs reach it.
+pub const ENOUGH: f64 = 0.9;
+
+/// A median, and how sure it is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Estimate {
+    /// The middle of the values.
+    pub median: f64,
+    /// The interval's lower end.
+    pub low: f64,
+    /// The interval's upper end.
+    pub high: f64,
+    /// The probability that the interval holds the true median; zero for a single
+    /// value.
+    pub confidence: f64,
+    /// How many values there were.
+    pub count: usize,
+}
+
+impl Estimate {
+    /// The median of `values`, with the narrowest interval between two of them
+    /// that holds the true median with 95 % confidence; with fewer than six
+    /// values the whole range, and the confidence that this has.  None for no
+    /// values, or for one that is not a number.
+    #[must_use]
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        if sorted.is_empty() || sorted.iter().any(|value| value.is_nan()) {
+            return None;
+        }
+        sorted.sort_by(f64::total_cmp);
+        let count = sorted.len();
+        let inwards = (1..count.div_ceil(2))
+            .take_while(|place| confidence(count, *place) >= WANTED)
+            .last()
+            .unwrap_or(0);
+        Some(Self {
+            median: middle(&sorted),
+            low: sorted[inwards],
+            high: sorted[count - 1 - inwards],
+            confidence: confidence(count, inwards),
+            count,
+        })
+    }
+
+    /// Whether the interval holds `value`.
+    #[must_use]
+    pub fn holds(&self, value: f64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    /// Whether there were values enough to base a verdict on the interval.
+    #[must_use]
+    pub fn is_sure(&self) -> bool {
+        self.confidence >= ENOUGH
+    }
+}
+
+/// The confidence of the interval from the value `inwards` places above the
+/// least to the one as many places below the greatest: each value is above the
+/// true median with probability one half.
+fn confidence(count: usize, inwards: usize) -> f64 {
+    let tail = Binomial::new(0.5, count as u64).map(|coins| coins.cdf(inwards as u64));
+    tail.map_or(0.0, |tail| (1.0 - 2.0 * tail).max(0.0))
+}
+
+fn middle(sorted: &[f64]) -> f64 {
+    let half = sorted.len() / 2;
+    if sorted.len().is_multiple_of(2) {
+        f64::midpoint(sorted[half - 1], sorted[half])
+    } else {
+        sorted[half]
+    }
+}
+
+/// The middle of `values`; none if there are none.
+#[must_use]
+pub fn median(values: &[f64]) -> Option<f64> {
+    Estimate::of(values).map(|estimate| estimate.median)
+}
+
+/// The geometric mean of `values`, which must be positive; none if there are
+/// none.
+#[must_use]
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let count = values.len() as f64;
+    (!values.is_empty()).then(|| (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn five_values_give_their_range_and_say_how_sure_it_is() {
+        let estimate = Estimate::of(&[5.0, 1.0, 4.0, 2.0, 3.0]).unwrap();
+        assert_eq!(
+            (estimate.low, estimate.median, estimate.high),
+            (1.0, 3.0, 5.0)
+        );
+        assert!((estimate.confidence - 0.9375).abs() < 1e-12);
+        assert!(estimate.is_sure());
+    }
+
+    #[test]
+    fn nine_values_leave_the_outermost_out() {
+        let values: Vec<f64> = (1..=9).map(f64::from).collect();
+        let estimate = Estimate::of(&values).unwrap();
+        assert_eq!((estimate.low, estimate.high), (2.0, 8.0));
+        assert!((estimate.confidence - 0.960_937_5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn one_value_proves_nothing() {
+        let estimate = Estimate::of(&[7.0]).unwrap();
+        assert_eq!((estimate.low, estimate.high), (7.0, 7.0));
+        assert!(!estimate.is_sure());
+    }
+
+    #[test]
+    fn four_values_are_too_few_for_a_verdict() {
+        assert!(!Estimate::of(&[1.0, 2.0, 3.0, 4.0]).unwrap().is_sure());
+    }
+
+    #[test]
+    fn what_is_no_number_has_no_median() {
+        assert!(Estimate::of(&[1.0, f64::NAN]).is_none());
+        assert!(Estimate::of(&[]).is_none());
+    }
+
+    #[test]
+    fn the_geometric_mean_of_inverse_ratios_is_one() {
+        assert!((geometric_mean(&[4.0, 0.25]).unwrap() - 1.0).abs() < 1e-12);
+        assert!(geometric_mean(&[]).is_none());
+    }
+}

@@ -59,6 +59,12 @@ pub fn is_plain_futex() -> bool {
     CHOICE.load(Ordering::Relaxed) == Choice::futex as u8
 }
 
+/// Whether we serve the process, with whichever lock, and nobody counts.
+#[inline(always)]
+pub fn is_plain() -> bool {
+    (Choice::System as u8 + 1..COUNTING).contains(&CHOICE.load(Ordering::Relaxed))
+}
+
 /// What serves the process, and whether acquisitions are counted.
 #[inline]
 pub fn choice() -> (Choice, bool) {

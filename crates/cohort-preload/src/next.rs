@@ -51,6 +51,8 @@ macro_rules! next {
         ///
         /// # Safety
         /// As that function asks.
+        #[cold]
+        #[inline(never)]
         pub unsafe fn $name($($argument: $type),*) -> c_int {
             static FOUND: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
             let mut function = FOUND.load(Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! `pthread_rwlock_*`.
 
-use crate::choice::{choice, is_system};
+use crate::choice::{choice, is_plain, is_system};
 use crate::count::count;
 use crate::layout::{Attr, PREFER_WRITER, RwLock, clear};
 use crate::libc::{
@@ -17,6 +17,12 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
 impl RwLock {
+    /// Whether we serve it and nobody counts: the fast path.
+    #[inline(always)]
+    fn is_plain(&self) -> bool {
+        self.shared.load(Relaxed) == 0 && is_plain()
+    }
+
     fn is_libcs(&self) -> bool {
         self.shared.load(Relaxed) != 0 || is_system()
     }
@@ -48,6 +54,9 @@ unsafe fn patience(wait: Wait) -> Result<Option<Patience>, c_int> {
     }
 }
 
+/// Every way to lock to read, but for the fast path.
+#[cold]
+#[inline(never)]
 unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*lock };
@@ -86,6 +95,9 @@ unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
     result
 }
 
+/// Every way to lock to write, but for the fast path.
+#[cold]
+#[inline(never)]
 unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*lock };
@@ -133,6 +145,11 @@ unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
 /// As that page asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut RwLock) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*lock };
+    if object.is_plain() && object.lock.try_read(object.recursion()) {
+        return 0;
+    }
     // SAFETY: passed on.
     unsafe { read(lock, Wait::Endless) }
 }
@@ -183,6 +200,12 @@ pub unsafe extern "C" fn pthread_rwlock_clockrdlock(
 /// As that page asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut RwLock) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*lock };
+    if object.is_plain() && object.lock.try_write() {
+        object.writer.store(owner::me(), Relaxed);
+        return 0;
+    }
     // SAFETY: passed on.
     unsafe { write(lock, Wait::Endless) }
 }
@@ -236,7 +259,7 @@ pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
 pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut RwLock) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*lock };
-    if object.is_libcs() {
+    if !object.is_plain() && object.is_libcs() {
         // SAFETY: the C library's lock.
         return unsafe { next::pthread_rwlock_unlock(lock) };
     }

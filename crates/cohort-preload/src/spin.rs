@@ -4,7 +4,7 @@
 //! lock cannot say that it is one and its other users may not know us.  What
 //! changes is the waiting: a waiter that has spun for a while gives its CPU away.
 
-use crate::choice::{choice, is_system};
+use crate::choice::{choice, is_plain, is_system};
 use crate::count::count;
 use crate::layout::Spin;
 use crate::libc::EBUSY;
@@ -35,6 +35,17 @@ fn try_acquire(lock: &Spin) -> bool {
 /// As that page asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_spin_lock(lock: *mut Spin) -> c_int {
+    // SAFETY: the program's.
+    if is_plain() && unsafe { &*lock }.swap(HELD, Acquire) == FREE {
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { lock_slowly(lock) }
+}
+
+#[cold]
+#[inline(never)]
+unsafe fn lock_slowly(lock: *mut Spin) -> c_int {
     if is_system() {
         // SAFETY: passed on.
         return unsafe { next::pthread_spin_lock(lock) };
@@ -80,7 +91,7 @@ pub unsafe extern "C" fn pthread_spin_trylock(lock: *mut Spin) -> c_int {
 /// As that page asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_spin_unlock(lock: *mut Spin) -> c_int {
-    if is_system() {
+    if !is_plain() && is_system() {
         // SAFETY: passed on.
         return unsafe { next::pthread_spin_unlock(lock) };
     }

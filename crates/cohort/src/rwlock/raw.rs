@@ -129,6 +129,7 @@ impl RawRwLock {
 
     /// Takes the lock to read if no writer holds it, nor waits for it ahead of
     /// the caller; never blocks.
+    #[inline]
     pub fn try_read(&self, recursion: Recursion) -> bool {
         let passes = recursion == Recursion::Allowed && thread().reading.get() > 0;
         let barred = if passes {
@@ -185,6 +186,7 @@ impl RawRwLock {
     }
 
     /// Takes the lock to write if nobody holds it; never blocks.
+    #[inline]
     pub fn try_write(&self) -> bool {
         let mut word = self.word.load(Order::RELAXED);
         while word & (WRITER | READERS | RESERVED) == 0 {

@@ -78,6 +78,11 @@ const IMPATIENT: Bounds = Bounds {
     nanoseconds_per_look: 2_000_000,
     ..PARK
 };
+/// A deadline passes while its thread sleeps, or soon after.
+const TICKING: Bounds = Bounds {
+    nanoseconds_per_look: 1,
+    ..PARK
+};
 /// Every release makes the lock quick.
 const QUIET: Bounds = Bounds {
     quiet: true,
@@ -160,6 +165,11 @@ pub static MODELS: &[Model] = &[
     quick("futex::destroyed", PARK, || {
         destroy::is_destroyed::<Futex>(2)
     }),
+    quick("futex::timed_again", TICKING, || mutex::lets_go::<Futex>(3, 2, 1)),
+    quick("futex::timed_by_two", TICKING, || mutex::lets_go::<Futex>(3, 2, 2)),
+    quick("futex::three_again", PARK, || mutex::excludes::<Futex>(3, 2, 0)),
+    quick("futex::four", PARK, || mutex::excludes::<Futex>(4, 1, 0)),
+    quick("futex::quick_three_again", QUIET, || mutex::excludes::<Futex>(3, 2, 0)),
     quick("futex::quick", QUIET, || {
         mutex::excludes::<Futex>(2, 2, 0);
     }),

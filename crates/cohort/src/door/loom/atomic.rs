@@ -3,196 +3,210 @@
 //! Dropping an atom counts as a plain write to it: whoever destroys a lock must
 //! come after everybody who still looks at it, and loom reports who does not.
 //!
-//! Each atom also remembers what was last written to it.  Loom does not know that
-//! nothing comes between the two halves of a read-modify-write: where a plain store
-//! races with one, it also tries a later one that overlooks the store.  No machine
-//! does that, so such executions end there, uncounted.
+//! Loom does not know that nothing comes between the two halves of a
+//! read-modify-write: where a plain store races with one, it also tries later ones
+//! that overlook the store.  No machine does that.  So loom's own atom holds only
+//! the number of a write, its value is kept beside it, and an execution ends,
+//! uncounted, where a read-modify-write finds another than the last.
 
 use super::super::Order;
-use super::execution::{end_unreal, step};
+use super::execution::{Nothing, end_unreal, step};
 use super::flaw::ordering;
+use super::std;
 use core::cell;
+use core::sync::atomic::Ordering;
 use loom::sync::atomic;
+use std::vec::Vec;
 
-macro_rules! atom {
-    ($name:ident, $loom:ty, $value:ty) => {
-        #[doc = concat!("An atomic `", stringify!($value), "`; see `core::sync::atomic`.")]
-        #[derive(Debug)]
-        pub struct $name {
-            atom: $loom,
-            latest: cell::Cell<$value>,
-        }
+/// The number of no write.
+const NONE: usize = usize::MAX;
 
-        // SAFETY: loom runs all threads of a model on one thread of the system.
-        unsafe impl Sync for $name {}
-
-        impl Default for $name {
-            fn default() -> Self {
-                Self::new(0)
-            }
-        }
-
-        impl $name {
-            /// An atom holding `value`.
-            #[must_use]
-            pub fn new(value: $value) -> Self {
-                Self {
-                    atom: <$loom>::new(value),
-                    latest: cell::Cell::new(value),
-                }
-            }
-            /// Adds, wrapping; returns what was there.
-            #[track_caller]
-            pub fn fetch_add(&self, value: $value, order: Order) -> $value {
-                step("fetch_add", || {
-                    let old = self.atom.fetch_add(value, ordering(order));
-                    self.replace(old, old.wrapping_add(value))
-                })
-            }
-            /// Subtracts, wrapping; returns what was there.
-            #[track_caller]
-            pub fn fetch_sub(&self, value: $value, order: Order) -> $value {
-                step("fetch_sub", || {
-                    let old = self.atom.fetch_sub(value, ordering(order));
-                    self.replace(old, old.wrapping_sub(value))
-                })
-            }
-            /// Bitwise and; returns what was there.
-            #[track_caller]
-            pub fn fetch_and(&self, value: $value, order: Order) -> $value {
-                step("fetch_and", || {
-                    let old = self.atom.fetch_and(value, ordering(order));
-                    self.replace(old, old & value)
-                })
-            }
-            /// Bitwise or; returns what was there.
-            #[track_caller]
-            pub fn fetch_or(&self, value: $value, order: Order) -> $value {
-                step("fetch_or", || {
-                    let old = self.atom.fetch_or(value, ordering(order));
-                    self.replace(old, old | value)
-                })
-            }
-        }
-
-        accesses!(impl [] $name, $value);
-    };
+/// An atom; see `core::sync::atomic`.
+#[derive(Debug)]
+pub struct Atom<V> {
+    /// The number of the write that a thread finds here.
+    write: atomic::AtomicUsize,
+    /// What was written, by number.
+    values: cell::RefCell<Vec<V>>,
+    /// The number of the last write.
+    latest: cell::Cell<usize>,
 }
 
-macro_rules! accesses {
-    (impl [$($generic:tt)*] $name:ty, $value:ty) => {
-        impl $($generic)* $name {
-            /// Reads.
-            #[track_caller]
-            pub fn load(&self, order: Order) -> $value {
-                step("load", || self.atom.load(ordering(order)))
-            }
-            /// Writes.
-            #[track_caller]
-            pub fn store(&self, value: $value, order: Order) {
-                step("store", || {
-                    self.atom.store(value, ordering(order));
-                    self.latest.set(value);
-                    value
-                });
-            }
-            /// Writes and returns what was there.
-            #[track_caller]
-            pub fn swap(&self, value: $value, order: Order) -> $value {
-                step("swap", || {
-                    let old = self.atom.swap(value, ordering(order));
-                    self.replace(old, value)
-                })
-            }
-            /// Writes `new` if `current` is there; returns what was there either way.
-            ///
-            /// # Errors
-            /// The value that was there instead of `current`.
-            #[track_caller]
-            pub fn compare_exchange(
-                &self,
-                current: $value,
-                new: $value,
-                success: Order,
-                failure: Order,
-            ) -> Result<$value, $value> {
-                step("compare_exchange", || {
-                    let (success, failure) = (ordering(success), ordering(failure));
-                    match self.atom.compare_exchange(current, new, success, failure) {
-                        Ok(old) => Ok(self.replace(old, new)),
-                        Err(old) => Err(self.replace(old, old)),
-                    }
-                })
-            }
-            /// After a read-modify-write that found `old`.
-            fn replace(&self, old: $value, new: $value) -> $value {
-                if old != self.latest.replace(new) {
+/// An atomic `u32`.
+pub type AtomicU32 = Atom<u32>;
+/// An atomic `u64`.
+pub type AtomicU64 = Atom<u64>;
+/// An atomic `usize`.
+pub type AtomicUsize = Atom<usize>;
+/// An atomic pointer.
+pub type AtomicPtr<T> = Atom<*mut T>;
+
+// SAFETY: an atom may be sent whatever it points to, as the core library's may.
+unsafe impl<V> Send for Atom<V> {}
+// SAFETY: loom runs all threads of a model on one thread of the system.
+unsafe impl<V> Sync for Atom<V> {}
+
+impl<V: Nothing> Default for Atom<V> {
+    fn default() -> Self {
+        Self::new(V::nothing())
+    }
+}
+
+impl<V> Drop for Atom<V> {
+    fn drop(&mut self) {
+        step("drop", || self.write.with_mut(|_| ()));
+    }
+}
+
+impl<T> Atom<*mut T> {
+    /// An atom holding the null pointer.
+    #[must_use]
+    pub fn null() -> Self {
+        Self::default()
+    }
+}
+
+impl<V: Nothing> Atom<V> {
+    /// An atom holding `value`.
+    #[must_use]
+    pub fn new(value: V) -> Self {
+        Self {
+            write: atomic::AtomicUsize::new(0),
+            values: cell::RefCell::new(Vec::from([value])),
+            latest: cell::Cell::new(0),
+        }
+    }
+
+    fn value(&self, write: usize) -> V {
+        self.values.borrow()[write]
+    }
+
+    /// The number of a write of `value` that is about to be made.
+    fn number(&self, value: V) -> usize {
+        let mut values = self.values.borrow_mut();
+        values.push(value);
+        values.len() - 1
+    }
+
+    /// Reads.
+    #[track_caller]
+    pub fn load(&self, order: Order) -> V {
+        step("load", || self.value(self.write.load(ordering(order))))
+    }
+
+    /// Writes.
+    #[track_caller]
+    pub fn store(&self, value: V, order: Order) {
+        step("store", || {
+            let write = self.number(value);
+            self.write.store(write, ordering(order));
+            self.latest.set(write);
+            value
+        });
+    }
+
+    /// Writes and returns what was there.
+    #[track_caller]
+    pub fn swap(&self, value: V, order: Order) -> V {
+        step("swap", || self.change(order, |_| value))
+    }
+
+    /// Writes `new` if `current` is there; returns what was there either way.
+    ///
+    /// # Errors
+    /// The value that was there instead of `current`.
+    #[track_caller]
+    pub fn compare_exchange(
+        &self,
+        current: V,
+        new: V,
+        success: Order,
+        failure: Order,
+    ) -> Result<V, V> {
+        step("compare_exchange", || {
+            let fits = |old| (old == current).then_some(new);
+            self.change_if(ordering(success), ordering(failure), fits)
+        })
+    }
+
+    fn change(&self, order: Order, change: impl Fn(V) -> V) -> V {
+        let changed = self.change_if(ordering(order), Ordering::Relaxed, |old| Some(change(old)));
+        match changed {
+            Ok(old) | Err(old) => old,
+        }
+    }
+
+    /// A read-modify-write; `change` says what to write, if anything.
+    fn change_if(
+        &self,
+        success: Ordering,
+        failure: Ordering,
+        change: impl Fn(V) -> Option<V>,
+    ) -> Result<V, V> {
+        loop {
+            // Other threads may write before loom exchanges: then try again.
+            let latest = self.latest.get();
+            let (old, new) = match change(self.value(latest)) {
+                Some(new) => (latest, self.number(new)),
+                None => (NONE, NONE),
+            };
+            let exchanged = self.write.compare_exchange(old, new, success, failure);
+            match exchanged {
+                Ok(old) => {
+                    self.latest.set(new);
+                    return Ok(self.value(old));
+                }
+                Err(found) if found != self.latest.get() => {
                     end_unreal();
+                    return Err(self.value(found));
                 }
-                old
+                Err(found) if change(self.value(found)).is_none() => {
+                    return Err(self.value(found));
+                }
+                Err(_) => {}
             }
         }
+    }
 
-        impl $($generic)* Drop for $name {
-            fn drop(&mut self) {
-                step("drop", || self.atom.with_mut(|_| ()));
-            }
-        }
-    };
-}
-
-atom!(AtomicU32, atomic::AtomicU32, u32);
-atom!(AtomicU64, atomic::AtomicU64, u64);
-atom!(AtomicUsize, atomic::AtomicUsize, usize);
-
-impl AtomicU32 {
     /// What was last written, for the kernel to compare.
     #[track_caller]
-    pub(super) fn latest(&self) -> u32 {
+    pub(super) fn latest(&self) -> V {
         step("compare", || {
-            let other = self.latest.get().wrapping_add(1);
-            let relaxed = core::sync::atomic::Ordering::Relaxed;
-            // Never succeeds, and so writes nothing; but reads the newest.
-            if self.atom.compare_exchange(other, other, relaxed, relaxed) != Err(self.latest.get())
-            {
-                end_unreal();
+            let found = self.change_if(Ordering::Relaxed, Ordering::Relaxed, |_| None);
+            match found {
+                Ok(value) | Err(value) => value,
             }
-            self.latest.get()
         })
     }
 }
 
-/// An atomic pointer; see `core::sync::atomic`.
-#[derive(Debug)]
-pub struct AtomicPtr<T> {
-    atom: atomic::AtomicPtr<T>,
-    latest: cell::Cell<*mut T>,
+macro_rules! arithmetic {
+    ($($value:ty)+) => {
+        $(impl Atom<$value> {
+            /// Adds, wrapping; returns what was there.
+            #[track_caller]
+            pub fn fetch_add(&self, value: $value, order: Order) -> $value {
+                step("fetch_add", || self.change(order, |old| old.wrapping_add(value)))
+            }
+            /// Subtracts, wrapping; returns what was there.
+            #[track_caller]
+            pub fn fetch_sub(&self, value: $value, order: Order) -> $value {
+                step("fetch_sub", || self.change(order, |old| old.wrapping_sub(value)))
+            }
+            /// Bitwise and; returns what was there.
+            #[track_caller]
+            pub fn fetch_and(&self, value: $value, order: Order) -> $value {
+                step("fetch_and", || self.change(order, |old| old & value))
+            }
+            /// Bitwise or; returns what was there.
+            #[track_caller]
+            pub fn fetch_or(&self, value: $value, order: Order) -> $value {
+                step("fetch_or", || self.change(order, |old| old | value))
+            }
+        })+
+    };
 }
-
-// SAFETY: an atomic pointer may be sent whatever it points to, as the core
-// library's may.
-unsafe impl<T> Send for AtomicPtr<T> {}
-// SAFETY: loom runs all threads of a model on one thread of the system.
-unsafe impl<T> Sync for AtomicPtr<T> {}
-
-accesses!(impl [<T>] AtomicPtr<T>, *mut T);
-
-impl<T> AtomicPtr<T> {
-    /// An atom holding the null pointer.
-    #[must_use]
-    pub fn null() -> Self {
-        Self {
-            atom: atomic::AtomicPtr::new(core::ptr::null_mut()),
-            latest: cell::Cell::new(core::ptr::null_mut()),
-        }
-    }
-}
-
-impl<T> Default for AtomicPtr<T> {
-    fn default() -> Self {
-        Self::null()
-    }
-}
+arithmetic!(u32 u64 usize);
 
 /// A fence.
 #[track_caller]

@@ -197,8 +197,9 @@ pub(super) fn unwind() -> ! {
     std::panic::resume_unwind(Box::new(Abandoned))
 }
 
-/// What an operation yields in a thread that is on its way out.
-pub(super) trait Nothing: Debug {
+/// What an operation yields in a thread that is on its way out, and an atom holds
+/// at first.
+pub trait Nothing: Copy + PartialEq + Debug {
     /// A value that leads nowhere.
     fn nothing() -> Self;
 }

@@ -1,15 +1,21 @@
-//! `cohort workload`: the command-line side of what cohort-lab does.
+//! `cohort workload`: runs one bundled load in this process.
 
 use crate::problem::Problem;
+use cohort_lab::workloads::{self, Workload};
 use std::process::ExitCode;
 
 /// Options of `cohort workload`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    #[command(subcommand)]
+    workload: Workload,
+}
 
-/// Carries out `cohort workload`.
-pub fn run(_arguments: Arguments) -> Result<ExitCode, Problem> {
-    Err(Problem::refused(
-        "`cohort workload` is not part of this build",
-    ))
+/// Carries out `cohort workload`; prints one line of JSON.
+pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
+    let outcome = workloads::run(&arguments.workload).map_err(Problem::refused)?;
+    let line = serde_json::to_string(&outcome)
+        .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
+    println!("{line}");
+    Ok(ExitCode::SUCCESS)
 }

@@ -15,3 +15,4 @@ pub mod progress;
 pub mod rounds;
 pub mod runner;
 pub mod stats;
+pub mod workloads;

@@ -1,0 +1,337 @@
+//! As much of Berkeley DB's C interface as the load needs.  Its handles are
+//! tables of function pointers whose layout only its header knows; the functions
+//! behind them are exported as well, and those are called here.
+
+use libloading::{Library, Symbol};
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ptr;
+
+const FILE: &str = "libdb-5.3.so";
+
+/// What some builds append to the names of what they export.
+const UNIQUE: &str = "_5003";
+
+const CREATE: c_uint = 0x1;
+const THREAD: c_uint = 0x20;
+const INIT_LOCK: c_uint = 0x100;
+const INIT_MPOOL: c_uint = 0x400;
+const PRIVATE: c_uint = 0x10000;
+const BTREE: c_int = 1;
+const USER_MEMORY: c_uint = 0x800;
+const NOT_FOUND: c_int = -30_988;
+
+/// Room for all the data, so that nothing goes to disk.
+const CACHE_BYTES: c_uint = 64 << 20;
+
+/// What a cursor is to do.
+#[derive(Clone, Copy, Debug)]
+#[repr(u32)]
+pub enum Move {
+    /// Go to the next record.
+    Next = 16,
+    /// Go to the record before.
+    Previous = 23,
+    /// Go to the least key that is not below the given one.
+    Range = 27,
+}
+
+/// A key or a record, in memory of the caller's.
+#[repr(C)]
+struct Thing {
+    data: *mut c_void,
+    size: c_uint,
+    room: c_uint,
+    part_length: c_uint,
+    part_offset: c_uint,
+    application: *mut c_void,
+    flags: c_uint,
+}
+
+impl Thing {
+    fn new(bytes: &mut [u8], size: usize) -> Self {
+        Self {
+            data: bytes.as_mut_ptr().cast(),
+            size: size as c_uint,
+            room: bytes.len() as c_uint,
+            part_length: 0,
+            part_offset: 0,
+            application: ptr::null_mut(),
+            flags: USER_MEMORY,
+        }
+    }
+}
+
+type Handle = *mut c_void;
+
+/// The loaded library.
+pub struct Functions {
+    env_create: unsafe extern "C" fn(*mut Handle, c_uint) -> c_int,
+    env_cache: unsafe extern "C" fn(Handle, c_uint, c_uint, c_int) -> c_int,
+    env_open: unsafe extern "C" fn(Handle, *const c_char, c_uint, c_int) -> c_int,
+    env_close: unsafe extern "C" fn(Handle, c_uint) -> c_int,
+    db_create: unsafe extern "C" fn(*mut Handle, Handle, c_uint) -> c_int,
+    db_open: unsafe extern "C" fn(
+        Handle,
+        Handle,
+        *const c_char,
+        *const c_char,
+        c_int,
+        c_uint,
+        c_int,
+    ) -> c_int,
+    db_put: unsafe extern "C" fn(Handle, Handle, *mut Thing, *mut Thing, c_uint) -> c_int,
+    db_get: unsafe extern "C" fn(Handle, Handle, *mut Thing, *mut Thing, c_uint) -> c_int,
+    db_cursor: unsafe extern "C" fn(Handle, Handle, *mut Handle, c_uint) -> c_int,
+    db_close: unsafe extern "C" fn(Handle, c_uint) -> c_int,
+    cursor_get: unsafe extern "C" fn(Handle, *mut Thing, *mut Thing, c_uint) -> c_int,
+    cursor_close: unsafe extern "C" fn(Handle) -> c_int,
+    explain: unsafe extern "C" fn(c_int) -> *const c_char,
+    _library: Library,
+}
+
+/// Loads the library.
+///
+/// # Errors
+/// Why it cannot be loaded, and what to install.
+pub fn load() -> Result<Functions, String> {
+    // SAFETY: the library's constructors do nothing beyond its own state.
+    let library = unsafe { Library::new(FILE) }.map_err(|_| {
+        format!("Berkeley DB 5.3 ({FILE}) is not installed; on Debian it is in libdb5.3")
+    })?;
+    macro_rules! function {
+        ($name:literal) => {
+            // SAFETY: each field's type is that of the function in Berkeley DB 5.3's
+            // header or source, and 5.3 is what the file's name says.
+            *unsafe { symbol(&library, $name) }?
+        };
+    }
+    Ok(Functions {
+        env_create: function!("db_env_create"),
+        env_cache: function!("__memp_set_cachesize"),
+        env_open: function!("__env_open_pp"),
+        env_close: function!("__env_close_pp"),
+        db_create: function!("db_create"),
+        db_open: function!("__db_open_pp"),
+        db_put: function!("__db_put_pp"),
+        db_get: function!("__db_get_pp"),
+        db_cursor: function!("__db_cursor_pp"),
+        db_close: function!("__db_close_pp"),
+        cursor_get: function!("__dbc_get_pp"),
+        cursor_close: function!("__dbc_close_pp"),
+        explain: function!("db_strerror"),
+        _library: library,
+    })
+}
+
+/// # Safety
+/// `T` is the type of the function called `name`.
+unsafe fn symbol<'a, T>(library: &'a Library, name: &str) -> Result<Symbol<'a, T>, String> {
+    // SAFETY: the caller knows the type.
+    let plain = unsafe { library.get(name.as_bytes()) };
+    plain
+        .or_else(|_| {
+            // SAFETY: the caller knows the type.
+            unsafe { library.get(format!("{name}{UNIQUE}").as_bytes()) }
+        })
+        .map_err(|_| format!("this {FILE} does not export {name}, which the load needs"))
+}
+
+impl Functions {
+    fn accepted(&self, status: c_int, what: &str) -> Result<(), String> {
+        if status == 0 {
+            return Ok(());
+        }
+        // SAFETY: the library gives a C string for every number; it is copied at
+        // once.
+        let why = unsafe { CStr::from_ptr((self.explain)(status)) };
+        Err(format!(
+            "Berkeley DB: cannot {what}: {}",
+            why.to_string_lossy()
+        ))
+    }
+}
+
+/// A private environment in memory, for many threads.
+pub struct Environment<'a> {
+    functions: &'a Functions,
+    handle: Handle,
+}
+
+impl<'a> Environment<'a> {
+    /// Makes the environment.
+    ///
+    /// # Errors
+    /// The library's own words.
+    pub fn open(functions: &'a Functions) -> Result<Self, String> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: the place is writable.
+        let status = unsafe { (functions.env_create)(&raw mut handle, 0) };
+        functions.accepted(status, "make an environment")?;
+        let environment = Self { functions, handle };
+        let flags = CREATE | PRIVATE | THREAD | INIT_LOCK | INIT_MPOOL;
+        // SAFETY: the environment is made and not open yet; a null home is the
+        // current folder, in which a private one writes nothing.
+        let status = unsafe {
+            match (functions.env_cache)(handle, 0, CACHE_BYTES, 1) {
+                0 => (functions.env_open)(handle, ptr::null(), flags, 0),
+                refused => refused,
+            }
+        };
+        functions.accepted(status, "open an environment")?;
+        Ok(environment)
+    }
+
+    /// Makes a table in memory.
+    ///
+    /// # Errors
+    /// The library's own words.
+    pub fn table(&'a self) -> Result<Table<'a>, String> {
+        let functions = self.functions;
+        let mut handle = ptr::null_mut();
+        // SAFETY: the place is writable and the environment open.
+        let status = unsafe { (functions.db_create)(&raw mut handle, self.handle, 0) };
+        functions.accepted(status, "make a table")?;
+        let table = Table { functions, handle };
+        // SAFETY: the table is made and not open yet; without file and name it
+        // lives in memory.
+        let status = unsafe {
+            (functions.db_open)(
+                handle,
+                ptr::null_mut(),
+                ptr::null(),
+                ptr::null(),
+                BTREE,
+                CREATE | THREAD,
+                0,
+            )
+        };
+        functions.accepted(status, "open a table")?;
+        Ok(table)
+    }
+}
+
+impl Drop for Environment<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made in `open`; its tables borrow it, so they are closed.
+        unsafe { (self.functions.env_close)(self.handle, 0) };
+    }
+}
+
+/// An ordered table from keys of twelve bytes to records of eight.
+pub struct Table<'a> {
+    functions: &'a Functions,
+    handle: Handle,
+}
+
+// SAFETY: the table and its environment are opened for use by many threads.
+unsafe impl Sync for Table<'_> {}
+
+impl Table<'_> {
+    /// Puts a record in.
+    ///
+    /// # Errors
+    /// The library's own words.
+    pub fn put(&self, mut key: [u8; 12], mut record: [u8; 8]) -> Result<(), String> {
+        let mut key = Thing::new(&mut key, 12);
+        let mut record = Thing::new(&mut record, 8);
+        // SAFETY: both hold as many bytes as they say.
+        let status = unsafe {
+            (self.functions.db_put)(
+                self.handle,
+                ptr::null_mut(),
+                &raw mut key,
+                &raw mut record,
+                0,
+            )
+        };
+        self.functions.accepted(status, "put a record")
+    }
+
+    /// The record of a key, if there is one.
+    ///
+    /// # Errors
+    /// The library's own words.
+    pub fn get(&self, mut key: [u8; 12]) -> Result<Option<[u8; 8]>, String> {
+        let mut record = [0; 8];
+        let mut wanted = Thing::new(&mut key, 12);
+        let mut found = Thing::new(&mut record, 0);
+        // SAFETY: both have as much room as they say.
+        let status = unsafe {
+            (self.functions.db_get)(
+                self.handle,
+                ptr::null_mut(),
+                &raw mut wanted,
+                &raw mut found,
+                0,
+            )
+        };
+        if status == NOT_FOUND {
+            return Ok(None);
+        }
+        self.functions
+            .accepted(status, "get a record")
+            .map(|()| Some(record))
+    }
+
+    /// A cursor at no place yet.
+    ///
+    /// # Errors
+    /// The library's own words.
+    pub fn cursor(&self) -> Result<Cursor<'_>, String> {
+        let mut handle = ptr::null_mut();
+        // SAFETY: the table is open and the place writable.
+        let status =
+            unsafe { (self.functions.db_cursor)(self.handle, ptr::null_mut(), &raw mut handle, 0) };
+        self.functions.accepted(status, "make a cursor")?;
+        Ok(Cursor {
+            functions: self.functions,
+            handle,
+        })
+    }
+}
+
+impl Drop for Table<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made with the table; its cursors borrow it, so they are closed.
+        unsafe { (self.functions.db_close)(self.handle, 0) };
+    }
+}
+
+/// A place in a table.
+pub struct Cursor<'a> {
+    functions: &'a Functions,
+    handle: Handle,
+}
+
+impl Cursor<'_> {
+    /// Moves the cursor; `key` is where a range begins.  The key and the record
+    /// it comes to, if there is one.
+    ///
+    /// # Errors
+    /// The library's own words.
+    pub fn go(&mut self, how: Move, mut key: [u8; 12]) -> Result<Option<Place>, String> {
+        let mut record = [0; 8];
+        let mut at = Thing::new(&mut key, 12);
+        let mut found = Thing::new(&mut record, 0);
+        // SAFETY: both have as much room as they say.
+        let status = unsafe {
+            (self.functions.cursor_get)(self.handle, &raw mut at, &raw mut found, how as c_uint)
+        };
+        if status == NOT_FOUND {
+            return Ok(None);
+        }
+        self.functions
+            .accepted(status, "move a cursor")
+            .map(|()| Some((key, record)))
+    }
+}
+
+/// A key and its record.
+pub type Place = ([u8; 12], [u8; 8]);
+
+impl Drop for Cursor<'_> {
+    fn drop(&mut self) {
+        // SAFETY: made in `Table::cursor` and closed only here.
+        unsafe { (self.functions.cursor_close)(self.handle) };
+    }
+}

@@ -1,0 +1,212 @@
+//! Threads that do the same thing for a while, and what each of them got done.
+
+use super::{Latency, Outcome};
+use crate::options::seconds;
+use hdrhistogram::Histogram;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// One acquisition in so many is timed: often enough for percentiles, seldom
+/// enough not to be the load.  A prime, so that it beats with no other period.
+const SAMPLED: u64 = 13;
+
+/// The longest latency that is told from longer ones, in nanoseconds.
+const LONGEST: u64 = 600_000_000_000;
+
+/// How many threads, for how long.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Crowd {
+    /// How many threads take part
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: u16,
+    /// For how many seconds
+    #[arg(long, default_value = "1", value_parser = seconds)]
+    pub seconds: f64,
+}
+
+/// One thread, while it runs.
+pub struct Member<'a> {
+    over: &'a AtomicBool,
+    count: u64,
+    latencies: Option<Histogram<u64>>,
+}
+
+impl Member<'_> {
+    /// Notes that an operation is done; whether another one is wanted.  What ends
+    /// after the time is up does not count.
+    #[inline]
+    pub fn goes_on(&mut self) -> bool {
+        if self.over.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.count += 1;
+        true
+    }
+
+    /// When this acquisition begins, if it is one of those that are timed.
+    #[inline]
+    pub fn begins(&self) -> Option<Instant> {
+        (self.latencies.is_some() && self.count.is_multiple_of(SAMPLED)).then(Instant::now)
+    }
+
+    /// Keeps the latency of a timed acquisition.
+    #[inline]
+    pub fn keep(&mut self, latency: Option<Duration>) {
+        if let (Some(latencies), Some(latency)) = (&mut self.latencies, latency) {
+            let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(LONGEST);
+            latencies.saturating_record(nanoseconds);
+        }
+    }
+}
+
+impl Crowd {
+    /// Lets every thread prepare itself with `prepare`, then repeat what that
+    /// returns until the time is up; with `latency`, acquisitions are timed.
+    /// Blocks.
+    ///
+    /// # Errors
+    /// A thread could not be made or could not prepare itself.
+    pub fn run<P, W>(&self, latency: bool, prepare: P) -> Result<Outcome, String>
+    where
+        P: Fn(usize) -> Result<W, String> + Sync,
+        W: FnMut(&mut Member),
+    {
+        let threads = usize::from(self.threads);
+        let over = AtomicBool::new(false);
+        let start = Barrier::new(threads + 1);
+        let (elapsed, members) = std::thread::scope(|scope| {
+            let mut handles = Vec::new();
+            for index in 0..threads {
+                let (over, start, prepare) = (&over, &start, &prepare);
+                let body = move || take_part(index, over, start, prepare, latency);
+                let builder = std::thread::Builder::new().name(format!("load-{index}"));
+                match builder.spawn_scoped(scope, body) {
+                    Ok(handle) => handles.push(handle),
+                    Err(error) => {
+                        // The others wait at the barrier for a thread that will
+                        // never come.
+                        eprintln!("cohort: thread {} cannot be made: {error}", index + 1);
+                        std::process::exit(1);
+                    }
+                }
+            }
+            start.wait();
+            let begun = Instant::now();
+            std::thread::sleep(Duration::from_secs_f64(self.seconds));
+            over.store(true, Ordering::Relaxed);
+            let elapsed = begun.elapsed();
+            let members: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
+            (elapsed, members)
+        });
+        let mut counts = Vec::new();
+        let mut latencies: Option<Histogram<u64>> = None;
+        for member in members {
+            let (count, own) = member.map_err(|_| "a thread panicked".to_owned())??;
+            counts.push(count);
+            match (&mut latencies, own) {
+                (Some(all), Some(own)) => all
+                    .add(own)
+                    .map_err(|error| format!("latencies cannot be merged: {error}"))?,
+                (None, own) => latencies = own,
+                (Some(_), None) => {}
+            }
+        }
+        let operations = counts.iter().sum();
+        let seconds = elapsed.as_secs_f64();
+        Ok(Outcome {
+            operations,
+            seconds,
+            per_second: operations as f64 / seconds,
+            least: counts.iter().min().copied(),
+            most: counts.iter().max().copied(),
+            latency: latencies.map(|all| summary(&all)),
+            ..Outcome::default()
+        })
+    }
+}
+
+type Part = Result<(u64, Option<Histogram<u64>>), String>;
+
+fn take_part<P, W>(
+    index: usize,
+    over: &AtomicBool,
+    start: &Barrier,
+    prepare: &P,
+    latency: bool,
+) -> Part
+where
+    P: Fn(usize) -> Result<W, String>,
+    W: FnMut(&mut Member),
+{
+    let latencies = latency
+        .then(|| Histogram::new_with_max(LONGEST, 3))
+        .transpose()
+        .map_err(|error| format!("no histogram can be made: {error}"));
+    let prepared = prepare(index);
+    start.wait();
+    let mut work = prepared?;
+    let mut member = Member {
+        over,
+        count: 0,
+        latencies: latencies?,
+    };
+    work(&mut member);
+    Ok((member.count, member.latencies))
+}
+
+fn summary(latencies: &Histogram<u64>) -> Latency {
+    Latency {
+        p50: latencies.value_at_quantile(0.5),
+        p99: latencies.value_at_quantile(0.99),
+        p999: latencies.value_at_quantile(0.999),
+        most: latencies.max(),
+        sampled: latencies.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Crowd = Crowd {
+        threads: 3,
+        seconds: 0.05,
+    };
+
+    #[test]
+    fn everyone_counts_and_is_timed() {
+        let outcome = SHORT
+            .run(true, |_| {
+                Ok(|member: &mut Member| {
+                    loop {
+                        let begun = member.begins();
+                        std::thread::sleep(Duration::from_micros(200));
+                        let latency = begun.map(|begun| begun.elapsed());
+                        member.keep(latency);
+                        if !member.goes_on() {
+                            break;
+                        }
+                    }
+                })
+            })
+            .unwrap();
+        assert!(outcome.seconds >= SHORT.seconds);
+        assert!(outcome.least.unwrap() > 0);
+        assert!(outcome.operations >= outcome.least.unwrap() + outcome.most.unwrap());
+        let latency = outcome.latency.unwrap();
+        assert!(latency.p50 >= 200_000 && latency.most >= latency.p50);
+        assert!(latency.sampled * SAMPLED <= outcome.operations + 3 * SAMPLED);
+    }
+
+    #[test]
+    fn who_cannot_prepare_ends_it_for_all() {
+        let outcome = SHORT.run(false, |index| {
+            if index == 1 {
+                return Err("no room".to_owned());
+            }
+            Ok(|member: &mut Member| while member.goes_on() {})
+        });
+        assert_eq!(outcome.unwrap_err(), "no room");
+    }
+}

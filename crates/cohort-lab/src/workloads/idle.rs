@@ -1,0 +1,81 @@
+//! What mutexes cost that were used and are free again.
+
+use super::Outcome;
+use super::pthread::{Kind, Mutex};
+use std::time::Instant;
+
+/// Options of the load.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// How many mutexes
+    #[arg(long, value_name = "N", default_value_t = 100_000,
+        value_parser = clap::value_parser!(u32).range(1..=10_000_000))]
+    mutexes: u32,
+}
+
+/// Runs the load: two threads after each other take and release every mutex.
+///
+/// # Errors
+/// A mutex cannot be made, or the kernel does not tell how much memory is used.
+pub fn run(options: &Options) -> Result<Outcome, String> {
+    let begun = Instant::now();
+    // Whatever a first mutex or a first thread makes once is no cost of each.
+    let first = mutexes(1)?;
+    use_all(&first);
+    let all = mutexes(options.mutexes)?;
+    let before = resident()?;
+    use_all(&all);
+    let after = resident()?;
+    let seconds = begun.elapsed().as_secs_f64();
+    let operations = 2 * u64::from(options.mutexes);
+    Ok(Outcome {
+        operations,
+        seconds,
+        per_second: operations as f64 / seconds,
+        bytes_each: Some((after - before).max(0.0) / f64::from(options.mutexes)),
+        ..Outcome::default()
+    })
+}
+
+fn mutexes(count: u32) -> Result<Vec<Mutex>, String> {
+    (0..count)
+        .map(|_| Mutex::new(Kind::Normal))
+        .collect::<Result<_, _>>()
+        .map_err(|error| format!("a mutex cannot be made: {error}"))
+}
+
+fn use_all(mutexes: &[Mutex]) {
+    let pass = || mutexes.iter().for_each(|mutex| mutex.with(|| ()));
+    pass();
+    std::thread::scope(|scope| {
+        scope.spawn(pass);
+    });
+}
+
+/// Bytes of this process in memory.
+fn resident() -> Result<f64, String> {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: Option<f64> = text.split(' ').nth(1).and_then(|pages| pages.parse().ok());
+    pages
+        .map(|pages| pages * rustix::param::page_size() as f64)
+        .ok_or_else(|| "/proc/self/statm does not tell how much memory is used".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_in_use_is_seen() {
+        let before = resident().unwrap();
+        let memory = std::hint::black_box(vec![1_u8; 64 << 20]);
+        assert!(resident().unwrap() > before + 32e6);
+        drop(memory);
+        assert!(
+            run(&Options { mutexes: 1000 })
+                .unwrap()
+                .bytes_each
+                .is_some()
+        );
+    }
+}

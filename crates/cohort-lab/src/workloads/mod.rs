@@ -1,0 +1,107 @@
+//! Loads written once, for the demo, the bars and whoever compares locks.
+//!
+//! They call the C library's own functions, so that a preloaded library serves
+//! them; the harness round them takes no pthread lock while it measures.
+
+pub mod berkeleydb;
+pub mod cache;
+mod crowd;
+pub mod idle;
+pub mod malloc;
+pub mod mutex;
+mod pthread;
+pub mod rwlock;
+pub mod sqlite;
+pub mod uncontended;
+mod work;
+
+use serde::{Deserialize, Serialize};
+
+/// A load, with its options.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Workload {
+    /// Threads take one mutex in turn
+    Mutex(mutex::Options),
+    /// One thread takes a mutex that nobody else wants
+    Uncontended(uncontended::Options),
+    /// Readers and writers share one rwlock
+    Rwlock(rwlock::Options),
+    /// Threads allocate and free by the C library's allocator, or a preloaded one
+    Malloc(malloc::Options),
+    /// Threads query a bundled SQLite
+    Sqlite(sqlite::Options),
+    /// Threads look up and insert in a bundled reader–writer cache
+    Cache(cache::Options),
+    /// Threads read a stock database from Berkeley DB 5.3, where it is installed
+    Berkeleydb(berkeleydb::Options),
+    /// What mutexes cost that were used and are free again
+    Idle(idle::Options),
+}
+
+/// What a load measured; each load fills in what it knows.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Outcome {
+    /// Operations of all threads.
+    pub operations: u64,
+    /// How long they took, in seconds.
+    pub seconds: f64,
+    /// Operations a second.
+    pub per_second: f64,
+    /// Operations of the thread that got least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least: Option<u64>,
+    /// Operations of the thread that got most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most: Option<u64>,
+    /// How long acquisitions took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Latency>,
+    /// What one acquisition and release took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pair: Option<Pair>,
+    /// Bytes of memory that each object took beyond its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_each: Option<f64>,
+}
+
+/// How long acquisitions took, in nanoseconds, from a sample of them.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub struct Latency {
+    /// Half took no longer.
+    pub p50: u64,
+    /// All but one in a hundred took no longer.
+    pub p99: u64,
+    /// All but one in a thousand took no longer.
+    pub p999: u64,
+    /// The longest.
+    pub most: u64,
+    /// How many were timed.
+    pub sampled: u64,
+}
+
+/// What one acquisition and release took, in nanoseconds, over many batches.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+pub struct Pair {
+    /// In the fastest batch.
+    pub least: f64,
+    /// In the middle one.
+    pub median: f64,
+}
+
+/// Runs a load.  Blocks for about the time that its options ask for.
+///
+/// # Errors
+/// What the load needs and does not find.
+pub fn run(workload: &Workload) -> Result<Outcome, String> {
+    match workload {
+        Workload::Mutex(options) => mutex::run(options),
+        Workload::Uncontended(options) => uncontended::run(options),
+        Workload::Rwlock(options) => rwlock::run(options),
+        Workload::Malloc(options) => malloc::run(options),
+        Workload::Sqlite(options) => sqlite::run(options),
+        Workload::Cache(options) => cache::run(options),
+        Workload::Berkeleydb(options) => berkeleydb::run(options),
+        Workload::Idle(options) => idle::run(options),
+    }
+}

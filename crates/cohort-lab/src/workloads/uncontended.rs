@@ -1,0 +1,90 @@
+//! One thread takes and releases a mutex that nobody else wants.
+
+use super::pthread::{Kind, Mutex};
+use super::{Outcome, Pair};
+use crate::options::seconds;
+use crate::stats::Estimate;
+use std::time::{Duration, Instant};
+
+/// Options of the load.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// How many other threads are alive, asleep
+    #[arg(long, default_value_t = 2, conflicts_with = "single",
+        value_parser = clap::value_parser!(u16).range(1..))]
+    threads: u16,
+    /// Never make another thread
+    #[arg(long)]
+    single: bool,
+    /// For how many seconds
+    #[arg(long, default_value = "1", value_parser = seconds)]
+    seconds: f64,
+}
+
+/// Pairs that are timed together, so that reading the clock costs nothing.
+const BATCH: u32 = 2_000;
+
+/// Runs the load.
+///
+/// # Errors
+/// The mutex or the other threads cannot be made.
+pub fn run(options: &Options) -> Result<Outcome, String> {
+    let mutex =
+        Mutex::new(Kind::Normal).map_err(|error| format!("no mutex can be made: {error}"))?;
+    let mut sleepers = Vec::new();
+    if !options.single {
+        for _ in 0..options.threads {
+            let sleeper = std::thread::Builder::new()
+                .spawn(|| {
+                    loop {
+                        std::thread::park();
+                    }
+                })
+                .map_err(|error| format!("a thread cannot be made: {error}"))?;
+            sleepers.push(sleeper);
+        }
+    }
+    let batches = batches(&mutex, Duration::from_secs_f64(options.seconds));
+    let least = batches.iter().copied().fold(f64::INFINITY, f64::min);
+    let median = Estimate::of(&batches).map_or(least, |estimate| estimate.median);
+    let operations = batches.len() as u64 * u64::from(BATCH);
+    Ok(Outcome {
+        operations,
+        seconds: options.seconds,
+        per_second: 1e9 / median,
+        pair: Some(Pair { least, median }),
+        ..Outcome::default()
+    })
+}
+
+/// Nanoseconds for a pair, in each batch.
+fn batches(mutex: &Mutex, duration: Duration) -> Vec<f64> {
+    let begun = Instant::now();
+    let mut batches = Vec::new();
+    loop {
+        let batch = Instant::now();
+        for _ in 0..BATCH {
+            mutex.with(|| ());
+        }
+        batches.push(batch.elapsed().as_secs_f64() * 1e9 / f64::from(BATCH));
+        if begun.elapsed() >= duration {
+            return batches;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_takes_time() {
+        let options = Options {
+            threads: 1,
+            single: false,
+            seconds: 0.02,
+        };
+        let pair = run(&options).unwrap().pair.unwrap();
+        assert!(pair.least > 0.0 && pair.median >= pair.least);
+    }
+}

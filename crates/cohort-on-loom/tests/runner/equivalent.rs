@@ -1,4 +1,16 @@
 //! Flaws that change nothing, each with the argument why.
 
 /// Name of the mutant and why no execution can tell it from the original.
-pub static EQUIVALENT: &[(&str, &str)] = &[];
+pub static EQUIVALENT: &[(&str, &str)] = &[
+    (
+        "GENERATION_CLAIM:relaxed",
+        "what the claim reads was written by the parent, and a fork orders that before all of \
+         the child; or it is the zero of a new object, and whoever shares that has ordered it",
+    ),
+    (
+        "INFLATED_LEAVE:release",
+        "whoever leaves touches the fat lock for the last time before its own release of that \
+         lock or in atoms only, and the fat lock is never destroyed; who finds the object free \
+         acquires from all who left, because their exchanges are one release sequence",
+    ),
+];

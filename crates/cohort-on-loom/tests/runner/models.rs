@@ -73,6 +73,11 @@ const PARK_1: Bounds = Bounds {
     preemptions: 1,
     ..PARK
 };
+/// For clients with few.
+const PARK_3: Bounds = Bounds {
+    preemptions: 3,
+    ..PARK
+};
 /// A sleeper that looks at its clock finds that it has waited too long.
 const IMPATIENT: Bounds = Bounds {
     nanoseconds_per_look: 2_000_000,
@@ -81,7 +86,7 @@ const IMPATIENT: Bounds = Bounds {
 /// A deadline passes while its thread sleeps, or soon after.
 const TICKING: Bounds = Bounds {
     nanoseconds_per_look: 1,
-    ..PARK
+    ..PARK_3
 };
 /// Every release makes the lock quick.
 const QUIET: Bounds = Bounds {
@@ -146,9 +151,9 @@ pub static MODELS: &[Model] = &[
         mutex::excludes::<SmallAnderson>(2, 2, 0)
     }),
     quick("futex::spin", SPIN, || mutex::excludes::<Futex>(3, 1, 0)),
-    quick("futex::park", PARK, || mutex::excludes::<Futex>(3, 1, 0)),
-    quick("futex::try", PARK, || mutex::excludes::<Futex>(3, 1, 1)),
-    quick("futex::again", PARK, || mutex::excludes::<Futex>(2, 2, 0)),
+    quick("futex::park", PARK_3, || mutex::excludes::<Futex>(3, 1, 0)),
+    quick("futex::try", PARK_3, || mutex::excludes::<Futex>(3, 1, 1)),
+    quick("futex::again", PARK_3, || mutex::excludes::<Futex>(2, 2, 0)),
     quick("futex::timed", PARK, || mutex::lets_go::<Futex>(3, 1, 1)),
     quick("futex::timed_spin", SPIN, || {
         mutex::lets_go::<Futex>(3, 1, 1)
@@ -165,11 +170,19 @@ pub static MODELS: &[Model] = &[
     quick("futex::destroyed", PARK, || {
         destroy::is_destroyed::<Futex>(2)
     }),
-    quick("futex::timed_again", TICKING, || mutex::lets_go::<Futex>(3, 2, 1)),
-    quick("futex::timed_by_two", TICKING, || mutex::lets_go::<Futex>(3, 2, 2)),
-    quick("futex::three_again", PARK, || mutex::excludes::<Futex>(3, 2, 0)),
+    quick("futex::timed_again", TICKING, || {
+        mutex::lets_go::<Futex>(3, 2, 1)
+    }),
+    quick("futex::timed_by_two", TICKING, || {
+        mutex::lets_go::<Futex>(3, 2, 2)
+    }),
+    quick("futex::three_again", PARK_3, || {
+        mutex::excludes::<Futex>(3, 2, 0)
+    }),
     quick("futex::four", PARK, || mutex::excludes::<Futex>(4, 1, 0)),
-    quick("futex::quick_three_again", QUIET, || mutex::excludes::<Futex>(3, 2, 0)),
+    quick("futex::quick_three_again", QUIET, || {
+        mutex::excludes::<Futex>(3, 2, 0)
+    }),
     quick("futex::quick", QUIET, || {
         mutex::excludes::<Futex>(2, 2, 0);
     }),
@@ -206,7 +219,7 @@ pub static MODELS: &[Model] = &[
     }),
     quick("arena::two", SPIN, || arena::hands_out_once(2, 1, 2)),
     quick("arena::again", SPIN, || arena::hands_out_once(2, 2, 2)),
-    quick("arena::three", SPIN, || arena::hands_out_once(3, 1, 2)),
+    quick("arena::three", PARK_1, || arena::hands_out_once(3, 1, 2)),
     quick("arena::adopts", FORK, || arena::adopts_orphans(2)),
     quick("in_place::ticket", PARK, || {
         host::excludes(host::in_place::<Ticket>(), 2, 1, 0);

@@ -1,0 +1,135 @@
+//! The clients that the model checker explores, on this machine: few threads, more
+//! than it has CPUs, and many rounds, with exact counts at the end.
+//!
+//! A test that hangs has lost a wake-up; each says how long it may take.
+
+#[path = "../../cohort-on-loom/clients/mod.rs"]
+mod clients;
+
+use clients::{arena, condvar, destroy, host, mutex, rwlock};
+/// The build of the locks that the clients use.
+use cohort as locks;
+use locks::basic::{Anderson, Clh, Futex, Mcs, Ticket};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// What the clients need of their world.
+mod world {
+    use crate::locks::host::{Arena, Pool};
+    use crate::locks::{Clock, Deadline};
+    use std::sync::Arc;
+
+    /// Memory of its own; here any box.
+    #[derive(Debug)]
+    pub struct Kept<T>(Box<T>);
+
+    impl<T> Kept<T> {
+        /// Keeps `value`.
+        pub fn new(value: T) -> Self {
+            Self(Box::new(value))
+        }
+    }
+
+    impl<T> core::ops::Deref for Kept<T> {
+        type Target = T;
+        fn deref(&self) -> &T {
+            &self.0
+        }
+    }
+
+    /// Runs `body` on that many threads, each with its number.
+    pub fn together<R: Send + 'static>(
+        threads: usize,
+        body: impl Fn(usize) -> R + Send + Sync + 'static,
+    ) -> Option<Vec<R>> {
+        let body = &body;
+        std::thread::scope(|scope| {
+            let running: Vec<_> = (0..threads)
+                .map(|number| scope.spawn(move || body(number)))
+                .collect();
+            Some(
+                running
+                    .into_iter()
+                    .map(|thread| thread.join().expect("a client's thread does not panic"))
+                    .collect(),
+            )
+        })
+    }
+
+    /// A pool of nodes; the threads' caches of that number must be nobody else's,
+    /// which holds because every client has threads of its own.
+    pub fn nodes<T: Default + Send + Sync + 'static>(
+        cache: usize,
+    ) -> Arc<impl Pool<T> + Send + Sync + 'static> {
+        Arc::new(Arena::<T>::new(cache))
+    }
+
+    /// A deadline that many acquisitions miss.
+    pub fn soon() -> Deadline {
+        let at = crate::locks::door::now() + 20_000;
+        Deadline {
+            clock: Clock::Monotonic,
+            seconds: (at / 1_000_000_000) as i64,
+            nanoseconds: (at % 1_000_000_000) as u32,
+        }
+    }
+}
+
+/// Many on this machine, few enough for a second.
+const THREADS: usize = 6;
+
+/// Far beyond what any client needs, even on a machine with much else to do.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Runs a client, and fails instead of hanging.
+fn within_limit(client: fn()) {
+    let (done, wait) = channel();
+    let runner = std::thread::spawn(move || {
+        client();
+        let _ = done.send(());
+    });
+    match wait.recv_timeout(LIMIT) {
+        Ok(()) => {}
+        Err(RecvTimeoutError::Timeout) => panic!("not done after {LIMIT:?}: a wake-up is lost"),
+        Err(RecvTimeoutError::Disconnected) => {
+            let reason = runner.join().expect_err("it ended without a word");
+            std::panic::resume_unwind(reason);
+        }
+    }
+}
+
+macro_rules! stress {
+    ($($name:ident: $client:expr;)+) => {
+        $(#[test]
+        fn $name() {
+            within_limit(|| $client);
+        })+
+    };
+}
+
+stress! {
+    futex_excludes: mutex::excludes::<Futex>(THREADS, 400_000, 1);
+    futex_lets_go: mutex::lets_go::<Futex>(THREADS, 30_000, 3);
+    ticket_excludes: mutex::excludes::<Ticket>(THREADS, 20_000, 1);
+    mcs_excludes: mutex::excludes::<Mcs>(THREADS, 20_000, 1);
+    clh_excludes: mutex::excludes::<Clh>(THREADS, 20_000, 1);
+    anderson_excludes: mutex::excludes::<Anderson<2>>(THREADS, 20_000, 1);
+    futex_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Futex>(3));
+    mcs_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Mcs>(3));
+    readers_share: rwlock::shares(THREADS, 2, 60_000, 0);
+    readers_and_writers_let_go: rwlock::shares(THREADS, 3, 20_000, 2);
+    rwlock_is_tried: rwlock::is_tried(THREADS, 60_000);
+    rwlock_is_read_again: rwlock::is_read_again(60_000);
+    condvar_signals: condvar::tells(THREADS, 6_000, false);
+    condvar_broadcasts: condvar::tells(THREADS, 6_000, true);
+    condvar_spends_no_signal: (0..1_500).for_each(|_| {
+        condvar::spends_no_signal_on_who_gave_up(THREADS);
+    });
+    condvar_is_destroyed: (0..2_000).for_each(|round| condvar::is_destroyed(round % 2 == 0));
+    arena_hands_out_once: arena::hands_out_once(THREADS, 20_000, 20);
+    arena_adopts_orphans: (0..200).for_each(|_| arena::adopts_orphans(THREADS));
+    ticket_in_place: host::excludes(host::in_place::<Ticket>(), THREADS, 20_000, 1);
+    mcs_in_place: host::excludes(host::in_place::<Mcs>(), THREADS, 20_000, 1);
+    clh_in_place: host::excludes(host::in_place::<Clh>(), THREADS, 20_000, 1);
+    anderson_inflated: host::excludes(host::inflated::<Anderson>(), THREADS, 20_000, 1);
+}

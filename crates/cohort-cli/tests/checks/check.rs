@@ -37,10 +37,7 @@ impl Check {
     /// The row as the test harness takes it.  A check whose programs are
     /// missing is shown as ignored, and a line says what to install.
     pub fn into_trial(self) -> Trial {
-        let missing = self
-            .needs
-            .iter()
-            .find(|(name, _)| !is_here(name));
+        let missing = self.needs.iter().find(|(name, _)| !is_here(name));
         if let Some((name, package)) = missing {
             eprintln!(
                 "skip: {}: no `{name}` here; install the package {package}",

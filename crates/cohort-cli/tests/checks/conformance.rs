@@ -28,8 +28,12 @@ const LOCK_BOUND: [&str; 9] = [
 /// Longer than the watchdog inside each case, which tells more.
 pub const LIMIT: Duration = Duration::from_secs(90);
 
-/// A case's own exit status for "cannot be checked here".
+/// A case's own exit statuses for "cannot be checked here" and "hung".
 const SKIPPED: i32 = 77;
+const HUNG: i32 = 124;
+
+/// When so many cases of a topic hang, the others would too, a minute each.
+const MOST_HUNG: usize = 3;
 
 /// One topic under each lock and way to wait.
 ///
@@ -81,7 +85,12 @@ struct Case {
 
 fn run(topic: &Topic, lock: &str, wait: &str) -> Result<(), String> {
     let mut failed = Vec::new();
+    let mut hung = 0;
     for case in &topic.cases {
+        if hung == MOST_HUNG {
+            failed.push("gave up on the other cases".to_owned());
+            break;
+        }
         if case.beyond && lock == SYSTEM {
             continue;
         }
@@ -94,12 +103,15 @@ fn run(topic: &Topic, lock: &str, wait: &str) -> Result<(), String> {
         match output.status.code() {
             Some(0) => {}
             Some(SKIPPED) => eprint!("{}", String::from_utf8_lossy(&output.stderr)),
-            _ => failed.push(format!(
-                "{} {}: {}",
-                topic.name,
-                case.name,
-                ended(&output, LIMIT).trim_end()
-            )),
+            code => {
+                hung += usize::from(code.is_none_or(|code| code == HUNG));
+                failed.push(format!(
+                    "{} {}: {}",
+                    topic.name,
+                    case.name,
+                    ended(&output, LIMIT).trim_end()
+                ));
+            }
         }
     }
     if failed.is_empty() {
@@ -225,7 +237,9 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 fn changed(file: &Path) -> Option<SystemTime> {
-    file.metadata().and_then(|metadata| metadata.modified()).ok()
+    file.metadata()
+        .and_then(|metadata| metadata.modified())
+        .ok()
 }
 
 fn stem(file: &Path) -> String {

@@ -30,13 +30,23 @@ fn run(lock: &str, threads: &str, operations: &str) -> Result<(), String> {
     let said = complete(
         lock,
         [
-            "kccachetest", "wicked", "-th", threads, "-capcnt", CAPACITY, operations,
+            "kccachetest",
+            "wicked",
+            "-th",
+            threads,
+            "-capcnt",
+            CAPACITY,
+            operations,
         ],
         LIMIT,
     )?;
-    let records = said
-        .lines()
-        .find_map(|line| line.strip_prefix("count: ")?.split(' ').next()?.parse().ok());
+    let records = said.lines().find_map(|line| {
+        line.strip_prefix("count: ")?
+            .split(' ')
+            .next()?
+            .parse()
+            .ok()
+    });
     match records {
         Some(1_u64..) if said.trim_end().ends_with("ok") => Ok(()),
         _ => Err(format!("kccachetest found its cache wrong:\n{said}")),

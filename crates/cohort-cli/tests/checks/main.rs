@@ -33,13 +33,16 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
+/// The checks of one file, or why they cannot be put together.
+type Room = fn(&Selection) -> Result<Vec<Check>, String>;
+
 /// Every check that was selected.
 ///
 /// # Errors
 /// Why the checks cannot be put together.
 fn table() -> Result<Vec<Trial>, String> {
     let selection = Selection::from_environment()?;
-    let rooms: [fn(&Selection) -> Result<Vec<Check>, String>; 7] = [
+    let rooms: [Room; 7] = [
         conformance::checks,
         memcached::checks,
         kyoto::checks,
@@ -51,7 +54,9 @@ fn table() -> Result<Vec<Trial>, String> {
     let mut trials = Vec::new();
     for room in rooms {
         let selected = room(&selection)?;
-        let selected = selected.into_iter().filter(|check| selection.has(check.tier));
+        let selected = selected
+            .into_iter()
+            .filter(|check| selection.has(check.tier));
         trials.extend(selected.map(Check::into_trial));
     }
     Ok(trials)

@@ -33,7 +33,9 @@ fn run(lock: &'static str) -> Result<(), String> {
         .map_err(|error| format!("no temporary folder: {error}"))?;
     let data = format!("--datadir={}", folder.path().join("data").display());
     let socket = folder.path().join("socket");
-    let user = rustix::process::geteuid().is_root().then_some("--user=root");
+    let user = rustix::process::geteuid()
+        .is_root()
+        .then_some("--user=root");
     install(&data, user)?;
 
     let port = format!("--port={}", free_port()?);
@@ -54,7 +56,12 @@ fn run(lock: &'static str) -> Result<(), String> {
     let said = sysbench(&socket, "run")?;
     let transactions = said
         .lines()
-        .find_map(|line| line.trim().strip_prefix("transactions:")?.split_whitespace().next())
+        .find_map(|line| {
+            line.trim()
+                .strip_prefix("transactions:")?
+                .split_whitespace()
+                .next()
+        })
         .and_then(|count| count.parse::<u64>().ok());
     let clean = said.lines().any(|line| {
         let mut words = line.split_whitespace();
@@ -99,7 +106,10 @@ fn sysbench(socket: &Path, step: &str) -> Result<String, String> {
         .arg("oltp_read_write")
         .arg(format!("--mysql-socket={}", socket.display()))
         .args(["--mysql-user=root", "--mysql-db=sbtest", "--threads=8"])
-        .args([&format!("--tables={TABLES}"), &format!("--table-size={ROWS}")])
+        .args([
+            &format!("--tables={TABLES}"),
+            &format!("--table-size={ROWS}"),
+        ])
         .args(["--time=5", "--db-ps-mode=disable", step]);
     succeed(&mut sysbench)
 }

@@ -33,8 +33,19 @@ fn run(lock: &'static str) -> Result<(), String> {
     let mut server = Server::start(
         lock,
         [
-            "memcached", "-u", "nobody", "-l", "127.0.0.1", "-p", &listen, "-U", "0", "-t", "8",
-            "-m", "64",
+            "memcached",
+            "-u",
+            "nobody",
+            "-l",
+            "127.0.0.1",
+            "-p",
+            &listen,
+            "-U",
+            "0",
+            "-t",
+            "8",
+            "-m",
+            "64",
         ],
     )?;
     server.await_port(port, LIMIT)?;

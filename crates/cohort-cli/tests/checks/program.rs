@@ -33,7 +33,10 @@ fn std_cohort_run(lock: &str, options: &[&str]) -> std::process::Command {
     for name in LEFT_OUT {
         command.env_remove(name);
     }
-    command.args(["run", "--lock", lock]).args(options).arg("--");
+    command
+        .args(["run", "--lock", lock])
+        .args(options)
+        .arg("--");
     command
 }
 
@@ -63,7 +66,11 @@ where
 pub fn ended(output: &Output, limit: Duration) -> String {
     let how = match output.status.code() {
         Some(code) => format!("ended with {code}"),
-        None => format!("was killed: {} (limit {} s)", output.status, limit.as_secs()),
+        None => format!(
+            "was killed: {} (limit {} s)",
+            output.status,
+            limit.as_secs()
+        ),
     };
     format!(
         "{how}\n{}{}",
@@ -85,14 +92,16 @@ pub fn served(lock: &str, report: &str) -> Result<(), String> {
         let mut words = line.split_whitespace();
         let kind = words.next().unwrap_or_default();
         let acquired = words.next().unwrap_or_default().replace(',', "");
-        let ours = (kind.starts_with("mutex-") && kind != "mutex-libc")
-            || kind.starts_with("rwlock-");
+        let ours =
+            (kind.starts_with("mutex-") && kind != "mutex-libc") || kind.starts_with("rwlock-");
         ours && acquired.parse::<u64>().is_ok_and(|acquired| acquired > 0)
     });
     if report.contains(&under) && counted {
         Ok(())
     } else {
-        Err(format!("the report shows no lock taken under {lock}:\n{report}"))
+        Err(format!(
+            "the report shows no lock taken under {lock}:\n{report}"
+        ))
     }
 }
 
@@ -198,7 +207,10 @@ impl Server {
             }
         };
         if !status.success() {
-            return Err(format!("the server ended with {status}:\n{}", self.printed()));
+            return Err(format!(
+                "the server ended with {status}:\n{}",
+                self.printed()
+            ));
         }
         served(self.lock, &self.printed())
     }

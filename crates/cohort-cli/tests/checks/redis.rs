@@ -28,14 +28,37 @@ fn run(lock: &'static str) -> Result<(), String> {
     let mut server = Server::start(
         lock,
         [
-            "redis-server", "--bind", "127.0.0.1", "--port", &port, "--save", "", "--appendonly",
-            "no", "--io-threads", "4", "--io-threads-do-reads", "yes",
+            "redis-server",
+            "--bind",
+            "127.0.0.1",
+            "--port",
+            &port,
+            "--save",
+            "",
+            "--appendonly",
+            "no",
+            "--io-threads",
+            "4",
+            "--io-threads-do-reads",
+            "yes",
         ],
     )?;
-    server.await_that(|| client(&port, &["PING"]).is_ok_and(|said| said == "PONG"), LIMIT)?;
+    server.await_that(
+        || client(&port, &["PING"]).is_ok_and(|said| said == "PONG"),
+        LIMIT,
+    )?;
     let output = Command::new("redis-benchmark")
         .args(["-h", "127.0.0.1", "-p", &port, "--csv"])
-        .args(["-t", "set,get,incr,lpush", "-n", "20000", "-c", "50", "-P", "8"])
+        .args([
+            "-t",
+            "set,get,incr,lpush",
+            "-n",
+            "20000",
+            "-c",
+            "50",
+            "-P",
+            "8",
+        ])
         .args(["--threads", "2"])
         .timeout(LIMIT)
         .output()

@@ -3,6 +3,7 @@
 #include "support/clock.h"
 #include "support/kind.h"
 
+#include <sched.h>
 #include <spawn.h>
 #include <unistd.h>
 
@@ -273,6 +274,8 @@ static void *hammer(void *argument)
         OK(pthread_mutex_unlock(&guarded.mutex));
         OK(pthread_rwlock_rdlock(&guarded.rwlock));
         OK(pthread_rwlock_unlock(&guarded.rwlock));
+        /* Not to see how fair the lock is: some locks promise little of it. */
+        sched_yield();
     }
     return NULL;
 }

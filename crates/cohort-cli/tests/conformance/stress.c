@@ -125,7 +125,7 @@ static void *consume(void *argument)
     return NULL;
 }
 
-/* Every piece arrives exactly once; a lost wake-up leaves everybody asleep. */
+/* Every piece arrives exactly once. */
 static void producers_and_consumers(const void *kind)
 {
     static struct store store;

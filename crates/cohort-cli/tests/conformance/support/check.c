@@ -69,6 +69,14 @@ void check_differs(const char *file, int line, const char *what, long long got,
     _exit(FAILED);
 }
 
+void check_exceeds(const char *file, int line, const char *what, long long got,
+                   long long limit)
+{
+    dprintf(2, "%s:%d: case %s: %s: expected less than %lld, got %lld\n", file,
+            line, running, what, limit, got);
+    _exit(FAILED);
+}
+
 static const char *name_of(int error)
 {
     const char *name = error == 0 ? "0" : strerrorname_np(error);

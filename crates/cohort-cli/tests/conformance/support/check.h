@@ -50,6 +50,14 @@ struct check_case {
             check_differs(__FILE__, __LINE__, #got, check_got, check_want);    \
     } while (0)
 
+/* An integer stays below a limit. */
+#define CHECK_BELOW(got, limit)                                                \
+    do {                                                                       \
+        long long check_got = (got), check_limit = (limit);                    \
+        if (check_got >= check_limit)                                          \
+            check_exceeds(__FILE__, __LINE__, #got, check_got, check_limit);   \
+    } while (0)
+
 /* A call returns this error number. */
 #define GIVES(want, call)                                                      \
     do {                                                                       \
@@ -66,6 +74,8 @@ int check_main(int argc, char **argv, const struct check_case *cases,
 _Noreturn void check_failed(const char *file, int line, const char *condition);
 _Noreturn void check_differs(const char *file, int line, const char *what,
                              long long got, long long want);
+_Noreturn void check_exceeds(const char *file, int line, const char *what,
+                             long long got, long long limit);
 _Noreturn void check_returned(const char *file, int line, const char *call,
                               int got, int want);
 

@@ -24,7 +24,7 @@ void check_punctual(clockid_t clock, struct timespec deadline)
 {
     struct timespec now = in_ms(clock, 0);
     CHECK(ns(now) >= ns(deadline));
-    CHECK(ms_between(deadline, now) < LATE_MS);
+    CHECK_BELOW(ms_between(deadline, now), LATE_MS);
 }
 
 struct timespec below_zero(struct timespec deadline)

@@ -1,0 +1,49 @@
+//! Programs compiled for a test.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// A compiled program; its folder goes with it.
+pub struct Program {
+    folder: TempDir,
+}
+
+impl Program {
+    /// Where the program is.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join("count")
+    }
+
+    /// The folder the program is in, and nothing else.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// `count.c` as this compiler makes it; nothing, with a line that says so, where
+/// there is no such compiler.
+pub fn count(compiler: &str, options: &[&str]) -> Option<Program> {
+    if which::which(compiler).is_err() {
+        eprintln!("skip: no `{compiler}` here; install the package gcc or musl-tools");
+        return None;
+    }
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = Program { folder };
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/count.c");
+    let status = Command::new(compiler)
+        .args(["-D_GNU_SOURCE", "-O1", "-pthread"])
+        .args(options)
+        .arg(source)
+        .arg("-o")
+        .arg(program.path())
+        .status()
+        .expect("the compiler runs");
+    assert!(status.success(), "{compiler} {options:?} failed");
+    Some(program)
+}
+
+/// The usual kind: dynamic, for the C library of this machine.
+pub fn usual() -> Program {
+    count("cc", &[]).expect("these tests need a C compiler: install the package gcc")
+}

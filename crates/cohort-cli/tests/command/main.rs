@@ -1,0 +1,32 @@
+//! What a person sees of the command: options, refusals, endings, reports.
+
+mod compiled;
+mod ending;
+mod environment;
+mod refusal;
+mod report;
+mod show;
+mod usage;
+
+use assert_cmd::Command;
+use std::time::Duration;
+
+/// What the command would take from the environment of whoever runs the tests.
+const LEFT_OUT: [&str; 6] = [
+    "COHORT_LOCK",
+    "COHORT_WAIT",
+    "COHORT_ONLY",
+    "COHORT_EXCLUDE",
+    "COHORT_REPORT",
+    "LD_PRELOAD",
+];
+
+/// The command, with nothing said yet.
+fn cohort() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cohort"));
+    for name in LEFT_OUT {
+        command.env_remove(name);
+    }
+    command.timeout(Duration::from_secs(60));
+    command
+}

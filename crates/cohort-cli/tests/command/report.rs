@@ -1,0 +1,111 @@
+//! `--report` counts what the program did, whatever becomes of it.
+
+use crate::{cohort, compiled};
+use cohort::catalogue::LOCKS;
+use std::path::Path;
+
+/// The rows of a report: kind and acquisitions.
+fn rows(report: &str) -> Vec<(String, u64)> {
+    report
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            let kind = words.next()?.to_owned();
+            let acquired = words.next()?.replace(',', "").parse().ok()?;
+            Some((kind, acquired))
+        })
+        .collect()
+}
+
+fn report_of(lock: &str, program: &Path, ending: &str) -> (Option<i32>, String) {
+    let output = cohort()
+        .args(["run", "--lock", lock, "--report", "--"])
+        .arg(program)
+        .arg(ending)
+        .output()
+        .expect("the command runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "counted\n");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), said)
+}
+
+fn check_counts(lock: &str, report: &str) {
+    assert!(report.contains(&format!("under {lock},")), "{report}");
+    assert!(report.contains("in 1 process\n"), "{report}");
+    let rows = rows(report);
+    for (kind, acquired) in [
+        ("mutex-normal", 1000),
+        ("mutex-recursive", 200),
+        ("rwlock-read", 30),
+        ("rwlock-write", 4),
+    ] {
+        let row = (kind.to_owned(), acquired);
+        assert!(rows.contains(&row), "expected {row:?} in:\n{report}");
+    }
+}
+
+#[test]
+fn every_acquisition_is_counted_by_kind() {
+    let program = compiled::usual();
+    for lock in LOCKS {
+        let (status, report) = report_of(lock.name, &program.path(), "");
+        assert_eq!(status, Some(0));
+        check_counts(lock.name, &report);
+    }
+}
+
+#[test]
+fn a_program_that_fails_or_is_killed_is_reported_too() {
+    let program = compiled::usual();
+    let (status, report) = report_of("mcs", &program.path(), "failing");
+    assert_eq!(status, Some(7));
+    check_counts("mcs", &report);
+    let (status, report) = report_of("mcs", &program.path(), "killed");
+    assert_eq!(status, None);
+    check_counts("mcs", &report);
+}
+
+#[test]
+fn the_programs_of_a_program_are_counted() {
+    let program = compiled::usual();
+    let path = program.path();
+    let script = format!("{0}; {0}; {0}; true", path.display());
+    let output = cohort()
+        .args(["run", "--report", "--only", "count"])
+        .args(["--", "sh", "-c", &script])
+        .output()
+        .expect("the command runs");
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert!(report.contains("in 3 processes\n"), "{report}");
+    assert!(
+        rows(&report).contains(&("mutex-normal".to_owned(), 3000)),
+        "{report}"
+    );
+}
+
+#[test]
+fn programs_left_out_are_not_counted() {
+    let program = compiled::usual();
+    for options in [["--only", "another"], ["--exclude", "count"]] {
+        let output = cohort()
+            .args(["run", "--report"])
+            .args(options)
+            .arg("--")
+            .arg(program.path())
+            .output()
+            .expect("the command runs");
+        let report = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success());
+        assert!(report.contains("no process of"), "{report}");
+        assert!(report.contains("--only"), "{report}");
+    }
+}
+
+#[test]
+fn the_systems_locks_are_not_counted() {
+    let program = compiled::usual();
+    let (status, report) = report_of("system", &program.path(), "");
+    assert_eq!(status, Some(0));
+    assert_eq!(rows(&report), []);
+    assert!(report.contains("system"), "{report}");
+}

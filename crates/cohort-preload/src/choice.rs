@@ -12,7 +12,7 @@
 //! that runs before ours.
 
 use crate::count;
-use crate::libc::{environ, readlink, say, strlen};
+use crate::libc::{environ, keeping_errno, readlink, say, strlen};
 use cohort::catalogue;
 use cohort::door::{WaitPolicy, set_policy};
 use core::ffi::{CStr, c_char};
@@ -69,7 +69,7 @@ pub fn is_plain() -> bool {
 #[inline]
 pub fn choice() -> (Choice, bool) {
     let raw = match CHOICE.load(Ordering::Acquire) {
-        0 => decide(),
+        0 => keeping_errno(decide),
         raw => raw,
     };
     (

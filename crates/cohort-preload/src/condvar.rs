@@ -34,7 +34,8 @@ struct Waiting<'a> {
     waiter: &'static Waiter,
 }
 
-/// Runs when a waiter is cancelled: it leaves the queue, a signal that reached
+/// Runs when a waiter is cancelled (which, unlike one that was signalled, may still
+/// need the condition: who destroys it must have joined the thread): it leaves the queue, a signal that reached
 /// it goes on to another, and it takes the mutex for the program's own handlers.
 unsafe extern "C" fn cancelled(argument: *mut c_void) {
     // SAFETY: what `wait` pushed, in a frame that is still there.
@@ -69,12 +70,7 @@ unsafe fn wait(cond: &Cond, mutex: *mut Mutex, patience: &Patience) -> c_int {
         mutex,
         waiter,
     };
-    let mut cleanup = Cleanup {
-        routine: None,
-        argument: ptr::null_mut(),
-        cancel_type: 0,
-        previous: ptr::null_mut(),
-    };
+    let mut cleanup = Cleanup::EMPTY;
     // SAFETY: the buffer and what it points to outlive the pop below, or the
     // frame is unwound by a cancellation, which runs the routine first.  While
     // cancellation is asynchronous nothing runs but a look at a word and a
@@ -134,19 +130,30 @@ unsafe fn wait_in_a_slice(
         seconds: (wake_at / 1_000_000_000) as i64,
         nanoseconds: (wake_at % 1_000_000_000) as i64,
     };
+    let mut cleanup = Cleanup::EMPTY;
     // SAFETY: the proxy is all zero, a mutex of the C library's, and used by
-    // nobody else; the program's mutex is its own.
+    // nobody else; the program's mutex is its own.  The buffer outlives the pop, or
+    // the frame is unwound by a cancellation, which runs the routine first.
     unsafe {
         let mut proxy: Mutex = core::mem::zeroed();
-        next::pthread_mutex_lock(&raw mut proxy);
         let error = mutex::unlock(mutex);
         if error != 0 {
             return error;
         }
+        next::pthread_mutex_lock(&raw mut proxy);
+        _pthread_cleanup_push(&raw mut cleanup, cancelled_in_a_slice, mutex.cast());
         next::pthread_cond_clockwait(cond, &raw mut proxy, CLOCK_MONOTONIC, &raw const slice);
+        _pthread_cleanup_pop(&raw mut cleanup, 0);
         next::pthread_mutex_unlock(&raw mut proxy);
         mutex::lock(mutex, Wait::Endless)
     }
+}
+
+/// Runs when a waiter is cancelled in a slice: it takes the program's mutex for the
+/// program's own handlers.
+unsafe extern "C" fn cancelled_in_a_slice(mutex: *mut c_void) {
+    // SAFETY: what `wait_in_a_slice` pushed.
+    unsafe { mutex::lock(mutex.cast(), Wait::Endless) };
 }
 
 /// See `pthread_cond_wait(3)`.

@@ -2,9 +2,9 @@
 //!
 //! Preloaded, this library's `pthread_mutex_*`, `pthread_cond_*`,
 //! `pthread_rwlock_*`, `pthread_spin_*`, `mtx_*` and `cnd_*` come before the C
-//! library's.  State lives in the program's own objects ([`layout`]), whose idle
-//! bytes are those of the static initialisers, so objects that were never
-//! initialised, or are used again as another type, are good.
+//! library's.  State lives in the program's own objects ([`layout`]), which are good
+//! as the static initialisers leave them, whether or not anybody ever initialises or
+//! destroys them.
 //!
 //! Who serves which mutex, and with which condition:
 //!

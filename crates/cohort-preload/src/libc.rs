@@ -43,6 +43,28 @@ pub struct Cleanup {
     pub previous: *mut Cleanup,
 }
 
+impl Cleanup {
+    /// Before it is pushed.
+    pub const EMPTY: Self = Self {
+        routine: None,
+        argument: core::ptr::null_mut(),
+        cancel_type: 0,
+        previous: core::ptr::null_mut(),
+    };
+}
+
+/// Runs something that may change the program's `errno`, and puts it back.
+pub fn keeping_errno<R>(run: impl FnOnce() -> R) -> R {
+    // SAFETY: the calling thread's own `errno`.
+    unsafe {
+        let errno = __errno_location();
+        let before = *errno;
+        let result = run();
+        *errno = before;
+        result
+    }
+}
+
 #[link(name = "c")]
 unsafe extern "C" {
     pub safe static environ: *const *const c_char;
@@ -131,13 +153,8 @@ pub fn say(message: fmt::Arguments<'_>) {
     struct Stderr;
     impl fmt::Write for Stderr {
         fn write_str(&mut self, text: &str) -> fmt::Result {
-            // SAFETY: the bytes are alive; a failed write is nobody's to hear,
-            // but the program's `errno` stays as it was.
-            unsafe {
-                let errno = *__errno_location();
-                write(2, text.as_ptr(), text.len());
-                *__errno_location() = errno;
-            }
+            // SAFETY: the bytes are alive; a failed write is nobody's to hear.
+            keeping_errno(|| unsafe { write(2, text.as_ptr(), text.len()) });
             Ok(())
         }
     }

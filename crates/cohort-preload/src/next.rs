@@ -3,7 +3,7 @@
 //! program that needs none of them never does.
 
 use crate::layout::{Attr, Cond, Mutex, RwLock, Spin};
-use crate::libc::{RTLD_NEXT, Timespec, dlsym, dlvsym, say};
+use crate::libc::{RTLD_NEXT, Timespec, dlsym, dlvsym, keeping_errno, say};
 use core::ffi::{CStr, c_int};
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -67,7 +67,7 @@ macro_rules! next {
                     .iter()
                     .find(|(name, _)| *name == NAME)
                     .map(|(_, version)| *version);
-                function = find(NAME, version);
+                function = keeping_errno(|| find(NAME, version));
                 FOUND.store(function, Ordering::Relaxed);
             }
             // SAFETY: the C library's function of that name has this signature;

@@ -5,9 +5,7 @@ use crate::layout::Mutex;
 use cohort::basic::futex::Futex;
 use cohort::door::{Advice, AtomicU32, Spinner, expired, now, sleep_on};
 use cohort::host::{Arena, Fat, Holding, InPlace, Inflated};
-use cohort::{
-    Abortable, Clock, Deadline, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
-};
+use cohort::{Abortable, Deadline, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 
 /// The threads' caches; a process uses one lock for its mutexes, so all locks
 /// share the first and third.  (`clh` has the second for its nodes.)
@@ -153,7 +151,7 @@ macro_rules! served {
                 }
                 unsafe fn try_lock(mutex: &Mutex) -> bool {
                     // SAFETY: as above.
-                    unsafe { body::<Inflated<Self>>(mutex) }.try_lock(&POOL, &FAT)
+                    unsafe { body::<Inflated<Self>>(mutex) }.try_lock(&FAT)
                 }
                 unsafe fn unlock(mutex: &Mutex) -> bool {
                     // SAFETY: as above; the caller may unlock.
@@ -209,15 +207,6 @@ fn poll(deadline: &Deadline, attempt: impl Fn() -> bool) -> bool {
 
 /// Sleeps for that many nanoseconds, or until a signal arrives.
 pub fn nap(nanoseconds: u64) {
-    let wake_at = now() + nanoseconds;
-    let _ = sleep_on(
-        &AtomicU32::new(0),
-        0,
-        1,
-        Some(&Deadline {
-            clock: Clock::Monotonic,
-            seconds: (wake_at / 1_000_000_000) as i64,
-            nanoseconds: (wake_at % 1_000_000_000) as u32,
-        }),
-    );
+    let wake_at = Deadline::monotonic(now() + nanoseconds);
+    let _ = sleep_on(&AtomicU32::new(0), 0, 1, Some(&wake_at));
 }

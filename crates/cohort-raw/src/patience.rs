@@ -20,6 +20,18 @@ pub struct Deadline {
     pub nanoseconds: u32,
 }
 
+impl Deadline {
+    /// That many nanoseconds after the monotonic clock's origin.
+    #[must_use]
+    pub const fn monotonic(nanoseconds: u64) -> Self {
+        Self {
+            clock: Clock::Monotonic,
+            seconds: (nanoseconds / 1_000_000_000) as i64,
+            nanoseconds: (nanoseconds % 1_000_000_000) as u32,
+        }
+    }
+}
+
 /// How long an acquisition may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
@@ -35,6 +47,25 @@ impl Patience {
     pub const fn until(deadline: Deadline) -> Self {
         Self {
             deadline: Some(deadline),
+        }
+    }
+
+    /// This patience, but no longer than until that time on the monotonic clock,
+    /// in nanoseconds.  Deadlines on different clocks cannot be compared, so one on
+    /// another clock gives way; the caller looks at it again.
+    #[must_use]
+    pub const fn at_most(&self, nanoseconds: u64) -> Self {
+        let limit = Deadline::monotonic(nanoseconds);
+        match self.deadline {
+            Some(own)
+                if matches!(own.clock, Clock::Monotonic)
+                    && (own.seconds < limit.seconds
+                        || (own.seconds == limit.seconds
+                            && own.nanoseconds < limit.nanoseconds)) =>
+            {
+                *self
+            }
+            _ => Self::until(limit),
         }
     }
 

@@ -63,10 +63,10 @@ pub enum Waited {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct RawCondvar {
-    generation: Generation,
     lock: Futex,
     first: AtomicU32,
     last: AtomicU32,
+    generation: Generation,
 }
 
 /// No waiter.

@@ -60,7 +60,7 @@ mod world {
     /// which holds because every client has threads of its own.
     pub fn nodes<T: Default + Send + Sync + 'static>(
         cache: usize,
-    ) -> Arc<impl Pool<T> + Send + Sync + 'static> {
+    ) -> Arc<impl Pool<T> + Send + 'static> {
         Arc::new(Arena::<T>::new(cache))
     }
 

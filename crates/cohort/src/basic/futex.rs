@@ -11,31 +11,32 @@
 //! | bits of `word` | meaning | set and cleared by |
 //! |---|---|---|
 //! | `LOCKED` | held, or granted | taker; releaser |
-//! | `PARKED` | there may be sleepers | a waiter before it sleeps; a releaser that woke nobody |
-//! | `WOKEN` | a woken sleeper is on its way, so releases wake nobody else | the releaser that woke it; that sleeper, or any that falls asleep |
-//! | `GRANTED` | held by nobody: released to whichever sleeper accepts it | a releaser; the sleeper, or the releaser again if nobody was asleep |
+//! | `PARKED` | there may be sleepers | a waiter before it sleeps; a holder that found nobody to hand over to |
+//! | `WOKEN` | a woken sleeper may be on its way, so releases wake nobody else | the releaser that wakes; the woken sleeper, or any that falls asleep |
+//! | `GRANTED` | held by nobody: released to whichever sleeper accepts it | a releaser; the sleeper |
 //! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | whoever sets `PARKED`; a hand-over |
 //!
 //! A word of 0 is a free lock without sleepers, and `LOCKED` alone a held one.  A
-//! release wakes only after the lock is free: a thread woken while it is held would
-//! wait again.  The marks of a parent process do no harm in a forked child: each
-//! waiter overwrites `WOKEN` before it sleeps, and accepts a grant rather than
-//! sleep on it.
+//! release wakes after the lock is free, since a thread woken while it is held would
+//! wait again; only a hand-over, which must know that there is somebody, wakes just
+//! before.
 //!
-//! **Quick releases.**  A lock that has long been quiet is released by a plain
-//! store.  That is safe because whoever wants to sleep first calls the quick time
-//! off, by a barrier that every running thread of the process takes part in: a
-//! release from before the barrier is seen by the sleeper, and a release after it
-//! sees that the time is over and wakes somebody, in case its store wiped out a mark.
+//! Whatever releases the lock is the releaser's last touch of it: the next holder may
+//! free its memory.  From then on the address is only a name to wake by.
 //!
-//! | `mode` | meaning |
-//! |---|---|
-//! | 2v | attentive: released by an exchange that sees the marks |
-//! | 2v + 1 | quick: released by a plain store.  Set by a holder, now and then, when it finds no marks; called off by a waiter, which raises v |
+//! The marks of a parent process do no harm in a forked child: each waiter overwrites
+//! `WOKEN` before it sleeps, and accepts a grant rather than sleep on it.
+//!
+//! **Quick releases.**  A lock that has long been quiet (`mode` is 1) is released by
+//! a plain store.  That is safe because whoever wants to sleep first calls the quick
+//! time off: it clears `mode`, raises the process's count of such calls, and passes a
+//! barrier that every running thread takes part in.  A release from before the barrier
+//! is seen by the sleeper, and a release after it finds the count raised and wakes
+//! somebody, in case its store wiped out a mark.
 
 use crate::door::{
-    Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, fence_everywhere, fence_here,
-    is_long_quiet, mutant, now, orders, sleep_on, wake,
+    Advice, AtomicU32, Order, Slept, Spinner, calls_off, constructor, expired, fence_everywhere,
+    fence_here, is_long_quiet, mutant, now, orders, sleep_on, wake,
 };
 use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 
@@ -57,6 +58,10 @@ orders! {
     /// A waiter that marks a holder's word sees the mode in which that holder
     /// will release it: set before an earlier release, which the holder acquired.
     FUTEX_MARK = Acquire;
+    /// A releaser that finds the count raised finds the lock attentive too.
+    FUTEX_CALL_OFF = Release;
+    /// As above, from the releaser's side.
+    FUTEX_CALLED_OFF = Acquire;
     /// Both sides of the quick release's agreement, in a checker's world.
     FUTEX_AGREE = SeqCst;
 }
@@ -67,10 +72,12 @@ const WOKEN: u32 = 4;
 const GRANTED: u32 = 8;
 const STAMP: u32 = !0xff;
 
-/// In `mode`.
+/// Values of `mode`: how a holder releases.
+const ATTENTIVE: u32 = 0;
 const QUICK: u32 = 1;
 
-/// How long bargers pass sleepers before one of those is handed the lock.
+/// How long bargers pass sleepers before one of those is handed the lock; less
+/// than a unit of `STAMP` earlier, since the stamp is cut off.
 pub const PATIENCE_NANOSECONDS: u64 = 500_000;
 
 /// There is one class of sleepers.
@@ -160,8 +167,10 @@ impl Futex {
                 continue;
             }
             if patience.deadline().is_some_and(expired) {
-                if woken {
-                    self.pass_wake_on();
+                // A wake-up that reached this thread goes on to another: the next
+                // release sees the mark.
+                if woken && !mutant("futex.swallow-wake") && !self.park_on(word) {
+                    continue;
                 }
                 return Outcome::GaveUp;
             }
@@ -180,21 +189,8 @@ impl Futex {
 
     /// Takes a free lock whose word may have marks.
     fn take(&self, word: u32, woken: bool) -> bool {
-        let mut taken = word | LOCKED;
-        if woken {
-            taken &= !WOKEN;
-        }
-        // The marks were cleared since it was woken, perhaps too soon for another
-        // thread that had just fallen asleep.
-        let restores = woken && word & PARKED == 0 && !mutant("futex.forget-others");
-        if restores {
-            taken |= PARKED | stamp();
-        }
-        let takes = self.exchange(word, taken, FUTEX_TAKE_LATE);
-        if takes && restores && !mutant("futex.take-quick") {
-            self.be_attentive();
-        }
-        takes
+        let answered = if woken { word & !WOKEN } else { word };
+        self.exchange(word, answered | LOCKED, FUTEX_TAKE_LATE)
     }
 
     /// Takes a lock that was handed over.
@@ -210,39 +206,18 @@ impl Futex {
         if word != marked && !self.exchange(word, marked, FUTEX_MARK) {
             return false;
         }
-        let mode = self.mode.load(Order::RELAXED);
-        if mode & QUICK != 0 && !mutant("futex.mark-and-hope") {
-            self.call_off(mode);
+        if self.mode.load(Order::RELAXED) == QUICK && !mutant("futex.mark-and-hope") {
+            self.call_off();
             return false;
         }
         true
     }
 
-    /// Before a woken thread leaves without the lock: somebody else is woken, by
-    /// the next release or here.
-    fn pass_wake_on(&self) {
-        if mutant("futex.swallow-wake") {
-            return;
-        }
-        loop {
-            let word = self.word.load(Order::RELAXED);
-            if word & LOCKED == 0 {
-                if self.exchange(word, word & !WOKEN, FUTEX_MARK) {
-                    wake(&raw const self.word, 1, CLASS);
-                    return;
-                }
-            } else if word & GRANTED != 0 || self.park_on(word) {
-                // A grant's taker finds `PARKED`, as the next releaser here does.
-                return;
-            }
-        }
-    }
-
     /// Releases by an exchange.
     #[inline(never)]
-    fn release_attentive(&self, mode: u32) {
+    fn release_attentive(&self) {
         if is_long_quiet() {
-            self.become_quick(mode);
+            self.become_quick();
         } else if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {
             self.release_marked();
         }
@@ -264,71 +239,36 @@ impl Futex {
             let free = (word & !LOCKED) | if wakes { WOKEN } else { 0 };
             if self.exchange(word, free, FUTEX_RELEASE_MARKED) {
                 if wakes && !mutant("futex.forget-wake") {
-                    self.wake_one();
+                    wake(&raw const self.word, 1, CLASS);
                 }
                 return;
             }
         }
     }
 
-    /// Wakes the sleeper that `WOKEN` already announces; if there is none, clears
-    /// the marks.
-    fn wake_one(&self) {
-        if wake(&raw const self.word, 1, CLASS) == 0 {
-            self.clear_marks();
-        }
-    }
-
-    /// Nobody was asleep a moment ago.
-    #[cold]
-    fn clear_marks(&self) {
-        loop {
-            let word = self.word.load(Order::RELAXED);
-            if word & WOKEN == 0 {
-                // Somebody has gone to sleep since, and overwritten it.
-                return;
-            }
-            if self.exchange(word, word & (LOCKED | GRANTED), Order::RELAXED) {
-                break;
-            }
-        }
-        // Who fell asleep between the two did so on marks that are gone.
-        if !mutant("futex.clear-and-go") {
-            wake(&raw const self.word, 1, CLASS);
-        }
-    }
-
     /// Releases to a sleeper; false if the lock is still the caller's.
     #[cold]
     fn hand_over(&self, word: u32) -> bool {
-        let granted = LOCKED | PARKED | WOKEN | GRANTED | stamp();
-        if !self.exchange(word, granted, FUTEX_GRANT) {
+        let announced = LOCKED | PARKED | WOKEN | stamp();
+        if !self.exchange(word, announced, Order::RELAXED) {
             return false;
         }
-        if wake(&raw const self.word, 1, CLASS) > 0 {
-            return true;
+        if wake(&raw const self.word, 1, CLASS) == 0 {
+            // Whoever falls asleep changes the word, so nobody has since.
+            self.exchange(announced, LOCKED, Order::RELAXED);
+            return false;
         }
-        // Nobody sleeps.  Take the grant back unless somebody accepted it.
-        loop {
-            let word = self.word.load(Order::RELAXED);
-            if word & GRANTED == 0 {
-                return true;
-            }
-            if self.exchange(word, word & !GRANTED, FUTEX_ACCEPT) {
-                self.clear_marks();
-                return false;
-            }
-        }
+        // The woken thread cannot sleep again or leave without changing the word,
+        // so it is there to accept.
+        self.exchange(announced, announced | GRANTED, FUTEX_GRANT)
     }
 
-    /// Ends a quick time from a waiter's side: afterwards every release heeds
-    /// marks, and the word shows every release that did not.
+    /// Ends a quick time: afterwards every release heeds marks, and the word shows
+    /// every release that did not.
     #[cold]
-    fn call_off(&self, mode: u32) {
-        // A failure means that another waiter has done it.
-        let _ =
-            self.mode
-                .compare_exchange(mode, mode.wrapping_add(1), Order::RELAXED, Order::RELAXED);
+    fn call_off(&self) {
+        self.mode.store(ATTENTIVE, Order::RELAXED);
+        calls_off().fetch_add(1, FUTEX_CALL_OFF);
         if !mutant("futex.no-barrier") {
             fence_everywhere(FUTEX_AGREE);
         }
@@ -339,30 +279,15 @@ impl Futex {
         }
     }
 
-    /// Ends a quick time from the holder's side: no quick release can be under
-    /// way but its own.
-    #[cold]
-    fn be_attentive(&self) {
-        let mode = self.mode.load(Order::RELAXED);
-        if mode & QUICK != 0 {
-            // A failure means that a waiter has done it.
-            let _ = self.mode.compare_exchange(
-                mode,
-                mode.wrapping_add(1),
-                Order::RELAXED,
-                Order::RELAXED,
-            );
-        }
-    }
-
     /// Releases, and from here on does so quickly, if there are no marks.
     #[cold]
-    fn become_quick(&self, mode: u32) {
-        let _ = self
-            .mode
-            .compare_exchange(mode, mode | QUICK, Order::RELAXED, Order::RELAXED);
+    fn become_quick(&self) {
+        self.mode.store(QUICK, Order::RELAXED);
         if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {
-            self.be_attentive();
+            // Its maker may have seen the lock attentive, and sleep.
+            if !mutant("futex.stay-quick") {
+                self.mode.store(ATTENTIVE, Order::RELAXED);
+            }
             self.release_marked();
         }
     }
@@ -370,9 +295,9 @@ impl Futex {
     /// After a quick release that may have wiped out a mark.
     #[cold]
     #[inline(never)]
-    fn answer_lost_mark(&self) {
+    fn answer_lost_mark(word: *const AtomicU32) {
         if !mutant("futex.lost-mark") {
-            wake(&raw const self.word, 1, CLASS);
+            wake(word, 1, CLASS);
         }
     }
 }
@@ -401,15 +326,16 @@ unsafe impl RawLock for Futex {
 
     #[inline(always)]
     unsafe fn release(&self, (): &()) {
-        let mode = self.mode.load(Order::RELAXED);
-        if mode & QUICK != 0 {
+        let called_off = calls_off().load(FUTEX_CALLED_OFF);
+        if self.mode.load(Order::RELAXED) == QUICK {
+            let word = &raw const self.word;
             self.word.store(0, FUTEX_RELEASE_QUICK);
             fence_here(FUTEX_AGREE);
-            if self.mode.load(Order::RELAXED) != mode {
-                self.answer_lost_mark();
+            if calls_off().load(Order::RELAXED) != called_off {
+                Self::answer_lost_mark(word);
             }
         } else {
-            self.release_attentive(mode);
+            self.release_attentive();
         }
     }
 
@@ -437,8 +363,8 @@ unsafe impl RawTry for Futex {
     }
 }
 
-// SAFETY: a thread that gives up holds no grant: it accepts one that it sees after
-// it was woken, and the releaser takes back one that woke nobody.
+// SAFETY: a thread that gives up holds no grant: one that was woken marks the word
+// first, and fails to if it has been granted meanwhile.
 unsafe impl Abortable for Futex {
     #[inline]
     fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
@@ -456,8 +382,7 @@ unsafe impl ThreadOblivious for Futex {}
 unsafe impl Inherit for Futex {
     unsafe fn inherit(&self, holder: Option<&()>) {
         let word = if holder.is_some() { LOCKED } else { 0 };
-        // Written last by this process's own threads, if at all, so any mode is
-        // good: no release is under way.
+        // Any mode is good: no thread of this process is in a release.
         self.word.store(word, Order::RELAXED);
     }
 }

@@ -10,13 +10,15 @@
 //!
 //! A thread that exits leaves its cache behind, and so does every thread that a
 //! fork did not carry over; nothing runs then.  Before an arena grows it looks
-//! through its nodes for those whose keeper is no more, so it is bounded by the
-//! peak of what was taken at once, plus a few per thread alive.
+//! through its nodes for those whose keeper is no more, and it looks again each time
+//! it has doubled; so it is bounded by twice the peak of what was taken at once, plus
+//! a few per thread alive.  What the threads that a fork left behind had taken stays
+//! taken in the child.
 
 use super::Pool;
 use crate::door::{
-    ARENA_CACHED, ARENA_CAPACITY, ARENA_FIRST_SEARCH, AtomicPtr, AtomicU32, AtomicU64, Order,
-    constructor, is_gone, map_slots, orders, thread,
+    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, AtomicPtr, AtomicU32, AtomicU64, Order,
+    constructor, generation, is_gone, map_slots, nulls, orders, thread,
 };
 use core::marker::PhantomData;
 
@@ -26,7 +28,7 @@ orders! {
     ARENA_POP = Acquire;
     /// The same, from the pusher's side.
     ARENA_PUSH = Release;
-    /// The base is written once, with the pages behind it.
+    /// A segment is written once, with the pages behind it.
     ARENA_BASE = Acquire;
     /// As above.
     ARENA_MAP = Release;
@@ -34,6 +36,10 @@ orders! {
     ARENA_KEEPER = Acquire;
     /// As above, from the keeper's side.
     ARENA_KEEP = Release;
+    /// A search sees what the one before it took over.
+    ARENA_SEARCH = Acquire;
+    /// As above.
+    ARENA_SEARCHED = Release;
 }
 
 /// With whoever took it.
@@ -45,15 +51,20 @@ const COMMON: u32 = u32::MAX;
 #[repr(C, align(64))]
 struct Slot<T> {
     node: T,
+    /// Its own number; written once, before anybody has the node.
+    number: AtomicU32,
     /// The number of the next free node in the same place; 0 ends the list.
     link: AtomicU32,
     keeper: AtomicU32,
 }
 
-/// A store of nodes; `const` to make, maps its memory at the first use.
+/// Segments of an arena: each has twice the slots of the one before.
+const SEGMENTS: usize = 16;
+
+/// A store of nodes; `const` to make, maps its memory as it is needed.
 #[derive(Debug)]
 pub struct Arena<T> {
-    base: AtomicPtr<Slot<T>>,
+    segments: [AtomicPtr<Slot<T>>; SEGMENTS],
     /// The common list: the first node's number below, a tag above that changes
     /// at every push and pop.
     common: AtomicU64,
@@ -61,6 +72,8 @@ pub struct Arena<T> {
     used: AtomicU32,
     /// When `used` reaches this, search for orphans before growing.
     search_at: AtomicU32,
+    /// The generation whose thread is searching, or 0: one at a time.
+    searching: AtomicU32,
     /// Which of each thread's caches is this arena's.
     cache: usize,
     node: PhantomData<T>,
@@ -77,10 +90,11 @@ impl<T: Default + 'static> Arena<T> {
         #[must_use]
         pub fn new(cache: usize) -> Self {
             Self {
-                base: AtomicPtr::null(),
+                segments: nulls!(AtomicPtr, SEGMENTS),
                 common: AtomicU64::new(0),
                 used: AtomicU32::new(0),
                 search_at: AtomicU32::new(Self::FIRST_SEARCH),
+                searching: AtomicU32::new(0),
                 cache,
                 node: PhantomData,
             }
@@ -97,7 +111,7 @@ impl<T: Default + 'static> Arena<T> {
         if scaled > limit {
             limit
         } else if scaled < least {
-            least
+            if least < limit { least } else { limit }
         } else {
             scaled
         }
@@ -105,6 +119,9 @@ impl<T: Default + 'static> Arena<T> {
 
     const CACHED: u32 = Self::scaled(ARENA_CACHED, 1);
     const FIRST_SEARCH: u32 = Self::scaled(ARENA_FIRST_SEARCH, 4);
+
+    /// Slots of the first segment, a power of two.
+    const FIRST: u32 = 1 << Self::scaled(ARENA_FIRST_SEGMENT, 1).ilog2();
 
     /// Nodes ever taken at once, plus those in caches.
     pub fn used(&self) -> u32 {
@@ -116,11 +133,22 @@ impl<T: Default + 'static> Arena<T> {
         self.used() as usize * Self::NODE_BYTES
     }
 
+    /// Segment and place in it of the node of that number.
+    const fn place(number: u32) -> (usize, usize) {
+        let shifted = number - 1 + Self::FIRST;
+        let segment = shifted.ilog2() - Self::FIRST.ilog2();
+        (
+            segment as usize,
+            (shifted - (Self::FIRST << segment)) as usize,
+        )
+    }
+
     fn slot(&self, number: u32) -> &'static Slot<T> {
-        let base = self.base.load(ARENA_BASE);
+        let (segment, index) = Self::place(number);
+        let base = self.segments[segment].load(ARENA_BASE);
         // SAFETY: a number in hand was given out by `grow`, which mapped and
         // wrote its slot.
-        unsafe { &*base.add(number as usize - 1) }
+        unsafe { &*base.add(index) }
     }
 
     fn slot_of(&self, node: &'static T) -> &'static Slot<T> {
@@ -128,14 +156,9 @@ impl<T: Default + 'static> Arena<T> {
         unsafe { &*core::ptr::from_ref(node).cast() }
     }
 
-    fn number_of(&self, slot: &'static Slot<T>) -> u32 {
-        let base = self.base.load(ARENA_BASE) as usize;
-        ((core::ptr::from_ref(slot) as usize - base) / Self::NODE_BYTES) as u32 + 1
-    }
-
     fn push(&self, slot: &'static Slot<T>) {
         slot.keeper.store(COMMON, Order::RELAXED);
-        let number = u64::from(self.number_of(slot));
+        let number = u64::from(slot.number.load(Order::RELAXED));
         let mut head = self.common.load(Order::RELAXED);
         loop {
             slot.link.store(head as u32, Order::RELAXED);
@@ -180,56 +203,74 @@ impl<T: Default + 'static> Arena<T> {
             if let Some(slot) = self.pop() {
                 return &slot.node;
             }
-            let used = self.used.load(Order::RELAXED);
-            if used >= self.search_at.load(Order::RELAXED) {
-                self.search_at.store(used.saturating_mul(2), Order::RELAXED);
-                self.adopt_orphans();
-                continue;
+            if self.used() < self.search_at.load(Order::RELAXED) || !self.adopt_orphans() {
+                return self.grow();
             }
-            return self.grow();
         }
     }
 
     /// A node that never was.
     fn grow(&self) -> &'static T {
-        let base = self.mapped();
-        let index = self.used.fetch_add(1, Order::RELAXED) as usize;
-        if index >= ARENA_CAPACITY {
+        let number = self.used.fetch_add(1, Order::RELAXED).wrapping_add(1);
+        let (segment, index) = Self::place(number);
+        if segment >= SEGMENTS {
             out_of_memory("too many acquisitions at once for the lock arena");
         }
-        // SAFETY: the index is within the mapping and nobody else's.  The link and
+        let base = self.mapped(segment);
+        // SAFETY: the place is within the segment and nobody else's.  The link and
         // the keeper are good as mapped, and not written again here: somebody may
         // be looking for orphans.
         unsafe {
             let slot = base.add(index);
             (&raw mut (*slot).node).write(T::default());
+            (*slot).number.store(number, Order::RELAXED);
             &(*slot).node
         }
     }
 
-    fn mapped(&self) -> *mut Slot<T> {
-        let base = self.base.load(ARENA_BASE);
+    fn mapped(&self, segment: usize) -> *mut Slot<T> {
+        let place = &self.segments[segment];
+        let base = place.load(ARENA_BASE);
         if !base.is_null() {
             return base;
         }
-        let Some(fresh) = map_slots(ARENA_CAPACITY, Slot::<T>::default) else {
-            out_of_memory("the system refuses address space for the lock arena (ulimit -v?)")
+        let count = (Self::FIRST as usize) << segment;
+        let Some(fresh) = map_slots(count, Slot::<T>::default) else {
+            out_of_memory("the system refuses memory for the lock arena (ulimit -v or -l?)")
         };
         let fresh = fresh.as_ptr();
-        match self
-            .base
-            .compare_exchange(core::ptr::null_mut(), fresh, ARENA_MAP, ARENA_BASE)
-        {
+        match place.compare_exchange(core::ptr::null_mut(), fresh, ARENA_MAP, ARENA_BASE) {
             Ok(_) => fresh,
-            // Another thread was first; the spare mapping stays, untouched.
+            // Another thread was first; the spare segment stays, untouched.
             Err(theirs) => theirs,
         }
     }
 
-    /// Puts what threads of the past kept on the common list.
-    fn adopt_orphans(&self) {
-        let mut alive = 0;
-        for number in 1..=self.used() {
+    /// Puts what threads of the past kept on the common list; false if another
+    /// thread is at it.
+    #[cold]
+    fn adopt_orphans(&self) -> bool {
+        // One at a time: between finding a keeper gone and taking its node over,
+        // nobody else may, or a new thread of that number could have it by then.
+        // A search that a fork cut short belongs to an older generation.
+        let here = generation();
+        let searching = self.searching.load(Order::RELAXED);
+        if searching == here
+            || self
+                .searching
+                .compare_exchange(searching, here, ARENA_SEARCH, Order::RELAXED)
+                .is_err()
+        {
+            return false;
+        }
+        let used = self.used();
+        let mut alive = TAKEN;
+        for number in 1..=used {
+            let (segment, _) = Self::place(number);
+            if self.segments[segment].load(ARENA_BASE).is_null() {
+                // Its first node is just being made.
+                break;
+            }
             let slot = self.slot(number);
             let keeper = slot.keeper.load(ARENA_KEEPER);
             if matches!(keeper, TAKEN | COMMON) || keeper == alive {
@@ -245,6 +286,9 @@ impl<T: Default + 'static> Arena<T> {
                 self.push(slot);
             }
         }
+        self.search_at.store(used.saturating_mul(2), Order::RELAXED);
+        self.searching.store(0, ARENA_SEARCHED);
+        true
     }
 }
 
@@ -288,11 +332,11 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
         }
         slot.link.store(first, Order::RELAXED);
         slot.keeper.store(crate::door::thread_id(), ARENA_KEEP);
-        cache.set((self.number_of(slot), count + 1));
+        cache.set((slot.number.load(Order::RELAXED), count + 1));
     }
 
     fn number(&self, node: &'static T) -> u32 {
-        self.number_of(self.slot_of(node))
+        self.slot_of(node).number.load(Order::RELAXED)
     }
 
     unsafe fn at(&self, number: u32) -> &'static T {

@@ -18,8 +18,8 @@ use cohort_raw::{Inherit, RawTry, ThreadOblivious};
 #[repr(C)]
 pub struct InPlace<L> {
     lock: L,
-    holder: AtomicU32,
     generation: Generation,
+    holder: AtomicU32,
 }
 
 /// No record.

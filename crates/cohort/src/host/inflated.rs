@@ -3,15 +3,17 @@
 //!
 //! | `word` | state |
 //! |---|---|
-//! | 0 | free, thin |
+//! | 0 | free |
 //! | `THIN` | held, thin: nobody else is here |
-//! | `FAT`, users u, number n | u threads hold, wait for or are about to enter or leave fat lock n |
+//! | `FAT`, users u, number n | held, or just granted to one of the waiters; u threads hold or wait for fat lock n |
 //!
 //! The first thread that finds the object held inflates it: it takes a fat lock,
 //! acquires it on the thin holder's behalf, and puts its number in the word.
-//! Whoever wants to use the fat lock counts itself in that word first, so it
-//! cannot go away underneath; the last one out puts the word back to 0 and returns
-//! the fat lock.  So a quiet object owns nothing, whoever frees or forgets it.
+//! Whoever wants to wait counts itself in that word first, so the fat lock cannot go
+//! away underneath.  The holder counts itself out before it releases the fat lock; if
+//! it was the last, counting out is what frees the object, and it returns the fat
+//! lock.  So a quiet object owns nothing, whoever frees or forgets it, and a release
+//! touches the object no more once another thread may have it.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
@@ -34,8 +36,8 @@ orders! {
     INFLATED_PUBLISH = Release;
     /// Sees the fat lock that the number names.
     INFLATED_ENTER = Acquire;
-    /// What was done to the fat lock is seen by whoever returns it to the pool;
-    /// what the holder did is seen by whoever finds the object free and thin.
+    /// What the holder did is seen by whoever finds the object free; what others
+    /// did to the fat lock is seen by the last one, who returns it.
     INFLATED_LEAVE = AcqRel;
     /// The thin holder finds the fat lock that was published meanwhile.
     INFLATED_FOUND = Acquire;
@@ -56,8 +58,8 @@ pub struct Fat<L: cohort_raw::RawLock> {
 #[repr(C)]
 pub struct Inflated<L> {
     word: AtomicU64,
-    holder: AtomicU32,
     generation: Generation,
+    holder: AtomicU32,
     lock: PhantomData<fn() -> L>,
 }
 
@@ -120,43 +122,12 @@ where
 
     /// Locks the object if nobody has; never blocks.
     #[inline]
-    pub fn try_lock(
-        &self,
-        records: &impl Pool<Holding<L::Context>>,
-        fats: &impl Pool<Fat<L>>,
-    ) -> bool {
+    pub fn try_lock(&self, fats: &impl Pool<Fat<L>>) -> bool {
         self.generation.settle(|| self.inherit(fats));
-        match self
-            .word
+        // A fat lock is held, or granted to somebody: there is nothing to try.
+        self.word
             .compare_exchange(FREE, THIN, INFLATED_TAKE, Order::RELAXED)
-        {
-            Ok(_) => return true,
-            Err(THIN) => return false,
-            Err(_) => {}
-        }
-        // Held or about to be: whoever is inside holds a position in the fat lock.
-        let word = self.word.load(Order::RELAXED);
-        if word & FAT == 0
-            || self
-                .word
-                .compare_exchange(word, word + USER, INFLATED_ENTER, Order::RELAXED)
-                .is_err()
-        {
-            return false;
-        }
-        // SAFETY: the exchange counted this thread in, so the number names the
-        // object's fat lock until it leaves.
-        let fat = unsafe { fats.at(number(word)) };
-        let record = records.take();
-        record.note(self);
-        if fat.lock.try_acquire(&record.context) {
-            self.holder.store(records.number(record), Order::RELAXED);
-            return true;
-        }
-        // SAFETY: the attempt left no trace of the record.
-        unsafe { records.give(record) };
-        self.leave(fats);
-        false
+            .is_ok()
     }
 
     /// Unlocks the object; false if nobody had locked it.
@@ -173,15 +144,13 @@ where
         let holder = self.holder.load(Order::RELAXED);
         if holder != NOBODY {
             self.holder.store(NOBODY, Order::RELAXED);
-            // SAFETY: the holder is counted in, so the word names its fat lock,
-            // and the number stands here since the acquisition that holds it.
+            // SAFETY: the number stands here since the acquisition that holds the
+            // fat lock, with this record's context; the record is then nobody's.
             unsafe {
-                let fat = fats.at(number(self.word.load(Order::RELAXED)));
                 let record = records.at(holder);
-                fat.lock.release(&record.context);
+                self.leave(fats, &record.context);
                 records.give(record);
             }
-            self.leave(fats);
             return true;
         }
         match self
@@ -208,8 +177,7 @@ where
         }
         fat.thin_holds.store(0, Order::RELAXED);
         // SAFETY: acquired with this context on the thin holder's behalf.
-        unsafe { fat.lock.release(&fat.thin) };
-        self.leave(fats);
+        unsafe { self.leave(fats, &fat.thin) };
         true
     }
 
@@ -268,9 +236,14 @@ where
         None
     }
 
-    /// Counts this thread out; the last one deflates.
-    fn leave(&self, fats: &impl Pool<Fat<L>>) {
+    /// Counts the holder out and releases; the last one deflates.
+    ///
+    /// # Safety
+    /// The caller holds the fat lock, by `context`.
+    unsafe fn leave(&self, fats: &impl Pool<Fat<L>>, context: &L::Context) {
         let mut word = self.word.load(Order::RELAXED);
+        // SAFETY: the caller is counted in.
+        let fat = unsafe { fats.at(number(word)) };
         loop {
             let last = word & USERS == USER;
             let new = if last { FREE } else { word - USER };
@@ -278,12 +251,18 @@ where
                 .word
                 .compare_exchange(word, new, INFLATED_LEAVE, Order::RELAXED)
             {
-                Ok(_) if last => {
-                    // SAFETY: nobody is counted in, and the word is thin again.
-                    unsafe { fats.give(fats.at(number(word))) };
+                // The object may be gone: only the fat lock is touched from here.
+                Ok(_) => {
+                    // SAFETY: held by this context.  If nobody else was counted
+                    // in, nobody else can find the fat lock any more.
+                    unsafe {
+                        fat.lock.release(context);
+                        if last {
+                            fats.give(fat);
+                        }
+                    }
                     return;
                 }
-                Ok(_) => return,
                 Err(now) => word = now,
             }
         }

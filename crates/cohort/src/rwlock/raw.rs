@@ -15,11 +15,13 @@
 //! | `WRITER` | held to write | the writer |
 //! | `PENDING` | the head is a writer: new readers wait behind it | the head |
 //! | `RESERVED` | the head has waited longer than [`PATIENCE_NANOSECONDS`]: nobody passes it | the head |
-//! | `PARKED` | the head sleeps: a release wakes it | the head; a releaser clears it |
+//! | `PARKED` | the head sleeps: a release wakes it | the head; a releasing writer clears it |
 //!
 //! A thread that holds a read lock already, of whichever lock, passes `PENDING` and
 //! `RESERVED`: it might hold this one, and then waiting behind a writer would never
-//! end.
+//! end.  Any other reader passes a waiting writer after five milliseconds: a reader
+//! that holds this lock might be waiting for it.  [`Recursion::Excluded`] does away
+//! with both.
 
 use crate::basic::Futex;
 use crate::basic::futex::PATIENCE_NANOSECONDS;
@@ -57,6 +59,9 @@ const READERS: u32 = PARKED - 1;
 const MARKS: u32 = PENDING | RESERVED | PARKED;
 const HEAD: u32 = 1;
 
+/// How long a reader that may recurse waits behind writers before it passes them.
+const DEFERENCE_NANOSECONDS: u64 = 5_000_000;
+
 /// Whether a thread that may hold this lock to read already passes waiting
 /// writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,8 +76,8 @@ pub enum Recursion {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct RawRwLock {
-    word: AtomicU32,
     gate: Futex,
+    word: AtomicU32,
     generation: Generation,
 }
 
@@ -82,8 +87,8 @@ impl RawRwLock {
         #[must_use]
         pub fn new() -> Self {
             Self {
-                word: AtomicU32::new(0),
                 gate: Futex::new(),
+                word: AtomicU32::new(0),
                 generation: Generation::new(),
             }
         }
@@ -108,23 +113,40 @@ impl RawRwLock {
     #[cold]
     fn read_contended(&self, recursion: Recursion, patience: &Patience) -> Outcome {
         self.generation.settle(|| self.inherit());
-        if !self.try_read(recursion) {
+        if self.try_read(recursion) {
+            return Outcome::Acquired;
+        }
+        if recursion == Recursion::Excluded {
             if self.gate.acquire_within(&(), patience) == Outcome::GaveUp {
                 return Outcome::GaveUp;
             }
-            let outcome = self.wait_as_head(patience, WRITER, 0, |word| {
-                self.word
-                    .compare_exchange(word, one_more(word & !MARKS), RW_READ_LATE, Order::RELAXED)
-                    .is_ok()
-            });
-            // SAFETY: acquired above.
-            unsafe { self.gate.release(&()) };
-            if outcome == Outcome::GaveUp {
-                return outcome;
+        } else {
+            // A reader that holds the lock may be waiting for this thread, so this
+            // thread must not wait behind a writer for ever.
+            while self
+                .gate
+                .acquire_within(&(), &patience.at_most(now() + DEFERENCE_NANOSECONDS))
+                == Outcome::GaveUp
+            {
+                if patience.deadline().is_some_and(expired) {
+                    return Outcome::GaveUp;
+                }
+                if self.try_read_past(WRITER) {
+                    return Outcome::Acquired;
+                }
             }
+        }
+        let outcome = self.wait_as_head(patience, WRITER, 0, |word| {
+            self.word
+                .compare_exchange(word, one_more(word & !MARKS), RW_READ_LATE, Order::RELAXED)
+                .is_ok()
+        });
+        // SAFETY: acquired above.
+        unsafe { self.gate.release(&()) };
+        if outcome == Outcome::Acquired {
             thread().reading.set(thread().reading.get() + 1);
         }
-        Outcome::Acquired
+        outcome
     }
 
     /// Takes the lock to read if no writer holds it, nor waits for it ahead of
@@ -132,11 +154,16 @@ impl RawRwLock {
     #[inline]
     pub fn try_read(&self, recursion: Recursion) -> bool {
         let passes = recursion == Recursion::Allowed && thread().reading.get() > 0;
-        let barred = if passes {
+        self.try_read_past(if passes {
             WRITER
         } else {
             WRITER | PENDING | RESERVED
-        };
+        })
+    }
+
+    /// Takes the lock to read if none of `barred` is set.
+    #[inline]
+    fn try_read_past(&self, barred: u32) -> bool {
         let mut word = self.word.load(Order::RELAXED);
         while word & barred == 0 {
             match self
@@ -284,9 +311,10 @@ impl RawRwLock {
     pub unsafe fn release_read(&self) {
         let reading = &thread().reading;
         reading.set(reading.get().saturating_sub(1));
+        let at = &raw const self.word;
         let word = self.word.fetch_sub(1, RW_READ_DONE);
         if word & PARKED != 0 && word & READERS == 1 {
-            self.wake_head();
+            Self::wake_head(at);
         }
     }
 
@@ -301,23 +329,24 @@ impl RawRwLock {
             .compare_exchange(WRITER, 0, RW_WRITE_DONE, Order::RELAXED)
             .is_err()
         {
+            let at = &raw const self.word;
+            // Releases that come before the head has woken need not wake it again.
             let word = self
                 .word
                 .fetch_and(!(WRITER | PARKED), RW_WRITE_DONE_MARKED);
             if word & PARKED != 0 {
-                self.wake_head();
+                Self::wake_head(at);
             }
         }
     }
 
+    /// Wakes the head after a release, when the lock may be somebody else's memory
+    /// already: its address is only a name.
     #[cold]
-    fn wake_head(&self) {
-        if mutant("rwlock.forget-wake") {
-            return;
+    fn wake_head(word: *const AtomicU32) {
+        if !mutant("rwlock.forget-wake") {
+            wake(word, 1, HEAD);
         }
-        // Releases that come before the head has woken need not wake it again.
-        self.word.fetch_and(!PARKED, RW_MARK);
-        wake(&raw const self.word, 1, HEAD);
     }
 
     /// Whether somebody held the lock a moment ago.

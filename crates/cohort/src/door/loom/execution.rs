@@ -95,6 +95,8 @@ pub(super) struct Execution {
     /// queue of sleepers, a fork.  Touching it tells loom that the order
     /// matters; it carries no order itself.
     kernel: Rc<AtomicU32>,
+    /// The process's count of quick times called off.
+    calls_off: Box<super::AtomicU32>,
 }
 
 std::thread_local! {
@@ -112,10 +114,31 @@ pub(super) fn with<R>(look: impl FnOnce(&mut Execution) -> R) -> R {
     })
 }
 
+/// Whether an execution is being explored, rather than cleared away.
+pub(super) fn is_going_on() -> bool {
+    let look = |execution: &RefCell<Option<Execution>>| {
+        execution
+            .try_borrow()
+            .is_ok_and(|execution| execution.is_some())
+    };
+    // The process may be on its way out.
+    EXECUTION.try_with(look).unwrap_or(false)
+}
+
+/// How often a quick time has been called off in this process; it wraps.
+#[must_use]
+pub fn calls_off() -> &'static super::AtomicU32 {
+    let count: *const _ = with(|execution| &raw const *execution.calls_off);
+    // SAFETY: boxed, and alive until the execution ends and with it all its threads.
+    unsafe { &*count }
+}
+
 /// Begins a new execution, with its first thread running.
 pub(super) fn begin(serial: u64, settings: Settings) {
     trace::begin();
+    drop(EXECUTION.take());
     let kernel = Rc::new(AtomicU32::new(0));
+    let calls_off = Box::new(super::AtomicU32::new(0));
     EXECUTION.set(Some(Execution {
         settings,
         serial,
@@ -128,6 +151,7 @@ pub(super) fn begin(serial: u64, settings: Settings) {
         generation: 1,
         survivor: None,
         kernel,
+        calls_off,
     }));
 }
 

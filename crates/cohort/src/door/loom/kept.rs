@@ -40,8 +40,8 @@ pub(super) fn allocate(layout: Layout) -> NonNull<u8> {
     at
 }
 
-/// Nodes an arena can hold: few, since each is made in advance.
-pub const ARENA_CAPACITY: usize = 10;
+/// Nodes in an arena's first segment: few, since each is made in advance.
+pub const ARENA_FIRST_SEGMENT: u32 = 2;
 
 /// Nodes of one arena that one thread may keep: few, so that a model reaches the
 /// common list.

@@ -20,10 +20,10 @@ mod thread;
 mod trace;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence};
-pub use execution::generation;
+pub use execution::{calls_off, generation};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet};
 pub use flaw::mutant;
-pub use kept::{ARENA_CACHED, ARENA_CAPACITY, ARENA_FIRST_SEARCH, Kept, map_slots};
+pub use kept::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, Kept, map_slots};
 pub use model::{Model, Tally, fork, together};
 pub use nodes::Nodes;
 pub use sleep::{expired, now, sleep_on, sleep_on_shared, wake, wake_shared, yield_now};
@@ -39,6 +39,14 @@ macro_rules! pool {
     };
 }
 pub(crate) use pool;
+
+/// An array of null pointers of that atomic type.
+macro_rules! nulls {
+    ($atom:ident, $count:expr) => {
+        core::array::from_fn::<_, $count, _>(|_| $atom::null())
+    };
+}
+pub(crate) use nulls;
 
 /// Declares a constructor that is `const` where the world's atoms can be made so.
 macro_rules! constructor {

@@ -4,7 +4,7 @@
 //! barrier, so the other side of a store-then-load agreement needs none of its own:
 //! [`fence_here`] only keeps the compiler from reordering.
 
-use super::super::Order;
+use super::super::{AtomicU32, Order};
 use super::system::{call, number};
 use super::thread::thread;
 use super::yield_now;
@@ -27,6 +27,14 @@ const CMD_REGISTER_PRIVATE_EXPEDITED: usize = 16;
 fn membarrier(command: usize) -> bool {
     // SAFETY: the call orders memory and touches none.
     unsafe { call(number::MEMBARRIER, [command, 0, 0, 0, 0, 0]) == 0 }
+}
+
+/// How often a quick time has been called off in this process; it wraps.
+#[inline(always)]
+#[must_use]
+pub fn calls_off() -> &'static AtomicU32 {
+    static CALLS_OFF: AtomicU32 = AtomicU32::new(0);
+    &CALLS_OFF
 }
 
 /// The cheap side: stores before it and loads after it are ordered with respect

@@ -8,9 +8,9 @@ const READ_WRITE: usize = 1 | 2;
 const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x02 | 0x20 | 0x4000;
 const MADV_WIPEONFORK: usize = 18;
 
-/// Nodes an arena can hold; address space for them is reserved at the first use
-/// and costs nothing until it is touched.
-pub const ARENA_CAPACITY: usize = 1 << 20;
+/// Nodes of a cache line in an arena's first segment: a page.  Segments are mapped
+/// when they are needed, since a program may have all its memory locked.
+pub const ARENA_FIRST_SEGMENT: u32 = 64;
 
 /// Nodes of one arena that one thread may keep, so that most acquisitions touch
 /// no shared list.

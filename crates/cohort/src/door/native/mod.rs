@@ -9,9 +9,9 @@ mod system;
 mod thread;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence};
-pub use fences::{fence_everywhere, fence_here, is_long_quiet};
+pub use fences::{calls_off, fence_everywhere, fence_here, is_long_quiet};
 pub use generation::generation;
-pub use memory::{ARENA_CACHED, ARENA_CAPACITY, ARENA_FIRST_SEARCH, map_slots};
+pub use memory::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, map_slots};
 pub use spinner::{Spinner, cpus, policy, set_policy};
 pub use system::{expired, now, sleep_on, sleep_on_shared, wake, wake_shared, yield_now};
 pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
@@ -28,6 +28,14 @@ macro_rules! constructor {
     ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis const fn $($rest)* };
 }
 pub(crate) use constructor;
+
+/// An array of null pointers of that atomic type.
+macro_rules! nulls {
+    ($atom:ident, $count:expr) => {
+        [const { $atom::null() }; $count]
+    };
+}
+pub(crate) use nulls;
 
 /// Declares a static pool of nodes of one type.
 macro_rules! pool {

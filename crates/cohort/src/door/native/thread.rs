@@ -4,7 +4,7 @@
 //!
 //! Stable Rust's `thread_local!` needs `std`; the words are declared in assembly.
 
-use super::generation;
+use super::generation::{generation, is_ours};
 use super::system::{call, number};
 use core::cell::Cell;
 
@@ -110,6 +110,6 @@ pub fn is_gone(id: u32) -> bool {
     // SAFETY: signal 0 asks and delivers nothing.
     unsafe {
         let process = call(number::GETPID, [0; 6]) as usize;
-        call(number::TGKILL, [process, id as usize, 0, 0, 0, 0]) == ESRCH
+        is_ours(process as u32) && call(number::TGKILL, [process, id as usize, 0, 0, 0, 0]) == ESRCH
     }
 }

@@ -265,6 +265,7 @@ impl<T: Default + 'static> Arena<T> {
         }
         let used = self.used();
         let mut alive = TAKEN;
+        let mut adopted = 0;
         for number in 1..=used {
             let (segment, _) = Self::place(number);
             if self.segments[segment].load(ARENA_BASE).is_null() {

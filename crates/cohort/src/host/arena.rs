@@ -10,8 +10,8 @@
 //!
 //! A thread that exits leaves its cache behind, and so does every thread that a
 //! fork did not carry over; nothing runs then.  Before an arena grows it looks
-//! through its nodes for those whose keeper is no more, and it looks again each time
-//! it has doubled; so it is bounded by twice the peak of what was taken at once, plus
+//! through its nodes for those whose keeper is no more, unless that found little when
+//! it was half as large; so it is bounded by twice the peak of what was taken at once, plus
 //! a few per thread alive.  What the threads that a fork left behind had taken stays
 //! taken in the child.
 
@@ -285,9 +285,14 @@ impl<T: Default + 'static> Arena<T> {
                 .is_ok()
             {
                 self.push(slot);
+                adopted += 1;
             }
         }
-        self.search_at.store(used.saturating_mul(2), Order::RELAXED);
+        // A search that freed half of what it looked through has paid, and the
+        // next one may as well; else the arena is simply in use, and may double.
+        let pays = adopted >= used / 2;
+        let search_at = if pays { used } else { used.saturating_mul(2) };
+        self.search_at.store(search_at, Order::RELAXED);
         self.searching.store(0, ARENA_SEARCHED);
         true
     }

@@ -1,13 +1,151 @@
-//! `cohort bar`: the command-line side of what cohort-lab does.
+//! `cohort bar`: measures what was promised, and says whether it is kept.
 
-use crate::problem::Problem;
+mod show;
+
+use crate::choice::{Choice, DEFAULT};
+use crate::compare::contestants;
+use crate::problem::{Problem, status};
+use crate::program::Program;
+use crate::wait::Wait;
+use crate::{environment, library, proof};
+use cohort_lab::bars::{self, BARS, Bar, Judgement, Session, Setup, Verdict};
+use cohort_lab::interrupt;
+use cohort_lab::progress::Progress;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Options of `cohort bar`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    /// The bars to run, by the names that --list shows [default: all]
+    #[arg(value_name = "NAME")]
+    names: Vec<String>,
+    /// Show every bar and what it asks for; run nothing
+    #[arg(long)]
+    list: bool,
+    /// Rounds that count [default: 7, or 3 with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: Option<u16>,
+    /// Short runs and few rounds: an impression, in under a minute
+    #[arg(long)]
+    quick: bool,
+    /// Show every point of a bar, not only the worst
+    #[arg(long)]
+    points: bool,
+    /// Print JSON
+    #[arg(long, conflicts_with = "list")]
+    json: bool,
+}
+
+const NOTES: &str = "\
+All that is compared runs in turn, in rounds whose order rotates; a figure is the median of what \
+each round gave, and a bar with several points is judged by the worst of them. A run during which \
+others used more than a tenth of its CPUs' time is repeated, at most twice; rounds that stayed \
+disturbed are counted. All bars together take some minutes.
+
+Exit status: 0 if every bar that could be run is met, 1 if one is not, 2 for a mistake in the \
+options, 130 after Ctrl-C.";
 
 /// Carries out `cohort bar`.
-pub fn run(_arguments: Arguments) -> Result<ExitCode, Problem> {
-    Err(Problem::refused("`cohort bar` is not part of this build"))
+pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
+    let bars = chosen(&arguments.names)?;
+    if arguments.list {
+        println!("{}", show::list(&bars));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let setup = Setup {
+        command: own_path()?,
+        library: library::locate()?,
+        ours: Vec::new(),
+        system: contestants::environment(Choice::System, Wait::Park, Path::new(""), None),
+        prove: &|program| prove(program).map_err(|problem| problem.to_string()),
+        rounds: rounds(&arguments),
+        quick: arguments.quick,
+    };
+    let ours = Choice::named(DEFAULT)?;
+    let setup = Setup {
+        ours: contestants::environment(ours, Wait::Park, &setup.library, None),
+        ..setup
+    };
+    interrupt::arm()
+        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+    let session = Session::new(bars, &setup);
+    let mut progress = Progress::new(session.planned(), false);
+    let judged = session.run(&setup, &mut progress);
+    drop(progress);
+    let judgements = match judged {
+        Ok(judgements) => judgements,
+        Err(signal) => return Ok(ExitCode::from(signal.status())),
+    };
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&judgements)
+            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
+        println!("{text}");
+    } else {
+        println!("{}", show::table(&judgements, arguments.points));
+        println!("{}", show::closing(&judgements, arguments.quick));
+    }
+    Ok(if judgements.iter().any(is_not_met) {
+        ExitCode::from(status::NEGATIVE)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+fn chosen(names: &[String]) -> Result<Vec<&'static Bar>, Problem> {
+    if names.is_empty() {
+        return Ok(BARS.iter().collect());
+    }
+    names
+        .iter()
+        .map(|name| {
+            bars::find(name).ok_or_else(|| {
+                Problem::usage(format!(
+                    "no bar is called `{name}`; `cohort bar --list` shows them all"
+                ))
+            })
+        })
+        .collect()
+}
+
+fn rounds(arguments: &Arguments) -> usize {
+    let usual = if arguments.quick { 3 } else { 7 };
+    usize::from(arguments.rounds.unwrap_or(usual))
+}
+
+fn is_not_met(judgement: &Judgement) -> bool {
+    matches!(
+        judgement.verdict,
+        Verdict::Missed { .. } | Verdict::Failed { .. }
+    )
+}
+
+/// This command's own file, which children run.
+pub fn own_path() -> Result<std::path::PathBuf, Problem> {
+    std::env::current_exe()
+        .map_err(|error| Problem::refused(format!("cannot find the command's own file: {error}")))
+}
+
+/// Lets the loader promise that the library will be in `program`.
+pub fn prove(program: &Path) -> Result<(), Problem> {
+    let library = library::locate()?;
+    let program = Program::find(program.as_os_str())?;
+    let image = program.image.as_ref().map_err(Problem::refused)?;
+    proof::ask_loader(image, &library, &environment::preload(Some(&library)))
+        .map_err(Problem::refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_chosen_by_name() {
+        assert_eq!(chosen(&[]).unwrap().len(), BARS.len());
+        let name = BARS[0].name.to_owned();
+        assert_eq!(chosen(&[name]).unwrap().len(), 1);
+        let problem = chosen(&["nope".to_owned()]).unwrap_err().to_string();
+        assert!(problem.contains("--list"), "{problem}");
+    }
 }

@@ -1,7 +1,7 @@
 //! `cohort compare`: measures a program under several locks and the system's.
 
-mod contestants;
-mod show;
+pub mod contestants;
+pub mod show;
 
 use crate::choice::{Choice, DEFAULT, LockName, SYSTEM};
 use crate::problem::{Problem, status};

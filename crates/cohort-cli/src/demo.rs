@@ -1,13 +1,176 @@
-//! `cohort demo`: the command-line side of what cohort-lab does.
+//! `cohort demo`: what there is to gain, on loads that the command carries.
 
-use crate::problem::Problem;
+use crate::bar::{own_path, prove};
+use crate::choice::{Choice, DEFAULT};
+use crate::compare::{contestants, show};
+use crate::library;
+use crate::problem::{Problem, status};
+use crate::wait::Wait;
+use clap::ValueHint;
+use cohort_lab::compare::{Answer, Comparison};
+use cohort_lab::disturb::allowed_cpus;
+use cohort_lab::metric::Metric;
+use cohort_lab::plot::{Panel, Picture};
+use cohort_lab::progress::Progress;
+use cohort_lab::rounds::{self, Contestant};
+use cohort_lab::runner::Launch;
+use cohort_lab::{interrupt, options};
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Options of `cohort demo`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {}
+pub struct Arguments {
+    /// Where the plot goes
+    #[arg(long, value_name = "FILE.svg", default_value = "cohort-demo.svg",
+        value_hint = ValueHint::FilePath)]
+    plot: PathBuf,
+    /// Seconds of load in all
+    #[arg(long, default_value = "30", value_parser = options::seconds)]
+    seconds: f64,
+}
+
+/// The loads: what people read, and the workload's words.
+const LOADS: [(&str, &[&str]); 2] = [
+    (
+        "SQLite, one connection shared by all threads",
+        &["sqlite", "--mode", "shared-connection"],
+    ),
+    ("A reader–writer cache", &["cache"]),
+];
+
+const ROUNDS: usize = 7;
 
 /// Carries out `cohort demo`.
-pub fn run(_arguments: Arguments) -> Result<ExitCode, Problem> {
-    Err(Problem::refused("`cohort demo` is not part of this build"))
+pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
+    let cpus = allowed_cpus().len();
+    let threads = threads(cpus);
+    let contestants = contestants(&arguments, threads)?;
+    interrupt::arm()
+        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+    println!(
+        "Two loads of {threads} threads on {cpus} CPUs, {ROUNDS} rounds, about {:.0} s in all: \
+         the system's\nlocks, then the same program with `{DEFAULT}` put under it.",
+        arguments.seconds * 1.15
+    );
+    let metric = Metric::Throughput;
+    let mut progress = Progress::new(rounds::planned(&contestants, ROUNDS), false);
+    let played = rounds::play(&contestants, ROUNDS, |run| metric.read(run), &mut progress);
+    drop(progress);
+    let series = match played {
+        Ok(series) => series,
+        Err(signal) => return Ok(ExitCode::from(signal.status())),
+    };
+    let comparisons: Vec<Comparison> = series
+        .chunks(2)
+        .map(|pair| Comparison::new(&metric, pair))
+        .collect();
+    for ((title, _), comparison) in LOADS.iter().zip(&comparisons) {
+        println!("\n{title}\n{}", show::table(comparison, &metric));
+        println!("{}", show::verdicts(comparison));
+    }
+    println!("\n{}", closing(&comparisons));
+    picture(&comparisons, threads, cpus)
+        .save(&arguments.plot)
+        .map_err(Problem::refused)?;
+    println!("Every round is plotted in {}.", arguments.plot.display());
+    let failed = comparisons.iter().any(Comparison::has_failures);
+    Ok(if failed {
+        ExitCode::from(status::NEGATIVE)
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// More threads than CPUs, as servers have.
+fn threads(cpus: usize) -> usize {
+    (2 * cpus).clamp(4, 64)
+}
+
+/// For each load the system's locks, then ours.
+fn contestants(arguments: &Arguments, threads: usize) -> Result<Vec<Contestant<'static>>, Problem> {
+    let (command, library) = (own_path()?, library::locate()?);
+    prove(&command)?;
+    let runs = (LOADS.len() * 2 * ROUNDS) as f64;
+    let seconds = (arguments.seconds / runs).max(0.02).to_string();
+    let mut contestants = Vec::new();
+    for (_, words) in LOADS {
+        let mut all = vec![command.clone().into_os_string(), "workload".into()];
+        all.extend(words.iter().map(Into::into));
+        all.extend(["--threads", &threads.to_string(), "--seconds", &seconds].map(Into::into));
+        let launch = Launch {
+            words: all,
+            environment: Vec::new(),
+            cpus: None,
+            limit: Some(Duration::from_secs(60)),
+        };
+        for lock in [Choice::System, Choice::named(DEFAULT)?] {
+            contestants.push(contestants::under(lock, Wait::Park, &library, &launch)?);
+        }
+    }
+    Ok(contestants)
+}
+
+/// One sentence about what was seen, whatever it was.
+fn closing(comparisons: &[Comparison]) -> String {
+    let answers: Vec<Answer> = comparisons
+        .iter()
+        .filter_map(|comparison| comparison.rows[1].answer)
+        .collect();
+    let count = |wanted| answers.iter().filter(|answer| **answer == wanted).count();
+    let disturbed: usize = comparisons
+        .iter()
+        .flat_map(|comparison| &comparison.rows)
+        .map(|row| row.disturbed)
+        .sum();
+    let (better, worse) = (count(Answer::Better), count(Answer::Worse));
+    let failed = count(Answer::Failed);
+    let sentence = match (better, worse) {
+        _ if failed > 0 => "A load failed; see above. Please report it.",
+        (2, _) => "Here both programs run faster with nothing but their locks replaced.",
+        (0, 0) => {
+            "Here replacing the locks makes no difference that these rounds can tell from noise."
+        }
+        (1, 0) => {
+            "Here one program runs faster with nothing but its locks replaced; for the other it \
+             makes\nno difference that these rounds can tell from noise."
+        }
+        (1, _) => {
+            "Here replacing the locks helps one program and harms the other: measure your own \
+             with\n`cohort compare`."
+        }
+        (_, 2) => "Here the system's own locks are better for both programs: keep them.",
+        _ => {
+            "Here the system's own locks are better for one program, and for the other there is \
+             no\ndifference that these rounds can tell from noise."
+        }
+    };
+    let runs = comparisons.len() * 2 * ROUNDS;
+    if disturbed > 0 {
+        return format!(
+            "{sentence}\nOthers used the CPUs during {disturbed} of {runs} runs, so try again on \
+             a quiet machine."
+        );
+    }
+    sentence.to_owned()
+}
+
+fn picture(comparisons: &[Comparison], threads: usize, cpus: usize) -> Picture {
+    let panels = LOADS
+        .iter()
+        .zip(comparisons)
+        .map(|((title, _), comparison)| Panel {
+            title: (*title).to_owned(),
+            axis: "operations a second (more is better)".to_owned(),
+            rows: show::plot_rows(comparison),
+        });
+    Picture {
+        title: "The same program, other locks".to_owned(),
+        subtitle: format!(
+            "{threads} threads on {cpus} CPUs; each dot one of {ROUNDS} interleaved rounds; \
+             median: line; its interval: dark band"
+        ),
+        panels: panels.collect(),
+    }
 }

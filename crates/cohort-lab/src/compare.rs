@@ -40,8 +40,40 @@ pub struct Row {
     pub disturbed: usize,
     /// Why the program failed under this lock.
     pub failure: Option<String>,
-    /// The plain answer; none for the system's own locks.
+    /// The answer; none for the system's own locks.
+    pub answer: Option<Answer>,
+    /// The answer in words.
     pub verdict: Option<String>,
+}
+
+/// What a comparison comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// Better than the system's locks.
+    Better,
+    /// Worse.
+    Worse,
+    /// No difference that the rounds could tell from noise.
+    Noise,
+    /// Too few rounds to tell.
+    Unsure,
+    /// The program failed, or there was nothing to compare it with.
+    Failed,
+}
+
+impl Answer {
+    /// What an interval of gains says.
+    #[must_use]
+    pub fn of(gain: Option<Estimate>) -> Self {
+        match gain {
+            None => Self::Failed,
+            Some(gain) if !gain.is_sure() => Self::Unsure,
+            Some(gain) if gain.holds(1.0) => Self::Noise,
+            Some(gain) if gain.median > 1.0 => Self::Better,
+            Some(_) => Self::Worse,
+        }
+    }
 }
 
 impl Comparison {
@@ -95,6 +127,7 @@ fn row(metric: &Metric, series: &Series<f64>, system: Option<&Series<f64>>) -> R
         involuntary,
         disturbed: series.disturbed(),
         failure: series.failure.clone(),
+        answer: system.map(|_| Answer::of(gain)),
         verdict: system.map(|system| {
             let disturbed = series.disturbed().max(system.disturbed());
             verdict(metric, series, gain, disturbed)
@@ -147,17 +180,14 @@ pub fn in_words(gain: Estimate, (better, worse): (&str, &str)) -> String {
     } else {
         (worse, 1.0 / gain.median)
     };
-    if !gain.is_sure() {
-        return format!(
-            "{word} by {}, but {} rounds are too few to be sure",
-            times(factor),
+    let difference = format!("{word} by {}", times(factor));
+    match Answer::of(Some(gain)) {
+        Answer::Noise => "inside the noise".to_owned(),
+        Answer::Unsure => format!(
+            "{difference}, but {} rounds are too few to be sure",
             gain.count
-        );
-    }
-    if gain.holds(1.0) {
-        "inside the noise".to_owned()
-    } else {
-        format!("{word} by {}", times(factor))
+        ),
+        _ => difference,
     }
 }
 
@@ -165,6 +195,7 @@ pub fn in_words(gain: Estimate, (better, worse): (&str, &str)) -> String {
 #[must_use]
 pub fn times(factor: f64) -> String {
     match factor {
+        factor if factor.is_infinite() => "∞".to_owned(),
         factor if factor >= 99.95 => format!("{factor:.0}×"),
         factor if factor >= 1.995 => format!("{factor:.1}×"),
         _ => format!("{factor:.2}×"),

@@ -5,6 +5,7 @@
 //! [`bars`] turn figures into verdicts, and [`plot`] into pictures.
 //! [`workloads`] is what is run when nobody names a program.
 
+pub mod bars;
 pub mod compare;
 pub mod disturb;
 pub mod interrupt;

@@ -1,6 +1,7 @@
 //! The figure that a comparison is about.
 
 use crate::runner::Run;
+use crate::workloads::Outcome;
 use regex::{Regex, RegexBuilder};
 
 /// What is read from each run.
@@ -10,6 +11,8 @@ pub enum Metric {
     Wall,
     /// CPU seconds of the program and the children it waited for.
     Cpu,
+    /// Operations a second, as a bundled load prints them.
+    Throughput,
     /// A figure in the program's output.
     Output {
         /// Its one group holds the figure; the last match counts.
@@ -54,6 +57,7 @@ impl Metric {
     pub fn lower_is_better(&self) -> bool {
         match self {
             Self::Wall | Self::Cpu => true,
+            Self::Throughput => false,
             Self::Output {
                 lower_is_better, ..
             } => *lower_is_better,
@@ -66,6 +70,7 @@ impl Metric {
         match self {
             Self::Wall => "wall s".to_owned(),
             Self::Cpu => "CPU s".to_owned(),
+            Self::Throughput => "operations/s".to_owned(),
             Self::Output { pattern, .. } => pattern.as_str().to_owned(),
         }
     }
@@ -74,7 +79,7 @@ impl Metric {
     #[must_use]
     pub fn words(&self) -> (&'static str, &'static str) {
         match self {
-            Self::Wall => ("faster", "slower"),
+            Self::Wall | Self::Throughput => ("faster", "slower"),
             Self::Cpu => ("less CPU time", "more CPU time"),
             Self::Output { .. } => ("better", "worse"),
         }
@@ -88,6 +93,7 @@ impl Metric {
         let (pattern, text) = match self {
             Self::Wall => return Ok(run.wall),
             Self::Cpu => return Ok(run.cpu()),
+            Self::Throughput => return Outcome::read(run).map(|outcome| outcome.per_second),
             Self::Output { pattern, .. } => {
                 let found = pattern.captures_iter(&run.output).last();
                 (pattern, found.and_then(|groups| groups.get(1)))

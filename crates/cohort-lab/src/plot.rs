@@ -48,7 +48,8 @@ const WIDTH: u32 = 960;
 const MARGIN: i32 = 28;
 const HEADER: u32 = 84;
 const PANEL_HEADER: u32 = 34;
-const PANEL_FOOTER: u32 = 58;
+const PANEL_FOOTER: u32 = 64;
+const FOOTER: u32 = 12;
 const ROW: u32 = 52;
 const NAMES: i32 = 110;
 const NOTES: i32 = 190;
@@ -79,7 +80,7 @@ impl Picture {
     }
 
     fn svg(&self) -> Drawn<String> {
-        let height = HEADER + self.panels.iter().map(Panel::height).sum::<u32>();
+        let height = HEADER + FOOTER + self.panels.iter().map(Panel::height).sum::<u32>();
         let mut text = String::new();
         {
             let root = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
@@ -133,7 +134,8 @@ impl Panel {
         let mut chart = ChartBuilder::on(&body)
             .margin_left(MARGIN)
             .margin_right(NOTES)
-            .x_label_area_size(PANEL_FOOTER - 14)
+            .x_label_area_size(PANEL_FOOTER - 20)
+            .margin_bottom(20)
             .y_label_area_size(NAMES)
             .build_cartesian_2d(0.0..self.greatest() * 1.05, bottom..0.0)?;
         chart

@@ -80,7 +80,8 @@ pub fn planned(contestants: &[Contestant], rounds: usize) -> usize {
 }
 
 /// Lets the contestants run `rounds` times after a warm-up round, and reads a
-/// figure from each run.  A contestant that fails is taken out.  A run without a
+/// figure from each run.  A contestant that fails is taken out; if the first one
+/// fails, with whom the others are compared, nothing more is run.  A run without a
 /// time limit of its own gets one from the first contestant's, twenty times as
 /// long and half a minute more: a lock that hangs a program must not hang the
 /// measurement.  Blocks.
@@ -102,7 +103,7 @@ pub fn play<T>(
         })
         .collect();
     let mut limit = None;
-    for (contestant, series) in contestants.iter().zip(&mut series) {
+    for (place, (contestant, series)) in contestants.iter().zip(&mut series).enumerate() {
         let Some(launch) = &contestant.warm_up else {
             continue;
         };
@@ -116,10 +117,16 @@ pub fn play<T>(
             }
             Err(why) => series.failure = Some(format!("in the warm-up round, {why}")),
         }
+        if place == 0 && series.failure.is_some() {
+            break;
+        }
     }
     let mut spare = (contestants.len() * rounds).div_ceil(2);
     for round in 0..rounds {
         for place in 0..contestants.len() {
+            if series[0].failure.is_some() {
+                return Ok(series);
+            }
             let place = (place + round) % contestants.len();
             let (contestant, series) = (&contestants[place], &mut series[place]);
             if series.failure.is_some() {
@@ -267,6 +274,15 @@ mod tests {
         );
         assert!(series[2].failure.as_ref().unwrap().contains("no number"));
         assert!(series[2].samples.is_empty());
+    }
+
+    #[test]
+    fn nothing_is_run_against_who_failed() {
+        let contestants = [contestant("a", "exit 1"), contestant("b", "echo 1")];
+        let mut log = Log(Vec::new());
+        let series = play(&contestants, 2, number, &mut log).unwrap();
+        assert_eq!(log.0, ["a"]);
+        assert!(series[0].failure.is_some() && series[1].samples.is_empty());
     }
 
     #[test]

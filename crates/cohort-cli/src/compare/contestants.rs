@@ -44,15 +44,8 @@ pub fn under(
     library: &Path,
     launch: &Launch,
 ) -> Result<Contestant<'static>, Problem> {
-    let settings = Settings {
-        lock,
-        wait,
-        only: Vec::new(),
-        exclude: Vec::new(),
-        report: false,
-    };
     let with = |report: Option<&Path>| Launch {
-        environment: environment(&settings, library, report),
+        environment: environment(lock, wait, library, report),
         ..launch.clone()
     };
     let (warm_up, proof) = match lock {
@@ -72,12 +65,21 @@ pub fn under(
     })
 }
 
-fn environment(
-    settings: &Settings,
+/// What must change in the environment for a program to run under `lock`.
+pub fn environment(
+    lock: Choice,
+    wait: Wait,
     library: &Path,
     report: Option<&Path>,
 ) -> Vec<(String, Option<OsString>)> {
-    environment::changes(settings, library, report)
+    let settings = Settings {
+        lock,
+        wait,
+        only: Vec::new(),
+        exclude: Vec::new(),
+        report: false,
+    };
+    environment::changes(&settings, library, report)
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect()

@@ -9,17 +9,9 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// The table, and a verdict for each lock below it.
+/// The table, a verdict for each lock, and how sure all this is.
 pub fn text(comparison: &Comparison, metric: &Metric) -> String {
-    let mut text = table(comparison, metric).to_string();
-    for row in &comparison.rows {
-        if let Some(verdict) = &row.verdict {
-            let _ = write!(text, "\n{}: {verdict}", row.lock);
-        }
-        if let Some(why) = &row.failure {
-            let _ = write!(text, "\n  {why}");
-        }
-    }
+    let mut text = format!("{}\n{}", table(comparison, metric), verdicts(comparison));
     let sure = comparison
         .rows
         .iter()
@@ -37,7 +29,22 @@ pub fn text(comparison: &Comparison, metric: &Metric) -> String {
     text
 }
 
-fn table(comparison: &Comparison, metric: &Metric) -> Table {
+/// A line for each lock, and what went wrong under it.
+pub fn verdicts(comparison: &Comparison) -> String {
+    let mut lines = Vec::new();
+    for row in &comparison.rows {
+        if let Some(verdict) = &row.verdict {
+            lines.push(format!("{}: {verdict}", row.lock));
+        }
+        if let Some(why) = &row.failure {
+            lines.push(format!("  {why}"));
+        }
+    }
+    lines.join("\n")
+}
+
+/// A row for each lock.
+pub fn table(comparison: &Comparison, metric: &Metric) -> Table {
     let mut titles = vec!["lock".to_owned(), comparison.metric.clone()];
     titles.extend(["interval", "gain", "interval"].map(str::to_owned));
     if !matches!(metric, Metric::Wall) {
@@ -89,7 +96,7 @@ fn shown(value: Option<f64>) -> String {
 }
 
 /// The two ends of an interval, unless a single value gave none.
-pub fn interval(estimate: Option<Estimate>, show: fn(f64) -> String) -> String {
+fn interval(estimate: Option<Estimate>, show: fn(f64) -> String) -> String {
     estimate
         .filter(|estimate| estimate.count > 1)
         .map_or_else(nothing, |estimate| {
@@ -115,9 +122,14 @@ pub fn picture(comparison: &Comparison, command: &[OsString]) -> Picture {
         panels: vec![Panel {
             title: String::new(),
             axis: format!("{} ({better})", comparison.metric),
-            rows: comparison.rows.iter().map(plot_row).collect(),
+            rows: plot_rows(comparison),
         }],
     }
+}
+
+/// A row of a plot for each lock.
+pub fn plot_rows(comparison: &Comparison) -> Vec<PlotRow> {
+    comparison.rows.iter().map(plot_row).collect()
 }
 
 fn plot_row(row: &Row) -> PlotRow {
@@ -131,7 +143,7 @@ fn plot_row(row: &Row) -> PlotRow {
 }
 
 /// The median, and the gain where there is one.
-pub fn note(row: &Row) -> String {
+fn note(row: &Row) -> String {
     match (row.figure, row.gain) {
         (Some(median), Some(gain)) => {
             format!("{} · gain {}", figure(median.median), times(gain.median))

@@ -15,6 +15,7 @@ pub mod sqlite;
 pub mod uncontended;
 mod work;
 
+use crate::runner::Run;
 use serde::{Deserialize, Serialize};
 
 /// A load, with its options.
@@ -87,6 +88,20 @@ pub struct Pair {
     pub least: f64,
     /// In the middle one.
     pub median: f64,
+}
+
+impl Outcome {
+    /// The outcome that a run of the `workload` subcommand printed.
+    ///
+    /// # Errors
+    /// There is none in its output.
+    pub fn read(run: &Run) -> Result<Self, String> {
+        run.output
+            .lines()
+            .rev()
+            .find_map(|line| serde_json::from_str(line).ok())
+            .ok_or_else(|| "it printed no result".to_owned())
+    }
 }
 
 /// Runs a load.  Blocks for about the time that its options ask for.

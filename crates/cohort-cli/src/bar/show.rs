@@ -1,0 +1,118 @@
+//! Bars for people.
+
+use cohort_lab::bars::{Bar, Judgement, Unit, Verdict};
+use cohort_lab::stats::Estimate;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+/// The widest table, in characters.
+const WIDTH: u16 = 100;
+
+/// Every bar and what it asks for.
+pub fn list(bars: &[&Bar]) -> Table {
+    let mut table = new_table(&["bar", "what is compared", "target"]);
+    for bar in bars {
+        table.add_row([bar.name, bar.asks, &bar.target()]);
+    }
+    table
+}
+
+/// Every bar, its figure and what came of it.
+pub fn table(judgements: &[Judgement], points: bool) -> Table {
+    let mut table = new_table(&["bar", "figure", "interval", "target", "verdict"]);
+    for judgement in judgements {
+        let unit = judgement.unit;
+        table.add_row([
+            judgement.name.to_owned(),
+            judgement
+                .figure
+                .map_or_else(nothing, |figure| unit.show(figure.median)),
+            judgement
+                .figure
+                .map_or_else(nothing, |figure| interval(figure, unit)),
+            judgement.target.clone(),
+            verdict(judgement),
+        ]);
+        if points && judgement.points.len() > 1 {
+            for point in &judgement.points {
+                table.add_row([
+                    format!("  {}", point.at),
+                    unit.show(point.figure.median),
+                    interval(point.figure, unit),
+                    String::new(),
+                    String::new(),
+                ]);
+            }
+        }
+    }
+    for column in table.column_iter_mut().skip(1).take(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// How many are met, and how far to trust it.
+pub fn closing(judgements: &[Judgement], quick: bool) -> String {
+    let count = |wanted: fn(&Verdict) -> bool| {
+        judgements
+            .iter()
+            .filter(|judgement| wanted(&judgement.verdict))
+            .count()
+    };
+    let met = count(|verdict| matches!(verdict, Verdict::Met));
+    let barred = count(|verdict| matches!(verdict, Verdict::CannotRun { .. }));
+    let mut text = format!("{met} of {} bars are met", judgements.len());
+    if barred > 0 {
+        text.push_str(&format!("; {barred} cannot run here"));
+    }
+    text.push('.');
+    if quick {
+        text.push_str(" Short runs: an impression, no measurement.");
+    }
+    if judgements.iter().any(|judgement| judgement.disturbed > 0) {
+        text.push_str(" Others used the CPUs meanwhile: measure again when the machine is quiet.");
+    }
+    text
+}
+
+fn new_table(titles: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(titles);
+    table
+}
+
+fn nothing() -> String {
+    "-".to_owned()
+}
+
+fn interval(figure: Estimate, unit: Unit) -> String {
+    if figure.count < 2 {
+        return nothing();
+    }
+    format!("{} to {}", unit.show(figure.low), unit.show(figure.high))
+}
+
+fn verdict(judgement: &Judgement) -> String {
+    let mut words = match &judgement.verdict {
+        Verdict::Met => "met".to_owned(),
+        Verdict::Missed { by } => format!("missed by {by}"),
+        Verdict::CannotRun { why } => return format!("cannot run: {why}"),
+        Verdict::Failed { why } => return format!("failed: {why}"),
+    };
+    if !judgement.at.is_empty() {
+        words.push_str(&format!(" ({})", judgement.at));
+    }
+    if judgement.near {
+        words.push_str(", within the noise");
+    }
+    if judgement.disturbed > 0 {
+        words.push_str(&format!(
+            "; {} of {} runs disturbed",
+            judgement.disturbed, judgement.rounds
+        ));
+    }
+    words
+}

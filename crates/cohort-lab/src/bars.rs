@@ -1,0 +1,356 @@
+//! Every speed figure that is asked for is one named bar: what is run, which
+//! figure counts, what it must reach.
+
+mod experiment;
+mod figure;
+mod library;
+mod table;
+
+pub use experiment::Setup;
+pub use table::{BARS, Bar, find};
+
+use crate::interrupt::Interrupted;
+use crate::rounds::{self, Observer, Series};
+use crate::stats::Estimate;
+use crate::workloads::Outcome;
+use experiment::{Experiment, Point};
+use figure::Figure;
+use serde::Serialize;
+
+/// What a figure must reach.
+#[derive(Clone, Copy, Debug)]
+pub enum Target {
+    /// This or more.
+    AtLeast(f64),
+    /// This or less.
+    AtMost(f64),
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Ours over theirs.
+    Ratio,
+    /// Bytes.
+    Bytes,
+    /// Libraries.
+    Libraries,
+}
+
+/// What came of a bar.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "verdict")]
+pub enum Verdict {
+    /// The median reaches the target.
+    Met,
+    /// It does not.
+    Missed {
+        /// By how much, in words.
+        by: String,
+    },
+    /// The bar needs something that is not here.
+    CannotRun {
+        /// What, and where it comes from.
+        why: String,
+    },
+    /// Something that was run failed.
+    Failed {
+        /// What happened.
+        why: String,
+    },
+}
+
+/// A bar, measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judgement {
+    /// The bar's name.
+    pub name: &'static str,
+    /// What it asks for.
+    pub asks: &'static str,
+    /// What its figure counts.
+    pub unit: Unit,
+    /// What the figure must reach, in words.
+    pub target: String,
+    /// The figure: where there are several, the worst, which is judged.
+    pub figure: Option<Estimate>,
+    /// The point at which it is the figure, or what else there is to say about it.
+    pub at: String,
+    /// Whether the target lies inside the figure's interval.
+    pub near: bool,
+    /// The figure at each point, where there are several.
+    pub points: Vec<Reading>,
+    /// Rounds in which others used the CPUs too much.
+    pub disturbed: usize,
+    /// Rounds in all.
+    pub rounds: usize,
+    /// What came of it.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+/// A figure at one point.
+#[derive(Clone, Debug, Serialize)]
+pub struct Reading {
+    /// Which point.
+    pub at: String,
+    /// The figure there.
+    pub figure: Estimate,
+}
+
+/// What was run for an experiment: its points, with a series for each contestant.
+type Played = Vec<(Point, Vec<Series<Outcome>>)>;
+
+/// A chosen set of bars, prepared: bars that look at the same runs share them.
+pub struct Session {
+    bars: Vec<&'static Bar>,
+    experiments: Vec<(Experiment, Result<Vec<Point>, String>)>,
+    rounds: usize,
+}
+
+impl Session {
+    /// Prepares `bars`; runs nothing but what tells whether a bar can be run.
+    #[must_use]
+    pub fn new(bars: Vec<&'static Bar>, setup: &Setup) -> Self {
+        let mut experiments: Vec<(Experiment, _)> = Vec::new();
+        for bar in &bars {
+            if experiments
+                .iter()
+                .all(|(known, _)| *known != bar.experiment)
+            {
+                experiments.push((bar.experiment, bar.experiment.points(setup)));
+            }
+        }
+        Self {
+            bars,
+            experiments,
+            rounds: setup.rounds,
+        }
+    }
+
+    /// How many runs there will be if none is disturbed.
+    #[must_use]
+    pub fn planned(&self) -> usize {
+        let points = self
+            .experiments
+            .iter()
+            .filter_map(|(_, points)| points.as_ref().ok());
+        points
+            .flatten()
+            .map(|point| rounds::planned(&point.contestants, self.rounds))
+            .sum()
+    }
+
+    /// Runs everything and judges every bar.  Blocks for minutes.
+    ///
+    /// # Errors
+    /// A signal asked this process to end.
+    pub fn run(
+        self,
+        setup: &Setup,
+        observer: &mut dyn Observer,
+    ) -> Result<Vec<Judgement>, Interrupted> {
+        let mut all: Vec<(Experiment, Result<Played, String>)> = Vec::new();
+        for (experiment, points) in self.experiments {
+            let played = match points {
+                Err(why) => Err(why),
+                Ok(points) => Ok(play(points, self.rounds, observer)?),
+            };
+            all.push((experiment, played));
+        }
+        let judge = |bar: &&'static Bar| {
+            let played = all
+                .iter()
+                .find(|(experiment, _)| *experiment == bar.experiment)
+                .map(|(_, played)| played);
+            judgement(bar, setup, played)
+        };
+        Ok(self.bars.iter().map(judge).collect())
+    }
+}
+
+fn play(
+    points: Vec<Point>,
+    rounds: usize,
+    observer: &mut dyn Observer,
+) -> Result<Played, Interrupted> {
+    let mut played = Vec::new();
+    for point in points {
+        let series = rounds::play(&point.contestants, rounds, point.read, observer)?;
+        played.push((point, series));
+    }
+    Ok(played)
+}
+
+fn judgement(
+    bar: &'static Bar,
+    setup: &Setup,
+    played: Option<&Result<Played, String>>,
+) -> Judgement {
+    let mut judgement = Judgement {
+        name: bar.name,
+        asks: bar.asks,
+        unit: bar.figure.unit(),
+        target: bar.target.in_words(bar.figure.unit()),
+        figure: None,
+        at: String::new(),
+        near: false,
+        points: Vec::new(),
+        disturbed: 0,
+        rounds: 0,
+        verdict: Verdict::Met,
+    };
+    let readings = match (bar.figure, played) {
+        (Figure::LibraryBytes | Figure::Needed, _) => library::read(bar.figure, &setup.library),
+        (_, Some(Ok(played))) => {
+            let series = || played.iter().flat_map(|(_, series)| series);
+            judgement.disturbed = series().map(Series::disturbed).sum();
+            judgement.rounds = series().map(|series| series.samples.len()).sum();
+            let failure = series().find_map(|series| {
+                let why = series.failure.as_ref()?;
+                Some(format!("{}: {why}", series.name))
+            });
+            match failure {
+                Some(why) => Err(why),
+                None => bar.figure.read(played),
+            }
+        }
+        (_, Some(Err(why))) => {
+            judgement.verdict = Verdict::CannotRun { why: why.clone() };
+            return judgement;
+        }
+        (_, None) => Err("it was not run".to_owned()),
+    };
+    let worst = readings.and_then(|readings| {
+        let worst = bar.target.worst(&readings).cloned();
+        judgement.points = readings;
+        worst.ok_or_else(|| "there is no figure to judge".to_owned())
+    });
+    match worst {
+        Err(why) => judgement.verdict = Verdict::Failed { why },
+        Ok(worst) => {
+            let figure = worst.figure;
+            judgement.figure = Some(figure);
+            judgement.at = worst.at;
+            judgement.near = figure.count > 1 && figure.holds(bar.target.value());
+            judgement.verdict = bar.target.judge(figure.median, bar.figure.unit());
+        }
+    }
+    judgement
+}
+
+impl Target {
+    fn value(self) -> f64 {
+        match self {
+            Self::AtLeast(value) | Self::AtMost(value) => value,
+        }
+    }
+
+    fn worst(self, readings: &[Reading]) -> Option<&Reading> {
+        let order = |a: &&Reading, b: &&Reading| a.figure.median.total_cmp(&b.figure.median);
+        match self {
+            Self::AtLeast(_) => readings.iter().min_by(order),
+            Self::AtMost(_) => readings.iter().max_by(order),
+        }
+    }
+
+    fn judge(self, figure: f64, unit: Unit) -> Verdict {
+        let excess = match self {
+            Self::AtLeast(value) => value - figure,
+            Self::AtMost(value) => figure - value,
+        };
+        if excess <= 0.0 {
+            return Verdict::Met;
+        }
+        let by = match unit {
+            Unit::Ratio => self.distance(figure),
+            Unit::Bytes => format!("{excess:.1} bytes"),
+            Unit::Libraries => format!("{excess:.0} libraries"),
+        };
+        Verdict::Missed { by }
+    }
+
+    /// How far a ratio is from the target: by percent while that is readable.
+    fn distance(self, figure: f64) -> String {
+        let factor = match self {
+            Self::AtLeast(value) => value / figure,
+            Self::AtMost(value) => figure / value,
+        };
+        match factor {
+            factor if factor.is_infinite() => "everything".to_owned(),
+            factor if factor >= 2.0 => format!("a factor of {factor:.1}"),
+            _ => format!("{:.1} %", (figure / self.value() - 1.0).abs() * 100.0),
+        }
+    }
+
+    fn in_words(self, unit: Unit) -> String {
+        match self {
+            Self::AtLeast(value) => format!("≥ {}", unit.show(value)),
+            Self::AtMost(value) => format!("≤ {}", unit.show(value)),
+        }
+    }
+}
+
+impl Unit {
+    /// A figure with its unit.
+    #[must_use]
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Self::Ratio => crate::compare::times(value),
+            Self::Bytes if value.fract() == 0.0 => format!("{value:.0} B"),
+            Self::Bytes => format!("{value:.1} B"),
+            Self::Libraries => format!("{value:.0}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(median: f64) -> Reading {
+        Reading {
+            at: String::new(),
+            figure: Estimate::of(&[median]).unwrap(),
+        }
+    }
+
+    #[test]
+    fn the_worst_point_is_judged() {
+        let readings = [reading(1.0), reading(0.5), reading(2.0)];
+        let worst = |target: Target| target.worst(&readings).unwrap().figure.median;
+        assert_eq!(worst(Target::AtLeast(1.0)), 0.5);
+        assert_eq!(worst(Target::AtMost(1.0)), 2.0);
+        assert!(Target::AtLeast(1.0).worst(&[]).is_none());
+    }
+
+    #[test]
+    fn missing_is_told_in_the_figures_unit() {
+        let missed = |target: Target, figure, unit| match target.judge(figure, unit) {
+            Verdict::Missed { by } => by,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(missed(Target::AtLeast(5.0), 4.0, Unit::Ratio), "20.0 %");
+        assert_eq!(
+            missed(Target::AtLeast(5.0), 1.0, Unit::Ratio),
+            "a factor of 5.0"
+        );
+        assert_eq!(missed(Target::AtLeast(5.0), 0.0, Unit::Ratio), "everything");
+        assert_eq!(missed(Target::AtMost(0.5), 16.5, Unit::Bytes), "16.0 bytes");
+        assert_eq!(Target::AtMost(1.0).judge(1.0, Unit::Ratio), Verdict::Met);
+        assert_eq!(
+            Target::AtLeast(1.0).judge(f64::INFINITY, Unit::Ratio),
+            Verdict::Met
+        );
+    }
+
+    #[test]
+    fn names_are_unique_and_found() {
+        for (place, bar) in BARS.iter().enumerate() {
+            let first = BARS.iter().position(|other| other.name == bar.name);
+            assert_eq!(first, Some(place), "{}", bar.name);
+            assert_eq!(find(bar.name).map(|found| found.name), Some(bar.name));
+        }
+        assert!(find("no-such-bar").is_none());
+    }
+}

@@ -1,0 +1,196 @@
+//! Which figure of an experiment counts.
+
+use super::{Played, Reading, Unit};
+use crate::rounds::Series;
+use crate::stats::{Estimate, geometric_mean, median};
+use crate::workloads::Outcome;
+
+/// A figure; except for bytes and libraries it is ours over theirs, round by
+/// round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Figure {
+    /// The time of an uncontended pair.
+    PairTime,
+    /// How much sooner a program ends.
+    Speed,
+    /// Throughput at each point.
+    Throughput,
+    /// Throughput at each point, theirs being the best of several.
+    OfBest,
+    /// The geometric mean of that over all points.
+    MeanOfBest,
+    /// The 99.9th percentile of latency at each point, theirs being the last.
+    Tail,
+    /// Operations of the least-served thread at each point, theirs being the last.
+    LeastServed,
+    /// Bytes that each object takes beyond theirs.
+    BytesEach,
+    /// The size of the preload library.
+    LibraryBytes,
+    /// How many libraries it needs besides the C library.
+    Needed,
+}
+
+impl Figure {
+    /// What it counts.
+    pub fn unit(self) -> Unit {
+        match self {
+            Self::BytesEach | Self::LibraryBytes => Unit::Bytes,
+            Self::Needed => Unit::Libraries,
+            _ => Unit::Ratio,
+        }
+    }
+
+    /// The figure at each point.
+    ///
+    /// # Errors
+    /// A contestant has not told what is needed.
+    pub fn read(self, played: &Played) -> Result<Vec<Reading>, String> {
+        let mut all = Vec::new();
+        for (point, series) in played {
+            all.push((point.label.clone(), self.per_round(series)?));
+        }
+        if self == Self::MeanOfBest {
+            all = vec![(String::new(), means(&all))];
+        }
+        all.into_iter()
+            .map(|(at, figures)| {
+                let figure = Estimate::of(&figures).ok_or("a figure is no number")?;
+                Ok(Reading { at, figure })
+            })
+            .collect()
+    }
+
+    /// The figure of every round of one point; ours is the last contestant.
+    fn per_round(self, series: &[Series<Outcome>]) -> Result<Vec<f64>, String> {
+        let (ours, others) = series.split_last().ok_or("nobody ran")?;
+        let last = others.last().ok_or("there is nobody to compare with")?;
+        let pair = |outcome: &Outcome| outcome.pair.map(|pair| pair.median);
+        let time = |outcome: &Outcome| Some(outcome.seconds);
+        let throughput = |outcome: &Outcome| Some(outcome.per_second);
+        let tail = |outcome: &Outcome| outcome.latency.map(|latency| latency.p999 as f64);
+        let least = |outcome: &Outcome| outcome.least.map(|least| least as f64);
+        let bytes = |outcome: &Outcome| outcome.bytes_each;
+        match self {
+            Self::PairTime => paired(ours, last, pair, ratio),
+            Self::Speed => paired(last, ours, time, ratio),
+            Self::Throughput => paired(ours, last, throughput, ratio),
+            Self::OfBest | Self::MeanOfBest => paired(ours, best(others), throughput, ratio),
+            Self::Tail => paired(ours, last, tail, ratio),
+            Self::LeastServed => paired(ours, last, least, ratio),
+            Self::BytesEach => paired(ours, last, bytes, |ours, theirs| ours - theirs),
+            Self::LibraryBytes | Self::Needed => Err("this is no figure of a run".to_owned()),
+        }
+    }
+}
+
+/// Whose throughput has the greatest median.
+fn best(others: &[Series<Outcome>]) -> &Series<Outcome> {
+    let throughput = |series: &Series<Outcome>| {
+        median(&series.figures(|sample| sample.value.per_second)).unwrap_or(0.0)
+    };
+    others
+        .iter()
+        .max_by(|a, b| throughput(a).total_cmp(&throughput(b)))
+        .unwrap_or(&others[0])
+}
+
+fn paired(
+    a: &Series<Outcome>,
+    b: &Series<Outcome>,
+    figure: impl Fn(&Outcome) -> Option<f64>,
+    combine: fn(f64, f64) -> f64,
+) -> Result<Vec<f64>, String> {
+    let missing = |series: &Series<Outcome>| format!("{} did not tell its figure", series.name);
+    a.samples
+        .iter()
+        .zip(&b.samples)
+        .map(|(ours, theirs)| {
+            let ours = figure(&ours.value).ok_or_else(|| missing(a))?;
+            let theirs = figure(&theirs.value).ok_or_else(|| missing(b))?;
+            Ok(combine(ours, theirs))
+        })
+        .collect()
+}
+
+/// Nothing is as much as nothing, and infinitely less than something.
+fn ratio(ours: f64, theirs: f64) -> f64 {
+    if ours == theirs { 1.0 } else { ours / theirs }
+}
+
+/// The geometric mean over all points, round by round.
+fn means(all: &[(String, Vec<f64>)]) -> Vec<f64> {
+    let rounds = all.iter().map(|(_, figures)| figures.len()).min();
+    (0..rounds.unwrap_or(0))
+        .filter_map(|round| {
+            let of_round: Vec<f64> = all.iter().map(|(_, figures)| figures[round]).collect();
+            geometric_mean(&of_round)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rounds::Sample;
+    use crate::runner::Run;
+
+    fn series(outcomes: &[(f64, u64)]) -> Series<Outcome> {
+        let samples = outcomes.iter().map(|(per_second, least)| Sample {
+            value: Outcome {
+                per_second: *per_second,
+                least: Some(*least),
+                ..Outcome::default()
+            },
+            run: Run {
+                wall: 1.0,
+                user: 0.0,
+                system: 0.0,
+                voluntary: 0,
+                involuntary: 0,
+                foreign: None,
+                output: String::new(),
+            },
+        });
+        Series {
+            name: "x".to_owned(),
+            samples: samples.collect(),
+            failure: None,
+        }
+    }
+
+    #[test]
+    fn the_best_of_the_others_counts() {
+        let all = [
+            series(&[(10.0, 1), (10.0, 1)]),
+            series(&[(40.0, 2), (20.0, 4)]),
+            series(&[(20.0, 1), (30.0, 0)]),
+        ];
+        assert_eq!(Figure::OfBest.per_round(&all).unwrap(), [0.5, 1.5]);
+        assert_eq!(Figure::Throughput.per_round(&all).unwrap(), [0.5, 1.5]);
+        assert_eq!(Figure::LeastServed.per_round(&all).unwrap(), [0.5, 0.0]);
+    }
+
+    #[test]
+    fn what_was_not_told_is_no_figure() {
+        let all = [series(&[(1.0, 1)]), series(&[(1.0, 1)])];
+        assert!(Figure::Tail.per_round(&all).is_err());
+        assert!(Figure::LibraryBytes.per_round(&all).is_err());
+    }
+
+    #[test]
+    fn starved_alike_is_even() {
+        assert_eq!(ratio(0.0, 0.0), 1.0);
+        assert_eq!(ratio(3.0, 0.0), f64::INFINITY);
+        assert_eq!(ratio(0.0, 3.0), 0.0);
+    }
+
+    #[test]
+    fn means_are_taken_round_by_round() {
+        let all = [
+            (String::new(), vec![4.0, 1.0]),
+            (String::new(), vec![1.0, 1.0]),
+        ];
+        assert_eq!(means(&all), [2.0, 1.0]);
+    }
+}

@@ -46,7 +46,6 @@ const ROUNDS: usize = 7;
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let cpus = allowed_cpus().len();
     let threads = threads(cpus);
-    let contestants = contestants(&arguments, threads)?;
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
     println!(
@@ -55,9 +54,12 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         arguments.seconds * 1.15
     );
     let metric = Metric::Throughput;
+    let contestants = contestants(&arguments, threads)?;
     let mut progress = Progress::new(rounds::planned(&contestants, ROUNDS), false);
     let played = rounds::play(&contestants, ROUNDS, |run| metric.read(run), &mut progress);
     drop(progress);
+    // A closed pipe would end this process before it can tidy up.
+    drop(contestants);
     let series = match played {
         Ok(series) => series,
         Err(signal) => return Ok(ExitCode::from(signal.status())),

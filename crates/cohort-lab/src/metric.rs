@@ -64,7 +64,16 @@ impl Metric {
         }
     }
 
-    /// What a table's column is called.
+    /// What a table's narrow column is called.
+    #[must_use]
+    pub fn column(&self) -> String {
+        match self {
+            Self::Output { .. } => "figure".to_owned(),
+            _ => self.title(),
+        }
+    }
+
+    /// What the figures are.
     #[must_use]
     pub fn title(&self) -> String {
         match self {

@@ -68,6 +68,9 @@ impl Estimate {
 /// least to the one as many places below the greatest: each value is above the
 /// true median with probability one half.
 fn confidence(count: usize, inwards: usize) -> f64 {
+    if count < 2 {
+        return 0.0;
+    }
     let tail = Binomial::new(0.5, count as u64).map(|coins| coins.cdf(inwards as u64));
     tail.map_or(0.0, |tail| (1.0 - 2.0 * tail).max(0.0))
 }
@@ -122,7 +125,7 @@ mod tests {
     fn one_value_proves_nothing() {
         let estimate = Estimate::of(&[7.0]).unwrap();
         assert_eq!((estimate.low, estimate.high), (7.0, 7.0));
-        assert!(!estimate.is_sure());
+        assert_eq!(estimate.confidence, 0.0);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub fn verdicts(comparison: &Comparison) -> String {
 
 /// A row for each lock.
 pub fn table(comparison: &Comparison, metric: &Metric) -> Table {
-    let mut titles = vec!["lock".to_owned(), comparison.metric.clone()];
+    let mut titles = vec!["lock".to_owned(), metric.column()];
     titles.extend(["interval", "gain", "interval"].map(str::to_owned));
     if !matches!(metric, Metric::Wall) {
         titles.push("wall s".to_owned());
@@ -57,7 +57,7 @@ pub fn table(comparison: &Comparison, metric: &Metric) -> Table {
     let mut table = Table::new();
     table
         .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_content_arrangement(ContentArrangement::Disabled)
         .set_header(titles);
     for row in &comparison.rows {
         table.add_row(cells(row, metric));

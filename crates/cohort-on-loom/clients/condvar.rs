@@ -17,7 +17,7 @@ struct Tokens<P> {
     pool: Arc<P>,
 }
 
-fn tokens() -> Tokens<impl Pool<Waiter> + Send + Sync + 'static> {
+fn tokens() -> Tokens<impl Pool<Waiter> + Send + 'static> {
     Tokens {
         mutex: Futex::default(),
         tokens: Cell::new(0),

@@ -82,7 +82,7 @@ where
         self.object.lock(&*self.records, &*self.fats);
     }
     fn try_lock(&self) -> bool {
-        self.object.try_lock(&*self.records, &*self.fats)
+        self.object.try_lock(&*self.fats)
     }
     fn unlock(&self) -> bool {
         // SAFETY: clients unlock only what they locked.

@@ -23,7 +23,7 @@ mod world {
     /// A pool of nodes.
     pub fn nodes<T: Default + Send + Sync + 'static>(
         _cache: usize,
-    ) -> Arc<impl Pool<T> + Send + Sync + 'static> {
+    ) -> Arc<impl Pool<T> + Send + 'static> {
         Arc::new(Nodes::<T>::new())
     }
 

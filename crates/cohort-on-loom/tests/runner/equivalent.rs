@@ -1,4 +1,4 @@
-//! Flaws that change nothing, each with the argument why.
+//! Flaws that no model notices, each with the argument why.
 
 /// Name of the mutant and why no execution can tell it from the original.
 pub static EQUIVALENT: &[(&str, &str)] = &[
@@ -13,4 +13,14 @@ pub static EQUIVALENT: &[(&str, &str)] = &[
          lock or in atoms only, and the fat lock is never destroyed; who finds the object free \
          acquires from all who left, because their exchanges are one release sequence",
     ),
+];
+
+/// Name of the mutant and what would show it, which loom cannot do.
+pub static BEYOND: &[(&str, &str)] = &[
+    (
+        "ARENA_SEARCH:relaxed",
+        "shows only if a new thread gets the number of one that has ended, between a search's \
+         question and its exchange; the threads of a model all begin at its beginning",
+    ),
+    ("ARENA_SEARCHED:relaxed", "as ARENA_SEARCH:relaxed"),
 ];

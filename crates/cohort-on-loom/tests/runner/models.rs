@@ -62,6 +62,7 @@ pub const SPIN: Bounds = Bounds {
     nanoseconds_per_look: 0,
     quiet: false,
     forks: false,
+    ends: false,
 };
 /// Waiters sleep.
 pub const PARK: Bounds = Bounds {
@@ -95,6 +96,12 @@ const QUIET: Bounds = Bounds {
 };
 const FORK: Bounds = Bounds {
     forks: true,
+    ends: true,
+    ..PARK_1
+};
+/// Threads that end leave something behind.
+const ENDING: Bounds = Bounds {
+    ends: true,
     ..PARK_1
 };
 
@@ -218,9 +225,9 @@ pub static MODELS: &[Model] = &[
         condvar::is_destroyed(true)
     }),
     quick("arena::two", SPIN, || arena::hands_out_once(2, 1, 2)),
-    quick("arena::again", SPIN, || arena::hands_out_once(2, 2, 2)),
-    quick("arena::three", PARK_1, || arena::hands_out_once(3, 1, 2)),
-    quick("arena::adopts", FORK, || arena::adopts_orphans(2)),
+    quick("arena::again", PARK_1, || arena::hands_out_once(2, 2, 2)),
+    deep("arena::three", PARK_1, || arena::hands_out_once(3, 1, 2)),
+    quick("arena::adopts", ENDING, || arena::adopts_orphans(2)),
     quick("in_place::ticket", PARK, || {
         host::excludes(host::in_place::<Ticket>(), 2, 1, 0);
     }),

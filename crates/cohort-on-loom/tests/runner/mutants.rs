@@ -1,8 +1,8 @@
 //! Every order one step weaker, and every flaw the locks name: a model has to
-//! fail, or a place on the list of equivalent ones says why none can.
+//! fail, or a place in `equivalent.rs` says why none can.
 
 use super::child::{Verdict, verdict};
-use super::equivalent::EQUIVALENT;
+use super::equivalent::{BEYOND, EQUIVALENT};
 use super::models::{MODELS, full};
 use crate::locks::catalogue::{MUTANTS, ORDERS};
 use libtest_mimic::{Failed, Trial};
@@ -54,13 +54,12 @@ pub fn tests() -> Vec<Trial> {
             .map(|(file, name)| (*file, (*name).to_owned())),
     );
 
-    let stale: Vec<_> = EQUIVALENT
-        .iter()
+    let stale: Vec<_> = unnoticed()
         .map(|(name, _)| *name)
         .filter(|name| flaws.iter().all(|(_, flaw)| flaw != name))
         .collect();
     let mut tests = vec![Trial::test(
-        "mutant::the_list_of_equivalents_is_current",
+        "mutant::the_list_of_the_unnoticed_is_current",
         move || {
             if stale.is_empty() {
                 return Ok(());
@@ -74,14 +73,18 @@ pub fn tests() -> Vec<Trial> {
     tests
 }
 
+/// The flaws that no model is expected to notice.
+fn unnoticed() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+    EQUIVALENT.iter().chain(BEYOND)
+}
+
 fn is_noticed(file: &str, flaw: &str) -> Result<(), Failed> {
     let Some((_, places)) = WHERE.iter().find(|(known, _)| *known == file) else {
         return Err(Failed::from(format!(
             "no models for {file}: add it to `WHERE` in tests/runner/mutants.rs"
         )));
     };
-    let argument = EQUIVALENT
-        .iter()
+    let argument = unnoticed()
         .find(|(name, _)| *name == flaw)
         .map(|(_, argument)| *argument);
     let mut undecided = Vec::new();
@@ -99,7 +102,7 @@ fn is_noticed(file: &str, flaw: &str) -> Result<(), Failed> {
                 Verdict::Failed(_) if argument.is_none() => return Ok(()),
                 Verdict::Failed(why) => {
                     return Err(Failed::from(format!(
-                        "listed as equivalent ({}), yet {} fails: {why}",
+                        "listed as unnoticed ({}), yet {} fails: {why}",
                         argument.unwrap_or_default(),
                         model.name
                     )));
@@ -114,7 +117,7 @@ fn is_noticed(file: &str, flaw: &str) -> Result<(), Failed> {
     match argument {
         Some(_) => Ok(()),
         None => Err(Failed::from(
-            "no model notices it: write one that does, or list it as equivalent with the argument",
+            "no model notices it: write one that does, or list it in equivalent.rs with the argument",
         )),
     }
 }

@@ -71,6 +71,7 @@ pub(super) struct Settings {
     pub(super) nanoseconds_per_look: u64,
     pub(super) quiet: bool,
     pub(super) forks: bool,
+    pub(super) ends: bool,
 }
 
 /// The execution being explored.

@@ -23,9 +23,10 @@ pub struct Model {
     pub nanoseconds_per_look: u64,
     /// Whether every release finds that the lock has long been quiet.
     pub quiet: bool,
-    /// Whether the client calls [`fork`] or asks whether a thread is gone; it
-    /// doubles the steps.
+    /// Whether the client calls [`fork`], which doubles the steps.
     pub forks: bool,
+    /// Whether it matters to the client when a thread ends.
+    pub ends: bool,
 }
 
 /// What was explored.
@@ -54,6 +55,7 @@ impl Model {
             nanoseconds_per_look: self.nanoseconds_per_look,
             quiet: self.quiet,
             forks: self.forks,
+            ends: self.ends,
         };
         let executions = Arc::new(AtomicU64::new(0));
         let abandoned = Arc::new(AtomicU64::new(0));
@@ -145,7 +147,7 @@ fn run<R>(index: usize, body: impl FnOnce() -> R) -> Option<R> {
         Err(reason) if reason.is::<Abandoned>() => None,
         Err(reason) => resume_unwind(reason),
     };
-    if with(|execution| execution.settings.forks) {
+    if with(|execution| execution.settings.ends) {
         touch_kernel(true);
     }
     with(|execution| {

@@ -10,7 +10,7 @@
 //! it, and by a nanosecond at each failed poll.
 
 use super::super::{AtomicU32, Slept};
-use super::execution::{Sleeper, give_way, leave_if_ended, touch_kernel, unwind, with};
+use super::execution::{Sleeper, give_way, leave_if_ended, poll, touch_kernel, unwind, with};
 use super::{std, trace};
 use cohort_raw::Deadline;
 use core::panic::Location;
@@ -75,6 +75,8 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
         with(|execution| {
             execution.clock = execution.clock.max(nanoseconds(deadline));
         });
+        // Whoever looks now and then, instead of sleeping, waits all the same.
+        poll();
         return Slept::TimedOut;
     }
     if with(|execution| execution.abandoned) {

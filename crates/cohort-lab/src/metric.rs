@@ -9,7 +9,7 @@ use regex::{Regex, RegexBuilder};
 pub enum Metric {
     /// Seconds from start to end.
     Wall,
-    /// CPU seconds of the program and the children it waited for.
+    /// CPU seconds of the program and all that it started in its process group.
     Cpu,
     /// Operations a second, as a bundled load prints them.
     Throughput,

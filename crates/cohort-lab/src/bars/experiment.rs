@@ -194,10 +194,12 @@ impl Setup<'_> {
     }
 
     fn oversubscribed(&self) -> Vec<Point> {
-        let seconds = self.seconds(0.4, 0.1);
         let mut points = Vec::new();
         for (nanoseconds, section) in SECTIONS {
             for threads in CROWDS {
+                // Every thread must get its turn on a CPU several times.
+                let full = if threads > 16 { 0.8 } else { 0.3 };
+                let seconds = self.seconds(full, 0.1);
                 let (count, length) = (threads.to_string(), nanoseconds.to_string());
                 let words = [
                     "mutex",

@@ -82,12 +82,17 @@ const PARK_3: Bounds = Bounds {
 /// A sleeper that looks at its clock finds that it has waited too long.
 const IMPATIENT: Bounds = Bounds {
     nanoseconds_per_look: 2_000_000,
-    ..PARK
+    ..PARK_3
+};
+/// The same, for clients with many steps.
+const IMPATIENT_2: Bounds = Bounds {
+    preemptions: 2,
+    ..IMPATIENT
 };
 /// A deadline passes while its thread sleeps, or soon after.
 const TICKING: Bounds = Bounds {
     nanoseconds_per_look: 1,
-    ..PARK_3
+    ..PARK
 };
 /// Every release makes the lock quick.
 const QUIET: Bounds = Bounds {
@@ -206,7 +211,9 @@ pub static MODELS: &[Model] = &[
     quick("rwlock::spin", SPIN, || rwlock::shares(3, 1, 1, 0)),
     quick("rwlock::writers", PARK, || rwlock::shares(3, 2, 1, 0)),
     quick("rwlock::again", PARK, || rwlock::shares(2, 1, 2, 0)),
-    quick("rwlock::reserved", IMPATIENT, || rwlock::shares(3, 1, 1, 0)),
+    quick("rwlock::reserved", IMPATIENT_2, || {
+        rwlock::shares(3, 1, 1, 0)
+    }),
     quick("rwlock::timed", PARK, || rwlock::shares(3, 1, 1, 1)),
     quick("rwlock::timed_writer", PARK, || rwlock::shares(2, 2, 1, 1)),
     quick("rwlock::timed_writer_of_three", PARK, || {

@@ -25,8 +25,9 @@ const LOCK_BOUND: [&str; 9] = [
     "stress",
 ];
 
-/// Longer than the watchdog inside each case, which tells more.
-pub const LIMIT: Duration = Duration::from_secs(90);
+/// Longer than the watchdog inside each case, which tells more: it allows a case
+/// that makes progress five minutes.
+pub const LIMIT: Duration = Duration::from_secs(330);
 
 /// A case's own exit statuses for "cannot be checked here" and "hung".
 const SKIPPED: i32 = 77;

@@ -38,6 +38,7 @@ static void *churn(void *argument)
         }
         CHECK(kept[place] != NULL);
         memset(kept[place], mark, sizes[place]);
+        progress();
     }
     for (int place = 0; place < KEPT; place++)
         free(kept[place]);

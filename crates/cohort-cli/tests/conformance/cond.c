@@ -315,6 +315,7 @@ static void destroyed_by_last_waiter(const void *with)
         while (atomic_load(&left) < (i + 1) * GUESTS)
             sched_yield();
         CHECK(still_poisoned(&moment));
+        progress();
         OK(pthread_mutex_destroy(&moment.mutex));
     }
     for (int i = 0; i < GUESTS; i++)

@@ -194,6 +194,7 @@ static void keeps_the_signal(const void *with)
             OK(pthread_mutex_unlock(&scene.mutex));
         }
         CHECK(!was_cancelled(second));
+        progress();
         CHECK_EQ(scene.tokens, 0);
         OK(pthread_cond_destroy(&scene.cond));
         OK(pthread_mutex_destroy(&scene.mutex));

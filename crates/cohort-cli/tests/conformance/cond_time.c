@@ -175,6 +175,7 @@ static void *take_impatiently(void *argument)
     for (unsigned turn = 0; storm->taken < TOKENS; turn++) {
         if (storm->tokens > 0) {
             storm->tokens--;
+            progress();
             if (++storm->taken == TOKENS)
                 OK(pthread_cond_broadcast(&storm->cond));
             continue;

@@ -303,8 +303,10 @@ static void hammered(const void *with)
     pthread_t hammers[WAITERS];
     for (int i = 0; i < WAITERS; i++)
         hammers[i] = start(hammer, NULL);
-    for (int i = 0; i < 200; i++)
+    for (int i = 0; i < 200; i++) {
         join_child(start_child(use_guarded, NULL));
+        progress();
+    }
     atomic_store(&stop, true);
     for (int i = 0; i < WAITERS; i++)
         join(hammers[i]);

@@ -105,6 +105,7 @@ static void *visit_every(void *argument)
     for (int i = 0; i < ALIVE; i++) {
         OK(pthread_mutex_lock(&city->mutexes[i]));
         city->counts[i] = city->counts[i] + 1;
+        progress();
         OK(pthread_mutex_unlock(&city->mutexes[i]));
     }
     return NULL;
@@ -174,6 +175,7 @@ static void *land(void *argument)
     for (int i = 0; i < 4; i++) {
         OK(pthread_mutex_lock(&shore->mutex));
         shore->count = shore->count + 1;
+        progress();
         OK(pthread_mutex_unlock(&shore->mutex));
     }
     OK(pthread_rwlock_rdlock(&shore->rwlock));

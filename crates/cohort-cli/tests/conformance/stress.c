@@ -3,7 +3,7 @@
 #include "support/clock.h"
 #include "support/kind.h"
 
-enum { CROWD = 64, TURNS = 200 };
+enum { CROWD = 64, TURNS = 100 };
 
 struct counter {
     pthread_mutex_t mutex;
@@ -72,7 +72,7 @@ static void impatient(const void *kind)
     CHECK(!held_for_others(&counter.mutex));
 }
 
-enum { ROOM = 4, PRODUCERS = 4, CONSUMERS = 4, GOODS = 5000 };
+enum { ROOM = 4, PRODUCERS = 4, CONSUMERS = 4, GOODS = 2000 };
 
 struct store {
     pthread_mutex_t mutex;
@@ -113,6 +113,7 @@ static void *consume(void *argument)
         if (store->held == 0)
             break;
         store->seen[store->goods[store->first]]++;
+        progress();
         store->first = (store->first + 1) % ROOM;
         store->held--;
         if (++store->consumed == PRODUCERS * GOODS)
@@ -164,6 +165,7 @@ static void *pong(void *argument)
         while (table->side != 1)
             OK(pthread_cond_wait(&table->turn[1], &table->mutex));
         table->side = 0;
+        progress();
         OK(pthread_cond_signal(&table->turn[0]));
     }
     OK(pthread_mutex_unlock(&table->mutex));

@@ -5,17 +5,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { LIMIT_S = 60, FAILED = 1, USAGE = 2, SKIPPED = 77, HUNG = 124 };
+enum { LIMIT_S = 60, LIMITS = 5 };
+enum { FAILED = 1, USAGE = 2, SKIPPED = 77, HUNG = 124 };
+
+/* One for a case and all its children, since a parent goes on with them. */
+static atomic_uint *turns;
+/* Of this process: what the watchdog saw last, and how often it looked. */
+static unsigned turns_seen, looks;
 
 static const char *running = "(no case)";
 
-static void hung(int signal)
+static void look(int signal)
 {
     (void)signal;
+    unsigned now = atomic_load(turns);
+    if (now != turns_seen && ++looks < LIMITS) {
+        turns_seen = now;
+        alarm(LIMIT_S);
+        return;
+    }
     static const char before[] = "hung: case ", after[] = "\n";
     ssize_t ignored = write(2, before, sizeof before - 1);
     ignored += write(2, running, strlen(running));
@@ -26,7 +39,9 @@ static void hung(int signal)
 
 static void watch(void)
 {
-    struct sigaction action = {.sa_handler = hung, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = look, .sa_flags = SA_RESTART};
+    turns_seen = atomic_load(turns);
+    looks = 0;
     sigaction(SIGALRM, &action, NULL);
     alarm(LIMIT_S);
 }
@@ -44,6 +59,9 @@ int check_main(int argc, char **argv, const struct check_case *cases,
             printf("%s%s\n", cases[i].name, cases[i].beyond ? " beyond" : "");
         } else if (strcmp(argv[1], cases[i].name) == 0) {
             running = cases[i].name;
+            turns = mmap(NULL, sizeof *turns, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+            CHECK(turns != MAP_FAILED);
             watch();
             cases[i].run(cases[i].with);
             return 0;
@@ -158,8 +176,14 @@ void gather(atomic_int *arrived, int all)
         sched_yield();
 }
 
+void progress(void)
+{
+    atomic_fetch_add_explicit(turns, 1, memory_order_relaxed);
+}
+
 void linger(int turn)
 {
+    progress();
     if (turn % 8 == 0)
         sched_yield();
 }

@@ -2,7 +2,7 @@
  *
  * A case passes by returning, fails with status 1 and a line that says where
  * and what, is skipped with status 77 and a line that says why, and is ended
- * with status 124 by its own watchdog when it hangs. */
+ * with status 124 by its own watchdog when it makes no progress for a minute. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -97,7 +97,11 @@ void join_child(pid_t child);
 void await(atomic_int *flag, int value);
 /* Waits for so many callers, so that short work overlaps. */
 void gather(atomic_int *arrived, int all);
-/* Every eighth turn the holder of a lock lets others run: they must wait. */
+/* Tells the watchdog that the case goes on, however slowly: queues crawl on a
+ * machine that is busy with something else. */
+void progress(void);
+/* Every eighth turn the holder of a lock lets others run: they must wait.
+ * Each turn is progress. */
 void linger(int turn);
 /* Gives threads that are about to block the time to do so.  No case relies on
  * their having done it: too short a rest makes a case weaker, never wrong. */

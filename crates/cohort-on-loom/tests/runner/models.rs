@@ -306,8 +306,8 @@ pub static MODELS: &[Model] = &[
     quick("fork::inflated_beside", FORK, || {
         fork::looks_on(host::inflated::<SmallAnderson>(), 3);
     }),
-    deep("ticket::deep", PARK, || mutex::excludes::<Ticket>(3, 2, 0)),
-    deep("mcs::deep", PARK, || mutex::excludes::<Mcs>(3, 2, 0)),
+    deep("ticket::deep", PARK_1, || mutex::excludes::<Ticket>(3, 2, 0)),
+    deep("mcs::deep", PARK_1, || mutex::excludes::<Mcs>(3, 2, 0)),
     deep("clh::deep", PARK, || mutex::excludes::<Clh>(3, 2, 0)),
     deep("anderson::deep", PARK, || {
         mutex::excludes::<SmallAnderson>(3, 2, 0)

@@ -306,7 +306,9 @@ pub static MODELS: &[Model] = &[
     quick("fork::inflated_beside", FORK, || {
         fork::looks_on(host::inflated::<SmallAnderson>(), 3);
     }),
-    deep("ticket::deep", PARK_1, || mutex::excludes::<Ticket>(3, 2, 0)),
+    deep("ticket::deep", PARK_1, || {
+        mutex::excludes::<Ticket>(3, 2, 0)
+    }),
     deep("mcs::deep", PARK_1, || mutex::excludes::<Mcs>(3, 2, 0)),
     deep("clh::deep", PARK, || mutex::excludes::<Clh>(3, 2, 0)),
     deep("anderson::deep", PARK, || {

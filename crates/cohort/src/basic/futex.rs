@@ -31,8 +31,8 @@
 //! a plain store.  That is safe because whoever wants to sleep first calls the quick
 //! time off: it clears `mode`, raises the process's count of such calls, and passes a
 //! barrier that every running thread takes part in.  A release from before the barrier
-//! is seen by the sleeper, and a release after it finds the count raised and wakes
-//! somebody, in case its store wiped out a mark.
+//! is seen by the sleeper, and a release after it finds the count raised and wakes all
+//! sleepers, in case its store wiped out their mark.
 
 use crate::door::{
     Advice, AtomicU32, Order, Slept, Spinner, calls_off, constructor, expired, fence_everywhere,
@@ -82,6 +82,9 @@ pub const PATIENCE_NANOSECONDS: u64 = 500_000;
 
 /// There is one class of sleepers.
 const CLASS: u32 = 1;
+
+/// As many sleepers as there are.
+const EVERYBODY: u32 = i32::MAX as u32;
 
 /// Bytes of nodes that an acquisition takes beside its context.
 pub(crate) const NODE_BYTES: usize = 0;
@@ -272,10 +275,10 @@ impl Futex {
         if !mutant("futex.no-barrier") {
             fence_everywhere(FUTEX_AGREE);
         }
-        // A waiter that found the time over before the barrier may have slept on
-        // a mark that a quick release was wiping out.
+        // Waiters that found the time over before the barrier may have slept on
+        // marks that a quick release was wiping out.
         if !mutant("futex.call-off-alone") {
-            wake(&raw const self.word, 1, CLASS);
+            wake(&raw const self.word, EVERYBODY, CLASS);
         }
     }
 
@@ -292,12 +295,13 @@ impl Futex {
         }
     }
 
-    /// After a quick release that may have wiped out a mark.
+    /// After a quick release that may have wiped out a mark: whoever slept on it
+    /// looks again.
     #[cold]
     #[inline(never)]
     fn answer_lost_mark(word: *const AtomicU32) {
         if !mutant("futex.lost-mark") {
-            wake(word, 1, CLASS);
+            wake(word, EVERYBODY, CLASS);
         }
     }
 }

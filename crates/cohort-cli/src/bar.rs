@@ -56,7 +56,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     }
     let setup = Setup {
         command: own_path()?,
-        library: library::locate()?,
+        interposer: library::locate()?,
         ours: Vec::new(),
         system: contestants::environment(Choice::System, Wait::Park, Path::new(""), None),
         prove: &|program| prove(program).map_err(|problem| problem.to_string()),
@@ -65,7 +65,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     };
     let ours = Choice::named(DEFAULT)?;
     let setup = Setup {
-        ours: contestants::environment(ours, Wait::Park, &setup.library, None),
+        ours: contestants::environment(ours, Wait::Park, &setup.interposer, None),
         ..setup
     };
     interrupt::arm()

@@ -201,7 +201,7 @@ fn judgement(
         verdict: Verdict::Met,
     };
     let readings = match (bar.figure, played) {
-        (Figure::LibraryBytes | Figure::Needed, _) => library::read(bar.figure, &setup.library),
+        (Figure::LibraryBytes | Figure::Needed, _) => library::read(bar.figure, &setup.interposer),
         (_, Some(Ok(played))) => {
             let series = || played.iter().flat_map(|(_, series)| series);
             judgement.disturbed = series().map(Series::disturbed).sum();

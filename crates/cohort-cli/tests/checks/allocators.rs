@@ -11,7 +11,7 @@ use crate::selection::Selection;
 struct Allocator {
     name: &'static str,
     needs: &'static [(&'static str, &'static str)],
-    library: &'static str,
+    object: &'static str,
     /// What makes it lock at every turn.
     settings: (&'static str, &'static str),
     /// A symbol that a process has only with this library.
@@ -24,7 +24,7 @@ const ALLOCATORS: [Allocator; 2] = [
     Allocator {
         name: "jemalloc",
         needs: &[("libjemalloc.so.2", "libjemalloc2")],
-        library: "libjemalloc.so.2",
+        object: "libjemalloc.so.2",
         settings: ("MALLOC_CONF", "narenas:1,tcache:false"),
         symbol: "mallctl",
         cases: &["threads", "forked", "thread-exit"],
@@ -32,7 +32,7 @@ const ALLOCATORS: [Allocator; 2] = [
     Allocator {
         name: "dmalloc",
         needs: &[("libdmallocth.so.5", "libdmalloc5")],
-        library: "libdmallocth.so.5",
+        object: "libdmallocth.so.5",
         settings: ("DMALLOC_OPTIONS", "debug=0x0"),
         symbol: "dmalloc_shutdown",
         // It prepares nothing for a fork: a child can hang over any lock.
@@ -64,7 +64,7 @@ fn run(lock: &str, allocator: Allocator, case: &str) -> Result<(), String> {
     let output = cohort_run(lock, &[])
         .arg(program("allocate"))
         .arg(case)
-        .env("LD_PRELOAD", allocator.library)
+        .env("LD_PRELOAD", allocator.object)
         .env(name, value)
         .env("CHECK_ALLOCATOR_SYMBOL", allocator.symbol)
         .timeout(LIMIT)

@@ -17,7 +17,7 @@ pub struct Setup<'a> {
     /// The command whose `workload` subcommand is run.
     pub command: PathBuf,
     /// The preload library.
-    pub library: PathBuf,
+    pub interposer: PathBuf,
     /// The environment under our default lock.
     pub ours: Changes,
     /// The environment under the system's locks.
@@ -377,7 +377,7 @@ mod tests {
     fn the_oversubscribed_points_are_the_asked_ones() {
         let setup = Setup {
             command: "/bin/true".into(),
-            library: "/nowhere.so".into(),
+            interposer: "/nowhere.so".into(),
             ours: Vec::new(),
             system: Vec::new(),
             prove: &|_| Ok(()),

@@ -101,7 +101,7 @@ static ANNOUNCE: extern "C" fn() = {
 fn decide() -> u8 {
     let mut chosen = Choice::futex;
     if let Some(name) = variable(c"COHORT_LOCK").filter(|name| !name.is_empty()) {
-        let canonical = catalogue::find(name).map_or(name, |lock| lock.name);
+        let canonical = catalogue::find(name).map_or(name, |lock| lock.identifier);
         match (canonical, Choice::of(canonical)) {
             ("system" | "posix", _) => chosen = Choice::System,
             (_, Some(choice)) => chosen = choice,

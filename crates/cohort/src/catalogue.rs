@@ -70,6 +70,9 @@ impl Capability {
 pub struct LockInfo {
     /// The one name that is printed.
     pub name: &'static str,
+    /// Its name in [`for_each_lock!`](crate::for_each_lock), with underscores for
+    /// hyphens: what a macro over all locks compares with `stringify!`.
+    pub identifier: &'static str,
     /// Further names that are accepted.
     pub aliases: &'static [&'static str],
     /// What it is, in a line.
@@ -98,7 +101,8 @@ pub fn find(name: &str) -> Option<&'static LockInfo> {
         .find(|lock| lock.name == name || lock.aliases.contains(&name))
 }
 
-/// Calls a macro with every lock: its name as an identifier, its type, where it
+/// Calls a macro with every lock: its name as an identifier (an underscore for each
+/// hyphen), its type, where it
 /// lives in a mutex, its aliases, what it is, its source, its capabilities.
 #[macro_export]
 macro_rules! for_each_lock {
@@ -132,6 +136,18 @@ macro_rules! for_each_lock {
     };
 }
 
+/// The bytes of a printed name, `N` of them, from its identifier.
+const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
+    let mut name = [0; N];
+    let mut place = 0;
+    while place < N {
+        let byte = identifier.as_bytes()[place];
+        name[place] = if byte == b'_' { b'-' } else { byte };
+        place += 1;
+    }
+    name
+}
+
 /// Bytes of the arena that one waiting acquisition of a lock takes, apart from
 /// nodes of the lock's own.
 const fn record_bytes<L: RawLock<Context: 'static>>() -> usize {
@@ -147,7 +163,14 @@ macro_rules! list {
        $source:literal, [$($capability:ident),*];)+) => {
         /// Every lock, the default first.
         pub static LOCKS: &[LockInfo] = &[$(LockInfo {
-            name: stringify!($name),
+            name: {
+                const HYPHENATED: &[u8] = &hyphenated::<{ stringify!($name).len() }>(stringify!($name));
+                match core::str::from_utf8(HYPHENATED) {
+                    Ok(name) => name,
+                    Err(_) => unreachable!(),
+                }
+            },
+            identifier: stringify!($name),
             aliases: &[$($alias),*],
             about: $about,
             source: $source,

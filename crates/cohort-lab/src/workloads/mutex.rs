@@ -118,7 +118,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     macro_rules! dispatch {
         ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
            $source:literal, [$($capability:ident),*];)+) => {
-            match found.name {
+            match found.identifier {
                 $(stringify!($name) => under(&Raw::<$lock>::default(), options),)+
                 other => Err(format!("`{other}` cannot be used by itself")),
             }

@@ -25,6 +25,12 @@ pub fn now() -> u64 {
     })
 }
 
+/// Bits that no execution depends on: a model explores every schedule already.
+#[must_use]
+pub const fn random() -> u64 {
+    0
+}
+
 fn nanoseconds(deadline: &Deadline) -> u64 {
     deadline.seconds as u64 * 1_000_000_000 + u64::from(deadline.nanoseconds)
 }

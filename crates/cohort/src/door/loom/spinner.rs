@@ -44,6 +44,18 @@ impl Spinner {
         if parks { Advice::Sleep } else { Advice::Again }
     }
 
+    /// As [`step`](Self::step): no time passes here.
+    #[track_caller]
+    pub fn pause(&mut self, _nanoseconds: u64) -> Advice {
+        self.step()
+    }
+
+    /// One failed look, by a caller that counts its looks itself.
+    #[track_caller]
+    pub fn spin(&mut self) {
+        self.turn();
+    }
+
     /// One failed look, by a caller that cannot sleep.
     #[track_caller]
     pub fn turn(&mut self) {

@@ -5,7 +5,7 @@ use super::std;
 use core::cell::Cell;
 
 /// How many arenas may keep a cache in each thread.
-pub const CACHES: usize = 4;
+pub const CACHES: usize = 5;
 
 /// The words of one thread.
 #[derive(Debug)]

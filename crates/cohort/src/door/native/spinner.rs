@@ -103,6 +103,30 @@ impl Spinner {
         }
     }
 
+    /// [`step`](Self::step) until that many nanoseconds have passed or sleeping pays:
+    /// for waiters that look more rarely than they could.
+    #[inline]
+    pub fn pause(&mut self, nanoseconds: u64) -> Advice {
+        let until = if nanoseconds == 0 {
+            0
+        } else {
+            now() + nanoseconds
+        };
+        loop {
+            let advice = self.step();
+            if advice == Advice::Sleep || until == 0 || now() >= until {
+                return advice;
+            }
+        }
+    }
+
+    /// One failed look, by a caller that counts its looks itself: passes as little
+    /// time as can be, and never gives the CPU away.
+    #[inline]
+    pub fn spin(&mut self) {
+        core::hint::spin_loop();
+    }
+
     /// Whether spinning is still within its time.
     fn spins(&mut self) -> bool {
         if self.yields > 0 || policy() == WaitPolicy::Yield || cpus() == 1 {

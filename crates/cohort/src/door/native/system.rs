@@ -99,6 +99,17 @@ pub fn now() -> u64 {
     at.seconds as u64 * 1_000_000_000 + at.nanoseconds as u64
 }
 
+/// Bits for a waiter that must not keep step with the others: the clock and the
+/// thread, scattered.  Not for secrets.
+#[inline]
+#[must_use]
+pub fn random() -> u64 {
+    let mut bits = now().wrapping_add(core::ptr::from_ref(super::thread()) as u64);
+    bits = (bits ^ (bits >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits = (bits ^ (bits >> 29)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    bits ^ (bits >> 32)
+}
+
 /// Whether `deadline` has passed.
 #[must_use]
 pub fn expired(deadline: &Deadline) -> bool {

@@ -9,7 +9,7 @@ use super::system::{call, number};
 use core::cell::Cell;
 
 /// How many arenas may keep a cache in each thread.
-pub const CACHES: usize = 4;
+pub const CACHES: usize = 5;
 
 /// The words of one thread.
 #[derive(Debug)]

@@ -1,0 +1,202 @@
+//! A figure with its unit and its source.
+
+use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, MapAccess, Visitor};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Who stands behind a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// One of the five papers gives it, or it follows from what one gives.
+    Paper,
+    /// The vendor's or another public document gives it.
+    Vendor,
+    /// Nobody gives it: a sober guess.
+    Estimate,
+}
+
+impl Source {
+    /// The word that stands in a file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Paper => "paper",
+            Self::Vendor => "vendor",
+            Self::Estimate => "estimate",
+        }
+    }
+}
+
+/// A value, who stands behind it, and a word on where it comes from.
+///
+/// In a file: `{ cycles = 281, source = "paper", note = "001 Table 4" }`, the
+/// first key being the unit's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure<U: Unit> {
+    /// The value, in the unit `U`.
+    pub value: U::Value,
+    /// Who stands behind it.
+    pub source: Source,
+    /// Where it comes from.
+    pub note: String,
+}
+
+/// A unit of measurement: its key in a file, and which values make sense.
+pub trait Unit {
+    /// What a value is, once read.
+    type Value: Clone + fmt::Debug + PartialEq;
+    /// What stands in a file.
+    type Written: DeserializeOwned;
+    /// The key that holds the value.
+    const KEY: &'static str;
+
+    /// The value, or what was expected instead.
+    ///
+    /// # Errors
+    /// Says what stands there and what may.
+    fn value(written: Self::Written) -> Result<Self::Value, String>;
+}
+
+/// Defines units whose values are whole numbers.
+macro_rules! whole_numbers {
+    ($($(#[$about:meta])* $unit:ident = $key:literal, from $least:literal;)*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $unit;
+
+        impl Unit for $unit {
+            type Value = u64;
+            type Written = i64;
+            const KEY: &'static str = $key;
+
+            fn value(written: i64) -> Result<u64, String> {
+                if written >= $least {
+                    Ok(written.unsigned_abs())
+                } else {
+                    Err(format!(
+                        "found `{} = {written}`, expected {} or more",
+                        $key, $least
+                    ))
+                }
+            }
+        }
+    )*};
+}
+
+whole_numbers! {
+    /// Time in cycles of the machine's clock.
+    Cycles = "cycles", from 0;
+    /// Time in nanoseconds, for what does not follow the clock.
+    Nanoseconds = "ns", from 0;
+    /// Millions of cycles in a second.
+    Megahertz = "mhz", from 1;
+    /// How many of something.
+    Count = "count", from 0;
+}
+
+/// A share or a factor, zero or more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ratio;
+
+impl Unit for Ratio {
+    type Value = f64;
+    type Written = f64;
+    const KEY: &'static str = "ratio";
+
+    fn value(written: f64) -> Result<f64, String> {
+        if written.is_finite() && written >= 0.0 {
+            Ok(written)
+        } else {
+            Err(format!("found `ratio = {written}`, expected 0 or more"))
+        }
+    }
+}
+
+/// Factors of one or more, each no smaller than the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ratios;
+
+impl Unit for Ratios {
+    type Value = Vec<f64>;
+    type Written = Vec<f64>;
+    const KEY: &'static str = "ratios";
+
+    fn value(written: Vec<f64>) -> Result<Vec<f64>, String> {
+        let grows = written.windows(2).all(|pair| pair[0] <= pair[1]);
+        let first = written.first().is_some_and(|first| *first >= 1.0);
+        if first && grows && written.iter().all(|ratio| ratio.is_finite()) {
+            Ok(written)
+        } else {
+            Err(format!(
+                "found `ratios = {written:?}`, expected factors from 1 that never fall"
+            ))
+        }
+    }
+}
+
+/// A fact that is a word, such as a protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Is<T>(PhantomData<T>);
+
+impl<T: DeserializeOwned + Clone + fmt::Debug + PartialEq> Unit for Is<T> {
+    type Value = T;
+    type Written = T;
+    const KEY: &'static str = "is";
+
+    fn value(written: T) -> Result<T, String> {
+        Ok(written)
+    }
+}
+
+impl<'de, U: Unit> Deserialize<'de> for Figure<U> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Reader(PhantomData))
+    }
+}
+
+struct Reader<U>(PhantomData<U>);
+
+impl<'de, U: Unit> Visitor<'de> for Reader<U> {
+    type Value = Figure<U>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "a figure such as {{ {} = …, source = \"estimate\", note = \"why\" }}",
+            U::KEY
+        )
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Figure<U>, A::Error> {
+        let mut value = None;
+        let mut source = None;
+        let mut note = None::<String>;
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                key if key == U::KEY => {
+                    value = Some(U::value(map.next_value()?).map_err(Error::custom)?);
+                }
+                "source" => source = Some(map.next_value()?),
+                "note" => note = Some(map.next_value()?),
+                _ => {
+                    return Err(Error::custom(format!(
+                        "unknown field `{key}`, expected one of `{}`, `source`, `note`",
+                        U::KEY
+                    )));
+                }
+            }
+        }
+        let note = note.ok_or_else(|| Error::missing_field("note"))?;
+        if note.trim().is_empty() {
+            return Err(Error::custom(
+                "found an empty note, expected a word on where the figure comes from",
+            ));
+        }
+        Ok(Figure {
+            value: value.ok_or_else(|| Error::missing_field(U::KEY))?,
+            source: source.ok_or_else(|| Error::missing_field("source"))?,
+            note,
+        })
+    }
+}

@@ -1,0 +1,60 @@
+//! What connects the nodes of a machine.
+
+use super::figure::{Cycles, Figure, Source};
+use serde::{Deserialize, Serialize};
+
+/// How far the nodes are from each other, where they are not all alike.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hops {
+    /// The level whose cohorts are the nodes.
+    pub between: String,
+    /// Hops from each node to each: symmetric, 0 on the diagonal only.
+    pub matrix: Vec<Vec<u64>>,
+    /// Who stands behind it.
+    pub source: Source,
+    /// Where it comes from.
+    pub note: String,
+}
+
+impl Hops {
+    /// The nodes on the way from one node to another, both included: the first
+    /// of the shortest ways, by the nodes' numbers.
+    #[must_use]
+    pub fn route(&self, from: usize, to: usize) -> Vec<usize> {
+        let mut route = vec![from];
+        let mut here = from;
+        while here != to {
+            let left = self.matrix[here][to];
+            here = (0..self.matrix.len())
+                .find(|&next| self.matrix[here][next] == 1 && self.matrix[next][to] + 1 == left)
+                .unwrap_or(to);
+            route.push(here);
+        }
+        route
+    }
+}
+
+/// Links between the cohorts of a level, each carrying one transfer at a time.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The level whose cohorts are connected (those within the same larger one).
+    pub between: String,
+    /// Which of them share a link.
+    pub shape: Shape,
+    /// How long a transfer occupies each link it crosses.
+    pub occupancy: Figure<Cycles>,
+}
+
+/// Which cohorts share a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Shape {
+    /// Each pair of neighbours has its own; a way of several hops crosses several.
+    Pair,
+    /// Each cohort has one, to a switch: a transfer crosses both ends'.
+    Port,
+    /// All cohorts within the same larger one share one (a bus, a ring, a hub).
+    Shared,
+}

@@ -1,10 +1,10 @@
 //! What things cost on a machine.
 
 use super::figure::{Count, Cycles, Figure, Nanoseconds, Ratio, Ratios};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// What one CPU pays inside itself.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Costs {
     /// The instructions between two accesses, for each access.
@@ -18,11 +18,12 @@ pub struct Costs {
     pub store_buffer: Figure<Count>,
     /// An attempt of a load-linked/store-conditional pair that fails, beyond its
     /// accesses; unused on a machine with native atomics.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub failed_conditional: Option<Figure<Cycles>>,
 }
 
 /// Accesses that the CPU's own cache serves.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hit {
     /// A load.
@@ -34,7 +35,7 @@ pub struct Hit {
 }
 
 /// A line and how requests for it queue.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Line {
     /// Bytes that move together; a power of two.
@@ -43,18 +44,19 @@ pub struct Line {
 
 /// What it takes to fetch a line from the nearest CPU that can supply it, for one
 /// distance between the two.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
     /// The smallest level whose cohorts hold both CPUs.
     pub within: String,
     /// Hops between their nodes where the machine has a [`Hops`](super::Hops)
     /// matrix and the level lies beyond it; 0 elsewhere.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "none")]
     pub hops: u64,
     /// To load a line that the supplier modified.
     pub load: Figure<Cycles>,
     /// To load a line that the supplier holds unmodified; as `load` if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub clean: Option<Figure<Cycles>>,
     /// To store to a line that the supplier modified.
     pub store: Figure<Cycles>,
@@ -68,11 +70,12 @@ pub struct Transfer {
     pub occupancy: Figure<Cycles>,
     /// To load a line that no cache holds, from memory that far away; required
     /// beyond the level of [`Memory::of`], absent within it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<Figure<Cycles>>,
 }
 
 /// Writes to lines with many sharers.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Invalidation {
     /// For each further sharer, beyond what the farthest one costs.
@@ -80,7 +83,7 @@ pub struct Invalidation {
 }
 
 /// Memory and where it hangs.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// The level whose cohorts have memory of their own.
@@ -90,7 +93,7 @@ pub struct Memory {
 }
 
 /// How much the caches hold.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cache {
     /// Lines in the private caches of one cohort of `private-to`.
@@ -109,7 +112,7 @@ pub struct Cache {
 }
 
 /// Hardware threads of one core.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Smt {
     /// Factor on everything a CPU does inside itself, by how many CPUs of its core
@@ -122,7 +125,7 @@ pub struct Smt {
 }
 
 /// CPUs that are slower than the machine's clock says.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoreClass {
     /// What to call them.
@@ -134,10 +137,13 @@ pub struct CoreClass {
 }
 
 /// The operating system.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Scheduler {
-    /// How long a thread runs before another that is ready takes its CPU.
+    /// The time that the ready threads of a CPU share between them, each running
+    /// once; 0 where every thread gets a whole slice.
+    pub period: Figure<Nanoseconds>,
+    /// The least that a thread runs before another that is ready takes its CPU.
     pub slice: Figure<Nanoseconds>,
     /// To switch from one thread to another.
     pub switch: Figure<Nanoseconds>,
@@ -155,4 +161,19 @@ pub struct Scheduler {
     pub migration: Figure<Nanoseconds>,
     /// How often threads are spread anew over the CPUs they may use.
     pub balance: Figure<Nanoseconds>,
+}
+
+impl Scheduler {
+    /// How long a thread runs, in nanoseconds, when that many, itself included,
+    /// are ready on its CPU.
+    #[must_use]
+    pub fn slice_among(&self, ready: u64) -> u64 {
+        (self.period.value / ready.max(1)).max(self.slice.value)
+    }
+}
+
+// serde asks by reference.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+const fn none(hops: &u64) -> bool {
+    *hops == 0
 }

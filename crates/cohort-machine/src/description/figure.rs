@@ -1,6 +1,7 @@
 //! A figure with its unit and its source.
 
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -45,7 +46,7 @@ pub struct Figure<U: Unit> {
 /// A unit of measurement: its key in a file, and which values make sense.
 pub trait Unit {
     /// What a value is, once read.
-    type Value: Clone + fmt::Debug + PartialEq;
+    type Value: Clone + fmt::Debug + PartialEq + Serialize;
     /// What stands in a file.
     type Written: DeserializeOwned;
     /// The key that holds the value.
@@ -139,7 +140,7 @@ impl Unit for Ratios {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Is<T>(PhantomData<T>);
 
-impl<T: DeserializeOwned + Clone + fmt::Debug + PartialEq> Unit for Is<T> {
+impl<T: DeserializeOwned + Clone + fmt::Debug + PartialEq + Serialize> Unit for Is<T> {
     type Value = T;
     type Written = T;
     const KEY: &'static str = "is";
@@ -152,6 +153,16 @@ impl<T: DeserializeOwned + Clone + fmt::Debug + PartialEq> Unit for Is<T> {
 impl<'de, U: Unit> Deserialize<'de> for Figure<U> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(Reader(PhantomData))
+    }
+}
+
+impl<U: Unit> Serialize for Figure<U> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(3))?;
+        map.serialize_entry(U::KEY, &self.value)?;
+        map.serialize_entry("source", &self.source)?;
+        map.serialize_entry("note", &self.note)?;
+        map.end()
     }
 }
 

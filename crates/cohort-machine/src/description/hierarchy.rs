@@ -1,5 +1,7 @@
 //! CPUs and the cohorts they belong to.
 
+use super::nearest;
+
 /// A level of the hierarchy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
@@ -75,7 +77,7 @@ impl Hierarchy {
         };
         levels.push(("system", 1));
         for (name, arity) in inner {
-            if levels.iter().any(|(other, _)| other == name) {
+            if *name == "pu" || levels.iter().any(|(other, _)| other == name) {
                 return Err(format!(
                     "found the level `{name}` twice, expected each once"
                 ));
@@ -83,6 +85,7 @@ impl Hierarchy {
             cohorts = cohorts.saturating_mul(*arity);
             levels.push((name, cohorts));
         }
+        nests(&levels)?;
         let cpus = cohorts.saturating_mul(words[words.len() - 1].1);
         if cpus > MOST_CPUS {
             return Err(format!("found {cpus} CPUs, expected at most {MOST_CPUS}"));
@@ -236,6 +239,27 @@ fn printed(name: &str) -> Option<&'static str> {
         .map(|(printed, _)| *printed)
 }
 
+/// Cores hold CPUs and nothing else, blades hold packages and nodes; what lies
+/// between may be in any order, as on real machines.
+fn nests(levels: &[(&'static str, usize)]) -> Result<(), String> {
+    let rank = |name| match name {
+        "core" => 0,
+        "blade" => 2,
+        "system" => 3,
+        _ => 1,
+    };
+    match levels
+        .windows(2)
+        .find(|pair| rank(pair[0].0) < rank(pair[1].0))
+    {
+        None => Ok(()),
+        Some(pair) => Err(format!(
+            "found `{}` inside `{}`, which does not nest; expected the largest cohort first",
+            pair[1].0, pair[0].0
+        )),
+    }
+}
+
 /// A word of the notation: a level and how many of it each larger cohort has.
 fn arity(word: &str) -> Result<(&'static str, usize), String> {
     let Some((name, count)) = word.split_once(':') else {
@@ -249,13 +273,11 @@ fn arity(word: &str) -> Result<(&'static str, usize), String> {
         printed(name)
             .filter(|name| *name != "system")
             .ok_or_else(|| {
-                let names: Vec<&str> = NAMES[..NAMES.len() - 1]
-                    .iter()
-                    .map(|(name, _)| *name)
-                    .collect();
+                let names = || NAMES[..NAMES.len() - 1].iter().map(|(name, _)| *name);
                 format!(
-                    "found the level `{name}`, expected one of {}, pu",
-                    names.join(", ")
+                    "found the level `{name}`, expected one of {}, pu{}",
+                    names().collect::<Vec<_>>().join(", "),
+                    nearest::hint(name, names())
                 )
             })?
     };
@@ -264,5 +286,95 @@ fn arity(word: &str) -> Result<(&'static str, usize), String> {
         _ => Err(format!(
             "found `{word}`, expected a count of 1 or more after the colon"
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(notation: &str) -> String {
+        Hierarchy::parse(notation).unwrap_err()
+    }
+
+    #[test]
+    fn levels_are_counted_from_the_smallest() {
+        let hierarchy = Hierarchy::parse("pack:2 numa:1 L3:8 core:3 pu:2").unwrap();
+        let levels: Vec<(&str, usize, usize)> = hierarchy
+            .levels()
+            .iter()
+            .map(|level| (&*level.name, level.cohorts, level.cpus))
+            .collect();
+        assert_eq!(
+            levels,
+            [
+                ("core", 48, 2),
+                ("cache", 16, 6),
+                ("numa", 2, 48),
+                ("package", 2, 48),
+                ("system", 1, 96)
+            ]
+        );
+        assert_eq!(hierarchy.notation(), "package:2 numa:1 cache:8 core:3 pu:2");
+        assert_eq!(hierarchy.distinct().collect::<Vec<_>>(), [0, 1, 2, 4]);
+    }
+
+    #[test]
+    fn the_second_threads_of_all_cores_may_come_last() {
+        let hierarchy = Hierarchy::parse("package:2 cache:8 core:3 pu:2")
+            .unwrap()
+            .numbered(Numbering::ThreadsApart)
+            .unwrap();
+        let core = hierarchy.level("core").unwrap();
+        assert_eq!(hierarchy.cohort_of(7, core), hierarchy.cohort_of(55, core));
+        assert_eq!(hierarchy.nearest_common(7, 55), Some(core));
+        assert_eq!(hierarchy.nearest_common(0, 2), hierarchy.level("cache"));
+        assert_eq!(hierarchy.nearest_common(0, 95), hierarchy.level("system"));
+        assert_eq!(hierarchy.nearest_common(4, 4), None);
+    }
+
+    #[test]
+    fn cpus_may_be_numbered_at_will() {
+        let hierarchy = Hierarchy::parse("numa:2 pu:2").unwrap();
+        let listed = |list: &[usize]| hierarchy.clone().numbered(Numbering::Listed(list.into()));
+        let odd = listed(&[0, 2, 1, 3]).unwrap();
+        assert_eq!(odd.cohort_of(2, 0), 0);
+        assert_eq!(odd.place_of(1), 2);
+        for (list, expected) in [
+            (&[0, 1, 2][..], "found 3 CPU numbers, expected 4"),
+            (&[0, 1, 2, 4], "found CPU 4, expected 0 to 3"),
+            (&[0, 1, 2, 2], "found CPU 2 twice"),
+        ] {
+            let message = listed(list).unwrap_err();
+            assert!(message.starts_with(expected), "{message}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_nest_is_refused() {
+        for (notation, expected) in [
+            ("package:2 core:4", "expected it to end with `pu:N`"),
+            ("", "expected it to end with `pu:N`"),
+            ("package:2 core:0 pu:1", "found `core:0`, expected a count"),
+            (
+                "package:2 core:-4 pu:1",
+                "found `core:-4`, expected a count",
+            ),
+            ("package:2 core pu:1", "found `core`, expected LEVEL:COUNT"),
+            ("pakage:2 pu:1", "did you mean `package`?"),
+            ("system:2 pu:1", "found the level `system`"),
+            ("core:2 package:2 pu:1", "found `package` inside `core`"),
+            ("package:2 blade:2 pu:1", "found `blade` inside `package`"),
+            ("l2:2 l3:2 pu:1", "found the level `cache` twice"),
+            ("pu:2 pu:2", "found the level `pu` twice"),
+            ("package:70000 pu:2", "found 140000 CPUs, expected at most"),
+            (
+                "package:99999999999 core:99999999999 pu:2",
+                "expected at most",
+            ),
+        ] {
+            let message = complaint(notation);
+            assert!(message.contains(expected), "{notation}: {message}");
+        }
     }
 }

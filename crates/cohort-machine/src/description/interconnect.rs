@@ -4,7 +4,7 @@ use super::figure::{Cycles, Figure, Source};
 use serde::{Deserialize, Serialize};
 
 /// How far the nodes are from each other, where they are not all alike.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hops {
     /// The level whose cohorts are the nodes.
@@ -36,7 +36,7 @@ impl Hops {
 }
 
 /// Links between the cohorts of a level, each carrying one transfer at a time.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Link {
     /// The level whose cohorts are connected (those within the same larger one).

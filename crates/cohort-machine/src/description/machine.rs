@@ -81,6 +81,9 @@ pub struct Machine {
     pub links: Vec<Link>,
     /// The operating system.
     pub scheduler: Scheduler,
+    /// The first twelve hexadecimal digits of the SHA-256 of its file, to be
+    /// printed beside whatever was measured on it.
+    pub fingerprint: String,
 }
 
 impl Machine {

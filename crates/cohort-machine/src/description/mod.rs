@@ -5,14 +5,19 @@
 //! ([`shipped`]).  Every [`Figure`] says whether a paper, a vendor or nobody but
 //! an estimate stands behind it.  `docs/machine-files.md` is the reference.
 
+mod check;
+mod complaint;
 mod costs;
 mod figure;
 mod hierarchy;
 mod interconnect;
 mod machine;
+pub mod nearest;
 mod read;
 pub mod shipped;
+mod written;
 
+pub use complaint::Complaint;
 pub use costs::{
     Cache, CoreClass, Costs, Hit, Invalidation, Line, Memory, Scheduler, Smt, Transfer,
 };
@@ -20,4 +25,3 @@ pub use figure::{Count, Cycles, Figure, Is, Megahertz, Nanoseconds, Ratio, Ratio
 pub use hierarchy::{Hierarchy, Level, Numbering};
 pub use interconnect::{Hops, Link, Shape};
 pub use machine::{Atomics, Machine, Protocol};
-pub use read::Complaint;

@@ -1,69 +1,13 @@
 //! From the text of a file to a machine.
 
-use super::costs::{
-    Cache, CoreClass, Costs, Hit, Invalidation, Line, Memory, Scheduler, Smt, Transfer,
-};
-use super::figure::{Figure, Is, Megahertz};
+use super::check;
+use super::complaint::Complaint;
 use super::hierarchy::{Hierarchy, Numbering};
-use super::interconnect::{Hops, Link};
-use super::machine::{Atomics, Machine, Protocol};
-use serde::Deserialize;
-use std::fmt;
+use super::machine::Machine;
+use super::written::{Written, WrittenNumbering};
+use sha2::{Digest, Sha256};
+use std::ops::Range;
 use toml::Spanned;
-
-/// What is wrong with a file, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Complaint {
-    /// From 1.
-    pub line: usize,
-    /// From 1, in characters.
-    pub column: usize,
-    /// What stands there and what was expected.
-    pub message: String,
-}
-
-impl fmt::Display for Complaint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}: {}", self.line, self.column, self.message)
-    }
-}
-
-impl std::error::Error for Complaint {}
-
-/// A file as it stands.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Written {
-    name: String,
-    about: String,
-    described: String,
-    clock: Figure<Megahertz>,
-    hierarchy: Spanned<String>,
-    numbering: Spanned<WrittenNumbering>,
-    protocol: Figure<Is<Protocol>>,
-    atomics: Figure<Is<Atomics>>,
-    line: Line,
-    costs: Costs,
-    hit: Hit,
-    transfer: Vec<Spanned<Transfer>>,
-    invalidation: Invalidation,
-    memory: Spanned<Memory>,
-    cache: Spanned<Cache>,
-    smt: Option<Smt>,
-    #[serde(default)]
-    class: Vec<Spanned<CoreClass>>,
-    hops: Option<Spanned<Hops>>,
-    #[serde(default)]
-    link: Vec<Spanned<Link>>,
-    scheduler: Scheduler,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum WrittenNumbering {
-    Rule(String),
-    List(Vec<usize>),
-}
 
 impl Machine {
     /// Reads and checks the text of a file.
@@ -71,65 +15,184 @@ impl Machine {
     /// # Errors
     /// Says where the trouble is, what stands there and what may.
     pub fn parse(text: &str) -> Result<Self, Complaint> {
-        let at = |offset: usize, message: String| {
-            let (line, column) = position(text, offset);
-            Complaint {
-                line,
-                column,
-                message,
-            }
-        };
-        let written: Written = toml::from_str(text).map_err(|error| {
-            let offset = error.span().map_or(text.len(), |span| span.start);
-            at(offset, error.message().to_owned())
-        })?;
-        let numbering = match written.numbering.get_ref() {
-            WrittenNumbering::Rule(rule) if rule == "consecutive" => Numbering::Consecutive,
-            WrittenNumbering::Rule(rule) if rule == "threads-apart" => Numbering::ThreadsApart,
-            WrittenNumbering::Rule(rule) => {
-                return Err(at(
-                    written.numbering.span().start,
-                    format!("found `{rule}`, expected `consecutive`, `threads-apart` or a list"),
-                ));
-            }
-            WrittenNumbering::List(list) => Numbering::Listed(list.clone()),
-        };
-        let hierarchy = Hierarchy::parse(written.hierarchy.get_ref())
-            .map_err(|message| at(written.hierarchy.span().start, message))?
-            .numbered(numbering)
-            .map_err(|message| at(written.numbering.span().start, message))?;
+        let written: Written =
+            toml::from_str(text).map_err(|error| Complaint::of_syntax(text, &error))?;
+        let machine = Reader { text }.machine(written)?;
         Ok(Self {
-            name: written.name,
+            fingerprint: fingerprint(text),
+            ..machine
+        })
+    }
+}
+
+/// The first twelve hexadecimal digits of the SHA-256 of `text`.
+fn fingerprint(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    digest[..6]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+struct Reader<'a> {
+    text: &'a str,
+}
+
+impl Reader<'_> {
+    /// Turns a failed check into a complaint about what stands at `span`.
+    fn at<T>(&self, span: Range<usize>, checked: Result<T, String>) -> Result<T, Complaint> {
+        checked.map_err(|message| Complaint::at(self.text, span.start, message))
+    }
+
+    fn machine(&self, written: Written) -> Result<Machine, Complaint> {
+        let name = written.name.get_ref();
+        self.at(written.name.span(), check::name(name))?;
+        let hierarchy = self.hierarchy(&written)?;
+        self.at(
+            written.line.span(),
+            check::line(&written.line.get_ref().bytes),
+        )?;
+        self.at(
+            written.costs.span(),
+            check::failed_conditional(
+                written.atomics.value,
+                written.costs.get_ref().failed_conditional.is_some(),
+            ),
+        )?;
+        if let Some(hops) = &written.hops {
+            self.at(hops.span(), check::hops(&hierarchy, hops.get_ref()))?;
+        }
+        let memory = self.at(
+            written.memory.span(),
+            check::memory(&hierarchy, written.memory.get_ref()),
+        )?;
+        self.at(
+            written.cache.span(),
+            check::cache(&hierarchy, written.cache.get_ref()),
+        )?;
+        let smt = written.smt.as_ref();
+        self.at(
+            smt.map_or_else(|| written.hierarchy.span(), Spanned::span),
+            check::smt(&hierarchy, smt.map(Spanned::get_ref)),
+        )?;
+        self.each(&written.class, |class, before| {
+            check::class(&hierarchy, class, before)
+        })?;
+        self.each(&written.link, |link, before| {
+            check::link(&hierarchy, link, before)
+        })?;
+        let hops = written.hops.map(Spanned::into_inner);
+        let distances = check::distances(&hierarchy, hops.as_ref());
+        let mut transfers = Vec::new();
+        for transfer in written.transfer {
+            let distance = self.at(
+                transfer.span(),
+                check::transfer(&hierarchy, &distances, memory, transfer.get_ref()),
+            )?;
+            transfers.push((distance, transfer.into_inner()));
+        }
+        transfers.sort_by_key(|(distance, _)| *distance);
+        let given: Vec<(usize, u64)> = transfers.iter().map(|(distance, _)| *distance).collect();
+        self.at(
+            written.hierarchy.span(),
+            check::complete(&hierarchy, &distances, &given),
+        )?;
+        let mut machine = Machine {
+            name: written.name.into_inner(),
             about: written.about,
             described: written.described,
             clock: written.clock,
             hierarchy,
             protocol: written.protocol,
             atomics: written.atomics,
-            line: written.line,
-            costs: written.costs,
+            line: written.line.into_inner(),
+            costs: written.costs.into_inner(),
             hit: written.hit,
-            transfers: written
-                .transfer
+            transfers: transfers
                 .into_iter()
-                .map(Spanned::into_inner)
+                .map(|(_, transfer)| transfer)
                 .collect(),
             invalidation: written.invalidation,
             memory: written.memory.into_inner(),
             cache: written.cache.into_inner(),
-            smt: written.smt,
-            classes: written.class.into_iter().map(Spanned::into_inner).collect(),
-            hops: written.hops.map(Spanned::into_inner),
-            links: written.link.into_iter().map(Spanned::into_inner).collect(),
+            smt: written.smt.map(Spanned::into_inner),
+            classes: inner(written.class),
+            hops,
+            links: inner(written.link),
             scheduler: written.scheduler,
-        })
+            fingerprint: String::new(),
+        };
+        machine.print_levels();
+        Ok(machine)
+    }
+
+    fn hierarchy(&self, written: &Written) -> Result<Hierarchy, Complaint> {
+        let span = written.numbering.span();
+        let numbering = self.at(span.clone(), numbering(written.numbering.get_ref()))?;
+        let hierarchy = self.at(
+            written.hierarchy.span(),
+            Hierarchy::parse(written.hierarchy.get_ref()),
+        )?;
+        self.at(span, hierarchy.numbered(numbering))
+    }
+
+    /// Checks each of a list with those before it.
+    fn each<T>(
+        &self,
+        list: &[Spanned<T>],
+        check: impl Fn(&T, &[&T]) -> Result<(), String>,
+    ) -> Result<(), Complaint> {
+        let mut before = Vec::new();
+        for item in list {
+            self.at(item.span(), check(item.get_ref(), &before))?;
+            before.push(item.get_ref());
+        }
+        Ok(())
     }
 }
 
-/// Line and column, both from one, columns in characters.
-fn position(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let line = before.matches('\n').count() + 1;
-    (line, before[line_start..].chars().count() + 1)
+fn inner<T>(list: Vec<Spanned<T>>) -> Vec<T> {
+    list.into_iter().map(Spanned::into_inner).collect()
 }
+
+fn numbering(written: &WrittenNumbering) -> Result<Numbering, String> {
+    match written {
+        WrittenNumbering::List(list) => Ok(Numbering::Listed(list.clone())),
+        WrittenNumbering::Rule(rule) if rule == CONSECUTIVE => Ok(Numbering::Consecutive),
+        WrittenNumbering::Rule(rule) if rule == THREADS_APART => Ok(Numbering::ThreadsApart),
+        WrittenNumbering::Rule(rule) => Err(format!(
+            "found `{rule}`, expected `{CONSECUTIVE}`, `{THREADS_APART}` or the list of the CPUs \
+             in the order of their places"
+        )),
+    }
+}
+
+pub const CONSECUTIVE: &str = "consecutive";
+pub const THREADS_APART: &str = "threads-apart";
+
+impl Machine {
+    /// Gives each level that is named here the name that is printed.
+    fn print_levels(&mut self) {
+        let levels = &self.hierarchy;
+        let print = |name: &mut String| {
+            if let Some(level) = levels.level(name) {
+                name.clone_from(&levels.levels()[level].name);
+            }
+        };
+        self.transfers
+            .iter_mut()
+            .for_each(|transfer| print(&mut transfer.within));
+        self.links
+            .iter_mut()
+            .for_each(|link| print(&mut link.between));
+        self.hops
+            .iter_mut()
+            .for_each(|hops| print(&mut hops.between));
+        print(&mut self.memory.of);
+        print(&mut self.cache.private_to);
+        print(&mut self.cache.shared_by);
+    }
+}
+
+#[cfg(test)]
+mod tests;

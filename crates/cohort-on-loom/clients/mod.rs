@@ -9,6 +9,7 @@ pub mod arena;
 pub mod condvar;
 pub mod destroy;
 pub mod host;
+pub mod late;
 pub mod mutex;
 pub mod rwlock;
 

@@ -113,9 +113,34 @@ macro_rules! for_each_lock {
             "Cohort; see basic/futex.rs",
             [RawTry, Abortable, ThreadOblivious, Inherit];
 
+            tas, $crate::basic::Tas, InPlace, ["sl"],
+            "a word that every waiter tries to set",
+            "test-and-set; 004 §2",
+            [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
+
+            ttas, $crate::basic::Ttas, InPlace, [],
+            "a word that waiters try to set once they have seen it free",
+            "test-and-test-and-set; 004 §2",
+            [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
+
+            bo, $crate::basic::Bo, InPlace, [],
+            "the same; waiters look more and more rarely, at random",
+            "Agarwal and Cherian 1989; 000 §3.3, §6",
+            [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
+
             ticket, $crate::basic::Ticket, InPlace, ["tkt"],
             "draw a number, wait until it is served",
             "002 §2.1, 000 §2.2",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            ticket_delay, $crate::basic::TicketDelay, InPlace, [],
+            "the same; who is far behind looks more rarely",
+            "Mellor-Crummey and Scott 1991; 000 §6",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            ptl, $crate::basic::Ptl, Inflated, [],
+            "a ticket lock that serves in eight places",
+            "Dice 2011; 000 §3.2, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             mcs, $crate::basic::Mcs, InPlace, [],
@@ -126,6 +151,21 @@ macro_rules! for_each_lock {
             clh, $crate::basic::Clh, InPlace, [],
             "a queue; each waiter looks at its predecessor's node",
             "Craig 1993, Landin and Hagersten 1994; 002 §2.1",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            k42, $crate::basic::K42, InPlace, [],
+            "as mcs; only waiters have nodes, and no caller sees them",
+            "Auslander et al. 2003; 001 §2",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            hemlock, $crate::basic::Hemlock, InPlace, ["hem"],
+            "a queue; each waiter answers its predecessor's grant",
+            "Dice and Kogan 2021; 002 §2.1",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            hemlock_ctr, $crate::basic::HemlockCtr, InPlace, ["hem-ctr"],
+            "the same, saving coherence traffic on x86",
+            "Dice and Kogan 2021; 002 §2.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             anderson, $crate::basic::Anderson, Inflated, ["abql"],
@@ -150,11 +190,11 @@ const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
 
 /// Bytes of the arena that one waiting acquisition of a lock takes, apart from
 /// nodes of the lock's own.
-const fn record_bytes<L: RawLock<Context: 'static>>() -> usize {
-    if size_of::<L::Context>() == 0 {
-        0
-    } else {
-        Arena::<Holding<L::Context>>::NODE_BYTES
+const fn record_bytes<L: RawLock<Context: 'static>>(placement: Placement) -> usize {
+    match placement {
+        Placement::Word => 0,
+        Placement::InPlace if size_of::<L::Context>() == 0 => 0,
+        _ => Arena::<Holding<L::Context>>::NODE_BYTES,
     }
 }
 
@@ -182,7 +222,8 @@ macro_rules! list {
                 Placement::Inflated => Arena::<Fat<$lock>>::NODE_BYTES,
                 _ => 0,
             },
-            bytes_per_waiter: record_bytes::<$lock>() + crate::basic::$name::NODE_BYTES,
+            bytes_per_waiter: record_bytes::<$lock>(Placement::$placement)
+                + crate::basic::$name::NODE_BYTES,
         }),+];
 
         /// What the catalogue says a lock can do, the compiler has checked.
@@ -199,10 +240,14 @@ for_each_lock!(list);
 /// The named memory orders of every file that has some, for the mutation suite.
 pub static ORDERS: &[(&str, &[Order])] = &[
     ("wait/cell", crate::wait::ORDERS),
+    ("wait/flag", crate::wait::FLAG_ORDERS),
     ("basic/futex", crate::basic::futex::ORDERS),
     ("basic/ticket", crate::basic::ticket::ORDERS),
     ("basic/mcs", crate::basic::mcs::ORDERS),
     ("basic/clh", crate::basic::clh::ORDERS),
+    ("basic/ptl", crate::basic::ptl::ORDERS),
+    ("basic/k42", crate::basic::k42::ORDERS),
+    ("basic/hemlock", crate::basic::hemlock::ORDERS),
     ("basic/anderson", crate::basic::anderson::ORDERS),
     ("rwlock", crate::rwlock::ORDERS),
     ("condvar", crate::condvar::ORDERS),
@@ -215,6 +260,9 @@ pub static ORDERS: &[(&str, &[Order])] = &[
 pub static MUTANTS: &[(&str, &str)] = &[
     ("wait/cell", "cell.forget-wake"),
     ("wait/cell", "cell.wake-one-class"),
+    ("wait/flag", "flag.forget-wake"),
+    ("wait/flag", "flag.forget-mark"),
+    ("wait/flag", "flag.swallow-wake"),
     ("basic/futex", "futex.forget-wake"),
     ("basic/futex", "futex.swallow-wake"),
     ("basic/futex", "futex.no-barrier"),

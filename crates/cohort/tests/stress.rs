@@ -6,10 +6,13 @@
 #[path = "../../cohort-on-loom/clients/mod.rs"]
 mod clients;
 
+use clients::late::Late;
 use clients::{arena, condvar, destroy, host, mutex, rwlock};
 /// The build of the locks that the clients use.
 use cohort as locks;
-use locks::basic::{Anderson, Clh, Futex, Mcs, Ticket};
+use locks::basic::{
+    Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
+};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -78,6 +81,9 @@ mod world {
 /// Many on this machine, few enough for a second.
 const THREADS: usize = 6;
 
+/// The number after which a cell's 31 bits wrap.
+const CELL: u32 = u32::MAX >> 1;
+
 /// Far beyond what any client needs, even on a machine with much else to do.
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -114,6 +120,29 @@ stress! {
     mcs_excludes: mutex::excludes::<Mcs>(THREADS, 20_000, 1);
     clh_excludes: mutex::excludes::<Clh>(THREADS, 20_000, 1);
     anderson_excludes: mutex::excludes::<Anderson<2>>(THREADS, 20_000, 1);
+    tas_excludes: mutex::excludes::<Tas>(THREADS, 200_000, 1);
+    tas_lets_go: mutex::lets_go::<Tas>(THREADS, 30_000, 3);
+    ttas_excludes: mutex::excludes::<Ttas>(THREADS, 200_000, 1);
+    ttas_lets_go: mutex::lets_go::<Ttas>(THREADS, 30_000, 3);
+    bo_excludes: mutex::excludes::<Bo>(THREADS, 200_000, 1);
+    bo_lets_go: mutex::lets_go::<Bo>(THREADS, 30_000, 3);
+    ticket_delay_excludes: mutex::excludes::<TicketDelay>(THREADS, 20_000, 1);
+    ptl_excludes: mutex::excludes::<Ptl<2>>(THREADS, 20_000, 1);
+    k42_excludes: mutex::excludes::<K42>(THREADS, 20_000, 1);
+    hemlock_excludes: mutex::excludes::<Hemlock>(THREADS, 20_000, 1);
+    hemlock_ctr_excludes: mutex::excludes::<HemlockCtr>(THREADS, 20_000, 1);
+    ticket_numbers_wrap: mutex::excludes::<Late<Ticket, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
+    ticket_cells_wrap: mutex::excludes::<Late<Ticket, { CELL - 5_000 }>>(THREADS, 5_000, 1);
+    ptl_numbers_wrap: mutex::excludes::<Late<Ptl<2>, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
+    ptl_cells_wrap: mutex::excludes::<Late<Ptl<2>, { CELL - 5_000 }>>(THREADS, 5_000, 1);
+    anderson_positions_wrap: mutex::excludes::<Late<Anderson<2>, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
+    k42_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<K42>(3));
+    hemlock_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Hemlock>(3));
+    tas_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Tas>(3));
+    k42_in_place: host::excludes(host::in_place::<K42>(), THREADS, 20_000, 1);
+    hemlock_in_place: host::excludes(host::in_place::<Hemlock>(), THREADS, 20_000, 1);
+    tas_in_place: host::excludes(host::in_place::<Tas>(), THREADS, 200_000, 1);
+    ptl_inflated: host::excludes(host::inflated::<Ptl>(), THREADS, 20_000, 1);
     futex_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Futex>(3));
     mcs_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Mcs>(3));
     readers_share: rwlock::shares(THREADS, 2, 60_000, 0);

@@ -2,10 +2,14 @@
 
 use super::broken::BROKEN;
 use super::child::{Verdict, verdict};
+use crate::clients::late::Late;
 use crate::clients::{arena, condvar, destroy, host, mutex, rwlock};
 use crate::fork_clients as fork;
-use crate::locks::basic::{Anderson, Clh, Futex, Mcs, Ticket};
+use crate::locks::basic::{
+    Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
+};
 use crate::locks::door::{Model as Bounds, Tally, WaitPolicy};
+use crate::locks::wait::SpinOnly;
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
@@ -129,6 +133,11 @@ const ENDING: Bounds = Bounds {
 
 /// One slot fewer than the most threads a model has, so that slots are shared.
 type SmallAnderson = Anderson<2>;
+/// As above.
+type SmallPtl = Ptl<2>;
+
+/// The number after which a cell's 31 bits wrap.
+const CELL: u32 = u32::MAX >> 1;
 
 /// A model that every tier runs.
 pub const fn quick(name: &'static str, bounds: Bounds, client: fn()) -> Model {
@@ -167,6 +176,106 @@ pub static MODELS: &[Model] = &[
     quick("clh::try", SPIN, || mutex::excludes::<Clh>(3, 1, 2)),
     quick("clh::again", PARK, || mutex::excludes::<Clh>(2, 2, 0)),
     quick("clh::destroyed", PARK, || destroy::is_destroyed::<Clh>(2)),
+    quick("tas::spin", SPIN, || mutex::excludes::<Tas>(3, 1, 0)),
+    quick("tas::park", PARK, || mutex::excludes::<Tas>(3, 1, 0)),
+    quick("tas::try", SPIN, || mutex::excludes::<Tas>(3, 1, 2)),
+    quick("tas::again", PARK, || mutex::excludes::<Tas>(2, 2, 0)),
+    quick("tas::destroyed", PARK, || destroy::is_destroyed::<Tas>(2)),
+    quick("tas::spin_only", SPIN, || {
+        mutex::excludes::<Tas<SpinOnly>>(3, 1, 0)
+    }),
+    quick("tas::timed", PARK, || mutex::lets_go::<Tas>(3, 1, 1)),
+    quick("tas::timed_spin", SPIN, || mutex::lets_go::<Tas>(3, 1, 1)),
+    quick("ttas::spin", SPIN, || mutex::excludes::<Ttas>(3, 1, 0)),
+    quick("ttas::park", PARK, || mutex::excludes::<Ttas>(3, 1, 0)),
+    quick("ttas::try", SPIN, || mutex::excludes::<Ttas>(3, 1, 2)),
+    quick("ttas::again", PARK, || mutex::excludes::<Ttas>(2, 2, 0)),
+    quick("ttas::destroyed", PARK, || destroy::is_destroyed::<Ttas>(2)),
+    quick("ttas::timed", PARK, || mutex::lets_go::<Ttas>(3, 1, 1)),
+    quick("ttas::timed_spin", SPIN, || mutex::lets_go::<Ttas>(3, 1, 1)),
+    quick("bo::spin", SPIN, || mutex::excludes::<Bo>(3, 1, 0)),
+    quick("bo::park", PARK, || mutex::excludes::<Bo>(3, 1, 0)),
+    quick("bo::try", SPIN, || mutex::excludes::<Bo>(3, 1, 2)),
+    quick("bo::again", PARK, || mutex::excludes::<Bo>(2, 2, 0)),
+    quick("bo::destroyed", PARK, || destroy::is_destroyed::<Bo>(2)),
+    quick("bo::timed", PARK, || mutex::lets_go::<Bo>(3, 1, 1)),
+    quick("bo::timed_spin", SPIN, || mutex::lets_go::<Bo>(3, 1, 1)),
+    quick("ticket_delay::spin", SPIN, || {
+        mutex::excludes::<TicketDelay>(3, 1, 0)
+    }),
+    quick("ticket_delay::park", PARK, || {
+        mutex::excludes::<TicketDelay>(3, 1, 0)
+    }),
+    quick("ticket_delay::try", SPIN, || {
+        mutex::excludes::<TicketDelay>(3, 1, 2)
+    }),
+    quick("ticket_delay::again", PARK, || {
+        mutex::excludes::<TicketDelay>(2, 2, 0)
+    }),
+    quick("ticket_delay::destroyed", PARK, || {
+        destroy::is_destroyed::<TicketDelay>(2)
+    }),
+    quick("ptl::spin", SPIN, || mutex::excludes::<SmallPtl>(3, 1, 0)),
+    quick("ptl::park", PARK, || mutex::excludes::<SmallPtl>(3, 1, 0)),
+    quick("ptl::try", SPIN, || mutex::excludes::<SmallPtl>(3, 1, 2)),
+    quick("ptl::again", PARK, || mutex::excludes::<SmallPtl>(2, 2, 0)),
+    quick("ptl::destroyed", PARK, || {
+        destroy::is_destroyed::<SmallPtl>(2)
+    }),
+    quick("ptl::spin_only", SPIN, || {
+        mutex::excludes::<Ptl<2, SpinOnly>>(3, 1, 0)
+    }),
+    quick("ptl::late", PARK, || {
+        mutex::excludes::<Late<SmallPtl, CELL>>(3, 1, 0)
+    }),
+    quick("k42::spin", SPIN, || mutex::excludes::<K42>(3, 1, 0)),
+    quick("k42::park", PARK, || mutex::excludes::<K42>(3, 1, 0)),
+    quick("k42::try", SPIN, || mutex::excludes::<K42>(3, 1, 2)),
+    quick("k42::again", PARK, || mutex::excludes::<K42>(2, 2, 0)),
+    quick("k42::destroyed", PARK, || destroy::is_destroyed::<K42>(2)),
+    quick("hemlock::spin", SPIN, || {
+        mutex::excludes::<Hemlock>(3, 1, 0)
+    }),
+    quick("hemlock::park", PARK, || {
+        mutex::excludes::<Hemlock>(3, 1, 0)
+    }),
+    quick("hemlock::try", SPIN, || mutex::excludes::<Hemlock>(3, 1, 2)),
+    quick("hemlock::again", PARK, || {
+        mutex::excludes::<Hemlock>(2, 2, 0)
+    }),
+    quick("hemlock::destroyed", PARK, || {
+        destroy::is_destroyed::<Hemlock>(2)
+    }),
+    quick("hemlock::spin_only", SPIN, || {
+        mutex::excludes::<Hemlock<false, SpinOnly>>(3, 1, 0)
+    }),
+    quick("hemlock_ctr::spin", SPIN, || {
+        mutex::excludes::<HemlockCtr>(3, 1, 0)
+    }),
+    quick("hemlock_ctr::park", PARK, || {
+        mutex::excludes::<HemlockCtr>(3, 1, 0)
+    }),
+    quick("hemlock_ctr::try", SPIN, || {
+        mutex::excludes::<HemlockCtr>(3, 1, 2)
+    }),
+    quick("hemlock_ctr::again", PARK, || {
+        mutex::excludes::<HemlockCtr>(2, 2, 0)
+    }),
+    quick("hemlock_ctr::destroyed", PARK, || {
+        destroy::is_destroyed::<HemlockCtr>(2)
+    }),
+    quick("hemlock_ctr::spin_only", SPIN, || {
+        mutex::excludes::<Hemlock<true, SpinOnly>>(3, 1, 0)
+    }),
+    quick("ticket::late", PARK, || {
+        mutex::excludes::<Late<Ticket, CELL>>(3, 1, 0)
+    }),
+    quick("ticket::late_again", PARK, || {
+        mutex::excludes::<Late<Ticket, { u32::MAX }>>(3, 1, 0)
+    }),
+    quick("anderson::late", PARK, || {
+        mutex::excludes::<Late<SmallAnderson, { u32::MAX }>>(3, 1, 0)
+    }),
     quick("anderson::spin", SPIN, || {
         mutex::excludes::<SmallAnderson>(3, 1, 0)
     }),
@@ -264,6 +373,18 @@ pub static MODELS: &[Model] = &[
     quick("in_place::clh", PARK, || {
         host::excludes(host::in_place::<Clh>(), 2, 2, 0)
     }),
+    quick("in_place::k42", PARK, || {
+        host::excludes(host::in_place::<K42>(), 2, 2, 0)
+    }),
+    quick("in_place::hemlock", PARK, || {
+        host::excludes(host::in_place::<Hemlock>(), 2, 2, 0)
+    }),
+    quick("in_place::tas", PARK, || {
+        host::excludes(host::in_place::<Tas>(), 2, 2, 0)
+    }),
+    quick("inflated::ptl", PARK, || {
+        host::excludes(host::inflated::<SmallPtl>(), 2, 2, 0)
+    }),
     quick("inflated::two", PARK, || {
         host::excludes(host::inflated::<SmallAnderson>(), 2, 2, 0);
     }),
@@ -281,6 +402,18 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::clh", FORK, || {
         fork::holds(host::in_place::<Clh>(), 3)
+    }),
+    quick("fork::tas", FORK, || {
+        fork::holds(host::in_place::<Tas>(), 3)
+    }),
+    quick("fork::k42", FORK, || {
+        fork::holds(host::in_place::<K42>(), 3)
+    }),
+    quick("fork::hemlock", FORK, || {
+        fork::holds(host::in_place::<Hemlock>(), 3)
+    }),
+    quick("fork::ptl", FORK, || {
+        fork::holds(host::inflated::<SmallPtl>(), 3)
     }),
     quick("fork::inflated", FORK, || {
         fork::holds(host::inflated::<SmallAnderson>(), 3)
@@ -303,6 +436,12 @@ pub static MODELS: &[Model] = &[
     quick("fork::clh_beside", FORK, || {
         fork::looks_on(host::in_place::<Clh>(), 3)
     }),
+    quick("fork::k42_beside", FORK, || {
+        fork::looks_on(host::in_place::<K42>(), 3)
+    }),
+    quick("fork::hemlock_beside", FORK, || {
+        fork::looks_on(host::in_place::<Hemlock>(), 3)
+    }),
     quick("fork::inflated_beside", FORK, || {
         fork::looks_on(host::inflated::<SmallAnderson>(), 3);
     }),
@@ -311,6 +450,12 @@ pub static MODELS: &[Model] = &[
     }),
     deep("mcs::deep", PARK_1, || mutex::excludes::<Mcs>(3, 2, 0)),
     deep("clh::deep", PARK, || mutex::excludes::<Clh>(3, 2, 0)),
+    deep("tas::deep", PARK_1, || mutex::excludes::<Tas>(3, 2, 0)),
+    deep("ptl::deep", PARK_1, || mutex::excludes::<SmallPtl>(3, 2, 0)),
+    deep("k42::deep", PARK_1, || mutex::excludes::<K42>(3, 2, 0)),
+    deep("hemlock::deep", PARK_1, || {
+        mutex::excludes::<Hemlock>(3, 2, 0)
+    }),
     deep("anderson::deep", PARK, || {
         mutex::excludes::<SmallAnderson>(3, 2, 0)
     }),

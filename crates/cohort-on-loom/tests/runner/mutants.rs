@@ -12,10 +12,14 @@ use std::time::Duration;
 /// that order.
 static WHERE: &[(&str, &[&str])] = &[
     ("wait/cell", &["ticket::", "mcs::park", "anderson::park"]),
+    ("wait/flag", &["tas::", "ttas::"]),
     ("basic/futex", &["futex::"]),
     ("basic/ticket", &["ticket::"]),
     ("basic/mcs", &["mcs::"]),
     ("basic/clh", &["clh::"]),
+    ("basic/ptl", &["ptl::"]),
+    ("basic/k42", &["k42::"]),
+    ("basic/hemlock", &["hemlock::", "hemlock_ctr::"]),
     ("basic/anderson", &["anderson::"]),
     ("rwlock", &["rwlock::"]),
     ("condvar", &["condvar::"]),

@@ -81,6 +81,19 @@ impl<const SLOTS: usize, P: Parking> Default for Anderson<SLOTS, P> {
 const CLASS: u32 = 1;
 
 impl<const SLOTS: usize, P: Parking> Anderson<SLOTS, P> {
+    /// A free lock whose next position is `first`: near the end, for a test.
+    #[must_use]
+    pub fn beginning_at(first: u32) -> Self {
+        let lock = Self::default();
+        lock.next.store(first, Order::RELAXED);
+        for ahead in 0..SLOTS as u32 {
+            let position = first.wrapping_add(ahead);
+            let turn = Self::turn(position).wrapping_sub(u32::from(ahead > 0));
+            lock.slot(position).reset(turn & WaitCell::<P>::MAX);
+        }
+        lock
+    }
+
     fn slot(&self, position: u32) -> &WaitCell<P> {
         &self.slots[position as usize % SLOTS].0
     }

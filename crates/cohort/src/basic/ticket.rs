@@ -11,6 +11,8 @@
 //! | n + 1 | n | held, nobody waits |
 //! | n + 1 + w | n | held, w threads wait |
 //!
+//! With `UNIT` the lock is [`ticket_delay`](super::ticket_delay).
+//!
 //! `next` is written by every arrival, `serving` by the holder; both count up and
 //! wrap, `serving` after 31 bits, so numbers are compared modulo 2³¹.
 
@@ -32,10 +34,11 @@ orders! {
 /// Bytes of nodes that an acquisition takes beside its context.
 pub(crate) const NODE_BYTES: usize = 0;
 
-/// The lock; all zero when new.
+/// The lock; all zero when new.  A waiter looks again after `UNIT` nanoseconds for each
+/// thread that is served before it; at once if that is 0.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Ticket<P: Parking = MayPark> {
+pub struct Ticket<P: Parking = MayPark, const UNIT: u64 = 0> {
     next: AtomicU32,
     serving: WaitCell<P>,
 }
@@ -51,16 +54,31 @@ const fn class(number: u32) -> u32 {
     1 << (number % 32)
 }
 
+impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
+    /// A free lock whose next number is `first`: near the end, for a test.
+    #[must_use]
+    pub fn beginning_at(first: u32) -> Self {
+        let lock = Self::default();
+        lock.next.store(first, Order::RELAXED);
+        lock.serving.reset(number(first));
+        lock
+    }
+}
+
 // SAFETY: `serving` equals each number for one holder's time only, and the
 // holder alone moves it on, by a release that the next one's acquire reads.
-unsafe impl<P: Parking> RawLock for Ticket<P> {
+unsafe impl<P: Parking, const UNIT: u64> RawLock for Ticket<P, UNIT> {
     type Context = ();
 
     #[inline]
     fn acquire(&self, (): &()) {
         let mine = number(self.next.fetch_add(1, TICKET_DRAW));
-        self.serving
-            .wait_for(TICKET_SERVED, class(mine), |serving| serving == mine);
+        self.serving.wait_spaced(
+            TICKET_SERVED,
+            class(mine),
+            |serving| serving == mine,
+            |serving| UNIT * u64::from(number(mine.wrapping_sub(serving))),
+        );
     }
 
     #[inline]
@@ -79,7 +97,7 @@ unsafe impl<P: Parking> RawLock for Ticket<P> {
 }
 
 // SAFETY: only a number that is being served already is drawn.
-unsafe impl<P: Parking> RawTry for Ticket<P> {
+unsafe impl<P: Parking, const UNIT: u64> RawTry for Ticket<P, UNIT> {
     #[inline]
     fn try_acquire(&self, (): &()) -> bool {
         let next = self.next.load(Order::RELAXED);
@@ -92,11 +110,11 @@ unsafe impl<P: Parking> RawTry for Ticket<P> {
 }
 
 // SAFETY: release reads and writes the lock alone.
-unsafe impl<P: Parking> ThreadOblivious for Ticket<P> {}
+unsafe impl<P: Parking, const UNIT: u64> ThreadOblivious for Ticket<P, UNIT> {}
 
-impl<P: Parking> Fair for Ticket<P> {}
+impl<P: Parking, const UNIT: u64> Fair for Ticket<P, UNIT> {}
 
-impl<P: Parking> DetectsWaiters for Ticket<P> {
+impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
     fn has_waiters(&self, (): &()) -> bool {
         let drawn = number(self.next.load(Order::RELAXED));
         number(drawn.wrapping_sub(self.serving.value(Order::RELAXED))) > 1
@@ -105,7 +123,7 @@ impl<P: Parking> DetectsWaiters for Ticket<P> {
 
 // SAFETY: afterwards the next number to be drawn is the one served, or the one
 // after the holder's.
-unsafe impl<P: Parking> Inherit for Ticket<P> {
+unsafe impl<P: Parking, const UNIT: u64> Inherit for Ticket<P, UNIT> {
     unsafe fn inherit(&self, holder: Option<&()>) {
         let serving = self.serving.value(Order::RELAXED);
         self.serving.reset(serving);

@@ -119,31 +119,89 @@ impl<P: Parking> WaitCell<P> {
     /// that saw it.  A sleeper is woken by the setters of its `class`, a bit.
     #[inline]
     pub fn wait_for(&self, order: Order, class: u32, ready: impl Fn(u32) -> bool) {
+        self.wait_spaced(order, class, ready, |_| 0);
+    }
+
+    /// [`wait_for`](Self::wait_for), letting `spacing` nanoseconds, a function of
+    /// the value, pass after each look in vain.
+    #[inline]
+    pub fn wait_spaced(
+        &self,
+        order: Order,
+        class: u32,
+        ready: impl Fn(u32) -> bool,
+        spacing: impl Fn(u32) -> u64,
+    ) {
         if !ready(self.value(order)) {
-            self.wait_long(order, class, ready);
+            self.wait_long(class, || self.word.load(order), ready, spacing);
+        }
+    }
+
+    /// [`wait_for`](Self::wait_for) whose looks are read-modify-writes that change
+    /// nothing: they bring the word's line in for writing.
+    #[inline]
+    pub fn wait_owning(&self, order: Order, class: u32, ready: impl Fn(u32) -> bool) {
+        let look = || self.word.fetch_add(0, order);
+        if !ready(look() & !ASLEEP) {
+            self.wait_long(class, look, ready, |_| 0);
         }
     }
 
     #[cold]
-    fn wait_long(&self, order: Order, class: u32, ready: impl Fn(u32) -> bool) {
+    fn wait_long(
+        &self,
+        class: u32,
+        look: impl Fn() -> u32,
+        ready: impl Fn(u32) -> bool,
+        spacing: impl Fn(u32) -> u64,
+    ) {
         let mut spinner = Spinner::new();
         loop {
-            let word = self.word.load(order);
-            if ready(word & !ASLEEP) {
+            let word = look();
+            let value = word & !ASLEEP;
+            if ready(value) {
                 return;
             }
-            if spinner.step() == Advice::Again || !P::MAY_SLEEP {
-                continue;
+            if spinner.pause(spacing(value)) == Advice::Sleep && P::MAY_SLEEP {
+                self.sleep(word, class);
             }
-            let asleep = word | ASLEEP;
-            if word == asleep
-                || self
-                    .word
-                    .compare_exchange(word, asleep, CELL_ANNOUNCE, Order::RELAXED)
-                    .is_ok()
+        }
+    }
+
+    /// Blocks until the value is `from`, and replaces it by `to` in one step; each
+    /// look is that attempt.
+    #[inline]
+    pub fn replace(&self, from: u32, to: u32, order: Order, class: u32) {
+        let mut spinner = Spinner::new();
+        let mut expected = from;
+        loop {
+            match self
+                .word
+                .compare_exchange(expected, to, order, Order::RELAXED)
             {
-                let _ = sleep_on(&self.word, asleep, class, None);
+                Ok(old) if old & ASLEEP != 0 => return self.wake(EVERY_CLASS),
+                Ok(_) => return,
+                Err(now) if now & !ASLEEP == from => expected = now,
+                Err(now) => {
+                    expected = from;
+                    if spinner.step() == Advice::Sleep && P::MAY_SLEEP {
+                        self.sleep(now, class);
+                    }
+                }
             }
+        }
+    }
+
+    /// Sleeps on a word that was seen, unless it has changed.
+    fn sleep(&self, word: u32, class: u32) {
+        let asleep = word | ASLEEP;
+        if word == asleep
+            || self
+                .word
+                .compare_exchange(word, asleep, CELL_ANNOUNCE, Order::RELAXED)
+                .is_ok()
+        {
+            let _ = sleep_on(&self.word, asleep, class, None);
         }
     }
 }

@@ -161,6 +161,9 @@ impl<V: Nothing> Atom<V> {
             let exchanged = self.write.compare_exchange(old, new, success, failure);
             match exchanged {
                 Ok(old) => {
+                    if old != self.latest.get() {
+                        end_unreal();
+                    }
                     self.latest.set(new);
                     return Ok(self.value(old));
                 }

@@ -31,6 +31,12 @@ use std::vec::Vec;
 /// first, and remembers seven of them.
 const GRACE: u32 = 8;
 
+/// Polls that a thread makes in vain while another, which waits as well, is not let
+/// look: loom may keep two pollers going and starve a third, of whose answer both
+/// depend.  Left to itself loom lets those go first that have polled least, so a
+/// deadlock is found before.
+const UNKIND: u32 = 3 * GRACE;
+
 /// What an abandoned thread unwinds with.
 pub(super) struct Abandoned;
 
@@ -316,7 +322,8 @@ pub(super) fn poll() {
         me.polls += 1;
         let failed = me.polls;
         execution.clock += 1;
-        if failed > allowed && !execution.all_wait(allowed) {
+        let unkind = failed > allowed + UNKIND && !execution.all_wait(allowed + GRACE);
+        if unkind || (failed > allowed && !execution.all_wait(allowed)) {
             execution.abandon();
         }
         assert!(

@@ -1,0 +1,167 @@
+//! `hemlock`: a queue of which each thread knows only the one before it; the holder
+//! grants by a word of its own and waits until its successor has answered (Dice and
+//! Kogan 2021; 002 §2.1).
+//!
+//! **Not for** more runnable threads than CPUs: a release returns only after the
+//! successor has run.  And on machines without an atomic addition in one instruction,
+//! take this one, never `hemlock-ctr`.
+//!
+//! | `tail` | state |
+//! |---|---|
+//! | null | free |
+//! | the holder's node | held, nobody waits |
+//! | another node | held; that node is the last waiter's |
+//!
+//! | `grant` | meaning | who writes it |
+//! |---|---|---|
+//! | `NOTHING` | its owner waits, holds or is done | the successor, as its answer |
+//! | `GRANTED` | its owner's successor may go on | the owner |
+//!
+//! The published lock has one such word for each thread, which all locks of that
+//! thread share, and therefore writes which lock is granted.  Here a node is the
+//! acquisition's, as 002 §4.1.3 has it (contexts are passed explicitly, which makes
+//! the lock thread-oblivious): so locks may be released in any order and by any
+//! thread, several at once, and a thread that ends or forks leaves nothing behind.
+//! The price is a node for each lock held, and no longer one for each thread.
+//!
+//! With `CTR` the lock reduces coherence traffic as 002 §2.1 describes; see
+//! [`hemlock_ctr`](super::hemlock_ctr).
+
+use crate::door::{AtomicPtr, Order, orders};
+use crate::wait::{MayPark, Parking, WaitCell};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use core::ptr;
+
+orders! {
+    /// Acquires what the last holder did if the queue was empty; publishes the fresh
+    /// node to the successor that will look at it.
+    HEMLOCK_ENQUEUE = AcqRel;
+    /// What the holder did is seen by its successor.
+    HEMLOCK_GRANT = Release;
+    /// Sees it.
+    HEMLOCK_GRANTED = Acquire;
+    /// The successor's last touch of the node comes before what its owner does with
+    /// it next.
+    HEMLOCK_ANSWER = Release;
+    /// The same, from the owner's side.
+    HEMLOCK_ANSWERED = Acquire;
+    /// Both at once, where seeing and answering are one step.
+    HEMLOCK_GRANTED_ANSWER = AcqRel;
+    /// What the holder did is seen by whoever finds the queue empty.
+    HEMLOCK_LEAVE = Release;
+    /// Sees what the last holder did; publishes the fresh node.
+    HEMLOCK_TRY = AcqRel;
+}
+
+/// A place in the queue: what the successor looks at.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct HemlockNode<P: Parking = MayPark> {
+    grant: WaitCell<P>,
+}
+
+/// Bytes of nodes that an acquisition takes beside its context.
+pub(crate) const NODE_BYTES: usize = 0;
+
+/// The lock; all zero when new.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Hemlock<const CTR: bool = false, P: Parking = MayPark> {
+    tail: AtomicPtr<HemlockNode<P>>,
+}
+
+const NOTHING: u32 = 0;
+const GRANTED: u32 = 1;
+
+/// Successors and owners sleep on the same word, at different times.
+const CLASS: u32 = 1;
+
+impl<P: Parking> HemlockNode<P> {
+    fn pointer(&self) -> *mut Self {
+        ptr::from_ref(self).cast_mut()
+    }
+}
+
+// SAFETY: each waiter waits for the grant of the one node before its own, which that
+// node's owner gives once, after its own work.
+unsafe impl<const CTR: bool, P: Parking> RawLock for Hemlock<CTR, P> {
+    type Context = HemlockNode<P>;
+
+    #[inline]
+    fn acquire(&self, node: &HemlockNode<P>) {
+        node.grant.reset(NOTHING);
+        let predecessor = self.tail.swap(node.pointer(), HEMLOCK_ENQUEUE);
+        if predecessor.is_null() {
+            return;
+        }
+        // SAFETY: the predecessor stays until it is answered.
+        let grant = &unsafe { &*predecessor }.grant;
+        if CTR {
+            grant.replace(GRANTED, NOTHING, HEMLOCK_GRANTED_ANSWER, CLASS);
+        } else {
+            grant.wait_for(HEMLOCK_GRANTED, CLASS, |grant| grant == GRANTED);
+            grant.set(NOTHING, HEMLOCK_ANSWER);
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &HemlockNode<P>) {
+        if self
+            .tail
+            .compare_exchange(
+                node.pointer(),
+                ptr::null_mut(),
+                HEMLOCK_LEAVE,
+                Order::RELAXED,
+            )
+            .is_ok()
+        {
+            return;
+        }
+        node.grant.set(GRANTED, HEMLOCK_GRANT);
+        let answered = |grant| grant == NOTHING;
+        if CTR {
+            node.grant.wait_owning(HEMLOCK_ANSWERED, CLASS, answered);
+        } else {
+            node.grant.wait_for(HEMLOCK_ANSWERED, CLASS, answered);
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+unsafe impl<const CTR: bool, P: Parking> RawTry for Hemlock<CTR, P> {
+    #[inline]
+    fn try_acquire(&self, node: &HemlockNode<P>) -> bool {
+        node.grant.reset(NOTHING);
+        self.tail
+            .compare_exchange(ptr::null_mut(), node.pointer(), HEMLOCK_TRY, Order::RELAXED)
+            .is_ok()
+    }
+}
+
+// SAFETY: release reads and writes the lock and the node alone.
+unsafe impl<const CTR: bool, P: Parking> ThreadOblivious for Hemlock<CTR, P> {}
+
+impl<const CTR: bool, P: Parking> Fair for Hemlock<CTR, P> {}
+
+impl<const CTR: bool, P: Parking> DetectsWaiters for Hemlock<CTR, P> {
+    fn has_waiters(&self, node: &HemlockNode<P>) -> bool {
+        self.tail.load(Order::RELAXED) != node.pointer()
+    }
+}
+
+// SAFETY: afterwards the queue is empty or the holder's node alone, and that node's
+// owner is in its critical section, so that it has granted nothing.
+unsafe impl<const CTR: bool, P: Parking> Inherit for Hemlock<CTR, P> {
+    unsafe fn inherit(&self, holder: Option<&HemlockNode<P>>) {
+        let tail = holder.map_or(ptr::null_mut(), |node| {
+            node.grant.reset(NOTHING);
+            node.pointer()
+        });
+        self.tail.store(tail, Order::RELAXED);
+    }
+}

@@ -1,0 +1,208 @@
+//! `k42`: the queue of `mcs` behind an interface without nodes; a waiter's node is
+//! needed only while it waits, and the lock itself stands in the queue for its holder
+//! (Auslander, Edelsohn, Krieger, Rosenburg and Wisniewski; 001 §2).
+//!
+//! **Not for** more runnable threads than CPUs unless its waiters may sleep, as `mcs`;
+//! nor as the fastest under load: whoever is served puts the lock in its node's place
+//! first, which touches the one line that all arrivals touch.
+//!
+//! | `tail` | `head` | state |
+//! |---|---|---|
+//! | 0 | 0 | free |
+//! | `LOCK` | 0 | held, nobody waits |
+//! | n | 0 | held; a waiter has arrived and not linked itself yet |
+//! | n | m | held; waiters from node m to node n |
+//!
+//! `tail` is written by arrivals and by whoever is served, releases or finds nobody
+//! behind; `head` by the first arrival behind the lock's own place and by whoever is
+//! served.  Nodes are named by their numbers, so that the lock is eight bytes.
+//!
+//! The published lock enters the queue by a compare-exchange and tries again if it
+//! fails, so that a waiter may be overtaken without end.  Here an arrival that does not
+//! find the lock free exchanges unconditionally, and if the lock has become free
+//! meanwhile, it is the holder all the same.
+
+use crate::door::{AtomicU32, Order, Spinner, orders, pool};
+use crate::host::{Arena, Pool};
+use crate::wait::{MayPark, WaitCell};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+
+orders! {
+    /// Sees what the last holder did.
+    K42_TAKE = Acquire;
+    /// Acquires what the last holder did if the lock was free after all; publishes the
+    /// fresh node to the successor that will link itself to it.
+    K42_ENQUEUE = AcqRel;
+    /// Publishes the fresh node to whoever will grant it.
+    K42_LINK = Release;
+    /// Sees that fresh node: the holder, before it grants.
+    K42_SUCCESSOR = Acquire;
+    /// What the holder did is seen by its successor.
+    K42_GRANT = Release;
+    /// Sees it.
+    K42_GRANTED = Acquire;
+    /// Publishes that the lock's own place has no successor yet, to the arrival that
+    /// will link itself there.
+    K42_REPLACE = Release;
+    /// What the holder did is seen by whoever finds the lock free.
+    K42_LEAVE = Release;
+}
+
+/// A waiter's place in the queue.
+#[derive(Debug, Default)]
+pub struct K42Node {
+    next: AtomicU32,
+    granted: WaitCell<MayPark>,
+}
+
+pool! {
+    /// A waiter has a node while it waits.
+    static NODES: K42Node, cache 4
+}
+
+/// Bytes of nodes that an acquisition takes beside its context.
+pub(crate) const NODE_BYTES: usize = Arena::<K42Node>::NODE_BYTES;
+
+/// No node.
+const NOBODY: u32 = 0;
+/// In `tail`: the lock's own place, which stands for the holder's.
+const LOCK: u32 = u32::MAX;
+
+const NO: u32 = 0;
+const YES: u32 = 1;
+const CLASS: u32 = 1;
+
+/// The lock; all zero when new.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct K42 {
+    tail: AtomicU32,
+    head: AtomicU32,
+}
+
+/// The node of that number.
+///
+/// # Safety
+/// Somebody waits with it.
+unsafe fn node(number: u32) -> &'static K42Node {
+    // SAFETY: a waiter's number came from this pool.
+    unsafe { NODES.at(number) }
+}
+
+/// Blocks until the successor that has entered the queue is linked.
+fn linked(place: &AtomicU32) -> u32 {
+    let mut spinner = Spinner::new();
+    loop {
+        let successor = place.load(K42_SUCCESSOR);
+        if successor != NOBODY {
+            return successor;
+        }
+        spinner.turn();
+    }
+}
+
+impl K42 {
+    #[cold]
+    fn acquire_contended(&self) {
+        let mine = NODES.take();
+        mine.next.store(NOBODY, Order::RELAXED);
+        mine.granted.reset(NO);
+        let number = NODES.number(mine);
+        let predecessor = self.tail.swap(number, K42_ENQUEUE);
+        if predecessor != NOBODY {
+            let link = if predecessor == LOCK {
+                &self.head
+            } else {
+                // SAFETY: it cannot leave the queue before it has read this link.
+                &unsafe { node(predecessor) }.next
+            };
+            link.store(number, K42_LINK);
+            mine.granted
+                .wait_for(K42_GRANTED, CLASS, |granted| granted == YES);
+        }
+        self.replace(mine, number);
+        // SAFETY: taken above; the queue names it no more.
+        unsafe { NODES.give(mine) };
+    }
+
+    /// Puts the lock in the place of the holder's node.
+    fn replace(&self, mine: &K42Node, number: u32) {
+        let mut successor = mine.next.load(K42_SUCCESSOR);
+        if successor == NOBODY {
+            self.head.store(NOBODY, Order::RELAXED);
+            if self
+                .tail
+                .compare_exchange(number, LOCK, K42_REPLACE, Order::RELAXED)
+                .is_ok()
+            {
+                return;
+            }
+            successor = linked(&mine.next);
+        }
+        self.head.store(successor, Order::RELAXED);
+    }
+}
+
+// SAFETY: the head of the queue is the holder's place; a successor waits for its flag,
+// which only the holder before it sets, once, after its own work.
+unsafe impl RawLock for K42 {
+    type Context = ();
+
+    #[inline]
+    fn acquire(&self, (): &()) {
+        if !self.try_acquire(&()) {
+            self.acquire_contended();
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, (): &()) {
+        let mut successor = self.head.load(K42_SUCCESSOR);
+        if successor == NOBODY {
+            if self
+                .tail
+                .compare_exchange(LOCK, NOBODY, K42_LEAVE, Order::RELAXED)
+                .is_ok()
+            {
+                return;
+            }
+            successor = linked(&self.head);
+        }
+        // SAFETY: a linked successor waits until it is granted.
+        unsafe { node(successor) }.granted.set(YES, K42_GRANT);
+    }
+
+    fn is_locked(&self) -> bool {
+        self.tail.load(Order::RELAXED) != NOBODY
+    }
+}
+
+// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+unsafe impl RawTry for K42 {
+    #[inline]
+    fn try_acquire(&self, (): &()) -> bool {
+        self.tail
+            .compare_exchange(NOBODY, LOCK, K42_TAKE, Order::RELAXED)
+            .is_ok()
+    }
+}
+
+// SAFETY: release reads and writes the lock and its waiters' nodes alone.
+unsafe impl ThreadOblivious for K42 {}
+
+impl Fair for K42 {}
+
+impl DetectsWaiters for K42 {
+    fn has_waiters(&self, (): &()) -> bool {
+        self.tail.load(Order::RELAXED) != LOCK
+    }
+}
+
+// SAFETY: afterwards the queue is empty or the lock's own place alone.
+unsafe impl Inherit for K42 {
+    unsafe fn inherit(&self, holder: Option<&()>) {
+        let tail = if holder.is_some() { LOCK } else { NOBODY };
+        self.tail.store(tail, Order::RELAXED);
+        self.head.store(NOBODY, Order::RELAXED);
+    }
+}

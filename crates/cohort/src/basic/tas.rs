@@ -1,0 +1,89 @@
+//! `tas`: a word that every waiter tries to set, again and again (test-and-set;
+//! 004 §2; 001 calls it SL).
+//!
+//! **Not for** contention: each attempt takes the word's line away from the holder,
+//! which needs it to release, and nothing keeps a waiter from being passed for ever.
+//! It is the least that a lock can be: one word, one exchange, no order.
+//!
+//! The word is a [`Flag`]; its table says who writes what.
+
+use crate::wait::{Flag, Manner, MayPark, Parking};
+use cohort_raw::{
+    Abortable, BoundedAbort, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
+};
+
+/// Bytes of nodes that an acquisition takes beside its context.
+pub(crate) const NODE_BYTES: usize = 0;
+
+/// The lock; all zero when new.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Tas<P: Parking = MayPark> {
+    flag: Flag<P>,
+}
+
+/// Waiters try at every look.
+struct Trying;
+
+impl Manner for Trying {
+    const LOOKS_FIRST: bool = false;
+
+    fn pause(&mut self) -> u64 {
+        0
+    }
+}
+
+// SAFETY: the flag is taken by one thread at a time, which sees what the last one did
+// before it released.
+unsafe impl<P: Parking> RawLock for Tas<P> {
+    type Context = ();
+
+    #[inline]
+    fn acquire(&self, (): &()) {
+        if !self.flag.take() {
+            let _ = self.flag.take_within(Trying, &Patience::ENDLESS);
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, (): &()) {
+        self.flag.release();
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.flag.is_held()
+    }
+}
+
+// SAFETY: as `acquire`.
+unsafe impl<P: Parking> RawTry for Tas<P> {
+    #[inline]
+    fn try_acquire(&self, (): &()) -> bool {
+        self.flag.take()
+    }
+}
+
+// SAFETY: who gives up has not taken the flag, and passes on a wake-up it got.
+unsafe impl<P: Parking> Abortable for Tas<P> {
+    #[inline]
+    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        if self.flag.take() {
+            return Outcome::Acquired;
+        }
+        self.flag.take_within(Trying, patience)
+    }
+}
+
+// SAFETY: giving up is one read-modify-write at most.
+unsafe impl<P: Parking> BoundedAbort for Tas<P> {}
+
+// SAFETY: release reads and writes the lock alone.
+unsafe impl<P: Parking> ThreadOblivious for Tas<P> {}
+
+// SAFETY: waiters leave a mark only, and that is wiped out.
+unsafe impl<P: Parking> Inherit for Tas<P> {
+    unsafe fn inherit(&self, holder: Option<&()>) {
+        self.flag.reset(holder.is_some());
+    }
+}

@@ -1,0 +1,89 @@
+//! `ttas`: waiters look at the word, and try to set it once they have seen it free
+//! (test-and-test-and-set; 004 §2).
+//!
+//! **Not for** many waiters: all of them look at one word, and all of them try when it
+//! becomes free, of whom one succeeds; nor where somebody must not be passed for ever.
+//! Few waiters do better here than with `tas`, since looking leaves the holder alone.
+//!
+//! The word is a [`Flag`]; its table says who writes what.
+
+use crate::wait::{Flag, Manner, MayPark, Parking};
+use cohort_raw::{
+    Abortable, BoundedAbort, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
+};
+
+/// Bytes of nodes that an acquisition takes beside its context.
+pub(crate) const NODE_BYTES: usize = 0;
+
+/// The lock; all zero when new.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Ttas<P: Parking = MayPark> {
+    flag: Flag<P>,
+}
+
+/// Waiters look until the word is free.
+struct Looking;
+
+impl Manner for Looking {
+    const LOOKS_FIRST: bool = true;
+
+    fn pause(&mut self) -> u64 {
+        0
+    }
+}
+
+// SAFETY: the flag is taken by one thread at a time, which sees what the last one did
+// before it released.
+unsafe impl<P: Parking> RawLock for Ttas<P> {
+    type Context = ();
+
+    #[inline]
+    fn acquire(&self, (): &()) {
+        if !self.try_acquire(&()) {
+            let _ = self.flag.take_within(Looking, &Patience::ENDLESS);
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, (): &()) {
+        self.flag.release();
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.flag.is_held()
+    }
+}
+
+// SAFETY: as `acquire`.
+unsafe impl<P: Parking> RawTry for Ttas<P> {
+    #[inline]
+    fn try_acquire(&self, (): &()) -> bool {
+        !self.flag.is_held() && self.flag.take()
+    }
+}
+
+// SAFETY: who gives up has not taken the flag, and passes on a wake-up it got.
+unsafe impl<P: Parking> Abortable for Ttas<P> {
+    #[inline]
+    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        if self.try_acquire(&()) {
+            return Outcome::Acquired;
+        }
+        self.flag.take_within(Looking, patience)
+    }
+}
+
+// SAFETY: giving up is one read-modify-write at most.
+unsafe impl<P: Parking> BoundedAbort for Ttas<P> {}
+
+// SAFETY: release reads and writes the lock alone.
+unsafe impl<P: Parking> ThreadOblivious for Ttas<P> {}
+
+// SAFETY: waiters leave a mark only, and that is wiped out.
+unsafe impl<P: Parking> Inherit for Ttas<P> {
+    unsafe fn inherit(&self, holder: Option<&()>) {
+        self.flag.reset(holder.is_some());
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::costs::{Cache, CoreClass, Memory, Smt, Transfer};
 use super::figure::{Count, Figure};
-use super::hierarchy::Hierarchy;
+use super::hierarchy::{Hierarchy, PU};
 use super::interconnect::{Hops, Link};
 use super::machine::Atomics;
 use super::nearest;
@@ -37,11 +37,11 @@ pub fn name(name: &str) -> Result<(), String> {
 }
 
 pub fn line(bytes: &Figure<Count>) -> Result<(), String> {
-    if bytes.value.is_power_of_two() && (16..=4096).contains(&bytes.value) {
+    if bytes.value.is_power_of_two() && (16..=256).contains(&bytes.value) {
         Ok(())
     } else {
         Err(format!(
-            "found lines of {} bytes, expected a power of two from 16 to 4096",
+            "found lines of {} bytes, expected a power of two from 16 to 256",
             bytes.value
         ))
     }
@@ -103,12 +103,16 @@ pub fn hops(hierarchy: &Hierarchy, hops: &Hops) -> Result<(), String> {
     Ok(())
 }
 
-/// Every distance that two CPUs of the machine may have, as level and hops, the
-/// nearest first.
-pub fn distances(hierarchy: &Hierarchy, hops: Option<&Hops>) -> BTreeSet<(usize, u64)> {
+/// Every distance that two private caches of the machine may have, as level and
+/// hops, the nearest first.
+pub fn distances(
+    hierarchy: &Hierarchy,
+    private: Option<usize>,
+    hops: Option<&Hops>,
+) -> BTreeSet<(usize, u64)> {
     let mut distances = BTreeSet::new();
     let nodes = hops.and_then(|hops| hierarchy.level(&hops.between));
-    for at in hierarchy.distinct() {
+    for at in hierarchy.distinct().filter(|at| Some(*at) > private) {
         match (hops, nodes) {
             (Some(hops), Some(nodes)) if at > nodes => {
                 let each = hierarchy.levels()[nodes].cpus;
@@ -148,7 +152,7 @@ pub fn transfer(
         return Err(if hops.is_empty() {
             format!(
                 "found a transfer within `{}`, expected none: whoever shares one shares a smaller \
-                 cohort too",
+                 cohort or a private cache too",
                 transfer.within
             )
         } else {
@@ -213,10 +217,11 @@ pub fn memory(hierarchy: &Hierarchy, memory: &Memory) -> Result<usize, String> {
     level(hierarchy, &memory.of)
 }
 
-pub fn cache(hierarchy: &Hierarchy, cache: &Cache) -> Result<(), String> {
+/// The level whose cohorts share a private cache; none for a CPU of its own.
+pub fn cache(hierarchy: &Hierarchy, cache: &Cache) -> Result<Option<usize>, String> {
     let shared = level(hierarchy, &cache.shared_by)?;
-    if cache.private_to == "pu" {
-        return Ok(());
+    if cache.private_to == PU {
+        return Ok(None);
     }
     let private = level(hierarchy, &cache.private_to)?;
     if private > shared {
@@ -226,7 +231,7 @@ pub fn cache(hierarchy: &Hierarchy, cache: &Cache) -> Result<(), String> {
             cache.private_to, cache.shared_by
         ));
     }
-    Ok(())
+    Ok(Some(private))
 }
 
 /// How many CPUs a core has.

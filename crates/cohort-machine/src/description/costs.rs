@@ -28,7 +28,8 @@ pub struct Costs {
 pub struct Hit {
     /// A load.
     pub load: Figure<Cycles>,
-    /// A store to a line held exclusively, once it leaves the store buffer.
+    /// What a store costs its CPU, which goes on while the store buffer completes
+    /// it.
     pub store: Figure<Cycles>,
     /// A read-modify-write of a line held exclusively.
     pub rmw: Figure<Cycles>,
@@ -42,8 +43,8 @@ pub struct Line {
     pub bytes: Figure<Count>,
 }
 
-/// What it takes to fetch a line from the nearest CPU that can supply it, for one
-/// distance between the two.
+/// What it takes to fetch a line from another private cache, for one distance
+/// between the two.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
@@ -98,8 +99,9 @@ pub struct Memory {
 pub struct Cache {
     /// Lines in the private caches of one cohort of `private-to`.
     pub private: Figure<Count>,
-    /// The level whose cohorts share a private cache: `core`, or `pu` where a
-    /// core has one CPU.
+    /// The level whose cohorts share a private cache, so that nothing is
+    /// transferred between their CPUs; `pu` if each has its own, or if what a CPU
+    /// writes reaches its siblings later than itself.
     #[serde(rename = "private-to")]
     pub private_to: String,
     /// Lines in the last-level cache of one cohort of `shared-by`.

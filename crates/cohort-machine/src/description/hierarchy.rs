@@ -54,7 +54,10 @@ const NAMES: [(&str, &[&str]); 9] = [
 ];
 
 /// The most CPUs that a machine may have.
-pub const MOST_CPUS: usize = 65_536;
+pub const MOST_CPUS: usize = 4096;
+
+/// What a CPU is called in hwloc's notation.
+pub const PU: &str = "pu";
 
 impl Hierarchy {
     /// Reads hwloc's synthetic notation, largest cohort first:
@@ -69,7 +72,7 @@ impl Hierarchy {
         for word in notation.split_whitespace() {
             words.push(arity(word)?);
         }
-        let Some((("pu", _), inner)) = words.split_last().map(|(last, rest)| (*last, rest)) else {
+        let Some(((PU, _), inner)) = words.split_last().map(|(last, rest)| (*last, rest)) else {
             return Err(format!(
                 "found the hierarchy `{notation}`, expected it to end with `pu:N`, such as \
                  `package:2 numa:1 core:8 pu:2`"
@@ -77,7 +80,7 @@ impl Hierarchy {
         };
         levels.push(("system", 1));
         for (name, arity) in inner {
-            if *name == "pu" || levels.iter().any(|(other, _)| other == name) {
+            if *name == PU || levels.iter().any(|(other, _)| other == name) {
                 return Err(format!(
                     "found the level `{name}` twice, expected each once"
                 ));
@@ -267,8 +270,8 @@ fn arity(word: &str) -> Result<(&'static str, usize), String> {
             "found `{word}`, expected LEVEL:COUNT such as `core:8`"
         ));
     };
-    let name = if name.eq_ignore_ascii_case("pu") {
-        "pu"
+    let name = if name.eq_ignore_ascii_case(PU) {
+        PU
     } else {
         printed(name)
             .filter(|name| *name != "system")
@@ -367,7 +370,7 @@ mod tests {
             ("package:2 blade:2 pu:1", "found `blade` inside `package`"),
             ("l2:2 l3:2 pu:1", "found the level `cache` twice"),
             ("pu:2 pu:2", "found the level `pu` twice"),
-            ("package:70000 pu:2", "found 140000 CPUs, expected at most"),
+            ("package:7000 pu:2", "found 14000 CPUs, expected at most"),
             (
                 "package:99999999999 core:99999999999 pu:2",
                 "expected at most",

@@ -88,7 +88,7 @@ pub struct Machine {
 
 impl Machine {
     /// The index in [`transfers`](Self::transfers) of what lies between two
-    /// CPUs; `None` for a CPU and itself.
+    /// CPUs; `None` where they share a private cache.
     ///
     /// # Panics
     /// If the machine has no such CPU.

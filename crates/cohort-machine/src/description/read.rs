@@ -66,7 +66,7 @@ impl Reader<'_> {
             written.memory.span(),
             check::memory(&hierarchy, written.memory.get_ref()),
         )?;
-        self.at(
+        let private = self.at(
             written.cache.span(),
             check::cache(&hierarchy, written.cache.get_ref()),
         )?;
@@ -82,7 +82,7 @@ impl Reader<'_> {
             check::link(&hierarchy, link, before)
         })?;
         let hops = written.hops.map(Spanned::into_inner);
-        let distances = check::distances(&hierarchy, hops.as_ref());
+        let distances = check::distances(&hierarchy, private, hops.as_ref());
         let mut transfers = Vec::new();
         for transfer in written.transfer {
             let distance = self.at(

@@ -151,16 +151,6 @@ fn parts_that_do_not_fit_together_are_told_where_they_stand() {
         ),
         (
             "of = \"numa\"",
-            "of = \"package\"",
-            "found `memory` for the transfer within `package`",
-        ),
-        (
-            "of = \"numa\"",
-            "of = \"cache\"",
-            "expected `memory` for the transfer within `numa`",
-        ),
-        (
-            "of = \"numa\"",
             "of = \"blade\"",
             "found the level `blade`, expected one of this machine's",
         ),
@@ -178,11 +168,6 @@ fn parts_that_do_not_fit_together_are_told_where_they_stand() {
             "between = \"cache\"",
             "between = \"system\"",
             "found a link between cohorts of `system`",
-        ),
-        (
-            "between = \"cache\"",
-            "between = \"package\"",
-            "found a second link between cohorts of `package`",
         ),
         ("[scheduler]", "[sheduler]", "did you mean `scheduler`?"),
         (
@@ -222,6 +207,24 @@ fn parts_that_do_not_fit_together_are_told_where_they_stand() {
             "{new}: told at {line}, not in {places:?}: {message}"
         );
     }
+}
+
+#[test]
+fn the_level_of_memory_decides_which_transfers_have_a_cost_of_it() {
+    let head = |within: &str| line_of(&format!("within = \"{within}\"")) - 1;
+    let (line, message) = complaint("of = \"numa\"", "of = \"package\"");
+    assert!(message.starts_with("found `memory` for the transfer within `package`"));
+    assert_eq!(line, head("package"));
+    let (line, message) = complaint("of = \"numa\"", "of = \"cache\"");
+    assert!(message.starts_with("expected `memory` for the transfer within `numa`"));
+    assert_eq!(line, head("numa"));
+}
+
+#[test]
+fn each_level_has_one_kind_of_link() {
+    let (line, message) = complaint("between = \"cache\"", "between = \"package\"");
+    assert!(message.starts_with("found a second link between cohorts of `package`"));
+    assert_eq!(line, line_of("between = \"package\"") - 1);
 }
 
 #[test]

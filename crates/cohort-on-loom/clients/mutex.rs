@@ -1,7 +1,7 @@
 //! A mutex excludes, loses nobody, and publishes what was done under it.
 
 use super::{add_one, read};
-use crate::locks::door::Cell;
+use crate::locks::door::{Cell, yield_now};
 use crate::locks::{Abortable, Outcome, Patience, RawLock, RawTry};
 use crate::world::{Kept, soon, together};
 use std::sync::Arc;
@@ -30,6 +30,31 @@ pub fn lets_go<L: Abortable + 'static>(threads: usize, rounds: u64, hurried: usi
         let outcome = lock.acquire_within(context, &patience);
         assert!(hurried || outcome == Outcome::Acquired);
         outcome == Outcome::Acquired
+    });
+}
+
+/// Two wait for a lock that is held, one of them in a hurry; whoever held it comes
+/// back past them, also in a hurry.  Who waits without one must not be forgotten.
+pub fn remembers<L: Abortable<Context: Send + Sync> + 'static>() {
+    let shared = Arc::new((L::default(), Kept::new(L::Context::default())));
+    shared.0.acquire(&shared.1);
+    together(3, move |thread| {
+        let (lock, first) = &*shared;
+        let context = Kept::new(L::Context::default());
+        if thread == 0 {
+            yield_now();
+            // SAFETY: acquired above, with this context.
+            unsafe { lock.release(first) };
+        }
+        let patience = if thread == 2 {
+            Patience::ENDLESS
+        } else {
+            Patience::until(soon())
+        };
+        if lock.acquire_within(&context, &patience) == Outcome::Acquired {
+            // SAFETY: acquired just now, with this context.
+            unsafe { lock.release(&context) };
+        }
     });
 }
 

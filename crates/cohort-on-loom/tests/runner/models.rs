@@ -192,6 +192,7 @@ pub static MODELS: &[Model] = &[
     quick("ttas::again", PARK, || mutex::excludes::<Ttas>(2, 2, 0)),
     quick("ttas::destroyed", PARK, || destroy::is_destroyed::<Ttas>(2)),
     quick("ttas::timed", PARK, || mutex::lets_go::<Ttas>(3, 1, 1)),
+    quick("ttas::remembers", TICKING, mutex::remembers::<Ttas>),
     quick("ttas::timed_spin", SPIN, || mutex::lets_go::<Ttas>(3, 1, 1)),
     quick("bo::spin", SPIN, || mutex::excludes::<Bo>(3, 1, 0)),
     quick("bo::park", PARK, || mutex::excludes::<Bo>(3, 1, 0)),
@@ -311,6 +312,7 @@ pub static MODELS: &[Model] = &[
     quick("futex::timed_again", TICKING, || {
         mutex::lets_go::<Futex>(3, 2, 1)
     }),
+    quick("futex::remembers", TICKING, mutex::remembers::<Futex>),
     quick("futex::timed_by_two", TICKING, || {
         mutex::lets_go::<Futex>(3, 2, 2)
     }),

@@ -141,7 +141,7 @@ pub fn transfer(
     memory: usize,
     transfer: &Transfer,
 ) -> Result<(usize, u64), String> {
-    let at = level(hierarchy, &transfer.within)?;
+    let at = hierarchy.smallest_alike(level(hierarchy, &transfer.within)?);
     let distance = (at, transfer.hops);
     if !distances.contains(&distance) {
         let hops: Vec<String> = distances
@@ -298,22 +298,19 @@ pub fn class(
 }
 
 pub fn link(hierarchy: &Hierarchy, link: &Link, before: &[&Link]) -> Result<(), String> {
-    let at = level(hierarchy, &link.between)?;
-    let levels = hierarchy.levels();
-    if levels
-        .get(at + 1)
-        .is_none_or(|parent| parent.cohorts == levels[at].cohorts)
-    {
+    let at = hierarchy.largest_alike(level(hierarchy, &link.between)?);
+    if hierarchy.levels()[at].cohorts == 1 {
         return Err(format!(
-            "found a link between cohorts of `{}`, expected a level of which a larger cohort has \
-             several",
+            "found a link between cohorts of `{}`, expected a level of which there are several",
             link.between
         ));
     }
-    if before
-        .iter()
-        .any(|other| level(hierarchy, &other.between) == Ok(at))
-    {
+    if before.iter().any(|other| {
+        hierarchy
+            .level(&other.between)
+            .map(|at| hierarchy.largest_alike(at))
+            == Some(at)
+    }) {
         return Err(format!(
             "found a second link between cohorts of `{}`, expected one",
             link.between

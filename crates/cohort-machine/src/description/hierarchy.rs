@@ -174,6 +174,19 @@ impl Hierarchy {
         self.levels.iter().position(|level| level.name == name)
     }
 
+    /// The smallest level with the same cohorts: a package that is one node is
+    /// called by either name.
+    pub(super) fn smallest_alike(&self, level: usize) -> usize {
+        let alike = |other: &usize| self.levels[*other].cohorts == self.levels[level].cohorts;
+        (0..level).find(alike).unwrap_or(level)
+    }
+
+    /// The largest level with the same cohorts.
+    pub(super) fn largest_alike(&self, level: usize) -> usize {
+        let alike = |other: &usize| self.levels[*other].cohorts == self.levels[level].cohorts;
+        (level..self.levels.len()).rfind(alike).unwrap_or(level)
+    }
+
     /// Where a CPU stands in the tree, from the left.
     ///
     /// # Panics

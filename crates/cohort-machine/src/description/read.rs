@@ -171,20 +171,22 @@ pub const CONSECUTIVE: &str = "consecutive";
 pub const THREADS_APART: &str = "threads-apart";
 
 impl Machine {
-    /// Gives each level that is named here the name that is printed.
+    /// Gives each level that is named here the name that is printed: a transfer lies
+    /// within the smallest of levels that are alike, a link between the largest.
     fn print_levels(&mut self) {
         let levels = &self.hierarchy;
-        let print = |name: &mut String| {
+        let print_as = |name: &mut String, alike: fn(&Hierarchy, usize) -> usize| {
             if let Some(level) = levels.level(name) {
-                name.clone_from(&levels.levels()[level].name);
+                name.clone_from(&levels.levels()[alike(levels, level)].name);
             }
         };
-        self.transfers
-            .iter_mut()
-            .for_each(|transfer| print(&mut transfer.within));
-        self.links
-            .iter_mut()
-            .for_each(|link| print(&mut link.between));
+        let print = |name: &mut String| print_as(name, |_, level| level);
+        for transfer in &mut self.transfers {
+            print_as(&mut transfer.within, Hierarchy::smallest_alike);
+        }
+        for link in &mut self.links {
+            print_as(&mut link.between, Hierarchy::largest_alike);
+        }
         self.hops
             .iter_mut()
             .for_each(|hops| print(&mut hops.between));

@@ -23,7 +23,16 @@ macro_rules! shipped {
 }
 
 shipped! {
+    "sparc-t5440",
+    "sparc-t4-1",
+    "sunfire-x4800",
+    "xeon-e7-4850x4",
+    "opteron-6274x8",
+    "epyc-7352x2",
     "kunpeng-920x2",
+    "superdome-x",
+    "haswell-ep-2s",
+    "ivy-bridge-2s",
 }
 
 /// The shipped machine called `name`.
@@ -38,6 +47,7 @@ pub fn find(name: &str) -> Option<Machine> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Transfer;
     use super::*;
 
     #[test]
@@ -48,5 +58,121 @@ mod tests {
                 Err(complaint) => panic!("{}.toml:{complaint}", file.name),
             }
         }
+    }
+
+    /// CPUs, and levels with their cohorts, as the papers tell them.
+    #[test]
+    fn the_ten_have_the_shapes_of_the_papers() {
+        for (name, cpus, levels) in [
+            ("sparc-t5440", 256, "core 32, numa 4, package 4, system 1"),
+            ("sparc-t4-1", 64, "core 8, system 1"),
+            ("sunfire-x4800", 128, "core 64, numa 8, package 8, system 1"),
+            ("xeon-e7-4850x4", 40, "core 40, numa 4, package 4, system 1"),
+            ("opteron-6274x8", 64, "core 64, numa 8, system 1"),
+            (
+                "epyc-7352x2",
+                96,
+                "core 48, cache 16, numa 2, package 2, system 1",
+            ),
+            (
+                "kunpeng-920x2",
+                128,
+                "core 128, cache 32, numa 4, package 2, system 1",
+            ),
+            (
+                "superdome-x",
+                576,
+                "core 288, numa 16, package 16, blade 8, system 1",
+            ),
+            ("haswell-ep-2s", 48, "core 24, numa 2, package 2, system 1"),
+            ("ivy-bridge-2s", 40, "core 20, numa 2, package 2, system 1"),
+        ] {
+            let hierarchy = find(name).unwrap().hierarchy;
+            assert_eq!(hierarchy.cpus(), cpus, "{name}");
+            let found: Vec<String> = hierarchy
+                .levels()
+                .iter()
+                .map(|level| format!("{} {}", level.name, level.cohorts))
+                .collect();
+            assert_eq!(found.join(", "), levels, "{name}");
+        }
+        assert_eq!(MACHINES.len(), 10);
+    }
+
+    #[test]
+    fn farther_is_dearer() {
+        for file in MACHINES {
+            let machine = find(file.name).unwrap();
+            for pair in machine.transfers.windows(2) {
+                let costs = |transfer: &Transfer| {
+                    [
+                        transfer.load.value,
+                        transfer.store.value,
+                        transfer.rmw.value,
+                        transfer.invalidate.value,
+                    ]
+                };
+                let dearer = costs(&pair[0])
+                    .iter()
+                    .zip(costs(&pair[1]))
+                    .all(|(near, far)| *near < far);
+                assert!(
+                    dearer,
+                    "{}: {} to {}",
+                    file.name, pair[0].within, pair[1].within
+                );
+            }
+            for transfer in &machine.transfers {
+                assert!(
+                    transfer.occupancy.value <= transfer.load.value,
+                    "{}",
+                    file.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn half_of_the_sunfire_is_two_hops_away() {
+        let machine = find("sunfire-x4800").unwrap();
+        let chips: Vec<u64> = (0..8)
+            .filter_map(|chip| machine.distance(0, chip * 16))
+            .map(|distance| machine.transfers[distance].hops)
+            .collect();
+        assert_eq!(chips.iter().filter(|hops| **hops == 1).count(), 3);
+        assert_eq!(chips.iter().filter(|hops| **hops == 2).count(), 4);
+        let hops = machine.hops.unwrap();
+        assert_eq!(hops.route(0, 4), [0, 4]);
+        assert_eq!(hops.route(0, 3), [0, 4, 3]);
+    }
+
+    #[test]
+    fn table_4_of_001_stands_in_its_files() {
+        let costs = |name: &str| -> Vec<(u64, u64)> {
+            let transfers = find(name).unwrap().transfers;
+            let cost = |transfer: &Transfer| (transfer.load.value, transfer.store.value);
+            transfers.iter().map(cost).collect()
+        };
+        assert_eq!(costs("xeon-e7-4850x4"), [(100, 105), (281, 302)]);
+        assert_eq!(
+            costs("opteron-6274x8"),
+            [(228, 256), (419, 463), (498, 544)]
+        );
+    }
+
+    #[test]
+    fn hardware_threads_of_the_epyc_are_48_apart() {
+        let machine = find("epyc-7352x2").unwrap();
+        let core = machine.hierarchy.level("core").unwrap();
+        for cpu in 0..48 {
+            let cohort = |cpu| machine.hierarchy.cohort_of(cpu, core);
+            assert_eq!(cohort(cpu), cohort(cpu + 48));
+        }
+        let name = |one, other| {
+            let distance = machine.distance(one, other).unwrap();
+            machine.transfers[distance].within.clone()
+        };
+        let names = [48, 1, 3, 24].map(|other| name(0, other));
+        assert_eq!(names, ["core", "cache", "numa", "system"]);
     }
 }

@@ -165,7 +165,7 @@ fn parts_that_do_not_fit_together_are_told_where_they_stand() {
             "did you mean `numa`?",
         ),
         (
-            "between = \"cache\"",
+            "between = \"numa\"",
             "between = \"system\"",
             "found a link between cohorts of `system`",
         ),
@@ -222,7 +222,7 @@ fn the_level_of_memory_decides_which_transfers_have_a_cost_of_it() {
 
 #[test]
 fn each_level_has_one_kind_of_link() {
-    let (line, message) = complaint("between = \"cache\"", "between = \"package\"");
+    let (line, message) = complaint("between = \"numa\"", "between = \"package\"");
     assert!(message.starts_with("found a second link between cohorts of `package`"));
     assert_eq!(line, line_of("between = \"package\"") - 1);
 }

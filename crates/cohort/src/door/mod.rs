@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | `native` | `cohort` | this machine: `core::sync::atomic`, futex, `mmap` |
 //! | `loom` | `cohort-on-loom` | the loom model checker: every interleaving and reordering of a small client |
-//! | `machine` | (the simulated machine's, to come) | fibers on a virtual clock |
+//! | `machine` | `cohort-on-machine` | the simulated machine: fibers on a virtual clock |
 //!
 //! Lock code names no world and is under no `cfg`.
 
@@ -20,6 +20,10 @@ mod world;
 
 #[cfg(world = "loom")]
 #[path = "loom/mod.rs"]
+mod world;
+
+#[cfg(world = "machine")]
+#[path = "machine/mod.rs"]
 mod world;
 
 pub(crate) use order::orders;

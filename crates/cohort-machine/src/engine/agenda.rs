@@ -1,0 +1,87 @@
+//! Who is next: each thread's next event, the earliest at the root of a
+//! tournament.
+//!
+//! A thread has one event at most, and waiters' events move often (a line they
+//! watch changes long before their deadline), so a tournament, where moving is
+//! one climb, serves better than a heap that fills with what is no longer true.
+
+use super::clock::{NEVER, Ticks};
+
+/// The next event of each thread.
+#[derive(Debug)]
+pub(crate) struct Agenda {
+    /// A full binary tree: `keys[1]` is the earliest of all, leaf `i` is
+    /// `keys[width + i]`.  A key is a time, and below it a thread.
+    keys: Vec<u64>,
+    width: usize,
+    /// Bits of a key that hold the thread.
+    bits: u32,
+}
+
+impl Agenda {
+    pub(crate) fn new(threads: usize) -> Self {
+        let width = threads.max(2).next_power_of_two();
+        Self {
+            keys: vec![NEVER; 2 * width],
+            width,
+            bits: width.trailing_zeros(),
+        }
+    }
+
+    /// Sets a thread's event; [`NEVER`] takes it off.  Of two at the same time the
+    /// lower number comes first.
+    pub(crate) fn set(&mut self, thread: usize, at: Ticks) {
+        let key = if at == NEVER {
+            NEVER
+        } else {
+            (at << self.bits) | thread as u64
+        };
+        let mut node = self.width + thread;
+        self.keys[node] = key;
+        while node > 1 {
+            let winner = self.keys[node].min(self.keys[node ^ 1]);
+            node /= 2;
+            if self.keys[node] == winner {
+                break;
+            }
+            self.keys[node] = winner;
+        }
+    }
+
+    /// When the earliest event is; [`NEVER`] if there is none.
+    pub(crate) fn earliest(&self) -> Ticks {
+        match self.keys[1] {
+            NEVER => NEVER,
+            key => key >> self.bits,
+        }
+    }
+
+    /// Takes the earliest event off.
+    pub(crate) fn pop(&mut self) -> Option<(Ticks, usize)> {
+        let key = self.keys[1];
+        if key == NEVER {
+            return None;
+        }
+        let thread = key as usize & (self.width - 1);
+        self.set(thread, NEVER);
+        Some((key >> self.bits, thread))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_in_order_of_time_and_then_of_number() {
+        let mut agenda = Agenda::new(5);
+        for (thread, at) in [(0, 7), (1, 3), (2, 9), (3, 3), (4, 8)] {
+            agenda.set(thread, at);
+        }
+        agenda.set(2, 1);
+        agenda.set(4, NEVER);
+        let order: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
+        assert_eq!(order, [(1, 2), (3, 1), (3, 3), (7, 0)]);
+        assert_eq!(agenda.earliest(), NEVER);
+    }
+}

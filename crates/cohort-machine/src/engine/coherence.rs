@@ -1,0 +1,457 @@
+//! Who holds each line, and what an access to it costs.
+//!
+//! Values are not this file's matter: they are the host's, and change in the order
+//! of events.  An access is served as soon as the line is not busy with an earlier
+//! one and the links on its way are free; what it does to the line's state it does
+//! at once, so requests for a line are served in the order of their events.
+//!
+//! | state | holders | who supplies it |
+//! |---|---|---|
+//! | `Absent` | none | a last-level cache or the home node's memory |
+//! | `Exclusive` | `owner` | `owner`, unmodified |
+//! | `Modified` | `owner` | `owner` |
+//! | `Owned` (MOESI) | `owner` and others | `owner`, modified |
+//! | `Shared` | any | the nearest holder; under MESIF beyond a last-level cache `owner`, the forwarder |
+
+use super::capacity::Capacity;
+use super::clock::Ticks;
+use super::hardware::Hardware;
+use super::lines::LineId;
+use super::memory::Owner;
+use super::tally::Traffic;
+use crate::description::Protocol;
+
+/// What is done to a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    Load,
+    Store,
+    ReadModifyWrite,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Absent,
+    Exclusive,
+    Modified,
+    Owned,
+    Shared,
+}
+
+/// No cache.
+const NONE: u16 = u16::MAX;
+
+#[derive(Debug)]
+struct Line {
+    state: State,
+    /// As the table says; `NONE` where no cache is meant.
+    owner: u16,
+    /// The node in whose memory it is: its first toucher's.
+    home: u16,
+    /// The last-level cache that kept it when it fell out of a private one.
+    kept: u16,
+    whose: Owner,
+    /// Until when earlier requests keep it.
+    busy: Ticks,
+    /// When the last fill is complete, and whose it is: another CPU of that cache
+    /// must wait for it.
+    filled: Ticks,
+    filled_by: u16,
+    /// Counts writes and changes of ownership.
+    version: u32,
+    /// Threads that sleep until it is written.
+    watchers: Vec<u32>,
+}
+
+/// What became of an access.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Served {
+    /// When it began to be served.
+    pub(crate) began: Ticks,
+    /// When it is complete.
+    pub(crate) done: Ticks,
+}
+
+/// The state of all caches.
+#[derive(Debug)]
+pub(crate) struct Caches {
+    lines: Vec<Line>,
+    /// The caches that hold each line, `words` words for each.
+    holders: Vec<u64>,
+    words: usize,
+    /// For each cache and distance, the caches that far away.
+    rings: Vec<u64>,
+    /// Until when each link is busy.
+    links: Vec<Ticks>,
+    capacity: Vec<Capacity>,
+}
+
+impl Caches {
+    pub(crate) fn new(hardware: &Hardware) -> Self {
+        let words = hardware.caches.div_ceil(64);
+        let distances = hardware.transfers.len();
+        let mut rings = vec![0; hardware.caches * distances * words];
+        for one in 0..hardware.caches {
+            for other in (0..hardware.caches).filter(|other| *other != one) {
+                let ring = one * distances + hardware.distance(one, other);
+                rings[ring * words + other / 64] |= 1 << (other % 64);
+            }
+        }
+        Self {
+            lines: Vec::new(),
+            holders: Vec::new(),
+            words,
+            rings,
+            links: vec![0; hardware.links.occupancy.len()],
+            capacity: (0..hardware.caches).map(|_| Capacity::default()).collect(),
+        }
+    }
+
+    /// A line that was never touched before; its home is the toucher's node.
+    pub(crate) fn add(&mut self, hardware: &Hardware, cache: usize, whose: Owner) {
+        self.lines.push(Line {
+            state: State::Absent,
+            owner: NONE,
+            home: hardware.node_of[cache],
+            kept: NONE,
+            whose,
+            busy: 0,
+            filled: 0,
+            filled_by: NONE,
+            version: 0,
+            watchers: Vec::new(),
+        });
+        self.holders.resize(self.holders.len() + self.words, 0);
+    }
+
+    /// How often a line has been written or has changed hands.
+    pub(crate) fn version(&self, line: LineId) -> u32 {
+        self.lines[line as usize].version
+    }
+
+    /// Whether a cache holds a line.
+    pub(crate) fn holds(&self, line: LineId, cache: usize) -> bool {
+        let word = self.holders[line as usize * self.words + cache / 64];
+        word >> (cache % 64) & 1 != 0
+    }
+
+    /// Whose a line is.
+    pub(crate) fn whose(&self, line: LineId) -> Owner {
+        self.lines[line as usize].whose
+    }
+
+    /// Lets a thread sleep until a line is written.
+    pub(crate) fn watch(&mut self, line: LineId, thread: u32) {
+        self.lines[line as usize].watchers.push(thread);
+    }
+
+    /// Takes a thread off a line's watchers.
+    pub(crate) fn unwatch(&mut self, line: LineId, thread: u32) {
+        let watchers = &mut self.lines[line as usize].watchers;
+        if let Some(index) = watchers.iter().position(|watcher| *watcher == thread) {
+            watchers.remove(index);
+        }
+    }
+
+    /// Whoever watches a line that has just been written; they watch no more.
+    pub(crate) fn watchers(&mut self, line: LineId, watchers: &mut Vec<u32>) {
+        watchers.append(&mut self.lines[line as usize].watchers);
+    }
+
+    /// A write that takes no time, where only the order of events matters.
+    pub(crate) fn write_at_once(&mut self, line: LineId) {
+        let line = &mut self.lines[line as usize];
+        line.version = line.version.wrapping_add(1);
+    }
+
+    /// An access by a CPU of `cache`, asked for at `at`.
+    pub(crate) fn access(
+        &mut self,
+        hardware: &Hardware,
+        traffic: &mut Traffic,
+        cache: usize,
+        id: LineId,
+        access: Access,
+        at: Ticks,
+    ) -> Served {
+        let served = match access {
+            Access::Load if self.holds(id, cache) => self.hit(cache, id, hardware.hit.load, at),
+            Access::Load => self.fetch(hardware, traffic, cache, id, at),
+            Access::Store | Access::ReadModifyWrite => {
+                self.write_at_once(id);
+                let cost = match access {
+                    Access::Store => hardware.hit.store,
+                    _ => hardware.hit.rmw,
+                };
+                let line = &mut self.lines[id as usize];
+                let alone = matches!(line.state, State::Exclusive | State::Modified);
+                if alone && line.owner as usize == cache {
+                    line.state = State::Modified;
+                    self.hit(cache, id, cost, at)
+                } else {
+                    self.own(hardware, traffic, cache, id, access, at)
+                }
+            }
+        };
+        traffic.access(served.done - at, self.lines[id as usize].whose);
+        served
+    }
+
+    fn hit(&self, cache: usize, id: LineId, cost: Ticks, at: Ticks) -> Served {
+        let line = &self.lines[id as usize];
+        let began = if line.filled_by as usize == cache {
+            at.max(line.filled)
+        } else {
+            at
+        };
+        Served {
+            began,
+            done: began + cost,
+        }
+    }
+
+    /// Loads a line that the cache does not hold.
+    fn fetch(
+        &mut self,
+        hardware: &Hardware,
+        traffic: &mut Traffic,
+        cache: usize,
+        id: LineId,
+        at: Ticks,
+    ) -> Served {
+        let line = &self.lines[id as usize];
+        let start = at.max(line.busy);
+        let (state, owner, whose) = (line.state, line.owner, line.whose);
+        let (began, done, free) = match state {
+            State::Absent => {
+                let (began, done) = self.from_memory(hardware, traffic, cache, id, start);
+                (began, done, done)
+            }
+            _ => {
+                let distance = self.supplier(hardware, cache, id);
+                let transfer = &hardware.transfers[distance.1];
+                let dirty = matches!(state, State::Modified | State::Owned);
+                let cost = if dirty { transfer.load } else { transfer.clean };
+                let began = self.cross(hardware, traffic, distance.0, cache, start);
+                traffic.transfer(distance.1, whose, dirty && state == State::Modified);
+                (began, began + cost, began + transfer.occupancy)
+            }
+        };
+        let line = &mut self.lines[id as usize];
+        line.busy = free;
+        line.filled = done;
+        line.filled_by = cache as u16;
+        (line.state, line.owner) = match (state, hardware.protocol) {
+            (State::Absent, _) => (State::Exclusive, cache as u16),
+            (State::Modified, Protocol::Moesi) => (State::Owned, owner),
+            (State::Owned, _) => (State::Owned, owner),
+            (_, Protocol::Mesif) => (State::Shared, cache as u16),
+            _ => (State::Shared, NONE),
+        };
+        self.insert(hardware, id, cache);
+        Served { began, done }
+    }
+
+    /// Makes the cache a line's only holder.
+    fn own(
+        &mut self,
+        hardware: &Hardware,
+        traffic: &mut Traffic,
+        cache: usize,
+        id: LineId,
+        access: Access,
+        at: Ticks,
+    ) -> Served {
+        let start = at.max(self.lines[id as usize].busy);
+        let whose = self.lines[id as usize].whose;
+        let held = self.holds(id, cache);
+        let others = self.others(cache, id);
+        let farthest = self.farthest(hardware, cache, id);
+        let invalidation = farthest.map_or(0, |distance| hardware.transfers[distance].invalidate);
+        let further = hardware.invalidate_each * u64::from(others.saturating_sub(1));
+        let (began, done) = if held {
+            let cost = match access {
+                Access::Store => hardware.hit.store,
+                _ => hardware.hit.rmw,
+            };
+            (start, start + cost + invalidation + further)
+        } else if self.lines[id as usize].state == State::Absent {
+            self.from_memory(hardware, traffic, cache, id, start)
+        } else {
+            let (supplier, distance) = self.supplier(hardware, cache, id);
+            let transfer = &hardware.transfers[distance];
+            let cost = match access {
+                Access::Store => transfer.store,
+                _ => transfer.rmw,
+            };
+            let began = self.cross(hardware, traffic, supplier, cache, start);
+            traffic.transfer(distance, whose, true);
+            (began, began + cost.max(invalidation) + further)
+        };
+        traffic.invalidate(others);
+        self.clear(id);
+        let line = &mut self.lines[id as usize];
+        line.busy = done;
+        line.filled = done;
+        line.filled_by = cache as u16;
+        line.state = State::Modified;
+        line.owner = cache as u16;
+        self.insert(hardware, id, cache);
+        Served { began, done }
+    }
+
+    /// Fetches a line that no private cache holds.
+    fn from_memory(
+        &mut self,
+        hardware: &Hardware,
+        traffic: &mut Traffic,
+        cache: usize,
+        id: LineId,
+        start: Ticks,
+    ) -> (Ticks, Ticks) {
+        let line = &self.lines[id as usize];
+        let (home, kept, whose) = (line.home as usize, line.kept, line.whose);
+        if kept == hardware.last_level_of[cache] {
+            traffic.refill(whose);
+            return (start, start + hardware.refill);
+        }
+        let began = self.cross(hardware, traffic, hardware.cache_at(home), cache, start);
+        traffic.from_memory(whose);
+        (began, began + hardware.memory(cache, home))
+    }
+
+    /// Who supplies a line that some cache holds, and over which distance.
+    fn supplier(&self, hardware: &Hardware, cache: usize, id: LineId) -> (usize, usize) {
+        let line = &self.lines[id as usize];
+        let owner = line.owner as usize;
+        if matches!(
+            line.state,
+            State::Exclusive | State::Modified | State::Owned
+        ) {
+            return (owner, hardware.distance(cache, owner));
+        }
+        let (nearest, distance) = self
+            .nearest(hardware, cache, id)
+            .expect("a line that is not absent has a holder");
+        let levels = &hardware.last_level_of;
+        if hardware.protocol == Protocol::Mesif
+            && line.owner != NONE
+            && owner != cache
+            && levels[nearest] != levels[cache]
+        {
+            return (owner, hardware.distance(cache, owner));
+        }
+        (nearest, distance)
+    }
+
+    /// Occupies the links between two caches; when the transfer can begin.
+    fn cross(
+        &mut self,
+        hardware: &Hardware,
+        traffic: &mut Traffic,
+        from: usize,
+        to: usize,
+        start: Ticks,
+    ) -> Ticks {
+        let way = hardware.links.way(hardware.caches, from, to);
+        let busy = way.iter().map(|link| self.links[*link as usize]).max();
+        let began = start.max(busy.unwrap_or(0));
+        for link in way {
+            let occupancy = hardware.links.occupancy[*link as usize];
+            self.links[*link as usize] = began + occupancy;
+            traffic.link(*link as usize, occupancy);
+        }
+        began
+    }
+
+    fn held(&self, id: LineId) -> &[u64] {
+        &self.holders[id as usize * self.words..][..self.words]
+    }
+
+    /// How many other caches hold a line.
+    fn others(&self, cache: usize, id: LineId) -> u32 {
+        let all: u32 = self.held(id).iter().map(|word| word.count_ones()).sum();
+        all - u32::from(self.holds(id, cache))
+    }
+
+    /// The holders of a line that are one distance away, a word at a time.
+    fn ring<'a>(
+        &'a self,
+        hardware: &Hardware,
+        cache: usize,
+        distance: usize,
+        id: LineId,
+    ) -> impl Iterator<Item = u64> + 'a {
+        let ring = (cache * hardware.transfers.len() + distance) * self.words;
+        let ring = &self.rings[ring..ring + self.words];
+        self.held(id)
+            .iter()
+            .zip(ring)
+            .map(|(held, ring)| held & ring)
+    }
+
+    fn nearest(&self, hardware: &Hardware, cache: usize, id: LineId) -> Option<(usize, usize)> {
+        (0..hardware.transfers.len()).find_map(|distance| {
+            self.ring(hardware, cache, distance, id)
+                .enumerate()
+                .find(|(_, word)| *word != 0)
+                .map(|(index, word)| (index * 64 + word.trailing_zeros() as usize, distance))
+        })
+    }
+
+    fn farthest(&self, hardware: &Hardware, cache: usize, id: LineId) -> Option<usize> {
+        (0..hardware.transfers.len()).rev().find(|distance| {
+            self.ring(hardware, cache, *distance, id)
+                .any(|word| word != 0)
+        })
+    }
+
+    /// How far a cache is from a watcher's, for how soon it hears of a write;
+    /// `None` if they are one.
+    pub(crate) fn reach(hardware: &Hardware, from: usize, to: usize) -> Option<Ticks> {
+        (from != to).then(|| hardware.transfers[hardware.distance(from, to)].invalidate / 2)
+    }
+
+    /// Takes a line away from all its holders.
+    fn clear(&mut self, id: LineId) {
+        for word in 0..self.words {
+            let held = &mut self.holders[id as usize * self.words + word];
+            let mut held = std::mem::take(held);
+            while held != 0 {
+                self.capacity[word * 64 + held.trailing_zeros() as usize].remove();
+                held &= held - 1;
+            }
+        }
+    }
+
+    /// Puts a line into a cache, out of which another may fall.
+    fn insert(&mut self, hardware: &Hardware, id: LineId, cache: usize) {
+        self.holders[id as usize * self.words + cache / 64] |= 1 << (cache % 64);
+        self.capacity[cache].insert(id);
+        while let Some(victim) = self.capacity[cache].overflow(hardware.cache_lines) {
+            if victim != id && self.holds(victim, cache) {
+                self.evict(hardware, victim, cache);
+            }
+        }
+        let (words, holders) = (self.words, &self.holders);
+        self.capacity[cache]
+            .tidy(|line| holders[line as usize * words + cache / 64] >> (cache % 64) & 1 != 0);
+    }
+
+    /// Drops a line from a cache into the last-level cache behind it.
+    fn evict(&mut self, hardware: &Hardware, id: LineId, cache: usize) {
+        self.holders[id as usize * self.words + cache / 64] &= !(1 << (cache % 64));
+        self.capacity[cache].remove();
+        let empty = self.held(id).iter().all(|word| *word == 0);
+        let line = &mut self.lines[id as usize];
+        if empty {
+            line.state = State::Absent;
+            line.owner = NONE;
+            line.kept = hardware.last_level_of[cache];
+        } else if line.owner as usize == cache {
+            // A modified line is written back; the other holders' copies are clean.
+            line.state = State::Shared;
+            line.owner = NONE;
+        }
+    }
+}

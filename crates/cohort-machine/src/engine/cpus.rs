@@ -1,0 +1,246 @@
+//! Who has which CPU: run queues, time slices, and what siblings cost each other.
+
+use super::clock::{NEVER, Ticks};
+use super::engine::Engine;
+use super::hardware::{Hardware, ONE};
+use super::thread::State;
+use std::collections::VecDeque;
+
+/// The CPUs.
+#[derive(Debug)]
+pub(crate) struct Cpus {
+    cpus: Vec<Cpu>,
+    /// How much slower each CPU is than the machine's clock says, in 256ths: by
+    /// its kind, and by its siblings.
+    pub(crate) factor: Vec<u64>,
+    /// How much runs on each core, in 256ths of a CPU.
+    load: Vec<u64>,
+    /// The CPUs of each core.
+    siblings: Vec<Vec<u16>>,
+    /// How many threads wait for a CPU.
+    waiting: usize,
+}
+
+#[derive(Debug, Default)]
+struct Cpu {
+    /// The thread that has it.
+    current: Option<usize>,
+    /// Threads that wait for it.
+    queue: VecDeque<usize>,
+    /// When it became free.
+    free: Ticks,
+    /// When its thread got it.
+    began: Ticks,
+    /// When its thread has to give way.
+    slice_end: Ticks,
+    /// How much its thread counts for its siblings.
+    load: u64,
+}
+
+impl Cpus {
+    pub(crate) fn new(hardware: &Hardware) -> Self {
+        let mut siblings = vec![Vec::new(); hardware.cores];
+        for (cpu, core) in hardware.core_of.iter().enumerate() {
+            siblings[*core as usize].push(cpu as u16);
+        }
+        let cpu = |_| Cpu {
+            slice_end: NEVER,
+            ..Cpu::default()
+        };
+        Self {
+            cpus: (0..hardware.cpus).map(cpu).collect(),
+            factor: hardware.own_slowdown.clone(),
+            load: vec![0; hardware.cores],
+            siblings,
+            waiting: 0,
+        }
+    }
+
+    /// When the thread that has the CPU has to give way.
+    #[inline]
+    pub(crate) fn slice_end(&self, cpu: usize) -> Ticks {
+        self.cpus[cpu].slice_end
+    }
+
+    /// Whether somebody waits for the CPU.
+    pub(crate) fn is_wanted(&self, cpu: usize) -> bool {
+        !self.cpus[cpu].queue.is_empty()
+    }
+
+    /// Whether CPUs of the same core share its time.
+    pub(crate) fn has_siblings(&self, hardware: &Hardware, cpu: usize) -> bool {
+        self.siblings[hardware.core_of[cpu] as usize].len() > 1
+    }
+
+    /// Sets how much a CPU's thread counts for its siblings, in 256ths.
+    pub(crate) fn set_load(&mut self, hardware: &Hardware, cpu: usize, load: u64) {
+        let core = hardware.core_of[cpu] as usize;
+        let old = std::mem::replace(&mut self.cpus[cpu].load, load);
+        self.load[core] = self.load[core] + load - old;
+        for sibling in &self.siblings[core] {
+            let sibling = *sibling as usize;
+            let others = self.load[core] - self.cpus[sibling].load;
+            let index = (others + ONE / 2) / ONE;
+            let last = hardware.slowdown.len() - 1;
+            let shared = hardware.slowdown[(index as usize).min(last)];
+            self.factor[sibling] = shared * hardware.own_slowdown[sibling] / ONE;
+        }
+    }
+}
+
+impl Engine<'_> {
+    /// A thread can go on from `at`, as soon as it has a CPU.
+    pub(crate) fn make_ready(&mut self, index: usize, at: Ticks) {
+        let cpu = self.choose_cpu(index);
+        let thread = &mut self.threads[index];
+        thread.state = State::Ready;
+        thread.clock = at;
+        if thread.cpu != cpu {
+            thread.cpu = cpu;
+            thread.carry += self.hardware.scheduler.migration;
+        }
+        if self.cpus.cpus[cpu].current.is_none() {
+            let free = self.cpus.cpus[cpu].free;
+            self.occupy(cpu, index, at.max(free));
+        } else {
+            self.queue(cpu, index, at);
+        }
+    }
+
+    fn queue(&mut self, cpu: usize, index: usize, at: Ticks) {
+        self.cpus.waiting += 1;
+        let slice = self.hardware.scheduler.slice;
+        let place = &mut self.cpus.cpus[cpu];
+        place.queue.push_back(index);
+        if place.slice_end == NEVER {
+            place.slice_end = at.max(place.began + slice);
+            let end = place.slice_end;
+            let current = place.current.expect("somebody has the CPU");
+            if self.fiber_runs && current == self.current {
+                self.horizon = self.horizon.min(end);
+            } else {
+                self.schedule(current);
+            }
+        }
+    }
+
+    /// Gives a free CPU to a thread at `at`.
+    fn occupy(&mut self, cpu: usize, index: usize, at: Ticks) {
+        let slice = self.hardware.scheduler.slice;
+        let place = &mut self.cpus.cpus[cpu];
+        place.current = Some(index);
+        place.began = at;
+        place.slice_end = if place.queue.is_empty() {
+            NEVER
+        } else {
+            at + slice
+        };
+        let thread = &mut self.threads[index];
+        thread.state = State::Running;
+        thread.clock = at + std::mem::take(&mut thread.carry);
+        self.cpus.set_load(self.hardware, cpu, ONE);
+        self.schedule(index);
+    }
+
+    /// The thread that has the CPU leaves it at `at`; the next one follows.
+    pub(crate) fn vacate(&mut self, cpu: usize, at: Ticks) {
+        let place = &mut self.cpus.cpus[cpu];
+        place.current = None;
+        place.free = at;
+        place.slice_end = NEVER;
+        self.cpus.set_load(self.hardware, cpu, 0);
+        let next = self.cpus.cpus[cpu]
+            .queue
+            .pop_front()
+            .or_else(|| self.steal(cpu));
+        if let Some(next) = next {
+            self.cpus.waiting -= 1;
+            let at = at.max(self.threads[next].clock) + self.hardware.scheduler.switch;
+            self.occupy(cpu, next, at);
+        }
+    }
+
+    /// Takes a thread from the longest queue for a CPU that has nothing to do.
+    fn steal(&mut self, cpu: usize) -> Option<usize> {
+        if self.cpus.waiting == 0 {
+            return None;
+        }
+        let movable =
+            |queue: &VecDeque<usize>| queue.iter().position(|index| !self.threads[*index].pinned);
+        let here = self.hardware.places[cpu];
+        let (from, place) = (0..self.cpus.cpus.len())
+            .filter_map(|from| {
+                let queue = &self.cpus.cpus[from].queue;
+                movable(queue).map(|place| (from, place, queue.len()))
+            })
+            .min_by_key(|(from, _, length)| {
+                let away = self.hardware.places[*from].abs_diff(here);
+                (usize::MAX - length, away)
+            })
+            .map(|(from, place, _)| (from, place))?;
+        let index = self.cpus.cpus[from].queue.remove(place)?;
+        self.threads[index].cpu = cpu;
+        self.threads[index].carry += self.hardware.scheduler.migration;
+        self.record.moved();
+        Some(index)
+    }
+
+    /// Where a thread that becomes ready shall run: where it was, or if another
+    /// has that CPU and it may move, on the nearest free one.
+    fn choose_cpu(&self, index: usize) -> usize {
+        let thread = &self.threads[index];
+        let is_free = |cpu: &usize| self.cpus.cpus[*cpu].current.is_none();
+        if thread.pinned || is_free(&thread.cpu) {
+            return thread.cpu;
+        }
+        let here = self.hardware.places[thread.cpu];
+        (0..self.cpus.cpus.len())
+            .filter(is_free)
+            .min_by_key(|cpu| self.hardware.places[*cpu].abs_diff(here))
+            .unwrap_or(thread.cpu)
+    }
+
+    /// Whether a thread whose event has come has lost its CPU.
+    pub(crate) fn is_preempted(&mut self, index: usize, at: Ticks) -> bool {
+        let thread = &self.threads[index];
+        if !matches!(thread.state, State::Running | State::Polling) {
+            return false;
+        }
+        let cpu = thread.cpu;
+        if at < self.cpus.cpus[cpu].slice_end {
+            return false;
+        }
+        if self.cpus.is_wanted(cpu) {
+            self.preempt(index, at);
+            return true;
+        }
+        // Whoever wanted it has found another.
+        self.cpus.cpus[cpu].slice_end = NEVER;
+        let due = match thread.state {
+            State::Polling => thread.poll.until,
+            _ => thread.clock,
+        };
+        if due > at {
+            self.schedule(index);
+        }
+        due > at
+    }
+
+    /// Takes the CPU from a thread at `at`.
+    pub(crate) fn preempt(&mut self, index: usize, at: Ticks) {
+        if self.threads[index].state == State::Polling {
+            self.unwatch(index);
+            self.threads[index].clock = at;
+        }
+        let thread = &mut self.threads[index];
+        thread.carry = thread.clock.saturating_sub(at);
+        thread.clock = at;
+        thread.state = State::Ready;
+        let cpu = thread.cpu;
+        self.cpus.waiting += 1;
+        self.cpus.cpus[cpu].queue.push_back(index);
+        self.agenda.set(index, NEVER);
+        self.record.preempted();
+        self.vacate(cpu, at);
+    }
+}

@@ -1,0 +1,76 @@
+//! The machine whose fibers this host thread runs, and how a fiber lets it go on.
+//!
+//! The engine is reached through a pointer, and never borrowed while a fiber is
+//! suspended: each call borrows it, does one thing, and lets go.
+
+use super::engine::Engine;
+use std::cell::Cell;
+use std::ptr;
+
+std::thread_local! {
+    static CURRENT: Cell<*mut ()> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// Makes an engine the host thread's current one until the value is dropped.
+#[derive(Debug)]
+pub(crate) struct Installed {
+    before: *mut (),
+}
+
+impl Installed {
+    /// # Panics
+    /// If one is current already: a run cannot be started inside another.
+    pub(crate) fn new(engine: *mut Engine<'_>) -> Self {
+        let before = CURRENT.replace(engine.cast());
+        assert!(
+            before.is_null(),
+            "a simulated machine cannot be run inside another"
+        );
+        Self { before }
+    }
+}
+
+impl Drop for Installed {
+    fn drop(&mut self) {
+        CURRENT.set(self.before);
+    }
+}
+
+/// Whether a fiber of a simulated machine is running.
+#[inline]
+#[must_use]
+pub fn is_running() -> bool {
+    !CURRENT.get().is_null()
+}
+
+/// Looks at the current engine, if there is one.
+#[inline]
+pub(crate) fn with<R>(look: impl FnOnce(&mut Engine<'_>) -> R) -> Option<R> {
+    let engine = CURRENT.get().cast::<Engine<'_>>();
+    if engine.is_null() {
+        return None;
+    }
+    // SAFETY: `Installed` keeps the engine alive; only this host thread has the
+    // pointer, nothing called below borrows the engine again, and no borrow lasts
+    // while a fiber is suspended.
+    Some(look(unsafe { &mut *engine }))
+}
+
+/// Lets the rest of the machine go on until the current thread is next.
+#[inline]
+pub(crate) fn suspend() {
+    let fiber = with(|engine| engine.me().fiber).expect("only fibers are suspended");
+    // SAFETY: the thread that runs is the one whose fiber this is, and a fiber's
+    // handle lives as long as its stack.
+    unsafe { &*fiber }.suspend(());
+}
+
+/// Waits for the current thread's turn to take a step, and takes it; nothing
+/// outside of a run.
+#[inline]
+pub(crate) fn step<R>(step: impl FnOnce(&mut Engine<'_>) -> R) -> Option<R> {
+    if with(|engine| engine.arrive())? {
+        suspend();
+    }
+    with(step)
+}

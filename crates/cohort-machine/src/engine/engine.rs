@@ -1,0 +1,329 @@
+//! The engine: whose turn it is, and what an access does.
+//!
+//! The machine's state is one value that all fibers of a run reach through a
+//! pointer (see `current.rs`).  A thread's step waits for its turn
+//! ([`Engine::arrive`]), and then happens at once ([`Engine::access`]), so all
+//! steps happen in the order of their times and values are sequentially consistent.
+//! While a thread's clock is not beyond the `horizon`, the earliest time at which
+//! anybody else could do something, its turn is now and no fiber is switched.
+
+use super::agenda::Agenda;
+use super::clock::{CYCLE, NEVER, Ticks};
+use super::coherence::{Access, Caches};
+use super::cpus::Cpus;
+use super::explore::{Explorer, Inside};
+use super::hardware::{Hardware, ONE};
+use super::lines::{LineId, Lines};
+use super::memory::Memory;
+use super::options::Options;
+use super::record::Record;
+use super::sleep::Sleepers;
+use super::tally::Traffic;
+use super::thread::{State, Thread};
+
+/// A run's machine.
+#[derive(Debug)]
+pub(crate) struct Engine<'m> {
+    pub(crate) hardware: &'m Hardware,
+    pub(crate) memory: &'m Memory,
+    pub(crate) options: Options,
+    pub(crate) threads: Vec<Thread>,
+    /// The thread whose fiber runs.
+    pub(crate) current: usize,
+    /// Until when it may go on without looking who else is due.
+    pub(crate) horizon: Ticks,
+    pub(crate) agenda: Agenda,
+    pub(crate) lines: Lines,
+    pub(crate) caches: Caches,
+    pub(crate) cpus: Cpus,
+    pub(crate) sleepers: Sleepers,
+    /// Who decides instead of time, if somebody does.
+    pub(crate) explorer: Option<Explorer>,
+    /// Steps so far.
+    pub(crate) steps: u64,
+    /// Threads that are not done, and those of them that only another thread
+    /// can get on; background threads apart.
+    pub(crate) live: usize,
+    pub(crate) stuck: usize,
+    pub(crate) traffic: Traffic,
+    pub(crate) record: Record,
+    /// Objects that are static natively and one a run here, by the place that
+    /// stands for them.
+    pub(crate) statics: Vec<(usize, *const ())>,
+    /// Who is in plain memory, where time does not decide.
+    pub(crate) inside: Vec<Inside>,
+    /// Whether a thread's fiber runs, so that it has no event.
+    pub(crate) fiber_runs: bool,
+    /// Room for a list that is made often.
+    woken: Vec<u32>,
+}
+
+/// What happens next in a run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// This thread's fiber goes on.
+    Run(usize),
+    /// All threads have returned.
+    Finished,
+    /// Every thread waits, and nobody is left to end that.
+    Deadlock,
+    /// The bound of steps is passed.
+    Livelock,
+}
+
+impl<'m> Engine<'m> {
+    pub(crate) fn new(
+        hardware: &'m Hardware,
+        memory: &'m Memory,
+        options: Options,
+        threads: Vec<Thread>,
+    ) -> Self {
+        let explorer = Explorer::new(&options, threads.len());
+        let live = threads.iter().filter(|thread| !thread.background).count();
+        let mut engine = Self {
+            hardware,
+            memory,
+            current: 0,
+            horizon: 0,
+            agenda: Agenda::new(threads.len()),
+            lines: Lines::new(hardware.line_bytes),
+            caches: Caches::new(hardware),
+            cpus: Cpus::new(hardware),
+            sleepers: Sleepers::default(),
+            explorer,
+            steps: 0,
+            live,
+            stuck: 0,
+            traffic: Traffic::new(hardware),
+            record: Record::new(hardware, &options, &threads),
+            statics: Vec::new(),
+            inside: Vec::new(),
+            fiber_runs: false,
+            woken: Vec::new(),
+            options,
+            threads,
+        };
+        for thread in 0..engine.threads.len() {
+            if engine.explorer.is_some() {
+                engine.threads[thread].state = State::Running;
+            } else {
+                engine.make_ready(thread, 0);
+            }
+        }
+        engine
+    }
+
+    pub(crate) fn me(&mut self) -> &mut Thread {
+        &mut self.threads[self.current]
+    }
+
+    /// Something the current thread computes, in ticks of an undisturbed CPU.
+    #[inline]
+    pub(crate) fn compute(&mut self, ticks: Ticks) {
+        let cpu = self.threads[self.current].cpu;
+        let factor = self.cpus.factor[cpu];
+        self.me().clock += ticks * factor / ONE;
+    }
+
+    /// The current thread is about to take a step: whether others come first, so
+    /// that its fiber must be suspended before.
+    #[inline]
+    pub(crate) fn arrive(&mut self) -> bool {
+        if self.explorer.is_some() {
+            return self.arrive_exploring();
+        }
+        self.steps += 1;
+        self.compute(self.hardware.costs.instruction);
+        self.is_early()
+    }
+
+    /// Whether others come before the current thread; it is then on the agenda.
+    #[inline]
+    pub(crate) fn is_early(&mut self) -> bool {
+        if self.threads[self.current].clock <= self.horizon {
+            return false;
+        }
+        self.schedule(self.current);
+        true
+    }
+
+    /// Puts a thread's next event on the agenda.
+    pub(crate) fn schedule(&mut self, index: usize) {
+        let thread = &self.threads[index];
+        let at = match thread.state {
+            State::Running => thread.clock.min(self.cpus.slice_end(thread.cpu)),
+            State::Polling => thread.poll.until.min(self.cpus.slice_end(thread.cpu)),
+            State::Asleep => thread.poll.until,
+            State::Ready | State::Done => NEVER,
+        };
+        self.agenda.set(index, at);
+        self.horizon = self.horizon.min(at);
+    }
+
+    /// What happens next; called while no fiber runs.
+    pub(crate) fn next(&mut self) -> Next {
+        self.fiber_runs = false;
+        let next = self.find_next();
+        self.fiber_runs = matches!(next, Next::Run(_));
+        next
+    }
+
+    fn find_next(&mut self) -> Next {
+        if self.live == 0 {
+            return Next::Finished;
+        }
+        if self.steps >= self.options.steps {
+            return Next::Livelock;
+        }
+        if self.explorer.is_some() {
+            return self.next_exploring();
+        }
+        loop {
+            if self.stuck == self.live {
+                return Next::Deadlock;
+            }
+            let Some((at, index)) = self.agenda.pop() else {
+                return Next::Deadlock;
+            };
+            if self.record.reach(at, &self.traffic) {
+                return Next::Finished;
+            }
+            if self.is_preempted(index, at) {
+                continue;
+            }
+            match self.threads[index].state {
+                State::Asleep => self.time_out(index, at),
+                State::Polling => {
+                    self.end_poll(index, at);
+                    return self.run(index);
+                }
+                _ => return self.run(index),
+            }
+        }
+    }
+
+    fn run(&mut self, index: usize) -> Next {
+        self.current = index;
+        let slice_end = self.cpus.slice_end(self.threads[index].cpu);
+        self.horizon = self.agenda.earliest().min(slice_end).min(self.record.due());
+        Next::Run(index)
+    }
+
+    /// The line of an address.
+    #[inline]
+    pub(crate) fn line(&mut self, address: usize) -> LineId {
+        let (line, first) = self.lines.find(self.memory, address);
+        if let Some(whose) = first {
+            let cache = self.hardware.cache_of[self.threads[self.current].cpu];
+            self.caches.add(self.hardware, cache as usize, whose);
+        }
+        line
+    }
+
+    /// An access by the current thread, whose turn it is.
+    pub(crate) fn access(&mut self, address: usize, access: Access) {
+        let line = self.line(address);
+        if self.explorer.is_some() {
+            self.access_exploring(line, access);
+            return;
+        }
+        let hardware = self.hardware;
+        let thread = &mut self.threads[self.current];
+        let cache = hardware.cache_of[thread.cpu] as usize;
+        if access == Access::ReadModifyWrite {
+            thread.clock = thread.clock.max(thread.drained());
+            thread.stores.clear();
+        }
+        let at = thread.clock;
+        let served = self
+            .caches
+            .access(hardware, &mut self.traffic, cache, line, access, at);
+        match access {
+            Access::Load => {
+                thread.clock = served.done;
+                thread.look.load(line, self.caches.version(line));
+                return;
+            }
+            Access::Store => {
+                thread.clock = at + hardware.hit.store;
+                buffer(thread, served.done, hardware.costs.store_buffer);
+            }
+            Access::ReadModifyWrite => thread.clock = served.done,
+        }
+        thread.look.act();
+        self.alert(line, cache, served.began);
+    }
+
+    /// Whoever watches a line hears that it has been written, sooner or later.
+    fn alert(&mut self, line: LineId, from: usize, at: Ticks) {
+        let mut woken = std::mem::take(&mut self.woken);
+        self.caches.watchers(line, &mut woken);
+        for index in woken.drain(..) {
+            let cache = self.hardware.cache_of[self.threads[index as usize].cpu] as usize;
+            let reach = Caches::reach(self.hardware, from, cache).unwrap_or(CYCLE);
+            self.end_watch(index as usize, line);
+            self.notice(index as usize, at + reach);
+        }
+        self.woken = woken;
+    }
+
+    /// A full fence of the current thread, whose turn it is.
+    pub(crate) fn fence(&mut self) {
+        let drained = self.me().drained();
+        let me = self.me();
+        me.clock = me.clock.max(drained);
+        me.stores.clear();
+        self.compute(self.hardware.costs.fence);
+    }
+
+    /// The current thread has returned.
+    pub(crate) fn finish(&mut self) {
+        let index = self.current;
+        self.live -= usize::from(!self.threads[index].background);
+        self.threads[index].state = State::Done;
+        if self.explorer.is_some() {
+            self.finish_exploring();
+        } else {
+            let at = self.threads[index].clock;
+            self.vacate(self.threads[index].cpu, at);
+        }
+    }
+
+    /// Sets whether only another thread can get this one on.
+    pub(crate) fn set_stuck(&mut self, index: usize, stuck: bool) {
+        let thread = &mut self.threads[index];
+        if thread.stuck == stuck || thread.background {
+            return;
+        }
+        thread.stuck = stuck;
+        if stuck {
+            self.stuck += 1;
+        } else {
+            self.stuck -= 1;
+        }
+    }
+
+    /// Virtual nanoseconds at the current thread.
+    pub(crate) fn nanoseconds(&self) -> u64 {
+        let clock = self.threads[self.current].clock;
+        self.hardware.rate.nanoseconds(clock)
+    }
+}
+
+/// Puts a store into the buffer; if that is full, the thread waits for the oldest.
+fn buffer(thread: &mut Thread, done: Ticks, depth: usize) {
+    let done = done.max(thread.drained());
+    while thread
+        .stores
+        .front()
+        .is_some_and(|oldest| *oldest <= thread.clock)
+    {
+        thread.stores.pop_front();
+    }
+    thread.stores.push_back(done);
+    if thread.stores.len() > depth
+        && let Some(oldest) = thread.stores.pop_front()
+    {
+        thread.clock = thread.clock.max(oldest);
+    }
+}

@@ -1,0 +1,156 @@
+//! What a simulated thread's own program can do.
+
+use super::clock::{CYCLE, Ticks};
+use super::coherence::Access;
+use super::current::{step, suspend, with};
+use super::engine::Engine;
+
+/// A simulated thread, as its program sees it.
+///
+/// Its methods act for the thread whose program runs, and only while it runs.
+#[derive(Debug)]
+pub struct Thread {
+    pub(crate) number: usize,
+}
+
+/// A program that computes for long lets its siblings' comings and goings show
+/// after so many cycles.
+const CHUNK: Ticks = 2000 * CYCLE;
+
+fn of_run<R>(look: impl FnOnce(&mut Engine<'_>) -> R) -> R {
+    with(look).expect("a simulated thread lives inside its run")
+}
+
+impl Thread {
+    /// Its number, from 0.
+    #[must_use]
+    pub const fn number(&self) -> usize {
+        self.number
+    }
+
+    /// The CPU it runs on.
+    #[must_use]
+    pub fn cpu(&self) -> usize {
+        of_run(|engine| engine.me().cpu)
+    }
+
+    /// The cohort it runs in, by level, smallest first.
+    ///
+    /// # Panics
+    /// If the machine has no such level.
+    #[must_use]
+    pub fn cohort(&self, level: usize) -> usize {
+        of_run(|engine| engine.hardware.cohort(level, engine.me().cpu))
+    }
+
+    /// Nanoseconds since the run began.
+    #[must_use]
+    pub fn now(&self) -> u64 {
+        of_run(|engine| engine.nanoseconds())
+    }
+
+    /// Cycles since the run began.
+    #[must_use]
+    pub fn cycles(&self) -> u64 {
+        of_run(|engine| engine.me().clock / CYCLE)
+    }
+
+    /// Random bits of the thread's own stream.
+    #[must_use]
+    pub fn random(&self) -> u64 {
+        of_run(|engine| engine.me().random.next())
+    }
+
+    /// A random number below `bound`.
+    ///
+    /// # Panics
+    /// If `bound` is 0.
+    #[must_use]
+    pub fn random_below(&self, bound: u64) -> u64 {
+        assert!(bound > 0, "nothing is below 0");
+        of_run(|engine| engine.me().random.below(bound))
+    }
+
+    /// Computes for that many cycles of an undisturbed CPU of the machine's clock.
+    pub fn work(&self, cycles: u64) {
+        let mut left = cycles.saturating_mul(CYCLE);
+        while left > 0 {
+            let (done, early) = of_run(|engine| engine.work(left, CHUNK));
+            left -= done;
+            if early {
+                suspend();
+            }
+        }
+    }
+
+    /// Loads from the line of an address: one access, however many bytes.
+    pub fn read(&self, address: usize) {
+        step(|engine| engine.access(address, Access::Load));
+    }
+
+    /// Stores to the line of an address.
+    pub fn write(&self, address: usize) {
+        step(|engine| engine.access(address, Access::Store));
+    }
+
+    /// Gives the CPU to another thread that waits for it, if there is one.
+    pub fn yield_now(&self) {
+        super::door::yield_now();
+    }
+
+    /// Whether enough has been counted, so that the thread shall return.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        of_run(|engine| engine.record.is_over())
+    }
+
+    /// The thread is about to acquire or to release a lock: its latency is counted
+    /// from here.
+    pub fn begin(&self) {
+        of_run(|engine| {
+            let at = engine.me().clock;
+            engine.record.begin_call(engine.current, at);
+        });
+    }
+
+    /// The thread holds the lock of that number: small numbers, the workload's own.
+    pub fn acquired(&self, lock: usize) {
+        of_run(|engine| {
+            let (thread, hardware) = (engine.current, engine.hardware);
+            let (cpu, at) = (engine.me().cpu, engine.me().clock);
+            engine.record.acquired(hardware, thread, cpu, lock, at);
+        });
+    }
+
+    /// The thread has released a lock.
+    pub fn released(&self) {
+        of_run(|engine| {
+            let at = engine.me().clock;
+            engine.record.released(engine.current, at);
+        });
+    }
+
+    /// The thread has done a round of its work: what throughput and fairness count
+    /// where workloads call this.
+    pub fn round(&self) {
+        of_run(|engine| engine.record.round(engine.current));
+    }
+}
+
+impl Engine<'_> {
+    /// Computes for `left` ticks or a chunk of them; how many, and whether the
+    /// fiber must be suspended.
+    fn work(&mut self, left: Ticks, chunk: Ticks) -> (Ticks, bool) {
+        if self.explorer.is_some() {
+            return (left, self.arrive_exploring());
+        }
+        let cpu = self.me().cpu;
+        let done = if self.cpus.has_siblings(self.hardware, cpu) {
+            left.min(chunk)
+        } else {
+            left
+        };
+        self.compute(done);
+        (done, self.is_early())
+    }
+}

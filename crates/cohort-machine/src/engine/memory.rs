@@ -1,0 +1,179 @@
+//! The memory that workloads and locks live in.
+//!
+//! Addresses are real, so layouts cost what they cost; but they are known by
+//! their offset in this arena, so that a run does not depend on where the host
+//! put it.
+
+use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::cell::{Cell, RefCell};
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+/// Whose a line is, for the counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Owner {
+    /// The lock's own state and queue nodes.
+    Lock,
+    /// What the lock guards, and what threads have of their own.
+    Data,
+    /// Outside the arena: fibers' stacks and the host's heap.
+    #[default]
+    Other,
+}
+
+impl Owner {
+    /// How many there are.
+    pub(crate) const COUNT: usize = 3;
+}
+
+/// Objects start at multiples of this, which no machine's lines exceed.
+const ALIGNMENT: usize = 256;
+
+/// Room that no workload has needed yet; pages cost nothing until touched.
+const CAPACITY: usize = 1 << 30;
+
+/// An arena; lives longer than the runs that use it.  Nothing in it is ever
+/// dropped.
+#[derive(Debug)]
+pub struct Memory {
+    base: NonNull<u8>,
+    layout: Layout,
+    /// The first object's offset: the host's allocation need not be aligned.
+    first: usize,
+    used: Cell<usize>,
+    /// Where runs of one owner's objects end.
+    owners: RefCell<Vec<(usize, Owner)>>,
+    one_thread: PhantomData<*const ()>,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Memory {
+    /// An empty arena.
+    ///
+    /// # Panics
+    /// If the host refuses to reserve 1 GiB of addresses.
+    #[must_use]
+    pub fn new() -> Self {
+        let layout = Layout::from_size_align(CAPACITY, 16).expect("a sound layout");
+        // SAFETY: the layout is not empty.
+        let base = unsafe { alloc_zeroed(layout) };
+        let Some(base) = NonNull::new(base) else {
+            handle_alloc_error(layout)
+        };
+        let first = base.as_ptr().align_offset(4096);
+        Self {
+            base,
+            layout,
+            first,
+            used: Cell::new(first),
+            owners: RefCell::default(),
+            one_thread: PhantomData,
+        }
+    }
+
+    /// Puts a lock's object on lines of its own, aligned to 256 bytes.
+    pub fn lock<T>(&self, value: T) -> &T {
+        self.place(value, Owner::Lock)
+    }
+
+    /// Puts data on lines of its own.
+    pub fn data<T>(&self, value: T) -> &T {
+        self.place(value, Owner::Data)
+    }
+
+    /// The address of fresh zeroed bytes of data on lines of their own, to be
+    /// touched with [`Thread::read`](super::Thread::read) and
+    /// [`Thread::write`](super::Thread::write).
+    pub fn bytes(&self, bytes: usize) -> usize {
+        let layout = Layout::from_size_align(bytes, 1).expect("a sound size");
+        self.allocate(layout, Owner::Data).as_ptr() as usize
+    }
+
+    fn place<T>(&self, value: T, owner: Owner) -> &T {
+        let at = self.allocate(Layout::new::<T>(), owner).cast::<T>();
+        // SAFETY: fresh memory of that layout, which stays until the arena goes.
+        unsafe {
+            at.write(value);
+            at.as_ref()
+        }
+    }
+
+    /// Fresh zeroed memory on lines of its own, for as long as the arena lives.
+    ///
+    /// # Panics
+    /// If the arena is full.
+    pub fn allocate(&self, layout: Layout, owner: Owner) -> NonNull<u8> {
+        assert!(
+            layout.align() <= ALIGNMENT,
+            "the simulated memory aligns to {ALIGNMENT} bytes at most"
+        );
+        let size = layout.size().max(1).next_multiple_of(ALIGNMENT);
+        let offset = self.used.get();
+        let end = offset.saturating_add(size);
+        assert!(
+            end <= CAPACITY,
+            "the simulated memory is full: its objects exceed {CAPACITY} bytes"
+        );
+        self.used.set(end);
+        let mut owners = self.owners.borrow_mut();
+        match owners.last_mut() {
+            Some((last, same)) if *same == owner => *last = end,
+            _ => owners.push((end, owner)),
+        }
+        // SAFETY: within the allocation.
+        unsafe { self.base.add(offset) }
+    }
+
+    /// The offset of an address in the arena, if it lies there.
+    #[inline]
+    pub(crate) fn offset(&self, address: usize) -> Option<usize> {
+        let offset = address.wrapping_sub(self.base.as_ptr() as usize + self.first);
+        (offset < self.used.get() - self.first).then_some(offset)
+    }
+
+    /// Whose the byte at an [`offset`](Self::offset) is.
+    pub(crate) fn owner(&self, offset: usize) -> Owner {
+        let owners = self.owners.borrow();
+        let index = owners.partition_point(|(end, _)| *end <= offset + self.first);
+        owners.get(index).map_or(Owner::Other, |(_, owner)| *owner)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // SAFETY: allocated in `new` with this layout; whatever borrowed from the
+        // arena is gone.
+        unsafe { dealloc(self.base.as_ptr(), self.layout) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_have_lines_of_their_own_and_owners() {
+        let memory = Memory::new();
+        let lock = memory.lock(1_u32);
+        let data = memory.bytes(300);
+        let more = memory.data([0_u64; 3]);
+        let offset = |address| memory.offset(address).expect("in the arena");
+        let at = [
+            offset(std::ptr::from_ref(lock) as usize),
+            offset(data),
+            offset(std::ptr::from_ref(more) as usize),
+        ];
+        assert_eq!(at, [0, 256, 768]);
+        assert_eq!(
+            at.map(|at| memory.owner(at)),
+            [Owner::Lock, Owner::Data, Owner::Data]
+        );
+        assert_eq!(memory.offset(&raw const memory as usize), None);
+    }
+}

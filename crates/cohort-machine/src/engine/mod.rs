@@ -1,0 +1,39 @@
+//! The machine in motion: fibers on a virtual clock.
+
+mod agenda;
+mod capacity;
+mod clock;
+mod coherence;
+mod cpus;
+mod current;
+pub mod door;
+mod engine;
+mod explore;
+mod failure;
+mod fiber;
+mod hardware;
+mod lines;
+mod memory;
+mod options;
+mod outcome;
+mod placement;
+mod polling;
+mod random;
+mod record;
+mod run;
+mod sleep;
+mod steady;
+mod tally;
+mod thread;
+
+pub use current::is_running;
+pub use failure::{Doing, Failure, Waiting as ThreadWait};
+pub use fiber::Thread;
+pub use hardware::Hardware;
+pub use memory::{Memory, Owner};
+pub use options::{Length, Options, Placement, Schedule, Waiting};
+pub use outcome::{ByOwner, Latency, Level, Load, Named, Outcome, ThreadWork, Transfers};
+pub use polling::Pause;
+pub use record::Events;
+pub use run::Run;
+pub use steady::Rule;

@@ -1,0 +1,306 @@
+//! What came of a run.
+
+use super::clock::{CYCLE, Ticks};
+use super::engine::Engine;
+use super::memory::Owner;
+use super::record::{Events, Record};
+use super::steady::Rule;
+use hdrhistogram::Histogram;
+use serde::Serialize;
+
+/// What came of a run: what was counted, after the warm-up and until its figures
+/// were steady.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// The machine.
+    pub machine: String,
+    /// Virtual nanoseconds counted.
+    pub nanoseconds: u64,
+    /// Cycles counted.
+    pub cycles: u64,
+    /// Why counting ended.
+    pub rule: Rule,
+    /// The half width of the 95 % confidence interval of the throughput, as a
+    /// share of it; none if the run was too short to tell.
+    pub interval: Option<f64>,
+    /// How often a lock went to another cohort of the largest level.
+    pub hands: u64,
+    /// Simulated steps of all threads, warm-up and end included.
+    pub steps: u64,
+    /// What each thread did, by its number.
+    pub threads: Vec<ThreadWork>,
+    /// Acquisitions, and rounds where the workload counts them, by cohort; by
+    /// level, smallest first.
+    pub cohorts: Vec<Level>,
+    /// Hand-overs of locks, nearest first: `same CPU`, then the smallest level that
+    /// holds both CPUs.
+    pub handovers: Vec<Named>,
+    /// Transfers between private caches, nearest first.
+    pub transfers: Vec<Transfers>,
+    /// Fetches from memory.
+    pub memory: ByOwner,
+    /// Fetches from the last-level cache of lines that fell out of a private one.
+    pub refills: ByOwner,
+    /// Accesses.
+    pub accesses: ByOwner,
+    /// Cycles that CPUs spent on accesses.
+    pub stalled: ByOwner,
+    /// Copies of lines invalidated.
+    pub invalidations: u64,
+    /// How long each link was busy, as a share of the time; idle ones are left out.
+    pub links: Vec<Load>,
+    /// Cycles from asking for a lock until it is held.
+    pub acquire: Latency,
+    /// Cycles that releasing takes.
+    pub release: Latency,
+    /// What happened in the kernel and in waits.
+    pub events: Events,
+    /// The relative standard deviation of the threads' work; 0 is fair.
+    pub unfairness: f64,
+    /// Jain's index of the threads' work; 1 is fair.
+    pub jain: f64,
+}
+
+/// What one thread did.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ThreadWork {
+    /// The CPU it had at the end.
+    pub cpu: usize,
+    /// Locks acquired.
+    pub acquired: u64,
+    /// Rounds of its workload.
+    pub rounds: u64,
+}
+
+/// The work of each cohort of a level.
+#[derive(Clone, Debug, Serialize)]
+pub struct Level {
+    /// The level's name.
+    pub level: String,
+    /// Work, by cohort.
+    pub work: Vec<u64>,
+}
+
+/// A count with a name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Named {
+    /// What was counted.
+    pub name: String,
+    /// How often.
+    pub count: u64,
+}
+
+/// Transfers over one distance.
+#[derive(Clone, Debug, Serialize)]
+pub struct Transfers {
+    /// The distance.
+    pub distance: String,
+    /// How many.
+    #[serde(flatten)]
+    pub count: ByOwner,
+}
+
+/// Counts by whose line it was.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ByOwner {
+    /// Of locks and their queue nodes.
+    pub lock: u64,
+    /// Of data.
+    pub data: u64,
+    /// Of stacks and the host's heap.
+    pub other: u64,
+}
+
+/// How busy a link was.
+#[derive(Clone, Debug, Serialize)]
+pub struct Load {
+    /// The link.
+    pub link: String,
+    /// The share of the time for which it was busy.
+    pub busy: f64,
+}
+
+/// How long something took, in cycles.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Latency {
+    /// How often it was measured.
+    pub count: u64,
+    /// The mean.
+    pub mean: f64,
+    /// The median, to one part in a hundred as the others are.
+    pub median: u64,
+    /// The 99th percentile.
+    pub p99: u64,
+    /// The 99.9th percentile.
+    pub p999: u64,
+    /// The longest.
+    pub longest: u64,
+}
+
+impl ByOwner {
+    fn new(counts: [u64; Owner::COUNT]) -> Self {
+        Self {
+            lock: counts[Owner::Lock as usize],
+            data: counts[Owner::Data as usize],
+            other: counts[Owner::Other as usize],
+        }
+    }
+
+    fn cycles(ticks: [Ticks; Owner::COUNT]) -> Self {
+        Self::new(ticks.map(|ticks| ticks / CYCLE))
+    }
+
+    /// All of them.
+    #[must_use]
+    pub const fn total(&self) -> u64 {
+        self.lock + self.data + self.other
+    }
+}
+
+impl Latency {
+    fn new(histogram: &Histogram<u64>) -> Self {
+        if histogram.is_empty() {
+            return Self::default();
+        }
+        Self {
+            count: histogram.len(),
+            mean: histogram.mean(),
+            median: histogram.value_at_quantile(0.5),
+            p99: histogram.value_at_quantile(0.99),
+            p999: histogram.value_at_quantile(0.999),
+            longest: histogram.max(),
+        }
+    }
+}
+
+impl Outcome {
+    pub(crate) fn new(engine: &Engine<'_>) -> Self {
+        let hardware = engine.hardware;
+        let record: &Record = &engine.record;
+        let traffic = record.traffic.as_ref().expect("counting has ended");
+        let ticks = record.ended - record.began;
+        let pairs = engine.threads.iter().zip(&record.threads);
+        let threads: Vec<ThreadWork> = pairs
+            .filter(|(thread, _)| !thread.background)
+            .map(|(thread, work)| ThreadWork {
+                cpu: thread.cpu,
+                acquired: work.acquired,
+                rounds: work.rounds,
+            })
+            .collect();
+        let work: Vec<u64> = threads.iter().map(ThreadWork::work).collect();
+        let mut handovers = vec!["same CPU".to_owned()];
+        handovers.extend(hardware.levels.iter().cloned());
+        let named = |(name, count): (String, &u64)| Named {
+            name,
+            count: *count,
+        };
+        let transfers = hardware.transfers.iter().zip(&traffic.transfers);
+        let links = hardware.links.names.iter().zip(&traffic.links);
+        Self {
+            machine: hardware.name.clone(),
+            nanoseconds: hardware.rate.nanoseconds(ticks),
+            cycles: ticks / CYCLE,
+            rule: record.rule.expect("counting has ended"),
+            interval: record.interval(),
+            hands: record.hands(),
+            steps: engine.steps,
+            cohorts: levels(engine, &threads),
+            handovers: handovers
+                .into_iter()
+                .zip(&record.handovers)
+                .map(named)
+                .collect(),
+            transfers: transfers
+                .map(|(transfer, count)| Transfers {
+                    distance: transfer.name.clone(),
+                    count: ByOwner::new(*count),
+                })
+                .collect(),
+            memory: ByOwner::new(traffic.memory),
+            refills: ByOwner::new(traffic.refills),
+            accesses: ByOwner::new(traffic.accesses),
+            stalled: ByOwner::cycles(traffic.stalled),
+            invalidations: traffic.invalidations,
+            links: links
+                .filter(|(_, busy)| **busy > 0)
+                .map(|(name, busy)| Load {
+                    link: name.clone(),
+                    busy: *busy as f64 / ticks.max(1) as f64,
+                })
+                .collect(),
+            acquire: Latency::new(&record.acquire),
+            release: Latency::new(&record.release),
+            events: record.events,
+            unfairness: relative_deviation(&work),
+            jain: jain(&work),
+            threads,
+        }
+    }
+
+    /// All threads' work: rounds, or acquisitions where none were counted.
+    #[must_use]
+    pub fn work(&self) -> u64 {
+        self.threads.iter().map(ThreadWork::work).sum()
+    }
+
+    /// Work in a second of virtual time.
+    #[must_use]
+    pub fn throughput(&self) -> f64 {
+        self.work() as f64 * 1e9 / self.nanoseconds.max(1) as f64
+    }
+}
+
+impl ThreadWork {
+    /// Rounds, or acquisitions where none were counted.
+    #[must_use]
+    pub const fn work(&self) -> u64 {
+        if self.rounds > 0 {
+            self.rounds
+        } else {
+            self.acquired
+        }
+    }
+}
+
+fn levels(engine: &Engine<'_>, threads: &[ThreadWork]) -> Vec<Level> {
+    let hardware = engine.hardware;
+    let level = |(name, cohorts): (&String, &Vec<u16>)| {
+        let count = cohorts.iter().max().map_or(0, |last| *last as usize + 1);
+        let mut work = vec![0; count];
+        for thread in threads {
+            work[cohorts[thread.cpu] as usize] += thread.work();
+        }
+        Level {
+            level: name.clone(),
+            work,
+        }
+    };
+    hardware
+        .levels
+        .iter()
+        .zip(&hardware.cohorts)
+        .map(level)
+        .collect()
+}
+
+fn relative_deviation(work: &[u64]) -> f64 {
+    let count = work.len().max(1) as f64;
+    let mean = work.iter().sum::<u64>() as f64 / count;
+    let squares: f64 = work.iter().map(|one| (*one as f64 - mean).powi(2)).sum();
+    if mean > 0.0 {
+        (squares / count).sqrt() / mean
+    } else {
+        0.0
+    }
+}
+
+fn jain(work: &[u64]) -> f64 {
+    let sum: f64 = work.iter().map(|one| *one as f64).sum();
+    let squares: f64 = work.iter().map(|one| (*one as f64).powi(2)).sum();
+    if squares > 0.0 {
+        sum * sum / (work.len() as f64 * squares)
+    } else {
+        1.0
+    }
+}

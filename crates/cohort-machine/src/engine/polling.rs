@@ -1,0 +1,162 @@
+//! Waiting by looking again and again.
+//!
+//! A look that does nothing but load a few lines, and finds what the last one
+//! found, will find it again until one of those lines is written or a time comes
+//! that it asks about.  So its thread is taken off the agenda until then; it keeps
+//! its CPU, slows its siblings, and goes on at the moment at which its next look
+//! would have begun.  That costs the host nothing for a look.
+
+use super::clock::{NEVER, Ticks};
+use super::engine::Engine;
+use super::hardware::ONE;
+use super::lines::LineId;
+use super::thread::{Look, State};
+
+/// How a wait passes the time between two looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// With one spin hint.
+    Spin,
+    /// With one offer of the CPU to others.
+    Yield,
+}
+
+/// A look that reads the clock may wait for any moment.  Its thread looks again
+/// after one part in so many of the time waited already, so it is late by no more.
+const PARTS: Ticks = 16;
+
+impl Engine<'_> {
+    /// The current thread looked in vain and passes a little time, until `until` at
+    /// most if nothing changes; whether its fiber must be suspended.
+    pub(crate) fn poll(&mut self, pause: Pause, until: Ticks) -> bool {
+        self.record.polled();
+        if self.explorer.is_some() {
+            return self.poll_exploring(until);
+        }
+        let index = self.current;
+        let cpu = self.threads[index].cpu;
+        let scheduler = &self.hardware.scheduler;
+        let length = match pause {
+            Pause::Spin => self.hardware.costs.pause,
+            Pause::Yield => scheduler.yield_alone,
+        };
+        let before = self.threads[index].clock;
+        self.compute(length);
+        let thread = &mut self.threads[index];
+        let look = std::mem::take(&mut thread.look);
+        let again = look.repeats(&thread.last_look);
+        if !again {
+            thread.poll.since = before;
+        }
+        thread.last_look = look;
+        let wanted = self.cpus.is_wanted(cpu);
+        if pause == Pause::Yield && wanted {
+            let at = self.threads[index].clock;
+            self.preempt(index, at);
+            return true;
+        }
+        let unchanged = |(line, version): &(LineId, u32)| self.caches.version(*line) == *version;
+        if !again || !look.lines().iter().all(unchanged) {
+            return self.is_early();
+        }
+        self.sleep_on_lines(&look, length, until);
+        true
+    }
+
+    /// Takes the current thread off the agenda until a line of its look is written.
+    fn sleep_on_lines(&mut self, look: &Look, length: Ticks, until: Ticks) {
+        let index = self.current;
+        let thread = &mut self.threads[index];
+        let now = thread.clock;
+        let waited = now - thread.poll.since;
+        let instruction = self.hardware.costs.instruction + self.hardware.hit.load;
+        // The next look begins now; each takes this long.
+        thread.poll.period = length + instruction * look.lines().len() as Ticks;
+        let mut until = until.min(look.deadline);
+        if look.clock {
+            until = until.min(now + (waited / PARTS).max(thread.poll.period));
+        }
+        thread.poll.until = until.max(now);
+        thread.state = State::Polling;
+        let cpu = thread.cpu;
+        for (line, _) in look.lines() {
+            self.caches.watch(*line, index as u32);
+        }
+        self.cpus
+            .set_load(self.hardware, cpu, self.hardware.spinning);
+        self.set_stuck(index, until == NEVER);
+        self.schedule(index);
+    }
+
+    /// The current thread spins until then without looking at anything; whether its
+    /// fiber must be suspended.
+    pub(crate) fn delay(&mut self, until: Ticks) -> bool {
+        let index = self.current;
+        let thread = &mut self.threads[index];
+        thread.look = Look::default();
+        thread.last_look = Look::default();
+        if thread.clock >= until {
+            return false;
+        }
+        thread.state = State::Polling;
+        thread.poll.since = thread.clock;
+        thread.poll.until = until;
+        let cpu = thread.cpu;
+        if self.explorer.is_some() {
+            self.block_exploring(until);
+        } else {
+            self.cpus
+                .set_load(self.hardware, cpu, self.hardware.spinning);
+            self.schedule(index);
+        }
+        true
+    }
+
+    /// A line that a polling thread watches has been written; it hears of it at
+    /// `at`, and looks when its next look begins.
+    pub(crate) fn notice(&mut self, index: usize, at: Ticks) {
+        self.set_stuck(index, false);
+        if self.explorer.is_some() {
+            self.explore_again(index);
+            return;
+        }
+        let thread = &mut self.threads[index];
+        if at > thread.clock {
+            let looks = (at - thread.clock).div_ceil(thread.poll.period);
+            thread.clock += looks * thread.poll.period;
+        }
+        self.go_on(index);
+    }
+
+    /// A polling thread's time has come, though nothing has changed.
+    pub(crate) fn end_poll(&mut self, index: usize, at: Ticks) {
+        self.unwatch(index);
+        self.threads[index].clock = at;
+        self.go_on(index);
+        self.agenda.set(index, NEVER);
+    }
+
+    fn go_on(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        thread.state = State::Running;
+        let cpu = thread.cpu;
+        self.cpus.set_load(self.hardware, cpu, ONE);
+        self.schedule(index);
+    }
+
+    /// A thread watches no line any more.
+    pub(crate) fn unwatch(&mut self, index: usize) {
+        let look = self.threads[index].last_look;
+        for (line, _) in look.lines() {
+            self.caches.unwatch(*line, index as u32);
+        }
+    }
+
+    /// A thread watches no line any more; `written` has forgotten it already.
+    pub(crate) fn end_watch(&mut self, index: usize, written: LineId) {
+        let look = self.threads[index].last_look;
+        for (line, _) in look.lines().iter().filter(|(line, _)| *line != written) {
+            self.caches.unwatch(*line, index as u32);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! What a run's threads achieved, and when its figures are steady.
+
+use super::clock::{CYCLE, NEVER, Ticks};
+use super::hardware::Hardware;
+use super::options::{Length, Options};
+use super::steady::{Batches, Rule};
+use super::tally::Traffic;
+use super::thread::Thread;
+use hdrhistogram::Histogram;
+
+/// Times that the top level has to change hands before a run is long enough:
+/// under a lock of several levels, that is what takes longest to even out.
+const HANDS: u64 = 30;
+
+/// What is counted beside the caches' traffic.
+#[derive(Debug)]
+pub(crate) struct Record {
+    length: Bounds,
+    /// When the next look at the run's length is due.
+    due: Ticks,
+    pub(crate) phase: Phase,
+    /// When counting began and ended.
+    pub(crate) began: Ticks,
+    pub(crate) ended: Ticks,
+    pub(crate) rule: Option<Rule>,
+    /// The traffic when counting began; afterwards, that of the time counted.
+    pub(crate) traffic: Option<Traffic>,
+    batches: Batches,
+    pub(crate) threads: Vec<Work>,
+    locks: Vec<Lock>,
+    /// Hand-overs of locks, by the smallest level that holds both CPUs; the first
+    /// entry is for the same CPU.
+    pub(crate) handovers: Vec<u64>,
+    pub(crate) acquire: Histogram<u64>,
+    pub(crate) release: Histogram<u64>,
+    pub(crate) events: Events,
+    /// The largest level that has several cohorts.
+    top: usize,
+    hands: u64,
+}
+
+/// What happened in the kernel and in waits.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+pub struct Events {
+    /// Looks that found nothing new and were simulated one by one.
+    pub polls: u64,
+    /// Threads that went to sleep.
+    pub sleeps: u64,
+    /// Sleepers that somebody woke.
+    pub wakes: u64,
+    /// Threads that lost their CPU.
+    pub preemptions: u64,
+    /// Threads that went on on another CPU.
+    pub moves: u64,
+    /// Conditional stores whose reservation was lost.
+    pub failed_conditionals: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    WarmUp,
+    Counting,
+    Over,
+}
+
+#[derive(Debug)]
+struct Bounds {
+    warm_up: Ticks,
+    least: Ticks,
+    most: Ticks,
+}
+
+/// What one thread achieved.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Work {
+    /// Locks acquired.
+    pub(crate) acquired: u64,
+    /// Rounds of its workload.
+    pub(crate) rounds: u64,
+    since: Ticks,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Lock {
+    last: Option<usize>,
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, 1 << 50, 2).expect("sound bounds")
+}
+
+impl Record {
+    pub(crate) fn new(hardware: &Hardware, options: &Options, threads: &[Thread]) -> Self {
+        let Length {
+            warm_up,
+            least,
+            most,
+        } = options.length;
+        let ticks = |nanoseconds| hardware.rate.ticks(nanoseconds);
+        let length = Bounds {
+            warm_up: ticks(warm_up),
+            least: ticks(least),
+            most: ticks(most),
+        };
+        let top = (0..hardware.levels.len())
+            .rev()
+            .find(|level| hardware.cohorts[*level].iter().any(|cohort| *cohort > 0));
+        Self {
+            due: length.warm_up,
+            phase: Phase::WarmUp,
+            began: 0,
+            ended: 0,
+            rule: None,
+            traffic: None,
+            batches: Batches::new(length.least),
+            threads: vec![Work::default(); threads.len()],
+            locks: Vec::new(),
+            handovers: vec![0; hardware.levels.len() + 1],
+            acquire: histogram(),
+            release: histogram(),
+            events: Events::default(),
+            top: top.unwrap_or(0),
+            hands: 0,
+            length,
+        }
+    }
+
+    /// When [`reach`](Self::reach) has something to decide.
+    pub(crate) const fn due(&self) -> Ticks {
+        self.due
+    }
+
+    /// Time has come that far; whether the run's threads, told to stop, have had
+    /// long enough to do so.
+    pub(crate) fn reach(&mut self, at: Ticks, traffic: &Traffic) -> bool {
+        if at < self.due {
+            return false;
+        }
+        match self.phase {
+            Phase::WarmUp => self.begin(at, traffic),
+            Phase::Counting => self.decide(at, traffic),
+            Phase::Over => return true,
+        }
+        false
+    }
+
+    fn begin(&mut self, at: Ticks, traffic: &Traffic) {
+        self.phase = Phase::Counting;
+        self.began = at;
+        self.traffic = Some(traffic.clone());
+        for work in &mut self.threads {
+            work.acquired = 0;
+            work.rounds = 0;
+        }
+        self.handovers.fill(0);
+        self.acquire.reset();
+        self.release.reset();
+        self.events = Events::default();
+        self.hands = 0;
+        self.batches.begin(at);
+        self.due = self.batches.due().min(self.last());
+    }
+
+    /// When counting ends at the latest.
+    const fn last(&self) -> Ticks {
+        self.began.saturating_add(self.length.most)
+    }
+
+    fn decide(&mut self, at: Ticks, traffic: &Traffic) {
+        self.batches.reach(
+            at,
+            self.threads
+                .iter()
+                .map(|work| work.acquired + work.rounds)
+                .sum(),
+        );
+        let counted = at - self.began;
+        let rule = if at >= self.last() {
+            Some(Rule::Longest)
+        } else if counted < self.length.least {
+            None
+        } else if self.hands >= HANDS {
+            Some(Rule::Hands)
+        } else if self.batches.is_steady() {
+            Some(Rule::Steady)
+        } else {
+            None
+        };
+        if let Some(rule) = rule {
+            self.end(at, traffic, rule);
+            // Those told to stop have as long again as they were counted.
+            self.due = at + counted.saturating_mul(4);
+        } else {
+            self.due = self.batches.due().min(self.last());
+        }
+    }
+
+    /// Counting is over.
+    pub(crate) fn end(&mut self, at: Ticks, traffic: &Traffic, rule: Rule) {
+        if self.phase == Phase::Over {
+            return;
+        }
+        self.phase = Phase::Over;
+        self.due = NEVER;
+        self.ended = at;
+        self.rule = Some(rule);
+        self.traffic = Some(match &self.traffic {
+            Some(before) => traffic.since(before),
+            None => traffic.clone(),
+        });
+    }
+
+    /// Whether the threads shall return.
+    pub(crate) fn is_over(&self) -> bool {
+        self.phase == Phase::Over
+    }
+
+    /// The half width of the throughput's 95 % confidence interval, as a share of
+    /// it, if there were batches enough.
+    pub(crate) fn interval(&self) -> Option<f64> {
+        self.batches.interval()
+    }
+
+    /// How often a lock went to another cohort of the largest level.
+    pub(crate) const fn hands(&self) -> u64 {
+        self.hands
+    }
+
+    /// A thread begins to acquire or to release.
+    pub(crate) fn begin_call(&mut self, thread: usize, at: Ticks) {
+        self.threads[thread].since = at;
+    }
+
+    /// A thread, on that CPU, holds the lock of that number.
+    pub(crate) fn acquired(
+        &mut self,
+        hardware: &Hardware,
+        thread: usize,
+        cpu: usize,
+        lock: usize,
+        at: Ticks,
+    ) {
+        if lock >= self.locks.len() {
+            self.locks.resize(lock + 1, Lock::default());
+        }
+        let last = self.locks[lock].last.replace(cpu);
+        if self.is_over() {
+            return;
+        }
+        let work = &mut self.threads[thread];
+        work.acquired += 1;
+        self.acquire.saturating_record((at - work.since) / CYCLE);
+        let Some(last) = last else { return };
+        let common = |level: &usize| {
+            let cohorts = &hardware.cohorts[*level];
+            cohorts[last] == cohorts[cpu]
+        };
+        let place = if last == cpu {
+            0
+        } else {
+            1 + (0..hardware.levels.len())
+                .find(common)
+                .unwrap_or(hardware.levels.len() - 1)
+        };
+        self.handovers[place] += 1;
+        self.hands += u64::from(place > self.top + 1);
+    }
+
+    /// A thread has released a lock.
+    pub(crate) fn released(&mut self, thread: usize, at: Ticks) {
+        if !self.is_over() {
+            let since = self.threads[thread].since;
+            self.release.saturating_record((at - since) / CYCLE);
+        }
+    }
+
+    /// A thread has done a round of its workload.
+    pub(crate) fn round(&mut self, thread: usize) {
+        if !self.is_over() {
+            self.threads[thread].rounds += 1;
+        }
+    }
+}
+
+/// Counts one event each.
+macro_rules! events {
+    ($($(#[$about:meta])* $name:ident: $field:ident;)*) => {
+        impl Record {
+            $($(#[$about])* pub(crate) fn $name(&mut self) {
+                if !self.is_over() {
+                    self.events.$field += 1;
+                }
+            })*
+        }
+    };
+}
+
+events! {
+    /// A look in vain.
+    polled: polls;
+    /// A thread fell asleep.
+    slept: sleeps;
+    /// A sleeper was woken.
+    woken: wakes;
+    /// A thread lost its CPU.
+    preempted: preemptions;
+    /// A thread got another CPU.
+    moved: moves;
+    /// A reservation was lost.
+    failed_conditional: failed_conditionals;
+}

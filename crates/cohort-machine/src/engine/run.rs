@@ -1,0 +1,178 @@
+//! A run: threads, a machine, and what came of it.
+
+use super::current::Installed;
+use super::engine::{Engine, Next};
+use super::failure::{Failure, waits};
+use super::fiber::Thread as Handle;
+use super::hardware::Hardware;
+use super::memory::Memory;
+use super::options::{Options, Placement};
+use super::outcome::Outcome;
+use super::placement::place;
+use super::random::Random;
+use super::steady::Rule;
+use super::thread::Thread;
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult};
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Bytes of a fiber's stack: room for a panic's message; untouched pages cost
+/// nothing.
+const STACK: usize = 256 * 1024;
+
+type Program<'m> = Box<dyn FnOnce(&Handle) + 'm>;
+
+/// Threads that are about to run on a simulated machine.
+///
+/// All of them run on the host thread that calls [`go`](Self::go).
+pub struct Run<'m> {
+    hardware: &'m Hardware,
+    memory: &'m Memory,
+    options: Options,
+    programs: Vec<Program<'m>>,
+    one_thread: PhantomData<*const ()>,
+}
+
+impl std::fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Run")
+            .field("machine", &self.hardware.name)
+            .field("threads", &self.programs.len())
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'m> Run<'m> {
+    /// A run without threads.
+    #[must_use]
+    pub const fn new(hardware: &'m Hardware, memory: &'m Memory, options: Options) -> Self {
+        Self {
+            hardware,
+            memory,
+            options,
+            programs: Vec::new(),
+            one_thread: PhantomData,
+        }
+    }
+
+    /// Adds a thread; they are numbered as they are added.
+    pub fn spawn(&mut self, program: impl FnOnce(&Handle) + 'm) {
+        self.programs.push(Box::new(program));
+    }
+
+    /// Runs all threads until each has returned.
+    ///
+    /// # Errors
+    /// A deadlock, a livelock, a thread that panicked, or a placement that names
+    /// CPUs the machine does not have.
+    ///
+    /// # Panics
+    /// If called by a simulated thread, or if the host has no memory for a stack.
+    pub fn go(self) -> Result<Outcome, Failure> {
+        let count = self.programs.len();
+        let mut threads = Vec::with_capacity(count + self.options.background);
+        let cpus = place(self.hardware, &self.options.placement, count)?;
+        for (number, cpu) in cpus.into_iter().enumerate() {
+            let random = Random::new(self.options.seed, number as u64);
+            threads.push(Thread::new(cpu, self.options.pinned, false, random));
+        }
+        let background = place(
+            self.hardware,
+            &Placement::Scattered,
+            self.options.background,
+        )?;
+        for (number, cpu) in background.into_iter().enumerate() {
+            let random = Random::new(self.options.seed, (count + number) as u64);
+            threads.push(Thread::new(cpu, false, true, random));
+        }
+        let mut fibers: Vec<Fiber> = Vec::with_capacity(threads.len());
+        let background = (0..self.options.background).map(|_| Box::new(toil) as Program<'m>);
+        for (number, program) in self.programs.into_iter().chain(background).enumerate() {
+            // SAFETY: the program may borrow for 'm, which outlives this call, and
+            // so the fibers.
+            fibers.push(unsafe { Fiber::new(number, program) });
+        }
+        let mut engine = Engine::new(self.hardware, self.memory, self.options, threads);
+        let engine: *mut Engine<'m> = &raw mut engine;
+        let installed = Installed::new(engine);
+        let end = drive(engine, &mut fibers);
+        drop(installed);
+        // SAFETY: no fiber runs, so nobody else looks at the engine.
+        let engine = unsafe { &mut *engine };
+        match end {
+            Ok(Next::Deadlock) => Err(Failure::Deadlock {
+                steps: engine.steps,
+                waits: waits(engine),
+            }),
+            Ok(Next::Livelock) => Err(Failure::Livelock {
+                steps: engine.steps,
+                waits: waits(engine),
+            }),
+            Ok(_) => {
+                let at = engine.threads.iter().filter(|thread| !thread.background);
+                let at = at.map(|thread| thread.clock).max().unwrap_or(0);
+                engine.record.end(at, &engine.traffic, Rule::Returned);
+                Ok(Outcome::new(engine))
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+/// What a background thread does.
+fn toil(thread: &Handle) {
+    loop {
+        thread.work(1_000_000);
+    }
+}
+
+/// Lets fibers run in turn until the run ends.
+fn drive(engine: *mut Engine<'_>, fibers: &mut [Fiber]) -> Result<Next, Failure> {
+    loop {
+        // SAFETY: `engine` is alive and no fiber runs; the borrow ends with the call.
+        let next = unsafe { &mut *engine }.next();
+        let Next::Run(thread) = next else {
+            return Ok(next);
+        };
+        let resumed = catch_unwind(AssertUnwindSafe(|| fibers[thread].coroutine.resume(())));
+        match resumed {
+            Ok(CoroutineResult::Yield(())) => {}
+            // SAFETY: as above.
+            Ok(CoroutineResult::Return(())) => unsafe { &mut *engine }.finish(),
+            Err(reason) => return Err(Failure::panicked(thread, reason.as_ref())),
+        }
+    }
+}
+
+/// A thread's program on a stack of its own.
+struct Fiber {
+    coroutine: Coroutine<(), (), ()>,
+}
+
+impl Fiber {
+    /// # Safety
+    /// What `program` borrows outlives the fiber.
+    unsafe fn new(number: usize, program: Program<'_>) -> Self {
+        let stack = DefaultStack::new(STACK).expect("no memory for a simulated thread's stack");
+        let body = move |fiber: &super::thread::Fiber, ()| {
+            super::current::with(|engine| engine.me().fiber = std::ptr::from_ref(fiber));
+            program(&Handle { number });
+        };
+        // SAFETY: the caller's promise.
+        let coroutine = unsafe { Coroutine::with_stack_unchecked(stack, body) };
+        Self { coroutine }
+    }
+}
+
+impl Drop for Fiber {
+    fn drop(&mut self) {
+        if self.coroutine.started() && !self.coroutine.done() {
+            // SAFETY: the run is over and nobody will look at this stack again.
+            // What it owns elsewhere is lost: dropping it would mean releasing
+            // locks on a machine that has stopped.
+            unsafe { self.coroutine.force_reset() };
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! What is counted while a run goes on.
+
+use super::clock::Ticks;
+use super::hardware::Hardware;
+use super::memory::Owner;
+
+/// What the caches did.
+#[derive(Clone, Debug)]
+pub(crate) struct Traffic {
+    /// Accesses, by whose line.
+    pub(crate) accesses: [u64; Owner::COUNT],
+    /// Time that CPUs spent on them.
+    pub(crate) stalled: [Ticks; Owner::COUNT],
+    /// Transfers between caches, by distance and by whose line.
+    pub(crate) transfers: Vec<[u64; Owner::COUNT]>,
+    /// Those of modified lines.
+    pub(crate) modified: u64,
+    /// Fetches from memory.
+    pub(crate) memory: [u64; Owner::COUNT],
+    /// Fetches from the last-level cache of what had fallen out of the private one.
+    pub(crate) refills: [u64; Owner::COUNT],
+    /// Copies invalidated.
+    pub(crate) invalidations: u64,
+    /// For how long each link was busy.
+    pub(crate) links: Vec<Ticks>,
+}
+
+impl Traffic {
+    pub(crate) fn new(hardware: &Hardware) -> Self {
+        Self {
+            accesses: [0; _],
+            stalled: [0; _],
+            transfers: vec![[0; _]; hardware.transfers.len()],
+            modified: 0,
+            memory: [0; _],
+            refills: [0; _],
+            invalidations: 0,
+            links: vec![0; hardware.links.occupancy.len()],
+        }
+    }
+
+    #[inline]
+    pub(crate) const fn access(&mut self, took: Ticks, whose: Owner) {
+        self.accesses[whose as usize] += 1;
+        self.stalled[whose as usize] += took;
+    }
+
+    pub(crate) fn transfer(&mut self, distance: usize, whose: Owner, modified: bool) {
+        self.transfers[distance][whose as usize] += 1;
+        self.modified += u64::from(modified);
+    }
+
+    pub(crate) const fn from_memory(&mut self, whose: Owner) {
+        self.memory[whose as usize] += 1;
+    }
+
+    pub(crate) const fn refill(&mut self, whose: Owner) {
+        self.refills[whose as usize] += 1;
+    }
+
+    pub(crate) fn invalidate(&mut self, copies: u32) {
+        self.invalidations += u64::from(copies);
+    }
+
+    pub(crate) fn link(&mut self, link: usize, busy: Ticks) {
+        self.links[link] += busy;
+    }
+
+    /// What has been added since it was like `before`.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        let less = |now: &[u64; Owner::COUNT], before: &[u64; Owner::COUNT]| {
+            std::array::from_fn(|whose| now[whose] - before[whose])
+        };
+        let pairs = self.transfers.iter().zip(&before.transfers);
+        let links = self.links.iter().zip(&before.links);
+        Self {
+            accesses: less(&self.accesses, &before.accesses),
+            stalled: less(&self.stalled, &before.stalled),
+            transfers: pairs.map(|(now, before)| less(now, before)).collect(),
+            modified: self.modified - before.modified,
+            memory: less(&self.memory, &before.memory),
+            refills: less(&self.refills, &before.refills),
+            invalidations: self.invalidations - before.invalidations,
+            links: links.map(|(now, before)| now - before).collect(),
+        }
+    }
+}

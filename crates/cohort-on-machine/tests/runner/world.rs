@@ -1,0 +1,91 @@
+//! What the clients need of their world: threads of a simulated machine.
+
+use crate::locks::host::{Arena, Pool};
+use crate::locks::{Clock, Deadline};
+use cohort_machine::{Hardware, Memory, Options, Outcome, Run};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The machine of the client that this host thread runs.
+pub struct Place {
+    /// Its hardware.
+    pub hardware: Arc<Hardware>,
+    /// How its runs go.
+    pub options: Options,
+    memory: Memory,
+    outcomes: RefCell<Vec<Outcome>>,
+}
+
+std::thread_local! {
+    static PLACE: RefCell<Option<Rc<Place>>> = const { RefCell::new(None) };
+}
+
+/// Runs a client on a machine; what its runs came to.
+pub fn on(hardware: &Arc<Hardware>, options: Options, client: impl FnOnce()) -> Vec<Outcome> {
+    let place = Rc::new(Place {
+        hardware: Arc::clone(hardware),
+        options,
+        memory: Memory::new(),
+        outcomes: RefCell::default(),
+    });
+    PLACE.set(Some(Rc::clone(&place)));
+    client();
+    PLACE.set(None);
+    place.outcomes.take()
+}
+
+/// Memory of its own; here any box.
+#[derive(Debug)]
+pub struct Kept<T>(Box<T>);
+
+impl<T> Kept<T> {
+    /// Keeps `value`.
+    pub fn new(value: T) -> Self {
+        Self(Box::new(value))
+    }
+}
+
+impl<T> core::ops::Deref for Kept<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// Runs `body` on that many threads, each with its number.
+///
+/// # Panics
+/// If the run fails.
+pub fn together<R: 'static>(threads: usize, body: impl Fn(usize) -> R + 'static) -> Option<Vec<R>> {
+    let place = PLACE.with_borrow(|place| place.clone().expect("clients run on a machine"));
+    let results: RefCell<Vec<Option<R>>> = RefCell::new((0..threads).map(|_| None).collect());
+    let mut run = Run::new(&place.hardware, &place.memory, place.options.clone());
+    for number in 0..threads {
+        let (body, results) = (&body, &results);
+        run.spawn(move |_| {
+            let result = body(number);
+            results.borrow_mut()[number] = Some(result);
+        });
+    }
+    match run.go() {
+        Ok(outcome) => place.outcomes.borrow_mut().push(outcome),
+        Err(failure) => panic!("{failure}"),
+    }
+    results.into_inner().into_iter().collect()
+}
+
+/// A pool of nodes.
+pub fn nodes<T: Default + Send + Sync + 'static>(
+    cache: usize,
+) -> Arc<impl Pool<T> + Send + 'static> {
+    Arc::new(Arena::<T>::new(cache))
+}
+
+/// A deadline that many acquisitions miss.
+pub fn soon() -> Deadline {
+    Deadline {
+        clock: Clock::Monotonic,
+        ..Deadline::monotonic(crate::locks::door::now() + 20_000)
+    }
+}

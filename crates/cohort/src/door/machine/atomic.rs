@@ -1,0 +1,171 @@
+//! Atoms and cells.
+//!
+//! All threads of a run are fibers of one thread of the host, so the core library's
+//! atoms are only asked for interior mutability; the order of steps is the
+//! machine's.
+
+use super::super::Order;
+use cohort_machine::door;
+use core::sync::atomic;
+use core::sync::atomic::Ordering::Relaxed;
+
+macro_rules! atom {
+    ($name:ident, $core:ty, $value:ty) => {
+        #[doc = concat!("An atomic `", stringify!($value), "`; see `core::sync::atomic`.")]
+        #[derive(Debug, Default)]
+        #[repr(transparent)]
+        pub struct $name($core);
+
+        impl $name {
+            /// An atom holding `value`.
+            #[must_use]
+            pub const fn new(value: $value) -> Self {
+                Self(<$core>::new(value))
+            }
+        }
+
+        access!($name, $value, []);
+    };
+}
+
+/// The accesses that every atom has.
+macro_rules! access {
+    ($name:ty, $value:ty, [$($generic:tt)*]) => {
+        impl $($generic)* $name {
+            fn address(&self) -> usize {
+                core::ptr::from_ref(self) as usize
+            }
+            /// Reads.
+            #[inline]
+            pub fn load(&self, _order: Order) -> $value {
+                door::load(self.address());
+                self.0.load(Relaxed)
+            }
+            /// Writes.
+            #[inline]
+            pub fn store(&self, value: $value, _order: Order) {
+                door::store(self.address());
+                self.0.store(value, Relaxed);
+            }
+            /// Writes and returns what was there.
+            #[inline]
+            pub fn swap(&self, value: $value, _order: Order) -> $value {
+                self.change(|_| value)
+            }
+            /// Writes `new` if `current` is there; returns what was there either way.
+            ///
+            /// # Errors
+            /// The value that was there instead of `current`.
+            #[inline]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                _success: Order,
+                _failure: Order,
+            ) -> Result<$value, $value> {
+                door::read_modify_write(self.address(), || self.0.load(Relaxed) == current);
+                self.0.compare_exchange(current, new, Relaxed, Relaxed)
+            }
+            fn change(&self, change: impl FnOnce($value) -> $value) -> $value {
+                door::read_modify_write(self.address(), || true);
+                let old = self.0.load(Relaxed);
+                self.0.store(change(old), Relaxed);
+                old
+            }
+        }
+    };
+}
+
+macro_rules! arithmetic {
+    ($($name:ident, $value:ty;)+) => {
+        $(impl $name {
+            /// Adds, wrapping; returns what was there.
+            #[inline]
+            pub fn fetch_add(&self, value: $value, _order: Order) -> $value {
+                self.change(|old| old.wrapping_add(value))
+            }
+            /// Subtracts, wrapping; returns what was there.
+            #[inline]
+            pub fn fetch_sub(&self, value: $value, _order: Order) -> $value {
+                self.change(|old| old.wrapping_sub(value))
+            }
+            /// Bitwise and; returns what was there.
+            #[inline]
+            pub fn fetch_and(&self, value: $value, _order: Order) -> $value {
+                self.change(|old| old & value)
+            }
+            /// Bitwise or; returns what was there.
+            #[inline]
+            pub fn fetch_or(&self, value: $value, _order: Order) -> $value {
+                self.change(|old| old | value)
+            }
+        })+
+    };
+}
+
+atom!(AtomicU32, atomic::AtomicU32, u32);
+atom!(AtomicU64, atomic::AtomicU64, u64);
+atom!(AtomicUsize, atomic::AtomicUsize, usize);
+arithmetic! {
+    AtomicU32, u32;
+    AtomicU64, u64;
+    AtomicUsize, usize;
+}
+
+/// An atomic pointer; see `core::sync::atomic`.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct AtomicPtr<T>(atomic::AtomicPtr<T>);
+
+impl<T> Default for AtomicPtr<T> {
+    fn default() -> Self {
+        Self::null()
+    }
+}
+
+impl<T> AtomicPtr<T> {
+    /// An atom holding the null pointer.
+    #[must_use]
+    pub const fn null() -> Self {
+        Self(atomic::AtomicPtr::new(core::ptr::null_mut()))
+    }
+}
+
+access!(AtomicPtr<T>, *mut T, [<T>]);
+
+/// A fence.
+#[inline]
+pub fn fence(_order: Order) {
+    door::fence();
+}
+
+/// Plain memory that a protocol guards.  Under schedules that chance decides, two
+/// threads that are in it at once, one of them writing, are reported.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Cell<T>(core::cell::UnsafeCell<T>);
+
+// SAFETY: a `Cell` is only touched inside `with` and `with_mut`, whose callers
+// promise that the protocol around it excludes conflicting accesses.
+unsafe impl<T: Send> Sync for Cell<T> {}
+
+impl<T> Cell<T> {
+    /// A cell holding `value`.
+    #[must_use]
+    pub const fn new(value: T) -> Self {
+        Self(core::cell::UnsafeCell::new(value))
+    }
+    /// Lends a pointer for reading; the caller may read through it only while
+    /// nobody writes.
+    #[inline]
+    pub fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
+        door::plain(self.0.get() as usize, false, || read(self.0.get()))
+    }
+    /// Lends a pointer for writing; the caller may write through it only while
+    /// nobody else reads or writes.
+    #[inline]
+    pub fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
+        door::plain(self.0.get() as usize, true, || write(self.0.get()))
+    }
+}

@@ -1,0 +1,69 @@
+//! Memory for nodes, from the run's arena; and what is one a run.
+
+use crate::host::Pool;
+use cohort_machine::door;
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+/// As natively: nodes of a cache line in an arena's first segment.
+pub const ARENA_FIRST_SEGMENT: u32 = 64;
+
+/// As natively: nodes of one arena that one thread may keep.
+pub const ARENA_CACHED: u32 = 8;
+
+/// As natively: nodes given out before an arena looks for orphans.
+pub const ARENA_FIRST_SEARCH: u32 = 256;
+
+/// Room for `count` slots whose atoms are all zero, for as long as the run's memory
+/// lives; `None` outside of a run.  `make` says what a slot is where zero bytes are
+/// none.
+#[must_use]
+pub fn map_slots<S>(count: usize, _make: fn() -> S) -> Option<NonNull<S>> {
+    let layout = Layout::array::<S>(count).ok()?;
+    door::allocate(layout).map(NonNull::cast)
+}
+
+/// What is static natively, and here made anew in each run by its first user.
+#[derive(Debug)]
+pub struct OfRun<T>(fn() -> T);
+
+impl<T: 'static> OfRun<T> {
+    /// Made by `make`.
+    #[must_use]
+    pub const fn new(make: fn() -> T) -> Self {
+        Self(make)
+    }
+
+    /// The run's own.
+    ///
+    /// # Panics
+    /// Outside of a run.
+    pub fn get(&self) -> &'static T {
+        let place = core::ptr::from_ref(self) as usize;
+        let at = door::once(place, self.0).expect("locks with nodes live inside a run");
+        // SAFETY: it lives in the run's memory, which outlives the run, and locks
+        // that can reach it are used inside the run only.
+        unsafe { at.as_ref() }
+    }
+}
+
+// SAFETY: every call goes to the run's own pool.
+unsafe impl<N: 'static, P: Pool<N> + 'static> Pool<N> for OfRun<P> {
+    fn take(&self) -> &'static N {
+        self.get().take()
+    }
+
+    unsafe fn give(&self, node: &'static N) {
+        // SAFETY: passed on.
+        unsafe { self.get().give(node) };
+    }
+
+    fn number(&self, node: &'static N) -> u32 {
+        self.get().number(node)
+    }
+
+    unsafe fn at(&self, number: u32) -> &'static N {
+        // SAFETY: passed on.
+        unsafe { self.get().at(number) }
+    }
+}

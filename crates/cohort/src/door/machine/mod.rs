@@ -1,0 +1,46 @@
+//! The machine world: the simulated machine, by virtual time or by schedules that
+//! chance decides.
+//!
+//! Atoms and cells are the core library's, and each access is first a step of the
+//! calling simulated thread.  Outside of a run accesses take no time, so that
+//! objects can be made before it and looked at after it.
+
+extern crate std;
+
+mod atomic;
+mod memory;
+mod spinner;
+mod system;
+mod thread;
+
+pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence};
+pub use memory::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, OfRun, map_slots};
+pub use spinner::{Spinner, cpus, policy, set_policy};
+pub use system::{
+    calls_off, expired, fence_everywhere, fence_here, generation, is_long_quiet, mutant, now,
+    random, sleep_on, sleep_on_shared, wake, wake_shared, yield_now,
+};
+pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
+
+/// Declares a constructor that is `const` where the world's atoms allow it.
+macro_rules! constructor {
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis const fn $($rest)* };
+}
+pub(crate) use constructor;
+
+/// An array of null pointers of that atomic type.
+macro_rules! nulls {
+    ($atom:ident, $count:expr) => {
+        [const { $atom::null() }; $count]
+    };
+}
+pub(crate) use nulls;
+
+/// Declares a pool of nodes of one type: static natively, one of each run here.
+macro_rules! pool {
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, cache $cache:expr) => {
+        $(#[$meta])* $vis static $name: $crate::door::OfRun<$crate::host::Arena<$node>> =
+            $crate::door::OfRun::new(|| $crate::host::Arena::new($cache));
+    };
+}
+pub(crate) use pool;

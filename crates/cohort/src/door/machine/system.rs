@@ -1,0 +1,123 @@
+//! Time, sleep, and the rest of what a kernel gives.
+
+use super::super::{AtomicU32, Order, Slept};
+use super::OfRun;
+use cohort_machine::door;
+use cohort_raw::Deadline;
+
+/// As natively: one quiet release in so many makes its lock quick.
+const QUIET_RELEASES: u32 = 8192;
+
+/// Where chance decides, one release in so many finds that its lock has long been
+/// quiet.
+const QUIET_CHANCE: u64 = 4;
+
+/// Nanoseconds on the clock; every clock is this one.
+#[must_use]
+pub fn now() -> u64 {
+    door::now()
+}
+
+/// Random bits of the calling thread.
+#[must_use]
+pub fn random() -> u64 {
+    door::random()
+}
+
+fn nanoseconds(deadline: &Deadline) -> u64 {
+    let seconds = u64::try_from(deadline.seconds).unwrap_or(0);
+    seconds
+        .saturating_mul(1_000_000_000)
+        .saturating_add(u64::from(deadline.nanoseconds))
+}
+
+/// Whether `deadline` has passed.
+#[must_use]
+pub fn expired(deadline: &Deadline) -> bool {
+    door::expired(nanoseconds(deadline))
+}
+
+/// Gives the CPU to another runnable thread, if there is one.
+pub fn yield_now() {
+    door::yield_now();
+}
+
+/// Sleeps while `word` holds `expected`, until woken through one of `bits` or the
+/// deadline passes.
+#[must_use]
+pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&Deadline>) -> Slept {
+    let address = core::ptr::from_ref(word) as usize;
+    // SAFETY: an atom is its value, and nobody else runs meanwhile.
+    let read = || unsafe { core::ptr::read_volatile(address as *const u32) };
+    match door::sleep(address, read, expected, bits, deadline.map(nanoseconds)) {
+        door::Slept::Woken => Slept::Woken,
+        door::Slept::Changed => Slept::Again,
+        door::Slept::TimedOut => Slept::TimedOut,
+    }
+}
+
+/// [`sleep_on`], for a word that other processes map too; there are none here.
+#[must_use]
+pub fn sleep_on_shared(
+    word: &AtomicU32,
+    expected: u32,
+    bits: u32,
+    deadline: Option<&Deadline>,
+) -> Slept {
+    sleep_on(word, expected, bits, deadline)
+}
+
+/// Wakes up to `count` sleepers that share one of `bits`; returns how many.
+pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
+    door::wake(word as usize, count, bits)
+}
+
+/// [`wake`], for a word that other processes map too.
+pub fn wake_shared(word: *const AtomicU32, count: u32, bits: u32) -> usize {
+    wake(word, count, bits)
+}
+
+/// How often a quick time has been called off; it wraps.
+#[must_use]
+pub fn calls_off() -> &'static AtomicU32 {
+    static CALLS_OFF: OfRun<AtomicU32> = OfRun::new(|| AtomicU32::new(0));
+    static OUTSIDE: AtomicU32 = AtomicU32::new(0);
+    if cohort_machine::is_running() {
+        CALLS_OFF.get()
+    } else {
+        &OUTSIDE
+    }
+}
+
+/// The cheap side of a pair of fences: free, as natively.
+pub fn fence_here(_agreement: Order) {}
+
+/// The dear side.
+pub fn fence_everywhere(_agreement: Order) {
+    door::barrier_everywhere();
+}
+
+/// Whether the calling thread has released so often without a thought that a plain
+/// store may be worth an agreement.
+#[must_use]
+pub fn is_long_quiet() -> bool {
+    if door::chance(QUIET_CHANCE) {
+        return true;
+    }
+    let quiet = &super::thread().quiet;
+    let count = quiet.get() + 1;
+    quiet.set(if count == QUIET_RELEASES { 0 } else { count });
+    count == QUIET_RELEASES
+}
+
+/// The process's generation: nobody forks here.
+#[must_use]
+pub const fn generation() -> u32 {
+    1
+}
+
+/// Whether the run's locks shall have the flaw of that name.
+#[must_use]
+pub fn mutant(name: &'static str) -> bool {
+    door::has_flaw(name)
+}

@@ -1,0 +1,52 @@
+//! What each simulated thread keeps.
+
+use super::std;
+use cohort_machine::door;
+use core::cell::Cell;
+
+/// How many arenas may keep a cache in each thread.
+pub const CACHES: usize = 5;
+
+/// The words of one thread.
+#[derive(Debug, Default)]
+pub struct ThreadRecord {
+    /// How many read locks the thread holds, for `RwLock`.
+    pub reading: Cell<u32>,
+    /// Releases since the last [`super::is_long_quiet`] that said yes.
+    pub(super) quiet: Cell<u32>,
+    /// Each arena's cached nodes: the first one's index plus one, and how many.
+    pub caches: [Cell<(u32, u32)>; CACHES],
+}
+
+std::thread_local! {
+    /// Of whoever uses a lock outside of a run.
+    static OUTSIDE: &'static ThreadRecord = std::boxed::Box::leak(std::boxed::Box::default());
+}
+
+/// The calling thread's words.
+#[must_use]
+pub fn thread() -> &'static ThreadRecord {
+    match door::local::<ThreadRecord>() {
+        // SAFETY: the words live as long as the run, and with it all of its threads;
+        // the type is not `Sync`, so the reference stays here.
+        Some(record) => unsafe { record.as_ref() },
+        None => OUTSIDE.with(|record| *record),
+    }
+}
+
+impl ThreadRecord {
+    /// Forgets what was true in the parent process: there is none.
+    pub const fn settle(&self) {}
+}
+
+/// The calling thread's number, at least 1.
+#[must_use]
+pub fn thread_id() -> u32 {
+    door::thread().map_or(u32::MAX - 1, |number| number as u32 + 1)
+}
+
+/// Whether no thread of this run has that number any more.
+#[must_use]
+pub fn is_gone(id: u32) -> bool {
+    door::has_returned(id as usize - 1)
+}

@@ -235,7 +235,7 @@ pub fn cache(hierarchy: &Hierarchy, cache: &Cache) -> Result<Option<usize>, Stri
 }
 
 /// How many CPUs a core has.
-fn threads(hierarchy: &Hierarchy) -> usize {
+pub fn threads(hierarchy: &Hierarchy) -> usize {
     hierarchy
         .level("core")
         .map_or(1, |core| hierarchy.levels()[core].cpus)

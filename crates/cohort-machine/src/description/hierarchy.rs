@@ -50,11 +50,14 @@ const NAMES: [(&str, &[&str]); 9] = [
     ("numa", &["node", "numanode"]),
     ("package", &["pack", "socket", "chip"]),
     ("blade", &["board"]),
-    ("system", &["machine"]),
+    (SYSTEM, &["machine"]),
 ];
 
 /// The most CPUs that a machine may have.
 pub const MOST_CPUS: usize = 4096;
+
+/// What the largest cohort is called.
+pub const SYSTEM: &str = "system";
 
 /// What a CPU is called in hwloc's notation.
 pub const PU: &str = "pu";
@@ -78,7 +81,7 @@ impl Hierarchy {
                  `package:2 numa:1 core:8 pu:2`"
             ));
         };
-        levels.push(("system", 1));
+        levels.push((SYSTEM, 1));
         for (name, arity) in inner {
             if *name == PU || levels.iter().any(|(other, _)| other == name) {
                 return Err(format!(
@@ -261,7 +264,7 @@ fn nests(levels: &[(&'static str, usize)]) -> Result<(), String> {
     let rank = |name| match name {
         "core" => 0,
         "blade" => 2,
-        "system" => 3,
+        SYSTEM => 3,
         _ => 1,
     };
     match levels
@@ -287,7 +290,7 @@ fn arity(word: &str) -> Result<(&'static str, usize), String> {
         PU
     } else {
         printed(name)
-            .filter(|name| *name != "system")
+            .filter(|name| *name != SYSTEM)
             .ok_or_else(|| {
                 let names = || NAMES[..NAMES.len() - 1].iter().map(|(name, _)| *name);
                 format!(

@@ -15,6 +15,8 @@ mod machine;
 pub mod nearest;
 mod read;
 pub mod shipped;
+mod synthetic;
+mod write;
 mod written;
 
 pub use complaint::Complaint;
@@ -25,3 +27,4 @@ pub use figure::{Count, Cycles, Figure, Is, Megahertz, Nanoseconds, Ratio, Ratio
 pub use hierarchy::{Hierarchy, Level, Numbering};
 pub use interconnect::{Hops, Link, Shape};
 pub use machine::{Atomics, Machine, Protocol};
+pub use synthetic::synthetic;

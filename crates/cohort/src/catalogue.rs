@@ -176,6 +176,26 @@ macro_rules! for_each_lock {
     };
 }
 
+/// Calls a macro with every baseline, as [`for_each_lock!`](crate::for_each_lock) does
+/// with every lock: the algorithms that stand for the C library's own locks where there
+/// is no C library.
+#[macro_export]
+macro_rules! for_each_baseline {
+    ($callback:ident) => {
+        $callback! {
+            posix, $crate::baseline::Posix, Word, [],
+            "the C library's mutex: three values, sleeps at once",
+            "001 §2; Drepper, Futexes Are Tricky",
+            [RawTry, Abortable, ThreadOblivious, Inherit];
+
+            posix_adaptive, $crate::baseline::PosixAdaptive, Word, [],
+            "the same, of the adaptive kind: looks up to a hundred times first",
+            "glibc manual, PTHREAD_MUTEX_ADAPTIVE_NP",
+            [RawTry, Abortable, ThreadOblivious, Inherit];
+        }
+    };
+}
+
 /// The bytes of a printed name, `N` of them, from its identifier.
 const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
     let mut name = [0; N];
@@ -249,6 +269,11 @@ pub static ORDERS: &[(&str, &[Order])] = &[
     ("basic/k42", crate::basic::k42::ORDERS),
     ("basic/hemlock", crate::basic::hemlock::ORDERS),
     ("basic/anderson", crate::basic::anderson::ORDERS),
+    ("baseline/posix", crate::baseline::posix::ORDERS),
+    (
+        "baseline/posix_rwlock",
+        crate::baseline::posix_rwlock::ORDERS,
+    ),
     ("rwlock", crate::rwlock::ORDERS),
     ("condvar", crate::condvar::ORDERS),
     ("host/arena", crate::host::ARENA_ORDERS),
@@ -270,6 +295,10 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("basic/futex", "futex.mark-and-hope"),
     ("basic/futex", "futex.stay-quick"),
     ("basic/futex", "futex.lost-mark"),
+    ("baseline/posix", "posix.forget-wake"),
+    ("baseline/posix_rwlock", "posix-rwlock.forget-wake"),
+    ("baseline/posix_rwlock", "posix-rwlock.forget-writer"),
+    ("baseline/posix_rwlock", "posix-rwlock.hold-up"),
     ("rwlock", "rwlock.forget-wake"),
     ("condvar", "condvar.forget-wake"),
 ];

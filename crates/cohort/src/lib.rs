@@ -12,12 +12,14 @@
 //! assert_eq!(*TOTAL.lock(), 4);
 //! ```
 //!
-//! The rooms: [`basic`] holds one file per basic lock, [`rwlock`] and [`condvar`]
+//! The rooms: [`basic`] holds one file per basic lock, [`baseline`] what they are compared
+//! with, [`rwlock`] and [`condvar`]
 //! what stands beside them, [`host`] puts any lock into a small object of an
 //! unchanged program, [`wait`] is how waiters wait, [`door`] is the only way to the
 //! world outside, [`catalogue`] lists what there is.
 #![no_std]
 
+pub mod baseline;
 pub mod basic;
 pub mod catalogue;
 pub mod condvar;

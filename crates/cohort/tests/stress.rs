@@ -7,9 +7,10 @@
 mod clients;
 
 use clients::late::Late;
-use clients::{arena, condvar, destroy, host, mutex, rwlock};
+use clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
 /// The build of the locks that the clients use.
 use cohort as locks;
+use locks::baseline::{Posix, PosixAdaptive};
 use locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
@@ -144,6 +145,11 @@ stress! {
     hemlock_in_place: host::excludes(host::in_place::<Hemlock>(), THREADS, 20_000, 1);
     tas_in_place: host::excludes(host::in_place::<Tas>(), THREADS, 200_000, 1);
     ptl_inflated: host::excludes(host::inflated::<Ptl>(), THREADS, 20_000, 1);
+    posix_excludes: mutex::excludes::<Posix>(THREADS, 200_000, 1);
+    posix_adaptive_excludes: mutex::excludes::<PosixAdaptive>(THREADS, 200_000, 1);
+    posix_lets_go: mutex::lets_go::<PosixAdaptive>(THREADS, 30_000, 3);
+    posix_readers_share: sharing::shares::<false>(THREADS, 2, 30_000, 1);
+    posix_writers_come_first: sharing::shares::<true>(THREADS, 3, 30_000, 1);
     futex_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Futex>(3));
     mcs_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Mcs>(3));
     readers_share: rwlock::shares(THREADS, 2, 60_000, 0);

@@ -3,8 +3,9 @@
 use super::broken::BROKEN;
 use super::child::{Verdict, verdict};
 use crate::clients::late::Late;
-use crate::clients::{arena, condvar, destroy, host, mutex, rwlock};
+use crate::clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
 use crate::fork_clients as fork;
+use crate::locks::baseline::Posix;
 use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
@@ -334,6 +335,46 @@ pub static MODELS: &[Model] = &[
     }),
     quick("futex::quick_destroyed", QUIET, || {
         destroy::is_destroyed::<Futex>(2);
+    }),
+    quick("posix::park", PARK, || mutex::excludes::<Posix>(3, 1, 0)),
+    quick("posix::try", PARK, || mutex::excludes::<Posix>(3, 1, 2)),
+    quick("posix::again", PARK, || mutex::excludes::<Posix>(2, 2, 0)),
+    quick("posix::timed", PARK, || mutex::lets_go::<Posix>(3, 1, 1)),
+    quick("posix::adaptive", PARK, || {
+        mutex::excludes::<Posix<1>>(3, 1, 0)
+    }),
+    quick("posix::destroyed", PARK, || {
+        destroy::is_destroyed::<Posix>(2)
+    }),
+    quick("posix_rwlock::reader", PARK, || {
+        sharing::shares::<false>(2, 1, 1, 0)
+    }),
+    quick("posix_rwlock::readers", PARK, || {
+        sharing::shares::<false>(3, 1, 1, 0)
+    }),
+    quick("posix_rwlock::writers", PARK, || {
+        sharing::shares::<false>(3, 2, 1, 0)
+    }),
+    quick("posix_rwlock::again", PARK, || {
+        sharing::shares::<false>(2, 1, 2, 0)
+    }),
+    quick("posix_rwlock::try", PARK, || {
+        sharing::shares::<false>(3, 1, 1, 2)
+    }),
+    quick("posix_rwlock::try_write", PARK, || {
+        sharing::shares::<false>(3, 3, 1, 1)
+    }),
+    quick("posix_rwlock_w::readers", PARK, || {
+        sharing::shares::<true>(3, 1, 1, 0)
+    }),
+    quick("posix_rwlock_w::writers", PARK, || {
+        sharing::shares::<true>(3, 2, 1, 0)
+    }),
+    quick("posix_rwlock_w::three_writers", PARK, || {
+        sharing::shares::<true>(3, 3, 1, 0)
+    }),
+    quick("posix_rwlock_w::again", PARK, || {
+        sharing::shares::<true>(2, 1, 2, 0)
     }),
     quick("rwlock::park", PARK, || rwlock::shares(3, 1, 1, 0)),
     quick("rwlock::spin", SPIN, || rwlock::shares(3, 1, 1, 0)),

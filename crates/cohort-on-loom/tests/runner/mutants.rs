@@ -21,6 +21,11 @@ static WHERE: &[(&str, &[&str])] = &[
     ("basic/k42", &["k42::"]),
     ("basic/hemlock", &["hemlock::", "hemlock_ctr::"]),
     ("basic/anderson", &["anderson::"]),
+    ("baseline/posix", &["posix::"]),
+    (
+        "baseline/posix_rwlock",
+        &["posix_rwlock::", "posix_rwlock_w::"],
+    ),
     ("rwlock", &["rwlock::"]),
     ("condvar", &["condvar::"]),
     ("host/arena", &["arena::"]),

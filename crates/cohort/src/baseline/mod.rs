@@ -1,0 +1,13 @@
+//! What the papers compare their locks with: the C library's own, as algorithms over
+//! the door, so that the same comparison can be made on a simulated machine.
+//!
+//! Natively `posix` (or `system`) means the C library itself, of whatever version the
+//! program runs with.  These here follow the public description of glibc's and are
+//! for places without one; [`for_each_baseline!`](crate::for_each_baseline) lists
+//! them beside the catalogue.
+
+pub mod posix;
+pub mod posix_rwlock;
+
+pub use posix::{Posix, PosixAdaptive};
+pub use posix_rwlock::PosixRwLock;

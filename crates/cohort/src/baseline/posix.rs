@@ -1,0 +1,148 @@
+//! `posix`: the mutex of the GNU C library, `PTHREAD_MUTEX_NORMAL`: a word of three
+//! values; whoever finds it taken sleeps (001 §2 describes it as the lock that sleeps
+//! at once; Drepper, *Futexes Are Tricky*, gives the three values).
+//! `posix-adaptive`: `PTHREAD_MUTEX_ADAPTIVE_NP`, which looks some times before.
+//!
+//! **Not for** short sections under contention: a hand-over between threads that keep
+//! putting each other to sleep costs two system calls and a context switch.  It is
+//! here to be compared with; `futex` is the sleeping lock to use.
+//!
+//! | `word` | meaning | who writes it |
+//! |---|---|---|
+//! | `FREE` | free | the holder |
+//! | `HELD` | held, nobody sleeps | who finds it free at once |
+//! | `WAITED_FOR` | held, somebody may sleep | whoever waits, before it sleeps and when it takes the lock |
+//!
+//! | `usual` | meaning | who writes it |
+//! |---|---|---|
+//! | n | about how many looks the adaptive kind took of late | its waiters, without care for each other's writes |
+//!
+//! It sleeps whatever the process's waiting policy is: that is what it is.
+
+use crate::door::{AtomicU32, Order, Slept, Spinner, mutant, orders, sleep_on, wake};
+use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
+
+orders! {
+    /// Sees what the last holder did.
+    POSIX_TAKE = Acquire;
+    /// The same, for a waiter, which also says that it waits.
+    POSIX_TAKE_WAITING = Acquire;
+    /// What this holder did is seen by the next.
+    POSIX_RELEASE = Release;
+}
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const WAITED_FOR: u32 = 2;
+
+/// There is one class of sleepers.
+const CLASS: u32 = 1;
+
+/// The lock; all zero when new.  A waiter looks up to `LOOKS` times before it sleeps.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Posix<const LOOKS: u32 = 0> {
+    word: AtomicU32,
+    usual: AtomicU32,
+}
+
+/// The adaptive kind, with glibc's default of `glibc.pthread.mutex_spin_count`.
+pub type PosixAdaptive = Posix<100>;
+
+impl<const LOOKS: u32> Posix<LOOKS> {
+    /// Looks a bounded number of times, by how many it usually takes; whether the lock
+    /// was taken.
+    fn take_soon(&self) -> bool {
+        let usual = self.usual.load(Order::RELAXED);
+        let most = LOOKS.min(2 * usual + 10);
+        let mut looks = 0;
+        let mut spinner = Spinner::new();
+        let taken = loop {
+            if looks >= most {
+                break false;
+            }
+            looks += 1;
+            spinner.spin();
+            if self.word.load(Order::RELAXED) == FREE && self.try_acquire(&()) {
+                break true;
+            }
+        };
+        // An eighth of the way from what was usual to what it took this time.
+        let now = usual.wrapping_add_signed((looks.cast_signed() - usual.cast_signed()) / 8);
+        self.usual.store(now, Order::RELAXED);
+        taken
+    }
+
+    #[cold]
+    fn acquire_contended(&self, patience: &Patience) -> Outcome {
+        if LOOKS > 0 && self.take_soon() {
+            return Outcome::Acquired;
+        }
+        // Whoever has waited cannot know whether others still do.
+        while self.word.swap(WAITED_FOR, POSIX_TAKE_WAITING) != FREE {
+            let slept = sleep_on(&self.word, WAITED_FOR, CLASS, patience.deadline());
+            if slept == Slept::TimedOut {
+                return Outcome::GaveUp;
+            }
+        }
+        Outcome::Acquired
+    }
+}
+
+// SAFETY: the word leaves `FREE` by one exchange, which acquires what the release
+// released.
+unsafe impl<const LOOKS: u32> RawLock for Posix<LOOKS> {
+    type Context = ();
+
+    #[inline]
+    fn acquire(&self, (): &()) {
+        if !self.try_acquire(&()) {
+            let _ = self.acquire_contended(&Patience::ENDLESS);
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, (): &()) {
+        let word = &raw const self.word;
+        if self.word.swap(FREE, POSIX_RELEASE) == WAITED_FOR && !mutant("posix.forget-wake") {
+            // The word may belong to somebody else by now; its address is a name.
+            wake(word, 1, CLASS);
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.word.load(Order::RELAXED) != FREE
+    }
+}
+
+// SAFETY: as `acquire`.
+unsafe impl<const LOOKS: u32> RawTry for Posix<LOOKS> {
+    #[inline]
+    fn try_acquire(&self, (): &()) -> bool {
+        self.word
+            .compare_exchange(FREE, HELD, POSIX_TAKE, Order::RELAXED)
+            .is_ok()
+    }
+}
+
+// SAFETY: who gives up was not woken, and leaves the word saying that others may sleep.
+unsafe impl<const LOOKS: u32> Abortable for Posix<LOOKS> {
+    #[inline]
+    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        if self.try_acquire(&()) {
+            return Outcome::Acquired;
+        }
+        self.acquire_contended(patience)
+    }
+}
+
+// SAFETY: release reads and writes the lock alone.
+unsafe impl<const LOOKS: u32> ThreadOblivious for Posix<LOOKS> {}
+
+// SAFETY: waiters leave a mark only.
+unsafe impl<const LOOKS: u32> Inherit for Posix<LOOKS> {
+    unsafe fn inherit(&self, holder: Option<&()>) {
+        let word = if holder.is_some() { HELD } else { FREE };
+        self.word.store(word, Order::RELAXED);
+    }
+}

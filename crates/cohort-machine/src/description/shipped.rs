@@ -100,6 +100,33 @@ mod tests {
     }
 
     #[test]
+    fn every_file_is_as_it_was_frozen() {
+        let frozen: Vec<(&str, &str)> = include_str!("../machines/FROZEN")
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| line.split_once("  "))
+            .collect();
+        let machines = MACHINES.iter().map(|file| find(file.name).unwrap());
+        let now: Vec<(String, String)> = machines
+            .map(|machine| (machine.fingerprint, machine.name))
+            .collect();
+        let now: Vec<(&str, &str)> = now
+            .iter()
+            .map(|(fingerprint, name)| (&**fingerprint, &**name))
+            .collect();
+        assert_eq!(now, frozen, "the list tells what a change needs");
+    }
+
+    /// 003 §6 quotes it for machines of this kind.
+    #[test]
+    fn atomics_of_the_superdome_take_at_most_1_15_times_as_long() {
+        for transfer in find("superdome-x").unwrap().transfers {
+            let least = transfer.load.value.min(transfer.store.value) as f64;
+            assert!(transfer.rmw.value as f64 <= 1.15 * least, "{transfer:?}");
+        }
+    }
+
+    #[test]
     fn farther_is_dearer() {
         for file in MACHINES {
             let machine = find(file.name).unwrap();

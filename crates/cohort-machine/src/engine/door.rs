@@ -188,6 +188,9 @@ impl Wait {
 
     /// [`step`](Self::step) until that many nanoseconds have passed or sleeping pays.
     pub fn pause(&mut self, nanoseconds: u64) -> bool {
+        if nanoseconds == 0 {
+            return self.step();
+        }
         let until = with(|engine| engine.me().clock + engine.hardware.rate.ticks(nanoseconds));
         let Some(until) = until else { return false };
         loop {

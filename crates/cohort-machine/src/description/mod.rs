@@ -8,11 +8,13 @@
 mod check;
 mod complaint;
 mod costs;
+mod entries;
 mod figure;
 mod hierarchy;
 mod interconnect;
 mod machine;
 pub mod nearest;
+mod open;
 mod read;
 pub mod shipped;
 mod synthetic;
@@ -23,6 +25,7 @@ pub use complaint::Complaint;
 pub use costs::{
     Cache, CoreClass, Costs, Hit, Invalidation, Line, Memory, Scheduler, Smt, Transfer,
 };
+pub use entries::Entry;
 pub use figure::{Count, Cycles, Figure, Is, Megahertz, Nanoseconds, Ratio, Ratios, Source, Unit};
 pub use hierarchy::{Hierarchy, Level, Numbering};
 pub use interconnect::{Hops, Link, Shape};

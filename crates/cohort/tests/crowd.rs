@@ -1,0 +1,89 @@
+//! Far more threads than CPUs, waiting without ever sleeping: each of them gets its
+//! acquisitions all the same, under every lock.
+//!
+//! Counts alone decide; a test that hangs has a lock that needs its waiters to run.
+
+use cohort::RawLock;
+use cohort::door::{Cell, WaitPolicy, set_policy};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Barrier, Mutex, PoisonError};
+use std::thread::yield_now;
+use std::time::Duration;
+
+/// As many as the promise names.
+const THREADS: usize = 64;
+
+/// Acquisitions of each thread.
+const ROUNDS: u64 = 20;
+
+/// Far beyond what any lock needs, even on a machine with much else to do.
+const LIMIT: Duration = Duration::from_secs(300);
+
+/// Leaves the calling thread, and those it starts, one CPU.
+fn stay_on_one_cpu() {
+    let allowed = sched_getaffinity(None).expect("a thread may ask where it may run");
+    let first = (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu));
+    let mut one = CpuSet::new();
+    one.set(first.expect("a running thread may run somewhere"));
+    sched_setaffinity(None, &one).expect("a thread may give up CPUs");
+}
+
+/// Lets a crowd take turns on one CPU, each thread its rounds.
+fn take_turns<L: RawLock<Context: 'static> + 'static>() {
+    stay_on_one_cpu();
+    let (lock, count) = (&L::default(), &Cell::new(0));
+    let start = &Barrier::new(THREADS);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(move || {
+                start.wait();
+                for _ in 0..ROUNDS {
+                    let context = L::Context::default();
+                    lock.acquire(&context);
+                    // Let all the others come and wait.
+                    yield_now();
+                    // SAFETY: the lock is held, and guards the count.
+                    count.with_mut(|count| unsafe { *count += 1 });
+                    // SAFETY: acquired just now, with this context.
+                    unsafe { lock.release(&context) };
+                }
+            });
+        }
+    });
+    // SAFETY: nobody else is left.
+    let entered = count.with(|count| unsafe { *count });
+    assert_eq!(entered, THREADS as u64 * ROUNDS, "two were in at once");
+}
+
+/// Runs the crowd, and fails instead of hanging.
+fn within_limit(crowd: fn()) {
+    /// One crowd at a time.
+    static TURN: Mutex<()> = Mutex::new(());
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    set_policy(WaitPolicy::Spin);
+    let (done, wait) = channel();
+    let runner = std::thread::spawn(move || {
+        crowd();
+        let _ = done.send(());
+    });
+    match wait.recv_timeout(LIMIT) {
+        Ok(()) => {}
+        Err(RecvTimeoutError::Timeout) => panic!("not done after {LIMIT:?}: somebody starves"),
+        Err(RecvTimeoutError::Disconnected) => {
+            let reason = runner.join().expect_err("it ended without a word");
+            std::panic::resume_unwind(reason);
+        }
+    }
+}
+
+macro_rules! crowds {
+    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+       $source:literal, [$($capability:ident),*];)+) => {
+        $(#[test]
+        fn $name() {
+            within_limit(take_turns::<$lock>);
+        })+
+    };
+}
+cohort::for_each_lock!(crowds);

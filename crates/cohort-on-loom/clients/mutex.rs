@@ -33,9 +33,9 @@ pub fn lets_go<L: Abortable + 'static>(threads: usize, rounds: u64, hurried: usi
     });
 }
 
-/// Two wait for a lock that is held, one of them in a hurry; whoever held it comes
-/// back past them, also in a hurry.  Who waits without one must not be forgotten.
-pub fn remembers<L: Abortable<Context: Send + Sync> + 'static>() {
+/// Two wait for a lock that is held; whoever held it, the first thread, comes back past
+/// them.  Some are in a hurry; who is not must not be forgotten.
+pub fn remembers<L: Abortable<Context: Send + Sync> + 'static>(hurried: [bool; 3]) {
     let shared = Arc::new((L::default(), Kept::new(L::Context::default())));
     shared.0.acquire(&shared.1);
     together(3, move |thread| {
@@ -46,10 +46,10 @@ pub fn remembers<L: Abortable<Context: Send + Sync> + 'static>() {
             // SAFETY: acquired above, with this context.
             unsafe { lock.release(first) };
         }
-        let patience = if thread == 2 {
-            Patience::ENDLESS
-        } else {
+        let patience = if hurried[thread] {
             Patience::until(soon())
+        } else {
+            Patience::ENDLESS
         };
         if lock.acquire_within(&context, &patience) == Outcome::Acquired {
             // SAFETY: acquired just now, with this context.

@@ -11,7 +11,7 @@ use crate::libc::{
 use crate::mutex::{self, Wait, is_libcs};
 use crate::{next, serve, time};
 use cohort::condvar::{Waited, Waiter};
-use cohort::door::{Advice, Spinner, now};
+use cohort::door::{Advice, Spinner, nap, now};
 use cohort::host::Arena;
 use cohort::report::Kind;
 use cohort::{Clock, Patience};
@@ -323,7 +323,7 @@ pub unsafe extern "C" fn pthread_cond_destroy(cond: *mut Cond) -> c_int {
     let mut spinner = Spinner::new();
     while !object.queue.is_quiet() {
         if spinner.step() == Advice::Sleep {
-            serve::nap(1_000_000);
+            nap(1_000_000);
         }
     }
     0

@@ -178,13 +178,9 @@ pub unsafe fn unlock(mutex: *mut Mutex) -> c_int {
         if object.owner.load(Relaxed) != owner::me() {
             return EPERM;
         }
-        let count = object.count.load(Relaxed);
-        if count > 1 {
-            object.count.store(count - 1, Relaxed);
+        if !is_last(object) {
             return 0;
         }
-        object.count.store(0, Relaxed);
-        object.owner.store(NOBODY, Relaxed);
     }
     // Unlocking a normal mutex that nobody locked is undefined; like the C
     // library's it is let pass.
@@ -205,6 +201,52 @@ fn is_fast(mutex: &Mutex) -> bool {
     mutex.kind.load(Relaxed) == NORMAL && is_plain_futex()
 }
 
+/// Locks a recursive mutex that is the caller's already, or free and the default
+/// lock's; false if it takes longer.
+#[inline(always)]
+fn lock_recursive(mutex: &Mutex) -> bool {
+    if mutex.kind.load(Relaxed) != RECURSIVE || !is_plain_futex() {
+        return false;
+    }
+    let me = owner::me();
+    if mutex.owner.load(Relaxed) == me {
+        return again(mutex, false) == 0;
+    }
+    let free = mutex.futex.try_acquire(&());
+    if free {
+        mutex.owner.store(me, Relaxed);
+        mutex.count.store(1, Relaxed);
+    }
+    free
+}
+
+/// Unlocks a recursive mutex that is the caller's and the default lock's; false if
+/// it is not.
+#[inline(always)]
+fn unlock_recursive(mutex: &Mutex) -> bool {
+    let mine = mutex.kind.load(Relaxed) == RECURSIVE
+        && is_plain_futex()
+        && mutex.owner.load(Relaxed) == owner::me();
+    if mine && is_last(mutex) {
+        // SAFETY: the caller's, as its owner says.
+        unsafe { mutex.futex.release(&()) };
+    }
+    mine
+}
+
+/// Counts one unlock by the owner; whether it was the last, and nobody owns it now.
+#[inline(always)]
+fn is_last(mutex: &Mutex) -> bool {
+    let count = mutex.count.load(Relaxed);
+    if count > 1 {
+        mutex.count.store(count - 1, Relaxed);
+        return false;
+    }
+    mutex.count.store(0, Relaxed);
+    mutex.owner.store(NOBODY, Relaxed);
+    true
+}
+
 /// See `pthread_mutex_lock(3)`.
 ///
 /// # Safety
@@ -215,6 +257,9 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
     let object = unsafe { &*mutex };
     if is_fast(object) && (alone() && object.futex.acquire_alone() || object.futex.try_acquire(&()))
     {
+        return 0;
+    }
+    if lock_recursive(object) {
         return 0;
     }
     // SAFETY: passed on.
@@ -253,6 +298,9 @@ pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
             // SAFETY: the program unlocks what it locked.
             unsafe { object.futex.release(&()) };
         }
+        return 0;
+    }
+    if unlock_recursive(object) {
         return 0;
     }
     // SAFETY: passed on.

@@ -3,7 +3,7 @@
 use crate::choice::Choice;
 use crate::layout::Mutex;
 use cohort::basic::futex::Futex;
-use cohort::door::{Advice, AtomicU32, Spinner, expired, now, sleep_on};
+use cohort::door::{Advice, Spinner, expired, nap};
 use cohort::host::{Arena, Fat, Holding, InPlace, Inflated};
 use cohort::{Abortable, Deadline, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 
@@ -190,7 +190,7 @@ pub unsafe fn lock_within(choice: Choice, mutex: &Mutex, patience: &Patience) ->
 fn poll(deadline: &Deadline, attempt: impl Fn() -> bool) -> bool {
     const LONGEST_NAP: u64 = 1_000_000;
     let mut spinner = Spinner::new();
-    let mut nap = 20_000;
+    let mut length = 20_000;
     loop {
         if attempt() {
             return true;
@@ -199,14 +199,8 @@ fn poll(deadline: &Deadline, attempt: impl Fn() -> bool) -> bool {
             return false;
         }
         if spinner.step() == Advice::Sleep {
-            self::nap(nap);
-            nap = (nap * 2).min(LONGEST_NAP);
+            nap(length);
+            length = (length * 2).min(LONGEST_NAP);
         }
     }
-}
-
-/// Sleeps for that many nanoseconds, or until a signal arrives.
-pub fn nap(nanoseconds: u64) {
-    let wake_at = Deadline::monotonic(now() + nanoseconds);
-    let _ = sleep_on(&AtomicU32::new(0), 0, 1, Some(&wake_at));
 }

@@ -89,8 +89,8 @@ pub static BARS: &[Bar] = &[
     },
     Bar {
         name: "oversubscribed-mean",
-        asks: "sections of 200 ns and 2 µs, 2 to 64 threads: throughput over the best of the \
-               system's, its adaptive kind and parking_lot, geometric mean",
+        asks: "sections of 200 ns and 2 µs with 1 µs between them, 2 to 64 threads: throughput \
+               over the best of the system's, its adaptive kind and parking_lot, geometric mean",
         experiment: Oversubscribed,
         figure: Figure::MeanOfBest,
         target: Target::AtLeast(0.97),

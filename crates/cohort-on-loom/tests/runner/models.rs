@@ -83,6 +83,7 @@ pub const SPIN: Bounds = Bounds {
     policy: WaitPolicy::Spin,
     nanoseconds_per_look: 0,
     quiet: false,
+    tries: false,
     forks: false,
     ends: false,
 };
@@ -121,10 +122,46 @@ const QUIET: Bounds = Bounds {
     quiet: true,
     ..PARK
 };
+/// Waiters take turns.
+const TURNS: Bounds = Bounds {
+    tries: true,
+    ..PARK
+};
+/// And a turn is over as soon as it began.
+const TURNS_END: Bounds = Bounds {
+    nanoseconds_per_look: 2_000_000,
+    ..TURNS
+};
+/// The same, for clients with many steps.
+const TURNS_END_1: Bounds = Bounds {
+    preemptions: 1,
+    ..TURNS_END
+};
+/// A deadline passes soon.
+const TURNS_TICK: Bounds = Bounds {
+    nanoseconds_per_look: 1,
+    ..TURNS
+};
+/// Somebody gives up waiting for a turn.
+const TURNS_LEFT: Bounds = Bounds {
+    polls: 0,
+    ..TURNS_TICK
+};
+/// And every release makes the lock quick.
+const QUIET_TURNS: Bounds = Bounds {
+    quiet: true,
+    ..TURNS_END
+};
 const FORK: Bounds = Bounds {
     forks: true,
     ends: true,
     ..PARK_1
+};
+/// Waiters take turns, which are over as soon as they began.
+const FORK_TURNS: Bounds = Bounds {
+    forks: true,
+    ends: true,
+    ..TURNS_END_1
 };
 /// Threads that end leave something behind.
 const ENDING: Bounds = Bounds {
@@ -193,7 +230,9 @@ pub static MODELS: &[Model] = &[
     quick("ttas::again", PARK, || mutex::excludes::<Ttas>(2, 2, 0)),
     quick("ttas::destroyed", PARK, || destroy::is_destroyed::<Ttas>(2)),
     quick("ttas::timed", PARK, || mutex::lets_go::<Ttas>(3, 1, 1)),
-    quick("ttas::remembers", TICKING, mutex::remembers::<Ttas>),
+    quick("ttas::remembers", TICKING, || {
+        mutex::remembers::<Ttas>([true, true, false])
+    }),
     quick("ttas::timed_spin", SPIN, || mutex::lets_go::<Ttas>(3, 1, 1)),
     quick("bo::spin", SPIN, || mutex::excludes::<Bo>(3, 1, 0)),
     quick("bo::park", PARK, || mutex::excludes::<Bo>(3, 1, 0)),
@@ -311,9 +350,11 @@ pub static MODELS: &[Model] = &[
         destroy::is_destroyed::<Futex>(2)
     }),
     quick("futex::timed_again", TICKING, || {
-        mutex::lets_go::<Futex>(3, 2, 1)
+        mutex::remembers::<Futex>([false, true, false])
     }),
-    quick("futex::remembers", TICKING, mutex::remembers::<Futex>),
+    quick("futex::remembers", TICKING, || {
+        mutex::remembers::<Futex>([true, true, false])
+    }),
     quick("futex::timed_by_two", TICKING, || {
         mutex::lets_go::<Futex>(3, 2, 2)
     }),
@@ -323,6 +364,40 @@ pub static MODELS: &[Model] = &[
     quick("futex::four", PARK, || mutex::excludes::<Futex>(4, 1, 0)),
     quick("futex::quick_three_again", QUIET, || {
         mutex::excludes::<Futex>(3, 2, 0)
+    }),
+    quick("futex::turns", TURNS, || mutex::excludes::<Futex>(3, 1, 0)),
+    quick("futex::turns_again", TURNS, || {
+        mutex::excludes::<Futex>(2, 2, 0)
+    }),
+    quick("futex::turns_try", TURNS_END, || {
+        mutex::excludes::<Futex>(3, 1, 1)
+    }),
+    quick("futex::turns_timed", TURNS_TICK, || {
+        mutex::lets_go::<Futex>(3, 1, 2)
+    }),
+    quick("futex::turns_destroyed", TURNS_END, || {
+        destroy::is_destroyed::<Futex>(2)
+    }),
+    quick("futex::turns_end", TURNS_END, || {
+        mutex::excludes::<Futex>(3, 1, 0)
+    }),
+    quick("futex::turns_end_again", TURNS_END, || {
+        mutex::excludes::<Futex>(2, 2, 0)
+    }),
+    quick("futex::turns_end_four", TURNS_END_1, || {
+        mutex::excludes::<Futex>(4, 1, 0)
+    }),
+    quick("futex::turns_end_timed", TURNS_END, || {
+        mutex::lets_go::<Futex>(3, 1, 1)
+    }),
+    quick("futex::turns_left", TURNS_LEFT, || {
+        mutex::remembers::<Futex>([false, true, false])
+    }),
+    quick("futex::turns_end_quick", QUIET_TURNS, || {
+        mutex::excludes::<Futex>(2, 2, 0)
+    }),
+    quick("futex::turns_end_quick_three", QUIET_TURNS, || {
+        mutex::excludes::<Futex>(3, 1, 0)
     }),
     quick("futex::quick", QUIET, || {
         mutex::excludes::<Futex>(2, 2, 0);
@@ -436,6 +511,18 @@ pub static MODELS: &[Model] = &[
     }),
     quick("inflated::try", PARK, || {
         host::excludes(host::inflated::<SmallAnderson>(), 3, 1, 1);
+    }),
+    quick("fork::futex", FORK, || {
+        fork::holds(host::bare::<Futex>(), 3)
+    }),
+    quick("fork::futex_turns", FORK_TURNS, || {
+        fork::holds(host::bare::<Futex>(), 3)
+    }),
+    quick("fork::futex_turns_beside", FORK_TURNS, || {
+        fork::looks_on(host::bare::<Futex>(), 3)
+    }),
+    quick("fork::futex_turns_multiplies", FORK_TURNS, || {
+        fork::multiplies(host::bare::<Futex>(), 2);
     }),
     quick("fork::ticket", FORK, || {
         fork::holds(host::in_place::<Ticket>(), 3)

@@ -1,7 +1,8 @@
 //! `futex`: a lean sleeping mutex.  A thread that finds it taken spins for a bounded
 //! time, yields a few turns, then sleeps; whoever comes while the lock is free takes
 //! it, past the sleepers (it *barges*), but twice a millisecond or so it is handed
-//! to the one that has slept longest.
+//! to the one that has slept longest.  Where holders come back at once, waiters take
+//! turns instead.
 //!
 //! **Not for** strict order, nor for a NUMA machine under load: it keeps no cohort.
 //! It is the default because it is the one that never collapses when threads
@@ -14,6 +15,9 @@
 //! | `PARKED` | there may be sleepers | a waiter before it sleeps; a holder that found nobody to hand over to |
 //! | `WOKEN` | a woken sleeper may be on its way, so releases wake nobody else | the releaser that wakes; the woken sleeper, or any that falls asleep |
 //! | `GRANTED` | held by nobody: released to whichever sleeper accepts it | a releaser; the sleeper |
+//! | `WANTED` | the head's turn has come: the next release gives it the lock | the head; the releaser |
+//! | `NAPPING` | and it sleeps | the same |
+//! | `TURN` | held by nobody: released to the head | the releaser; the head |
 //! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | whoever sets `PARKED`; a hand-over |
 //!
 //! A word of 0 is a free lock without sleepers, and `LOCKED` alone a held one.  A
@@ -27,18 +31,35 @@
 //! The marks of a parent process do no harm in a forked child: each waiter overwrites
 //! `WOKEN` before it sleeps, and accepts a grant rather than sleep on it.
 //!
-//! **Quick releases.**  A lock that has long been quiet (`mode` is 1) is released by
+//! **Turns.**  If a holder comes back sooner than the lock could change CPUs, every
+//! other CPU that takes part makes all of them slower: the lock and what it guards are
+//! forever on their way.  Then one waiter at a time, the *head*, looks at the word, ever
+//! more rarely, and takes the lock if it stays free for [`ABSENCE_NANOSECONDS`];
+//! otherwise it claims it after [`PATIENCE_NANOSECONDS`], and the next release gives it
+//! the lock for as long a turn of its own.  The others sleep at a gate.  Whether a
+//! lock is such a one shows only while its holder is left alone, so waiters try it now
+//! and then, more rarely after each time that the head found the lock free.  The gate
+//! and what was learnt are in the second word; see `futex/manner.rs`.
+//!
+//! A forked child has no head.  A release there drops the claims of the parent's, and
+//! a `TURN` that nobody accepts is accepted by the child's first head, which is whoever
+//! waits.
+//!
+//! **Quick releases.**  A lock that has long been quiet is released by
 //! a plain store.  That is safe because whoever wants to sleep first calls the quick
-//! time off: it clears `mode`, raises the process's count of such calls, and passes a
+//! time off: it makes the lock attentive, raises the process's count of such calls, and passes a
 //! barrier that every running thread takes part in.  A release from before the barrier
 //! is seen by the sleeper, and a release after it finds the count raised and wakes all
 //! sleepers, in case its store wiped out their mark.
 
+mod manner;
+
 use crate::door::{
     Advice, AtomicU32, Order, Slept, Spinner, calls_off, constructor, expired, fence_everywhere,
-    fence_here, is_long_quiet, mutant, now, orders, sleep_on, wake,
+    fence_here, is_long_quiet, mutant, nap, now, orders, sleep_on, wake,
 };
 use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
+use manner::Manner;
 
 orders! {
     /// Sees what the last holder did.
@@ -55,7 +76,11 @@ orders! {
     FUTEX_GRANT = Release;
     /// Sees it.
     FUTEX_ACCEPT = Acquire;
-    /// A waiter that marks a holder's word sees the mode in which that holder
+    /// What this holder did is seen by the head it gives its turn.
+    FUTEX_TURN = Release;
+    /// Sees it.
+    FUTEX_TURN_ACCEPT = Acquire;
+    /// A waiter that marks a holder's word sees the manner in which that holder
     /// will release it: set before an earlier release, which the holder acquired.
     FUTEX_MARK = Acquire;
     /// A releaser that finds the count raised finds the lock attentive too.
@@ -70,18 +95,32 @@ const LOCKED: u32 = 1;
 const PARKED: u32 = 2;
 const WOKEN: u32 = 4;
 const GRANTED: u32 = 8;
+const WANTED: u32 = 16;
+const NAPPING: u32 = 32;
+const TURN: u32 = 64;
 const STAMP: u32 = !0xff;
 
-/// Values of `mode`: how a holder releases.
-const ATTENTIVE: u32 = 0;
-const QUICK: u32 = 1;
+/// The head's marks on a holder's word.
+const CLAIM: u32 = WANTED | NAPPING;
 
 /// How long bargers pass sleepers before one of those is handed the lock; less
-/// than a unit of `STAMP` earlier, since the stamp is cut off.
+/// than a unit of `STAMP` earlier, since the stamp is cut off.  Also the length of a
+/// turn: a few percent of it go on bringing the other CPU what the lock guards.
 pub const PATIENCE_NANOSECONDS: u64 = 500_000;
 
-/// There is one class of sleepers.
-const CLASS: u32 = 1;
+/// How long a lock stays free for its holder not to be one that comes back at once:
+/// what it costs to bring the lock and a little data to another CPU.
+pub const ABSENCE_NANOSECONDS: u64 = 300;
+
+/// How soon the head looks again at first; then twice as late each time.
+const FIRST_PAUSE_NANOSECONDS: u64 = 500;
+
+/// How long the head naps between looks once a turn of the CPU no longer pays.
+const NAP_NANOSECONDS: u64 = 50_000;
+
+/// Classes of sleepers on the word.
+const CROWD: u32 = 1;
+const HEAD: u32 = 2;
 
 /// As many sleepers as there are.
 const EVERYBODY: u32 = i32::MAX as u32;
@@ -94,7 +133,7 @@ pub(crate) const NODE_BYTES: usize = 0;
 #[repr(C)]
 pub struct Futex {
     word: AtomicU32,
-    mode: AtomicU32,
+    manner: Manner,
 }
 
 /// The time, as a stamp.
@@ -114,7 +153,7 @@ impl Futex {
         pub fn new() -> Self {
             Self {
                 word: AtomicU32::new(0),
-                mode: AtomicU32::new(0),
+                manner: Manner::new(),
             }
         }
     }
@@ -151,6 +190,19 @@ impl Futex {
     #[cold]
     #[inline(never)]
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
+        self.manner.consider_turns();
+        loop {
+            if let Some(outcome) = self.wait_in_crowd(patience) {
+                return outcome;
+            }
+            if let Some(outcome) = self.wait_for_turn(patience) {
+                return outcome;
+            }
+        }
+    }
+
+    /// Waits as one of many; nothing if waiters are to take turns.
+    fn wait_in_crowd(&self, patience: &Patience) -> Option<Outcome> {
         let mut spinner = Spinner::new();
         let mut slept = false;
         // Whether this thread is the one that `WOKEN` speaks of.
@@ -159,34 +211,105 @@ impl Futex {
             let word = self.word.load(Order::RELAXED);
             if word & LOCKED == 0 {
                 if self.take(word, woken) {
-                    return Outcome::Acquired;
+                    return Some(Outcome::Acquired);
                 }
                 continue;
             }
             if word & GRANTED != 0 && slept {
                 if self.accept(word, woken) {
-                    return Outcome::Acquired;
+                    return Some(Outcome::Acquired);
                 }
                 continue;
+            }
+            if word & TURN != 0 || self.manner.takes_turns() {
+                if woken && !self.exchange(word, word & !WOKEN, Order::RELAXED) {
+                    continue;
+                }
+                return None;
             }
             if patience.deadline().is_some_and(expired) {
                 // A wake-up that reached this thread goes on to another: the next
                 // release sees the mark.
-                if woken && !mutant("futex.swallow-wake") && !self.park_on(word) {
+                if woken && !mutant("futex.swallow-wake") && !self.mark(word, parked(word)) {
                     continue;
                 }
-                return Outcome::GaveUp;
+                return Some(Outcome::GaveUp);
             }
             if spinner.step() == Advice::Again {
                 continue;
             }
             slept = true;
-            if word & GRANTED != 0 || !self.park_on(word) {
+            let parked = parked(word);
+            if word & GRANTED != 0 || !self.mark(word, parked) {
                 continue;
             }
-            let marked = marked(word);
-            woken = sleep_on(&self.word, marked, CLASS, patience.deadline()) == Slept::Woken;
+            woken = sleep_on(&self.word, parked, CROWD, patience.deadline()) == Slept::Woken;
             spinner = Spinner::new();
+        }
+    }
+
+    /// Waits until it is the caller's turn; nothing if turns are given up meanwhile.
+    fn wait_for_turn(&self, patience: &Patience) -> Option<Outcome> {
+        if !self.manner.enter(patience) {
+            return Some(Outcome::GaveUp);
+        }
+        let outcome = self.wait_as_head(patience);
+        self.manner.pass();
+        outcome
+    }
+
+    fn wait_as_head(&self, patience: &Patience) -> Option<Outcome> {
+        let since = now();
+        let mut pause = FIRST_PAUSE_NANOSECONDS;
+        let mut spinner = Spinner::new();
+        loop {
+            let mut word = self.word.load(Order::RELAXED);
+            if word & TURN != 0 {
+                if self.exchange(word, word & !TURN, FUTEX_TURN_ACCEPT) {
+                    self.manner.welcome_turns();
+                    return Some(Outcome::Acquired);
+                }
+                continue;
+            }
+            let free = word & LOCKED == 0
+                && spinner.watch(ABSENCE_NANOSECONDS, || {
+                    word = self.word.load(Order::RELAXED);
+                    word & LOCKED == 0
+                });
+            if free {
+                if self.exchange(word, word | LOCKED, FUTEX_TAKE_LATE) {
+                    self.manner.give_up_turns();
+                    return Some(Outcome::Acquired);
+                }
+                continue;
+            }
+            let claimed = word & CLAIM != 0;
+            if patience.deadline().is_some_and(expired) {
+                if claimed && !self.exchange(word, word & !CLAIM, Order::RELAXED) {
+                    continue;
+                }
+                return Some(Outcome::GaveUp);
+            }
+            if !claimed {
+                if !self.manner.takes_turns() {
+                    return None;
+                }
+                if now() - since < PATIENCE_NANOSECONDS {
+                    if spinner.pause(pause) == Advice::Sleep {
+                        nap(NAP_NANOSECONDS);
+                    }
+                    pause *= 2;
+                    continue;
+                }
+                // The lock will be given soon.
+                spinner = Spinner::new();
+            }
+            let sleeps = spinner.step() == Advice::Sleep;
+            let claim = word | WANTED | if sleeps { NAPPING } else { 0 };
+            if self.mark(word, claim) && sleeps {
+                let _ = sleep_on(&self.word, claim, HEAD, patience.deadline());
+                spinner = Spinner::new();
+            }
         }
     }
 
@@ -204,12 +327,11 @@ impl Futex {
 
     /// Marks a held lock's word for a thread that will sleep on it; false if it
     /// has to look again.
-    fn park_on(&self, word: u32) -> bool {
-        let marked = marked(word);
+    fn mark(&self, word: u32, marked: u32) -> bool {
         if word != marked && !self.exchange(word, marked, FUTEX_MARK) {
             return false;
         }
-        if self.mode.load(Order::RELAXED) == QUICK && !mutant("futex.mark-and-hope") {
+        if self.manner.is_quick() && !mutant("futex.mark-and-hope") {
             self.call_off();
             return false;
         }
@@ -232,6 +354,12 @@ impl Futex {
     fn release_marked(&self) {
         loop {
             let word = self.word.load(Order::RELAXED);
+            if word & WANTED != 0 {
+                if self.give_turn(word) {
+                    return;
+                }
+                continue;
+            }
             if word & PARKED != 0 && is_over(word) {
                 if self.hand_over(word) {
                     return;
@@ -242,11 +370,32 @@ impl Futex {
             let free = (word & !LOCKED) | if wakes { WOKEN } else { 0 };
             if self.exchange(word, free, FUTEX_RELEASE_MARKED) {
                 if wakes && !mutant("futex.forget-wake") {
-                    wake(&raw const self.word, 1, CLASS);
+                    wake(&raw const self.word, 1, CROWD);
                 }
                 return;
             }
         }
+    }
+
+    /// Releases to the head; false if the lock is still the caller's.
+    #[cold]
+    fn give_turn(&self, word: u32) -> bool {
+        let at = &raw const self.word;
+        // The head that claimed it may have been left behind by a fork.
+        let gives = self.manner.has_head();
+        let (new, order) = if gives {
+            ((word & !CLAIM) | TURN, FUTEX_TURN)
+        } else {
+            (word & !CLAIM, Order::RELAXED)
+        };
+        if !self.exchange(word, new, order) {
+            return false;
+        }
+        // Had the head only just come, it would claim once more.
+        if word & NAPPING != 0 && !mutant("futex.let-the-head-sleep") {
+            wake(at, 1, HEAD);
+        }
+        gives
     }
 
     /// Releases to a sleeper; false if the lock is still the caller's.
@@ -256,7 +405,7 @@ impl Futex {
         if !self.exchange(word, announced, Order::RELAXED) {
             return false;
         }
-        if wake(&raw const self.word, 1, CLASS) == 0 {
+        if wake(&raw const self.word, 1, CROWD) == 0 {
             // Whoever falls asleep changes the word, so nobody has since.
             self.exchange(announced, LOCKED, Order::RELAXED);
             return false;
@@ -270,7 +419,7 @@ impl Futex {
     /// every release that did not.
     #[cold]
     fn call_off(&self) {
-        self.mode.store(ATTENTIVE, Order::RELAXED);
+        self.manner.be_attentive();
         calls_off().fetch_add(1, FUTEX_CALL_OFF);
         if !mutant("futex.no-barrier") {
             fence_everywhere(FUTEX_AGREE);
@@ -278,18 +427,18 @@ impl Futex {
         // Waiters that found the time over before the barrier may have slept on
         // marks that a quick release was wiping out.
         if !mutant("futex.call-off-alone") {
-            wake(&raw const self.word, EVERYBODY, CLASS);
+            wake(&raw const self.word, EVERYBODY, CROWD | HEAD);
         }
     }
 
     /// Releases, and from here on does so quickly, if there are no marks.
     #[cold]
     fn become_quick(&self) {
-        self.mode.store(QUICK, Order::RELAXED);
+        self.manner.be_quick();
         if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {
             // Its maker may have seen the lock attentive, and sleep.
             if !mutant("futex.stay-quick") {
-                self.mode.store(ATTENTIVE, Order::RELAXED);
+                self.manner.be_attentive();
             }
             self.release_marked();
         }
@@ -301,23 +450,23 @@ impl Futex {
     #[inline(never)]
     fn answer_lost_mark(word: *const AtomicU32) {
         if !mutant("futex.lost-mark") {
-            wake(word, EVERYBODY, CLASS);
+            wake(word, EVERYBODY, CROWD | HEAD);
         }
     }
 }
 
-/// The word that a thread sleeps on.
-fn marked(word: u32) -> u32 {
+/// The word that one of the crowd sleeps on.
+fn parked(word: u32) -> u32 {
     let since = if word & PARKED != 0 {
         word & STAMP
     } else {
         stamp()
     };
-    LOCKED | PARKED | since
+    LOCKED | PARKED | since | (word & (CLAIM | TURN))
 }
 
 // SAFETY: `LOCKED` is set by one exchange of a word without it, or handed over with
-// `GRANTED`, which one thread clears; each acquires what the release released.
+// `GRANTED` or `TURN`, which one thread clears; each acquires what the release released.
 unsafe impl RawLock for Futex {
     type Context = ();
 
@@ -331,7 +480,7 @@ unsafe impl RawLock for Futex {
     #[inline(always)]
     unsafe fn release(&self, (): &()) {
         let called_off = calls_off().load(FUTEX_CALLED_OFF);
-        if self.mode.load(Order::RELAXED) == QUICK {
+        if self.manner.is_quick() {
             let word = &raw const self.word;
             self.word.store(0, FUTEX_RELEASE_QUICK);
             fence_here(FUTEX_AGREE);
@@ -386,7 +535,7 @@ unsafe impl ThreadOblivious for Futex {}
 unsafe impl Inherit for Futex {
     unsafe fn inherit(&self, holder: Option<&()>) {
         let word = if holder.is_some() { LOCKED } else { 0 };
-        // Any mode is good: no thread of this process is in a release.
+        // Any manner is good: no thread of this process is in a release.
         self.word.store(word, Order::RELAXED);
     }
 }

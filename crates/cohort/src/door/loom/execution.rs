@@ -76,6 +76,7 @@ pub(super) struct Settings {
     pub(super) policy: WaitPolicy,
     pub(super) nanoseconds_per_look: u64,
     pub(super) quiet: bool,
+    pub(super) tries: bool,
     pub(super) forks: bool,
     pub(super) ends: bool,
 }

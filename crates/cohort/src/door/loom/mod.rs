@@ -26,8 +26,10 @@ pub use flaw::mutant;
 pub use kept::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, Kept, map_slots};
 pub use model::{Model, Tally, fork, together};
 pub use nodes::Nodes;
-pub use sleep::{expired, now, random, sleep_on, sleep_on_shared, wake, wake_shared, yield_now};
-pub use spinner::{Spinner, cpus, policy, set_policy};
+pub use sleep::{
+    expired, nap, now, random, sleep_on, sleep_on_shared, wake, wake_shared, yield_now,
+};
+pub use spinner::{Spinner, cpus, is_worth_a_try, policy, set_policy, tries_anything};
 pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
 pub use trace::steps;
 

@@ -23,6 +23,8 @@ pub struct Model {
     pub nanoseconds_per_look: u64,
     /// Whether every release finds that the lock has long been quiet.
     pub quiet: bool,
+    /// Whether whatever is worth a try now and then is tried each time.
+    pub tries: bool,
     /// Whether the client calls [`fork`], which doubles the steps.
     pub forks: bool,
     /// Whether it matters to the client when a thread ends.
@@ -54,6 +56,7 @@ impl Model {
             policy: self.policy,
             nanoseconds_per_look: self.nanoseconds_per_look,
             quiet: self.quiet,
+            tries: self.tries,
             forks: self.forks,
             ends: self.ends,
         };

@@ -19,6 +19,20 @@ pub fn cpus() -> u32 {
     5
 }
 
+/// Whether the calling thread should try what pays now and then only: always, in a
+/// model in which anything is tried.
+#[must_use]
+pub fn is_worth_a_try(_one_in: u32) -> bool {
+    tries_anything()
+}
+
+/// Whether threads ever try what is only worth a try: a model in which they do not
+/// has nothing to find there.
+#[must_use]
+pub fn tries_anything() -> bool {
+    with(|execution| execution.settings.tries)
+}
+
 /// One wait: made at its beginning, asked between looks.
 #[derive(Debug, Default)]
 pub struct Spinner {
@@ -48,6 +62,11 @@ impl Spinner {
     #[track_caller]
     pub fn pause(&mut self, _nanoseconds: u64) -> Advice {
         self.step()
+    }
+
+    /// One more look, at whether what was `so` still is.
+    pub fn watch(&mut self, _nanoseconds: u64, mut so: impl FnMut() -> bool) -> bool {
+        so()
     }
 
     /// One failed look, by a caller that counts its looks itself.

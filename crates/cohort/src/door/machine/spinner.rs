@@ -23,6 +23,22 @@ pub fn cpus() -> u32 {
     door::cpus() as u32
 }
 
+/// Whether the calling thread should try, this time, what pays now and then only:
+/// once in `one_in`, a power of two.
+pub fn is_worth_a_try(one_in: u32) -> bool {
+    let tries = &super::thread().tries;
+    let count = tries.get().wrapping_add(1);
+    tries.set(count);
+    count & (one_in - 1) == 0
+}
+
+/// Whether threads ever try what is only worth a try: here they do.
+#[inline(always)]
+#[must_use]
+pub const fn tries_anything() -> bool {
+    true
+}
+
 /// One wait: made at its beginning, asked between looks.
 #[derive(Debug, Default)]
 pub struct Spinner(door::Wait);
@@ -53,6 +69,19 @@ impl Spinner {
     /// [`step`](Self::step) until that many nanoseconds have passed or sleeping pays.
     pub fn pause(&mut self, nanoseconds: u64) -> Advice {
         advice(self.0.pause(nanoseconds))
+    }
+
+    /// Looks again and again for that many nanoseconds; false as soon as a look finds
+    /// what was `so` no longer so.
+    pub fn watch(&mut self, nanoseconds: u64, mut so: impl FnMut() -> bool) -> bool {
+        let until = super::now() + nanoseconds;
+        while super::now() < until {
+            self.spin();
+            if !so() {
+                return false;
+            }
+        }
+        true
     }
 
     /// One failed look, by a caller that counts its looks itself: passes as little

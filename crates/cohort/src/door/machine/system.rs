@@ -56,6 +56,12 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
     }
 }
 
+/// Sleeps for that many nanoseconds, or until a signal arrives.
+pub fn nap(nanoseconds: u64) {
+    let until = Deadline::monotonic(now() + nanoseconds);
+    let _ = sleep_on(&AtomicU32::new(0), 0, 1, Some(&until));
+}
+
 /// [`sleep_on`], for a word that other processes map too; there are none here.
 #[must_use]
 pub fn sleep_on_shared(

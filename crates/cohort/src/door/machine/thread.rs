@@ -14,6 +14,8 @@ pub struct ThreadRecord {
     pub reading: Cell<u32>,
     /// Releases since the last [`super::is_long_quiet`] that said yes.
     pub(super) quiet: Cell<u32>,
+    /// Questions to [`super::is_worth_a_try`].
+    pub(super) tries: Cell<u32>,
     /// Each arena's cached nodes: the first one's index plus one, and how many.
     pub caches: [Cell<(u32, u32)>; CACHES],
 }

@@ -60,6 +60,23 @@ pub fn cpus() -> u32 {
     }
 }
 
+/// Whether the calling thread should try, this time, what pays now and then only:
+/// once in `one_in`, a power of two.
+#[inline]
+pub fn is_worth_a_try(one_in: u32) -> bool {
+    let tries = &super::thread().tries;
+    let count = tries.get().wrapping_add(1);
+    tries.set(count);
+    count & (one_in - 1) == 0
+}
+
+/// Whether threads ever try what is only worth a try: here they do.
+#[inline(always)]
+#[must_use]
+pub const fn tries_anything() -> bool {
+    true
+}
+
 /// One wait: made at its beginning, asked between looks.
 #[derive(Debug, Default)]
 pub struct Spinner {
@@ -118,6 +135,20 @@ impl Spinner {
                 return advice;
             }
         }
+    }
+
+    /// Looks again and again for that many nanoseconds; false as soon as a look finds
+    /// what was `so` no longer so.
+    #[inline]
+    pub fn watch(&mut self, nanoseconds: u64, mut so: impl FnMut() -> bool) -> bool {
+        let until = now() + nanoseconds;
+        while now() < until {
+            self.spin();
+            if !so() {
+                return false;
+            }
+        }
+        true
     }
 
     /// One failed look, by a caller that counts its looks itself: passes as little

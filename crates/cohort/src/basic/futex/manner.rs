@@ -1,0 +1,225 @@
+//! The second word of a [`Futex`](super::Futex): in what manner its holders release it
+//! and its waiters wait; and the gate at which waiters line up.
+//!
+//! | bits | meaning | set and cleared by |
+//! |---|---|---|
+//! | `QUICK` | holders release by a plain store | the holder of a lock that has long been quiet; whoever calls it off |
+//! | `TURNS` | waiters take turns | a waiter that tries it; the head that found it not worth while |
+//! | `GATE` | one of the four below | waiters and heads |
+//! | `RELUCTANCE` | how rarely taking turns is tried | heads: more if it was not worth while, less if it was |
+//! | `PROCESS` | whose waiters shut the gate, or 0 if it is open; what a forked child inherits is open to it | with `GATE` |
+//!
+//! The gate lets one waiter through at a time, which is then the *head*, in the order
+//! in which they fell asleep.
+//!
+//! | `GATE` | meaning |
+//! |---|---|
+//! | `OPEN` | there is no head |
+//! | `PASSED` | there is one; nobody sleeps at the gate |
+//! | `CROWDED` | there is one; others may sleep at the gate |
+//! | `HANDED` | left to the sleeper that was just woken, or any other that has slept |
+//!
+//! The gate guards nothing that the lock's word does not guard by itself, so no access
+//! to it orders any other.
+
+use crate::door::{
+    AtomicU32, Order, WaitPolicy, constructor, cpus, expired, generation, is_worth_a_try, mutant,
+    policy, sleep_on, tries_anything, wake,
+};
+use cohort_raw::Patience;
+
+const QUICK: u32 = 1;
+const TURNS: u32 = 2;
+const GATE: u32 = 3 << 2;
+const OPEN: u32 = 0;
+const PASSED: u32 = 1 << 2;
+const CROWDED: u32 = 2 << 2;
+const HANDED: u32 = 3 << 2;
+const RELUCTANCE: u32 = 7 << 4;
+const RELUCTANT: u32 = 1 << 4;
+const PROCESS_SHIFT: u32 = 7;
+const PROCESS: u32 = !0 << PROCESS_SHIFT;
+
+/// The most reluctant lock tries turns once in some 16,000 contended acquisitions.
+const MOST: u32 = 6 * RELUCTANT;
+
+/// There is one class of sleepers at the gate.
+const CLASS: u32 = 1;
+
+/// The word; zero when new.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub(super) struct Manner(AtomicU32);
+
+/// This process, as `PROCESS` has it.
+fn process() -> u32 {
+    generation() << PROCESS_SHIFT
+}
+
+impl Manner {
+    constructor! {
+        /// Attentive releases, a crowd of waiters.
+        pub(super) fn new() -> Self {
+            Self(AtomicU32::new(0))
+        }
+    }
+
+    /// Whether holders release by a plain store.
+    #[inline(always)]
+    pub(super) fn is_quick(&self) -> bool {
+        self.0.load(Order::RELAXED) & QUICK != 0
+    }
+
+    /// From here on holders release by a plain store.
+    pub(super) fn be_quick(&self) {
+        self.0.fetch_or(QUICK, Order::RELAXED);
+    }
+
+    /// From here on they look at the word.
+    pub(super) fn be_attentive(&self) {
+        self.0.fetch_and(!QUICK, Order::RELAXED);
+    }
+
+    /// Whether waiters take turns.
+    #[inline]
+    pub(super) fn takes_turns(&self) -> bool {
+        tries_anything() && self.0.load(Order::RELAXED) & TURNS != 0
+    }
+
+    /// One more contended acquisition: now and then, turns are tried.
+    #[inline]
+    pub(super) fn consider_turns(&self) {
+        if !tries_anything() {
+            return;
+        }
+        let seen = self.0.load(Order::RELAXED);
+        let one_in = 4 << (2 * ((seen & RELUCTANCE) / RELUCTANT));
+        if seen & TURNS == 0 && is_worth_a_try(one_in) && policy() == WaitPolicy::Park && cpus() > 1
+        {
+            self.0.fetch_or(TURNS, Order::RELAXED);
+        }
+    }
+
+    /// The head has waited out a whole turn.
+    pub(super) fn welcome_turns(&self) {
+        self.change(|seen| seen - RELUCTANT.min(seen & RELUCTANCE));
+    }
+
+    /// The head found the lock free: its holders leave it alone for so long that a
+    /// crowd would have used the time.
+    pub(super) fn give_up_turns(&self) {
+        self.change(|seen| {
+            if seen & TURNS == 0 {
+                return seen;
+            }
+            let reluctance = ((seen & RELUCTANCE) + RELUCTANT).min(MOST);
+            (seen & !(TURNS | RELUCTANCE)) | reluctance
+        });
+    }
+
+    fn change(&self, change: impl Fn(u32) -> u32) {
+        let mut seen = self.0.load(Order::RELAXED);
+        loop {
+            let changed = change(seen);
+            if changed == seen {
+                return;
+            }
+            match self
+                .0
+                .compare_exchange(seen, changed, Order::RELAXED, Order::RELAXED)
+            {
+                Ok(_) => return,
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// The gate, as it is to this process.
+    fn gate(seen: u32) -> u32 {
+        if seen & PROCESS == process() {
+            seen & GATE
+        } else {
+            OPEN
+        }
+    }
+
+    /// Changes the gate, if nothing has changed since it was `seen`.
+    fn set_gate(&self, seen: u32, gate: u32) -> bool {
+        let whose = if gate == OPEN { 0 } else { process() };
+        let changed = (seen & !(GATE | PROCESS)) | gate | whose;
+        self.0
+            .compare_exchange(seen, changed, Order::RELAXED, Order::RELAXED)
+            .is_ok()
+    }
+
+    /// Whether a waiter of this process has passed the gate.
+    pub(super) fn has_head(&self) -> bool {
+        Self::gate(self.0.load(Order::RELAXED)) != OPEN
+    }
+
+    /// Blocks until the caller is the head; false if its patience ran out before.
+    pub(super) fn enter(&self, patience: &Patience) -> bool {
+        let mut slept = false;
+        loop {
+            let seen = self.0.load(Order::RELAXED);
+            match Self::gate(seen) {
+                // Who has slept cannot know whether others still do.
+                OPEN => {
+                    if self.set_gate(seen, if slept { CROWDED } else { PASSED }) {
+                        return true;
+                    }
+                }
+                HANDED if slept => {
+                    if self.set_gate(seen, CROWDED) {
+                        return true;
+                    }
+                }
+                PASSED => {
+                    self.set_gate(seen, CROWDED);
+                }
+                // Crowded, or handed to another.
+                _ => {
+                    if patience.deadline().is_some_and(expired) {
+                        return false;
+                    }
+                    slept = true;
+                    let _ = sleep_on(&self.0, seen, CLASS, patience.deadline());
+                }
+            }
+        }
+    }
+
+    /// The head goes: lets the next waiter through, if there is one.
+    pub(super) fn pass(&self) {
+        loop {
+            let seen = self.0.load(Order::RELAXED);
+            let crowded = Self::gate(seen) == CROWDED;
+            if !self.set_gate(seen, if crowded { HANDED } else { OPEN }) {
+                continue;
+            }
+            if crowded && !mutant("futex.gate-forgets") && wake(&raw const self.0, 1, CLASS) == 0 {
+                self.take_back();
+            }
+            return;
+        }
+    }
+
+    /// Opens a gate that was handed to nobody.
+    #[cold]
+    fn take_back(&self) {
+        loop {
+            let seen = self.0.load(Order::RELAXED);
+            if Self::gate(seen) != HANDED {
+                // Somebody had slept and found it.
+                return;
+            }
+            if self.set_gate(seen, OPEN) {
+                // Whoever fell asleep meanwhile looks again.
+                if !mutant("futex.gate-opens-silently") {
+                    wake(&raw const self.0, 1, CLASS);
+                }
+                return;
+            }
+        }
+    }
+}

@@ -96,6 +96,14 @@ pub trait DetectsWaiters: RawLock {
 /// an order that cannot pass one over for ever.
 pub trait Fair: RawLock {}
 
+/// A lock that is compiled in two forms: one whose waiters may sleep, and one whose
+/// waiters never do, which therefore wakes nobody and releases by a plain store where
+/// the other one has to ask.
+pub trait TwoForms: RawLock {
+    /// The form whose waiters never sleep.
+    type Spinning: RawLock;
+}
+
 /// A lock that a forked child can go on using.
 ///
 /// In the child only the forking thread exists; whoever was queued is gone.

@@ -8,7 +8,7 @@ use super::engine::Engine;
 /// A simulated thread, as its program sees it.
 ///
 /// Its methods act for the thread whose program runs, and only while it runs.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Thread {
     pub(crate) number: usize,
 }

@@ -66,7 +66,7 @@ fn open(named: &str) -> Result<Machine, Problem> {
 
 fn heading(machine: &Machine) -> String {
     format!(
-        "{} ({})\n{}; described in {}\n{:.1} GHz, {}, lines of {} bytes; {}",
+        "{} ({})\n{}\ndescribed in {}; {:.1} GHz, {}, lines of {} bytes\n{}",
         machine.name,
         machine.fingerprint,
         machine.about,
@@ -80,7 +80,7 @@ fn heading(machine: &Machine) -> String {
 
 const LEGEND: &str = "\
 Cycles, for a line that another cache within that level has modified. p: from a paper; v: from a
-vendor's or another public document; e: estimate. queue: how long a load keeps others from the line.";
+vendor's or another public document; e: estimate. queue: how long a load keeps others waiting.";
 
 /// What each distance costs.
 fn costs(machine: &Machine) -> Table {

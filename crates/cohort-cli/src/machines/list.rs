@@ -26,6 +26,7 @@ struct Row {
 pub struct Figures {
     paper: usize,
     vendor: usize,
+    measured: usize,
     estimate: usize,
 }
 
@@ -34,21 +35,30 @@ impl Figures {
     pub fn of(machine: &Machine) -> Self {
         let mut figures = Self::default();
         for entry in machine.entries() {
-            match entry.source {
-                Source::Paper => figures.paper += 1,
-                Source::Vendor => figures.vendor += 1,
-                Source::Estimate => figures.estimate += 1,
-            }
+            let count = match entry.source {
+                Source::Paper => &mut figures.paper,
+                Source::Vendor => &mut figures.vendor,
+                Source::Measured => &mut figures.measured,
+                Source::Estimate => &mut figures.estimate,
+            };
+            *count += 1;
         }
         figures
     }
 
-    /// `14 paper, 10 vendor, 38 estimate`.
+    /// `14 paper, 10 vendor, 38 estimate`, without what there is none of.
     pub fn text(&self) -> String {
-        format!(
-            "{} paper, {} vendor, {} estimate",
-            self.paper, self.vendor, self.estimate
-        )
+        let words = [
+            (self.paper, Source::Paper),
+            (self.vendor, Source::Vendor),
+            (self.measured, Source::Measured),
+            (self.estimate, Source::Estimate),
+        ];
+        let given = words.iter().filter(|(count, _)| *count > 0);
+        let words: Vec<String> = given
+            .map(|(count, source)| format!("{count} {}", source.name()))
+            .collect();
+        words.join(", ")
     }
 }
 

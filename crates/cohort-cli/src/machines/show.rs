@@ -80,7 +80,8 @@ fn heading(machine: &Machine) -> String {
 
 const LEGEND: &str = "\
 Cycles, for a line that another cache within that level has modified. p: from a paper; v: from a
-vendor's or another public document; e: estimate. queue: how long a load keeps others waiting.";
+vendor's or another public document; m: measured there; e: estimate. queue: how long a load keeps
+others waiting.";
 
 /// What each distance costs.
 fn costs(machine: &Machine) -> Table {
@@ -127,6 +128,7 @@ fn cost(figure: &Figure<Cycles>) -> String {
     let letter = match figure.source {
         Source::Paper => 'p',
         Source::Vendor => 'v',
+        Source::Measured => 'm',
         Source::Estimate => 'e',
     };
     format!("{} {letter}", figure.value)

@@ -106,9 +106,8 @@ fn plain(value: &Value) -> String {
 }
 
 fn source(value: &Value) -> Option<Source> {
-    [Source::Paper, Source::Vendor, Source::Estimate]
-        .into_iter()
-        .find(|source| value.as_str() == Some(source.name()))
+    let named = |source: &Source| value.as_str() == Some(source.name());
+    Source::ALL.into_iter().find(named)
 }
 
 #[cfg(test)]

@@ -13,17 +13,23 @@ pub enum Source {
     Paper,
     /// The vendor's or another public document gives it.
     Vendor,
+    /// Somebody measured it on the machine itself; the note says how.
+    Measured,
     /// Nobody gives it: a sober guess.
     Estimate,
 }
 
 impl Source {
+    /// All of them, the most reliable first.
+    pub const ALL: [Self; 4] = [Self::Paper, Self::Vendor, Self::Measured, Self::Estimate];
+
     /// The word that stands in a file.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Paper => "paper",
             Self::Vendor => "vendor",
+            Self::Measured => "measured",
             Self::Estimate => "estimate",
         }
     }

@@ -19,6 +19,7 @@ fn pair(
     let memory = Memory::new();
     let options = Options {
         placement: Placement::Cpus(cpus.to_vec()),
+        stagger: 0,
         ..Options::default()
     };
     let mut run = Run::new(&hardware, &memory, options);

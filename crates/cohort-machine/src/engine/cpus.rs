@@ -1,9 +1,9 @@
 //! Who has which CPU: run queues, time slices, and what siblings cost each other.
 
 use super::clock::{NEVER, Ticks};
-use super::engine::Engine;
 use super::hardware::{Hardware, ONE};
 use super::thread::State;
+use super::turns::Engine;
 use std::collections::VecDeque;
 
 /// The CPUs.
@@ -74,6 +74,9 @@ impl Cpus {
 
     /// Sets how much a CPU's thread counts for its siblings, in 256ths.
     pub(crate) fn set_load(&mut self, hardware: &Hardware, cpu: usize, load: u64) {
+        if hardware.slowdown.len() == 1 {
+            return;
+        }
         let core = hardware.core_of[cpu] as usize;
         let old = std::mem::replace(&mut self.cpus[cpu].load, load);
         self.load[core] = self.load[core] + load - old;

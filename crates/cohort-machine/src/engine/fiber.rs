@@ -3,7 +3,7 @@
 use super::clock::{CYCLE, Ticks};
 use super::coherence::Access;
 use super::current::{step, suspend, with};
-use super::engine::Engine;
+use super::turns::Engine;
 
 /// A simulated thread, as its program sees it.
 ///

@@ -7,7 +7,7 @@ mod coherence;
 mod cpus;
 mod current;
 pub mod door;
-mod engine;
+
 mod explore;
 mod failure;
 mod fiber;
@@ -25,6 +25,7 @@ mod sleep;
 mod steady;
 mod tally;
 mod thread;
+mod turns;
 
 pub use current::is_running;
 pub use failure::{Doing, Failure, Waiting as ThreadWait};

@@ -1,10 +1,10 @@
 //! What came of a run.
 
 use super::clock::{CYCLE, Ticks};
-use super::engine::Engine;
 use super::memory::Owner;
 use super::record::{Events, Record};
 use super::steady::Rule;
+use super::turns::Engine;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 

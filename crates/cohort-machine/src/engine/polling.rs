@@ -7,10 +7,10 @@
 //! would have begun.  That costs the host nothing for a look.
 
 use super::clock::{NEVER, Ticks};
-use super::engine::Engine;
 use super::hardware::ONE;
 use super::lines::LineId;
 use super::thread::{Look, State};
+use super::turns::Engine;
 
 /// How a wait passes the time between two looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Engine<'_> {
         thread.state = State::Polling;
         let cpu = thread.cpu;
         for (line, _) in look.lines() {
-            self.caches.watch(*line, index as u32);
+            self.caches.watch(*line, index as u32, look.owns);
         }
         self.cpus
             .set_load(self.hardware, cpu, self.hardware.spinning);

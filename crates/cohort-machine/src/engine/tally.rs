@@ -50,7 +50,7 @@ impl Traffic {
         self.modified += u64::from(modified);
     }
 
-    pub(crate) const fn from_memory(&mut self, whose: Owner) {
+    pub(crate) const fn memory(&mut self, whose: Owner) {
         self.memory[whose as usize] += 1;
     }
 

@@ -140,7 +140,7 @@ fn a_bad_file_is_told_by_line_and_key() {
             "pause = { cycles = 10",
             "pause = { cycles = -10",
             "pause",
-            "`pause`: found `cycles = -10`, expected 0 or more",
+            "`pause`: found `cycles = -10`, expected 0 to",
         ),
         (
             "store-buffer",

@@ -24,6 +24,10 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// What one acquisition carries.
     type Context: Default;
 
+    /// Whether a release gives the lock to the waiter that came first, running or not.
+    /// Such a lock stands still wherever more wait than there are CPUs to run them.
+    const STRICT: bool = true;
+
     /// Blocks until the lock is held.
     ///
     /// `cx` must not be in use by another acquisition (of this or any lock) and

@@ -208,6 +208,13 @@ const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
     name
 }
 
+/// Bytes of all nodes that locks have taken so far from pools of their own, beside
+/// what hosts take for them.
+#[must_use]
+pub fn own_pool_bytes() -> usize {
+    crate::basic::clh::pool_bytes() + crate::basic::k42::pool_bytes()
+}
+
 /// Bytes of the arena that one waiting acquisition of a lock takes, apart from
 /// nodes of the lock's own.
 const fn record_bytes<L: RawLock<Context: 'static>>(placement: Placement) -> usize {
@@ -299,6 +306,8 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("baseline/posix_rwlock", "posix-rwlock.forget-wake"),
     ("baseline/posix_rwlock", "posix-rwlock.forget-writer"),
     ("baseline/posix_rwlock", "posix-rwlock.hold-up"),
+    ("host/gate", "gate.forget-wake"),
+    ("host/gate", "gate.keep-woken"),
     ("rwlock", "rwlock.forget-wake"),
     ("condvar", "condvar.forget-wake"),
 ];

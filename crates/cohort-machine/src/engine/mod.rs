@@ -33,7 +33,9 @@ pub use fiber::Thread;
 pub use hardware::Hardware;
 pub use memory::{Memory, Owner};
 pub use options::{Length, Options, Placement, Schedule, Waiting};
-pub use outcome::{ByOwner, Latency, Level, Load, Named, Outcome, ThreadWork, Transfers};
+pub use outcome::{
+    ByOwner, IDLE, Latency, Level, Load, Named, Outcome, SPINNING, TRANSFER, ThreadWork, Transfers,
+};
 pub use polling::Pause;
 pub use record::Events;
 pub use run::Run;

@@ -49,6 +49,9 @@ pub(crate) struct Engine<'m> {
     /// can get on; background threads apart.
     pub(crate) live: usize,
     pub(crate) stuck: usize,
+    /// Stuck threads that lost their CPU, and so do not watch: a write may be what
+    /// they wait for.
+    pub(crate) doubtful: Vec<usize>,
     pub(crate) traffic: Traffic,
     pub(crate) record: Record,
     /// Objects that are static natively and one a run here, by the place that
@@ -99,6 +102,7 @@ impl<'m> Engine<'m> {
             steps: 0,
             live,
             stuck: 0,
+            doubtful: Vec::new(),
             traffic: Traffic::new(hardware),
             record: Record::new(hardware, &options, &threads),
             statics: Vec::new(),
@@ -269,6 +273,14 @@ impl<'m> Engine<'m> {
         }
         if served.disturbs {
             self.alert(line, cache, served.began);
+            self.reassure();
+        }
+    }
+
+    /// Something has changed: whoever does not watch may not be stuck any more.
+    fn reassure(&mut self) {
+        while let Some(index) = self.doubtful.pop() {
+            self.set_stuck(index, false);
         }
     }
 
@@ -303,6 +315,7 @@ impl<'m> Engine<'m> {
     /// The current thread has returned.
     pub(crate) fn finish(&mut self) {
         let index = self.current;
+        self.set_stuck(index, false);
         self.live -= usize::from(!self.threads[index].background);
         self.threads[index].state = State::Done;
         if self.explorer.is_some() {

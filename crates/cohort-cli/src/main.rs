@@ -2,6 +2,7 @@
 //! what that gains.
 
 mod bar;
+mod bench;
 mod choice;
 mod compare;
 mod config;
@@ -11,6 +12,7 @@ mod environment;
 mod install;
 mod library;
 mod list;
+mod machines;
 mod problem;
 mod program;
 mod proof;
@@ -61,6 +63,10 @@ enum Subcommands {
     Compare(compare::Arguments),
     /// Show every lock: what it can do, what it costs, where it comes from
     List(list::Arguments),
+    /// Show the simulated machines: their shapes, their costs, where each figure comes from
+    Machines(machines::Arguments),
+    /// Run the papers' workloads, on this machine or on a simulated one
+    Bench(bench::Arguments),
     /// Show what this machine and container offer, and what that leaves out
     Doctor(doctor::Arguments),
     /// See what the locks gain, on bundled loads, in under a minute
@@ -99,6 +105,8 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
         Subcommands::Run(arguments) => run::run(arguments, matches),
         Subcommands::Compare(arguments) => compare::run(arguments),
         Subcommands::List(arguments) => list::run(&arguments),
+        Subcommands::Bench(arguments) => bench::run(&arguments),
+        Subcommands::Machines(arguments) => machines::run(&arguments),
         Subcommands::Doctor(arguments) => doctor::run(&arguments),
         Subcommands::Demo(arguments) => demo::run(arguments),
         Subcommands::Bar(arguments) => bar::run(arguments),

@@ -121,9 +121,36 @@ pub fn text(
         settings.wait.name()
     );
     match table(report) {
-        Some(table) => text.push_str(&table),
+        Some(table) => {
+            text.push_str(&table);
+            text.push_str(&memory(report));
+        }
         None => text.push_str("cohort: it took no pthread lock at all\n"),
     }
+    text
+}
+
+/// What the mutexes cost beside their own bytes.
+fn memory(report: &Report) -> String {
+    use std::sync::atomic::Ordering::Relaxed;
+    let memory = &report.memory;
+    let bytes = grouped(memory.bytes.load(Relaxed));
+    let waiters = memory.waiters.load(Relaxed);
+    let threads = if waiters == 1 { "thread" } else { "threads" };
+    let mut text = format!(
+        "cohort: at most {waiters} {threads} waited for mutexes at once; queue nodes took {bytes} \
+         bytes"
+    );
+    match memory.inflated.load(Relaxed) {
+        0 => {}
+        inflated => {
+            let _ = write!(text, ", with {} inflated locks", grouped(inflated.into()));
+        }
+    }
+    if report.processes.load(Relaxed) > 1 {
+        text.push_str(" (in the process with the most)");
+    }
+    text.push('\n');
     text
 }
 

@@ -6,6 +6,7 @@
 //! [`workloads`] is what is run when nobody names a program.
 
 pub mod bars;
+pub mod bench;
 pub mod compare;
 pub mod disturb;
 pub mod interrupt;
@@ -17,3 +18,4 @@ pub mod rounds;
 pub mod runner;
 pub mod stats;
 pub mod workloads;
+pub mod world;

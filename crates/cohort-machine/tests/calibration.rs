@@ -19,6 +19,7 @@ fn pair(
     let memory = Memory::new();
     let options = Options {
         placement: Placement::Cpus(cpus.to_vec()),
+        stagger: 0,
         ..Options::default()
     };
     let mut run = Run::new(&hardware, &memory, options);
@@ -153,4 +154,13 @@ fn a_remote_chip_of_the_t5440_is_about_four_times_as_far() {
     let [far_load, _] = fetch(&machine, [0, 64]);
     let found = far_load / near_load;
     assert!(near(found, 4.0, 0.15), "{found:.2}");
+}
+
+/// The file of a real machine, whose hand-over was measured apart from its figures.
+#[test]
+fn a_real_machine_hands_over_as_fast_as_its_file_says() {
+    let text = include_str!("../../../docs/measurements/host-2cpu.toml");
+    let machine = Machine::parse(text).unwrap_or_else(|complaint| panic!("{complaint}"));
+    let found = ping_pong(&machine, [0, 1]);
+    assert!(near(found, 160.0, 0.1), "{found:.1} cycles");
 }

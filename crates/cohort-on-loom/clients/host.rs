@@ -2,7 +2,7 @@
 
 use super::{add_one, read};
 use crate::locks::door::Cell;
-use crate::locks::host::{Fat, Holding, InPlace, Inflated, Pool};
+use crate::locks::host::{Fat, Gate, Holding, InPlace, Inflated, Pool};
 use crate::locks::{Inherit, RawTry, ThreadOblivious};
 use crate::world::{nodes, together};
 use std::sync::Arc;
@@ -29,6 +29,7 @@ impl<L: RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'st
 /// A lock in the object, and the pool of its records.
 struct Here<L, R> {
     object: InPlace<L>,
+    gate: Gate,
     records: Arc<R>,
 }
 
@@ -36,20 +37,21 @@ struct Here<L, R> {
 pub fn in_place<L: Guest>() -> impl Host {
     Here {
         object: InPlace::<L>::default(),
+        gate: Gate::new(),
         records: nodes::<Holding<L::Context>>(2),
     }
 }
 
 impl<L: Guest, R: Pool<Holding<L::Context>> + Send + Sync + 'static> Host for Here<L, R> {
     fn lock(&self) {
-        self.object.lock(&*self.records);
+        self.object.lock(&self.gate, &*self.records);
     }
     fn try_lock(&self) -> bool {
-        self.object.try_lock(&*self.records)
+        self.object.try_lock(&self.gate, &*self.records)
     }
     fn unlock(&self) -> bool {
         // SAFETY: clients unlock only what they locked.
-        unsafe { self.object.unlock(&*self.records) }
+        unsafe { self.object.unlock(&self.gate, &*self.records) }
     }
     fn is_busy(&self) -> bool {
         self.object.is_locked()

@@ -1,11 +1,14 @@
 //! Counting, for `cohort run --report`.
 
+use crate::choice::Choice;
 use crate::libc::{close, mmap, open};
+use crate::serve;
 use cohort::door::thread;
+use cohort::host::Generation;
 use cohort::report::{Kind, MAGIC, Report, SHARDS};
 use core::ffi::CStr;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 static REPORT: AtomicPtr<Report> = AtomicPtr::new(ptr::null_mut());
 
@@ -74,5 +77,38 @@ pub fn count(kind: Kind, contended: bool) {
         if contended {
             counter.contended.fetch_add(1, Ordering::Relaxed);
         }
+    }
+}
+
+/// The process's threads that wait for a mutex.
+static WAITING: AtomicU32 = AtomicU32::new(0);
+
+/// The process that they are of.
+static WAITING_OF: Generation = Generation::new();
+
+/// Counts a thread among those that wait while `wait` lasts.
+#[cold]
+pub fn waiting<R>(wait: impl FnOnce() -> R) -> R {
+    WAITING_OF.settle(|| WAITING.store(0, Ordering::Relaxed));
+    let waiters = WAITING.fetch_add(1, Ordering::Relaxed) + 1;
+    if let Some(report) = report() {
+        let most = &report.memory.waiters;
+        most.fetch_max(waiters, Ordering::Relaxed);
+    }
+    let result = wait();
+    WAITING.fetch_sub(1, Ordering::Relaxed);
+    result
+}
+
+/// Notes what the process's mutexes needed so far.
+#[cold]
+pub fn note_needs(choice: Choice) {
+    if let Some(report) = report() {
+        let needs = serve::needs(choice);
+        let memory = &report.memory;
+        memory
+            .bytes
+            .fetch_max(needs.bytes as u64, Ordering::Relaxed);
+        memory.inflated.fetch_max(needs.inflated, Ordering::Relaxed);
     }
 }

@@ -1,7 +1,7 @@
 //! `pthread_mutex_*`.
 
 use crate::choice::{Choice, choice, is_plain_futex};
-use crate::count::count;
+use crate::count::{count, note_needs, waiting};
 use crate::layout::{
     ADAPTIVE, Attr, DESTROYED, ELISION, ERRORCHECK, Mutex, NORMAL, RECURSIVE, clear,
 };
@@ -65,7 +65,12 @@ unsafe fn acquire(choice: Choice, counting: bool, mutex: &Mutex, wait: Wait) -> 
         Wait::No => EBUSY,
         Wait::Endless => {
             // SAFETY: as above.
-            unsafe { serve::lock(choice, mutex) };
+            let lock = || unsafe { serve::lock(choice, mutex) };
+            if counting {
+                waiting(lock)
+            } else {
+                lock()
+            }
             0
         }
         // SAFETY: the caller's time is readable.
@@ -80,6 +85,7 @@ unsafe fn acquire(choice: Choice, counting: bool, mutex: &Mutex, wait: Wait) -> 
     };
     if counting && result == 0 {
         count(mutex.counted_as(), !at_once);
+        note_needs(choice);
     }
     result
 }

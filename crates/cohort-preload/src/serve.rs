@@ -3,9 +3,11 @@
 use crate::choice::Choice;
 use crate::layout::Mutex;
 use cohort::basic::futex::Futex;
+use cohort::catalogue::own_pool_bytes;
 use cohort::door::{Advice, Spinner, expired, nap};
-use cohort::host::{Arena, Fat, Holding, InPlace, Inflated};
+use cohort::host::{Arena, Fat, Gate, Holding, InPlace, Inflated, Pool};
 use cohort::{Abortable, Deadline, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
+use core::ptr;
 
 /// The threads' caches; a process uses one lock for its mutexes, so all locks
 /// share the first and third.  (`clh` has the second for its nodes.)
@@ -22,6 +24,16 @@ where
     unsafe fn try_lock(mutex: &Mutex) -> bool;
     unsafe fn unlock(mutex: &Mutex) -> bool;
     unsafe fn is_locked(mutex: &Mutex) -> bool;
+    fn needs() -> Needs;
+}
+
+/// What the process's mutexes needed so far beside their own bytes.
+#[derive(Default)]
+pub struct Needs {
+    /// Bytes of nodes, records and inflated locks.
+    pub bytes: usize,
+    /// Inflated locks.
+    pub inflated: u32,
 }
 
 /// Views a mutex's spare bytes as an object.
@@ -35,6 +47,14 @@ unsafe fn body<T>(mutex: &Mutex) -> &T {
     }
     // SAFETY: the caller's; the bytes are in a cell.
     unsafe { &*mutex.body.get().cast() }
+}
+
+/// The gate of a lock in the mutex's spare bytes, where the default lock would be.
+fn gate(mutex: &Mutex) -> &Gate {
+    const { assert!(size_of::<Gate>() <= size_of::<Futex>()) };
+    // SAFETY: both are words that are good whatever they hold, and a process that does
+    // not use the one uses the other.
+    unsafe { &*ptr::from_ref(&mutex.futex).cast() }
 }
 
 macro_rules! served {
@@ -81,6 +101,14 @@ macro_rules! served {
             }
         }
 
+        /// What the process's mutexes needed so far.
+        pub fn needs(choice: Choice) -> Needs {
+            match choice {
+                $(Choice::$name => <$lock as Served>::needs(),)+
+                Choice::Undecided | Choice::System => Needs::default(),
+            }
+        }
+
         /// Whether the mutex was locked a moment ago.
         ///
         /// # Safety
@@ -113,6 +141,9 @@ macro_rules! served {
             unsafe fn is_locked(mutex: &Mutex) -> bool {
                 mutex.futex.is_locked()
             }
+            fn needs() -> Needs {
+                Needs::default()
+            }
         }
     };
 
@@ -122,19 +153,25 @@ macro_rules! served {
             impl Served for $lock {
                 unsafe fn lock(mutex: &Mutex) {
                     // SAFETY: this process's mutexes are this lock's.
-                    unsafe { body::<InPlace<Self>>(mutex) }.lock(&POOL);
+                    unsafe { body::<InPlace<Self>>(mutex) }.lock(gate(mutex), &POOL);
                 }
                 unsafe fn try_lock(mutex: &Mutex) -> bool {
                     // SAFETY: as above.
-                    unsafe { body::<InPlace<Self>>(mutex) }.try_lock(&POOL)
+                    unsafe { body::<InPlace<Self>>(mutex) }.try_lock(gate(mutex), &POOL)
                 }
                 unsafe fn unlock(mutex: &Mutex) -> bool {
                     // SAFETY: as above; the caller may unlock.
-                    unsafe { body::<InPlace<Self>>(mutex).unlock(&POOL) }
+                    unsafe { body::<InPlace<Self>>(mutex).unlock(gate(mutex), &POOL) }
                 }
                 unsafe fn is_locked(mutex: &Mutex) -> bool {
                     // SAFETY: as above.
                     unsafe { body::<InPlace<Self>>(mutex) }.is_locked()
+                }
+                fn needs() -> Needs {
+                    Needs {
+                        bytes: POOL.bytes() + own_pool_bytes(),
+                        inflated: 0,
+                    }
                 }
             }
         };
@@ -160,6 +197,12 @@ macro_rules! served {
                 unsafe fn is_locked(mutex: &Mutex) -> bool {
                     // SAFETY: as above.
                     unsafe { body::<Inflated<Self>>(mutex) }.is_locked()
+                }
+                fn needs() -> Needs {
+                    Needs {
+                        bytes: POOL.bytes() + FAT.bytes() + own_pool_bytes(),
+                        inflated: FAT.used(),
+                    }
                 }
             }
         };

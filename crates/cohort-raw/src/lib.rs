@@ -24,6 +24,10 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// What one acquisition carries.
     type Context: Default;
 
+    /// Whether a release gives the lock to the waiter that came first, running or not.
+    /// Such a lock stands still wherever more wait than there are CPUs to run them.
+    const STRICT: bool = true;
+
     /// Blocks until the lock is held.
     ///
     /// `cx` must not be in use by another acquisition (of this or any lock) and
@@ -95,6 +99,14 @@ pub trait DetectsWaiters: RawLock {
 /// Every acquisition succeeds after finitely many others: waiters are served in
 /// an order that cannot pass one over for ever.
 pub trait Fair: RawLock {}
+
+/// A lock that is compiled in two forms: one whose waiters may sleep, and one whose
+/// waiters never do, which therefore wakes nobody and releases by a plain store where
+/// the other one has to ask.
+pub trait TwoForms: RawLock {
+    /// The form whose waiters never sleep.
+    type Spinning: RawLock;
+}
 
 /// A lock that a forked child can go on using.
 ///

@@ -124,7 +124,7 @@ macro_rules! for_each_lock {
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             bo, $crate::basic::Bo, InPlace, [],
-            "the same; waiters look more and more rarely, at random",
+            "as ttas; waiters look more and more rarely, at random",
             "Agarwal and Cherian 1989; 000 §3.3, §6",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
@@ -134,7 +134,7 @@ macro_rules! for_each_lock {
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             ticket_delay, $crate::basic::TicketDelay, InPlace, [],
-            "the same; who is far behind looks more rarely",
+            "as ticket; who is far behind looks more rarely",
             "Mellor-Crummey and Scott 1991; 000 §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
@@ -164,7 +164,7 @@ macro_rules! for_each_lock {
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hemlock_ctr, $crate::basic::HemlockCtr, InPlace, ["hem-ctr"],
-            "the same, saving coherence traffic on x86",
+            "as hemlock; saves coherence traffic on x86",
             "Dice and Kogan 2021; 002 §2.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
@@ -189,7 +189,7 @@ macro_rules! for_each_baseline {
             [RawTry, Abortable, ThreadOblivious, Inherit];
 
             posix_adaptive, $crate::baseline::PosixAdaptive, Word, [],
-            "the same, of the adaptive kind: looks up to a hundred times first",
+            "as posix, of the adaptive kind: looks up to a hundred times first",
             "glibc manual, PTHREAD_MUTEX_ADAPTIVE_NP",
             [RawTry, Abortable, ThreadOblivious, Inherit];
         }
@@ -206,6 +206,13 @@ const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
         place += 1;
     }
     name
+}
+
+/// Bytes of all nodes that locks have taken so far from pools of their own, beside
+/// what hosts take for them.
+#[must_use]
+pub fn own_pool_bytes() -> usize {
+    crate::basic::clh::pool_bytes() + crate::basic::k42::pool_bytes()
 }
 
 /// Bytes of the arena that one waiting acquisition of a lock takes, apart from
@@ -302,6 +309,8 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("baseline/posix_rwlock", "posix-rwlock.forget-wake"),
     ("baseline/posix_rwlock", "posix-rwlock.forget-writer"),
     ("baseline/posix_rwlock", "posix-rwlock.hold-up"),
+    ("host/gate", "gate.forget-wake"),
+    ("host/gate", "gate.keep-woken"),
     ("rwlock", "rwlock.forget-wake"),
     ("condvar", "condvar.forget-wake"),
 ];

@@ -5,7 +5,7 @@
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// What a report begins with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTR1";
+pub const MAGIC: [u8; 8] = *b"COHORTR2";
 
 /// What is counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +85,20 @@ pub struct Shard {
     pub kinds: [Counter; Kind::ALL.len()],
 }
 
+/// What locks needed beside the program's own objects; of each the most that any one
+/// process reached.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Memory {
+    /// Bytes of queue nodes, records of acquisitions and inflated locks: all that were
+    /// ever needed at once, since none is given back to the system.
+    pub bytes: AtomicU64,
+    /// Mutexes inflated at once.
+    pub inflated: AtomicU32,
+    /// Threads that waited for a mutex at once.
+    pub waiters: AtomicU32,
+}
+
 /// How many shards there are: threads are spread over them by their number.
 pub const SHARDS: usize = 16;
 
@@ -98,6 +112,8 @@ pub struct Report {
     pub processes: AtomicU32,
     /// The name of the lock that served them, ended by zero.
     pub lock: [AtomicU8; 52],
+    /// The memory.
+    pub memory: Memory,
     /// The counts.
     pub shards: [Shard; SHARDS],
 }

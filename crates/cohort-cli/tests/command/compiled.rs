@@ -24,17 +24,22 @@ impl Program {
 /// `count.c` as this compiler makes it; nothing, with a line that says so, where
 /// there is no such compiler.
 pub fn count(compiler: &str, options: &[&str]) -> Option<Program> {
+    compile("count.c", compiler, options)
+}
+
+/// A program of this folder, likewise.
+fn compile(source: &str, compiler: &str, options: &[&str]) -> Option<Program> {
     if which::which(compiler).is_err() {
         eprintln!("skip: no `{compiler}` here; install the package gcc or musl-tools");
         return None;
     }
     let folder = TempDir::new().expect("a temporary folder");
     let program = Program { folder };
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command/count.c");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command");
     let status = Command::new(compiler)
         .args(["-D_GNU_SOURCE", "-O1", "-pthread"])
         .args(options)
-        .arg(source)
+        .arg(sources.join(source))
         .arg("-o")
         .arg(program.path())
         .status()
@@ -45,5 +50,12 @@ pub fn count(compiler: &str, options: &[&str]) -> Option<Program> {
 
 /// The usual kind: dynamic, for the C library of this machine.
 pub fn usual() -> Program {
-    count("cc", &[]).expect("these tests need a C compiler: install the package gcc")
+    count("cc", &[]).expect(NO_COMPILER)
 }
+
+/// `needs.c`: a crowd at one mutex, and many threads at theirs.
+pub fn needs() -> Program {
+    compile("needs.c", "cc", &[]).expect(NO_COMPILER)
+}
+
+const NO_COMPILER: &str = "these tests need a C compiler: install the package gcc";

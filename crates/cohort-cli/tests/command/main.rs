@@ -3,6 +3,7 @@
 mod compiled;
 mod ending;
 mod environment;
+mod machines;
 mod refusal;
 mod report;
 mod show;

@@ -109,3 +109,44 @@ fn the_systems_locks_are_not_counted() {
     assert_eq!(rows(&report), []);
     assert!(report.contains("system"), "{report}");
 }
+
+/// The number after `before` in the report's line on memory; 0 if it is not there.
+fn number_after(report: &str, before: &str) -> u64 {
+    let Some((_, rest)) = report.split_once(before) else {
+        return 0;
+    };
+    let digits = rest
+        .chars()
+        .take_while(|character| character.is_ascii_digit() || *character == ',')
+        .filter(char::is_ascii_digit);
+    digits.collect::<String>().parse().unwrap_or(0)
+}
+
+#[test]
+fn memory_follows_the_waiters_not_the_threads_over_a_life() {
+    /// Of the crowd in `needs.c`, and the one that holds the mutex.
+    const THREADS: u64 = 8 + 1;
+    /// Far fewer than the threads that come later, one mutex each: what a thread
+    /// that has ended kept is looked for when there are a few hundred.
+    const KEPT: u64 = 512;
+    let program = compiled::needs();
+    for lock in LOCKS {
+        let output = cohort()
+            .args(["run", "--lock", lock.name, "--report", "--"])
+            .arg(program.path())
+            .output()
+            .expect("the command runs");
+        let report = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{report}");
+        let waiters = number_after(&report, "at most ");
+        let bytes = number_after(&report, "nodes took ");
+        let inflated = number_after(&report, ", with ");
+        assert!((1..THREADS).contains(&waiters), "{report}");
+        assert!(inflated <= waiters, "{report}");
+        let of_waiter = lock.bytes_per_waiter as u64;
+        let of_lock = lock.bytes_contended as u64;
+        let most = (THREADS + KEPT) * of_waiter + inflated * of_lock;
+        assert!(bytes <= most, "more than {most} bytes:\n{report}");
+        assert_eq!(bytes > 0, of_waiter > 0, "{report}");
+    }
+}

@@ -13,7 +13,7 @@ mod pthread;
 pub mod rwlock;
 pub mod sqlite;
 pub mod uncontended;
-mod work;
+pub(crate) mod work;
 
 use crate::runner::Run;
 use serde::{Deserialize, Serialize};

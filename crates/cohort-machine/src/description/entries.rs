@@ -85,7 +85,11 @@ fn cited(figure: &str, table: &Table) -> Option<Entry> {
 /// Which of several tables of a kind this is.
 fn which(table: &Table) -> String {
     let value = |key| table.get(key).and_then(Item::as_value).map(plain);
-    let hops = value("hops").map_or_else(String::new, |hops| format!(", {hops} hops"));
+    let hops = match value("hops").as_deref() {
+        None => String::new(),
+        Some("1") => ", 1 hop".to_owned(),
+        Some(hops) => format!(", {hops} hops"),
+    };
     match (value("within"), value("between"), value("name")) {
         (Some(within), ..) => format!("within {within}{hops}:"),
         (None, Some(between), _) => format!("between {between}:"),
@@ -102,9 +106,8 @@ fn plain(value: &Value) -> String {
 }
 
 fn source(value: &Value) -> Option<Source> {
-    [Source::Paper, Source::Vendor, Source::Estimate]
-        .into_iter()
-        .find(|source| value.as_str() == Some(source.name()))
+    let named = |source: &Source| value.as_str() == Some(source.name());
+    Source::ALL.into_iter().find(named)
 }
 
 #[cfg(test)]

@@ -13,17 +13,23 @@ pub enum Source {
     Paper,
     /// The vendor's or another public document gives it.
     Vendor,
+    /// Somebody measured it on the machine itself; the note says how.
+    Measured,
     /// Nobody gives it: a sober guess.
     Estimate,
 }
 
 impl Source {
+    /// All of them, the most reliable first.
+    pub const ALL: [Self; 4] = [Self::Paper, Self::Vendor, Self::Measured, Self::Estimate];
+
     /// The word that stands in a file.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
             Self::Paper => "paper",
             Self::Vendor => "vendor",
+            Self::Measured => "measured",
             Self::Estimate => "estimate",
         }
     }
@@ -61,7 +67,7 @@ pub trait Unit {
 
 /// Defines units whose values are whole numbers.
 macro_rules! whole_numbers {
-    ($($(#[$about:meta])* $unit:ident = $key:literal, from $least:literal;)*) => {$(
+    ($($(#[$about:meta])* $unit:ident = $key:literal, from $least:literal to $most:literal;)*) => {$(
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $unit;
@@ -72,12 +78,12 @@ macro_rules! whole_numbers {
             const KEY: &'static str = $key;
 
             fn value(written: i64) -> Result<u64, String> {
-                if written >= $least {
+                if (($least)..=($most)).contains(&written) {
                     Ok(written.unsigned_abs())
                 } else {
                     Err(format!(
-                        "found `{} = {written}`, expected {} or more",
-                        $key, $least
+                        "found `{} = {written}`, expected {} to {}",
+                        $key, $least, $most
                     ))
                 }
             }
@@ -87,14 +93,17 @@ macro_rules! whole_numbers {
 
 whole_numbers! {
     /// Time in cycles of the machine's clock.
-    Cycles = "cycles", from 0;
+    Cycles = "cycles", from 0 to 1_000_000_000_i64;
     /// Time in nanoseconds, for what does not follow the clock.
-    Nanoseconds = "ns", from 0;
+    Nanoseconds = "ns", from 0 to 1_000_000_000_000_i64;
     /// Millions of cycles in a second.
-    Megahertz = "mhz", from 1;
+    Megahertz = "mhz", from 1 to 100_000_i64;
     /// How many of something.
-    Count = "count", from 0;
+    Count = "count", from 0 to 1_000_000_000_000_i64;
 }
+
+/// The largest factor: more is a slip of the pen.
+const LARGEST: f64 = 1000.0;
 
 /// A share or a factor, zero or more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,10 +115,12 @@ impl Unit for Ratio {
     const KEY: &'static str = "ratio";
 
     fn value(written: f64) -> Result<f64, String> {
-        if written.is_finite() && written >= 0.0 {
+        if (0.0..=LARGEST).contains(&written) {
             Ok(written)
         } else {
-            Err(format!("found `ratio = {written}`, expected 0 or more"))
+            Err(format!(
+                "found `ratio = {written}`, expected 0 to {LARGEST}"
+            ))
         }
     }
 }
@@ -125,12 +136,12 @@ impl Unit for Ratios {
 
     fn value(written: Vec<f64>) -> Result<Vec<f64>, String> {
         let grows = written.windows(2).all(|pair| pair[0] <= pair[1]);
-        let first = written.first().is_some_and(|first| *first >= 1.0);
-        if first && grows && written.iter().all(|ratio| ratio.is_finite()) {
+        let bounded = written.iter().all(|ratio| (1.0..=LARGEST).contains(ratio));
+        if grows && bounded && !written.is_empty() {
             Ok(written)
         } else {
             Err(format!(
-                "found `ratios = {written:?}`, expected factors from 1 that never fall"
+                "found `ratios = {written:?}`, expected factors from 1 to {LARGEST} that never fall"
             ))
         }
     }

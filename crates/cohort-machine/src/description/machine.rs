@@ -24,6 +24,18 @@ pub enum Protocol {
     Moesi,
 }
 
+impl Protocol {
+    /// Its usual name, as in a file.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mesi => "MESI",
+            Self::Mesif => "MESIF",
+            Self::Moesi => "MOESI",
+        }
+    }
+}
+
 /// How a CPU reads, modifies and writes at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Atomics {

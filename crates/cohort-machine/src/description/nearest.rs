@@ -7,16 +7,22 @@ pub fn hint<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> String
     nearest(found, names).map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
 }
 
-/// The closest of `names` that is close at all; the first of several.
+/// The closest of `names` that is close at all, or that begins like this; the first
+/// of several.
 #[must_use]
 pub fn nearest<'a>(found: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let found = found.to_lowercase();
     let tolerated = (found.chars().count() / 3).max(2);
     names
         .into_iter()
-        .map(|name| (strsim::osa_distance(&found, &name.to_lowercase()), name))
-        // A distance of the whole length shares no letter at all.
-        .filter(|(distance, name)| *distance <= tolerated && *distance < name.chars().count())
+        .filter_map(|name| {
+            let lower = name.to_lowercase();
+            let distance = strsim::osa_distance(&found, &lower);
+            // A distance of the whole length shares no letter at all.
+            let shares = distance < name.chars().count();
+            let extends = !found.is_empty() && lower.starts_with(&found);
+            (shares && distance <= tolerated || extends).then_some((distance, name))
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
@@ -28,6 +34,7 @@ mod tests {
     #[test]
     fn a_slip_finds_its_neighbour_and_nonsense_does_not() {
         assert_eq!(nearest("chache", ["core", "cache"]), Some("cache"));
+        assert_eq!(nearest("pack", ["core", "package"]), Some("package"));
         assert_eq!(nearest("qqqqqq", ["core", "cache"]), None);
         assert_eq!(hint("nuam", ["numa"]), "; did you mean `numa`?");
     }

@@ -40,6 +40,12 @@ pub fn synthetic(notation: &str, like: &Machine, name: &str) -> Result<String, S
         hops: None,
         ..like.clone()
     };
+    if like.transfers.is_empty() {
+        return Err(format!(
+            "nothing is known of transfers on {}: all its CPUs share one cache",
+            like.name
+        ));
+    }
     settle(&mut machine, &hierarchy);
     machine.transfers = transfers(&hierarchy, like, &machine);
     machine.smt = smt(&hierarchy, like);
@@ -292,6 +298,7 @@ mod tests {
     fn every_shape_can_be_had_at_every_machine_s_costs() {
         for file in shipped::MACHINES {
             for notation in [
+                "pu:1",
                 "pu:2",
                 "core:4 pu:4",
                 "numa:2 core:2 pu:1",
@@ -319,6 +326,21 @@ mod tests {
                 .unwrap_err()
                 .contains("`pu:N`")
         );
+        let alone = Machine {
+            transfers: Vec::new(),
+            ..like.clone()
+        };
+        assert!(
+            synthetic("pu:2", &alone, "x")
+                .unwrap_err()
+                .contains("nothing is known")
+        );
+        let alone = Machine {
+            transfers: Vec::new(),
+            ..like.clone()
+        };
+        let message = synthetic("pu:2", &alone, "x").unwrap_err();
+        assert!(message.starts_with("nothing is known"), "{message}");
         assert!(
             synthetic("pu:2", &like, "a b")
                 .unwrap_err()

@@ -28,6 +28,7 @@ struct File<'a> {
     line: &'a Line,
     costs: &'a Costs,
     hit: &'a Hit,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
     transfer: &'a [Transfer],
     invalidation: &'a Invalidation,
     memory: &'a Memory,

@@ -24,6 +24,7 @@ pub struct Written {
     pub line: Spanned<Line>,
     pub costs: Spanned<Costs>,
     pub hit: Hit,
+    #[serde(default)]
     pub transfer: Vec<Spanned<Transfer>>,
     pub invalidation: Invalidation,
     pub memory: Spanned<Memory>,

@@ -5,7 +5,7 @@
 //! here.
 
 use super::lines::LineId;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 
 /// What one private cache holds.
 #[derive(Debug, Default)]
@@ -38,18 +38,13 @@ impl Capacity {
         self.order.pop_front()
     }
 
-    /// Forgets what is gone, once that is most of what is remembered.
-    pub(crate) fn tidy(&mut self, holds: impl Fn(LineId) -> bool) {
+    /// Forgets what is gone, once that is most of what is remembered: `is_new` says
+    /// whether the cache holds a line that was not asked about in this call.
+    pub(crate) fn tidy(&mut self, mut is_new: impl FnMut(LineId) -> bool) {
         if self.order.len() <= 2 * self.held + 256 {
             return;
         }
-        let mut seen = HashSet::new();
-        let last: Vec<bool> = self
-            .order
-            .iter()
-            .rev()
-            .map(|line| holds(*line) && seen.insert(*line))
-            .collect();
+        let last: Vec<bool> = self.order.iter().rev().map(|line| is_new(*line)).collect();
         let mut last = last.into_iter().rev();
         self.order.retain(|_| last.next().unwrap_or(false));
     }
@@ -77,7 +72,8 @@ mod tests {
         for _ in 0..1000 {
             cache.insert(1);
             cache.remove();
-            cache.tidy(|line| line == 7);
+            let mut seen = false;
+            cache.tidy(|line| line == 7 && !std::mem::replace(&mut seen, true));
         }
         assert!(cache.order.len() <= 2 * cache.held + 257);
         assert_eq!(cache.overflow(0), Some(7));

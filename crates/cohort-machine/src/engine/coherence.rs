@@ -15,6 +15,7 @@
 
 use super::capacity::Capacity;
 use super::clock::Ticks;
+use super::door::Change;
 use super::hardware::Hardware;
 use super::lines::LineId;
 use super::memory::Owner;
@@ -26,7 +27,7 @@ use crate::description::Protocol;
 pub(crate) enum Access {
     Load,
     Store,
-    ReadModifyWrite,
+    ReadModifyWrite(Change),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,8 @@ struct Line {
     version: u32,
     /// Threads that sleep until it is written.
     watchers: Vec<u32>,
+    /// Whether one of them needs it for itself alone.
+    owned: bool,
 }
 
 /// What became of an access.
@@ -70,6 +73,10 @@ pub(crate) struct Served {
     pub(crate) began: Ticks,
     /// When it is complete.
     pub(crate) done: Ticks,
+    /// Whether the cache could serve it alone.
+    pub(crate) hit: bool,
+    /// Whether the line's watchers must look again.
+    pub(crate) disturbs: bool,
 }
 
 /// The state of all caches.
@@ -84,6 +91,12 @@ pub(crate) struct Caches {
     /// Until when each link is busy.
     links: Vec<Ticks>,
     capacity: Vec<Capacity>,
+    /// Lines that fell out of private caches, by the last-level cache that keeps
+    /// them.
+    kept: Vec<Capacity>,
+    /// The last tidying of a cache that saw each line, and how many there were.
+    seen: Vec<u32>,
+    tidied: u32,
 }
 
 impl Caches {
@@ -103,6 +116,11 @@ impl Caches {
             words,
             rings,
             links: vec![0; hardware.links.occupancy.len()],
+            kept: (0..hardware.last_levels)
+                .map(|_| Capacity::default())
+                .collect(),
+            seen: Vec::new(),
+            tidied: 0,
             capacity: (0..hardware.caches).map(|_| Capacity::default()).collect(),
         }
     }
@@ -120,8 +138,10 @@ impl Caches {
             filled_by: NONE,
             version: 0,
             watchers: Vec::new(),
+            owned: false,
         });
         self.holders.resize(self.holders.len() + self.words, 0);
+        self.seen.push(0);
     }
 
     /// How often a line has been written or has changed hands.
@@ -135,14 +155,12 @@ impl Caches {
         word >> (cache % 64) & 1 != 0
     }
 
-    /// Whose a line is.
-    pub(crate) fn whose(&self, line: LineId) -> Owner {
-        self.lines[line as usize].whose
-    }
-
-    /// Lets a thread sleep until a line is written.
-    pub(crate) fn watch(&mut self, line: LineId, thread: u32) {
-        self.lines[line as usize].watchers.push(thread);
+    /// Lets a thread sleep until a line is written; `owns` if it needs the line for
+    /// itself alone, and so must look again when another cache loads it.
+    pub(crate) fn watch(&mut self, line: LineId, thread: u32, owns: bool) {
+        let line = &mut self.lines[line as usize];
+        line.watchers.push(thread);
+        line.owned |= owns;
     }
 
     /// Takes a thread off a line's watchers.
@@ -155,7 +173,9 @@ impl Caches {
 
     /// Whoever watches a line that has just been written; they watch no more.
     pub(crate) fn watchers(&mut self, line: LineId, watchers: &mut Vec<u32>) {
-        watchers.append(&mut self.lines[line as usize].watchers);
+        let line = &mut self.lines[line as usize];
+        watchers.append(&mut line.watchers);
+        line.owned = false;
     }
 
     /// A write that takes no time, where only the order of events matters.
@@ -177,8 +197,7 @@ impl Caches {
         let served = match access {
             Access::Load if self.holds(id, cache) => self.hit(cache, id, hardware.hit.load, at),
             Access::Load => self.fetch(hardware, traffic, cache, id, at),
-            Access::Store | Access::ReadModifyWrite => {
-                self.write_at_once(id);
+            Access::Store | Access::ReadModifyWrite(_) => {
                 let cost = match access {
                     Access::Store => hardware.hit.store,
                     _ => hardware.hit.rmw,
@@ -187,8 +206,15 @@ impl Caches {
                 let alone = matches!(line.state, State::Exclusive | State::Modified);
                 if alone && line.owner as usize == cache {
                     line.state = State::Modified;
-                    self.hit(cache, id, cost, at)
+                    let idle = matches!(access, Access::ReadModifyWrite(change) if change != Change::Other);
+                    let mut served = self.hit(cache, id, cost, at);
+                    if !idle {
+                        served.disturbs = true;
+                        self.write_at_once(id);
+                    }
+                    served
                 } else {
+                    self.write_at_once(id);
                     self.own(hardware, traffic, cache, id, access, at)
                 }
             }
@@ -207,6 +233,8 @@ impl Caches {
         Served {
             began,
             done: began + cost,
+            hit: true,
+            disturbs: false,
         }
     }
 
@@ -224,16 +252,16 @@ impl Caches {
         let (state, owner, whose) = (line.state, line.owner, line.whose);
         let (began, done, free) = match state {
             State::Absent => {
-                let (began, done) = self.from_memory(hardware, traffic, cache, id, start);
+                let (began, done) = self.fetch_from_memory(hardware, traffic, cache, id, start);
                 (began, done, done)
             }
             _ => {
                 let distance = self.supplier(hardware, cache, id);
                 let transfer = &hardware.transfers[distance.1];
-                let dirty = matches!(state, State::Modified | State::Owned);
+                let dirty = self.is_dirty(id);
                 let cost = if dirty { transfer.load } else { transfer.clean };
                 let began = self.cross(hardware, traffic, distance.0, cache, start);
-                traffic.transfer(distance.1, whose, dirty && state == State::Modified);
+                traffic.transfer(distance.1, whose, dirty);
                 (began, began + cost, began + transfer.occupancy)
             }
         };
@@ -248,8 +276,14 @@ impl Caches {
             (_, Protocol::Mesif) => (State::Shared, cache as u16),
             _ => (State::Shared, NONE),
         };
+        let disturbs = line.owned;
         self.insert(hardware, id, cache);
-        Served { began, done }
+        Served {
+            began,
+            done,
+            hit: false,
+            disturbs,
+        }
     }
 
     /// Makes the cache a line's only holder.
@@ -276,7 +310,7 @@ impl Caches {
             };
             (start, start + cost + invalidation + further)
         } else if self.lines[id as usize].state == State::Absent {
-            self.from_memory(hardware, traffic, cache, id, start)
+            self.fetch_from_memory(hardware, traffic, cache, id, start)
         } else {
             let (supplier, distance) = self.supplier(hardware, cache, id);
             let transfer = &hardware.transfers[distance];
@@ -285,7 +319,7 @@ impl Caches {
                 _ => transfer.rmw,
             };
             let began = self.cross(hardware, traffic, supplier, cache, start);
-            traffic.transfer(distance, whose, true);
+            traffic.transfer(distance, whose, self.is_dirty(id));
             (began, began + cost.max(invalidation) + further)
         };
         traffic.invalidate(others);
@@ -297,11 +331,16 @@ impl Caches {
         line.state = State::Modified;
         line.owner = cache as u16;
         self.insert(hardware, id, cache);
-        Served { began, done }
+        Served {
+            began,
+            done,
+            hit: false,
+            disturbs: true,
+        }
     }
 
     /// Fetches a line that no private cache holds.
-    fn from_memory(
+    fn fetch_from_memory(
         &mut self,
         hardware: &Hardware,
         traffic: &mut Traffic,
@@ -311,12 +350,16 @@ impl Caches {
     ) -> (Ticks, Ticks) {
         let line = &self.lines[id as usize];
         let (home, kept, whose) = (line.home as usize, line.kept, line.whose);
+        if kept != NONE {
+            self.lines[id as usize].kept = NONE;
+            self.kept[kept as usize].remove();
+        }
         if kept == hardware.last_level_of[cache] {
             traffic.refill(whose);
             return (start, start + hardware.refill);
         }
         let began = self.cross(hardware, traffic, hardware.cache_at(home), cache, start);
-        traffic.from_memory(whose);
+        traffic.memory(whose);
         (began, began + hardware.memory(cache, home))
     }
 
@@ -362,6 +405,14 @@ impl Caches {
             traffic.link(*link as usize, occupancy);
         }
         began
+    }
+
+    /// Whether a cache has to supply what it modified.
+    fn is_dirty(&self, id: LineId) -> bool {
+        matches!(
+            self.lines[id as usize].state,
+            State::Modified | State::Owned
+        )
     }
 
     fn held(&self, id: LineId) -> &[u64] {
@@ -433,9 +484,12 @@ impl Caches {
                 self.evict(hardware, victim, cache);
             }
         }
-        let (words, holders) = (self.words, &self.holders);
-        self.capacity[cache]
-            .tidy(|line| holders[line as usize * words + cache / 64] >> (cache % 64) & 1 != 0);
+        self.tidied = self.tidied.wrapping_add(1);
+        let (words, holders, seen) = (self.words, &self.holders, &mut self.seen);
+        self.capacity[cache].tidy(|line| {
+            let held = holders[line as usize * words + cache / 64] >> (cache % 64) & 1 != 0;
+            held && std::mem::replace(&mut seen[line as usize], self.tidied) != self.tidied
+        });
     }
 
     /// Drops a line from a cache into the last-level cache behind it.
@@ -447,11 +501,30 @@ impl Caches {
         if empty {
             line.state = State::Absent;
             line.owner = NONE;
-            line.kept = hardware.last_level_of[cache];
+            self.keep(hardware, id, hardware.last_level_of[cache]);
         } else if line.owner as usize == cache {
             // A modified line is written back; the other holders' copies are clean.
             line.state = State::Shared;
             line.owner = NONE;
+        }
+    }
+
+    /// Puts a line into a last-level cache, out of which another may fall.
+    fn keep(&mut self, hardware: &Hardware, id: LineId, level: u16) {
+        self.lines[id as usize].kept = level;
+        self.tidied = self.tidied.wrapping_add(1);
+        let (lines, seen) = (&self.lines, &mut self.seen);
+        let kept = &mut self.kept[level as usize];
+        kept.insert(id);
+        kept.tidy(|line| {
+            let held = lines[line as usize].kept == level;
+            held && std::mem::replace(&mut seen[line as usize], self.tidied) != self.tidied
+        });
+        while let Some(victim) = kept.overflow(hardware.last_level_lines) {
+            if victim != id && self.lines[victim as usize].kept == level {
+                self.lines[victim as usize].kept = NONE;
+                kept.remove();
+            }
         }
     }
 }

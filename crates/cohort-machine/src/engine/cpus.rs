@@ -1,9 +1,9 @@
 //! Who has which CPU: run queues, time slices, and what siblings cost each other.
 
 use super::clock::{NEVER, Ticks};
-use super::engine::Engine;
 use super::hardware::{Hardware, ONE};
 use super::thread::State;
+use super::turns::Engine;
 use std::collections::VecDeque;
 
 /// The CPUs.
@@ -19,6 +19,8 @@ pub(crate) struct Cpus {
     siblings: Vec<Vec<u16>>,
     /// How many threads wait for a CPU.
     waiting: usize,
+    /// When threads may next be spread anew.
+    balance: Ticks,
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +55,7 @@ impl Cpus {
             load: vec![0; hardware.cores],
             siblings,
             waiting: 0,
+            balance: hardware.scheduler.balance,
         }
     }
 
@@ -74,6 +77,9 @@ impl Cpus {
 
     /// Sets how much a CPU's thread counts for its siblings, in 256ths.
     pub(crate) fn set_load(&mut self, hardware: &Hardware, cpu: usize, load: u64) {
+        if hardware.slowdown.len() == 1 {
+            return;
+        }
         let core = hardware.core_of[cpu] as usize;
         let old = std::mem::replace(&mut self.cpus[cpu].load, load);
         self.load[core] = self.load[core] + load - old;
@@ -109,9 +115,9 @@ impl Engine<'_> {
 
     fn queue(&mut self, cpu: usize, index: usize, at: Ticks) {
         self.cpus.waiting += 1;
-        let slice = self.hardware.scheduler.slice;
         let place = &mut self.cpus.cpus[cpu];
         place.queue.push_back(index);
+        let slice = self.hardware.scheduler.slice_among(place.queue.len() + 1);
         if place.slice_end == NEVER {
             place.slice_end = at.max(place.began + slice);
             let end = place.slice_end;
@@ -126,8 +132,9 @@ impl Engine<'_> {
 
     /// Gives a free CPU to a thread at `at`.
     fn occupy(&mut self, cpu: usize, index: usize, at: Ticks) {
-        let slice = self.hardware.scheduler.slice;
+        self.traffic.busy.come(at);
         let place = &mut self.cpus.cpus[cpu];
+        let slice = self.hardware.scheduler.slice_among(place.queue.len() + 1);
         place.current = Some(index);
         place.began = at;
         place.slice_end = if place.queue.is_empty() {
@@ -144,6 +151,7 @@ impl Engine<'_> {
 
     /// The thread that has the CPU leaves it at `at`; the next one follows.
     pub(crate) fn vacate(&mut self, cpu: usize, at: Ticks) {
+        self.traffic.busy.leave(at);
         let place = &mut self.cpus.cpus[cpu];
         place.current = None;
         place.free = at;
@@ -231,6 +239,10 @@ impl Engine<'_> {
         if self.threads[index].state == State::Polling {
             self.unwatch(index);
             self.threads[index].clock = at;
+            self.traffic.polling.leave(at);
+        }
+        if self.threads[index].stuck {
+            self.doubtful.push(index);
         }
         let thread = &mut self.threads[index];
         thread.carry = thread.clock.saturating_sub(at);
@@ -242,5 +254,49 @@ impl Engine<'_> {
         self.agenda.set(index, NEVER);
         self.record.preempted();
         self.vacate(cpu, at);
+        if at >= self.cpus.balance {
+            self.cpus.balance = at + self.hardware.scheduler.balance;
+            self.balance();
+        }
+    }
+
+    /// Moves a thread that waits for the CPU most wanted to the one least wanted, if
+    /// that makes a difference.
+    fn balance(&mut self) {
+        let wanted = |cpu: &Cpu| cpu.queue.len() + usize::from(cpu.current.is_some());
+        let cpus = &self.cpus.cpus;
+        let Some(most) = (0..cpus.len()).max_by_key(|cpu| (wanted(&cpus[*cpu]), usize::MAX - cpu))
+        else {
+            return;
+        };
+        let here = self.hardware.places[most];
+        let Some(least) = (0..cpus.len()).min_by_key(|cpu| {
+            let away = self.hardware.places[*cpu].abs_diff(here);
+            (wanted(&cpus[*cpu]), away)
+        }) else {
+            return;
+        };
+        if wanted(&cpus[most]) < wanted(&cpus[least]) + 2 {
+            return;
+        }
+        let queue = &mut self.cpus.cpus[most].queue;
+        let Some(place) = queue.iter().position(|index| !self.threads[*index].pinned) else {
+            return;
+        };
+        let Some(index) = queue.remove(place) else {
+            return;
+        };
+        self.cpus.waiting -= 1;
+        let thread = &mut self.threads[index];
+        thread.cpu = least;
+        thread.carry += self.hardware.scheduler.migration;
+        let at = thread.clock;
+        self.record.moved();
+        if self.cpus.cpus[least].current.is_none() {
+            let free = self.cpus.cpus[least].free;
+            self.occupy(least, index, at.max(free));
+        } else {
+            self.queue(least, index, at);
+        }
     }
 }

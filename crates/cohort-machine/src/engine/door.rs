@@ -5,10 +5,10 @@
 
 use super::coherence::Access;
 use super::current::{step, suspend, with};
-use super::engine::Engine;
 use super::memory::Owner;
 use super::options::{Schedule, Waiting};
 use super::polling::Pause;
+use super::turns::Engine;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
@@ -24,35 +24,66 @@ pub fn store(address: usize) {
     step(|engine| engine.access(address, Access::Store));
 }
 
+/// What a read-modify-write would do to its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Not write: a comparison failed.
+    None,
+    /// Write what is there already.
+    Same,
+    /// Write something else.
+    Other,
+}
+
 /// The current thread reads, modifies and writes; `writes` says whether it would
 /// write, now.  Its value is to be changed next, if `writes` said so last.
 #[inline]
 pub fn read_modify_write(address: usize, writes: impl Fn() -> bool) {
-    let Some(linked) = with(|engine| engine.hardware.load_linked && engine.explorer.is_none())
-    else {
-        return;
-    };
-    if !linked {
-        step(|engine| engine.access(address, Access::ReadModifyWrite));
-        return;
+    exchange(address, || {
+        if writes() {
+            Change::Other
+        } else {
+            Change::None
+        }
+    });
+}
+
+/// [`read_modify_write`], told also whether the value would change: a thread that
+/// only looks in this way, at a line that is its own, can wait as one that loads.
+#[inline]
+pub fn exchange(address: usize, change: impl Fn() -> Change) {
+    let linked = with(|engine| engine.hardware.load_linked && engine.explorer.is_none());
+    match linked {
+        None => {}
+        Some(true) => exchange_linked(address, change),
+        Some(false) => {
+            step(|engine| engine.access(address, Access::ReadModifyWrite(change())));
+        }
     }
+}
+
+/// By a load-linked and a store-conditional, which fails if anybody has written the
+/// line in between.
+fn exchange_linked(address: usize, change: impl Fn() -> Change) {
     loop {
         let reserved = step(|engine| {
+            let looked = engine.me().look;
             engine.access(address, Access::Load);
+            engine.me().look = looked;
             let line = engine.line(address);
-            engine.me().look.act();
             (line, engine.caches.version(line))
         });
         let Some((line, version)) = reserved else {
             return;
         };
-        if !writes() {
+        if change() == Change::None {
+            with(|engine| engine.looked(line));
             return;
         }
         let stored = step(|engine| {
             let holds = engine.caches.version(line) == version;
             if holds {
-                engine.access(address, Access::ReadModifyWrite);
+                engine.access(address, Access::ReadModifyWrite(change()));
             } else {
                 engine.compute(engine.hardware.costs.failed_conditional);
                 engine.record.failed_conditional();
@@ -321,10 +352,15 @@ pub fn chance(of: u64) -> bool {
         .unwrap_or(false)
 }
 
-/// How many CPUs there are.
+/// How many CPUs the threads may use.  Where time does not decide they are said to be
+/// two, so that a few threads are more than that.
 #[must_use]
 pub fn cpus() -> usize {
-    with(|engine| engine.hardware.cpus).unwrap_or(1)
+    with(|engine| match engine.options.schedule {
+        Schedule::Time => engine.allowed,
+        _ => 2,
+    })
+    .unwrap_or(1)
 }
 
 /// How the run's waiters wait.

@@ -1,28 +1,36 @@
 //! Schedules that time does not decide: chance before every step, or priorities.
 //!
-//! Caches and CPUs play no part here.  A step takes [`STEP`], so that deadlines
-//! come; if nobody can go on, time jumps to the next one, and now and then it does
-//! so anyway, since on a machine a deadline may come at any moment.
+//! Caches and CPUs play no part here.  A step takes [`STEP`], and if nobody can go on,
+//! time jumps to the next deadline.  Now and then it does so anyway, or by some other
+//! length: on a machine a deadline may come at any moment.
 
 use super::clock::{CYCLE, NEVER, Ticks};
 use super::coherence::Access;
-use super::engine::{Engine, Next};
+use super::door::Change;
 use super::lines::LineId;
 use super::options::{Options, Schedule};
 use super::random::Random;
 use super::thread::State;
+use super::turns::{Engine, Next};
 
 /// How long a step takes.
 const STEP: Ticks = 8 * CYCLE;
 
 /// One step in so many comes only after the next deadline has.
-const RUSH: u64 = 256;
+const RUSH: u64 = 64;
+
+/// One step in so many takes long: up to 2 to the power of `LONGEST` ticks.
+const DELAY: u64 = 16;
+const LONGEST: u64 = 26;
 
 /// Who goes on, and when.
 #[derive(Debug)]
 pub(crate) struct Explorer {
     random: Random,
     priorities: Option<Priorities>,
+    /// Without priorities: one step in so many goes to another thread.  Each run
+    /// has its own, since some bugs need many changes and some need few.
+    patience: u64,
     /// Threads that can go on.
     runnable: Vec<usize>,
     now: Ticks,
@@ -51,9 +59,11 @@ impl Explorer {
                 Some(Priorities::new(&mut random, depth, steps, threads))
             }
         };
+        let patience = [1, 1, 3, 8, 20][random.below(5) as usize];
         Some(Self {
             random,
             priorities,
+            patience,
             runnable: (0..threads).collect(),
             now: 0,
             chosen: None,
@@ -63,6 +73,9 @@ impl Explorer {
     /// Who goes on; somebody can.
     fn choose(&mut self, step: u64, current: usize) -> usize {
         let Some(priorities) = &mut self.priorities else {
+            if self.random.below(self.patience) > 0 && self.runnable.contains(&current) {
+                return current;
+            }
             let count = self.runnable.len() as u64;
             return self.runnable[self.random.below(count) as usize];
         };
@@ -125,6 +138,9 @@ impl Engine<'_> {
         let current = self.current;
         let explorer = self.explorer();
         explorer.now += STEP;
+        if explorer.random.below(DELAY) == 0 {
+            explorer.now += 1 << explorer.random.below(LONGEST + 1);
+        }
         let rushes = explorer.random.below(RUSH) == 0;
         self.pass_deadlines(rushes);
         let explorer = self.explorer();
@@ -182,7 +198,11 @@ impl Engine<'_> {
     pub(crate) fn access_exploring(&mut self, line: LineId, access: Access) {
         let version = self.caches.version(line);
         let thread = self.me();
-        if access == Access::Load {
+        let writes = !matches!(
+            access,
+            Access::Load | Access::ReadModifyWrite(Change::None | Change::Same)
+        );
+        if !writes {
             thread.look.load(line, version);
             return;
         }
@@ -221,7 +241,7 @@ impl Engine<'_> {
         thread.poll.since = now;
         thread.poll.until = until;
         for (line, _) in look.lines() {
-            self.caches.watch(*line, index as u32);
+            self.caches.watch(*line, index as u32, false);
         }
         self.set_stuck(index, until == NEVER);
         self.block_exploring(until);

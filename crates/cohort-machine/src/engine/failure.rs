@@ -1,7 +1,7 @@
 //! How a run can fail, and what is said about it.
 
-use super::engine::Engine;
 use super::thread::State;
+use super::turns::Engine;
 use std::any::Any;
 use std::fmt;
 

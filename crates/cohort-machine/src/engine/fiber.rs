@@ -3,12 +3,12 @@
 use super::clock::{CYCLE, Ticks};
 use super::coherence::Access;
 use super::current::{step, suspend, with};
-use super::engine::Engine;
+use super::turns::Engine;
 
 /// A simulated thread, as its program sees it.
 ///
 /// Its methods act for the thread whose program runs, and only while it runs.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Thread {
     pub(crate) number: usize,
 }

@@ -94,6 +94,7 @@ pub(crate) struct Costs {
 /// What the operating system costs.
 #[derive(Clone, Debug)]
 pub(crate) struct Scheduler {
+    pub(crate) period: Ticks,
     pub(crate) slice: Ticks,
     pub(crate) switch: Ticks,
     pub(crate) system_call: Ticks,
@@ -318,6 +319,7 @@ impl Scheduler {
     fn new(machine: &Machine, rate: Rate) -> Self {
         let scheduler = &machine.scheduler;
         Self {
+            period: rate.ticks(scheduler.period.value),
             slice: rate.ticks(scheduler.slice.value).max(1),
             switch: rate.ticks(scheduler.switch.value),
             system_call: rate.ticks(scheduler.system_call.value),
@@ -457,4 +459,11 @@ fn representatives(cohort_of: &[u16], count: usize) -> Vec<u16> {
         first[*cohort as usize] = cpu as u16;
     }
     first
+}
+
+impl Scheduler {
+    /// How long a thread runs when that many, itself included, share a CPU.
+    pub(crate) fn slice_among(&self, threads: usize) -> Ticks {
+        (self.period / threads.max(1) as Ticks).max(self.slice)
+    }
 }

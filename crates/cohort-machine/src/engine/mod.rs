@@ -7,7 +7,7 @@ mod coherence;
 mod cpus;
 mod current;
 pub mod door;
-mod engine;
+
 mod explore;
 mod failure;
 mod fiber;
@@ -25,6 +25,7 @@ mod sleep;
 mod steady;
 mod tally;
 mod thread;
+mod turns;
 
 pub use current::is_running;
 pub use failure::{Doing, Failure, Waiting as ThreadWait};
@@ -32,7 +33,9 @@ pub use fiber::Thread;
 pub use hardware::Hardware;
 pub use memory::{Memory, Owner};
 pub use options::{Length, Options, Placement, Schedule, Waiting};
-pub use outcome::{ByOwner, Latency, Level, Load, Named, Outcome, ThreadWork, Transfers};
+pub use outcome::{
+    ByOwner, IDLE, Latency, Level, Load, Named, Outcome, SPINNING, TRANSFER, ThreadWork, Transfers,
+};
 pub use polling::Pause;
 pub use record::Events;
 pub use run::Run;

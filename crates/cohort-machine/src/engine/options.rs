@@ -17,6 +17,9 @@ pub struct Options {
     /// For how many nanoseconds a waiter spins before it yields or sleeps;
     /// `u64::MAX` for ever.  Default: 150, as natively.
     pub spin: u64,
+    /// Threads begin at random within so many nanoseconds, so that the order in
+    /// which they first come to a lock is not that of their CPUs.  Default: 10 000.
+    pub stagger: u64,
     /// From it follow all random numbers.  Default: 1.
     pub seed: u64,
     /// How long the run goes on.
@@ -36,6 +39,7 @@ impl Default for Options {
             schedule: Schedule::Time,
             waiting: Waiting::Park,
             spin: 150,
+            stagger: 10_000,
             seed: 1,
             length: Length::default(),
             steps: 10_000_000_000,

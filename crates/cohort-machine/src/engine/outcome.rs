@@ -1,10 +1,10 @@
 //! What came of a run.
 
 use super::clock::{CYCLE, Ticks};
-use super::engine::Engine;
 use super::memory::Owner;
 use super::record::{Events, Record};
 use super::steady::Rule;
+use super::turns::Engine;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
@@ -53,6 +53,16 @@ pub struct Outcome {
     pub acquire: Latency,
     /// Cycles that releasing takes.
     pub release: Latency,
+    /// Cycles, of all CPUs, in which one had a thread that got on or waited for an
+    /// access.
+    pub running: u64,
+    /// Those in which one only polled.
+    pub spinning: u64,
+    /// Those in which one had no thread.
+    pub idle: u64,
+    /// A proxy of the energy used, in cycles of a running CPU: see [`SPINNING`],
+    /// [`IDLE`] and [`TRANSFER`].
+    pub energy: f64,
     /// What happened in the kernel and in waits.
     pub events: Events,
     /// The relative standard deviation of the threads' work; 0 is fair.
@@ -60,6 +70,16 @@ pub struct Outcome {
     /// Jain's index of the threads' work; 1 is fair.
     pub jain: f64,
 }
+
+/// What a cycle of a CPU that only polls counts against one of a CPU that runs: it
+/// executes little and speculates nothing.  An estimate.
+pub const SPINNING: f64 = 0.6;
+
+/// What a cycle of a CPU without a thread counts.  An estimate.
+pub const IDLE: f64 = 0.1;
+
+/// What a transfer between caches or from memory counts, in cycles.  An estimate.
+pub const TRANSFER: f64 = 50.0;
 
 /// What one thread did.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -179,6 +199,10 @@ impl Outcome {
         let record: &Record = &engine.record;
         let traffic = record.traffic.as_ref().expect("counting has ended");
         let ticks = record.ended - record.began;
+        let spinning = record.polling.min(record.busy);
+        let running = record.busy - spinning;
+        let idle = (ticks * hardware.cpus as Ticks).saturating_sub(record.busy);
+        let [running, spinning, idle] = [running, spinning, idle].map(|ticks| ticks / CYCLE);
         let pairs = engine.threads.iter().zip(&record.threads);
         let threads: Vec<ThreadWork> = pairs
             .filter(|(thread, _)| !thread.background)
@@ -231,6 +255,13 @@ impl Outcome {
                 .collect(),
             acquire: Latency::new(&record.acquire),
             release: Latency::new(&record.release),
+            running,
+            spinning,
+            idle,
+            energy: running as f64
+                + spinning as f64 * SPINNING
+                + idle as f64 * IDLE
+                + traffic.moved() as f64 * TRANSFER,
             events: record.events,
             unfairness: relative_deviation(&work),
             jain: jain(&work),

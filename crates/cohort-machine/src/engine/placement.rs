@@ -40,6 +40,19 @@ pub(crate) fn place(
     Ok(order.into_iter().cycle().take(threads).collect())
 }
 
+/// How many CPUs threads so placed may use.
+pub(crate) fn allowed(hardware: &Hardware, placement: &Placement) -> usize {
+    match placement {
+        Placement::Cpus(cpus) => {
+            let mut cpus = cpus.clone();
+            cpus.sort_unstable();
+            cpus.dedup();
+            cpus.len()
+        }
+        _ => hardware.cpus,
+    }
+}
+
 /// How many CPUs of a CPU's core come before it.
 fn rank(hardware: &Hardware, cpu: usize) -> usize {
     let core = hardware.core_of[cpu];

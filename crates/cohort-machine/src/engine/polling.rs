@@ -7,10 +7,10 @@
 //! would have begun.  That costs the host nothing for a look.
 
 use super::clock::{NEVER, Ticks};
-use super::engine::Engine;
 use super::hardware::ONE;
 use super::lines::LineId;
 use super::thread::{Look, State};
+use super::turns::Engine;
 
 /// How a wait passes the time between two looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,14 +49,17 @@ impl Engine<'_> {
             thread.poll.since = before;
         }
         thread.last_look = look;
-        let wanted = self.cpus.is_wanted(cpu);
-        if pause == Pause::Yield && wanted {
+        let unchanged = |(line, version): &(LineId, u32)| self.caches.version(*line) == *version;
+        let idle = again && look.lines().iter().all(unchanged);
+        if pause == Pause::Yield && self.cpus.is_wanted(cpu) {
+            let endless = until.min(look.deadline) == NEVER && !look.clock;
+            self.set_stuck(index, idle && endless);
             let at = self.threads[index].clock;
             self.preempt(index, at);
             return true;
         }
-        let unchanged = |(line, version): &(LineId, u32)| self.caches.version(*line) == *version;
-        if !again || !look.lines().iter().all(unchanged) {
+        if !idle {
+            self.set_stuck(index, false);
             return self.is_early();
         }
         self.sleep_on_lines(&look, length, until);
@@ -80,8 +83,9 @@ impl Engine<'_> {
         thread.state = State::Polling;
         let cpu = thread.cpu;
         for (line, _) in look.lines() {
-            self.caches.watch(*line, index as u32);
+            self.caches.watch(*line, index as u32, look.owns);
         }
+        self.traffic.polling.come(now);
         self.cpus
             .set_load(self.hardware, cpu, self.hardware.spinning);
         self.set_stuck(index, until == NEVER);
@@ -101,10 +105,11 @@ impl Engine<'_> {
         thread.state = State::Polling;
         thread.poll.since = thread.clock;
         thread.poll.until = until;
-        let cpu = thread.cpu;
+        let (cpu, now) = (thread.cpu, thread.clock);
         if self.explorer.is_some() {
             self.block_exploring(until);
         } else {
+            self.traffic.polling.come(now);
             self.cpus
                 .set_load(self.hardware, cpu, self.hardware.spinning);
             self.schedule(index);
@@ -140,6 +145,7 @@ impl Engine<'_> {
         let thread = &mut self.threads[index];
         thread.state = State::Running;
         let cpu = thread.cpu;
+        self.traffic.polling.leave(thread.clock);
         self.cpus.set_load(self.hardware, cpu, ONE);
         self.schedule(index);
     }

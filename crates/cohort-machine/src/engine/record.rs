@@ -25,6 +25,9 @@ pub(crate) struct Record {
     pub(crate) rule: Option<Rule>,
     /// The traffic when counting began; afterwards, that of the time counted.
     pub(crate) traffic: Option<Traffic>,
+    /// Time of CPUs that had a thread, and of those that only polled.
+    pub(crate) busy: Ticks,
+    pub(crate) polling: Ticks,
     batches: Batches,
     pub(crate) threads: Vec<Work>,
     locks: Vec<Lock>,
@@ -112,6 +115,8 @@ impl Record {
             ended: 0,
             rule: None,
             traffic: None,
+            busy: 0,
+            polling: 0,
             batches: Batches::new(length.least),
             threads: vec![Work::default(); threads.len()],
             locks: Vec::new(),
@@ -204,6 +209,12 @@ impl Record {
         self.due = NEVER;
         self.ended = at;
         self.rule = Some(rule);
+        let (busy, polling) = self
+            .traffic
+            .as_ref()
+            .map_or_else(Default::default, |before| (before.busy, before.polling));
+        self.busy = traffic.busy.between(at, &busy, self.began);
+        self.polling = traffic.polling.between(at, &polling, self.began);
         self.traffic = Some(match &self.traffic {
             Some(before) => traffic.since(before),
             None => traffic.clone(),

@@ -1,7 +1,6 @@
 //! A run: threads, a machine, and what came of it.
 
 use super::current::Installed;
-use super::engine::{Engine, Next};
 use super::failure::{Failure, waits};
 use super::fiber::Thread as Handle;
 use super::hardware::Hardware;
@@ -12,6 +11,7 @@ use super::placement::place;
 use super::random::Random;
 use super::steady::Rule;
 use super::thread::Thread;
+use super::turns::{Engine, Next};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use std::marker::PhantomData;

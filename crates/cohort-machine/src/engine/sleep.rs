@@ -3,8 +3,8 @@
 
 use super::clock::{NEVER, Ticks};
 use super::coherence::Access;
-use super::engine::Engine;
 use super::thread::State;
+use super::turns::Engine;
 
 /// Whoever sleeps, those that came first in front.
 #[derive(Debug, Default)]

@@ -23,6 +23,39 @@ pub(crate) struct Traffic {
     pub(crate) invalidations: u64,
     /// For how long each link was busy.
     pub(crate) links: Vec<Ticks>,
+    /// CPUs that had a thread.
+    pub(crate) busy: Presence,
+    /// Those whose thread only polled.
+    pub(crate) polling: Presence,
+}
+
+/// For how long things were there, all told: each adds when it leaves, subtracts when
+/// it comes, and those that are there add the present time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Presence {
+    sum: i128,
+    there: i128,
+}
+
+impl Presence {
+    pub(crate) const fn come(&mut self, at: Ticks) {
+        self.sum -= at as i128;
+        self.there += 1;
+    }
+
+    pub(crate) const fn leave(&mut self, at: Ticks) {
+        self.sum += at as i128;
+        self.there -= 1;
+    }
+
+    const fn until(&self, at: Ticks) -> i128 {
+        self.sum + self.there * at as i128
+    }
+
+    /// For how long they were there between two moments.
+    pub(crate) fn between(&self, ended: Ticks, before: &Self, began: Ticks) -> Ticks {
+        Ticks::try_from(self.until(ended) - before.until(began)).unwrap_or(0)
+    }
 }
 
 impl Traffic {
@@ -36,6 +69,8 @@ impl Traffic {
             refills: [0; _],
             invalidations: 0,
             links: vec![0; hardware.links.occupancy.len()],
+            busy: Presence::default(),
+            polling: Presence::default(),
         }
     }
 
@@ -50,7 +85,7 @@ impl Traffic {
         self.modified += u64::from(modified);
     }
 
-    pub(crate) const fn from_memory(&mut self, whose: Owner) {
+    pub(crate) const fn memory(&mut self, whose: Owner) {
         self.memory[whose as usize] += 1;
     }
 
@@ -64,6 +99,12 @@ impl Traffic {
 
     pub(crate) fn link(&mut self, link: usize, busy: Ticks) {
         self.links[link] += busy;
+    }
+
+    /// Lines that were moved at all.
+    pub(crate) fn moved(&self) -> u64 {
+        let sum = |counts: &[u64; Owner::COUNT]| counts.iter().sum::<u64>();
+        sum(&self.memory) + sum(&self.refills) + self.transfers.iter().map(sum).sum::<u64>()
     }
 
     /// What has been added since it was like `before`.
@@ -82,6 +123,8 @@ impl Traffic {
             refills: less(&self.refills, &before.refills),
             invalidations: self.invalidations - before.invalidations,
             links: links.map(|(now, before)| now - before).collect(),
+            busy: self.busy,
+            polling: self.polling,
         }
     }
 }

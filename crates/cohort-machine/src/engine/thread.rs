@@ -104,8 +104,11 @@ const LINES: usize = 6;
 pub(crate) struct Look {
     lines: [(LineId, u32); LINES],
     count: u8,
-    /// Whether it did nothing but load, a few lines at most.
+    /// Whether it did nothing but load, a few lines at most; or read-modify-writes
+    /// that changed nothing.
     pub(crate) pure: bool,
+    /// Whether there were such, so that it needs its lines for itself alone.
+    pub(crate) owns: bool,
     /// The earliest deadline that it asked about in vain.
     pub(crate) deadline: Ticks,
     /// Whether it read the clock, so that nobody knows what it waits for.
@@ -118,6 +121,7 @@ impl Default for Look {
             lines: [(0, 0); LINES],
             count: 0,
             pure: true,
+            owns: false,
             deadline: NEVER,
             clock: false,
         }

@@ -39,19 +39,31 @@ fn number(variable: &str) -> Option<usize> {
 
 /// Models that the full tier does not deepen: one preemption more takes hours.
 static WIDE: &[&str] = &[
-    "futex::four",
-    "futex::quick_three_again",
-    "futex::three_again",
     "fork::clh",
     "fork::inflated",
     "fork::mcs",
     "fork::ticket",
+    "futex::four",
+    "futex::quick_three_again",
+    "futex::three_again",
+    "gate::four",
+    "gate::mcs",
+    "gate::ticket",
     "in_place::mcs_try",
+    "inflated::three",
+    "inflated::try",
+    "posix_rwlock::readers",
+    "posix_rwlock::try",
+    "posix_rwlock::writers",
+    "posix_rwlock_w::readers",
+    "posix_rwlock_w::three_writers",
+    "posix_rwlock_w::writers",
     "rwlock::park",
     "rwlock::reserved",
     "rwlock::timed",
     "rwlock::timed_writer_of_three",
     "rwlock::writers",
+    "ttas::remembers",
 ];
 
 /// A client of one lock, and how it is explored.
@@ -110,6 +122,11 @@ const IMPATIENT: Bounds = Bounds {
 /// The same, for clients with many steps.
 const IMPATIENT_2: Bounds = Bounds {
     preemptions: 2,
+    ..IMPATIENT
+};
+/// The same, for clients with the most.
+const IMPATIENT_1: Bounds = Bounds {
+    preemptions: 1,
     ..IMPATIENT
 };
 /// A deadline passes while its thread sleeps, or soon after.
@@ -502,6 +519,21 @@ pub static MODELS: &[Model] = &[
     }),
     quick("inflated::ptl", PARK, || {
         host::excludes(host::inflated::<SmallPtl>(), 2, 2, 0)
+    }),
+    quick("gate::mcs", PARK, || {
+        host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
+    }),
+    quick("gate::ticket", PARK_1, || {
+        host::excludes(host::in_place::<Ticket>(), 3, 1, 0)
+    }),
+    quick("gate::four", PARK_1, || {
+        host::excludes(host::in_place::<Mcs>(), 4, 1, 0)
+    }),
+    quick("gate::impatient", IMPATIENT_1, || {
+        host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
+    }),
+    deep("gate::again", PARK_1, || {
+        host::excludes(host::in_place::<Ticket>(), 3, 2, 0)
     }),
     quick("inflated::two", PARK, || {
         host::excludes(host::inflated::<SmallAnderson>(), 2, 2, 0);

@@ -37,6 +37,7 @@ static WHERE: &[(&str, &[&str])] = &[
             "fork::inflated_multiplies",
         ],
     ),
+    ("host/gate", &["gate::"]),
     ("host/inflated", &["inflated::", "fork::inflated"]),
 ];
 

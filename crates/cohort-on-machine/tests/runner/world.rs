@@ -1,11 +1,15 @@
 //! What the clients need of their world: threads of a simulated machine.
 
+pub use crate::locks::door::yield_now;
 use crate::locks::host::{Arena, Pool};
 use crate::locks::{Clock, Deadline};
 use cohort_machine::{Hardware, Memory, Options, Outcome, Run};
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
+
+/// A small program that checks a promise.
+pub type Client = fn();
 
 /// The machine of the client that this host thread runs.
 pub struct Place {
@@ -22,7 +26,7 @@ std::thread_local! {
 }
 
 /// Runs a client on a machine; what its runs came to.
-pub fn on(hardware: &Arc<Hardware>, options: Options, client: impl FnOnce()) -> Vec<Outcome> {
+pub fn on(hardware: &Arc<Hardware>, options: Options, client: Client) -> Vec<Outcome> {
     let place = Rc::new(Place {
         hardware: Arc::clone(hardware),
         options,

@@ -53,6 +53,8 @@ impl Manner for Backoff {
 unsafe impl<P: Parking> RawLock for Bo<P> {
     type Context = ();
 
+    const STRICT: bool = false;
+
     #[inline]
     fn acquire(&self, (): &()) {
         if !self.try_acquire(&()) {

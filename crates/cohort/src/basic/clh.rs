@@ -53,6 +53,11 @@ pool! {
 /// Bytes of nodes that an acquisition takes beside its context.
 pub(crate) const NODE_BYTES: usize = crate::host::Arena::<ClhNode>::NODE_BYTES;
 
+/// Bytes of all nodes made so far.
+pub(crate) fn pool_bytes() -> usize {
+    NODES.bytes()
+}
+
 const NO: u32 = 0;
 const YES: u32 = 1;
 const CLASS: u32 = 1;

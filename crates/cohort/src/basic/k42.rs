@@ -63,6 +63,11 @@ pool! {
 /// Bytes of nodes that an acquisition takes beside its context.
 pub(crate) const NODE_BYTES: usize = Arena::<K42Node>::NODE_BYTES;
 
+/// Bytes of all nodes made so far.
+pub(crate) fn pool_bytes() -> usize {
+    NODES.bytes()
+}
+
 /// No node.
 const NOBODY: u32 = 0;
 /// In `tail`: the lock's own place, which stands for the holder's.

@@ -3,6 +3,7 @@
 pub mod anderson;
 pub mod bo;
 pub mod clh;
+mod forms;
 pub mod futex;
 pub mod hemlock;
 pub mod hemlock_ctr;

@@ -38,6 +38,8 @@ impl Manner for Trying {
 unsafe impl<P: Parking> RawLock for Tas<P> {
     type Context = ();
 
+    const STRICT: bool = false;
+
     #[inline]
     fn acquire(&self, (): &()) {
         if !self.flag.take() {

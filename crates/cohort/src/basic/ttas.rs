@@ -38,6 +38,8 @@ impl Manner for Looking {
 unsafe impl<P: Parking> RawLock for Ttas<P> {
     type Context = ();
 
+    const STRICT: bool = false;
+
     #[inline]
     fn acquire(&self, (): &()) {
         if !self.try_acquire(&()) {

@@ -128,11 +128,6 @@ impl<T: Default + 'static> Arena<T> {
         self.used.load(Order::RELAXED)
     }
 
-    /// Bytes of memory the nodes take.
-    pub fn bytes(&self) -> usize {
-        self.used() as usize * Self::NODE_BYTES
-    }
-
     /// Segment and place in it of the node of that number.
     const fn place(number: u32) -> (usize, usize) {
         let shifted = number - 1 + Self::FIRST;
@@ -347,5 +342,9 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
 
     unsafe fn at(&self, number: u32) -> &'static T {
         &self.slot(number).node
+    }
+
+    fn bytes(&self) -> usize {
+        self.used() as usize * Self::NODE_BYTES
     }
 }

@@ -6,10 +6,13 @@
 //! | `holder` | the holder | the number of its record; 0: nobody's critical section has begun |
 //! | `generation` | the first user in each process | see [`Generation`] |
 //!
+//! A lock that serves in strict order has a [`Gate`] beside the object, which waiters
+//! pass before they queue; a thread that finds the lock free takes it past them.
+//!
 //! The holder's record stands in the object, so that unlocking in any order, or
 //! from another thread, costs the same.  A lock without a context takes no record.
 
-use super::{Generation, Holding, Pool};
+use super::{Gate, Generation, Holding, Pool};
 use crate::door::{AtomicU32, Order};
 use cohort_raw::{Inherit, RawTry, ThreadOblivious};
 
@@ -34,25 +37,36 @@ where
 {
     const NEEDS_RECORD: bool = size_of::<L::Context>() > 0;
 
-    /// Blocks until the object is locked.
+    /// Blocks until the object is locked.  The gate is this object's and nobody else's.
     #[inline]
-    pub fn lock(&self, pool: &impl Pool<Holding<L::Context>>) {
-        self.settle(pool);
+    pub fn lock(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {
+        self.settle(gate, pool);
         if Self::NEEDS_RECORD {
             let record = pool.take();
             record.note(self);
-            self.lock.acquire(&record.context);
+            self.acquire(gate, &record.context);
             self.holder.store(pool.number(record), Order::RELAXED);
         } else {
-            self.lock.acquire(&L::Context::default());
+            self.acquire(gate, &L::Context::default());
             self.holder.store(SOMEBODY, Order::RELAXED);
+        }
+    }
+
+    #[inline]
+    fn acquire(&self, gate: &Gate, context: &L::Context) {
+        if !L::STRICT {
+            self.lock.acquire(context);
+        } else if !self.lock.try_acquire(context) {
+            let passed = gate.enter();
+            self.lock.acquire(context);
+            gate.leave(passed);
         }
     }
 
     /// Locks the object if nobody has; never blocks.
     #[inline]
-    pub fn try_lock(&self, pool: &impl Pool<Holding<L::Context>>) -> bool {
-        self.settle(pool);
+    pub fn try_lock(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) -> bool {
+        self.settle(gate, pool);
         if !Self::NEEDS_RECORD {
             let locked = self.lock.try_acquire(&L::Context::default());
             if locked {
@@ -79,13 +93,16 @@ where
     /// # Safety
     /// The caller is entitled to unlock it, if it is locked.
     #[inline]
-    pub unsafe fn unlock(&self, pool: &impl Pool<Holding<L::Context>>) -> bool {
-        self.settle(pool);
+    pub unsafe fn unlock(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) -> bool {
+        self.settle(gate, pool);
         let holder = self.holder.load(Order::RELAXED);
         if holder == NOBODY {
             return false;
         }
         self.holder.store(NOBODY, Order::RELAXED);
+        if L::STRICT {
+            gate.pass_on();
+        }
         if Self::NEEDS_RECORD {
             // SAFETY: the number stands here since the acquisition that holds
             // the lock, with this record's context.
@@ -109,14 +126,15 @@ where
     /// Before anything else: an object that a parent process left is freed of
     /// threads that do not exist here.
     #[inline(always)]
-    fn settle(&self, pool: &impl Pool<Holding<L::Context>>) {
-        self.generation.settle(|| self.inherit(pool));
+    fn settle(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {
+        self.generation.settle(|| self.inherit(gate, pool));
     }
 
     /// An acquisition whose critical section had begun keeps the lock; any other
     /// is forgotten, even one that had been granted the lock just then.
     #[cold]
-    fn inherit(&self, pool: &impl Pool<Holding<L::Context>>) {
+    fn inherit(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {
+        gate.reset();
         let holder = self.holder.load(Order::RELAXED);
         let nothing = L::Context::default();
         let context = match holder {

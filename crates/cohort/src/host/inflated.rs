@@ -21,7 +21,7 @@
 //! | `holder` | the holder of the fat lock | its record's number; 0: the thin holder's, or nobody's, section |
 //! | `generation` | the first user in each process | see [`Generation`] |
 
-use super::{Generation, Holding, Pool};
+use super::{Gate, Generation, Holding, Pool};
 use crate::door::{AtomicU32, AtomicU64, Order, orders};
 use cohort_raw::{Inherit, RawTry, ThreadOblivious};
 use core::marker::PhantomData;
@@ -47,6 +47,8 @@ orders! {
 #[derive(Debug, Default)]
 pub struct Fat<L: cohort_raw::RawLock> {
     lock: L,
+    /// What waiters pass before they queue.
+    gate: Gate,
     /// The context by which the thin holder's part is acquired and released.
     thin: L::Context,
     /// 1 while the thin holder has not released.
@@ -116,7 +118,9 @@ where
         };
         let record = records.take();
         record.note(self);
+        let passed = fat.gate.enter();
         fat.lock.acquire(&record.context);
+        fat.gate.leave(passed);
         self.holder.store(records.number(record), Order::RELAXED);
     }
 
@@ -244,6 +248,7 @@ where
         let mut word = self.word.load(Order::RELAXED);
         // SAFETY: the caller is counted in.
         let fat = unsafe { fats.at(number(word)) };
+        fat.gate.pass_on();
         loop {
             let last = word & USERS == USER;
             let new = if last { FREE } else { word - USER };
@@ -286,6 +291,7 @@ where
         // SAFETY: the word names it no more, and no thread of this process has
         // ever used it.
         unsafe {
+            fat.gate.reset();
             fat.lock.inherit(None);
             fats.give(fat);
         }

@@ -10,11 +10,13 @@
 //! destroyed or a process forks.
 
 mod arena;
+mod gate;
 mod generation;
 mod in_place;
 mod inflated;
 
 pub use arena::Arena;
+pub use gate::Gate;
 pub use generation::Generation;
 pub use in_place::InPlace;
 pub use inflated::{Fat, Inflated};
@@ -50,6 +52,11 @@ pub unsafe trait Pool<T: 'static>: Sync {
     /// # Safety
     /// The number came from [`number`](Self::number) of this pool.
     unsafe fn at(&self, number: u32) -> &'static T;
+
+    /// Bytes of all nodes made so far; 0 where nobody counts them.
+    fn bytes(&self) -> usize {
+        0
+    }
 }
 
 /// An acquisition's record: its context, and for whoever looks for deadlocks

@@ -39,13 +39,17 @@ fn a_figure_says_what_is_wrong_with_it() {
     for (new, expected) in [
         (
             "pause = { cycles = -2,",
-            "`pause`: found `cycles = -2`, expected 0 or more",
+            "`pause`: found `cycles = -2`, expected 0 to 1000000000",
         ),
         (
             "pause = { ns = 2,",
             "`pause`: unknown field `ns`, expected one of `cycles`",
         ),
         ("pause = { cylces = 2,", "did you mean `cycles`?"),
+        (
+            "pause = { cycles = 9000000000000000000,",
+            "expected 0 to 1000000000",
+        ),
         (
             "pause = { cycles = 2.5,",
             "`pause`: invalid type: floating point `2.5`",

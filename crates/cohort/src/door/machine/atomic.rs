@@ -5,7 +5,7 @@
 //! machine's.
 
 use super::super::Order;
-use cohort_machine::door;
+use cohort_machine::door::{self, Change};
 use core::sync::atomic;
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -64,11 +64,22 @@ macro_rules! access {
                 _success: Order,
                 _failure: Order,
             ) -> Result<$value, $value> {
-                door::read_modify_write(self.address(), || self.0.load(Relaxed) == current);
+                door::exchange(self.address(), || match self.0.load(Relaxed) == current {
+                    false => Change::None,
+                    true if new == current => Change::Same,
+                    true => Change::Other,
+                });
                 self.0.compare_exchange(current, new, Relaxed, Relaxed)
             }
-            fn change(&self, change: impl FnOnce($value) -> $value) -> $value {
-                door::read_modify_write(self.address(), || true);
+            fn change(&self, change: impl Fn($value) -> $value) -> $value {
+                door::exchange(self.address(), || {
+                    let old = self.0.load(Relaxed);
+                    if change(old) == old {
+                        Change::Same
+                    } else {
+                        Change::Other
+                    }
+                });
                 let old = self.0.load(Relaxed);
                 self.0.store(change(old), Relaxed);
                 old

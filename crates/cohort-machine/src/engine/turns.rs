@@ -11,11 +11,13 @@ use super::agenda::Agenda;
 use super::clock::{CYCLE, NEVER, Ticks};
 use super::coherence::{Access, Caches};
 use super::cpus::Cpus;
+use super::door::Change;
 use super::explore::{Explorer, Inside};
 use super::hardware::{Hardware, ONE};
 use super::lines::{LineId, Lines};
 use super::memory::Memory;
 use super::options::Options;
+use super::placement::allowed;
 use super::record::Record;
 use super::sleep::Sleepers;
 use super::tally::Traffic;
@@ -28,6 +30,8 @@ pub(crate) struct Engine<'m> {
     pub(crate) memory: &'m Memory,
     pub(crate) options: Options,
     pub(crate) threads: Vec<Thread>,
+    /// How many CPUs they may use.
+    pub(crate) allowed: usize,
     /// The thread whose fiber runs.
     pub(crate) current: usize,
     /// Until when it may go on without looking who else is due.
@@ -45,6 +49,9 @@ pub(crate) struct Engine<'m> {
     /// can get on; background threads apart.
     pub(crate) live: usize,
     pub(crate) stuck: usize,
+    /// Stuck threads that lost their CPU, and so do not watch: a write may be what
+    /// they wait for.
+    pub(crate) doubtful: Vec<usize>,
     pub(crate) traffic: Traffic,
     pub(crate) record: Record,
     /// Objects that are static natively and one a run here, by the place that
@@ -83,6 +90,7 @@ impl<'m> Engine<'m> {
         let mut engine = Self {
             hardware,
             memory,
+            allowed: allowed(hardware, &options.placement),
             current: 0,
             horizon: 0,
             agenda: Agenda::new(threads.len()),
@@ -94,6 +102,7 @@ impl<'m> Engine<'m> {
             steps: 0,
             live,
             stuck: 0,
+            doubtful: Vec::new(),
             traffic: Traffic::new(hardware),
             record: Record::new(hardware, &options, &threads),
             statics: Vec::new(),
@@ -103,12 +112,15 @@ impl<'m> Engine<'m> {
             options,
             threads,
         };
-        for thread in 0..engine.threads.len() {
+        let stagger = hardware.rate.ticks(engine.options.stagger);
+        for index in 0..engine.threads.len() {
+            let thread = &mut engine.threads[index];
             if engine.explorer.is_some() {
-                engine.threads[thread].state = State::Running;
-            } else {
-                engine.make_ready(thread, 0);
+                thread.state = State::Running;
+                continue;
             }
+            let late = thread.random.below(stagger.saturating_add(1));
+            engine.make_ready(index, late);
         }
         engine
     }
@@ -230,7 +242,7 @@ impl<'m> Engine<'m> {
         let hardware = self.hardware;
         let thread = &mut self.threads[self.current];
         let cache = hardware.cache_of[thread.cpu] as usize;
-        if access == Access::ReadModifyWrite {
+        if matches!(access, Access::ReadModifyWrite(_)) {
             thread.clock = thread.clock.max(thread.drained());
             thread.stores.clear();
         }
@@ -238,20 +250,44 @@ impl<'m> Engine<'m> {
         let served = self
             .caches
             .access(hardware, &mut self.traffic, cache, line, access, at);
+        let version = self.caches.version(line);
         match access {
             Access::Load => {
                 thread.clock = served.done;
-                thread.look.load(line, self.caches.version(line));
-                return;
+                thread.look.load(line, version);
             }
             Access::Store => {
                 thread.clock = at + hardware.hit.store;
+                thread.look.act();
                 buffer(thread, served.done, hardware.costs.store_buffer);
             }
-            Access::ReadModifyWrite => thread.clock = served.done,
+            Access::ReadModifyWrite(change) => {
+                thread.clock = served.done;
+                if change == Change::Other || !served.hit {
+                    thread.look.act();
+                } else {
+                    thread.look.owns = true;
+                    thread.look.load(line, version);
+                }
+            }
         }
-        thread.look.act();
-        self.alert(line, cache, served.began);
+        if served.disturbs {
+            self.alert(line, cache, served.began);
+            self.reassure();
+        }
+    }
+
+    /// Something has changed: whoever does not watch may not be stuck any more.
+    fn reassure(&mut self) {
+        while let Some(index) = self.doubtful.pop() {
+            self.set_stuck(index, false);
+        }
+    }
+
+    /// The current thread has looked at a line and will not act on it.
+    pub(crate) fn looked(&mut self, line: LineId) {
+        let version = self.caches.version(line);
+        self.me().look.load(line, version);
     }
 
     /// Whoever watches a line hears that it has been written, sooner or later.
@@ -279,6 +315,7 @@ impl<'m> Engine<'m> {
     /// The current thread has returned.
     pub(crate) fn finish(&mut self) {
         let index = self.current;
+        self.set_stuck(index, false);
         self.live -= usize::from(!self.threads[index].background);
         self.threads[index].state = State::Done;
         if self.explorer.is_some() {

@@ -1,0 +1,343 @@
+//! `cohort bench`: the papers' workloads, here or on a simulated machine.
+
+mod show;
+
+use crate::choice::{Choice, LockName, SYSTEM};
+use crate::problem::Problem;
+use clap::ValueHint;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use cohort::catalogue::LOCKS;
+use cohort_lab::bench::report::{Point, Report};
+use cohort_lab::bench::simulated::{self, Course};
+use cohort_lab::bench::{self, Info, Knobs, NO_LOCK, Setting, WORKLOADS, curves, native};
+use cohort_lab::progress::Progress;
+use cohort_lab::world::native::{Host, Settings};
+use cohort_lab::world::simulated::{Simulator, is_baseline};
+use cohort_lab::world::{Placement, Wait};
+use cohort_lab::{interrupt, options};
+use cohort_machine::description::{Machine, nearest};
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Options of `cohort bench`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    /// What the threads do
+    #[arg(long, value_name = "NAME", value_parser = WorkloadName, required_unless_present = "list")]
+    workload: Option<String>,
+    /// Show every workload, its options and where they stand; run nothing
+    #[arg(long)]
+    list: bool,
+    /// The locks, by the names that `cohort list` shows; also `posix`, the C library's,
+    /// and for pingpong `none` [default: all]
+    #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = LockName,
+        hide_possible_values = true)]
+    locks: Vec<String>,
+    /// How many threads [default: powers of two up to the number of CPUs, and this]
+    #[arg(long, value_name = "N,N,…", value_delimiter = ',',
+        value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    threads: Vec<u32>,
+    /// Run on this simulated machine instead: a name of `cohort machines`, or a file
+    #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath)]
+    on: Option<String>,
+    /// Seconds that each point is measured [default: 0.5]; with --on, virtual ones at
+    /// most [default: as long as it takes to be steady]
+    #[arg(long, value_name = "SECONDS", value_parser = options::seconds)]
+    seconds: Option<f64>,
+    /// Rounds in which every point is measured once [default: 5]
+    #[arg(long, value_name = "N", conflicts_with = "on",
+        value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: Option<u16>,
+    /// Where threads run
+    #[arg(long, value_enum, default_value_t = Placement::Compact)]
+    placement: Placement,
+    /// How waiters wait [default: those of sleeping mutexes park, all others are busy]
+    #[arg(long, value_enum)]
+    wait: Option<Wait>,
+    /// Further threads that only compute
+    #[arg(long, value_name = "N", default_value_t = 0,
+        value_parser = clap::value_parser!(u16).range(..=10_000))]
+    background: u16,
+    /// Allow more threads than CPUs
+    #[arg(long)]
+    oversubscribe: bool,
+    /// What all random choices depend on
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Draw throughput, fairness, migrations and transfers against the threads
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    plot: Option<PathBuf>,
+    /// Show what each thread and each cohort did
+    #[arg(long, conflicts_with = "json")]
+    detail: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    knobs: Knobs,
+}
+
+const NOTES: &str = "\
+Locks are measured raw: a lock and a context for each thread, called through a table, without what \
+`cohort run` adds to serve a program's mutexes. A time is a number of cycles (1000) or has a unit \
+(250ns, 4us).
+
+On this machine all points are measured in turn, in rounds whose order rotates; a figure is the \
+median of the rounds. On a simulated machine time is virtual, the same command gives the same \
+bytes on every host, and a run goes on until its throughput is steady; which rule ended it is \
+printed beside it.
+
+Examples:
+  cohort bench --workload lbench --locks ticket,mcs --threads 1,2
+  cohort bench --workload pingpong --threads 2 --plot p.svg
+  cohort bench --on kunpeng-920x2 --workload lbench --locks ticket,mcs,clh --threads 1,4,16,64,127
+  cohort bench --on ./my-own.toml --workload interval --locks mcs --json
+
+Exit status: 0 if every point was measured; 2 for a mistake in the options; 125 if a run failed; \
+130 after Ctrl-C.";
+
+/// Takes any text for a workload's name, and offers the names with what they are: an
+/// unknown one is answered by [`workload`].
+#[derive(Clone)]
+struct WorkloadName;
+
+impl TypedValueParser for WorkloadName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        option: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, option, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let all = WORKLOADS.iter();
+        Some(Box::new(
+            all.map(|info| PossibleValue::new(info.name).help(info.about)),
+        ))
+    }
+}
+
+/// Where points are measured.
+enum Place {
+    Here(Host),
+    There(Arc<Simulator>),
+}
+
+impl Place {
+    fn cpus(&self) -> usize {
+        match self {
+            Self::Here(host) => host.topology().cpus().len(),
+            Self::There(simulator) => simulator.topology().cpus().len(),
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Here(_) => "this machine",
+            Self::There(simulator) => &simulator.machine().name,
+        }
+    }
+}
+
+/// Carries out `cohort bench`.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if arguments.list {
+        println!("{}", show::workloads());
+        return Ok(ExitCode::SUCCESS);
+    }
+    let info = workload(arguments.workload.as_deref().unwrap_or_default())?;
+    let knobs = arguments.knobs.over(info).map_err(Problem::usage)?;
+    let place = match &arguments.on {
+        None => Place::Here(Host::look().map_err(Problem::refused)?),
+        Some(named) => {
+            let machine = Machine::open(named).map_err(Problem::usage)?;
+            Place::There(Arc::new(Simulator::new(machine)))
+        }
+    };
+    let locks = locks(&arguments.locks, info, &place)?;
+    let threads = threads(arguments, &place)?;
+    let setting = |(lock, threads): (&String, usize)| Setting {
+        lock: lock.clone(),
+        threads,
+        knobs,
+        seed: arguments.seed,
+    };
+    let points = locks
+        .iter()
+        .flat_map(|lock| threads.iter().map(move |threads| (lock, *threads)));
+    let settings: Vec<Setting> = points.map(setting).collect();
+    interrupt::arm()
+        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+    let measured = match &place {
+        Place::Here(host) => here(arguments, info, host, &settings)?,
+        Place::There(simulator) => there(arguments, info, simulator, &settings)?,
+    };
+    let points = match measured {
+        Ok(points) => points,
+        Err(status) => return Ok(status),
+    };
+    let mut report = Report::new(
+        info,
+        &knobs,
+        match &place {
+            Place::Here(_) => "native".to_owned(),
+            Place::There(simulator) => simulator.machine().name.clone(),
+        },
+        arguments.placement,
+        arguments.seed,
+    );
+    if let Place::There(simulator) = &place {
+        report.hash = Some(simulator.machine().fingerprint.clone());
+    }
+    report.background = usize::from(arguments.background);
+    report.points = points;
+    finish(arguments, &report)
+}
+
+/// Prints the report, and draws it if that is wanted.
+fn finish(arguments: &Arguments, report: &Report) -> Result<ExitCode, Problem> {
+    if let Some(file) = &arguments.plot {
+        curves::save(report, file).map_err(Problem::refused)?;
+    }
+    if arguments.json {
+        let text = serde_json::to_string_pretty(report)
+            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
+        println!("{text}");
+    } else {
+        println!("{}", show::text(report, arguments.detail));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The points, or the status to end with after a signal.
+type Measured = Result<Vec<Point>, ExitCode>;
+
+fn here(
+    arguments: &Arguments,
+    info: &Info,
+    host: &Host,
+    settings: &[Setting],
+) -> Result<Measured, Problem> {
+    let rounds = usize::from(arguments.rounds.unwrap_or(5));
+    let wanted: Vec<native::Wanted> = settings
+        .iter()
+        .map(|setting| native::Wanted {
+            setting: setting.clone(),
+            settings: Settings {
+                seconds: arguments.seconds.unwrap_or(0.5),
+                placement: arguments.placement,
+                wait: arguments
+                    .wait
+                    .unwrap_or_else(|| Wait::natural(&setting.lock)),
+                background: usize::from(arguments.background),
+            },
+        })
+        .collect();
+    let mut progress = Progress::new(wanted.len() * rounds, false);
+    match native::measure(info, host, &wanted, rounds, &mut progress) {
+        Ok(points) => Ok(Ok(points)),
+        Err(native::Failure::Interrupted(signal)) => Ok(Err(ExitCode::from(signal.status()))),
+        Err(native::Failure::Run(why)) => Err(Problem::refused(why)),
+    }
+}
+
+fn there(
+    arguments: &Arguments,
+    info: &Info,
+    simulator: &Arc<Simulator>,
+    settings: &[Setting],
+) -> Result<Measured, Problem> {
+    let course = Course {
+        seconds: arguments.seconds,
+        placement: arguments.placement,
+        wait: arguments.wait,
+        background: usize::from(arguments.background),
+    };
+    let mut progress = Progress::new(settings.len(), false);
+    match simulated::measure(info, simulator, &course, settings, &mut progress) {
+        Ok(points) => Ok(Ok(points)),
+        Err(simulated::Failure::Interrupted(signal)) => Ok(Err(ExitCode::from(signal.status()))),
+        Err(simulated::Failure::Run(why)) => Err(Problem::refused(why)),
+    }
+}
+
+fn workload(name: &str) -> Result<&'static Info, Problem> {
+    bench::find(name).ok_or_else(|| {
+        let hint = nearest::hint(name, WORKLOADS.iter().map(|info| info.name));
+        Problem::usage(format!(
+            "no workload is called `{name}`{hint}\n`cohort bench --list` shows every workload"
+        ))
+    })
+}
+
+/// The printed names of the locks, each once; all if none is named.
+fn locks(names: &[String], info: &Info, place: &Place) -> Result<Vec<String>, Problem> {
+    if names.is_empty() {
+        return Ok(LOCKS.iter().map(|lock| lock.name.to_owned()).collect());
+    }
+    let mut locks = Vec::new();
+    for name in names {
+        let name = printed(name.trim(), info, place)?;
+        if !locks.contains(&name) {
+            locks.push(name);
+        }
+    }
+    Ok(locks)
+}
+
+fn printed(name: &str, info: &Info, place: &Place) -> Result<String, Problem> {
+    if name == NO_LOCK {
+        if info.name == "pingpong" {
+            return Ok(name.to_owned());
+        }
+        return Err(Problem::usage(format!(
+            "the workload {} needs a lock; only pingpong runs under `{NO_LOCK}`",
+            info.name
+        )));
+    }
+    if SYSTEM.contains(&name) {
+        return Ok("posix".to_owned());
+    }
+    if is_baseline(name) && Choice::named(name).is_err() {
+        return match place {
+            Place::There(_) => Ok(name.to_owned()),
+            Place::Here(_) => Err(Problem::usage(format!(
+                "`{name}` stands for the C library's lock on simulated machines; name one with \
+                 --on, or take `posix`"
+            ))),
+        };
+    }
+    Choice::named(name).map(|choice| choice.name().to_owned())
+}
+
+fn threads(arguments: &Arguments, place: &Place) -> Result<Vec<usize>, Problem> {
+    let cpus = place.cpus();
+    if arguments.threads.is_empty() {
+        let doubled = std::iter::successors(Some(1), |threads| Some(threads * 2));
+        let mut threads: Vec<usize> = doubled.take_while(|threads| *threads < cpus).collect();
+        threads.push(cpus);
+        return Ok(threads);
+    }
+    let mut threads: Vec<usize> = Vec::new();
+    for count in &arguments.threads {
+        let count = *count as usize;
+        if count > cpus && !arguments.oversubscribe {
+            return Err(Problem::usage(format!(
+                "{count} threads are more than the {cpus} CPUs of {}; add --oversubscribe if that \
+                 is what is to be measured",
+                place.name()
+            )));
+        }
+        if !threads.contains(&count) {
+            threads.push(count);
+        }
+    }
+    Ok(threads)
+}

@@ -1,0 +1,55 @@
+//! `cohort machines`: the simulated machines, and what is known of each.
+
+mod list;
+mod show;
+mod tree;
+
+use crate::problem::Problem;
+use clap::Subcommand;
+use std::process::ExitCode;
+
+/// Options of `cohort machines`.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, after_long_help = EXAMPLES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// Print JSON: one object for each machine
+    #[arg(long)]
+    json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  cohort machines                               the ten machines of the papers
+  cohort machines show epyc-7352x2              its tree, and every figure with its source
+  cohort machines show ./mine.toml              the same of a file of your own, which is checked
+  cohort machines show --synthetic \"pack:4 numa:2 l3:8 core:4 pu:2\" --like epyc-7352x2 >what-if.toml
+                                                a machine that nobody has built, as a file
+
+Wherever a machine is asked for, a name from this list or the path of a file will do.";
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Show one machine: its tree, its costs, and where each figure comes from
+    Show(show::Arguments),
+}
+
+/// The widest table that this command prints, in characters.
+const WIDTH: u16 = 100;
+
+/// Carries out `cohort machines`.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    match &arguments.what {
+        None => list::run(arguments.json),
+        Some(What::Show(arguments)) => show::run(arguments),
+    }
+}
+
+/// Prints anything as JSON.
+fn print_json(value: &impl serde::Serialize) -> Result<ExitCode, Problem> {
+    let text = serde_json::to_string_pretty(value)
+        .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
+    println!("{text}");
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,168 @@
+//! One machine: its tree, its costs, and where each figure comes from.
+
+use super::list::Figures;
+use super::{WIDTH, print_json, tree};
+use crate::problem::Problem;
+use clap::ArgGroup;
+use cohort_machine::description::{Cycles, Entry, Figure, Machine, Source, synthetic};
+use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+use serde::Serialize;
+use std::process::ExitCode;
+
+/// Options of `cohort machines show`.
+#[derive(Debug, clap::Args)]
+#[command(group = ArgGroup::new("which").required(true).args(["machine", "synthetic"]))]
+pub struct Arguments {
+    /// A machine from `cohort machines`, or the path of a file
+    machine: Option<String>,
+    /// Print a file for a machine of this shape instead, in hwloc's synthetic
+    /// notation
+    #[arg(long, value_name = "SHAPE", requires = "like")]
+    synthetic: Option<String>,
+    /// The machine whose costs it has, level by level
+    #[arg(long, value_name = "MACHINE", requires = "synthetic")]
+    like: Option<String>,
+    /// What the new machine is called
+    #[arg(long, requires = "synthetic", default_value = "synthetic")]
+    name: String,
+    /// Print JSON: the machine as in its file, and its fingerprint
+    #[arg(long, conflicts_with = "synthetic")]
+    json: bool,
+}
+
+/// Carries out `cohort machines show`.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if let (Some(shape), Some(like)) = (&arguments.synthetic, &arguments.like) {
+        let template = open(like)?;
+        let text = synthetic(shape, &template, &arguments.name).map_err(Problem::usage)?;
+        print!("# {shape} like {like} ({})\n{text}", template.fingerprint);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let machine = open(arguments.machine.as_deref().unwrap_or_default())?;
+    if arguments.json {
+        return print_json(&Shown {
+            fingerprint: &machine.fingerprint,
+            machine: &machine,
+        });
+    }
+    println!("{}\n", heading(&machine));
+    println!("{}\n", tree::draw(&machine.hierarchy));
+    println!("{}", costs(&machine));
+    println!("{LEGEND}\n");
+    println!("{}", figures(&machine.entries()));
+    Ok(ExitCode::SUCCESS)
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    fingerprint: &'a str,
+    #[serde(flatten)]
+    machine: &'a Machine,
+}
+
+fn open(named: &str) -> Result<Machine, Problem> {
+    Machine::open(named).map_err(Problem::usage)
+}
+
+fn heading(machine: &Machine) -> String {
+    format!(
+        "{} ({})\n{}\ndescribed in {}; {:.1} GHz, {}, lines of {} bytes\n{}",
+        machine.name,
+        machine.fingerprint,
+        machine.about,
+        machine.described,
+        machine.clock.value as f64 / 1000.0,
+        machine.protocol.value.name(),
+        machine.line.bytes.value,
+        Figures::of(machine).text(),
+    )
+}
+
+const LEGEND: &str = "\
+Cycles, for a line that another cache within that level has modified. p: from a paper; v: from a
+vendor's or another public document; m: measured there; e: estimate. queue: how long a load keeps
+others waiting.";
+
+/// What each distance costs.
+fn costs(machine: &Machine) -> Table {
+    let titles = [
+        "within",
+        "load",
+        "store",
+        "rmw",
+        "invalidate",
+        "queue",
+        "memory",
+    ];
+    let mut table = plain(&titles);
+    for transfer in &machine.transfers {
+        let within = match transfer.hops {
+            0 => transfer.within.clone(),
+            1 => format!("{}, 1 hop", transfer.within),
+            hops => format!("{}, {hops} hops", transfer.within),
+        };
+        let costs = [
+            &transfer.load,
+            &transfer.store,
+            &transfer.rmw,
+            &transfer.invalidate,
+            &transfer.occupancy,
+        ];
+        let mut cells = vec![within];
+        cells.extend(costs.map(cost));
+        cells.push(transfer.memory.as_ref().map_or_else(String::new, cost));
+        table.add_row(cells);
+    }
+    let hit = [&machine.hit.load, &machine.hit.store, &machine.hit.rmw];
+    let mut cells = vec!["own cache".to_owned()];
+    cells.extend(hit.map(cost));
+    cells.extend([String::new(), String::new(), cost(&machine.memory.local)]);
+    table.add_row(cells);
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+fn cost(figure: &Figure<Cycles>) -> String {
+    let letter = match figure.source {
+        Source::Paper => 'p',
+        Source::Vendor => 'v',
+        Source::Measured => 'm',
+        Source::Estimate => 'e',
+    };
+    format!("{} {letter}", figure.value)
+}
+
+/// Every figure with its source.
+fn figures(entries: &[Entry]) -> Table {
+    let mut table = plain(&["figure", "value", "source", "where it comes from"]);
+    for entry in entries {
+        let unit = match entry.unit.as_str() {
+            unit @ ("cycles" | "ns") => format!(" {unit}"),
+            "mhz" => " MHz".to_owned(),
+            _ => String::new(),
+        };
+        table.add_row([
+            entry.figure.clone(),
+            format!("{}{unit}", entry.value),
+            entry.source.name().to_owned(),
+            entry.note.clone(),
+        ]);
+    }
+    table
+}
+
+fn plain(titles: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(
+            titles
+                .iter()
+                .map(|title| Cell::new(title).add_attribute(Attribute::Bold)),
+        );
+    table
+}

@@ -1,0 +1,78 @@
+//! `berkeleydb`: a model of Berkeley DB under TPC-C's read-only transactions (001
+//! §4.3.1).
+//!
+//! Table 6 of 001 says that the database structures are guarded by 11 locks, and
+//! that with 40 clients under POSIX mutexes 76.2 % of the time is spent at them by
+//! Stock Level, 59.1 % by Order Status.  A transaction of the model takes one lock
+//! after another, most often the first, and works in between; how long is set so
+//! that the simulated Xeon comes near the first of these shares.
+
+use super::knobs::{cycles, size};
+use super::player::update;
+use super::zipf::Chooser;
+use super::{Guarded, Knobs, Player, Setting, Span, Workload};
+use crate::world::World;
+
+/// Sections of a transaction.
+const SECTIONS: usize = 20;
+
+/// The workload.
+pub enum BerkeleyDb {}
+
+/// What its threads share.
+pub struct Shared<W: World> {
+    locks: Vec<Guarded<W>>,
+    chooser: Chooser,
+    lines: usize,
+    critical: u64,
+    outside: u64,
+}
+
+impl Workload for BerkeleyDb {
+    const NAME: &'static str = "berkeleydb";
+    const ABOUT: &'static str = "a model of Berkeley DB under TPC-C's Stock Level: 11 locks";
+    const SOURCE: &'static str = "001 §4.3.1, Table 6; derived in bench/berkeleydb.rs";
+    const OPERATION: &'static str = "transaction";
+    const TAKES: &'static [&'static str] = &["critical", "outside", "lines", "instances", "skew"];
+    const DEFAULTS: Knobs = Knobs {
+        critical: Some(Span::Cycles(200)),
+        outside: Some(Span::Cycles(8_000)),
+        lines: Some(2),
+        instances: Some(11),
+        skew: Some(1.5),
+        ..Knobs::NONE
+    };
+
+    type Shared<W: World> = Shared<W>;
+
+    fn prepare<W: World>(world: &mut W, setting: &Setting) -> Shared<W> {
+        let (knobs, hertz) = (&setting.knobs, world.hertz());
+        let lines = size(knobs.lines);
+        let instances = size(knobs.instances).max(1);
+        Shared {
+            locks: (0..instances)
+                .map(|number| Guarded::new(world, &setting.lock, number, setting.threads, lines))
+                .collect(),
+            chooser: Chooser::new(instances, knobs.skew.unwrap_or(0.0)),
+            lines,
+            critical: cycles(knobs.critical, hertz),
+            outside: cycles(knobs.outside, hertz),
+        }
+    }
+
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+        while player.goes_on() {
+            for _ in 0..SECTIONS {
+                let guarded = &shared.locks[shared.chooser.choose(player)];
+                player.section(guarded, |player| {
+                    for line in 0..shared.lines {
+                        update(guarded.data(), line, 1);
+                    }
+                    player.work(shared.critical);
+                });
+                player.work_about(shared.outside);
+            }
+            player.done();
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! `bfs`: a breadth-first search by threads that share a runtime with one lock (003
+//! §6.4).
+//!
+//! The threads of each of four processes expand vertices.  An edge that leads to
+//! another process goes into a message; sending one takes the runtime's lock, and so
+//! does each test whether it has arrived.  A test may give up, and then the thread
+//! goes on with the next vertex: what is gained or lost there is what the workload
+//! is about.  Degrees are those of a Kronecker graph, a few vertices having most of
+//! the edges.  One search follows another without end; where each of them begins and
+//! ends matters to no lock.
+
+use super::knobs::cycles;
+use super::player::update;
+use super::{Guarded, Knobs, Player, Setting, Span, Workload};
+use crate::world::{Actor, World};
+use std::collections::VecDeque;
+
+/// Processes, with a runtime each.
+const PROCESSES: usize = 4;
+
+/// Edges in one message.
+const BATCH: u64 = 64;
+
+/// Cycles of work for each edge: a lookup in a bitmap that is not at hand.
+const EDGE: u64 = 40;
+
+/// Edges of a vertex that has the mean degree of Graph500's graphs.
+const DEGREE: u64 = 16;
+
+/// A vertex may have this many times the mean.
+const SPREAD: u32 = 8;
+
+/// The workload.
+pub enum Bfs {}
+
+/// What its threads share.
+pub struct Shared<W: World> {
+    runtimes: Vec<Guarded<W>>,
+    processes: usize,
+    critical: u64,
+    latency: u64,
+    timeout: Option<u64>,
+}
+
+impl Workload for Bfs {
+    const NAME: &'static str = "bfs";
+    const ABOUT: &'static str =
+        "a graph search over a runtime with one lock a process; tests may give up";
+    const SOURCE: &'static str = "003 §6.4";
+    const OPERATION: &'static str = "edge";
+    const TAKES: &'static [&'static str] = &["critical", "outside", "timeout"];
+    /// How long the runtime holds its lock, and how long a message takes (here
+    /// `outside`), are estimates.
+    const DEFAULTS: Knobs = Knobs {
+        critical: Some(Span::Cycles(300)),
+        outside: Some(Span::Nanoseconds(2_000)),
+        ..Knobs::NONE
+    };
+
+    type Shared<W: World> = Shared<W>;
+
+    fn prepare<W: World>(world: &mut W, setting: &Setting) -> Shared<W> {
+        let (knobs, hertz) = (&setting.knobs, world.hertz());
+        let processes = PROCESSES.min(setting.threads);
+        Shared {
+            runtimes: (0..processes)
+                .map(|number| Guarded::new(world, &setting.lock, number, setting.threads, 3))
+                .collect(),
+            processes,
+            critical: cycles(knobs.critical, hertz),
+            latency: cycles(knobs.outside, hertz),
+            timeout: knobs.timeout.map(|timeout| timeout.cycles(hertz)),
+        }
+    }
+
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+        // Neighbours share a process.
+        let threads = shared.runtimes[0].threads();
+        let runtime = &shared.runtimes[player.index() * shared.processes / threads];
+        let mut under_way: VecDeque<u64> = VecDeque::new();
+        let mut filled = 0;
+        while player.goes_on() {
+            let edges = degree(player);
+            player.work(edges * EDGE);
+            player.done_many(edges);
+            filled += edges * (shared.processes as u64 - 1) / shared.processes as u64;
+            while filled >= BATCH {
+                filled -= BATCH;
+                send(shared, runtime, player);
+                under_way.push_back(player.actor().now() + shared.latency);
+            }
+            if !under_way.is_empty() {
+                test(shared, runtime, player, &mut under_way);
+            }
+        }
+    }
+}
+
+/// Halves with each doubling, so that the mean stays near [`DEGREE`].
+fn degree<A: Actor>(player: &mut Player<A>) -> u64 {
+    let doublings = player.random_below(1 << SPREAD).max(1).leading_zeros() + SPREAD - 64;
+    (DEGREE / 4) << doublings.min(SPREAD)
+}
+
+fn send<W: World>(shared: &Shared<W>, runtime: &Guarded<W>, player: &mut Player<W::Actor>) {
+    player.section(runtime, |player| {
+        update(runtime.data(), 0, 2);
+        update(runtime.data(), 1, 2);
+        player.work(shared.critical);
+    });
+    player.count("sent", 1);
+}
+
+/// Asks once whether the oldest message has arrived.
+fn test<W: World>(
+    shared: &Shared<W>,
+    runtime: &Guarded<W>,
+    player: &mut Player<W::Actor>,
+    under_way: &mut VecDeque<u64>,
+) {
+    let tested = player.section_within(runtime, shared.timeout, |player| {
+        update(runtime.data(), 0, 1);
+        update(runtime.data(), 2, 1);
+        player.work(shared.critical);
+        player.actor().now()
+    });
+    let Some(now) = tested else { return };
+    player.count("tests", 1);
+    if under_way.front().is_some_and(|arrives| *arrives <= now) {
+        under_way.pop_front();
+    }
+}

@@ -1,0 +1,230 @@
+//! Curves against the number of threads: throughput, fairness, transfers.
+
+use super::report::{Point, Report};
+use crate::plot::figure;
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::path::Path;
+
+const WIDTH: u32 = 960;
+const MARGIN: i32 = 28;
+const HEADER: u32 = 84;
+const PANEL: u32 = 300;
+const LEGEND: i32 = 150;
+const AXIS: u32 = 84;
+const THREADS: u32 = 44;
+
+const INK: RGBColor = RGBColor(31, 41, 55);
+const FAINT: RGBColor = RGBColor(107, 114, 128);
+const GRID: RGBColor = RGBColor(229, 231, 235);
+
+/// Colours that are told apart in grey and by most eyes, then again with other
+/// marks.
+const COLOURS: [RGBColor; 8] = [
+    RGBColor(15, 118, 110),
+    RGBColor(180, 83, 9),
+    RGBColor(67, 56, 202),
+    RGBColor(190, 24, 93),
+    RGBColor(77, 124, 15),
+    RGBColor(2, 132, 199),
+    RGBColor(120, 53, 15),
+    RGBColor(100, 116, 139),
+];
+
+type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// What a panel shows of a point; nothing where it is not known.
+type Of = fn(&Point) -> Option<f64>;
+
+/// A panel: what its axis is, what it shows, whether the point's rounds scatter.
+struct Panel {
+    axis: String,
+    of: Of,
+    rounds: bool,
+}
+
+/// Writes the report's curves as SVG.
+///
+/// # Errors
+/// The picture cannot be drawn, or the file cannot be written: why.
+pub fn save(report: &Report, file: &Path) -> Result<(), String> {
+    let text = svg(report).map_err(|error| format!("the plot cannot be drawn: {error}"))?;
+    std::fs::write(file, text).map_err(|error| {
+        format!(
+            "the plot cannot be written to {}: {error}; name another file",
+            file.display()
+        )
+    })
+}
+
+/// The report's curves as SVG.
+///
+/// # Errors
+/// The picture cannot be drawn.
+pub fn svg(report: &Report) -> Drawn<String> {
+    let panels: Vec<Panel> = panels(report);
+    let count = u32::try_from(panels.len())?;
+    let mut text = String::new();
+    {
+        let size = (WIDTH, HEADER + count * PANEL);
+        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        root.fill(&WHITE)?;
+        let left = Pos::new(HPos::Left, VPos::Top);
+        root.draw(&Text::new(
+            format!("{} on {}", report.workload, report.on),
+            (MARGIN, 20),
+            bold(22, &INK).pos(left),
+        ))?;
+        root.draw(&Text::new(
+            subtitle(report),
+            (MARGIN, 52),
+            plain(14, &FAINT).pos(left),
+        ))?;
+        let (_, mut rest) = root.split_vertically(HEADER);
+        for panel in &panels {
+            let (area, below) = rest.split_vertically(PANEL);
+            panel.draw(report, &area)?;
+            rest = below;
+        }
+        root.present()?;
+    }
+    Ok(text)
+}
+
+fn subtitle(report: &Report) -> String {
+    let options: Vec<String> = report
+        .options
+        .iter()
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    let how = report.hash.as_ref().map_or_else(
+        || "measured".to_owned(),
+        |hash| format!("simulated, machine file {hash}"),
+    );
+    let mut text = vec![how];
+    text.extend(options);
+    text.join(" · ")
+}
+
+/// The panels that there is something to show in.
+fn panels(report: &Report) -> Vec<Panel> {
+    let all = [
+        Panel {
+            axis: format!("{}s a second", report.operation),
+            of: |point| Some(point.per_second.median),
+            rounds: true,
+        },
+        Panel {
+            axis: "Jain's fairness".to_owned(),
+            of: |point| Some(point.middle.fairness.jain),
+            rounds: false,
+        },
+        Panel {
+            axis: "migrations a section".to_owned(),
+            of: |point| point.middle.migrations_each(),
+            rounds: false,
+        },
+        Panel {
+            axis: "transfers a section".to_owned(),
+            of: |point| point.middle.transfers_each(),
+            rounds: false,
+        },
+    ];
+    all.into_iter()
+        .filter(|panel| {
+            report
+                .points
+                .iter()
+                .any(|point| (panel.of)(point).is_some())
+        })
+        .collect()
+}
+
+impl Panel {
+    fn draw(&self, report: &Report, area: &DrawingArea<SVGBackend, Shift>) -> Drawn {
+        let most_threads = report.points.iter().map(|point| point.threads).max();
+        let most_threads = most_threads.unwrap_or(1).max(2);
+        let values = report.points.iter().filter_map(|point| (self.of)(point));
+        let scattered = report.points.iter().flat_map(|point| &point.rounds);
+        let greatest = if self.rounds {
+            values.chain(scattered.copied()).fold(0.0, f64::max)
+        } else {
+            values.fold(0.0, f64::max)
+        };
+        let greatest = if greatest > 0.0 { greatest } else { 1.0 };
+        // Threads double from tick to tick where they span a wide range.
+        let mut chart = ChartBuilder::on(area)
+            .margin_left(MARGIN)
+            .margin_right(LEGEND)
+            .margin_bottom(12)
+            .x_label_area_size(THREADS)
+            .y_label_area_size(AXIS)
+            .build_cartesian_2d(
+                (1.0..most_threads as f64).log_scale().base(2.0),
+                0.0..greatest * 1.05,
+            )?;
+        chart
+            .configure_mesh()
+            .x_labels(10)
+            .y_labels(6)
+            .x_label_formatter(&|threads| format!("{threads:.0}"))
+            .y_label_formatter(&|value| figure(*value))
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(GRID)
+            .axis_style(GRID)
+            .label_style(plain(12, &FAINT))
+            .x_desc("threads")
+            .y_desc(self.axis.clone())
+            .axis_desc_style(plain(13, &FAINT))
+            .draw()?;
+        let (plane, _) = chart.plotting_area().get_pixel_range();
+        let (left, top) = area.get_base_pixel();
+        for (number, lock) in report.locks().into_iter().enumerate() {
+            let colour = COLOURS[number % COLOURS.len()];
+            let hollow = number / COLOURS.len() % 2 == 1;
+            let points: Vec<&Point> = report.points.iter().filter(|p| p.lock == lock).collect();
+            let curve = points
+                .iter()
+                .filter_map(|point| Some((point.threads as f64, (self.of)(point)?)));
+            let curve: Vec<(f64, f64)> = curve.collect();
+            chart.draw_series(LineSeries::new(curve.clone(), colour.stroke_width(2)))?;
+            let mark = if hollow {
+                ShapeStyle::from(colour).stroke_width(2)
+            } else {
+                colour.filled()
+            };
+            chart.draw_series(curve.iter().map(|at| Circle::new(*at, 4, mark)))?;
+            if self.rounds {
+                let scattered = points.iter().flat_map(|point| {
+                    let threads = point.threads as f64;
+                    point.rounds.iter().map(move |round| (threads, *round))
+                });
+                let pale = colour.mix(0.35).filled();
+                chart.draw_series(scattered.map(|at| Circle::new(at, 2, pale)))?;
+            }
+            let line = i32::try_from(number)? * 17 + 14;
+            let at = (plane.end - left + 16, line);
+            let side = Pos::new(HPos::Left, VPos::Center);
+            area.draw(&Circle::new(at, 4, mark))?;
+            area.draw(&Text::new(
+                lock.to_owned(),
+                (at.0 + 12, line),
+                plain(13, &INK).pos(side),
+            ))?;
+        }
+        let _ = top;
+        Ok(())
+    }
+}
+
+fn plain(size: i32, colour: &RGBColor) -> TextStyle<'static> {
+    ("sans-serif", size).into_font().color(colour)
+}
+
+fn bold(size: i32, colour: &RGBColor) -> TextStyle<'static> {
+    ("sans-serif", size)
+        .into_font()
+        .style(FontStyle::Bold)
+        .color(colour)
+}

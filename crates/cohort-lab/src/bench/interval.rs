@@ -1,0 +1,53 @@
+//! `interval`: slaves that a master set loose contend for one section, at an
+//! interval that sets the contention (001 §4).
+
+use super::knobs::{cycles, size};
+use super::player::update;
+use super::{Guarded, Knobs, Player, Setting, Span, Workload};
+use crate::world::World;
+
+/// The workload.
+pub enum Interval {}
+
+/// What its threads share.
+pub struct Shared<W: World> {
+    guarded: Guarded<W>,
+    lines: usize,
+    interval: u64,
+}
+
+impl Workload for Interval {
+    const NAME: &'static str = "interval";
+    const ABOUT: &'static str =
+        "sections that change 1 to 5 lines, an interval of 100 to 2,000,000 cycles apart";
+    const SOURCE: &'static str = "001 §4";
+    const TAKES: &'static [&'static str] = &["outside", "lines"];
+    const DEFAULTS: Knobs = Knobs {
+        lines: Some(1),
+        outside: Some(Span::Cycles(1_000)),
+        ..Knobs::NONE
+    };
+
+    type Shared<W: World> = Shared<W>;
+
+    fn prepare<W: World>(world: &mut W, setting: &Setting) -> Shared<W> {
+        let lines = size(setting.knobs.lines);
+        Shared {
+            guarded: Guarded::new(world, &setting.lock, 0, setting.threads, lines),
+            lines,
+            interval: cycles(setting.knobs.outside, world.hertz()),
+        }
+    }
+
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+        while player.goes_on() {
+            player.section(&shared.guarded, |_| {
+                for line in 0..shared.lines {
+                    update(shared.guarded.data(), line, 1);
+                }
+            });
+            player.done();
+            player.work_about(shared.interval);
+        }
+    }
+}

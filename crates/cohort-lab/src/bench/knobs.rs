@@ -1,0 +1,178 @@
+//! What can be set of a workload.
+
+use super::Info;
+use super::span::Span;
+use serde::Serialize;
+
+/// A workload's options; each workload takes some of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, clap::Args, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Knobs {
+    /// Work in the critical section, beside the lines it touches
+    #[arg(long, value_name = "TIME", help_heading = HEADING)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub critical: Option<Span>,
+    /// Work between two sections
+    #[arg(long, value_name = "TIME", visible_alias = "interval", help_heading = HEADING)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside: Option<Span>,
+    /// Cache lines that a section changes
+    #[arg(long, value_name = "N", help_heading = HEADING, value_parser = count)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<u64>,
+    /// How long a thread waits for the lock before it gives up
+    #[arg(long, value_name = "TIME", help_heading = HEADING)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Span>,
+    /// Operations of a hundred that are sets
+    #[arg(long, value_name = "PERCENT", help_heading = HEADING,
+        value_parser = clap::value_parser!(u64).range(..=100))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sets: Option<u64>,
+    /// How many locks there are
+    #[arg(long, value_name = "N", help_heading = HEADING, value_parser = count)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instances: Option<u64>,
+    /// Nodes of each tree
+    #[arg(long, value_name = "N", help_heading = HEADING, value_parser = count)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<u64>,
+    /// How long a phase lasts
+    #[arg(long, value_name = "TIME", help_heading = HEADING)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub phase: Option<Span>,
+    /// How much more some locks are wanted than others: 0 for all alike
+    #[arg(long, value_name = "ALPHA", help_heading = HEADING, value_parser = exponent)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skew: Option<f64>,
+}
+
+const HEADING: &str = "Of the workload";
+
+/// More lines, locks or nodes than this is a slip.
+const MOST: u64 = 1 << 24;
+
+fn count(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(count) if count <= MOST => Ok(count),
+        _ => Err(format!("expected a whole number up to {MOST}")),
+    }
+}
+
+fn exponent(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(alpha) if (0.0..=10.0).contains(&alpha) => Ok(alpha),
+        _ => Err("expected a number from 0 to 10, as in 0.9".to_owned()),
+    }
+}
+
+impl Knobs {
+    /// All at nothing.
+    pub const NONE: Self = Self {
+        critical: None,
+        outside: None,
+        lines: None,
+        timeout: None,
+        sets: None,
+        instances: None,
+        nodes: None,
+        phase: None,
+        skew: None,
+    };
+
+    /// These, where they are turned, else the workload's defaults.
+    ///
+    /// # Errors
+    /// One is turned that the workload does not have.
+    pub fn over(self, info: &Info) -> Result<Self, String> {
+        for name in self.turned() {
+            if !info.takes.contains(&name) {
+                let takes: Vec<String> =
+                    info.takes.iter().map(|name| format!("--{name}")).collect();
+                return Err(format!(
+                    "the workload {} does not take --{name}; it takes {}",
+                    info.name,
+                    if takes.is_empty() {
+                        "no options of its own".to_owned()
+                    } else {
+                        takes.join(", ")
+                    }
+                ));
+            }
+        }
+        let defaults = info.defaults;
+        Ok(Self {
+            critical: self.critical.or(defaults.critical),
+            outside: self.outside.or(defaults.outside),
+            lines: self.lines.or(defaults.lines),
+            timeout: self.timeout.or(defaults.timeout),
+            sets: self.sets.or(defaults.sets),
+            instances: self.instances.or(defaults.instances),
+            nodes: self.nodes.or(defaults.nodes),
+            phase: self.phase.or(defaults.phase),
+            skew: self.skew.or(defaults.skew),
+        })
+    }
+
+    /// Each that is turned, with where it stands.
+    #[must_use]
+    pub fn shown(&self) -> Vec<(&'static str, String)> {
+        fn text<T: ToString>(value: Option<T>) -> Option<String> {
+            value.map(|value| value.to_string())
+        }
+        let all = [
+            ("critical", text(self.critical)),
+            ("outside", text(self.outside)),
+            ("lines", text(self.lines)),
+            ("timeout", text(self.timeout)),
+            ("sets", text(self.sets)),
+            ("instances", text(self.instances)),
+            ("nodes", text(self.nodes)),
+            ("phase", text(self.phase)),
+            ("skew", text(self.skew)),
+        ];
+        all.into_iter()
+            .filter_map(|(name, value)| Some((name, value?)))
+            .collect()
+    }
+
+    fn turned(&self) -> Vec<&'static str> {
+        self.shown().into_iter().map(|(name, _)| name).collect()
+    }
+}
+
+/// That span in cycles; nothing for none.
+pub(super) fn cycles(span: Option<Span>, hertz: f64) -> u64 {
+    span.map_or(0, |span| span.cycles(hertz))
+}
+
+/// That count as a size.
+pub(super) fn size(count: Option<u64>) -> usize {
+    count.map_or(0, |count| usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::{WORKLOADS, find};
+
+    #[test]
+    fn defaults_are_knobs_that_the_workload_takes() {
+        for info in WORKLOADS {
+            for name in info.defaults.turned() {
+                assert!(info.takes.contains(&name), "{}: {name}", info.name);
+            }
+            assert_eq!(info.defaults.over(info), Ok(info.defaults));
+        }
+    }
+
+    #[test]
+    fn a_knob_that_is_not_there_is_refused_with_those_that_are() {
+        let turned = Knobs {
+            sets: Some(50),
+            ..Knobs::NONE
+        };
+        let why = turned.over(find("lbench").unwrap()).unwrap_err();
+        assert!(why.contains("--sets") && why.contains("--lines"), "{why}");
+    }
+}

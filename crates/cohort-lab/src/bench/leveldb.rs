@@ -1,0 +1,82 @@
+//! `leveldb`: a model of LevelDB's `readrandom` (002 §5.1.2).
+//!
+//! It is derived from what LevelDB's public description and source say of a read:
+//! one mutex is taken twice.  The first section reads the last sequence number and
+//! the pointers of the current tables, and counts up a reference to the memtable and
+//! one to the current version; then the tables are searched without the mutex; the
+//! second section counts both references down and looks whether the read calls for a
+//! compaction.  So both sections change two lines and read a third.  How long the
+//! search takes depends on the database; 2 µs, a value found in memory, is an
+//! estimate.
+
+use super::knobs::cycles;
+use super::{Guarded, Knobs, Player, Setting, Span, Workload};
+use crate::world::{Memory, World};
+
+/// Lines under the mutex.
+const STATE: usize = 0;
+const MEMTABLE: usize = 1;
+const VERSION: usize = 2;
+const LINES: usize = 3;
+
+/// Words of the state that a read looks at: sequence number, memtable, immutable
+/// memtable, version.
+const POINTERS: usize = 4;
+
+/// The workload.
+pub enum LevelDb {}
+
+/// What its threads share.
+pub struct Shared<W: World> {
+    guarded: Guarded<W>,
+    critical: u64,
+    outside: u64,
+}
+
+impl Workload for LevelDb {
+    const NAME: &'static str = "leveldb";
+    const ABOUT: &'static str =
+        "a model of LevelDB's readrandom: two short sections round a search";
+    const SOURCE: &'static str = "002 §5.1.2; derived in bench/leveldb.rs";
+    const OPERATION: &'static str = "read";
+    const TAKES: &'static [&'static str] = &["critical", "outside"];
+    const DEFAULTS: Knobs = Knobs {
+        critical: Some(Span::Cycles(40)),
+        outside: Some(Span::Nanoseconds(2_000)),
+        ..Knobs::NONE
+    };
+
+    type Shared<W: World> = Shared<W>;
+
+    fn prepare<W: World>(world: &mut W, setting: &Setting) -> Shared<W> {
+        let (knobs, hertz) = (&setting.knobs, world.hertz());
+        Shared {
+            guarded: Guarded::new(world, &setting.lock, 0, setting.threads, LINES),
+            critical: cycles(knobs.critical, hertz),
+            outside: cycles(knobs.outside, hertz),
+        }
+    }
+
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+        while player.goes_on() {
+            section(shared, player, 1);
+            player.work_about(shared.outside);
+            section(shared, player, u64::MAX);
+            player.done();
+        }
+    }
+}
+
+/// Looks at the state and adds `change` to both reference counts.
+fn section<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>, change: u64) {
+    player.section(&shared.guarded, |player| {
+        let data = shared.guarded.data();
+        for word in 0..POINTERS {
+            data.read(STATE, word);
+        }
+        for line in [MEMTABLE, VERSION] {
+            data.write(line, 0, data.read(line, 0).wrapping_add(change));
+        }
+        player.work(shared.critical);
+    });
+}

@@ -1,0 +1,142 @@
+//! Many points on this machine, by interleaved rounds.
+
+use super::report::Point;
+use super::{Info, Setting, run};
+use crate::disturb::TOLERANCE;
+use crate::interrupt::{self, Interrupted};
+use crate::rounds::Observer;
+use crate::world::native::{Host, Settings};
+
+/// How often one run may be repeated because others used the CPUs.
+const REPEATS: usize = 1;
+
+/// One point that is to be measured.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// The lock, the threads, the workload's knobs.
+    pub setting: Setting,
+    /// The world's side of it.
+    pub settings: Settings,
+}
+
+/// What went wrong.
+#[derive(Debug)]
+pub enum Failure {
+    /// A signal asked this process to end.
+    Interrupted(Interrupted),
+    /// A run could not be made: why.
+    Run(String),
+}
+
+/// Measures every point in each of `rounds` rounds, in an order that rotates.  A run
+/// during which others used more than a tenth of the CPUs' time is repeated once.
+/// Blocks.
+///
+/// # Errors
+/// A run could not be made, or a signal arrived.
+pub fn measure(
+    info: &Info,
+    host: &Host,
+    points: &[Wanted],
+    rounds: usize,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Point>, Failure> {
+    let mut outcomes = vec![Vec::new(); points.len()];
+    for round in 0..rounds {
+        for place in 0..points.len() {
+            let place = (place + round) % points.len();
+            let wanted = &points[place];
+            let name = format!("{} × {}", wanted.setting.lock, wanted.setting.threads);
+            let mut best = None;
+            for attempt in 0..=REPEATS {
+                interrupt::check().map_err(Failure::Interrupted)?;
+                observer.starts(&name, attempt > 0);
+                let outcome = run(info, host.world(wanted.settings), &wanted.setting)
+                    .map_err(Failure::Run)?;
+                let foreign = outcome.foreign.unwrap_or(0.0);
+                if best.as_ref().is_none_or(|(least, _)| foreign < *least) {
+                    best = Some((foreign, outcome));
+                }
+                if foreign <= TOLERANCE {
+                    break;
+                }
+            }
+            outcomes[place].extend(best.map(|(_, outcome)| outcome));
+        }
+    }
+    Ok(points
+        .iter()
+        .zip(outcomes)
+        .filter_map(|(wanted, outcomes)| {
+            let setting = &wanted.setting;
+            let wait = wanted.settings.wait;
+            Point::of(setting.lock.clone(), wait, setting.threads, outcomes)
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{WORKLOADS, find};
+    use super::*;
+    use crate::bench::{Knobs, NO_LOCK};
+    use crate::world::{Placement, Wait};
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn starts(&mut self, _name: &str, _again: bool) {}
+        fn wrote(&mut self, _name: &str, _output: &str) {}
+    }
+
+    fn point(info: &Info, lock: &str, threads: usize) -> Point {
+        let host = Host::look().unwrap();
+        let wanted = Wanted {
+            setting: Setting {
+                lock: lock.to_owned(),
+                threads,
+                knobs: Knobs::NONE.over(info).unwrap(),
+                seed: 1,
+            },
+            settings: Settings {
+                seconds: 0.03,
+                placement: Placement::Free,
+                wait: Wait::Park,
+                background: 0,
+            },
+        };
+        let mut points = measure(info, &host, &[wanted], 1, &mut Silent).unwrap();
+        points.remove(0)
+    }
+
+    #[test]
+    fn every_workload_runs_here_and_everybody_takes_part() {
+        for info in WORKLOADS {
+            let point = point(info, "mcs", 3);
+            let middle = &point.middle;
+            assert!(middle.operations > 0, "{}", info.name);
+            assert_eq!(middle.per_thread.len(), 3, "{}", info.name);
+            assert!(middle.acquire.is_some(), "{}", info.name);
+            assert_eq!(
+                middle.per_thread.iter().sum::<u64>(),
+                middle.operations,
+                "{}",
+                info.name
+            );
+        }
+    }
+
+    #[test]
+    fn hand_overs_are_counted_where_there_is_data() {
+        let lbench = point(find("lbench").unwrap(), "ticket", 2).middle;
+        assert!(lbench.migrations.is_some());
+        let tight = point(find("loop").unwrap(), "ticket", 2).middle;
+        assert!(tight.migrations.is_none());
+    }
+
+    #[test]
+    fn turns_need_no_lock_and_are_shared_out_evenly() {
+        let turns = point(find("pingpong").unwrap(), NO_LOCK, 2).middle;
+        assert!(turns.fairness.most - turns.fairness.least <= 1);
+    }
+}

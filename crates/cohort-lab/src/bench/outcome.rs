@@ -1,0 +1,251 @@
+//! What one run of a workload gave.
+
+use super::player::{Part, Times};
+use crate::world::{Facts, Played, Topology};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What one run gave.  Times are in cycles of the world's clock.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// Operations of all threads.
+    pub operations: u64,
+    /// Operations a second.
+    pub per_second: f64,
+    /// Critical sections of all threads.
+    pub sections: u64,
+    /// Acquisitions that were given up.
+    pub abandoned: u64,
+    /// How long it was measured, in cycles.
+    pub cycles: u64,
+    /// The same, in seconds.
+    pub seconds: f64,
+    /// Operations of each thread.
+    pub per_thread: Vec<u64>,
+    /// How evenly these are shared out.
+    pub fairness: Fairness,
+    /// Sections by cohort, smallest cohorts first, the whole system left out.
+    pub cohorts: Vec<Cohorts>,
+    /// How often the lock went from one CPU to another, by the smallest cohort that
+    /// has both; none where that was not noted.
+    pub migrations: Option<Vec<Migrations>>,
+    /// From asking for a lock to having it.
+    pub acquire: Option<Latency>,
+    /// From a section's end to that of its release.
+    pub release: Option<Latency>,
+    /// From asking for a lock to having released it.
+    pub round_trip: Option<Latency>,
+    /// From asking for a lock to having given up.
+    pub give_up: Option<Latency>,
+    /// What else the workload counts.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub counts: BTreeMap<&'static str, u64>,
+    /// The share of the CPUs' time that others used, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<f64>,
+    /// What only a simulated machine can tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Facts>,
+}
+
+/// How evenly something is shared out.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Fairness {
+    /// Standard deviation over mean: 0 if all got the same.
+    pub relative_deviation: f64,
+    /// Jain's index: 1 if all got the same, 1/n if one of n got all.
+    pub jain: f64,
+    /// What the one got that got least.
+    pub least: u64,
+    /// What the one got that got most.
+    pub most: u64,
+}
+
+/// Sections executed in each cohort of a level.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cohorts {
+    /// The level.
+    pub level: String,
+    /// Sections of each of its cohorts.
+    pub sections: Vec<u64>,
+}
+
+/// Hand-overs over one distance.
+#[derive(Clone, Debug, Serialize)]
+pub struct Migrations {
+    /// The smallest cohort that has both CPUs.
+    pub within: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// How long something took, in cycles.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Latency {
+    /// On average.
+    pub mean: f64,
+    /// Half took no longer.
+    pub p50: u64,
+    /// All but one in a hundred took no longer.
+    pub p99: u64,
+    /// All but one in a thousand took no longer.
+    pub p999: u64,
+    /// The longest.
+    pub most: u64,
+    /// How many were timed.
+    pub timed: u64,
+}
+
+impl Fairness {
+    /// Of these shares.
+    #[must_use]
+    pub fn of(shares: &[u64]) -> Self {
+        let count = shares.len() as f64;
+        let sum: f64 = shares.iter().map(|share| *share as f64).sum();
+        let squares: f64 = shares.iter().map(|share| (*share as f64).powi(2)).sum();
+        let mean = sum / count;
+        let variance = (squares / count - mean * mean).max(0.0);
+        let (relative_deviation, jain) = if sum > 0.0 {
+            (variance.sqrt() / mean, sum * sum / (count * squares))
+        } else {
+            (0.0, 1.0)
+        };
+        Self {
+            relative_deviation,
+            jain,
+            least: shares.iter().min().copied().unwrap_or(0),
+            most: shares.iter().max().copied().unwrap_or(0),
+        }
+    }
+}
+
+impl Latency {
+    fn of(times: &Times) -> Option<Self> {
+        (!times.is_empty()).then(|| Self {
+            mean: times.mean(),
+            p50: times.value_at_quantile(0.5),
+            p99: times.value_at_quantile(0.99),
+            p999: times.value_at_quantile(0.999),
+            most: times.max(),
+            timed: times.len(),
+        })
+    }
+}
+
+impl Outcome {
+    /// What these parts are together.
+    pub(super) fn new(played: Played<Part>, topology: &Topology, hertz: f64) -> Self {
+        let parts = &played.parts;
+        let seconds = played.cycles as f64 / hertz;
+        let operations: u64 = parts.iter().map(|part| part.operations).sum();
+        let per_thread: Vec<u64> = parts.iter().map(|part| part.operations).collect();
+        let latency = |times: fn(&Part) -> &Times| {
+            let mut all: Option<Times> = None;
+            for part in parts {
+                match &mut all {
+                    None => all = Some(times(part).clone()),
+                    Some(all) => {
+                        // Both have the same bounds, so nothing is left out.
+                        let _ = all.add(times(part));
+                    }
+                }
+            }
+            all.as_ref().and_then(Latency::of)
+        };
+        let mut counts = BTreeMap::new();
+        for (what, times) in parts.iter().flat_map(|part| &part.counts) {
+            *counts.entry(*what).or_default() += times;
+        }
+        Self {
+            operations,
+            per_second: operations as f64 / seconds,
+            sections: parts.iter().map(|part| part.sections).sum(),
+            abandoned: parts.iter().map(|part| part.abandoned).sum(),
+            cycles: played.cycles,
+            seconds,
+            fairness: Fairness::of(&per_thread),
+            per_thread,
+            cohorts: cohorts(parts, topology),
+            migrations: migrations(parts, topology),
+            acquire: latency(|part| &part.acquire),
+            release: latency(|part| &part.release),
+            round_trip: latency(|part| &part.round_trip),
+            give_up: latency(|part| &part.give_up),
+            counts,
+            foreign: played.foreign,
+            simulated: played.simulated,
+        }
+    }
+
+    /// Hand-overs between CPUs for each section, if they were noted.
+    #[must_use]
+    pub fn migrations_each(&self) -> Option<f64> {
+        let all: u64 = self.migrations.as_ref()?.iter().map(|one| one.count).sum();
+        (self.sections > 0).then(|| all as f64 / self.sections as f64)
+    }
+
+    /// Lines moved from cache to cache for each section, on a simulated machine.
+    #[must_use]
+    pub fn transfers_each(&self) -> Option<f64> {
+        let transfers = &self.simulated.as_ref()?.transfers;
+        let all: u64 = transfers.iter().map(|one| one.count.total()).sum();
+        (self.sections > 0).then(|| all as f64 / self.sections as f64)
+    }
+}
+
+fn cohorts(parts: &[Part], topology: &Topology) -> Vec<Cohorts> {
+    let levels = topology.levels();
+    let below = levels.len().saturating_sub(1);
+    levels[..below]
+        .iter()
+        .enumerate()
+        .map(|(number, level)| {
+            let mut sections = vec![0; topology.cohorts(number)];
+            for (cpu, count) in parts.iter().flat_map(|part| &part.by_cpu) {
+                if let Some(cohort) = topology.cohort_of(*cpu, number) {
+                    sections[cohort] += count;
+                }
+            }
+            Cohorts {
+                level: level.name.clone(),
+                sections,
+            }
+        })
+        .collect()
+}
+
+fn migrations(parts: &[Part], topology: &Topology) -> Option<Vec<Migrations>> {
+    let mut all: Option<Vec<u64>> = None;
+    for noted in parts.iter().filter_map(|part| part.migrations.as_ref()) {
+        let all = all.get_or_insert_with(|| vec![0; noted.len()]);
+        for (sum, count) in all.iter_mut().zip(noted) {
+            *sum += count;
+        }
+    }
+    let levels = topology.levels().iter();
+    Some(
+        levels
+            .zip(all?)
+            .map(|(level, count)| Migrations {
+                within: level.name.clone(),
+                count,
+            })
+            .collect(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_shares_are_fair_and_one_taker_is_not() {
+        let fair = Fairness::of(&[5, 5, 5, 5]);
+        assert_eq!((fair.relative_deviation, fair.jain), (0.0, 1.0));
+        let greedy = Fairness::of(&[8, 0, 0, 0]);
+        assert!((greedy.jain - 0.25).abs() < 1e-12);
+        assert!((greedy.relative_deviation - 3_f64.sqrt()).abs() < 1e-12);
+        assert_eq!((greedy.least, greedy.most), (0, 8));
+        assert_eq!(Fairness::of(&[0, 0]).jain, 1.0);
+    }
+}

@@ -1,0 +1,54 @@
+//! `pingpong`: threads take turns at counting up; each waits until the count is its
+//! own (002 §3.1 with two threads and no lock).
+
+use super::{Guarded, Knobs, Player, Setting, Workload};
+use crate::world::{Actor, Memory, World};
+use std::sync::Arc;
+
+/// The workload.
+pub enum PingPong {}
+
+/// What its threads share.
+pub struct Shared<W: World> {
+    guarded: Guarded<W>,
+    counter: Arc<W::Memory>,
+    threads: u64,
+}
+
+impl Workload for PingPong {
+    const NAME: &'static str = "pingpong";
+    const ABOUT: &'static str = "threads take turns at counting up, under the lock or under `none`";
+    const SOURCE: &'static str = "002 §3.1";
+    const OPERATION: &'static str = "turn";
+    const TAKES: &'static [&'static str] = &[];
+    const DEFAULTS: Knobs = Knobs::NONE;
+
+    type Shared<W: World> = Shared<W>;
+
+    fn prepare<W: World>(world: &mut W, setting: &Setting) -> Shared<W> {
+        Shared {
+            guarded: Guarded::new(world, &setting.lock, 0, setting.threads, 0),
+            counter: world.memory(1),
+            threads: setting.threads as u64,
+        }
+    }
+
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+        let counter = &*shared.counter;
+        let mine = player.index() as u64;
+        loop {
+            let mut count = 0;
+            player.actor().poll(|| {
+                count = counter.read(0, 0);
+                count % shared.threads == mine
+            });
+            if !player.goes_on() {
+                // Whoever waits for the next turn is to see that it is over.
+                counter.write(0, 0, count + 1);
+                return;
+            }
+            player.section(&shared.guarded, |_| counter.write(0, 0, count + 1));
+            player.done();
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! One thread of a workload: what it does, and what it counts meanwhile.
+
+use crate::world::{Actor, Memory, Tested, Topology, WORDS, World};
+use cohort::{Outcome, Patience};
+use hdrhistogram::Histogram;
+use rand::rngs::Xoshiro256PlusPlus;
+use rand::{RngExt, SeedableRng};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The longest time that is told from longer ones, in cycles: some minutes.
+const LONGEST: u64 = 1 << 40;
+
+/// Digits of a time that count.
+const DIGITS: u8 = 2;
+
+/// A lock, and the data that it guards.
+pub struct Guarded<W: World> {
+    lock: Arc<dyn Tested>,
+    number: usize,
+    note: Option<Arc<W::Memory>>,
+    data: Arc<W::Memory>,
+    threads: usize,
+}
+
+impl<W: World> Guarded<W> {
+    /// A fresh lock of that name, the `number`-th of its workload, with that many
+    /// lines of data.
+    ///
+    /// # Panics
+    /// If there is no such lock: names are looked up before a world is made.
+    pub fn new(world: &mut W, name: &str, number: usize, threads: usize, lines: usize) -> Self {
+        let lock = world.lock(name, threads);
+        let lock = lock.unwrap_or_else(|| panic!("no lock is called `{name}`"));
+        let data = world.memory(lines);
+        let note = world
+            .margin()
+            .or_else(|| (lines > 0).then(|| Arc::clone(&data)));
+        Self {
+            lock,
+            number,
+            note,
+            data,
+            threads,
+        }
+    }
+
+    /// The data.
+    pub fn data(&self) -> &W::Memory {
+        &self.data
+    }
+
+    /// The data, to be kept elsewhere too.
+    pub fn shared(&self) -> &Arc<W::Memory> {
+        &self.data
+    }
+
+    /// For how many threads the lock was made.
+    pub fn threads(&self) -> usize {
+        self.threads
+    }
+}
+
+/// How long something took, in cycles.
+pub type Times = Histogram<u64>;
+
+/// What one thread counted.
+#[derive(Clone, Debug)]
+pub struct Part {
+    /// What the workload is about: rounds of its loop, in most.
+    pub operations: u64,
+    /// Critical sections that it executed.
+    pub sections: u64,
+    /// Acquisitions that it gave up.
+    pub abandoned: u64,
+    /// Sections by the CPU they were executed on.
+    pub by_cpu: BTreeMap<usize, u64>,
+    /// Sections whose predecessor was executed on another CPU, by the smallest
+    /// level that both are in; none where no note could be kept.
+    pub migrations: Option<Vec<u64>>,
+    /// From asking for the lock to having it.
+    pub acquire: Times,
+    /// From the section's end to the release's.
+    pub release: Times,
+    /// From asking for the lock to having released it.
+    pub round_trip: Times,
+    /// From asking for the lock to having given up.
+    pub give_up: Times,
+    /// What else the workload counts.
+    pub counts: BTreeMap<&'static str, u64>,
+}
+
+/// A thread at work.
+pub struct Player<A: Actor> {
+    actor: A,
+    index: usize,
+    topology: Arc<Topology>,
+    hertz: f64,
+    random: Xoshiro256PlusPlus,
+    acquisitions: u64,
+    part: Part,
+}
+
+impl<A: Actor> Player<A> {
+    /// Thread `index`, whose choices depend on `seed` and on its number.
+    pub fn new(actor: A, index: usize, topology: Arc<Topology>, hertz: f64, seed: u64) -> Self {
+        let times = || Times::new_with_max(LONGEST, DIGITS).expect("the bounds are sound");
+        let part = Part {
+            operations: 0,
+            sections: 0,
+            abandoned: 0,
+            by_cpu: BTreeMap::new(),
+            migrations: None,
+            acquire: times(),
+            release: times(),
+            round_trip: times(),
+            give_up: times(),
+            counts: BTreeMap::new(),
+        };
+        let seed = seed.wrapping_add((index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        Self {
+            actor,
+            index,
+            topology,
+            hertz,
+            random: Xoshiro256PlusPlus::seed_from_u64(seed),
+            acquisitions: 0,
+            part,
+        }
+    }
+
+    /// This thread's number.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Cycles a second.
+    pub fn hertz(&self) -> f64 {
+        self.hertz
+    }
+
+    /// The world, directly.
+    pub fn actor(&mut self) -> &mut A {
+        &mut self.actor
+    }
+
+    /// A number below `end`, each as likely.
+    ///
+    /// # Panics
+    /// If `end` is zero.
+    pub fn random_below(&mut self, end: u64) -> u64 {
+        self.random.random_range(0..end)
+    }
+
+    /// Whether the measurement is still going on.
+    pub fn goes_on(&self) -> bool {
+        self.actor.goes_on()
+    }
+
+    /// Computes for that many cycles.
+    pub fn work(&mut self, cycles: u64) {
+        self.actor.work(cycles);
+    }
+
+    /// Computes for about that many cycles: a tenth more or less, so that threads do
+    /// not fall into step.
+    pub fn work_about(&mut self, cycles: u64) {
+        let tenth = cycles / 10;
+        let cycles = cycles - tenth + self.random_below(2 * tenth + 1);
+        self.actor.work(cycles);
+    }
+
+    /// Notes that an operation is done, if the measurement is still going on.
+    pub fn done(&mut self) {
+        self.done_many(1);
+    }
+
+    /// The same for several.
+    pub fn done_many(&mut self, operations: u64) {
+        if self.actor.counts() {
+            self.part.operations += operations;
+        }
+    }
+
+    /// Counts something else, if the measurement is still going on.
+    pub fn count(&mut self, what: &'static str, times: u64) {
+        if self.actor.counts() {
+            *self.part.counts.entry(what).or_default() += times;
+        }
+    }
+
+    /// Executes `body` in a critical section.  Blocks.
+    pub fn section<W, T>(&mut self, guarded: &Guarded<W>, body: impl FnOnce(&mut Self) -> T) -> T
+    where
+        W: World<Actor = A>,
+    {
+        let begun = self.begins();
+        guarded.lock.acquire(self.index);
+        self.in_section(guarded, begun, body)
+    }
+
+    /// The same, but gives up after that many cycles; none if it gave up.  A lock
+    /// whose waiters cannot give up is waited for.
+    pub fn section_within<W, T>(
+        &mut self,
+        guarded: &Guarded<W>,
+        patience: Option<u64>,
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T>
+    where
+        W: World<Actor = A>,
+    {
+        let Some(cycles) = patience else {
+            return Some(self.section(guarded, body));
+        };
+        let begun = self.begins();
+        let patience = Patience::until(self.actor.deadline(cycles));
+        match guarded.lock.acquire_within(self.index, &patience) {
+            Some(Outcome::Acquired) => {}
+            None => guarded.lock.acquire(self.index),
+            Some(Outcome::GaveUp) => {
+                if self.actor.counts() {
+                    self.part.abandoned += 1;
+                }
+                keep(&mut self.part.give_up, begun, || self.actor.now());
+                return None;
+            }
+        }
+        Some(self.in_section(guarded, begun, body))
+    }
+
+    /// When this acquisition begins, if it is one of those that are timed.
+    fn begins(&mut self) -> Option<u64> {
+        self.acquisitions += 1;
+        let timed = self.actor.is_timed(self.acquisitions) && self.actor.counts();
+        timed.then(|| self.actor.now())
+    }
+
+    fn in_section<W, T>(
+        &mut self,
+        guarded: &Guarded<W>,
+        begun: Option<u64>,
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> T
+    where
+        W: World<Actor = A>,
+    {
+        keep(&mut self.part.acquire, begun, || self.actor.now());
+        self.actor.entered(guarded.number);
+        let cpu = self.actor.cpu();
+        let note = guarded.note.as_ref();
+        let before = note.map(|note| note.note(0, cpu as u64 + 1));
+        let result = body(self);
+        let ended = begun.map(|_| self.actor.now());
+        // SAFETY: this thread acquired the lock and has not released it.
+        unsafe { guarded.lock.release(self.index) };
+        keep(&mut self.part.release, ended, || self.actor.now());
+        keep(&mut self.part.round_trip, begun, || self.actor.now());
+        if let Some(before) = before {
+            self.migrated(before, cpu);
+        }
+        if self.actor.counts() {
+            self.part.sections += 1;
+            *self.part.by_cpu.entry(cpu).or_default() += 1;
+        }
+        result
+    }
+
+    /// Counts a hand-over from the holder that `before` tells of: its CPU plus one,
+    /// zero for none.
+    fn migrated(&mut self, before: u64, cpu: usize) {
+        let levels = self.topology.levels().len();
+        let migrations = self.part.migrations.get_or_insert_with(|| vec![0; levels]);
+        if !self.actor.counts() || before == 0 {
+            return;
+        }
+        if let Some(level) = self.topology.nearest_common(before as usize - 1, cpu) {
+            migrations[level] += 1;
+        }
+    }
+
+    /// What it counted.
+    pub fn into_part(self) -> Part {
+        self.part
+    }
+}
+
+/// Keeps the time since `begun`, if that was noted.
+fn keep(times: &mut Times, begun: Option<u64>, now: impl FnOnce() -> u64) {
+    if let Some(begun) = begun {
+        times.saturating_record(now().saturating_sub(begun));
+    }
+}
+
+/// Reads a line's first words and writes them again, `words` of them: the first is
+/// a transfer, the rest are hits.
+///
+/// # Panics
+/// If there is no such line, or there are fewer words.
+pub fn update<M: Memory>(memory: &M, line: usize, words: usize) {
+    assert!(words <= WORDS, "a line has {WORDS} words");
+    for word in 0..words {
+        memory.write(line, word, memory.read(line, word).wrapping_add(1));
+    }
+}

@@ -1,0 +1,219 @@
+//! Many points on a simulated machine, on all of this machine's CPUs.
+
+use super::report::Point;
+use super::{Info, Knobs, Setting, run};
+use crate::interrupt::{self, Interrupted};
+use crate::rounds::Observer;
+use crate::world::Placement;
+use crate::world::simulated::{Settings, Simulator};
+use crate::world::wait::Wait;
+use cohort_machine::Length;
+use rayon::prelude::*;
+use std::sync::{Arc, Mutex};
+
+/// Virtual nanoseconds counted at least, where nobody says how long.
+const LEAST: u64 = 1_000_000;
+
+/// The same where threads share CPUs: some time slices.
+const LEAST_CROWDED: u64 = 40_000_000;
+
+/// How many times as long a run may go on until it is steady.
+const PATIENCE: u64 = 16;
+
+/// The part of the least time that only warms up.
+const WARM_UP: u64 = 8;
+
+/// Rounds of each thread that the least time should have room for.
+const ROUNDS: u64 = 32;
+
+/// How simulated points are to be run, apart from the setting of each.
+#[derive(Clone, Copy, Debug)]
+pub struct Course {
+    /// Virtual seconds at most; none for as long as it takes to be steady.
+    pub seconds: Option<f64>,
+    /// Where threads run.
+    pub placement: Placement,
+    /// How waiters wait; none for what is natural for each lock.
+    pub wait: Option<Wait>,
+    /// Threads beside the workload's that only compute.
+    pub background: usize,
+}
+
+impl Course {
+    /// The world's side of one point.
+    #[must_use]
+    pub fn settings(&self, simulator: &Simulator, setting: &Setting) -> Settings {
+        Settings {
+            length: self.length(simulator, setting),
+            placement: self.placement,
+            wait: self.wait.unwrap_or_else(|| Wait::natural(&setting.lock)),
+            background: self.background,
+            seed: setting.seed,
+        }
+    }
+
+    /// Long enough for each thread to come round often, and for the CPUs to be shared
+    /// out where there are too few.
+    fn length(&self, simulator: &Simulator, setting: &Setting) -> Length {
+        let cpus = simulator.topology().cpus().len();
+        let crowded = setting.threads + self.background > cpus;
+        let least = if crowded { LEAST_CROWDED } else { LEAST };
+        let least = least.max(ROUNDS * round(&setting.knobs, simulator));
+        match self.seconds {
+            None => Length {
+                warm_up: least / WARM_UP,
+                least,
+                most: least * PATIENCE,
+            },
+            Some(seconds) => {
+                let most = (seconds * 1e9) as u64;
+                Length {
+                    warm_up: most / WARM_UP,
+                    least: most.min(least),
+                    most,
+                }
+            }
+        }
+    }
+}
+
+/// About how long a thread takes from one section to the next, in nanoseconds.
+fn round(knobs: &Knobs, simulator: &Simulator) -> u64 {
+    let megahertz = simulator.machine().clock.value;
+    let spans = [knobs.critical, knobs.outside];
+    let cycles = spans.into_iter().flatten();
+    let cycles: u64 = cycles.map(|span| span.cycles(megahertz as f64 * 1e6)).sum();
+    cycles * 1000 / megahertz
+}
+
+/// Why the points have no figures.
+#[derive(Debug)]
+pub enum Failure {
+    /// A signal asked this process to end.
+    Interrupted(Interrupted),
+    /// A run failed: which, and why.
+    Run(String),
+}
+
+/// Runs every setting once, each on one host thread, several at a time.  The result
+/// is in the order of the settings and depends on them alone.  Blocks.
+///
+/// # Errors
+/// A run failed, or a signal arrived.
+pub fn measure(
+    info: &Info,
+    simulator: &Arc<Simulator>,
+    course: &Course,
+    settings: &[Setting],
+    observer: &mut (dyn Observer + Send),
+) -> Result<Vec<Point>, Failure> {
+    let observer = Mutex::new(observer);
+    settings
+        .par_iter()
+        .map(|setting| {
+            interrupt::check().map_err(Failure::Interrupted)?;
+            let name = format!("{} × {}", setting.lock, setting.threads);
+            if let Ok(mut observer) = observer.lock() {
+                observer.starts(&name, false);
+            }
+            let place = course.settings(simulator, setting);
+            let wait = place.wait;
+            let outcome = run(info, simulator.world(place), setting).map_err(|why| {
+                Failure::Run(format!("{name} on {}: {why}", simulator.machine().name))
+            })?;
+            Point::of(setting.lock.clone(), wait, setting.threads, vec![outcome])
+                .ok_or_else(|| Failure::Run(format!("{name}: no throughput came of it")))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{NO_LOCK, WORKLOADS, find};
+    use super::*;
+    use cohort_machine::description::shipped;
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn starts(&mut self, _name: &str, _again: bool) {}
+        fn wrote(&mut self, _name: &str, _output: &str) {}
+    }
+
+    const COURSE: Course = Course {
+        seconds: Some(0.000_3),
+        placement: Placement::Compact,
+        wait: None,
+        background: 0,
+    };
+
+    fn points(info: &Info, locks: &[&str], threads: usize, course: &Course) -> Vec<Point> {
+        let machine = shipped::find("xeon-e7-4850x4").unwrap();
+        let simulator = Arc::new(Simulator::new(machine));
+        let settings: Vec<Setting> = locks
+            .iter()
+            .map(|lock| Setting {
+                lock: (*lock).to_owned(),
+                threads,
+                knobs: Knobs::NONE.over(info).unwrap(),
+                seed: 7,
+            })
+            .collect();
+        measure(info, &simulator, course, &settings, &mut Silent).unwrap()
+    }
+
+    #[test]
+    fn every_workload_runs_there_twice_alike() {
+        for info in WORKLOADS {
+            let run = || points(info, &["mcs", "ticket"], 6, &COURSE);
+            let text = |points: &[Point]| serde_json::to_string(points).unwrap();
+            let once = run();
+            assert_eq!(text(&once), text(&run()), "{}", info.name);
+            for point in &once {
+                assert!(point.middle.sections > 0, "{}", info.name);
+                assert!(point.middle.simulated.is_some(), "{}", info.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_lock_and_baseline_runs_there() {
+        let mut locks: Vec<&str> = cohort::catalogue::LOCKS.iter().map(|l| l.name).collect();
+        locks.extend(["posix", "posix-adaptive"]);
+        for point in points(find("lbench").unwrap(), &locks, 12, &COURSE) {
+            assert!(point.middle.fairness.most > 0, "{}", point.lock);
+            assert!(point.middle.migrations.is_some(), "{}", point.lock);
+        }
+    }
+
+    #[test]
+    fn waiters_give_up_where_they_can() {
+        let course = Course {
+            wait: Some(Wait::Spin),
+            ..COURSE
+        };
+        let splay = find("splay").unwrap();
+        let [bo, mcs] = &points(splay, &["bo", "mcs"], 20, &course)[..] else {
+            panic!("two points");
+        };
+        assert!(bo.middle.abandoned > 0);
+        assert_eq!(mcs.middle.abandoned, 0);
+    }
+
+    #[test]
+    fn turns_without_a_lock_are_shared_out_evenly() {
+        let point = points(find("pingpong").unwrap(), &[NO_LOCK], 2, &COURSE).remove(0);
+        assert!(point.middle.fairness.most - point.middle.fairness.least <= 1);
+    }
+
+    #[test]
+    fn phases_leave_some_threads_out() {
+        let course = Course {
+            seconds: Some(0.004),
+            background: 4,
+            ..COURSE
+        };
+        let point = points(find("phases").unwrap(), &["ttas"], 8, &course).remove(0);
+        assert!(point.middle.counts.len() > 1);
+    }
+}

@@ -1,0 +1,116 @@
+//! `zipf`: several locks, some wanted more than others (004 §3.2).
+
+use super::knobs::{cycles, size};
+use super::player::update;
+use super::{Guarded, Knobs, Player, Setting, Span, Workload};
+use crate::world::World;
+
+/// The workload.
+pub enum Zipf {}
+
+/// What its threads share.
+pub struct Shared<W: World> {
+    locks: Vec<Guarded<W>>,
+    chooser: Chooser,
+    lines: usize,
+    critical: u64,
+    outside: u64,
+}
+
+/// Chooses from a few, the first most often.
+pub(super) struct Chooser {
+    /// For each, how much of the range it and those before it take.
+    bounds: Vec<u64>,
+}
+
+/// What the range is divided into.
+const RANGE: u64 = 1 << 52;
+
+impl Chooser {
+    /// One of `count`, the k-th with a weight of 1 / k^`alpha`.
+    pub fn new(count: usize, alpha: f64) -> Self {
+        let weights: Vec<f64> = (1..=count).map(|k| (k as f64).powf(-alpha)).collect();
+        let total: f64 = weights.iter().sum();
+        let mut sum = 0.0;
+        let bounds = weights.iter().map(|weight| {
+            sum += weight;
+            (sum / total * RANGE as f64) as u64
+        });
+        Self {
+            bounds: bounds.collect(),
+        }
+    }
+
+    /// The next one.
+    pub fn choose<A: crate::world::Actor>(&self, player: &mut Player<A>) -> usize {
+        let drawn = player.random_below(RANGE);
+        let place = self.bounds.partition_point(|bound| *bound <= drawn);
+        place.min(self.bounds.len() - 1)
+    }
+}
+
+impl Workload for Zipf {
+    const NAME: &'static str = "zipf";
+    const ABOUT: &'static str = "several locks, chosen at random, some more often than others";
+    const SOURCE: &'static str = "004 §3.2";
+    const TAKES: &'static [&'static str] = &["critical", "outside", "lines", "instances", "skew"];
+    /// The short wait after each round is not given in the paper; this one is an
+    /// estimate.
+    const DEFAULTS: Knobs = Knobs {
+        critical: Some(Span::Cycles(1_024)),
+        outside: Some(Span::Cycles(200)),
+        lines: Some(1),
+        instances: Some(8),
+        skew: Some(0.9),
+        ..Knobs::NONE
+    };
+
+    type Shared<W: World> = Shared<W>;
+
+    fn prepare<W: World>(world: &mut W, setting: &Setting) -> Shared<W> {
+        let (knobs, hertz) = (&setting.knobs, world.hertz());
+        let lines = size(knobs.lines);
+        let instances = size(knobs.instances).max(1);
+        Shared {
+            locks: (0..instances)
+                .map(|number| Guarded::new(world, &setting.lock, number, setting.threads, lines))
+                .collect(),
+            chooser: Chooser::new(instances, knobs.skew.unwrap_or(0.0)),
+            lines,
+            critical: cycles(knobs.critical, hertz),
+            outside: cycles(knobs.outside, hertz),
+        }
+    }
+
+    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+        while player.goes_on() {
+            let guarded = &shared.locks[shared.chooser.choose(player)];
+            player.section(guarded, |player| {
+                for line in 0..shared.lines {
+                    update(guarded.data(), line, 1);
+                }
+                player.work(shared.critical);
+            });
+            player.done();
+            player.work_about(shared.outside);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 004 §3.2: the two busiest of eight serve 34 % and 18 %.
+    #[test]
+    fn the_shares_are_the_papers() {
+        let chooser = Chooser::new(8, 0.9);
+        let share = |place: usize| {
+            let below = place.checked_sub(1).map_or(0, |p| chooser.bounds[p]);
+            (chooser.bounds[place] - below) as f64 / RANGE as f64
+        };
+        assert!((share(0) - 0.34).abs() < 0.01, "{}", share(0));
+        assert!((share(1) - 0.18).abs() < 0.01, "{}", share(1));
+        assert_eq!(chooser.bounds.len(), 8);
+    }
+}

@@ -1,0 +1,138 @@
+//! The worlds a workload can run in, and all that it sees of them.
+//!
+//! A workload is written once, over [`World`]: it asks for memory and locks, then
+//! lets threads run, each of which acts through its [`Actor`].  [`native`] is this
+//! machine; [`simulated`] is one that is described by a file, on a virtual clock.  Time is counted
+//! in cycles of the world's clock everywhere.
+
+pub mod native;
+pub mod placement;
+pub mod raw;
+pub mod simulated;
+pub mod topology;
+pub mod wait;
+
+pub use placement::Placement;
+pub use raw::Tested;
+pub use simulated::Facts;
+pub use topology::Topology;
+pub use wait::Wait;
+
+use cohort::Deadline;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// The words of a cache line that a workload uses.
+pub const WORDS: usize = 8;
+
+/// Shared memory: lines of [`WORDS`] words.  Whether a word may be touched by
+/// several threads at once is up to the workload's locks; a race gives some value
+/// that was written.
+pub trait Memory: Send + Sync + 'static {
+    /// Reads a word: one access.
+    ///
+    /// # Panics
+    /// If there is no such word.
+    fn read(&self, line: usize, word: usize) -> u64;
+
+    /// Writes a word: one access.
+    ///
+    /// # Panics
+    /// If there is no such word.
+    fn write(&self, line: usize, word: usize, value: u64);
+
+    /// Keeps `value` beside a line, and returns what was kept there before: a note
+    /// for whoever counts, which costs nothing where time is simulated.  Call it
+    /// while holding the lock that guards the line.
+    ///
+    /// # Panics
+    /// If there is no such line.
+    fn note(&self, line: usize, value: u64) -> u64;
+}
+
+/// What one thread does to its world.
+pub trait Actor {
+    /// The time, in cycles.
+    fn now(&self) -> u64;
+
+    /// Computes for that many cycles, touching no shared memory.
+    fn work(&mut self, cycles: u64);
+
+    /// Leaves the CPU to others until that time.  Blocks.
+    fn sleep_until(&mut self, at: u64);
+
+    /// Looks again and again until `ready` holds.  Blocks.
+    fn poll(&mut self, ready: impl FnMut() -> bool);
+
+    /// Whether the measurement is still going on.
+    fn goes_on(&self) -> bool;
+
+    /// Whether what is done now counts: not while a simulated machine warms up.
+    fn counts(&self) -> bool;
+
+    /// The CPU that this thread runs on.
+    fn cpu(&self) -> usize;
+
+    /// The point that many cycles from now, on the clock that patience is read on.
+    fn deadline(&self, cycles: u64) -> Deadline;
+
+    /// Whether this acquisition's times are to be kept.
+    fn is_timed(&self, acquisition: u64) -> bool;
+
+    /// Tells that this thread has the lock of that number.
+    fn entered(&mut self, lock: usize);
+}
+
+/// A place to run a workload in, once.
+pub trait World: Sized + 'static {
+    /// Its memory.
+    type Memory: Memory;
+    /// What its threads act through.
+    type Actor: Actor;
+    /// A value on cache lines of its own.
+    type Kept<T: Send + Sync + 'static>: Deref<Target = T> + Send + Sync + 'static;
+
+    /// Cycles a second.
+    fn hertz(&self) -> f64;
+
+    /// Its CPUs and their cohorts.
+    fn topology(&self) -> &Topology;
+
+    /// That many lines of zeroes.
+    fn memory(&mut self, lines: usize) -> Arc<Self::Memory>;
+
+    /// A line that costs nothing to make notes on; `None` where there is no such
+    /// thing.
+    fn margin(&mut self) -> Option<Arc<Self::Memory>>;
+
+    /// Puts `value` on lines of its own.
+    fn keep<T: Send + Sync + 'static>(&mut self, value: T) -> Self::Kept<T>;
+
+    /// A fresh lock with contexts for that many threads; `None` if the catalogue
+    /// has no lock of that name.
+    fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>>;
+
+    /// Lets `threads` threads run `body`, each with its number, until they return;
+    /// after the measurement's time [`Actor::goes_on`] says no.  Blocks.
+    ///
+    /// # Errors
+    /// Why the threads could not run, or what stopped them.
+    fn play<R: Send + 'static>(
+        self,
+        threads: usize,
+        body: impl Fn(usize, Self::Actor) -> R + Send + Sync + 'static,
+    ) -> Result<Played<R>, String>;
+}
+
+/// How a run went.
+#[derive(Debug)]
+pub struct Played<R> {
+    /// What each thread returned.
+    pub parts: Vec<R>,
+    /// How long the measurement took, in cycles.
+    pub cycles: u64,
+    /// The share of the CPUs' time that others used, where that is known.
+    pub foreign: Option<f64>,
+    /// What only a simulated machine can tell.
+    pub simulated: Option<Facts>,
+}

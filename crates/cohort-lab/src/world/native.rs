@@ -1,0 +1,330 @@
+//! This machine as a world: its threads, its memory, its clock.
+
+mod clock;
+mod sysfs;
+mod system;
+
+use super::raw::lock_maker;
+use super::wait::Wait;
+use super::{Actor, Memory, Placement, Played, Tested, Topology, WORDS, World};
+use crate::disturb::{Watch, allowed_cpus};
+use crate::workloads::work::Pace;
+use clock::Clock;
+use cohort::Deadline;
+use cohort::door::{Spinner, set_policy};
+use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+
+/// One acquisition in so many is timed: often enough for percentiles, seldom
+/// enough not to be the load.  A prime, so that it beats with no other period.
+const TIMED: u64 = 13;
+
+/// How a run on this machine is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// For how many seconds it is measured.
+    pub seconds: f64,
+    /// Where its threads run.
+    pub placement: Placement,
+    /// How waiters wait.
+    pub wait: Wait,
+    /// Threads beside it that compute and want no lock.
+    pub background: usize,
+}
+
+/// What is the same for all runs on this machine; measured once.
+#[derive(Clone, Debug)]
+pub struct Host {
+    clock: Clock,
+    pace: Pace,
+    topology: Arc<Topology>,
+}
+
+impl Host {
+    /// Looks at the machine, and measures its clock and its pace; takes a fraction
+    /// of a second.
+    ///
+    /// # Errors
+    /// This process may use no CPU that the system tells of.
+    pub fn look() -> Result<Self, String> {
+        let cpus = allowed_cpus();
+        if cpus.is_empty() {
+            return Err("the system does not tell which CPUs this process may use".to_owned());
+        }
+        Ok(Self {
+            clock: Clock::measure(),
+            pace: Pace::measure(),
+            topology: Arc::new(sysfs::topology(cpus)),
+        })
+    }
+
+    /// Its CPUs and their cohorts.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// A place for one run.
+    #[must_use]
+    pub fn world(&self, settings: Settings) -> Native {
+        Native {
+            host: self.clone(),
+            settings,
+        }
+    }
+}
+
+/// This machine, for one run.
+#[derive(Debug)]
+pub struct Native {
+    host: Host,
+    settings: Settings,
+}
+
+cohort::for_each_lock!(lock_maker);
+
+impl World for Native {
+    type Memory = Lines;
+    type Actor = Thread;
+    type Kept<T: Send + Sync + 'static> = Apart<T>;
+
+    fn hertz(&self) -> f64 {
+        self.host.clock.hertz()
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.host.topology
+    }
+
+    fn memory(&mut self, lines: usize) -> Arc<Lines> {
+        Arc::new(Lines::zeroed(lines))
+    }
+
+    fn margin(&mut self) -> Option<Arc<Lines>> {
+        None
+    }
+
+    fn keep<T: Send + Sync + 'static>(&mut self, value: T) -> Apart<T> {
+        Apart(Box::new(Padded(value)))
+    }
+
+    fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
+        if let Some(system) = system::lock(name) {
+            return Some(system);
+        }
+        let identifier = cohort::catalogue::find(name)?.identifier;
+        make(self, identifier, threads, self.settings.wait.never_sleeps())
+    }
+
+    fn play<R: Send + 'static>(
+        self,
+        threads: usize,
+        body: impl Fn(usize, Thread) -> R + Send + Sync + 'static,
+    ) -> Result<Played<R>, String> {
+        let Self { host, settings } = self;
+        set_policy(settings.wait.policy());
+        let places = settings.placement.cpus(&host.topology, threads);
+        let over = Arc::new(AtomicBool::new(false));
+        let crowd = threads + settings.background;
+        let start = Barrier::new(crowd + 1);
+        let watch = Watch::start(host.topology.cpus());
+        let clock = host.clock.clone();
+        let (cycles, parts) = std::thread::scope(|scope| {
+            let mut handles = Vec::new();
+            for index in 0..crowd {
+                let cpu = places.as_ref().and_then(|cpus| cpus.get(index).copied());
+                let actor = Thread {
+                    clock: clock.clone(),
+                    pace: host.pace,
+                    over: Arc::clone(&over),
+                    cpu,
+                };
+                let (start, body) = (&start, &body);
+                let builder = std::thread::Builder::new().name(format!("load-{index}"));
+                let member = move || {
+                    let pinned = cpu.map_or(Ok(()), pin);
+                    start.wait();
+                    pinned?;
+                    if index < threads {
+                        return Ok(Some(body(index, actor)));
+                    }
+                    actor.fill();
+                    Ok(None)
+                };
+                match builder.spawn_scoped(scope, member) {
+                    Ok(handle) => handles.push(handle),
+                    Err(error) => {
+                        // The others wait at the barrier for a thread that will
+                        // never come.
+                        eprintln!("cohort: thread {} cannot be made: {error}", index + 1);
+                        std::process::exit(1);
+                    }
+                }
+            }
+            start.wait();
+            let begun = clock.now();
+            // Some loads end by themselves.
+            let end = begun + (settings.seconds * clock.hertz()) as u64;
+            let mut now = begun;
+            while now < end && !handles.iter().take(threads).all(|one| one.is_finished()) {
+                let left = (end - now) as f64 / clock.hertz();
+                std::thread::sleep(Duration::from_secs_f64(left.min(0.01)));
+                now = clock.now();
+            }
+            over.store(true, Ordering::Relaxed);
+            let parts: Vec<_> = handles.into_iter().map(|handle| handle.join()).collect();
+            (now - begun, parts)
+        });
+        let wall = Duration::from_secs_f64(cycles as f64 / clock.hertz());
+        let foreign = watch.and_then(|watch| watch.foreign(wall, Duration::ZERO));
+        let parts = parts
+            .into_iter()
+            .map(|part| part.map_err(|_| "a thread panicked".to_owned())?)
+            .filter_map(Result::transpose)
+            .collect::<Result<Vec<R>, String>>()?;
+        Ok(Played {
+            parts,
+            cycles,
+            foreign,
+            simulated: None,
+        })
+    }
+}
+
+fn pin(cpu: usize) -> Result<(), String> {
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set)
+        .map_err(|error| format!("a thread cannot be pinned to CPU {cpu}: {error}"))
+}
+
+/// What a thread of this machine acts through.
+#[derive(Debug)]
+pub struct Thread {
+    clock: Clock,
+    pace: Pace,
+    over: Arc<AtomicBool>,
+    cpu: Option<usize>,
+}
+
+impl Thread {
+    /// Computes until the measurement is over.
+    fn fill(mut self) {
+        while self.goes_on() {
+            self.work(10_000);
+        }
+    }
+}
+
+impl Actor for Thread {
+    #[inline]
+    fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    #[inline]
+    fn work(&mut self, cycles: u64) {
+        if cycles > 0 {
+            let nanoseconds = self.clock.nanoseconds(cycles);
+            self.pace
+                .work(u32::try_from(nanoseconds).unwrap_or(u32::MAX))
+                .perform();
+        }
+    }
+
+    fn sleep_until(&mut self, at: u64) {
+        let left = at.saturating_sub(self.now());
+        std::thread::sleep(Duration::from_nanos(self.clock.nanoseconds(left)));
+    }
+
+    #[inline]
+    fn poll(&mut self, mut ready: impl FnMut() -> bool) {
+        let mut spinner = Spinner::new();
+        while !ready() {
+            spinner.turn();
+        }
+    }
+
+    #[inline]
+    fn goes_on(&self) -> bool {
+        !self.over.load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn counts(&self) -> bool {
+        self.goes_on()
+    }
+
+    #[inline]
+    fn cpu(&self) -> usize {
+        self.cpu.unwrap_or_else(sched_getcpu)
+    }
+
+    fn deadline(&self, cycles: u64) -> Deadline {
+        Deadline::monotonic(cohort::door::now() + self.clock.nanoseconds(cycles))
+    }
+
+    #[inline]
+    fn is_timed(&self, acquisition: u64) -> bool {
+        acquisition.is_multiple_of(TIMED)
+    }
+
+    #[inline]
+    fn entered(&mut self, _lock: usize) {}
+}
+
+/// Two lines' worth: processors fetch lines in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Line([AtomicU64; WORDS + 1]);
+
+/// Memory of this machine.
+#[derive(Debug)]
+pub struct Lines(Box<[Line]>);
+
+impl Lines {
+    /// That many lines of zeroes.
+    #[must_use]
+    pub fn zeroed(lines: usize) -> Self {
+        Self((0..lines).map(|_| Line::default()).collect())
+    }
+}
+
+impl Memory for Lines {
+    #[inline]
+    fn read(&self, line: usize, word: usize) -> u64 {
+        self.0[line].0[word].load(Ordering::Relaxed)
+    }
+
+    #[inline]
+    fn write(&self, line: usize, word: usize, value: u64) {
+        self.0[line].0[word].store(value, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn note(&self, line: usize, value: u64) -> u64 {
+        let beside = &self.0[line].0[WORDS];
+        let before = beside.load(Ordering::Relaxed);
+        beside.store(value, Ordering::Relaxed);
+        before
+    }
+}
+
+/// A value with lines of its own.
+#[derive(Debug)]
+pub struct Apart<T>(Box<Padded<T>>);
+
+#[derive(Debug)]
+#[repr(align(128))]
+struct Padded<T>(T);
+
+impl<T> Deref for Apart<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0.0
+    }
+}

@@ -1,0 +1,303 @@
+//! A simulated machine as a world: its threads are fibers, its clock is virtual, its
+//! locks are the same source compiled for it.
+
+mod facts;
+mod lines;
+
+pub use facts::Facts;
+pub use lines::Lines;
+
+use super::raw;
+use super::wait::Wait;
+use super::{Actor, Placement, Played, Tested, Topology, World};
+use crate::bench::NO_LOCK;
+use cohort::Deadline;
+use cohort_machine::description::Machine;
+use cohort_machine::{Hardware, Length, Options, Run, Thread, Waiting, door};
+use cohort_on_machine::door::Spinner;
+use lines::{Arena, Kept};
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What a simulated thread asks at a time is that of its fiber alone.
+const ASIDE: usize = 64;
+
+/// A machine, ready for any number of runs on any number of host threads.
+#[derive(Debug)]
+pub struct Simulator {
+    machine: Machine,
+    hardware: Hardware,
+    topology: Arc<Topology>,
+}
+
+impl Simulator {
+    /// Prepares a machine.
+    #[must_use]
+    pub fn new(machine: Machine) -> Self {
+        let hierarchy = &machine.hierarchy;
+        let cpus: Vec<usize> = (0..hierarchy.cpus()).collect();
+        let levels = hierarchy.levels().iter().enumerate();
+        let levels = levels.map(|(number, level)| {
+            let of = |cpu: &usize| hierarchy.cohort_of(*cpu, number);
+            (level.name.clone(), cpus.iter().map(of).collect())
+        });
+        Self {
+            topology: Arc::new(Topology::new(cpus.clone(), levels.collect())),
+            hardware: Hardware::new(&machine),
+            machine,
+        }
+    }
+
+    /// The machine.
+    #[must_use]
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// Its CPUs and their cohorts.
+    #[must_use]
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// A place for one run.
+    #[must_use]
+    pub fn world(self: &Arc<Self>, settings: Settings) -> Simulated {
+        Simulated {
+            simulator: Arc::clone(self),
+            arena: Arena::new(),
+            settings,
+        }
+    }
+}
+
+/// How a run on a simulated machine is to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// How long it is.
+    pub length: Length,
+    /// Where its threads run.
+    pub placement: Placement,
+    /// How waiters wait.
+    pub wait: Wait,
+    /// Threads beside it that compute and want no lock.
+    pub background: usize,
+    /// What all chance depends on.
+    pub seed: u64,
+}
+
+/// A simulated machine, for one run.
+#[derive(Debug)]
+pub struct Simulated {
+    simulator: Arc<Simulator>,
+    arena: Arc<Arena>,
+    settings: Settings,
+}
+
+mod catalogue {
+    use crate::world::raw::lock_maker;
+    cohort_on_machine::for_each_lock!(lock_maker);
+}
+
+mod baselines {
+    use crate::world::raw::lock_maker;
+    cohort_on_machine::for_each_baseline!(lock_maker);
+}
+
+impl World for Simulated {
+    type Memory = Lines;
+    type Actor = Fiber;
+    type Kept<T: Send + Sync + 'static> = Kept<T>;
+
+    fn hertz(&self) -> f64 {
+        self.simulator.machine.clock.value as f64 * 1e6
+    }
+
+    fn topology(&self) -> &Topology {
+        &self.simulator.topology
+    }
+
+    fn memory(&mut self, lines: usize) -> Arc<Lines> {
+        let bytes = self.simulator.machine.line.bytes.value as usize;
+        Arc::new(Lines::new(&self.arena, lines, bytes))
+    }
+
+    fn margin(&mut self) -> Option<Arc<Lines>> {
+        Some(self.memory(1))
+    }
+
+    fn keep<T: Send + Sync + 'static>(&mut self, value: T) -> Kept<T> {
+        Kept::new(&self.arena, value)
+    }
+
+    fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
+        if name == NO_LOCK {
+            return Some(raw::open());
+        }
+        let spins = self.settings.wait.never_sleeps();
+        match cohort_on_machine::catalogue::find(name) {
+            Some(info) => catalogue::make(self, info.identifier, threads, spins),
+            None => baselines::make(self, &baseline(name), threads, spins),
+        }
+    }
+
+    fn play<R: Send + 'static>(
+        self,
+        threads: usize,
+        body: impl Fn(usize, Fiber) -> R + Send + Sync + 'static,
+    ) -> Result<Played<R>, String> {
+        let Self {
+            simulator,
+            arena,
+            settings,
+        } = self;
+        let memory = arena.memory();
+        let parts: Rc<RefCell<Vec<Option<R>>>> = Rc::default();
+        parts.borrow_mut().resize_with(threads, || None);
+        let mut run = Run::new(
+            &simulator.hardware,
+            memory,
+            options(&settings, &simulator, threads),
+        );
+        let body = &body;
+        for index in 0..threads {
+            let parts = Rc::clone(&parts);
+            let aside = memory.bytes(ASIDE);
+            let clock = simulator.machine.clock.value;
+            run.spawn(move |thread| {
+                let fiber = Fiber {
+                    thread: *thread,
+                    aside,
+                    clock,
+                    warm: settings.length.warm_up,
+                };
+                let part = body(index, fiber);
+                parts.borrow_mut()[index] = Some(part);
+            });
+        }
+        let outcome = run.go().map_err(|failure| failure.to_string())?;
+        let parts = Rc::into_inner(parts).map(RefCell::into_inner);
+        let parts: Vec<Option<R>> = parts.unwrap_or_default();
+        let stuck = parts.iter().filter(|part| part.is_none()).count();
+        if stuck > 0 || parts.is_empty() {
+            return Err(format!(
+                "{stuck} of {threads} threads did not get the lock once more within four times \
+                 the measured time, so the run has no end"
+            ));
+        }
+        Ok(Played {
+            parts: parts.into_iter().flatten().collect(),
+            cycles: outcome.cycles,
+            foreign: None,
+            simulated: Some(Facts::new(&simulator.machine, outcome)),
+        })
+    }
+}
+
+/// The identifier of a baseline, an alias included.
+fn baseline(name: &str) -> String {
+    match name {
+        "system" => "posix".to_owned(),
+        name => name.replace('-', "_"),
+    }
+}
+
+/// Whether a simulated machine has a lock of that name that the catalogue has not.
+#[must_use]
+pub fn is_baseline(name: &str) -> bool {
+    BASELINES.contains(&baseline(name).as_str())
+}
+
+macro_rules! names {
+    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+       $source:literal, [$($capability:ident),*];)+) => {
+        /// The identifiers of the baselines.
+        const BASELINES: &[&str] = &[$(stringify!($name)),+];
+    };
+}
+cohort_on_machine::for_each_baseline!(names);
+
+fn options(settings: &Settings, simulator: &Simulator, threads: usize) -> Options {
+    let free = settings.placement == Placement::Free;
+    let placement = if free {
+        Placement::Scattered
+    } else {
+        settings.placement
+    };
+    let cpus = placement.cpus(&simulator.topology, threads);
+    let (waiting, spin) = match settings.wait {
+        Wait::Busy => (Waiting::Spin, u64::MAX),
+        Wait::Spin => (Waiting::Spin, Options::default().spin),
+        Wait::Yield => (Waiting::Yield, Options::default().spin),
+        Wait::Park => (Waiting::Park, Options::default().spin),
+    };
+    Options {
+        placement: cohort_machine::Placement::Cpus(cpus.unwrap_or_default()),
+        pinned: !free,
+        background: settings.background,
+        waiting,
+        spin,
+        seed: settings.seed,
+        length: settings.length,
+        ..Options::default()
+    }
+}
+
+/// What a simulated thread acts through.
+#[derive(Debug)]
+pub struct Fiber {
+    thread: Thread,
+    /// A line of its own to sleep on.
+    aside: usize,
+    /// Megahertz.
+    clock: u64,
+    /// Nanoseconds before anything counts.
+    warm: u64,
+}
+
+impl Actor for Fiber {
+    fn now(&self) -> u64 {
+        self.thread.cycles()
+    }
+
+    fn work(&mut self, cycles: u64) {
+        self.thread.work(cycles);
+    }
+
+    fn sleep_until(&mut self, at: u64) {
+        let nanoseconds = (at * 1000).div_ceil(self.clock);
+        door::sleep(self.aside, || 0, 0, 1, Some(nanoseconds));
+    }
+
+    fn poll(&mut self, mut ready: impl FnMut() -> bool) {
+        let mut spinner = Spinner::new();
+        while !ready() {
+            spinner.turn();
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.thread.is_over()
+    }
+
+    fn counts(&self) -> bool {
+        self.goes_on() && self.thread.now() >= self.warm
+    }
+
+    fn cpu(&self) -> usize {
+        self.thread.cpu()
+    }
+
+    fn deadline(&self, cycles: u64) -> Deadline {
+        Deadline::monotonic((self.thread.cycles() + cycles) * 1000 / self.clock)
+    }
+
+    fn is_timed(&self, _acquisition: u64) -> bool {
+        true
+    }
+
+    fn entered(&mut self, lock: usize) {
+        self.thread.acquired(lock);
+    }
+}

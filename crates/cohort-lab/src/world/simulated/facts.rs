@@ -1,0 +1,80 @@
+//! What only a simulated machine can tell of a run.
+
+use cohort_machine::description::Machine;
+use cohort_machine::{ByOwner, Events, Load, Outcome, Rule, Transfers};
+use serde::Serialize;
+
+/// Links that are shown: the busiest.
+const LINKS: usize = 8;
+
+/// What only a simulated machine can tell of a run.
+#[derive(Clone, Debug, Serialize)]
+pub struct Facts {
+    /// The machine's name.
+    pub machine: String,
+    /// The fingerprint of its file.
+    pub hash: String,
+    /// Why the run ended when it did.
+    pub ended: Rule,
+    /// The same in words.
+    pub because: &'static str,
+    /// The half width of the throughput's 95 % confidence interval, as a share of it;
+    /// none if the run was too short to tell.
+    pub interval: Option<f64>,
+    /// How often the lock went to another of the largest cohorts.
+    pub hands: u64,
+    /// Steps that were simulated, warm-up and end included.
+    pub steps: u64,
+    /// Accesses, by whose line it was.
+    pub accesses: ByOwner,
+    /// Cycles that CPUs spent on them.
+    pub stalled: ByOwner,
+    /// Lines moved from cache to cache, nearest first.
+    pub transfers: Vec<Transfers>,
+    /// Lines fetched from memory.
+    pub memory: ByOwner,
+    /// Lines fetched from the last-level cache.
+    pub refills: ByOwner,
+    /// Copies of lines that writes made void.
+    pub invalidations: u64,
+    /// The links that were busiest.
+    pub links: Vec<Load>,
+    /// What happened in the kernel and in waits.
+    pub events: Events,
+}
+
+impl Facts {
+    pub(super) fn new(machine: &Machine, outcome: Outcome) -> Self {
+        let mut links = outcome.links;
+        links.sort_by(|one, other| other.busy.total_cmp(&one.busy));
+        links.truncate(LINKS);
+        Self {
+            machine: machine.name.clone(),
+            hash: machine.fingerprint.clone(),
+            ended: outcome.rule,
+            because: words(outcome.rule),
+            interval: outcome.interval,
+            hands: outcome.hands,
+            steps: outcome.steps,
+            accesses: outcome.accesses,
+            stalled: outcome.stalled,
+            transfers: outcome.transfers,
+            memory: outcome.memory,
+            refills: outcome.refills,
+            invalidations: outcome.invalidations,
+            links,
+            events: outcome.events,
+        }
+    }
+}
+
+/// Why a run ended.
+#[must_use]
+pub const fn words(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Returned => "its threads had nothing more to do",
+        Rule::Hands => "the lock went to another of the largest cohorts 30 times",
+        Rule::Steady => "the throughput's confidence interval came under 2 %",
+        Rule::Longest => "the longest time allowed was over; its figures may not be steady",
+    }
+}

@@ -1,0 +1,122 @@
+//! Memory of a simulated machine, as a workload uses it.
+
+use super::super::{Memory, WORDS};
+use cohort_machine::door;
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Deref;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The memory of one run, which stays until nobody has anything in it.
+pub struct Arena(cohort_machine::Memory);
+
+// SAFETY: whoever has a share of an arena only keeps it alive; its methods are called
+// by the one world that owns it, which stays on the host thread that made it.
+unsafe impl Send for Arena {}
+// SAFETY: as above.
+unsafe impl Sync for Arena {}
+
+impl Arena {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self(cohort_machine::Memory::new()))
+    }
+
+    /// The engine's view of it.
+    pub(super) const fn memory(&self) -> &cohort_machine::Memory {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Arena {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arena").finish_non_exhaustive()
+    }
+}
+
+/// Lines of the simulated machine.
+#[derive(Debug)]
+pub struct Lines {
+    first: usize,
+    lines: usize,
+    bytes: usize,
+    /// Notes, which are on no line of the machine.
+    notes: Box<[AtomicU64]>,
+    _arena: Arc<Arena>,
+}
+
+impl Lines {
+    /// Fresh lines, `bytes` long each.
+    pub(super) fn new(arena: &Arc<Arena>, lines: usize, bytes: usize) -> Self {
+        Self {
+            first: arena.memory().bytes(lines.max(1) * bytes),
+            lines,
+            bytes,
+            notes: (0..lines.min(1)).map(|_| AtomicU64::new(0)).collect(),
+            _arena: Arc::clone(arena),
+        }
+    }
+
+    fn word(&self, line: usize, word: usize) -> &AtomicU64 {
+        assert!(
+            line < self.lines && word < WORDS,
+            "there is no word {word} of line {line}"
+        );
+        let address = self.first + line * self.bytes + word * size_of::<AtomicU64>();
+        // SAFETY: within the zeroed bytes that these lines are, whose alignment is
+        // that of lines; only atomics are made of them, and the arena stays.
+        unsafe { AtomicU64::from_ptr(address as *mut u64) }
+    }
+}
+
+impl Memory for Lines {
+    fn read(&self, line: usize, word: usize) -> u64 {
+        let word = self.word(line, word);
+        door::load(word.as_ptr() as usize);
+        word.load(Ordering::Relaxed)
+    }
+
+    fn write(&self, line: usize, word: usize, value: u64) {
+        let word = self.word(line, word);
+        door::store(word.as_ptr() as usize);
+        word.store(value, Ordering::Relaxed);
+    }
+
+    fn note(&self, line: usize, value: u64) -> u64 {
+        self.notes[line].swap(value, Ordering::Relaxed)
+    }
+}
+
+/// A value on lines of its own in the simulated memory; never dropped, as the memory
+/// drops nothing.
+pub struct Kept<T> {
+    value: NonNull<T>,
+    _arena: Arc<Arena>,
+    kind: PhantomData<T>,
+}
+
+// SAFETY: it is a shared reference to the value, which stays where it is.
+unsafe impl<T: Sync> Send for Kept<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Kept<T> {}
+
+impl<T> Kept<T> {
+    /// Keeps `value` as a part of a lock.
+    pub(super) fn new(arena: &Arc<Arena>, value: T) -> Self {
+        Self {
+            value: NonNull::from(arena.memory().lock(value)),
+            _arena: Arc::clone(arena),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<T> Deref for Kept<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the value stays as long as its arena, which is kept.
+        unsafe { self.value.as_ref() }
+    }
+}

@@ -1,0 +1,72 @@
+//! How the waiters of a lock under test wait.
+
+use cohort::catalogue::{self, Placement};
+use cohort::door::WaitPolicy;
+use serde::Serialize;
+
+/// How waiters wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Wait {
+    /// Spin and do nothing else, as the papers' spin locks do; on this machine, whose
+    /// CPUs others need too, as `spin`
+    Busy,
+    /// Spin for a bounded time, then yield the CPU at every look
+    Spin,
+    /// Yield the CPU at every look
+    Yield,
+    /// Spin for a bounded time, yield for a few turns, then sleep
+    Park,
+}
+
+impl Wait {
+    /// How the waiters of that lock wait where nobody says otherwise: those of a
+    /// sleeping mutex sleep, all others are busy.
+    #[must_use]
+    pub fn natural(lock: &str) -> Self {
+        let sleeps = |placement| placement == Placement::Word;
+        match catalogue::find(lock) {
+            Some(info) if !sleeps(info.placement) => Self::Busy,
+            _ => Self::Park,
+        }
+    }
+
+    /// The word that people use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Spin => "spin",
+            Self::Yield => "yield",
+            Self::Park => "park",
+        }
+    }
+
+    /// Whether a lock may be used in its spin-only form.
+    #[must_use]
+    pub const fn never_sleeps(self) -> bool {
+        !matches!(self, Self::Park)
+    }
+
+    /// The policy of this machine's waiters.
+    #[must_use]
+    pub const fn policy(self) -> WaitPolicy {
+        match self {
+            Self::Busy | Self::Spin => WaitPolicy::Spin,
+            Self::Yield => WaitPolicy::Yield,
+            Self::Park => WaitPolicy::Park,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sleeping_mutexes_sleep_and_queues_are_busy() {
+        assert_eq!(Wait::natural("futex"), Wait::Park);
+        assert_eq!(Wait::natural("posix"), Wait::Park);
+        assert_eq!(Wait::natural("mcs"), Wait::Busy);
+    }
+}

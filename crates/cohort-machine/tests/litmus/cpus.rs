@@ -1,0 +1,158 @@
+//! What sharing a CPU or a core costs.
+
+use crate::{machine, program, run, try_run};
+use cohort_machine::{Failure, Hardware, Memory, Options, Placement, Run};
+use std::cell::Cell;
+
+/// When programs that only compute are done, placed like that.
+fn done(hardware: &Hardware, placement: Placement, work: &[u64]) -> Vec<u64> {
+    let memory = Memory::new();
+    let ends: Vec<Cell<u64>> = work.iter().map(|_| Cell::new(0)).collect();
+    let programs = work.iter().zip(&ends).map(|(work, end)| {
+        program(move |thread| {
+            thread.work(*work);
+            end.set(thread.cycles());
+        })
+    });
+    let programs = programs.collect();
+    try_run(hardware, &memory, placement, programs).unwrap_or_else(|failure| panic!("{failure}"));
+    ends.iter().map(Cell::get).collect()
+}
+
+#[test]
+fn threads_on_one_cpu_take_turns() {
+    let one = Placement::Cpus(vec![0]);
+    let hardware = machine(&[]);
+    assert_eq!(done(&hardware, one.clone(), &[2500]), [2500]);
+    // Slices of 1000 and switches of 100: the first runs 0–1000 and 2200–3200, the
+    // second 1100–2100 and 3300–3800, the first again 3900–4400.
+    assert_eq!(done(&hardware, one, &[2500, 1500]), [4400, 3800]);
+}
+
+#[test]
+fn a_longer_period_means_longer_slices() {
+    let hardware = machine(&[("period = { ns = 0", "period = { ns = 4000")]);
+    let one = Placement::Cpus(vec![0]);
+    assert_eq!(done(&hardware, one, &[2500, 1500]), [4200, 3600]);
+}
+
+#[test]
+fn hardware_threads_slow_each_other() {
+    let smt = "[smt]\nslowdown = { ratios = [1.0, 1.5], source = \"estimate\", note = \"round\" }\n\
+        spinning = { ratio = 1.0, source = \"estimate\", note = \"round\" }\n\n[memory]";
+    let hardware = machine(&[
+        ("core:2 pu:1", "core:1 pu:2"),
+        ("private-to = \"pu\"", "private-to = \"core\""),
+        (
+            "[[transfer]]\nwithin = \"package\"\nload = { cycles = 40, source = \"estimate\", note = \"round\" }\nclean = { cycles = 30, source = \"estimate\", note = \"round\" }\nstore = { cycles = 44, source = \"estimate\", note = \"round\" }\nrmw = { cycles = 50, source = \"estimate\", note = \"round\" }\ninvalidate = { cycles = 20, source = \"estimate\", note = \"round\" }\noccupancy = { cycles = 5, source = \"estimate\", note = \"round\" }\n",
+            "",
+        ),
+        ("[memory]", smt),
+    ]);
+    let siblings = Placement::Cpus(vec![0, 1]);
+    let apart = Placement::Cpus(vec![0, 2]);
+    assert_eq!(done(&hardware, apart, &[8000, 8000]), [8000, 8000]);
+    assert_eq!(
+        done(&hardware, siblings.clone(), &[8000, 8000]),
+        [12000, 12000]
+    );
+    // The longer one is alone for its second half, but for the chunk of 2000 that
+    // it is in when the other ends.
+    assert_eq!(done(&hardware, siblings, &[4000, 8000]), [6000, 10000]);
+}
+
+#[test]
+fn a_slower_core_takes_longer() {
+    let class = "[[class]]\nname = \"little\"\ncpus = [2, 3]\n\
+        slowdown = { ratio = 2.0, source = \"estimate\", note = \"round\" }\n\n[memory]";
+    let hardware = machine(&[("[memory]", class)]);
+    assert_eq!(
+        done(&hardware, Placement::Cpus(vec![0, 2]), &[1000, 1000]),
+        [1000, 2000]
+    );
+}
+
+#[test]
+fn an_unpinned_thread_moves_to_a_cpu_that_becomes_free() {
+    let hardware = machine(&[]);
+    let memory = Memory::new();
+    let options = Options {
+        placement: Placement::Cpus(vec![0, 0, 1]),
+        pinned: false,
+        stagger: 0,
+        ..Options::default()
+    };
+    let mut run = Run::new(&hardware, &memory, options);
+    let ends = [Cell::new(0), Cell::new(0), Cell::new(0)];
+    for end in &ends {
+        run.spawn(move |thread| {
+            thread.work(900);
+            end.set(thread.cycles());
+        });
+    }
+    let outcome = run.go().unwrap_or_else(|failure| panic!("{failure}"));
+    // The second thread takes the nearest free CPU, which costs 70, and that was the
+    // third one's.
+    assert_eq!(ends.map(|end| end.get()), [900, 970, 970]);
+    assert_eq!(
+        [1, 2].map(|thread: usize| outcome.threads[thread].cpu),
+        [1, 2]
+    );
+}
+
+#[test]
+fn background_threads_take_their_share_and_end_with_the_run() {
+    let hardware = machine(&[]);
+    let memory = Memory::new();
+    let options = Options {
+        background: 4,
+        stagger: 0,
+        ..Options::default()
+    };
+    let mut machine = Run::new(&hardware, &memory, options);
+    for _ in 0..4 {
+        machine.spawn(|thread| thread.work(10_000));
+    }
+    let outcome = machine.go().unwrap_or_else(|failure| panic!("{failure}"));
+    assert_eq!(outcome.threads.len(), 4);
+    assert!(outcome.nanoseconds > 19_000, "{}", outcome.nanoseconds);
+}
+
+#[test]
+fn a_placement_must_name_cpus_of_the_machine() {
+    let hardware = machine(&[]);
+    let memory = Memory::new();
+    let place = |cpus| {
+        try_run(
+            &hardware,
+            &memory,
+            Placement::Cpus(cpus),
+            vec![program(|_| ())],
+        )
+    };
+    assert_eq!(
+        place(vec![4]).err(),
+        Some(Failure::NoSuchCpu { cpu: 4, cpus: 4 })
+    );
+    assert_eq!(place(vec![]).err(), Some(Failure::NoCpus));
+}
+
+#[test]
+fn scattered_threads_fill_the_cohorts_evenly() {
+    let hardware = machine(&[]);
+    let memory = Memory::new();
+    let cpus = |placement| {
+        let programs = (0..4).map(|_| program(|thread| thread.work(1))).collect();
+        let outcome = try_run(&hardware, &memory, placement, programs);
+        let outcome = outcome.unwrap_or_else(|failure| panic!("{failure}"));
+        outcome
+            .threads
+            .iter()
+            .map(|thread| thread.cpu)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(cpus(Placement::Scattered), [0, 2, 1, 3]);
+    assert_eq!(cpus(Placement::Compact), [0, 1, 2, 3]);
+    let outcome = run(&hardware, &memory, vec![program(|_| ())]);
+    assert_eq!(outcome.machine, "small");
+}

@@ -1,0 +1,74 @@
+//! What stands beside the locks: deadlines, readers and writers, condition
+//! variables, the arena, objects that host a lock.
+
+use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
+use super::world::Client;
+use crate::clients::{arena, condvar, destroy, host, mutex, rwlock};
+use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Tas, Ticket, Ttas};
+use libtest_mimic::Trial;
+
+/// A client in two sizes: by virtual time with many threads, by chance with few.
+type Sizes = (&'static str, Client, Client);
+
+macro_rules! clients {
+    ($($name:ident: |$threads:ident, $rounds:ident| $client:expr;)+) => {
+        &[$((
+            stringify!($name),
+            || { let ($threads, $rounds) = (12, 30); $client },
+            || { let ($threads, $rounds) = (4, 3); $client },
+        )),+]
+    };
+}
+
+static CLIENTS: &[Sizes] = clients! {
+    futex_lets_go: |threads, rounds| mutex::lets_go::<Futex>(threads, rounds, threads / 2);
+    tas_lets_go: |threads, rounds| mutex::lets_go::<Tas>(threads, rounds, threads / 2);
+    ttas_lets_go: |threads, rounds| mutex::lets_go::<Ttas>(threads, rounds, threads / 2);
+    bo_lets_go: |threads, rounds| mutex::lets_go::<Bo>(threads, rounds, threads / 2);
+    futex_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Futex>(threads);
+    mcs_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Mcs>(threads);
+    readers_share: |threads, rounds| rwlock::shares(threads, 2, rounds, 0);
+    readers_and_writers_let_go: |threads, rounds| rwlock::shares(threads, 3, rounds, 2);
+    rwlock_is_tried: |threads, rounds| rwlock::is_tried(threads, rounds);
+    rwlock_is_read_again: |_threads, rounds| rwlock::is_read_again(rounds);
+    condvar_signals: |threads, rounds| condvar::tells(threads, rounds, false);
+    condvar_broadcasts: |threads, rounds| condvar::tells(threads, rounds, true);
+    condvar_spends_no_signal: |threads, _rounds| {
+        condvar::spends_no_signal_on_who_gave_up(threads);
+    };
+    condvar_is_destroyed: |_threads, rounds| condvar::is_destroyed(rounds % 2 == 0);
+    arena_hands_out_once: |threads, rounds| arena::hands_out_once(threads, rounds, 12);
+    arena_adopts_orphans: |threads, _rounds| arena::adopts_orphans(threads);
+    ticket_in_place: |threads, rounds| {
+        host::excludes(host::in_place::<Ticket>(), threads, rounds, 1);
+    };
+    mcs_in_place: |threads, rounds| host::excludes(host::in_place::<Mcs>(), threads, rounds, 1);
+    clh_in_place: |threads, rounds| host::excludes(host::in_place::<Clh>(), threads, rounds, 1);
+    anderson_inflated: |threads, rounds| {
+        host::excludes(host::inflated::<Anderson>(), threads, rounds, 1);
+    };
+};
+
+/// All of them.
+pub fn tests() -> Vec<Trial> {
+    let both = |(name, many, few): &Sizes| {
+        [
+            passes(format!("time::{name}"), &EPYC, || vec![by_time()], *many),
+            passes(
+                format!("chance::{name}"),
+                &KUNPENG,
+                || by_chance().collect(),
+                *few,
+            ),
+        ]
+    };
+    CLIENTS.iter().flat_map(both).collect()
+}
+
+/// The client of that name, with few threads.
+pub fn few(name: &str) -> Client {
+    let client = CLIENTS.iter().find(|(known, ..)| *known == name);
+    client
+        .unwrap_or_else(|| panic!("no client is called {name}"))
+        .2
+}

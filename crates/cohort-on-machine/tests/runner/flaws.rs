@@ -1,0 +1,87 @@
+//! Each flaw that lock code names must be noticed by chance, as a deadlock, a panic
+//! or a wrong count; or stands in a list with the reason why this world cannot show
+//! it.
+
+use super::clients::few;
+use super::trial::{KUNPENG, by_chance, outcomes};
+use super::world::Client;
+use crate::clients::mutex;
+use crate::locks::basic::{Futex, Mcs, Ticket, Ttas};
+use crate::locks::catalogue::MUTANTS;
+use cohort_machine::Options;
+use libtest_mimic::{Failed, Trial};
+
+/// Where each flaw is looked for.
+fn places(flaw: &str) -> Vec<Client> {
+    let file = flaw.split_once('.').map_or(flaw, |(file, _)| file);
+    match file {
+        "cell" => vec![|| mutex::excludes::<Ticket>(4, 4, 0), || {
+            mutex::excludes::<Mcs>(4, 4, 0)
+        }],
+        "futex" => vec![
+            || mutex::excludes::<Futex>(3, 2, 0),
+            || mutex::excludes::<Futex>(4, 4, 0),
+            few("futex_lets_go"),
+        ],
+        "flag" => vec![few("tas_lets_go"), mutex::remembers::<Ttas>],
+        "gate" => vec![few("ticket_in_place"), few("mcs_in_place")],
+        "rwlock" => vec![few("readers_share"), few("readers_and_writers_let_go")],
+        "condvar" => vec![few("condvar_signals")],
+        _ => Vec::new(),
+    }
+}
+
+/// How often all seeds are tried with other seeds, before a flaw counts as missed.
+const ROUNDS: u64 = 400;
+
+/// Flaws that no client here can notice.
+static BEYOND: &[(&str, &str)] = &[(
+    "futex.no-barrier",
+    "a barrier that orders stores against loads has nothing to order where values \
+         are sequentially consistent",
+)];
+
+/// One test for each.
+pub fn tests() -> Vec<Trial> {
+    MUTANTS
+        .iter()
+        .filter(|(file, _)| !file.starts_with("baseline/"))
+        .map(|(_, flaw)| Trial::test(format!("flaw::{flaw}"), || is_noticed(flaw)))
+        .collect()
+}
+
+fn is_noticed(flaw: &str) -> Result<(), Failed> {
+    let beyond = BEYOND.iter().find(|(known, _)| *known == flaw);
+    let places = places(flaw);
+    if places.is_empty() {
+        return Err(Failed::from(format!(
+            "no client for {flaw}: add one to `places` in tests/runner/flaws.rs"
+        )));
+    }
+    for client in places {
+        for round in 0..ROUNDS {
+            for options in by_chance() {
+                let options = Options {
+                    flaw: Some(flaw.to_owned()),
+                    seed: options.seed + round * 10_000,
+                    ..options
+                };
+                match (outcomes(&KUNPENG, options, client), beyond) {
+                    (Ok(_), _) => {}
+                    (Err(_), None) => return Ok(()),
+                    (Err(why), Some((_, reason))) => {
+                        return Err(Failed::from(format!(
+                            "listed as unnoticed ({reason}), and yet: {why}"
+                        )));
+                    }
+                }
+            }
+            if beyond.is_some() {
+                return Ok(());
+            }
+        }
+    }
+    Err(Failed::from(
+        "no schedule noticed it: write a client that does, or list it with the reason",
+    ))
+}

@@ -1,0 +1,81 @@
+//! Every lock of the catalogue: by virtual time on many CPUs and with more threads
+//! than CPUs, and with few threads by chance.
+
+use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
+use crate::clients::mutex;
+use cohort_machine::{Options, Placement, Waiting};
+use libtest_mimic::Trial;
+
+/// Threads of the runs by chance.
+const FEW: usize = 4;
+
+/// As many threads as CPUs that do nothing else; then the last of them tries.
+fn waiting(waiting: Waiting) -> Vec<Options> {
+    let scattered = Options {
+        placement: Placement::Scattered,
+        waiting,
+        ..by_time()
+    };
+    vec![scattered]
+}
+
+/// Two CPUs for all.
+fn crowded(waiting: Waiting) -> Vec<Options> {
+    let crowded = Options {
+        placement: Placement::Cpus(vec![0, 64]),
+        waiting,
+        ..by_time()
+    };
+    vec![crowded]
+}
+
+macro_rules! tests {
+    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+       $source:literal, [$($capability:ident),*];)+) => {
+        vec![$(
+            passes(
+                format!("time::{}::16", stringify!($name)),
+                &EPYC,
+                || waiting(Waiting::Park),
+                || mutex::excludes::<$lock>(16, 50, 1),
+            ),
+            passes(
+                format!("time::{}::64", stringify!($name)),
+                &EPYC,
+                || waiting(Waiting::Spin),
+                || mutex::excludes::<$lock>(64, 20, 1),
+            ),
+            passes(
+                format!("time::{}::128", stringify!($name)),
+                &KUNPENG,
+                || waiting(Waiting::Park),
+                || mutex::excludes::<$lock>(128, 10, 1),
+            ),
+            passes(
+                format!("time::{}::crowded", stringify!($name)),
+                &KUNPENG,
+                || [crowded(Waiting::Park), crowded(Waiting::Yield)].concat(),
+                || mutex::excludes::<$lock>(16, 10, 1),
+            ),
+            passes(
+                format!("chance::{}", stringify!($name)),
+                &KUNPENG,
+                || by_chance().collect(),
+                || mutex::excludes::<$lock>(FEW, 4, 1),
+            ),
+            passes(
+                format!("chance::{}::spin", stringify!($name)),
+                &KUNPENG,
+                || by_chance()
+                    .map(|options| Options { waiting: Waiting::Spin, ..options })
+                    .collect(),
+                || mutex::excludes::<$lock>(FEW, 4, 1),
+            ),
+        )+]
+    };
+}
+
+/// All of them.
+pub fn tests() -> Vec<Trial> {
+    cohort_on_machine::for_each_lock!(tests)
+}

@@ -1,0 +1,171 @@
+//! A gate before a lock that serves in strict order: no more waiters pass it than
+//! there are CPUs to run them, and the others sleep outside.
+//!
+//! A queue hands the lock to whoever came first, running or not, so a queue longer
+//! than the CPUs stands still at every hand-over until the kernel has run one
+//! particular thread.  A short queue is served by threads that run.
+//!
+//! | bits of `word` | meaning | set and cleared by |
+//! |---|---|---|
+//! | `INSIDE` | how many wait for the lock itself | each that passes; each that got the lock |
+//! | `PARKED` | there may be sleepers outside | whoever goes to sleep; a holder that found nobody to wake |
+//! | `WOKEN` | a woken sleeper may be on its way, so nobody else is woken | a holder that wakes; the woken sleeper, or any that goes to sleep |
+//! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | whoever sets `PARKED`; a holder that wakes |
+//!
+//! A word of 0 is a gate at rest.  Places are taken by whoever comes first, past the
+//! sleepers; but a holder wakes one before it releases when nobody is inside, and now
+//! and then anyway, and who was woken passes even if all places are taken.  So nobody
+//! is passed over for ever.
+//!
+//! No sleeper is forgotten: it sleeps only while somebody is inside, and that one will
+//! hold the lock, after which it looks at the gate, unless another is inside by then.
+//! The gate orders nothing else and guards nothing: the lock behind it does.
+
+use crate::door::{
+    Advice, AtomicU32, Order, Slept, Spinner, WaitPolicy, constructor, cpus, mutant, now, policy,
+    sleep_on, wake,
+};
+
+const INSIDE: u32 = 0xff;
+const PARKED: u32 = 0x100;
+const WOKEN: u32 = 0x200;
+const STAMP: u32 = !0xfff;
+
+/// The most places a gate may have, well below what `INSIDE` can count: woken sleepers
+/// come on top.
+const PLACES: u32 = 128;
+
+/// How long others pass the sleepers before one of them is woken; less than a unit of
+/// `STAMP` earlier, since the stamp is cut off.
+const PATIENCE_NANOSECONDS: u64 = 500_000;
+
+/// There is one class of sleepers.
+const CLASS: u32 = 1;
+
+/// The time, as a stamp.
+fn stamp() -> u32 {
+    (now() >> 4) as u32 & STAMP
+}
+
+/// Whether the patience that began at a word's stamp is over.
+fn is_over(word: u32) -> bool {
+    stamp().wrapping_sub(word & STAMP) >= (PATIENCE_NANOSECONDS >> 4) as u32 & STAMP
+}
+
+/// The gate; zero, and at rest, when new.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Gate {
+    word: AtomicU32,
+}
+
+/// Whether a waiter that passed was counted.
+#[derive(Debug)]
+#[must_use]
+pub struct Passed(bool);
+
+impl Gate {
+    constructor! {
+        /// A gate at rest.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                word: AtomicU32::new(0),
+            }
+        }
+    }
+
+    fn exchange(&self, old: u32, new: u32) -> bool {
+        self.word
+            .compare_exchange(old, new, Order::RELAXED, Order::RELAXED)
+            .is_ok()
+    }
+
+    /// Blocks until there is a place inside; at once unless waiters may sleep.
+    #[cold]
+    pub fn enter(&self) -> Passed {
+        if policy() != WaitPolicy::Park {
+            return Passed(false);
+        }
+        let places = (cpus().max(2) - 1).min(PLACES);
+        let mut spinner = Spinner::new();
+        let mut woken = false;
+        loop {
+            let word = self.word.load(Order::RELAXED);
+            if woken || word & INSIDE < places {
+                let answered = if woken && !mutant("gate.keep-woken") {
+                    word & !WOKEN
+                } else {
+                    word
+                };
+                if self.exchange(word, answered + 1) {
+                    return Passed(true);
+                }
+                continue;
+            }
+            if spinner.step() == Advice::Again {
+                continue;
+            }
+            let since = if word & PARKED != 0 {
+                word & STAMP
+            } else {
+                stamp()
+            };
+            let marked = word & INSIDE | PARKED | since;
+            if word != marked && !self.exchange(word, marked) {
+                continue;
+            }
+            woken = sleep_on(&self.word, marked, CLASS, None) == Slept::Woken;
+            spinner = Spinner::new();
+        }
+    }
+
+    /// Gives the place up; the caller holds the lock.
+    #[inline]
+    pub fn leave(&self, passed: Passed) {
+        if passed.0 {
+            self.word.fetch_sub(1, Order::RELAXED);
+        }
+    }
+
+    /// Wakes a sleeper if it is time to; the caller holds the lock and is about to
+    /// release it, after which the gate may be gone.
+    #[inline(always)]
+    pub fn pass_on(&self) {
+        let word = self.word.load(Order::RELAXED);
+        if word & (PARKED | WOKEN) == PARKED {
+            self.consider(word);
+        }
+    }
+
+    #[cold]
+    fn consider(&self, word: u32) {
+        if word & INSIDE != 0 && !is_over(word) {
+            return;
+        }
+        let announced = word & INSIDE | PARKED | WOKEN | stamp();
+        // If the word has changed, somebody is inside now.
+        if !self.exchange(word, announced) || mutant("gate.forget-wake") {
+            return;
+        }
+        if wake(&raw const self.word, 1, CLASS) > 0 {
+            return;
+        }
+        // Whoever goes to sleep takes the mark off, so nobody has while it stands.
+        let mut word = self.word.load(Order::RELAXED);
+        while word & WOKEN != 0 {
+            match self
+                .word
+                .compare_exchange(word, word & INSIDE, Order::RELAXED, Order::RELAXED)
+            {
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Forgets everybody.
+    pub fn reset(&self) {
+        self.word.store(0, Order::RELAXED);
+    }
+}

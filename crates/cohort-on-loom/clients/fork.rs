@@ -5,9 +5,36 @@
 
 use crate::clients::host::Host;
 use crate::clients::{add_one, read};
+use crate::locks::RawTry;
 use crate::locks::door::{Cell, fork};
 use crate::world::together;
 use std::sync::Arc;
+
+/// A lock that is its own host: nothing repairs it after a fork.
+pub struct Bare<L>(L);
+
+/// The lock by itself.
+pub fn bare<L: RawTry<Context = ()> + Default + 'static>() -> Bare<L> {
+    Bare(L::default())
+}
+
+impl<L: RawTry<Context = ()> + 'static> Host for Bare<L> {
+    fn lock(&self) {
+        self.0.acquire(&());
+    }
+    fn try_lock(&self) -> bool {
+        self.0.try_acquire(&())
+    }
+    fn unlock(&self) -> bool {
+        let locked = self.0.is_locked();
+        // SAFETY: clients unlock only what they locked.
+        unsafe { self.0.release(&()) };
+        locked
+    }
+    fn is_busy(&self) -> bool {
+        self.0.is_locked()
+    }
+}
 
 /// The first thread forks while it holds the lock and the others come.
 pub fn holds<H: Host>(host: H, threads: usize) {

@@ -58,32 +58,6 @@ impl<L: Guest, R: Pool<Holding<L::Context>> + Send + Sync + 'static> Host for He
     }
 }
 
-/// A lock that is its own host: nothing repairs it after a fork.
-pub struct Bare<L>(L);
-
-/// The lock by itself.
-pub fn bare<L: RawTry<Context = ()> + Default + 'static>() -> Bare<L> {
-    Bare(L::default())
-}
-
-impl<L: RawTry<Context = ()> + 'static> Host for Bare<L> {
-    fn lock(&self) {
-        self.0.acquire(&());
-    }
-    fn try_lock(&self) -> bool {
-        self.0.try_acquire(&())
-    }
-    fn unlock(&self) -> bool {
-        let locked = self.0.is_locked();
-        // SAFETY: clients unlock only what they locked.
-        unsafe { self.0.release(&()) };
-        locked
-    }
-    fn is_busy(&self) -> bool {
-        self.0.is_locked()
-    }
-}
-
 /// A lock elsewhere while contended, and the pools of its records and of locks.
 struct There<L, R, F> {
     object: Inflated<L>,

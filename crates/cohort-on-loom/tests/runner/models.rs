@@ -545,16 +545,16 @@ pub static MODELS: &[Model] = &[
         host::excludes(host::inflated::<SmallAnderson>(), 3, 1, 1);
     }),
     quick("fork::futex", FORK, || {
-        fork::holds(host::bare::<Futex>(), 3)
+        fork::holds(fork::bare::<Futex>(), 3)
     }),
     quick("fork::futex_turns", FORK_TURNS, || {
-        fork::holds(host::bare::<Futex>(), 3)
+        fork::holds(fork::bare::<Futex>(), 3)
     }),
     quick("fork::futex_turns_beside", FORK_TURNS, || {
-        fork::looks_on(host::bare::<Futex>(), 3)
+        fork::looks_on(fork::bare::<Futex>(), 3)
     }),
     quick("fork::futex_turns_multiplies", FORK_TURNS, || {
-        fork::multiplies(host::bare::<Futex>(), 2);
+        fork::multiplies(fork::bare::<Futex>(), 2);
     }),
     quick("fork::ticket", FORK, || {
         fork::holds(host::in_place::<Ticket>(), 3)

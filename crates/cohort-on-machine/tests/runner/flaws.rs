@@ -23,7 +23,9 @@ fn places(flaw: &str) -> Vec<Client> {
             || mutex::excludes::<Futex>(4, 4, 0),
             few("futex_lets_go"),
         ],
-        "flag" => vec![few("tas_lets_go"), mutex::remembers::<Ttas>],
+        "flag" => vec![few("tas_lets_go"), || {
+            mutex::remembers::<Ttas>([true, true, false])
+        }],
         "gate" => vec![few("ticket_in_place"), few("mcs_in_place")],
         "rwlock" => vec![few("readers_share"), few("readers_and_writers_let_go")],
         "condvar" => vec![few("condvar_signals")],

@@ -18,6 +18,7 @@ mod program;
 mod proof;
 mod realtime;
 mod report;
+mod reproduce;
 mod run;
 mod settings;
 mod signals;
@@ -67,6 +68,8 @@ enum Subcommands {
     Machines(machines::Arguments),
     /// Run the papers' workloads, on this machine or on a simulated one
     Bench(bench::Arguments),
+    /// Check what the papers claim, on simulated machines
+    Reproduce(reproduce::Arguments),
     /// Show what this machine and container offer, and what that leaves out
     Doctor(doctor::Arguments),
     /// See what the locks gain, on bundled loads, in under a minute
@@ -106,6 +109,7 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
         Subcommands::Compare(arguments) => compare::run(arguments),
         Subcommands::List(arguments) => list::run(&arguments),
         Subcommands::Bench(arguments) => bench::run(&arguments),
+        Subcommands::Reproduce(arguments) => reproduce::run(&arguments),
         Subcommands::Machines(arguments) => machines::run(&arguments),
         Subcommands::Doctor(arguments) => doctor::run(&arguments),
         Subcommands::Demo(arguments) => demo::run(arguments),

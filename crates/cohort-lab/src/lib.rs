@@ -3,10 +3,13 @@
 //! [`runner`] runs a program once and measures what it used; [`rounds`] lets
 //! contestants run in turn; [`stats`] says how sure a figure is; [`compare`] and
 //! [`bars`] turn figures into verdicts, and [`plot`] into pictures.
-//! [`workloads`] is what is run when nobody names a program.
+//! [`workloads`] is what is run when nobody names a program.  [`bench`] holds the
+//! papers' workloads, written once for every [`world`], and [`claims`] what the papers
+//! say of them.
 
 pub mod bars;
 pub mod bench;
+pub mod claims;
 pub mod compare;
 pub mod disturb;
 pub mod interrupt;

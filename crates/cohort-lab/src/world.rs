@@ -25,6 +25,10 @@ use std::sync::Arc;
 /// The words of a cache line that a workload uses.
 pub const WORDS: usize = 8;
 
+/// Looks of [`Actor::poll`] without a pause: more than a line takes to arrive from
+/// anywhere, and soon over where the other thread has no CPU.
+const LOOKS: u32 = 1 << 10;
+
 /// Shared memory: lines of [`WORDS`] words.  Whether a word may be touched by
 /// several threads at once is up to the workload's locks; a race gives some value
 /// that was written.
@@ -40,6 +44,12 @@ pub trait Memory: Send + Sync + 'static {
     /// # Panics
     /// If there is no such word.
     fn write(&self, line: usize, word: usize, value: u64);
+
+    /// Adds to a word, atomically; returns what it was: one access.
+    ///
+    /// # Panics
+    /// If there is no such word.
+    fn add(&self, line: usize, word: usize, value: u64) -> u64;
 
     /// Keeps `value` beside a line, and returns what was kept there before: a note
     /// for whoever counts, which costs nothing where time is simulated.  Call it
@@ -61,7 +71,7 @@ pub trait Actor {
     /// Leaves the CPU to others until that time.  Blocks.
     fn sleep_until(&mut self, at: u64);
 
-    /// Looks again and again until `ready` holds.  Blocks.
+    /// Looks again and again, without a pause at first, until `ready` holds.  Blocks.
     fn poll(&mut self, ready: impl FnMut() -> bool);
 
     /// Whether the measurement is still going on.

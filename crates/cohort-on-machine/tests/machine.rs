@@ -9,6 +9,9 @@ use cohort_on_machine as locks;
 use runner::world;
 
 fn main() {
+    runner::properties::print_if_asked();
+    // Flaws make clients panic on purpose, and each test says why it failed.
+    std::panic::set_hook(Box::new(|_| ()));
     let arguments = libtest_mimic::Arguments::from_args();
     libtest_mimic::run(&arguments, runner::tests()).exit();
 }

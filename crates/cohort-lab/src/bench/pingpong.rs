@@ -37,17 +37,14 @@ impl Workload for PingPong {
         let counter = &*shared.counter;
         let mine = player.index() as u64;
         loop {
-            let mut count = 0;
-            player.actor().poll(|| {
-                count = counter.read(0, 0);
-                count % shared.threads == mine
-            });
+            let is_mine = || counter.read(0, 0) % shared.threads == mine;
+            player.actor().poll(is_mine);
             if !player.goes_on() {
                 // Whoever waits for the next turn is to see that it is over.
-                counter.write(0, 0, count + 1);
+                counter.add(0, 0, 1);
                 return;
             }
-            player.section(&shared.guarded, |_| counter.write(0, 0, count + 1));
+            player.section(&shared.guarded, |_| counter.add(0, 0, 1));
             player.done();
         }
     }

@@ -14,6 +14,9 @@ use std::sync::{Arc, Mutex};
 /// Virtual nanoseconds counted at least, where nobody says how long.
 const LEAST: u64 = 1_000_000;
 
+/// The same for each thread, since all of them share one lock.
+const LEAST_EACH: u64 = 60_000;
+
 /// The same where threads share CPUs: some time slices.
 const LEAST_CROWDED: u64 = 40_000_000;
 
@@ -46,6 +49,7 @@ impl Course {
         Settings {
             length: self.length(simulator, setting),
             placement: self.placement,
+            cpus: None,
             wait: self.wait.unwrap_or_else(|| Wait::natural(&setting.lock)),
             background: self.background,
             seed: setting.seed,
@@ -58,7 +62,9 @@ impl Course {
         let cpus = simulator.topology().cpus().len();
         let crowded = setting.threads + self.background > cpus;
         let least = if crowded { LEAST_CROWDED } else { LEAST };
-        let least = least.max(ROUNDS * round(&setting.knobs, simulator));
+        let least = least
+            .max(LEAST_EACH * setting.threads as u64)
+            .max(ROUNDS * round(&setting.knobs, simulator));
         match self.seconds {
             None => Length {
                 warm_up: least / WARM_UP,

@@ -6,7 +6,7 @@ mod system;
 
 use super::raw::lock_maker;
 use super::wait::Wait;
-use super::{Actor, Memory, Placement, Played, Tested, Topology, WORDS, World};
+use super::{Actor, LOOKS, Memory, Placement, Played, Tested, Topology, WORDS, World};
 use crate::disturb::{Watch, allowed_cpus};
 use crate::workloads::work::Pace;
 use clock::Clock;
@@ -242,6 +242,9 @@ impl Actor for Thread {
 
     #[inline]
     fn poll(&mut self, mut ready: impl FnMut() -> bool) {
+        if (0..LOOKS).any(|_| ready()) {
+            return;
+        }
         let mut spinner = Spinner::new();
         while !ready() {
             spinner.turn();
@@ -302,6 +305,11 @@ impl Memory for Lines {
     #[inline]
     fn write(&self, line: usize, word: usize, value: u64) {
         self.0[line].0[word].store(value, Ordering::Relaxed);
+    }
+
+    #[inline]
+    fn add(&self, line: usize, word: usize, value: u64) -> u64 {
+        self.0[line].0[word].fetch_add(value, Ordering::Relaxed)
     }
 
     #[inline]

@@ -9,7 +9,7 @@ pub use lines::Lines;
 
 use super::raw;
 use super::wait::Wait;
-use super::{Actor, Placement, Played, Tested, Topology, World};
+use super::{Actor, LOOKS, Placement, Played, Tested, Topology, World};
 use crate::bench::NO_LOCK;
 use cohort::Deadline;
 use cohort_machine::description::Machine;
@@ -73,12 +73,14 @@ impl Simulator {
 }
 
 /// How a run on a simulated machine is to be.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     /// How long it is.
     pub length: Length,
     /// Where its threads run.
     pub placement: Placement,
+    /// The CPU of each thread, if the placement does not say it.
+    pub cpus: Option<Vec<usize>>,
     /// How waiters wait.
     pub wait: Wait,
     /// Threads beside it that compute and want no lock.
@@ -219,13 +221,14 @@ macro_rules! names {
 cohort_on_machine::for_each_baseline!(names);
 
 fn options(settings: &Settings, simulator: &Simulator, threads: usize) -> Options {
-    let free = settings.placement == Placement::Free;
+    let free = settings.placement == Placement::Free && settings.cpus.is_none();
     let placement = if free {
         Placement::Scattered
     } else {
         settings.placement
     };
-    let cpus = placement.cpus(&simulator.topology, threads);
+    let cpus = settings.cpus.clone();
+    let cpus = cpus.or_else(|| placement.cpus(&simulator.topology, threads));
     let (waiting, spin) = match settings.wait {
         Wait::Busy => (Waiting::Spin, u64::MAX),
         Wait::Spin => (Waiting::Spin, Options::default().spin),
@@ -271,6 +274,9 @@ impl Actor for Fiber {
     }
 
     fn poll(&mut self, mut ready: impl FnMut() -> bool) {
+        if (0..LOOKS).any(|_| ready()) {
+            return;
+        }
         let mut spinner = Spinner::new();
         while !ready() {
             spinner.turn();

@@ -192,7 +192,8 @@ impl Record {
             None
         };
         if let Some(rule) = rule {
-            self.end(at, traffic, rule);
+            // Nothing has happened since the time was up.
+            self.end(at.min(self.last()), traffic, rule);
             // Those told to stop have as long again as they were counted.
             self.due = at + counted.saturating_mul(4);
         } else {

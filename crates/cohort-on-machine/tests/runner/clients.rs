@@ -3,9 +3,15 @@
 
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
-use crate::clients::{arena, condvar, destroy, host, mutex, rwlock};
-use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Tas, Ticket, Ttas};
+use crate::clients::late::Late;
+use crate::clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
+use crate::locks::baseline::Posix;
+use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
+use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
+
+/// The last value of a wait cell, after which numbers begin again.
+const CELL: u32 = WaitCell::<MayPark>::MAX;
 
 /// A client in two sizes: by virtual time with many threads, by chance with few.
 type Sizes = (&'static str, Client, Client);
@@ -25,6 +31,21 @@ static CLIENTS: &[Sizes] = clients! {
     tas_lets_go: |threads, rounds| mutex::lets_go::<Tas>(threads, rounds, threads / 2);
     ttas_lets_go: |threads, rounds| mutex::lets_go::<Ttas>(threads, rounds, threads / 2);
     bo_lets_go: |threads, rounds| mutex::lets_go::<Bo>(threads, rounds, threads / 2);
+    posix_lets_go: |threads, rounds| mutex::lets_go::<Posix>(threads, rounds, threads / 2);
+    posix_readers_share: |threads, rounds| sharing::shares::<false>(threads, 2, rounds, 1);
+    posix_writers_come_first: |threads, rounds| sharing::shares::<true>(threads, 2, rounds, 0);
+    ticket_numbers_wrap: |threads, rounds| {
+        mutex::excludes::<Late<Ticket, { u32::MAX - 5 }>>(threads, rounds, 1);
+    };
+    ticket_cells_wrap: |threads, rounds| {
+        mutex::excludes::<Late<Ticket, { CELL - 5 }>>(threads, rounds, 1);
+    };
+    ptl_cells_wrap: |threads, rounds| {
+        mutex::excludes::<Late<Ptl<2>, { CELL - 5 }>>(threads, rounds, 1);
+    };
+    anderson_positions_wrap: |threads, rounds| {
+        mutex::excludes::<Late<Anderson<2>, { u32::MAX - 5 }>>(threads, rounds, 1);
+    };
     futex_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Futex>(threads);
     mcs_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Mcs>(threads);
     readers_share: |threads, rounds| rwlock::shares(threads, 2, rounds, 0);

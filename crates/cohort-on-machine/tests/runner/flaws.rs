@@ -6,8 +6,10 @@ use super::clients::few;
 use super::trial::{KUNPENG, by_chance, outcomes};
 use super::world::Client;
 use crate::clients::mutex;
+use crate::locks::baseline::Posix;
 use crate::locks::basic::{Futex, Mcs, Ticket, Ttas};
 use crate::locks::catalogue::MUTANTS;
+use crate::locks::{RawLock, RawTry};
 use cohort_machine::Options;
 use libtest_mimic::{Failed, Trial};
 
@@ -27,6 +29,8 @@ fn places(flaw: &str) -> Vec<Client> {
             mutex::remembers::<Ttas>([true, true, false])
         }],
         "gate" => vec![few("ticket_in_place"), few("mcs_in_place")],
+        "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
+        "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],
         "rwlock" => vec![few("readers_share"), few("readers_and_writers_let_go")],
         "condvar" => vec![few("condvar_signals")],
         _ => Vec::new(),
@@ -43,13 +47,50 @@ static BEYOND: &[(&str, &str)] = &[(
          are sequentially consistent",
 )];
 
-/// One test for each.
-pub fn tests() -> Vec<Trial> {
-    MUTANTS
+/// A lock that lets everybody in.
+#[derive(Debug, Default)]
+struct Open;
+
+// SAFETY: none: it breaks its promise on purpose, and its clients touch nothing that
+// a second thread at once could harm, since all threads are fibers of one.
+unsafe impl RawLock for Open {
+    type Context = ();
+    fn acquire(&self, (): &()) {}
+    unsafe fn release(&self, (): &()) {}
+    fn is_locked(&self) -> bool {
+        false
+    }
+}
+
+// SAFETY: as above.
+unsafe impl RawTry for Open {
+    fn try_acquire(&self, (): &()) -> bool {
+        true
+    }
+}
+
+/// Two threads in one section are reported as such.
+fn an_open_lock_is_noticed() -> Result<(), Failed> {
+    let run = |options| outcomes(&KUNPENG, options, || mutex::excludes::<Open>(2, 2, 0));
+    let failures: Vec<String> = by_chance()
+        .filter_map(|options| run(options).err())
+        .collect();
+    match failures
         .iter()
-        .filter(|(file, _)| !file.starts_with("baseline/"))
-        .map(|(_, flaw)| Trial::test(format!("flaw::{flaw}"), || is_noticed(flaw)))
-        .collect()
+        .all(|why| why.contains("in the same data at once"))
+    {
+        true if !failures.is_empty() => Ok(()),
+        _ => Err(Failed::from(format!("{failures:?}"))),
+    }
+}
+
+/// One test for each, and for a lock that is none.
+pub fn tests() -> Vec<Trial> {
+    let open = Trial::test("flaw::open", an_open_lock_is_noticed);
+    let named = MUTANTS
+        .iter()
+        .map(|(_, flaw)| Trial::test(format!("flaw::{flaw}"), || is_noticed(flaw)));
+    std::iter::once(open).chain(named).collect()
 }
 
 fn is_noticed(flaw: &str) -> Result<(), Failed> {

@@ -77,5 +77,7 @@ macro_rules! tests {
 
 /// All of them.
 pub fn tests() -> Vec<Trial> {
-    cohort_on_machine::for_each_lock!(tests)
+    let mut all = cohort_on_machine::for_each_lock!(tests);
+    all.extend(cohort_on_machine::for_each_baseline!(tests));
+    all
 }

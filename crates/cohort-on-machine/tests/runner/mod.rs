@@ -3,6 +3,7 @@
 mod clients;
 mod flaws;
 mod locks;
+pub mod properties;
 mod trial;
 pub mod world;
 
@@ -13,5 +14,6 @@ pub fn tests() -> Vec<Trial> {
     let mut tests = locks::tests();
     tests.extend(clients::tests());
     tests.extend(flaws::tests());
+    tests.extend(properties::tests());
     tests
 }

@@ -1,6 +1,5 @@
 //! What the clients need of their world: threads of a simulated machine.
 
-pub use crate::locks::door::yield_now;
 use crate::locks::host::{Arena, Pool};
 use crate::locks::{Clock, Deadline};
 use cohort_machine::{Hardware, Memory, Options, Outcome, Run};

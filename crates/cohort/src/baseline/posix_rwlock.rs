@@ -21,8 +21,8 @@
 //! | field | meaning | who writes it |
 //! |---|---|---|
 //! | `state` | the table above; `HELD_UP`: readers sleep here that gave way to a writer | everybody |
-//! | `phase` | [`Gate`]: the phase, told to those who wait for it | whoever changed it, afterwards |
-//! | `primary` | [`Gate`]: whether there is a primary writer | that writer |
+//! | `phase` | a word to sleep on: the phase, told to those who wait for it | whoever changed it, afterwards |
+//! | `primary` | a word to sleep on: whether there is a primary writer | that writer |
 //! | `writers` | how many wait to be primary; `HANDED`: one of them may be, at once | they; who hands over |
 //!
 //! A phase that somebody waits for begins for it when `phase` says so, and not before:
@@ -57,11 +57,11 @@ const EVERYBODY: u32 = i32::MAX as u32;
 /// A word to sleep on: 0 or 1, and whether somebody sleeps.
 #[derive(Debug, Default)]
 #[repr(transparent)]
-struct Gate(AtomicU32);
+struct Signal(AtomicU32);
 
 const ASLEEP: u32 = 2;
 
-impl Gate {
+impl Signal {
     fn value(&self) -> u32 {
         self.0.load(Order::RELAXED) & !ASLEEP
     }
@@ -94,8 +94,8 @@ impl Gate {
 #[repr(C)]
 pub struct PosixRwLock<const PREFERS_WRITERS: bool = false> {
     state: AtomicU32,
-    phase: Gate,
-    primary: Gate,
+    phase: Signal,
+    primary: Signal,
     writers: AtomicU32,
 }
 

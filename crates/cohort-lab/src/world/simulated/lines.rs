@@ -83,6 +83,12 @@ impl Memory for Lines {
         word.store(value, Ordering::Relaxed);
     }
 
+    fn add(&self, line: usize, word: usize, value: u64) -> u64 {
+        let word = self.word(line, word);
+        door::read_modify_write(word.as_ptr() as usize, || true);
+        word.fetch_add(value, Ordering::Relaxed)
+    }
+
     fn note(&self, line: usize, value: u64) -> u64 {
         self.notes[line].swap(value, Ordering::Relaxed)
     }

@@ -1,0 +1,197 @@
+//! What the papers claim, as data, and what simulated machines say to it.
+//!
+//! A [`Claim`] is a row of the plan's list.  Its [`Part`]s are what can be computed:
+//! an [`Experiment`], a [`Measure`] of its points, the paper's figure and the band in
+//! which ours counts as the same.  [`run`] runs whatever the catalogue has the locks
+//! for, so that a row comes alive with its locks; what a row needs beside locks it
+//! says itself.  Nothing here depends on this machine but the time it takes.
+
+mod experiment;
+mod judge;
+mod measure;
+pub mod page;
+mod rows;
+
+pub use experiment::{Experiment, Place, Sweep};
+pub use judge::{Judged, JudgedPart, Verdict, judge};
+pub use measure::{Band, Fold, Measure, Metric, Pick, Side};
+pub use rows::CLAIMS;
+
+use crate::interrupt::{self, Interrupted};
+use crate::rounds::Observer;
+use crate::world::simulated::is_baseline;
+use cohort::catalogue;
+use experiment::{Point, Points, Simulators};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+/// One row: what a paper claims.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// Its name: the paper's letter and a number.
+    pub id: &'static str,
+    /// The paper and section.
+    pub source: &'static str,
+    /// What is claimed.
+    pub says: &'static str,
+    /// What can be computed of it.
+    pub parts: &'static [Part],
+    /// What else it needs that is not here yet, beside locks.
+    pub needs: Option<&'static str>,
+}
+
+/// What can be computed of a claim.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// What it says.
+    pub says: &'static str,
+    /// What is run.
+    pub experiment: Experiment,
+    /// What is computed of the points.
+    pub measure: Measure,
+    /// When ours agrees with the paper's.
+    pub band: Band,
+}
+
+impl Part {
+    /// The locks that it needs and the catalogue does not have, each once.
+    #[must_use]
+    pub fn missing(&self) -> Vec<&'static str> {
+        let mut missing: Vec<&str> = Vec::new();
+        for lock in self.measure.locks() {
+            if !exists(lock) && !missing.contains(&lock) {
+                missing.push(lock);
+            }
+        }
+        missing
+    }
+
+    /// The points that it needs.
+    fn points(&self) -> Vec<Point> {
+        let locks = self.measure.locks();
+        let mut points = self.experiment.points(&locks);
+        if let Measure::Nearer { than, .. } = self.measure {
+            points.extend(self.experiment.at(Place::Pair(than)).points(&locks));
+        }
+        points
+    }
+}
+
+/// Whether simulated machines have a lock of that name.
+fn exists(lock: &str) -> bool {
+    lock == crate::bench::NO_LOCK || catalogue::find(lock).is_some() || is_baseline(lock)
+}
+
+/// The claim of that name, in whatever case.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Claim> {
+    CLAIMS
+        .iter()
+        .find(|claim| claim.id.eq_ignore_ascii_case(id))
+}
+
+/// How many points [`run`] runs for these claims.
+#[must_use]
+pub fn planned(claims: &[&'static Claim]) -> usize {
+    wanted(claims).len()
+}
+
+/// The points of every part whose locks are there, each once.
+fn wanted(claims: &[&'static Claim]) -> BTreeSet<Point> {
+    let parts = claims.iter().flat_map(|claim| claim.parts);
+    let runnable = parts.filter(|part| part.missing().is_empty());
+    runnable.flat_map(Part::points).collect()
+}
+
+/// Runs all that these claims need and judges them, in their order.  A point that
+/// several claims need is run once.  Blocks.
+///
+/// # Errors
+/// A signal asked this process to end.
+pub fn run(
+    claims: &[&'static Claim],
+    observer: &mut (dyn Observer + Send),
+) -> Result<Vec<Judged>, Interrupted> {
+    let simulators = Simulators::default();
+    let observer = Mutex::new(observer);
+    let wanted: Vec<Point> = wanted(claims).into_iter().collect();
+    let outcomes: Result<Vec<_>, Interrupted> = wanted
+        .par_iter()
+        .map(|point| {
+            interrupt::check()?;
+            if let Ok(mut observer) = observer.lock() {
+                observer.starts(&point.name(), false);
+            }
+            Ok(point.run(&simulators))
+        })
+        .collect();
+    let points: Points = wanted
+        .into_iter()
+        .zip(outcomes?)
+        .collect::<BTreeMap<_, _>>();
+    Ok(claims
+        .iter()
+        .map(|claim| judge(claim, &points, &simulators))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench;
+    use cohort_machine::description::shipped;
+
+    #[test]
+    fn every_row_of_the_list_is_here_once_and_in_order() {
+        let families = [('K', 15), ('S', 12), ('F', 12), ('T', 9), ('G', 8)];
+        let ids: Vec<String> = families
+            .into_iter()
+            .flat_map(|(letter, last)| (1..=last).map(move |number| format!("{letter}{number}")))
+            .collect();
+        let ours: Vec<&str> = CLAIMS.iter().map(|claim| claim.id).collect();
+        assert_eq!(ours, ids);
+    }
+
+    #[test]
+    fn every_part_names_what_there_is() {
+        for claim in CLAIMS {
+            assert!(
+                !claim.parts.is_empty() || claim.needs.is_some(),
+                "{}",
+                claim.id
+            );
+            for part in claim.parts {
+                let experiment = &part.experiment;
+                let info = bench::find(experiment.workload);
+                let info = info.unwrap_or_else(|| panic!("{}: {}", claim.id, experiment.workload));
+                assert!(experiment.knobs.over(info).is_ok(), "{}", claim.id);
+                assert!(shipped::find(experiment.machine).is_some(), "{}", claim.id);
+                assert!(!part.measure.locks().is_empty(), "{}", claim.id);
+                let points = part.points();
+                assert!(!points.is_empty(), "{}", claim.id);
+                assert!(part.measure.fits(experiment), "{}: {}", claim.id, part.says);
+            }
+        }
+    }
+
+    struct Silent;
+
+    impl Observer for Silent {
+        fn starts(&mut self, _name: &str, _again: bool) {}
+        fn wrote(&mut self, _name: &str, _output: &str) {}
+    }
+
+    /// The ratios of 002's Table 2 are what these machines were calibrated on, so
+    /// this row must agree, whichever locks exist; and every run gives the same.
+    #[test]
+    fn the_calibrated_row_agrees_twice() {
+        let claims = [find("f1").unwrap()];
+        let text = || {
+            let judged = run(&claims, &mut Silent).unwrap();
+            assert_eq!(judged[0].verdict, Verdict::Agrees, "{judged:#?}");
+            serde_json::to_string(&judged).unwrap()
+        };
+        assert_eq!(text(), text());
+    }
+}

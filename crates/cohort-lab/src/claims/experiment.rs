@@ -1,0 +1,327 @@
+//! What is run for a claim.
+
+use crate::bench::simulated::Course;
+use crate::bench::{self, Knobs, Outcome, Setting, Span};
+use crate::world::simulated::Simulator;
+use crate::world::{Placement, Topology, Wait};
+use cohort_machine::description::shipped;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// Where the threads of an experiment run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// As a placement says.
+    Placed(Placement),
+    /// Two of them, on CPUs whose smallest common cohort is of this level.
+    Pair(&'static str),
+    /// One in each cohort of the level `each`, all in one cohort of the level `within`.
+    One {
+        /// The level whose cohorts get one thread each.
+        each: &'static str,
+        /// The level of the cohort that holds them all.
+        within: &'static str,
+    },
+}
+
+/// What is varied.
+#[derive(Clone, Copy, Debug)]
+pub enum Sweep {
+    /// The number of threads.
+    Threads(&'static [usize]),
+    /// The work between two sections, with so many threads.
+    Outside(usize, &'static [Span]),
+    /// The timeout, with so many threads.
+    Timeout(usize, &'static [Span]),
+}
+
+/// What is run for a part of a claim.
+#[derive(Clone, Copy, Debug)]
+pub struct Experiment {
+    /// The machine.
+    pub machine: &'static str,
+    /// The workload.
+    pub workload: &'static str,
+    /// Its options, where they are not the defaults.
+    pub knobs: Knobs,
+    /// Where threads run.
+    pub place: Place,
+    /// What is varied.
+    pub sweep: Sweep,
+    /// How waiters wait, where it is not what is natural for the lock.
+    pub wait: Option<Wait>,
+    /// Threads beside it that only compute.
+    pub background: usize,
+}
+
+impl Experiment {
+    /// On that machine, as its paper places threads.
+    #[must_use]
+    pub const fn new(
+        machine: &'static str,
+        workload: &'static str,
+        placement: Placement,
+        sweep: Sweep,
+    ) -> Self {
+        Self {
+            machine,
+            workload,
+            knobs: Knobs::NONE,
+            place: Place::Placed(placement),
+            sweep,
+            wait: None,
+            background: 0,
+        }
+    }
+
+    /// The same with other options of the workload.
+    #[must_use]
+    pub const fn with(self, knobs: Knobs) -> Self {
+        Self { knobs, ..self }
+    }
+
+    /// The same elsewhere.
+    #[must_use]
+    pub const fn at(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+
+    /// What is varied, value by value: threads and options.
+    pub(super) fn settings(&self) -> Vec<(Varied, usize, Knobs)> {
+        let knobs = self.knobs;
+        match self.sweep {
+            Sweep::Threads(counts) => counts
+                .iter()
+                .map(|threads| (Varied::Threads(*threads), *threads, knobs))
+                .collect(),
+            Sweep::Outside(threads, spans) => spans
+                .iter()
+                .map(|span| {
+                    let outside = Some(*span);
+                    (Varied::Outside(*span), threads, Knobs { outside, ..knobs })
+                })
+                .collect(),
+            Sweep::Timeout(threads, spans) => spans
+                .iter()
+                .map(|span| {
+                    let timeout = Some(*span);
+                    (Varied::Timeout(*span), threads, Knobs { timeout, ..knobs })
+                })
+                .collect(),
+        }
+    }
+
+    /// The points of these locks.
+    pub(super) fn points(&self, locks: &[&'static str]) -> Vec<Point> {
+        let point = |lock: &'static str| {
+            self.settings()
+                .into_iter()
+                .map(move |(_, threads, knobs)| self.point(lock, threads, knobs))
+        };
+        locks.iter().copied().flat_map(point).collect()
+    }
+
+    pub(super) fn point(&self, lock: &'static str, threads: usize, knobs: Knobs) -> Point {
+        Point {
+            machine: self.machine,
+            workload: self.workload,
+            knobs: Turned(knobs),
+            place: self.place,
+            wait: self.wait,
+            background: self.background,
+            lock,
+            threads,
+        }
+    }
+
+    /// What is run, in words.
+    pub(super) fn about(&self) -> String {
+        let mut words = vec![self.workload.to_owned()];
+        words.extend(
+            self.knobs
+                .shown()
+                .into_iter()
+                .map(|(name, value)| format!("{name} {value}")),
+        );
+        words.push(match self.place {
+            Place::Placed(placement) => format!("{placement:?}").to_lowercase(),
+            Place::Pair(level) => format!("two CPUs of one {level}"),
+            Place::One { each, within } => format!("one CPU of each {each} of one {within}"),
+        });
+        if let Some(wait) = self.wait {
+            words.push(format!("waiters {}", wait.name()));
+        }
+        if self.background > 0 {
+            words.push(format!("{} background threads", self.background));
+        }
+        words.join(", ")
+    }
+}
+
+/// The value of what is varied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Varied {
+    /// The number of threads.
+    Threads(usize),
+    /// The work between two sections.
+    Outside(Span),
+    /// The timeout.
+    Timeout(Span),
+}
+
+impl std::fmt::Display for Varied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Threads(1) => write!(f, "1 thread"),
+            Self::Threads(threads) => write!(f, "{threads} threads"),
+            Self::Outside(span) => write!(f, "an interval of {span}"),
+            Self::Timeout(span) => write!(f, "a timeout of {span}"),
+        }
+    }
+}
+
+/// Knobs in an order of their own, so that points can be told apart.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Turned(Knobs);
+
+impl Turned {
+    fn shown(&self) -> Vec<(&'static str, String)> {
+        self.0.shown()
+    }
+}
+
+impl PartialEq for Turned {
+    fn eq(&self, other: &Self) -> bool {
+        self.shown() == other.shown()
+    }
+}
+
+impl Eq for Turned {}
+
+impl PartialOrd for Turned {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Turned {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.shown().cmp(&other.shown())
+    }
+}
+
+/// One run of one lock.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Point {
+    machine: &'static str,
+    workload: &'static str,
+    knobs: Turned,
+    place: Place,
+    wait: Option<Wait>,
+    background: usize,
+    lock: &'static str,
+    threads: usize,
+}
+
+/// The points that were run, and what came of each: an outcome, or why there is none.
+pub type Points = BTreeMap<Point, Result<Outcome, String>>;
+
+impl Point {
+    /// What is being run, for whoever watches.
+    pub(super) fn name(&self) -> String {
+        format!(
+            "{} on {}: {} × {}",
+            self.workload, self.machine, self.lock, self.threads
+        )
+    }
+
+    /// Runs it.
+    pub(super) fn run(&self, simulators: &Simulators) -> Result<Outcome, String> {
+        let simulator = simulators.get(self.machine);
+        let info = bench::find(self.workload)
+            .ok_or_else(|| format!("no workload is called `{}`", self.workload))?;
+        let setting = Setting {
+            lock: self.lock.to_owned(),
+            threads: self.threads,
+            knobs: self.knobs.0.over(info)?,
+            seed: 1,
+        };
+        let placement = match self.place {
+            Place::Placed(placement) => placement,
+            Place::Pair(_) | Place::One { .. } => Placement::Compact,
+        };
+        let course = Course {
+            seconds: None,
+            placement,
+            wait: self.wait,
+            background: self.background,
+        };
+        let mut settings = course.settings(&simulator, &setting);
+        settings.cpus = self.cpus(simulator.topology())?;
+        bench::run(info, simulator.world(settings), &setting)
+    }
+
+    /// The CPUs, where they are named one by one.
+    fn cpus(&self, topology: &Topology) -> Result<Option<Vec<usize>>, String> {
+        let level = |name: &str| {
+            let found = topology
+                .levels()
+                .iter()
+                .position(|level| level.name == name);
+            found.ok_or_else(|| format!("{} has no level called {name}", self.machine))
+        };
+        let all = topology.cpus();
+        let cpus = match self.place {
+            Place::Placed(_) => return Ok(None),
+            Place::Pair(name) => {
+                let level = level(name)?;
+                let far = |cpu: &&usize| topology.nearest_common(all[0], **cpu) == Some(level);
+                let other = all.iter().find(far);
+                vec![all[0], *other.ok_or("no two CPUs are that far apart")?]
+            }
+            Place::One { each, within } => {
+                let (each, within) = (level(each)?, level(within)?);
+                let mut met = Vec::new();
+                let first = |cpu: &&usize| {
+                    let cohort = topology.cohort_of(**cpu, each);
+                    let here = topology.cohort_of(**cpu, within) == Some(0);
+                    let new = here && !met.contains(&cohort);
+                    if new {
+                        met.push(cohort);
+                    }
+                    new
+                };
+                all.iter().filter(first).copied().collect()
+            }
+        };
+        if cpus.len() == self.threads {
+            Ok(Some(cpus))
+        } else {
+            Err(format!(
+                "{} threads are wanted for {} such CPUs",
+                self.threads,
+                cpus.len()
+            ))
+        }
+    }
+}
+
+/// The machines, each prepared once.
+#[derive(Debug, Default)]
+pub struct Simulators(Mutex<BTreeMap<&'static str, Arc<Simulator>>>);
+
+impl Simulators {
+    /// That machine.
+    ///
+    /// # Panics
+    /// If it is not shipped: the list's own test says that it is.
+    pub fn get(&self, name: &'static str) -> Arc<Simulator> {
+        let mut known = self.0.lock().unwrap_or_else(|broken| broken.into_inner());
+        let prepared = known.entry(name).or_insert_with(|| {
+            let machine = shipped::find(name);
+            let machine = machine.unwrap_or_else(|| panic!("{name} is not shipped"));
+            Arc::new(Simulator::new(machine))
+        });
+        Arc::clone(prepared)
+    }
+}

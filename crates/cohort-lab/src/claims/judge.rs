@@ -1,0 +1,232 @@
+//! Verdicts, and why.
+
+use super::experiment::{Points, Simulators};
+use super::measure::Found;
+use super::{Claim, Part};
+use crate::bench::Outcome;
+use crate::plot::figure;
+use serde::Serialize;
+
+/// What our runs say to a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// All of it agrees.
+    Agrees,
+    /// What can be run agrees; the rest cannot be run yet.
+    AgreesSoFar,
+    /// Some of it does not agree.
+    Disagrees,
+    /// A run came to no end, which says nothing about the claim.
+    Failed,
+    /// Nothing of it can be run yet.
+    NotYetRunnable,
+}
+
+impl Verdict {
+    /// In words.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Agrees => "agrees",
+            Self::AgreesSoFar => "agrees so far",
+            Self::Disagrees => "disagrees",
+            Self::Failed => "failed",
+            Self::NotYetRunnable => "not yet runnable",
+        }
+    }
+}
+
+/// A claim, judged.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// Its name.
+    pub id: &'static str,
+    /// The paper and section.
+    pub source: &'static str,
+    /// What is claimed.
+    pub claim: &'static str,
+    /// What our runs say to it.
+    pub verdict: Verdict,
+    /// What is missing to run all of it; none if nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing: Option<String>,
+    /// Its parts.
+    pub parts: Vec<JudgedPart>,
+}
+
+/// A part of a claim, judged.
+#[derive(Clone, Debug, Serialize)]
+pub struct JudgedPart {
+    /// What it says.
+    pub says: &'static str,
+    /// The simulated machine.
+    pub machine: &'static str,
+    /// The fingerprint of its file.
+    pub hash: String,
+    /// What was run there.
+    pub experiment: String,
+    /// How ours is computed.
+    pub computed: String,
+    /// When ours agrees with the paper's.
+    pub paper: String,
+    /// Ours; none if it could not be computed.
+    pub ours: Option<f64>,
+    /// Where along the sweep it was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// Sections that were counted in the runs it was computed from: the scale.
+    pub sections: u64,
+    /// Whether it agrees; none if it could not be computed.
+    pub agrees: Option<bool>,
+    /// The locks it waits for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<&'static str>,
+    /// What the runs themselves show, or what stopped them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+}
+
+/// Judges a claim by the points that were run.
+#[must_use]
+pub fn judge(claim: &'static Claim, points: &Points, simulators: &Simulators) -> Judged {
+    let parts = claim.parts.iter();
+    let parts: Vec<JudgedPart> = parts
+        .map(|part| judge_part(part, points, simulators))
+        .collect();
+    let runnable: Vec<&JudgedPart> = parts.iter().filter(|p| p.missing.is_empty()).collect();
+    let disagree = runnable.iter().any(|part| part.agrees == Some(false));
+    let failed = runnable.iter().any(|part| part.agrees.is_none());
+    let complete = runnable.len() == parts.len() && claim.needs.is_none();
+    let verdict = if runnable.is_empty() {
+        Verdict::NotYetRunnable
+    } else if disagree {
+        Verdict::Disagrees
+    } else if failed {
+        Verdict::Failed
+    } else if complete {
+        Verdict::Agrees
+    } else {
+        Verdict::AgreesSoFar
+    };
+    Judged {
+        id: claim.id,
+        source: claim.source,
+        claim: claim.says,
+        verdict,
+        missing: missing(claim, &parts),
+        parts,
+    }
+}
+
+/// What a claim waits for, in words.
+fn missing(claim: &Claim, parts: &[JudgedPart]) -> Option<String> {
+    let mut locks: Vec<&str> = Vec::new();
+    for lock in parts.iter().flat_map(|part| &part.missing) {
+        if !locks.contains(lock) {
+            locks.push(lock);
+        }
+    }
+    let locks = match locks.as_slice() {
+        [] => None,
+        [one] => Some(format!("the lock {one} is missing")),
+        several => Some(format!("the locks {} are missing", several.join(", "))),
+    };
+    match (locks, claim.needs) {
+        (None, None) => None,
+        (Some(locks), None) => Some(locks),
+        (None, Some(needs)) => Some(needs.to_owned()),
+        (Some(locks), Some(needs)) => Some(format!("{locks}; {needs}")),
+    }
+}
+
+fn judge_part(part: &Part, points: &Points, simulators: &Simulators) -> JudgedPart {
+    let machine = simulators.get(part.experiment.machine);
+    let missing = part.missing();
+    let computed = if missing.is_empty() {
+        Some(part.measure.compute(&part.experiment, points))
+    } else {
+        None
+    };
+    let mut judged = JudgedPart {
+        says: part.says,
+        machine: part.experiment.machine,
+        hash: machine.machine().fingerprint.clone(),
+        experiment: part.experiment.about(),
+        computed: part.measure.text(),
+        paper: part.band.text(),
+        ours: None,
+        at: None,
+        sections: 0,
+        agrees: None,
+        missing,
+        why: None,
+    };
+    match computed {
+        None => {}
+        // The rest of a long report is each thread's wait.
+        Some(Err(why)) => judged.why = why.lines().next().map(str::to_owned),
+        Some(Ok(found)) => {
+            let agrees = part.band.holds(found.value);
+            judged.ours = Some(found.value);
+            judged.at = found.at.map(|at| at.to_string());
+            judged.sections = found.from.iter().map(|(_, run)| run.sections).sum();
+            judged.agrees = Some(agrees);
+            judged.why = (!agrees).then(|| evidence(&found));
+        }
+    }
+    judged
+}
+
+/// What the runs behind a figure show, each in a clause: nothing is said here that was
+/// not counted in them.
+fn evidence(found: &Found) -> String {
+    let at = found.at.map_or_else(String::new, |at| format!("at {at}, "));
+    let mut runs: Vec<String> = Vec::new();
+    for (lock, outcome) in &found.from {
+        let run = run(lock, outcome);
+        if !runs.contains(&run) {
+            runs.push(run);
+        }
+    }
+    if runs.is_empty() {
+        return "it is a mean over all points".to_owned();
+    }
+    format!("{at}{}", runs.join("; "))
+}
+
+fn run(lock: &str, outcome: &Outcome) -> String {
+    let mut facts = vec![format!(
+        "{} operations/ms",
+        figure(outcome.per_second / 1000.0)
+    )];
+    if let Some(each) = outcome.transfers_each() {
+        facts.push(format!("{} transfers a section", figure(each)));
+    }
+    if let Some(farthest) = outcome.migrations.as_ref().and_then(|all| all.last()) {
+        if outcome.sections > 0 {
+            let share = farthest.count as f64 / outcome.sections as f64 * 100.0;
+            facts.push(format!(
+                "{share:.0} % of hand-overs across {}",
+                farthest.within
+            ));
+        }
+    }
+    if let Some(acquire) = outcome.acquire {
+        facts.push(format!("{} cycles to acquire", figure(acquire.mean)));
+    }
+    if outcome.abandoned > 0 {
+        facts.push(format!("{} given up", outcome.abandoned));
+    }
+    if let Some(facts_) = &outcome.simulated {
+        if facts_.events.failed_conditionals > outcome.sections {
+            let each = facts_.events.failed_conditionals as f64 / outcome.sections.max(1) as f64;
+            facts.push(format!("{} lost reservations a section", figure(each)));
+        }
+        if facts_.events.sleeps > 0 && outcome.sections > 0 {
+            let each = facts_.events.sleeps as f64 / outcome.sections as f64;
+            facts.push(format!("{each:.2} sleeps a section"));
+        }
+    }
+    format!("{lock} has {}", facts.join(", "))
+}

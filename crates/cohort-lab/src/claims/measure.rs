@@ -1,0 +1,503 @@
+//! What is computed of an experiment's points, and when that agrees with a paper.
+
+use super::experiment::{Experiment, Points, Varied};
+use crate::bench::Outcome;
+use crate::plot::figure;
+
+/// One figure of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Metric {
+    /// Operations a second.
+    Throughput,
+    /// Lines moved over the greatest distances, for each section: what a paper calls
+    /// remote misses.
+    RemoteMisses,
+    /// Relative standard deviation of the threads' work.
+    Unfairness,
+    /// Mean cycles from asking for the lock to having released it.
+    RoundTrip,
+    /// Median cycles to acquire.
+    Acquire,
+    /// Median cycles to release.
+    Release,
+    /// Mean cycles to give up.
+    GiveUp,
+    /// The share of acquisitions that were given up.
+    Abandoned,
+    /// Something the workload counts, a second.
+    Count(&'static str),
+}
+
+/// Which lock of several stands for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pick {
+    /// The one whose figure is the greatest.
+    Most,
+    /// The one whose figure is the least.
+    Least,
+}
+
+/// One side of a ratio.
+#[derive(Clone, Copy, Debug)]
+pub struct Side {
+    /// Which stands for the others.
+    pub pick: Pick,
+    /// The locks.
+    pub locks: &'static [&'static str],
+}
+
+impl Side {
+    /// The one that has most.
+    #[must_use]
+    pub const fn most(locks: &'static [&'static str]) -> Self {
+        Self {
+            pick: Pick::Most,
+            locks,
+        }
+    }
+
+    /// The one that has least.
+    #[must_use]
+    pub const fn least(locks: &'static [&'static str]) -> Self {
+        Self {
+            pick: Pick::Least,
+            locks,
+        }
+    }
+}
+
+/// What becomes of the figures along the sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fold {
+    /// The greatest: "up to".
+    Greatest,
+    /// The least: "at least, everywhere".
+    Least,
+    /// Their geometric mean.
+    GeometricMean,
+}
+
+/// What is computed.
+#[derive(Clone, Copy, Debug)]
+pub enum Measure {
+    /// One side's figure over the other's.
+    Ratio {
+        /// Above the line.
+        of: Side,
+        /// Below it.
+        over: Side,
+        /// The figure.
+        metric: Metric,
+        /// Along the sweep.
+        fold: Fold,
+    },
+    /// A side's figure itself.
+    Value {
+        /// Whose.
+        of: Side,
+        /// The figure.
+        metric: Metric,
+        /// Along the sweep.
+        fold: Fold,
+    },
+    /// A side's greatest throughput over its first: how far it scales.
+    Scaling {
+        /// Whose.
+        of: Side,
+    },
+    /// A lock's last figure over its first, along the sweep.
+    Change {
+        /// The lock.
+        lock: &'static str,
+        /// The figure.
+        metric: Metric,
+    },
+    /// The number of threads at which a lock's throughput is greatest.
+    Peak {
+        /// The lock.
+        lock: &'static str,
+    },
+    /// The ratio between two experiments of one lock that differ in the place alone:
+    /// this one's throughput over that of the same threads further apart.
+    Nearer {
+        /// The lock.
+        lock: &'static str,
+        /// The level of the pair that is further apart.
+        than: &'static str,
+    },
+}
+
+/// What was computed, and where along the sweep that was.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The figure.
+    pub value: f64,
+    /// Where it was found.
+    pub at: Option<Varied>,
+    /// The runs that it was computed from there.
+    pub from: Vec<(&'static str, Outcome)>,
+}
+
+/// When ours agrees with the paper's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Band {
+    /// This figure, a quarter more or less.
+    About(f64),
+    /// This figure, that share of it more or less.
+    Near(f64, f64),
+    /// No less.
+    AtLeast(f64),
+    /// No more.
+    AtMost(f64),
+    /// Between these, both included.
+    Between(f64, f64),
+}
+
+impl Band {
+    /// Whether `value` agrees.
+    #[must_use]
+    pub fn holds(self, value: f64) -> bool {
+        let (low, high) = match self {
+            Self::About(figure) => (figure * 0.75, figure * 1.25),
+            Self::Near(figure, share) => (figure * (1.0 - share), figure * (1.0 + share)),
+            Self::AtLeast(low) => (low, f64::INFINITY),
+            Self::AtMost(high) => (f64::NEG_INFINITY, high),
+            Self::Between(low, high) => (low, high),
+        };
+        low <= value && value <= high
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn text(self) -> String {
+        match self {
+            Self::About(value) => format!("{} ± 25 %", figure(value)),
+            Self::Near(value, share) => format!("{} ± {:.0} %", figure(value), share * 100.0),
+            Self::AtLeast(low) => format!("≥ {}", figure(low)),
+            Self::AtMost(high) => format!("≤ {}", figure(high)),
+            Self::Between(low, high) => format!("{} to {}", figure(low), figure(high)),
+        }
+    }
+}
+
+impl Metric {
+    /// What it is, in words.
+    #[must_use]
+    pub fn name(self) -> String {
+        match self {
+            Self::Throughput => "throughput".to_owned(),
+            Self::RemoteMisses => "remote misses a section".to_owned(),
+            Self::Unfairness => "relative deviation of the threads' work".to_owned(),
+            Self::RoundTrip => "cycles a section, waiting included".to_owned(),
+            Self::Acquire => "cycles to acquire".to_owned(),
+            Self::Release => "cycles to release".to_owned(),
+            Self::GiveUp => "cycles to give up".to_owned(),
+            Self::Abandoned => "share given up".to_owned(),
+            Self::Count(what) => format!("{what} a second"),
+        }
+    }
+
+    fn of(self, outcome: &Outcome) -> Option<f64> {
+        match self {
+            Self::Throughput => Some(outcome.per_second),
+            Self::RemoteMisses => {
+                let transfers = &outcome.simulated.as_ref()?.transfers;
+                let farthest = transfers
+                    .iter()
+                    .map(|one| within(&one.distance))
+                    .next_back()?;
+                let remote = transfers
+                    .iter()
+                    .filter(|one| within(&one.distance) == farthest);
+                let remote: u64 = remote.map(|one| one.count.total()).sum();
+                (outcome.sections > 0).then(|| remote as f64 / outcome.sections as f64)
+            }
+            Self::Unfairness => Some(outcome.fairness.relative_deviation),
+            Self::RoundTrip => outcome.round_trip.map(|latency| latency.mean),
+            Self::Acquire => outcome.acquire.map(|latency| latency.p50 as f64),
+            Self::Release => outcome.release.map(|latency| latency.p50 as f64),
+            Self::GiveUp => outcome.give_up.map(|latency| latency.mean),
+            Self::Abandoned => {
+                let asked = outcome.sections + outcome.abandoned;
+                (asked > 0).then(|| outcome.abandoned as f64 / asked as f64)
+            }
+            Self::Count(what) => {
+                let count = outcome.counts.get(what).copied().unwrap_or(0);
+                Some(count as f64 / outcome.seconds)
+            }
+        }
+    }
+}
+
+/// The level of a distance, which may name hops too.
+fn within(distance: &str) -> &str {
+    distance.split(',').next().unwrap_or(distance)
+}
+
+impl Measure {
+    /// Every lock that it needs.
+    #[must_use]
+    pub fn locks(&self) -> Vec<&'static str> {
+        match self {
+            Self::Ratio { of, over, .. } => [of.locks, over.locks].concat(),
+            Self::Value { of, .. } | Self::Scaling { of } => of.locks.to_vec(),
+            Self::Change { lock, .. } | Self::Peak { lock } | Self::Nearer { lock, .. } => {
+                vec![lock]
+            }
+        }
+    }
+
+    /// What is computed, in words.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Ratio {
+                of,
+                over,
+                metric,
+                fold,
+            } => format!(
+                "{} of {} over {}{}",
+                metric.name(),
+                of.text(),
+                over.text(),
+                fold.text()
+            ),
+            Self::Value { of, metric, fold } => {
+                format!("{} of {}{}", metric.name(), of.text(), fold.text())
+            }
+            Self::Scaling { of } => format!(
+                "greatest throughput of {} over that of the first point",
+                of.text()
+            ),
+            Self::Change { lock, metric } => {
+                format!("{} of {lock}, last over first", metric.name())
+            }
+            Self::Peak { lock } => format!("threads at which {lock} is fastest"),
+            Self::Nearer { lock, than } => {
+                format!("throughput of {lock} over that of two CPUs of one {than}")
+            }
+        }
+    }
+
+    /// Whether the experiment has the points that this needs.
+    #[must_use]
+    pub fn fits(&self, experiment: &Experiment) -> bool {
+        let points = experiment.settings().len();
+        match self {
+            Self::Scaling { .. } | Self::Change { .. } | Self::Peak { .. } => points > 1,
+            _ => points > 0,
+        }
+    }
+
+    /// Computes it.
+    ///
+    /// # Errors
+    /// A run that it needs failed, or has no such figure: which, and why.
+    pub fn compute(&self, experiment: &Experiment, points: &Points) -> Result<Found, String> {
+        let curves = Curves { experiment, points };
+        match self {
+            Self::Ratio {
+                of,
+                over,
+                metric,
+                fold,
+            } => {
+                let found = curves.along(|at| {
+                    let (above, one) = curves.side(of, *metric, at)?;
+                    let (below, other) = curves.side(over, *metric, at)?;
+                    Ok((above / below, vec![one, other]))
+                })?;
+                fold.choose(found)
+            }
+            Self::Value { of, metric, fold } => {
+                let found = curves.along(|at| {
+                    let (value, from) = curves.side(of, *metric, at)?;
+                    Ok((value, vec![from]))
+                })?;
+                fold.choose(found)
+            }
+            Self::Scaling { of } => {
+                let mut best: Option<Found> = None;
+                for lock in of.locks {
+                    let values = curves.throughputs(lock)?;
+                    let first = values[0].value;
+                    for mut found in values {
+                        found.value /= first;
+                        if best.as_ref().is_none_or(|best| found.value > best.value) {
+                            best = Some(found);
+                        }
+                    }
+                }
+                best.ok_or_else(|| "there is no point".to_owned())
+            }
+            Self::Change { lock, metric } => {
+                let mut values = curves.figures(lock, *metric)?;
+                let first = values.remove(0);
+                let mut last = values.pop().ok_or("there is one point only")?;
+                last.value /= first.value;
+                last.from.extend(first.from);
+                Ok(last)
+            }
+            Self::Peak { lock } => {
+                let values = curves.throughputs(lock)?;
+                let fastest = Fold::Greatest.choose(values)?;
+                match fastest.at {
+                    Some(Varied::Threads(threads)) => Ok(Found {
+                        value: threads as f64,
+                        ..fastest
+                    }),
+                    _ => Err("the threads are not varied".to_owned()),
+                }
+            }
+            Self::Nearer { lock, than } => {
+                let farther = experiment.at(super::Place::Pair(than));
+                let near = curves.throughputs(lock)?.remove(0);
+                let far = Curves {
+                    experiment: &farther,
+                    points,
+                };
+                let far = far.throughputs(lock)?.remove(0);
+                Ok(Found {
+                    value: near.value / far.value,
+                    ..near
+                })
+            }
+        }
+    }
+}
+
+impl Side {
+    fn text(&self) -> String {
+        match (self.locks, self.pick) {
+            ([one], _) => (*one).to_owned(),
+            (several, Pick::Most) => format!("the most of {}", several.join(", ")),
+            (several, Pick::Least) => format!("the least of {}", several.join(", ")),
+        }
+    }
+}
+
+impl Fold {
+    const fn text(self) -> &'static str {
+        match self {
+            Self::Greatest => ", the greatest",
+            Self::Least => ", the least",
+            Self::GeometricMean => ", geometric mean",
+        }
+    }
+
+    fn choose(self, found: Vec<Found>) -> Result<Found, String> {
+        let by = |one: &Found, other: &Found| one.value.total_cmp(&other.value);
+        let chosen = match self {
+            Self::Greatest => found.into_iter().max_by(by),
+            Self::Least => found.into_iter().min_by(by),
+            Self::GeometricMean => {
+                let values: Vec<f64> = found.iter().map(|found| found.value).collect();
+                crate::stats::geometric_mean(&values).map(|value| Found {
+                    value,
+                    at: None,
+                    from: Vec::new(),
+                })
+            }
+        };
+        chosen.ok_or_else(|| "there is no point".to_owned())
+    }
+}
+
+/// The points of an experiment, by lock and along the sweep.
+struct Curves<'a> {
+    experiment: &'a Experiment,
+    points: &'a Points,
+}
+
+/// A place along the sweep.
+type At = (Varied, usize, crate::bench::Knobs);
+
+impl Curves<'_> {
+    fn along(
+        &self,
+        compute: impl Fn(&At) -> Result<(f64, Vec<(&'static str, Outcome)>), String>,
+    ) -> Result<Vec<Found>, String> {
+        let found = |at: At| {
+            let (value, from) = compute(&at)?;
+            if value.is_finite() {
+                Ok(Found {
+                    value,
+                    at: Some(at.0),
+                    from,
+                })
+            } else {
+                Err(format!("at {} one side has nothing", at.0))
+            }
+        };
+        self.experiment.settings().into_iter().map(found).collect()
+    }
+
+    fn outcome(&self, lock: &'static str, at: &At) -> Result<&Outcome, String> {
+        let point = self.experiment.point(lock, at.1, at.2);
+        match self.points.get(&point) {
+            Some(Ok(outcome)) => Ok(outcome),
+            Some(Err(why)) => Err(format!("{}: {why}", point.name())),
+            None => Err(format!("{} was not run", point.name())),
+        }
+    }
+
+    /// The figure of the lock that stands for its side, and its run.
+    fn side(
+        &self,
+        side: &Side,
+        metric: Metric,
+        at: &At,
+    ) -> Result<(f64, (&'static str, Outcome)), String> {
+        let mut best: Option<(f64, &'static str)> = None;
+        for lock in side.locks {
+            let value = metric
+                .of(self.outcome(lock, at)?)
+                .ok_or_else(|| format!("{lock} has no {} at {}", metric.name(), at.0))?;
+            let better = best.is_none_or(|(best, _)| match side.pick {
+                Pick::Most => value > best,
+                Pick::Least => value < best,
+            });
+            if better {
+                best = Some((value, lock));
+            }
+        }
+        let (value, lock) = best.ok_or("a side without locks")?;
+        Ok((value, (lock, self.outcome(lock, at)?.clone())))
+    }
+
+    fn throughputs(&self, lock: &'static str) -> Result<Vec<Found>, String> {
+        self.figures(lock, Metric::Throughput)
+    }
+
+    fn figures(&self, lock: &'static str, metric: Metric) -> Result<Vec<Found>, String> {
+        self.along(|at| {
+            let outcome = self.outcome(lock, at)?;
+            let value = metric
+                .of(outcome)
+                .ok_or_else(|| format!("{lock} has no {} at {}", metric.name(), at.0))?;
+            Ok((value, vec![(lock, outcome.clone())]))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bands_hold_what_they_say() {
+        assert!(Band::About(4.0).holds(3.0) && Band::About(4.0).holds(5.0));
+        assert!(!Band::About(4.0).holds(2.9) && !Band::About(4.0).holds(5.1));
+        assert!(Band::AtLeast(1.0).holds(1.0) && !Band::AtLeast(1.0).holds(0.99));
+        assert!(Band::AtMost(0.25).holds(0.0) && !Band::AtMost(0.25).holds(f64::NAN));
+        assert!(Band::Between(0.1, 0.5).holds(0.5));
+        assert_eq!(Band::Near(12.18, 0.1).text(), "12.2 ± 10 %");
+    }
+
+    #[test]
+    fn hops_are_one_distance() {
+        assert_eq!(within("system, 2 hops"), "system");
+        assert_eq!(within("numa"), "numa");
+    }
+}

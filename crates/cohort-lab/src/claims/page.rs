@@ -1,0 +1,153 @@
+//! The verdicts as a page for a browser: one file, nothing to load.
+
+use super::judge::{Judged, JudgedPart, Verdict};
+use crate::plot::figure;
+use maud::{DOCTYPE, Markup, html};
+
+const STYLE: &str = "\
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; \
+color: #1f2937 } \
+h1 { font-size: 1.6rem } h2 { font-size: 1.15rem; margin: 2.2rem 0 .3rem } \
+table { border-collapse: collapse; width: 100% } \
+th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #e5e7eb; vertical-align: top } \
+th { font-weight: 600; color: #6b7280 } td.figure { white-space: nowrap } \
+.note { color: #6b7280; font-size: .9rem } \
+.verdict { border-radius: .3rem; padding: .1rem .5rem; font-size: .85rem; white-space: nowrap } \
+.agrees, .agrees-so-far { background: #ccfbf1 } .disagrees, .failed { background: #fee2e2 } \
+.not-yet-runnable { background: #f3f4f6 }";
+
+/// The page.
+#[must_use]
+pub fn page(rows: &[Judged]) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                title { "What the papers claim" }
+                style { (STYLE) }
+            }
+            body {
+                h1 { "What the papers claim, on simulated machines" }
+                p.note {
+                    "Every figure of ours was simulated; none was measured on the machine it is \
+                     for. Virtual runs are shorter than the papers': the number of sections \
+                     counted is given."
+                }
+                (overview(rows))
+                @for row in rows { (section(row)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn overview(rows: &[Judged]) -> Markup {
+    html! {
+        p {
+            @for verdict in VERDICTS {
+                (rows.iter().filter(|row| row.verdict == verdict).count()) " "
+                (badge(verdict)) "  "
+            }
+        }
+    }
+}
+
+const VERDICTS: [Verdict; 5] = [
+    Verdict::Agrees,
+    Verdict::AgreesSoFar,
+    Verdict::Disagrees,
+    Verdict::Failed,
+    Verdict::NotYetRunnable,
+];
+
+fn badge(verdict: Verdict) -> Markup {
+    let class = verdict.name().replace(' ', "-");
+    html! { span class={ "verdict " (class) } { (verdict.name()) } }
+}
+
+fn section(row: &Judged) -> Markup {
+    html! {
+        h2 id=(row.id) { (row.id) " " (badge(row.verdict)) }
+        p { (row.claim) ". " span.note { (row.source) } }
+        @if let Some(missing) = &row.missing { p.note { "Waits: " (missing) "." } }
+        @if !row.parts.is_empty() {
+            table {
+                tr { th { "what" } th { "where" } th { "paper" } th { "ours" } }
+                @for part in &row.parts { (part_row(part)) }
+            }
+        }
+    }
+}
+
+fn part_row(part: &JudgedPart) -> Markup {
+    html! {
+        tr {
+            td {
+                (part.says)
+                div.note { (part.computed) }
+                @if let Some(why) = &part.why { div.note { (why) } }
+            }
+            td {
+                (part.machine)
+                div.note { (part.experiment) br; "file " (part.hash) }
+            }
+            td.figure { (part.paper) }
+            td.figure {
+                @match part.ours {
+                    Some(ours) => {
+                        (figure(ours))
+                        div.note {
+                            @if part.agrees == Some(true) { "agrees" } @else { "disagrees" }
+                            @if let Some(at) = &part.at { br; "at " (at) }
+                            br; (part.sections) " sections"
+                        }
+                    }
+                    None if part.missing.is_empty() => "failed",
+                    None => "–",
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_shows_every_row_and_escapes_what_it_quotes() {
+        let row = Judged {
+            id: "K0",
+            source: "000",
+            claim: "a < b",
+            verdict: Verdict::Disagrees,
+            missing: Some("the lock x is missing".to_owned()),
+            parts: vec![JudgedPart {
+                says: "ratio",
+                machine: "m",
+                hash: "abc".to_owned(),
+                experiment: "lbench".to_owned(),
+                computed: "a over b".to_owned(),
+                paper: "≥ 1.00".to_owned(),
+                ours: Some(0.5),
+                at: Some("8 threads".to_owned()),
+                sections: 12,
+                agrees: Some(false),
+                missing: Vec::new(),
+                why: Some("because".to_owned()),
+            }],
+        };
+        let text = page(&[row]);
+        for words in [
+            "K0",
+            "a &lt; b",
+            "0.500",
+            "because",
+            "8 threads",
+            "disagrees",
+        ] {
+            assert!(text.contains(words), "{words}");
+        }
+    }
+}

@@ -1,0 +1,540 @@
+//! 000, *Lock Cohorting*.  Threads are scattered and unpinned there (000 §5); migration
+//! was minimal, so here they are scattered.
+
+use crate::bench::{Knobs, Span};
+use crate::claims::{Band, Claim, Experiment, Fold, Measure, Metric, Part, Side, Sweep};
+use crate::world::Placement;
+
+const T5440: &str = "sparc-t5440";
+const T4: &str = "sparc-t4-1";
+const X4800: &str = "sunfire-x4800";
+
+const COHORTS: &[&str] = &["c-bo-mcs", "c-tkt-tkt", "c-ptl-tkt"];
+const OTHERS: &[&str] = &["mcs", "ticket", "ptl", "hbo", "fc-mcs"];
+
+const fn lbench(machine: &'static str, threads: &'static [usize]) -> Experiment {
+    Experiment::new(
+        machine,
+        "lbench",
+        Placement::Scattered,
+        Sweep::Threads(threads),
+    )
+}
+
+const fn mmicro(machine: &'static str, threads: &'static [usize]) -> Experiment {
+    Experiment::new(
+        machine,
+        "mmicro",
+        Placement::Scattered,
+        Sweep::Threads(threads),
+    )
+}
+
+const fn cache(sets: u64, threads: &'static [usize]) -> Experiment {
+    Experiment::new(
+        T5440,
+        "cachelock",
+        Placement::Scattered,
+        Sweep::Threads(threads),
+    )
+    .with(Knobs {
+        sets: Some(sets),
+        ..Knobs::NONE
+    })
+}
+
+const fn faster(of: &'static [&'static str], over: &'static [&'static str], fold: Fold) -> Measure {
+    Measure::Ratio {
+        of: Side::most(of),
+        over: Side::most(over),
+        metric: Metric::Throughput,
+        fold,
+    }
+}
+
+/// The last throughput over the first.
+const fn change(lock: &'static str) -> Measure {
+    Measure::Change {
+        lock,
+        metric: Metric::Throughput,
+    }
+}
+
+const UP_TO: Fold = Fold::Greatest;
+const EVERYWHERE: Fold = Fold::Least;
+
+pub const ROWS: &[Claim] = &[
+    Claim {
+        id: "K1",
+        source: "000 §5.1.1, figure 7",
+        says: "On the T5440 the best cohort lock beats the best of MCS, TKT, PTL, HBO and FC-MCS \
+               by up to 60 %",
+        parts: &[Part {
+            says: "the best cohort lock over the best other",
+            experiment: lbench(T5440, &[1, 8, 16, 32, 64, 128, 256]),
+            measure: faster(COHORTS, OTHERS, UP_TO),
+            band: Band::About(1.6),
+        }],
+        needs: None,
+    },
+    Claim {
+        id: "K2",
+        source: "000 §5.1.1, figure 9",
+        says: "On the X4800 the best cohort lock beats the best other by up to 3 times",
+        parts: &[Part {
+            says: "the best cohort lock over the best other",
+            experiment: lbench(X4800, &[1, 8, 16, 32, 64, 128]),
+            measure: faster(COHORTS, OTHERS, UP_TO),
+            band: Band::About(3.0),
+        }],
+        needs: None,
+    },
+    Claim {
+        id: "K3",
+        source: "000 §5.1.1, figure 8",
+        says: "On the T4-1 the best cohort lock beats the best other by up to 60 %; C-PTL-TKT is \
+               ahead of C-TKT-TKT and this of C-BO-MCS; MCS scales to about 16 threads and then \
+               tapers",
+        parts: &[
+            Part {
+                says: "the best cohort lock over the best other",
+                experiment: lbench(T4, &[1, 8, 16, 32, 64]),
+                measure: faster(COHORTS, OTHERS, UP_TO),
+                band: Band::About(1.6),
+            },
+            Part {
+                says: "C-PTL-TKT is ahead of C-TKT-TKT",
+                experiment: lbench(T4, &[64]),
+                measure: faster(&["c-ptl-tkt"], &["c-tkt-tkt"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "C-TKT-TKT is ahead of C-BO-MCS",
+                experiment: lbench(T4, &[64]),
+                measure: faster(&["c-tkt-tkt"], &["c-bo-mcs"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "MCS scales to about 16 threads",
+                experiment: lbench(T4, &[1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64]),
+                measure: Measure::Peak { lock: "mcs" },
+                band: Band::About(16.0),
+            },
+            Part {
+                says: "and then tapers",
+                experiment: lbench(T4, &[16, 64]),
+                measure: change("mcs"),
+                band: Band::AtMost(1.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "K4",
+        source: "000 §5.1.1, figure 7",
+        says: "On the T5440 with many threads C-BO-MCS leads; C-TKT-TKT and C-PTL-TKT are level",
+        parts: &[
+            Part {
+                says: "C-BO-MCS over the better of the two others",
+                experiment: lbench(T5440, &[128, 256]),
+                measure: faster(&["c-bo-mcs"], &["c-tkt-tkt", "c-ptl-tkt"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "C-TKT-TKT over C-PTL-TKT",
+                experiment: lbench(T5440, &[128]),
+                measure: faster(&["c-tkt-tkt"], &["c-ptl-tkt"], EVERYWHERE),
+                band: Band::About(1.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "K5",
+        source: "000 §5.1.2, figure 10",
+        says: "On the T5440 each cohort lock has at most half the remote misses of each other \
+               lock; TKT has most",
+        parts: &[
+            Part {
+                says: "the least of the others over the most of the cohort locks",
+                experiment: lbench(T5440, &[64, 128, 256]),
+                measure: Measure::Ratio {
+                    of: Side::least(OTHERS),
+                    over: Side::most(COHORTS),
+                    metric: Metric::RemoteMisses,
+                    fold: EVERYWHERE,
+                },
+                band: Band::AtLeast(2.0),
+            },
+            Part {
+                says: "TKT has no fewer than MCS and PTL",
+                experiment: lbench(T5440, &[64, 128, 256]),
+                measure: Measure::Ratio {
+                    of: Side::most(&["ticket"]),
+                    over: Side::most(&["mcs", "ptl"]),
+                    metric: Metric::RemoteMisses,
+                    fold: EVERYWHERE,
+                },
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "TKT has no fewer than HBO and FC-MCS",
+                experiment: lbench(T5440, &[64, 128, 256]),
+                measure: Measure::Ratio {
+                    of: Side::most(&["ticket"]),
+                    over: Side::most(&["hbo", "fc-mcs"]),
+                    metric: Metric::RemoteMisses,
+                    fold: EVERYWHERE,
+                },
+                band: Band::AtLeast(1.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "K6",
+        source: "000 §5.1.3, figure 11",
+        says: "On the T5440 C-BO-MCS is the least fair, HBO next, all others are fair",
+        parts: &[
+            Part {
+                says: "C-BO-MCS is less fair than HBO",
+                experiment: lbench(T5440, &[128]),
+                measure: Measure::Ratio {
+                    of: Side::most(&["c-bo-mcs"]),
+                    over: Side::most(&["hbo"]),
+                    metric: Metric::Unfairness,
+                    fold: EVERYWHERE,
+                },
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "HBO is less fair than the rest",
+                experiment: lbench(T5440, &[128]),
+                measure: Measure::Ratio {
+                    of: Side::most(&["hbo"]),
+                    over: Side::most(&["mcs", "ticket", "ptl", "fc-mcs", "c-tkt-tkt", "c-ptl-tkt"]),
+                    metric: Metric::Unfairness,
+                    fold: EVERYWHERE,
+                },
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "MCS, TKT and PTL are fair",
+                experiment: lbench(T5440, &[64, 128, 256]),
+                measure: Measure::Value {
+                    of: Side::most(&["mcs", "ticket", "ptl"]),
+                    metric: Metric::Unfairness,
+                    fold: UP_TO,
+                },
+                band: Band::AtMost(0.1),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "K7",
+        source: "000 §5.1.4, figure 12",
+        says: "On the T5440 with 64 threads throughput rises with the hand-off bound and is flat \
+               beyond about 100; with a bound of 1 a cohort lock is no better than its top lock",
+        parts: &[
+            Part {
+                says: "bound 100 over bound 1",
+                experiment: lbench(T5440, &[64]),
+                measure: faster(&["c-tkt-tkt/100"], &["c-tkt-tkt/1"], EVERYWHERE),
+                band: Band::AtLeast(1.1),
+            },
+            Part {
+                says: "bound 1,000 over bound 100",
+                experiment: lbench(T5440, &[64]),
+                measure: faster(&["c-tkt-tkt/1000"], &["c-tkt-tkt/100"], EVERYWHERE),
+                band: Band::Near(1.0, 0.1),
+            },
+            Part {
+                says: "bound 1 over the ticket lock",
+                experiment: lbench(T5440, &[64]),
+                measure: faster(&["c-tkt-tkt/1"], &["ticket"], EVERYWHERE),
+                band: Band::About(1.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "K8",
+        source: "000 §5.1.5, figure 13",
+        says: "On the T5440 with 1 to 16 threads cohort locks are as good as MCS, HBO and FC-MCS \
+               or better",
+        parts: &[Part {
+            says: "the worst cohort lock over the best of the three, with a tenth allowed",
+            experiment: lbench(T5440, &[1, 2, 4, 8, 16]),
+            measure: Measure::Ratio {
+                of: Side::least(COHORTS),
+                over: Side::most(&["mcs", "hbo", "fc-mcs"]),
+                metric: Metric::Throughput,
+                fold: EVERYWHERE,
+            },
+            band: Band::AtLeast(0.9),
+        }],
+        needs: None,
+    },
+    Claim {
+        id: "K9",
+        source: "000 §5.1.6, figure 14",
+        says: "On the T5440 with patience A-C-BO-CLH reaches up to 6 times A-CLH and A-HBO and is \
+               ahead of A-C-BO-BO; under 1 % give up",
+        parts: &[
+            Part {
+                says: "A-C-BO-CLH over the better of A-CLH and A-HBO",
+                experiment: lbench(T5440, &[16, 64, 128, 256]).with(PATIENT),
+                measure: faster(&["a-c-bo-clh"], &["clh-nb", "a-hbo"], UP_TO),
+                band: Band::About(6.0),
+            },
+            Part {
+                says: "A-C-BO-CLH over A-C-BO-BO",
+                experiment: lbench(T5440, &[128, 256]).with(PATIENT),
+                measure: faster(&["a-c-bo-clh"], &["a-c-bo-bo"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "the share that A-C-BO-CLH's waiters give up",
+                experiment: lbench(T5440, &[16, 64, 128, 256]).with(PATIENT),
+                measure: Measure::Value {
+                    of: Side::most(&["a-c-bo-clh"]),
+                    metric: Metric::Abandoned,
+                    fold: UP_TO,
+                },
+                band: Band::AtMost(0.01),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "K10",
+        source: "000 §5.1.1, §5.2, figures 9 and 17",
+        says: "On the X4800 locks with TKT or BO on top dip at 8 threads, one a socket, and \
+               recover as cohorts form; C-PTL-TKT does not dip, nor does anything on the SPARCs",
+        parts: &[
+            Part {
+                says: "TKT with 8 threads over TKT with 4, mmicro on the X4800",
+                experiment: mmicro(X4800, &[4, 8]),
+                measure: change("ticket"),
+                band: Band::AtMost(1.0),
+            },
+            Part {
+                says: "C-TKT-TKT, 8 threads over 4",
+                experiment: mmicro(X4800, &[4, 8]),
+                measure: change("c-tkt-tkt"),
+                band: Band::AtMost(1.0),
+            },
+            Part {
+                says: "C-TKT-TKT recovers: 32 threads over 8",
+                experiment: mmicro(X4800, &[8, 32]),
+                measure: change("c-tkt-tkt"),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "C-BO-MCS, 8 threads over 4",
+                experiment: mmicro(X4800, &[4, 8]),
+                measure: change("c-bo-mcs"),
+                band: Band::AtMost(1.0),
+            },
+            Part {
+                says: "C-PTL-TKT does not dip: 8 threads over 4",
+                experiment: mmicro(X4800, &[4, 8]),
+                measure: change("c-ptl-tkt"),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "TKT does not dip on the T5440: 8 threads over 4",
+                experiment: mmicro(T5440, &[4, 8]),
+                measure: change("ticket"),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "TKT does not dip on the T4-1: 8 threads over 4",
+                experiment: mmicro(T4, &[4, 8]),
+                measure: change("ticket"),
+                band: Band::AtLeast(1.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "K11",
+        source: "000 §5.2, figures 15 to 17",
+        says: "With cohort locks the single-lock allocator scales to nearly 20 times one thread \
+               on the T5440, 10 times on the T4-1 and up to 4 times on the X4800",
+        parts: &[
+            Part {
+                says: "on the T5440",
+                experiment: mmicro(T5440, &[1, 16, 64, 128, 256]),
+                measure: Measure::Scaling {
+                    of: Side::most(COHORTS),
+                },
+                band: Band::About(20.0),
+            },
+            Part {
+                says: "on the T4-1",
+                experiment: mmicro(T4, &[1, 8, 16, 32, 64]),
+                measure: Measure::Scaling {
+                    of: Side::most(COHORTS),
+                },
+                band: Band::About(10.0),
+            },
+            Part {
+                says: "on the X4800",
+                experiment: mmicro(X4800, &[1, 8, 16, 32, 64, 128]),
+                measure: Measure::Scaling {
+                    of: Side::most(COHORTS),
+                },
+                band: Band::About(4.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "K12",
+        source: "000 §5.3, Table I",
+        says: "memcached on the T5440: reads are alike under all locks; with half sets cohort \
+               locks are about 5 % over TKT and PTL; with 90 % sets 24 % over HBO at 16 threads, \
+               17 % over the best other at 32, 10 to 11 % at 64 and 128",
+        parts: &[
+            Part {
+                says: "10 % sets, 64 threads: the best of MCS, TKT and PTL over the worst",
+                experiment: cache(10, &[64]),
+                measure: Measure::Ratio {
+                    of: Side::most(&["mcs", "ticket", "ptl"]),
+                    over: Side::least(&["mcs", "ticket", "ptl"]),
+                    metric: Metric::Throughput,
+                    fold: UP_TO,
+                },
+                band: Band::AtMost(1.1),
+            },
+            Part {
+                says: "50 % sets, 64 threads: MCS over POSIX, 4.80 : 3.33",
+                experiment: cache(50, &[64]),
+                measure: faster(&["mcs"], &["posix"], UP_TO),
+                band: Band::About(1.44),
+            },
+            Part {
+                says: "90 % sets, 64 threads: TKT over POSIX, 3.71 : 2.41",
+                experiment: cache(90, &[64]),
+                measure: faster(&["ticket"], &["posix"], UP_TO),
+                band: Band::About(1.54),
+            },
+            Part {
+                says: "50 % sets: the best cohort lock over the better of TKT and PTL",
+                experiment: cache(50, &[64]),
+                measure: faster(COHORTS, &["ticket", "ptl"], UP_TO),
+                band: Band::Near(1.05, 0.1),
+            },
+            Part {
+                says: "90 % sets, 16 threads: over HBO",
+                experiment: cache(90, &[16]),
+                measure: faster(COHORTS, &["hbo"], UP_TO),
+                band: Band::Near(1.24, 0.1),
+            },
+            Part {
+                says: "90 % sets, 32 threads: over the best other",
+                experiment: cache(90, &[32]),
+                measure: faster(COHORTS, OTHERS, UP_TO),
+                band: Band::Near(1.17, 0.1),
+            },
+            Part {
+                says: "90 % sets, 64 and 128 threads: over the best other",
+                experiment: cache(90, &[64, 128]),
+                measure: faster(COHORTS, OTHERS, UP_TO),
+                band: Band::Near(1.11, 0.1),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "K13",
+        source: "000 §7",
+        says: "On the T4-1, whose pipelines fuse when one thread runs on a core, a workload \
+               exists in which MCS beats cohort locks because cohorts pack one core",
+        parts: &[Part {
+            says: "MCS over the best cohort lock, long sections",
+            experiment: lbench(T4, &[16]).with(Knobs {
+                critical: Some(Span::Nanoseconds(2_000)),
+                ..Knobs::NONE
+            }),
+            measure: faster(&["mcs"], COHORTS, UP_TO),
+            band: Band::AtLeast(1.0),
+        }],
+        needs: None,
+    },
+    Claim {
+        id: "K14",
+        source: "000 §5.1.1, figures 8 and 9",
+        says: "With many threads TKT and PTL fall below MCS on the X4800 and the T4-1; PTL keeps \
+               ahead of TKT up to its 8 slots on the X4800 and fades after; on the SPARCs the two \
+               are alike",
+        parts: &[
+            Part {
+                says: "X4800: the better of TKT and PTL over MCS",
+                experiment: lbench(X4800, &[64, 128]),
+                measure: faster(&["ticket", "ptl"], &["mcs"], UP_TO),
+                band: Band::AtMost(1.0),
+            },
+            Part {
+                says: "T4-1: the better of TKT and PTL over MCS",
+                experiment: lbench(T4, &[32, 64]),
+                measure: faster(&["ticket", "ptl"], &["mcs"], UP_TO),
+                band: Band::AtMost(1.0),
+            },
+            Part {
+                says: "X4800: PTL is ahead of TKT with 8 threads",
+                experiment: lbench(X4800, &[8]),
+                measure: faster(&["ptl"], &["ticket"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "X4800: with 128 threads PTL has faded towards TKT",
+                experiment: lbench(X4800, &[128]),
+                measure: faster(&["ptl"], &["ticket"], UP_TO),
+                band: Band::About(1.0),
+            },
+            Part {
+                says: "T5440: PTL over TKT",
+                experiment: lbench(T5440, &[64, 128, 256]),
+                measure: faster(&["ptl"], &["ticket"], UP_TO),
+                band: Band::About(1.0),
+            },
+            Part {
+                says: "T4-1: PTL over TKT",
+                experiment: lbench(T4, &[16, 32, 64]),
+                measure: faster(&["ptl"], &["ticket"], UP_TO),
+                band: Band::About(1.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "K15",
+        source: "000 §6",
+        says: "On the X4800 assigning threads to local locks by node beats random, balanced \
+               random and pathological assignment by a large margin",
+        parts: &[Part {
+            says: "by node over the best other assignment",
+            experiment: lbench(X4800, &[64, 128]),
+            measure: faster(
+                &["c-ptl-tkt"],
+                &[
+                    "c-ptl-tkt/random",
+                    "c-ptl-tkt/balanced",
+                    "c-ptl-tkt/pathological",
+                ],
+                EVERYWHERE,
+            ),
+            band: Band::AtLeast(1.25),
+        }],
+        needs: None,
+    },
+];
+
+/// The patience of K9, which the paper does not give; under it few give up.
+const PATIENT: Knobs = Knobs {
+    timeout: Some(Span::Nanoseconds(1_000_000)),
+    ..Knobs::NONE
+};

@@ -1,0 +1,200 @@
+//! 004, *GLS and GLK*.  Threads are not pinned there.
+
+use crate::bench::{Knobs, Span};
+use crate::claims::{Band, Claim, Experiment, Fold, Measure, Metric, Part, Side, Sweep};
+use crate::world::Placement;
+
+const HASWELL: &str = "haswell-ep-2s";
+const IVY: &str = "ivy-bridge-2s";
+
+/// The pause after each round is not given there ("a short duration"): an estimate.
+const PAUSE: Option<Span> = Some(Span::Cycles(200));
+
+const fn contended(machine: &'static str, threads: &'static [usize], critical: u64) -> Experiment {
+    Experiment::new(machine, "loop", Placement::Free, Sweep::Threads(threads)).with(Knobs {
+        critical: Some(Span::Cycles(critical)),
+        outside: PAUSE,
+        ..Knobs::NONE
+    })
+}
+
+const fn crowded(threads: &'static [usize]) -> Experiment {
+    contended(HASWELL, threads, 1_024)
+}
+
+const fn faster(of: &'static [&'static str], over: &'static [&'static str], fold: Fold) -> Measure {
+    Measure::Ratio {
+        of: Side::most(of),
+        over: Side::most(over),
+        metric: Metric::Throughput,
+        fold,
+    }
+}
+
+const UP_TO: Fold = Fold::Greatest;
+const EVERYWHERE: Fold = Fold::Least;
+
+pub const ROWS: &[Claim] = &[
+    Claim {
+        id: "G1",
+        source: "004 §2, figure 8",
+        says: "Ticket beats MCS up to 3 threads",
+        parts: &[
+            Part {
+                says: "Haswell, up to 3 threads: ticket over MCS",
+                experiment: contended(HASWELL, &[1, 2, 3], 1_024),
+                measure: faster(&["ticket"], &["mcs"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "Haswell, with more: ticket over MCS",
+                experiment: contended(HASWELL, &[8, 16, 32], 1_024),
+                measure: faster(&["ticket"], &["mcs"], EVERYWHERE),
+                band: Band::AtMost(1.0),
+            },
+            Part {
+                says: "Ivy Bridge, up to 3 threads: ticket over MCS",
+                experiment: contended(IVY, &[1, 2, 3], 1_024),
+                measure: faster(&["ticket"], &["mcs"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "Ivy Bridge, with more: ticket over MCS",
+                experiment: contended(IVY, &[8, 16, 32], 1_024),
+                measure: faster(&["ticket"], &["mcs"], EVERYWHERE),
+                band: Band::AtMost(1.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "G2",
+        source: "004 §3.2, figure 7",
+        says: "GLK is at most 22 % behind ticket with one thread, 7 % behind MCS with 10 threads \
+               and empty sections, 1 % behind the mutex with 10 threads and 48 spinning ones",
+        parts: &[
+            Part {
+                says: "one thread: GLK over ticket",
+                experiment: contended(HASWELL, &[1], 0),
+                measure: faster(&["glk"], &["ticket"], EVERYWHERE),
+                band: Band::AtLeast(0.78),
+            },
+            Part {
+                says: "10 threads: GLK over MCS",
+                experiment: contended(HASWELL, &[10], 0),
+                measure: faster(&["glk"], &["mcs"], EVERYWHERE),
+                band: Band::AtLeast(0.93),
+            },
+            Part {
+                says: "10 threads and 48 more: GLK over the mutex",
+                experiment: Experiment {
+                    background: 48,
+                    ..contended(HASWELL, &[10], 0)
+                },
+                measure: faster(&["glk"], &["posix"], EVERYWHERE),
+                band: Band::AtLeast(0.99),
+            },
+            Part {
+                says: "10 threads, empty sections: the mutex is behind MCS",
+                experiment: contended(HASWELL, &[10], 0),
+                measure: faster(&["posix"], &["mcs"], UP_TO),
+                band: Band::AtMost(1.0),
+            },
+            Part {
+                says: "10 threads and 48 more: MCS is behind the mutex",
+                experiment: Experiment {
+                    background: 48,
+                    ..contended(HASWELL, &[10], 0)
+                },
+                measure: faster(&["mcs"], &["posix"], UP_TO),
+                band: Band::AtMost(1.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "G3",
+        source: "004 §3.2, figure 10",
+        says: "With phases of 1 to 24 threads and 30 background threads GLK follows the best lock \
+               phase by phase, 15 % over the second best on average",
+        parts: &[Part {
+            says: "GLK over the best fixed lock",
+            experiment: Experiment {
+                background: 30,
+                ..Experiment::new(HASWELL, "phases", Placement::Free, Sweep::Threads(&[24]))
+            },
+            measure: faster(&["glk"], &["ticket", "mcs", "posix"], EVERYWHERE),
+            band: Band::Near(1.15, 0.1),
+        }],
+        needs: None,
+    },
+    Claim {
+        id: "G4",
+        source: "004 §3.2, figure 9",
+        says: "With eight locks chosen by a Zipf distribution, not oversubscribed, GLK is about \
+               20 % over MCS",
+        parts: &[Part {
+            says: "GLK over MCS",
+            experiment: Experiment::new(
+                HASWELL,
+                "zipf",
+                Placement::Free,
+                Sweep::Threads(&[4, 8, 16, 32, 48]),
+            ),
+            measure: faster(&["glk"], &["mcs"], UP_TO),
+            band: Band::Near(1.2, 0.1),
+        }],
+        needs: None,
+    },
+    Claim {
+        id: "G5",
+        source: "004 §4.2, figure 11",
+        says: "GLS adds a few cycles with one lock, about 30 cycles with 512",
+        parts: &[],
+        needs: Some("the service for any address is missing; this row is for this machine"),
+    },
+    Claim {
+        id: "G6",
+        source: "004 §5",
+        says: "Real programs: over the POSIX mutex 1 to 80 % in 14 of 15 configurations on Ivy \
+               Bridge, 3 to 53 % in 12 of 15 on Haswell; never more than 8 % behind the best \
+               fixed lock",
+        parts: &[],
+        needs: Some("traces of real programs and the lock glk are missing"),
+    },
+    Claim {
+        id: "G7",
+        source: "004 §4.3",
+        says: "Uninitialised lock, double lock, unlock of a free lock, wrong owner and deadlock \
+               are each found and named",
+        parts: &[],
+        needs: Some("the debugging service is missing; this row is for this machine"),
+    },
+    Claim {
+        id: "G8",
+        source: "004 §5.3",
+        says: "With more threads than the hardware has, fair spin locks livelock, TTAS loses 50 \
+               to 90 %, GLK stays with the mutex",
+        parts: &[
+            Part {
+                says: "64 threads: the better of ticket and MCS over the mutex",
+                experiment: crowded(&[64]),
+                measure: faster(&["ticket", "mcs"], &["posix"], UP_TO),
+                band: Band::AtMost(0.1),
+            },
+            Part {
+                says: "64 threads: TTAS over the mutex",
+                experiment: crowded(&[64]),
+                measure: faster(&["ttas"], &["posix"], UP_TO),
+                band: Band::Between(0.1, 0.5),
+            },
+            Part {
+                says: "64 threads: GLK over the mutex",
+                experiment: crowded(&[64]),
+                measure: faster(&["glk"], &["posix"], EVERYWHERE),
+                band: Band::AtLeast(0.9),
+            },
+        ],
+        needs: None,
+    },
+];

@@ -1,0 +1,407 @@
+//! 001, *SANL*.  Threads are pinned, compactly; hand-off bounds are infinite there.
+//! Its execution time is ours from asking for the lock to having released it.
+
+use crate::bench::Span;
+use crate::claims::{Band, Claim, Experiment, Fold, Measure, Metric, Part, Side, Sweep};
+use crate::world::Placement;
+
+const XEON: &str = "xeon-e7-4850x4";
+const OPTERON: &str = "opteron-6274x8";
+
+const SHORT: &[Span] = &[
+    Span::Cycles(100),
+    Span::Cycles(1_000),
+    Span::Cycles(3_000),
+    Span::Cycles(10_000),
+    Span::Cycles(25_000),
+];
+
+const fn interval(machine: &'static str, threads: usize, spans: &'static [Span]) -> Experiment {
+    Experiment::new(
+        machine,
+        "interval",
+        Placement::Compact,
+        Sweep::Outside(threads, spans),
+    )
+}
+
+const fn clients(machine: &'static str, threads: &'static [usize]) -> Experiment {
+    Experiment::new(
+        machine,
+        "interval",
+        Placement::Compact,
+        Sweep::Threads(threads),
+    )
+}
+
+const fn application(
+    machine: &'static str,
+    workload: &'static str,
+    threads: &'static [usize],
+) -> Experiment {
+    Experiment::new(
+        machine,
+        workload,
+        Placement::Compact,
+        Sweep::Threads(threads),
+    )
+}
+
+/// How many times as long the other one takes.
+const fn slower(
+    lock: &'static [&'static str],
+    than: &'static [&'static str],
+    fold: Fold,
+) -> Measure {
+    Measure::Ratio {
+        of: Side::least(lock),
+        over: Side::least(than),
+        metric: Metric::RoundTrip,
+        fold,
+    }
+}
+
+const fn faster(of: &'static [&'static str], over: &'static [&'static str], fold: Fold) -> Measure {
+    Measure::Ratio {
+        of: Side::most(of),
+        over: Side::most(over),
+        metric: Metric::Throughput,
+        fold,
+    }
+}
+
+const fn cycles(lock: &'static [&'static str]) -> Measure {
+    Measure::Value {
+        of: Side::least(lock),
+        metric: Metric::RoundTrip,
+        fold: Fold::Greatest,
+    }
+}
+
+const UP_TO: Fold = Fold::Greatest;
+const EVERYWHERE: Fold = Fold::Least;
+
+pub const ROWS: &[Claim] = &[
+    Claim {
+        id: "S1",
+        source: "001 §4.2, figure 11",
+        says: "On the Xeon with intervals under 30,000 cycles NUMA-SANL is up to 7.2 times as \
+               fast as C-TKT-MCS and 4.6 times as MCS; without the NUMA policy 3.2 and 2.0 times",
+        parts: &[
+            Part {
+                says: "C-TKT-MCS's time over SANL's",
+                experiment: interval(XEON, 39, SHORT),
+                measure: slower(&["c-tkt-mcs"], &["sanl"], UP_TO),
+                band: Band::About(7.2),
+            },
+            Part {
+                says: "MCS's time over SANL's",
+                experiment: interval(XEON, 39, SHORT),
+                measure: slower(&["mcs"], &["sanl"], UP_TO),
+                band: Band::About(4.6),
+            },
+            Part {
+                says: "C-TKT-MCS's time over that of SANL without the NUMA policy",
+                experiment: interval(XEON, 39, SHORT),
+                measure: slower(&["c-tkt-mcs"], &["sanl-flat"], UP_TO),
+                band: Band::About(3.2),
+            },
+            Part {
+                says: "MCS's time over that of SANL without the NUMA policy",
+                experiment: interval(XEON, 39, SHORT),
+                measure: slower(&["mcs"], &["sanl-flat"], UP_TO),
+                band: Band::About(2.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "S2",
+        source: "001 §4.2, figure 13",
+        says: "On the Opteron under high contention SANL is 14 times as fast as POSIX, 2.4 times \
+               as C-TKT-MCS, 3.8 times as MCS, 5.9 times as FC, 2.3 times as RCL",
+        parts: &[
+            Part {
+                says: "POSIX's time over MCS's, as 14 : 3.8",
+                experiment: interval(OPTERON, 63, SHORT),
+                measure: slower(&["posix"], &["mcs"], UP_TO),
+                band: Band::About(14.0 / 3.8),
+            },
+            Part {
+                says: "POSIX's time over SANL's",
+                experiment: interval(OPTERON, 63, SHORT),
+                measure: slower(&["posix"], &["sanl"], UP_TO),
+                band: Band::About(14.0),
+            },
+            Part {
+                says: "C-TKT-MCS's time over SANL's",
+                experiment: interval(OPTERON, 63, SHORT),
+                measure: slower(&["c-tkt-mcs"], &["sanl"], UP_TO),
+                band: Band::About(2.4),
+            },
+            Part {
+                says: "MCS's time over SANL's",
+                experiment: interval(OPTERON, 63, SHORT),
+                measure: slower(&["mcs"], &["sanl"], UP_TO),
+                band: Band::About(3.8),
+            },
+            Part {
+                says: "FC's time over SANL's",
+                experiment: interval(OPTERON, 63, SHORT),
+                measure: slower(&["fc"], &["sanl"], UP_TO),
+                band: Band::About(5.9),
+            },
+            Part {
+                says: "RCL's time over SANL's",
+                experiment: interval(OPTERON, 63, SHORT),
+                measure: slower(&["rcl"], &["sanl"], UP_TO),
+                band: Band::About(2.3),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "S3",
+        source: "001 §4.2, figures 11 and 13",
+        says: "With intervals over 100,000 cycles a section takes 1573 cycles under SANL and 803 \
+               under MCS on the Xeon, 2520 and 2368 on the Opteron, 3642 under RCL on the Xeon",
+        parts: &[
+            Part {
+                says: "MCS on the Xeon",
+                experiment: interval(XEON, 39, &[Span::Cycles(1_000_000)]),
+                measure: cycles(&["mcs"]),
+                band: Band::About(803.0),
+            },
+            Part {
+                says: "MCS on the Opteron",
+                experiment: interval(OPTERON, 63, &[Span::Cycles(1_000_000)]),
+                measure: cycles(&["mcs"]),
+                band: Band::About(2368.0),
+            },
+            Part {
+                says: "SANL on the Xeon",
+                experiment: interval(XEON, 39, &[Span::Cycles(1_000_000)]),
+                measure: cycles(&["sanl"]),
+                band: Band::About(1573.0),
+            },
+            Part {
+                says: "SANL on the Opteron",
+                experiment: interval(OPTERON, 63, &[Span::Cycles(1_000_000)]),
+                measure: cycles(&["sanl"]),
+                band: Band::About(2520.0),
+            },
+            Part {
+                says: "RCL on the Xeon",
+                experiment: interval(XEON, 39, &[Span::Cycles(1_000_000)]),
+                measure: cycles(&["rcl"]),
+                band: Band::About(3642.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "S4",
+        source: "001 §3.4, §4.1",
+        says: "The profiler finds thresholds of 17 % and 56 % on the Xeon, 6 % and 40 % on the \
+               Opteron",
+        parts: &[],
+        needs: Some("the profiler of sanl is missing"),
+    },
+    Claim {
+        id: "S5",
+        source: "001 §4.2",
+        says: "Under a stable load SANL switches its mode fewer than twice a run",
+        parts: &[Part {
+            says: "switches of mode",
+            experiment: interval(OPTERON, 63, SHORT),
+            measure: Measure::Value {
+                of: Side::most(&["sanl"]),
+                metric: Metric::Count("mode-switches"),
+                fold: UP_TO,
+            },
+            band: Band::AtMost(2.0),
+        }],
+        needs: None,
+    },
+    Claim {
+        id: "S6",
+        source: "001 §4.1, figure 8",
+        says: "On the Opteron distance-first and serving-first are alike up to intervals of about \
+               3,000 cycles; then distance-first falls below having no policy, serving-first does \
+               not",
+        parts: &[
+            Part {
+                says: "serving-first over distance-first, short intervals",
+                experiment: interval(OPTERON, 63, &[Span::Cycles(100), Span::Cycles(1_000)]),
+                measure: faster(&["sanl"], &["sanl-distance-first"], UP_TO),
+                band: Band::About(1.0),
+            },
+            Part {
+                says: "no policy over distance-first, long intervals",
+                experiment: interval(OPTERON, 63, &[Span::Cycles(10_000), Span::Cycles(25_000)]),
+                measure: faster(&["sanl-flat"], &["sanl-distance-first"], UP_TO),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "serving-first over no policy, long intervals",
+                experiment: interval(OPTERON, 63, &[Span::Cycles(10_000), Span::Cycles(25_000)]),
+                measure: faster(&["sanl"], &["sanl-flat"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "S7",
+        source: "001 §4.2, figures 15 to 17",
+        says: "On the Xeon SANL's misses are close to RCL's under high contention and to MCS's \
+               under low; FC's rise as contention falls",
+        parts: &[
+            Part {
+                says: "SANL's misses over RCL's, high contention",
+                experiment: interval(XEON, 39, &[Span::Cycles(100), Span::Cycles(1_000)]),
+                measure: misses(&["sanl"], &["rcl"]),
+                band: Band::About(1.0),
+            },
+            Part {
+                says: "SANL's misses over MCS's, low contention",
+                experiment: interval(XEON, 39, &[Span::Cycles(1_000_000)]),
+                measure: misses(&["sanl"], &["mcs"]),
+                band: Band::About(1.0),
+            },
+            Part {
+                says: "FC's misses rise as contention falls",
+                experiment: interval(XEON, 39, &[Span::Cycles(1_000), Span::Cycles(100_000)]),
+                measure: Measure::Change {
+                    lock: "fc",
+                    metric: Metric::RemoteMisses,
+                },
+                band: Band::AtLeast(1.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "S8",
+        source: "001 §4.1, figures 9 and 10",
+        says: "A limit of more than 100 rounds for a server gains little more, one of 1 or 10 \
+               loses; a short patience of clients loses, a long one does not matter",
+        parts: &[
+            Part {
+                says: "100 rounds over 10",
+                experiment: clients(OPTERON, &[16, 32, 63]),
+                measure: faster(&["sanl/100"], &["sanl/10"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "1,000 rounds over 100",
+                experiment: clients(OPTERON, &[16, 32, 63]),
+                measure: faster(&["sanl/1000"], &["sanl/100"], UP_TO),
+                band: Band::Near(1.0, 0.1),
+            },
+        ],
+        needs: Some("the patience of sanl's clients cannot be set yet"),
+    },
+    Claim {
+        id: "S9",
+        source: "001 §4.2, figure 18",
+        says: "On the Opteron SANL is over 3.5 times as fast as in-place locks with many threads \
+               and 1.3 times as delegation locks; with 4 threads RCL is 1.37 times as fast; with \
+               few threads a section takes 593 cycles under SANL and 350 under MCS",
+        parts: &[
+            Part {
+                says: "SANL over the best in-place lock, many threads",
+                experiment: clients(OPTERON, &[48, 63]),
+                measure: faster(&["sanl"], &["mcs", "ticket", "posix", "c-tkt-mcs"], UP_TO),
+                band: Band::AtLeast(3.5),
+            },
+            Part {
+                says: "SANL over the best delegation lock, many threads",
+                experiment: clients(OPTERON, &[48, 63]),
+                measure: faster(&["sanl"], &["rcl", "fc", "h-synch"], UP_TO),
+                band: Band::About(1.3),
+            },
+            Part {
+                says: "RCL over SANL with 4 threads",
+                experiment: clients(OPTERON, &[4]),
+                measure: faster(&["rcl"], &["sanl"], UP_TO),
+                band: Band::About(1.37),
+            },
+            Part {
+                says: "MCS with one thread, in cycles",
+                experiment: clients(OPTERON, &[1]),
+                measure: cycles(&["mcs"]),
+                band: Band::About(350.0),
+            },
+            Part {
+                says: "SANL with one thread, in cycles",
+                experiment: clients(OPTERON, &[1]),
+                measure: cycles(&["sanl"]),
+                band: Band::About(593.0),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "S10",
+        source: "001 §4.2, figure 19",
+        says: "Server nominations rise sharply between intervals of 30,000 and 100,000 cycles: \
+               sanl shows it, sanl+ must not",
+        parts: &[Part {
+            says: "nominations a second under sanl over those under sanl+",
+            experiment: interval(OPTERON, 63, &[Span::Cycles(30_000), Span::Cycles(100_000)]),
+            measure: Measure::Ratio {
+                of: Side::most(&["sanl"]),
+                over: Side::most(&["sanl+"]),
+                metric: Metric::Count("nominations"),
+                fold: UP_TO,
+            },
+            band: Band::AtLeast(2.0),
+        }],
+        needs: None,
+    },
+    Claim {
+        id: "S11",
+        source: "001 §4.3.1, §4.3.2, figures 20 to 23",
+        says: "Berkeley DB: SANL 24 to 49 % over RCL with many clients, at least 1.64 times RCL \
+               with fewer than 5; memcached's sets: 6 to 33 % over MCS and RCL",
+        parts: &[
+            Part {
+                says: "Berkeley DB, many clients: SANL over RCL",
+                experiment: application(XEON, "berkeleydb", &[30, 39]),
+                measure: faster(&["sanl"], &["rcl"], UP_TO),
+                band: Band::Between(1.24, 1.49),
+            },
+            Part {
+                says: "Berkeley DB, few clients: SANL over RCL",
+                experiment: application(XEON, "berkeleydb", &[2, 4]),
+                measure: faster(&["sanl"], &["rcl"], EVERYWHERE),
+                band: Band::AtLeast(1.64),
+            },
+            Part {
+                says: "memcached: SANL over MCS and RCL",
+                experiment: application(XEON, "memcached-set", &[10, 20, 39]),
+                measure: faster(&["sanl"], &["mcs", "rcl"], UP_TO),
+                band: Band::Between(1.06, 1.33),
+            },
+        ],
+        needs: None,
+    },
+    Claim {
+        id: "S12",
+        source: "001 §4.3.3, §4.3.4, figures 24 to 27",
+        says: "Phoenix and SPLASH: SANL up to 58 % over POSIX (linear regression), 7 to 25 % over \
+               MCS (radiosity)",
+        parts: &[],
+        needs: Some("models of the Phoenix and SPLASH programs, and the lock sanl, are missing"),
+    },
+];
+
+const fn misses(of: &'static [&'static str], over: &'static [&'static str]) -> Measure {
+    Measure::Ratio {
+        of: Side::most(of),
+        over: Side::most(over),
+        metric: Metric::RemoteMisses,
+        fold: UP_TO,
+    }
+}

@@ -1,0 +1,264 @@
+//! What must be true of every run: it repeats itself exactly, wherever it runs; it
+//! loses nothing; and dearer links never speed it up.
+
+use super::trial::{EPYC, KUNPENG};
+use crate::locks::RawLock;
+use crate::locks::basic::{Clh, Futex, Mcs, Ticket};
+use crate::locks::door::{AtomicU32, Order, Spinner};
+use cohort_machine::description::{Machine, shipped};
+use cohort_machine::{Hardware, Length, Memory, Options, Outcome, Placement, Rule, Run, Waiting};
+use libtest_mimic::{Failed, Trial};
+use std::process::Command;
+
+/// Makes this program print one run's outcome and end.
+pub const PRINT: &str = "COHORT_PRINT_RUN";
+
+/// A loop of critical sections that touch two lines, with work in between.
+fn sections<L: RawLock<Context: 'static>>(
+    hardware: &Hardware,
+    threads: usize,
+    options: Options,
+) -> Outcome {
+    let memory = Memory::new();
+    let lock = memory.lock(L::default());
+    let lines = [memory.bytes(1), memory.bytes(1)];
+    let mut run = Run::new(hardware, &memory, options);
+    for _ in 0..threads {
+        let memory = &memory;
+        run.spawn(move |thread| {
+            let context = memory.lock(L::Context::default());
+            while !thread.is_over() {
+                thread.begin();
+                lock.acquire(context);
+                thread.acquired(0);
+                lines.iter().for_each(|line| thread.read(*line));
+                lines.iter().for_each(|line| thread.write(*line));
+                thread.begin();
+                // SAFETY: acquired above, with this context.
+                unsafe { lock.release(context) };
+                thread.released();
+                thread.work(1000 + thread.random_below(1000));
+                thread.round();
+            }
+        });
+    }
+    run.go().unwrap_or_else(|failure| panic!("{failure}"))
+}
+
+fn options(seed: u64) -> Options {
+    Options {
+        placement: Placement::Scattered,
+        waiting: Waiting::Spin,
+        spin: u64::MAX,
+        seed,
+        length: Length {
+            warm_up: 20_000,
+            least: 200_000,
+            most: 400_000,
+        },
+        ..Options::default()
+    }
+}
+
+fn text(outcome: &Outcome) -> String {
+    serde_json::to_string(outcome).expect("an outcome is text")
+}
+
+/// One run's outcome as text: of several locks, so that all of the machine takes part.
+fn picture() -> String {
+    let crowded = Options {
+        placement: Placement::Cpus(vec![0, 5, 9]),
+        waiting: Waiting::Park,
+        pinned: false,
+        background: 5,
+        ..options(3)
+    };
+    [
+        sections::<Mcs>(&KUNPENG, 40, options(1)),
+        sections::<Clh>(&EPYC, 50, options(2)),
+        sections::<Ticket>(&EPYC, 20, options(7)),
+        sections::<Futex>(&EPYC, 12, crowded),
+    ]
+    .iter()
+    .map(|outcome| text(outcome) + "\n")
+    .collect()
+}
+
+/// Prints the picture if this process was started to.
+pub fn print_if_asked() {
+    if std::env::var_os(PRINT).is_some() {
+        print!("{}", picture());
+        std::process::exit(0);
+    }
+}
+
+fn repeats_itself() -> Result<(), Failed> {
+    let here = picture();
+    let others: Vec<_> = std::thread::scope(|scope| {
+        let running: Vec<_> = (0..3).map(|_| scope.spawn(picture)).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join();
+        running.into_iter().map(join).collect()
+    });
+    for other in others {
+        if other.ok().as_ref() != Some(&here) {
+            return Err(Failed::from("another host thread came to another outcome"));
+        }
+    }
+    let program = std::env::current_exe()?;
+    let output = Command::new(program).env(PRINT, "1").output()?;
+    if String::from_utf8(output.stdout)? != here {
+        return Err(Failed::from("another process came to another outcome"));
+    }
+    if text(&sections::<Mcs>(&KUNPENG, 40, options(2)))
+        == text(&sections::<Mcs>(&KUNPENG, 40, options(1)))
+    {
+        return Err(Failed::from("the seed makes no difference"));
+    }
+    Ok(())
+}
+
+fn loses_nothing() -> Result<(), Failed> {
+    for outcome in [
+        sections::<Mcs>(&KUNPENG, 64, options(1)),
+        sections::<Ticket>(&EPYC, 96, options(1)),
+    ] {
+        let acquired: u64 = outcome.threads.iter().map(|thread| thread.acquired).sum();
+        let handed: u64 = outcome.handovers.iter().map(|level| level.count).sum();
+        // A lock is handed over from each acquisition to the next.
+        assert!(
+            acquired - handed <= 1,
+            "{acquired} acquisitions, {handed} hand-overs"
+        );
+        assert_eq!(outcome.acquire.count, acquired);
+        for level in &outcome.cohorts {
+            assert_eq!(
+                level.work.iter().sum::<u64>(),
+                outcome.work(),
+                "{}",
+                level.level
+            );
+        }
+        // Each section's two lines move whenever the lock's CPU changes.
+        let moved: u64 = outcome.transfers.iter().map(|one| one.count.data).sum();
+        let elsewhere = handed - outcome.handovers[0].count;
+        assert!(
+            moved + 4 >= 2 * elsewhere,
+            "{moved} transfers, {elsewhere} hand-overs"
+        );
+        assert!(outcome.jain > 0.0 && outcome.jain <= 1.0);
+        let cpus = outcome.running + outcome.spinning + outcome.idle;
+        let all = outcome.cycles
+            * if outcome.machine.starts_with("epyc") {
+                96
+            } else {
+                128
+            };
+        assert!(cpus.abs_diff(all) < all / 100, "{cpus} cycles of {all}");
+    }
+    Ok(())
+}
+
+/// The machine with every cost of going beyond a package multiplied.
+fn stretched(factor: u64) -> Hardware {
+    let mut machine: Machine = shipped::find("kunpeng-920x2").expect("it is shipped");
+    let last = machine
+        .transfers
+        .last_mut()
+        .expect("it has several distances");
+    for figure in [
+        &mut last.load,
+        &mut last.store,
+        &mut last.rmw,
+        &mut last.invalidate,
+        &mut last.occupancy,
+    ] {
+        figure.value *= factor;
+    }
+    if let Some(clean) = &mut last.clean {
+        clean.value *= factor;
+    }
+    Hardware::new(&machine)
+}
+
+/// How long a token takes to go round some threads several times, each waiting for
+/// its own flag: an order that no cost can change.
+fn ring(hardware: &Hardware, threads: usize) -> u64 {
+    let memory = Memory::new();
+    let flags: Vec<&AtomicU32> = (0..threads)
+        .map(|_| memory.lock(AtomicU32::new(0)))
+        .collect();
+    let mut run = Run::new(
+        hardware,
+        &memory,
+        Options {
+            stagger: 0,
+            ..options(1)
+        },
+    );
+    for number in 0..threads {
+        let flags = &flags;
+        run.spawn(move |_| {
+            for round in 1..=5 {
+                let mut spinner = Spinner::new();
+                while number > 0 && flags[number].load(Order::RELAXED) < round {
+                    spinner.turn();
+                }
+                flags[(number + 1) % threads].store(round, Order::RELAXED);
+                while number == 0 && flags[0].load(Order::RELAXED) < round {
+                    spinner.turn();
+                }
+            }
+        });
+    }
+    run.go()
+        .unwrap_or_else(|failure| panic!("{failure}"))
+        .nanoseconds
+}
+
+fn dearer_links_never_help() -> Result<(), Failed> {
+    let machines = [1, 2, 3, 4, 8].map(stretched);
+    let rounds = machines.each_ref().map(|hardware| ring(hardware, 32));
+    assert!(rounds.is_sorted_by(|one, other| one < other), "{rounds:?}");
+    // Under a lock the order of threads changes with the costs, and with it how many
+    // hand-overs go far; but not so much as to outweigh a multiple.
+    let [first, .., last] = &machines;
+    let throughput = |hardware| sections::<Mcs>(hardware, 32, options(1)).throughput();
+    assert!(throughput(last) < throughput(first));
+    Ok(())
+}
+
+fn ends_by_a_rule() -> Result<(), Failed> {
+    let rule = |length, threads| {
+        let options = Options {
+            length,
+            ..options(1)
+        };
+        sections::<Mcs>(&KUNPENG, threads, options)
+    };
+    let least = Length {
+        warm_up: 0,
+        least: 100_000,
+        most: 10_000_000,
+    };
+    let short = Length {
+        least: 500_000,
+        most: 500_000,
+        ..least
+    };
+    assert_eq!(rule(least, 32).rule, Rule::Hands);
+    assert_eq!(rule(least, 1).rule, Rule::Steady);
+    let longest = rule(short, 32);
+    assert_eq!(longest.rule, Rule::Longest);
+    assert_eq!(longest.nanoseconds, 500_000);
+    Ok(())
+}
+
+/// All of them.
+pub fn tests() -> Vec<Trial> {
+    vec![
+        Trial::test("property::repeats_itself", repeats_itself),
+        Trial::test("property::loses_nothing", loses_nothing),
+        Trial::test("property::dearer_links_never_help", dearer_links_never_help),
+        Trial::test("property::ends_by_a_rule", ends_by_a_rule),
+    ]
+}

@@ -37,6 +37,9 @@ impl Agenda {
             (at << self.bits) | thread as u64
         };
         let mut node = self.width + thread;
+        if self.keys[node] == key {
+            return;
+        }
         self.keys[node] = key;
         while node > 1 {
             let winner = self.keys[node].min(self.keys[node ^ 1]);

@@ -193,6 +193,12 @@ impl Engine<'_> {
         Some(index)
     }
 
+    /// Whether a thread may run on another CPU than its own.
+    fn may_use(&self, index: usize, cpu: usize) -> bool {
+        let thread = &self.threads[index];
+        !thread.pinned && (thread.background || self.allowed[cpu])
+    }
+
     /// Where a thread that becomes ready shall run: where it was, or if another
     /// has that CPU and it may move, on the nearest free one.
     fn choose_cpu(&self, index: usize) -> usize {
@@ -201,6 +207,7 @@ impl Engine<'_> {
         if thread.pinned || is_free(&thread.cpu) {
             return thread.cpu;
         }
+        let is_free = |cpu: &usize| is_free(cpu) && self.may_use(index, *cpu);
         let here = self.hardware.places[thread.cpu];
         (0..self.cpus.cpus.len())
             .filter(is_free)
@@ -260,32 +267,38 @@ impl Engine<'_> {
         }
     }
 
-    /// Moves a thread that waits for the CPU most wanted to the one least wanted, if
-    /// that makes a difference.
+    /// Moves a thread that waits for the CPU most wanted to the one least wanted of
+    /// those it may use, if that makes a difference.
     fn balance(&mut self) {
-        let wanted = |cpu: &Cpu| cpu.queue.len() + usize::from(cpu.current.is_some());
-        let cpus = &self.cpus.cpus;
-        let Some(most) = (0..cpus.len()).max_by_key(|cpu| (wanted(&cpus[*cpu]), usize::MAX - cpu))
+        let wanted = |cpu: usize| {
+            let cpu = &self.cpus.cpus[cpu];
+            cpu.queue.len() + usize::from(cpu.current.is_some())
+        };
+        let all = 0..self.cpus.cpus.len();
+        let Some(most) = all
+            .clone()
+            .max_by_key(|cpu| (wanted(*cpu), usize::MAX - cpu))
         else {
             return;
         };
         let here = self.hardware.places[most];
-        let Some(least) = (0..cpus.len()).min_by_key(|cpu| {
-            let away = self.hardware.places[*cpu].abs_diff(here);
-            (wanted(&cpus[*cpu]), away)
-        }) else {
+        let found = self.cpus.cpus[most]
+            .queue
+            .iter()
+            .enumerate()
+            .find_map(|(place, index)| {
+                all.clone()
+                    .filter(|cpu| self.may_use(*index, *cpu))
+                    .min_by_key(|cpu| (wanted(*cpu), self.hardware.places[*cpu].abs_diff(here)))
+                    .map(|least| (place, *index, least))
+            });
+        let Some((place, index, least)) = found else {
             return;
         };
-        if wanted(&cpus[most]) < wanted(&cpus[least]) + 2 {
+        if wanted(most) < wanted(least) + 2 {
             return;
         }
-        let queue = &mut self.cpus.cpus[most].queue;
-        let Some(place) = queue.iter().position(|index| !self.threads[*index].pinned) else {
-            return;
-        };
-        let Some(index) = queue.remove(place) else {
-            return;
-        };
+        self.cpus.cpus[most].queue.remove(place);
         self.cpus.waiting -= 1;
         let thread = &mut self.threads[index];
         thread.cpu = least;

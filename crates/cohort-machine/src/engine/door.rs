@@ -357,7 +357,7 @@ pub fn chance(of: u64) -> bool {
 #[must_use]
 pub fn cpus() -> usize {
     with(|engine| match engine.options.schedule {
-        Schedule::Time => engine.allowed,
+        Schedule::Time => engine.allowed.iter().filter(|allowed| **allowed).count(),
         _ => 2,
     })
     .unwrap_or(1)

@@ -182,6 +182,10 @@ impl Engine<'_> {
         if self.explorer().runnable.is_empty() {
             self.pass_deadlines(true);
         }
+        let now = self.explorer().now;
+        if self.record.reach(now, &self.traffic) {
+            return Next::Finished;
+        }
         let explorer = self.explorer();
         let chosen = match explorer.chosen.take() {
             Some(chosen) => chosen,

@@ -60,7 +60,8 @@ pub enum Placement {
     Scattered,
     /// As compact, but one hardware thread of each core first.
     Cores,
-    /// These, in this order.
+    /// These, in this order; a thread that is not pinned may use all of them and no
+    /// other.
     Cpus(Vec<usize>),
 }
 

@@ -40,16 +40,11 @@ pub(crate) fn place(
     Ok(order.into_iter().cycle().take(threads).collect())
 }
 
-/// How many CPUs threads so placed may use.
-pub(crate) fn allowed(hardware: &Hardware, placement: &Placement) -> usize {
+/// The CPUs that threads so placed may use, by number.
+pub(crate) fn allowed(hardware: &Hardware, placement: &Placement) -> Vec<bool> {
     match placement {
-        Placement::Cpus(cpus) => {
-            let mut cpus = cpus.clone();
-            cpus.sort_unstable();
-            cpus.dedup();
-            cpus.len()
-        }
-        _ => hardware.cpus,
+        Placement::Cpus(cpus) => (0..hardware.cpus).map(|cpu| cpus.contains(&cpu)).collect(),
+        _ => vec![true; hardware.cpus],
     }
 }
 

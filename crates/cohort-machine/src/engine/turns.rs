@@ -30,8 +30,8 @@ pub(crate) struct Engine<'m> {
     pub(crate) memory: &'m Memory,
     pub(crate) options: Options,
     pub(crate) threads: Vec<Thread>,
-    /// How many CPUs they may use.
-    pub(crate) allowed: usize,
+    /// The CPUs they may use, background threads apart.
+    pub(crate) allowed: Vec<bool>,
     /// The thread whose fiber runs.
     pub(crate) current: usize,
     /// Until when it may go on without looking who else is due.

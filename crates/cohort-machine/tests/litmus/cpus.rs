@@ -77,7 +77,7 @@ fn an_unpinned_thread_moves_to_a_cpu_that_becomes_free() {
     let hardware = machine(&[]);
     let memory = Memory::new();
     let options = Options {
-        placement: Placement::Cpus(vec![0, 0, 1]),
+        placement: Placement::Cpus(vec![0, 0, 1, 2, 3]),
         pinned: false,
         stagger: 0,
         ..Options::default()
@@ -98,6 +98,26 @@ fn an_unpinned_thread_moves_to_a_cpu_that_becomes_free() {
         [1, 2].map(|thread: usize| outcome.threads[thread].cpu),
         [1, 2]
     );
+}
+
+#[test]
+fn an_unpinned_thread_stays_on_the_cpus_it_was_given() {
+    let hardware = machine(&[]);
+    let memory = Memory::new();
+    let options = Options {
+        placement: Placement::Cpus(vec![1, 2]),
+        pinned: false,
+        stagger: 0,
+        ..Options::default()
+    };
+    let mut run = Run::new(&hardware, &memory, options);
+    for thread in 0..5 {
+        run.spawn(move |it| it.work(3000 + 700 * thread));
+    }
+    let outcome = run.go().unwrap_or_else(|failure| panic!("{failure}"));
+    let cpus: Vec<usize> = outcome.threads.iter().map(|thread| thread.cpu).collect();
+    assert!(cpus.iter().all(|cpu| [1, 2].contains(cpu)), "{cpus:?}");
+    assert!(outcome.events.moves > 0, "nobody evened the queues out");
 }
 
 #[test]

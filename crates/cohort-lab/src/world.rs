@@ -123,11 +123,13 @@ pub trait World: Sized + 'static {
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>>;
 
     /// Lets `threads` threads run `body`, each with its number, until they return;
-    /// after the measurement's time [`Actor::goes_on`] says no.  Blocks.
+    /// after the measurement's time [`Actor::goes_on`] says no.  A simulated thread
+    /// that does not return long after that is given up; its part is the default.
+    /// Blocks.
     ///
     /// # Errors
     /// Why the threads could not run, or what stopped them.
-    fn play<R: Send + 'static>(
+    fn play<R: Default + Send + 'static>(
         self,
         threads: usize,
         body: impl Fn(usize, Self::Actor) -> R + Send + Sync + 'static,
@@ -139,6 +141,8 @@ pub trait World: Sized + 'static {
 pub struct Played<R> {
     /// What each thread returned.
     pub parts: Vec<R>,
+    /// Threads that did not return and were given up.
+    pub unfinished: usize,
     /// How long the measurement took, in cycles.
     pub cycles: u64,
     /// The share of the CPUs' time that others used, where that is known.

@@ -178,6 +178,14 @@ fn closing(report: &Report) -> String {
             text.push('.');
         }
     }
+    let unfinished: usize = report.points.iter().map(|p| p.middle.unfinished).sum();
+    if unfinished > 0 {
+        let _ = write!(
+            text,
+            "\n{unfinished} threads did not get their lock again long after the end; what they had \
+             done is not counted."
+        );
+    }
     text.push_str("\nMigrations and transfers are for each section.");
     text
 }

@@ -1,11 +1,13 @@
 //! What a person sees of the command: options, refusals, endings, reports.
 
+mod bench;
 mod compiled;
 mod ending;
 mod environment;
 mod machines;
 mod refusal;
 mod report;
+mod reproduce;
 mod show;
 mod usage;
 

@@ -68,7 +68,15 @@ fn the_doctor_answers_in_both_forms() {
 #[test]
 fn every_subcommand_explains_itself() {
     for subcommand in [
-        "run", "compare", "list", "machines", "doctor", "demo", "bar",
+        "run",
+        "compare",
+        "list",
+        "machines",
+        "doctor",
+        "demo",
+        "bar",
+        "bench",
+        "reproduce",
     ] {
         cohort()
             .args([subcommand, "--help"])

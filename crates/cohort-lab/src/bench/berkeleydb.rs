@@ -5,7 +5,8 @@
 //! that with 40 clients under POSIX mutexes 76.2 % of the time is spent at them by
 //! Stock Level, 59.1 % by Order Status.  A transaction of the model takes one lock
 //! after another, most often the first, and works in between; how long is set so
-//! that the simulated Xeon comes near the first of these shares.
+//! that the simulated Xeon comes near the first of these shares, which a test holds it
+//! to.
 
 use super::knobs::{cycles, size};
 use super::player::update;

@@ -40,6 +40,10 @@ pub struct Outcome {
     /// What else the workload counts.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<&'static str, u64>,
+    /// Threads that did not get a lock again long after the measurement was over; what
+    /// they had done is not counted.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unfinished: usize,
     /// The share of the CPUs' time that others used, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub foreign: Option<f64>,
@@ -172,6 +176,7 @@ impl Outcome {
             round_trip: latency(|part| &part.round_trip),
             give_up: latency(|part| &part.give_up),
             counts,
+            unfinished: played.unfinished,
             foreign: played.foreign,
             simulated: played.simulated,
         }
@@ -184,6 +189,14 @@ impl Outcome {
         (self.sections > 0).then(|| all as f64 / self.sections as f64)
     }
 
+    /// The share of the threads' time between asking for a lock and having released
+    /// it, from the acquisitions that were timed.
+    #[must_use]
+    pub fn share_at_locks(&self) -> Option<f64> {
+        let time = self.per_thread.len() as f64 * self.cycles as f64;
+        Some(self.round_trip?.mean * self.sections as f64 / time)
+    }
+
     /// Lines moved from cache to cache for each section, on a simulated machine.
     #[must_use]
     pub fn transfers_each(&self) -> Option<f64> {
@@ -191,6 +204,14 @@ impl Outcome {
         let all: u64 = transfers.iter().map(|one| one.count.total()).sum();
         (self.sections > 0).then(|| all as f64 / self.sections as f64)
     }
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+const fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 fn cohorts(parts: &[Part], topology: &Topology) -> Vec<Cohorts> {

@@ -90,6 +90,24 @@ pub struct Part {
     pub counts: BTreeMap<&'static str, u64>,
 }
 
+impl Default for Part {
+    fn default() -> Self {
+        let times = || Times::new_with_max(LONGEST, DIGITS).expect("the bounds are sound");
+        Self {
+            operations: 0,
+            sections: 0,
+            abandoned: 0,
+            by_cpu: BTreeMap::new(),
+            migrations: None,
+            acquire: times(),
+            release: times(),
+            round_trip: times(),
+            give_up: times(),
+            counts: BTreeMap::new(),
+        }
+    }
+}
+
 /// A thread at work.
 pub struct Player<A: Actor> {
     actor: A,
@@ -104,19 +122,6 @@ pub struct Player<A: Actor> {
 impl<A: Actor> Player<A> {
     /// Thread `index`, whose choices depend on `seed` and on its number.
     pub fn new(actor: A, index: usize, topology: Arc<Topology>, hertz: f64, seed: u64) -> Self {
-        let times = || Times::new_with_max(LONGEST, DIGITS).expect("the bounds are sound");
-        let part = Part {
-            operations: 0,
-            sections: 0,
-            abandoned: 0,
-            by_cpu: BTreeMap::new(),
-            migrations: None,
-            acquire: times(),
-            release: times(),
-            round_trip: times(),
-            give_up: times(),
-            counts: BTreeMap::new(),
-        };
         let seed = seed.wrapping_add((index as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         Self {
             actor,
@@ -125,7 +130,7 @@ impl<A: Actor> Player<A> {
             hertz,
             random: Xoshiro256PlusPlus::seed_from_u64(seed),
             acquisitions: 0,
-            part,
+            part: Part::default(),
         }
     }
 

@@ -212,6 +212,21 @@ mod tests {
         assert!(point.middle.fairness.most - point.middle.fairness.least <= 1);
     }
 
+    /// 001, Table 6: the share of the time that 40 threads spend at POSIX mutexes, on
+    /// which these models were calibrated.
+    #[test]
+    fn models_spend_the_papers_share_of_their_time_at_the_locks() {
+        let course = Course {
+            seconds: None,
+            ..COURSE
+        };
+        for (name, share) in [("berkeleydb", 0.762), ("memcached-set", 0.616)] {
+            let point = points(find(name).unwrap(), &["posix"], 40, &course).remove(0);
+            let ours = point.middle.share_at_locks().unwrap();
+            assert!((ours - share).abs() < 0.05, "{name}: {ours}");
+        }
+    }
+
     #[test]
     fn phases_leave_some_threads_out() {
         let course = Course {

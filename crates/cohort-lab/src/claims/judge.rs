@@ -203,29 +203,37 @@ fn run(lock: &str, outcome: &Outcome) -> String {
     if let Some(each) = outcome.transfers_each() {
         facts.push(format!("{} transfers a section", figure(each)));
     }
-    if let Some(farthest) = outcome.migrations.as_ref().and_then(|all| all.last()) {
-        if outcome.sections > 0 {
-            let share = farthest.count as f64 / outcome.sections as f64 * 100.0;
-            facts.push(format!(
-                "{share:.0} % of hand-overs across {}",
-                farthest.within
-            ));
-        }
+    let farthest = outcome.migrations.as_ref().and_then(|all| all.last());
+    if let Some(farthest) = farthest.filter(|_| outcome.sections > 0) {
+        let share = farthest.count as f64 / outcome.sections as f64 * 100.0;
+        facts.push(format!(
+            "{share:.0} % of hand-overs across {}",
+            farthest.within
+        ));
     }
     if let Some(acquire) = outcome.acquire {
         facts.push(format!("{} cycles to acquire", figure(acquire.mean)));
     }
+    if outcome.unfinished > 0 {
+        facts.push(format!(
+            "{} threads left without the lock",
+            outcome.unfinished
+        ));
+    }
     if outcome.abandoned > 0 {
         facts.push(format!("{} given up", outcome.abandoned));
     }
-    if let Some(facts_) = &outcome.simulated {
-        if facts_.events.failed_conditionals > outcome.sections {
-            let each = facts_.events.failed_conditionals as f64 / outcome.sections.max(1) as f64;
-            facts.push(format!("{} lost reservations a section", figure(each)));
+    if let Some(simulated) = outcome.simulated.as_ref().filter(|_| outcome.sections > 0) {
+        let each = |count: u64| count as f64 / outcome.sections as f64;
+        let lost = each(simulated.events.failed_conditionals);
+        if lost > 1.0 {
+            facts.push(format!("{} lost reservations a section", figure(lost)));
         }
-        if facts_.events.sleeps > 0 && outcome.sections > 0 {
-            let each = facts_.events.sleeps as f64 / outcome.sections as f64;
-            facts.push(format!("{each:.2} sleeps a section"));
+        if simulated.events.sleeps > 0 {
+            facts.push(format!(
+                "{:.2} sleeps a section",
+                each(simulated.events.sleeps)
+            ));
         }
     }
     format!("{lock} has {}", facts.join(", "))

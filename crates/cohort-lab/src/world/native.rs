@@ -119,7 +119,7 @@ impl World for Native {
         make(self, identifier, threads, self.settings.wait.never_sleeps())
     }
 
-    fn play<R: Send + 'static>(
+    fn play<R: Default + Send + 'static>(
         self,
         threads: usize,
         body: impl Fn(usize, Thread) -> R + Send + Sync + 'static,
@@ -187,6 +187,7 @@ impl World for Native {
             .collect::<Result<Vec<R>, String>>()?;
         Ok(Played {
             parts,
+            unfinished: 0,
             cycles,
             foreign,
             simulated: None,

@@ -111,7 +111,6 @@ const fn standing(
 }
 
 const UP_TO: Fold = Fold::Greatest;
-const EVERYWHERE: Fold = Fold::Least;
 
 /// The locks of Table 2; `ttas` with patience is its TATAS-T.
 const STUDIED: &[&str] = &[

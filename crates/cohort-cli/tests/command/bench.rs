@@ -1,0 +1,168 @@
+//! `cohort bench`: what it prints, that it repeats itself, what it refuses.
+
+use crate::cohort;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::{contains, starts_with};
+use serde_json::Value;
+
+const THERE: [&str; 11] = [
+    "bench",
+    "--on",
+    "xeon-e7-4850x4",
+    "--workload",
+    "lbench",
+    "--locks",
+    "ticket,mcs",
+    "--threads",
+    "1,12",
+    "--seconds",
+    "0.0005",
+];
+
+fn output(arguments: &[&str]) -> Vec<u8> {
+    let output = cohort().args(arguments).output().expect("the command runs");
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    output.stdout
+}
+
+#[test]
+fn a_simulated_benchmark_gives_the_same_bytes_twice() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (one, other) = (folder.path().join("1.svg"), folder.path().join("2.svg"));
+    let run = |plot: &std::path::Path| {
+        let mut arguments = THERE.to_vec();
+        arguments.extend(["--json", "--plot", plot.to_str().expect("plain names")]);
+        output(&arguments)
+    };
+    assert_eq!(run(&one), run(&other));
+    let read = |file| std::fs::read_to_string(file).expect("a plot was written");
+    let plot = read(&one);
+    assert_eq!(plot, read(&other));
+    for words in ["ticket", "mcs", "threads", "simulated"] {
+        assert!(plot.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn a_simulated_result_says_that_it_is_one() {
+    let said = String::from_utf8(output(&THERE)).expect("text");
+    assert!(
+        said.contains("Simulated on xeon-e7-4850x4 (file "),
+        "{said}"
+    );
+    let mut arguments = THERE.to_vec();
+    arguments.push("--json");
+    let report: Value = serde_json::from_slice(&output(&arguments)).expect("JSON");
+    assert_eq!(report["on"], "xeon-e7-4850x4");
+    let points = report["points"].as_array().expect("points");
+    assert_eq!(points.len(), 4);
+    for point in points {
+        let facts = &point["middle"]["simulated"];
+        assert_eq!(facts["hash"], report["hash"]);
+        assert!(facts["because"].is_string(), "{facts}");
+        assert!(point["middle"]["operations"].as_u64() > Some(0));
+    }
+}
+
+#[test]
+fn this_machine_is_measured_in_rounds() {
+    let arguments = [
+        "bench",
+        "--workload",
+        "loop",
+        "--locks",
+        "futex,posix,ticket",
+        "--threads",
+        "1",
+        "--seconds",
+        "0.02",
+        "--rounds",
+        "2",
+        "--json",
+    ];
+    let report: Value = serde_json::from_slice(&output(&arguments)).expect("JSON");
+    assert_eq!(report["on"], "native");
+    for point in report["points"].as_array().expect("points") {
+        assert_eq!(point["rounds"].as_array().expect("rounds").len(), 2);
+        assert!(point["middle"]["acquire"]["p50"].as_u64() > Some(0));
+    }
+}
+
+#[test]
+fn details_are_shown_on_request() {
+    let mut arguments = THERE.to_vec();
+    arguments.push("--detail");
+    let said = String::from_utf8(output(&arguments)).expect("text");
+    for words in [
+        "by thread:",
+        "sections by numa:",
+        "hand-overs within system:",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
+fn every_workload_is_listed_and_explained() {
+    let said = String::from_utf8(output(&["bench", "--list"])).expect("text");
+    let help = String::from_utf8(output(&["bench", "--help"])).expect("text");
+    for workload in cohort_lab::bench::WORKLOADS {
+        assert!(said.contains(workload.name), "{}", workload.name);
+        assert!(
+            help.contains(&format!("- {}:", workload.name)),
+            "{}",
+            workload.name
+        );
+    }
+}
+
+#[test]
+fn slips_are_answered_with_what_was_meant() {
+    for (arguments, words) in [
+        (&["--workload", "lbnch"][..], "`lbench`"),
+        (&["--workload", "lbench", "--locks", "tiket"], "`ticket`"),
+        (
+            &["--workload", "lbench", "--on", "kunpeng-920"],
+            "`kunpeng-920x2`",
+        ),
+        (
+            &["--workload", "lbench", "--on", "./absent.toml"],
+            "./absent.toml",
+        ),
+        (&["--workload", "lbench", "--locks", "none"], "pingpong"),
+        (
+            &["--workload", "pingpong", "--lines", "3"],
+            "does not take --lines",
+        ),
+        (&["--workload", "lbench", "--outside", "4 miles"], "4us"),
+        (&["--workload", "lbench", "--threads", "0"], "--threads"),
+        (
+            &["--workload", "lbench", "--threads", "90000"],
+            "--oversubscribe",
+        ),
+        (
+            &[
+                "--workload",
+                "lbench",
+                "--on",
+                "epyc-7352x2",
+                "--threads",
+                "97",
+            ],
+            "--oversubscribe",
+        ),
+        (
+            &["--workload", "lbench", "--locks", "posix-adaptive"],
+            "--on",
+        ),
+        (&[], "--workload"),
+    ] {
+        cohort()
+            .arg("bench")
+            .args(arguments)
+            .assert()
+            .code(2)
+            .stdout("")
+            .stderr(starts_with("cohort: ").and(contains(words)));
+    }
+}

@@ -1,0 +1,69 @@
+//! `cohort reproduce`: every row, the same bytes twice, a page, refusals.
+
+use crate::cohort;
+use cohort_lab::claims::CLAIMS;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::{contains, starts_with};
+use serde_json::Value;
+
+/// Rows that run in a moment, one that waits for locks, one that waits for more.
+const ROWS: [&str; 4] = ["F1", "K10", "K1", "S4"];
+
+#[test]
+fn rows_are_judged_alike_twice_and_shown_as_a_page() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("claims.html");
+    let run = || {
+        let output = cohort()
+            .arg("reproduce")
+            .args(ROWS)
+            .args(["--json", "--html"])
+            .arg(&file)
+            .output()
+            .expect("the command runs");
+        assert!(output.status.success(), "{output:?}");
+        let page = std::fs::read_to_string(&file).expect("a page was written");
+        (output.stdout, page)
+    };
+    let (said, page) = run();
+    assert_eq!((said.clone(), page.clone()), run());
+    let rows: Value = serde_json::from_slice(&said).expect("JSON");
+    let rows = rows.as_array().expect("rows");
+    let ids: Vec<&str> = rows.iter().filter_map(|row| row["id"].as_str()).collect();
+    assert_eq!(ids, ["K1", "K10", "S4", "F1"]);
+    for row in rows {
+        let id = row["id"].as_str().expect("a name");
+        assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
+        let judged = row["verdict"] != "not-yet-runnable";
+        assert!(judged || row["missing"].is_string(), "{row}");
+        for part in row["parts"].as_array().expect("parts") {
+            assert!(part["hash"].as_str().is_some_and(|hash| hash.len() > 8));
+            assert_eq!(part["agrees"] == false, part["why"].is_string(), "{part}");
+        }
+    }
+}
+
+#[test]
+fn every_claim_is_listed() {
+    let output = cohort().args(["reproduce", "--list"]).output();
+    let output = output.expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said.lines().count(), CLAIMS.len());
+    for claim in CLAIMS {
+        assert!(said.contains(claim.says), "{}", claim.id);
+    }
+}
+
+#[test]
+fn an_unknown_claim_and_a_page_that_cannot_be_written_are_refused() {
+    cohort().args(["reproduce", "K99"]).assert().code(2).stderr(
+        starts_with("cohort: ")
+            .and(contains("`K99`"))
+            .and(contains("--list")),
+    );
+    cohort()
+        .args(["reproduce", "S4", "--html", "/absent/claims.html"])
+        .assert()
+        .code(125)
+        .stderr(contains("/absent/claims.html"));
+}

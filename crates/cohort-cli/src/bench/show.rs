@@ -186,7 +186,10 @@ fn closing(report: &Report) -> String {
              done is not counted."
         );
     }
-    text.push_str("\nMigrations and transfers are for each section.");
+    text.push_str(
+        "\nMigrations are hand-overs between the largest cohorts; they and transfers are for each \
+         section.",
+    );
     text
 }
 

@@ -179,7 +179,7 @@ impl Panel {
             .axis_desc_style(plain(13, &FAINT))
             .draw()?;
         let (plane, _) = chart.plotting_area().get_pixel_range();
-        let (left, top) = area.get_base_pixel();
+        let (left, _) = area.get_base_pixel();
         for (number, lock) in report.locks().into_iter().enumerate() {
             let colour = COLOURS[number % COLOURS.len()];
             let hollow = number / COLOURS.len() % 2 == 1;
@@ -213,7 +213,6 @@ impl Panel {
                 plain(13, &INK).pos(side),
             ))?;
         }
-        let _ = top;
         Ok(())
     }
 }

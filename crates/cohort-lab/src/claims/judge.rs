@@ -203,12 +203,10 @@ fn run(lock: &str, outcome: &Outcome) -> String {
     if let Some(each) = outcome.transfers_each() {
         facts.push(format!("{} transfers a section", figure(each)));
     }
-    let farthest = outcome.migrations.as_ref().and_then(|all| all.last());
-    if let Some(farthest) = farthest.filter(|_| outcome.sections > 0) {
-        let share = farthest.count as f64 / outcome.sections as f64 * 100.0;
+    if let Some(each) = outcome.migrations_each() {
+        let share = each * 100.0;
         facts.push(format!(
-            "{share:.0} % of hand-overs across {}",
-            farthest.within
+            "{share:.0} % of hand-overs between the largest cohorts"
         ));
     }
     if let Some(acquire) = outcome.acquire {

@@ -3,7 +3,7 @@
 //! [`runner`] runs a program once and measures what it used; [`rounds`] lets
 //! contestants run in turn; [`stats`] says how sure a figure is; [`compare`] and
 //! [`bars`] turn figures into verdicts, and [`plot`] into pictures.
-//! [`workloads`] is what is run when nobody names a program.  [`bench`] holds the
+//! [`workloads`] is what is run when nobody names a program.  [`mod@bench`] holds the
 //! papers' workloads, written once for every [`world`], and [`claims`] what the papers
 //! say of them.
 

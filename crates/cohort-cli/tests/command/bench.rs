@@ -25,8 +25,9 @@ fn output(arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
+/// Twice, and however many of this machine's CPUs take part.
 #[test]
-fn a_simulated_benchmark_gives_the_same_bytes_twice() {
+fn a_simulated_benchmark_gives_the_same_bytes() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (one, other) = (folder.path().join("1.svg"), folder.path().join("2.svg"));
     let run = |plot: &std::path::Path| {
@@ -34,7 +35,15 @@ fn a_simulated_benchmark_gives_the_same_bytes_twice() {
         arguments.extend(["--json", "--plot", plot.to_str().expect("plain names")]);
         output(&arguments)
     };
-    assert_eq!(run(&one), run(&other));
+    let said = run(&one);
+    assert_eq!(said, run(&other));
+    let alone = cohort()
+        .args(THERE)
+        .arg("--json")
+        .env("RAYON_NUM_THREADS", "1")
+        .output()
+        .expect("the command runs");
+    assert_eq!(said, alone.stdout);
     let read = |file| std::fs::read_to_string(file).expect("a plot was written");
     let plot = read(&one);
     assert_eq!(plot, read(&other));

@@ -63,7 +63,19 @@ pub fn save(report: &Report, file: &Path) -> Result<(), String> {
 /// # Errors
 /// The picture cannot be drawn.
 pub fn svg(report: &Report) -> Drawn<String> {
-    let panels: Vec<Panel> = panels(report);
+    draw(report, &panels(report))
+}
+
+/// The report's throughput alone, as SVG.
+///
+/// # Errors
+/// The picture cannot be drawn.
+pub fn throughput(report: &Report) -> Drawn<String> {
+    let panels = panels(report);
+    draw(report, &panels[..panels.len().min(1)])
+}
+
+fn draw(report: &Report, panels: &[Panel]) -> Drawn<String> {
     let count = u32::try_from(panels.len())?;
     let mut text = String::new();
     {
@@ -82,7 +94,7 @@ pub fn svg(report: &Report) -> Drawn<String> {
             plain(14, &FAINT).pos(left),
         ))?;
         let (_, mut rest) = root.split_vertically(HEADER);
-        for panel in &panels {
+        for panel in panels {
             let (area, below) = rest.split_vertically(PANEL);
             panel.draw(report, &area)?;
             rest = below;

@@ -1,12 +1,16 @@
 //! What is run for a claim.
 
+use crate::bench::report::{self, Report};
 use crate::bench::simulated::Course;
-use crate::bench::{self, Knobs, Outcome, Setting, Span};
+use crate::bench::{self, Knobs, Outcome, Setting, Span, curves};
 use crate::world::simulated::Simulator;
 use crate::world::{Placement, Topology, Wait};
 use cohort_machine::description::shipped;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+
+/// What all chance in the claims' runs depends on.
+const SEED: u64 = 1;
 
 /// Where the threads of an experiment run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -158,6 +162,41 @@ impl Experiment {
     }
 }
 
+impl Experiment {
+    /// The throughput of these locks against the threads, as SVG; none where the
+    /// threads are not varied, or nothing was run.
+    pub(super) fn curves(
+        &self,
+        locks: &[&'static str],
+        hash: &str,
+        points: &Points,
+    ) -> Option<String> {
+        let (Sweep::Threads(counts), Place::Placed(placement)) = (self.sweep, self.place) else {
+            return None;
+        };
+        let info = bench::find(self.workload)?;
+        let on = self.machine.to_owned();
+        let mut report = Report::new(info, &self.knobs.over(info).ok()?, on, placement, SEED);
+        report.hash = Some(hash.to_owned());
+        for lock in locks {
+            for threads in counts {
+                let point = self.point(lock, *threads, self.knobs);
+                if let Some(Ok(outcome)) = points.get(&point) {
+                    let wait = self.wait.unwrap_or_else(|| Wait::natural(lock));
+                    let rounds = vec![outcome.clone()];
+                    let name = (*lock).to_owned();
+                    report
+                        .points
+                        .extend(report::Point::of(name, wait, *threads, rounds));
+                }
+            }
+        }
+        (counts.len() > 1 && !report.points.is_empty())
+            .then(|| curves::throughput(&report).ok())
+            .flatten()
+    }
+}
+
 /// The value of what is varied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Varied {
@@ -244,7 +283,7 @@ impl Point {
             lock: self.lock.to_owned(),
             threads: self.threads,
             knobs: self.knobs.0.over(info)?,
-            seed: 1,
+            seed: SEED,
         };
         let placement = match self.place {
             Place::Placed(placement) => placement,

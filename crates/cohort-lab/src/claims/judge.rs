@@ -85,6 +85,9 @@ pub struct JudgedPart {
     /// What the runs themselves show, or what stopped them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
+    /// Throughput against threads, as SVG, where threads were varied.
+    #[serde(skip)]
+    pub curves: Option<String>,
 }
 
 /// Judges a claim by the points that were run.
@@ -161,7 +164,12 @@ fn judge_part(part: &Part, points: &Points, simulators: &Simulators) -> JudgedPa
         agrees: None,
         missing,
         why: None,
+        curves: None,
     };
+    if judged.missing.is_empty() {
+        let locks = part.measure.locks();
+        judged.curves = part.experiment.curves(&locks, &judged.hash, points);
+    }
     match computed {
         None => {}
         // The rest of a long report is each thread's wait.

@@ -2,7 +2,7 @@
 
 use super::judge::{Judged, JudgedPart, Verdict};
 use crate::plot::figure;
-use maud::{DOCTYPE, Markup, html};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = "\
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; \
@@ -10,7 +10,7 @@ color: #1f2937 } \
 h1 { font-size: 1.6rem } h2 { font-size: 1.15rem; margin: 2.2rem 0 .3rem } \
 table { border-collapse: collapse; width: 100% } \
 th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #e5e7eb; vertical-align: top } \
-th { font-weight: 600; color: #6b7280 } td.figure { white-space: nowrap } \
+th { font-weight: 600; color: #6b7280 } td.figure { white-space: nowrap } svg { max-width: 100%; height: auto } \
 .note { color: #6b7280; font-size: .9rem } \
 .verdict { border-radius: .3rem; padding: .1rem .5rem; font-size: .85rem; white-space: nowrap } \
 .agrees, .agrees-so-far { background: #ccfbf1 } .disagrees, .failed { background: #fee2e2 } \
@@ -87,6 +87,12 @@ fn part_row(part: &JudgedPart) -> Markup {
                 (part.says)
                 div.note { (part.computed) }
                 @if let Some(why) = &part.why { div.note { (why) } }
+                @if let Some(curves) = &part.curves {
+                    details {
+                        summary.note { "throughput" }
+                        (PreEscaped(curves))
+                    }
+                }
             }
             td {
                 (part.machine)
@@ -136,6 +142,7 @@ mod tests {
                 agrees: Some(false),
                 missing: Vec::new(),
                 why: Some("because".to_owned()),
+                curves: Some("<svg></svg>".to_owned()),
             }],
         };
         let text = page(&[row]);

@@ -70,7 +70,7 @@ fn table(report: &Report) -> Table {
     titles.extend(["jain".to_owned(), "least–most".to_owned()]);
     titles.push("migrations".to_owned());
     if simulated {
-        titles.push("transfers".to_owned());
+        titles.extend(["transfers".to_owned(), "energy".to_owned()]);
     }
     titles.push(format!("acquire {unit}"));
     titles.push("p99".to_owned());
@@ -123,6 +123,7 @@ fn cells(point: &Point, simulated: bool) -> Vec<String> {
     cells.push(each(middle.migrations_each()));
     if simulated {
         cells.push(each(middle.transfers_each()));
+        cells.push(middle.energy_each().map_or_else(nothing, figure));
     }
     cells.push(time(middle.acquire, |latency| latency.p50 as f64));
     cells.push(time(middle.acquire, |latency| latency.p99 as f64));
@@ -190,6 +191,12 @@ fn closing(report: &Report) -> String {
         "\nMigrations are hand-overs between the largest cohorts; they and transfers are for each \
          section.",
     );
+    if is_simulated(report) {
+        text.push_str(
+            "\nEnergy too, as a proxy: all CPUs' cycles, those of polling and idling ones and the \
+             transfers weighed, in cycles of a running CPU.",
+        );
+    }
     text
 }
 

@@ -205,6 +205,14 @@ impl Outcome {
         let all: u64 = transfers.iter().map(|one| one.count.total()).sum();
         (self.sections > 0).then(|| all as f64 / self.sections as f64)
     }
+
+    /// The energy proxy for each section, on a simulated machine: cycles of a running
+    /// CPU.
+    #[must_use]
+    pub fn energy_each(&self) -> Option<f64> {
+        let energy = self.simulated.as_ref()?.energy;
+        (self.sections > 0).then(|| energy / self.sections as f64)
+    }
 }
 
 #[allow(

@@ -39,6 +39,16 @@ pub struct Facts {
     pub invalidations: u64,
     /// The links that were busiest.
     pub links: Vec<Load>,
+    /// Cycles, of all CPUs, in which one ran a thread that got on or waited for an
+    /// access.
+    pub running: u64,
+    /// Those in which one only polled.
+    pub spinning: u64,
+    /// Those in which one had no thread.
+    pub idle: u64,
+    /// A proxy of the energy used, in cycles of a running CPU: the three above and the
+    /// transfers, weighed.
+    pub energy: f64,
     /// What happened in the kernel and in waits.
     pub events: Events,
 }
@@ -63,6 +73,10 @@ impl Facts {
             refills: outcome.refills,
             invalidations: outcome.invalidations,
             links,
+            running: outcome.running,
+            spinning: outcome.spinning,
+            idle: outcome.idle,
+            energy: outcome.energy,
             events: outcome.events,
         }
     }

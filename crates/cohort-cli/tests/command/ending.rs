@@ -3,7 +3,7 @@
 use crate::{LEFT_OUT, cohort, compiled};
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
 
 /// Becoming the program, and staying its parent.
@@ -69,6 +69,18 @@ fn arguments_arrive_as_they_were_typed() {
         .stdout("<--lock><a b><><*><-->");
 }
 
+/// Whoever started the tests may have had a signal ignored, as shells do for what
+/// they run in the background; and what is ignored stays so in a program.
+fn heed(command: &mut Command, signal: Signal) {
+    // SAFETY: the call only sets how the new process takes that signal.
+    unsafe {
+        command.pre_exec(move || {
+            libc::signal(signal.as_raw(), libc::SIG_DFL);
+            Ok(())
+        });
+    }
+}
+
 #[test]
 fn signals_reach_the_program() {
     let program = compiled::usual();
@@ -78,6 +90,7 @@ fn signals_reach_the_program() {
             for name in LEFT_OUT {
                 command.env_remove(name);
             }
+            heed(&mut command, signal);
             let mut child = command
                 .arg("run")
                 .args(way)

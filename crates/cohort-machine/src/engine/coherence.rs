@@ -26,6 +26,8 @@ use crate::description::Protocol;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
     Load,
+    /// A load-linked whose turn it is: see [`Caches::turn`].
+    LoadLinked,
     Store,
     ReadModifyWrite(Change),
 }
@@ -54,6 +56,10 @@ struct Line {
     whose: Owner,
     /// Until when earlier requests keep it.
     busy: Ticks,
+    /// Until when load-linkeds that still wait for it have been given turns.
+    promised: Ticks,
+    /// When the last write is complete.
+    written: Ticks,
     /// When the last fill is complete, and whose it is: another CPU of that cache
     /// must wait for it.
     filled: Ticks,
@@ -134,6 +140,8 @@ impl Caches {
             kept: NONE,
             whose,
             busy: 0,
+            promised: 0,
+            written: 0,
             filled: 0,
             filled_by: NONE,
             version: 0,
@@ -184,6 +192,40 @@ impl Caches {
         line.version = line.version.wrapping_add(1);
     }
 
+    /// When it is the turn of a load-linked that asks at `at`; `at` if that is now.
+    ///
+    /// It queues as other requests do, but is not served ahead of its time: until then
+    /// whoever has the line already may store to it.  If that store is still under way
+    /// when the `turn` given before has come, the load-linked queues anew.
+    pub(crate) fn turn(
+        &mut self,
+        hardware: &Hardware,
+        traffic: &mut Traffic,
+        cache: usize,
+        id: LineId,
+        at: Ticks,
+        turn: Option<Ticks>,
+    ) -> Ticks {
+        let line = &self.lines[id as usize];
+        let queue = line.busy.max(line.promised);
+        let taken = if turn == Some(at) {
+            line.written
+        } else {
+            queue
+        };
+        if taken <= at || self.holds(id, cache) {
+            return at;
+        }
+        let occupancy = match line.state {
+            State::Absent => hardware.memory(cache, line.home as usize),
+            _ => hardware.transfers[self.supplier(hardware, cache, id).1].occupancy,
+        };
+        let line = &mut self.lines[id as usize];
+        line.promised = queue + occupancy;
+        traffic.wait(queue - at, line.whose);
+        queue
+    }
+
     /// An access by a CPU of `cache`, asked for at `at`.
     pub(crate) fn access(
         &mut self,
@@ -195,8 +237,14 @@ impl Caches {
         at: Ticks,
     ) -> Served {
         let served = match access {
-            Access::Load if self.holds(id, cache) => self.hit(cache, id, hardware.hit.load, at),
-            Access::Load => self.fetch(hardware, traffic, cache, id, at),
+            Access::Load | Access::LoadLinked if self.holds(id, cache) => {
+                self.hit(cache, id, hardware.hit.load, at)
+            }
+            Access::Load => {
+                let start = at.max(self.queue(id));
+                self.fetch(hardware, traffic, cache, id, start)
+            }
+            Access::LoadLinked => self.fetch(hardware, traffic, cache, id, at),
             Access::Store | Access::ReadModifyWrite(_) => {
                 let cost = match access {
                     Access::Store => hardware.hit.store,
@@ -238,17 +286,22 @@ impl Caches {
         }
     }
 
-    /// Loads a line that the cache does not hold.
+    /// When a request for a line that is made now can be served.
+    fn queue(&self, id: LineId) -> Ticks {
+        let line = &self.lines[id as usize];
+        line.busy.max(line.promised)
+    }
+
+    /// Loads a line that the cache does not hold, from `start` on.
     fn fetch(
         &mut self,
         hardware: &Hardware,
         traffic: &mut Traffic,
         cache: usize,
         id: LineId,
-        at: Ticks,
+        start: Ticks,
     ) -> Served {
         let line = &self.lines[id as usize];
-        let start = at.max(line.busy);
         let (state, owner, whose) = (line.state, line.owner, line.whose);
         let (began, done, free) = match state {
             State::Absent => {
@@ -266,7 +319,7 @@ impl Caches {
             }
         };
         let line = &mut self.lines[id as usize];
-        line.busy = free;
+        line.busy = line.busy.max(free);
         line.filled = done;
         line.filled_by = cache as u16;
         (line.state, line.owner) = match (state, hardware.protocol) {
@@ -296,9 +349,15 @@ impl Caches {
         access: Access,
         at: Ticks,
     ) -> Served {
-        let start = at.max(self.lines[id as usize].busy);
-        let whose = self.lines[id as usize].whose;
         let held = self.holds(id, cache);
+        // A store-conditional that has come so far goes ahead of load-linkeds that wait.
+        let conditional = hardware.load_linked && access != Access::Store;
+        let start = at.max(if held && conditional {
+            self.lines[id as usize].busy
+        } else {
+            self.queue(id)
+        });
+        let whose = self.lines[id as usize].whose;
         let others = self.others(cache, id);
         let farthest = self.farthest(hardware, cache, id);
         let invalidation = farthest.map_or(0, |distance| hardware.transfers[distance].invalidate);
@@ -326,6 +385,7 @@ impl Caches {
         self.clear(id);
         let line = &mut self.lines[id as usize];
         line.busy = done;
+        line.written = done;
         line.filled = done;
         line.filled_by = cache as u16;
         line.state = State::Modified;

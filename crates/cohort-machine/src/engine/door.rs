@@ -66,9 +66,23 @@ pub fn exchange(address: usize, change: impl Fn() -> Change) {
 /// line in between.
 fn exchange_linked(address: usize, change: impl Fn() -> Change) {
     loop {
-        let reserved = step(|engine| {
+        let mut turn = None;
+        let mut waits = step(|engine| {
+            let line = engine.line(address);
+            engine.queue_linked(line, &mut turn)
+        });
+        while waits == Some(true) {
+            if with(|engine| engine.is_early()) == Some(true) {
+                suspend();
+            }
+            waits = with(|engine| {
+                let line = engine.line(address);
+                engine.queue_linked(line, &mut turn)
+            });
+        }
+        let reserved = with(|engine| {
             let looked = engine.me().look;
-            engine.access(address, Access::Load);
+            engine.access(address, Access::LoadLinked);
             engine.me().look = looked;
             let line = engine.line(address);
             (line, engine.caches.version(line))

@@ -204,7 +204,9 @@ impl Engine<'_> {
         let thread = self.me();
         let writes = !matches!(
             access,
-            Access::Load | Access::ReadModifyWrite(Change::None | Change::Same)
+            Access::Load
+                | Access::LoadLinked
+                | Access::ReadModifyWrite(Change::None | Change::Same)
         );
         if !writes {
             thread.look.load(line, version);

@@ -80,6 +80,12 @@ impl Traffic {
         self.stalled[whose as usize] += took;
     }
 
+    /// A CPU waits before an access.
+    #[inline]
+    pub(crate) const fn wait(&mut self, took: Ticks, whose: Owner) {
+        self.stalled[whose as usize] += took;
+    }
+
     pub(crate) fn transfer(&mut self, distance: usize, whose: Owner, modified: bool) {
         self.transfers[distance][whose as usize] += 1;
         self.modified += u64::from(modified);

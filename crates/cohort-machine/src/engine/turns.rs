@@ -252,7 +252,7 @@ impl<'m> Engine<'m> {
             .access(hardware, &mut self.traffic, cache, line, access, at);
         let version = self.caches.version(line);
         match access {
-            Access::Load => {
+            Access::Load | Access::LoadLinked => {
                 thread.clock = served.done;
                 thread.look.load(line, version);
             }
@@ -275,6 +275,18 @@ impl<'m> Engine<'m> {
             self.alert(line, cache, served.began);
             self.reassure();
         }
+    }
+
+    /// The current thread is about to load-link a line: whether it must wait until its
+    /// clock, which is then later; that is its `turn` the next time.
+    pub(crate) fn queue_linked(&mut self, line: LineId, turn: &mut Option<Ticks>) -> bool {
+        let thread = &mut self.threads[self.current];
+        let cache = self.hardware.cache_of[thread.cpu] as usize;
+        let at = thread.clock;
+        let (hardware, traffic) = (self.hardware, &mut self.traffic);
+        thread.clock = self.caches.turn(hardware, traffic, cache, line, at, *turn);
+        *turn = Some(thread.clock);
+        thread.clock > at
     }
 
     /// Something has changed: whoever does not watch may not be stuck any more.

@@ -213,21 +213,23 @@ fn links_carry_one_transfer_at_a_time() {
     assert_eq!(outcome.links.len(), 1);
 }
 
+/// Read-modify-writes are pairs of a load-linked and a store-conditional.
+const CONDITIONAL: [(&str, &str); 2] = [
+    ("\"native\"", "\"ll/sc\""),
+    (
+        "store-buffer =",
+        "failed-conditional = { cycles = 7, source = \"estimate\", note = \"round\" }\nstore-buffer =",
+    ),
+];
+
 #[test]
 fn a_reservation_is_lost_when_another_writes() {
-    let conditional = [
-        ("\"native\"", "\"ll/sc\""),
-        (
-            "store-buffer =",
-            "failed-conditional = { cycles = 7, source = \"estimate\", note = \"round\" }\nstore-buffer =",
-        ),
-    ];
     // Alone: a load that hits, and a read-modify-write that hits.
     assert_eq!(
-        last(&conditional, &[(0, Rmw), (0, Rmw)]),
+        last(&CONDITIONAL, &[(0, Rmw), (0, Rmw)]),
         4 + INSTRUCTION + 10
     );
-    let hardware = machine(&conditional);
+    let hardware = machine(&CONDITIONAL);
     let memory = Memory::new();
     let line = memory.bytes(1);
     let programs = (0..2).map(|_| {
@@ -240,4 +242,42 @@ fn a_reservation_is_lost_when_another_writes() {
     });
     let outcome = run(&hardware, &memory, programs.collect());
     assert!(outcome.events.failed_conditionals > 0);
+}
+
+#[test]
+fn load_linkeds_that_wait_for_a_line_do_not_hold_up_who_has_it() {
+    let [native, failed] = CONDITIONAL;
+    let changes = [
+        native,
+        failed,
+        ("occupancy = { cycles = 5,", "occupancy = { cycles = 40,"),
+        ("occupancy = { cycles = 10,", "occupancy = { cycles = 80,"),
+    ];
+    let hardware = machine(&changes);
+    let memory = Memory::new();
+    let line = memory.bytes(1);
+    let costs = [const { Cell::new(0) }; 4];
+    let programs = (0..4).map(|cpu| {
+        let costs = &costs;
+        program(move |thread| {
+            // CPU 0 modifies the line; then 2, 3 and 1 ask for it, a cycle apart.
+            thread.work([0, 1002, 1000, 1001][cpu]);
+            costs[cpu].set(time(thread, || access(thread, line, Rmw)));
+        })
+    });
+    let outcome = run(&hardware, &memory, programs.collect());
+    // 2 loads from 1002 to 1102, which keeps the line until 1082.  Then 3 loads until
+    // 1112, and keeps the line until 1122; only then is it 1's turn.  But at 1104 comes
+    // the store of 2, which waits for 3 and not for 1: it takes the line from 1122 on,
+    // from two others.
+    assert_eq!(costs[2].get(), 1122 + 10 + 60 + 3 - 1000);
+    // So 1 waits until 1195, loads until 1295 and stores; 3 has failed at 1114, asked
+    // anew at 1123 behind 1, and loaded until 1305, keeping the line until 1315.
+    assert_eq!(costs[1].get(), 1315 + 10 + 60 + 3 - 1002);
+    // It fails again, waits for that, loads until 1488 and stores.
+    assert_eq!(costs[3].get(), 1488 + INSTRUCTION + 10 + 60 - 1001);
+    assert_eq!(outcome.events.failed_conditionals, 2);
+    let transfers = outcome.transfers.iter();
+    let transfers: Vec<u64> = transfers.map(|one| one.count.data).collect();
+    assert_eq!(transfers, [2, 3]);
 }

@@ -65,6 +65,15 @@ pub(crate) fn suspend() {
     unsafe { &*fiber }.suspend(());
 }
 
+/// [`step`], once the current thread's stores are complete.
+#[inline]
+pub(crate) fn step_drained<R>(step: impl FnOnce(&mut Engine<'_>) -> R) -> Option<R> {
+    if with(|engine| engine.arrive_drained())? {
+        suspend();
+    }
+    with(step)
+}
+
 /// Waits for the current thread's turn to take a step, and takes it; nothing
 /// outside of a run.
 #[inline]

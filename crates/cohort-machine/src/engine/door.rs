@@ -4,7 +4,7 @@
 //! before it and looked at after it.
 
 use super::coherence::Access;
-use super::current::{step, suspend, with};
+use super::current::{step, step_drained, suspend, with};
 use super::memory::Owner;
 use super::options::{Schedule, Waiting};
 use super::polling::Pause;
@@ -57,7 +57,7 @@ pub fn exchange(address: usize, change: impl Fn() -> Change) {
         None => {}
         Some(true) => exchange_linked(address, change),
         Some(false) => {
-            step(|engine| engine.access(address, Access::ReadModifyWrite(change())));
+            step_drained(|engine| engine.access(address, Access::ReadModifyWrite(change())));
         }
     }
 }
@@ -94,7 +94,7 @@ fn exchange_linked(address: usize, change: impl Fn() -> Change) {
             with(|engine| engine.looked(line));
             return;
         }
-        let stored = step(|engine| {
+        let stored = step_drained(|engine| {
             let holds = engine.caches.version(line) == version;
             if holds {
                 engine.access(address, Access::ReadModifyWrite(change()));

@@ -149,6 +149,21 @@ impl<'m> Engine<'m> {
         self.is_early()
     }
 
+    /// [`arrive`](Self::arrive), for a step that waits until the stores before it are
+    /// complete.
+    #[inline]
+    pub(crate) fn arrive_drained(&mut self) -> bool {
+        if self.explorer.is_some() {
+            return self.arrive_exploring();
+        }
+        self.steps += 1;
+        self.compute(self.hardware.costs.instruction);
+        let me = self.me();
+        me.clock = me.clock.max(me.drained());
+        me.stores.clear();
+        self.is_early()
+    }
+
     /// Whether others come before the current thread; it is then on the agenda.
     #[inline]
     pub(crate) fn is_early(&mut self) -> bool {
@@ -242,10 +257,6 @@ impl<'m> Engine<'m> {
         let hardware = self.hardware;
         let thread = &mut self.threads[self.current];
         let cache = hardware.cache_of[thread.cpu] as usize;
-        if matches!(access, Access::ReadModifyWrite(_)) {
-            thread.clock = thread.clock.max(thread.drained());
-            thread.stores.clear();
-        }
         let at = thread.clock;
         let served = self
             .caches

@@ -281,3 +281,32 @@ fn load_linkeds_that_wait_for_a_line_do_not_hold_up_who_has_it() {
     let transfers: Vec<u64> = transfers.map(|one| one.count.data).collect();
     assert_eq!(transfers, [2, 3]);
 }
+
+#[test]
+fn a_read_modify_write_that_waits_for_stores_keeps_no_line_meanwhile() {
+    let hardware = machine(&[]);
+    let memory = Memory::new();
+    let lines = [memory.bytes(1), memory.bytes(1)];
+    let costs = [const { Cell::new(0) }; 3];
+    let programs = (0..3).map(|cpu| {
+        let costs = &costs;
+        program(move |thread| {
+            // CPU 1 has one line, and 2 in the other package has the other.
+            if cpu > 0 {
+                access(thread, lines[cpu - 1], Rmw);
+            }
+            let begin = [1000, 1006, 0][cpu];
+            thread.work(begin - thread.cycles().min(begin));
+            if cpu == 0 {
+                thread.write(lines[1]);
+            }
+            if cpu < 2 {
+                costs[cpu].set(time(thread, || access(thread, lines[0], Rmw)));
+            }
+        })
+    });
+    run(&hardware, &memory, programs.collect());
+    // The store of 0 is under way from 1002 to 1112, so 1 still has its line at 1008.
+    assert_eq!(costs[1].get(), INSTRUCTION + 10);
+    assert_eq!(costs[0].get(), 1112 + 50 - 1003);
+}

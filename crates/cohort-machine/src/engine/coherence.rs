@@ -105,6 +105,16 @@ pub(crate) struct Caches {
     tidied: u32,
 }
 
+/// An access to a line that is there.
+const fn hit(cost: Ticks, began: Ticks) -> Served {
+    Served {
+        began,
+        done: began + cost,
+        hit: true,
+        disturbs: false,
+    }
+}
+
 impl Caches {
     pub(crate) fn new(hardware: &Hardware) -> Self {
         let words = hardware.caches.div_ceil(64);
@@ -237,8 +247,13 @@ impl Caches {
         at: Ticks,
     ) -> Served {
         let served = match access {
-            Access::Load | Access::LoadLinked if self.holds(id, cache) => {
-                self.hit(cache, id, hardware.hit.load, at)
+            Access::Load if self.holds(id, cache) => {
+                let since = self.since(cache, id, false);
+                hit(hardware.hit.load, at.max(since))
+            }
+            Access::LoadLinked if self.holds(id, cache) => {
+                let since = self.since(cache, id, true);
+                hit(hardware.hit.load, at.max(since))
             }
             Access::Load => {
                 let start = at.max(self.queue(id));
@@ -250,12 +265,13 @@ impl Caches {
                     Access::Store => hardware.hit.store,
                     _ => hardware.hit.rmw,
                 };
+                let since = self.since(cache, id, true);
                 let line = &mut self.lines[id as usize];
                 let alone = matches!(line.state, State::Exclusive | State::Modified);
                 if alone && line.owner as usize == cache {
                     line.state = State::Modified;
                     let idle = matches!(access, Access::ReadModifyWrite(change) if change != Change::Other);
-                    let mut served = self.hit(cache, id, cost, at);
+                    let mut served = hit(cost, at.max(since));
                     if !idle {
                         served.disturbs = true;
                         self.write_at_once(id);
@@ -267,23 +283,36 @@ impl Caches {
                 }
             }
         };
-        traffic.access(served.done - at, self.lines[id as usize].whose);
+        // A store goes on by itself, out of the buffer.
+        let stalls = match access {
+            Access::Store => hardware.hit.store,
+            _ => served.done - at,
+        };
+        traffic.access(stalls, self.lines[id as usize].whose);
         served
     }
 
-    fn hit(&self, cache: usize, id: LineId, cost: Ticks, at: Ticks) -> Served {
+    /// Since when a line that the cache holds can be read there; or, if that is the
+    /// question, written: a copy can still be read while its cache asks the other
+    /// holders to give theirs up.
+    fn since(&self, cache: usize, id: LineId, to_write: bool) -> Ticks {
         let line = &self.lines[id as usize];
-        let began = if line.filled_by as usize == cache {
-            at.max(line.filled)
+        let filled = if line.filled_by as usize == cache {
+            line.filled
         } else {
-            at
+            0
         };
-        Served {
-            began,
-            done: began + cost,
-            hit: true,
-            disturbs: false,
-        }
+        let written = if to_write && line.owner as usize == cache {
+            line.written
+        } else {
+            0
+        };
+        filled.max(written)
+    }
+
+    /// Whose a line is.
+    pub(crate) fn whose(&self, id: LineId) -> Owner {
+        self.lines[id as usize].whose
     }
 
     /// When a request for a line that is made now can be served.
@@ -386,8 +415,10 @@ impl Caches {
         let line = &mut self.lines[id as usize];
         line.busy = done;
         line.written = done;
-        line.filled = done;
-        line.filled_by = cache as u16;
+        if !held {
+            line.filled = done;
+            line.filled_by = cache as u16;
+        }
         line.state = State::Modified;
         line.owner = cache as u16;
         self.insert(hardware, id, cache);

@@ -270,7 +270,8 @@ impl<'m> Engine<'m> {
             Access::Store => {
                 thread.clock = at + hardware.hit.store;
                 thread.look.act();
-                buffer(thread, served.done, hardware.costs.store_buffer);
+                let full = buffer(thread, served.done, hardware.costs.store_buffer);
+                self.traffic.wait(full, self.caches.whose(line));
             }
             Access::ReadModifyWrite(change) => {
                 thread.clock = served.done;
@@ -370,8 +371,10 @@ impl<'m> Engine<'m> {
     }
 }
 
-/// Puts a store into the buffer; if that is full, the thread waits for the oldest.
-fn buffer(thread: &mut Thread, done: Ticks, depth: usize) {
+/// Puts a store into the buffer; if that is full, the thread waits for the oldest:
+/// for how long.
+fn buffer(thread: &mut Thread, done: Ticks, depth: usize) -> Ticks {
+    let before = thread.clock;
     let done = done.max(thread.drained());
     while thread
         .stores
@@ -386,4 +389,5 @@ fn buffer(thread: &mut Thread, done: Ticks, depth: usize) {
     {
         thread.clock = thread.clock.max(oldest);
     }
+    thread.clock - before
 }

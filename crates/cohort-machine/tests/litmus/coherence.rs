@@ -310,3 +310,27 @@ fn a_read_modify_write_that_waits_for_stores_keeps_no_line_meanwhile() {
     assert_eq!(costs[1].get(), INSTRUCTION + 10);
     assert_eq!(costs[0].get(), 1112 + 50 - 1003);
 }
+
+#[test]
+fn a_copy_can_be_read_while_a_store_to_it_is_under_way() {
+    let hardware = machine(&[]);
+    let memory = Memory::new();
+    let line = memory.bytes(1);
+    let cost = &Cell::new(0);
+    let programs = (0..3).map(|cpu| {
+        program(move |thread| {
+            // CPU 2, in the other package, has a copy that it must give up.
+            if cpu == 2 {
+                thread.read(line);
+            }
+            if cpu == 0 {
+                thread.work(1000);
+                thread.read(line);
+                thread.write(line);
+                cost.set(time(thread, || thread.read(line)));
+            }
+        })
+    });
+    run(&hardware, &memory, programs.collect());
+    assert_eq!(cost.get(), INSTRUCTION + 4);
+}

@@ -8,9 +8,6 @@ use rand::{RngExt, SeedableRng};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The longest time that is told from longer ones, in cycles: some minutes.
-const LONGEST: u64 = 1 << 40;
-
 /// Digits of a time that count.
 const DIGITS: u8 = 2;
 
@@ -92,7 +89,7 @@ pub struct Part {
 
 impl Default for Part {
     fn default() -> Self {
-        let times = || Times::new_with_max(LONGEST, DIGITS).expect("the bounds are sound");
+        let times = || Times::new(DIGITS).expect("the digits are few");
         Self {
             operations: 0,
             sections: 0,

@@ -71,8 +71,14 @@ impl Part {
     fn points(&self) -> Vec<Point> {
         let locks = self.measure.locks();
         let mut points = self.experiment.points(&locks);
-        if let Measure::Nearer { than, .. } = self.measure {
-            points.extend(self.experiment.at(Place::Pair(than)).points(&locks));
+        match self.measure {
+            Measure::Nearer { than, .. } => {
+                points.extend(self.experiment.at(Place::Pair(than)).points(&locks));
+            }
+            Measure::Lift { .. } => {
+                points.extend(self.experiment.without_timeout().points(&locks));
+            }
+            _ => {}
         }
         points
     }

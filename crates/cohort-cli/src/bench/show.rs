@@ -114,7 +114,11 @@ fn cells(point: &Point, simulated: bool) -> Vec<String> {
         )),
         None => cells.push(nothing()),
     }
-    cells.push(format!("{:.3}", middle.fairness.jain));
+    cells.push(if is_idle(point) {
+        nothing()
+    } else {
+        format!("{:.3}", middle.fairness.jain)
+    });
     cells.push(format!(
         "{}–{}",
         figure(middle.fairness.least as f64),
@@ -129,6 +133,11 @@ fn cells(point: &Point, simulated: bool) -> Vec<String> {
     cells.push(time(middle.acquire, |latency| latency.p99 as f64));
     cells.push(time(middle.release, |latency| latency.p50 as f64));
     cells
+}
+
+/// Whether no thread did anything: then nothing was shared out, fairly or not.
+const fn is_idle(point: &Point) -> bool {
+    point.middle.fairness.most == 0
 }
 
 fn each(value: Option<f64>) -> String {
@@ -185,6 +194,20 @@ fn closing(report: &Report) -> String {
             text,
             "\n{unfinished} threads did not get their lock again long after the end; what they had \
              done is not counted."
+        );
+    }
+    let idle: Vec<String> = report
+        .points
+        .iter()
+        .filter(|point| is_idle(point))
+        .map(|point| format!("{} with {} threads", point.lock, point.threads))
+        .collect();
+    if !idle.is_empty() {
+        let _ = write!(
+            text,
+            "\nNo {} in the whole run: {}.",
+            report.operation,
+            idle.join(", ")
         );
     }
     text.push_str(

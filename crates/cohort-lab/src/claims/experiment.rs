@@ -84,6 +84,15 @@ impl Experiment {
         Self { knobs, ..self }
     }
 
+    /// The same with waiters that never give up.
+    #[must_use]
+    pub const fn without_timeout(self) -> Self {
+        self.with(Knobs {
+            timeout: None,
+            ..self.knobs
+        })
+    }
+
     /// The same elsewhere.
     #[must_use]
     pub const fn at(self, place: Place) -> Self {

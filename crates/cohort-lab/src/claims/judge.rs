@@ -147,7 +147,7 @@ fn judge_part(part: &Part, points: &Points, simulators: &Simulators) -> JudgedPa
     let machine = simulators.get(part.experiment.machine);
     let missing = part.missing();
     let computed = if missing.is_empty() {
-        Some(part.measure.compute(&part.experiment, points))
+        Some(part.measure.compute(&part.experiment, points, part.band))
     } else {
         None
     };

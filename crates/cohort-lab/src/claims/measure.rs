@@ -1,7 +1,7 @@
 //! What is computed of an experiment's points, and when that agrees with a paper.
 
 use super::experiment::{Experiment, Points, Varied};
-use crate::bench::Outcome;
+use crate::bench::{NO_LOCK, Outcome};
 use crate::plot::figure;
 
 /// One figure of a run.
@@ -12,12 +12,15 @@ pub enum Metric {
     /// Lines moved over the greatest distances, for each section: what a paper calls
     /// remote misses.
     RemoteMisses,
+    /// Lines that came from another private cache, from the last level or from memory,
+    /// for each section: all that a private cache misses.
+    Misses,
     /// Relative standard deviation of the threads' work.
     Unfairness,
     /// Mean cycles from asking for the lock to having released it.
     RoundTrip,
-    /// Median cycles to acquire.
-    Acquire,
+    /// Cycles of the longest wait of those that acquired.
+    LongestAcquire,
     /// Median cycles to release.
     Release,
     /// Mean cycles to give up.
@@ -26,6 +29,8 @@ pub enum Metric {
     Abandoned,
     /// Something the workload counts, a second.
     Count(&'static str),
+    /// The same, in the whole run.
+    Total(&'static str),
 }
 
 /// Which lock of several stands for them.
@@ -71,8 +76,8 @@ impl Side {
 pub enum Fold {
     /// The greatest: "up to".
     Greatest,
-    /// The least: "at least, everywhere".
-    Least,
+    /// The one that agrees least: what holds of it holds everywhere.
+    Everywhere,
     /// Their geometric mean.
     GeometricMean,
 }
@@ -117,6 +122,11 @@ pub enum Measure {
         /// The lock.
         lock: &'static str,
     },
+    /// A lock's greatest throughput over its greatest without a timeout.
+    Lift {
+        /// The lock.
+        lock: &'static str,
+    },
     /// The ratio between two experiments of one lock that differ in the place alone:
     /// this one's throughput over that of the same threads further apart.
     Nearer {
@@ -138,7 +148,8 @@ pub struct Found {
     pub from: Vec<(&'static str, Outcome)>,
 }
 
-/// When ours agrees with the paper's.
+/// When ours agrees with the paper's.  A figure above 1 is a winner's, one below 1 a
+/// loser's, and ours must have the same winner however wide the band.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Band {
     /// This figure, a quarter more or less.
@@ -157,27 +168,63 @@ impl Band {
     /// Whether `value` agrees.
     #[must_use]
     pub fn holds(self, value: f64) -> bool {
-        let (low, high) = match self {
-            Self::About(figure) => (figure * 0.75, figure * 1.25),
-            Self::Near(figure, share) => (figure * (1.0 - share), figure * (1.0 + share)),
+        let (low, high) = self.bounds();
+        low <= value && value <= high
+    }
+
+    /// The least and the greatest that agree.
+    fn bounds(self) -> (f64, f64) {
+        match self {
+            Self::About(figure) => same_winner(figure, 0.25),
+            Self::Near(figure, share) => same_winner(figure, share),
             Self::AtLeast(low) => (low, f64::INFINITY),
             Self::AtMost(high) => (f64::NEG_INFINITY, high),
             Self::Between(low, high) => (low, high),
-        };
-        low <= value && value <= high
+        }
+    }
+
+    /// How far `value` is beyond what agrees; less than nothing within it.
+    fn beyond(self, value: f64) -> f64 {
+        let (low, high) = self.bounds();
+        (low - value).max(value - high)
     }
 
     /// In words.
     #[must_use]
     pub fn text(self) -> String {
         match self {
-            Self::About(value) => format!("{} ± 25 %", figure(value)),
-            Self::Near(value, share) => format!("{} ± {:.0} %", figure(value), share * 100.0),
+            Self::About(value) => around(value, 0.25),
+            Self::Near(value, share) => around(value, share),
             Self::AtLeast(low) => format!("≥ {}", figure(low)),
             Self::AtMost(high) => format!("≤ {}", figure(high)),
             Self::Between(low, high) => format!("{} to {}", figure(low), figure(high)),
         }
     }
+}
+
+/// The bounds of that share more or less, cut where the winner would be another.
+fn same_winner(figure: f64, share: f64) -> (f64, f64) {
+    let (low, high) = (figure * (1.0 - share), figure * (1.0 + share));
+    if figure > 1.0 {
+        (low.max(1.0), high)
+    } else if figure < 1.0 {
+        (low, high.min(1.0))
+    } else {
+        (low, high)
+    }
+}
+
+/// That share more or less, in words.
+fn around(value: f64, share: f64) -> String {
+    let (low, high) = same_winner(value, share);
+    let cut = if value > 1.0 && low == 1.0 {
+        ", ≥ 1"
+    } else if value < 1.0 && high == 1.0 {
+        ", ≤ 1"
+    } else {
+        ""
+    };
+    format!("{} ± {:.0} %{cut}", figure(value), share * 100.0)
 }
 
 impl Metric {
@@ -187,13 +234,15 @@ impl Metric {
         match self {
             Self::Throughput => "throughput".to_owned(),
             Self::RemoteMisses => "remote misses a section".to_owned(),
+            Self::Misses => "misses a section".to_owned(),
             Self::Unfairness => "relative deviation of the threads' work".to_owned(),
             Self::RoundTrip => "cycles a section, waiting included".to_owned(),
-            Self::Acquire => "cycles to acquire".to_owned(),
+            Self::LongestAcquire => "most cycles to acquire".to_owned(),
             Self::Release => "cycles to release".to_owned(),
             Self::GiveUp => "cycles to give up".to_owned(),
             Self::Abandoned => "share given up".to_owned(),
             Self::Count(what) => format!("{what} a second"),
+            Self::Total(what) => format!("{what} in the run"),
         }
     }
 
@@ -212,21 +261,30 @@ impl Metric {
                 let remote: u64 = remote.map(|one| one.count.total()).sum();
                 (outcome.sections > 0).then(|| remote as f64 / outcome.sections as f64)
             }
+            Self::Misses => {
+                let simulated = outcome.simulated.as_ref()?;
+                let fetched = simulated.memory.total() + simulated.refills.total();
+                let fetched = fetched as f64 / outcome.sections as f64;
+                Some(outcome.transfers_each()? + fetched)
+            }
             Self::Unfairness => Some(outcome.fairness.relative_deviation),
             Self::RoundTrip => outcome.round_trip.map(|latency| latency.mean),
-            Self::Acquire => outcome.acquire.map(|latency| latency.p50 as f64),
+            Self::LongestAcquire => outcome.acquire.map(|latency| latency.most as f64),
             Self::Release => outcome.release.map(|latency| latency.p50 as f64),
             Self::GiveUp => outcome.give_up.map(|latency| latency.mean),
             Self::Abandoned => {
                 let asked = outcome.sections + outcome.abandoned;
                 (asked > 0).then(|| outcome.abandoned as f64 / asked as f64)
             }
-            Self::Count(what) => {
-                let count = outcome.counts.get(what).copied().unwrap_or(0);
-                Some(count as f64 / outcome.seconds)
-            }
+            Self::Count(what) => Some(counted(outcome, what) / outcome.seconds),
+            Self::Total(what) => Some(counted(outcome, what)),
         }
     }
+}
+
+/// How often that was counted.
+fn counted(outcome: &Outcome, what: &str) -> f64 {
+    outcome.counts.get(what).copied().unwrap_or(0) as f64
 }
 
 /// The level of a distance, which may name hops too.
@@ -241,9 +299,10 @@ impl Measure {
         match self {
             Self::Ratio { of, over, .. } => [of.locks, over.locks].concat(),
             Self::Value { of, .. } | Self::Scaling { of } => of.locks.to_vec(),
-            Self::Change { lock, .. } | Self::Peak { lock } | Self::Nearer { lock, .. } => {
-                vec![lock]
-            }
+            Self::Change { lock, .. }
+            | Self::Peak { lock }
+            | Self::Lift { lock }
+            | Self::Nearer { lock, .. } => vec![lock],
         }
     }
 
@@ -274,6 +333,9 @@ impl Measure {
                 format!("{} of {lock}, last over first", metric.name())
             }
             Self::Peak { lock } => format!("threads at which {lock} is fastest"),
+            Self::Lift { lock } => {
+                format!("greatest throughput of {lock} over its greatest without a timeout")
+            }
             Self::Nearer { lock, than } => {
                 format!("throughput of {lock} over that of two CPUs of one {than}")
             }
@@ -290,11 +352,16 @@ impl Measure {
         }
     }
 
-    /// Computes it.
+    /// Computes it; `band` says which point along the sweep agrees least.
     ///
     /// # Errors
     /// A run that it needs failed, or has no such figure: which, and why.
-    pub fn compute(&self, experiment: &Experiment, points: &Points) -> Result<Found, String> {
+    pub fn compute(
+        &self,
+        experiment: &Experiment,
+        points: &Points,
+        band: Band,
+    ) -> Result<Found, String> {
         let curves = Curves { experiment, points };
         match self {
             Self::Ratio {
@@ -308,14 +375,14 @@ impl Measure {
                     let (below, other) = curves.side(over, *metric, at)?;
                     Ok((above / below, vec![one, other]))
                 })?;
-                fold.choose(found)
+                fold.choose(found, band)
             }
             Self::Value { of, metric, fold } => {
                 let found = curves.along(|at| {
                     let (value, from) = curves.side(of, *metric, at)?;
                     Ok((value, vec![from]))
                 })?;
-                fold.choose(found)
+                fold.choose(found, band)
             }
             Self::Scaling { of } => {
                 let mut best: Option<Found> = None;
@@ -341,7 +408,7 @@ impl Measure {
             }
             Self::Peak { lock } => {
                 let values = curves.throughputs(lock)?;
-                let fastest = Fold::Greatest.choose(values)?;
+                let fastest = Fold::Greatest.choose(values, band)?;
                 match fastest.at {
                     Some(Varied::Threads(threads)) => Ok(Found {
                         value: threads as f64,
@@ -349,6 +416,18 @@ impl Measure {
                     }),
                     _ => Err("the threads are not varied".to_owned()),
                 }
+            }
+            Self::Lift { lock } => {
+                let patient = experiment.without_timeout();
+                let patient = Curves {
+                    experiment: &patient,
+                    points,
+                };
+                let mut peak = Fold::Greatest.choose(curves.throughputs(lock)?, band)?;
+                let without = Fold::Greatest.choose(patient.throughputs(lock)?, band)?;
+                peak.value /= without.value;
+                peak.from.extend(without.from);
+                Ok(peak)
             }
             Self::Nearer { lock, than } => {
                 let farther = experiment.at(super::Place::Pair(than));
@@ -381,16 +460,21 @@ impl Fold {
     const fn text(self) -> &'static str {
         match self {
             Self::Greatest => ", the greatest",
-            Self::Least => ", the least",
+            Self::Everywhere => ", where it agrees least",
             Self::GeometricMean => ", geometric mean",
         }
     }
 
-    fn choose(self, found: Vec<Found>) -> Result<Found, String> {
+    fn choose(self, found: Vec<Found>, band: Band) -> Result<Found, String> {
         let by = |one: &Found, other: &Found| one.value.total_cmp(&other.value);
         let chosen = match self {
             Self::Greatest => found.into_iter().max_by(by),
-            Self::Least => found.into_iter().min_by(by),
+            Self::Everywhere => {
+                let beyond = |found: &Found| band.beyond(found.value);
+                found
+                    .into_iter()
+                    .max_by(|one, other| beyond(one).total_cmp(&beyond(other)))
+            }
             Self::GeometricMean => {
                 let values: Vec<f64> = found.iter().map(|found| found.value).collect();
                 crate::stats::geometric_mean(&values).map(|value| Found {
@@ -436,6 +520,10 @@ impl Curves<'_> {
     fn outcome(&self, lock: &'static str, at: &At) -> Result<&Outcome, String> {
         let point = self.experiment.point(lock, at.1, at.2);
         match self.points.get(&point) {
+            // Nothing was held, so nothing can be said: a livelock, not a slow lock.
+            Some(Ok(outcome)) if outcome.sections == 0 && lock != NO_LOCK => {
+                Err(format!("{}: no section in the whole run", point.name()))
+            }
             Some(Ok(outcome)) => Ok(outcome),
             Some(Err(why)) => Err(format!("{}: {why}", point.name())),
             None => Err(format!("{} was not run", point.name())),
@@ -493,6 +581,31 @@ mod tests {
         assert!(Band::AtMost(0.25).holds(0.0) && !Band::AtMost(0.25).holds(f64::NAN));
         assert!(Band::Between(0.1, 0.5).holds(0.5));
         assert_eq!(Band::Near(12.18, 0.1).text(), "12.2 ± 10 %");
+    }
+
+    #[test]
+    fn a_band_never_reaches_past_the_winner() {
+        assert!(Band::Near(1.05, 0.1).holds(1.0) && !Band::Near(1.05, 0.1).holds(0.99));
+        assert!(!Band::Near(0.95, 0.1).holds(1.01) && Band::About(1.0).holds(0.8));
+        assert_eq!(Band::Near(1.05, 0.1).text(), "1.05 ± 10 %, ≥ 1");
+    }
+
+    #[test]
+    fn everywhere_is_where_it_agrees_least() {
+        let found = || {
+            let values = [0.7, 1.0, 1.2].into_iter();
+            let found = values.map(|value| Found {
+                value,
+                at: None,
+                from: Vec::new(),
+            });
+            found.collect()
+        };
+        let worst = |band| Fold::Everywhere.choose(found(), band).unwrap().value;
+        assert_eq!(worst(Band::AtLeast(1.0)), 0.7);
+        assert_eq!(worst(Band::AtMost(1.0)), 1.2);
+        assert_eq!(worst(Band::About(1.0)), 0.7);
+        assert_eq!(worst(Band::Near(0.8, 0.2)), 1.2);
     }
 
     #[test]

@@ -32,7 +32,7 @@ const fn faster(of: &'static [&'static str], over: &'static [&'static str], fold
 }
 
 const UP_TO: Fold = Fold::Greatest;
-const EVERYWHERE: Fold = Fold::Least;
+const EVERYWHERE: Fold = Fold::Everywhere;
 
 pub const ROWS: &[Claim] = &[
     Claim {

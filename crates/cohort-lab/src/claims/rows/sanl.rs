@@ -16,6 +16,9 @@ const SHORT: &[Span] = &[
     Span::Cycles(25_000),
 ];
 
+/// Those up to which S6 has two policies alike.
+const ALIKE: &[Span] = &[Span::Cycles(100), Span::Cycles(1_000), Span::Cycles(3_000)];
+
 const fn interval(machine: &'static str, threads: usize, spans: &'static [Span]) -> Experiment {
     Experiment::new(
         machine,
@@ -79,7 +82,7 @@ const fn cycles(lock: &'static [&'static str]) -> Measure {
 }
 
 const UP_TO: Fold = Fold::Greatest;
-const EVERYWHERE: Fold = Fold::Least;
+const EVERYWHERE: Fold = Fold::Everywhere;
 
 pub const ROWS: &[Claim] = &[
     Claim {
@@ -216,10 +219,10 @@ pub const ROWS: &[Claim] = &[
             experiment: interval(OPTERON, 63, SHORT),
             measure: Measure::Value {
                 of: Side::most(&["sanl"]),
-                metric: Metric::Count("mode-switches"),
-                fold: UP_TO,
+                metric: Metric::Total("mode-switches"),
+                fold: EVERYWHERE,
             },
-            band: Band::AtMost(2.0),
+            band: Band::AtMost(1.0),
         }],
         needs: None,
     },
@@ -232,14 +235,14 @@ pub const ROWS: &[Claim] = &[
         parts: &[
             Part {
                 says: "serving-first over distance-first, short intervals",
-                experiment: interval(OPTERON, 63, &[Span::Cycles(100), Span::Cycles(1_000)]),
-                measure: faster(&["sanl"], &["sanl-distance-first"], UP_TO),
+                experiment: interval(OPTERON, 63, ALIKE),
+                measure: faster(&["sanl"], &["sanl-distance-first"], EVERYWHERE),
                 band: Band::About(1.0),
             },
             Part {
                 says: "no policy over distance-first, long intervals",
                 experiment: interval(OPTERON, 63, &[Span::Cycles(10_000), Span::Cycles(25_000)]),
-                measure: faster(&["sanl-flat"], &["sanl-distance-first"], UP_TO),
+                measure: faster(&["sanl-flat"], &["sanl-distance-first"], EVERYWHERE),
                 band: Band::AtLeast(1.0),
             },
             Part {
@@ -274,7 +277,7 @@ pub const ROWS: &[Claim] = &[
                 experiment: interval(XEON, 39, &[Span::Cycles(1_000), Span::Cycles(100_000)]),
                 measure: Measure::Change {
                     lock: "fc",
-                    metric: Metric::RemoteMisses,
+                    metric: Metric::Misses,
                 },
                 band: Band::AtLeast(1.0),
             },
@@ -294,9 +297,15 @@ pub const ROWS: &[Claim] = &[
                 band: Band::AtLeast(1.0),
             },
             Part {
+                says: "100 rounds over 1",
+                experiment: clients(OPTERON, &[16, 32, 63]),
+                measure: faster(&["sanl/100"], &["sanl/1"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
                 says: "1,000 rounds over 100",
                 experiment: clients(OPTERON, &[16, 32, 63]),
-                measure: faster(&["sanl/1000"], &["sanl/100"], UP_TO),
+                measure: faster(&["sanl/1000"], &["sanl/100"], EVERYWHERE),
                 band: Band::Near(1.0, 0.1),
             },
         ],
@@ -312,13 +321,17 @@ pub const ROWS: &[Claim] = &[
             Part {
                 says: "SANL over the best in-place lock, many threads",
                 experiment: clients(OPTERON, &[48, 63]),
-                measure: faster(&["sanl"], &["mcs", "ticket", "posix", "c-tkt-mcs"], UP_TO),
+                measure: faster(
+                    &["sanl"],
+                    &["mcs", "ticket", "posix", "c-tkt-mcs"],
+                    EVERYWHERE,
+                ),
                 band: Band::AtLeast(3.5),
             },
             Part {
                 says: "SANL over the best delegation lock, many threads",
                 experiment: clients(OPTERON, &[48, 63]),
-                measure: faster(&["sanl"], &["rcl", "fc", "h-synch"], UP_TO),
+                measure: faster(&["sanl"], &["rcl", "fc", "h-synch"], EVERYWHERE),
                 band: Band::About(1.3),
             },
             Part {
@@ -349,12 +362,12 @@ pub const ROWS: &[Claim] = &[
                sanl shows it, sanl+ must not",
         parts: &[Part {
             says: "nominations a second under sanl over those under sanl+",
-            experiment: interval(OPTERON, 63, &[Span::Cycles(30_000), Span::Cycles(100_000)]),
+            experiment: interval(OPTERON, 63, &[Span::Cycles(100_000)]),
             measure: Measure::Ratio {
                 of: Side::most(&["sanl"]),
                 over: Side::most(&["sanl+"]),
                 metric: Metric::Count("nominations"),
-                fold: UP_TO,
+                fold: EVERYWHERE,
             },
             band: Band::AtLeast(2.0),
         }],
@@ -369,7 +382,7 @@ pub const ROWS: &[Claim] = &[
             Part {
                 says: "Berkeley DB, many clients: SANL over RCL",
                 experiment: application(XEON, "berkeleydb", &[30, 39]),
-                measure: faster(&["sanl"], &["rcl"], UP_TO),
+                measure: faster(&["sanl"], &["rcl"], EVERYWHERE),
                 band: Band::Between(1.24, 1.49),
             },
             Part {
@@ -381,7 +394,7 @@ pub const ROWS: &[Claim] = &[
             Part {
                 says: "memcached: SANL over MCS and RCL",
                 experiment: application(XEON, "memcached-set", &[10, 20, 39]),
-                measure: faster(&["sanl"], &["mcs", "rcl"], UP_TO),
+                measure: faster(&["sanl"], &["mcs", "rcl"], EVERYWHERE),
                 band: Band::Between(1.06, 1.33),
             },
         ],
@@ -401,7 +414,7 @@ const fn misses(of: &'static [&'static str], over: &'static [&'static str]) -> M
     Measure::Ratio {
         of: Side::most(of),
         over: Side::most(over),
-        metric: Metric::RemoteMisses,
-        fold: UP_TO,
+        metric: Metric::Misses,
+        fold: EVERYWHERE,
     }
 }

@@ -149,7 +149,7 @@ impl Outcome {
                 match &mut all {
                     None => all = Some(times(part).clone()),
                     Some(all) => {
-                        // Both have the same bounds, so nothing is left out.
+                        // It grows as it has to, so nothing is left out.
                         let _ = all.add(times(part));
                     }
                 }

@@ -65,6 +65,16 @@ pub fn is_plain() -> bool {
     (Choice::System as u8 + 1..COUNTING).contains(&CHOICE.load(Ordering::Relaxed))
 }
 
+/// The lock of ours that serves the process, if nobody counts.
+#[inline(always)]
+pub fn plain() -> Option<Choice> {
+    let raw = CHOICE.load(Ordering::Relaxed);
+    if raw <= Choice::System as u8 {
+        return None;
+    }
+    Choice::ALL.get(usize::from(raw)).copied()
+}
+
 /// What serves the process, and whether acquisitions are counted.
 #[inline]
 pub fn choice() -> (Choice, bool) {

@@ -1,6 +1,6 @@
 //! `pthread_mutex_*`.
 
-use crate::choice::{Choice, choice, is_plain_futex};
+use crate::choice::{Choice, choice, is_plain_futex, plain};
 use crate::count::{count, note_needs, waiting};
 use crate::layout::{
     ADAPTIVE, Attr, DESTROYED, ELISION, ERRORCHECK, Mutex, NORMAL, RECURSIVE, clear,
@@ -66,12 +66,7 @@ unsafe fn acquire(choice: Choice, counting: bool, mutex: &Mutex, wait: Wait) -> 
         Wait::Endless => {
             // SAFETY: as above.
             let lock = || unsafe { serve::lock(choice, mutex) };
-            if counting {
-                waiting(lock)
-            } else {
-                lock()
-            }
-            0
+            if counting { waiting(lock) } else { lock() }
         }
         // SAFETY: the caller's time is readable.
         Wait::Until(clock, at) => match unsafe { time::until(clock, at) } {
@@ -123,8 +118,7 @@ pub unsafe fn lock(mutex: *mut Mutex, wait: Wait) -> c_int {
     // Strict queues cannot be tried first without losing their order.
     let result = if matches!(wait, Wait::Endless) && !counting {
         // SAFETY: the choice is the process's.
-        unsafe { serve::lock(choice, object) };
-        0
+        unsafe { serve::lock(choice, object) }
     } else {
         // SAFETY: passed on.
         unsafe { acquire(choice, counting, object, wait) }
@@ -191,8 +185,7 @@ pub unsafe fn unlock(mutex: *mut Mutex) -> c_int {
     // Unlocking a normal mutex that nobody locked is undefined; like the C
     // library's it is let pass.
     // SAFETY: the choice is the process's; the program unlocks what it locked.
-    unsafe { serve::unlock(choice, object) };
-    0
+    unsafe { serve::unlock(choice, object) }
 }
 
 /// Whether a condition of ours can release and take it by itself: the C library's
@@ -205,6 +198,16 @@ pub fn is_libcs(mutex: &Mutex) -> bool {
 #[inline(always)]
 fn is_fast(mutex: &Mutex) -> bool {
     mutex.kind.load(Relaxed) == NORMAL && is_plain_futex()
+}
+
+/// The lock that serves this plain mutex, if it is one of ours and nobody counts.
+#[inline(always)]
+fn plain_lock(mutex: &Mutex) -> Option<Choice> {
+    if mutex.kind.load(Relaxed) == NORMAL {
+        plain()
+    } else {
+        None
+    }
 }
 
 /// Locks a recursive mutex that is the caller's already, or free and the default
@@ -265,6 +268,10 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
     {
         return 0;
     }
+    if let Some(choice) = plain_lock(object) {
+        // SAFETY: the choice is the process's.
+        return unsafe { serve::lock(choice, object) };
+    }
     if lock_recursive(object) {
         return 0;
     }
@@ -305,6 +312,10 @@ pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
             unsafe { object.futex.release(&()) };
         }
         return 0;
+    }
+    if let Some(choice) = plain_lock(object) {
+        // SAFETY: the choice is the process's; the program unlocks what it locked.
+        return unsafe { serve::unlock(choice, object) };
     }
     if unlock_recursive(object) {
         return 0;

@@ -2,11 +2,12 @@
 
 use crate::choice::Choice;
 use crate::layout::Mutex;
-use cohort::basic::futex::Futex;
+use cohort::basic::{Bo, Futex, Tas, Ttas};
 use cohort::catalogue::own_pool_bytes;
 use cohort::door::{Advice, Spinner, expired, nap};
 use cohort::host::{Arena, Fat, Gate, Holding, InPlace, Inflated, Pool};
 use cohort::{Abortable, Deadline, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
+use core::ffi::c_int;
 use core::ptr;
 
 /// The threads' caches; a process uses one lock for its mutexes, so all locks
@@ -20,9 +21,9 @@ trait Served: RawTry + ThreadOblivious + Inherit + 'static
 where
     Self::Context: 'static,
 {
-    unsafe fn lock(mutex: &Mutex);
+    unsafe fn lock(mutex: &Mutex) -> c_int;
     unsafe fn try_lock(mutex: &Mutex) -> bool;
-    unsafe fn unlock(mutex: &Mutex) -> bool;
+    unsafe fn unlock(mutex: &Mutex) -> c_int;
     unsafe fn is_locked(mutex: &Mutex) -> bool;
     fn needs() -> Needs;
 }
@@ -57,22 +58,35 @@ fn gate(mutex: &Mutex) -> &Gate {
     unsafe { &*ptr::from_ref(&mutex.futex).cast() }
 }
 
+/// How one lock serves one call.
+type Way = unsafe fn(&Mutex) -> c_int;
+
+/// No lock of ours serves the process.
+unsafe fn nobody(_mutex: &Mutex) -> c_int {
+    unreachable!()
+}
+
 macro_rules! served {
     ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal,
        $source:literal, $capabilities:tt;)+) => {
         $(served!(@$placement $name, $lock);)+
 
-        /// Blocks until the mutex is locked.
+        /// Each choice's way to lock, and to unlock: one load and one jump from the C
+        /// function, which is what an uncontended lock can afford.
+        static WAYS: &[(Way, Way)] = &[
+            (nobody, nobody),
+            (nobody, nobody),
+            $((<$lock as Served>::lock, <$lock as Served>::unlock),)+
+        ];
+
+        /// Blocks until the mutex is locked; always 0, as the C function returns.
         ///
         /// # Safety
         /// The choice is the process's.
         #[inline(always)]
-        pub unsafe fn lock(choice: Choice, mutex: &Mutex) {
-            match choice {
-                // SAFETY: passed on.
-                $(Choice::$name => unsafe { <$lock as Served>::lock(mutex) },)+
-                Choice::Undecided | Choice::System => unreachable!(),
-            }
+        pub unsafe fn lock(choice: Choice, mutex: &Mutex) -> c_int {
+            // SAFETY: passed on.
+            unsafe { WAYS[choice as usize].0(mutex) }
         }
 
         /// Locks the mutex if nobody has.
@@ -88,17 +102,14 @@ macro_rules! served {
             }
         }
 
-        /// Unlocks the mutex; false if nobody had locked it.
+        /// Unlocks the mutex, or leaves alone one that nobody had locked; always 0.
         ///
         /// # Safety
         /// The choice is the process's; the caller may unlock.
         #[inline(always)]
-        pub unsafe fn unlock(choice: Choice, mutex: &Mutex) -> bool {
-            match choice {
-                // SAFETY: passed on.
-                $(Choice::$name => unsafe { <$lock as Served>::unlock(mutex) },)+
-                Choice::Undecided | Choice::System => unreachable!(),
-            }
+        pub unsafe fn unlock(choice: Choice, mutex: &Mutex) -> c_int {
+            // SAFETY: passed on.
+            unsafe { WAYS[choice as usize].1(mutex) }
         }
 
         /// What the process's mutexes needed so far.
@@ -124,19 +135,19 @@ macro_rules! served {
 
     (@Word $name:ident, $lock:ty) => {
         impl Served for $lock {
-            unsafe fn lock(mutex: &Mutex) {
+            unsafe fn lock(mutex: &Mutex) -> c_int {
                 mutex.futex.acquire(&());
+                0
             }
             unsafe fn try_lock(mutex: &Mutex) -> bool {
                 mutex.futex.try_acquire(&())
             }
-            unsafe fn unlock(mutex: &Mutex) -> bool {
-                let locked = mutex.futex.is_locked();
-                if locked {
+            unsafe fn unlock(mutex: &Mutex) -> c_int {
+                if mutex.futex.is_locked() {
                     // SAFETY: locked, and the caller may unlock.
                     unsafe { mutex.futex.release(&()) };
                 }
-                locked
+                0
             }
             unsafe fn is_locked(mutex: &Mutex) -> bool {
                 mutex.futex.is_locked()
@@ -151,17 +162,21 @@ macro_rules! served {
         const _: () = {
             static POOL: Arena<Holding<<$lock as RawLock>::Context>> = Arena::new(RECORDS);
             impl Served for $lock {
-                unsafe fn lock(mutex: &Mutex) {
+                #[inline(never)]
+                unsafe fn lock(mutex: &Mutex) -> c_int {
                     // SAFETY: this process's mutexes are this lock's.
                     unsafe { body::<InPlace<Self>>(mutex) }.lock(gate(mutex), &POOL);
+                    0
                 }
                 unsafe fn try_lock(mutex: &Mutex) -> bool {
                     // SAFETY: as above.
                     unsafe { body::<InPlace<Self>>(mutex) }.try_lock(gate(mutex), &POOL)
                 }
-                unsafe fn unlock(mutex: &Mutex) -> bool {
+                #[inline(never)]
+                unsafe fn unlock(mutex: &Mutex) -> c_int {
                     // SAFETY: as above; the caller may unlock.
-                    unsafe { body::<InPlace<Self>>(mutex).unlock(gate(mutex), &POOL) }
+                    unsafe { body::<InPlace<Self>>(mutex).unlock(gate(mutex), &POOL) };
+                    0
                 }
                 unsafe fn is_locked(mutex: &Mutex) -> bool {
                     // SAFETY: as above.
@@ -182,17 +197,21 @@ macro_rules! served {
             static POOL: Arena<Holding<<$lock as RawLock>::Context>> = Arena::new(RECORDS);
             static FAT: Arena<Fat<$lock>> = Arena::new(FATS);
             impl Served for $lock {
-                unsafe fn lock(mutex: &Mutex) {
+                #[inline(never)]
+                unsafe fn lock(mutex: &Mutex) -> c_int {
                     // SAFETY: this process's mutexes are this lock's.
                     unsafe { body::<Inflated<Self>>(mutex) }.lock(&POOL, &FAT);
+                    0
                 }
                 unsafe fn try_lock(mutex: &Mutex) -> bool {
                     // SAFETY: as above.
                     unsafe { body::<Inflated<Self>>(mutex) }.try_lock(&FAT)
                 }
-                unsafe fn unlock(mutex: &Mutex) -> bool {
+                #[inline(never)]
+                unsafe fn unlock(mutex: &Mutex) -> c_int {
                     // SAFETY: as above; the caller may unlock.
-                    unsafe { body::<Inflated<Self>>(mutex).unlock(&POOL, &FAT) }
+                    unsafe { body::<Inflated<Self>>(mutex).unlock(&POOL, &FAT) };
+                    0
                 }
                 unsafe fn is_locked(mutex: &Mutex) -> bool {
                     // SAFETY: as above.
@@ -220,12 +239,33 @@ pub unsafe fn lock_within(choice: Choice, mutex: &Mutex, patience: &Patience) ->
         unsafe { lock(choice, mutex) };
         return true;
     };
-    if choice == Choice::futex {
-        return <Futex as Abortable>::acquire_within(&mutex.futex, &(), patience)
-            == Outcome::Acquired;
-    }
     // SAFETY: passed on.
-    poll(deadline, || unsafe { try_lock(choice, mutex) })
+    unsafe {
+        match choice {
+            Choice::futex => {
+                <Futex as Abortable>::acquire_within(&mutex.futex, &(), patience)
+                    == Outcome::Acquired
+            }
+            Choice::tas => lock_flag_within::<Tas>(mutex, patience),
+            Choice::ttas => lock_flag_within::<Ttas>(mutex, patience),
+            Choice::bo => lock_flag_within::<Bo>(mutex, patience),
+            _ => poll(deadline, || try_lock(choice, mutex)),
+        }
+    }
+}
+
+/// For locks without contexts or order, whose waiters may give up anywhere.
+///
+/// # Safety
+/// The lock is the process's.
+unsafe fn lock_flag_within<L>(mutex: &Mutex, patience: &Patience) -> bool
+where
+    L: RawTry<Context = ()> + Abortable + ThreadOblivious + Inherit + 'static,
+{
+    /// No record is ever taken from it.
+    static NONE: Arena<Holding<()>> = Arena::new(RECORDS);
+    // SAFETY: this process's mutexes are this lock's.
+    unsafe { body::<InPlace<L>>(mutex) }.lock_within(gate(mutex), &NONE, patience)
 }
 
 /// For locks whose waiters cannot give up: tries, and waits between tries, a

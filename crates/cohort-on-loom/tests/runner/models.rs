@@ -241,6 +241,17 @@ pub static MODELS: &[Model] = &[
     }),
     quick("tas::timed", PARK, || mutex::lets_go::<Tas>(3, 1, 1)),
     quick("tas::timed_spin", SPIN, || mutex::lets_go::<Tas>(3, 1, 1)),
+    quick("tas::quick", QUIET, || mutex::excludes::<Tas>(2, 2, 0)),
+    quick("tas::quick_three", QUIET, || {
+        mutex::excludes::<Tas>(3, 1, 0);
+    }),
+    quick("tas::quick_three_again", QUIET, || {
+        mutex::excludes::<Tas>(3, 2, 0);
+    }),
+    quick("tas::quick_timed", QUIET, || mutex::lets_go::<Tas>(3, 1, 1)),
+    quick("tas::quick_destroyed", QUIET, || {
+        destroy::is_destroyed::<Tas>(2);
+    }),
     quick("ttas::spin", SPIN, || mutex::excludes::<Ttas>(3, 1, 0)),
     quick("ttas::park", PARK, || mutex::excludes::<Ttas>(3, 1, 0)),
     quick("ttas::try", SPIN, || mutex::excludes::<Ttas>(3, 1, 2)),

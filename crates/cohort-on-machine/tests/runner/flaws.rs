@@ -7,7 +7,7 @@ use super::trial::{KUNPENG, by_chance, outcomes};
 use super::world::Client;
 use crate::clients::mutex;
 use crate::locks::baseline::Posix;
-use crate::locks::basic::{Futex, Mcs, Ticket, Ttas};
+use crate::locks::basic::{Futex, Mcs, Tas, Ticket, Ttas};
 use crate::locks::catalogue::MUTANTS;
 use crate::locks::{RawLock, RawTry};
 use cohort_machine::Options;
@@ -25,9 +25,12 @@ fn places(flaw: &str) -> Vec<Client> {
             || mutex::excludes::<Futex>(4, 4, 0),
             few("futex_lets_go"),
         ],
-        "flag" => vec![few("tas_lets_go"), || {
-            mutex::remembers::<Ttas>([true, true, false])
-        }],
+        "flag" => vec![
+            few("tas_lets_go"),
+            || mutex::remembers::<Ttas>([true, true, false]),
+            || mutex::excludes::<Tas>(3, 2, 0),
+            || mutex::excludes::<Tas>(4, 4, 0),
+        ],
         "gate" => vec![few("ticket_in_place"), few("mcs_in_place")],
         "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
         "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],
@@ -41,11 +44,13 @@ fn places(flaw: &str) -> Vec<Client> {
 const ROUNDS: u64 = 400;
 
 /// Flaws that no client here can notice.
-static BEYOND: &[(&str, &str)] = &[(
-    "futex.no-barrier",
-    "a barrier that orders stores against loads has nothing to order where values \
-         are sequentially consistent",
-)];
+static BEYOND: &[(&str, &str)] = &[
+    ("futex.no-barrier", NOTHING_TO_ORDER),
+    ("flag.no-barrier", NOTHING_TO_ORDER),
+];
+
+const NOTHING_TO_ORDER: &str = "a barrier that orders stores against loads has nothing to order \
+     where values are sequentially consistent";
 
 /// A lock that lets everybody in.
 #[derive(Debug, Default)]

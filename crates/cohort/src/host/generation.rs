@@ -38,9 +38,15 @@ impl Generation {
     /// first thread to come runs `repair`, alone; the others wait for it.
     #[inline(always)]
     pub fn settle(&self, repair: impl FnOnce()) {
-        if self.0.load(GENERATION_KNOWN) != generation() {
+        if !self.is_settled() {
             self.take_over(repair);
         }
+    }
+
+    /// Whether the object was settled in this process.
+    #[inline(always)]
+    pub fn is_settled(&self) -> bool {
+        self.0.load(GENERATION_KNOWN) == generation()
     }
 
     #[cold]

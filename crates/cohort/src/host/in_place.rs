@@ -14,7 +14,7 @@
 
 use super::{Gate, Generation, Holding, Pool};
 use crate::door::{AtomicU32, Order};
-use cohort_raw::{Inherit, RawTry, ThreadOblivious};
+use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawTry, ThreadOblivious};
 
 /// The object; all zero when new.
 #[derive(Debug, Default)]
@@ -88,6 +88,30 @@ where
         false
     }
 
+    /// Blocks until the object is locked or patience runs out; false then.
+    ///
+    /// Only for a lock that has neither a strict order nor contexts: a gate knows no
+    /// patience, and a context that gave up may have to stay.
+    #[inline]
+    pub fn lock_within(
+        &self,
+        gate: &Gate,
+        pool: &impl Pool<Holding<L::Context>>,
+        patience: &Patience,
+    ) -> bool
+    where
+        L: Abortable,
+    {
+        const { assert!(!L::STRICT && !Self::NEEDS_RECORD) };
+        self.settle(gate, pool);
+        let locked =
+            self.lock.acquire_within(&L::Context::default(), patience) == Outcome::Acquired;
+        if locked {
+            self.holder.store(SOMEBODY, Order::RELAXED);
+        }
+        locked
+    }
+
     /// Unlocks the object; false if nobody had locked it.
     ///
     /// # Safety
@@ -127,6 +151,15 @@ where
     /// threads that do not exist here.
     #[inline(always)]
     fn settle(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {
+        if !self.generation.is_settled() {
+            self.settle_late(gate, pool);
+        }
+    }
+
+    /// A function of its own, lest the fast path builds what only the repair needs.
+    #[cold]
+    #[inline(never)]
+    fn settle_late(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {
         self.generation.settle(|| self.inherit(gate, pool));
     }
 

@@ -86,6 +86,11 @@ pub struct Native {
 
 cohort::for_each_lock!(lock_maker);
 
+mod compositions {
+    use crate::world::raw::lock_maker;
+    cohort::for_each_composition!(lock_maker);
+}
+
 impl World for Native {
     type Memory = Lines;
     type Actor = Thread;
@@ -115,8 +120,11 @@ impl World for Native {
         if let Some(system) = system::lock(name) {
             return Some(system);
         }
-        let identifier = cohort::catalogue::find(name)?.identifier;
-        make(self, identifier, threads, self.settings.wait.never_sleeps())
+        let spins = self.settings.wait.never_sleeps();
+        match cohort::catalogue::find(name) {
+            Some(info) => make(self, info.identifier, threads, spins),
+            None => compositions::make(self, &name.replace('-', "_"), threads, spins),
+        }
     }
 
     fn play<R: Default + Send + 'static>(

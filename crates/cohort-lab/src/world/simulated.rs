@@ -107,6 +107,11 @@ mod baselines {
     cohort_on_machine::for_each_baseline!(lock_maker);
 }
 
+mod compositions {
+    use crate::world::raw::lock_maker;
+    cohort_on_machine::for_each_composition!(lock_maker);
+}
+
 impl World for Simulated {
     type Memory = Lines;
     type Actor = Fiber;
@@ -140,7 +145,11 @@ impl World for Simulated {
         let spins = self.settings.wait.never_sleeps();
         match cohort_on_machine::catalogue::find(name) {
             Some(info) => catalogue::make(self, info.identifier, threads, spins),
-            None => baselines::make(self, &baseline(name), threads, spins),
+            None => {
+                let name = baseline(name);
+                baselines::make(self, &name, threads, spins)
+                    .or_else(|| compositions::make(self, &name, threads, spins))
+            }
         }
     }
 
@@ -202,7 +211,8 @@ fn baseline(name: &str) -> String {
 /// Whether a simulated machine has a lock of that name that the catalogue has not.
 #[must_use]
 pub fn is_baseline(name: &str) -> bool {
-    BASELINES.contains(&baseline(name).as_str())
+    let name = baseline(name);
+    [BASELINES, COMPOSITIONS].concat().contains(&name.as_str())
 }
 
 macro_rules! names {
@@ -213,6 +223,15 @@ macro_rules! names {
     };
 }
 cohort_on_machine::for_each_baseline!(names);
+
+macro_rules! composed {
+    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+       $source:literal, [$($capability:ident),*];)+) => {
+        /// The identifiers of the compositions.
+        const COMPOSITIONS: &[&str] = &[$(stringify!($name)),+];
+    };
+}
+cohort_on_machine::for_each_composition!(composed);
 
 fn options(settings: &Settings, simulator: &Simulator, threads: usize) -> Options {
     let free = settings.placement == Placement::Free && settings.cpus.is_none();

@@ -110,6 +110,20 @@ fn exchange_linked(address: usize, change: impl Fn() -> Change) {
     }
 }
 
+/// The cohort in which the current thread runs, at the first of these levels that the
+/// machine has; 0 if it has none.
+#[must_use]
+pub fn cohort(levels: &[&str]) -> usize {
+    let cohort = with(|engine| {
+        let known = engine.hardware.levels();
+        let level = levels
+            .iter()
+            .find_map(|level| known.iter().position(|name| name == level))?;
+        Some(engine.hardware.cohort(level, engine.me().cpu))
+    });
+    cohort.flatten().unwrap_or(0)
+}
+
 /// A full fence.
 pub fn fence() {
     step(|engine| engine.fence());

@@ -9,6 +9,7 @@ use crate::locks::baseline::Posix;
 use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
+use crate::locks::compose::{Clof, Counted, Numa};
 use crate::locks::door::{Model as Bounds, Tally, WaitPolicy};
 use crate::locks::wait::SpinOnly;
 use libtest_mimic::{Failed, Trial};
@@ -191,6 +192,9 @@ type SmallAnderson = Anderson<2>;
 /// As above.
 type SmallPtl = Ptl<2>;
 
+/// Two cohorts, in which two threads are the first and the third, and one hand-off.
+type Small<Low, High> = Clof<Low, High, Numa, 1, 2>;
+
 /// The number after which a cell's 31 bits wrap.
 const CELL: u32 = u32::MAX >> 1;
 
@@ -231,6 +235,29 @@ pub static MODELS: &[Model] = &[
     quick("clh::try", SPIN, || mutex::excludes::<Clh>(3, 1, 2)),
     quick("clh::again", PARK, || mutex::excludes::<Clh>(2, 2, 0)),
     quick("clh::destroyed", PARK, || destroy::is_destroyed::<Clh>(2)),
+    quick("clof::ticket_mcs", SPIN, || {
+        mutex::takes_turns::<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>([2, 1, 1]);
+    }),
+    quick("clof::mcs_ticket", SPIN, || {
+        mutex::takes_turns::<Small<Mcs<SpinOnly>, Ticket<SpinOnly>>>([2, 1, 1]);
+    }),
+    quick("clof::ticket_ticket", SPIN, || {
+        mutex::takes_turns::<Small<Ticket<SpinOnly>, Ticket<SpinOnly>>>([2, 1, 1]);
+    }),
+    quick("clof::counted_mcs", SPIN, || {
+        mutex::takes_turns::<Small<Counted<Ttas<SpinOnly>>, Mcs<SpinOnly>>>([2, 1, 1]);
+    }),
+    quick("clof::park", PARK_1, || {
+        mutex::takes_turns::<Small<Ticket, Mcs>>([2, 1, 1]);
+    }),
+    quick("clof::try", SPIN, || {
+        mutex::excludes::<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>(3, 1, 2);
+    }),
+    deep("clof::three_levels", PARK_1, || {
+        mutex::takes_turns::<Small<Ticket<SpinOnly>, Small<Mcs<SpinOnly>, Ticket<SpinOnly>>>>([
+            2, 1, 1,
+        ]);
+    }),
     quick("tas::spin", SPIN, || mutex::excludes::<Tas>(3, 1, 0)),
     quick("tas::park", PARK, || mutex::excludes::<Tas>(3, 1, 0)),
     quick("tas::try", SPIN, || mutex::excludes::<Tas>(3, 1, 2)),

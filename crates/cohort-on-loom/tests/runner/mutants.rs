@@ -28,6 +28,7 @@ static WHERE: &[(&str, &[&str])] = &[
     ),
     ("rwlock", &["rwlock::"]),
     ("condvar", &["condvar::"]),
+    ("compose/clof", &["clof::"]),
     ("host/arena", &["arena::"]),
     (
         "host/generation",

@@ -9,6 +9,7 @@ use crate::clients::mutex;
 use crate::locks::baseline::Posix;
 use crate::locks::basic::{Futex, Mcs, Tas, Ticket, Ttas};
 use crate::locks::catalogue::MUTANTS;
+use crate::locks::compose::{CMcsMcs, Clof};
 use crate::locks::{RawLock, RawTry};
 use cohort_machine::Options;
 use libtest_mimic::{Failed, Trial};
@@ -35,6 +36,9 @@ fn places(flaw: &str) -> Vec<Client> {
         "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
         "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],
         "rwlock" => vec![few("readers_share"), few("readers_and_writers_let_go")],
+        "clof" => vec![|| mutex::excludes::<Clof<Ticket, Mcs>>(4, 4, 0), || {
+            mutex::excludes::<CMcsMcs>(4, 4, 0)
+        }],
         "condvar" => vec![few("condvar_signals")],
         _ => Vec::new(),
     }

@@ -51,6 +51,17 @@ pub enum WaitPolicy {
     Yield = 2,
 }
 
+/// A level of the machine's hierarchy; see [`cohort`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// CPUs that share their last cache.
+    CacheGroup,
+    /// CPUs that share their nearest memory.
+    Numa,
+    /// CPUs of one package.
+    Package,
+}
+
 /// How a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slept {

@@ -1,5 +1,6 @@
 //! What each thread keeps.
 
+use super::super::Level;
 use super::execution::{generation, touch_kernel, with};
 use super::std;
 use core::cell::Cell;
@@ -56,6 +57,15 @@ pub fn thread_id() -> u32 {
     let me = thread();
     me.settle();
     me.generation.get() * 0x100 + me.index as u32
+}
+
+/// The cohort of the calling thread, at every level: one of two, in turn.
+#[must_use]
+pub fn cohort(_level: Level) -> usize {
+    if std::thread::panicking() {
+        return 0;
+    }
+    thread().index % 2
 }
 
 /// Whether no thread of this process has that number any more.

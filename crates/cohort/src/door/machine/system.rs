@@ -1,6 +1,6 @@
 //! Time, sleep, and the rest of what a kernel gives.
 
-use super::super::{AtomicU32, Order, Slept};
+use super::super::{AtomicU32, Level, Order, Slept};
 use super::OfRun;
 use cohort_machine::door;
 use cohort_raw::Deadline;
@@ -35,6 +35,17 @@ fn nanoseconds(deadline: &Deadline) -> u64 {
 #[must_use]
 pub fn expired(deadline: &Deadline) -> bool {
     door::expired(nanoseconds(deadline))
+}
+
+/// The cohort of the calling thread; 0 outside of a run, and where the machine has no
+/// such level.
+#[must_use]
+pub fn cohort(level: Level) -> usize {
+    door::cohort(match level {
+        Level::CacheGroup => &["cache", "numa", "package"],
+        Level::Numa => &["numa", "package"],
+        Level::Package => &["package"],
+    })
 }
 
 /// Gives the CPU to another runnable thread, if there is one.

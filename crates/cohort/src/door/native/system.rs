@@ -15,6 +15,7 @@ pub(super) mod number {
     pub const FUTEX: usize = 202;
     pub const SCHED_GETAFFINITY: usize = 204;
     pub const TGKILL: usize = 234;
+    pub const GETCPU: usize = 309;
     pub const MEMBARRIER: usize = 324;
 }
 
@@ -28,6 +29,7 @@ pub(super) mod number {
     pub const FUTEX: usize = 98;
     pub const SCHED_GETAFFINITY: usize = 123;
     pub const TGKILL: usize = 131;
+    pub const GETCPU: usize = 168;
     pub const MEMBARRIER: usize = 283;
 }
 

@@ -1,8 +1,8 @@
 //! A mutex excludes, loses nobody, and publishes what was done under it.
 
-use super::{add_one, read};
-use crate::locks::door::{Cell, yield_now};
-use crate::locks::{Abortable, Outcome, Patience, RawLock, RawTry};
+use super::{add_one, read, write};
+use crate::locks::door::{AtomicU32, Cell, Order, Spinner, yield_now};
+use crate::locks::{Abortable, DetectsWaiters, Outcome, Patience, RawLock, RawTry};
 use crate::world::{Kept, soon, together};
 use std::sync::Arc;
 
@@ -19,15 +19,90 @@ pub fn excludes<L: RawTry + 'static>(threads: usize, rounds: u64, triers: usize)
 }
 
 /// Each thread acquires as often as `rounds` says for it.
-pub fn takes_turns<L: RawLock + 'static>(rounds: [u64; 3]) {
+pub fn takes_turns<L: RawLock + 'static, const THREADS: usize>(rounds: [u64; THREADS]) {
     counts_each::<L>(
-        3,
+        THREADS,
         move |thread| rounds[thread],
         |_, lock, context| {
             lock.acquire(context);
             true
         },
     );
+}
+
+/// As [`takes_turns`], in a crowd: the first thread keeps the lock until all others have
+/// come, and whoever has it lets them go on first.
+pub fn queues<L: RawLock + 'static, const THREADS: usize>(rounds: [u64; THREADS]) {
+    let come = AtomicU32::new(0);
+    counts_each::<L>(
+        THREADS,
+        move |thread| rounds[thread],
+        move |thread, lock, context| {
+            if thread > 0 {
+                come.fetch_add(1, Order::RELAXED);
+            }
+            lock.acquire(context);
+            let mut spinner = Spinner::new();
+            while thread == 0 && come.load(Order::RELAXED) < THREADS as u32 - 1 {
+                spinner.turn();
+            }
+            yield_now();
+            true
+        },
+    );
+}
+
+/// The first and the third thread, which are of one cohort, come `rounds` times each
+/// while the second, of another, waits: they have the lock `most` times in a row
+/// before it does.
+pub fn lets_others_in<L: DetectsWaiters + 'static>(most: u64, rounds: u64) {
+    const HELD: u32 = 1;
+    const WANTED: u32 = 2;
+    let shared = Arc::new((
+        L::default(),
+        AtomicU32::new(0),
+        Cell::new(false),
+        Cell::new(0),
+    ));
+    together(3, move |thread| {
+        let (lock, stage, came, row) = &*shared;
+        let context = Kept::new(L::Context::default());
+        let until = |reached: &dyn Fn() -> bool| {
+            let mut spinner = Spinner::new();
+            while !reached() {
+                spinner.turn();
+            }
+        };
+        match thread {
+            0 => {
+                lock.acquire(&context);
+                stage.store(HELD, Order::RELAXED);
+                until(&|| lock.has_waiters(&context));
+                stage.store(WANTED, Order::RELAXED);
+                // SAFETY: acquired above, with this context.
+                unsafe { lock.release(&context) };
+            }
+            1 => {
+                until(&|| stage.load(Order::RELAXED) >= HELD);
+                lock.acquire(&context);
+                write(came, true);
+                // SAFETY: acquired just now, with this context.
+                unsafe { lock.release(&context) };
+                return;
+            }
+            _ => until(&|| stage.load(Order::RELAXED) == WANTED),
+        }
+        for _ in 0..rounds {
+            lock.acquire(&context);
+            if !read(came) {
+                add_one(row);
+                let row = read(row);
+                assert!(row <= most, "one cohort had the lock {row} times in a row");
+            }
+            // SAFETY: acquired just now, with this context.
+            unsafe { lock.release(&context) };
+        }
+    });
 }
 
 /// As [`excludes`], but the last `hurried` threads give up at a deadline.

@@ -172,6 +172,46 @@ macro_rules! for_each_lock {
             "an array of flags, one cache line each",
             "Anderson 1990",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            cna, $crate::numa::Cna, InPlace, [],
+            "as mcs; the holder sets waiters of other NUMA nodes aside",
+            "Dice and Kogan 2019; 002 §2.1, §6",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            shfl, $crate::numa::Shfl, Inflated, ["shfllock"],
+            "a word and a queue, whose head sorts it by NUMA node",
+            "Kashyap et al. 2019; 002 §2.1, §6",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            hbo, $crate::numa::Hbo, Inflated, [],
+            "as bo; who is of another NUMA node than the holder looks more rarely",
+            "Radović and Hagersten 2003; 000 §1, §5.1",
+            [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
+
+            fc_mcs, $crate::numa::FcMcs, Inflated, [],
+            "an mcs queue, to which one of each NUMA node appends all who have arrived there",
+            "Dice, Marathe and Shavit 2011; 000 §1, §5.1",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            hmcs_2, $crate::numa::Hmcs2, Inflated, ["hmcs", "hmcs-2@numa,system"],
+            "a tree of queues: one for each NUMA node below one for all",
+            "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            hmcs_3, $crate::numa::Hmcs3, Inflated, ["hmcs-3@core,numa,system"],
+            "a tree of queues: cores below NUMA nodes below the system",
+            "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            hmcs_4, $crate::numa::Hmcs4, Inflated, ["hmcs-4@core,cache,numa,system"],
+            "a tree of queues: cores, cache groups, NUMA nodes, the system",
+            "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            hmcs_4_package, $crate::numa::Hmcs4Package, Inflated, ["hmcs-4@cache,numa,package,system"],
+            "a tree of queues: cache groups, NUMA nodes, packages, the system",
+            "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2, 002 §5",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
         }
     };
 }
@@ -265,7 +305,9 @@ const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
 /// what hosts take for them.
 #[must_use]
 pub fn own_pool_bytes() -> usize {
-    crate::basic::clh::pool_bytes() + crate::basic::k42::pool_bytes()
+    crate::basic::clh::pool_bytes()
+        + crate::basic::k42::pool_bytes()
+        + crate::numa::hmcs::pool_bytes()
 }
 
 /// Bytes of the arena that one waiting acquisition of a lock takes, apart from
@@ -303,7 +345,7 @@ macro_rules! list {
                 _ => 0,
             },
             bytes_per_waiter: record_bytes::<$lock>(Placement::$placement)
-                + crate::basic::$name::NODE_BYTES,
+                + <$lock as RawLock>::NODE_BYTES,
         }),+];
 
         /// What the catalogue says a lock can do, the compiler has checked.
@@ -329,6 +371,10 @@ pub static ORDERS: &[(&str, &[Order])] = &[
     ("basic/k42", crate::basic::k42::ORDERS),
     ("basic/hemlock", crate::basic::hemlock::ORDERS),
     ("basic/anderson", crate::basic::anderson::ORDERS),
+    ("numa/cna", crate::numa::cna::ORDERS),
+    ("numa/fc_mcs", crate::numa::fc_mcs::ORDERS),
+    ("numa/hmcs", crate::numa::hmcs::ORDERS),
+    ("numa/shfl", crate::numa::shfl::ORDERS),
     ("baseline/posix", crate::baseline::posix::ORDERS),
     (
         "baseline/posix_rwlock",
@@ -373,4 +419,13 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("condvar", "condvar.forget-wake"),
     ("compose/clof", "clof.low-first"),
     ("compose/clof", "clof.forget-clear"),
+    ("numa/cna", "cna.forget-aside"),
+    ("numa/cna", "cna.lose-aside"),
+    ("numa/cna", "cna.keep-for-ever"),
+    ("numa/fc_mcs", "fc-mcs.forget-followers"),
+    ("numa/shfl", "shfl.move-the-last"),
+    ("numa/shfl", "shfl.forget-the-gap"),
+    ("numa/hmcs", "hmcs.low-first"),
+    ("numa/hmcs", "hmcs.forget-above"),
+    ("numa/hmcs", "hmcs.keep-for-ever"),
 ];

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! The rooms: [`basic`] holds one file per basic lock, [`baseline`] what they are compared
-//! with, [`compose`] what is made of them, [`rwlock`] and [`condvar`]
-//! what stands beside them, [`host`] puts any lock into a small object of an
+//! with, [`compose`] what is made of them, [`numa`] the locks that know where their
+//! waiters run and are not made so, [`rwlock`] and [`condvar`] what stands beside them, [`host`] puts any lock into a small object of an
 //! unchanged program, [`wait`] is how waiters wait, [`door`] is the only way to the
 //! world outside, [`catalogue`] lists what there is.
 #![no_std]
@@ -27,6 +27,7 @@ pub mod condvar;
 pub mod door;
 pub mod host;
 mod mutex;
+pub mod numa;
 pub mod report;
 pub mod rwlock;
 pub mod wait;

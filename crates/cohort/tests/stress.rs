@@ -14,6 +14,8 @@ use locks::baseline::{Posix, PosixAdaptive};
 use locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
+use locks::numa::{Cna, FcMcs, Hbo, Hmcs2, Hmcs3, Hmcs4, Shfl};
+use locks::wait::MayPark;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -121,6 +123,19 @@ stress! {
     mcs_excludes: mutex::excludes::<Mcs>(THREADS, 20_000, 1);
     clh_excludes: mutex::excludes::<Clh>(THREADS, 20_000, 1);
     anderson_excludes: mutex::excludes::<Anderson<2>>(THREADS, 20_000, 1);
+    hmcs_excludes: mutex::excludes::<Hmcs2>(THREADS, 20_000, 1);
+    hmcs_of_four_levels: mutex::excludes::<Hmcs4>(THREADS, 20_000, 1);
+    hmcs_inflated: host::excludes(host::inflated::<Hmcs3>(), THREADS, 20_000, 1);
+    hbo_excludes: mutex::excludes::<Hbo>(THREADS, 200_000, 1);
+    hbo_lets_go: mutex::lets_go::<Hbo>(THREADS, 30_000, 3);
+    cna_excludes: mutex::excludes::<Cna>(THREADS, 20_000, 1);
+    cna_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Cna>(3));
+    fc_mcs_excludes: mutex::excludes::<FcMcs>(THREADS, 20_000, 1);
+    cna_queues: mutex::queues::<Cna, _>([20_000; THREADS]);
+    cna_lets_others_in: (0..200).for_each(|_| mutex::lets_others_in::<Cna<MayPark, 2>>(1, 100));
+    shfl_takes_turns: mutex::takes_turns::<Shfl, _>([20_000; THREADS]);
+    shfl_excludes: mutex::excludes::<Shfl>(THREADS, 20_000, 1);
+    shfl_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Shfl>(3));
     tas_excludes: mutex::excludes::<Tas>(THREADS, 200_000, 1);
     tas_lets_go: mutex::lets_go::<Tas>(THREADS, 30_000, 3);
     ttas_excludes: mutex::excludes::<Ttas>(THREADS, 200_000, 1);

@@ -9,9 +9,10 @@ use crate::locks::baseline::Posix;
 use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
-use crate::locks::compose::{Clof, Counted, Numa};
+use crate::locks::compose::{Clof, Counted, Level, Numa};
 use crate::locks::door::{Model as Bounds, Tally, WaitPolicy};
-use crate::locks::wait::SpinOnly;
+use crate::locks::numa::{Cna, FcMcs, Hbo, Hmcs, Shfl};
+use crate::locks::wait::{MayPark, SpinOnly};
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
@@ -110,6 +111,16 @@ const PARK_1: Bounds = Bounds {
     preemptions: 1,
     ..PARK
 };
+/// The same, where waiters spin.
+const SPIN_1: Bounds = Bounds {
+    preemptions: 1,
+    ..SPIN
+};
+/// For clients that switch threads by themselves.
+const SPIN_0: Bounds = Bounds {
+    preemptions: 0,
+    ..SPIN
+};
 /// For clients with few.
 const PARK_3: Bounds = Bounds {
     preemptions: 3,
@@ -195,6 +206,24 @@ type SmallPtl = Ptl<2>;
 /// Two cohorts, in which two threads are the first and the third, and one hand-off.
 type Small<Low, High> = Clof<Low, High, Numa, 1, 2>;
 
+/// As above, with one hand-off.
+type SmallCna<P> = Cna<P, 2>;
+
+/// As above, with none.
+type SmallHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1>;
+
+/// The same below a cohort of all.
+type TallHmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1>;
+
+/// A level with one cohort.
+struct Whole;
+
+impl Level for Whole {
+    fn cohort() -> usize {
+        0
+    }
+}
+
 /// The number after which a cell's 31 bits wrap.
 const CELL: u32 = u32::MAX >> 1;
 
@@ -236,27 +265,109 @@ pub static MODELS: &[Model] = &[
     quick("clh::again", PARK, || mutex::excludes::<Clh>(2, 2, 0)),
     quick("clh::destroyed", PARK, || destroy::is_destroyed::<Clh>(2)),
     quick("clof::ticket_mcs", SPIN, || {
-        mutex::takes_turns::<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>([2, 1, 1]);
+        mutex::takes_turns::<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>, _>([2, 1, 1]);
     }),
     quick("clof::mcs_ticket", SPIN, || {
-        mutex::takes_turns::<Small<Mcs<SpinOnly>, Ticket<SpinOnly>>>([2, 1, 1]);
+        mutex::takes_turns::<Small<Mcs<SpinOnly>, Ticket<SpinOnly>>, _>([2, 1, 1]);
     }),
     quick("clof::ticket_ticket", SPIN, || {
-        mutex::takes_turns::<Small<Ticket<SpinOnly>, Ticket<SpinOnly>>>([2, 1, 1]);
+        mutex::takes_turns::<Small<Ticket<SpinOnly>, Ticket<SpinOnly>>, _>([2, 1, 1]);
     }),
     quick("clof::counted_mcs", SPIN, || {
-        mutex::takes_turns::<Small<Counted<Ttas<SpinOnly>>, Mcs<SpinOnly>>>([2, 1, 1]);
+        mutex::takes_turns::<Small<Counted<Ttas<SpinOnly>>, Mcs<SpinOnly>>, _>([2, 1, 1]);
     }),
     quick("clof::park", PARK_1, || {
-        mutex::takes_turns::<Small<Ticket, Mcs>>([2, 1, 1]);
+        mutex::takes_turns::<Small<Ticket, Mcs>, _>([2, 1, 1]);
     }),
     quick("clof::try", SPIN, || {
         mutex::excludes::<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>(3, 1, 2);
     }),
     deep("clof::three_levels", PARK_1, || {
-        mutex::takes_turns::<Small<Ticket<SpinOnly>, Small<Mcs<SpinOnly>, Ticket<SpinOnly>>>>([
+        mutex::takes_turns::<Small<Ticket<SpinOnly>, Small<Mcs<SpinOnly>, Ticket<SpinOnly>>>, _>([
             2, 1, 1,
         ]);
+    }),
+    quick("cna::spin", SPIN, || {
+        mutex::excludes::<SmallCna<MayPark>>(3, 1, 0)
+    }),
+    quick("cna::park", PARK, || {
+        mutex::excludes::<SmallCna<MayPark>>(3, 1, 0)
+    }),
+    quick("cna::try", SPIN, || {
+        mutex::excludes::<SmallCna<MayPark>>(3, 1, 2)
+    }),
+    quick("cna::again", PARK, || {
+        mutex::excludes::<SmallCna<MayPark>>(2, 2, 0)
+    }),
+    quick("cna::destroyed", PARK, || {
+        destroy::is_destroyed::<SmallCna<MayPark>>(2)
+    }),
+    quick("cna::turns", SPIN, || {
+        mutex::takes_turns::<SmallCna<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("cna::four", SPIN_1, || {
+        mutex::takes_turns::<SmallCna<SpinOnly>, _>([2, 1, 1, 1]);
+    }),
+    quick("cna::lets_others_in", SPIN_1, || {
+        mutex::lets_others_in::<Cna<SpinOnly, 1>>(0, 2);
+    }),
+    quick("shfl::spin", SPIN, || mutex::excludes::<Shfl>(3, 1, 0)),
+    quick("shfl::park", PARK, || mutex::excludes::<Shfl>(3, 1, 0)),
+    quick("shfl::try", SPIN, || mutex::excludes::<Shfl>(3, 1, 2)),
+    quick("shfl::again", PARK, || mutex::excludes::<Shfl>(2, 2, 0)),
+    quick("shfl::destroyed", PARK, || destroy::is_destroyed::<Shfl>(2)),
+    quick("shfl::turns", SPIN_1, || {
+        mutex::takes_turns::<Shfl, _>([2, 1, 1]);
+    }),
+    quick("cna::queues", SPIN_0, || {
+        mutex::queues::<Cna<SpinOnly, 8>, _>([1; 5]);
+    }),
+    quick("shfl::queues", SPIN_0, || {
+        mutex::queues::<Shfl, _>([2, 1, 1, 1, 1]);
+    }),
+    quick("fc_mcs::spin", SPIN, || mutex::excludes::<FcMcs>(3, 1, 0)),
+    quick("fc_mcs::park", PARK, || mutex::excludes::<FcMcs>(3, 1, 0)),
+    quick("fc_mcs::try", SPIN, || mutex::excludes::<FcMcs>(3, 1, 2)),
+    quick("fc_mcs::again", PARK, || mutex::excludes::<FcMcs>(2, 2, 0)),
+    quick("fc_mcs::turns", SPIN_1, || {
+        mutex::takes_turns::<FcMcs<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("fc_mcs::queues", SPIN_0, || {
+        mutex::queues::<FcMcs<SpinOnly>, _>([1; 4]);
+    }),
+    quick("hbo::spin", SPIN, || mutex::excludes::<Hbo>(3, 1, 0)),
+    quick("hbo::park", PARK, || mutex::excludes::<Hbo>(3, 1, 0)),
+    quick("hbo::try", SPIN, || mutex::excludes::<Hbo>(3, 1, 2)),
+    quick("hbo::again", PARK, || mutex::excludes::<Hbo>(2, 2, 0)),
+    quick("hbo::destroyed", PARK, || destroy::is_destroyed::<Hbo>(2)),
+    quick("hbo::timed", PARK, || mutex::lets_go::<Hbo>(3, 1, 1)),
+    quick("hbo::timed_spin", SPIN, || mutex::lets_go::<Hbo>(3, 1, 1)),
+    quick("hmcs::turns", SPIN, || {
+        mutex::takes_turns::<SmallHmcs<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("hmcs::spin", SPIN, || {
+        mutex::excludes::<SmallHmcs<MayPark>>(3, 1, 0);
+    }),
+    quick("hmcs::park", PARK, || {
+        mutex::excludes::<SmallHmcs<MayPark>>(3, 1, 0);
+    }),
+    quick("hmcs::park_turns", PARK_1, || {
+        mutex::takes_turns::<SmallHmcs<MayPark>, _>([2, 1, 1]);
+    }),
+    quick("hmcs::try", SPIN, || {
+        mutex::excludes::<SmallHmcs<SpinOnly>>(3, 1, 2);
+    }),
+    quick("hmcs::again", PARK, || {
+        mutex::excludes::<SmallHmcs<MayPark>>(2, 2, 0);
+    }),
+    quick("hmcs::lets_others_in", SPIN_1, || {
+        mutex::lets_others_in::<SmallHmcs<SpinOnly>>(0, 2);
+    }),
+    quick("hmcs::three_levels", PARK_1, || {
+        mutex::takes_turns::<TallHmcs<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("hmcs::three_levels_try", PARK_1, || {
+        mutex::excludes::<TallHmcs<SpinOnly>>(3, 1, 2);
     }),
     quick("tas::spin", SPIN, || mutex::excludes::<Tas>(3, 1, 0)),
     quick("tas::park", PARK, || mutex::excludes::<Tas>(3, 1, 0)),
@@ -573,6 +684,18 @@ pub static MODELS: &[Model] = &[
     deep("gate::again", PARK_1, || {
         host::excludes(host::in_place::<Ticket>(), 3, 2, 0)
     }),
+    quick("in_place::cna", PARK, || {
+        host::excludes(host::in_place::<SmallCna<MayPark>>(), 2, 2, 0)
+    }),
+    quick("inflated::shfl", PARK, || {
+        host::excludes(host::inflated::<Shfl>(), 2, 2, 0)
+    }),
+    quick("inflated::fc_mcs", PARK, || {
+        host::excludes(host::inflated::<FcMcs>(), 2, 2, 0)
+    }),
+    quick("inflated::hmcs", PARK, || {
+        host::excludes(host::inflated::<SmallHmcs<MayPark>>(), 2, 2, 0);
+    }),
     quick("inflated::two", PARK, || {
         host::excludes(host::inflated::<SmallAnderson>(), 2, 2, 0);
     }),
@@ -641,6 +764,15 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::hemlock_beside", FORK, || {
         fork::looks_on(host::in_place::<Hemlock>(), 3)
+    }),
+    quick("fork::cna", FORK, || {
+        fork::holds(host::in_place::<SmallCna<MayPark>>(), 3)
+    }),
+    quick("fork::shfl", FORK, || {
+        fork::holds(host::inflated::<Shfl>(), 3)
+    }),
+    quick("fork::hmcs", FORK, || {
+        fork::holds(host::inflated::<SmallHmcs<MayPark>>(), 3)
     }),
     quick("fork::inflated_beside", FORK, || {
         fork::looks_on(host::inflated::<SmallAnderson>(), 3);

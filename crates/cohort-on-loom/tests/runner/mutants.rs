@@ -29,6 +29,10 @@ static WHERE: &[(&str, &[&str])] = &[
     ("rwlock", &["rwlock::"]),
     ("condvar", &["condvar::"]),
     ("compose/clof", &["clof::"]),
+    ("numa/cna", &["cna::"]),
+    ("numa/fc_mcs", &["fc_mcs::"]),
+    ("numa/hmcs", &["hmcs::"]),
+    ("numa/shfl", &["shfl::"]),
     ("host/arena", &["arena::"]),
     (
         "host/generation",

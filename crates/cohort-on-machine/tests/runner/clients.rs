@@ -7,7 +7,8 @@ use crate::clients::late::Late;
 use crate::clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
 use crate::locks::baseline::Posix;
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
-use crate::locks::compose::Clof;
+use crate::locks::compose::{CacheGroup, Clof, Numa};
+use crate::locks::numa::{Cna, FcMcs, Hbo, Hmcs, Shfl};
 use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
 
@@ -32,6 +33,7 @@ static CLIENTS: &[Sizes] = clients! {
     tas_lets_go: |threads, rounds| mutex::lets_go::<Tas>(threads, rounds, threads / 2);
     ttas_lets_go: |threads, rounds| mutex::lets_go::<Ttas>(threads, rounds, threads / 2);
     bo_lets_go: |threads, rounds| mutex::lets_go::<Bo>(threads, rounds, threads / 2);
+    hbo_lets_go: |threads, rounds| mutex::lets_go::<Hbo>(threads, rounds, threads / 2);
     posix_lets_go: |threads, rounds| mutex::lets_go::<Posix>(threads, rounds, threads / 2);
     posix_readers_share: |threads, rounds| sharing::shares::<false>(threads, 2, rounds, 1);
     posix_writers_come_first: |threads, rounds| sharing::shares::<true>(threads, 2, rounds, 0);
@@ -50,7 +52,19 @@ static CLIENTS: &[Sizes] = clients! {
     futex_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Futex>(threads);
     mcs_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Mcs>(threads);
     clof_of_two_locks: |_threads, rounds| {
-        mutex::takes_turns::<Clof<Ticket, Mcs>>([2 * rounds, rounds, rounds]);
+        mutex::takes_turns::<Clof<Ticket, Mcs>, _>([2 * rounds, rounds, rounds]);
+    };
+    hmcs_of_three_levels: |threads, rounds| {
+        mutex::excludes::<Hmcs<(CacheGroup, Numa), 4, 2, MayPark, 2>>(threads, rounds, 1);
+    };
+    hmcs_lets_others_in: |_threads, rounds| {
+        mutex::lets_others_in::<Hmcs<(Numa,), 4, 0, MayPark, 2>>(1, 3 * rounds);
+    };
+    cna_queues: |_threads, rounds| mutex::queues::<Cna, _>([rounds; 8]);
+    shfl_queues: |_threads, rounds| mutex::queues::<Shfl, _>([rounds; 8]);
+    fc_mcs_queues: |_threads, rounds| mutex::queues::<FcMcs, _>([rounds; 8]);
+    cna_lets_others_in: |_threads, rounds| {
+        mutex::lets_others_in::<Cna<MayPark, 2>>(1, 3 * rounds);
     };
     readers_share: |threads, rounds| rwlock::shares(threads, 2, rounds, 0);
     readers_and_writers_let_go: |threads, rounds| rwlock::shares(threads, 3, rounds, 2);

@@ -9,7 +9,9 @@ use crate::clients::mutex;
 use crate::locks::baseline::Posix;
 use crate::locks::basic::{Futex, Mcs, Tas, Ticket, Ttas};
 use crate::locks::catalogue::MUTANTS;
-use crate::locks::compose::{CMcsMcs, Clof};
+use crate::locks::compose::{CMcsMcs, Clof, Numa};
+use crate::locks::numa::{Cna, Hmcs};
+use crate::locks::wait::MayPark;
 use crate::locks::{RawLock, RawTry};
 use cohort_machine::Options;
 use libtest_mimic::{Failed, Trial};
@@ -39,6 +41,17 @@ fn places(flaw: &str) -> Vec<Client> {
         "clof" => vec![|| mutex::excludes::<Clof<Ticket, Mcs>>(4, 4, 0), || {
             mutex::excludes::<CMcsMcs>(4, 4, 0)
         }],
+        "hmcs" => vec![
+            || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2>>(4, 4, 0),
+            few("hmcs_lets_others_in"),
+        ],
+        "cna" => vec![
+            || mutex::excludes::<Cna<MayPark, 2>>(4, 4, 0),
+            few("cna_queues"),
+            few("cna_lets_others_in"),
+        ],
+        "fc-mcs" => vec![few("fc_mcs_queues")],
+        "shfl" => vec![few("shfl_queues")],
         "condvar" => vec![few("condvar_signals")],
         _ => Vec::new(),
     }

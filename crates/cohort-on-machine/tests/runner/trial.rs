@@ -2,7 +2,7 @@
 
 use super::world::{self, Client};
 use cohort_machine::description::shipped;
-use cohort_machine::{Hardware, Options, Outcome, Schedule};
+use cohort_machine::{Hardware, Options, Outcome, Placement, Schedule};
 use libtest_mimic::{Failed, Trial};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, LazyLock};
@@ -52,6 +52,9 @@ pub fn by_time() -> Options {
     }
 }
 
+/// CPUs of two cohorts in turn, at every level of the machines here.
+const TWO_COHORTS: [usize; 4] = [0, 64, 1, 65];
+
 /// Runs by chance, each with a seed of its own: purely, and by PCT of growing depth.
 pub fn by_chance() -> impl Iterator<Item = Options> {
     (1..=seeds()).map(|seed| Options {
@@ -64,6 +67,7 @@ pub fn by_chance() -> impl Iterator<Item = Options> {
         },
         seed,
         steps: STEPS,
+        placement: Placement::Cpus(TWO_COHORTS.to_vec()),
         ..Options::default()
     })
 }

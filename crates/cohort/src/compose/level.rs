@@ -25,6 +25,8 @@ macro_rules! levels {
 }
 
 levels! {
+    /// Hardware threads of one core.
+    Core;
     /// CPUs that share their last cache.
     CacheGroup;
     /// CPUs that share their nearest memory.

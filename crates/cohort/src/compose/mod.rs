@@ -8,4 +8,4 @@ mod level;
 pub use clof::Clof;
 pub use cohorting::{CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt};
 pub use counted::Counted;
-pub use level::{CacheGroup, Level, Numa, Package};
+pub use level::{CacheGroup, Core, Level, Numa, Package};

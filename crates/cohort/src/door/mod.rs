@@ -54,6 +54,8 @@ pub enum WaitPolicy {
 /// A level of the machine's hierarchy; see [`cohort`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
+    /// Hardware threads of one core.
+    Core,
     /// CPUs that share their last cache.
     CacheGroup,
     /// CPUs that share their nearest memory.

@@ -54,8 +54,11 @@ unsafe impl<N: 'static, P: Pool<N> + 'static> Pool<N> for OfRun<P> {
     }
 
     unsafe fn give(&self, node: &'static N) {
-        // SAFETY: passed on.
-        unsafe { self.get().give(node) };
+        // Locks may be dropped after their run, whose memory takes its nodes along.
+        if cohort_machine::is_running() {
+            // SAFETY: passed on.
+            unsafe { self.get().give(node) };
+        }
     }
 
     fn number(&self, node: &'static N) -> u32 {

@@ -42,6 +42,7 @@ pub fn expired(deadline: &Deadline) -> bool {
 #[must_use]
 pub fn cohort(level: Level) -> usize {
     door::cohort(match level {
+        Level::Core => &["core", "cache", "numa", "package"],
         Level::CacheGroup => &["cache", "numa", "package"],
         Level::Numa => &["numa", "package"],
         Level::Package => &["package"],

@@ -1,0 +1,280 @@
+//! `cna`: the queue of `mcs` in one word; the holder looks along it for a waiter of its
+//! own NUMA node and sets those before it aside, in a second queue that goes from holder
+//! to holder (Dice and Kogan 2019; 002 §2.1, §6).
+//!
+//! **Not for** machines of one node or with more levels than two: it knows no other
+//! (002 §2.1).  Nor for more runnable threads than CPUs unless its waiters may sleep, as
+//! `mcs`.
+//!
+//! | `tail` | holder's `next` | holder's `aside` | state |
+//! |---|---|---|---|
+//! | null | | none | free |
+//! | the holder's node | null | none | held, nobody waits |
+//! | the holder's node | null | some | held; all who wait were set aside |
+//! | another node | null | any | held; a waiter has arrived and not linked itself yet |
+//! | another node | the successor | any | held, with a queue |
+//!
+//! | field of a node | written by | meaning |
+//! |---|---|---|
+//! | `next` | its successor; the holder, who sets it aside or takes it back | who comes after it in its queue |
+//! | `granted` | the holder before it | whether it holds the lock |
+//! | `place` | its owner, before it enters | its NUMA node |
+//! | `first`, `last` | the holder, to the next one | who is set aside; null: nobody |
+//! | `row` | as above | how often the NUMA node has had the lock in a row |
+//!
+//! A node that is set aside had a successor, so nobody will link itself to it; the last
+//! node of the queue is never set aside.  When the NUMA node has had its turns, or has
+//! no waiter left, those who were set aside come before all others.  The published lock
+//! decides by chance when a turn is over; a count bounds every wait.
+
+use super::linked;
+use crate::door::{self, AtomicPtr, Cell, Level, Order, mutant, orders};
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use core::ptr;
+
+orders! {
+    /// Acquires what the last holder did if the queue was empty, and publishes the
+    /// node's fresh fields to the successor that will write `next`.
+    CNA_ENQUEUE = AcqRel;
+    /// Publishes the successor's fresh node to the holders that will look at it.
+    CNA_LINK = Release;
+    /// Sees that fresh node before looking at its place or granting it.
+    CNA_SUCCESSOR = Acquire;
+    /// What the holder did, to its data and to both queues, is seen by its successor.
+    CNA_GRANT = Release;
+    /// Sees it.
+    CNA_GRANTED = Acquire;
+    /// What the holder did is seen by whoever finds the queue empty.
+    CNA_LEAVE = Release;
+    /// Publishes that the last one set aside has no successor, to the arrival that will
+    /// link itself to it.
+    CNA_RESTORE = Release;
+    /// Sees what the last holder did; publishes the fresh node.
+    CNA_TRY = AcqRel;
+}
+
+const NO: u32 = 0;
+const YES: u32 = 1;
+const CLASS: u32 = 1;
+
+/// A waiter's place in the queue.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct CnaNode<P: Parking = MayPark> {
+    next: AtomicPtr<CnaNode<P>>,
+    first: AtomicPtr<CnaNode<P>>,
+    last: AtomicPtr<CnaNode<P>>,
+    granted: WaitCell<P>,
+    place: Cell<usize>,
+    row: Cell<u32>,
+}
+
+/// The lock; all zero when new.  A NUMA node has it up to `HAND_OFFS` times in a row while
+/// others wait.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Cna<P: Parking = MayPark, const HAND_OFFS: u32 = 128> {
+    tail: AtomicPtr<CnaNode<P>>,
+}
+
+/// Who is set aside: the first and the last of them, linked by `next`.
+type Aside<P> = Option<(*mut CnaNode<P>, *mut CnaNode<P>)>;
+
+impl<P: Parking> CnaNode<P> {
+    fn pointer(&self) -> *mut Self {
+        ptr::from_ref(self).cast_mut()
+    }
+
+    fn renew(&self) {
+        self.next.store(ptr::null_mut(), Order::RELAXED);
+        self.granted.reset(NO);
+        let place = door::cohort(Level::Numa);
+        // SAFETY: nobody has seen the node yet.
+        self.place.with_mut(|own| unsafe { *own = place });
+        self.hold(None, 1);
+    }
+
+    fn place(&self) -> usize {
+        // SAFETY: written before the node entered the queue.
+        self.place.with(|place| unsafe { *place })
+    }
+
+    fn row(&self) -> u32 {
+        // SAFETY: written by whoever made it the holder's node, and the holder asks.
+        self.row.with(|row| unsafe { *row })
+    }
+
+    fn aside(&self) -> Aside<P> {
+        let first = self.first.load(Order::RELAXED);
+        (!first.is_null()).then(|| (first, self.last.load(Order::RELAXED)))
+    }
+
+    /// What its owner will have of the holder before; its owner or that holder calls.
+    fn hold(&self, aside: Aside<P>, row: u32) {
+        let (first, last) = aside.unwrap_or((ptr::null_mut(), ptr::null_mut()));
+        self.first.store(first, Order::RELAXED);
+        self.last.store(last, Order::RELAXED);
+        // SAFETY: its owner reads it after the grant.
+        self.row.with_mut(|own| unsafe { *own = row });
+    }
+
+    /// Makes the node the holder's.
+    fn grant(&self, aside: Aside<P>, row: u32) {
+        self.hold(aside, row);
+        self.granted.set(YES, CNA_GRANT);
+    }
+
+    /// The first waiter of the holder's NUMA node behind the holder's node, and who
+    /// stands before it.  The holder calls.
+    fn neighbour(&self, successor: &Self) -> Option<(&Self, Aside<P>)> {
+        let place = self.place();
+        let (mut before, mut waiter): (Option<*mut Self>, _) = (None, successor.pointer());
+        loop {
+            // SAFETY: a linked node stays until it is granted, and the holder grants.
+            let node = unsafe { &*waiter };
+            if node.place() == place {
+                return Some((node, before.map(|last| (successor.pointer(), last))));
+            }
+            before = Some(waiter);
+            waiter = node.next.load(CNA_SUCCESSOR);
+            if waiter.is_null() {
+                return None;
+            }
+        }
+    }
+}
+
+/// One behind the other.
+fn joined<P: Parking>(front: Aside<P>, back: Aside<P>) -> Aside<P> {
+    let (Some((first, end)), Some((begin, last))) = (front, back) else {
+        return front.or(back);
+    };
+    // SAFETY: both wait, and the caller holds the lock that they wait for.
+    unsafe { &*end }.next.store(begin, Order::RELAXED);
+    Some((first, last))
+}
+
+// SAFETY: the holder's node is the one that was granted last or found the queue empty;
+// whoever waits is in one of the two queues, and is granted once, by a holder, after its
+// own work.
+unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
+    type Context = CnaNode<P>;
+
+    #[inline]
+    fn acquire(&self, node: &CnaNode<P>) {
+        node.renew();
+        let predecessor = self.tail.swap(node.pointer(), CNA_ENQUEUE);
+        if predecessor.is_null() {
+            return;
+        }
+        // SAFETY: the predecessor cannot leave before it has read this link.
+        unsafe { &*predecessor }
+            .next
+            .store(node.pointer(), CNA_LINK);
+        node.granted
+            .wait_for(CNA_GRANTED, CLASS, |granted| granted == YES);
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &CnaNode<P>) {
+        let mut successor = node.next.load(CNA_SUCCESSOR);
+        let aside = node.aside();
+        if successor.is_null() {
+            // The queue ends with the holder: so does it without, or with those who
+            // were set aside.
+            let (end, order) = match aside {
+                None => (ptr::null_mut(), CNA_LEAVE),
+                Some((_, last)) => (last, CNA_RESTORE),
+            };
+            if let Some((_, last)) = aside {
+                // SAFETY: it waits, and this thread holds the lock.
+                unsafe { &*last }
+                    .next
+                    .store(ptr::null_mut(), Order::RELAXED);
+            }
+            if self
+                .tail
+                .compare_exchange(node.pointer(), end, order, Order::RELAXED)
+                .is_ok()
+            {
+                if let Some((first, _)) = aside
+                    && !mutant("cna.forget-aside")
+                {
+                    // SAFETY: as above.
+                    unsafe { &*first }.grant(None, 1);
+                }
+                return;
+            }
+            successor = linked(&node.next, CNA_SUCCESSOR);
+        }
+        // SAFETY: a linked successor stays until it is granted.
+        let successor = unsafe { &*successor };
+        if (node.row() < HAND_OFFS || mutant("cna.keep-for-ever"))
+            && let Some((neighbour, passed)) = node.neighbour(successor)
+        {
+            let aside = if mutant("cna.lose-aside") && passed.is_some() {
+                passed
+            } else {
+                joined(aside, passed)
+            };
+            let row = node.row().saturating_add(1);
+            return neighbour.grant(aside, row);
+        }
+        match aside {
+            None => successor.grant(None, 1),
+            Some((first, last)) => {
+                // SAFETY: both wait, and this thread holds the lock.
+                unsafe {
+                    (*last).next.store(successor.pointer(), Order::RELAXED);
+                    (*first).grant(None, 1);
+                }
+            }
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+unsafe impl<P: Parking, const HAND_OFFS: u32> RawTry for Cna<P, HAND_OFFS> {
+    #[inline]
+    fn try_acquire(&self, node: &CnaNode<P>) -> bool {
+        if self.is_locked() {
+            return false;
+        }
+        node.renew();
+        self.tail
+            .compare_exchange(ptr::null_mut(), node.pointer(), CNA_TRY, Order::RELAXED)
+            .is_ok()
+    }
+}
+
+// SAFETY: release reads and writes the lock and its nodes alone.
+unsafe impl<P: Parking, const HAND_OFFS: u32> ThreadOblivious for Cna<P, HAND_OFFS> {}
+
+impl<P: Parking, const HAND_OFFS: u32> Fair for Cna<P, HAND_OFFS> {}
+
+impl<P: Parking, const HAND_OFFS: u32> DetectsWaiters for Cna<P, HAND_OFFS> {
+    fn has_waiters(&self, node: &CnaNode<P>) -> bool {
+        node.aside().is_some() || self.tail.load(Order::RELAXED) != node.pointer()
+    }
+}
+
+// SAFETY: afterwards the queue is empty or the holder's node alone, and nobody is aside.
+unsafe impl<P: Parking, const HAND_OFFS: u32> Inherit for Cna<P, HAND_OFFS> {
+    unsafe fn inherit(&self, holder: Option<&CnaNode<P>>) {
+        let tail = holder.map_or(ptr::null_mut(), |node| {
+            node.next.store(ptr::null_mut(), Order::RELAXED);
+            node.hold(None, 1);
+            node.pointer()
+        });
+        self.tail.store(tail, Order::RELAXED);
+    }
+}
+
+impl<P: Parking, const HAND_OFFS: u32> TwoForms for Cna<P, HAND_OFFS> {
+    type Spinning = Cna<SpinOnly, HAND_OFFS>;
+}

@@ -1,0 +1,234 @@
+//! `fc-mcs`: the arrivals of each NUMA node are collected by one of them, who appends
+//! them to one `mcs` queue together, so that neighbours hold the lock in a row (Dice,
+//! Marathe and Shavit 2011; 000 §1, §5.1).
+//!
+//! **Not for** loads that it was not tuned for (000 §5.1.1): how long to collect depends
+//! on the machine, the section and the crowd.  Nor for more runnable threads than CPUs
+//! unless its waiters may sleep, as `mcs`.
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `arrivals` of a NUMA node | arrivals; the collector, who takes all | the last arrival, and by `next` those before it |
+//! | `tail` | collectors; the holder, if it is the last | as in `mcs` |
+//! | a node's `next` | its owner, as an arrival; then the collector; its successor in the queue | who arrived before it; then who comes after it |
+//! | a node's `granted` | its predecessor | whether it holds the lock |
+//!
+//! Who arrives and finds nobody before it is the collector.  It waits a while for others,
+//! unless the lock is free; takes all arrivals; turns their order round, so that it comes
+//! first itself; and puts them in the queue by one exchange.  In the published lock each
+//! thread has a record in a list that collectors look through, several times over; here
+//! the list holds those who want the lock and nobody else, and nothing is left in it.
+
+use super::linked;
+use crate::door::{self, AtomicPtr, Level, Order, Spinner, mutant, nulls, orders};
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use core::ptr;
+
+orders! {
+    /// Publishes the fresh node to the collector.
+    FC_ARRIVE = Release;
+    /// Sees the fresh nodes of all arrivals.
+    FC_COLLECT = Acquire;
+    /// Acquires what the last holder did if the queue was empty, and publishes that the
+    /// last node has no successor to the collector that will write its `next`.
+    FC_APPEND = AcqRel;
+    /// Publishes the appended nodes to whoever will grant them.
+    FC_LINK = Release;
+    /// Sees them.
+    FC_SUCCESSOR = Acquire;
+    /// What the holder did is seen by its successor.
+    FC_GRANT = Release;
+    /// Sees it.
+    FC_GRANTED = Acquire;
+    /// What the holder did is seen by whoever finds the queue empty.
+    FC_LEAVE = Release;
+    /// Sees what the last holder did; publishes the fresh node.
+    FC_TRY = AcqRel;
+}
+
+const NO: u32 = 0;
+const YES: u32 = 1;
+const CLASS: u32 = 1;
+
+/// NUMA nodes that have a list of their own; those beyond share.
+const LISTS: usize = 16;
+
+/// A waiter's place.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct FcMcsNode<P: Parking = MayPark> {
+    next: AtomicPtr<FcMcsNode<P>>,
+    granted: WaitCell<P>,
+}
+
+impl<P: Parking> FcMcsNode<P> {
+    fn pointer(&self) -> *mut Self {
+        ptr::from_ref(self).cast_mut()
+    }
+
+    fn renew(&self) {
+        self.next.store(ptr::null_mut(), Order::RELAXED);
+        self.granted.reset(NO);
+    }
+}
+
+/// On lines of its own.
+#[derive(Debug)]
+#[repr(align(128))]
+struct List<P: Parking>(AtomicPtr<FcMcsNode<P>>);
+
+/// The lock; all zero when new.  A collector waits for others for up to `WINDOW`
+/// nanoseconds: what is best for LBench on the simulated sparc-t5440 (000 §5.1.1).
+#[derive(Debug)]
+#[repr(C)]
+pub struct FcMcs<P: Parking = MayPark, const WINDOW: u64 = 1_000> {
+    tail: List<P>,
+    arrivals: [List<P>; LISTS],
+}
+
+impl<P: Parking, const WINDOW: u64> Default for FcMcs<P, WINDOW> {
+    fn default() -> Self {
+        Self {
+            tail: List(AtomicPtr::default()),
+            arrivals: nulls!(AtomicPtr, LISTS).map(List),
+        }
+    }
+}
+
+impl<P: Parking, const WINDOW: u64> FcMcs<P, WINDOW> {
+    fn tail(&self) -> &AtomicPtr<FcMcsNode<P>> {
+        &self.tail.0
+    }
+
+    /// Enters a list; whether nobody was in it.
+    fn arrive(list: &List<P>, node: &FcMcsNode<P>) -> bool {
+        let mut before = list.0.load(Order::RELAXED);
+        loop {
+            node.next.store(before, Order::RELAXED);
+            match list
+                .0
+                .compare_exchange(before, node.pointer(), FC_ARRIVE, Order::RELAXED)
+            {
+                Ok(_) => return before.is_null(),
+                Err(now) => before = now,
+            }
+        }
+    }
+
+    /// Appends all in the list to the queue, the collector first; whether it holds the
+    /// lock.
+    fn collect(&self, list: &List<P>, collector: &FcMcsNode<P>) -> bool {
+        if WINDOW > 0 {
+            Spinner::new().watch(WINDOW, || self.is_locked());
+        }
+        let last = list.0.swap(ptr::null_mut(), FC_COLLECT);
+        // From the last to the collector, which came first.
+        let (mut node, mut after) = (last, ptr::null_mut());
+        while node != collector.pointer() {
+            // SAFETY: who arrived waits until it is granted.
+            let arrival = unsafe { &*node };
+            let before = arrival.next.load(Order::RELAXED);
+            arrival.next.store(after, Order::RELAXED);
+            (node, after) = (before, node);
+        }
+        if !mutant("fc-mcs.forget-followers") {
+            collector.next.store(after, Order::RELAXED);
+        }
+        let predecessor = self.tail().swap(last, FC_APPEND);
+        if predecessor.is_null() {
+            return true;
+        }
+        // SAFETY: the predecessor cannot leave before it has read this link.
+        unsafe { &*predecessor }
+            .next
+            .store(collector.pointer(), FC_LINK);
+        false
+    }
+}
+
+// SAFETY: the node at the head of the queue is the holder's; each other waits for its
+// flag, which only its predecessor sets, once, after its own work.
+unsafe impl<P: Parking, const WINDOW: u64> RawLock for FcMcs<P, WINDOW> {
+    type Context = FcMcsNode<P>;
+
+    #[inline]
+    fn acquire(&self, node: &FcMcsNode<P>) {
+        if self.try_acquire(node) {
+            return;
+        }
+        node.renew();
+        let list = &self.arrivals[door::cohort(Level::Numa) % LISTS];
+        if Self::arrive(list, node) && self.collect(list, node) {
+            return;
+        }
+        node.granted
+            .wait_for(FC_GRANTED, CLASS, |granted| granted == YES);
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &FcMcsNode<P>) {
+        let mut successor = node.next.load(FC_SUCCESSOR);
+        if successor.is_null() {
+            if self
+                .tail()
+                .compare_exchange(node.pointer(), ptr::null_mut(), FC_LEAVE, Order::RELAXED)
+                .is_ok()
+            {
+                return;
+            }
+            successor = linked(&node.next, FC_SUCCESSOR);
+        }
+        // SAFETY: a linked successor stays until it is granted.
+        unsafe { &*successor }.granted.set(YES, FC_GRANT);
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail().load(Order::RELAXED).is_null()
+    }
+}
+
+// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+unsafe impl<P: Parking, const WINDOW: u64> RawTry for FcMcs<P, WINDOW> {
+    #[inline]
+    fn try_acquire(&self, node: &FcMcsNode<P>) -> bool {
+        if self.is_locked() {
+            return false;
+        }
+        node.renew();
+        self.tail()
+            .compare_exchange(ptr::null_mut(), node.pointer(), FC_TRY, Order::RELAXED)
+            .is_ok()
+    }
+}
+
+// SAFETY: release reads and writes the lock and its nodes alone.
+unsafe impl<P: Parking, const WINDOW: u64> ThreadOblivious for FcMcs<P, WINDOW> {}
+
+/// Who has arrived is in the queue once its collector has waited its while, behind those
+/// who were there before.
+impl<P: Parking, const WINDOW: u64> Fair for FcMcs<P, WINDOW> {}
+
+impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
+    fn has_waiters(&self, node: &FcMcsNode<P>) -> bool {
+        self.tail().load(Order::RELAXED) != node.pointer()
+    }
+}
+
+// SAFETY: afterwards the queue is empty or the holder's node alone, and nobody arrives.
+unsafe impl<P: Parking, const WINDOW: u64> Inherit for FcMcs<P, WINDOW> {
+    unsafe fn inherit(&self, holder: Option<&FcMcsNode<P>>) {
+        for list in &self.arrivals {
+            list.0.store(ptr::null_mut(), Order::RELAXED);
+        }
+        let tail = holder.map_or(ptr::null_mut(), |node| {
+            node.next.store(ptr::null_mut(), Order::RELAXED);
+            node.pointer()
+        });
+        self.tail().store(tail, Order::RELAXED);
+    }
+}
+
+impl<P: Parking, const WINDOW: u64> TwoForms for FcMcs<P, WINDOW> {
+    type Spinning = FcMcs<SpinOnly, WINDOW>;
+}

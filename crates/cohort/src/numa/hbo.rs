@@ -1,0 +1,192 @@
+//! `hbo`: as `bo`, but a waiter whose NUMA node has the lock looks often, and one of
+//! another node seldom, so that the lock tends to stay (Radović and Hagersten 2003; 000
+//! §1, §5.1).
+//!
+//! **Not for** anybody who minds waiting: it is unfair between nodes by intent and within
+//! them by nature.  Nor for a load that it was not tuned for (000 §5.1.1): how long the
+//! pauses should be depends on the machine, the section and the crowd.
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `flag` | see [`Flag`]'s table | whether the lock is held |
+//! | `place` | the holder | the NUMA node that it has the lock for, as a hint: a waiter may see the last one's |
+//!
+//! The published lock keeps the holder's node in the word that is taken; beside it, on
+//! the same line, it costs a store more, and waiters can sleep and give up as those of
+//! any [`Flag`].
+
+use crate::door::{self, AtomicU32, Level, Order, random};
+use crate::wait::{Flag, Manner, MayPark, Parking, SpinOnly};
+use cohort_raw::{
+    Abortable, BoundedAbort, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, TwoForms,
+};
+use core::marker::PhantomData;
+
+/// Pauses are drawn at random below a bound, in nanoseconds, that doubles with each look
+/// in vain.
+#[derive(Clone, Copy, Debug)]
+pub struct Pauses {
+    /// The first bound; at least 1.
+    pub first: u64,
+    /// The largest.
+    pub most: u64,
+}
+
+impl Pauses {
+    fn draw(&mut self) -> u64 {
+        let bound = self.first;
+        self.first = (2 * bound).min(self.most);
+        random() % bound
+    }
+}
+
+/// How long waiters pause.
+pub trait Tuning: Send + Sync + 'static {
+    /// While the holder is of the waiter's NUMA node.
+    const NEAR: Pauses;
+    /// While it is of another.
+    const FAR: Pauses;
+}
+
+/// What is best for LBench on the simulated sparc-t5440; 000 tunes there, and uses it
+/// everywhere (000 §5.1.1).
+#[derive(Debug)]
+pub struct ForT5440;
+
+impl Tuning for ForT5440 {
+    const NEAR: Pauses = Pauses {
+        first: 100,
+        most: 800,
+    };
+    const FAR: Pauses = Pauses {
+        first: 400,
+        most: 12_800,
+    };
+}
+
+/// The lock; all zero when new.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Hbo<P: Parking = MayPark, T = ForT5440> {
+    flag: Flag<P>,
+    place: AtomicU32,
+    tuning: PhantomData<fn() -> T>,
+}
+
+impl<P: Parking, T> Default for Hbo<P, T> {
+    fn default() -> Self {
+        Self {
+            flag: Flag::default(),
+            place: AtomicU32::new(0),
+            tuning: PhantomData,
+        }
+    }
+}
+
+/// Waiters pause for longer and longer, and longer still for a lock that is far away.
+struct ByPlace<'a> {
+    holder: &'a AtomicU32,
+    own: u32,
+    near: Pauses,
+    far: Pauses,
+}
+
+impl Manner for ByPlace<'_> {
+    const LOOKS_FIRST: bool = true;
+
+    fn pause(&mut self) -> u64 {
+        if self.holder.load(Order::RELAXED) == self.own {
+            self.near.draw()
+        } else {
+            self.far.draw()
+        }
+    }
+}
+
+/// The caller's NUMA node.
+#[inline]
+fn here() -> u32 {
+    door::cohort(Level::Numa) as u32
+}
+
+impl<P: Parking, T: Tuning> Hbo<P, T> {
+    /// Takes the flag if it is free, for that NUMA node.
+    #[inline]
+    fn take(&self, place: u32) -> bool {
+        let taken = !self.flag.is_held() && self.flag.take();
+        if taken {
+            self.place.store(place, Order::RELAXED);
+        }
+        taken
+    }
+}
+
+// SAFETY: the flag is taken by one thread at a time, which sees what the last one did
+// before it released.
+unsafe impl<P: Parking, T: Tuning> RawLock for Hbo<P, T> {
+    type Context = ();
+
+    const STRICT: bool = false;
+
+    #[inline]
+    fn acquire(&self, (): &()) {
+        let _ = self.acquire_within(&(), &Patience::ENDLESS);
+    }
+
+    #[inline]
+    unsafe fn release(&self, (): &()) {
+        self.flag.release();
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.flag.is_held()
+    }
+}
+
+// SAFETY: as `acquire`.
+unsafe impl<P: Parking, T: Tuning> RawTry for Hbo<P, T> {
+    #[inline]
+    fn try_acquire(&self, (): &()) -> bool {
+        self.take(here())
+    }
+}
+
+// SAFETY: who gives up has not taken the flag, and passes on a wake-up it got.
+unsafe impl<P: Parking, T: Tuning> Abortable for Hbo<P, T> {
+    #[inline]
+    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        let own = here();
+        if self.take(own) {
+            return Outcome::Acquired;
+        }
+        let manner = ByPlace {
+            holder: &self.place,
+            own,
+            near: T::NEAR,
+            far: T::FAR,
+        };
+        let outcome = self.flag.take_within(manner, patience);
+        if outcome == Outcome::Acquired {
+            self.place.store(own, Order::RELAXED);
+        }
+        outcome
+    }
+}
+
+// SAFETY: giving up is one read-modify-write at most.
+unsafe impl<P: Parking, T: Tuning> BoundedAbort for Hbo<P, T> {}
+
+// SAFETY: release reads and writes the lock alone.
+unsafe impl<P: Parking, T: Tuning> ThreadOblivious for Hbo<P, T> {}
+
+// SAFETY: waiters leave a mark only, and that is wiped out.
+unsafe impl<P: Parking, T: Tuning> Inherit for Hbo<P, T> {
+    unsafe fn inherit(&self, holder: Option<&()>) {
+        self.flag.reset(holder.is_some());
+    }
+}
+
+impl<P: Parking, T: Tuning> TwoForms for Hbo<P, T> {
+    type Spinning = Hbo<SpinOnly, T>;
+}

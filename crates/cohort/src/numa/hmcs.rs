@@ -1,0 +1,530 @@
+//! `hmcs-2` to `hmcs-4`: a tree of `mcs` queues, one for each cohort of each level; who
+//! comes to the head of its cohort's queue enters the queue above on the cohort's behalf,
+//! and the holder passes all that it holds to the next in the lowest queue that has one
+//! (Chabbi, Fagan and Mellor-Crummey; 003 §2).
+//!
+//! **Not for** locks that are seldom contended: an acquisition that meets nobody enters
+//! every level.  Nor for more runnable threads than CPUs unless its waiters may sleep, as
+//! `mcs`.
+//!
+//! | a node's `status` | written by | meaning |
+//! |---|---|---|
+//! | `WAITING` | its owner, before it enters | in the queue |
+//! | 1 to `HAND_OFFS` | its predecessor; 1 also its owner, at the head | holds the queue and all above; the cohort has had the lock that often in a row |
+//! | `ALONE` | its predecessor | holds the queue, and has to enter the one above |
+//!
+//! | field of a cohort | written by | meaning |
+//! |---|---|---|
+//! | `tail` | arrivals; whoever leaves last | as in `mcs` |
+//! | `node` | the holder of the cohort's queue | its place in the queue above |
+//! | `above` | its maker | the cohort around it; null: that is the whole system |
+//!
+//! The queue above is left before the cohort's own is passed on, so that nobody enters
+//! with the cohort's node while it is still in use.  A cohort is made when a thread of it
+//! first comes, and stays with the lock: what a lock costs follows from where it is used.
+//! Cohorts beyond the places that a lock has share one; that is slower, and as safe.
+//!
+//! The orders are those of a queue lock at each level.  They suffice: a holder's work is
+//! seen by the next one along whichever path the lock takes, down by grants, or up by
+//! leaving each queue and entering it.
+
+use super::linked;
+use crate::compose::{CacheGroup, Core, Level, Numa, Package};
+use crate::door::{AtomicPtr, Order, mutant, nulls, orders, pool};
+use crate::host::Pool;
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr;
+
+orders! {
+    /// Acquires what the last holder did if the queue was empty, its use of the
+    /// cohort's node above all; publishes the node's fresh fields to the successor that
+    /// will write `next`.
+    HMCS_ENQUEUE = AcqRel;
+    /// Publishes the successor's fresh node to whoever will grant it.
+    HMCS_LINK = Release;
+    /// Sees that fresh node before writing its status.
+    HMCS_SUCCESSOR = Acquire;
+    /// What the holder did is seen by its successor.
+    HMCS_GRANT = Release;
+    /// Sees it.
+    HMCS_GRANTED = Acquire;
+    /// What the holder did is seen by whoever finds the queue empty.
+    HMCS_LEAVE = Release;
+    /// Sees what the last holder did; publishes the fresh node.
+    HMCS_TRY = AcqRel;
+    /// Publishes a new cohort, and what is above it.
+    HMCS_MAKE = Release;
+    /// Sees it.
+    HMCS_FIND = Acquire;
+}
+
+const WAITING: u32 = 0;
+/// The first in a row.
+const FIRST: u32 = 1;
+const ALONE: u32 = WaitCell::<MayPark>::MAX;
+const CLASS: u32 = 1;
+
+/// The levels that have cohorts, smallest first; the whole system stands above them.
+pub trait Levels: Send + Sync + 'static {
+    /// How many there are.
+    const COUNT: usize;
+
+    /// The calling thread's cohort at the level of that number.  Never blocks.
+    fn cohort(level: usize) -> usize;
+}
+
+macro_rules! levels {
+    ($(($($name:ident $number:literal),*) $count:literal;)+) => {
+        $(impl<$($name: Level),*> Levels for ($($name,)*) {
+            const COUNT: usize = $count;
+
+            #[inline]
+            fn cohort(level: usize) -> usize {
+                match level {
+                    $($number => $name::cohort(),)*
+                    _ => 0,
+                }
+            }
+        })+
+    };
+}
+
+levels! {
+    () 0;
+    (A 0) 1;
+    (A 0, B 1) 2;
+    (A 0, B 1, C 2) 3;
+    (A 0, B 1, C 2, D 3) 4;
+}
+
+/// A place in a queue: a thread's, or a cohort's in the one above.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Node<P: Parking> {
+    next: AtomicPtr<Node<P>>,
+    status: WaitCell<P>,
+}
+
+impl<P: Parking> Node<P> {
+    fn pointer(&self) -> *mut Self {
+        ptr::from_ref(self).cast_mut()
+    }
+
+    fn renew(&self, status: u32) {
+        self.next.store(ptr::null_mut(), Order::RELAXED);
+        self.status.reset(status);
+    }
+}
+
+/// One queue of the tree.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+struct Queue<P: Parking> {
+    tail: AtomicPtr<Node<P>>,
+}
+
+impl<P: Parking> Queue<P> {
+    fn is_empty(&self) -> bool {
+        self.tail.load(Order::RELAXED).is_null()
+    }
+
+    /// Blocks until the queue is held; whether all above it is held too.
+    #[inline]
+    fn enter(&self, node: &Node<P>) -> bool {
+        node.renew(WAITING);
+        let predecessor = self.tail.swap(node.pointer(), HMCS_ENQUEUE);
+        if !predecessor.is_null() {
+            // SAFETY: the predecessor cannot leave before it has read this link.
+            unsafe { &*predecessor }
+                .next
+                .store(node.pointer(), HMCS_LINK);
+            node.status
+                .wait_for(HMCS_GRANTED, CLASS, |status| status != WAITING);
+            if node.status.value(Order::RELAXED) != ALONE {
+                return true;
+            }
+        }
+        node.status.reset(FIRST);
+        false
+    }
+
+    /// Enters it if it is empty.
+    fn try_enter(&self, node: &Node<P>) -> bool {
+        if !self.is_empty() {
+            return false;
+        }
+        node.renew(FIRST);
+        self.tail
+            .compare_exchange(ptr::null_mut(), node.pointer(), HMCS_TRY, Order::RELAXED)
+            .is_ok()
+    }
+
+    /// Grants that status to the next in the queue, if one is linked.
+    #[inline]
+    fn pass(&self, node: &Node<P>, status: u32) -> bool {
+        let successor = node.next.load(HMCS_SUCCESSOR);
+        if successor.is_null() {
+            return false;
+        }
+        // SAFETY: a linked successor stays until it is granted.
+        unsafe { &*successor }.status.set(status, HMCS_GRANT);
+        true
+    }
+
+    /// Leaves it to whoever is next, with that status.
+    #[inline]
+    fn leave(&self, node: &Node<P>, status: u32) {
+        if self.pass(node, status)
+            || self
+                .tail
+                .compare_exchange(node.pointer(), ptr::null_mut(), HMCS_LEAVE, Order::RELAXED)
+                .is_ok()
+        {
+            return;
+        }
+        linked(&node.next, HMCS_SUCCESSOR);
+        self.pass(node, status);
+    }
+
+    /// Forgets every waiter.
+    fn reset(&self, holder: Option<&Node<P>>) {
+        let tail = holder.map_or(ptr::null_mut(), |node| {
+            node.renew(FIRST);
+            node.pointer()
+        });
+        self.tail.store(tail, Order::RELAXED);
+    }
+}
+
+/// A cohort of one lock.
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+pub struct Cohort<P: Parking> {
+    queue: Queue<P>,
+    above: AtomicPtr<Cohort<P>>,
+    node: Apart<Node<P>>,
+}
+
+/// On lines of its own: others write it than those who come to the cohort.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Apart<T>(T);
+
+impl<P: Parking> Cohort<P> {
+    fn above(&self) -> Option<&Self> {
+        // SAFETY: cohorts are nodes of a pool, which stay, and null is none.
+        unsafe { self.above.load(Order::RELAXED).as_ref() }
+    }
+}
+
+/// A form of the lock, and the pool of its cohorts.
+pub trait Form: Parking {
+    /// The pool.
+    fn cohorts() -> &'static (impl Pool<Cohort<Self>> + 'static);
+}
+
+pool! {
+    /// Cohorts whose waiters may sleep.
+    static PARKING: Cohort<MayPark>, cache 5
+}
+
+pool! {
+    /// Cohorts whose waiters never do.
+    static SPINNING: Cohort<SpinOnly>, cache 6
+}
+
+impl Form for MayPark {
+    fn cohorts() -> &'static (impl Pool<Cohort<Self>> + 'static) {
+        &PARKING
+    }
+}
+
+impl Form for SpinOnly {
+    fn cohorts() -> &'static (impl Pool<Cohort<Self>> + 'static) {
+        &SPINNING
+    }
+}
+
+/// Bytes of all cohorts made so far.
+pub(crate) fn pool_bytes() -> usize {
+    PARKING.bytes() + SPINNING.bytes()
+}
+
+/// What one acquisition carries.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct HmcsContext<P: Parking = MayPark> {
+    node: Node<P>,
+    /// The cohort that it came with; null: there are none.
+    cohort: AtomicPtr<Cohort<P>>,
+}
+
+impl<P: Parking> HmcsContext<P> {
+    fn cohort(&self) -> Option<&Cohort<P>> {
+        // SAFETY: as `Cohort::above`.
+        unsafe { self.cohort.load(Order::RELAXED).as_ref() }
+    }
+}
+
+/// The lock of the levels `L` and the whole system, with places for `LEAVES` cohorts of
+/// the smallest level and `INNER` of all others together.  A cohort has it up to
+/// `HAND_OFFS` times in a row.
+#[repr(C)]
+pub struct Hmcs<
+    L,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form = MayPark,
+    const HAND_OFFS: u32 = 128,
+> {
+    root: Apart<Queue<P>>,
+    leaves: [AtomicPtr<Cohort<P>>; LEAVES],
+    inner: [AtomicPtr<Cohort<P>>; INNER],
+    levels: PhantomData<fn() -> L>,
+}
+
+/// `hmcs-2@numa,system`.
+pub type Hmcs2<P = MayPark> = Hmcs<(Numa,), 16, 0, P>;
+/// `hmcs-3@core,numa,system`.
+pub type Hmcs3<P = MayPark> = Hmcs<(Core, Numa), 512, 16, P>;
+/// `hmcs-4@core,cache,numa,system`.
+pub type Hmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P>;
+/// `hmcs-4@cache,numa,package,system`, for machines whose packages have several nodes.
+pub type Hmcs4Package<P = MayPark> = Hmcs<(CacheGroup, Numa, Package), 64, 32, P>;
+
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> fmt::Debug
+    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hmcs").finish_non_exhaustive()
+    }
+}
+
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> Default
+    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    fn default() -> Self {
+        Self {
+            root: Apart::default(),
+            leaves: nulls!(AtomicPtr, LEAVES),
+            inner: nulls!(AtomicPtr, INNER),
+            levels: PhantomData,
+        }
+    }
+}
+
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    /// Every cohort made so far.
+    fn made(&self) -> impl Iterator<Item = &'static Cohort<P>> {
+        let places = self.leaves.iter().chain(&self.inner);
+        // SAFETY: cohorts are nodes of a pool, which stay, and null is none.
+        places.filter_map(|place| unsafe { place.load(HMCS_FIND).as_ref() })
+    }
+}
+
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> Drop
+    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    fn drop(&mut self) {
+        for cohort in self.made() {
+            // SAFETY: taken by `make` for this lock, which is going.
+            unsafe { P::cohorts().give(cohort) };
+        }
+    }
+}
+
+impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    /// Where the caller's cohort at that level stands.
+    #[inline]
+    fn place(&self, level: usize) -> &AtomicPtr<Cohort<P>> {
+        const {
+            let enough = LEAVES >= 1 && INNER + 1 >= L::COUNT;
+            assert!(L::COUNT == 0 || enough, "each level has a place at least");
+            assert!(HAND_OFFS < ALONE, "a row has an end");
+        }
+        let cohort = L::cohort(level);
+        if level == 0 {
+            return &self.leaves[cohort % LEAVES];
+        }
+        // Levels take turns, so that no two of them share a place.
+        let inner = L::COUNT - 1;
+        &self.inner[cohort % (INNER / inner) * inner + level - 1]
+    }
+
+    /// The caller's cohort at that level; null above the last.
+    #[inline]
+    fn find(&self, level: usize) -> *mut Cohort<P> {
+        if level == L::COUNT {
+            return ptr::null_mut();
+        }
+        let place = self.place(level);
+        let known = place.load(HMCS_FIND);
+        if known.is_null() {
+            self.make(level, place)
+        } else {
+            known
+        }
+    }
+
+    #[cold]
+    fn make(&self, level: usize, place: &AtomicPtr<Cohort<P>>) -> *mut Cohort<P> {
+        let new = P::cohorts().take();
+        new.queue.reset(None);
+        new.above.store(self.find(level + 1), Order::RELAXED);
+        let pointer = ptr::from_ref(new).cast_mut();
+        match place.compare_exchange(ptr::null_mut(), pointer, HMCS_MAKE, HMCS_FIND) {
+            Ok(_) => pointer,
+            Err(theirs) => {
+                // SAFETY: taken above, and seen by nobody.
+                unsafe { P::cohorts().give(new) };
+                theirs
+            }
+        }
+    }
+
+    /// The caller's smallest cohort, noted in its context.
+    #[inline]
+    fn begin<'a>(&self, cx: &'a HmcsContext<P>) -> Option<&'a Cohort<P>> {
+        cx.cohort.store(self.find(0), Order::RELAXED);
+        cx.cohort()
+    }
+
+    /// Enters the queue of that cohort, or of the system, and all above, if each is
+    /// empty.
+    fn try_enter(&self, cohort: Option<&Cohort<P>>, node: &Node<P>) -> bool {
+        let Some(here) = cohort else {
+            return self.root.0.try_enter(node);
+        };
+        if !here.queue.try_enter(node) {
+            return false;
+        }
+        if self.try_enter(here.above(), &here.node.0) {
+            return true;
+        }
+        here.queue.leave(node, ALONE);
+        false
+    }
+
+    /// Passes on all that is held from that cohort upwards.
+    #[inline]
+    fn pass_on(&self, cohort: Option<&Cohort<P>>, node: &Node<P>) {
+        let Some(here) = cohort else {
+            return self.root.0.leave(node, FIRST);
+        };
+        let row = node.status.value(Order::RELAXED);
+        let may = row < HAND_OFFS || mutant("hmcs.keep-for-ever");
+        if may && here.queue.pass(node, (row + 1).min(HAND_OFFS)) {
+            return;
+        }
+        if mutant("hmcs.low-first") {
+            here.queue.leave(node, ALONE);
+            return self.pass_on(here.above(), &here.node.0);
+        }
+        if !mutant("hmcs.forget-above") {
+            self.pass_on(here.above(), &here.node.0);
+        }
+        here.queue.leave(node, ALONE);
+    }
+}
+
+// SAFETY: whoever returns from an acquisition is at the head of its cohort's queue, and
+// the cohort's node of the queue above, up to the system's: by its own way up, or by what
+// a predecessor passed on.  Each queue has one head, and a grant publishes what was done
+// before it.
+unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    RawLock for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    type Context = HmcsContext<P>;
+
+    #[inline]
+    fn acquire(&self, cx: &HmcsContext<P>) {
+        let mut cohort = self.begin(cx);
+        let mut node = &cx.node;
+        while let Some(here) = cohort {
+            if here.queue.enter(node) {
+                return;
+            }
+            (cohort, node) = (here.above(), &here.node.0);
+        }
+        self.root.0.enter(node);
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &HmcsContext<P>) {
+        self.pass_on(cx.cohort(), &cx.node);
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.root.0.is_empty()
+    }
+}
+
+// SAFETY: as above; who finds a queue taken leaves those below it again.
+unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    RawTry for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    fn try_acquire(&self, cx: &HmcsContext<P>) -> bool {
+        self.try_enter(self.begin(cx), &cx.node)
+    }
+}
+
+// SAFETY: release reads the cohort from the context, and nothing of the thread.
+unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    ThreadOblivious for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+{
+}
+
+impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> Fair
+    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+{
+}
+
+impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    DetectsWaiters for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    fn has_waiters(&self, cx: &HmcsContext<P>) -> bool {
+        let mut cohort = cx.cohort();
+        let mut node = &cx.node;
+        while let Some(here) = cohort {
+            if here.queue.tail.load(Order::RELAXED) != node.pointer() {
+                return true;
+            }
+            (cohort, node) = (here.above(), &here.node.0);
+        }
+        self.root.0.tail.load(Order::RELAXED) != node.pointer()
+    }
+}
+
+// SAFETY: afterwards every queue is empty, but for the holder's way up.
+unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    Inherit for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    unsafe fn inherit(&self, holder: Option<&HmcsContext<P>>) {
+        for cohort in self.made() {
+            cohort.queue.reset(None);
+        }
+        let Some(cx) = holder else {
+            return self.root.0.reset(None);
+        };
+        let mut cohort = cx.cohort();
+        let mut node = &cx.node;
+        while let Some(here) = cohort {
+            here.queue.reset(Some(node));
+            (cohort, node) = (here.above(), &here.node.0);
+        }
+        self.root.0.reset(Some(node));
+    }
+}
+
+impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> TwoForms
+    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    type Spinning = Hmcs<L, LEAVES, INNER, SpinOnly, HAND_OFFS>;
+}

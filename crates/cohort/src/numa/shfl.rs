@@ -1,0 +1,257 @@
+//! `shfl`: one word that anybody may take while nobody queues, and a queue whose head
+//! alone waits for it; with nothing else to do, the head sorts the queue, so that waiters
+//! of its own NUMA node come next (Kashyap, Calciu, Cheng, Min and Kim 2019, the spinning
+//! form; 002 §2.1, §6).
+//!
+//! **Not for** machines of one node or with more levels than two: it knows no other
+//! (002 §2.1).  Nor for more runnable threads than CPUs unless its waiters may sleep, as
+//! `mcs`.
+//!
+//! | `word` | `tail` | state |
+//! |---|---|---|
+//! | free | null | free |
+//! | held | null | held, nobody waits |
+//! | any | the last waiter's node | the head of the queue takes the word next |
+//!
+//! | field of a node | written by | meaning |
+//! |---|---|---|
+//! | `next` | its successor; the head, who sorts | who comes after it |
+//! | `granted` | the head before it | whether it is the head |
+//! | `place` | its owner, before it enters | its NUMA node |
+//! | `sorts` | its owner, or the head before it | whether it sorts when it is the head |
+//! | `row` | as above | how many of its NUMA node come in a row, up to and with it |
+//!
+//! The last of those that the head has brought together sorts next: those before it have
+//! nothing to do.  The last node of the queue stays where it is, since an arrival may be
+//! about to link itself to it.  A node has left the queue when its owner has the word, so
+//! a release is the word's.
+
+use super::linked;
+use crate::basic::Ttas;
+use crate::door::{self, AtomicPtr, Cell, Level, Order, mutant, orders};
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use core::ptr;
+
+orders! {
+    /// Publishes the node's fresh fields to the successor that will write `next`; sees
+    /// the predecessor's.
+    SHFL_ENQUEUE = AcqRel;
+    /// Publishes the successor's fresh node to the heads that will look at it.
+    SHFL_LINK = Release;
+    /// Sees that fresh node before looking at its place or granting it.
+    SHFL_SUCCESSOR = Acquire;
+    /// How the queue was sorted is seen by its next head.
+    SHFL_GRANT = Release;
+    /// Sees it.
+    SHFL_GRANTED = Acquire;
+}
+
+const NO: u32 = 0;
+const YES: u32 = 1;
+const CLASS: u32 = 1;
+
+/// What a head knows.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    sorts: bool,
+    row: u32,
+}
+
+/// Alone, and to sort.
+const FIRST: Part = Part {
+    sorts: true,
+    row: 1,
+};
+
+/// A waiter's place in the queue.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct ShflNode<P: Parking = MayPark> {
+    next: AtomicPtr<ShflNode<P>>,
+    granted: WaitCell<P>,
+    place: Cell<usize>,
+    part: Cell<Part>,
+}
+
+/// The lock; all zero when new.  The head brings together up to `ROW` waiters.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Shfl<P: Parking = MayPark, const ROW: u32 = 128> {
+    tail: AtomicPtr<ShflNode<P>>,
+    word: Ttas<P>,
+}
+
+impl<P: Parking> ShflNode<P> {
+    fn pointer(&self) -> *mut Self {
+        ptr::from_ref(self).cast_mut()
+    }
+
+    fn renew(&self) {
+        self.next.store(ptr::null_mut(), Order::RELAXED);
+        self.granted.reset(NO);
+        let place = door::cohort(Level::Numa);
+        // SAFETY: nobody has seen the node yet.
+        self.place.with_mut(|own| unsafe { *own = place });
+        self.play(Part::default());
+    }
+
+    fn place(&self) -> usize {
+        // SAFETY: written before the node entered the queue.
+        self.place.with(|place| unsafe { *place })
+    }
+
+    fn part(&self) -> Part {
+        // SAFETY: its owner asks, who is the head.
+        self.part.with(|part| unsafe { *part })
+    }
+
+    fn play(&self, part: Part) {
+        // SAFETY: its owner calls, before it enters or as the head; or the head before
+        // it, which alone does so.
+        self.part.with_mut(|own| unsafe { *own = part });
+    }
+}
+
+impl<P: Parking, const ROW: u32> Shfl<P, ROW> {
+    /// Brings waiters of the head's NUMA node up behind it, until the word is free; the
+    /// head calls.
+    fn sort(&self, head: &ShflNode<P>) {
+        let mut row = head.part().row;
+        let place = head.place();
+        let (mut last, mut before) = (head, head);
+        while row < ROW && self.word.is_locked() {
+            let next = before.next.load(SHFL_SUCCESSOR);
+            // SAFETY: a linked node stays until it is granted, and the head grants.
+            let Some(waiter) = (unsafe { next.as_ref() }) else {
+                break;
+            };
+            if waiter.place() != place {
+                before = waiter;
+                continue;
+            }
+            if ptr::eq(before, last) {
+                before = waiter;
+            } else {
+                let after = waiter.next.load(SHFL_SUCCESSOR);
+                if after.is_null() && !mutant("shfl.move-the-last") {
+                    break;
+                }
+                if !mutant("shfl.forget-the-gap") {
+                    before.next.store(after, Order::RELAXED);
+                }
+                let passed = last.next.load(Order::RELAXED);
+                waiter.next.store(passed, Order::RELAXED);
+                last.next.store(waiter.pointer(), Order::RELAXED);
+            }
+            last = waiter;
+            row += 1;
+        }
+        if !ptr::eq(last, head) {
+            last.play(Part { sorts: true, row });
+            head.play(Part::default());
+        }
+    }
+
+    /// Makes the next one the head; the head calls, and has the word.
+    fn leave(&self, head: &ShflNode<P>) {
+        let mut successor = head.next.load(SHFL_SUCCESSOR);
+        if successor.is_null() {
+            // Nothing is published: the word is what guards data.
+            if self
+                .tail
+                .compare_exchange(
+                    head.pointer(),
+                    ptr::null_mut(),
+                    Order::RELAXED,
+                    Order::RELAXED,
+                )
+                .is_ok()
+            {
+                return;
+            }
+            successor = linked(&head.next, SHFL_SUCCESSOR);
+        }
+        // SAFETY: a linked successor stays until it is granted.
+        let successor = unsafe { &*successor };
+        if head.part().sorts {
+            successor.play(FIRST);
+        }
+        successor.granted.set(YES, SHFL_GRANT);
+    }
+}
+
+// SAFETY: the word is held by one thread at a time, which sees what the last one did
+// before it released.
+unsafe impl<P: Parking, const ROW: u32> RawLock for Shfl<P, ROW> {
+    type Context = ShflNode<P>;
+
+    #[inline]
+    fn acquire(&self, node: &ShflNode<P>) {
+        if self.try_acquire(node) {
+            return;
+        }
+        node.renew();
+        let predecessor = self.tail.swap(node.pointer(), SHFL_ENQUEUE);
+        if predecessor.is_null() {
+            node.play(FIRST);
+        } else {
+            // SAFETY: the predecessor cannot leave before it has read this link.
+            unsafe { &*predecessor }
+                .next
+                .store(node.pointer(), SHFL_LINK);
+            node.granted
+                .wait_for(SHFL_GRANTED, CLASS, |granted| granted == YES);
+        }
+        if node.part().sorts {
+            self.sort(node);
+        }
+        self.word.acquire(&());
+        self.leave(node);
+    }
+
+    #[inline]
+    unsafe fn release(&self, _node: &ShflNode<P>) {
+        // SAFETY: the caller has the word.
+        unsafe { self.word.release(&()) };
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.word.is_locked()
+    }
+}
+
+// SAFETY: as above; nobody passes a queue.
+unsafe impl<P: Parking, const ROW: u32> RawTry for Shfl<P, ROW> {
+    #[inline]
+    fn try_acquire(&self, _node: &ShflNode<P>) -> bool {
+        self.tail.load(Order::RELAXED).is_null() && self.word.try_acquire(&())
+    }
+}
+
+// SAFETY: release is the word's, which is any thread's.
+unsafe impl<P: Parking, const ROW: u32> ThreadOblivious for Shfl<P, ROW> {}
+
+/// Who has entered the queue is passed by the few who found it empty before, and by a
+/// row of each waiter before it.
+impl<P: Parking, const ROW: u32> Fair for Shfl<P, ROW> {}
+
+impl<P: Parking, const ROW: u32> DetectsWaiters for Shfl<P, ROW> {
+    fn has_waiters(&self, _node: &ShflNode<P>) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+// SAFETY: afterwards nobody queues, and the word is as the holder has it.
+unsafe impl<P: Parking, const ROW: u32> Inherit for Shfl<P, ROW> {
+    unsafe fn inherit(&self, holder: Option<&ShflNode<P>>) {
+        self.tail.store(ptr::null_mut(), Order::RELAXED);
+        // SAFETY: passed on.
+        unsafe { self.word.inherit(holder.map(|_| &())) };
+    }
+}
+
+impl<P: Parking, const ROW: u32> TwoForms for Shfl<P, ROW> {
+    type Spinning = Shfl<SpinOnly, ROW>;
+}

@@ -31,6 +31,10 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// Bytes of nodes that an acquisition takes beside its context.
     const NODE_BYTES: usize = 0;
 
+    /// Bytes of nodes that the lock itself takes where it is contended, in one place of
+    /// the machine; each further place adds as many at most.
+    const COHORT_BYTES: usize = 0;
+
     /// Blocks until the lock is held.
     ///
     /// `cx` must not be in use by another acquisition (of this or any lock) and

@@ -341,7 +341,9 @@ macro_rules! list {
             bytes_raw: size_of::<$lock>(),
             bytes_idle: 0,
             bytes_contended: match Placement::$placement {
-                Placement::Inflated => Arena::<Fat<$lock>>::NODE_BYTES,
+                Placement::Inflated => {
+                    Arena::<Fat<$lock>>::NODE_BYTES + <$lock as RawLock>::COHORT_BYTES
+                }
                 _ => 0,
             },
             bytes_per_waiter: record_bytes::<$lock>(Placement::$placement)

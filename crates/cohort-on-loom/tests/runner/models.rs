@@ -766,7 +766,7 @@ pub static MODELS: &[Model] = &[
         fork::looks_on(host::in_place::<Hemlock>(), 3)
     }),
     quick("fork::cna", FORK, || {
-        fork::holds(host::in_place::<SmallCna<MayPark>>(), 3)
+        fork::holds(host::in_place::<SmallCna<MayPark>>(), 2)
     }),
     quick("fork::shfl", FORK, || {
         fork::holds(host::inflated::<Shfl>(), 3)

@@ -22,7 +22,10 @@
 //! The queue above is left before the cohort's own is passed on, so that nobody enters
 //! with the cohort's node while it is still in use.  A cohort is made when a thread of it
 //! first comes, and stays with the lock: what a lock costs follows from where it is used.
-//! Cohorts beyond the places that a lock has share one; that is slower, and as safe.
+//! Cohorts beyond the places that a lock has share one; that is slower, and as safe.  A
+//! release leaves its cohort's queue after the system's, when another thread may have the
+//! lock: nobody may drop it before all releases have returned, as a borrow ensures; an
+//! inflated object never drops it.
 //!
 //! The orders are those of a queue lock at each level.  They suffice: a holder's work is
 //! seen by the next one along whichever path the lock takes, down by grants, or up by
@@ -31,7 +34,7 @@
 use super::linked;
 use crate::compose::{CacheGroup, Core, Level, Numa, Package};
 use crate::door::{AtomicPtr, Order, mutant, nulls, orders, pool};
-use crate::host::Pool;
+use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 use core::fmt;
@@ -442,6 +445,8 @@ unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const H
     RawLock for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
 {
     type Context = HmcsContext<P>;
+
+    const COHORT_BYTES: usize = L::COUNT * Arena::<Cohort<P>>::NODE_BYTES;
 
     #[inline]
     fn acquire(&self, cx: &HmcsContext<P>) {

@@ -3,7 +3,7 @@
 use super::{add_one, read};
 use crate::locks::door::Cell;
 use crate::locks::host::{Fat, Gate, Holding, InPlace, Inflated, Pool};
-use crate::locks::{Inherit, RawTry, ThreadOblivious};
+use crate::locks::{Inherit, Quick, RawTry, ThreadOblivious};
 use crate::world::{nodes, together};
 use std::sync::Arc;
 
@@ -26,8 +26,9 @@ pub trait Guest:
 }
 impl<L: RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static> Guest for L {}
 
-/// A lock in the object, and the pool of its records.
-struct Here<L, R> {
+/// A lock in the object, and the pool of its records; `SHORT` if the shortest ways are
+/// tried first.
+struct Here<L, R, const SHORT: bool> {
     object: InPlace<L>,
     gate: Gate,
     records: Arc<R>,
@@ -35,22 +36,48 @@ struct Here<L, R> {
 
 /// The lock in the object, its records in a pool.
 pub fn in_place<L: Guest>() -> impl Host {
-    Here {
-        object: InPlace::<L>::default(),
+    here::<L, false>()
+}
+
+/// The same, by the shortest ways where they will do.
+pub fn shortly_in_place<L: Guest>() -> impl Host {
+    here::<L, true>()
+}
+
+fn here<L: Guest, const SHORT: bool>() -> impl Host {
+    Here::<L, _, SHORT> {
+        object: InPlace::default(),
         gate: Gate::new(),
         records: nodes::<Holding<L::Context>>(2),
     }
 }
 
-impl<L: Guest, R: Pool<Holding<L::Context>> + Send + Sync + 'static> Host for Here<L, R> {
+impl<L, R, const SHORT: bool> Host for Here<L, R, SHORT>
+where
+    L: Guest,
+    R: Pool<Holding<L::Context>> + Send + Sync + 'static,
+{
     fn lock(&self) {
-        self.object.lock(&self.gate, &*self.records);
+        if !SHORT || !self.object.lock_untouched() {
+            self.object.lock(&self.gate, &*self.records);
+        }
     }
     fn try_lock(&self) -> bool {
         self.object.try_lock(&self.gate, &*self.records)
     }
     fn unlock(&self) -> bool {
-        // SAFETY: clients unlock only what they locked.
+        if SHORT {
+            // SAFETY: clients unlock only what they locked.
+            match unsafe { self.object.unlock_quickly(&self.gate) } {
+                Quick::Released => return true,
+                Quick::MarkLost => {
+                    InPlace::wake_everybody(&raw const self.object);
+                    return true;
+                }
+                Quick::Refused => {}
+            }
+        }
+        // SAFETY: as above.
         unsafe { self.object.unlock(&self.gate, &*self.records) }
     }
     fn is_busy(&self) -> bool {

@@ -11,43 +11,34 @@
 //! It is decided once, by whichever call comes first, be it from a constructor
 //! that runs before ours.
 
-use crate::count;
 use crate::libc::{environ, keeping_errno, readlink, say, strlen};
-use cohort::catalogue;
+use crate::serve::{SERVICES, Service};
+use crate::{count, mutex};
+use cohort::catalogue::{self, Placement};
 use cohort::door::{WaitPolicy, set_policy};
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};
 
-macro_rules! choices {
-    ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal,
-       $source:literal, $capabilities:tt;)+) => {
-        /// What serves the process.
-        #[allow(non_camel_case_types, reason = "locks are named as the papers name them")]
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[repr(u8)]
-        pub enum Choice {
-            /// Nobody has asked yet.
-            Undecided,
-            /// The C library: the process is excluded.
-            System,
-            $(#[doc = $about] $name,)+
-        }
-
-        impl Choice {
-            const ALL: &[Self] = &[Self::Undecided, Self::System, $(Self::$name),+];
-
-            fn of(name: &str) -> Option<Self> {
-                match name {
-                    $(stringify!($name) => Some(Self::$name),)+
-                    _ => None,
-                }
-            }
-        }
-    };
+/// What serves the process's mutexes.
+#[derive(Clone, Copy)]
+pub enum Choice {
+    /// The C library: the process is excluded.
+    System,
+    /// A lock of ours.
+    Ours(&'static Service),
 }
-cohort::for_each_lock!(choices);
 
-static CHOICE: AtomicU8 = AtomicU8::new(Choice::Undecided as u8);
+/// The choice: one of those below, or `FIRST_LOCK` and a lock's place in the catalogue.
+static CHOICE: AtomicU8 = AtomicU8::new(UNDECIDED);
+
+/// Nobody has asked yet.
+const UNDECIDED: u8 = 0;
+const SYSTEM: u8 = 1;
+const FIRST_LOCK: u8 = 2;
+
+/// The default lock, first in the catalogue.
+const FUTEX: u8 = FIRST_LOCK;
+const _: () = assert!(matches!(catalogue::LOCKS[0].placement, Placement::Word));
 
 /// Set, beside the choice, while acquisitions are counted; so the fast path's
 /// one comparison excludes that too.
@@ -56,42 +47,36 @@ const COUNTING: u8 = 0x80;
 /// Whether the default lock serves and nobody counts: the fast path.
 #[inline(always)]
 pub fn is_plain_futex() -> bool {
-    CHOICE.load(Ordering::Relaxed) == Choice::futex as u8
+    CHOICE.load(Ordering::Relaxed) == FUTEX
 }
 
 /// Whether we serve the process, with whichever lock, and nobody counts.
 #[inline(always)]
 pub fn is_plain() -> bool {
-    (Choice::System as u8 + 1..COUNTING).contains(&CHOICE.load(Ordering::Relaxed))
+    (FIRST_LOCK..COUNTING).contains(&CHOICE.load(Ordering::Relaxed))
 }
 
-/// The lock of ours that serves the process, if nobody counts.
-#[inline(always)]
-pub fn plain() -> Option<Choice> {
-    let raw = CHOICE.load(Ordering::Relaxed);
-    if raw <= Choice::System as u8 {
-        return None;
-    }
-    Choice::ALL.get(usize::from(raw)).copied()
-}
-
-/// What serves the process, and whether acquisitions are counted.
+/// What serves the process's mutexes, and whether acquisitions are counted.
 #[inline]
 pub fn choice() -> (Choice, bool) {
     let raw = match CHOICE.load(Ordering::Acquire) {
-        0 => keeping_errno(decide),
+        UNDECIDED => keeping_errno(decide),
         raw => raw,
     };
-    (
-        Choice::ALL[usize::from(raw & !COUNTING)],
-        raw & COUNTING != 0,
-    )
+    (meaning(raw & !COUNTING), raw & COUNTING != 0)
+}
+
+fn meaning(raw: u8) -> Choice {
+    match raw.checked_sub(FIRST_LOCK) {
+        Some(place) => Choice::Ours(&SERVICES[usize::from(place)]),
+        None => Choice::System,
+    }
 }
 
 /// Whether this process is left to the C library.
 #[inline]
 pub fn is_system() -> bool {
-    choice().0 == Choice::System
+    matches!(choice().0, Choice::System)
 }
 
 /// Runs when the library is loaded, so that a program that never locks is proved
@@ -109,19 +94,17 @@ static ANNOUNCE: extern "C" fn() = {
 /// first decision stands.
 #[cold]
 fn decide() -> u8 {
-    let mut chosen = Choice::futex;
-    if let Some(name) = variable(c"COHORT_LOCK").filter(|name| !name.is_empty()) {
-        let canonical = catalogue::find(name).map_or(name, |lock| lock.identifier);
-        match (canonical, Choice::of(canonical)) {
-            ("system" | "posix", _) => chosen = Choice::System,
-            (_, Some(choice)) => chosen = choice,
-            (_, None) => say(format_args!(
-                "cohort: COHORT_LOCK={name} names no lock (see `cohort list`); using futex\n"
-            )),
-        }
+    let mut chosen = FUTEX;
+    match variable(c"COHORT_LOCK").map(|name| (name, catalogue::place(name))) {
+        None | Some(("", _)) => {}
+        Some(("system" | "posix", _)) => chosen = SYSTEM,
+        Some((_, Some(place))) => chosen = FIRST_LOCK + place as u8,
+        Some((name, None)) => say(format_args!(
+            "cohort: COHORT_LOCK={name} names no lock (see `cohort list`); using futex\n"
+        )),
     }
     if is_left_out() {
-        chosen = Choice::System;
+        chosen = SYSTEM;
     }
     match variable(c"COHORT_WAIT") {
         None | Some("" | "park") => {}
@@ -131,21 +114,20 @@ fn decide() -> u8 {
             "cohort: COHORT_WAIT={other} is none of park, spin, yield; using park\n"
         )),
     }
-    let mut raw = chosen as u8;
     let report = variable_c(c"COHORT_REPORT");
-    let counts = chosen != Choice::System && report.is_some_and(count::can_open);
+    let counts = chosen != SYSTEM && report.is_some_and(count::can_open);
+    let raw = if counts { chosen | COUNTING } else { chosen };
+    if let Err(theirs) =
+        CHOICE.compare_exchange(UNDECIDED, raw, Ordering::AcqRel, Ordering::Acquire)
+    {
+        return theirs;
+    }
     if counts {
-        raw |= COUNTING;
+        count::announce(catalogue::LOCKS[usize::from(chosen - FIRST_LOCK)].name);
+    } else if let Choice::Ours(service) = meaning(chosen) {
+        mutex::serve_by(service);
     }
-    match CHOICE.compare_exchange(0, raw, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => {
-            if counts {
-                count::announce(catalogue::LOCKS[chosen as usize - 2].name);
-            }
-            raw
-        }
-        Err(theirs) => theirs,
-    }
+    raw
 }
 
 /// Whether the environment leaves this program out.

@@ -1,8 +1,7 @@
 //! Counting, for `cohort run --report`.
 
-use crate::choice::Choice;
 use crate::libc::{close, mmap, open};
-use crate::serve;
+use crate::serve::Service;
 use cohort::door::thread;
 use cohort::host::Generation;
 use cohort::report::{Kind, MAGIC, Report, SHARDS};
@@ -102,9 +101,9 @@ pub fn waiting<R>(wait: impl FnOnce() -> R) -> R {
 
 /// Notes what the process's mutexes needed so far.
 #[cold]
-pub fn note_needs(choice: Choice) {
+pub fn note_needs(service: &Service) {
     if let Some(report) = report() {
-        let needs = serve::needs(choice);
+        let needs = (service.needs)();
         let memory = &report.memory;
         memory
             .bytes

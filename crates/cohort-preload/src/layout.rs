@@ -6,8 +6,8 @@
 //! Some programs use the bytes of an idle mutex as another type without initialising
 //! it, which the C library lets pass because its idle mutex is all zero.  What ours
 //! leaves behind falls where the other types have the same thing or nothing: the
-//! futex's mode on the mode of their own inner futex, the generation on bytes they do
-//! not use.  (Not so under `ticket`, whose counters stay.)
+//! futex's mode on the mode of their own inner futex, a flag's haste and the generation
+//! on bytes they do not use.  (Not so under `ticket`, whose counters stay.)
 
 use crate::libc::Attributes;
 use cohort::basic::Futex;

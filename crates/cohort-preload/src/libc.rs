@@ -116,36 +116,16 @@ pub unsafe fn attribute(
     value
 }
 
-// Since 2.32 the C library says whether the process has one thread; before, the
-// symbol resolves to nothing and we assume many.
-core::arch::global_asm!(".weak __libc_single_threaded");
-
 /// Whether the calling thread is the only one of its process.
 #[inline(always)]
 pub fn alone() -> bool {
-    let flag: *const u8;
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: reads an entry of our own global offset table.
-    unsafe {
-        core::arch::asm!(
-            "mov {}, qword ptr [rip + __libc_single_threaded@GOTPCREL]",
-            out(reg) flag,
-            options(pure, readonly, nostack, preserves_flags),
-        );
+    unsafe extern "C" {
+        /// The C library's flag, which it writes when threads start.
+        static __libc_single_threaded: u8;
     }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: reads an entry of our own global offset table.
-    unsafe {
-        core::arch::asm!(
-            "adrp {0}, :got:__libc_single_threaded",
-            "ldr {0}, [{0}, :got_lo12:__libc_single_threaded]",
-            out(reg) flag,
-            options(pure, readonly, nostack, preserves_flags),
-        );
-    }
-    // SAFETY: null, or the C library's flag, which it writes when threads start;
-    // the read is volatile because nothing in this library writes it.
-    !flag.is_null() && unsafe { flag.read_volatile() } != 0
+    // SAFETY: the flag is there since 2.32; the read is volatile because nothing in this
+    // library writes it.
+    unsafe { (&raw const __libc_single_threaded).read_volatile() != 0 }
 }
 
 /// Writes a message to standard error, as far as it takes it.

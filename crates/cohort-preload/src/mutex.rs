@@ -1,6 +1,6 @@
 //! `pthread_mutex_*`.
 
-use crate::choice::{Choice, choice, is_plain_futex, plain};
+use crate::choice::{Choice, choice, is_plain_futex, is_system};
 use crate::count::{count, note_needs, waiting};
 use crate::layout::{
     ADAPTIVE, Attr, DESTROYED, ELISION, ERRORCHECK, Mutex, NORMAL, RECURSIVE, clear,
@@ -12,10 +12,16 @@ use crate::libc::{
     pthread_mutexattr_gettype,
 };
 use crate::owner::{self, NOBODY};
-use crate::{next, serve, time};
+use crate::serve::{Pair, Service, done};
+use crate::{next, time};
+use cohort::basic::Futex;
+use cohort::door::align;
 use cohort::report::Kind;
-use cohort::{Clock, RawLock, RawTry};
+use cohort::{Clock, Quick, RawLock, RawTry};
 use core::ffi::c_int;
+use core::mem::offset_of;
+use core::ptr;
+use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
 /// How long a caller waits, and what the C library's function needs to wait as
@@ -56,23 +62,45 @@ impl Mutex {
     }
 }
 
-/// Locks by the process's choice; 0, `EBUSY`, `ETIMEDOUT` or `EINVAL`.
-unsafe fn acquire(choice: Choice, counting: bool, mutex: &Mutex, wait: Wait) -> c_int {
-    // SAFETY: the choice is the process's.
-    let at_once = unsafe { serve::try_lock(choice, mutex) };
+/// How plain mutexes are locked without further questions; the long way until that is
+/// decided, and if the C library serves them or acquisitions are counted.
+static PLAIN: AtomicPtr<Pair> = AtomicPtr::new((&raw const THE_LONG_WAY).cast_mut());
+
+static THE_LONG_WAY: Pair = Pair {
+    // SAFETY: passed on.
+    lock: |mutex| unsafe { lock(ptr::from_ref(mutex).cast_mut(), Wait::Endless) },
+    // SAFETY: passed on.
+    unlock: |mutex| unsafe { unlock(ptr::from_ref(mutex).cast_mut()) },
+};
+
+/// From here on that lock serves plain mutexes.
+pub fn serve_by(service: &'static Service) {
+    PLAIN.store(ptr::from_ref(&service.pair).cast_mut(), Relaxed);
+}
+
+#[inline(always)]
+fn plain() -> &'static Pair {
+    // SAFETY: only ever set to constants.
+    unsafe { &*PLAIN.load(Relaxed) }
+}
+
+/// Locks by the process's lock; 0, `EBUSY`, `ETIMEDOUT` or `EINVAL`.
+unsafe fn acquire(service: &Service, counting: bool, mutex: &Mutex, wait: Wait) -> c_int {
+    // SAFETY: the process's lock serves all its mutexes.
+    let at_once = unsafe { (service.try_lock)(mutex) };
     let result = match wait {
         _ if at_once => 0,
         Wait::No => EBUSY,
         Wait::Endless => {
             // SAFETY: as above.
-            let lock = || unsafe { serve::lock(choice, mutex) };
+            let lock = || unsafe { (service.pair.lock)(mutex) };
             if counting { waiting(lock) } else { lock() }
         }
         // SAFETY: the caller's time is readable.
         Wait::Until(clock, at) => match unsafe { time::until(clock, at) } {
             Err(error) => error,
             // SAFETY: as above.
-            Ok(patience) => match unsafe { serve::lock_within(choice, mutex, &patience) } {
+            Ok(patience) => match unsafe { (service.lock_within)(mutex, &patience) } {
                 true => 0,
                 false => ETIMEDOUT,
             },
@@ -80,7 +108,7 @@ unsafe fn acquire(choice: Choice, counting: bool, mutex: &Mutex, wait: Wait) -> 
     };
     if counting && result == 0 {
         count(mutex.counted_as(), !at_once);
-        note_needs(choice);
+        note_needs(service);
     }
     result
 }
@@ -101,10 +129,11 @@ pub unsafe fn lock(mutex: *mut Mutex, wait: Wait) -> c_int {
     let (choice, counting) = choice();
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
-    if choice == Choice::System || object.is_libcs() {
+    let service = match choice {
+        Choice::Ours(service) if !object.is_libcs() => service,
         // SAFETY: passed on.
-        return unsafe { lock_by_libc(mutex, wait, counting) };
-    }
+        _ => return unsafe { lock_by_libc(mutex, wait, counting) },
+    };
     let me = owner::me();
     let kind = object.kind();
     let owned = matches!(kind, RECURSIVE | ERRORCHECK);
@@ -117,11 +146,11 @@ pub unsafe fn lock(mutex: *mut Mutex, wait: Wait) -> c_int {
     }
     // Strict queues cannot be tried first without losing their order.
     let result = if matches!(wait, Wait::Endless) && !counting {
-        // SAFETY: the choice is the process's.
-        unsafe { serve::lock(choice, object) }
+        // SAFETY: the process's lock serves all its mutexes.
+        unsafe { (service.pair.lock)(object) }
     } else {
         // SAFETY: passed on.
-        unsafe { acquire(choice, counting, object, wait) }
+        unsafe { acquire(service, counting, object, wait) }
     };
     if result == 0 && owned {
         object.owner.store(me, Relaxed);
@@ -167,13 +196,13 @@ unsafe fn lock_by_libc(mutex: *mut Mutex, wait: Wait, counting: bool) -> c_int {
 #[cold]
 #[inline(never)]
 pub unsafe fn unlock(mutex: *mut Mutex) -> c_int {
-    let (choice, _) = choice();
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
-    if choice == Choice::System || object.is_libcs() {
+    let service = match choice().0 {
+        Choice::Ours(service) if !object.is_libcs() => service,
         // SAFETY: the C library's mutex.
-        return unsafe { next::pthread_mutex_unlock(mutex) };
-    }
+        _ => return unsafe { next::pthread_mutex_unlock(mutex) },
+    };
     if matches!(object.kind(), RECURSIVE | ERRORCHECK) {
         if object.owner.load(Relaxed) != owner::me() {
             return EPERM;
@@ -184,30 +213,21 @@ pub unsafe fn unlock(mutex: *mut Mutex) -> c_int {
     }
     // Unlocking a normal mutex that nobody locked is undefined; like the C
     // library's it is let pass.
-    // SAFETY: the choice is the process's; the program unlocks what it locked.
-    unsafe { serve::unlock(choice, object) }
+    // SAFETY: the process's lock serves all its mutexes; the program unlocks what it
+    // locked.
+    unsafe { (service.pair.unlock)(object) }
 }
 
 /// Whether a condition of ours can release and take it by itself: the C library's
 /// mutexes need its functions.
 pub fn is_libcs(mutex: &Mutex) -> bool {
-    choice().0 == Choice::System || mutex.is_libcs()
+    is_system() || mutex.is_libcs()
 }
 
 /// Whether the default lock serves this plain mutex; in one comparison each.
 #[inline(always)]
 fn is_fast(mutex: &Mutex) -> bool {
     mutex.kind.load(Relaxed) == NORMAL && is_plain_futex()
-}
-
-/// The lock that serves this plain mutex, if it is one of ours and nobody counts.
-#[inline(always)]
-fn plain_lock(mutex: &Mutex) -> Option<Choice> {
-    if mutex.kind.load(Relaxed) == NORMAL {
-        plain()
-    } else {
-        None
-    }
 }
 
 /// Locks a recursive mutex that is the caller's already, or free and the default
@@ -264,14 +284,40 @@ fn is_last(mutex: &Mutex) -> bool {
 pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
-    if is_fast(object) && (alone() && object.futex.acquire_alone() || object.futex.try_acquire(&()))
-    {
-        return 0;
+    // Whatever calls another function does so last: then this one needs no frame.
+    if object.kind.load(Relaxed) != NORMAL {
+        // SAFETY: passed on.
+        return unsafe { lock_other_kind(mutex) };
     }
-    if let Some(choice) = plain_lock(object) {
-        // SAFETY: the choice is the process's.
-        return unsafe { serve::lock(choice, object) };
+    if !is_plain_futex() {
+        // SAFETY: the process's lock serves all its mutexes.
+        return unsafe { (plain().lock)(object) };
     }
+    let locked = if alone() {
+        object.futex.acquire_alone()
+    } else {
+        align();
+        object.futex.acquire_untouched()
+    };
+    if locked { 0 } else { lock_contended(object) }
+}
+
+/// [`pthread_mutex_lock`] for a plain mutex that the default lock serves.
+#[cold]
+#[inline(never)]
+fn lock_contended(mutex: &Mutex) -> c_int {
+    // Sleepers' marks do not keep it from being free.
+    if !mutex.futex.try_acquire(&()) {
+        mutex.futex.acquire(&());
+    }
+    done()
+}
+
+/// [`pthread_mutex_lock`] for kinds that are not plain.
+#[inline(never)]
+unsafe fn lock_other_kind(mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*mutex };
     if lock_recursive(object) {
         return 0;
     }
@@ -306,17 +352,59 @@ pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
 pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
-    if is_fast(object) {
-        if !(alone() && object.futex.release_alone()) {
-            // SAFETY: the program unlocks what it locked.
-            unsafe { object.futex.release(&()) };
-        }
-        return 0;
+    if object.kind.load(Relaxed) != NORMAL {
+        // SAFETY: passed on.
+        return unsafe { unlock_other_kind(mutex) };
     }
-    if let Some(choice) = plain_lock(object) {
-        // SAFETY: the choice is the process's; the program unlocks what it locked.
-        return unsafe { serve::unlock(choice, object) };
+    if !is_plain_futex() {
+        // SAFETY: the process's lock serves all its mutexes; the program unlocks what it
+        // locked.
+        return unsafe { (plain().unlock)(object) };
     }
+    if alone() {
+        return unlock_alone(object);
+    }
+    // SAFETY: the program unlocks what it locked.
+    match unsafe { object.futex.release_quickly(&()) } {
+        Quick::Released => 0,
+        Quick::MarkLost => answer_lost_mark(mutex),
+        Quick::Refused => unlock_attentively(object),
+    }
+}
+
+/// [`pthread_mutex_unlock`] in a process of one thread.
+#[inline(always)]
+fn unlock_alone(mutex: &Mutex) -> c_int {
+    if mutex.futex.release_alone() {
+        0
+    } else {
+        unlock_attentively(mutex)
+    }
+}
+
+/// [`pthread_mutex_unlock`] for a plain mutex that the default lock serves, when a plain
+/// store will not do.
+#[inline(never)]
+fn unlock_attentively(mutex: &Mutex) -> c_int {
+    // SAFETY: the program unlocks what it locked.
+    unsafe { mutex.futex.release(&()) };
+    done()
+}
+
+/// What is owed after a quick release; the mutex may be gone.
+#[cold]
+#[inline(never)]
+fn answer_lost_mark(mutex: *const Mutex) -> c_int {
+    let futex = mutex.wrapping_byte_add(offset_of!(Mutex, futex));
+    Futex::wake_everybody(futex.cast());
+    done()
+}
+
+/// [`pthread_mutex_unlock`] for kinds that are not plain.
+#[inline(never)]
+unsafe fn unlock_other_kind(mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*mutex };
     if unlock_recursive(object) {
         return 0;
     }
@@ -357,7 +445,7 @@ pub unsafe extern "C" fn pthread_mutex_clocklock(
 /// As that page asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr) -> c_int {
-    if choice().0 == Choice::System {
+    if is_system() {
         // SAFETY: passed on.
         return unsafe { next::pthread_mutex_init(mutex, attributes) };
     }
@@ -388,15 +476,15 @@ pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr)
 /// As that page asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
-    let (choice, _) = choice();
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
-    if choice == Choice::System || object.is_libcs() {
+    let service = match choice().0 {
+        Choice::Ours(service) if !object.is_libcs() => service,
         // SAFETY: passed on.
-        return unsafe { next::pthread_mutex_destroy(mutex) };
-    }
-    // SAFETY: the choice is the process's.
-    if unsafe { serve::is_locked(choice, object) } {
+        _ => return unsafe { next::pthread_mutex_destroy(mutex) },
+    };
+    // SAFETY: the process's lock serves all its mutexes.
+    if unsafe { (service.is_locked)(object) } {
         return EBUSY;
     }
     object.kind.store(DESTROYED, Relaxed);

@@ -1,14 +1,14 @@
 //! The chosen lock in a mutex's bytes: acquire, try, release, whatever it is.
 
-use crate::choice::Choice;
 use crate::layout::Mutex;
-use cohort::basic::{Bo, Futex, Tas, Ttas};
+use cohort::basic::Futex;
 use cohort::catalogue::own_pool_bytes;
 use cohort::door::{Advice, Spinner, expired, nap};
 use cohort::host::{Arena, Fat, Gate, Holding, InPlace, Inflated, Pool};
-use cohort::{Abortable, Deadline, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
+use cohort::{Abortable, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious};
 use core::ffi::c_int;
-use core::ptr;
+use core::mem::offset_of;
+use core::{hint, ptr};
 
 /// The threads' caches; a process uses one lock for its mutexes, so all locks
 /// share the first and third.  (`clh` has the second for its nodes.)
@@ -16,16 +16,27 @@ const RECORDS: usize = 0;
 pub const WAITERS: usize = 2;
 const FATS: usize = 3;
 
-/// A lock that may stand in a mutex: how, and with which pools.
-trait Served: RawTry + ThreadOblivious + Inherit + 'static
-where
-    Self::Context: 'static,
-{
-    unsafe fn lock(mutex: &Mutex) -> c_int;
-    unsafe fn try_lock(mutex: &Mutex) -> bool;
-    unsafe fn unlock(mutex: &Mutex) -> c_int;
-    unsafe fn is_locked(mutex: &Mutex) -> bool;
-    fn needs() -> Needs;
+/// How a mutex is locked and unlocked.
+pub struct Pair {
+    /// Blocks until the mutex is locked; 0, as the C function returns.
+    pub lock: unsafe fn(&Mutex) -> c_int,
+    /// Unlocks the mutex, or leaves alone one that nobody had locked; 0.
+    pub unlock: unsafe fn(&Mutex) -> c_int,
+}
+
+/// One lock, as it serves mutexes.  Each function may be called only with mutexes that
+/// this lock alone has served; `unlock` only by whoever may unlock.
+pub struct Service {
+    /// What has to be short.
+    pub pair: Pair,
+    /// Locks the mutex if nobody has.
+    pub try_lock: unsafe fn(&Mutex) -> bool,
+    /// Blocks until the mutex is locked or patience runs out; false then.
+    pub lock_within: unsafe fn(&Mutex, &Patience) -> bool,
+    /// Whether the mutex was locked a moment ago.
+    pub is_locked: unsafe fn(&Mutex) -> bool,
+    /// What the process's mutexes needed so far.
+    pub needs: fn() -> Needs,
 }
 
 /// What the process's mutexes needed so far beside their own bytes.
@@ -58,219 +69,199 @@ fn gate(mutex: &Mutex) -> &Gate {
     unsafe { &*ptr::from_ref(&mutex.futex).cast() }
 }
 
-/// How one lock serves one call.
-type Way = unsafe fn(&Mutex) -> c_int;
+/// 0, which a function returns that others end in: were it known to be constant, they
+/// would call it, and build a frame for that, rather than jump to it.
+pub fn done() -> c_int {
+    hint::black_box(0)
+}
 
-/// No lock of ours serves the process.
-unsafe fn nobody(_mutex: &Mutex) -> c_int {
-    unreachable!()
+/// A mutex that is in place: what is short at once, and the rest in functions of its
+/// own, since an uncontended lock cannot afford what those need.
+mod in_place {
+    use super::*;
+
+    /// A lock that may stand in a mutex.
+    pub trait Lock:
+        RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static
+    {
+    }
+
+    impl<L> Lock for L where
+        L: RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static
+    {
+    }
+
+    pub type Records<L> = Arena<Holding<<L as RawLock>::Context>>;
+
+    /// # Safety
+    /// The mutex is only ever served by `L`.
+    #[inline(always)]
+    pub unsafe fn lock<L: Lock>(mutex: &Mutex, slowly: unsafe fn(&Mutex) -> c_int) -> c_int {
+        // SAFETY: the caller's.
+        if unsafe { body::<InPlace<L>>(mutex) }.lock_untouched() {
+            return 0;
+        }
+        // SAFETY: passed on.
+        unsafe { slowly(mutex) }
+    }
+
+    /// # Safety
+    /// As above.
+    #[inline(never)]
+    pub unsafe fn lock_slowly<L: Lock>(mutex: &Mutex, records: &Records<L>) -> c_int {
+        // SAFETY: the caller's.
+        unsafe { body::<InPlace<L>>(mutex) }.lock(gate(mutex), records);
+        done()
+    }
+
+    /// # Safety
+    /// As above, and the caller may unlock.
+    #[inline(always)]
+    pub unsafe fn unlock<L: Lock>(mutex: &Mutex, slowly: unsafe fn(&Mutex) -> c_int) -> c_int {
+        let place = ptr::from_ref(mutex);
+        // SAFETY: the caller's.
+        match unsafe { body::<InPlace<L>>(mutex).unlock_quickly(gate(mutex)) } {
+            Quick::Released => 0,
+            Quick::MarkLost => wake_everybody::<L>(place),
+            // SAFETY: passed on.
+            Quick::Refused => unsafe { slowly(mutex) },
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_everybody<L: Lock>(place: *const Mutex) -> c_int {
+        let body = place.wrapping_byte_add(offset_of!(Mutex, body));
+        InPlace::<L>::wake_everybody(body.cast());
+        done()
+    }
+
+    /// # Safety
+    /// As above.
+    #[inline(never)]
+    pub unsafe fn unlock_slowly<L: Lock>(mutex: &Mutex, records: &Records<L>) -> c_int {
+        // SAFETY: the caller's.
+        unsafe { body::<InPlace<L>>(mutex).unlock(gate(mutex), records) };
+        done()
+    }
 }
 
 macro_rules! served {
     ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal,
        $source:literal, $capabilities:tt;)+) => {
-        $(served!(@$placement $name, $lock);)+
-
-        /// Each choice's way to lock, and to unlock: one load and one jump from the C
-        /// function, which is what an uncontended lock can afford.
-        static WAYS: &[(Way, Way)] = &[
-            (nobody, nobody),
-            (nobody, nobody),
-            $((<$lock as Served>::lock, <$lock as Served>::unlock),)+
-        ];
-
-        /// Blocks until the mutex is locked; always 0, as the C function returns.
-        ///
-        /// # Safety
-        /// The choice is the process's.
-        #[inline(always)]
-        pub unsafe fn lock(choice: Choice, mutex: &Mutex) -> c_int {
-            // SAFETY: passed on.
-            unsafe { WAYS[choice as usize].0(mutex) }
-        }
-
-        /// Locks the mutex if nobody has.
-        ///
-        /// # Safety
-        /// The choice is the process's.
-        #[inline(always)]
-        pub unsafe fn try_lock(choice: Choice, mutex: &Mutex) -> bool {
-            match choice {
-                // SAFETY: passed on.
-                $(Choice::$name => unsafe { <$lock as Served>::try_lock(mutex) },)+
-                Choice::Undecided | Choice::System => unreachable!(),
-            }
-        }
-
-        /// Unlocks the mutex, or leaves alone one that nobody had locked; always 0.
-        ///
-        /// # Safety
-        /// The choice is the process's; the caller may unlock.
-        #[inline(always)]
-        pub unsafe fn unlock(choice: Choice, mutex: &Mutex) -> c_int {
-            // SAFETY: passed on.
-            unsafe { WAYS[choice as usize].1(mutex) }
-        }
-
-        /// What the process's mutexes needed so far.
-        pub fn needs(choice: Choice) -> Needs {
-            match choice {
-                $(Choice::$name => <$lock as Served>::needs(),)+
-                Choice::Undecided | Choice::System => Needs::default(),
-            }
-        }
-
-        /// Whether the mutex was locked a moment ago.
-        ///
-        /// # Safety
-        /// The choice is the process's.
-        pub unsafe fn is_locked(choice: Choice, mutex: &Mutex) -> bool {
-            match choice {
-                // SAFETY: passed on.
-                $(Choice::$name => unsafe { <$lock as Served>::is_locked(mutex) },)+
-                Choice::Undecided | Choice::System => unreachable!(),
-            }
-        }
+        /// Every lock, as in the catalogue.
+        pub static SERVICES: &[Service] = &[$(served!(@$placement $lock, $capabilities)),+];
     };
 
-    (@Word $name:ident, $lock:ty) => {
-        impl Served for $lock {
-            unsafe fn lock(mutex: &Mutex) -> c_int {
-                mutex.futex.acquire(&());
-                0
-            }
-            unsafe fn try_lock(mutex: &Mutex) -> bool {
-                mutex.futex.try_acquire(&())
-            }
-            unsafe fn unlock(mutex: &Mutex) -> c_int {
-                if mutex.futex.is_locked() {
-                    // SAFETY: locked, and the caller may unlock.
-                    unsafe { mutex.futex.release(&()) };
-                }
-                0
-            }
-            unsafe fn is_locked(mutex: &Mutex) -> bool {
-                mutex.futex.is_locked()
-            }
-            fn needs() -> Needs {
-                Needs::default()
-            }
-        }
-    };
-
-    (@InPlace $name:ident, $lock:ty) => {
-        const _: () = {
-            static POOL: Arena<Holding<<$lock as RawLock>::Context>> = Arena::new(RECORDS);
-            impl Served for $lock {
-                #[inline(never)]
-                unsafe fn lock(mutex: &Mutex) -> c_int {
-                    // SAFETY: this process's mutexes are this lock's.
-                    unsafe { body::<InPlace<Self>>(mutex) }.lock(gate(mutex), &POOL);
+    (@Word $lock:ty, $capabilities:tt) => {
+        Service {
+            pair: Pair {
+                lock: |mutex| {
+                    mutex.futex.acquire(&());
                     0
-                }
-                unsafe fn try_lock(mutex: &Mutex) -> bool {
-                    // SAFETY: as above.
-                    unsafe { body::<InPlace<Self>>(mutex) }.try_lock(gate(mutex), &POOL)
-                }
-                #[inline(never)]
-                unsafe fn unlock(mutex: &Mutex) -> c_int {
-                    // SAFETY: as above; the caller may unlock.
-                    unsafe { body::<InPlace<Self>>(mutex).unlock(gate(mutex), &POOL) };
-                    0
-                }
-                unsafe fn is_locked(mutex: &Mutex) -> bool {
-                    // SAFETY: as above.
-                    unsafe { body::<InPlace<Self>>(mutex) }.is_locked()
-                }
-                fn needs() -> Needs {
-                    Needs {
-                        bytes: POOL.bytes() + own_pool_bytes(),
-                        inflated: 0,
+                },
+                unlock: |mutex| {
+                    if mutex.futex.is_locked() {
+                        // SAFETY: locked, and the caller may unlock.
+                        unsafe { mutex.futex.release(&()) };
                     }
-                }
-            }
-        };
+                    0
+                },
+            },
+            try_lock: |mutex| mutex.futex.try_acquire(&()),
+            lock_within: |mutex, patience| {
+                mutex.futex.acquire_within(&(), patience) == Outcome::Acquired
+            },
+            is_locked: |mutex| mutex.futex.is_locked(),
+            needs: Needs::default,
+        }
     };
 
-    (@Inflated $name:ident, $lock:ty) => {
-        const _: () = {
-            static POOL: Arena<Holding<<$lock as RawLock>::Context>> = Arena::new(RECORDS);
-            static FAT: Arena<Fat<$lock>> = Arena::new(FATS);
-            impl Served for $lock {
-                #[inline(never)]
-                unsafe fn lock(mutex: &Mutex) -> c_int {
-                    // SAFETY: this process's mutexes are this lock's.
-                    unsafe { body::<Inflated<Self>>(mutex) }.lock(&POOL, &FAT);
-                    0
-                }
-                unsafe fn try_lock(mutex: &Mutex) -> bool {
-                    // SAFETY: as above.
-                    unsafe { body::<Inflated<Self>>(mutex) }.try_lock(&FAT)
-                }
-                #[inline(never)]
-                unsafe fn unlock(mutex: &Mutex) -> c_int {
-                    // SAFETY: as above; the caller may unlock.
-                    unsafe { body::<Inflated<Self>>(mutex).unlock(&POOL, &FAT) };
-                    0
-                }
-                unsafe fn is_locked(mutex: &Mutex) -> bool {
-                    // SAFETY: as above.
-                    unsafe { body::<Inflated<Self>>(mutex) }.is_locked()
-                }
-                fn needs() -> Needs {
-                    Needs {
-                        bytes: POOL.bytes() + FAT.bytes() + own_pool_bytes(),
-                        inflated: FAT.used(),
-                    }
-                }
-            }
-        };
+    (@InPlace $lock:ty, $capabilities:tt) => {{
+        static RECORDS_OF: in_place::Records<$lock> = Arena::new(RECORDS);
+        Service {
+            pair: Pair {
+                // SAFETY: passed on.
+                lock: |mutex| unsafe {
+                    in_place::lock::<$lock>(mutex, |mutex| {
+                        in_place::lock_slowly::<$lock>(mutex, &RECORDS_OF)
+                    })
+                },
+                // SAFETY: passed on.
+                unlock: |mutex| unsafe {
+                    in_place::unlock::<$lock>(mutex, |mutex| {
+                        in_place::unlock_slowly::<$lock>(mutex, &RECORDS_OF)
+                    })
+                },
+            },
+            // SAFETY: passed on.
+            try_lock: |mutex| unsafe {
+                body::<InPlace<$lock>>(mutex).try_lock(gate(mutex), &RECORDS_OF)
+            },
+            lock_within: served!(@within $lock, RECORDS_OF, $capabilities),
+            // SAFETY: passed on.
+            is_locked: |mutex| unsafe { body::<InPlace<$lock>>(mutex) }.is_locked(),
+            needs: || Needs {
+                bytes: RECORDS_OF.bytes() + own_pool_bytes(),
+                inflated: 0,
+            },
+        }
+    }};
+
+    (@within $lock:ty, $records:ident, [RawTry, Abortable $($rest:tt)*]) => {
+        |mutex, patience| {
+            // SAFETY: passed on.
+            unsafe { body::<InPlace<$lock>>(mutex) }.lock_within(gate(mutex), &$records, patience)
+        }
     };
+
+    (@within $lock:ty, $records:ident, $capabilities:tt) => {
+        |mutex, patience| {
+            // SAFETY: passed on.
+            poll(patience, || unsafe {
+                body::<InPlace<$lock>>(mutex).try_lock(gate(mutex), &$records)
+            })
+        }
+    };
+
+    (@Inflated $lock:ty, $capabilities:tt) => {{
+        static RECORDS_OF: in_place::Records<$lock> = Arena::new(RECORDS);
+        static FATS_OF: Arena<Fat<$lock>> = Arena::new(FATS);
+        Service {
+            pair: Pair {
+                lock: |mutex| {
+                    // SAFETY: passed on.
+                    unsafe { body::<Inflated<$lock>>(mutex) }.lock(&RECORDS_OF, &FATS_OF);
+                    0
+                },
+                unlock: |mutex| {
+                    // SAFETY: passed on.
+                    unsafe { body::<Inflated<$lock>>(mutex).unlock(&RECORDS_OF, &FATS_OF) };
+                    0
+                },
+            },
+            // SAFETY: passed on.
+            try_lock: |mutex| unsafe { body::<Inflated<$lock>>(mutex) }.try_lock(&FATS_OF),
+            lock_within: |mutex, patience| {
+                // SAFETY: passed on.
+                poll(patience, || unsafe {
+                    body::<Inflated<$lock>>(mutex).try_lock(&FATS_OF)
+                })
+            },
+            // SAFETY: passed on.
+            is_locked: |mutex| unsafe { body::<Inflated<$lock>>(mutex) }.is_locked(),
+            needs: || Needs {
+                bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
+                inflated: FATS_OF.used(),
+            },
+        }
+    }};
 }
 cohort::for_each_lock!(served);
 
-/// Blocks until the mutex is locked or patience runs out; false then.
-///
-/// # Safety
-/// The choice is the process's.
-pub unsafe fn lock_within(choice: Choice, mutex: &Mutex, patience: &Patience) -> bool {
-    let Some(deadline) = patience.deadline() else {
-        // SAFETY: passed on.
-        unsafe { lock(choice, mutex) };
-        return true;
-    };
-    // SAFETY: passed on.
-    unsafe {
-        match choice {
-            Choice::futex => {
-                <Futex as Abortable>::acquire_within(&mutex.futex, &(), patience)
-                    == Outcome::Acquired
-            }
-            Choice::tas => lock_flag_within::<Tas>(mutex, patience),
-            Choice::ttas => lock_flag_within::<Ttas>(mutex, patience),
-            Choice::bo => lock_flag_within::<Bo>(mutex, patience),
-            _ => poll(deadline, || try_lock(choice, mutex)),
-        }
-    }
-}
-
-/// For locks without contexts or order, whose waiters may give up anywhere.
-///
-/// # Safety
-/// The lock is the process's.
-unsafe fn lock_flag_within<L>(mutex: &Mutex, patience: &Patience) -> bool
-where
-    L: RawTry<Context = ()> + Abortable + ThreadOblivious + Inherit + 'static,
-{
-    /// No record is ever taken from it.
-    static NONE: Arena<Holding<()>> = Arena::new(RECORDS);
-    // SAFETY: this process's mutexes are this lock's.
-    unsafe { body::<InPlace<L>>(mutex) }.lock_within(gate(mutex), &NONE, patience)
-}
-
 /// For locks whose waiters cannot give up: tries, and waits between tries, a
 /// little longer each time.
-fn poll(deadline: &Deadline, attempt: impl Fn() -> bool) -> bool {
+fn poll(patience: &Patience, attempt: impl Fn() -> bool) -> bool {
     const LONGEST_NAP: u64 = 1_000_000;
     let mut spinner = Spinner::new();
     let mut length = 20_000;
@@ -278,7 +269,7 @@ fn poll(deadline: &Deadline, attempt: impl Fn() -> bool) -> bool {
         if attempt() {
             return true;
         }
-        if expired(deadline) {
+        if patience.deadline().is_some_and(expired) {
             return false;
         }
         if spinner.step() == Advice::Sleep {

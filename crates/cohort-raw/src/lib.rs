@@ -52,6 +52,34 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// Whether somebody holds the lock at the moment of asking: a hint, stale as
     /// soon as it is returned.  Never blocks.
     fn is_locked(&self) -> bool;
+
+    /// Releases the lock as [`release`](Self::release) does, if that takes a plain store
+    /// and no more; a lock that has no such way refuses.  For a caller that wants to do
+    /// the rest of a release elsewhere than in its shortest path.
+    ///
+    /// # Safety
+    /// As for [`release`](Self::release), unless it is refused.
+    #[inline(always)]
+    unsafe fn release_quickly(&self, _cx: &Self::Context) -> Quick {
+        Quick::Refused
+    }
+
+    /// Makes every sleeper of the lock at `place`, where it need not be any more, look
+    /// again: owed after [`Quick::MarkLost`].
+    fn wake_everybody(_place: *const Self) {}
+}
+
+/// What became of an attempt to release a lock by a plain store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum Quick {
+    /// The lock is released.
+    Released,
+    /// It is, and a sleeper's mark may have been wiped out: the caller owes a
+    /// [`wake_everybody`](RawLock::wake_everybody).
+    MarkLost,
+    /// The lock is still held.
+    Refused,
 }
 
 /// A lock that can be tried without waiting.
@@ -123,6 +151,18 @@ pub trait TwoForms: RawLock {
 /// After [`inherit`](Self::inherit) the lock must be held by `holder`, or free,
 /// with no trace of any other acquisition.
 pub unsafe trait Inherit: RawLock {
+    /// Whether a release gives the lock to a waiter, which holds it from then on though it
+    /// has still to notice.  If not, whoever holds the lock has taken it itself.
+    const GRANTS: bool = true;
+
+    /// Of a lock that grants and has no contexts, the number of the holder's turn: not 0,
+    /// and another than the one before and the one after.  A lock that does not number
+    /// turns always answers the same; it may not be released
+    /// [quickly](RawLock::release_quickly).
+    fn turn(&self) -> u32 {
+        1
+    }
+
     /// Forgets every acquisition but the holder's.
     ///
     /// # Safety

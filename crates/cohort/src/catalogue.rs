@@ -96,9 +96,15 @@ pub struct LockInfo {
 /// The lock of that name or alias.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static LockInfo> {
+    place(name).map(|place| &LOCKS[place])
+}
+
+/// Where in [`LOCKS`] the lock of that name or alias is.
+#[must_use]
+pub fn place(name: &str) -> Option<usize> {
     LOCKS
         .iter()
-        .find(|lock| lock.name == name || lock.aliases.contains(&name))
+        .position(|lock| lock.name == name || lock.aliases.contains(&name))
 }
 
 /// Calls a macro with every lock: its name as an identifier (an underscore for each
@@ -365,6 +371,7 @@ for_each_lock!(list);
 pub static ORDERS: &[(&str, &[Order])] = &[
     ("wait/cell", crate::wait::ORDERS),
     ("wait/flag", crate::wait::FLAG_ORDERS),
+    ("wait/quick", crate::wait::QUICK_ORDERS),
     ("basic/futex", crate::basic::futex::ORDERS),
     ("basic/ticket", crate::basic::ticket::ORDERS),
     ("basic/mcs", crate::basic::mcs::ORDERS),
@@ -393,21 +400,19 @@ pub static ORDERS: &[(&str, &[Order])] = &[
 pub static MUTANTS: &[(&str, &str)] = &[
     ("wait/cell", "cell.forget-wake"),
     ("wait/cell", "cell.wake-one-class"),
+    ("wait/quick", "quick.lost-mark"),
+    ("wait/quick", "quick.no-barrier"),
+    ("wait/quick", "quick.call-off-alone"),
     ("wait/flag", "flag.forget-wake"),
     ("wait/flag", "flag.forget-mark"),
     ("wait/flag", "flag.swallow-wake"),
     ("wait/flag", "flag.take-and-hurry"),
-    ("wait/flag", "flag.lost-mark"),
     ("wait/flag", "flag.mark-and-hope"),
-    ("wait/flag", "flag.no-barrier"),
-    ("wait/flag", "flag.call-off-alone"),
+    ("basic/ticket", "ticket.mark-and-hope"),
     ("basic/futex", "futex.forget-wake"),
     ("basic/futex", "futex.swallow-wake"),
-    ("basic/futex", "futex.no-barrier"),
-    ("basic/futex", "futex.call-off-alone"),
     ("basic/futex", "futex.mark-and-hope"),
     ("basic/futex", "futex.stay-quick"),
-    ("basic/futex", "futex.lost-mark"),
     ("basic/futex", "futex.let-the-head-sleep"),
     ("basic/futex", "futex.gate-forgets"),
     ("basic/futex", "futex.gate-opens-silently"),
@@ -415,6 +420,7 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("baseline/posix_rwlock", "posix-rwlock.forget-wake"),
     ("baseline/posix_rwlock", "posix-rwlock.forget-writer"),
     ("baseline/posix_rwlock", "posix-rwlock.hold-up"),
+    ("host/in_place", "in_place.believe-grants"),
     ("host/gate", "gate.forget-wake"),
     ("host/gate", "gate.keep-woken"),
     ("rwlock", "rwlock.forget-wake"),

@@ -151,6 +151,11 @@ const QUIET: Bounds = Bounds {
     quiet: true,
     ..PARK
 };
+/// The same, for clients with many steps.
+const QUIET_1: Bounds = Bounds {
+    preemptions: 1,
+    ..QUIET
+};
 /// Waiters take turns.
 const TURNS: Bounds = Bounds {
     tries: true,
@@ -185,6 +190,11 @@ const FORK: Bounds = Bounds {
     forks: true,
     ends: true,
     ..PARK_1
+};
+/// Every release makes the lock quick.
+const FORK_QUIET: Bounds = Bounds {
+    quiet: true,
+    ..FORK
 };
 /// Waiters take turns, which are over as soon as they began.
 const FORK_TURNS: Bounds = Bounds {
@@ -251,6 +261,21 @@ pub static MODELS: &[Model] = &[
     quick("ticket::park", PARK, || mutex::excludes::<Ticket>(3, 1, 0)),
     quick("ticket::try", SPIN, || mutex::excludes::<Ticket>(3, 1, 2)),
     quick("ticket::again", PARK, || mutex::excludes::<Ticket>(2, 2, 0)),
+    quick("ticket::quick", QUIET, || {
+        mutex::excludes::<Ticket>(2, 2, 0)
+    }),
+    quick("ticket::quick_three", QUIET, || {
+        mutex::excludes::<Ticket>(3, 1, 0);
+    }),
+    quick("ticket::quick_three_again", QUIET_1, || {
+        mutex::excludes::<Ticket>(3, 2, 0);
+    }),
+    quick("ticket::quick_late", QUIET, || {
+        mutex::excludes::<Late<Ticket, CELL>>(2, 2, 0);
+    }),
+    quick("ticket::quick_destroyed", QUIET, || {
+        destroy::is_destroyed::<Ticket>(2);
+    }),
     quick("ticket::destroyed", PARK, || {
         destroy::is_destroyed::<Ticket>(2)
     }),
@@ -478,7 +503,10 @@ pub static MODELS: &[Model] = &[
         mutex::excludes::<Late<Ticket, CELL>>(3, 1, 0)
     }),
     quick("ticket::late_again", PARK, || {
-        mutex::excludes::<Late<Ticket, { u32::MAX }>>(3, 1, 0)
+        mutex::excludes::<Late<Ticket, { CELL - 1 }>>(2, 2, 0)
+    }),
+    quick("ticket::late_try", PARK, || {
+        mutex::excludes::<Late<Ticket, CELL>>(3, 1, 1)
     }),
     quick("anderson::late", PARK, || {
         mutex::excludes::<Late<SmallAnderson, { u32::MAX }>>(3, 1, 0)
@@ -666,6 +694,12 @@ pub static MODELS: &[Model] = &[
     quick("in_place::tas", PARK, || {
         host::excludes(host::in_place::<Tas>(), 2, 2, 0)
     }),
+    quick("in_place::tas_quick", QUIET, || {
+        host::excludes(host::shortly_in_place::<Tas>(), 2, 2, 0)
+    }),
+    quick("in_place::ticket_quick", QUIET, || {
+        host::excludes(host::shortly_in_place::<Ticket>(), 2, 2, 0)
+    }),
     quick("inflated::ptl", PARK, || {
         host::excludes(host::inflated::<SmallPtl>(), 2, 2, 0)
     }),
@@ -755,6 +789,15 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::mcs_beside", FORK, || {
         fork::looks_on(host::in_place::<Mcs>(), 3)
+    }),
+    quick("fork::ticket_quick", FORK_QUIET, || {
+        fork::holds(host::shortly_in_place::<Ticket>(), 2)
+    }),
+    quick("fork::ticket_beside", FORK, || {
+        fork::looks_on(host::in_place::<Ticket>(), 3)
+    }),
+    quick("fork::tas_beside", FORK, || {
+        fork::looks_on(host::in_place::<Tas>(), 3)
     }),
     quick("fork::clh_beside", FORK, || {
         fork::looks_on(host::in_place::<Clh>(), 3)

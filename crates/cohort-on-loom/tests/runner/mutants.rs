@@ -13,6 +13,10 @@ use std::time::Duration;
 static WHERE: &[(&str, &[&str])] = &[
     ("wait/cell", &["ticket::", "mcs::park", "anderson::park"]),
     ("wait/flag", &["tas::", "ttas::"]),
+    (
+        "wait/quick",
+        &["tas::quick", "ticket::quick", "futex::quick"],
+    ),
     ("basic/futex", &["futex::"]),
     ("basic/ticket", &["ticket::"]),
     ("basic/mcs", &["mcs::"]),
@@ -42,6 +46,7 @@ static WHERE: &[(&str, &[&str])] = &[
             "fork::inflated_multiplies",
         ],
     ),
+    ("host/in_place", &["fork::"]),
     ("host/gate", &["gate::"]),
     ("host/inflated", &["inflated::", "fork::inflated"]),
 ];

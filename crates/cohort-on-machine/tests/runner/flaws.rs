@@ -34,6 +34,15 @@ fn places(flaw: &str) -> Vec<Client> {
             || mutex::excludes::<Tas>(3, 2, 0),
             || mutex::excludes::<Tas>(4, 4, 0),
         ],
+        "quick" => vec![
+            || mutex::excludes::<Tas>(4, 4, 0),
+            || mutex::excludes::<Ticket>(3, 2, 0),
+            || mutex::excludes::<Ticket>(4, 4, 0),
+            || mutex::excludes::<Futex>(4, 4, 0),
+        ],
+        "ticket" => vec![|| mutex::excludes::<Ticket>(3, 2, 0), || {
+            mutex::excludes::<Ticket>(4, 4, 0)
+        }],
         "gate" => vec![few("ticket_in_place"), few("mcs_in_place")],
         "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
         "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],
@@ -62,12 +71,13 @@ const ROUNDS: u64 = 400;
 
 /// Flaws that no client here can notice.
 static BEYOND: &[(&str, &str)] = &[
-    ("futex.no-barrier", NOTHING_TO_ORDER),
-    ("flag.no-barrier", NOTHING_TO_ORDER),
+    (
+        "quick.no-barrier",
+        "a barrier that orders stores against loads has nothing to order where values are \
+         sequentially consistent",
+    ),
+    ("in_place.believe-grants", "nobody forks here"),
 ];
-
-const NOTHING_TO_ORDER: &str = "a barrier that orders stores against loads has nothing to order \
-     where values are sequentially consistent";
 
 /// A lock that lets everybody in.
 #[derive(Debug, Default)]

@@ -45,20 +45,18 @@
 //! a `TURN` that nobody accepts is accepted by the child's first head, which is whoever
 //! waits.
 //!
-//! **Quick releases.**  A lock that has long been quiet is released by
-//! a plain store.  That is safe because whoever wants to sleep first calls the quick
-//! time off: it makes the lock attentive, raises the process's count of such calls, and passes a
-//! barrier that every running thread takes part in.  A release from before the barrier
-//! is seen by the sleeper, and a release after it finds the count raised and wakes all
-//! sleepers, in case its store wiped out their mark.
+//! A lock that has long been quiet is released by a plain store; see [`quick`].  The
+//! second word says whether it is.
 
 mod manner;
 
 use crate::door::{
-    Advice, AtomicU32, Order, Slept, Spinner, calls_off, constructor, expired, fence_everywhere,
-    fence_here, is_long_quiet, mutant, nap, now, orders, sleep_on, wake,
+    Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, is_long_quiet, mutant, nap,
+    now, orders, sleep_on, wake,
 };
-use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
+use crate::wait::quick;
+use cohort_raw::{Abortable, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious};
+use core::mem::offset_of;
 use manner::Manner;
 
 orders! {
@@ -83,12 +81,6 @@ orders! {
     /// A waiter that marks a holder's word sees the manner in which that holder
     /// will release it: set before an earlier release, which the holder acquired.
     FUTEX_MARK = Acquire;
-    /// A releaser that finds the count raised finds the lock attentive too.
-    FUTEX_CALL_OFF = Release;
-    /// As above, from the releaser's side.
-    FUTEX_CALLED_OFF = Acquire;
-    /// Both sides of the quick release's agreement, in a checker's world.
-    FUTEX_AGREE = SeqCst;
 }
 
 const LOCKED: u32 = 1;
@@ -121,9 +113,6 @@ const NAP_NANOSECONDS: u64 = 50_000;
 /// Classes of sleepers on the word.
 const CROWD: u32 = 1;
 const HEAD: u32 = 2;
-
-/// As many sleepers as there are.
-const EVERYBODY: u32 = i32::MAX as u32;
 
 /// The lock; all zero when new.
 #[derive(Debug, Default)]
@@ -177,6 +166,13 @@ impl Futex {
         unmarked
     }
 
+    /// Takes the lock if it is free and has no marks: the shortest way.
+    #[inline(always)]
+    pub fn acquire_untouched(&self) -> bool {
+        self.exchange(0, LOCKED, FUTEX_TAKE)
+    }
+
+    #[inline(always)]
     fn exchange(&self, old: u32, new: u32, order: Order) -> bool {
         self.word
             .compare_exchange(old, new, order, Order::RELAXED)
@@ -329,7 +325,8 @@ impl Futex {
             return false;
         }
         if self.manner.is_quick() && !mutant("futex.mark-and-hope") {
-            self.call_off();
+            self.manner.be_attentive();
+            quick::call_off(|| Self::wake_everybody(self));
             return false;
         }
         true
@@ -412,22 +409,6 @@ impl Futex {
         self.exchange(announced, announced | GRANTED, FUTEX_GRANT)
     }
 
-    /// Ends a quick time: afterwards every release heeds marks, and the word shows
-    /// every release that did not.
-    #[cold]
-    fn call_off(&self) {
-        self.manner.be_attentive();
-        calls_off().fetch_add(1, FUTEX_CALL_OFF);
-        if !mutant("futex.no-barrier") {
-            fence_everywhere(FUTEX_AGREE);
-        }
-        // Waiters that found the time over before the barrier may have slept on
-        // marks that a quick release was wiping out.
-        if !mutant("futex.call-off-alone") {
-            wake(&raw const self.word, EVERYBODY, CROWD | HEAD);
-        }
-    }
-
     /// Releases, and from here on does so quickly, if there are no marks.
     #[cold]
     fn become_quick(&self) {
@@ -438,16 +419,6 @@ impl Futex {
                 self.manner.be_attentive();
             }
             self.release_marked();
-        }
-    }
-
-    /// After a quick release that may have wiped out a mark: whoever slept on it
-    /// looks again.
-    #[cold]
-    #[inline(never)]
-    fn answer_lost_mark(word: *const AtomicU32) {
-        if !mutant("futex.lost-mark") {
-            wake(word, EVERYBODY, CROWD | HEAD);
         }
     }
 }
@@ -469,29 +440,39 @@ unsafe impl RawLock for Futex {
 
     #[inline(always)]
     fn acquire(&self, (): &()) {
-        if !self.exchange(0, LOCKED, FUTEX_TAKE) {
+        if !self.acquire_untouched() {
             let _ = self.acquire_contended(&Patience::ENDLESS);
         }
     }
 
     #[inline(always)]
     unsafe fn release(&self, (): &()) {
-        let called_off = calls_off().load(FUTEX_CALLED_OFF);
-        if self.manner.is_quick() {
-            let word = &raw const self.word;
-            self.word.store(0, FUTEX_RELEASE_QUICK);
-            fence_here(FUTEX_AGREE);
-            if calls_off().load(Order::RELAXED) != called_off {
-                Self::answer_lost_mark(word);
-            }
-        } else {
-            self.release_attentive();
+        let place = &raw const *self;
+        // SAFETY: passed on.
+        match unsafe { self.release_quickly(&()) } {
+            Quick::Released => {}
+            Quick::MarkLost => Self::wake_everybody(place),
+            Quick::Refused => self.release_attentive(),
         }
     }
 
     #[inline]
     fn is_locked(&self) -> bool {
         self.word.load(Order::RELAXED) & LOCKED != 0
+    }
+
+    #[inline(always)]
+    unsafe fn release_quickly(&self, (): &()) -> Quick {
+        quick::release(
+            || self.manner.is_quick().then_some(()),
+            |()| self.word.store(0, FUTEX_RELEASE_QUICK),
+        )
+    }
+
+    #[cold]
+    fn wake_everybody(place: *const Self) {
+        let word = place.wrapping_byte_add(offset_of!(Self, word));
+        wake(word.cast::<AtomicU32>(), i32::MAX as u32, CROWD | HEAD);
     }
 }
 
@@ -518,7 +499,7 @@ unsafe impl RawTry for Futex {
 unsafe impl Abortable for Futex {
     #[inline]
     fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
-        if self.exchange(0, LOCKED, FUTEX_TAKE) {
+        if self.acquire_untouched() {
             return Outcome::Acquired;
         }
         self.acquire_contended(patience)

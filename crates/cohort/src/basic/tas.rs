@@ -9,7 +9,7 @@
 
 use crate::wait::{Flag, Manner, MayPark, Parking};
 use cohort_raw::{
-    Abortable, BoundedAbort, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
+    Abortable, BoundedAbort, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
 };
 
 /// The lock; all zero when new.
@@ -53,6 +53,15 @@ unsafe impl<P: Parking> RawLock for Tas<P> {
     fn is_locked(&self) -> bool {
         self.flag.is_held()
     }
+
+    #[inline(always)]
+    unsafe fn release_quickly(&self, (): &()) -> Quick {
+        self.flag.release_quickly()
+    }
+
+    fn wake_everybody(place: *const Self) {
+        Flag::<P>::wake_everybody(place.cast());
+    }
 }
 
 // SAFETY: as `acquire`.
@@ -82,6 +91,8 @@ unsafe impl<P: Parking> ThreadOblivious for Tas<P> {}
 
 // SAFETY: waiters leave a mark only, and that is wiped out.
 unsafe impl<P: Parking> Inherit for Tas<P> {
+    const GRANTS: bool = false;
+
     unsafe fn inherit(&self, holder: Option<&()>) {
         self.flag.reset(holder.is_some());
     }

@@ -10,15 +10,22 @@
 //! | n | n | free |
 //! | n + 1 | n | held, nobody waits |
 //! | n + 1 + w | n | held, w threads wait |
+//! | as above | n, `QUICK` | the same, and released by a plain store |
 //!
 //! With `UNIT` the lock is [`ticket_delay`](super::ticket_delay).
 //!
-//! `next` is written by every arrival, `serving` by the holder; both count up and
-//! wrap, `serving` after 31 bits, so numbers are compared modulo 2³¹.
+//! `next` is written by every arrival, `serving` by the holder; both count up in steps
+//! of `ONE` and wrap after 31 bits.  `QUICK` is set by a holder that has long been quiet,
+//! in place of waking, and cleared by a waiter before it sleeps; see [`quick`].  A store
+//! that puts it back was already under way, and the next waiter finds it.
+//!
+//! Who takes a free lock without waiting looks at `serving` alone: `next` was the target
+//! of the last read-modify-write, and reading it would have to wait for that.
 
-use crate::door::{AtomicU32, Order, orders};
-use crate::wait::{MayPark, Parking, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use crate::door::{AtomicU32, Order, is_long_quiet, mutant, orders};
+use crate::wait::{MayPark, Parking, WaitCell, quick};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, Quick, RawLock, RawTry, ThreadOblivious};
+use core::mem::offset_of;
 
 orders! {
     /// Drawing a number says nothing about the data.
@@ -27,6 +34,8 @@ orders! {
     TICKET_SERVED = Acquire;
     /// What this holder did is seen by the next.
     TICKET_SERVE = Release;
+    /// The same, by a plain store.
+    TICKET_SERVE_QUICK = Release;
     /// The number is free only if the last holder's work is visible.
     TICKET_TRY = Acquire;
 }
@@ -40,25 +49,76 @@ pub struct Ticket<P: Parking = MayPark, const UNIT: u64 = 0> {
     serving: WaitCell<P>,
 }
 
-/// Numbers are compared modulo what `serving` can hold.
-const fn number(drawn: u32) -> u32 {
-    drawn & WaitCell::<MayPark>::MAX
+/// In `serving`: the holder releases by a plain store.
+const QUICK: u32 = 1;
+
+/// From one number to the next.
+const ONE: u32 = 2;
+
+/// The number in a value of either word.
+const fn number(value: u32) -> u32 {
+    value & WaitCell::<MayPark>::MAX & !QUICK
+}
+
+/// How many numbers lie between two, which wrap.
+const fn between(first: u32, last: u32) -> u32 {
+    number(last.wrapping_sub(first)) / ONE
 }
 
 /// Sleepers are told apart by their number's last bits, so that a release wakes
 /// the one thread it serves and, of 32 sleepers, no other.
 const fn class(number: u32) -> u32 {
-    1 << (number % 32)
+    1 << (number / ONE % 32)
 }
 
 impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
-    /// A free lock whose next number is `first`: near the end, for a test.
+    /// A free lock that has served `count` threads: near the end, for a test.
     #[must_use]
-    pub fn beginning_at(first: u32) -> Self {
+    pub fn beginning_at(count: u32) -> Self {
         let lock = Self::default();
+        let first = number(count.wrapping_mul(ONE));
         lock.next.store(first, Order::RELAXED);
-        lock.serving.reset(number(first));
+        lock.serving.reset(first);
         lock
+    }
+
+    /// How many have drawn a number and not yet released.
+    #[inline]
+    fn drawn(&self) -> u32 {
+        let next = self.next.load(Order::RELAXED);
+        between(number(self.serving.value(Order::RELAXED)), next)
+    }
+
+    /// Releases so that a sleeper is woken.
+    #[inline]
+    fn release_attentive(&self) {
+        let served = self.serving.value(Order::RELAXED);
+        let successor = number(served.wrapping_add(ONE));
+        // Nobody has left a mark, and who does clears `QUICK`.
+        if P::MAY_SLEEP
+            && is_long_quiet()
+            && self
+                .serving
+                .try_set(served, successor | QUICK, TICKET_SERVE)
+        {
+            return;
+        }
+        self.serving
+            .set_for(successor, TICKET_SERVE, class(successor), || {
+                between(successor, self.next.load(Order::RELAXED)) > 1
+            });
+    }
+
+    /// Whether the mark that the caller has left will be heeded; if not, it was a quick
+    /// time, which is over now.
+    fn is_heeded(&self) -> bool {
+        let quick = self.serving.value(Order::RELAXED) & QUICK != 0;
+        if !quick || mutant("ticket.mark-and-hope") {
+            return true;
+        }
+        self.serving.clear(QUICK);
+        quick::call_off(|| WaitCell::wake_everybody(&raw const self.serving));
+        false
     }
 }
 
@@ -69,27 +129,55 @@ unsafe impl<P: Parking, const UNIT: u64> RawLock for Ticket<P, UNIT> {
 
     #[inline]
     fn acquire(&self, (): &()) {
-        let mine = number(self.next.fetch_add(1, TICKET_DRAW));
+        let drawn = self.next.fetch_add(ONE, TICKET_DRAW);
+        if drawn.wrapping_add(ONE) > WaitCell::<P>::MAX {
+            // It wraps where `serving` does.
+            self.next.fetch_and(WaitCell::<P>::MAX, Order::RELAXED);
+        }
+        let mine = number(drawn);
         self.serving.wait_spaced(
             TICKET_SERVED,
             class(mine),
-            |serving| serving == mine,
-            |serving| UNIT * u64::from(number(mine.wrapping_sub(serving))),
+            |serving| number(serving) == mine,
+            |serving| UNIT * u64::from(between(number(serving), mine)),
+            || self.is_heeded(),
         );
     }
 
     #[inline]
     unsafe fn release(&self, (): &()) {
-        let successor = number(self.serving.value(Order::RELAXED).wrapping_add(1));
-        self.serving
-            .set_for(successor, TICKET_SERVE, class(successor), || {
-                let drawn = number(self.next.load(Order::RELAXED));
-                number(drawn.wrapping_sub(successor)) > 1
-            });
+        let place = &raw const *self;
+        // SAFETY: passed on.
+        match unsafe { self.release_quickly(&()) } {
+            Quick::Released => {}
+            Quick::MarkLost => Self::wake_everybody(place),
+            Quick::Refused => self.release_attentive(),
+        }
     }
 
     fn is_locked(&self) -> bool {
-        self.serving.value(Order::RELAXED) != number(self.next.load(Order::RELAXED))
+        self.drawn() > 0
+    }
+
+    #[inline(always)]
+    unsafe fn release_quickly(&self, (): &()) -> Quick {
+        let put = |served: u32, order| {
+            let successor = served.wrapping_add(ONE) & WaitCell::<P>::MAX;
+            self.serving.put(successor, order);
+        };
+        if !P::MAY_SLEEP {
+            put(self.serving.value(Order::RELAXED), TICKET_SERVE);
+            return Quick::Released;
+        }
+        quick::release(
+            || Some(self.serving.value(Order::RELAXED)).filter(|served| served & QUICK != 0),
+            |served| put(served, TICKET_SERVE_QUICK),
+        )
+    }
+
+    fn wake_everybody(place: *const Self) {
+        let serving = place.wrapping_byte_add(offset_of!(Self, serving));
+        WaitCell::wake_everybody(serving.cast::<WaitCell<P>>());
     }
 }
 
@@ -97,12 +185,11 @@ unsafe impl<P: Parking, const UNIT: u64> RawLock for Ticket<P, UNIT> {
 unsafe impl<P: Parking, const UNIT: u64> RawTry for Ticket<P, UNIT> {
     #[inline]
     fn try_acquire(&self, (): &()) -> bool {
-        let next = self.next.load(Order::RELAXED);
-        self.serving.value(TICKET_TRY) == number(next)
-            && self
-                .next
-                .compare_exchange(next, next.wrapping_add(1), TICKET_DRAW, Order::RELAXED)
-                .is_ok()
+        let served = number(self.serving.value(TICKET_TRY));
+        let mine = number(served.wrapping_add(ONE));
+        self.next
+            .compare_exchange(served, mine, TICKET_DRAW, Order::RELAXED)
+            .is_ok()
     }
 }
 
@@ -113,18 +200,23 @@ impl<P: Parking, const UNIT: u64> Fair for Ticket<P, UNIT> {}
 
 impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
     fn has_waiters(&self, (): &()) -> bool {
-        let drawn = number(self.next.load(Order::RELAXED));
-        number(drawn.wrapping_sub(self.serving.value(Order::RELAXED))) > 1
+        self.drawn() > 1
     }
 }
 
 // SAFETY: afterwards the next number to be drawn is the one served, or the one
 // after the holder's.
 unsafe impl<P: Parking, const UNIT: u64> Inherit for Ticket<P, UNIT> {
+    #[inline(always)]
+    fn turn(&self) -> u32 {
+        number(self.serving.value(Order::RELAXED)) + 1
+    }
+
     unsafe fn inherit(&self, holder: Option<&()>) {
-        let serving = self.serving.value(Order::RELAXED);
+        let serving = number(self.serving.value(Order::RELAXED));
         self.serving.reset(serving);
+        let next = if holder.is_some() { ONE } else { 0 };
         self.next
-            .store(serving + u32::from(holder.is_some()), Order::RELAXED);
+            .store(number(serving.wrapping_add(next)), Order::RELAXED);
     }
 }

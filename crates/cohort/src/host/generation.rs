@@ -1,6 +1,6 @@
 //! Noticing that an object was inherited from a parent process.
 
-use crate::door::{AtomicU32, Order, Spinner, constructor, generation, orders};
+use crate::door::{AtomicU32, Order, Spinner, constructor, generation, generation_so_far, orders};
 
 orders! {
     /// What the repairing thread did is seen by the others of the child.
@@ -46,7 +46,8 @@ impl Generation {
     /// Whether the object was settled in this process.
     #[inline(always)]
     pub fn is_settled(&self) -> bool {
-        self.0.load(GENERATION_KNOWN) == generation()
+        let here = generation_so_far();
+        here != 0 && self.0.load(GENERATION_KNOWN) == here
     }
 
     #[cold]

@@ -3,7 +3,7 @@
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `lock` | the lock | its shared state, at most eight bytes |
-//! | `holder` | the holder | the number of its record; 0: nobody's critical section has begun |
+//! | `holder` | the holder | the number of its record; 0: nobody's critical section has begun.  Of a lock without contexts, whose turn it is: a lock that was granted to a waiter has another turn until that one has noticed |
 //! | `generation` | the first user in each process | see [`Generation`] |
 //!
 //! A lock that serves in strict order has a [`Gate`] beside the object, which waiters
@@ -13,8 +13,9 @@
 //! from another thread, costs the same.  A lock without a context takes no record.
 
 use super::{Gate, Generation, Holding, Pool};
-use crate::door::{AtomicU32, Order};
-use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawTry, ThreadOblivious};
+use crate::door::{AtomicU32, Order, align, mutant};
+use cohort_raw::{Abortable, Inherit, Outcome, Patience, Quick, RawTry, ThreadOblivious};
+use core::mem::offset_of;
 
 /// The object; all zero when new.
 #[derive(Debug, Default)]
@@ -28,14 +29,26 @@ pub struct InPlace<L> {
 /// No record.
 const NOBODY: u32 = 0;
 
-/// In `holder`, for a lock whose contexts are nothing: somebody holds it.
-const SOMEBODY: u32 = 1;
-
 impl<L: RawTry + ThreadOblivious + Inherit> InPlace<L>
 where
     L::Context: 'static,
 {
     const NEEDS_RECORD: bool = size_of::<L::Context>() > 0;
+
+    /// Locks an object that is free and was used in this process before, in the
+    /// shortest way; false if it takes longer.
+    #[inline(always)]
+    pub fn lock_untouched(&self) -> bool {
+        if Self::NEEDS_RECORD || !self.generation.is_settled() {
+            return false;
+        }
+        align();
+        let locked = self.lock.try_acquire(&L::Context::default());
+        if locked {
+            self.note_turn();
+        }
+        locked
+    }
 
     /// Blocks until the object is locked.  The gate is this object's and nobody else's.
     #[inline]
@@ -48,7 +61,7 @@ where
             self.holder.store(pool.number(record), Order::RELAXED);
         } else {
             self.acquire(gate, &L::Context::default());
-            self.holder.store(SOMEBODY, Order::RELAXED);
+            self.note_turn();
         }
     }
 
@@ -56,11 +69,14 @@ where
     fn acquire(&self, gate: &Gate, context: &L::Context) {
         if !L::STRICT {
             self.lock.acquire(context);
-        } else if !self.lock.try_acquire(context) {
-            let passed = gate.enter();
-            self.lock.acquire(context);
-            gate.leave(passed);
+            return;
         }
+        if !self.lock.is_locked() && self.lock.try_acquire(context) {
+            return;
+        }
+        let passed = gate.enter();
+        self.lock.acquire(context);
+        gate.leave(passed);
     }
 
     /// Locks the object if nobody has; never blocks.
@@ -70,7 +86,7 @@ where
         if !Self::NEEDS_RECORD {
             let locked = self.lock.try_acquire(&L::Context::default());
             if locked {
-                self.holder.store(SOMEBODY, Order::RELAXED);
+                self.note_turn();
             }
             return locked;
         }
@@ -107,9 +123,29 @@ where
         let locked =
             self.lock.acquire_within(&L::Context::default(), patience) == Outcome::Acquired;
         if locked {
-            self.holder.store(SOMEBODY, Order::RELAXED);
+            self.note_turn();
         }
         locked
+    }
+
+    /// Unlocks the object by a plain store, if that will do.
+    ///
+    /// # Safety
+    /// As for [`unlock`](Self::unlock).
+    #[inline(always)]
+    pub unsafe fn unlock_quickly(&self, gate: &Gate) -> Quick {
+        if Self::NEEDS_RECORD || !self.generation.is_settled() {
+            return Quick::Refused;
+        }
+        // Releasing a free lock that does not grant does no harm.
+        if L::GRANTS && !self.is_taken() {
+            return Quick::Refused;
+        }
+        if L::STRICT {
+            gate.pass_on();
+        }
+        // SAFETY: the caller's.
+        unsafe { self.lock.release_quickly(&L::Context::default()) }
     }
 
     /// Unlocks the object; false if nobody had locked it.
@@ -119,14 +155,14 @@ where
     #[inline]
     pub unsafe fn unlock(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) -> bool {
         self.settle(gate, pool);
-        let holder = self.holder.load(Order::RELAXED);
-        if holder == NOBODY {
+        if !self.is_taken() {
             return false;
         }
-        self.holder.store(NOBODY, Order::RELAXED);
         if L::STRICT {
             gate.pass_on();
         }
+        let holder = self.holder.load(Order::RELAXED);
+        self.holder.store(NOBODY, Order::RELAXED);
         if Self::NEEDS_RECORD {
             // SAFETY: the number stands here since the acquisition that holds
             // the lock, with this record's context.
@@ -140,6 +176,34 @@ where
             unsafe { self.lock.release(&L::Context::default()) };
         }
         true
+    }
+
+    /// The caller has taken a lock whose contexts are nothing.
+    #[inline(always)]
+    fn note_turn(&self) {
+        if L::GRANTS {
+            self.holder.store(self.lock.turn(), Order::RELAXED);
+        }
+    }
+
+    /// Whether somebody's critical section has begun, and not ended.
+    #[inline(always)]
+    fn is_taken(&self) -> bool {
+        let holder = self.holder.load(Order::RELAXED);
+        if Self::NEEDS_RECORD {
+            holder != NOBODY
+        } else if L::GRANTS && !mutant("in_place.believe-grants") {
+            holder == self.lock.turn()
+        } else {
+            self.lock.is_locked()
+        }
+    }
+
+    /// Wakes every sleeper of the lock of the object at `place`, where it need not be any
+    /// more.
+    pub fn wake_everybody(place: *const Self) {
+        let lock = place.wrapping_byte_add(offset_of!(Self, lock));
+        L::wake_everybody(lock.cast::<L>());
     }
 
     /// Whether the object was locked a moment ago.
@@ -168,13 +232,14 @@ where
     #[cold]
     fn inherit(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {
         gate.reset();
-        let holder = self.holder.load(Order::RELAXED);
         let nothing = L::Context::default();
-        let context = match holder {
-            NOBODY => None,
-            _ if !Self::NEEDS_RECORD => Some(&nothing),
+        let context = if !self.is_taken() {
+            None
+        } else if Self::NEEDS_RECORD {
             // SAFETY: the number stands there since the holder's acquisition.
-            number => Some(unsafe { &pool.at(number).context }),
+            Some(unsafe { &pool.at(self.holder.load(Order::RELAXED)).context })
+        } else {
+            Some(&nothing)
         };
         // SAFETY: the caller is alone, and the holder's context is the one that
         // its acquisition used.

@@ -79,7 +79,8 @@ impl<P: Parking> FcMcsNode<P> {
 struct List<P: Parking>(AtomicPtr<FcMcsNode<P>>);
 
 /// The lock; all zero when new.  A collector waits for others for up to `WINDOW`
-/// nanoseconds: what is best for LBench on the simulated sparc-t5440 (000 §5.1.1).
+/// nanoseconds; the usual window is about a quarter of what LBench does between two
+/// sections (000 §5.1.1), and has not been tuned.
 #[derive(Debug)]
 #[repr(C)]
 pub struct FcMcs<P: Parking = MayPark, const WINDOW: u64 = 1_000> {

@@ -72,6 +72,32 @@ impl<P: Parking> WaitCell<P> {
         self.word.store(value, Order::RELAXED);
     }
 
+    /// Writes `value` and wipes out a sleeper's mark: for a [quick](super::quick)
+    /// release.
+    #[inline(always)]
+    pub fn put(&self, value: u32, order: Order) {
+        self.word.store(value, order);
+    }
+
+    /// Replaces a value by another if nobody has left a mark; whether it did.
+    pub fn try_set(&self, from: u32, to: u32, order: Order) -> bool {
+        self.word
+            .compare_exchange(from, to, order, Order::RELAXED)
+            .is_ok()
+    }
+
+    /// Clears bits of the value, in whichever thread.
+    pub fn clear(&self, bits: u32) {
+        self.word.fetch_and(!bits, Order::RELAXED);
+    }
+
+    /// Wakes every sleeper of the cell at `place`, where it need not be any more: they
+    /// look again.
+    #[cold]
+    pub fn wake_everybody(place: *const Self) {
+        wake(place.cast::<AtomicU32>(), i32::MAX as u32, EVERY_CLASS);
+    }
+
     /// Writes `value` and wakes every sleeper.
     #[inline(always)]
     pub fn set(&self, value: u32, order: Order) {
@@ -119,11 +145,14 @@ impl<P: Parking> WaitCell<P> {
     /// that saw it.  A sleeper is woken by the setters of its `class`, a bit.
     #[inline]
     pub fn wait_for(&self, order: Order, class: u32, ready: impl Fn(u32) -> bool) {
-        self.wait_spaced(order, class, ready, |_| 0);
+        if !ready(self.value(order)) {
+            self.wait_long(class, || self.word.load(order), ready, |_| 0, || true);
+        }
     }
 
     /// [`wait_for`](Self::wait_for), letting `spacing` nanoseconds, a function of
-    /// the value, pass after each look in vain.
+    /// the value, pass after each look in vain.  Somebody who has left the mark looks
+    /// again rather than sleep unless it is `heeded`.
     #[inline]
     pub fn wait_spaced(
         &self,
@@ -131,9 +160,10 @@ impl<P: Parking> WaitCell<P> {
         class: u32,
         ready: impl Fn(u32) -> bool,
         spacing: impl Fn(u32) -> u64,
+        heeded: impl Fn() -> bool,
     ) {
         if !ready(self.value(order)) {
-            self.wait_long(class, || self.word.load(order), ready, spacing);
+            self.wait_long(class, || self.word.load(order), ready, spacing, heeded);
         }
     }
 
@@ -143,7 +173,7 @@ impl<P: Parking> WaitCell<P> {
     pub fn wait_owning(&self, order: Order, class: u32, ready: impl Fn(u32) -> bool) {
         let look = || self.word.fetch_add(0, order);
         if !ready(look() & !ASLEEP) {
-            self.wait_long(class, look, ready, |_| 0);
+            self.wait_long(class, look, ready, |_| 0, || true);
         }
     }
 
@@ -154,6 +184,7 @@ impl<P: Parking> WaitCell<P> {
         look: impl Fn() -> u32,
         ready: impl Fn(u32) -> bool,
         spacing: impl Fn(u32) -> u64,
+        heeded: impl Fn() -> bool,
     ) {
         let mut spinner = Spinner::new();
         loop {
@@ -163,7 +194,7 @@ impl<P: Parking> WaitCell<P> {
                 return;
             }
             if spinner.pause(spacing(value)) == Advice::Sleep && P::MAY_SLEEP {
-                self.sleep(word, class);
+                self.sleep(word, class, &heeded);
             }
         }
     }
@@ -185,22 +216,22 @@ impl<P: Parking> WaitCell<P> {
                 Err(now) => {
                     expected = from;
                     if spinner.step() == Advice::Sleep && P::MAY_SLEEP {
-                        self.sleep(now, class);
+                        self.sleep(now, class, || true);
                     }
                 }
             }
         }
     }
 
-    /// Sleeps on a word that was seen, unless it has changed.
-    fn sleep(&self, word: u32, class: u32) {
+    /// Sleeps on a word that was seen, unless it has changed or the mark is not heeded.
+    fn sleep(&self, word: u32, class: u32, heeded: impl Fn() -> bool) {
         let asleep = word | ASLEEP;
-        if word == asleep
+        let marked = word == asleep
             || self
                 .word
                 .compare_exchange(word, asleep, CELL_ANNOUNCE, Order::RELAXED)
-                .is_ok()
-        {
+                .is_ok();
+        if marked && heeded() {
             let _ = sleep_on(&self.word, asleep, class, None);
         }
     }

@@ -14,19 +14,17 @@
 //! has slept leaves a mark behind: it takes the word with one or, giving up, sees to
 //! it that the holder has one.
 //!
-//! **Quick releases.**  A flag that has long been quiet is released by a plain store,
-//! as [`futex`](crate::basic::futex) is and by the same agreement: who marks the word in
-//! a quick time calls that off before it sleeps.  Only a holder that finds no mark
-//! begins such a time; and since a thread that was woken may still be on its way then,
-//! it ends the time again if it takes the word with its mark.
+//! A flag that has long been quiet is released [quickly](super::quick).  A holder that
+//! finds no mark begins such a time; and since a thread that was woken may still be on
+//! its way then, it ends the time again if it takes the word with its mark.
 
-use super::Parking;
+use super::{Parking, quick};
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, calls_off, expired, fence_everywhere, fence_here,
-    is_long_quiet, mutant, orders, sleep_on, wake,
+    Advice, AtomicU32, Order, Spinner, expired, is_long_quiet, mutant, orders, sleep_on, wake,
 };
-use cohort_raw::{Outcome, Patience};
+use cohort_raw::{Outcome, Patience, Quick};
 use core::marker::PhantomData;
+use core::mem::offset_of;
 
 orders! {
     /// Sees what the last holder did.
@@ -35,12 +33,6 @@ orders! {
     FLAG_RELEASE = Release;
     /// The same, by a plain store.
     FLAG_RELEASE_QUICK = Release;
-    /// A releaser that finds the count raised finds the flag attentive too.
-    FLAG_CALL_OFF = Release;
-    /// As above, from the releaser's side.
-    FLAG_CALLED_OFF = Acquire;
-    /// Both sides of the quick release's agreement, in a checker's world.
-    FLAG_AGREE = SeqCst;
 }
 
 const FREE: u32 = 0;
@@ -49,9 +41,6 @@ const ASLEEP: u32 = 2;
 
 /// There is one class of sleepers.
 const CLASS: u32 = 1;
-
-/// As many sleepers as there are.
-const EVERYBODY: u32 = i32::MAX as u32;
 
 const ATTENTIVE: u32 = 0;
 const QUICK: u32 = 1;
@@ -107,21 +96,25 @@ impl<P: Parking> Flag<P> {
     /// Frees it, and wakes a sleeper; the caller holds it.
     #[inline(always)]
     pub fn release(&self) {
+        let place = &raw const *self;
+        match self.release_quickly() {
+            Quick::Released => {}
+            Quick::MarkLost => Self::wake_everybody(place),
+            Quick::Refused => self.release_attentive(),
+        }
+    }
+
+    /// Frees it by a plain store, if that will do; the caller holds it.
+    #[inline(always)]
+    pub fn release_quickly(&self) -> Quick {
         if !P::MAY_SLEEP {
             self.word.store(FREE, FLAG_RELEASE);
-            return;
+            return Quick::Released;
         }
-        let called_off = calls_off().load(FLAG_CALLED_OFF);
-        if self.is_quick() {
-            let word = &raw const self.word;
-            self.word.store(FREE, FLAG_RELEASE_QUICK);
-            fence_here(FLAG_AGREE);
-            if calls_off().load(Order::RELAXED) != called_off {
-                Self::answer_lost_mark(word);
-            }
-        } else {
-            self.release_attentive();
-        }
+        quick::release(
+            || self.is_quick().then_some(()),
+            |()| self.word.store(FREE, FLAG_RELEASE_QUICK),
+        )
     }
 
     /// Releases by a read-modify-write.
@@ -152,14 +145,12 @@ impl<P: Parking> Flag<P> {
         unmarked
     }
 
-    /// After a quick release that may have wiped out a mark: whoever slept on it looks
-    /// again.
+    /// Wakes every sleeper of the flag at `place`, where it need not be any more: they
+    /// look again.
     #[cold]
-    #[inline(never)]
-    fn answer_lost_mark(word: *const AtomicU32) {
-        if !mutant("flag.lost-mark") {
-            wake(word, EVERYBODY, CLASS);
-        }
+    pub fn wake_everybody(place: *const Self) {
+        let word = place.wrapping_byte_add(offset_of!(Self, word));
+        wake(word.cast::<AtomicU32>(), i32::MAX as u32, CLASS);
     }
 
     /// Whether the mark that the caller has left on a holder's word will be heeded;
@@ -169,15 +160,7 @@ impl<P: Parking> Flag<P> {
             return true;
         }
         self.haste.store(ATTENTIVE, Order::RELAXED);
-        calls_off().fetch_add(1, FLAG_CALL_OFF);
-        if !mutant("flag.no-barrier") {
-            fence_everywhere(FLAG_AGREE);
-        }
-        // Waiters that found the time over before the barrier may have slept on marks
-        // that a quick release was wiping out.
-        if !mutant("flag.call-off-alone") {
-            wake(&raw const self.word, EVERYBODY, CLASS);
-        }
+        quick::call_off(|| Self::wake_everybody(self));
         false
     }
 

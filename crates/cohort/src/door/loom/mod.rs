@@ -20,7 +20,7 @@ mod thread;
 mod trace;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence};
-pub use execution::{calls_off, generation};
+pub use execution::{calls_off, generation, generation as generation_so_far};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet};
 pub use flaw::mutant;
 pub use kept::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, Kept, map_slots};
@@ -32,6 +32,10 @@ pub use sleep::{
 pub use spinner::{Spinner, cpus, is_worth_a_try, policy, set_policy, tries_anything};
 pub use thread::{CACHES, ThreadRecord, cohort, is_gone, thread, thread_id};
 pub use trace::steps;
+
+/// Natively, aligns the code that follows.
+#[inline(always)]
+pub const fn align() {}
 
 /// Declares a static pool of nodes of one type.  Here it is not an arena, which
 /// has models of its own, but one that adds no steps to the lock's.

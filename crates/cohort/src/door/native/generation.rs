@@ -29,9 +29,16 @@ pub(super) fn is_ours(process: u32) -> bool {
 #[inline(always)]
 #[must_use]
 pub fn generation() -> u32 {
-    // SAFETY: the pointer is always to `NOT_YET` or to the page, both for ever.
-    let current = unsafe { &*CURRENT.load(Ordering::Acquire) }.load(Ordering::Acquire);
+    let current = generation_so_far();
     if current != 0 { current } else { begin() }
+}
+
+/// The same, or 0 if nobody has asked for it in this process yet.
+#[inline(always)]
+#[must_use]
+pub fn generation_so_far() -> u32 {
+    // SAFETY: the pointer is always to `NOT_YET` or to the page, both for ever.
+    unsafe { &*CURRENT.load(Ordering::Acquire) }.load(Ordering::Acquire)
 }
 
 /// First use in this process, by any of its threads.

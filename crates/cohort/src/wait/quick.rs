@@ -1,0 +1,58 @@
+//! Releasing by a plain store: a lock that has long been quiet saves its release's
+//! read-modify-write, which costs more than all the rest of it.
+//!
+//! What makes it safe is an agreement between whoever releases and whoever is about to
+//! sleep.  A waiter that has left its mark on the lock, and finds it in a quick time,
+//! *calls that off*: it makes the lock attentive, raises the process's count of such
+//! calls, and passes a barrier that every running thread takes part in; then it looks
+//! again.  A quick release from before the barrier is seen by the waiter, and one after
+//! it finds the count raised, and wakes every sleeper in case its store wiped out their
+//! marks.  The releaser's side is two loads of a word that hardly ever changes.
+//!
+//! The lock says where it keeps the word *quick*; a holder sets it, when it finds nobody
+//! waiting, and anybody takes it back.
+
+use crate::door::{Order, calls_off, fence_everywhere, fence_here, mutant, orders};
+use cohort_raw::Quick;
+
+orders! {
+    /// A releaser that finds the count raised finds the lock attentive too.
+    QUICK_CALL_OFF = Release;
+    /// As above, from the releaser's side.
+    QUICK_CALLED_OFF = Acquire;
+    /// Both sides of the agreement, in a checker's world.
+    QUICK_AGREE = SeqCst;
+}
+
+/// Releases by `store` in a quick time, of which `look` says whether it is one, and what
+/// else there is to know for the store.  Nothing of the lock is touched after that.
+#[inline(always)]
+pub fn release<T>(look: impl FnOnce() -> Option<T>, store: impl FnOnce(T)) -> Quick {
+    let called_off = calls_off().load(QUICK_CALLED_OFF);
+    let Some(seen) = look() else {
+        return Quick::Refused;
+    };
+    store(seen);
+    fence_here(QUICK_AGREE);
+    if calls_off().load(Order::RELAXED) == called_off || mutant("quick.lost-mark") {
+        Quick::Released
+    } else {
+        Quick::MarkLost
+    }
+}
+
+/// Ends a quick time that the caller has just taken back: afterwards every release
+/// heeds marks, and the lock shows every release that did not.  The caller, which has
+/// left a mark, looks again before it sleeps.
+#[cold]
+pub fn call_off(wake_everybody: impl FnOnce()) {
+    calls_off().fetch_add(1, QUICK_CALL_OFF);
+    if !mutant("quick.no-barrier") {
+        fence_everywhere(QUICK_AGREE);
+    }
+    // Waiters that found the time over before the barrier may have slept on marks that
+    // a quick release was wiping out.
+    if !mutant("quick.call-off-alone") {
+        wake_everybody();
+    }
+}

@@ -1,30 +1,36 @@
-/* A crowd waits for one mutex; then threads come and go, each with a mutex of its
- * own.  What locks keep in memory follows the crowd, not the comers. */
+/* A crowd waits for one mutex, all of it at once; then threads come and go, each with
+ * mutexes of its own, which it holds together.  What locks keep in memory follows the
+ * crowd, not the comers: 10,000 threads and 100,000 mutexes. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
-enum { CROWD = 8, COMERS = 2000 };
+enum { CROWD = 64, COMERS = 10000, OWN = 10 };
 
 static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t own[COMERS];
-static atomic_int came;
+static pthread_mutex_t own[COMERS][OWN];
+static atomic_int came[CROWD];
 
-static void *wait_in_crowd(void *unused)
+static void *wait_in_crowd(void *place)
 {
-    (void)unused;
-    atomic_fetch_add(&came, 1);
+    /* From here on it sleeps for the mutex, or not at all. */
+    atomic_store((atomic_int *)place, gettid());
     pthread_mutex_lock(&shared);
     pthread_mutex_unlock(&shared);
     return NULL;
 }
 
-static void *lock_own(void *mutex)
+static void *lock_own(void *mutexes)
 {
-    pthread_mutex_lock(mutex);
-    pthread_mutex_unlock(mutex);
+    pthread_mutex_t *mutex = mutexes;
+    for (int i = 0; i < OWN; i++)
+        pthread_mutex_lock(&mutex[i]);
+    for (int i = 0; i < OWN; i++)
+        pthread_mutex_unlock(&mutex[i]);
     return NULL;
 }
 
@@ -38,24 +44,37 @@ static pthread_t start(void *(*run)(void *), void *argument)
     return thread;
 }
 
+static bool sleeps(int thread)
+{
+    char path[64], state = 0;
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    FILE *file = fopen(path, "r");
+    if (file == NULL || fscanf(file, "%*d (%*[^)]) %c", &state) != 1) {
+        perror(path);
+        exit(1);
+    }
+    fclose(file);
+    return state == 'S';
+}
+
 int main(void)
 {
     pthread_t crowd[CROWD];
-    const struct timespec moment = {.tv_nsec = 300 * 1000 * 1000};
 
     pthread_mutex_lock(&shared);
     for (int i = 0; i < CROWD; i++)
-        crowd[i] = start(wait_in_crowd, NULL);
-    while (atomic_load(&came) < CROWD)
-        nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
-    nanosleep(&moment, NULL);
+        crowd[i] = start(wait_in_crowd, &came[i]);
+    for (int i = 0; i < CROWD; i++)
+        while (atomic_load(&came[i]) == 0 || !sleeps(atomic_load(&came[i])))
+            nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
     pthread_mutex_unlock(&shared);
     for (int i = 0; i < CROWD; i++)
         pthread_join(crowd[i], NULL);
 
     for (int i = 0; i < COMERS; i++) {
-        pthread_mutex_init(&own[i], NULL);
-        pthread_join(start(lock_own, &own[i]), NULL);
+        for (int j = 0; j < OWN; j++)
+            pthread_mutex_init(&own[i][j], NULL);
+        pthread_join(start(lock_own, own[i]), NULL);
     }
     puts("done");
     return 0;

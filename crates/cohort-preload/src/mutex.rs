@@ -65,22 +65,21 @@ unsafe fn acquire(choice: Choice, counting: bool, mutex: &Mutex, wait: Wait) -> 
         Wait::No => EBUSY,
         Wait::Endless => {
             // SAFETY: as above.
-            let lock = || unsafe { serve::lock(choice, mutex) };
-            if counting {
-                waiting(lock)
-            } else {
-                lock()
-            }
+            waiting(counting, || unsafe { serve::lock(choice, mutex) });
             0
         }
         // SAFETY: the caller's time is readable.
         Wait::Until(clock, at) => match unsafe { time::until(clock, at) } {
             Err(error) => error,
-            // SAFETY: as above.
-            Ok(patience) => match unsafe { serve::lock_within(choice, mutex, &patience) } {
-                true => 0,
-                false => ETIMEDOUT,
-            },
+            Ok(patience) => {
+                // SAFETY: as above.
+                let lock = || unsafe { serve::lock_within(choice, mutex, &patience) };
+                if waiting(counting, lock) {
+                    0
+                } else {
+                    ETIMEDOUT
+                }
+            }
         },
     };
     if counting && result == 0 {

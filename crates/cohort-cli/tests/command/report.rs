@@ -2,6 +2,8 @@
 
 use crate::{cohort, compiled};
 use cohort::catalogue::LOCKS;
+use cohort::condvar::Waiter;
+use cohort::host::Arena;
 use std::path::Path;
 
 /// The rows of a report: kind and acquisitions.
@@ -126,13 +128,14 @@ fn number_after(report: &str, before: &str) -> u64 {
 /// is waited for: however many threads and mutexes a process has had.
 #[test]
 fn memory_follows_the_waiters_not_the_threads_over_a_life() {
-    /// Of the crowd in `needs.c`.
-    const WAITERS: u64 = 64;
-    /// The crowd and who holds what it wants, later one thread that holds ten.
-    const TAKEN: u64 = WAITERS + 1;
-    /// What ended threads kept is looked for when an arena has so many nodes or, later,
-    /// has doubled; a living one keeps a few more.
+    /// The crowds of `needs.c`.
+    const FOR_MUTEX: u64 = 64;
+    const AT_CONDITION: u64 = 48;
+    /// What ended threads kept is looked for when an arena has so many nodes, and again
+    /// when it has twice what was in use; a living one keeps a few more.
     const KEPT: u64 = 256 + 8;
+    const OF_CONDITION: u64 = Arena::<Waiter>::NODE_BYTES as u64;
+    let nodes = |taken: u64| (2 * taken).max(KEPT);
     let program = compiled::needs();
     for lock in LOCKS {
         let output = cohort()
@@ -142,14 +145,17 @@ fn memory_follows_the_waiters_not_the_threads_over_a_life() {
             .expect("the command runs");
         let report = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{report}");
-        assert_eq!(number_after(&report, "at most "), WAITERS, "{report}");
+        assert_eq!(number_after(&report, "at most "), FOR_MUTEX, "{report}");
+        assert_eq!(number_after(&report, ", and "), AT_CONDITION, "{report}");
         let bytes = number_after(&report, "nodes took ");
         let inflated = number_after(&report, ", with ");
-        let of_waiter = lock.bytes_per_waiter as u64;
-        let of_lock = lock.bytes_contended as u64;
         assert!(inflated <= 2, "one mutex was waited for:\n{report}");
-        let most = (2 * TAKEN).max(KEPT) * of_waiter + inflated * of_lock;
+        // The crowd, and who holds what it wants.
+        let of_mutexes = nodes(FOR_MUTEX + 1) * lock.bytes_per_waiter as u64;
+        let of_conditions = nodes(AT_CONDITION) * OF_CONDITION;
+        let most = of_mutexes + of_conditions + inflated * lock.bytes_contended as u64;
         assert!(bytes <= most, "more than {most} bytes:\n{report}");
-        assert_eq!(bytes > 0, of_waiter > 0, "{report}");
+        let least = AT_CONDITION * OF_CONDITION;
+        assert!(bytes >= least, "less than {least} bytes:\n{report}");
     }
 }

@@ -94,7 +94,8 @@ pub struct Memory {
     /// were ever needed at once, since none is given back to the system.  A mutex under a
     /// queue lock takes a node for each waiter and one for its holder.
     pub bytes: AtomicU64,
-    /// Mutexes inflated at once.
+    /// Inflated locks among that: one for each mutex that was waited for at once, and
+    /// those that threads kept for their next.
     pub inflated: AtomicU32,
     /// Threads that waited for a mutex at once.
     pub waiters: AtomicU32,

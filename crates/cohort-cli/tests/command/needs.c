@@ -1,6 +1,7 @@
 /* A crowd waits at a condition and another for a mutex, each all at once; then threads
- * come and go, each with mutexes of its own, which it holds together.  What locks keep
- * in memory follows the crowds, not the comers: 10,000 threads, 100,000 mutexes. */
+ * come and go, each with mutexes of its own, which it holds together; some have to wait
+ * for the first.  What locks keep in memory follows the crowds, not the comers: 10,000
+ * threads, 100,000 mutexes, 200 of them waited for. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -9,10 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { AT_CONDITION = 48, FOR_MUTEX = 64, COMERS = 10000, OWN = 10 };
+enum { AT_CONDITION = 48, FOR_MUTEX = 64, COMERS = 10000, OWN = 10, WAITED = 50 };
 
 static pthread_mutex_t shared = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t own[COMERS][OWN];
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static bool may_go;
 
@@ -20,6 +20,7 @@ struct member {
     pthread_t thread;
     /* The kernel's number for it; from then on it sleeps where it shall, or not. */
     atomic_int number;
+    pthread_mutex_t own[OWN];
 };
 
 static void *wait_for_mutex(void *argument)
@@ -42,24 +43,15 @@ static void *wait_at_condition(void *argument)
     return NULL;
 }
 
-static void *lock_own(void *mutexes)
+static void *lock_own(void *argument)
 {
-    pthread_mutex_t *mutex = mutexes;
+    struct member *member = argument;
+    atomic_store(&member->number, gettid());
     for (int i = 0; i < OWN; i++)
-        pthread_mutex_lock(&mutex[i]);
+        pthread_mutex_lock(&member->own[i]);
     for (int i = 0; i < OWN; i++)
-        pthread_mutex_unlock(&mutex[i]);
+        pthread_mutex_unlock(&member->own[i]);
     return NULL;
-}
-
-static pthread_t start(void *(*run)(void *), void *argument)
-{
-    pthread_t thread;
-    if (pthread_create(&thread, NULL, run, argument) != 0) {
-        perror("pthread_create");
-        exit(1);
-    }
-    return thread;
 }
 
 static bool sleeps(int thread)
@@ -75,14 +67,20 @@ static bool sleeps(int thread)
     return state == 'S';
 }
 
-/* Starts a crowd and waits until all of it sleeps. */
-static void gather(struct member *crowd, int count, void *(*run)(void *))
+static void start(struct member *crowd, int count, void *(*run)(void *))
 {
     for (int i = 0; i < count; i++)
-        crowd[i].thread = start(run, &crowd[i]);
+        if (pthread_create(&crowd[i].thread, NULL, run, &crowd[i]) != 0) {
+            perror("pthread_create");
+            exit(1);
+        }
+}
+
+static void await_sleep(struct member *crowd, int count)
+{
     for (int i = 0; i < count; i++)
         while (atomic_load(&crowd[i].number) == 0 || !sleeps(crowd[i].number))
-            nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+            nanosleep(&(struct timespec){.tv_nsec = 100 * 1000}, NULL);
 }
 
 static void join(struct member *crowd, int count)
@@ -93,9 +91,10 @@ static void join(struct member *crowd, int count)
 
 int main(void)
 {
-    static struct member at_condition[AT_CONDITION], for_mutex[FOR_MUTEX];
+    static struct member at_condition[AT_CONDITION], for_mutex[FOR_MUTEX], comers[COMERS];
 
-    gather(at_condition, AT_CONDITION, wait_at_condition);
+    start(at_condition, AT_CONDITION, wait_at_condition);
+    await_sleep(at_condition, AT_CONDITION);
     pthread_mutex_lock(&shared);
     may_go = true;
     pthread_cond_broadcast(&condition);
@@ -103,14 +102,22 @@ int main(void)
     join(at_condition, AT_CONDITION);
 
     pthread_mutex_lock(&shared);
-    gather(for_mutex, FOR_MUTEX, wait_for_mutex);
+    start(for_mutex, FOR_MUTEX, wait_for_mutex);
+    await_sleep(for_mutex, FOR_MUTEX);
     pthread_mutex_unlock(&shared);
     join(for_mutex, FOR_MUTEX);
 
     for (int i = 0; i < COMERS; i++) {
-        for (int j = 0; j < OWN; j++)
-            pthread_mutex_init(&own[i][j], NULL);
-        pthread_join(start(lock_own, own[i]), NULL);
+        struct member *comer = &comers[i];
+        if (i % WAITED != 0) {
+            start(comer, 1, lock_own);
+        } else {
+            pthread_mutex_lock(&comer->own[0]);
+            start(comer, 1, lock_own);
+            await_sleep(comer, 1);
+            pthread_mutex_unlock(&comer->own[0]);
+        }
+        join(comer, 1);
     }
     puts("done");
     return 0;

@@ -47,7 +47,9 @@ pub fn compile(
         .arg("-o")
         .arg(&unfinished)
         .output()
-        .map_err(|error| format!("no C compiler (`{compiler}`): {error}"))?;
+        .map_err(|error| {
+            format!("no `{compiler}` here: {error}; install the package gcc or libmpich-dev")
+        })?;
     if !output.status.success() {
         return Err(String::from_utf8_lossy(&output.stderr).into_owned());
     }

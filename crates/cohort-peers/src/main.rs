@@ -120,8 +120,10 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, String> {
         println!("{}", show::behind(&tables));
     }
     if let Some(folder) = &arguments.plots {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
         for table in &tables {
-            let file = folder.join(format!("peers-{}.svg", table.name));
+            let file = folder.join(format!("{}.svg", table.name));
             show::picture(table, setup.rounds).save(&file)?;
         }
     }

@@ -34,7 +34,9 @@ pub fn table(table: &Table) -> String {
         match row.figure {
             None => cells.push(row.failure.as_deref().map_or("-".to_owned(), in_one_line)),
             Some(own) => {
-                let ratio = |of: Option<Estimate>| of.map_or("-".to_owned(), |of| times(of.median));
+                let ratio = |of: Option<Estimate>| {
+                    of.map_or("-".to_owned(), |of| format!("{}×", figure(of.median)))
+                };
                 cells.push(figure(own.median));
                 cells.push(format!("{} to {}", figure(own.low), figure(own.high)));
                 cells.extend([ratio(row.of_glibc), ratio(row.of_best)]);

@@ -184,7 +184,7 @@ fn take_over(
     while turns.wait(&turns.entered, turn) {
         turns.asked.0.store(turn + 1, Ordering::Release);
         lock.with(&mut token, || {
-            let now = clock.now();
+            let now = clock.now_after_reads();
             let released = turns.released.0.load(Ordering::Relaxed);
             // The first turn takes over from nobody.
             if turn > 0 {
@@ -214,7 +214,7 @@ fn visit(
     while turns.wait(&turns.left, turn) {
         let asked = clock.now();
         lock.with(&mut token, || ());
-        times.saturating_record(clock.now().saturating_sub(asked));
+        times.saturating_record(clock.now_after_reads().saturating_sub(asked));
         turns.left.0.store(turn + 1, Ordering::Release);
         turn += 2;
     }

@@ -9,7 +9,7 @@ use super::wait::Wait;
 use super::{Actor, LOOKS, Memory, Placement, Played, Tested, Topology, WORDS, World};
 use crate::disturb::{Watch, allowed_cpus};
 use crate::workloads::work::Pace;
-use clock::Clock;
+pub(crate) use clock::Clock;
 use cohort::Deadline;
 use cohort::door::{Spinner, set_policy};
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};

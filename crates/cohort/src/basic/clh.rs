@@ -71,16 +71,19 @@ pub struct ClhContext {
     spare: Cell<Option<&'static ClhNode>>,
 }
 
+#[inline]
 fn get(cell: &Cell<Option<&'static ClhNode>>) -> Option<&'static ClhNode> {
     // SAFETY: only the acquisition that owns the context touches it.
     cell.with(|node| unsafe { *node })
 }
 
+#[inline]
 fn set(cell: &Cell<Option<&'static ClhNode>>, node: Option<&'static ClhNode>) {
     // SAFETY: as in `get`.
     cell.with_mut(|place| unsafe { *place = node });
 }
 
+#[inline]
 fn discard(node: Option<&'static ClhNode>) {
     if let Some(node) = node {
         // SAFETY: the caller owns the node, and nobody looks at it any more.
@@ -90,6 +93,7 @@ fn discard(node: Option<&'static ClhNode>) {
 
 impl ClhContext {
     /// A node of its own, not yet released.
+    #[inline]
     fn fresh(&self) -> &'static ClhNode {
         let node = get(&self.mine).unwrap_or_else(|| NODES.take());
         node.released.reset(NO);

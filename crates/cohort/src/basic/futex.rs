@@ -125,9 +125,6 @@ const HEAD: u32 = 2;
 /// As many sleepers as there are.
 const EVERYBODY: u32 = i32::MAX as u32;
 
-/// Bytes of nodes that an acquisition takes beside its context.
-pub(crate) const NODE_BYTES: usize = 0;
-
 /// The lock; all zero when new.
 #[derive(Debug, Default)]
 #[repr(C)]

@@ -183,6 +183,7 @@ where
     High: RawLock,
     At: Place,
 {
+    #[inline(never)]
     fn made(low: impl Fn() -> Low, high: High, at: At, bound: Option<Bound>) -> Self {
         const { assert!(COHORTS > 0) };
         let bound = bound.unwrap_or(Bound::hand_offs(HAND_OFFS));
@@ -198,6 +199,28 @@ where
             high: Apart(high),
             at,
         }
+    }
+
+    /// Acquires the high lock for the cohort.  Not part of its caller, nor the release:
+    /// compositions that differ in their lowest lock alone share the code of the others,
+    /// which is what makes hundreds of them small.
+    #[inline(never)]
+    fn acquire_high(&self, metadata: &Metadata<High::Context>) {
+        self.high.0.acquire(&metadata.high);
+        metadata.begin();
+    }
+
+    /// Releases the high lock, which somebody of the cohort has acquired.
+    ///
+    /// # Safety
+    /// The caller holds the cohort's low lock, and the high one with its context.
+    #[inline(never)]
+    unsafe fn release_high(&self, metadata: &Metadata<High::Context>) {
+        if !mutant("clof.forget-clear") {
+            metadata.set_tenure(Tenure::default());
+        }
+        // SAFETY: the caller's.
+        unsafe { self.high.0.release(&metadata.high) };
     }
 
     /// The caller's cohort, noted in its context.
@@ -266,8 +289,7 @@ where
         let Cohort { low, metadata } = self.enter(cx);
         low.acquire(&cx.low);
         if !metadata.tenure().passed {
-            self.high.0.acquire(&metadata.high);
-            metadata.begin();
+            self.acquire_high(metadata);
         }
     }
 
@@ -281,20 +303,17 @@ where
             // SAFETY: the caller acquired the low lock with this context.
             return unsafe { low.release(&cx.low) };
         }
-        if !mutant("clof.forget-clear") {
-            metadata.set_tenure(Tenure::default());
-        }
         if mutant("clof.low-first") {
             // SAFETY: none: this is the flaw.
             return unsafe {
                 low.release(&cx.low);
-                self.high.0.release(&metadata.high);
+                self.release_high(metadata);
             };
         }
         // SAFETY: both are held: the high one with its cohort's context, by any thread
         // of it.
         unsafe {
-            self.high.0.release(&metadata.high);
+            self.release_high(metadata);
             low.release(&cx.low);
         }
     }

@@ -18,7 +18,19 @@ pub fn excludes<L: RawTry + 'static>(threads: usize, rounds: u64, triers: usize)
     });
 }
 
-/// The same, but the last `hurried` threads give up at a deadline.
+/// Each thread acquires as often as `rounds` says for it.
+pub fn takes_turns<L: RawLock + 'static>(rounds: [u64; 3]) {
+    counts_each::<L>(
+        3,
+        move |thread| rounds[thread],
+        |_, lock, context| {
+            lock.acquire(context);
+            true
+        },
+    );
+}
+
+/// As [`excludes`], but the last `hurried` threads give up at a deadline.
 pub fn lets_go<L: Abortable + 'static>(threads: usize, rounds: u64, hurried: usize) {
     counts::<L>(threads, rounds, move |thread, lock, context| {
         let hurried = thread + hurried >= threads;
@@ -63,13 +75,21 @@ fn counts<L: RawLock + 'static>(
     rounds: u64,
     enter: impl Fn(usize, &L, &L::Context) -> bool + Send + Sync + 'static,
 ) {
+    counts_each::<L>(threads, move |_| rounds, enter);
+}
+
+fn counts_each<L: RawLock + 'static>(
+    threads: usize,
+    rounds: impl Fn(usize) -> u64 + Send + Sync + 'static,
+    enter: impl Fn(usize, &L, &L::Context) -> bool + Send + Sync + 'static,
+) {
     let shared = Arc::new((L::default(), Cell::new(0)));
     let theirs = Arc::clone(&shared);
     let entered = together(threads, move |thread| {
         let (lock, count) = &*theirs;
         let context = Kept::new(L::Context::default());
         let mut entered = 0;
-        for _ in 0..rounds {
+        for _ in 0..rounds(thread) {
             if enter(thread, lock, &context) {
                 add_one(count);
                 entered += 1;

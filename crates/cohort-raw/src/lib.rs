@@ -28,6 +28,9 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// Such a lock stands still wherever more wait than there are CPUs to run them.
     const STRICT: bool = true;
 
+    /// Bytes of nodes that an acquisition takes beside its context.
+    const NODE_BYTES: usize = 0;
+
     /// Blocks until the lock is held.
     ///
     /// `cx` must not be in use by another acquisition (of this or any lock) and

@@ -178,6 +178,36 @@ macro_rules! for_each_lock {
             "an array of flags, one cache line each",
             "Anderson 1990",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            c_bo_bo, $crate::compose::CBoBo, Inflated, [],
+            "a bo lock for each NUMA node below one for all",
+            "000 §3.4.1",
+            [RawTry, ThreadOblivious, Inherit];
+
+            c_tkt_tkt, $crate::compose::CTktTkt, Inflated, ["hticket"],
+            "a ticket lock for each NUMA node below one for all",
+            "000 §3.1",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            c_ptl_tkt, $crate::compose::CPtlTkt, Inflated, [],
+            "a ticket lock for each NUMA node below a ptl lock",
+            "000 §3.2",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            c_bo_mcs, $crate::compose::CBoMcs, Inflated, [],
+            "an mcs lock for each NUMA node below a bo lock",
+            "000 §3.3",
+            [RawTry, ThreadOblivious, Inherit];
+
+            c_tkt_mcs, $crate::compose::CTktMcs, Inflated, [],
+            "an mcs lock for each NUMA node below a ticket lock",
+            "000 §1.3; 001 §4.1",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            c_mcs_mcs, $crate::compose::CMcsMcs, Inflated, [],
+            "an mcs lock for each NUMA node below one for all",
+            "000 §2.2, §6",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
         }
     };
 }
@@ -256,7 +286,7 @@ macro_rules! list {
                 _ => 0,
             },
             bytes_per_waiter: record_bytes::<$lock>(Placement::$placement)
-                + crate::basic::$name::NODE_BYTES,
+                + <$lock as RawLock>::NODE_BYTES,
         }),+];
 
         /// What the catalogue says a lock can do, the compiler has checked.
@@ -324,4 +354,8 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("host/gate", "gate.keep-woken"),
     ("rwlock", "rwlock.forget-wake"),
     ("condvar", "condvar.forget-wake"),
+    ("compose/clof", "clof.low-first"),
+    ("compose/clof", "clof.forget-clear"),
+    ("compose/clof", "clof.keep-for-ever"),
+    ("compose/bypass", "bypass.forget-way"),
 ];

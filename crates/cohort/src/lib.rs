@@ -13,7 +13,7 @@
 //! ```
 //!
 //! The rooms: [`basic`] holds one file per basic lock, [`baseline`] what they are compared
-//! with, [`rwlock`] and [`condvar`]
+//! with, [`compose`] what is made of them, [`rwlock`] and [`condvar`]
 //! what stands beside them, [`host`] puts any lock into a small object of an
 //! unchanged program, [`wait`] is how waiters wait, [`door`] is the only way to the
 //! world outside, [`catalogue`] lists what there is.
@@ -22,6 +22,7 @@
 pub mod baseline;
 pub mod basic;
 pub mod catalogue;
+pub mod compose;
 pub mod condvar;
 pub mod door;
 pub mod host;

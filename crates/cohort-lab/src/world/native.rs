@@ -5,6 +5,7 @@ mod sysfs;
 mod system;
 
 use super::raw::lock_maker;
+use super::recipe::Recipe;
 use super::wait::Wait;
 use super::{Actor, LOOKS, Memory, Placement, Played, Tested, Topology, WORDS, World};
 use crate::disturb::{Watch, allowed_cpus};
@@ -21,6 +22,9 @@ use std::time::Duration;
 /// One acquisition in so many is timed: often enough for percentiles, seldom
 /// enough not to be the load.  A prime, so that it beats with no other period.
 const TIMED: u64 = 13;
+
+/// This machine's name, where compositions that are best on some machine are looked for.
+pub const HERE: &str = "this machine";
 
 /// How a run on this machine is to be.
 #[derive(Clone, Copy, Debug)]
@@ -86,6 +90,10 @@ pub struct Native {
 
 cohort::for_each_lock!(lock_maker);
 
+mod compositions {
+    crate::world::raw::composition_maker!(cohort);
+}
+
 impl World for Native {
     type Memory = Lines;
     type Actor = Thread;
@@ -115,8 +123,14 @@ impl World for Native {
         if let Some(system) = system::lock(name) {
             return Some(system);
         }
-        let identifier = cohort::catalogue::find(name)?.identifier;
-        make(self, identifier, threads, self.settings.wait.never_sleeps())
+        let spins = self.settings.wait.never_sleeps();
+        match cohort::catalogue::find(name) {
+            Some(info) => make(self, info.identifier, threads, spins),
+            None => {
+                let recipe = Recipe::read(name, HERE).ok()?;
+                compositions::make(self, &recipe, threads, spins)
+            }
+        }
     }
 
     fn play<R: Default + Send + 'static>(

@@ -110,6 +110,26 @@ fn exchange_linked(address: usize, change: impl Fn() -> Change) {
     }
 }
 
+/// The cohort in which the current thread runs, at the first of these levels that the
+/// run's options or the machine have; 0 if there is none.
+#[must_use]
+pub fn cohort(levels: &[&str]) -> usize {
+    let cohort = with(|engine| {
+        let cpu = engine.me().cpu;
+        let known = engine.hardware.levels();
+        levels.iter().find_map(|name| {
+            let given = engine.options.cohorts.iter();
+            let given = given.into_iter().find(|(level, _)| level == name);
+            if let Some((_, cohorts)) = given {
+                return cohorts.get(cpu).copied();
+            }
+            let level = known.iter().position(|level| level == name)?;
+            Some(engine.hardware.cohort(level, cpu))
+        })
+    });
+    cohort.flatten().unwrap_or(0)
+}
+
 /// A full fence.
 pub fn fence() {
     step(|engine| engine.fence());

@@ -9,8 +9,9 @@ use crate::locks::baseline::Posix;
 use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
+use crate::locks::compose::{Bypass, Clof, Core, Counted, Fast, Numa};
 use crate::locks::door::{Model as Bounds, Tally, WaitPolicy};
-use crate::locks::wait::SpinOnly;
+use crate::locks::wait::{MayPark, SpinOnly};
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
@@ -201,6 +202,12 @@ type SmallAnderson = Anderson<2>;
 /// As above.
 type SmallPtl = Ptl<2>;
 
+/// Two cohorts, in which two threads are the first and the third, and one hand-off.
+type Small<Low, High> = Clof<Low, High, Numa, 1, 2>;
+
+/// Three levels: three cores, of which the first and the third are neighbours.
+type Deep = Clof<Ticket<SpinOnly>, Small<Mcs<SpinOnly>, Ticket<SpinOnly>>, Core, 1, 3>;
+
 /// The number after which a cell's 31 bits wrap.
 const CELL: u32 = u32::MAX >> 1;
 
@@ -256,6 +263,57 @@ pub static MODELS: &[Model] = &[
     quick("clh::try", SPIN, || mutex::excludes::<Clh>(3, 1, 2)),
     quick("clh::again", PARK, || mutex::excludes::<Clh>(2, 2, 0)),
     quick("clh::destroyed", PARK, || destroy::is_destroyed::<Clh>(2)),
+    quick("clof::ticket_mcs", SPIN, || {
+        mutex::takes_turns::<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>([2, 1, 1]);
+    }),
+    quick("clof::mcs_ticket", SPIN, || {
+        mutex::takes_turns::<Small<Mcs<SpinOnly>, Ticket<SpinOnly>>>([2, 1, 1]);
+    }),
+    quick("clof::ticket_ticket", SPIN, || {
+        mutex::takes_turns::<Small<Ticket<SpinOnly>, Ticket<SpinOnly>>>([2, 1, 1]);
+    }),
+    quick("clof::ticket_clh", SPIN, || {
+        mutex::takes_turns::<Small<Ticket<SpinOnly>, Clh>>([2, 1, 1]);
+    }),
+    quick("clof::clh_hemlock", PARK_1, || {
+        mutex::takes_turns::<Small<Clh, Hemlock<false, SpinOnly>>>([2, 1, 1]);
+    }),
+    quick("clof::hemlock_ptl", PARK_1, || {
+        mutex::takes_turns::<Small<Hemlock<false, SpinOnly>, Ptl<2, SpinOnly>>>([2, 1, 1]);
+    }),
+    quick("clof::counted_mcs", SPIN, || {
+        mutex::takes_turns::<Small<Counted<Ticket<SpinOnly>>, Mcs<SpinOnly>>>([2, 1, 1]);
+    }),
+    quick("clof::bo_bo", PARK_1, || {
+        mutex::takes_turns::<Small<Counted<Bo>, Bo>>([2, 1, 1]);
+    }),
+    quick("clof::park", PARK_1, || {
+        mutex::takes_turns::<Small<Ticket, Mcs>>([2, 1, 1]);
+    }),
+    quick("clof::try", SPIN, || {
+        mutex::excludes::<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>(3, 1, 2);
+    }),
+    quick("clof::three_levels", SPIN, || {
+        mutex::excludes::<Deep>(3, 1, 0);
+    }),
+    quick("bypass::ticket_mcs", SPIN, || {
+        mutex::takes_turns::<Bypass<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>>([2, 1, 1]);
+    }),
+    quick("bypass::ticket_ticket", SPIN, || {
+        mutex::takes_turns::<Bypass<Small<Ticket<SpinOnly>, Ticket<SpinOnly>>>>([2, 1, 1]);
+    }),
+    quick("bypass::try", SPIN, || {
+        mutex::excludes::<Bypass<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>>(3, 1, 2);
+    }),
+    quick("bypass::fast", PARK_1, || {
+        mutex::takes_turns::<Fast<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>, MayPark, 1>>([2, 1, 1]);
+    }),
+    deep("clof::three_levels_again", PARK_1, || {
+        mutex::takes_turns::<Deep>([2, 1, 1]);
+    }),
+    deep("clof::three_levels_of_four", PARK_1, || {
+        mutex::excludes::<Deep>(4, 1, 0);
+    }),
     quick("tas::spin", SPIN, || mutex::excludes::<Tas>(3, 1, 0)),
     quick("tas::park", PARK, || mutex::excludes::<Tas>(3, 1, 0)),
     quick("tas::try", SPIN, || mutex::excludes::<Tas>(3, 1, 2)),
@@ -633,6 +691,9 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::clh_multiplies", FORK, || {
         fork::multiplies(host::in_place::<Clh>(), 2);
+    }),
+    quick("fork::clof", FORK, || {
+        fork::holds(host::inflated::<Small<Ticket, Mcs>>(), 3)
     }),
     quick("fork::inflated_multiplies", FORK, || {
         fork::multiplies(host::inflated::<SmallAnderson>(), 2);

@@ -32,6 +32,8 @@ static WHERE: &[(&str, &[&str])] = &[
     ),
     ("rwlock", &["rwlock::"]),
     ("condvar", &["condvar::"]),
+    ("compose/clof", &["clof::"]),
+    ("compose/bypass", &["bypass::"]),
     ("host/arena", &["arena::"]),
     (
         "host/generation",

@@ -7,6 +7,7 @@ use crate::clients::late::Late;
 use crate::clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
 use crate::locks::baseline::Posix;
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
+use crate::locks::compose::{Bypass, CacheGroup, Clof, Fast, Package};
 use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
 
@@ -48,6 +49,13 @@ static CLIENTS: &[Sizes] = clients! {
     };
     futex_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Futex>(threads);
     mcs_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Mcs>(threads);
+    clof_of_two_locks: |_threads, rounds| {
+        mutex::takes_turns::<Clof<Ticket, Mcs>>([2 * rounds, rounds, rounds]);
+    };
+    bypass_of_two_locks: |threads, rounds| mutex::excludes::<Bypass<Clof<Ticket, Mcs>>>(threads, rounds, 1);
+    fast_path_of_three: |threads, rounds| {
+        mutex::excludes::<Fast<Clof<Mcs, Clof<Ticket, Mcs, Package>, CacheGroup>>>(threads, rounds, 1);
+    };
     readers_share: |threads, rounds| rwlock::shares(threads, 2, rounds, 0);
     readers_and_writers_let_go: |threads, rounds| rwlock::shares(threads, 3, rounds, 2);
     rwlock_is_tried: |threads, rounds| rwlock::is_tried(threads, rounds);

@@ -1,5 +1,5 @@
-//! Every lock of the catalogue: by virtual time on many CPUs and with more threads
-//! than CPUs, and with few threads by chance.
+//! Every lock and baseline of the catalogue: by virtual time on many CPUs and with more
+//! threads than CPUs, and with few threads by chance.
 
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use crate::clients::mutex;

@@ -50,9 +50,6 @@ pool! {
     static NODES: ClhNode, cache 1
 }
 
-/// Bytes of nodes that an acquisition takes beside its context.
-pub(crate) const NODE_BYTES: usize = crate::host::Arena::<ClhNode>::NODE_BYTES;
-
 /// Bytes of all nodes made so far.
 pub(crate) fn pool_bytes() -> usize {
     NODES.bytes()
@@ -127,6 +124,8 @@ pub struct Clh {
 // which that node's owner sets once, after its own work.
 unsafe impl RawLock for Clh {
     type Context = ClhContext;
+
+    const NODE_BYTES: usize = crate::host::Arena::<ClhNode>::NODE_BYTES;
 
     #[inline]
     fn acquire(&self, cx: &ClhContext) {

@@ -114,9 +114,6 @@ const NAP_NANOSECONDS: u64 = 50_000;
 const CROWD: u32 = 1;
 const HEAD: u32 = 2;
 
-/// Bytes of nodes that an acquisition takes beside its context.
-pub(crate) const NODE_BYTES: usize = 0;
-
 /// The lock; all zero when new.
 #[derive(Debug, Default)]
 #[repr(C)]

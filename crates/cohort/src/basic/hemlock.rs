@@ -60,9 +60,6 @@ pub struct HemlockNode<P: Parking = MayPark> {
     grant: WaitCell<P>,
 }
 
-/// Bytes of nodes that an acquisition takes beside its context.
-pub(crate) const NODE_BYTES: usize = 0;
-
 /// The lock; all zero when new.
 #[derive(Debug, Default)]
 #[repr(C)]

@@ -13,7 +13,5 @@
 use super::hemlock::Hemlock;
 use crate::wait::MayPark;
 
-pub(crate) use super::hemlock::NODE_BYTES;
-
 /// The lock; all zero when new.
 pub type HemlockCtr<P = MayPark> = Hemlock<true, P>;

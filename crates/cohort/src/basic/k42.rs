@@ -60,9 +60,6 @@ pool! {
     static NODES: K42Node, cache 4
 }
 
-/// Bytes of nodes that an acquisition takes beside its context.
-pub(crate) const NODE_BYTES: usize = Arena::<K42Node>::NODE_BYTES;
-
 /// Bytes of all nodes made so far.
 pub(crate) fn pool_bytes() -> usize {
     NODES.bytes()
@@ -152,6 +149,8 @@ impl K42 {
 // which only the holder before it sets, once, after its own work.
 unsafe impl RawLock for K42 {
     type Context = ();
+
+    const NODE_BYTES: usize = Arena::<K42Node>::NODE_BYTES;
 
     #[inline]
     fn acquire(&self, (): &()) {

@@ -45,9 +45,6 @@ pub struct McsNode<P: Parking = MayPark> {
     granted: WaitCell<P>,
 }
 
-/// Bytes of nodes that an acquisition takes beside its context.
-pub(crate) const NODE_BYTES: usize = 0;
-
 /// The lock; all zero when new.
 #[derive(Debug, Default)]
 #[repr(C)]

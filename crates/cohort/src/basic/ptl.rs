@@ -34,9 +34,6 @@ orders! {
 #[repr(align(64))]
 struct Slot<P: Parking>(WaitCell<P>);
 
-/// Bytes of nodes that an acquisition takes beside its context.
-pub(crate) const NODE_BYTES: usize = 0;
-
 /// The lock; all zero when new.  `SLOTS` is a power of two.
 #[derive(Debug)]
 #[repr(C)]

@@ -40,9 +40,6 @@ orders! {
     TICKET_TRY = Acquire;
 }
 
-/// Bytes of nodes that an acquisition takes beside its context.
-pub(crate) const NODE_BYTES: usize = 0;
-
 /// The lock; all zero when new.  A waiter looks again after `UNIT` nanoseconds for each
 /// thread that is served before it; at once if that is 0.
 #[derive(Debug, Default)]

@@ -12,8 +12,6 @@
 use super::ticket::Ticket;
 use crate::wait::MayPark;
 
-pub(crate) use super::ticket::NODE_BYTES;
-
 /// For each thread ahead: about one hand-over between two CPUs, the least that each of
 /// them takes.
 pub const UNIT_NANOSECONDS: u64 = 100;

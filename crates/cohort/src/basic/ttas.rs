@@ -12,9 +12,6 @@ use cohort_raw::{
     Abortable, BoundedAbort, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
 };
 
-/// Bytes of nodes that an acquisition takes beside its context.
-pub(crate) const NODE_BYTES: usize = 0;
-
 /// The lock; all zero when new.
 #[derive(Debug, Default)]
 #[repr(transparent)]

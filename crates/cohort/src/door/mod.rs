@@ -12,6 +12,7 @@
 //!
 //! Lock code names no world and is under no `cfg`.
 
+pub mod cohorts;
 mod order;
 
 #[cfg(world = "native")]
@@ -49,6 +50,41 @@ pub enum WaitPolicy {
     Spin = 1,
     /// Yield the CPU at every look.
     Yield = 2,
+}
+
+/// A level of the machine's hierarchy; see [`cohort`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Hardware threads of one core.
+    Core,
+    /// CPUs that share their last cache.
+    CacheGroup,
+    /// CPUs that share their nearest memory.
+    Numa,
+    /// CPUs of one package.
+    Package,
+}
+
+impl Level {
+    /// All of them, smallest cohort first.
+    pub const ALL: [Self; 4] = [Self::Core, Self::CacheGroup, Self::Numa, Self::Package];
+
+    /// The word for it (002 §3.1).
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::CacheGroup => "cache",
+            Self::Numa => "numa",
+            Self::Package => "package",
+        }
+    }
+
+    /// The level of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name() == name)
+    }
 }
 
 /// How a sleep ended.

@@ -1,5 +1,6 @@
 //! What each thread keeps.
 
+use super::super::Level;
 use super::execution::{generation, touch_kernel, with};
 use super::std;
 use core::cell::Cell;
@@ -56,6 +57,20 @@ pub fn thread_id() -> u32 {
     let me = thread();
     me.settle();
     me.generation.get() * 0x100 + me.index as u32
+}
+
+/// The cohort of the calling thread.  The first and the third thread are neighbours, the
+/// second is elsewhere; a fourth shares the first one's core.
+#[must_use]
+pub fn cohort(level: Level) -> usize {
+    if std::thread::panicking() {
+        return 0;
+    }
+    let core = thread().index % 3;
+    match level {
+        Level::Core => core,
+        Level::CacheGroup | Level::Numa | Level::Package => core % 2,
+    }
 }
 
 /// Whether no thread of this process has that number any more.

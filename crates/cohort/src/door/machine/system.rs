@@ -1,6 +1,6 @@
 //! Time, sleep, and the rest of what a kernel gives.
 
-use super::super::{AtomicU32, Order, Slept};
+use super::super::{AtomicU32, Level, Order, Slept};
 use super::OfRun;
 use cohort_machine::door;
 use cohort_raw::Deadline;
@@ -35,6 +35,18 @@ fn nanoseconds(deadline: &Deadline) -> u64 {
 #[must_use]
 pub fn expired(deadline: &Deadline) -> bool {
     door::expired(nanoseconds(deadline))
+}
+
+/// The cohort of the calling thread; 0 outside of a run.  A machine without such a level
+/// has the next larger one instead, or else the next smaller one.
+#[must_use]
+pub fn cohort(level: Level) -> usize {
+    door::cohort(match level {
+        Level::Core => &["core", "cache", "numa", "package"],
+        Level::CacheGroup => &["cache", "numa", "package", "core"],
+        Level::Numa => &["numa", "package", "cache", "core"],
+        Level::Package => &["package", "numa", "cache", "core"],
+    })
 }
 
 /// Gives the CPU to another runnable thread, if there is one.

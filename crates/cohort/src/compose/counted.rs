@@ -1,0 +1,95 @@
+//! `Counted<L>`: any lock, with a count of its waiters, so that its holder can tell
+//! whether there are any (002 §4.1.2: `inc_waiters`, `dec_waiters`, `has_waiters`).
+//!
+//! **Not for** locks that can tell by themselves: the count costs two
+//! read-modify-writes an acquisition, and the second of them in the section.
+//!
+//! Whoever waits has raised `waiters` before and lowers it once it holds the lock.  The
+//! accesses are relaxed: a holder sees what everybody did who held the lock before it,
+//! so it never counts one of them; of those still waiting it may miss some.
+
+use super::{Composed, Plan};
+use crate::door::{AtomicU32, Order};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+
+/// The lock and its count.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Counted<L> {
+    lock: L,
+    waiters: AtomicU32,
+}
+
+// SAFETY: every call goes to a lock that excludes.
+unsafe impl<L: RawLock> RawLock for Counted<L> {
+    type Context = L::Context;
+
+    const STRICT: bool = L::STRICT;
+
+    const NODE_BYTES: usize = L::NODE_BYTES;
+
+    #[inline]
+    fn acquire(&self, cx: &L::Context) {
+        self.waiters.fetch_add(1, Order::RELAXED);
+        self.lock.acquire(cx);
+        self.waiters.fetch_sub(1, Order::RELAXED);
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &L::Context) {
+        // SAFETY: passed on.
+        unsafe { self.lock.release(cx) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+}
+
+// SAFETY: as above; who tries does not wait.
+unsafe impl<L: RawTry> RawTry for Counted<L> {
+    #[inline]
+    fn try_acquire(&self, cx: &L::Context) -> bool {
+        self.lock.try_acquire(cx)
+    }
+}
+
+// SAFETY: release is the lock's own.
+unsafe impl<L: ThreadOblivious> ThreadOblivious for Counted<L> {}
+
+impl<L: Fair> Fair for Counted<L> {}
+
+impl<L: RawLock> DetectsWaiters for Counted<L> {
+    #[inline]
+    fn has_waiters(&self, _cx: &L::Context) -> bool {
+        self.waiters.load(Order::RELAXED) != 0
+    }
+}
+
+// SAFETY: the lock's own; nobody waits any more.
+unsafe impl<L: Inherit> Inherit for Counted<L> {
+    unsafe fn inherit(&self, holder: Option<&L::Context>) {
+        self.waiters.store(0, Order::RELAXED);
+        // SAFETY: passed on.
+        unsafe { self.lock.inherit(holder) };
+    }
+}
+
+impl<L: Composed> Composed for Counted<L> {
+    type Top = L::Top;
+
+    fn top(&self) -> &L::Top {
+        self.lock.top()
+    }
+
+    fn planned(plan: &Plan<'_>) -> Self {
+        Self {
+            lock: L::planned(plan),
+            waiters: AtomicU32::default(),
+        }
+    }
+}
+
+impl<L: TwoForms> TwoForms for Counted<L> {
+    type Spinning = Counted<L::Spinning>;
+}

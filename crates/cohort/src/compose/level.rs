@@ -1,0 +1,78 @@
+//! The levels of a machine's hierarchy, as types: a composition names one for each of
+//! its locks but the top one.
+
+use crate::door;
+
+/// A level at which threads are in cohorts.
+pub trait Level: Send + Sync + 'static {
+    /// The cohort of the calling thread at this moment.  Never blocks.
+    fn cohort() -> usize;
+}
+
+/// What tells a composition in which cohort a thread is: a [`Level`], which takes no
+/// room, or one that is [`Chosen`] when the lock is made.
+pub trait Place: Default + Send + Sync + 'static {
+    /// As [`Level::cohort`].
+    fn cohort(&self) -> usize;
+
+    /// The place for that level; a level that is a type is itself, whatever is asked.
+    fn at(level: door::Level) -> Self;
+}
+
+impl<L: Level + Default> Place for L {
+    #[inline]
+    fn cohort(&self) -> usize {
+        L::cohort()
+    }
+
+    fn at(_level: door::Level) -> Self {
+        Self::default()
+    }
+}
+
+/// A level that is chosen when the lock is made.
+#[derive(Debug)]
+pub struct Chosen(door::Level);
+
+impl Default for Chosen {
+    fn default() -> Self {
+        Self(door::Level::Numa)
+    }
+}
+
+impl Place for Chosen {
+    #[inline]
+    fn cohort(&self) -> usize {
+        door::cohort(self.0)
+    }
+
+    fn at(level: door::Level) -> Self {
+        Self(level)
+    }
+}
+
+macro_rules! levels {
+    ($($(#[doc = $about:literal])+ $name:ident;)+) => {
+        $($(#[doc = $about])+
+        #[derive(Debug, Default)]
+        pub struct $name;
+
+        impl Level for $name {
+            #[inline]
+            fn cohort() -> usize {
+                door::cohort(door::Level::$name)
+            }
+        })+
+    };
+}
+
+levels! {
+    /// Hardware threads of one core.
+    Core;
+    /// CPUs that share their last cache.
+    CacheGroup;
+    /// CPUs that share their nearest memory.
+    Numa;
+    /// CPUs of one package.
+    Package;
+}

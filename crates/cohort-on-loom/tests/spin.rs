@@ -1,5 +1,7 @@
-//! The step of a composition, abstractly, under Spin: the one checker that sees whether
-//! somebody is passed over for ever.  `spin/clof.pml` says what is left out.
+//! Abstract models under Spin, which say what they leave out: the step of a composition
+//! (`spin/clof.pml`), since Spin alone sees whether somebody is passed over for ever; and
+//! releasing by a plain store (`spin/quick.pml`) where stores are buffered, since loom
+//! orders its two fences more strongly than a machine does.
 //!
 //! Each flaw of the model has to make the property fail that it breaks, and the others
 //! that are listed with it have to hold, so that a failure is for the right reason.
@@ -27,6 +29,7 @@ use Property::{Ends, Lonely, Safety, Shared};
 
 /// A variant of the model.
 struct Variant {
+    model: &'static str,
     name: &'static str,
     defines: &'static [&'static str],
     holds: &'static [Property],
@@ -36,26 +39,33 @@ struct Variant {
 
 const STARVES: &str = "acceptance cycle";
 
+/// Somebody sleeps for ever.
+const STUCK: &str = "invalid end state";
+
 static VARIANTS: &[Variant] = &[
     Variant {
+        model: "clof",
         name: "sound",
         defines: &[],
         holds: &[Safety, Lonely, Shared],
         fails: &[],
     },
     Variant {
+        model: "clof",
         name: "one_hand_off",
         defines: &["HAND_OFFS=1"],
         holds: &[Safety, Lonely, Shared],
         fails: &[],
     },
     Variant {
+        model: "clof",
         name: "finite",
         defines: &["ROUNDS=2"],
         holds: &[Safety, Ends],
         fails: &[],
     },
     Variant {
+        model: "clof",
         name: "unfair",
         defines: &["UNFAIR"],
         holds: &[Safety],
@@ -63,28 +73,123 @@ static VARIANTS: &[Variant] = &[
     },
     // Unfair locks starve nobody whose rivals come to an end (002 §4.2.1).
     Variant {
+        model: "clof",
         name: "unfair_finite",
         defines: &["UNFAIR", "ROUNDS=2"],
         holds: &[Safety, Ends],
         fails: &[],
     },
     Variant {
+        model: "clof",
         name: "no_bound",
         defines: &["NO_BOUND"],
         holds: &[Safety, Shared],
         fails: &[(Lonely, STARVES)],
     },
     Variant {
+        model: "clof",
         name: "low_first",
         defines: &["LOW_FIRST"],
         holds: &[],
         fails: &[(Safety, "in_use[mine]")],
     },
     Variant {
+        model: "clof",
         name: "no_clear",
         defines: &["NO_CLEAR"],
         holds: &[],
         fails: &[(Safety, "inside==1")],
+    },
+    Variant {
+        model: "quick",
+        name: "flag",
+        defines: &["THREADS=2"],
+        holds: &[Safety, Ends],
+        fails: &[],
+    },
+    Variant {
+        model: "quick",
+        name: "flag_three",
+        defines: &["ROUNDS=1"],
+        holds: &[Safety],
+        fails: &[],
+    },
+    Variant {
+        model: "quick",
+        name: "flag_no_barrier",
+        defines: &["THREADS=2", "NO_BARRIER"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "flag_no_second_look",
+        defines: &["THREADS=2", "NO_SECOND_LOOK"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "flag_alone",
+        defines: &["ALONE"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "flag_hope",
+        defines: &["THREADS=2", "HOPE"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "flag_hurry",
+        defines: &["HURRY"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "ticket",
+        defines: &["THREADS=2", "TICKET"],
+        holds: &[Safety, Ends],
+        fails: &[],
+    },
+    Variant {
+        model: "quick",
+        name: "ticket_three",
+        defines: &["ROUNDS=1", "TICKET"],
+        holds: &[Safety],
+        fails: &[],
+    },
+    Variant {
+        model: "quick",
+        name: "ticket_no_barrier",
+        defines: &["THREADS=2", "TICKET", "NO_BARRIER"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "ticket_no_second_look",
+        defines: &["THREADS=2", "TICKET", "NO_SECOND_LOOK"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "ticket_alone",
+        defines: &["TICKET", "ALONE"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "ticket_hope",
+        defines: &["THREADS=2", "TICKET", "HOPE"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
     },
 ];
 
@@ -97,7 +202,8 @@ fn main() {
     let trials = VARIANTS.iter().flat_map(|variant| {
         let trial = move |property: Property, reason: Option<&'static str>| {
             let verb = reason.map_or("holds", |_| "fails");
-            let test = format!("spin::{}::{property:?}::{verb}", variant.name).to_lowercase();
+            let Variant { model, name, .. } = variant;
+            let test = format!("spin::{model}::{name}::{property:?}::{verb}").to_lowercase();
             Trial::test(test, move || verify(variant, property, reason))
                 .with_ignored_flag(missing.is_some())
         };
@@ -115,10 +221,11 @@ fn is_installed(tool: &str) -> bool {
 
 /// Verifies that the property holds, or fails for that reason.
 fn verify(variant: &Variant, property: Property, reason: Option<&str>) -> Result<(), Failed> {
-    let folder = format!("spin-{}-{property:?}", variant.name);
+    let Variant { model, name, .. } = variant;
+    let folder = format!("spin-{model}-{name}-{property:?}");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     fs::create_dir_all(&folder)?;
-    let model = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("spin/clof.pml");
+    let model = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("spin/{model}.pml"));
     let mut spin = Command::new("spin");
     spin.args(variant.defines.iter().map(|define| format!("-D{define}")));
     run(spin.arg("-a").arg(model), &folder)?;

@@ -3,17 +3,20 @@
 mod show;
 
 use crate::choice::{Choice, LockName, SYSTEM};
+use crate::cohorts;
 use crate::problem::Problem;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use cohort::catalogue::LOCKS;
+use cohort::door::Level;
 use cohort_lab::bench::report::{Point, Report};
 use cohort_lab::bench::simulated::{self, Course};
 use cohort_lab::bench::{self, Info, Knobs, NO_LOCK, Setting, WORKLOADS, curves, native};
 use cohort_lab::progress::Progress;
 use cohort_lab::world::native::{Host, Settings};
+use cohort_lab::world::recipe::Of;
 use cohort_lab::world::simulated::{Simulator, is_baseline};
-use cohort_lab::world::{Placement, Wait};
+use cohort_lab::world::{Placement, Recipe, Wait};
 use cohort_lab::{interrupt, options};
 use cohort_machine::description::{Machine, nearest};
 use std::ffi::OsStr;
@@ -57,6 +60,9 @@ pub struct Arguments {
     /// How waiters wait [default: those of sleeping mutexes park, all others are busy]
     #[arg(long, value_enum)]
     wait: Option<Wait>,
+    /// Cohorts that locks are told instead of the machine's; see below
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    cohorts: Option<PathBuf>,
     /// Further threads that only compute
     #[arg(long, value_name = "N", default_value_t = 0,
         value_parser = clap::value_parser!(u16).range(..=10_000))]
@@ -90,8 +96,18 @@ median of the rounds. On a simulated machine time is virtual, the same command g
 bytes on every host, and a run goes on until its throughput is steady; which rule ended it is \
 printed beside it.
 
+Compositions are named by their locks, smallest cohort first, out of ticket, mcs, clh and hemlock: \
+clof:mcs-ticket has an mcs lock for each node below a ticket lock for all. Their levels (core, \
+cache, numa, package, system) are those that suit the machine, or stand behind an @. How long a \
+cohort may keep the lock stands behind a /, for cohort locks too: c-tkt-tkt/1000 hand-offs, \
+c-tkt-tkt/20us. With /bypass the threads of a cohort lock try its top lock first. On simulated machines /random, /balanced and /pathological put threads into \
+cohorts that have nothing to do with memory.
+
+A file of cohorts has a line for each: its level, and its CPUs as in `numa 0-7,16-23`.
+
 Examples:
   cohort bench --workload lbench --locks ticket,mcs --threads 1,2
+  cohort bench --on epyc-7352x2 --workload leveldb --locks clof:tkt-clh-tkt@core,numa,system,c-tkt-mcs
   cohort bench --workload pingpong --threads 2 --plot p.svg
   cohort bench --on kunpeng-920x2 --workload lbench --locks ticket,mcs,clh --threads 1,4,16,64,127
   cohort bench --on ./my-own.toml --workload interval --locks mcs --json
@@ -161,7 +177,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             Place::There(Arc::new(Simulator::new(machine)))
         }
     };
-    let locks = locks(&arguments.locks, info, &place)?;
+    let locks = locks(arguments, info, &place)?;
     let threads = threads(arguments, &place)?;
     let setting = |(lock, threads): (&String, usize)| Setting {
         lock: lock.clone(),
@@ -169,6 +185,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         knobs,
         seed: arguments.seed,
     };
+    let cohorts = cohorts(arguments, &place)?;
     let points = locks
         .iter()
         .flat_map(|lock| threads.iter().map(move |threads| (lock, *threads)));
@@ -177,7 +194,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
     let measured = match &place {
         Place::Here(host) => here(arguments, info, host, &settings)?,
-        Place::There(simulator) => there(arguments, info, simulator, &settings)?,
+        Place::There(simulator) => there(arguments, info, simulator, &settings, cohorts)?,
     };
     let points = match measured {
         Ok(points) => points,
@@ -253,8 +270,10 @@ fn there(
     info: &Info,
     simulator: &Arc<Simulator>,
     settings: &[Setting],
+    cohorts: Vec<(String, Vec<usize>)>,
 ) -> Result<Measured, Problem> {
     let course = Course {
+        cohorts,
         seconds: arguments.seconds,
         placement: arguments.placement,
         wait: arguments.wait,
@@ -268,6 +287,19 @@ fn there(
     }
 }
 
+/// The cohorts of each CPU by level, if a file says them; told to the locks at once where
+/// this machine is measured.
+fn cohorts(arguments: &Arguments, place: &Place) -> Result<Vec<(String, Vec<usize>)>, Problem> {
+    let Some(file) = &arguments.cohorts else {
+        return Ok(Vec::new());
+    };
+    let text = cohorts::text(file)?;
+    match place {
+        Place::Here(_) => cohorts::tell(&text).map(|()| Vec::new()),
+        Place::There(simulator) => cohorts::table(&text, simulator.topology().cpus().len()),
+    }
+}
+
 fn workload(name: &str) -> Result<&'static Info, Problem> {
     bench::find(name).ok_or_else(|| {
         let hint = nearest::hint(name, WORKLOADS.iter().map(|info| info.name));
@@ -278,13 +310,14 @@ fn workload(name: &str) -> Result<&'static Info, Problem> {
 }
 
 /// The printed names of the locks, each once; all if none is named.
-fn locks(names: &[String], info: &Info, place: &Place) -> Result<Vec<String>, Problem> {
+fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String>, Problem> {
+    let (names, wait) = (&arguments.locks, arguments.wait);
     if names.is_empty() {
         return Ok(LOCKS.iter().map(|lock| lock.name.to_owned()).collect());
     }
     let mut locks = Vec::new();
-    for name in names {
-        let name = printed(name.trim(), info, place)?;
+    for name in &rejoined(names) {
+        let name = printed(name, info, place, wait)?;
         if !locks.contains(&name) {
             locks.push(name);
         }
@@ -292,7 +325,25 @@ fn locks(names: &[String], info: &Info, place: &Place) -> Result<Vec<String>, Pr
     Ok(locks)
 }
 
-fn printed(name: &str, info: &Info, place: &Place) -> Result<String, Problem> {
+/// The names again as they were typed: the commas between the levels of one lock, of which
+/// the system's is the last, part no names.
+fn rejoined(pieces: &[String]) -> Vec<String> {
+    let goes_on = |name: &String| {
+        let levels = name.split_once('@').map_or("", |(_, levels)| levels);
+        let first = levels.split(',').next().unwrap_or_default();
+        Level::named(first).is_some() && !levels.contains("system")
+    };
+    let mut names: Vec<String> = Vec::new();
+    for piece in pieces.iter().map(|piece| piece.trim()) {
+        match names.last_mut().filter(|name| goes_on(name)) {
+            Some(name) => *name = format!("{name},{piece}"),
+            None => names.push(piece.to_owned()),
+        }
+    }
+    names
+}
+
+fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result<String, Problem> {
     if name == NO_LOCK {
         if info.name == "pingpong" {
             return Ok(name.to_owned());
@@ -305,6 +356,9 @@ fn printed(name: &str, info: &Info, place: &Place) -> Result<String, Problem> {
     if SYSTEM.contains(&name) {
         return Ok("posix".to_owned());
     }
+    if Recipe::is_one(name) {
+        return recipe(name, place, wait);
+    }
     if is_baseline(name) && Choice::named(name).is_err() {
         return match place {
             Place::There(_) => Ok(name.to_owned()),
@@ -315,6 +369,23 @@ fn printed(name: &str, info: &Info, place: &Place) -> Result<String, Problem> {
         };
     }
     Choice::named(name).map(|choice| choice.name().to_owned())
+}
+
+fn recipe(name: &str, place: &Place, wait: Option<Wait>) -> Result<String, Problem> {
+    let recipe = Recipe::read(name, place.name())
+        .map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")))?;
+    match place {
+        Place::Here(_) if recipe.assignment.is_some() => Err(Problem::usage(format!(
+            "the lock `{name}`: on this machine a file says who is in which cohort; see --cohorts"
+        ))),
+        _ if wait == Some(Wait::Park) && matches!(recipe.of, Of::Locks(_)) => {
+            Err(Problem::usage(format!(
+                "the lock `{name}`: compositions by their parts do not sleep; take --wait busy, \
+                 spin or yield, or a cohort lock"
+            )))
+        }
+        _ => Ok(recipe.to_string()),
+    }
 }
 
 fn threads(arguments: &Arguments, place: &Place) -> Result<Vec<usize>, Problem> {
@@ -340,4 +411,23 @@ fn threads(arguments: &Arguments, place: &Place) -> Result<Vec<usize>, Problem> 
         }
     }
     Ok(threads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commas_between_levels_part_no_names() {
+        let typed = "mcs,clof:mcs-mcs@numa,system,clh,clof:best-4@epyc-7352x2,clof:mcs@system/7,bo";
+        let pieces: Vec<String> = typed.split(',').map(str::to_owned).collect();
+        let names = rejoined(&pieces);
+        assert_eq!(
+            names.join(" "),
+            typed
+                .replace(',', " ")
+                .replace("numa system", "numa,system")
+        );
+        assert_eq!(names.len(), 6);
+    }
 }

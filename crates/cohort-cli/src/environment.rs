@@ -13,13 +13,14 @@ const WAIT: &str = "COHORT_WAIT";
 const ONLY: &str = "COHORT_ONLY";
 const EXCLUDE: &str = "COHORT_EXCLUDE";
 const REPORT: &str = "COHORT_REPORT";
+const COHORTS: &str = "COHORT_COHORTS";
 
 /// Changes to an environment: a variable with its value, or none to remove it.
 pub type Changes = Vec<(&'static str, Option<OsString>)>;
 
 /// Takes empty variables for unset ones, as the library does.
 pub fn forget_empty() {
-    for name in [LOCK, WAIT, ONLY, EXCLUDE] {
+    for name in [LOCK, WAIT, ONLY, EXCLUDE, COHORTS] {
         if std::env::var_os(name).is_some_and(|value| value.is_empty()) {
             // SAFETY: called at the beginning of `main`, before any thread that
             // could read the environment.
@@ -44,6 +45,7 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
             (ONLY, list(&settings.only)),
             (EXCLUDE, list(&settings.exclude)),
             (REPORT, report.map(|file| file.as_os_str().to_owned())),
+            (COHORTS, settings.cohorts.as_ref().map(OsString::from)),
         ],
     }
 }
@@ -53,7 +55,7 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
 pub fn without() -> Changes {
     let kept = preload(None);
     let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
-    changes.extend([LOCK, WAIT, ONLY, EXCLUDE, REPORT].map(|name| (name, None)));
+    changes.extend([LOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS].map(|name| (name, None)));
     changes
 }
 

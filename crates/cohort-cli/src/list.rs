@@ -3,6 +3,7 @@
 use crate::choice::{DEFAULT, SYSTEM};
 use crate::problem::Problem;
 use cohort::catalogue::{Capability, LOCKS, LockInfo};
+use cohort::compose::generated;
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -13,6 +14,9 @@ pub struct Arguments {
     /// Print JSON: one object for each lock
     #[arg(long)]
     json: bool,
+    /// Show every composition that `cohort bench` has by its parts, with its bytes
+    #[arg(long)]
+    compositions: bool,
 }
 
 /// The widest table that this command prints, in characters.
@@ -52,6 +56,9 @@ impl From<&'static LockInfo> for Entry {
 
 /// Carries out `cohort list`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if arguments.compositions {
+        return compositions(arguments.json);
+    }
     if arguments.json {
         let entries: Vec<Entry> = LOCKS.iter().map(Entry::from).collect();
         let text = serde_json::to_string_pretty(&entries)
@@ -64,12 +71,53 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A composition as JSON shows it.
+#[derive(Serialize)]
+struct Composition {
+    name: String,
+    levels: usize,
+    capabilities: Vec<&'static str>,
+    bytes_raw: usize,
+}
+
+fn compositions(json: bool) -> Result<ExitCode, Problem> {
+    let all: Vec<Composition> = generated::all()
+        .filter_map(|(locks, levels)| {
+            let locks = &locks[..levels];
+            let names: Vec<&str> = locks.iter().map(|lock| lock.name()).collect();
+            Some(Composition {
+                name: format!("clof:{}", names.join("-")),
+                levels,
+                capabilities: names_of(generated::CAPABILITIES),
+                bytes_raw: generated::bytes(locks)?,
+            })
+        })
+        .collect();
+    if json {
+        let text = serde_json::to_string_pretty(&all)
+            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
+        println!("{text}");
+        return Ok(ExitCode::SUCCESS);
+    }
+    for composition in &all {
+        println!("{:<38}{:>8} bytes", composition.name, composition.bytes_raw);
+    }
+    println!(
+        "\n{} compositions, smallest cohort first; each can {}.  Bytes are those of one lock with \
+         room for\n64 cohorts of each level, which `cohort bench` takes; a program's mutex never \
+         has one.",
+        all.len(),
+        names_of(generated::CAPABILITIES).join(", ")
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn names_of(capabilities: &[Capability]) -> Vec<&'static str> {
+    capabilities.iter().copied().map(Capability::name).collect()
+}
+
 fn capabilities(lock: &LockInfo) -> Vec<&'static str> {
-    lock.capabilities
-        .iter()
-        .copied()
-        .map(Capability::name)
-        .collect()
+    names_of(lock.capabilities)
 }
 
 fn table() -> Table {
@@ -111,7 +159,12 @@ fn notes() -> String {
     format!(
         "idle, busy, waiter: bytes beyond the program's own mutex while nobody holds it, while \
          it is\nfought over, and for each thread that waits. Further names of a lock stand below \
-         its name.\nThe default is {DEFAULT}; {} (or {}) means the C library's own locks.",
-        SYSTEM[0], SYSTEM[1]
+         its name.\n`cohort bench` has {} more, `clof:` and up to {} of {}, as in \
+         clof:mcs-ticket:\n`cohort list --compositions`.  The default is {DEFAULT}; {} (or {}) means the C library's own locks.",
+        generated::all().count(),
+        generated::LEVELS,
+        generated::Basic::ALL.map(generated::Basic::name).join(", "),
+        SYSTEM[0],
+        SYSTEM[1]
     )
 }

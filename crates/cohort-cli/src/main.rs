@@ -4,6 +4,7 @@
 mod bar;
 mod bench;
 mod choice;
+mod cohorts;
 mod compare;
 mod config;
 mod demo;

@@ -130,19 +130,24 @@ pub fn text(
     text
 }
 
-/// What the mutexes cost beside their own bytes.
+/// What mutexes and conditions cost beside their own bytes, and what it is bounded by.
 fn memory(report: &Report) -> String {
     use std::sync::atomic::Ordering::Relaxed;
     let memory = &report.memory;
-    let bytes = grouped(memory.bytes.load(Relaxed));
     let waiters = memory.waiters.load(Relaxed);
     let threads = if waiters == 1 { "thread" } else { "threads" };
-    let mut text = format!(
-        "cohort: at most {waiters} {threads} waited for mutexes at once; queue nodes took {bytes} \
-         bytes"
-    );
+    let mut text = format!("cohort: at most {waiters} {threads} waited for mutexes at once");
+    match memory.at_conditions.load(Relaxed) {
+        0 => {}
+        waiters => {
+            let _ = write!(text, ", and {waiters} at conditions");
+        }
+    }
+    let bytes = grouped(memory.bytes.load(Relaxed));
+    let _ = write!(text, "; queue nodes took {bytes} bytes");
     match memory.inflated.load(Relaxed) {
         0 => {}
+        1 => text.push_str(", with 1 inflated lock"),
         inflated => {
             let _ = write!(text, ", with {} inflated locks", grouped(inflated.into()));
         }

@@ -2,6 +2,7 @@
 //! configuration file and the environment, in this order of precedence.
 
 use crate::choice::{self, Choice, LockName};
+use crate::cohorts;
 use crate::config::{Configuration, check_executable};
 use crate::problem::Problem;
 use crate::program;
@@ -30,6 +31,10 @@ pub struct Options {
     /// How waiting threads wait [default: park]
     #[arg(long, value_enum, env = "COHORT_WAIT")]
     wait: Option<Wait>,
+    /// Tell NUMA-aware locks these cohorts instead of the machine's: a line for each,
+    /// as in `numa 0-7,16-23`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    cohorts: Option<PathBuf>,
     /// Take what is not said here from a TOML file: lock, wait, only, exclude,
     /// report
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -61,6 +66,8 @@ pub struct Settings {
     pub exclude: Vec<OsString>,
     /// Whether the configuration file asks for a report.
     pub report: bool,
+    /// The cohorts that locks are told instead of the machine's, in one line.
+    pub cohorts: Option<String>,
 }
 
 impl Settings {
@@ -84,6 +91,7 @@ impl Settings {
             only: executables(only)?,
             exclude: executables(exclude)?,
             report: file.report.unwrap_or(false),
+            cohorts: options.cohorts.as_deref().map(cohorts::text).transpose()?,
         })
     }
 }

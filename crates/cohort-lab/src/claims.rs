@@ -19,6 +19,7 @@ pub use rows::CLAIMS;
 
 use crate::interrupt::{self, Interrupted};
 use crate::rounds::Observer;
+use crate::world::Recipe;
 use crate::world::simulated::is_baseline;
 use cohort::catalogue;
 use experiment::{Point, Points, Simulators};
@@ -60,7 +61,7 @@ impl Part {
     pub fn missing(&self) -> Vec<&'static str> {
         let mut missing: Vec<&str> = Vec::new();
         for lock in self.measure.locks() {
-            if !exists(lock) && !missing.contains(&lock) {
+            if !exists(lock, self.experiment.machine) && !missing.contains(&lock) {
                 missing.push(lock);
             }
         }
@@ -84,9 +85,12 @@ impl Part {
     }
 }
 
-/// Whether simulated machines have a lock of that name.
-fn exists(lock: &str) -> bool {
-    lock == crate::bench::NO_LOCK || catalogue::find(lock).is_some() || is_baseline(lock)
+/// Whether that simulated machine has a lock of that name.
+fn exists(lock: &str, machine: &str) -> bool {
+    lock == crate::bench::NO_LOCK
+        || catalogue::find(lock).is_some()
+        || is_baseline(lock)
+        || Recipe::read(lock, machine).is_ok()
 }
 
 /// The claim of that name, in whatever case.

@@ -5,15 +5,18 @@
 //! machine; [`simulated`] is one that is described by a file, on a virtual clock.  Time is counted
 //! in cycles of the world's clock everywhere.
 
+mod best;
 pub mod native;
 pub mod placement;
 pub mod raw;
+pub mod recipe;
 pub mod simulated;
 pub mod topology;
 pub mod wait;
 
 pub use placement::Placement;
 pub use raw::Tested;
+pub use recipe::Recipe;
 pub use simulated::Facts;
 pub use topology::Topology;
 pub use wait::Wait;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `COHORT_LOCK` | a name or alias of the catalogue, or `system`; the default lock if unset |
 //! | `COHORT_WAIT` | `park`, `spin` or `yield` |
+//! | `COHORT_COHORTS` | cohorts that locks are told instead of the machine's; see `cohort::door::cohorts` |
 //! | `COHORT_ONLY` | programs to serve, separated by colons: file names, or whole paths |
 //! | `COHORT_EXCLUDE` | programs not to serve |
 //! | `COHORT_REPORT` | a file to count in; see `cohort::report` |
@@ -15,7 +16,7 @@ use crate::libc::{environ, keeping_errno, readlink, say, strlen};
 use crate::serve::{SERVICES, Service};
 use crate::{count, mutex};
 use cohort::catalogue::{self, Placement};
-use cohort::door::{WaitPolicy, set_policy};
+use cohort::door::{WaitPolicy, set_cohorts, set_policy};
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -113,6 +114,13 @@ fn decide() -> u8 {
         Some(other) => say(format_args!(
             "cohort: COHORT_WAIT={other} is none of park, spin, yield; using park\n"
         )),
+    }
+    if let Some(text) = variable(c"COHORT_COHORTS")
+        && let Err(mistake) = set_cohorts(text)
+    {
+        say(format_args!(
+            "cohort: COHORT_COHORTS, {mistake}; using the machine's cohorts\n"
+        ));
     }
     let report = variable_c(c"COHORT_REPORT");
     let counts = chosen != SYSTEM && report.is_some_and(count::can_open);

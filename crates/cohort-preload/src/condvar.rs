@@ -1,7 +1,7 @@
 //! `pthread_cond_*`.
 
-use crate::choice::{choice, is_system};
-use crate::count::count;
+use crate::choice::{Choice, choice, is_system};
+use crate::count::{AT_CONDITIONS, count, note_needs};
 use crate::layout::{Attr, COND_MONOTONIC, COND_SHARED, Cond, Mutex, clear};
 use crate::libc::{
     _pthread_cleanup_pop, _pthread_cleanup_push, CLOCK_MONOTONIC, CLOCK_REALTIME, Cleanup, EINVAL,
@@ -12,7 +12,7 @@ use crate::mutex::{self, Wait, is_libcs};
 use crate::{next, serve, time};
 use cohort::condvar::{Waited, Waiter};
 use cohort::door::{Advice, Spinner, nap, now};
-use cohort::host::Arena;
+use cohort::host::{Arena, Pool};
 use cohort::report::Kind;
 use cohort::{Clock, Patience};
 use core::ffi::{c_int, c_void};
@@ -21,55 +21,91 @@ use core::sync::atomic::Ordering::Relaxed;
 
 static WAITERS: Arena<Waiter> = Arena::new(serve::WAITERS);
 
+/// Bytes of all nodes that conditions have taken so far.
+pub fn pool_bytes() -> usize {
+    WAITERS.bytes()
+}
+
 /// Whether the C library serves the condition: a shared one, whose other users may
 /// not know us.
 fn is_libcs_cond(cond: &Cond) -> bool {
     cond.flags.load(Relaxed) & COND_SHARED != 0 || is_system()
 }
 
-/// What a waiter that is cancelled needs to leave as it must.
+/// A thread in a condition's queue, and what it needs to leave as it must.
 struct Waiting<'a> {
     cond: &'a Cond,
     mutex: *mut Mutex,
     waiter: &'static Waiter,
+    counting: bool,
+}
+
+impl<'a> Waiting<'a> {
+    /// Joins the queue.
+    fn begin(cond: &'a Cond, mutex: *mut Mutex) -> Self {
+        let waiter = cond.queue.enqueue(&WAITERS);
+        let (choice, counting) = choice();
+        if counting {
+            AT_CONDITIONS.join();
+        }
+        if let (Choice::Ours(service), true) = (choice, counting) {
+            note_needs(service);
+        }
+        Self {
+            cond,
+            mutex,
+            waiter,
+            counting,
+        }
+    }
+
+    /// Leaves it.
+    ///
+    /// # Safety
+    /// This is done once, and last.
+    unsafe fn end(&self) -> Waited {
+        if self.counting {
+            AT_CONDITIONS.leave();
+        }
+        // SAFETY: joined at the beginning, and used up by this.
+        unsafe { self.cond.queue.leave(&WAITERS, self.waiter) }
+    }
+
+    /// Leaves it without having waited to the end: a signal that reached this thread
+    /// goes on to another.
+    ///
+    /// # Safety
+    /// As [`end`](Self::end).
+    unsafe fn give_up(&self) {
+        // SAFETY: passed on.
+        if unsafe { self.end() } == Waited::Signalled {
+            self.cond.queue.signal(&WAITERS);
+        }
+    }
 }
 
 /// Runs when a waiter is cancelled (which, unlike one that was signalled, may still
-/// need the condition: who destroys it must have joined the thread): it leaves the queue, a signal that reached
-/// it goes on to another, and it takes the mutex for the program's own handlers.
+/// need the condition: who destroys it must have joined the thread): it leaves the
+/// queue, and takes the mutex for the program's own handlers.
 unsafe extern "C" fn cancelled(argument: *mut c_void) {
     // SAFETY: what `wait` pushed, in a frame that is still there.
     unsafe {
         let waiting = &*argument.cast::<Waiting<'_>>();
-        let queue = &waiting.cond.queue;
-        if queue.leave(&WAITERS, waiting.waiter) == Waited::Signalled {
-            queue.signal(&WAITERS);
-        }
+        waiting.give_up();
         mutex::lock(waiting.mutex, Wait::Endless);
     }
 }
 
 /// Waits on a condition of ours, with any mutex.
 unsafe fn wait(cond: &Cond, mutex: *mut Mutex, patience: &Patience) -> c_int {
-    let queue = &cond.queue;
-    let waiter = queue.enqueue(&WAITERS);
+    let waiting = Waiting::begin(cond, mutex);
     // SAFETY: the program's mutex.
     let error = unsafe { mutex::unlock(mutex) };
     if error != 0 {
-        // SAFETY: queued just now.  A signal that came is nobody's loss: the
-        // caller never waited.
-        unsafe {
-            if queue.leave(&WAITERS, waiter) == Waited::Signalled {
-                queue.signal(&WAITERS);
-            }
-        }
+        // SAFETY: begun just now; the caller never waits.
+        unsafe { waiting.give_up() };
         return error;
     }
-    let waiting = Waiting {
-        cond,
-        mutex,
-        waiter,
-    };
     let mut cleanup = Cleanup::EMPTY;
     // SAFETY: the buffer and what it points to outlive the pop below, or the
     // frame is unwound by a cancellation, which runs the routine first.  While
@@ -84,18 +120,18 @@ unsafe fn wait(cond: &Cond, mutex: *mut Mutex, patience: &Patience) -> c_int {
         loop {
             let mut before = 0;
             pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &raw mut before);
-            let goes_on = waiter.sleeps(patience);
+            let goes_on = waiting.waiter.sleeps(patience);
             pthread_setcanceltype(before, ptr::null_mut());
             if !goes_on {
                 break;
             }
         }
         _pthread_cleanup_pop(&raw mut cleanup, 0);
-        queue.leave(&WAITERS, waiter)
+        waiting.end()
     };
     // SAFETY: the program's mutex.
     let relocked = unsafe { mutex::lock(mutex, Wait::Endless) };
-    if choice().1 {
+    if waiting.counting {
         count(Kind::CondWait, waited == Waited::GaveUp);
     }
     match (relocked, waited) {

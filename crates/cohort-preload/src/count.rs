@@ -1,10 +1,11 @@
 //! Counting, for `cohort run --report`.
 
+use crate::condvar;
 use crate::libc::{close, mmap, open};
 use crate::serve::Service;
 use cohort::door::thread;
 use cohort::host::Generation;
-use cohort::report::{Kind, MAGIC, Report, SHARDS};
+use cohort::report::{Kind, MAGIC, Memory, Report, SHARDS};
 use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -79,35 +80,65 @@ pub fn count(kind: Kind, contended: bool) {
     }
 }
 
-/// The process's threads that wait for a mutex.
-static WAITING: AtomicU32 = AtomicU32::new(0);
+/// The process's threads that wait for the same kind of thing.
+pub struct Crowd {
+    now: AtomicU32,
+    /// The process that they are of.
+    of: Generation,
+    /// Where the most that there were is noted.
+    most: fn(&Memory) -> &AtomicU32,
+}
 
-/// The process that they are of.
-static WAITING_OF: Generation = Generation::new();
+static FOR_MUTEXES: Crowd = Crowd {
+    now: AtomicU32::new(0),
+    of: Generation::new(),
+    most: |memory| &memory.waiters,
+};
 
-/// Counts a thread among those that wait while `wait` lasts.
-#[cold]
-pub fn waiting<R>(wait: impl FnOnce() -> R) -> R {
-    WAITING_OF.settle(|| WAITING.store(0, Ordering::Relaxed));
-    let waiters = WAITING.fetch_add(1, Ordering::Relaxed) + 1;
-    if let Some(report) = report() {
-        let most = &report.memory.waiters;
-        most.fetch_max(waiters, Ordering::Relaxed);
+/// Those that wait at conditions.
+pub static AT_CONDITIONS: Crowd = Crowd {
+    now: AtomicU32::new(0),
+    of: Generation::new(),
+    most: |memory| &memory.at_conditions,
+};
+
+impl Crowd {
+    /// Counts the calling thread in, until it [leaves](Self::leave).
+    #[cold]
+    pub fn join(&self) {
+        self.of.settle(|| self.now.store(0, Ordering::Relaxed));
+        let now = self.now.fetch_add(1, Ordering::Relaxed) + 1;
+        if let Some(report) = report() {
+            (self.most)(&report.memory).fetch_max(now, Ordering::Relaxed);
+        }
     }
+
+    /// Counts the calling thread out.
+    #[cold]
+    pub fn leave(&self) {
+        self.now.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Waits; where somebody counts, as one of those that wait for mutexes.
+pub fn waiting<R>(counting: bool, wait: impl FnOnce() -> R) -> R {
+    if !counting {
+        return wait();
+    }
+    FOR_MUTEXES.join();
     let result = wait();
-    WAITING.fetch_sub(1, Ordering::Relaxed);
+    FOR_MUTEXES.leave();
     result
 }
 
-/// Notes what the process's mutexes needed so far.
+/// Notes what the process's mutexes and conditions needed so far.
 #[cold]
 pub fn note_needs(service: &Service) {
     if let Some(report) = report() {
         let needs = (service.needs)();
+        let bytes = needs.bytes + condvar::pool_bytes();
         let memory = &report.memory;
-        memory
-            .bytes
-            .fetch_max(needs.bytes as u64, Ordering::Relaxed);
+        memory.bytes.fetch_max(bytes as u64, Ordering::Relaxed);
         memory.inflated.fetch_max(needs.inflated, Ordering::Relaxed);
     }
 }

@@ -93,17 +93,20 @@ unsafe fn acquire(service: &Service, counting: bool, mutex: &Mutex, wait: Wait) 
         Wait::No => EBUSY,
         Wait::Endless => {
             // SAFETY: as above.
-            let lock = || unsafe { (service.pair.lock)(mutex) };
-            if counting { waiting(lock) } else { lock() }
+            waiting(counting, || unsafe { (service.pair.lock)(mutex) })
         }
         // SAFETY: the caller's time is readable.
         Wait::Until(clock, at) => match unsafe { time::until(clock, at) } {
             Err(error) => error,
-            // SAFETY: as above.
-            Ok(patience) => match unsafe { (service.lock_within)(mutex, &patience) } {
-                true => 0,
-                false => ETIMEDOUT,
-            },
+            Ok(patience) => {
+                // SAFETY: as above.
+                let lock = || unsafe { (service.lock_within)(mutex, &patience) };
+                if waiting(counting, lock) {
+                    0
+                } else {
+                    ETIMEDOUT
+                }
+            }
         },
     };
     if counting && result == 0 {

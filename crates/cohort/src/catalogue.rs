@@ -217,6 +217,34 @@ macro_rules! for_each_lock {
             hmcs_4_package, $crate::numa::Hmcs4Package, Inflated, ["hmcs-4@cache,numa,package,system"],
             "a tree of queues: cache groups, NUMA nodes, packages, the system",
             "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2, 002 §5",
+            c_bo_bo, $crate::compose::CBoBo, Inflated, [],
+            "a bo lock for each NUMA node below one for all",
+            "000 §3.4.1",
+            [RawTry, ThreadOblivious, Inherit];
+
+            c_tkt_tkt, $crate::compose::CTktTkt, Inflated, ["hticket"],
+            "a ticket lock for each NUMA node below one for all",
+            "000 §3.1",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            c_ptl_tkt, $crate::compose::CPtlTkt, Inflated, [],
+            "a ticket lock for each NUMA node below a ptl lock",
+            "000 §3.2",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            c_bo_mcs, $crate::compose::CBoMcs, Inflated, [],
+            "an mcs lock for each NUMA node below a bo lock",
+            "000 §3.3",
+            [RawTry, ThreadOblivious, Inherit];
+
+            c_tkt_mcs, $crate::compose::CTktMcs, Inflated, [],
+            "an mcs lock for each NUMA node below a ticket lock",
+            "000 §1.3; 001 §4.1",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            c_mcs_mcs, $crate::compose::CMcsMcs, Inflated, [],
+            "an mcs lock for each NUMA node below one for all",
+            "000 §2.2, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
         }
     };
@@ -241,59 +269,6 @@ macro_rules! for_each_baseline {
         }
     };
 }
-
-/// Calls a macro with every composition that has a name, as
-/// [`for_each_lock!`](crate::for_each_lock) does with every lock.
-#[macro_export]
-macro_rules! for_each_composition {
-    ($callback:ident) => {
-        $callback! {
-            c_bo_bo, $crate::compose::CBoBo, Inflated, [],
-            "a bo lock for each NUMA node below one for all",
-            "000 §3.1",
-            [RawTry, ThreadOblivious];
-
-            c_tkt_tkt, $crate::compose::CTktTkt, Inflated, [],
-            "a ticket lock for each NUMA node below one for all",
-            "000 §3.2",
-            [RawTry, ThreadOblivious, Fair];
-
-            c_ptl_tkt, $crate::compose::CPtlTkt, Inflated, [],
-            "a ticket lock for each NUMA node below a ptl lock",
-            "000 §3.2",
-            [RawTry, ThreadOblivious, Fair];
-
-            c_bo_mcs, $crate::compose::CBoMcs, Inflated, [],
-            "an mcs lock for each NUMA node below a bo lock",
-            "000 §3.3",
-            [RawTry, ThreadOblivious];
-
-            c_tkt_mcs, $crate::compose::CTktMcs, Inflated, [],
-            "an mcs lock for each NUMA node below a ticket lock",
-            "000 §3.5",
-            [RawTry, ThreadOblivious, Fair];
-
-            c_mcs_mcs, $crate::compose::CMcsMcs, Inflated, [],
-            "an mcs lock for each NUMA node below one for all",
-            "000 §3.4",
-            [RawTry, ThreadOblivious, Fair];
-        }
-    };
-}
-
-macro_rules! composed {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
-       $source:literal, [$($capability:ident),*];)+) => {
-        /// What the catalogue says a composition can do, the compiler has checked.
-        const _: () = {
-            $($({
-                const fn can<L: crate::$capability>() {}
-                can::<$lock>();
-            })*)+
-        };
-    };
-}
-for_each_composition!(composed);
 
 /// The bytes of a printed name, `N` of them, from its identifier.
 const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
@@ -436,4 +411,6 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("numa/hmcs", "hmcs.low-first"),
     ("numa/hmcs", "hmcs.forget-above"),
     ("numa/hmcs", "hmcs.keep-for-ever"),
+    ("compose/clof", "clof.keep-for-ever"),
+    ("compose/bypass", "bypass.forget-way"),
 ];

@@ -5,7 +5,7 @@
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// What a report begins with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTR2";
+pub const MAGIC: [u8; 8] = *b"COHORTR3";
 
 /// What is counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,13 +90,17 @@ pub struct Shard {
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Memory {
-    /// Bytes of queue nodes, records of acquisitions and inflated locks: all that were
-    /// ever needed at once, since none is given back to the system.
+    /// Bytes of queue nodes, of mutexes and of conditions, and of inflated locks: all that
+    /// were ever needed at once, since none is given back to the system.  A mutex under a
+    /// queue lock takes a node for each waiter and one for its holder.
     pub bytes: AtomicU64,
-    /// Mutexes inflated at once.
+    /// Inflated locks among that: one for each mutex that was waited for at once, and
+    /// those that threads kept for their next.
     pub inflated: AtomicU32,
     /// Threads that waited for a mutex at once.
     pub waiters: AtomicU32,
+    /// Threads that waited at a condition at once.
+    pub at_conditions: AtomicU32,
 }
 
 /// How many shards there are: threads are spread over them by their number.

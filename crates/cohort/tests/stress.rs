@@ -14,6 +14,11 @@ use locks::baseline::{Posix, PosixAdaptive};
 use locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
+use locks::compose::{
+    Bypass, CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt, CacheGroup, Clof, Core, Fast,
+    Package,
+};
+use locks::door::set_cohorts;
 use locks::numa::{Cna, FcMcs, Hbo, Hmcs2, Hmcs3, Hmcs4, Shfl};
 use locks::wait::MayPark;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -84,6 +89,9 @@ mod world {
 /// Many on this machine, few enough for a second.
 const THREADS: usize = 6;
 
+/// Four levels, with a different lock at each.
+type Four = Clof<Ticket, Clof<Clh, Clof<Hemlock, Mcs, Package>, CacheGroup>, Core>;
+
 /// The number after which a cell's 31 bits wrap.
 const CELL: u32 = u32::MAX >> 1;
 
@@ -114,6 +122,13 @@ macro_rules! stress {
             within_limit(|| $client);
         })+
     };
+}
+
+/// Each CPU a cohort of its own at every level, whatever this machine is.
+fn apart() {
+    let levels = ["core", "cache", "numa", "package"];
+    let cohorts = levels.map(|level| format!("{level} 0; {level} 1; {level} 2; {level} 3;"));
+    set_cohorts(&cohorts.concat()).expect("the text is right");
 }
 
 stress! {
@@ -160,6 +175,23 @@ stress! {
     hemlock_in_place: host::excludes(host::in_place::<Hemlock>(), THREADS, 20_000, 1);
     tas_in_place: host::excludes(host::in_place::<Tas>(), THREADS, 200_000, 1);
     ptl_inflated: host::excludes(host::inflated::<Ptl>(), THREADS, 20_000, 1);
+    c_bo_bo_excludes: { apart(); mutex::excludes::<CBoBo>(THREADS, 20_000, 1) };
+    c_tkt_tkt_excludes: { apart(); mutex::excludes::<CTktTkt>(THREADS, 20_000, 1) };
+    c_ptl_tkt_excludes: { apart(); mutex::excludes::<CPtlTkt>(THREADS, 20_000, 1) };
+    c_bo_mcs_excludes: { apart(); mutex::excludes::<CBoMcs>(THREADS, 20_000, 1) };
+    c_tkt_mcs_excludes: { apart(); mutex::excludes::<CTktMcs>(THREADS, 20_000, 1) };
+    c_mcs_mcs_excludes: { apart(); mutex::excludes::<CMcsMcs>(THREADS, 20_000, 1) };
+    clof_of_four_excludes: { apart(); mutex::excludes::<Four>(THREADS, 20_000, 1) };
+    clof_takes_turns: {
+        apart();
+        mutex::takes_turns::<Four>([20_000, 10_000, 10_000])
+    };
+    bypass_excludes: { apart(); mutex::excludes::<Bypass<CMcsMcs>>(THREADS, 20_000, 1) };
+    fast_excludes: { apart(); mutex::excludes::<Fast<CTktMcs>>(THREADS, 20_000, 1) };
+    c_ptl_tkt_inflated: {
+        apart();
+        host::excludes(host::inflated::<CPtlTkt>(), THREADS, 20_000, 1)
+    };
     posix_excludes: mutex::excludes::<Posix>(THREADS, 200_000, 1);
     posix_adaptive_excludes: mutex::excludes::<PosixAdaptive>(THREADS, 200_000, 1);
     posix_lets_go: mutex::lets_go::<PosixAdaptive>(THREADS, 30_000, 3);

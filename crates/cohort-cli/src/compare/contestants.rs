@@ -78,6 +78,7 @@ pub fn environment(
         only: Vec::new(),
         exclude: Vec::new(),
         report: false,
+        cohorts: None,
     };
     environment::changes(&settings, library, report)
         .into_iter()

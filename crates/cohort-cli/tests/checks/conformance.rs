@@ -1,6 +1,7 @@
 //! The conformance suite: every case of every topic, each in its own process.
 
 use crate::check::{Check, Tier};
+use crate::compiled::{changed, compile, is_older};
 use crate::program::{cohort_run, ended};
 use crate::selection::{SYSTEM, Selection, WAITS};
 use std::path::{Path, PathBuf};
@@ -151,21 +152,21 @@ fn build() -> Result<Vec<Topic>, String> {
     }
     for library in &libraries {
         let target = built.join(format!("{}.so", stem(library)));
-        if changed(&target).is_none_or(|built| built < newest) {
-            compile(&["-shared", "-fPIC"], &[library], &[], &target)?;
+        if is_older(&target, newest) {
+            compile("cc", &["-shared", "-fPIC"], &[library], &[], &target)?;
         }
     }
     let mut topics = Vec::new();
     for program in &programs {
         let target = built.join(stem(program));
-        if changed(&target).is_none_or(|built| built < newest) {
+        if is_older(&target, newest) {
             let mut sources = vec![program];
             sources.extend(&support);
             let folder = format!("-L{BUILT}");
             let libraries = ["-Wl,--as-needed", "-learly", "-Wl,-rpath,$ORIGIN"];
             let mut link = vec![folder.as_str()];
             link.extend(libraries);
-            compile(&[], &sources, &link, &target)?;
+            compile("cc", &[], &sources, &link, &target)?;
         }
         topics.push(Topic {
             name: stem(program),
@@ -174,30 +175,6 @@ fn build() -> Result<Vec<Topic>, String> {
         });
     }
     Ok(topics)
-}
-
-/// Compiles to a file of its own first: another run may be using the target.
-fn compile(
-    options: &[&str],
-    sources: &[&PathBuf],
-    link: &[&str],
-    target: &Path,
-) -> Result<(), String> {
-    let unfinished = target.with_extension(format!("{}.new", std::process::id()));
-    let output = Command::new("cc")
-        .args(["-std=gnu17", "-D_GNU_SOURCE", "-O1", "-g", "-pthread"])
-        .args(["-Wall", "-Wextra", "-Wno-missing-field-initializers"])
-        .args(options)
-        .args(sources)
-        .args(link)
-        .arg("-o")
-        .arg(&unfinished)
-        .output()
-        .map_err(|error| format!("no C compiler (`cc`): {error}; install the package gcc"))?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned());
-    }
-    std::fs::rename(&unfinished, target).map_err(|error| format!("{}: {error}", target.display()))
 }
 
 fn cases(program: &Path) -> Result<Vec<Case>, String> {
@@ -235,12 +212,6 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     }
     files.sort();
     Ok(files)
-}
-
-fn changed(file: &Path) -> Option<SystemTime> {
-    file.metadata()
-        .and_then(|metadata| metadata.modified())
-        .ok()
 }
 
 fn stem(file: &Path) -> String {

@@ -1,9 +1,12 @@
-//! Kyoto Cabinet's own consistency test of its in-memory cache.
+//! Kyoto Cabinet's own consistency tests: of its cache in memory, and of the hash and
+//! tree databases in a file, which another program checks afterwards.
 
 use crate::check::{Check, Tier};
-use crate::program::complete;
+use crate::program::{complete, ended};
 use crate::selection::Selection;
+use assert_cmd::Command;
 use std::time::Duration;
+use tempfile::TempDir;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -19,14 +22,52 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
                 name: format!("kccachetest/{lock}/{threads}"),
                 tier: Tier::Quick,
                 needs: &[("kccachetest", "kyotocabinet-utils")],
-                run: Box::new(move || run(lock, threads, operations)),
+                run: Box::new(move || run_cache(lock, threads, operations)),
+            });
+        }
+        for kind in FILES {
+            checks.push(Check {
+                name: format!("{}/{lock}", kind.test),
+                tier: Tier::Full,
+                needs: kind.needs,
+                run: Box::new(move || run_file(lock, kind)),
             });
         }
     }
     Ok(checks)
 }
 
-fn run(lock: &str, threads: &str, operations: &str) -> Result<(), String> {
+/// A database in a file.
+#[derive(Clone, Copy)]
+struct File {
+    test: &'static str,
+    manager: &'static str,
+    needs: &'static [(&'static str, &'static str)],
+    name: &'static str,
+}
+
+const FILES: [File; 2] = [
+    File {
+        test: "kchashtest",
+        manager: "kchashmgr",
+        needs: &[
+            ("kchashtest", "kyotocabinet-utils"),
+            ("kchashmgr", "kyotocabinet-utils"),
+        ],
+        name: "data.kch",
+    },
+    File {
+        test: "kctreetest",
+        manager: "kctreemgr",
+        needs: &[
+            ("kctreetest", "kyotocabinet-utils"),
+            ("kctreemgr", "kyotocabinet-utils"),
+        ],
+        name: "data.kct",
+    },
+];
+
+fn run_cache(lock: &str, threads: &str, operations: &str) -> Result<(), String> {
     let said = complete(
         lock,
         [
@@ -40,6 +81,34 @@ fn run(lock: &str, threads: &str, operations: &str) -> Result<(), String> {
         ],
         LIMIT,
     )?;
+    records(&said)?;
+    Ok(())
+}
+
+fn run_file(lock: &str, kind: File) -> Result<(), String> {
+    let folder = TempDir::with_prefix("cohort-kyoto-")
+        .map_err(|error| format!("no temporary folder: {error}"))?;
+    let path = folder.path().join(kind.name);
+    let path = path.to_str().ok_or("the temporary folder is not UTF-8")?;
+    let said = complete(lock, [kind.test, "wicked", "-th", "8", path, "5000"], LIMIT)?;
+    let written = records(&said)?;
+    // By a program under the C library's locks.
+    let output = Command::new(kind.manager)
+        .args(["check", path])
+        .timeout(LIMIT)
+        .output()
+        .map_err(|error| format!("{}: {error}", kind.manager))?;
+    let whole = format!("{written} records were checked successfully");
+    let found = String::from_utf8_lossy(&output.stdout);
+    if output.status.success() && found.lines().any(|line| line == whole) {
+        Ok(())
+    } else {
+        Err(format!("not \"{whole}\": {}", ended(&output, LIMIT)))
+    }
+}
+
+/// How many records a test says that there are in the end, if all was well.
+fn records(said: &str) -> Result<u64, String> {
     let records = said.lines().find_map(|line| {
         line.strip_prefix("count: ")?
             .split(' ')
@@ -48,7 +117,7 @@ fn run(lock: &str, threads: &str, operations: &str) -> Result<(), String> {
             .ok()
     });
     match records {
-        Some(1_u64..) if said.trim_end().ends_with("ok") => Ok(()),
-        _ => Err(format!("kccachetest found its cache wrong:\n{said}")),
+        Some(records @ 1..) if said.trim_end().ends_with("ok") => Ok(records),
+        _ => Err(format!("the test found its data wrong:\n{said}")),
     }
 }

@@ -6,14 +6,19 @@
 //! docs/checks.md says what each check shows.
 
 mod allocators;
+mod berkeleydb;
 mod check;
+mod compiled;
 mod conformance;
+mod crowd;
 mod kyoto;
 mod mariadb;
 mod memcached;
+mod mpich;
 mod program;
 mod python;
 mod redis;
+mod rocksdb;
 mod selection;
 
 use check::Check;
@@ -42,14 +47,18 @@ type Room = fn(&Selection) -> Result<Vec<Check>, String>;
 /// Why the checks cannot be put together.
 fn table() -> Result<Vec<Trial>, String> {
     let selection = Selection::from_environment()?;
-    let rooms: [Room; 7] = [
+    let rooms: [Room; 11] = [
         conformance::checks,
+        crowd::checks,
         memcached::checks,
         kyoto::checks,
         allocators::checks,
+        berkeleydb::checks,
         redis::checks,
         python::checks,
         mariadb::checks,
+        rocksdb::checks,
+        mpich::checks,
     ];
     let mut trials = Vec::new();
     for room in rooms {

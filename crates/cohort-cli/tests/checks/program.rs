@@ -49,17 +49,32 @@ pub fn complete<I>(lock: &str, program: I, limit: Duration) -> Result<String, St
 where
     I: IntoIterator<Item: AsRef<OsStr>>,
 {
+    complete_with_report(lock, program, limit).map(|(said, _)| said)
+}
+
+/// As [`complete`]; returns the report as well, with whatever else was on stderr.
+///
+/// # Errors
+/// How it ended, with what it printed.
+pub fn complete_with_report<I>(
+    lock: &str,
+    program: I,
+    limit: Duration,
+) -> Result<(String, String), String>
+where
+    I: IntoIterator<Item: AsRef<OsStr>>,
+{
     let output = cohort_run(lock, &["--report"])
         .args(program)
         .timeout(limit)
         .output()
         .map_err(|error| format!("cannot be run: {error}"))?;
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
     if !output.status.success() {
         return Err(ended(&output, limit));
     }
     served(lock, &errors)?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    Ok((String::from_utf8_lossy(&output.stdout).into_owned(), errors))
 }
 
 /// How a program ended that should have succeeded, and what it printed.
@@ -88,21 +103,26 @@ pub fn served(lock: &str, report: &str) -> Result<(), String> {
         return Ok(());
     }
     let under = format!(" under {lock}, ");
-    let counted = report.lines().any(|line| {
-        let mut words = line.split_whitespace();
-        let kind = words.next().unwrap_or_default();
-        let acquired = words.next().unwrap_or_default().replace(',', "");
-        let ours =
-            (kind.starts_with("mutex-") && kind != "mutex-libc") || kind.starts_with("rwlock-");
-        ours && acquired.parse::<u64>().is_ok_and(|acquired| acquired > 0)
-    });
-    if report.contains(&under) && counted {
+    let ours = |kind: &str| {
+        (kind.starts_with("mutex-") && kind != "mutex-libc") || kind.starts_with("rwlock-")
+    };
+    if report.contains(&under) && acquired(report, ours) > 0 {
         Ok(())
     } else {
         Err(format!(
             "the report shows no lock taken under {lock}:\n{report}"
         ))
     }
+}
+
+/// Acquisitions of these kinds of locks, by a report.
+pub fn acquired(report: &str, kinds: impl Fn(&str) -> bool) -> u64 {
+    let of_line = |line: &str| {
+        let mut words = line.split_whitespace();
+        kinds(words.next()?).then_some(())?;
+        words.next()?.replace(',', "").parse::<u64>().ok()
+    };
+    report.lines().filter_map(of_line).sum()
 }
 
 /// A port on 127.0.0.1 that was free a moment ago.

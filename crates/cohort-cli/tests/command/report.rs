@@ -2,6 +2,8 @@
 
 use crate::{cohort, compiled};
 use cohort::catalogue::LOCKS;
+use cohort::condvar::Waiter;
+use cohort::host::Arena;
 use std::path::Path;
 
 /// The rows of a report: kind and acquisitions.
@@ -122,13 +124,19 @@ fn number_after(report: &str, before: &str) -> u64 {
     digits.collect::<String>().parse().unwrap_or(0)
 }
 
+/// A node for whoever waits and for whoever holds, and at most one inflated lock for
+/// each: however many threads and mutexes a process has had.
 #[test]
 fn memory_follows_the_waiters_not_the_threads_over_a_life() {
-    /// Of the crowd in `needs.c`, and the one that holds the mutex.
-    const THREADS: u64 = 8 + 1;
-    /// Far fewer than the threads that come later, one mutex each: what a thread
-    /// that has ended kept is looked for when there are a few hundred.
-    const KEPT: u64 = 512;
+    /// The crowds of `needs.c`.
+    const FOR_MUTEX: u64 = 64;
+    const AT_CONDITION: u64 = 48;
+    /// What ended threads kept is looked for when an arena has so many nodes, and again
+    /// when it has twice what was in use; a living one keeps a few more.  For nodes that
+    /// records keep, records that nobody needs are in use.
+    const KEPT: u64 = 256 + 8;
+    const OF_CONDITION: u64 = Arena::<Waiter>::NODE_BYTES as u64;
+    let nodes = |taken: u64| 2 * taken.max(KEPT);
     let program = compiled::needs();
     for lock in LOCKS {
         let output = cohort()
@@ -138,15 +146,18 @@ fn memory_follows_the_waiters_not_the_threads_over_a_life() {
             .expect("the command runs");
         let report = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(0), "{report}");
-        let waiters = number_after(&report, "at most ");
+        assert_eq!(number_after(&report, "at most "), FOR_MUTEX, "{report}");
+        assert_eq!(number_after(&report, ", and "), AT_CONDITION, "{report}");
         let bytes = number_after(&report, "nodes took ");
         let inflated = number_after(&report, ", with ");
-        assert!((1..THREADS).contains(&waiters), "{report}");
-        assert!(inflated <= waiters, "{report}");
-        let of_waiter = lock.bytes_per_waiter as u64;
-        let of_lock = lock.bytes_contended as u64;
-        let most = (THREADS + KEPT) * of_waiter + inflated * of_lock;
+        // The crowd, and who holds what it wants.
+        let taken = FOR_MUTEX + 1;
+        assert!(inflated <= 2 * taken, "more than waiters:\n{report}");
+        let of_mutexes = nodes(taken) * lock.bytes_per_waiter as u64;
+        let of_conditions = nodes(AT_CONDITION) * OF_CONDITION;
+        let most = of_mutexes + of_conditions + inflated * lock.bytes_contended as u64;
         assert!(bytes <= most, "more than {most} bytes:\n{report}");
-        assert_eq!(bytes > 0, of_waiter > 0, "{report}");
+        let least = AT_CONDITION * OF_CONDITION;
+        assert!(bytes >= least, "less than {least} bytes:\n{report}");
     }
 }

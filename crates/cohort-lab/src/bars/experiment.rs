@@ -4,6 +4,7 @@ use crate::disturb::allowed_cpus;
 use crate::rounds::Contestant;
 use crate::runner::{self, Failure, Launch, Run};
 use crate::workloads::{Outcome, berkeleydb};
+use cohort::catalogue::{Capability, LOCKS, LockInfo};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -44,6 +45,8 @@ pub enum Experiment {
     Scaling(Load),
     /// One mutex and more threads than CPUs.
     Oversubscribed,
+    /// The same on two CPUs, under each lock that serves in strict order.
+    Queues,
     /// Mutexes that were used and are free.
     Idle,
     /// The library's file; nothing is run.
@@ -63,7 +66,8 @@ pub enum Load {
     Sqlite,
 }
 
-/// One comparison: its contestants, ours the last.
+/// One comparison: its contestants; the last one is ours, or what ours are compared
+/// with where there are several.
 pub struct Point {
     /// Which of the experiment's points.
     pub label: String,
@@ -78,9 +82,11 @@ const SECTIONS: [(u32, &str); 2] = [(200, "200 ns"), (2_000, "2 µs")];
 /// from do not say; what they show does: with 2 threads and sections of 200 ns every
 /// lock got 1.4 million acquisitions a second, which is two threads busy for 1.4 µs
 /// each, and with 2 µs the strictest got 400,000, which is a lock never free.
-const GAP: &str = "1000";
+const GAP: u32 = 1000;
 const CROWDS: [u16; 6] = [2, 4, 8, 16, 32, 64];
 const SCALING_CROWDS: [u16; 3] = [2, 4, 8];
+/// Threads at one strict lock: sixteen for each of two CPUs.
+const QUEUE: u16 = 32;
 
 /// Operations of `kccachetest wicked`: seconds where it goes badly.
 const WICKED: u32 = 200_000;
@@ -100,6 +106,7 @@ impl Experiment {
             Self::Wicked => setup.wicked().map(|point| vec![point]),
             Self::Scaling(load) => setup.scaling(load),
             Self::Oversubscribed => Ok(setup.oversubscribed()),
+            Self::Queues => setup.queues(),
             Self::Idle => Ok(vec![setup.idle()]),
             Self::Library => Ok(Vec::new()),
         }
@@ -205,19 +212,14 @@ impl Setup<'_> {
                 // Every thread must get its turn on a CPU several times.
                 let full = if threads > 16 { 0.8 } else { 0.3 };
                 let seconds = self.seconds(full, 0.1);
-                let (count, length) = (threads.to_string(), nanoseconds.to_string());
-                let words = [
-                    "mutex",
-                    "--latency",
-                    "--threads",
-                    &count,
-                    "--section",
-                    &length,
-                    "--gap",
-                    GAP,
-                ];
+                let words = crowd(nanoseconds, threads);
                 let run = |more: &[&str], environment| {
-                    self.load(&[&words[..], more].concat(), seconds, environment, None)
+                    let words: Vec<&str> = words
+                        .iter()
+                        .map(String::as_str)
+                        .chain(more.iter().copied())
+                        .collect();
+                    self.load(&words, seconds, environment, None)
                 };
                 points.push(self.point(
                     &format!("{section}, {threads} threads"),
@@ -231,6 +233,35 @@ impl Setup<'_> {
             }
         }
         points
+    }
+
+    fn queues(&self) -> Result<Vec<Point>, String> {
+        let cpus = two_cpus()?;
+        let seconds = self.seconds(0.8, 0.1);
+        let points = SECTIONS.map(|(nanoseconds, section)| {
+            let words = crowd(nanoseconds, QUEUE);
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            let run = |lock: &'static LockInfo| {
+                let environment = self.under(lock);
+                let load = self.load(&words, seconds, &environment, Some(cpus.clone()));
+                (lock.name, load)
+            };
+            let strict = |lock: &&LockInfo| lock.capabilities.contains(&Capability::Fair);
+            let mut runs: Vec<_> = LOCKS.iter().filter(strict).map(run).collect();
+            runs.push((
+                "futex",
+                self.load(&words, seconds, &self.ours, Some(cpus.clone())),
+            ));
+            self.point(section, runs)
+        });
+        Ok(points.into())
+    }
+
+    /// The environment under another of our locks.
+    fn under(&self, lock: &LockInfo) -> Changes {
+        let mut environment = self.ours.clone();
+        environment.push(("COHORT_LOCK".to_owned(), Some(lock.name.into())));
+        environment
     }
 
     fn idle(&self) -> Point {
@@ -282,16 +313,22 @@ impl Setup<'_> {
         }
     }
 
-    fn point<const N: usize>(&self, label: &str, runs: [(&str, (Launch, Launch)); N]) -> Point {
-        let contestants = runs.map(|(name, (launch, warm_up))| Contestant {
-            name: name.to_owned(),
-            launch,
-            warm_up: Some(warm_up),
-            proof: None,
-        });
+    fn point<'n>(
+        &self,
+        label: &str,
+        runs: impl IntoIterator<Item = (&'n str, (Launch, Launch))>,
+    ) -> Point {
+        let contestants = runs
+            .into_iter()
+            .map(|(name, (launch, warm_up))| Contestant {
+                name: name.to_owned(),
+                launch,
+                warm_up: Some(warm_up),
+                proof: None,
+            });
         Point {
             label: label.to_owned(),
-            contestants: contestants.into(),
+            contestants: contestants.collect(),
             read: Outcome::read,
         }
     }
@@ -326,6 +363,12 @@ impl Load {
             Self::BerkeleyDb | Self::Sqlite => None,
         }
     }
+}
+
+/// The words for one mutex that so many threads want.
+fn crowd(section: u32, threads: u16) -> Vec<String> {
+    let words = format!("mutex --latency --threads {threads} --section {section} --gap {GAP}");
+    words.split(' ').map(str::to_owned).collect()
 }
 
 /// Appends `library` to what is preloaded already.
@@ -380,23 +423,43 @@ mod tests {
         );
     }
 
+    const SETUP: Setup = Setup {
+        command: PathBuf::new(),
+        interposer: PathBuf::new(),
+        ours: Vec::new(),
+        system: Vec::new(),
+        prove: &|_| Ok(()),
+        rounds: 7,
+        quick: false,
+    };
+
     #[test]
     fn the_oversubscribed_points_are_the_asked_ones() {
-        let setup = Setup {
-            command: "/bin/true".into(),
-            interposer: "/nowhere.so".into(),
-            ours: Vec::new(),
-            system: Vec::new(),
-            prove: &|_| Ok(()),
-            rounds: 7,
-            quick: false,
-        };
-        let points = Experiment::Oversubscribed.points(&setup).unwrap();
+        let points = Experiment::Oversubscribed.points(&SETUP).unwrap();
         assert_eq!(points.len(), SECTIONS.len() * CROWDS.len());
         assert!(points.iter().all(|point| point.contestants.len() == 4));
+    }
+
+    #[test]
+    fn strict_locks_are_compared_with_the_default_one() {
+        let Ok(points) = Experiment::Queues.points(&SETUP) else {
+            assert!(two_cpus().is_err());
+            return;
+        };
+        assert_eq!(points.len(), SECTIONS.len());
+        for point in points {
+            let names: Vec<&str> = point.contestants.iter().map(|one| &*one.name).collect();
+            let (last, strict) = names.split_last().unwrap();
+            assert_eq!(*last, "futex");
+            assert!(strict.contains(&"mcs") && !strict.contains(last) && !strict.contains(&"tas"));
+        }
+    }
+
+    #[test]
+    fn nothing_is_run_without_the_library() {
         let refused = Setup {
             prove: &|_| Err("static".to_owned()),
-            ..setup
+            ..SETUP
         };
         assert!(Experiment::Idle.points(&refused).is_err());
     }

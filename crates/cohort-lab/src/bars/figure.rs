@@ -15,6 +15,8 @@ pub enum Figure {
     Speed,
     /// Throughput at each point.
     Throughput,
+    /// Throughput of each contestant at each point, theirs being the last.
+    EachThroughput,
     /// Throughput at each point, theirs being the best of several.
     OfBest,
     /// The geometric mean of that over all points.
@@ -48,7 +50,11 @@ impl Figure {
     pub fn read(self, played: &Played) -> Result<Vec<Reading>, String> {
         let mut all = Vec::new();
         for (point, series) in played {
-            all.push((point.label.clone(), self.per_round(series)?));
+            if self == Self::EachThroughput {
+                all.extend(each(&point.label, series)?);
+            } else {
+                all.push((point.label.clone(), self.per_round(series)?));
+            }
         }
         if self == Self::MeanOfBest {
             all = vec![(String::new(), means(&all))];
@@ -79,9 +85,24 @@ impl Figure {
             Self::Tail => paired(ours, last, tail, ratio),
             Self::LeastServed => paired(ours, last, least, ratio),
             Self::BytesEach => paired(ours, last, bytes, |ours, theirs| ours - theirs),
-            Self::LibraryBytes | Self::Needed => Err("this is no figure of a run".to_owned()),
+            Self::EachThroughput | Self::LibraryBytes | Self::Needed => {
+                Err("this is no figure of one contestant's runs".to_owned())
+            }
         }
     }
+}
+
+/// Everybody's throughput over the last one's, round by round.
+fn each(label: &str, series: &[Series<Outcome>]) -> Result<Vec<(String, Vec<f64>)>, String> {
+    let (last, others) = series.split_last().ok_or("nobody ran")?;
+    let throughput = |outcome: &Outcome| Some(outcome.per_second);
+    others
+        .iter()
+        .map(|other| {
+            let at = format!("{}, {label}", other.name);
+            Ok((at, paired(other, last, throughput, ratio)?))
+        })
+        .collect()
 }
 
 /// Whose throughput has the greatest median.
@@ -169,6 +190,22 @@ mod tests {
         assert_eq!(Figure::OfBest.per_round(&all).unwrap(), [0.5, 1.5]);
         assert_eq!(Figure::Throughput.per_round(&all).unwrap(), [0.5, 1.5]);
         assert_eq!(Figure::LeastServed.per_round(&all).unwrap(), [0.5, 0.0]);
+    }
+
+    #[test]
+    fn each_is_compared_with_the_last() {
+        let mut all = [
+            series(&[(10.0, 1), (40.0, 1)]),
+            series(&[(40.0, 1), (20.0, 1)]),
+            series(&[(20.0, 1), (20.0, 1)]),
+        ];
+        all[1].name = "y".to_owned();
+        let figures = each("200 ns", &all).unwrap();
+        let expected = [("x, 200 ns", [0.5, 2.0]), ("y, 200 ns", [2.0, 1.0])];
+        assert_eq!(figures.len(), expected.len());
+        for ((at, figures), (name, ratios)) in figures.iter().zip(expected) {
+            assert_eq!((at.as_str(), figures.as_slice()), (name, &ratios[..]));
+        }
     }
 
     #[test]

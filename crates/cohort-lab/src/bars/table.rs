@@ -1,7 +1,9 @@
 //! The bars.
 
 use super::Target;
-use super::experiment::Experiment::{Idle, Library, Oversubscribed, Scaling, Uncontended, Wicked};
+use super::experiment::Experiment::{
+    Idle, Library, Oversubscribed, Queues, Scaling, Uncontended, Wicked,
+};
 use super::experiment::{Experiment, Load};
 use super::figure::Figure;
 
@@ -115,6 +117,14 @@ pub static BARS: &[Bar] = &[
         experiment: Oversubscribed,
         figure: Figure::LeastServed,
         target: Target::AtLeast(0.8),
+    },
+    Bar {
+        name: "oversubscribed-queues",
+        asks: "sections of 200 ns and 2 µs with 1 µs between them, 32 threads on 2 CPUs, under \
+               each lock that serves in strict order: throughput over futex's",
+        experiment: Queues,
+        figure: Figure::EachThroughput,
+        target: Target::AtLeast(0.5),
     },
     Bar {
         name: "idle-memory",

@@ -30,7 +30,7 @@ const WARM_UP: u64 = 8;
 const ROUNDS: u64 = 32;
 
 /// How simulated points are to be run, apart from the setting of each.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Course {
     /// Virtual seconds at most; none for as long as it takes to be steady.
     pub seconds: Option<f64>,
@@ -40,6 +40,8 @@ pub struct Course {
     pub wait: Option<Wait>,
     /// Threads beside the workload's that only compute.
     pub background: usize,
+    /// What locks are told of a level instead of the machine's cohorts.
+    pub cohorts: Vec<(String, Vec<usize>)>,
 }
 
 impl Course {
@@ -53,6 +55,7 @@ impl Course {
             wait: self.wait.unwrap_or_else(|| Wait::natural(&setting.lock)),
             background: self.background,
             seed: setting.seed,
+            cohorts: self.cohorts.clone(),
         }
     }
 
@@ -151,6 +154,7 @@ mod tests {
         placement: Placement::Compact,
         wait: None,
         background: 0,
+        cohorts: Vec::new(),
     };
 
     fn points(info: &Info, locks: &[&str], threads: usize, course: &Course) -> Vec<Point> {

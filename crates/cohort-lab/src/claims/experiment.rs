@@ -303,6 +303,7 @@ impl Point {
             placement,
             wait: self.wait,
             background: self.background,
+            cohorts: Vec::new(),
         };
         let mut settings = course.settings(&simulator, &setting);
         settings.cpus = self.cpus(simulator.topology())?;

@@ -6,6 +6,8 @@
 pub mod berkeleydb;
 pub mod cache;
 mod crowd;
+mod exclusion;
+pub mod handover;
 pub mod idle;
 pub mod malloc;
 pub mod mutex;
@@ -14,6 +16,9 @@ pub mod rwlock;
 pub mod sqlite;
 pub mod uncontended;
 pub(crate) mod work;
+
+pub use exclusion::{Apart, Exclusion, Raw};
+pub use pthread::{Kind, Mutex};
 
 use crate::runner::Run;
 use serde::{Deserialize, Serialize};
@@ -25,6 +30,8 @@ pub enum Workload {
     Mutex(mutex::Options),
     /// One thread takes a mutex that nobody else wants
     Uncontended(uncontended::Options),
+    /// Two threads on two CPUs hand a mutex to each other
+    Handover(handover::Options),
     /// Readers and writers share one rwlock
     Rwlock(rwlock::Options),
     /// Threads allocate and free by the C library's allocator, or a preloaded one
@@ -112,6 +119,7 @@ pub fn run(workload: &Workload) -> Result<Outcome, String> {
     match workload {
         Workload::Mutex(options) => mutex::run(options),
         Workload::Uncontended(options) => uncontended::run(options),
+        Workload::Handover(options) => handover::run(options),
         Workload::Rwlock(options) => rwlock::run(options),
         Workload::Malloc(options) => malloc::run(options),
         Workload::Sqlite(options) => sqlite::run(options),

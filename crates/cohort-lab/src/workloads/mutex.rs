@@ -1,16 +1,29 @@
 //! Threads take one lock in turn, hold it for a given time and stay away for a
 //! given time.
 
-use super::Outcome;
 use super::crowd::{Crowd, Member};
 use super::pthread::{self, Kind};
 use super::work::{Pace, Work};
-use parking_lot::lock_api::RawMutex as _;
+use super::{Apart, Exclusion, Outcome, Raw};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Options of the load.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
+    #[command(flatten)]
+    load: Load,
+    /// The kind of pthread mutex
+    #[arg(long, value_enum, default_value_t, conflicts_with = "raw")]
+    kind: Kind,
+    /// Instead of a pthread mutex: `parking_lot`, or a lock of `cohort list` by
+    /// itself
+    #[arg(long, value_name = "NAME")]
+    raw: Option<String>,
+}
+
+/// Options that are the same for every lock.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Load {
     #[command(flatten)]
     crowd: Crowd,
     /// How long a thread holds the lock, in nanoseconds
@@ -19,84 +32,10 @@ pub struct Options {
     /// How long a thread stays away, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 200)]
     gap: u32,
-    /// The kind of pthread mutex
-    #[arg(long, value_enum, default_value_t, conflicts_with = "raw")]
-    kind: Kind,
-    /// Instead of a pthread mutex: `parking_lot`, or a lock of `cohort list` by
-    /// itself
-    #[arg(long, value_name = "NAME")]
-    raw: Option<String>,
     /// Time acquisitions
     #[arg(long)]
     latency: bool,
 }
-
-/// What all kinds of locks have in common here.
-trait Exclusion: Sync {
-    /// What a thread brings along.
-    type Token: Default;
-    fn lock(&self, token: &Self::Token);
-    /// # Safety
-    /// The calling thread holds the lock, with this token.
-    unsafe fn unlock(&self, token: &Self::Token);
-}
-
-impl Exclusion for pthread::Mutex {
-    type Token = ();
-
-    #[inline]
-    fn lock(&self, (): &()) {
-        pthread::Mutex::lock(self);
-    }
-
-    #[inline]
-    unsafe fn unlock(&self, (): &()) {
-        // SAFETY: the caller holds it.
-        unsafe { pthread::Mutex::unlock(self) };
-    }
-}
-
-#[repr(align(128))]
-struct ParkingLot(parking_lot::RawMutex);
-
-impl Exclusion for ParkingLot {
-    type Token = ();
-
-    #[inline]
-    fn lock(&self, (): &()) {
-        self.0.lock();
-    }
-
-    #[inline]
-    unsafe fn unlock(&self, (): &()) {
-        // SAFETY: the caller holds it.
-        unsafe { self.0.unlock() };
-    }
-}
-
-#[repr(align(128))]
-#[derive(Default)]
-struct Raw<L>(L);
-
-impl<L: cohort::RawLock> Exclusion for Raw<L> {
-    type Token = L::Context;
-
-    #[inline]
-    fn lock(&self, token: &L::Context) {
-        self.0.acquire(token);
-    }
-
-    #[inline]
-    unsafe fn unlock(&self, token: &L::Context) {
-        // SAFETY: the caller holds it, and acquired it with this context.
-        unsafe { self.0.release(token) };
-    }
-}
-
-/// What the lock guards: every section moves a line of data, and two sections at
-/// once lose one of their traces.
-#[repr(align(128))]
-struct Guarded(AtomicU64);
 
 /// Runs the load.
 ///
@@ -107,10 +46,10 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     let Some(name) = &options.raw else {
         let mutex = pthread::Mutex::new(options.kind)
             .map_err(|error| format!("no mutex can be made: {error}"))?;
-        return under(&mutex, options);
+        return under(&mutex, &options.load);
     };
     if name == "parking_lot" {
-        return under(&ParkingLot(parking_lot::RawMutex::INIT), options);
+        return under(&Apart(parking_lot::Mutex::new(())), &options.load);
     }
     let found = cohort::catalogue::find(name).ok_or_else(|| {
         format!("no lock is called `{name}`; write `parking_lot` or a name of `cohort list`")
@@ -119,7 +58,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
         ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
            $source:literal, [$($capability:ident),*];)+) => {
             match found.identifier {
-                $(stringify!($name) => under(&Raw::<$lock>::default(), options),)+
+                $(stringify!($name) => under(&Apart(Raw(<$lock>::default())), &options.load),)+
                 other => Err(format!("`{other}` cannot be used by itself")),
             }
         };
@@ -127,18 +66,22 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     cohort::for_each_lock!(dispatch)
 }
 
-fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String> {
+/// Runs the load under `lock`.  Blocks.
+///
+/// # Errors
+/// A thread that cannot be made, or a lock that let two threads in at once.
+pub fn under(lock: &impl Exclusion, load: &Load) -> Result<Outcome, String> {
     let pace = Pace::measure();
-    let (section, gap) = (pace.work(options.section), pace.work(options.gap));
-    let guarded = &Guarded(AtomicU64::new(0));
-    let outcome = options.crowd.run(options.latency, |_| {
+    let (section, gap) = (pace.work(load.section), pace.work(load.gap));
+    let guarded = &Apart(AtomicU64::new(0));
+    let outcome = load.crowd.run(load.latency, |_| {
         Ok(move |member: &mut Member| take_turns(lock, guarded, (section, gap), member))
     })?;
     // Each thread's last section does not count.
     let sections = guarded
         .0
         .load(Relaxed)
-        .saturating_sub(u64::from(options.crowd.threads));
+        .saturating_sub(u64::from(load.crowd.threads));
     if sections == outcome.operations {
         Ok(outcome)
     } else {
@@ -149,22 +92,24 @@ fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String> {
     }
 }
 
+/// Every section moves a line of data, and two sections at once lose one of their
+/// traces.
 fn take_turns<L: Exclusion>(
     lock: &L,
-    guarded: &Guarded,
+    guarded: &Apart<AtomicU64>,
     (section, gap): (Work, Work),
     member: &mut Member,
 ) {
-    let token = L::Token::default();
+    let mut token = lock.token();
     loop {
         let begun = member.begins();
-        lock.lock(&token);
-        let latency = begun.map(|begun| begun.elapsed());
-        let before = guarded.0.load(Relaxed);
-        section.perform();
-        guarded.0.store(before + 1, Relaxed);
-        // SAFETY: taken above, by this thread, with this token.
-        unsafe { lock.unlock(&token) };
+        let latency = lock.with(&mut token, || {
+            let latency = begun.map(|begun| begun.elapsed());
+            let before = guarded.0.load(Relaxed);
+            section.perform();
+            guarded.0.store(before + 1, Relaxed);
+            latency
+        });
         member.keep(latency);
         if !member.goes_on() {
             break;
@@ -179,15 +124,17 @@ mod tests {
 
     fn options(raw: Option<&str>) -> Options {
         Options {
-            crowd: Crowd {
-                threads: 2,
-                seconds: 0.05,
+            load: Load {
+                crowd: Crowd {
+                    threads: 2,
+                    seconds: 0.05,
+                },
+                section: 100,
+                gap: 100,
+                latency: true,
             },
-            section: 100,
-            gap: 100,
             kind: Kind::Adaptive,
             raw: raw.map(str::to_owned),
-            latency: true,
         }
     }
 
@@ -206,12 +153,18 @@ mod tests {
         struct Nothing;
         impl Exclusion for Nothing {
             type Token = ();
-            fn lock(&self, (): &()) {}
-            unsafe fn unlock(&self, (): &()) {}
+            fn token(&self) {}
+            fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
+                section()
+            }
         }
         let mut crowded = options(None);
-        crowded.section = 100_000;
-        assert!(under(&Nothing, &crowded).unwrap_err().contains("together"));
+        crowded.load.section = 100_000;
+        assert!(
+            under(&Nothing, &crowded.load)
+                .unwrap_err()
+                .contains("together")
+        );
     }
 
     #[test]

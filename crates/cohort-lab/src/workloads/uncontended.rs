@@ -1,7 +1,7 @@
 //! One thread takes and releases a mutex that nobody else wants.
 
 use super::pthread::{Kind, Mutex};
-use super::{Outcome, Pair};
+use super::{Exclusion, Outcome, Pair};
 use crate::options::seconds;
 use crate::stats::Estimate;
 use std::time::{Duration, Instant};
@@ -31,6 +31,14 @@ const BATCH: u32 = 2_000;
 pub fn run(options: &Options) -> Result<Outcome, String> {
     let mutex =
         Mutex::new(Kind::Normal).map_err(|error| format!("no mutex can be made: {error}"))?;
+    under(&mutex, options)
+}
+
+/// Runs the load under `lock`.  Blocks.
+///
+/// # Errors
+/// The other threads cannot be made.
+pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String> {
     let mut sleepers = Vec::new();
     if !options.single {
         for _ in 0..options.threads {
@@ -44,7 +52,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
             sleepers.push(sleeper);
         }
     }
-    let batches = batches(&mutex, Duration::from_secs_f64(options.seconds));
+    let batches = batches(lock, Duration::from_secs_f64(options.seconds));
     let least = batches.iter().copied().fold(f64::INFINITY, f64::min);
     let median = Estimate::of(&batches).map_or(least, |estimate| estimate.median);
     let operations = batches.len() as u64 * u64::from(BATCH);
@@ -58,14 +66,13 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
 }
 
 /// Nanoseconds for a pair, in each batch.
-fn batches(mutex: &Mutex, duration: Duration) -> Vec<f64> {
+fn batches(lock: &impl Exclusion, duration: Duration) -> Vec<f64> {
     let begun = Instant::now();
+    let mut token = lock.token();
     let mut batches = Vec::new();
     loop {
         let batch = Instant::now();
-        for _ in 0..BATCH {
-            mutex.with(|| ());
-        }
+        lock.pairs(&mut token, BATCH);
         batches.push(batch.elapsed().as_secs_f64() * 1e9 / f64::from(BATCH));
         if begun.elapsed() >= duration {
             return batches;

@@ -5,11 +5,12 @@ mod sysfs;
 mod system;
 
 use super::raw::lock_maker;
+use super::recipe::Recipe;
 use super::wait::Wait;
 use super::{Actor, LOOKS, Memory, Placement, Played, Tested, Topology, WORDS, World};
 use crate::disturb::{Watch, allowed_cpus};
 use crate::workloads::work::Pace;
-use clock::Clock;
+pub(crate) use clock::Clock;
 use cohort::Deadline;
 use cohort::door::{Spinner, set_policy};
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
@@ -21,6 +22,9 @@ use std::time::Duration;
 /// One acquisition in so many is timed: often enough for percentiles, seldom
 /// enough not to be the load.  A prime, so that it beats with no other period.
 const TIMED: u64 = 13;
+
+/// This machine's name, where compositions that are best on some machine are looked for.
+pub const HERE: &str = "this machine";
 
 /// How a run on this machine is to be.
 #[derive(Clone, Copy, Debug)]
@@ -87,8 +91,7 @@ pub struct Native {
 cohort::for_each_lock!(lock_maker);
 
 mod compositions {
-    use crate::world::raw::lock_maker;
-    cohort::for_each_composition!(lock_maker);
+    crate::world::raw::composition_maker!(cohort);
 }
 
 impl World for Native {
@@ -123,7 +126,10 @@ impl World for Native {
         let spins = self.settings.wait.never_sleeps();
         match cohort::catalogue::find(name) {
             Some(info) => make(self, info.identifier, threads, spins),
-            None => compositions::make(self, &name.replace('-', "_"), threads, spins),
+            None => {
+                let recipe = Recipe::read(name, HERE).ok()?;
+                compositions::make(self, &recipe, threads, spins)
+            }
         }
     }
 

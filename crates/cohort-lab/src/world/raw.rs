@@ -182,7 +182,21 @@ where
     W: World,
     L: Testable,
 {
-    let lock = world.keep(L::default());
+    tested(world, L::default(), threads, within)
+}
+
+/// That lock and its contexts, in that world.
+pub(crate) fn tested<W, L>(
+    world: &mut W,
+    lock: L,
+    threads: usize,
+    within: Option<Within<L>>,
+) -> Arc<dyn Tested>
+where
+    W: World,
+    L: Testable,
+{
+    let lock = world.keep(lock);
     let contexts: Vec<_> = (0..threads)
         .map(|_| world.keep(L::Context::default()))
         .collect();
@@ -192,6 +206,76 @@ where
         within,
     })
 }
+
+/// Declares, for a build of the locks, the function of that name that makes one by its
+/// recipe.
+macro_rules! composition_maker {
+    ($($build:ident)::+) => {
+        pub(super) fn make<W: $crate::world::World>(
+            world: &mut W,
+            recipe: &$crate::world::Recipe,
+            threads: usize,
+            spins: bool,
+        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
+            use $crate::world::recipe::Of;
+            use $($build)::+::compose::generated::{self, Basic};
+            use $($build)::+::compose::{Bound, Plan, Shareable, Visitor, WithBypass, cohorting};
+            use $($build)::+::door::Level;
+            use $($build)::+::wait::{MayPark, SpinOnly};
+
+            struct Making<'a, W> {
+                world: &'a mut W,
+                plan: Plan<'a>,
+                threads: usize,
+            }
+
+            impl<W: $crate::world::World> Visitor for Making<'_, W> {
+                type Found = std::sync::Arc<dyn $crate::world::Tested>;
+
+                fn found<L: Shareable>(self) -> Self::Found {
+                    let lock = L::planned(&self.plan);
+                    $crate::world::raw::tested(self.world, lock, self.threads, None)
+                }
+            }
+
+            // The recipe speaks of another build's types; names are the same in all.
+            let levels = recipe.levels_on(world.topology());
+            let levels: Vec<Level> = levels
+                .into_iter()
+                .filter_map(|level| Level::named(level.name()))
+                .collect();
+            let making = Making {
+                world,
+                plan: Plan {
+                    levels: &levels,
+                    bound: recipe.bound.map(|bound| Bound {
+                        hand_offs: bound.hand_offs,
+                        nanoseconds: bound.nanoseconds,
+                    }),
+                },
+                threads,
+            };
+            match &recipe.of {
+                Of::Named(name) if recipe.bypass && spins => {
+                    cohorting::find::<SpinOnly, _>(name, WithBypass(making))
+                }
+                Of::Named(name) if recipe.bypass => {
+                    cohorting::find::<MayPark, _>(name, WithBypass(making))
+                }
+                Of::Named(name) if spins => cohorting::find::<SpinOnly, _>(name, making),
+                Of::Named(name) => cohorting::find::<MayPark, _>(name, making),
+                Of::Locks(locks) => {
+                    let named = |lock: &cohort::compose::generated::Basic| Basic::named(lock.name());
+                    let locks: Vec<Basic> = locks.iter().filter_map(named).collect();
+                    // Twice as many would be twice as long to compile.
+                    spins.then(|| generated::find::<SpinOnly, _>(&locks, making))?
+                }
+            }
+        }
+    };
+}
+
+pub(crate) use composition_maker;
 
 /// No lock: for workloads that exclude by themselves.
 struct Open;

@@ -8,10 +8,12 @@ pub use facts::Facts;
 pub use lines::Lines;
 
 use super::raw;
+use super::recipe::{Assignment, Recipe};
 use super::wait::Wait;
 use super::{Actor, LOOKS, Placement, Played, Tested, Topology, World};
 use crate::bench::NO_LOCK;
 use cohort::Deadline;
+use cohort::door::Level;
 use cohort_machine::description::Machine;
 use cohort_machine::{Hardware, Length, Options, Run, Thread, Waiting, door};
 use cohort_on_machine::door::Spinner;
@@ -61,6 +63,21 @@ impl Simulator {
         &self.topology
     }
 
+    /// The cohorts that an assignment makes of the nodes of this machine, told at every
+    /// level.
+    fn assigned(&self, assignment: Assignment, seed: u64) -> Vec<(String, Vec<usize>)> {
+        let levels = self.topology.levels();
+        let numa = levels.iter().position(|level| level.name == "numa");
+        let number = numa.or(levels.iter().position(|level| level.name == "package"));
+        let cpus = self.topology.cpus().iter();
+        let real: Vec<usize> = cpus
+            .filter_map(|cpu| self.topology.cohort_of(*cpu, number.unwrap_or(0)))
+            .collect();
+        let cohorts = assignment.cohorts(&real, seed);
+        let told = |level: Level| (level.name().to_owned(), cohorts.clone());
+        Level::ALL.map(told).to_vec()
+    }
+
     /// A place for one run.
     #[must_use]
     pub fn world(self: &Arc<Self>, settings: Settings) -> Simulated {
@@ -87,6 +104,8 @@ pub struct Settings {
     pub background: usize,
     /// What all chance depends on.
     pub seed: u64,
+    /// What locks are told of a level instead of the machine's cohorts.
+    pub cohorts: Vec<(String, Vec<usize>)>,
 }
 
 /// A simulated machine, for one run.
@@ -108,8 +127,7 @@ mod baselines {
 }
 
 mod compositions {
-    use crate::world::raw::lock_maker;
-    cohort_on_machine::for_each_composition!(lock_maker);
+    crate::world::raw::composition_maker!(cohort_on_machine);
 }
 
 impl World for Simulated {
@@ -145,11 +163,8 @@ impl World for Simulated {
         let spins = self.settings.wait.never_sleeps();
         match cohort_on_machine::catalogue::find(name) {
             Some(info) => catalogue::make(self, info.identifier, threads, spins),
-            None => {
-                let name = baseline(name);
-                baselines::make(self, &name, threads, spins)
-                    .or_else(|| compositions::make(self, &name, threads, spins))
-            }
+            None => baselines::make(self, &baseline(name), threads, spins)
+                .or_else(|| self.composition(name, threads, spins)),
         }
     }
 
@@ -200,6 +215,16 @@ impl World for Simulated {
     }
 }
 
+impl Simulated {
+    fn composition(&mut self, name: &str, threads: usize, spins: bool) -> Option<Arc<dyn Tested>> {
+        let recipe = Recipe::read(name, &self.simulator.machine.name).ok()?;
+        if let Some(assignment) = recipe.assignment {
+            self.settings.cohorts = self.simulator.assigned(assignment, self.settings.seed);
+        }
+        compositions::make(self, &recipe, threads, spins)
+    }
+}
+
 /// The identifier of a baseline, an alias included.
 fn baseline(name: &str) -> String {
     match name {
@@ -211,8 +236,7 @@ fn baseline(name: &str) -> String {
 /// Whether a simulated machine has a lock of that name that the catalogue has not.
 #[must_use]
 pub fn is_baseline(name: &str) -> bool {
-    let name = baseline(name);
-    [BASELINES, COMPOSITIONS].concat().contains(&name.as_str())
+    BASELINES.contains(&baseline(name).as_str())
 }
 
 macro_rules! names {
@@ -223,15 +247,6 @@ macro_rules! names {
     };
 }
 cohort_on_machine::for_each_baseline!(names);
-
-macro_rules! composed {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
-       $source:literal, [$($capability:ident),*];)+) => {
-        /// The identifiers of the compositions.
-        const COMPOSITIONS: &[&str] = &[$(stringify!($name)),+];
-    };
-}
-cohort_on_machine::for_each_composition!(composed);
 
 fn options(settings: &Settings, simulator: &Simulator, threads: usize) -> Options {
     let free = settings.placement == Placement::Free && settings.cpus.is_none();
@@ -256,6 +271,7 @@ fn options(settings: &Settings, simulator: &Simulator, threads: usize) -> Option
         spin,
         seed: settings.seed,
         length: settings.length,
+        cohorts: settings.cohorts.clone(),
         ..Options::default()
     }
 }

@@ -1,5 +1,6 @@
 //! How the waiters of a lock under test wait.
 
+use super::recipe::Recipe;
 use cohort::catalogue::{self, Placement};
 use cohort::door::WaitPolicy;
 use serde::Serialize;
@@ -27,6 +28,7 @@ impl Wait {
         let sleeps = |placement| placement == Placement::Word;
         match catalogue::find(lock) {
             Some(info) if !sleeps(info.placement) => Self::Busy,
+            None if Recipe::is_one(lock) => Self::Busy,
             _ => Self::Park,
         }
     }
@@ -68,5 +70,6 @@ mod tests {
         assert_eq!(Wait::natural("futex"), Wait::Park);
         assert_eq!(Wait::natural("posix"), Wait::Park);
         assert_eq!(Wait::natural("mcs"), Wait::Busy);
+        assert_eq!(Wait::natural("c-tkt-tkt/7"), Wait::Busy);
     }
 }

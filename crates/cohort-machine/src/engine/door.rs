@@ -111,15 +111,21 @@ fn exchange_linked(address: usize, change: impl Fn() -> Change) {
 }
 
 /// The cohort in which the current thread runs, at the first of these levels that the
-/// machine has; 0 if it has none.
+/// run's options or the machine have; 0 if there is none.
 #[must_use]
 pub fn cohort(levels: &[&str]) -> usize {
     let cohort = with(|engine| {
+        let cpu = engine.me().cpu;
         let known = engine.hardware.levels();
-        let level = levels
-            .iter()
-            .find_map(|level| known.iter().position(|name| name == level))?;
-        Some(engine.hardware.cohort(level, engine.me().cpu))
+        levels.iter().find_map(|name| {
+            let given = engine.options.cohorts.iter();
+            let given = given.into_iter().find(|(level, _)| level == name);
+            if let Some((_, cohorts)) = given {
+                return cohorts.get(cpu).copied();
+            }
+            let level = known.iter().position(|level| level == name)?;
+            Some(engine.hardware.cohort(level, cpu))
+        })
     });
     cohort.flatten().unwrap_or(0)
 }

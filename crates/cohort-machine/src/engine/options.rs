@@ -26,6 +26,9 @@ pub struct Options {
     pub length: Length,
     /// The run fails as a livelock after so many steps.  Default: 10¹⁰.
     pub steps: u64,
+    /// What locks are told of a level instead of the machine's cohorts: the cohort of
+    /// each CPU.  Default: nothing.
+    pub cohorts: Vec<(String, Vec<usize>)>,
     /// The flaw that the locks shall have, by the name in their code.
     pub flaw: Option<String>,
 }
@@ -43,6 +46,7 @@ impl Default for Options {
             seed: 1,
             length: Length::default(),
             steps: 10_000_000_000,
+            cohorts: Vec::new(),
             flaw: None,
         }
     }

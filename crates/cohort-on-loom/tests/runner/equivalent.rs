@@ -23,4 +23,9 @@ pub static BEYOND: &[(&str, &str)] = &[
          question and its exchange; the threads of a model all begin at its beginning",
     ),
     ("ARENA_SEARCHED:relaxed", "as ARENA_SEARCH:relaxed"),
+    (
+        "clof.keep-for-ever",
+        "starves other cohorts, which no finite execution shows; the simulated machine counts \
+         the hand-offs, and a Spin model lacks progress",
+    ),
 ];

@@ -9,7 +9,7 @@ use crate::locks::baseline::Posix;
 use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
-use crate::locks::compose::{Clof, Counted, Level, Numa};
+use crate::locks::compose::{Bypass, Clof, Core, Counted, Fast, Level, Numa};
 use crate::locks::door::{Model as Bounds, Tally, WaitPolicy};
 use crate::locks::numa::{Cna, FcMcs, Hbo, Hmcs, Shfl};
 use crate::locks::wait::{MayPark, SpinOnly};
@@ -233,6 +233,8 @@ impl Level for Whole {
         0
     }
 }
+/// Three levels: three cores, of which the first and the third are neighbours.
+type Deep = Clof<Ticket<SpinOnly>, Small<Mcs<SpinOnly>, Ticket<SpinOnly>>, Core, 1, 3>;
 
 /// The number after which a cell's 31 bits wrap.
 const CELL: u32 = u32::MAX >> 1;
@@ -298,8 +300,20 @@ pub static MODELS: &[Model] = &[
     quick("clof::ticket_ticket", SPIN, || {
         mutex::takes_turns::<Small<Ticket<SpinOnly>, Ticket<SpinOnly>>, _>([2, 1, 1]);
     }),
+    quick("clof::ticket_clh", SPIN, || {
+        mutex::takes_turns::<Small<Ticket<SpinOnly>, Clh>, _>([2, 1, 1]);
+    }),
+    quick("clof::clh_hemlock", PARK_1, || {
+        mutex::takes_turns::<Small<Clh, Hemlock<false, SpinOnly>>, _>([2, 1, 1]);
+    }),
+    quick("clof::hemlock_ptl", PARK_1, || {
+        mutex::takes_turns::<Small<Hemlock<false, SpinOnly>, Ptl<2, SpinOnly>>, _>([2, 1, 1]);
+    }),
     quick("clof::counted_mcs", SPIN, || {
-        mutex::takes_turns::<Small<Counted<Ttas<SpinOnly>>, Mcs<SpinOnly>>, _>([2, 1, 1]);
+        mutex::takes_turns::<Small<Counted<Ticket<SpinOnly>>, Mcs<SpinOnly>>, _>([2, 1, 1]);
+    }),
+    quick("clof::bo_bo", PARK_1, || {
+        mutex::takes_turns::<Small<Counted<Bo>, Bo>, _>([2, 1, 1]);
     }),
     quick("clof::park", PARK_1, || {
         mutex::takes_turns::<Small<Ticket, Mcs>, _>([2, 1, 1]);
@@ -307,10 +321,28 @@ pub static MODELS: &[Model] = &[
     quick("clof::try", SPIN, || {
         mutex::excludes::<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>(3, 1, 2);
     }),
-    deep("clof::three_levels", PARK_1, || {
-        mutex::takes_turns::<Small<Ticket<SpinOnly>, Small<Mcs<SpinOnly>, Ticket<SpinOnly>>>, _>([
+    quick("clof::three_levels", SPIN, || {
+        mutex::excludes::<Deep>(3, 1, 0);
+    }),
+    quick("bypass::ticket_mcs", SPIN, || {
+        mutex::takes_turns::<Bypass<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>, _>([2, 1, 1]);
+    }),
+    quick("bypass::ticket_ticket", SPIN, || {
+        mutex::takes_turns::<Bypass<Small<Ticket<SpinOnly>, Ticket<SpinOnly>>>, _>([2, 1, 1]);
+    }),
+    quick("bypass::try", SPIN, || {
+        mutex::excludes::<Bypass<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>>(3, 1, 2);
+    }),
+    quick("bypass::fast", PARK_1, || {
+        mutex::takes_turns::<Fast<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>, MayPark, 1>, _>([
             2, 1, 1,
         ]);
+    }),
+    deep("clof::three_levels_again", PARK_1, || {
+        mutex::takes_turns::<Deep, _>([2, 1, 1]);
+    }),
+    deep("clof::three_levels_of_four", PARK_1, || {
+        mutex::excludes::<Deep>(4, 1, 0);
     }),
     quick("cna::spin", SPIN, || {
         mutex::excludes::<SmallCna<MayPark>>(3, 1, 0)
@@ -783,6 +815,9 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::clh_multiplies", FORK, || {
         fork::multiplies(host::in_place::<Clh>(), 2);
+    }),
+    quick("fork::clof", FORK, || {
+        fork::holds(host::inflated::<Small<Ticket, Mcs>>(), 3)
     }),
     quick("fork::inflated_multiplies", FORK, || {
         fork::multiplies(host::inflated::<SmallAnderson>(), 2);

@@ -37,6 +37,7 @@ static WHERE: &[(&str, &[&str])] = &[
     ("numa/fc_mcs", &["fc_mcs::"]),
     ("numa/hmcs", &["hmcs::"]),
     ("numa/shfl", &["shfl::"]),
+    ("compose/bypass", &["bypass::"]),
     ("host/arena", &["arena::"]),
     (
         "host/generation",
@@ -46,7 +47,7 @@ static WHERE: &[(&str, &[&str])] = &[
             "fork::inflated_multiplies",
         ],
     ),
-    ("host/in_place", &["fork::"]),
+    ("host/in_place", &["fork::ticket_beside"]),
     ("host/gate", &["gate::"]),
     ("host/inflated", &["inflated::", "fork::inflated"]),
 ];

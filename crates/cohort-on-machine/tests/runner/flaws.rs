@@ -2,6 +2,7 @@
 //! or a wrong count; or stands in a list with the reason why this world cannot show
 //! it.
 
+use super::bounds::keeps_to_its_hand_offs;
 use super::clients::few;
 use super::trial::{KUNPENG, by_chance, outcomes};
 use super::world::Client;
@@ -9,7 +10,7 @@ use crate::clients::mutex;
 use crate::locks::baseline::Posix;
 use crate::locks::basic::{Futex, Mcs, Tas, Ticket, Ttas};
 use crate::locks::catalogue::MUTANTS;
-use crate::locks::compose::{CMcsMcs, Clof, Numa};
+use crate::locks::compose::{Bypass, CMcsMcs, Clof, Numa};
 use crate::locks::numa::{Cna, Hmcs};
 use crate::locks::wait::MayPark;
 use crate::locks::{RawLock, RawTry};
@@ -47,6 +48,7 @@ fn places(flaw: &str) -> Vec<Client> {
         "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
         "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],
         "rwlock" => vec![few("readers_share"), few("readers_and_writers_let_go")],
+        "clof" if flaw == "clof.keep-for-ever" => vec![keeps_to_its_hand_offs],
         "clof" => vec![|| mutex::excludes::<Clof<Ticket, Mcs>>(4, 4, 0), || {
             mutex::excludes::<CMcsMcs>(4, 4, 0)
         }],
@@ -61,6 +63,7 @@ fn places(flaw: &str) -> Vec<Client> {
         ],
         "fc-mcs" => vec![few("fc_mcs_queues")],
         "shfl" => vec![few("shfl_queues")],
+        "bypass" => vec![|| mutex::excludes::<Bypass<Clof<Ticket, Mcs>>>(4, 4, 0)],
         "condvar" => vec![few("condvar_signals")],
         _ => Vec::new(),
     }

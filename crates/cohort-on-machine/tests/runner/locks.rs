@@ -1,5 +1,5 @@
-//! Every lock, baseline and composition of the catalogue: by virtual time on many CPUs and with more threads
-//! than CPUs, and with few threads by chance.
+//! Every lock and baseline of the catalogue: by virtual time on many CPUs and with more
+//! threads than CPUs, and with few threads by chance.
 
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use crate::clients::mutex;
@@ -79,6 +79,5 @@ macro_rules! tests {
 pub fn tests() -> Vec<Trial> {
     let mut all = cohort_on_machine::for_each_lock!(tests);
     all.extend(cohort_on_machine::for_each_baseline!(tests));
-    all.extend(cohort_on_machine::for_each_composition!(tests));
     all
 }

@@ -1,5 +1,6 @@
 //! Every client and every flaw, on simulated machines.
 
+mod bounds;
 mod clients;
 mod flaws;
 mod locks;
@@ -13,6 +14,7 @@ use libtest_mimic::Trial;
 pub fn tests() -> Vec<Trial> {
     let mut tests = locks::tests();
     tests.extend(clients::tests());
+    tests.extend(bounds::tests());
     tests.extend(flaws::tests());
     tests.extend(properties::tests());
     tests

@@ -68,16 +68,19 @@ pub struct ClhContext {
     spare: Cell<Option<&'static ClhNode>>,
 }
 
+#[inline]
 fn get(cell: &Cell<Option<&'static ClhNode>>) -> Option<&'static ClhNode> {
     // SAFETY: only the acquisition that owns the context touches it.
     cell.with(|node| unsafe { *node })
 }
 
+#[inline]
 fn set(cell: &Cell<Option<&'static ClhNode>>, node: Option<&'static ClhNode>) {
     // SAFETY: as in `get`.
     cell.with_mut(|place| unsafe { *place = node });
 }
 
+#[inline]
 fn discard(node: Option<&'static ClhNode>) {
     if let Some(node) = node {
         // SAFETY: the caller owns the node, and nobody looks at it any more.
@@ -87,10 +90,14 @@ fn discard(node: Option<&'static ClhNode>) {
 
 impl ClhContext {
     /// A node of its own, not yet released.
+    #[inline]
     fn fresh(&self) -> &'static ClhNode {
-        let node = get(&self.mine).unwrap_or_else(|| NODES.take());
+        let node = get(&self.mine).unwrap_or_else(|| {
+            let node = NODES.take();
+            set(&self.mine, Some(node));
+            node
+        });
         node.released.reset(NO);
-        set(&self.mine, Some(node));
         node
     }
 }
@@ -141,15 +148,19 @@ unsafe impl RawLock for Clh {
             unreachable!("a context that holds the lock owns a node")
         };
         let spare = get(&cx.spare);
-        set(&cx.spare, None);
+        // The exchange waits for every write before it; so nothing is written before.
         if self
             .tail
             .compare_exchange(pointer(node), ptr::null_mut(), CLH_LEAVE, Order::RELAXED)
             .is_ok()
         {
-            discard(spare);
+            if spare.is_some() {
+                set(&cx.spare, None);
+                discard(spare);
+            }
         } else {
             set(&cx.mine, spare);
+            set(&cx.spare, None);
             node.released.set(YES, CLH_RELEASE);
         }
     }

@@ -1,27 +1,43 @@
-//! The cohort locks of 000 §3, and 002's `c-mcs-mcs`, as compositions: one lock for each
-//! NUMA node below one for all, named top lock first, which stay in a node for up to a
-//! hundred acquisitions (000 §3.7).
+//! The cohort locks of 000 §3 and their like, as compositions: one lock for each NUMA
+//! node below one for all, named top lock first (000 §1.3), which stay in a node for up
+//! to a hundred hand-offs (000 §2.2).
 //!
 //! **Not for** machines of one node, where the lower lock is a lock too many.
 
-use super::{Clof, Counted, Numa};
+use super::{Clof, Counted, Numa, Visitor};
 use crate::basic::{Bo, Mcs, Ptl, Ticket};
+use crate::wait::{MayPark, Parking};
 
-/// Hand-offs within a node after which another node has its turn (000 §3.7).
+/// Hand-offs within a node after which another node has its turn (000 §2.2).
 const HAND_OFFS: u32 = 100;
 
 /// A cohort lock: `Local` in each node, `Global` above.
 type Cohorts<Global, Local> = Clof<Local, Global, Numa, HAND_OFFS>;
 
-/// `c-bo-bo` (000 §3.1).
-pub type CBoBo = Cohorts<Bo, Counted<Bo>>;
-/// `c-tkt-tkt` (000 §3.2).
-pub type CTktTkt = Cohorts<Ticket, Ticket>;
+/// `c-bo-bo` (000 §3.4.1, where it is the first step to an abortable lock).
+pub type CBoBo<P = MayPark> = Cohorts<Bo<P>, Counted<Bo<P>>>;
+/// `c-tkt-tkt` (000 §3.1).
+pub type CTktTkt<P = MayPark> = Cohorts<Ticket<P>, Ticket<P>>;
 /// `c-ptl-tkt` (000 §3.2).
-pub type CPtlTkt = Cohorts<Ptl, Ticket>;
+pub type CPtlTkt<P = MayPark> = Cohorts<Ptl<8, P>, Ticket<P>>;
 /// `c-bo-mcs` (000 §3.3).
-pub type CBoMcs = Cohorts<Bo, Mcs>;
-/// `c-tkt-mcs` (000 §3.5).
-pub type CTktMcs = Cohorts<Ticket, Mcs>;
-/// `c-mcs-mcs` (000 §3.4).
-pub type CMcsMcs = Cohorts<Mcs, Mcs>;
+pub type CBoMcs<P = MayPark> = Cohorts<Bo<P>, Mcs<P>>;
+/// `c-tkt-mcs` (000 §1.3 names it; 001 §4.1 compares with it).
+pub type CTktMcs<P = MayPark> = Cohorts<Ticket<P>, Mcs<P>>;
+/// `c-mcs-mcs`: each node has its own top-level queue node, the second of the two ways
+/// in 000 §6 (1).
+pub type CMcsMcs<P = MayPark> = Cohorts<Mcs<P>, Mcs<P>>;
+
+/// Tells `visitor` the cohort lock of that printed name, in the form whose waiters may
+/// sleep or not; none if there is none.
+pub fn find<P: Parking, V: Visitor>(name: &str, visitor: V) -> Option<V::Found> {
+    Some(match name {
+        "c-bo-bo" => visitor.found::<CBoBo<P>>(),
+        "c-tkt-tkt" => visitor.found::<CTktTkt<P>>(),
+        "c-ptl-tkt" => visitor.found::<CPtlTkt<P>>(),
+        "c-bo-mcs" => visitor.found::<CBoMcs<P>>(),
+        "c-tkt-mcs" => visitor.found::<CTktMcs<P>>(),
+        "c-mcs-mcs" => visitor.found::<CMcsMcs<P>>(),
+        _ => return None,
+    })
+}

@@ -8,8 +8,9 @@
 //! accesses are relaxed: a holder sees what everybody did who held the lock before it,
 //! so it never counts one of them; of those still waiting it may miss some.
 
+use super::{Composed, Plan};
 use crate::door::{AtomicU32, Order};
-use cohort_raw::{DetectsWaiters, Fair, RawLock, RawTry, ThreadOblivious, TwoForms};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 
 /// The lock and its count.
 #[derive(Debug, Default)]
@@ -24,6 +25,8 @@ unsafe impl<L: RawLock> RawLock for Counted<L> {
     type Context = L::Context;
 
     const STRICT: bool = L::STRICT;
+
+    const NODE_BYTES: usize = L::NODE_BYTES;
 
     #[inline]
     fn acquire(&self, cx: &L::Context) {
@@ -60,6 +63,30 @@ impl<L: RawLock> DetectsWaiters for Counted<L> {
     #[inline]
     fn has_waiters(&self, _cx: &L::Context) -> bool {
         self.waiters.load(Order::RELAXED) != 0
+    }
+}
+
+// SAFETY: the lock's own; nobody waits any more.
+unsafe impl<L: Inherit> Inherit for Counted<L> {
+    unsafe fn inherit(&self, holder: Option<&L::Context>) {
+        self.waiters.store(0, Order::RELAXED);
+        // SAFETY: passed on.
+        unsafe { self.lock.inherit(holder) };
+    }
+}
+
+impl<L: Composed> Composed for Counted<L> {
+    type Top = L::Top;
+
+    fn top(&self) -> &L::Top {
+        self.lock.top()
+    }
+
+    fn planned(plan: &Plan<'_>) -> Self {
+        Self {
+            lock: L::planned(plan),
+            waiters: AtomicU32::default(),
+        }
     }
 }
 

@@ -9,10 +9,52 @@ pub trait Level: Send + Sync + 'static {
     fn cohort() -> usize;
 }
 
+/// What tells a composition in which cohort a thread is: a [`Level`], which takes no
+/// room, or one that is [`Chosen`] when the lock is made.
+pub trait Place: Default + Send + Sync + 'static {
+    /// As [`Level::cohort`].
+    fn cohort(&self) -> usize;
+
+    /// The place for that level; a level that is a type is itself, whatever is asked.
+    fn at(level: door::Level) -> Self;
+}
+
+impl<L: Level + Default> Place for L {
+    #[inline]
+    fn cohort(&self) -> usize {
+        L::cohort()
+    }
+
+    fn at(_level: door::Level) -> Self {
+        Self::default()
+    }
+}
+
+/// A level that is chosen when the lock is made.
+#[derive(Debug)]
+pub struct Chosen(door::Level);
+
+impl Default for Chosen {
+    fn default() -> Self {
+        Self(door::Level::Numa)
+    }
+}
+
+impl Place for Chosen {
+    #[inline]
+    fn cohort(&self) -> usize {
+        door::cohort(self.0)
+    }
+
+    fn at(level: door::Level) -> Self {
+        Self(level)
+    }
+}
+
 macro_rules! levels {
     ($($(#[doc = $about:literal])+ $name:ident;)+) => {
         $($(#[doc = $about])+
-        #[derive(Debug)]
+        #[derive(Debug, Default)]
         pub struct $name;
 
         impl Level for $name {

@@ -1,11 +1,16 @@
 //! Locks that know where their holders run, made of locks that do not (002 §4, 000).
 
+pub mod bypass;
 pub mod clof;
 pub mod cohorting;
 pub mod counted;
+pub mod generated;
 mod level;
+mod plan;
 
-pub use clof::Clof;
+pub use bypass::{Bypass, Everybody, Fast, WithBypass};
+pub use clof::{Bound, Clof};
 pub use cohorting::{CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt};
 pub use counted::Counted;
-pub use level::{CacheGroup, Core, Level, Numa, Package};
+pub use level::{CacheGroup, Chosen, Core, Level, Numa, Package, Place};
+pub use plan::{Composed, Plan, Shareable, Visitor};

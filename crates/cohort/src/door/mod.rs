@@ -12,6 +12,7 @@
 //!
 //! Lock code names no world and is under no `cfg`.
 
+pub mod cohorts;
 mod order;
 
 #[cfg(world = "native")]
@@ -62,6 +63,28 @@ pub enum Level {
     Numa,
     /// CPUs of one package.
     Package,
+}
+
+impl Level {
+    /// All of them, smallest cohort first.
+    pub const ALL: [Self; 4] = [Self::Core, Self::CacheGroup, Self::Numa, Self::Package];
+
+    /// The word for it (002 §3.1).
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::CacheGroup => "cache",
+            Self::Numa => "numa",
+            Self::Package => "package",
+        }
+    }
+
+    /// The level of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.name() == name)
+    }
 }
 
 /// How a sleep ended.

@@ -69,14 +69,11 @@ where
     fn acquire(&self, gate: &Gate, context: &L::Context) {
         if !L::STRICT {
             self.lock.acquire(context);
-            return;
+        } else if !self.lock.try_acquire(context) {
+            let passed = gate.enter();
+            self.lock.acquire(context);
+            gate.leave(passed);
         }
-        if !self.lock.is_locked() && self.lock.try_acquire(context) {
-            return;
-        }
-        let passed = gate.enter();
-        self.lock.acquire(context);
-        gate.leave(passed);
     }
 
     /// Locks the object if nobody has; never blocks.

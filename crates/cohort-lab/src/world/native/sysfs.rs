@@ -1,55 +1,18 @@
 //! The cohorts of this machine's CPUs, as the system tells them.
 
 use super::super::Topology;
-use std::fs;
+use cohort::door::{Level, lowest_of};
 
-/// The topology of these CPUs; a level that the system does not tell of puts all of
-/// them together.
+/// The topology of these CPUs, as locks see it where nobody says otherwise; a cohort is
+/// named by the lowest of its CPUs.
 pub fn topology(cpus: Vec<usize>) -> Topology {
-    let by = |of: fn(usize) -> Option<usize>| -> Vec<usize> {
-        cpus.iter().map(|cpu| of(*cpu).unwrap_or(0)).collect()
+    let by = |level: Level| {
+        let cohorts = cpus.iter().map(|cpu| lowest_of(level, *cpu));
+        (level.name().to_owned(), cohorts.collect())
     };
-    let levels = vec![
-        ("core".to_owned(), by(core)),
-        ("cache".to_owned(), by(last_cache)),
-        ("numa".to_owned(), by(node)),
-        ("package".to_owned(), by(package)),
-        ("system".to_owned(), by(|_| None)),
-    ];
+    let mut levels: Vec<(String, Vec<usize>)> = Level::ALL.map(by).into();
+    levels.push(("system".to_owned(), vec![0; cpus.len()]));
     Topology::new(cpus, levels)
-}
-
-/// A core is named by the lowest of its CPUs.
-fn core(cpu: usize) -> Option<usize> {
-    lowest(&format!("cpu{cpu}/topology/thread_siblings_list"))
-}
-
-fn package(cpu: usize) -> Option<usize> {
-    lowest(&format!("cpu{cpu}/topology/package_cpus_list"))
-        .or_else(|| lowest(&format!("cpu{cpu}/topology/core_siblings_list")))
-}
-
-/// The largest cache that the CPU has, named by the lowest CPU that shares it.
-fn last_cache(cpu: usize) -> Option<usize> {
-    (0..8)
-        .rev()
-        .find_map(|index| lowest(&format!("cpu{cpu}/cache/index{index}/shared_cpu_list")))
-        .or_else(|| package(cpu))
-}
-
-fn node(cpu: usize) -> Option<usize> {
-    let folder = fs::read_dir(format!("/sys/devices/system/cpu/cpu{cpu}")).ok()?;
-    folder.flatten().find_map(|entry| {
-        let name = entry.file_name();
-        name.to_str()?.strip_prefix("node")?.parse().ok()
-    })
-}
-
-/// The first number of a list such as `0-3,8`.
-fn lowest(file: &str) -> Option<usize> {
-    let list = fs::read_to_string(format!("/sys/devices/system/cpu/{file}")).ok()?;
-    let first = list.trim().split([',', '-']).next()?;
-    first.parse().ok()
 }
 
 #[cfg(test)]

@@ -59,13 +59,18 @@ pub fn thread_id() -> u32 {
     me.generation.get() * 0x100 + me.index as u32
 }
 
-/// The cohort of the calling thread, at every level: one of two, in turn.
+/// The cohort of the calling thread.  The first and the third thread are neighbours, the
+/// second is elsewhere; a fourth shares the first one's core.
 #[must_use]
-pub fn cohort(_level: Level) -> usize {
+pub fn cohort(level: Level) -> usize {
     if std::thread::panicking() {
         return 0;
     }
-    thread().index % 2
+    let core = thread().index % 3;
+    match level {
+        Level::Core => core,
+        Level::CacheGroup | Level::Numa | Level::Package => core % 2,
+    }
 }
 
 /// Whether no thread of this process has that number any more.

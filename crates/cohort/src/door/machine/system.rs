@@ -37,15 +37,15 @@ pub fn expired(deadline: &Deadline) -> bool {
     door::expired(nanoseconds(deadline))
 }
 
-/// The cohort of the calling thread; 0 outside of a run, and where the machine has no
-/// such level.
+/// The cohort of the calling thread; 0 outside of a run.  A machine without such a level
+/// has the next larger one instead, or else the next smaller one.
 #[must_use]
 pub fn cohort(level: Level) -> usize {
     door::cohort(match level {
         Level::Core => &["core", "cache", "numa", "package"],
-        Level::CacheGroup => &["cache", "numa", "package"],
-        Level::Numa => &["numa", "package"],
-        Level::Package => &["package"],
+        Level::CacheGroup => &["cache", "numa", "package", "core"],
+        Level::Numa => &["numa", "package", "cache", "core"],
+        Level::Package => &["package", "numa", "cache", "core"],
     })
 }
 

@@ -1,34 +1,251 @@
-//! Where a thread runs.
+//! Where a thread runs, and in which cohorts that is: the kernel's files say it, or
+//! whoever asks for other cohorts.
 
 use super::super::Level;
+use super::super::cohorts::{self, Mistake};
 use super::system::{call, number};
 use super::thread;
+use core::fmt::{self, Write};
+use core::sync::atomic::{AtomicU16, AtomicU32, Ordering};
 
-/// Acquisitions for which a thread believes the last answer: the question is a system
-/// call, threads seldom move, and a composition is correct whatever the answer.
+/// CPUs that are told apart; those beyond share their places.
+const CPUS: usize = 1024;
+
+const LEVELS: usize = Level::ALL.len();
+
+/// Nobody has asked yet.
+const UNKNOWN: u16 = 0;
+
+/// Each CPU's cohort by level, plus one.  Whoever asks first looks it up; two that do so
+/// at once find the same.
+static COHORTS: [[AtomicU16; CPUS]; LEVELS] =
+    [const { [const { AtomicU16::new(UNKNOWN) }; CPUS] }; LEVELS];
+
+/// The number of the cohort that has this lowest CPU, plus one: cohorts are numbered as
+/// they are met, so that few low locks go round.
+static NUMBERS: [[AtomicU16; CPUS]; LEVELS] =
+    [const { [const { AtomicU16::new(UNKNOWN) }; CPUS] }; LEVELS];
+
+/// How many numbers of each level are given out.
+static USED: [AtomicU16; LEVELS] = [const { AtomicU16::new(0) }; LEVELS];
+
+/// Questions for which a thread believes the kernel's last answer where asking is a
+/// system call: threads seldom move, and a composition is correct whatever the answer.
 const BELIEVED: u32 = 256;
 
-/// The cohort of the calling thread: its NUMA node, whichever the level, since smaller
-/// and larger cohorts are not told apart here yet.
+/// The cohort of the calling thread at that level.
+///
+/// A level that the kernel does not tell of has one cohort for each of the next larger
+/// level, and at last one for all.
 #[inline]
 #[must_use]
-pub fn cohort(_level: Level) -> usize {
+pub fn cohort(level: Level) -> usize {
+    let cpu = cpu() as usize % CPUS;
+    let known = COHORTS[level as usize][cpu].load(Ordering::Relaxed);
+    if known == UNKNOWN {
+        return look_up(level, cpu);
+    }
+    usize::from(known) - 1
+}
+
+#[cold]
+fn look_up(level: Level, cpu: usize) -> usize {
+    let lowest = lowest_of(level, cpu) % CPUS;
+    let place = &NUMBERS[level as usize][lowest];
+    let mut number = place.load(Ordering::Relaxed);
+    if number == UNKNOWN {
+        let fresh = USED[level as usize].fetch_add(1, Ordering::Relaxed) + 1;
+        number = match place.compare_exchange(UNKNOWN, fresh, Ordering::Relaxed, Ordering::Relaxed)
+        {
+            Ok(_) => fresh,
+            Err(theirs) => theirs,
+        };
+    }
+    COHORTS[level as usize][cpu].store(number, Ordering::Relaxed);
+    usize::from(number) - 1
+}
+
+/// The CPU on which the calling thread runs.
+#[inline]
+fn cpu() -> u32 {
+    let registered = rseq_cpu();
+    if registered >= 0 {
+        return registered as u32;
+    }
     let thread = thread();
     let left = thread.believed.get();
     if left == 0 {
-        thread.node.set(node());
+        thread.cpu.set(ask());
         thread.believed.set(BELIEVED);
     } else {
         thread.believed.set(left - 1);
     }
-    thread.node.get() as usize
+    thread.cpu.get()
 }
 
-/// The NUMA node of this CPU; 0 if the kernel does not tell.
+/// The CPU that the kernel keeps in the thread's area for restartable sequences, which
+/// the C library registers (glibc 2.35); negative if it has not.
+#[inline(always)]
+fn rseq_cpu() -> i32 {
+    let (area, offset): (*const u8, *const isize);
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: reads the thread pointer, and the address of a symbol that may be missing.
+    unsafe {
+        core::arch::asm!(
+            ".weak __rseq_offset",
+            "mov {0}, qword ptr fs:[0]",
+            "mov {1}, qword ptr [rip + __rseq_offset@GOTPCREL]",
+            out(reg) area,
+            out(reg) offset,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above.
+    unsafe {
+        core::arch::asm!(
+            ".weak __rseq_offset",
+            "mrs {0}, tpidr_el0",
+            "adrp {1}, :got:__rseq_offset",
+            "ldr {1}, [{1}, :got_lo12:__rseq_offset]",
+            out(reg) area,
+            out(reg) offset,
+            options(pure, readonly, nostack, preserves_flags),
+        );
+    }
+    if offset.is_null() {
+        return -1;
+    }
+    /// `cpu_id_start` comes before it.
+    const CPU_ID: isize = 4;
+    // SAFETY: the C library says where the area is, and it lives as long as its thread;
+    // `cpu_id` is as old as the area itself, and negative while nobody has registered it.
+    unsafe {
+        let cpu = area.offset(*offset + CPU_ID).cast::<AtomicU32>();
+        (*cpu).load(Ordering::Relaxed) as i32
+    }
+}
+
+/// Asks the kernel; 0 if it does not tell.
 #[cold]
-fn node() -> u32 {
-    let mut node = 0u32;
-    // SAFETY: the kernel writes the node alone, which is writable.
-    let result = unsafe { call(number::GETCPU, [0, &raw mut node as usize, 0, 0, 0, 0]) };
-    if result == 0 { node } else { 0 }
+fn ask() -> u32 {
+    let mut cpu = 0u32;
+    // SAFETY: the kernel writes the number alone, which is writable.
+    let result = unsafe { call(number::GETCPU, [&raw mut cpu as usize, 0, 0, 0, 0, 0]) };
+    if result == 0 { cpu } else { 0 }
+}
+
+/// The lowest CPU of the cohort in which a CPU is at that level.
+#[must_use]
+pub fn lowest_of(level: Level, cpu: usize) -> usize {
+    let told = match level {
+        Level::Core => first(format_args!("cpu/cpu{cpu}/topology/thread_siblings_list")),
+        Level::CacheGroup => (0..8).rev().find_map(|index| {
+            first(format_args!(
+                "cpu/cpu{cpu}/cache/index{index}/shared_cpu_list"
+            ))
+        }),
+        Level::Numa => node(cpu).and_then(|node| first(format_args!("node/node{node}/cpulist"))),
+        Level::Package => first(format_args!("cpu/cpu{cpu}/topology/package_cpus_list"))
+            .or_else(|| first(format_args!("cpu/cpu{cpu}/topology/core_siblings_list"))),
+    };
+    told.unwrap_or_else(|| {
+        let larger = Level::ALL.get(level as usize + 1);
+        larger.map_or(0, |larger| lowest_of(*larger, cpu))
+    })
+}
+
+/// The node of a CPU, which is shown as an entry of its folder.
+fn node(cpu: usize) -> Option<usize> {
+    (0..CPUS).find(|node| {
+        let entry = Path::new(format_args!("cpu/cpu{cpu}/node{node}/cpulist"));
+        let opened = entry.and_then(|entry| entry.open());
+        opened.inspect(|file| close(*file)).is_some()
+    })
+}
+
+/// The first number of a list such as `0-3,8` in a file below the system's devices.
+fn first(file: fmt::Arguments<'_>) -> Option<usize> {
+    let file = Path::new(file)?.open()?;
+    let mut text = [0u8; 16];
+    // SAFETY: the kernel writes at most the given size into the text.
+    let read = unsafe {
+        call(
+            number::READ,
+            [file, text.as_mut_ptr() as usize, text.len(), 0, 0, 0],
+        )
+    };
+    close(file);
+    let text = text.get(..usize::try_from(read).ok()?)?;
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    let count = digits.clone().count();
+    let value = digits.fold(0, |value, digit| value * 10 + usize::from(digit - b'0'));
+    (count > 0).then_some(value)
+}
+
+fn close(file: usize) {
+    // SAFETY: the caller has opened it and uses it no more.
+    unsafe { call(number::CLOSE, [file, 0, 0, 0, 0, 0]) };
+}
+
+/// The name of a file, made without an allocator: locks serve allocators.
+struct Path {
+    bytes: [u8; 96],
+    length: usize,
+}
+
+impl Path {
+    fn new(file: fmt::Arguments<'_>) -> Option<Self> {
+        let mut path = Self {
+            bytes: [0; 96],
+            length: 0,
+        };
+        write!(path, "/sys/devices/system/{file}\0").ok()?;
+        Some(path)
+    }
+
+    /// Opens it to be read.
+    fn open(&self) -> Option<usize> {
+        const AT_FDCWD: usize = -100isize as usize;
+        const O_CLOEXEC: usize = 0o2_000_000;
+        let name = self.bytes.as_ptr() as usize;
+        // SAFETY: the name ends with a zero, and reading such a file changes nothing.
+        let file = unsafe { call(number::OPENAT, [AT_FDCWD, name, O_CLOEXEC, 0, 0, 0]) };
+        usize::try_from(file).ok()
+    }
+}
+
+impl Write for Path {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length + text.len();
+        let place = self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?;
+        place.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
+/// Tells locks other cohorts than the machine's, from now on: the text is
+/// that of [`cohorts`].  Levels that it does not name, and all of them if it is empty, are the
+/// machine's.  A lock that is held meanwhile stays correct.
+///
+/// # Errors
+/// What is wrong with the text; nothing is changed then.
+#[cold]
+#[inline(never)]
+pub fn set_cohorts(text: &str) -> Result<(), Mistake> {
+    let mut counts = [0u16; LEVELS];
+    cohorts::read(text, &mut |level, cohort, _| {
+        counts[level as usize] = cohort as u16 + 1
+    })?;
+    for (places, count) in COHORTS.iter().zip(counts) {
+        // A CPU that a named level leaves out is in one more cohort with its like.
+        let rest = if count > 0 { count + 1 } else { UNKNOWN };
+        for place in places {
+            place.store(rest, Ordering::Relaxed);
+        }
+    }
+    cohorts::read(text, &mut |level, cohort, cpu| {
+        COHORTS[level as usize][cpu % CPUS].store(cohort as u16 + 1, Ordering::Relaxed);
+    })
 }

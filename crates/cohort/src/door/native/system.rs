@@ -7,6 +7,8 @@ use core::arch::asm;
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod number {
+    pub const READ: usize = 0;
+    pub const CLOSE: usize = 3;
     pub const MMAP: usize = 9;
     pub const SCHED_YIELD: usize = 24;
     pub const MADVISE: usize = 28;
@@ -15,12 +17,16 @@ pub(super) mod number {
     pub const FUTEX: usize = 202;
     pub const SCHED_GETAFFINITY: usize = 204;
     pub const TGKILL: usize = 234;
+    pub const OPENAT: usize = 257;
     pub const GETCPU: usize = 309;
     pub const MEMBARRIER: usize = 324;
 }
 
 #[cfg(target_arch = "aarch64")]
 pub(super) mod number {
+    pub const OPENAT: usize = 56;
+    pub const CLOSE: usize = 57;
+    pub const READ: usize = 63;
     pub const MMAP: usize = 222;
     pub const SCHED_YIELD: usize = 124;
     pub const MADVISE: usize = 233;

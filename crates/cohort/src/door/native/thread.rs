@@ -24,8 +24,8 @@ pub struct ThreadRecord {
     pub(super) quiet: Cell<u32>,
     /// Questions to [`super::is_worth_a_try`].
     pub(super) tries: Cell<u32>,
-    /// The node it ran on when [`super::cohort`] last asked.
-    pub(super) node: Cell<u32>,
+    /// The CPU it ran on when [`super::cohort`] last asked the kernel.
+    pub(super) cpu: Cell<u32>,
     /// How often that is still believed.
     pub(super) believed: Cell<u32>,
     /// Each arena's cached nodes: the first one's index plus one, and how many.

@@ -1,0 +1,74 @@
+//! A lock, as its user calls it.
+
+use super::pthread;
+
+/// A lock under load, called the way a program calls it: inlined where its users have
+/// it inlined, through a library's function where they have that.
+pub trait Exclusion: Sync {
+    /// What a thread brings along: a queue node, or nothing.
+    type Token;
+
+    /// A token for one thread, which keeps it for all of its acquisitions.
+    fn token(&self) -> Self::Token;
+
+    /// Runs `section` while holding the lock.  Blocks.
+    fn with<R>(&self, token: &mut Self::Token, section: impl FnOnce() -> R) -> R;
+
+    /// Takes and releases the lock `count` times: with a body of its own for locks that
+    /// their users compile in another language.
+    #[inline]
+    fn pairs(&self, token: &mut Self::Token, count: u32) {
+        for _ in 0..count {
+            self.with(token, || ());
+        }
+    }
+}
+
+impl Exclusion for pthread::Mutex {
+    type Token = ();
+
+    fn token(&self) {}
+
+    #[inline]
+    fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
+        pthread::Mutex::with(self, section)
+    }
+}
+
+/// A value on cache lines of its own, so that it is measured and not its neighbours.
+#[repr(align(128))]
+#[derive(Debug, Default)]
+pub struct Apart<T>(pub T);
+
+impl Exclusion for Apart<parking_lot::Mutex<()>> {
+    type Token = ();
+
+    fn token(&self) {}
+
+    #[inline]
+    fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
+        let _guard = self.0.lock();
+        section()
+    }
+}
+
+/// One of our locks by itself.
+#[derive(Debug, Default)]
+pub struct Raw<L>(pub L);
+
+impl<L: cohort::RawLock> Exclusion for Apart<Raw<L>> {
+    type Token = Apart<L::Context>;
+
+    fn token(&self) -> Apart<L::Context> {
+        Apart::default()
+    }
+
+    #[inline]
+    fn with<R>(&self, token: &mut Apart<L::Context>, section: impl FnOnce() -> R) -> R {
+        self.0.0.acquire(&token.0);
+        let result = section();
+        // SAFETY: taken above, by this thread, with this token.
+        unsafe { self.0.0.release(&token.0) };
+        result
+    }
+}

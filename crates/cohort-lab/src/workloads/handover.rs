@@ -1,0 +1,273 @@
+//! Two threads, each on a CPU of its own, hand a lock to each other.
+//!
+//! What a waiter feels is the time from the holder's release until it is inside.  So
+//! that this is what is timed, whatever the lock's order, the data decide whose turn it
+//! is: a holder keeps the lock until the other has asked for it and then for a given
+//! time more, and asks again only once the other is inside.  With a short time the
+//! waiter still looks at the lock, with a long one it has settled down to wait.
+//!
+//! A *visit* is the other half of the same: whose turn it is comes once the lock is
+//! free again, and what is timed is an acquisition and release without waiting, of a
+//! lock that another CPU had last.
+//!
+//! A thread's own preemption is in the percentiles beyond the middle; with others on
+//! the machine only the median says something about the lock.
+
+use super::pthread::{Kind, Mutex};
+use super::work::{Pace, Work};
+use super::{Apart, Exclusion, Latency, Outcome};
+use crate::disturb::allowed_cpus;
+use crate::options::seconds;
+use crate::world::native::Clock;
+use hdrhistogram::Histogram;
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Options of the load.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    /// How long a holder keeps the lock after the other has asked for it, in nanoseconds
+    #[arg(long, value_name = "NS", default_value_t = 200)]
+    hold: u32,
+    /// Come only once the lock is free
+    #[arg(long, conflicts_with = "hold")]
+    visit: bool,
+    /// For how many seconds; longer where the two threads seldom run at once
+    #[arg(long, default_value = "1", value_parser = seconds)]
+    seconds: f64,
+}
+
+/// Turns from which on a median says something; where others keep the two threads from
+/// running at once, the load goes on for up to so many times longer.
+const ENOUGH: u64 = 1_000;
+const EXTENSIONS: u32 = 20;
+
+/// The longest time that is told from longer ones, in cycles of the clock.
+const LONGEST: u64 = 1 << 40;
+
+/// What the two tell each other, each on a line of its own.  Turns count from 0, and
+/// the threads have them alternately; a number stands for all turns before it.
+#[derive(Default)]
+struct Turns {
+    /// Who has asked for the lock.
+    asked: Apart<AtomicU64>,
+    /// Who has been inside.
+    entered: Apart<AtomicU64>,
+    /// Who has released it.
+    left: Apart<AtomicU64>,
+    /// When the last holder released it.
+    released: Apart<AtomicU64>,
+    over: Apart<AtomicBool>,
+}
+
+/// Runs the load.
+///
+/// # Errors
+/// There is one CPU only, or the mutex cannot be made.
+pub fn run(options: &Options) -> Result<Outcome, String> {
+    let mutex =
+        Mutex::new(Kind::Normal).map_err(|error| format!("no mutex can be made: {error}"))?;
+    under(&mutex, options)
+}
+
+/// Runs the load under `lock`; the outcome's latency is that of hand-overs or visits.
+/// Blocks.
+///
+/// # Errors
+/// There is one CPU only, or a thread cannot be given one.
+pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String> {
+    let &[first, second, ..] = allowed_cpus().as_slice() else {
+        return Err("it needs two CPUs, and this process may use only one".to_owned());
+    };
+    let clock = Clock::measure();
+    let hold = Pace::measure().work(options.hold);
+    let turns = Turns::default();
+    let begun = Instant::now();
+    let parts = std::thread::scope(|scope| {
+        let threads = [(0, first), (1, second)].map(|(parity, cpu)| {
+            let (turns, clock) = (&turns, &clock);
+            scope.spawn(move || {
+                let part = settle(cpu).and_then(|()| {
+                    if options.visit {
+                        visit(lock, turns, parity, clock)
+                    } else {
+                        take_over(lock, turns, parity, clock, hold)
+                    }
+                });
+                // The other must not wait for a thread that is gone.
+                turns.over.0.store(true, Ordering::Relaxed);
+                part
+            })
+        });
+        for _ in 0..=EXTENSIONS {
+            std::thread::sleep(Duration::from_secs_f64(options.seconds));
+            if turns.done() >= ENOUGH || turns.over.0.load(Ordering::Relaxed) {
+                break;
+            }
+        }
+        turns.over.0.store(true, Ordering::Relaxed);
+        threads.map(|thread| thread.join())
+    });
+    let elapsed = begun.elapsed().as_secs_f64();
+    let mut all = histogram()?;
+    for part in parts {
+        let part = part.map_err(|_| "a thread panicked".to_owned())??;
+        all.add(part)
+            .map_err(|error| format!("times cannot be merged: {error}"))?;
+    }
+    if all.is_empty() {
+        return Err("not one turn was over in time".to_owned());
+    }
+    let nanoseconds = |cycles| clock.nanoseconds(cycles);
+    let at = |quantile| nanoseconds(all.value_at_quantile(quantile));
+    Ok(Outcome {
+        operations: all.len(),
+        seconds: elapsed,
+        per_second: all.len() as f64 / elapsed,
+        latency: Some(Latency {
+            p50: at(0.5),
+            p99: at(0.99),
+            p999: at(0.999),
+            most: nanoseconds(all.max()),
+            sampled: all.len(),
+        }),
+        ..Outcome::default()
+    })
+}
+
+type Times = Histogram<u64>;
+
+fn histogram() -> Result<Times, String> {
+    Histogram::new_with_max(LONGEST, 3)
+        .map_err(|error| format!("no histogram can be made: {error}"))
+}
+
+/// Stays on that CPU.
+fn settle(cpu: usize) -> Result<(), String> {
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|error| format!("CPU {cpu} cannot be used: {error}"))
+}
+
+impl Turns {
+    /// How many turns there have been.
+    fn done(&self) -> u64 {
+        let of = |count: &Apart<AtomicU64>| count.0.load(Ordering::Relaxed);
+        of(&self.entered).max(of(&self.left))
+    }
+
+    /// Waits until `count` has reached `turn`; false if it is all over.
+    #[inline]
+    fn wait(&self, count: &Apart<AtomicU64>, turn: u64) -> bool {
+        while count.0.load(Ordering::Acquire) < turn {
+            if self.over.0.load(Ordering::Relaxed) {
+                return false;
+            }
+            std::hint::spin_loop();
+        }
+        true
+    }
+}
+
+/// From release to entry.
+fn take_over(
+    lock: &impl Exclusion,
+    turns: &Turns,
+    parity: u64,
+    clock: &Clock,
+    hold: Work,
+) -> Result<Times, String> {
+    let mut times = histogram()?;
+    let mut token = lock.token();
+    let mut turn = parity;
+    while turns.wait(&turns.entered, turn) {
+        turns.asked.0.store(turn + 1, Ordering::Release);
+        lock.with(&mut token, || {
+            let now = clock.now_after_reads();
+            let released = turns.released.0.load(Ordering::Relaxed);
+            // The first turn takes over from nobody.
+            if turn > 0 {
+                times.saturating_record(now.saturating_sub(released));
+            }
+            turns.entered.0.store(turn + 1, Ordering::Release);
+            if turns.wait(&turns.asked, turn + 2) {
+                hold.perform();
+            }
+            turns.released.0.store(clock.now(), Ordering::Relaxed);
+        });
+        turn += 2;
+    }
+    Ok(times)
+}
+
+/// From asking to having released.
+fn visit(
+    lock: &impl Exclusion,
+    turns: &Turns,
+    parity: u64,
+    clock: &Clock,
+) -> Result<Times, String> {
+    let mut times = histogram()?;
+    let mut token = lock.token();
+    let mut turn = parity;
+    while turns.wait(&turns.left, turn) {
+        let asked = clock.now();
+        lock.with(&mut token, || ());
+        times.saturating_record(clock.now_after_reads().saturating_sub(asked));
+        turns.left.0.store(turn + 1, Ordering::Release);
+        turn += 2;
+    }
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(hold: u32, visit: bool) -> Options {
+        Options {
+            hold,
+            visit,
+            seconds: 0.05,
+        }
+    }
+
+    fn latency(outcome: Result<Outcome, String>) -> Option<Latency> {
+        match outcome {
+            Ok(outcome) => outcome.latency,
+            // One CPU is not enough, and says so.
+            Err(why) => {
+                assert!(why.contains("two CPUs"), "{why}");
+                None
+            }
+        }
+    }
+
+    #[test]
+    fn turns_are_taken_and_timed() {
+        for options in [options(100, false), options(0, true)] {
+            if let Some(latency) = latency(run(&options)) {
+                assert!(latency.sampled > 0 && latency.p50 > 0, "{options:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_waiter_that_comes_late_is_late() {
+        /// Sleeps before it takes the lock.
+        struct Sleepy(Mutex);
+        impl Exclusion for Sleepy {
+            type Token = ();
+            fn token(&self) {}
+            fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
+                std::thread::sleep(Duration::from_millis(2));
+                self.0.with(section)
+            }
+        }
+        let lock = Sleepy(Mutex::new(Kind::Normal).unwrap());
+        if let Some(latency) = latency(under(&lock, &options(0, false))) {
+            assert!(latency.p50 > 500_000, "{}", latency.p50);
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! What a lock's name can say beyond the catalogue: which basic locks, at which levels,
+//! how long a cohort keeps the lock, who is in which cohort.
+//!
+//! ```text
+//! clof:tkt-clh-tkt                    smallest cohort first, at the levels that suit the machine
+//! clof:tkt-clh-tkt@cache,numa,system  at these
+//! c-tkt-tkt/1000  c-tkt-tkt/20us      with another bound: hand-offs in a row, or time
+//! c-tkt-mcs/bypass                    whose threads try the top lock first
+//! c-ptl-tkt/random                    with threads in cohorts that have nothing to do with memory
+//! clof:best-4@kunpeng-920x2           the best of four levels that was found on that machine
+//! ```
+
+use super::Topology;
+use super::best;
+use crate::bench::Span;
+use cohort::catalogue;
+use cohort::compose::Bound;
+use cohort::compose::generated::{Basic, LEVELS};
+use cohort::door::Level;
+use std::fmt;
+
+/// A lock to be composed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recipe {
+    /// Of what.
+    pub of: Of,
+    /// The levels of all locks but the top one, smallest cohort first; none for those
+    /// that suit the machine.
+    pub levels: Option<Vec<Level>>,
+    /// How long a cohort keeps the lock, if not as long as usual.
+    pub bound: Option<Bound>,
+    /// Whether threads first try the top lock itself; for locks of the catalogue.
+    pub bypass: bool,
+    /// Who is in which cohort, if the machine does not say it.
+    pub assignment: Option<Assignment>,
+}
+
+/// What is composed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// A lock of the catalogue, by its printed name.
+    Named(&'static str),
+    /// These locks, smallest cohort first.
+    Locks(Vec<Basic>),
+}
+
+/// Ways to put CPUs into cohorts (000 §6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assignment {
+    /// By chance.
+    Random,
+    /// By chance, as many in each.
+    Balanced,
+    /// Neighbours in different cohorts.
+    Pathological,
+}
+
+/// What generated compositions begin with.
+const PREFIX: &str = "clof:";
+
+/// Compositions of the catalogue whose bound can be set.
+const NAMED: &[&str] = &[
+    "c-bo-bo",
+    "c-tkt-tkt",
+    "c-ptl-tkt",
+    "c-bo-mcs",
+    "c-tkt-mcs",
+    "c-mcs-mcs",
+];
+
+impl Recipe {
+    /// Whether a name is to be read as a recipe: the catalogue has no such name, and it
+    /// has the look of one.
+    #[must_use]
+    pub fn is_one(name: &str) -> bool {
+        catalogue::find(name).is_none() && (name.starts_with(PREFIX) || name.contains('/'))
+    }
+
+    /// Reads a recipe; `machine` is where `best` is looked for, if the name does not say it.
+    ///
+    /// # Errors
+    /// What is wrong with it, in words.
+    pub fn read(name: &str, machine: &str) -> Result<Self, String> {
+        let mut parts = name.split('/');
+        let base = parts.next().unwrap_or_default();
+        let mut recipe = Self::base(base, machine)?;
+        for part in parts {
+            recipe.refine(part)?;
+        }
+        Ok(recipe)
+    }
+
+    fn base(base: &str, machine: &str) -> Result<Self, String> {
+        let Some(composition) = base.strip_prefix(PREFIX) else {
+            let named = catalogue::find(base).filter(|lock| NAMED.contains(&lock.name));
+            let named = named.ok_or_else(|| {
+                format!(
+                    "`{base}` has no bound to set: what can follow a `/` is for {PREFIX}… and {}",
+                    NAMED.join(", ")
+                )
+            })?;
+            return Ok(Self::plain(Of::Named(named.name)));
+        };
+        let (locks, at) = match composition.split_once('@') {
+            None => (composition, None),
+            Some((locks, at)) => (locks, Some(at)),
+        };
+        if locks == "best" || locks.starts_with("best-") {
+            let machine = at.unwrap_or(machine);
+            let found = best::find(locks, machine).ok_or_else(|| {
+                format!("nobody has searched for `{PREFIX}{locks}` on {machine} yet")
+            })?;
+            return Self::base(found, machine).map(|best| Self {
+                // What is best elsewhere stands at the levels of this machine.
+                levels: None,
+                ..best
+            });
+        }
+        let locks = basic(locks)?;
+        let levels = at.map(|at| levels(at, locks.len())).transpose()?;
+        Ok(Self {
+            levels,
+            ..Self::plain(Of::Locks(locks))
+        })
+    }
+
+    const fn plain(of: Of) -> Self {
+        Self {
+            of,
+            levels: None,
+            bound: None,
+            bypass: false,
+            assignment: None,
+        }
+    }
+
+    fn refine(&mut self, part: &str) -> Result<(), String> {
+        let assignment = match part {
+            "random" => Some(Assignment::Random),
+            "balanced" => Some(Assignment::Balanced),
+            "pathological" => Some(Assignment::Pathological),
+            _ => None,
+        };
+        if assignment.is_some() {
+            self.assignment = assignment;
+            return Ok(());
+        }
+        if part == "bypass" && matches!(self.of, Of::Named(_)) {
+            self.bypass = true;
+            return Ok(());
+        }
+        // A time alone bounds no count.
+        let mut bound = self.bound.unwrap_or(Bound::hand_offs(u32::MAX));
+        if let Ok(hand_offs) = part.parse() {
+            bound.hand_offs = hand_offs;
+        } else if let Ok(Span::Nanoseconds(nanoseconds)) = part.parse() {
+            bound.nanoseconds = nanoseconds;
+        } else {
+            return Err(format!(
+                "`/{part}` is neither a number of hand-offs (/100), nor a time (/20us), nor /random, \
+                 /balanced or /pathological; cohort locks also know /bypass"
+            ));
+        }
+        self.bound = Some(bound);
+        Ok(())
+    }
+
+    /// The levels of its low locks on a machine: the node first, which matters
+    /// everywhere, then what is smaller, then the package (002 §5.2.1), but those that
+    /// the machine has before those that it has not.
+    #[must_use]
+    pub fn levels_on(&self, topology: &Topology) -> Vec<Level> {
+        if let Some(levels) = &self.levels {
+            return levels.clone();
+        }
+        let Of::Locks(locks) = &self.of else {
+            return Vec::new();
+        };
+        let mut wanted = [Level::Numa, Level::CacheGroup, Level::Core, Level::Package];
+        let has = |level: Level| topology.levels().iter().any(|l| l.name == level.name());
+        wanted.sort_by_key(|level| !has(*level));
+        let mut levels = wanted[..locks.len() - 1].to_vec();
+        levels.sort_by_key(|level| *level as usize);
+        levels
+    }
+}
+
+/// The name that is printed.
+impl fmt::Display for Recipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.of {
+            Of::Named(name) => write!(f, "{name}")?,
+            Of::Locks(locks) => {
+                let names: Vec<&str> = locks.iter().map(|lock| lock.name()).collect();
+                write!(f, "{PREFIX}{}", names.join("-"))?;
+            }
+        }
+        if let Some(levels) = &self.levels {
+            let names = levels.iter().map(|level| level.name()).chain([SYSTEM]);
+            write!(f, "@{}", names.collect::<Vec<_>>().join(","))?;
+        }
+        if let Some(bound) = self.bound {
+            if bound.hand_offs < u32::MAX {
+                write!(f, "/{}", bound.hand_offs)?;
+            }
+            if bound.nanoseconds > 0 {
+                write!(f, "/{}", Span::Nanoseconds(bound.nanoseconds))?;
+            }
+        }
+        if self.bypass {
+            write!(f, "/bypass")?;
+        }
+        match self.assignment {
+            None => Ok(()),
+            Some(Assignment::Random) => write!(f, "/random"),
+            Some(Assignment::Balanced) => write!(f, "/balanced"),
+            Some(Assignment::Pathological) => write!(f, "/pathological"),
+        }
+    }
+}
+
+fn basic(names: &str) -> Result<Vec<Basic>, String> {
+    let known = Basic::ALL.map(Basic::name).join(", ");
+    let lock = |name| Basic::named(name).ok_or_else(|| format!("`{name}` is none of {known}"));
+    let locks: Vec<Basic> = names.split('-').map(lock).collect::<Result<_, _>>()?;
+    if locks.len() > LEVELS {
+        return Err(format!("a composition has at most {LEVELS} levels"));
+    }
+    Ok(locks)
+}
+
+/// The level of all CPUs.
+const SYSTEM: &str = "system";
+
+fn levels(names: &str, locks: usize) -> Result<Vec<Level>, String> {
+    let below = names
+        .strip_suffix(SYSTEM)
+        .ok_or("the last level is `system`")?;
+    let names: Vec<&str> = below.split(',').filter(|name| !name.is_empty()).collect();
+    let level = |name: &&str| {
+        Level::named(name).ok_or_else(|| {
+            let known = Level::ALL.map(Level::name).join(", ");
+            format!("`{name}` is no level; there are {known} and {SYSTEM}")
+        })
+    };
+    let levels: Vec<Level> = names.iter().map(level).collect::<Result<_, _>>()?;
+    if levels.len() + 1 != locks {
+        return Err(format!("{locks} locks need {locks} levels"));
+    }
+    if !levels.is_sorted_by(|one, other| (*one as usize) < *other as usize) {
+        return Err("levels begin with the smallest cohort".to_owned());
+    }
+    Ok(levels)
+}
+
+impl Assignment {
+    /// The cohort of each CPU, which are as many as `real` has; `real` is where each CPU
+    /// is.
+    #[must_use]
+    pub fn cohorts(self, real: &[usize], seed: u64) -> Vec<usize> {
+        let count = real.iter().max().map_or(1, |last| last + 1);
+        let mut state = seed;
+        let mut random = move |below: usize| {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut bits = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((bits ^ (bits >> 31)) % below as u64) as usize
+        };
+        match self {
+            Self::Random => real.iter().map(|_| random(count)).collect(),
+            Self::Balanced => {
+                let mut cohorts: Vec<usize> = (0..real.len()).map(|cpu| cpu % count).collect();
+                for last in (1..cohorts.len()).rev() {
+                    cohorts.swap(last, random(last + 1));
+                }
+                cohorts
+            }
+            Self::Pathological => {
+                let mut met = vec![0; count];
+                real.iter()
+                    .map(|cohort| {
+                        met[*cohort] += 1;
+                        (met[*cohort] - 1) % count
+                    })
+                    .collect()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(name: &str) -> String {
+        Recipe::read(name, "epyc-7352x2").map_or_else(|why| why, |recipe| recipe.to_string())
+    }
+
+    #[test]
+    fn one_name_is_printed() {
+        assert_eq!(printed("clof:tkt-clh-hem"), "clof:ticket-clh-hemlock");
+        let levels = "clof:ticket-mcs@numa,system";
+        assert_eq!(printed(levels), levels);
+        assert_eq!(printed("c-tkt-tkt/1000"), "c-tkt-tkt/1000");
+        assert_eq!(printed("c-bo-mcs/random/bypass"), "c-bo-mcs/bypass/random");
+        assert_eq!(printed("c-tkt-tkt/20us/random"), "c-tkt-tkt/20us/random");
+        assert_eq!(printed("c-tkt-tkt/7/20us"), "c-tkt-tkt/7/20us");
+        assert_eq!(printed("c-tkt-tkt/20us/7"), "c-tkt-tkt/7/20us");
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (name, word) in [
+            ("clof:tkt-xyz", "xyz"),
+            ("clof:mcs-mcs-mcs-mcs-mcs", "at most 4"),
+            ("clof:mcs-mcs@numa", "`system`"),
+            ("clof:mcs-mcs@core,numa,system", "2 levels"),
+            ("clof:mcs-mcs-mcs@numa,core,system", "smallest"),
+            ("clof:mcs-mcs@node,system", "node"),
+            ("mcs/100", "no bound"),
+            ("c-tkt-tkt/soon", "/soon"),
+            ("clof:best-9", "searched"),
+        ] {
+            assert!(printed(name).contains(word), "{name}: {}", printed(name));
+        }
+    }
+
+    #[test]
+    fn levels_suit_the_machine() {
+        let by = |names: &[&str]| {
+            let levels = names.iter().enumerate().map(|(at, name)| {
+                let cohorts = (0..64).map(|cpu: usize| cpu >> (at + 1)).collect();
+                ((*name).to_owned(), cohorts)
+            });
+            Topology::new((0..64).collect(), levels.collect())
+        };
+        let names = |name: &str, topology: &Topology| {
+            let recipe = Recipe::read(name, "").unwrap();
+            let levels = recipe.levels_on(topology);
+            levels
+                .iter()
+                .map(|l| l.name())
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        let epyc = by(&["core", "cache", "numa", "system"]);
+        assert_eq!(names("clof:mcs-mcs-mcs-mcs", &epyc), "core,cache,numa");
+        assert_eq!(names("clof:mcs-mcs-mcs", &epyc), "cache,numa");
+        let kunpeng = by(&["cache", "numa", "package", "system"]);
+        assert_eq!(
+            names("clof:mcs-mcs-mcs-mcs", &kunpeng),
+            "cache,numa,package"
+        );
+        let small = by(&["core", "system"]);
+        assert_eq!(names("clof:mcs-mcs", &small), "core");
+        assert_eq!(names("clof:mcs", &small), "");
+    }
+
+    #[test]
+    fn assignments_are_as_they_are_called() {
+        let real: Vec<usize> = (0..32).map(|cpu| cpu / 8).collect();
+        let sizes = |cohorts: &[usize]| {
+            let count = |cohort| cohorts.iter().filter(|c| **c == cohort).count();
+            [0, 1, 2, 3].map(count)
+        };
+        let balanced = Assignment::Balanced.cohorts(&real, 1);
+        assert_eq!(sizes(&balanced), [8; 4]);
+        assert_ne!(balanced, real);
+        let pathological = Assignment::Pathological.cohorts(&real, 1);
+        assert_eq!(sizes(&pathological), [8; 4]);
+        assert_eq!(pathological[..4], [0, 1, 2, 3]);
+        let random = Assignment::Random.cohorts(&real, 1);
+        assert!(random.iter().all(|cohort| *cohort < 4));
+        assert_ne!(sizes(&random), [8; 4]);
+    }
+}

@@ -1,0 +1,168 @@
+//! How long a cohort keeps the high lock: never longer than its bound, whatever happens,
+//! which no schedule may change.
+
+use super::trial::{KUNPENG, by_chance, by_time, passes};
+use super::world::{Client, Kept, together};
+use crate::clients::{read, write};
+use crate::locks::basic::{Mcs, Ticket};
+use crate::locks::compose::{Bound, Clof, Composed, Numa, Plan};
+use crate::locks::door::{Cell, now};
+use crate::locks::{RawLock, ThreadOblivious};
+use cohort_machine::{Options, Placement};
+use libtest_mimic::Trial;
+use std::cell;
+use std::sync::Arc;
+
+std::thread_local! {
+    /// How often the high lock has been released in this host thread's run.
+    static RELEASES: cell::Cell<u64> = const { cell::Cell::new(0) };
+}
+
+/// A high lock that counts its releases.
+#[derive(Debug, Default)]
+struct Noted(Mcs);
+
+// SAFETY: every call goes to a lock that excludes.
+unsafe impl RawLock for Noted {
+    type Context = <Mcs as RawLock>::Context;
+
+    fn acquire(&self, cx: &Self::Context) {
+        self.0.acquire(cx);
+    }
+
+    unsafe fn release(&self, cx: &Self::Context) {
+        RELEASES.set(RELEASES.get() + 1);
+        // SAFETY: passed on.
+        unsafe { self.0.release(cx) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+}
+
+// SAFETY: release is the lock's own.
+unsafe impl ThreadOblivious for Noted {}
+
+impl Composed for Noted {
+    type Top = Self;
+
+    fn top(&self) -> &Self {
+        self
+    }
+
+    fn planned(_plan: &Plan<'_>) -> Self {
+        Self::default()
+    }
+}
+
+/// Hand-offs in a row that the lock under test allows.
+const HAND_OFFS: u32 = 3;
+
+type Bounded = Clof<Ticket, Noted, Numa, HAND_OFFS>;
+
+/// A time with the high lock, as the sections in it see it.
+#[derive(Clone, Copy, Default)]
+struct Seen {
+    releases: u64,
+    sections: u64,
+    began: u64,
+}
+
+/// Lets threads hold `lock`, and gives `check` what each section has seen of the time
+/// with the high lock in which it is; the longest such time, in sections.
+fn keeps(
+    lock: Bounded,
+    threads: usize,
+    rounds: u64,
+    check: impl Fn(&Seen) + Send + Sync + 'static,
+) -> u64 {
+    let shared = Arc::new((lock, Cell::new(Seen::default())));
+    let theirs = Arc::clone(&shared);
+    let longest = together(threads, move |_| {
+        let (lock, seen) = &*theirs;
+        let context = Kept::new(<Bounded as RawLock>::Context::default());
+        let mut longest = 0;
+        for _ in 0..rounds {
+            lock.acquire(&context);
+            let mut now_seen = read(seen);
+            if now_seen.sections == 0 || now_seen.releases != RELEASES.get() {
+                now_seen = Seen {
+                    releases: RELEASES.get(),
+                    sections: 0,
+                    began: now(),
+                };
+            }
+            check(&now_seen);
+            now_seen.sections += 1;
+            longest = longest.max(now_seen.sections);
+            write(seen, now_seen);
+            // SAFETY: acquired above, with this context.
+            unsafe { lock.release(&context) };
+        }
+        longest
+    });
+    longest.unwrap_or_default().into_iter().max().unwrap_or(0)
+}
+
+/// No time with the high lock has more sections than the bound allows.
+pub fn keeps_to_its_hand_offs() {
+    keeps(Bounded::default(), 4, 8, |seen| {
+        assert!(
+            seen.sections <= u64::from(HAND_OFFS),
+            "{} hand-offs in a row",
+            seen.sections
+        );
+    });
+}
+
+/// The bound of [`keeps_to_its_time`].
+const NANOSECONDS: u64 = 2_000;
+
+/// No hand-off begins later than the bound after the high lock was acquired; the next
+/// section sees it within a hand-over, which takes less than a tenth of a microsecond
+/// among neighbours.
+fn keeps_to_its_time() {
+    let bound = Bound {
+        hand_offs: u32::MAX,
+        nanoseconds: NANOSECONDS,
+    };
+    let plan = Plan {
+        bound: Some(bound),
+        ..Plan::default()
+    };
+    let longest = keeps(Bounded::planned(&plan), 4, 400, |seen| {
+        let kept = now() - seen.began;
+        assert!(kept < NANOSECONDS + 1_000, "{kept} ns");
+    });
+    assert!(longest > 2, "a cohort keeps the lock meanwhile: {longest}");
+}
+
+/// Where waiters of its own are always there, a cohort has all that the bound allows.
+fn has_what_its_bound_allows() {
+    let longest = keeps(Bounded::default(), 4, 50, |_| ());
+    assert_eq!(longest, u64::from(HAND_OFFS) + 1);
+}
+
+/// All of them.
+pub fn tests() -> Vec<Trial> {
+    let neighbours = || {
+        vec![Options {
+            placement: Placement::Compact,
+            ..by_time()
+        }]
+    };
+    let by_time =
+        |name: &str, client: Client| passes(name.to_owned(), &KUNPENG, neighbours, client);
+    vec![
+        passes(
+            "bound::hand_offs::chance".to_owned(),
+            &KUNPENG,
+            || by_chance().collect(),
+            keeps_to_its_hand_offs,
+        ),
+        by_time("bound::hand_offs::time", keeps_to_its_hand_offs),
+        by_time("bound::is_used", has_what_its_bound_allows),
+        by_time("bound::time", keeps_to_its_time),
+    ]
+}

@@ -1,0 +1,5 @@
+/* nsync's mutex, in its shared library. */
+#include <nsync.h>
+#include "peer.h"
+
+PEER(nsync, nsync_mu, char, nsync_mu_init(l), , nsync_mu_lock(l), nsync_mu_unlock(l))

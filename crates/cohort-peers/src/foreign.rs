@@ -1,0 +1,95 @@
+//! Locks of C and C++ libraries, by the tables in `shim`.
+
+use cohort_lab::workloads::Exclusion;
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+
+/// A lock's functions; `shim/peer.h` has the same.
+#[repr(C)]
+pub struct Table {
+    lock_bytes: usize,
+    token_bytes: usize,
+    make: unsafe extern "C" fn(*mut c_void),
+    join: unsafe extern "C" fn(*mut c_void, *mut c_void),
+    take: unsafe extern "C" fn(*mut c_void, *mut c_void),
+    give: unsafe extern "C" fn(*mut c_void, *mut c_void),
+    pairs: unsafe extern "C" fn(*mut c_void, *mut c_void, u32),
+}
+
+/// A table, if its library was there when this was built.
+macro_rules! table {
+    ($library:literal, $symbol:ident) => {{
+        #[cfg(peer = $library)]
+        {
+            unsafe extern "C" {
+                static $symbol: $crate::foreign::Table;
+            }
+            // SAFETY: the shim defines it, as this type, and never writes it.
+            Some(unsafe { &$symbol })
+        }
+        #[cfg(not(peer = $library))]
+        {
+            None
+        }
+    }};
+}
+
+pub(crate) use table;
+
+/// One lock.
+pub struct Foreign {
+    table: &'static Table,
+    lock: *mut c_void,
+}
+
+/// What a thread brings along.
+pub struct Token(*mut c_void);
+
+// SAFETY: a lock of C is made to be used by several threads through one pointer.
+unsafe impl Sync for Foreign {}
+
+/// Zeroed cache lines of their own, never freed: queue nodes of some locks wander from
+/// thread to thread.
+fn lines(bytes: usize) -> *mut c_void {
+    #[repr(align(128))]
+    struct Line(#[allow(dead_code)] [u8; 128]);
+    let lines: Box<[MaybeUninit<Line>]> = Box::new_zeroed_slice(bytes.div_ceil(128).max(1));
+    Box::leak(lines).as_mut_ptr().cast()
+}
+
+impl Foreign {
+    /// A free lock.
+    pub fn new(table: &'static Table) -> Self {
+        let lock = lines(table.lock_bytes);
+        // SAFETY: the memory is as large as the table asks, and aligned for anything.
+        unsafe { (table.make)(lock) };
+        Self { table, lock }
+    }
+}
+
+impl Exclusion for Foreign {
+    type Token = Token;
+
+    fn token(&self) -> Token {
+        let token = lines(self.table.token_bytes);
+        // SAFETY: the lock is made, and the token's memory is as large as asked.
+        unsafe { (self.table.join)(self.lock, token) };
+        Token(token)
+    }
+
+    #[inline]
+    fn with<R>(&self, token: &mut Token, section: impl FnOnce() -> R) -> R {
+        // SAFETY: the lock is made, and the token has joined it.
+        unsafe { (self.table.take)(self.lock, token.0) };
+        let result = section();
+        // SAFETY: taken above, by this thread, with this token.
+        unsafe { (self.table.give)(self.lock, token.0) };
+        result
+    }
+
+    #[inline]
+    fn pairs(&self, token: &mut Token, count: u32) {
+        // SAFETY: as in `with`; each release follows its acquisition.
+        unsafe { (self.table.pairs)(self.lock, token.0, count) };
+    }
+}

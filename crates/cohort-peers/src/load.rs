@@ -1,0 +1,60 @@
+//! What is run under each lock, in a process of its own.
+
+use crate::peers::{Origin, Peer};
+use cohort_lab::workloads::{Exclusion, Outcome, handover, mutex, uncontended};
+use std::ffi::CStr;
+
+/// The file name of the preload library begins so.
+const LIBRARY: &str = "libcohort_preload";
+
+/// A load.
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum Load {
+    /// One thread takes a lock that nobody else wants
+    Alone(uncontended::Options),
+    /// Two threads on two CPUs hand a lock to each other
+    HandOver(handover::Options),
+    /// Threads take one lock in turn
+    Crowd(mutex::Load),
+}
+
+impl Load {
+    /// Runs the load.  Blocks.
+    pub fn under(&self, lock: &impl Exclusion) -> Result<Outcome, String> {
+        match self {
+            Self::Alone(options) => uncontended::under(lock, options),
+            Self::HandOver(options) => handover::under(lock, options),
+            Self::Crowd(options) => mutex::under(lock, options),
+        }
+    }
+
+    /// Runs the load under `peer`, once it is sure whose pthread functions this process
+    /// has.  Blocks.
+    pub fn run(&self, peer: &Peer) -> Result<Outcome, String> {
+        let run = peer
+            .run
+            .ok_or("its library was not there when this was built")?;
+        let provider = provider();
+        let is_ours = provider.contains(LIBRARY);
+        if is_ours != matches!(peer.from, Origin::Preloaded { .. }) {
+            return Err(format!("pthread_mutex_lock is that of {provider}"));
+        }
+        run(self)
+    }
+}
+
+/// The file whose `pthread_mutex_lock` this process calls.
+fn provider() -> String {
+    let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    let function = libc::pthread_mutex_lock as *const () as *const libc::c_void;
+    // SAFETY: the address is a function's, and the place is writable.
+    let found = unsafe { libc::dladdr(function, info.as_mut_ptr()) } != 0;
+    // SAFETY: all zeroes is a valid value too.
+    let info = unsafe { info.assume_init() };
+    if !found || info.dli_fname.is_null() {
+        return "an unknown file".to_owned();
+    }
+    // SAFETY: the loader's names are strings and stay where they are.
+    let name = unsafe { CStr::from_ptr(info.dli_fname) };
+    name.to_string_lossy().into_owned()
+}

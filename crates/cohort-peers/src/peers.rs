@@ -1,0 +1,241 @@
+//! Every lock that is compared: what it is, how it is called, where it comes from.
+
+use crate::foreign::{Foreign, table};
+use crate::load::Load;
+use crate::rust::{Own, Spin};
+use cohort::TwoForms;
+use cohort::door::{WaitPolicy, set_policy};
+use cohort_lab::workloads::{Apart, Kind as Mutexes, Mutex, Outcome, Raw};
+use serde::Serialize;
+
+/// Locks are compared with others of their kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Waiters sleep in the end.
+    Sleeping,
+    /// Waiters never sleep, and come in any order.
+    Spinning,
+    /// Waiters never sleep, and are served in the order in which they came.
+    Queue,
+}
+
+impl Kind {
+    /// All kinds, in the order in which they are shown.
+    pub const ALL: [Self; 3] = [Self::Sleeping, Self::Spinning, Self::Queue];
+
+    /// What they are called together.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Sleeping => "Sleeping mutexes",
+            Self::Spinning => "Spin locks without order",
+            Self::Queue => "Spin locks in order",
+        }
+    }
+}
+
+/// Whose lock it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Ours, compiled into the program.
+    Ours,
+    /// Ours under the C library's names: the preloaded library under `COHORT_LOCK` and
+    /// `COHORT_WAIT`.
+    Preloaded {
+        /// The lock.
+        lock: &'static str,
+        /// How its waiters wait.
+        wait: &'static str,
+    },
+    /// Somebody else's, always here.
+    Theirs,
+    /// Somebody else's, in a Debian package.
+    Package(&'static str),
+}
+
+/// Runs a load under a lock.
+pub type Run = fn(&Load) -> Result<Outcome, String>;
+
+/// A lock that is compared.
+pub struct Peer {
+    /// Its name here.
+    pub name: &'static str,
+    /// With whom it is compared.
+    pub kind: Kind,
+    /// Where it comes from.
+    pub from: Origin,
+    /// How it is called, by its users and here.
+    pub called: &'static str,
+    /// Runs a load under it; none if its library was not there when this was built.
+    pub run: Option<Run>,
+}
+
+impl Peer {
+    /// Whether it is one of ours.
+    pub fn is_ours(&self) -> bool {
+        matches!(self.from, Origin::Ours | Origin::Preloaded { .. })
+    }
+}
+
+/// The peer of that name.
+pub fn find(name: &str) -> Option<&'static Peer> {
+    PEERS.iter().find(|peer| peer.name == name)
+}
+
+/// A lock of Rust, or one that the C library's names stand for.
+macro_rules! here {
+    ($make:expr) => {
+        Some(|load| load.under(&$make))
+    };
+}
+
+/// One of our locks by itself, in its spin-only form where it has two.
+macro_rules! raw {
+    ($lock:ty) => {
+        Some(|load| {
+            set_policy(WaitPolicy::Spin);
+            load.under(&Apart(Raw(<$lock>::default())))
+        })
+    };
+}
+
+/// A lock of a C or C++ library, if it was there.
+macro_rules! foreign {
+    ($library:literal, $symbol:ident) => {
+        match table!($library, $symbol) {
+            None => None,
+            Some(_) => Some(|load| match table!($library, $symbol) {
+                Some(table) => load.under(&Foreign::new(table)),
+                None => unreachable!("looked up above"),
+            }),
+        }
+    };
+}
+
+macro_rules! peers {
+    ($($kind:ident $name:literal, $from:expr, $called:expr, $run:expr;)+) => {
+        /// Every lock; glibc's mutex, with which all are compared, comes first.
+        pub static PEERS: &[Peer] = &[$(Peer {
+            name: $name,
+            kind: Kind::$kind,
+            from: $from,
+            called: $called,
+            run: $run,
+        }),+];
+    };
+}
+
+const CK: Origin = Origin::Package("libck-dev");
+const TBB: Origin = Origin::Package("libtbb-dev");
+const PRELOAD: &str = "by symbol, preloaded";
+
+const fn spinning(lock: &'static str) -> Origin {
+    Origin::Preloaded { lock, wait: "spin" }
+}
+
+fn pthread(kind: Mutexes) -> Mutex {
+    Mutex::new(kind).unwrap_or_else(|error| panic!("no pthread mutex can be made: {error}"))
+}
+
+type Spinning<L> = <L as TwoForms>::Spinning;
+
+peers! {
+    Sleeping "glibc", Origin::Theirs, "by symbol", here!(pthread(Mutexes::Normal));
+    Sleeping "glibc-adaptive", Origin::Theirs, "by symbol", here!(pthread(Mutexes::Adaptive));
+    Sleeping "std", Origin::Theirs, "inlined", here!(Own::new(std::sync::Mutex::new(())));
+    Sleeping "parking_lot", Origin::Theirs, "inlined", here!(Own::new(parking_lot::Mutex::new(())));
+    Sleeping "absl", Origin::Package("libabsl-dev"), "by symbol", foreign!("abseil", cohort_peer_absl);
+    Sleeping "nsync", Origin::Package("libnsync-dev"), "by symbol", foreign!("nsync", cohort_peer_nsync);
+    Sleeping "tbb-mutex", TBB, "inlined", foreign!("tbb", cohort_peer_tbb_mutex);
+    Sleeping "cohort::Mutex", Origin::Ours, "inlined", here!(Own::new(cohort::Mutex::new(())));
+    Sleeping "pthread-futex", Origin::Preloaded { lock: "futex", wait: "park" }, PRELOAD,
+        here!(pthread(Mutexes::Normal));
+
+    Spinning "glibc-spin", Origin::Theirs, "by symbol", here!(Spin::new());
+    Spinning "ck-fas", CK, "inlined", foreign!("ck", cohort_peer_ck_fas);
+    Spinning "ck-cas", CK, "inlined", foreign!("ck", cohort_peer_ck_cas);
+    Spinning "ck-dec", CK, "inlined", foreign!("ck", cohort_peer_ck_dec);
+    Spinning "tbb-spin", TBB, "inlined", foreign!("tbb", cohort_peer_tbb_spin);
+    Spinning "mcslock-barge", Origin::Theirs, "inlined",
+        here!(Own::new(mcslock::barging::spins::Mutex::new(())));
+    Spinning "tas", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Tas>);
+    Spinning "ttas", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Ttas>);
+    Spinning "bo", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Bo>);
+    Spinning "pthread-spin", spinning("futex"), PRELOAD, here!(Spin::new());
+    Spinning "pthread-tas", spinning("tas"), PRELOAD, here!(pthread(Mutexes::Normal));
+
+    Queue "ck-ticket", CK, "inlined", foreign!("ck", cohort_peer_ck_ticket);
+    Queue "ck-mcs", CK, "inlined", foreign!("ck", cohort_peer_ck_mcs);
+    Queue "ck-clh", CK, "inlined", foreign!("ck", cohort_peer_ck_clh);
+    Queue "ck-anderson", CK, "inlined", foreign!("ck", cohort_peer_ck_anderson);
+    Queue "tbb-queuing", TBB, "inlined", foreign!("tbb", cohort_peer_tbb_queuing);
+    Queue "mcslock", Origin::Theirs, "inlined", here!(Own::new(mcslock::raw::spins::Mutex::new(())));
+    Queue "mcslock-yield", Origin::Theirs, "inlined",
+        here!(Own::new(mcslock::raw::yields::Mutex::new(())));
+    Queue "clhlock", Origin::Theirs, "inlined", here!(Own::new(clhlock::raw::spins::Mutex::new(())));
+    Queue "clhlock-yield", Origin::Theirs, "inlined",
+        here!(Own::new(clhlock::raw::yields::Mutex::new(())));
+    Queue "ticket", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Ticket>);
+    Queue "ptl", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Ptl>);
+    Queue "mcs", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Mcs>);
+    Queue "clh", Origin::Ours, "inlined", raw!(cohort::basic::Clh);
+    Queue "k42", Origin::Ours, "inlined", raw!(cohort::basic::K42);
+    Queue "hemlock", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Hemlock>);
+    Queue "hemlock-ctr", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::HemlockCtr>);
+    Queue "anderson", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Anderson>);
+    Queue "pthread-ticket", spinning("ticket"), PRELOAD, here!(pthread(Mutexes::Normal));
+    Queue "pthread-mcs", spinning("mcs"), PRELOAD, here!(pthread(Mutexes::Normal));
+    Queue "pthread-clh", spinning("clh"), PRELOAD, here!(pthread(Mutexes::Normal));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Words {
+        #[command(subcommand)]
+        load: Load,
+    }
+
+    fn load(words: &str) -> Load {
+        let words = std::iter::once("load").chain(words.split(' '));
+        Words::parse_from(words).load
+    }
+
+    #[test]
+    fn glibc_is_first_and_names_are_unique() {
+        assert_eq!(PEERS[0].name, "glibc");
+        for (place, peer) in PEERS.iter().enumerate() {
+            let first = PEERS.iter().position(|other| other.name == peer.name);
+            assert_eq!(first, Some(place), "{}", peer.name);
+        }
+    }
+
+    /// The crowd's load itself notices a lock that lets two threads in.
+    #[test]
+    fn every_lock_excludes_and_hands_over() {
+        let crowd = load("crowd --threads 3 --section 300 --gap 100 --latency --seconds 0.03");
+        let hand_over = load("hand-over --hold 200 --seconds 0.02");
+        let visit = load("hand-over --visit --seconds 0.02");
+        let alone = load("alone --seconds 0.01");
+        for peer in PEERS {
+            let Some(run) = peer.run else {
+                continue;
+            };
+            assert!(run(&crowd).unwrap().operations > 0, "{}", peer.name);
+            assert!(
+                run(&alone).unwrap().pair.unwrap().least > 0.0,
+                "{}",
+                peer.name
+            );
+            for load in [&hand_over, &visit] {
+                match run(load) {
+                    Ok(outcome) => assert!(outcome.operations > 0, "{}", peer.name),
+                    Err(why) => assert!(why.contains("two CPUs"), "{}: {why}", peer.name),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! Locks of Rust and of the C library, as their users write them.
+
+use cohort_lab::workloads::{Apart, Exclusion};
+use std::cell::UnsafeCell;
+
+/// A lock on cache lines of its own.
+pub struct Own<L>(Apart<L>);
+
+impl<L> Own<L> {
+    /// `lock`, apart from everything else.
+    pub fn new(lock: L) -> Self {
+        Self(Apart(lock))
+    }
+}
+
+/// Implements [`Exclusion`] for locks whose guards release them.
+macro_rules! guarded {
+    ($($lock:ty, $self:ident => $guard:expr;)+) => {
+        $(impl Exclusion for Own<$lock> {
+            type Token = ();
+
+            fn token(&self) {}
+
+            #[inline]
+            fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
+                let $self = &self.0.0;
+                let _guard = $guard;
+                section()
+            }
+        })+
+    };
+}
+
+guarded! {
+    cohort::Mutex<()>, lock => lock.lock();
+    std::sync::Mutex<()>, lock => lock.lock().unwrap();
+    parking_lot::Mutex<()>, lock => lock.lock();
+    mcslock::barging::spins::Mutex<()>, lock => lock.lock();
+}
+
+/// Implements [`Exclusion`] for `mcslock`'s locks.
+macro_rules! mcslock {
+    ($($lock:ty),+) => {
+        $(impl Exclusion for Own<$lock> {
+            type Token = Apart<mcslock::raw::MutexNode>;
+
+            fn token(&self) -> Self::Token {
+                Apart(mcslock::raw::MutexNode::new())
+            }
+
+            #[inline]
+            fn with<R>(&self, token: &mut Self::Token, section: impl FnOnce() -> R) -> R {
+                self.0.0.lock_with_then(&mut token.0, |()| section())
+            }
+        })+
+    };
+}
+
+mcslock!(
+    mcslock::raw::spins::Mutex<()>,
+    mcslock::raw::yields::Mutex<()>
+);
+
+/// Implements [`Exclusion`] for `clhlock`'s locks, whose nodes change hands.
+macro_rules! clhlock {
+    ($($lock:ty),+) => {
+        $(impl Exclusion for Own<$lock> {
+            type Token = Option<clhlock::raw::MutexNode>;
+
+            fn token(&self) -> Self::Token {
+                Some(clhlock::raw::MutexNode::new())
+            }
+
+            #[inline]
+            fn with<R>(&self, token: &mut Self::Token, section: impl FnOnce() -> R) -> R {
+                let node = token.take().unwrap_or_else(clhlock::raw::MutexNode::new);
+                let guard = self.0.0.lock_with(node);
+                let result = section();
+                *token = Some(guard.unlock());
+                result
+            }
+        })+
+    };
+}
+
+clhlock!(
+    clhlock::raw::spins::Mutex<()>,
+    clhlock::raw::yields::Mutex<()>
+);
+
+/// A `pthread_spinlock_t`.
+pub struct Spin(Apart<UnsafeCell<libc::pthread_spinlock_t>>);
+
+// SAFETY: pthread spin locks are made to be used by several threads.
+unsafe impl Sync for Spin {}
+
+impl Spin {
+    /// A free spin lock.
+    pub fn new() -> Self {
+        let lock = Self(Apart::default());
+        // SAFETY: the memory is a spin lock's, and nobody uses it yet.
+        unsafe { libc::pthread_spin_init(lock.0.0.get(), libc::PTHREAD_PROCESS_PRIVATE) };
+        lock
+    }
+}
+
+impl Exclusion for Spin {
+    type Token = ();
+
+    fn token(&self) {}
+
+    #[inline]
+    fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
+        // SAFETY: the lock is initialised.
+        unsafe { libc::pthread_spin_lock(self.0.0.get()) };
+        let result = section();
+        // SAFETY: taken above, by this thread.
+        unsafe { libc::pthread_spin_unlock(self.0.0.get()) };
+        result
+    }
+}

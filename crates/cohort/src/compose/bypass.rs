@@ -1,0 +1,188 @@
+//! `Bypass<L>`: a composition whose threads first try its top lock itself, and go by way
+//! of their cohorts only if that is taken (000 §5.1.5).
+//!
+//! **Not for** locks that are always wanted by many: the look at the top lock is in vain
+//! then, and it is everybody's line.
+//!
+//! A thread that meets nobody pays for one lock, however many levels there are.  It has a
+//! context of its own for the top lock, since it does not hold the low lock that owns a
+//! cohort's.  Fairness is the top lock's: a cohort's first waiter stands in the top lock's
+//! order like anybody else, and who bypasses finds that lock free.
+//!
+//! [`Fast`] puts a test-and-set word above a composition and bypasses to that (002 §6).
+
+use super::{Clof, Composed, Place, Plan, Shareable, Visitor};
+use crate::basic::Ttas;
+use crate::door::{self, Cell, mutant};
+use crate::wait::MayPark;
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+
+/// A composition under a word: who finds it free takes it and nothing else; a queue that
+/// has it keeps it for up to `HAND_OFFS` hand-offs.
+pub type Fast<L, P = MayPark, const HAND_OFFS: u32 = 128> =
+    Bypass<Clof<L, Ttas<P>, Everybody, HAND_OFFS, 1>>;
+
+/// All threads as one cohort.
+#[derive(Debug, Default)]
+pub struct Everybody;
+
+impl Place for Everybody {
+    #[inline]
+    fn cohort(&self) -> usize {
+        0
+    }
+
+    fn at(_level: door::Level) -> Self {
+        Self
+    }
+}
+
+/// What one acquisition carries: the composition's context, one for the top lock alone,
+/// and which of them it used.
+#[derive(Debug, Default)]
+pub struct BypassContext<C, T> {
+    whole: C,
+    top: T,
+    bypassed: Cell<bool>,
+}
+
+impl<C, T> BypassContext<C, T> {
+    fn has_bypassed(&self) -> bool {
+        // SAFETY: only the acquisition that owns the context touches it.
+        self.bypassed.with(|bypassed| unsafe { *bypassed })
+    }
+
+    fn note(&self, bypassed: bool) {
+        // SAFETY: as above.
+        self.bypassed.with_mut(|place| unsafe { *place = bypassed });
+    }
+}
+
+/// The composition; nothing is added to it.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Bypass<L> {
+    lock: L,
+}
+
+type Top<L> = <L as Composed>::Top;
+
+// SAFETY: whoever returns from an acquisition holds the composition or its top lock, and
+// whoever holds the composition holds its top lock, which excludes.
+unsafe impl<L: Composed<Top: RawTry>> RawLock for Bypass<L> {
+    type Context = BypassContext<L::Context, <Top<L> as RawLock>::Context>;
+
+    const STRICT: bool = L::STRICT;
+
+    const NODE_BYTES: usize = L::NODE_BYTES + Top::<L>::NODE_BYTES;
+
+    #[inline]
+    fn acquire(&self, cx: &Self::Context) {
+        if !self.try_acquire(cx) {
+            if !mutant("bypass.forget-way") {
+                cx.note(false);
+            }
+            self.lock.acquire(&cx.whole);
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &Self::Context) {
+        // SAFETY: acquired with this context, in the way that it notes.
+        unsafe {
+            if cx.has_bypassed() {
+                self.lock.top().release(&cx.top);
+            } else {
+                self.lock.release(&cx.whole);
+            }
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: Composed<Top: RawTry>> RawTry for Bypass<L> {
+    #[inline]
+    fn try_acquire(&self, cx: &Self::Context) -> bool {
+        let top = self.lock.top();
+        let bypasses = !top.is_locked() && top.try_acquire(&cx.top);
+        if bypasses {
+            cx.note(true);
+        }
+        bypasses
+    }
+}
+
+// SAFETY: release goes to locks that do not depend on the thread.
+unsafe impl<L> ThreadOblivious for Bypass<L> where
+    L: Composed<Top: RawTry + ThreadOblivious> + ThreadOblivious
+{
+}
+
+impl<L> DetectsWaiters for Bypass<L>
+where
+    L: Composed<Top: RawTry + DetectsWaiters> + DetectsWaiters,
+{
+    #[inline]
+    fn has_waiters(&self, cx: &Self::Context) -> bool {
+        if cx.has_bypassed() {
+            self.lock.top().has_waiters(&cx.top)
+        } else {
+            self.lock.has_waiters(&cx.whole)
+        }
+    }
+}
+
+impl<L: Composed<Top: RawTry + Fair> + Fair> Fair for Bypass<L> {}
+
+// SAFETY: afterwards the composition is free or held in the holder's way: a free one has
+// a free top lock, which is then held for the holder alone.
+unsafe impl<L: Composed<Top: RawTry + Inherit> + Inherit> Inherit for Bypass<L> {
+    unsafe fn inherit(&self, holder: Option<&Self::Context>) {
+        let bypassed = holder.filter(|cx| cx.has_bypassed());
+        let whole = holder.filter(|cx| !cx.has_bypassed());
+        // SAFETY: the caller is alone; the contexts are those that the acquisition used.
+        unsafe {
+            self.lock.inherit(whole.map(|cx| &cx.whole));
+            if let Some(cx) = bypassed {
+                self.lock.top().inherit(Some(&cx.top));
+            }
+        }
+    }
+}
+
+impl<L: Composed<Top: RawTry>> Composed for Bypass<L> {
+    type Top = L::Top;
+
+    fn planned(plan: &Plan<'_>) -> Self {
+        Self {
+            lock: L::planned(plan),
+        }
+    }
+
+    fn top(&self) -> &L::Top {
+        self.lock.top()
+    }
+}
+
+impl<L> TwoForms for Bypass<L>
+where
+    L: Composed<Top: RawTry> + TwoForms<Spinning: Composed<Top: RawTry>>,
+{
+    type Spinning = Bypass<L::Spinning>;
+}
+
+/// Tells another visitor the composition that this one is told, with a bypass.
+#[derive(Debug)]
+pub struct WithBypass<V>(pub V);
+
+impl<V: Visitor> Visitor for WithBypass<V> {
+    type Found = V::Found;
+
+    fn found<L: Shareable>(self) -> V::Found {
+        self.0.found::<Bypass<L>>()
+    }
+}

@@ -1,0 +1,91 @@
+//! What is decided when a composition is made and not when it is compiled.
+
+use super::Bound;
+use crate::basic::{Bo, Clh, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
+use crate::door::Level;
+use crate::wait::Parking;
+use cohort_raw::{RawLock, RawTry};
+
+/// How a composition is to be made.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Plan<'a> {
+    /// The levels of its locks but the top one, smallest cohort first, for those whose
+    /// level is [`Chosen`](super::Chosen).
+    pub levels: &'a [Level],
+    /// The bound at each level; its type's if there is none.
+    pub bound: Option<Bound>,
+}
+
+impl<'a> Plan<'a> {
+    /// The part of the lowest level, and that of the others.
+    pub(super) fn split(&self) -> (Self, Self) {
+        let at = self.levels.len().min(1);
+        let (low, high) = self.levels.split_at(at);
+        let part = |levels: &'a [Level]| Self {
+            levels,
+            bound: self.bound,
+        };
+        (part(low), part(high))
+    }
+}
+
+/// A lock that can be made by a plan and be seen from its top; a basic lock has nothing
+/// to plan, and is its own top.
+pub trait Composed: RawLock {
+    /// The lock that all cohorts share.
+    type Top: RawLock;
+
+    /// The lock, free.
+    #[must_use]
+    fn planned(plan: &Plan<'_>) -> Self;
+
+    /// The lock that all cohorts share.
+    fn top(&self) -> &Self::Top;
+}
+
+/// A composition with contexts that threads can share, whose top lock can be tried.
+pub trait Shareable:
+    Composed<Context: Send + Sync + 'static, Top: RawTry<Context: Send + Sync + 'static>> + 'static
+{
+}
+
+impl<L> Shareable for L where
+    L: Composed<Context: Send + Sync + 'static, Top: RawTry<Context: Send + Sync + 'static>>
+        + 'static
+{
+}
+
+/// Is told the type of a lock that was found by name.
+pub trait Visitor {
+    /// What becomes of it.
+    type Found;
+
+    /// The type is `L`.
+    fn found<L: Shareable>(self) -> Self::Found;
+}
+
+macro_rules! basic {
+    ($([$($generic:tt)*] $lock:ty;)+) => {
+        $(impl $($generic)* Composed for $lock {
+            type Top = Self;
+
+            fn planned(_plan: &Plan<'_>) -> Self {
+                Self::default()
+            }
+
+            fn top(&self) -> &Self {
+                self
+            }
+        })+
+    };
+}
+basic! {
+    [<P: Parking>] Tas<P>;
+    [<P: Parking>] Ttas<P>;
+    [<P: Parking>] Bo<P>;
+    [<P: Parking, const UNIT: u64>] Ticket<P, UNIT>;
+    [<P: Parking, const SLOTS: usize>] Ptl<SLOTS, P>;
+    [<P: Parking>] Mcs<P>;
+    [] Clh;
+    [<P: Parking, const CTR: bool>] Hemlock<CTR, P>;
+}

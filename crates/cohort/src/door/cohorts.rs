@@ -1,0 +1,85 @@
+//! Cohorts in place of the machine's, as text.
+//!
+//! A line for each cohort: its level, and its CPUs as the kernel writes lists of them.
+//!
+//! ```text
+//! # two near nodes as one, and the two others by themselves
+//! numa 0-15
+//! numa 16-23
+//! numa 24-31
+//! ```
+//!
+//! Levels are `core`, `cache`, `numa` and `package`.  A semicolon is as good as the end
+//! of a line; what follows `#` in a line is skipped.
+
+use super::Level;
+use core::fmt;
+
+/// CPUs have numbers below this.
+const CPUS: usize = 1 << 14;
+
+/// What is wrong with a text, and in which of its lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mistake {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub what: &'static str,
+}
+
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+impl core::error::Error for Mistake {}
+
+/// Calls `each` with the level, the number and a CPU of every cohort; the cohorts of a
+/// level are numbered from 0 in the order of their lines.
+///
+/// # Errors
+/// The first line that says something else, or names no CPU.
+pub fn read(text: &str, each: &mut dyn FnMut(Level, usize, usize)) -> Result<(), Mistake> {
+    let mut next = [0; Level::ALL.len()];
+    for (index, line) in text.split(['\n', ';']).enumerate() {
+        let mistake = |what| Mistake {
+            line: index + 1,
+            what,
+        };
+        let mut words = line
+            .split('#')
+            .next()
+            .unwrap_or("")
+            .split_ascii_whitespace();
+        let Some(level) = words.next() else {
+            continue;
+        };
+        let level = Level::named(level)
+            .ok_or_else(|| mistake("begin with a level: core, cache, numa or package"))?;
+        let cohort = next[level as usize];
+        next[level as usize] += 1;
+        let mut any = false;
+        for range in words
+            .flat_map(|word| word.split(','))
+            .filter(|r| !r.is_empty())
+        {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let cpu = |text: &str| text.parse().ok().filter(|cpu| *cpu < CPUS);
+            let (Some(first), Some(last)) = (cpu(first), cpu(last)) else {
+                return Err(mistake(
+                    "a CPU is a number, and CPUs in a row are two: 8-15",
+                ));
+            };
+            if last < first {
+                return Err(mistake("CPUs in a row begin with the lower one"));
+            }
+            any = true;
+            (first..=last).for_each(|cpu| each(level, cohort, cpu));
+        }
+        if !any {
+            return Err(mistake("a cohort has at least one CPU"));
+        }
+    }
+    Ok(())
+}

@@ -41,7 +41,7 @@ static WHERE: &[(&str, &[&str])] = &[
             "fork::inflated_multiplies",
         ],
     ),
-    ("host/in_place", &["fork::"]),
+    ("host/in_place", &["fork::ticket_beside"]),
     ("host/gate", &["gate::"]),
     ("host/inflated", &["inflated::", "fork::inflated"]),
 ];

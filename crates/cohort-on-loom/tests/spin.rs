@@ -1,0 +1,212 @@
+//! Releasing by a plain store under Spin (`spin/quick.pml`), where stores are buffered:
+//! loom orders the two fences of that agreement more strongly than a machine does.
+//!
+//! Each flaw of the model has to make it fail for the right reason.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What is verified.
+#[derive(Clone, Copy, Debug)]
+enum Property {
+    /// Two threads are never inside at once, and nobody is stuck.
+    Safety,
+    /// Threads that acquire a few times come to their end: every wait ends.
+    Ends,
+}
+
+use Property::{Ends, Safety};
+
+/// A variant of the model.
+struct Variant {
+    model: &'static str,
+    name: &'static str,
+    defines: &'static [&'static str],
+    holds: &'static [Property],
+    /// What must fail, and what the verifier says then.
+    fails: &'static [(Property, &'static str)],
+}
+
+/// Somebody sleeps for ever.
+const STUCK: &str = "invalid end state";
+
+static VARIANTS: &[Variant] = &[
+    Variant {
+        model: "quick",
+        name: "flag",
+        defines: &["THREADS=2"],
+        holds: &[Safety, Ends],
+        fails: &[],
+    },
+    Variant {
+        model: "quick",
+        name: "flag_three",
+        defines: &["ROUNDS=1"],
+        holds: &[Safety],
+        fails: &[],
+    },
+    Variant {
+        model: "quick",
+        name: "flag_no_barrier",
+        defines: &["THREADS=2", "NO_BARRIER"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "flag_no_second_look",
+        defines: &["THREADS=2", "NO_SECOND_LOOK"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "flag_alone",
+        defines: &["ALONE"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "flag_hope",
+        defines: &["THREADS=2", "HOPE"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "flag_hurry",
+        defines: &["HURRY"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "ticket",
+        defines: &["THREADS=2", "TICKET"],
+        holds: &[Safety, Ends],
+        fails: &[],
+    },
+    Variant {
+        model: "quick",
+        name: "ticket_three",
+        defines: &["ROUNDS=1", "TICKET"],
+        holds: &[Safety],
+        fails: &[],
+    },
+    Variant {
+        model: "quick",
+        name: "ticket_no_barrier",
+        defines: &["THREADS=2", "TICKET", "NO_BARRIER"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "ticket_no_second_look",
+        defines: &["THREADS=2", "TICKET", "NO_SECOND_LOOK"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "ticket_alone",
+        defines: &["TICKET", "ALONE"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "quick",
+        name: "ticket_hope",
+        defines: &["THREADS=2", "TICKET", "HOPE"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+];
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let missing = ["spin", "cc"].into_iter().find(|tool| !is_installed(tool));
+    if let Some(tool) = missing {
+        eprintln!("skipped: {tool} is not installed (Debian packages spin, gcc)");
+    }
+    let trials = VARIANTS.iter().flat_map(|variant| {
+        let trial = move |property: Property, reason: Option<&'static str>| {
+            let verb = reason.map_or("holds", |_| "fails");
+            let Variant { model, name, .. } = variant;
+            let test = format!("spin::{model}::{name}::{property:?}::{verb}").to_lowercase();
+            Trial::test(test, move || verify(variant, property, reason))
+                .with_ignored_flag(missing.is_some())
+        };
+        let holds = variant.holds.iter().map(move |holds| trial(*holds, None));
+        let fails = variant.fails.iter();
+        holds.chain(fails.map(move |(fails, reason)| trial(*fails, Some(reason))))
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit();
+}
+
+fn is_installed(tool: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
+}
+
+/// Verifies that the property holds, or fails for that reason.
+fn verify(variant: &Variant, property: Property, reason: Option<&str>) -> Result<(), Failed> {
+    let Variant { model, name, .. } = variant;
+    let folder = format!("spin-{model}-{name}-{property:?}");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+    fs::create_dir_all(&folder)?;
+    let model = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("spin/{model}.pml"));
+    let mut spin = Command::new("spin");
+    spin.args(variant.defines.iter().map(|define| format!("-D{define}")));
+    run(spin.arg("-a").arg(model), &folder)?;
+
+    let ltl = match property {
+        Safety => None,
+        Ends => Some("ends"),
+    };
+    let mut compile = Command::new("cc");
+    compile.args([
+        "-O0",
+        "-w",
+        "-o",
+        "pan",
+        "pan.c",
+        "-DNFAIR=3",
+        "-DVECTORSZ=2048",
+    ]);
+    // Without this the verifier looks for the model's first property.
+    compile.args(ltl.is_none().then_some("-DNOCLAIM"));
+    run(&mut compile, &folder)?;
+
+    let mut pan = Command::new(folder.join("pan"));
+    pan.arg("-m2000000");
+    match ltl {
+        None => &mut pan,
+        Some(ltl) => pan.args(["-a", "-f", "-N", ltl]),
+    };
+    let output = run(&mut pan, &folder)?;
+    let says = |text: &str| output.contains(text);
+    let complete = says("State-vector") && !says("max search depth too small");
+    let as_expected = match reason {
+        None => complete && says("errors: 0"),
+        Some(reason) => says("errors: 1") && says(reason),
+    };
+    if as_expected {
+        return Ok(());
+    }
+    let expected = reason.unwrap_or("no errors");
+    Err(Failed::from(format!("expected {expected}:\n{output}")))
+}
+
+fn run(command: &mut Command, folder: &Path) -> Result<String, Failed> {
+    let output = command.current_dir(folder).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(Failed::from(format!("{command:?}:\n{text}{errors}")))
+}

@@ -23,9 +23,4 @@ pub static BEYOND: &[(&str, &str)] = &[
          question and its exchange; the threads of a model all begin at its beginning",
     ),
     ("ARENA_SEARCHED:relaxed", "as ARENA_SEARCH:relaxed"),
-    (
-        "in_place.believe-grants",
-        "shows only to a client that knows who held the lock at the fork: a child that finds it \
-         locked cannot tell a grant that nobody had noticed from a holder",
-    ),
 ];

@@ -15,14 +15,13 @@ pub mod topology;
 pub mod wait;
 
 pub use placement::Placement;
-pub use raw::Tested;
+pub use raw::{Block, Room, Tested};
 pub use recipe::Recipe;
 pub use simulated::Facts;
 pub use topology::Topology;
 pub use wait::Wait;
 
 use cohort::Deadline;
-use std::ops::Deref;
 use std::sync::Arc;
 
 /// The words of a cache line that a workload uses.
@@ -97,13 +96,11 @@ pub trait Actor {
 }
 
 /// A place to run a workload in, once.
-pub trait World: Sized + 'static {
+pub trait World: Room + Sized + 'static {
     /// Its memory.
     type Memory: Memory;
     /// What its threads act through.
     type Actor: Actor;
-    /// A value on cache lines of its own.
-    type Kept<T: Send + Sync + 'static>: Deref<Target = T> + Send + Sync + 'static;
 
     /// Cycles a second.
     fn hertz(&self) -> f64;
@@ -117,9 +114,6 @@ pub trait World: Sized + 'static {
     /// A line that costs nothing to make notes on; `None` where there is no such
     /// thing.
     fn margin(&mut self) -> Option<Arc<Self::Memory>>;
-
-    /// Puts `value` on lines of its own.
-    fn keep<T: Send + Sync + 'static>(&mut self, value: T) -> Self::Kept<T>;
 
     /// A fresh lock with contexts for that many threads; `None` if the catalogue
     /// has no lock of that name.

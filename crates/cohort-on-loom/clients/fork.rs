@@ -9,6 +9,8 @@ use crate::locks::RawTry;
 use crate::locks::door::{Cell, fork};
 use crate::world::together;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
 
 /// A lock that is its own host: nothing repairs it after a fork.
 pub struct Bare<L>(L);
@@ -53,22 +55,41 @@ pub fn holds<H: Host>(host: H, threads: usize) {
     });
 }
 
-/// The first thread forks while others come and go, not holding the lock itself.
+/// The first thread forks while others come and go, not holding the lock itself: who
+/// had locked it holds it for ever.
 pub fn looks_on<H: Host>(host: H, threads: usize) {
-    let shared = Arc::new((host, Cell::new(0)));
+    beside(host, threads, |_| ());
+}
+
+/// The same, of an object that is locked only while somebody's critical section has
+/// begun: one that was granted to a thread which never noticed is free.
+pub fn looks_on_grants<H: Host>(host: H, threads: usize) {
+    beside(host, threads, |inside| {
+        assert!(inside, "locked by nobody");
+    });
+}
+
+/// `locked` is told whether somebody was inside when the child finds the object locked.
+fn beside<H: Host>(host: H, threads: usize, locked: impl Fn(bool) + Send + Sync + 'static) {
+    // Not an atom of the model: it changes in one step with the last of an acquisition.
+    let inside = AtomicUsize::new(0);
+    let shared = Arc::new((host, Cell::new(0), inside));
     together(threads, move |thread| {
-        let (host, count) = &*shared;
+        let (host, count, inside) = &*shared;
         if thread > 0 {
             host.lock();
+            inside.fetch_add(1, SeqCst);
             add_one(count);
             host.unlock();
+            inside.fetch_sub(1, SeqCst);
             return;
         }
         fork();
-        // If one of the others held it, it holds it for ever.
         if host.try_lock() {
             assert!(host.unlock(), "the holder does not hold it");
             goes_on(host, count);
+        } else {
+            locked(inside.load(SeqCst) > 0);
         }
     });
 }

@@ -212,6 +212,8 @@ stress! {
     arena_hands_out_once: arena::hands_out_once(THREADS, 20_000, 20);
     arena_adopts_orphans: (0..200).for_each(|_| arena::adopts_orphans(THREADS));
     ticket_in_place: host::excludes(host::in_place::<Ticket>(), THREADS, 20_000, 1);
+    ticket_shortly_in_place: host::excludes(host::shortly_in_place::<Ticket>(), THREADS, 20_000, 1);
+    tas_shortly_in_place: host::excludes(host::shortly_in_place::<Tas>(), THREADS, 200_000, 1);
     mcs_in_place: host::excludes(host::in_place::<Mcs>(), THREADS, 20_000, 1);
     clh_in_place: host::excludes(host::in_place::<Clh>(), THREADS, 20_000, 1);
     anderson_inflated: host::excludes(host::inflated::<Anderson>(), THREADS, 20_000, 1);

@@ -4,7 +4,7 @@ use crate::disturb::allowed_cpus;
 use crate::rounds::Contestant;
 use crate::runner::{self, Failure, Launch, Run};
 use crate::workloads::{Outcome, berkeleydb};
-use cohort::catalogue::{Capability, LOCKS, LockInfo};
+use cohort::catalogue::{Capability, LOCKS, LockInfo, find};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -122,11 +122,14 @@ impl Setup<'_> {
         let seconds = self.seconds(0.25, 0.1);
         // Moving between CPUs would be measured as well.
         let cpus = allowed_cpus().first().map(|first| vec![*first]);
-        let run = |environment| self.load(&words, seconds, environment, cpus.clone());
-        self.point(
-            "",
-            [("system", run(&self.system)), ("futex", run(&self.ours))],
-        )
+        let run = |environment: &Changes| self.load(&words, seconds, environment, cpus.clone());
+        let system = ("system", run(&self.system));
+        if single {
+            return self.point("", [system, ("futex", run(&self.ours))]);
+        }
+        let locks = ["futex", "ticket", "tas"].into_iter().filter_map(find);
+        let ours = locks.map(|lock| (lock.name, run(&self.under(lock))));
+        self.point("", ours.chain([system]).collect::<Vec<_>>())
     }
 
     fn wicked(&self) -> Result<Point, String> {

@@ -11,6 +11,8 @@ use crate::workloads::Outcome;
 pub enum Figure {
     /// The time of an uncontended pair.
     PairTime,
+    /// The same of each contestant, theirs being the last.
+    EachPairTime,
     /// How much sooner a program ends.
     Speed,
     /// Throughput at each point.
@@ -50,10 +52,10 @@ impl Figure {
     pub fn read(self, played: &Played) -> Result<Vec<Reading>, String> {
         let mut all = Vec::new();
         for (point, series) in played {
-            if self == Self::EachThroughput {
-                all.extend(each(&point.label, series)?);
-            } else {
-                all.push((point.label.clone(), self.per_round(series)?));
+            match self {
+                Self::EachThroughput => all.extend(each(&point.label, series, throughput)?),
+                Self::EachPairTime => all.extend(each(&point.label, series, pair)?),
+                _ => all.push((point.label.clone(), self.per_round(series)?)),
             }
         }
         if self == Self::MeanOfBest {
@@ -71,9 +73,7 @@ impl Figure {
     fn per_round(self, series: &[Series<Outcome>]) -> Result<Vec<f64>, String> {
         let (ours, others) = series.split_last().ok_or("nobody ran")?;
         let last = others.last().ok_or("there is nobody to compare with")?;
-        let pair = |outcome: &Outcome| outcome.pair.map(|pair| pair.median);
         let time = |outcome: &Outcome| Some(outcome.seconds);
-        let throughput = |outcome: &Outcome| Some(outcome.per_second);
         let tail = |outcome: &Outcome| outcome.latency.map(|latency| latency.p999 as f64);
         let least = |outcome: &Outcome| outcome.least.map(|least| least as f64);
         let bytes = |outcome: &Outcome| outcome.bytes_each;
@@ -85,34 +85,48 @@ impl Figure {
             Self::Tail => paired(ours, last, tail, ratio),
             Self::LeastServed => paired(ours, last, least, ratio),
             Self::BytesEach => paired(ours, last, bytes, |ours, theirs| ours - theirs),
-            Self::EachThroughput | Self::LibraryBytes | Self::Needed => {
+            Self::EachThroughput | Self::EachPairTime | Self::LibraryBytes | Self::Needed => {
                 Err("this is no figure of one contestant's runs".to_owned())
             }
         }
     }
 }
 
-/// Everybody's throughput over the last one's, round by round.
-fn each(label: &str, series: &[Series<Outcome>]) -> Result<Vec<(String, Vec<f64>)>, String> {
+fn pair(outcome: &Outcome) -> Option<f64> {
+    outcome.pair.map(|pair| pair.median)
+}
+
+fn throughput(outcome: &Outcome) -> Option<f64> {
+    Some(outcome.per_second)
+}
+
+/// Everybody's figure over the last one's, round by round.
+fn each(
+    label: &str,
+    series: &[Series<Outcome>],
+    figure: fn(&Outcome) -> Option<f64>,
+) -> Result<Vec<(String, Vec<f64>)>, String> {
     let (last, others) = series.split_last().ok_or("nobody ran")?;
-    let throughput = |outcome: &Outcome| Some(outcome.per_second);
     others
         .iter()
         .map(|other| {
-            let at = format!("{}, {label}", other.name);
-            Ok((at, paired(other, last, throughput, ratio)?))
+            let at = match label {
+                "" => other.name.clone(),
+                _ => format!("{}, {label}", other.name),
+            };
+            Ok((at, paired(other, last, figure, ratio)?))
         })
         .collect()
 }
 
 /// Whose throughput has the greatest median.
 fn best(others: &[Series<Outcome>]) -> &Series<Outcome> {
-    let throughput = |series: &Series<Outcome>| {
+    let middle = |series: &Series<Outcome>| {
         median(&series.figures(|sample| sample.value.per_second)).unwrap_or(0.0)
     };
     others
         .iter()
-        .max_by(|a, b| throughput(a).total_cmp(&throughput(b)))
+        .max_by(|a, b| middle(a).total_cmp(&middle(b)))
         .unwrap_or(&others[0])
 }
 
@@ -200,7 +214,7 @@ mod tests {
             series(&[(20.0, 1), (20.0, 1)]),
         ];
         all[1].name = "y".to_owned();
-        let figures = each("200 ns", &all).unwrap();
+        let figures = each("200 ns", &all, throughput).unwrap();
         let expected = [("x, 200 ns", [0.5, 2.0]), ("y, 200 ns", [2.0, 1.0])];
         assert_eq!(figures.len(), expected.len());
         for ((at, figures), (name, ratios)) in figures.iter().zip(expected) {

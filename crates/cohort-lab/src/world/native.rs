@@ -7,14 +7,14 @@ mod system;
 use super::raw::lock_maker;
 use super::recipe::Recipe;
 use super::wait::Wait;
-use super::{Actor, LOOKS, Memory, Placement, Played, Tested, Topology, WORDS, World};
+use super::{Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topology, WORDS, World};
 use crate::disturb::{Watch, allowed_cpus};
 use crate::workloads::work::Pace;
 pub(crate) use clock::Clock;
 use cohort::Deadline;
 use cohort::door::{Spinner, set_policy};
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
-use std::ops::Deref;
+use std::alloc::Layout;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -94,10 +94,15 @@ mod compositions {
     crate::world::raw::composition_maker!(cohort);
 }
 
+impl Room for Native {
+    fn block(&mut self, layout: Layout) -> Block {
+        Block::new(layout)
+    }
+}
+
 impl World for Native {
     type Memory = Lines;
     type Actor = Thread;
-    type Kept<T: Send + Sync + 'static> = Apart<T>;
 
     fn hertz(&self) -> f64 {
         self.host.clock.hertz()
@@ -115,10 +120,6 @@ impl World for Native {
         None
     }
 
-    fn keep<T: Send + Sync + 'static>(&mut self, value: T) -> Apart<T> {
-        Apart(Box::new(Padded(value)))
-    }
-
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
         if let Some(system) = system::lock(name) {
             return Some(system);
@@ -128,7 +129,8 @@ impl World for Native {
             Some(info) => make(self, info.identifier, threads, spins),
             None => {
                 let recipe = Recipe::read(name, HERE).ok()?;
-                compositions::make(self, &recipe, threads, spins)
+                let topology = Arc::clone(&self.host.topology);
+                compositions::make(self, &topology, &recipe, threads, spins)
             }
         }
     }
@@ -333,21 +335,5 @@ impl Memory for Lines {
         let before = beside.load(Ordering::Relaxed);
         beside.store(value, Ordering::Relaxed);
         before
-    }
-}
-
-/// A value with lines of its own.
-#[derive(Debug)]
-pub struct Apart<T>(Box<Padded<T>>);
-
-#[derive(Debug)]
-#[repr(align(128))]
-struct Padded<T>(T);
-
-impl<T> Deref for Apart<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0.0
     }
 }

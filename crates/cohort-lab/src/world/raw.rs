@@ -4,10 +4,10 @@
 //! that a workload is compiled once and not once for each lock; every lock pays
 //! the same for that, and on a simulated machine none does.
 
-use super::World;
 use cohort::{Abortable, Outcome, Patience, RawLock, TwoForms};
+use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
-use std::ops::Deref;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 /// A lock under test.
@@ -39,39 +39,195 @@ pub unsafe trait Tested: Send + Sync {
     fn is_locked(&self) -> bool;
 }
 
-/// How waiters of a lock give up.
-type Within<L> = fn(&L, &<L as RawLock>::Context, &Patience) -> Outcome;
+/// Where a world puts locks and their contexts.
+pub trait Room {
+    /// Fresh memory on cache lines of its own.
+    fn block(&mut self, layout: Layout) -> Block;
+}
 
-/// A lock and its contexts, wherever their world keeps them.
-struct Raw<L: RawLock, K, C> {
-    lock: K,
-    contexts: Box<[C]>,
-    within: Option<Within<L>>,
+/// Memory on cache lines of its own.
+pub struct Block {
+    at: NonNull<u8>,
+    layout: Layout,
+    /// Whose memory it is, and who keeps what stands there; without one the block does.
+    owner: Option<Arc<dyn Send + Sync>>,
+}
+
+// SAFETY: a block is memory; what stands there is shared by the rules of its type.
+unsafe impl Send for Block {}
+// SAFETY: as above.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// From the heap.
+    pub(super) fn new(layout: Layout) -> Self {
+        // Processors fetch lines in pairs.
+        let layout = Layout::from_size_align(layout.size().max(1), layout.align().max(128))
+            .expect("a type's layout, on lines of its own")
+            .pad_to_align();
+        // SAFETY: the size is not zero.
+        let at = unsafe { alloc(layout) };
+        let at = NonNull::new(at).unwrap_or_else(|| handle_alloc_error(layout));
+        Self {
+            at,
+            layout,
+            owner: None,
+        }
+    }
+
+    /// A part of that owner's memory, which drops nothing.
+    pub(super) fn of(owner: Arc<dyn Send + Sync>, at: NonNull<u8>, layout: Layout) -> Self {
+        Self {
+            at,
+            layout,
+            owner: Some(owner),
+        }
+    }
+
+    /// Puts `value` there, whose layout was asked for.
+    fn put<T>(&self, value: T) {
+        assert!(self.layout.size() >= size_of::<T>() && self.layout.align() >= align_of::<T>());
+        // SAFETY: the memory is large enough, aligned, and nobody else's yet.
+        unsafe { self.at.cast::<T>().write(value) };
+    }
+
+    /// Drops what was put there, unless an owner keeps it.
+    ///
+    /// # Safety
+    /// `drop` fits it, and nobody uses it any more.
+    unsafe fn empty(&mut self, drop: unsafe fn(*mut u8)) {
+        if self.owner.is_none() {
+            // SAFETY: the caller's.
+            unsafe { drop(self.at.as_ptr()) };
+        }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if self.owner.is_none() {
+            // SAFETY: allocated with this layout by `new`.
+            unsafe { dealloc(self.at.as_ptr(), self.layout) };
+        }
+    }
+}
+
+/// What can be done with a lock whose type is forgotten: every pointer is to a lock of
+/// that type, or to a context of it.
+#[derive(Clone, Copy)]
+struct Operations {
+    acquire: unsafe fn(*const u8, *const u8),
+    acquire_within: Option<Within>,
+    release: unsafe fn(*const u8, *const u8),
+    is_locked: unsafe fn(*const u8) -> bool,
+    drop: unsafe fn(*mut u8),
+    drop_context: unsafe fn(*mut u8),
+}
+
+/// How waiters of a lock give up.
+type Within = unsafe fn(*const u8, *const u8, &Patience) -> Outcome;
+
+impl Operations {
+    fn of<L: RawLock>(acquire_within: Option<Within>) -> Self {
+        /// # Safety
+        /// As for [`Operations`].
+        unsafe fn acquire<L: RawLock>(lock: *const u8, context: *const u8) {
+            // SAFETY: the caller's.
+            unsafe { (*lock.cast::<L>()).acquire(&*context.cast()) }
+        }
+        /// # Safety
+        /// As for [`Operations`] and [`RawLock::release`].
+        unsafe fn release<L: RawLock>(lock: *const u8, context: *const u8) {
+            // SAFETY: the caller's.
+            unsafe { (*lock.cast::<L>()).release(&*context.cast()) }
+        }
+        /// # Safety
+        /// As for [`Operations`].
+        unsafe fn is_locked<L: RawLock>(lock: *const u8) -> bool {
+            // SAFETY: the caller's.
+            unsafe { (*lock.cast::<L>()).is_locked() }
+        }
+        /// # Safety
+        /// It is a `T` that nobody uses any more.
+        unsafe fn drop<T>(at: *mut u8) {
+            // SAFETY: the caller's.
+            unsafe { at.cast::<T>().drop_in_place() }
+        }
+        Self {
+            acquire: acquire::<L>,
+            acquire_within,
+            release: release::<L>,
+            is_locked: is_locked::<L>,
+            drop: drop::<L>,
+            drop_context: drop::<L::Context>,
+        }
+    }
+}
+
+/// As [`Operations::acquire_within`].
+///
+/// # Safety
+/// As for [`Operations`].
+unsafe fn acquire_within<L: Abortable>(
+    lock: *const u8,
+    context: *const u8,
+    patience: &Patience,
+) -> Outcome {
+    // SAFETY: the caller's.
+    unsafe { (*lock.cast::<L>()).acquire_within(&*context.cast(), patience) }
+}
+
+/// A lock and its contexts, by what can be done with them: the code that makes and
+/// measures hundreds of locks is compiled once.
+struct Raw {
+    lock: Block,
+    contexts: Box<[Block]>,
+    operations: Operations,
+}
+
+impl Raw {
+    fn lock(&self) -> *const u8 {
+        self.lock.at.as_ptr()
+    }
+
+    fn context(&self, thread: usize) -> *const u8 {
+        self.contexts[thread].at.as_ptr()
+    }
 }
 
 // SAFETY: every call goes to the lock, with a context that its thread alone uses.
-unsafe impl<L, K, C> Tested for Raw<L, K, C>
-where
-    L: RawLock,
-    K: Deref<Target = L> + Send + Sync,
-    C: Deref<Target = L::Context> + Send + Sync,
-{
+unsafe impl Tested for Raw {
     fn acquire(&self, thread: usize) {
-        self.lock.acquire(&self.contexts[thread]);
+        // SAFETY: both are of the type whose operations these are.
+        unsafe { (self.operations.acquire)(self.lock(), self.context(thread)) };
     }
 
     fn acquire_within(&self, thread: usize, patience: &Patience) -> Option<Outcome> {
-        let within = self.within?;
-        Some(within(&self.lock, &self.contexts[thread], patience))
+        let within = self.operations.acquire_within?;
+        // SAFETY: as above.
+        Some(unsafe { within(self.lock(), self.context(thread), patience) })
     }
 
     unsafe fn release(&self, thread: usize) {
-        // SAFETY: the caller's thread acquired the lock with this context.
-        unsafe { self.lock.release(&self.contexts[thread]) };
+        // SAFETY: as above; the caller's thread acquired the lock with this context.
+        unsafe { (self.operations.release)(self.lock(), self.context(thread)) };
     }
 
     fn is_locked(&self) -> bool {
-        self.lock.is_locked()
+        // SAFETY: as above.
+        unsafe { (self.operations.is_locked)(self.lock()) }
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        // SAFETY: as above, and whoever drops the lock is the last to have it.
+        unsafe {
+            self.lock.empty(self.operations.drop);
+            for context in &mut self.contexts {
+                context.empty(self.operations.drop_context);
+            }
+        }
     }
 }
 
@@ -81,8 +237,8 @@ where
 macro_rules! lock_maker {
     ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
-        pub(super) fn make<W: $crate::world::World>(
-            world: &mut W,
+        pub(super) fn make(
+            room: &mut dyn $crate::world::Room,
             identifier: &str,
             threads: usize,
             spins: bool,
@@ -92,10 +248,10 @@ macro_rules! lock_maker {
                 $(stringify!($name) => {
                     let form = Form::<$lock>::new();
                     let spinning = match spins {
-                        true => (&&&form).spinning(world, threads),
+                        true => (&&&form).spinning(room, threads),
                         false => None,
                     };
-                    Some(spinning.unwrap_or_else(|| (&&form).ordinary(world, threads)))
+                    Some(spinning.unwrap_or_else(|| (&&form).ordinary(room, threads)))
                 })+
                 _ => None,
             }
@@ -122,97 +278,100 @@ impl<L: RawLock<Context: Send + Sync + 'static> + 'static> Testable for L {}
 
 /// The spin-only form of a lock whose waiters can give up.
 pub(crate) trait SpinsAndGivesUp {
-    fn spinning<W: World>(&self, world: &mut W, threads: usize) -> Option<Arc<dyn Tested>>;
+    fn spinning(&self, room: &mut dyn Room, threads: usize) -> Option<Arc<dyn Tested>>;
 }
 
 impl<L: TwoForms<Spinning: Testable + Abortable>> SpinsAndGivesUp for &&Form<L> {
-    fn spinning<W: World>(&self, world: &mut W, threads: usize) -> Option<Arc<dyn Tested>> {
-        let within = L::Spinning::acquire_within;
-        Some(raw::<W, L::Spinning>(world, threads, Some(within)))
+    fn spinning(&self, room: &mut dyn Room, threads: usize) -> Option<Arc<dyn Tested>> {
+        let within = acquire_within::<L::Spinning>;
+        Some(raw::<L::Spinning>(room, threads, Some(within)))
     }
 }
 
 /// The spin-only form of one whose waiters cannot.
 pub(crate) trait Spins {
-    fn spinning<W: World>(&self, world: &mut W, threads: usize) -> Option<Arc<dyn Tested>>;
+    fn spinning(&self, room: &mut dyn Room, threads: usize) -> Option<Arc<dyn Tested>>;
 }
 
 impl<L: TwoForms<Spinning: Testable>> Spins for &Form<L> {
-    fn spinning<W: World>(&self, world: &mut W, threads: usize) -> Option<Arc<dyn Tested>> {
-        Some(raw::<W, L::Spinning>(world, threads, None))
+    fn spinning(&self, room: &mut dyn Room, threads: usize) -> Option<Arc<dyn Tested>> {
+        Some(raw::<L::Spinning>(room, threads, None))
     }
 }
 
 /// None, where there is one form only.
 pub(crate) trait OneForm {
-    fn spinning<W: World>(&self, world: &mut W, threads: usize) -> Option<Arc<dyn Tested>>;
+    fn spinning(&self, room: &mut dyn Room, threads: usize) -> Option<Arc<dyn Tested>>;
 }
 
 impl<L> OneForm for Form<L> {
-    fn spinning<W: World>(&self, _world: &mut W, _threads: usize) -> Option<Arc<dyn Tested>> {
+    fn spinning(&self, _room: &mut dyn Room, _threads: usize) -> Option<Arc<dyn Tested>> {
         None
     }
 }
 
 /// A lock whose waiters can give up.
 pub(crate) trait GivesUp {
-    fn ordinary<W: World>(&self, world: &mut W, threads: usize) -> Arc<dyn Tested>;
+    fn ordinary(&self, room: &mut dyn Room, threads: usize) -> Arc<dyn Tested>;
 }
 
 impl<L: Testable + Abortable> GivesUp for &Form<L> {
-    fn ordinary<W: World>(&self, world: &mut W, threads: usize) -> Arc<dyn Tested> {
-        raw::<W, L>(world, threads, Some(L::acquire_within))
+    fn ordinary(&self, room: &mut dyn Room, threads: usize) -> Arc<dyn Tested> {
+        raw::<L>(room, threads, Some(acquire_within::<L>))
     }
 }
 
 /// One whose waiters cannot.
 pub(crate) trait Waits {
-    fn ordinary<W: World>(&self, world: &mut W, threads: usize) -> Arc<dyn Tested>;
+    fn ordinary(&self, room: &mut dyn Room, threads: usize) -> Arc<dyn Tested>;
 }
 
 impl<L: Testable> Waits for Form<L> {
-    fn ordinary<W: World>(&self, world: &mut W, threads: usize) -> Arc<dyn Tested> {
-        raw::<W, L>(world, threads, None)
+    fn ordinary(&self, room: &mut dyn Room, threads: usize) -> Arc<dyn Tested> {
+        raw::<L>(room, threads, None)
     }
 }
 
-/// A fresh lock and its contexts, in that world.
-fn raw<W, L>(world: &mut W, threads: usize, within: Option<Within<L>>) -> Arc<dyn Tested>
-where
-    W: World,
-    L: Testable,
-{
-    tested(world, L::default(), threads, within)
+/// A fresh lock and its contexts, in that room.
+fn raw<L: Testable>(
+    room: &mut dyn Room,
+    threads: usize,
+    within: Option<Within>,
+) -> Arc<dyn Tested> {
+    tested(room, L::default(), threads, within)
 }
 
-/// That lock and its contexts, in that world.
-pub(crate) fn tested<W, L>(
-    world: &mut W,
+/// That lock and its contexts, in that room.
+pub(crate) fn tested<L: Testable>(
+    room: &mut dyn Room,
     lock: L,
     threads: usize,
-    within: Option<Within<L>>,
-) -> Arc<dyn Tested>
-where
-    W: World,
-    L: Testable,
-{
-    let lock = world.keep(lock);
-    let contexts: Vec<_> = (0..threads)
-        .map(|_| world.keep(L::Context::default()))
-        .collect();
+    within: Option<Within>,
+) -> Arc<dyn Tested> {
+    let block = room.block(Layout::new::<L>());
+    block.put(lock);
+    let mut contexts = blocks(room, Layout::new::<L::Context>(), threads);
+    for context in &mut contexts {
+        context.put(L::Context::default());
+    }
     Arc::new(Raw {
-        lock,
-        contexts: contexts.into_boxed_slice(),
-        within,
+        lock: block,
+        contexts,
+        operations: Operations::of::<L>(within),
     })
+}
+
+fn blocks(room: &mut dyn Room, layout: Layout, count: usize) -> Box<[Block]> {
+    (0..count).map(|_| room.block(layout)).collect()
 }
 
 /// Declares, for a build of the locks, the function of that name that makes one by its
 /// recipe.
 macro_rules! composition_maker {
     ($($build:ident)::+) => {
-        pub(super) fn make<W: $crate::world::World>(
-            world: &mut W,
+        pub(super) fn make(
+            room: &mut dyn $crate::world::Room,
+            topology: &$crate::world::Topology,
             recipe: &$crate::world::Recipe,
             threads: usize,
             spins: bool,
@@ -223,29 +382,29 @@ macro_rules! composition_maker {
             use $($build)::+::door::Level;
             use $($build)::+::wait::{MayPark, SpinOnly};
 
-            struct Making<'a, W> {
-                world: &'a mut W,
+            struct Making<'a> {
+                room: &'a mut dyn $crate::world::Room,
                 plan: Plan<'a>,
                 threads: usize,
             }
 
-            impl<W: $crate::world::World> Visitor for Making<'_, W> {
+            impl Visitor for Making<'_> {
                 type Found = std::sync::Arc<dyn $crate::world::Tested>;
 
                 fn found<L: Shareable>(self) -> Self::Found {
                     let lock = L::planned(&self.plan);
-                    $crate::world::raw::tested(self.world, lock, self.threads, None)
+                    $crate::world::raw::tested(self.room, lock, self.threads, None)
                 }
             }
 
             // The recipe speaks of another build's types; names are the same in all.
-            let levels = recipe.levels_on(world.topology());
+            let levels = recipe.levels_on(topology);
             let levels: Vec<Level> = levels
                 .into_iter()
                 .filter_map(|level| Level::named(level.name()))
                 .collect();
             let making = Making {
-                world,
+                room,
                 plan: Plan {
                     levels: &levels,
                     bound: recipe.bound.map(|bound| Bound {

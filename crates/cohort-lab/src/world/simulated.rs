@@ -10,14 +10,15 @@ pub use lines::Lines;
 use super::raw;
 use super::recipe::{Assignment, Recipe};
 use super::wait::Wait;
-use super::{Actor, LOOKS, Placement, Played, Tested, Topology, World};
+use super::{Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, World};
 use crate::bench::NO_LOCK;
 use cohort::Deadline;
 use cohort::door::Level;
 use cohort_machine::description::Machine;
 use cohort_machine::{Hardware, Length, Options, Run, Thread, Waiting, door};
 use cohort_on_machine::door::Spinner;
-use lines::{Arena, Kept};
+use lines::Arena;
+use std::alloc::Layout;
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -130,10 +131,15 @@ mod compositions {
     crate::world::raw::composition_maker!(cohort_on_machine);
 }
 
+impl Room for Simulated {
+    fn block(&mut self, layout: Layout) -> Block {
+        self.arena.block(layout)
+    }
+}
+
 impl World for Simulated {
     type Memory = Lines;
     type Actor = Fiber;
-    type Kept<T: Send + Sync + 'static> = Kept<T>;
 
     fn hertz(&self) -> f64 {
         self.simulator.machine.clock.value as f64 * 1e6
@@ -150,10 +156,6 @@ impl World for Simulated {
 
     fn margin(&mut self) -> Option<Arc<Lines>> {
         Some(self.memory(1))
-    }
-
-    fn keep<T: Send + Sync + 'static>(&mut self, value: T) -> Kept<T> {
-        Kept::new(&self.arena, value)
     }
 
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
@@ -221,7 +223,8 @@ impl Simulated {
         if let Some(assignment) = recipe.assignment {
             self.settings.cohorts = self.simulator.assigned(assignment, self.settings.seed);
         }
-        compositions::make(self, &recipe, threads, spins)
+        let simulator = Arc::clone(&self.simulator);
+        compositions::make(self, &simulator.topology, &recipe, threads, spins)
     }
 }
 

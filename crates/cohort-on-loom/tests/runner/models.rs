@@ -191,6 +191,11 @@ const FORK: Bounds = Bounds {
     ends: true,
     ..PARK_1
 };
+/// For clients with few steps.
+const FORK_2: Bounds = Bounds {
+    preemptions: 2,
+    ..FORK
+};
 /// Every release makes the lock quick.
 const FORK_QUIET: Bounds = Bounds {
     quiet: true,
@@ -822,26 +827,26 @@ pub static MODELS: &[Model] = &[
     quick("fork::inflated_multiplies", FORK, || {
         fork::multiplies(host::inflated::<SmallAnderson>(), 2);
     }),
-    quick("fork::mcs_beside", FORK, || {
-        fork::looks_on(host::in_place::<Mcs>(), 3)
+    quick("fork::mcs_beside", FORK_2, || {
+        fork::looks_on_grants(host::in_place::<Mcs>(), 3)
     }),
     quick("fork::ticket_quick", FORK_QUIET, || {
         fork::holds(host::shortly_in_place::<Ticket>(), 2)
     }),
-    quick("fork::ticket_beside", FORK, || {
-        fork::looks_on(host::in_place::<Ticket>(), 3)
+    quick("fork::ticket_beside", FORK_2, || {
+        fork::looks_on_grants(host::in_place::<Ticket>(), 3)
     }),
-    quick("fork::tas_beside", FORK, || {
+    quick("fork::tas_beside", FORK_2, || {
         fork::looks_on(host::in_place::<Tas>(), 3)
     }),
-    quick("fork::clh_beside", FORK, || {
-        fork::looks_on(host::in_place::<Clh>(), 3)
+    quick("fork::clh_beside", FORK_2, || {
+        fork::looks_on_grants(host::in_place::<Clh>(), 3)
     }),
-    quick("fork::k42_beside", FORK, || {
-        fork::looks_on(host::in_place::<K42>(), 3)
+    quick("fork::k42_beside", FORK_2, || {
+        fork::looks_on_grants(host::in_place::<K42>(), 3)
     }),
-    quick("fork::hemlock_beside", FORK, || {
-        fork::looks_on(host::in_place::<Hemlock>(), 3)
+    quick("fork::hemlock_beside", FORK_2, || {
+        fork::looks_on_grants(host::in_place::<Hemlock>(), 3)
     }),
     quick("fork::cna", FORK, || {
         fork::holds(host::in_place::<SmallCna<MayPark>>(), 2)
@@ -852,7 +857,7 @@ pub static MODELS: &[Model] = &[
     quick("fork::hmcs", FORK, || {
         fork::holds(host::inflated::<SmallHmcs<MayPark>>(), 3)
     }),
-    quick("fork::inflated_beside", FORK, || {
+    quick("fork::inflated_beside", FORK_2, || {
         fork::looks_on(host::inflated::<SmallAnderson>(), 3);
     }),
     deep("ticket::deep", PARK_1, || {

@@ -85,6 +85,12 @@ static CLIENTS: &[Sizes] = clients! {
     ticket_in_place: |threads, rounds| {
         host::excludes(host::in_place::<Ticket>(), threads, rounds, 1);
     };
+    ticket_shortly_in_place: |threads, rounds| {
+        host::excludes(host::shortly_in_place::<Ticket>(), threads, rounds, 1);
+    };
+    tas_shortly_in_place: |threads, rounds| {
+        host::excludes(host::shortly_in_place::<Tas>(), threads, rounds, 1);
+    };
     mcs_in_place: |threads, rounds| host::excludes(host::in_place::<Mcs>(), threads, rounds, 1);
     clh_in_place: |threads, rounds| host::excludes(host::in_place::<Clh>(), threads, rounds, 1);
     anderson_inflated: |threads, rounds| {

@@ -44,6 +44,7 @@ fn places(flaw: &str) -> Vec<Client> {
         "ticket" => vec![|| mutex::excludes::<Ticket>(3, 2, 0), || {
             mutex::excludes::<Ticket>(4, 4, 0)
         }],
+        "in_place" => vec![few("ticket_in_place")],
         "gate" => vec![few("ticket_in_place"), few("mcs_in_place")],
         "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
         "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],

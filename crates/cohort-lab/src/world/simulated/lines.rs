@@ -1,11 +1,9 @@
 //! Memory of a simulated machine, as a workload uses it.
 
-use super::super::{Memory, WORDS};
-use cohort_machine::door;
+use super::super::{Block, Memory, WORDS};
+use cohort_machine::{Owner, door};
+use std::alloc::Layout;
 use std::fmt;
-use std::marker::PhantomData;
-use std::ops::Deref;
-use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,6 +19,13 @@ unsafe impl Sync for Arena {}
 impl Arena {
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self(cohort_machine::Memory::new()))
+    }
+
+    /// Memory for a part of a lock, which stays as long as the arena and is never
+    /// dropped, as the engine drops nothing.
+    pub(super) fn block(self: &Arc<Self>, layout: Layout) -> Block {
+        let at = self.0.allocate(layout, Owner::Lock);
+        Block::of(Arc::clone(self) as Arc<dyn Send + Sync>, at, layout)
     }
 
     /// The engine's view of it.
@@ -91,38 +96,5 @@ impl Memory for Lines {
 
     fn note(&self, line: usize, value: u64) -> u64 {
         self.notes[line].swap(value, Ordering::Relaxed)
-    }
-}
-
-/// A value on lines of its own in the simulated memory; never dropped, as the memory
-/// drops nothing.
-pub struct Kept<T> {
-    value: NonNull<T>,
-    _arena: Arc<Arena>,
-    kind: PhantomData<T>,
-}
-
-// SAFETY: it is a shared reference to the value, which stays where it is.
-unsafe impl<T: Sync> Send for Kept<T> {}
-// SAFETY: as above.
-unsafe impl<T: Sync> Sync for Kept<T> {}
-
-impl<T> Kept<T> {
-    /// Keeps `value` as a part of a lock.
-    pub(super) fn new(arena: &Arc<Arena>, value: T) -> Self {
-        Self {
-            value: NonNull::from(arena.memory().lock(value)),
-            _arena: Arc::clone(arena),
-            kind: PhantomData,
-        }
-    }
-}
-
-impl<T> Deref for Kept<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        // SAFETY: the value stays as long as its arena, which is kept.
-        unsafe { self.value.as_ref() }
     }
 }

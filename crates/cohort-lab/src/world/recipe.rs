@@ -369,8 +369,11 @@ mod tests {
         let pathological = Assignment::Pathological.cohorts(&real, 1);
         assert_eq!(sizes(&pathological), [8; 4]);
         assert_eq!(pathological[..4], [0, 1, 2, 3]);
-        let random = Assignment::Random.cohorts(&real, 1);
-        assert!(random.iter().all(|cohort| *cohort < 4));
-        assert_ne!(sizes(&random), [8; 4]);
+        let random = |seed| Assignment::Random.cohorts(&real, seed);
+        assert!((1..9).all(|seed| random(seed).iter().all(|cohort| *cohort < 4)));
+        // One in some seventy is balanced by chance.
+        let balanced = (1..101).filter(|seed| sizes(&random(*seed)) == [8; 4]);
+        let balanced = balanced.count();
+        assert!(balanced < 10, "{balanced} of 100");
     }
 }

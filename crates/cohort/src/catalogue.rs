@@ -217,6 +217,8 @@ macro_rules! for_each_lock {
             hmcs_4_package, $crate::numa::Hmcs4Package, Inflated, ["hmcs-4@cache,numa,package,system"],
             "a tree of queues: cache groups, NUMA nodes, packages, the system",
             "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2, 002 §5",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
             c_bo_bo, $crate::compose::CBoBo, Inflated, [],
             "a bo lock for each NUMA node below one for all",
             "000 §3.4.1",

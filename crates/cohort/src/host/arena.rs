@@ -21,6 +21,8 @@ use crate::door::{
     constructor, generation, is_gone, map_slots, nulls, orders, thread,
 };
 use core::marker::PhantomData;
+use core::mem::offset_of;
+use core::ptr::NonNull;
 
 orders! {
     /// A node that was pushed is seen with its link and all that its last owner
@@ -47,10 +49,17 @@ const TAKEN: u32 = 0;
 /// On the common list.
 const COMMON: u32 = u32::MAX;
 
+/// A node and what stands beside it.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 struct Slot<T> {
     node: T,
+    tag: Tag,
+}
+
+/// Where a node is.
+#[derive(Debug, Default)]
+struct Tag {
     /// Its own number; written once, before anybody has the node.
     number: AtomicU32,
     /// The number of the next free node in the same place; 0 ends the list.
@@ -64,16 +73,7 @@ const SEGMENTS: usize = 16;
 /// A store of nodes; `const` to make, maps its memory as it is needed.
 #[derive(Debug)]
 pub struct Arena<T> {
-    segments: [AtomicPtr<Slot<T>>; SEGMENTS],
-    /// The common list: the first node's number below, a tag above that changes
-    /// at every push and pop.
-    common: AtomicU64,
-    /// Numbers given out so far.
-    used: AtomicU32,
-    /// When `used` reaches this, search for orphans before growing.
-    search_at: AtomicU32,
-    /// The generation whose thread is searching, or 0: one at a time.
-    searching: AtomicU32,
+    slots: Slots,
     /// Which of each thread's caches is this arena's.
     cache: usize,
     node: PhantomData<T>,
@@ -90,11 +90,13 @@ impl<T: Default + 'static> Arena<T> {
         #[must_use]
         pub fn new(cache: usize) -> Self {
             Self {
-                segments: nulls!(AtomicPtr, SEGMENTS),
-                common: AtomicU64::new(0),
-                used: AtomicU32::new(0),
-                search_at: AtomicU32::new(Self::FIRST_SEARCH),
-                searching: AtomicU32::new(0),
+                slots: Slots {
+                    segments: nulls!(AtomicPtr, SEGMENTS),
+                    common: AtomicU64::new(0),
+                    used: AtomicU32::new(0),
+                    search_at: AtomicU32::new(Self::SHAPE.first_search),
+                    searching: AtomicU32::new(0),
+                },
                 cache,
                 node: PhantomData,
             }
@@ -118,45 +120,96 @@ impl<T: Default + 'static> Arena<T> {
     }
 
     const CACHED: u32 = Self::scaled(ARENA_CACHED, 1);
-    const FIRST_SEARCH: u32 = Self::scaled(ARENA_FIRST_SEARCH, 4);
 
-    /// Slots of the first segment, a power of two.
-    const FIRST: u32 = 1 << Self::scaled(ARENA_FIRST_SEGMENT, 1).ilog2();
+    const SHAPE: Shape = Shape {
+        bytes: Self::NODE_BYTES,
+        tag: offset_of!(Slot<T>, tag),
+        first: 1 << Self::scaled(ARENA_FIRST_SEGMENT, 1).ilog2(),
+        first_search: Self::scaled(ARENA_FIRST_SEARCH, 4),
+        map: |count| map_slots(count, Slot::<T>::default).map(NonNull::cast),
+        // SAFETY: a node is the first field of its slot, and this one nobody has.
+        make: |slot| unsafe { slot.cast::<T>().write(T::default()) },
+    };
 
     /// Nodes ever taken at once, plus those in caches.
     pub fn used(&self) -> u32 {
+        self.slots.used()
+    }
+
+    #[inline(always)]
+    fn slot(&self, number: u32) -> &'static Slot<T> {
+        // SAFETY: it is a slot of this arena, whose slots are these.
+        unsafe { self.slots.at(&Self::SHAPE, number).cast().as_ref() }
+    }
+
+    #[inline(always)]
+    fn tag(node: &'static T) -> &'static Tag {
+        // SAFETY: the node is the first field of a slot of this arena.
+        unsafe { &(*core::ptr::from_ref(node).cast::<Slot<T>>()).tag }
+    }
+}
+
+/// What there is to know of slots whose nodes are of some type: the code that seldom
+/// runs is the same for all.
+struct Shape {
+    /// Bytes of a slot.
+    bytes: usize,
+    /// Where its tag is.
+    tag: usize,
+    /// Slots of the first segment, a power of two.
+    first: u32,
+    /// Nodes from which on a search for orphans may pay.
+    first_search: u32,
+    /// Maps so many slots.
+    map: fn(usize) -> Option<NonNull<u8>>,
+    /// Makes the node of a slot.
+    make: fn(NonNull<u8>),
+}
+
+/// An arena, whatever its nodes are; every call is with the same shape.
+#[derive(Debug)]
+struct Slots {
+    segments: [AtomicPtr<u8>; SEGMENTS],
+    /// The common list: the first node's number below, a tag above that changes
+    /// at every push and pop.
+    common: AtomicU64,
+    /// Numbers given out so far.
+    used: AtomicU32,
+    /// When `used` reaches this, search for orphans before growing.
+    search_at: AtomicU32,
+    /// The generation whose thread is searching, or 0: one at a time.
+    searching: AtomicU32,
+}
+
+impl Slots {
+    fn used(&self) -> u32 {
         self.used.load(Order::RELAXED)
     }
 
-    /// Segment and place in it of the node of that number.
-    const fn place(number: u32) -> (usize, usize) {
-        let shifted = number - 1 + Self::FIRST;
-        let segment = shifted.ilog2() - Self::FIRST.ilog2();
-        (
-            segment as usize,
-            (shifted - (Self::FIRST << segment)) as usize,
-        )
-    }
-
-    fn slot(&self, number: u32) -> &'static Slot<T> {
-        let (segment, index) = Self::place(number);
+    /// The slot of that number, which was given out by `grow`.
+    #[inline(always)]
+    fn at(&self, shape: &Shape, number: u32) -> NonNull<u8> {
+        let (segment, index) = shape.place(number);
         let base = self.segments[segment].load(ARENA_BASE);
-        // SAFETY: a number in hand was given out by `grow`, which mapped and
-        // wrote its slot.
-        unsafe { &*base.add(index) }
+        // SAFETY: `grow` mapped and wrote the slot.
+        unsafe { NonNull::new_unchecked(base.add(index * shape.bytes)) }
     }
 
-    fn slot_of(&self, node: &'static T) -> &'static Slot<T> {
-        // SAFETY: the node is the first field of a slot of this arena.
-        unsafe { &*core::ptr::from_ref(node).cast() }
+    /// The tag of that slot.
+    #[inline(always)]
+    fn tag(shape: &Shape, slot: NonNull<u8>) -> &'static Tag {
+        // SAFETY: a slot of that shape has a tag there, and stays mapped.
+        unsafe { slot.add(shape.tag).cast().as_ref() }
     }
 
-    fn push(&self, slot: &'static Slot<T>) {
-        slot.keeper.store(COMMON, Order::RELAXED);
-        let number = u64::from(slot.number.load(Order::RELAXED));
+    #[cold]
+    #[inline(never)]
+    fn push(&self, tag: &Tag) {
+        tag.keeper.store(COMMON, Order::RELAXED);
+        let number = u64::from(tag.number.load(Order::RELAXED));
         let mut head = self.common.load(Order::RELAXED);
         loop {
-            slot.link.store(head as u32, Order::RELAXED);
+            tag.link.store(head as u32, Order::RELAXED);
             match self.common.compare_exchange(
                 head,
                 retagged(head) | number,
@@ -169,21 +222,22 @@ impl<T: Default + 'static> Arena<T> {
         }
     }
 
-    fn pop(&self) -> Option<&'static Slot<T>> {
+    fn pop(&self, shape: &Shape) -> Option<NonNull<u8>> {
         let mut head = self.common.load(ARENA_POP);
         loop {
             let number = head as u32;
             if number == 0 {
                 return None;
             }
-            let slot = self.slot(number);
-            let next = u64::from(slot.link.load(Order::RELAXED));
+            let slot = self.at(shape, number);
+            let tag = Self::tag(shape, slot);
+            let next = u64::from(tag.link.load(Order::RELAXED));
             match self
                 .common
                 .compare_exchange(head, retagged(head) | next, ARENA_POP, ARENA_POP)
             {
                 Ok(_) => {
-                    slot.keeper.store(TAKEN, Order::RELAXED);
+                    tag.keeper.store(TAKEN, Order::RELAXED);
                     return Some(slot);
                 }
                 Err(now) => head = now,
@@ -193,58 +247,58 @@ impl<T: Default + 'static> Arena<T> {
 
     /// When neither the thread nor the common list has a node.
     #[cold]
-    fn take_common(&self) -> &'static T {
+    #[inline(never)]
+    fn take_common(&self, shape: &Shape) -> NonNull<u8> {
         loop {
-            if let Some(slot) = self.pop() {
-                return &slot.node;
+            if let Some(slot) = self.pop(shape) {
+                return slot;
             }
-            if self.used() < self.search_at.load(Order::RELAXED) || !self.adopt_orphans() {
-                return self.grow();
+            if self.used() < self.search_at.load(Order::RELAXED) || !self.adopt_orphans(shape) {
+                return self.grow(shape);
             }
         }
     }
 
-    /// A node that never was.
-    fn grow(&self) -> &'static T {
+    /// A slot whose node never was.
+    fn grow(&self, shape: &Shape) -> NonNull<u8> {
         let number = self.used.fetch_add(1, Order::RELAXED).wrapping_add(1);
-        let (segment, index) = Self::place(number);
+        let (segment, index) = shape.place(number);
         if segment >= SEGMENTS {
             out_of_memory("too many acquisitions at once for the lock arena");
         }
-        let base = self.mapped(segment);
-        // SAFETY: the place is within the segment and nobody else's.  The link and
-        // the keeper are good as mapped, and not written again here: somebody may
-        // be looking for orphans.
-        unsafe {
-            let slot = base.add(index);
-            (&raw mut (*slot).node).write(T::default());
-            (*slot).number.store(number, Order::RELAXED);
-            &(*slot).node
-        }
+        let base = self.mapped(shape, segment);
+        // SAFETY: the place is within the segment.
+        let slot = unsafe { base.add(index * shape.bytes) };
+        // It is nobody else's.  The link and the keeper are good as mapped, and not
+        // written again here: somebody may be looking for orphans.
+        (shape.make)(slot);
+        Self::tag(shape, slot).number.store(number, Order::RELAXED);
+        slot
     }
 
-    fn mapped(&self, segment: usize) -> *mut Slot<T> {
+    fn mapped(&self, shape: &Shape, segment: usize) -> NonNull<u8> {
         let place = &self.segments[segment];
-        let base = place.load(ARENA_BASE);
-        if !base.is_null() {
+        if let Some(base) = NonNull::new(place.load(ARENA_BASE)) {
             return base;
         }
-        let count = (Self::FIRST as usize) << segment;
-        let Some(fresh) = map_slots(count, Slot::<T>::default) else {
+        let count = (shape.first as usize) << segment;
+        let Some(fresh) = (shape.map)(count) else {
             out_of_memory("the system refuses memory for the lock arena (ulimit -v or -l?)")
         };
-        let fresh = fresh.as_ptr();
-        match place.compare_exchange(core::ptr::null_mut(), fresh, ARENA_MAP, ARENA_BASE) {
+        let published =
+            place.compare_exchange(core::ptr::null_mut(), fresh.as_ptr(), ARENA_MAP, ARENA_BASE);
+        match published {
             Ok(_) => fresh,
             // Another thread was first; the spare segment stays, untouched.
-            Err(theirs) => theirs,
+            Err(theirs) => NonNull::new(theirs).unwrap_or(fresh),
         }
     }
 
     /// Puts what threads of the past kept on the common list; false if another
     /// thread is at it.
     #[cold]
-    fn adopt_orphans(&self) -> bool {
+    #[inline(never)]
+    fn adopt_orphans(&self, shape: &Shape) -> bool {
         // One at a time: between finding a keeper gone and taking its node over,
         // nobody else may, or a new thread of that number could have it by then.
         // A search that a fork cut short belongs to an older generation.
@@ -262,24 +316,24 @@ impl<T: Default + 'static> Arena<T> {
         let mut alive = TAKEN;
         let mut adopted = 0;
         for number in 1..=used {
-            let (segment, _) = Self::place(number);
+            let (segment, _) = shape.place(number);
             if self.segments[segment].load(ARENA_BASE).is_null() {
                 // Its first node is just being made.
                 break;
             }
-            let slot = self.slot(number);
-            let keeper = slot.keeper.load(ARENA_KEEPER);
+            let tag = Self::tag(shape, self.at(shape, number));
+            let keeper = tag.keeper.load(ARENA_KEEPER);
             if matches!(keeper, TAKEN | COMMON) || keeper == alive {
                 continue;
             }
             if !is_gone(keeper) {
                 alive = keeper;
-            } else if slot
+            } else if tag
                 .keeper
                 .compare_exchange(keeper, TAKEN, ARENA_KEEPER, Order::RELAXED)
                 .is_ok()
             {
-                self.push(slot);
+                self.push(tag);
                 adopted += 1;
             }
         }
@@ -290,6 +344,19 @@ impl<T: Default + 'static> Arena<T> {
         self.search_at.store(search_at, Order::RELAXED);
         self.searching.store(0, ARENA_SEARCHED);
         true
+    }
+}
+
+impl Shape {
+    /// Segment and place in it of the slot of that number.
+    #[inline(always)]
+    const fn place(&self, number: u32) -> (usize, usize) {
+        let shifted = number - 1 + self.first;
+        let segment = shifted.ilog2() - self.first.ilog2();
+        (
+            segment as usize,
+            (shifted - (self.first << segment)) as usize,
+        )
     }
 }
 
@@ -313,12 +380,14 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
         let cache = &me.caches[self.cache];
         let (first, count) = cache.get();
         if first == 0 {
-            return self.take_common();
+            let slot = self.slots.take_common(&Self::SHAPE);
+            // SAFETY: a node is the first field of its slot, which is this arena's.
+            return unsafe { slot.cast().as_ref() };
         }
-        let slot = self.slot(first);
-        cache.set((slot.link.load(Order::RELAXED), count - 1));
-        slot.keeper.store(TAKEN, Order::RELAXED);
-        &slot.node
+        let Slot { node, tag } = self.slot(first);
+        cache.set((tag.link.load(Order::RELAXED), count - 1));
+        tag.keeper.store(TAKEN, Order::RELAXED);
+        node
     }
 
     #[inline]
@@ -327,17 +396,17 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
         me.settle();
         let cache = &me.caches[self.cache];
         let (first, count) = cache.get();
-        let slot = self.slot_of(node);
+        let tag = Self::tag(node);
         if count >= Self::CACHED {
-            return self.push(slot);
+            return self.slots.push(tag);
         }
-        slot.link.store(first, Order::RELAXED);
-        slot.keeper.store(crate::door::thread_id(), ARENA_KEEP);
-        cache.set((slot.number.load(Order::RELAXED), count + 1));
+        tag.link.store(first, Order::RELAXED);
+        tag.keeper.store(crate::door::thread_id(), ARENA_KEEP);
+        cache.set((tag.number.load(Order::RELAXED), count + 1));
     }
 
     fn number(&self, node: &'static T) -> u32 {
-        self.slot_of(node).number.load(Order::RELAXED)
+        Self::tag(node).number.load(Order::RELAXED)
     }
 
     unsafe fn at(&self, number: u32) -> &'static T {

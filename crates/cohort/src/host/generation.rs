@@ -37,9 +37,9 @@ impl Generation {
     /// Makes sure that the object belongs to this process: in a forked child the
     /// first thread to come runs `repair`, alone; the others wait for it.
     #[inline(always)]
-    pub fn settle(&self, repair: impl FnOnce()) {
+    pub fn settle(&self, repair: impl Fn()) {
         if !self.is_settled() {
-            self.take_over(repair);
+            self.take_over(&repair);
         }
     }
 
@@ -51,7 +51,8 @@ impl Generation {
     }
 
     #[cold]
-    fn take_over(&self, repair: impl FnOnce()) {
+    #[inline(never)]
+    fn take_over(&self, repair: &dyn Fn()) {
         let here = generation();
         let mut spinner = Spinner::new();
         loop {

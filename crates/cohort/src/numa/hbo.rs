@@ -48,8 +48,8 @@ pub trait Tuning: Send + Sync + 'static {
     const FAR: Pauses;
 }
 
-/// The best of five pairs tried for LBench on the simulated sparc-t5440, at 64 and 256
-/// threads; 000 tunes there, and uses it everywhere (000 §5.1.1).
+/// Chosen by a few trials of LBench on the simulated sparc-t5440; nobody has searched.  000
+/// tunes on that machine, and uses the result everywhere (000 §5.1.1).
 #[derive(Debug)]
 pub struct ForT5440;
 

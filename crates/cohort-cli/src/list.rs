@@ -159,8 +159,9 @@ fn notes() -> String {
     format!(
         "idle, busy, waiter: bytes beyond the program's own mutex while nobody holds it, while \
          it is\nfought over, and for each thread that waits. Further names of a lock stand below \
-         its name.\n`cohort bench` has {} more, `clof:` and up to {} of {}, as in \
-         clof:mcs-ticket:\n`cohort list --compositions`.  The default is {DEFAULT}; {} (or {}) means the C library's own locks.",
+         its name.\n`cohort bench` has {} more: `clof:` and up to {} of {},\nas in \
+         clof:mcs-ticket; `cohort list --compositions` shows them.\nThe default is {DEFAULT}; {} \
+         (or {}) means the C library's own locks.",
         generated::all().count(),
         generated::LEVELS,
         generated::Basic::ALL.map(generated::Basic::name).join(", "),

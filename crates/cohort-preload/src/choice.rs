@@ -131,7 +131,7 @@ fn decide() -> u8 {
         return theirs;
     }
     if counts {
-        count::announce(catalogue::LOCKS[usize::from(chosen - FIRST_LOCK)].name);
+        count::announce(catalogue::NAMES[usize::from(chosen - FIRST_LOCK)].0);
     } else if let Choice::Ours(service) = meaning(chosen) {
         mutex::serve_by(service);
     }

@@ -218,7 +218,7 @@ macro_rules! served {
     (@within $lock:ty, $records:ident, $capabilities:tt) => {
         |mutex, patience| {
             // SAFETY: passed on.
-            poll(patience, || unsafe {
+            poll(patience, &|| unsafe {
                 body::<InPlace<$lock>>(mutex).try_lock(gate(mutex), &$records)
             })
         }
@@ -244,7 +244,7 @@ macro_rules! served {
             try_lock: |mutex| unsafe { body::<Inflated<$lock>>(mutex) }.try_lock(&FATS_OF),
             lock_within: |mutex, patience| {
                 // SAFETY: passed on.
-                poll(patience, || unsafe {
+                poll(patience, &|| unsafe {
                     body::<Inflated<$lock>>(mutex).try_lock(&FATS_OF)
                 })
             },
@@ -261,7 +261,10 @@ cohort::for_each_lock!(served);
 
 /// For locks whose waiters cannot give up: tries, and waits between tries, a
 /// little longer each time.
-fn poll(patience: &Patience, attempt: impl Fn() -> bool) -> bool {
+///
+/// One function for all locks: what it calls is short, and it is about to sleep.
+#[inline(never)]
+fn poll(patience: &Patience, attempt: &dyn Fn() -> bool) -> bool {
     const LONGEST_NAP: u64 = 1_000_000;
     let mut spinner = Spinner::new();
     let mut length = 20_000;

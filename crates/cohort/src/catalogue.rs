@@ -102,9 +102,9 @@ pub fn find(name: &str) -> Option<&'static LockInfo> {
 /// Where in [`LOCKS`] the lock of that name or alias is.
 #[must_use]
 pub fn place(name: &str) -> Option<usize> {
-    LOCKS
+    NAMES
         .iter()
-        .position(|lock| lock.name == name || lock.aliases.contains(&name))
+        .position(|(printed, aliases)| *printed == name || aliases.contains(&name))
 }
 
 /// Calls a macro with every lock: its name as an identifier (an underscore for each
@@ -306,17 +306,24 @@ const fn record_bytes<L: RawLock<Context: 'static>>(placement: Placement) -> usi
 macro_rules! list {
     ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
-        /// Every lock, the default first.
-        pub static LOCKS: &[LockInfo] = &[$(LockInfo {
-            name: {
+        /// The printed names and aliases of [`LOCKS`], for a program that wants nothing
+        /// else of the catalogue and need not carry it.
+        pub static NAMES: &[(&str, &[&str])] = &[$((
+            {
                 const HYPHENATED: &[u8] = &hyphenated::<{ stringify!($name).len() }>(stringify!($name));
                 match core::str::from_utf8(HYPHENATED) {
                     Ok(name) => name,
                     Err(_) => unreachable!(),
                 }
             },
+            &[$($alias),*],
+        )),+];
+
+        /// Every lock, the default first.
+        pub static LOCKS: &[LockInfo] = &[$(LockInfo {
+            name: NAMES[Place::$name as usize].0,
             identifier: stringify!($name),
-            aliases: &[$($alias),*],
+            aliases: NAMES[Place::$name as usize].1,
             about: $about,
             source: $source,
             capabilities: &[$(Capability::$capability),*],
@@ -332,6 +339,12 @@ macro_rules! list {
             bytes_per_waiter: record_bytes::<$lock>(Placement::$placement)
                 + <$lock as RawLock>::NODE_BYTES,
         }),+];
+
+        /// Places in [`LOCKS`].
+        #[expect(non_camel_case_types, reason = "named by the locks' identifiers")]
+        enum Place {
+            $($name),+
+        }
 
         /// What the catalogue says a lock can do, the compiler has checked.
         const _: () = {

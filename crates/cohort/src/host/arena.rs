@@ -94,7 +94,7 @@ impl<T: Default + 'static> Arena<T> {
                     segments: nulls!(AtomicPtr, SEGMENTS),
                     common: AtomicU64::new(0),
                     used: AtomicU32::new(0),
-                    search_at: AtomicU32::new(Self::SHAPE.first_search),
+                    search_at: AtomicU32::new(0),
                     searching: AtomicU32::new(0),
                 },
                 cache,
@@ -175,7 +175,8 @@ struct Slots {
     common: AtomicU64,
     /// Numbers given out so far.
     used: AtomicU32,
-    /// When `used` reaches this, search for orphans before growing.
+    /// When `used` reaches this, search for orphans before growing; zero, as all of a
+    /// new arena but its cache's number, before the first search.
     search_at: AtomicU32,
     /// The generation whose thread is searching, or 0: one at a time.
     searching: AtomicU32,
@@ -253,7 +254,8 @@ impl Slots {
             if let Some(slot) = self.pop(shape) {
                 return slot;
             }
-            if self.used() < self.search_at.load(Order::RELAXED) || !self.adopt_orphans(shape) {
+            let search_at = self.search_at.load(Order::RELAXED).max(shape.first_search);
+            if self.used() < search_at || !self.adopt_orphans(shape) {
                 return self.grow(shape);
             }
         }

@@ -93,6 +93,41 @@ const fn number(fat: u64) -> u32 {
     (fat >> 32) as u32
 }
 
+/// What became of a thread that came to an object.
+enum Entered {
+    /// It has locked it, thin.
+    Thin,
+    /// It is counted in at the fat lock of that number.
+    Fat(u32),
+    /// Nothing yet: somebody has it thin.
+    Behind,
+}
+
+impl Entered {
+    /// The same code for all locks.
+    #[inline(never)]
+    fn by(place: &AtomicU64) -> Self {
+        loop {
+            let word = place.load(Order::RELAXED);
+            if word == FREE {
+                if place
+                    .compare_exchange(FREE, THIN, INFLATED_TAKE, Order::RELAXED)
+                    .is_ok()
+                {
+                    return Self::Thin;
+                }
+            } else if word & FAT == 0 {
+                return Self::Behind;
+            } else if place
+                .compare_exchange(word, word + USER, INFLATED_ENTER, Order::RELAXED)
+                .is_ok()
+            {
+                return Self::Fat(number(word));
+            }
+        }
+    }
+}
+
 impl<L: RawTry + ThreadOblivious + Inherit> Inflated<L>
 where
     L::Context: 'static,
@@ -147,15 +182,8 @@ where
         self.generation.settle(|| self.inherit(fats));
         let holder = self.holder.load(Order::RELAXED);
         if holder != NOBODY {
-            self.holder.store(NOBODY, Order::RELAXED);
-            // SAFETY: the number stands here since the acquisition that holds the
-            // fat lock, with this record's context; the record is then nobody's.
-            unsafe {
-                let record = records.at(holder);
-                self.leave(fats, &record.context);
-                records.give(record);
-            }
-            return true;
+            // SAFETY: passed on.
+            return unsafe { self.unlock_fat(holder, records, fats) };
         }
         match self
             .word
@@ -166,6 +194,28 @@ where
             Err(word) if word & FAT != 0 => unsafe { self.unlock_published(word, fats) },
             Err(_) => false,
         }
+    }
+
+    /// Unlocks for a holder of the fat lock.
+    ///
+    /// # Safety
+    /// As [`unlock`](Self::unlock); `holder` is what stood in the object.
+    #[inline(never)]
+    unsafe fn unlock_fat(
+        &self,
+        holder: u32,
+        records: &impl Pool<Holding<L::Context>>,
+        fats: &impl Pool<Fat<L>>,
+    ) -> bool {
+        self.holder.store(NOBODY, Order::RELAXED);
+        // SAFETY: the number stands here since the acquisition that holds the fat
+        // lock, with this record's context; the record is then nobody's.
+        unsafe {
+            let record = records.at(holder);
+            self.leave(fats, &record.context);
+            records.give(record);
+        }
+        true
     }
 
     /// Unlocks for the thin holder, whose part somebody acquired meanwhile.
@@ -194,25 +244,13 @@ where
     /// out free, locks it thin and returns nothing.
     fn enter(&self, fats: &impl Pool<Fat<L>>) -> Option<&'static Fat<L>> {
         loop {
-            let word = self.word.load(Order::RELAXED);
-            if word == FREE {
-                if self
-                    .word
-                    .compare_exchange(FREE, THIN, INFLATED_TAKE, Order::RELAXED)
-                    .is_ok()
-                {
-                    return None;
-                }
-            } else if word & FAT != 0 {
-                if self
-                    .word
-                    .compare_exchange(word, word + USER, INFLATED_ENTER, Order::RELAXED)
-                    .is_ok()
-                {
-                    // SAFETY: counted in, so the number stays the object's.
-                    return Some(unsafe { fats.at(number(word)) });
-                }
-            } else if let Some(fat) = self.inflate(fats) {
+            match Entered::by(&self.word) {
+                Entered::Thin => return None,
+                // SAFETY: counted in, so the number stays the object's.
+                Entered::Fat(number) => return Some(unsafe { fats.at(number) }),
+                Entered::Behind => {}
+            }
+            if let Some(fat) = self.inflate(fats) {
                 return Some(fat);
             }
         }
@@ -235,7 +273,7 @@ where
         // SAFETY: acquired above, never published.
         unsafe {
             new.lock.release(&new.thin);
-            fats.give(new);
+            Self::put_back(fats, new);
         }
         None
     }
@@ -263,7 +301,7 @@ where
                     unsafe {
                         fat.lock.release(context);
                         if last {
-                            fats.give(fat);
+                            Self::put_back(fats, fat);
                         }
                     }
                     return;
@@ -293,7 +331,17 @@ where
         unsafe {
             fat.gate.reset();
             fat.lock.inherit(None);
-            fats.give(fat);
+            Self::put_back(fats, fat);
         }
+    }
+
+    /// Returns a fat lock.  A function of its own, which each lock has once.
+    ///
+    /// # Safety
+    /// It is free, and no object names it.
+    #[inline(never)]
+    unsafe fn put_back(fats: &impl Pool<Fat<L>>, fat: &'static Fat<L>) {
+        // SAFETY: the caller's.
+        unsafe { fats.give(fat) };
     }
 }

@@ -184,7 +184,7 @@ stress! {
     clof_of_four_excludes: { apart(); mutex::excludes::<Four>(THREADS, 20_000, 1) };
     clof_takes_turns: {
         apart();
-        mutex::takes_turns::<Four>([20_000, 10_000, 10_000])
+        mutex::takes_turns::<Four, _>([20_000, 10_000, 10_000])
     };
     bypass_excludes: { apart(); mutex::excludes::<Bypass<CMcsMcs>>(THREADS, 20_000, 1) };
     fast_excludes: { apart(); mutex::excludes::<Fast<CTktMcs>>(THREADS, 20_000, 1) };

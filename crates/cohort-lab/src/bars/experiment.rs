@@ -39,6 +39,11 @@ pub enum Experiment {
         /// Whether it is the only thread.
         single: bool,
     },
+    /// One thread and a composition of four levels.
+    Composition {
+        /// Whether it has a way past its levels.
+        fast: bool,
+    },
     /// `kccachetest wicked`.
     Wicked,
     /// A load with several numbers of threads, the system's locks on one CPU.
@@ -103,6 +108,7 @@ impl Experiment {
         }
         match self {
             Self::Uncontended { single } => Ok(vec![setup.uncontended(single)]),
+            Self::Composition { fast } => Ok(setup.composition(fast)),
             Self::Wicked => setup.wicked().map(|point| vec![point]),
             Self::Scaling(load) => setup.scaling(load),
             Self::Oversubscribed => Ok(setup.oversubscribed()),
@@ -130,6 +136,25 @@ impl Setup<'_> {
         let locks = ["futex", "ticket", "tas"].into_iter().filter_map(find);
         let ours = locks.map(|lock| (lock.name, run(&self.under(lock))));
         self.point("", ours.chain([system]).collect::<Vec<_>>())
+    }
+
+    fn composition(&self, fast: bool) -> Vec<Point> {
+        let seconds = self.seconds(0.25, 0.1);
+        let cpus = allowed_cpus().first().map(|first| vec![*first]);
+        let run = |lock: &'static str| {
+            let words = ["uncontended", "--raw", lock];
+            (lock, self.load(&words, seconds, &self.system, cpus.clone()))
+        };
+        if fast {
+            vec![
+                self.point("bypass", [run("ticket"), run("bypass")]),
+                self.point("fast path", [run("ttas"), run("fast")]),
+            ]
+        } else {
+            let levels = ["hemlock", "mcs", "clh", "ticket"];
+            let all = levels.into_iter().chain(["composition"]);
+            vec![self.point("", all.map(run).collect::<Vec<_>>())]
+        }
     }
 
     fn wicked(&self) -> Result<Point, String> {

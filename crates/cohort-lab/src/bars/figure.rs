@@ -13,6 +13,8 @@ pub enum Figure {
     PairTime,
     /// The same of each contestant, theirs being the last.
     EachPairTime,
+    /// The time of an uncontended pair, theirs being the sum of all others'.
+    PairTimeOfSum,
     /// How much sooner a program ends.
     Speed,
     /// Throughput at each point.
@@ -79,6 +81,10 @@ impl Figure {
         let bytes = |outcome: &Outcome| outcome.bytes_each;
         match self {
             Self::PairTime => paired(ours, last, pair, ratio),
+            Self::PairTimeOfSum => {
+                let pairs = figures(ours, pair)?.into_iter().zip(sums(others, pair)?);
+                Ok(pairs.map(|(ours, sum)| ratio(ours, sum)).collect())
+            }
             Self::Speed => paired(last, ours, time, ratio),
             Self::Throughput => paired(ours, last, throughput, ratio),
             Self::OfBest | Self::MeanOfBest => paired(ours, best(others), throughput, ratio),
@@ -130,22 +136,40 @@ fn best(others: &[Series<Outcome>]) -> &Series<Outcome> {
         .unwrap_or(&others[0])
 }
 
+/// What all of them add up to, round by round.
+fn sums(all: &[Series<Outcome>], figure: fn(&Outcome) -> Option<f64>) -> Result<Vec<f64>, String> {
+    let mut sums = Vec::new();
+    for series in all {
+        let own = figures(series, figure)?;
+        sums.resize(own.len().max(sums.len()), 0.0);
+        for (sum, figure) in sums.iter_mut().zip(own) {
+            *sum += figure;
+        }
+    }
+    Ok(sums)
+}
+
+fn figures(
+    series: &Series<Outcome>,
+    figure: impl Fn(&Outcome) -> Option<f64>,
+) -> Result<Vec<f64>, String> {
+    let samples = series.samples.iter();
+    samples
+        .map(|sample| {
+            figure(&sample.value).ok_or_else(|| format!("{} did not tell its figure", series.name))
+        })
+        .collect()
+}
+
 fn paired(
     a: &Series<Outcome>,
     b: &Series<Outcome>,
     figure: impl Fn(&Outcome) -> Option<f64>,
     combine: fn(f64, f64) -> f64,
 ) -> Result<Vec<f64>, String> {
-    let missing = |series: &Series<Outcome>| format!("{} did not tell its figure", series.name);
-    a.samples
-        .iter()
-        .zip(&b.samples)
-        .map(|(ours, theirs)| {
-            let ours = figure(&ours.value).ok_or_else(|| missing(a))?;
-            let theirs = figure(&theirs.value).ok_or_else(|| missing(b))?;
-            Ok(combine(ours, theirs))
-        })
-        .collect()
+    let (ours, theirs) = (figures(a, &figure)?, figures(b, &figure)?);
+    let pairs = ours.into_iter().zip(theirs);
+    Ok(pairs.map(|(ours, theirs)| combine(ours, theirs)).collect())
 }
 
 /// Nothing is as much as nothing, and infinitely less than something.

@@ -2,7 +2,7 @@
 
 use super::Target;
 use super::experiment::Experiment::{
-    Idle, Library, Oversubscribed, Queues, Scaling, Uncontended, Wicked,
+    Composition, Idle, Library, Oversubscribed, Queues, Scaling, Uncontended, Wicked,
 };
 use super::experiment::{Experiment, Load};
 use super::figure::Figure;
@@ -49,6 +49,21 @@ pub static BARS: &[Bar] = &[
         experiment: Uncontended { single: true },
         figure: Figure::PairTime,
         target: Target::AtMost(1.0),
+    },
+    Bar {
+        name: "composition",
+        asks: "one thread locks and unlocks a composition of four levels, another lock at each: \
+               time over the sum of the four locks'",
+        experiment: Composition { fast: false },
+        figure: Figure::PairTimeOfSum,
+        target: Target::AtMost(1.0),
+    },
+    Bar {
+        name: "composition-fast",
+        asks: "the same with a bypass, and with a fast path: time over that of its top lock",
+        experiment: Composition { fast: true },
+        figure: Figure::PairTime,
+        target: Target::AtMost(1.3),
     },
     Bar {
         name: "kccachetest",

@@ -89,7 +89,20 @@ mod tests {
         fn wrote(&mut self, _name: &str, _output: &str) {}
     }
 
+    /// A run in which enough happened that some of it was timed, however little of the
+    /// machine there is.
     fn point(info: &Info, lock: &str, threads: usize) -> Point {
+        let mut seconds = 0.03;
+        loop {
+            let point = point_within(seconds, info, lock, threads);
+            if point.middle.operations > 200 || seconds > 10.0 {
+                return point;
+            }
+            seconds *= 4.0;
+        }
+    }
+
+    fn point_within(seconds: f64, info: &Info, lock: &str, threads: usize) -> Point {
         let host = Host::look().unwrap();
         let wanted = Wanted {
             setting: Setting {
@@ -99,7 +112,7 @@ mod tests {
                 seed: 1,
             },
             settings: Settings {
-                seconds: 0.03,
+                seconds,
                 placement: Placement::Free,
                 wait: Wait::Park,
                 background: 0,

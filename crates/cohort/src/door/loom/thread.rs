@@ -60,13 +60,13 @@ pub fn thread_id() -> u32 {
 }
 
 /// The cohort of the calling thread.  The first and the third thread are neighbours, the
-/// second is elsewhere; a fourth shares the first one's core.
+/// second is elsewhere; a fourth shares its core, and a fifth the first one's.
 #[must_use]
 pub fn cohort(level: Level) -> usize {
     if std::thread::panicking() {
         return 0;
     }
-    let core = thread().index % 3;
+    let core = [0, 1, 2, 1][thread().index % 4];
     match level {
         Level::Core => core,
         Level::CacheGroup | Level::Numa | Level::Package => core % 2,

@@ -100,8 +100,9 @@ Compositions are named by their locks, smallest cohort first, out of ticket, mcs
 clof:mcs-ticket has an mcs lock for each node below a ticket lock for all. Their levels (core, \
 cache, numa, package, system) are those that suit the machine, or stand behind an @. How long a \
 cohort may keep the lock stands behind a /, for cohort locks too: c-tkt-tkt/1000 hand-offs, \
-c-tkt-tkt/20us. With /bypass the threads of a cohort lock try its top lock first. On simulated machines /random, /balanced and /pathological put threads into \
-cohorts that have nothing to do with memory.
+c-tkt-tkt/20us. With /bypass the threads of a cohort lock try its top lock first, with \
+/adaptive as long as that is not in vain. On simulated machines /random, /balanced and \
+/pathological put threads into cohorts that have nothing to do with memory.
 
 A file of cohorts has a line for each: its level, and its CPUs as in `numa 0-7,16-23`.
 

@@ -30,7 +30,7 @@ pub struct Launch {
 }
 
 /// What one run used, and what it said.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Run {
     /// Seconds from start to end.
     pub wall: f64,

@@ -357,15 +357,7 @@ mod tests {
                 most: Some(75),
                 ..Outcome::default()
             },
-            run: Run {
-                wall: 1.0,
-                user: 0.0,
-                system: 0.0,
-                voluntary: 0,
-                involuntary: 0,
-                foreign: None,
-                output: String::new(),
-            },
+            run: Run::default(),
         });
         Series {
             name: String::new(),

@@ -15,8 +15,8 @@ use locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
 use locks::compose::{
-    Bypass, CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt, CacheGroup, Clof, Core, Fast,
-    Package,
+    Adaptive, Bypass, CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt, CacheGroup, Clof, Core,
+    Fast, Package,
 };
 use locks::door::set_cohorts;
 use locks::numa::{Cna, FcMcs, Hbo, Hmcs2, Hmcs3, Hmcs4, Shfl};
@@ -186,6 +186,7 @@ stress! {
         apart();
         mutex::takes_turns::<Four, _>([20_000, 10_000, 10_000])
     };
+    adaptive_bypass_excludes: { apart(); mutex::excludes::<Adaptive<CMcsMcs>>(THREADS, 20_000, 1) };
     bypass_excludes: { apart(); mutex::excludes::<Bypass<CMcsMcs>>(THREADS, 20_000, 1) };
     fast_excludes: { apart(); mutex::excludes::<Fast<CTktMcs>>(THREADS, 20_000, 1) };
     c_ptl_tkt_inflated: {

@@ -201,15 +201,7 @@ mod tests {
                 least: Some(*least),
                 ..Outcome::default()
             },
-            run: Run {
-                wall: 1.0,
-                user: 0.0,
-                system: 0.0,
-                voluntary: 0,
-                involuntary: 0,
-                foreign: None,
-                output: String::new(),
-            },
+            run: Run::default(),
         });
         Series {
             name: "x".to_owned(),

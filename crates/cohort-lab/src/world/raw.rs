@@ -376,7 +376,7 @@ macro_rules! composition_maker {
             threads: usize,
             spins: bool,
         ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
-            use $crate::world::recipe::Of;
+            use $crate::world::recipe::{Bypass, Of};
             use $($build)::+::compose::generated::{self, Basic};
             use $($build)::+::compose::{Bound, Plan, Shareable, Visitor, WithBypass, cohorting};
             use $($build)::+::door::Level;
@@ -415,14 +415,22 @@ macro_rules! composition_maker {
                 threads,
             };
             match &recipe.of {
-                Of::Named(name) if recipe.bypass && spins => {
-                    cohorting::find::<SpinOnly, _>(name, WithBypass(making))
-                }
-                Of::Named(name) if recipe.bypass => {
-                    cohorting::find::<MayPark, _>(name, WithBypass(making))
-                }
-                Of::Named(name) if spins => cohorting::find::<SpinOnly, _>(name, making),
-                Of::Named(name) => cohorting::find::<MayPark, _>(name, making),
+                Of::Named(name) => match (recipe.bypass, spins) {
+                    (None, true) => cohorting::find::<SpinOnly, _>(name, making),
+                    (None, false) => cohorting::find::<MayPark, _>(name, making),
+                    (Some(Bypass::Always), true) => {
+                        cohorting::find::<SpinOnly, _>(name, WithBypass::<_, false>(making))
+                    }
+                    (Some(Bypass::Always), false) => {
+                        cohorting::find::<MayPark, _>(name, WithBypass::<_, false>(making))
+                    }
+                    (Some(Bypass::Adaptive), true) => {
+                        cohorting::find::<SpinOnly, _>(name, WithBypass::<_, true>(making))
+                    }
+                    (Some(Bypass::Adaptive), false) => {
+                        cohorting::find::<MayPark, _>(name, WithBypass::<_, true>(making))
+                    }
+                },
                 Of::Locks(locks) => {
                     let named = |lock: &cohort::compose::generated::Basic| Basic::named(lock.name());
                     let locks: Vec<Basic> = locks.iter().filter_map(named).collect();

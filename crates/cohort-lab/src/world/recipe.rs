@@ -6,6 +6,7 @@
 //! clof:tkt-clh-tkt@cache,numa,system  at these
 //! c-tkt-tkt/1000  c-tkt-tkt/20us      with another bound: hand-offs in a row, or time
 //! c-tkt-mcs/bypass                    whose threads try the top lock first
+//! c-tkt-mcs/adaptive                  as long as that is not in vain
 //! c-ptl-tkt/random                    with threads in cohorts that have nothing to do with memory
 //! clof:best-4@kunpeng-920x2           the best of four levels that was found on that machine
 //! ```
@@ -30,7 +31,7 @@ pub struct Recipe {
     /// How long a cohort keeps the lock, if not as long as usual.
     pub bound: Option<Bound>,
     /// Whether threads first try the top lock itself; for locks of the catalogue.
-    pub bypass: bool,
+    pub bypass: Option<Bypass>,
     /// Who is in which cohort, if the machine does not say it.
     pub assignment: Option<Assignment>,
 }
@@ -42,6 +43,26 @@ pub enum Of {
     Named(&'static str),
     /// These locks, smallest cohort first.
     Locks(Vec<Basic>),
+}
+
+/// How threads try the top lock itself (000 §5.1.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bypass {
+    /// At each acquisition.
+    Always,
+    /// More rarely while it is in vain.
+    Adaptive,
+}
+
+impl Bypass {
+    const ALL: [Self; 2] = [Self::Always, Self::Adaptive];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Always => "bypass",
+            Self::Adaptive => "adaptive",
+        }
+    }
 }
 
 /// Ways to put CPUs into cohorts (000 §6).
@@ -129,7 +150,7 @@ impl Recipe {
             of,
             levels: None,
             bound: None,
-            bypass: false,
+            bypass: None,
             assignment: None,
         }
     }
@@ -145,8 +166,9 @@ impl Recipe {
             self.assignment = assignment;
             return Ok(());
         }
-        if part == "bypass" && matches!(self.of, Of::Named(_)) {
-            self.bypass = true;
+        let bypass = Bypass::ALL.into_iter().find(|way| way.name() == part);
+        if bypass.is_some() && matches!(self.of, Of::Named(_)) {
+            self.bypass = bypass;
             return Ok(());
         }
         // A time alone bounds no count.
@@ -158,7 +180,8 @@ impl Recipe {
         } else {
             return Err(format!(
                 "`/{part}` is neither a number of hand-offs (/100), nor a time (/20us), nor /random, \
-                 /balanced or /pathological; cohort locks also know /bypass"
+                 /balanced or /pathological; cohort locks also know /bypass \
+                 and /adaptive"
             ));
         }
         self.bound = Some(bound);
@@ -207,8 +230,8 @@ impl fmt::Display for Recipe {
                 write!(f, "/{}", Span::Nanoseconds(bound.nanoseconds))?;
             }
         }
-        if self.bypass {
-            write!(f, "/bypass")?;
+        if let Some(bypass) = self.bypass {
+            write!(f, "/{}", bypass.name())?;
         }
         match self.assignment {
             None => Ok(()),
@@ -303,6 +326,7 @@ mod tests {
         assert_eq!(printed(levels), levels);
         assert_eq!(printed("c-tkt-tkt/1000"), "c-tkt-tkt/1000");
         assert_eq!(printed("c-bo-mcs/random/bypass"), "c-bo-mcs/bypass/random");
+        assert_eq!(printed("c-bo-mcs/adaptive/9"), "c-bo-mcs/9/adaptive");
         assert_eq!(printed("c-tkt-tkt/20us/random"), "c-tkt-tkt/20us/random");
         assert_eq!(printed("c-tkt-tkt/7/20us"), "c-tkt-tkt/7/20us");
         assert_eq!(printed("c-tkt-tkt/20us/7"), "c-tkt-tkt/7/20us");

@@ -9,7 +9,7 @@ use crate::locks::baseline::Posix;
 use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
-use crate::locks::compose::{Bypass, Clof, Core, Counted, Fast, Level, Numa};
+use crate::locks::compose::{Adaptive, Bypass, Clof, Core, Counted, Fast, Level, Numa};
 use crate::locks::door::{Model as Bounds, Tally, WaitPolicy};
 use crate::locks::numa::{Cna, FcMcs, Hbo, Hmcs, Shfl};
 use crate::locks::wait::{MayPark, SpinOnly};
@@ -334,6 +334,9 @@ pub static MODELS: &[Model] = &[
     }),
     quick("bypass::ticket_ticket", SPIN, || {
         mutex::takes_turns::<Bypass<Small<Ticket<SpinOnly>, Ticket<SpinOnly>>>, _>([2, 1, 1]);
+    }),
+    quick("bypass::adaptive", SPIN, || {
+        mutex::takes_turns::<Adaptive<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>, _>([3, 1, 1]);
     }),
     quick("bypass::try", SPIN, || {
         mutex::excludes::<Bypass<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>>(3, 1, 2);

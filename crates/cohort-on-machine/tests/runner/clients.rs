@@ -7,7 +7,7 @@ use crate::clients::late::Late;
 use crate::clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
 use crate::locks::baseline::Posix;
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
-use crate::locks::compose::{Bypass, CacheGroup, Clof, Fast, Numa, Package};
+use crate::locks::compose::{Adaptive, Bypass, CacheGroup, Clof, Fast, Numa, Package};
 use crate::locks::numa::{Cna, FcMcs, Hbo, Hmcs, Shfl};
 use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
@@ -66,6 +66,7 @@ static CLIENTS: &[Sizes] = clients! {
     cna_lets_others_in: |_threads, rounds| {
         mutex::lets_others_in::<Cna<MayPark, 2>>(1, 3 * rounds);
     };
+    adaptive_bypass: |threads, rounds| mutex::excludes::<Adaptive<Clof<Ticket, Mcs>>>(threads, rounds, 1);
     bypass_of_two_locks: |threads, rounds| mutex::excludes::<Bypass<Clof<Ticket, Mcs>>>(threads, rounds, 1);
     fast_path_of_three: |threads, rounds| {
         mutex::excludes::<Fast<Clof<Mcs, Clof<Ticket, Mcs, Package>, CacheGroup>>>(threads, rounds, 1);

@@ -10,6 +10,10 @@
 //! order like anybody else, and who bypasses finds that lock free.
 //!
 //! [`Fast`] puts a test-and-set word above a composition and bypasses to that (002 §6).
+//!
+//! [`Adaptive`] looks at the top lock more and more rarely while that is in vain, and again
+//! at each acquisition once it was not (000 §5.1.5).  What it has learnt is in the context,
+//! so that a thread learns from its own acquisitions and nobody writes for it.
 
 use super::{Clof, Composed, Place, Plan, Shareable, Visitor};
 use crate::basic::Ttas;
@@ -21,6 +25,13 @@ use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious
 /// has it keeps it for up to `HAND_OFFS` hand-offs.
 pub type Fast<L, P = MayPark, const HAND_OFFS: u32 = 128> =
     Bypass<Clof<L, Ttas<P>, Everybody, HAND_OFFS, 1>>;
+
+/// A composition whose threads bypass it while that succeeds.
+pub type Adaptive<L> = Bypass<L, true>;
+
+/// The most acquisitions in a row that go by way of the cohorts without a look at the top
+/// lock: a lock that has become quiet is bypassed again after as many.
+const LONGEST_ABSTENTION: u8 = 63;
 
 /// All threads as one cohort.
 #[derive(Debug, Default)]
@@ -44,6 +55,16 @@ pub struct BypassContext<C, T> {
     whole: C,
     top: T,
     bypassed: Cell<bool>,
+    learnt: Cell<Learnt>,
+}
+
+/// What a thread remembers of its bypasses.
+#[derive(Clone, Copy, Debug, Default)]
+struct Learnt {
+    /// Acquisitions to come that do not look.
+    abstain: u8,
+    /// How many did not after the last look in vain.
+    abstained: u8,
 }
 
 impl<C, T> BypassContext<C, T> {
@@ -56,12 +77,43 @@ impl<C, T> BypassContext<C, T> {
         // SAFETY: as above.
         self.bypassed.with_mut(|place| unsafe { *place = bypassed });
     }
+
+    fn learnt(&self) -> Learnt {
+        // SAFETY: as above.
+        self.learnt.with(|learnt| unsafe { *learnt })
+    }
+
+    fn learn(&self, learnt: Learnt) {
+        // SAFETY: as above.
+        self.learnt.with_mut(|place| unsafe { *place = learnt });
+    }
+
+    /// Tries to bypass, unless it has been in vain of late.
+    fn bypasses(&self, attempt: impl FnOnce() -> bool) -> bool {
+        let Learnt { abstain, abstained } = self.learnt();
+        if abstain > 0 {
+            self.learn(Learnt {
+                abstain: abstain - 1,
+                abstained,
+            });
+            return false;
+        }
+        let bypasses = attempt();
+        let longer = (2 * abstained + 1).min(LONGEST_ABSTENTION);
+        let abstain = if bypasses { 0 } else { longer };
+        self.learn(Learnt {
+            abstain,
+            abstained: abstain,
+        });
+        bypasses
+    }
 }
 
-/// The composition; nothing is added to it.
+/// The composition; nothing is added to it.  Threads try to bypass it each time, or, if it
+/// `LEARNS`, as often as pays.
 #[derive(Debug, Default)]
 #[repr(transparent)]
-pub struct Bypass<L> {
+pub struct Bypass<L, const LEARNS: bool = false> {
     lock: L,
 }
 
@@ -69,7 +121,7 @@ type Top<L> = <L as Composed>::Top;
 
 // SAFETY: whoever returns from an acquisition holds the composition or its top lock, and
 // whoever holds the composition holds its top lock, which excludes.
-unsafe impl<L: Composed<Top: RawTry>> RawLock for Bypass<L> {
+unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> RawLock for Bypass<L, LEARNS> {
     type Context = BypassContext<L::Context, <Top<L> as RawLock>::Context>;
 
     const STRICT: bool = L::STRICT;
@@ -78,7 +130,12 @@ unsafe impl<L: Composed<Top: RawTry>> RawLock for Bypass<L> {
 
     #[inline]
     fn acquire(&self, cx: &Self::Context) {
-        if !self.try_acquire(cx) {
+        let bypasses = if LEARNS {
+            cx.bypasses(|| self.try_acquire(cx))
+        } else {
+            self.try_acquire(cx)
+        };
+        if !bypasses {
             if !mutant("bypass.forget-way") {
                 cx.note(false);
             }
@@ -104,7 +161,7 @@ unsafe impl<L: Composed<Top: RawTry>> RawLock for Bypass<L> {
 }
 
 // SAFETY: as above.
-unsafe impl<L: Composed<Top: RawTry>> RawTry for Bypass<L> {
+unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> RawTry for Bypass<L, LEARNS> {
     #[inline]
     fn try_acquire(&self, cx: &Self::Context) -> bool {
         let top = self.lock.top();
@@ -117,12 +174,12 @@ unsafe impl<L: Composed<Top: RawTry>> RawTry for Bypass<L> {
 }
 
 // SAFETY: release goes to locks that do not depend on the thread.
-unsafe impl<L> ThreadOblivious for Bypass<L> where
+unsafe impl<L, const LEARNS: bool> ThreadOblivious for Bypass<L, LEARNS> where
     L: Composed<Top: RawTry + ThreadOblivious> + ThreadOblivious
 {
 }
 
-impl<L> DetectsWaiters for Bypass<L>
+impl<L, const LEARNS: bool> DetectsWaiters for Bypass<L, LEARNS>
 where
     L: Composed<Top: RawTry + DetectsWaiters> + DetectsWaiters,
 {
@@ -136,11 +193,14 @@ where
     }
 }
 
-impl<L: Composed<Top: RawTry + Fair> + Fair> Fair for Bypass<L> {}
+impl<L: Composed<Top: RawTry + Fair> + Fair, const LEARNS: bool> Fair for Bypass<L, LEARNS> {}
 
 // SAFETY: afterwards the composition is free or held in the holder's way: a free one has
 // a free top lock, which is then held for the holder alone.
-unsafe impl<L: Composed<Top: RawTry + Inherit> + Inherit> Inherit for Bypass<L> {
+unsafe impl<L, const LEARNS: bool> Inherit for Bypass<L, LEARNS>
+where
+    L: Composed<Top: RawTry + Inherit> + Inherit,
+{
     unsafe fn inherit(&self, holder: Option<&Self::Context>) {
         let bypassed = holder.filter(|cx| cx.has_bypassed());
         let whole = holder.filter(|cx| !cx.has_bypassed());
@@ -154,7 +214,7 @@ unsafe impl<L: Composed<Top: RawTry + Inherit> + Inherit> Inherit for Bypass<L> 
     }
 }
 
-impl<L: Composed<Top: RawTry>> Composed for Bypass<L> {
+impl<L: Composed<Top: RawTry>, const LEARNS: bool> Composed for Bypass<L, LEARNS> {
     type Top = L::Top;
 
     fn planned(plan: &Plan<'_>) -> Self {
@@ -168,21 +228,49 @@ impl<L: Composed<Top: RawTry>> Composed for Bypass<L> {
     }
 }
 
-impl<L> TwoForms for Bypass<L>
+impl<L, const LEARNS: bool> TwoForms for Bypass<L, LEARNS>
 where
     L: Composed<Top: RawTry> + TwoForms<Spinning: Composed<Top: RawTry>>,
 {
-    type Spinning = Bypass<L::Spinning>;
+    type Spinning = Bypass<L::Spinning, LEARNS>;
 }
 
 /// Tells another visitor the composition that this one is told, with a bypass.
 #[derive(Debug)]
-pub struct WithBypass<V>(pub V);
+pub struct WithBypass<V, const LEARNS: bool = false>(pub V);
 
-impl<V: Visitor> Visitor for WithBypass<V> {
+impl<V: Visitor, const LEARNS: bool> Visitor for WithBypass<V, LEARNS> {
     type Found = V::Found;
 
     fn found<L: Shareable>(self) -> V::Found {
-        self.0.found::<Bypass<L>>()
+        self.0.found::<Bypass<L, LEARNS>>()
+    }
+}
+
+#[cfg(all(test, world = "native"))]
+mod tests {
+    use super::*;
+
+    /// Looks among so many acquisitions.
+    fn looks(cx: &BypassContext<(), ()>, acquisitions: u32, succeeds: bool) -> u32 {
+        let mut looks = 0;
+        for _ in 0..acquisitions {
+            cx.bypasses(|| {
+                looks += 1;
+                succeeds
+            });
+        }
+        looks
+    }
+
+    #[test]
+    fn looks_in_vain_become_rare_and_come_back() {
+        let cx = BypassContext::default();
+        assert_eq!(looks(&cx, 100, true), 100);
+        // 1 + 2 + 4 + 8 + 16 + 32 + 64 acquisitions, and 64 for each look from then on.
+        assert_eq!(looks(&cx, 127, false), 7);
+        assert_eq!(looks(&cx, 640, false), 10);
+        assert_eq!(looks(&cx, 63, true), 0);
+        assert_eq!(looks(&cx, 100, true), 100);
     }
 }

@@ -8,7 +8,7 @@ pub mod generated;
 mod level;
 mod plan;
 
-pub use bypass::{Bypass, Everybody, Fast, WithBypass};
+pub use bypass::{Adaptive, Bypass, Everybody, Fast, WithBypass};
 pub use clof::{Bound, Clof};
 pub use cohorting::{CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt};
 pub use counted::Counted;

@@ -127,7 +127,7 @@ impl<T: Default + 'static> Arena<T> {
         first: 1 << Self::scaled(ARENA_FIRST_SEGMENT, 1).ilog2(),
         first_search: Self::scaled(ARENA_FIRST_SEARCH, 4),
         map: |count| map_slots(count, Slot::<T>::default).map(NonNull::cast),
-        // SAFETY: a node is the first field of its slot, and this one nobody has.
+        // SAFETY: a node is the first field of its slot, which is the caller's.
         make: |slot| unsafe { slot.cast::<T>().write(T::default()) },
     };
 
@@ -162,8 +162,8 @@ struct Shape {
     first_search: u32,
     /// Maps so many slots.
     map: fn(usize) -> Option<NonNull<u8>>,
-    /// Makes the node of a slot.
-    make: fn(NonNull<u8>),
+    /// Makes the node of a slot, which is mapped and nobody else's.
+    make: unsafe fn(NonNull<u8>),
 }
 
 /// An arena, whatever its nodes are; every call is with the same shape.
@@ -269,11 +269,14 @@ impl Slots {
             out_of_memory("too many acquisitions at once for the lock arena");
         }
         let base = self.mapped(shape, segment);
-        // SAFETY: the place is within the segment.
-        let slot = unsafe { base.add(index * shape.bytes) };
-        // It is nobody else's.  The link and the keeper are good as mapped, and not
-        // written again here: somebody may be looking for orphans.
-        (shape.make)(slot);
+        // SAFETY: the place is within the segment and nobody else's.  The link and the
+        // keeper are good as mapped, and not written again here: somebody may be
+        // looking for orphans.
+        let slot = unsafe {
+            let slot = base.add(index * shape.bytes);
+            (shape.make)(slot);
+            slot
+        };
         Self::tag(shape, slot).number.store(number, Order::RELAXED);
         slot
     }

@@ -692,6 +692,10 @@ pub static MODELS: &[Model] = &[
     quick("rwlock::reserved", IMPATIENT_2, || {
         rwlock::shares(3, 1, 1, 0)
     }),
+    quick("rwlock::turns", TURNS_END, || rwlock::shares(3, 1, 1, 0)),
+    quick("rwlock::timed_turns", TURNS_TICK, || {
+        rwlock::shares(3, 2, 1, 1)
+    }),
     quick("rwlock::timed", PARK, || rwlock::shares(3, 1, 1, 1)),
     quick("rwlock::timed_writer", PARK, || rwlock::shares(2, 2, 1, 1)),
     quick("rwlock::timed_writer_of_three", PARK, || {

@@ -105,10 +105,10 @@ pub const PATIENCE_NANOSECONDS: u64 = 500_000;
 pub const ABSENCE_NANOSECONDS: u64 = 300;
 
 /// How soon the head looks again at first; then twice as late each time.
-const FIRST_PAUSE_NANOSECONDS: u64 = 500;
+pub(crate) const FIRST_PAUSE_NANOSECONDS: u64 = 500;
 
 /// How long the head naps between looks once a turn of the CPU no longer pays.
-const NAP_NANOSECONDS: u64 = 50_000;
+pub(crate) const NAP_NANOSECONDS: u64 = 50_000;
 
 /// Classes of sleepers on the word.
 const CROWD: u32 = 1;
@@ -179,13 +179,29 @@ impl Futex {
             .is_ok()
     }
 
+    /// Whether its waiters take turns; for a lock that waits behind this one.
+    pub(crate) fn manner(&self) -> &Manner {
+        &self.manner
+    }
+
+    /// Blocks until the lock is held, or patience runs out.  All who wait for it wait so,
+    /// and never take turns.
+    #[inline]
+    pub(crate) fn acquire_in_crowd(&self, patience: &Patience) -> Outcome {
+        if self.acquire_untouched() {
+            return Outcome::Acquired;
+        }
+        self.wait_in_crowd(patience, false)
+            .unwrap_or(Outcome::GaveUp)
+    }
+
     /// Waits for a lock that was not free at the first look.
     #[cold]
     #[inline(never)]
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
         self.manner.consider_turns();
         loop {
-            if let Some(outcome) = self.wait_in_crowd(patience) {
+            if let Some(outcome) = self.wait_in_crowd(patience, true) {
                 return outcome;
             }
             if let Some(outcome) = self.wait_for_turn(patience) {
@@ -194,8 +210,9 @@ impl Futex {
         }
     }
 
-    /// Waits as one of many; nothing if waiters are to take turns.
-    fn wait_in_crowd(&self, patience: &Patience) -> Option<Outcome> {
+    /// Waits as one of many; nothing as soon as waiters take turns, if they may.
+    #[inline(never)]
+    fn wait_in_crowd(&self, patience: &Patience, may_take_turns: bool) -> Option<Outcome> {
         let mut spinner = Spinner::new();
         let mut slept = false;
         // Whether this thread is the one that `WOKEN` speaks of.
@@ -214,7 +231,7 @@ impl Futex {
                 }
                 continue;
             }
-            if word & TURN != 0 || self.manner.takes_turns() {
+            if may_take_turns && (word & TURN != 0 || self.manner.takes_turns()) {
                 if woken && !self.exchange(word, word & !WOKEN, Order::RELAXED) {
                     continue;
                 }

@@ -13,9 +13,15 @@
 //! |---|---|---|
 //! | `READERS` | how many hold it to read | each reader |
 //! | `WRITER` | held to write | the writer |
+//! | `TAKEN` | how often it was taken, cut off | each reader and writer |
 //! | `PENDING` | the head is a writer: new readers wait behind it | the head |
 //! | `RESERVED` | the head has waited longer than [`PATIENCE_NANOSECONDS`]: nobody passes it | the head |
 //! | `PARKED` | the head sleeps: a release wakes it | the head; a releasing writer clears it |
+//!
+//! **Turns.**  Where holders come back sooner than the lock could change CPUs, the head
+//! leaves it to them for a turn, as in `futex`, whose rules and memory of what paid serve
+//! here too: those of the gate, which needs none itself.  How soon they come back shows
+//! in `TAKEN`, at which the head looks rarely.  Readers that share are left together.
 //!
 //! A thread that holds a read lock already, of whichever lock, passes `PENDING` and
 //! `RESERVED`: it might hold this one, and then waiting behind a writer would never
@@ -24,13 +30,15 @@
 //! with both.
 
 use crate::basic::Futex;
-use crate::basic::futex::PATIENCE_NANOSECONDS;
+use crate::basic::futex::{
+    ABSENCE_NANOSECONDS, FIRST_PAUSE_NANOSECONDS, NAP_NANOSECONDS, PATIENCE_NANOSECONDS,
+};
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, expired, mutant, now, orders, sleep_on, thread,
-    wake,
+    Advice, AtomicU32, Order, Spinner, constructor, expired, mutant, nap, now, orders, sleep_on,
+    thread, wake,
 };
 use crate::host::Generation;
-use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock};
+use cohort_raw::{Inherit, Outcome, Patience, RawLock};
 
 orders! {
     /// A reader sees what the last writer did.
@@ -51,16 +59,22 @@ orders! {
     RW_MARK = Relaxed;
 }
 
-const WRITER: u32 = 1 << 31;
-const PENDING: u32 = 1 << 30;
-const RESERVED: u32 = 1 << 29;
-const PARKED: u32 = 1 << 28;
+const TAKEN: u32 = !(ONCE - 1);
+const ONCE: u32 = 1 << 24;
+const WRITER: u32 = 1 << 23;
+const PENDING: u32 = 1 << 22;
+const RESERVED: u32 = 1 << 21;
+const PARKED: u32 = 1 << 20;
 const READERS: u32 = PARKED - 1;
 const MARKS: u32 = PENDING | RESERVED | PARKED;
 const HEAD: u32 = 1;
 
 /// How long a reader that may recurse waits behind writers before it passes them.
 const DEFERENCE_NANOSECONDS: u64 = 5_000_000;
+
+/// For how long the head counts acquisitions: enough of them for the shortest and the
+/// longest interval between two to even out, and fewer than `TAKEN` can count.
+const SAMPLE_NANOSECONDS: u64 = 4_000;
 
 /// Whether a thread that may hold this lock to read already passes waiting
 /// writers.
@@ -116,8 +130,9 @@ impl RawRwLock {
         if self.try_read(recursion) {
             return Outcome::Acquired;
         }
+        self.gate.manner().consider_turns();
         if recursion == Recursion::Excluded {
-            if self.gate.acquire_within(&(), patience) == Outcome::GaveUp {
+            if self.gate.acquire_in_crowd(patience) == Outcome::GaveUp {
                 return Outcome::GaveUp;
             }
         } else {
@@ -125,7 +140,7 @@ impl RawRwLock {
             // thread must not wait behind a writer for ever.
             while self
                 .gate
-                .acquire_within(&(), &patience.at_most(now() + DEFERENCE_NANOSECONDS))
+                .acquire_in_crowd(&patience.at_most(now() + DEFERENCE_NANOSECONDS))
                 == Outcome::GaveUp
             {
                 if patience.deadline().is_some_and(expired) {
@@ -136,8 +151,8 @@ impl RawRwLock {
                 }
             }
         }
-        let outcome = self.wait_as_head(patience, WRITER, 0, |word| {
-            self.word
+        let outcome = self.wait_as_head(patience, WRITER, 0, |this, word| {
+            this.word
                 .compare_exchange(word, one_more(word & !MARKS), RW_READ_LATE, Order::RELAXED)
                 .is_ok()
         });
@@ -183,10 +198,12 @@ impl RawRwLock {
     /// Blocks until the lock is held to write, or patience runs out.
     #[inline]
     pub fn write(&self, patience: &Patience) -> Outcome {
-        if self
-            .word
-            .compare_exchange(0, WRITER, RW_WRITE, Order::RELAXED)
-            .is_ok()
+        let word = self.word.load(Order::RELAXED);
+        if word & !TAKEN == 0
+            && self
+                .word
+                .compare_exchange(word, written(word), RW_WRITE, Order::RELAXED)
+                .is_ok()
         {
             return Outcome::Acquired;
         }
@@ -199,12 +216,13 @@ impl RawRwLock {
         if self.try_write() {
             return Outcome::Acquired;
         }
-        if self.gate.acquire_within(&(), patience) == Outcome::GaveUp {
+        self.gate.manner().consider_turns();
+        if self.gate.acquire_in_crowd(patience) == Outcome::GaveUp {
             return Outcome::GaveUp;
         }
-        let outcome = self.wait_as_head(patience, WRITER | READERS, PENDING, |word| {
-            self.word
-                .compare_exchange(word, WRITER, RW_WRITE_LATE, Order::RELAXED)
+        let outcome = self.wait_as_head(patience, WRITER | READERS, PENDING, |this, word| {
+            this.word
+                .compare_exchange(word, written(word & !MARKS), RW_WRITE_LATE, Order::RELAXED)
                 .is_ok()
         });
         // SAFETY: acquired above.
@@ -219,7 +237,7 @@ impl RawRwLock {
         while word & (WRITER | READERS | RESERVED) == 0 {
             match self
                 .word
-                .compare_exchange(word, word | WRITER, RW_WRITE, Order::RELAXED)
+                .compare_exchange(word, written(word), RW_WRITE, Order::RELAXED)
             {
                 Ok(_) => return true,
                 Err(now) => word = now,
@@ -230,19 +248,29 @@ impl RawRwLock {
 
     /// Waits, holding the gate, until none of `barred` is set; then `take` tries
     /// to turn that word into the caller's.  `mark` stands in the word meanwhile.
+    #[inline(never)]
     fn wait_as_head(
         &self,
         patience: &Patience,
         barred: u32,
         mark: u32,
-        take: impl Fn(u32) -> bool,
+        take: fn(&Self, u32) -> bool,
     ) -> Outcome {
-        let mut spinner = Spinner::new();
         let mut since = 0;
+        let manner = self.gate.manner();
+        if manner.takes_turns() {
+            since = now();
+            if self.leave_a_turn(patience) {
+                manner.welcome_turns();
+            } else {
+                manner.give_up_turns();
+            }
+        }
+        let mut spinner = Spinner::new();
         loop {
             let word = self.word.load(Order::RELAXED);
             if word & barred == 0 {
-                if take(word) {
+                if take(self, word) {
                     return Outcome::Acquired;
                 }
                 continue;
@@ -280,6 +308,31 @@ impl RawRwLock {
                 let _ = sleep_on(&self.word, marked, HEAD, patience.deadline());
                 spinner = Spinner::new();
             }
+        }
+    }
+
+    /// Leaves the lock for a whole turn to those who have it; false as soon as they do
+    /// not come back at once, or share it.
+    #[inline(never)]
+    fn leave_a_turn(&self, patience: &Patience) -> bool {
+        let over = now() + PATIENCE_NANOSECONDS;
+        let mut pause = FIRST_PAUSE_NANOSECONDS;
+        let mut spinner = Spinner::new();
+        loop {
+            let (before, began) = (self.word.load(Order::RELAXED), now());
+            spinner.watch(SAMPLE_NANOSECONDS, || true);
+            let (after, ended) = (self.word.load(Order::RELAXED), now());
+            let taken = (after & TAKEN).wrapping_sub(before & TAKEN) / ONCE;
+            if u64::from(taken) * ABSENCE_NANOSECONDS <= ended - began || after & READERS > 1 {
+                return false;
+            }
+            if ended >= over || patience.deadline().is_some_and(expired) {
+                return true;
+            }
+            if spinner.pause(pause) == Advice::Sleep {
+                nap(NAP_NANOSECONDS);
+            }
+            pause *= 2;
         }
     }
 
@@ -324,10 +377,12 @@ impl RawRwLock {
     /// The caller is its writer.
     #[inline]
     pub unsafe fn release_write(&self) {
-        if self
-            .word
-            .compare_exchange(WRITER, 0, RW_WRITE_DONE, Order::RELAXED)
-            .is_err()
+        let word = self.word.load(Order::RELAXED);
+        if word & MARKS != 0
+            || self
+                .word
+                .compare_exchange(word, word - WRITER, RW_WRITE_DONE, Order::RELAXED)
+                .is_err()
         {
             let at = &raw const self.word;
             // Releases that come before the head has woken need not wake it again.
@@ -373,7 +428,13 @@ impl RawRwLock {
 fn one_more(word: u32) -> u32 {
     assert!(
         word & READERS != READERS,
-        "cohort: more than 268435455 read locks on one lock"
+        "cohort: more than 1048575 read locks on one lock"
     );
-    word + 1
+    word.wrapping_add(ONCE) + 1
+}
+
+/// A free lock's word, with a writer.
+#[inline(always)]
+fn written(word: u32) -> u32 {
+    word.wrapping_add(ONCE) | WRITER
 }

@@ -49,7 +49,7 @@ const CLASS: u32 = 1;
 /// The word; zero when new.
 #[derive(Debug, Default)]
 #[repr(transparent)]
-pub(super) struct Manner(AtomicU32);
+pub(crate) struct Manner(AtomicU32);
 
 /// This process, as `PROCESS` has it.
 fn process() -> u32 {
@@ -82,13 +82,13 @@ impl Manner {
 
     /// Whether waiters take turns.
     #[inline]
-    pub(super) fn takes_turns(&self) -> bool {
+    pub(crate) fn takes_turns(&self) -> bool {
         tries_anything() && self.0.load(Order::RELAXED) & TURNS != 0
     }
 
     /// One more contended acquisition: now and then, turns are tried.
     #[inline]
-    pub(super) fn consider_turns(&self) {
+    pub(crate) fn consider_turns(&self) {
         if !tries_anything() {
             return;
         }
@@ -101,13 +101,13 @@ impl Manner {
     }
 
     /// The head has waited out a whole turn.
-    pub(super) fn welcome_turns(&self) {
+    pub(crate) fn welcome_turns(&self) {
         self.change(|seen| seen - RELUCTANT.min(seen & RELUCTANCE));
     }
 
     /// The head found the lock free: its holders leave it alone for so long that a
     /// crowd would have used the time.
-    pub(super) fn give_up_turns(&self) {
+    pub(crate) fn give_up_turns(&self) {
         self.change(|seen| {
             if seen & TURNS == 0 {
                 return seen;

@@ -2,7 +2,7 @@
 
 use super::{add_one, read};
 use crate::locks::door::Cell;
-use crate::locks::host::{Fat, Gate, Holding, InPlace, Inflated, Pool};
+use crate::locks::host::{Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Stock};
 use crate::locks::{Inherit, Quick, RawTry, ThreadOblivious};
 use crate::world::{nodes, together};
 use std::sync::Arc;
@@ -85,37 +85,30 @@ where
     }
 }
 
-/// A lock elsewhere while contended, and the pools of its records and of locks.
-struct There<L, R, F> {
-    object: Inflated<L>,
-    records: Arc<R>,
-    fats: Arc<F>,
+/// A lock elsewhere while contended, and the stock that it comes from.
+struct There<S> {
+    object: Inflated,
+    stock: S,
 }
 
 /// The lock in a pool while contended, its records in another.
 pub fn inflated<L: Guest>() -> impl Host {
     There {
-        object: Inflated::<L>::default(),
-        records: nodes::<Holding<L::Context>>(2),
-        fats: nodes::<Fat<L>>(3),
+        object: Inflated::default(),
+        stock: Pooled::<L, _, _>::new(nodes::<Holding<L::Context>>(2), nodes::<Fat<L>>(3)),
     }
 }
 
-impl<L, R, F> Host for There<L, R, F>
-where
-    L: Guest,
-    R: Pool<Holding<L::Context>> + Send + Sync + 'static,
-    F: Pool<Fat<L>> + Send + Sync + 'static,
-{
+impl<S: Stock + Send + Sync + 'static> Host for There<S> {
     fn lock(&self) {
-        self.object.lock(&*self.records, &*self.fats);
+        self.object.lock(&self.stock);
     }
     fn try_lock(&self) -> bool {
-        self.object.try_lock(&*self.fats)
+        self.object.try_lock(&self.stock)
     }
     fn unlock(&self) -> bool {
         // SAFETY: clients unlock only what they locked.
-        unsafe { self.object.unlock(&*self.records, &*self.fats) }
+        unsafe { self.object.unlock(&self.stock) }
     }
     fn is_busy(&self) -> bool {
         self.object.is_locked()

@@ -4,7 +4,7 @@ use crate::layout::Mutex;
 use cohort::basic::Futex;
 use cohort::catalogue::own_pool_bytes;
 use cohort::door::{Advice, Spinner, expired, nap};
-use cohort::host::{Arena, Fat, Gate, Holding, InPlace, Inflated, Pool};
+use cohort::host::{Arena, Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Seldom};
 use cohort::{Abortable, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious};
 use core::ffi::c_int;
 use core::mem::offset_of;
@@ -225,31 +225,31 @@ macro_rules! served {
     };
 
     (@Inflated $lock:ty, $capabilities:tt) => {{
-        static RECORDS_OF: in_place::Records<$lock> = Arena::new(RECORDS);
-        static FATS_OF: Arena<Fat<$lock>> = Arena::new(FATS);
+        static RECORDS_OF: Seldom<Holding<<$lock as RawLock>::Context>> = Seldom::new(RECORDS);
+        static FATS_OF: Seldom<Fat<$lock>> = Seldom::new(FATS);
+        static STOCK: Pooled<$lock, &Seldom<Holding<<$lock as RawLock>::Context>>, &Seldom<Fat<$lock>>> =
+            Pooled::new(&RECORDS_OF, &FATS_OF);
         Service {
             pair: Pair {
                 lock: |mutex| {
                     // SAFETY: passed on.
-                    unsafe { body::<Inflated<$lock>>(mutex) }.lock(&RECORDS_OF, &FATS_OF);
+                    unsafe { body::<Inflated>(mutex) }.lock(&STOCK);
                     0
                 },
                 unlock: |mutex| {
                     // SAFETY: passed on.
-                    unsafe { body::<Inflated<$lock>>(mutex).unlock(&RECORDS_OF, &FATS_OF) };
+                    unsafe { body::<Inflated>(mutex).unlock(&STOCK) };
                     0
                 },
             },
             // SAFETY: passed on.
-            try_lock: |mutex| unsafe { body::<Inflated<$lock>>(mutex) }.try_lock(&FATS_OF),
+            try_lock: |mutex| unsafe { body::<Inflated>(mutex) }.try_lock(&STOCK),
             lock_within: |mutex, patience| {
                 // SAFETY: passed on.
-                poll(patience, &|| unsafe {
-                    body::<Inflated<$lock>>(mutex).try_lock(&FATS_OF)
-                })
+                poll(patience, &|| unsafe { body::<Inflated>(mutex) }.try_lock(&STOCK))
             },
             // SAFETY: passed on.
-            is_locked: |mutex| unsafe { body::<Inflated<$lock>>(mutex) }.is_locked(),
+            is_locked: |mutex| unsafe { body::<Inflated>(mutex) }.is_locked(),
             needs: || Needs {
                 bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
                 inflated: FATS_OF.used(),

@@ -119,10 +119,9 @@ impl<T: Default + 'static> Arena<T> {
         }
     }
 
-    const CACHED: u32 = Self::scaled(ARENA_CACHED, 1);
-
     const SHAPE: Shape = Shape {
         bytes: Self::NODE_BYTES,
+        cached: Self::scaled(ARENA_CACHED, 1),
         tag: offset_of!(Slot<T>, tag),
         first: 1 << Self::scaled(ARENA_FIRST_SEGMENT, 1).ilog2(),
         first_search: Self::scaled(ARENA_FIRST_SEARCH, 4),
@@ -136,16 +135,14 @@ impl<T: Default + 'static> Arena<T> {
         self.slots.used()
     }
 
+    /// The node of a slot.
+    ///
+    /// # Safety
+    /// It is a slot of an arena of such nodes.
     #[inline(always)]
-    fn slot(&self, number: u32) -> &'static Slot<T> {
-        // SAFETY: it is a slot of this arena, whose slots are these.
-        unsafe { self.slots.at(&Self::SHAPE, number).cast().as_ref() }
-    }
-
-    #[inline(always)]
-    fn tag(node: &'static T) -> &'static Tag {
-        // SAFETY: the node is the first field of a slot of this arena.
-        unsafe { &(*core::ptr::from_ref(node).cast::<Slot<T>>()).tag }
+    unsafe fn node(slot: NonNull<u8>) -> &'static T {
+        // SAFETY: the node is the first field, and stays mapped.
+        unsafe { slot.cast().as_ref() }
     }
 }
 
@@ -154,6 +151,8 @@ impl<T: Default + 'static> Arena<T> {
 struct Shape {
     /// Bytes of a slot.
     bytes: usize,
+    /// The most slots that a thread keeps.
+    cached: u32,
     /// Where its tag is.
     tag: usize,
     /// Slots of the first segment, a power of two.
@@ -201,6 +200,55 @@ impl Slots {
     fn tag(shape: &Shape, slot: NonNull<u8>) -> &'static Tag {
         // SAFETY: a slot of that shape has a tag there, and stays mapped.
         unsafe { slot.add(shape.tag).cast().as_ref() }
+    }
+
+    /// A slot nobody else has.
+    #[inline(always)]
+    fn take(&self, shape: &Shape, cache: usize) -> NonNull<u8> {
+        let me = thread();
+        me.settle();
+        let cache = &me.caches[cache];
+        let (first, count) = cache.get();
+        if first == 0 {
+            return self.take_common(shape);
+        }
+        let slot = self.at(shape, first);
+        let tag = Self::tag(shape, slot);
+        cache.set((tag.link.load(Order::RELAXED), count - 1));
+        tag.keeper.store(TAKEN, Order::RELAXED);
+        slot
+    }
+
+    /// Gives a slot back.
+    #[inline(always)]
+    fn give(&self, shape: &Shape, cache: usize, slot: NonNull<u8>) {
+        let me = thread();
+        me.settle();
+        let cache = &me.caches[cache];
+        let (first, count) = cache.get();
+        let tag = Self::tag(shape, slot);
+        if count >= shape.cached {
+            return self.push(tag);
+        }
+        tag.link.store(first, Order::RELAXED);
+        tag.keeper.store(crate::door::thread_id(), ARENA_KEEP);
+        cache.set((tag.number.load(Order::RELAXED), count + 1));
+    }
+
+    /// [`take`](Self::take), once for all shapes; and so the two below.
+    #[inline(never)]
+    fn take_seldom(&self, shape: &Shape, cache: usize) -> NonNull<u8> {
+        self.take(shape, cache)
+    }
+
+    #[inline(never)]
+    fn give_seldom(&self, shape: &Shape, cache: usize, slot: NonNull<u8>) {
+        self.give(shape, cache, slot);
+    }
+
+    #[inline(never)]
+    fn at_seldom(&self, shape: &Shape, number: u32) -> NonNull<u8> {
+        self.at(shape, number)
     }
 
     #[cold]
@@ -380,45 +428,79 @@ fn out_of_memory(why: &'static str) -> ! {
 unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
     #[inline]
     fn take(&self) -> &'static T {
-        let me = thread();
-        me.settle();
-        let cache = &me.caches[self.cache];
-        let (first, count) = cache.get();
-        if first == 0 {
-            let slot = self.slots.take_common(&Self::SHAPE);
-            // SAFETY: a node is the first field of its slot, which is this arena's.
-            return unsafe { slot.cast().as_ref() };
-        }
-        let Slot { node, tag } = self.slot(first);
-        cache.set((tag.link.load(Order::RELAXED), count - 1));
-        tag.keeper.store(TAKEN, Order::RELAXED);
-        node
+        // SAFETY: a slot of this arena.
+        unsafe { Self::node(self.slots.take(&Self::SHAPE, self.cache)) }
     }
 
     #[inline]
     unsafe fn give(&self, node: &'static T) {
-        let me = thread();
-        me.settle();
-        let cache = &me.caches[self.cache];
-        let (first, count) = cache.get();
-        let tag = Self::tag(node);
-        if count >= Self::CACHED {
-            return self.slots.push(tag);
-        }
-        tag.link.store(first, Order::RELAXED);
-        tag.keeper.store(crate::door::thread_id(), ARENA_KEEP);
-        cache.set((tag.number.load(Order::RELAXED), count + 1));
+        let slot = NonNull::from(node).cast();
+        self.slots.give(&Self::SHAPE, self.cache, slot);
     }
 
+    #[inline]
     fn number(&self, node: &'static T) -> u32 {
-        Self::tag(node).number.load(Order::RELAXED)
+        let slot = NonNull::from(node).cast();
+        Slots::tag(&Self::SHAPE, slot).number.load(Order::RELAXED)
     }
 
+    #[inline]
     unsafe fn at(&self, number: u32) -> &'static T {
-        &self.slot(number).node
+        // SAFETY: a slot of this arena.
+        unsafe { Self::node(self.slots.at(&Self::SHAPE, number)) }
     }
 
     fn bytes(&self) -> usize {
         self.used() as usize * Self::NODE_BYTES
+    }
+}
+
+/// An arena for nodes that are seldom taken: its code is the same for all nodes, and no
+/// caller repeats it.
+#[derive(Debug)]
+pub struct Seldom<T>(Arena<T>);
+
+impl<T: Default + 'static> Seldom<T> {
+    constructor! {
+        /// As [`Arena::new`].
+        #[must_use]
+        pub fn new(cache: usize) -> Self {
+            Self(Arena::new(cache))
+        }
+    }
+
+    /// As [`Arena::used`].
+    pub fn used(&self) -> u32 {
+        self.0.used()
+    }
+}
+
+// SAFETY: as the arena.
+unsafe impl<T: Default + Send + 'static> Pool<T> for Seldom<T> {
+    fn take(&self) -> &'static T {
+        let arena = &self.0;
+        // SAFETY: a slot of that arena.
+        unsafe { Arena::node(arena.slots.take_seldom(&Arena::<T>::SHAPE, arena.cache)) }
+    }
+
+    unsafe fn give(&self, node: &'static T) {
+        let (arena, slot) = (&self.0, NonNull::from(node).cast());
+        arena
+            .slots
+            .give_seldom(&Arena::<T>::SHAPE, arena.cache, slot);
+    }
+
+    fn number(&self, node: &'static T) -> u32 {
+        self.0.number(node)
+    }
+
+    unsafe fn at(&self, number: u32) -> &'static T {
+        let arena = &self.0;
+        // SAFETY: a slot of that arena.
+        unsafe { Arena::node(arena.slots.at_seldom(&Arena::<T>::SHAPE, number)) }
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
     }
 }

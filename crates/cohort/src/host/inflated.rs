@@ -15,6 +15,9 @@
 //! lock.  So a quiet object owns nothing, whoever frees or forgets it, and a release
 //! touches the object no more once another thread may have it.
 //!
+//! The object's code is the same for all locks; what depends on the lock is its
+//! [`Stock`]'s.
+//!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `word` | everybody, by compare-exchange | the table above |
@@ -23,8 +26,9 @@
 
 use super::{Gate, Generation, Holding, Pool};
 use crate::door::{AtomicU32, AtomicU64, Order, orders};
-use cohort_raw::{Inherit, RawTry, ThreadOblivious};
+use cohort_raw::{Inherit, RawLock, RawTry, ThreadOblivious};
 use core::marker::PhantomData;
+use core::ops::Deref;
 
 orders! {
     /// Sees what the last thin holder did.
@@ -45,33 +49,158 @@ orders! {
 
 /// A fat lock.
 #[derive(Debug, Default)]
-pub struct Fat<L: cohort_raw::RawLock> {
+pub struct Fat<L: RawLock> {
+    hall: Hall,
     lock: L,
-    /// What waiters pass before they queue.
-    gate: Gate,
     /// The context by which the thin holder's part is acquired and released.
     thin: L::Context,
+}
+
+/// What stands before a fat lock, whichever it is.
+#[derive(Debug, Default)]
+pub struct Hall {
+    /// What waiters pass before they queue.
+    gate: Gate,
     /// 1 while the thin holder has not released.
     thin_holds: AtomicU32,
 }
 
-/// The object; all zero when new.
+/// The fat locks of one kind, by their numbers, and the records of those who hold them.
+///
+/// # Safety
+/// A number that `take` returned is nobody else's until it is put back; each fat lock
+/// excludes whoever is not its holder.
+pub unsafe trait Stock {
+    /// A fat lock that is nobody's, acquired for a thin holder.
+    fn take(&self) -> u32;
+
+    /// What stands before it.
+    ///
+    /// # Safety
+    /// The number came from [`take`](Self::take); so for all below.
+    unsafe fn hall(&self, fat: u32) -> &'static Hall;
+
+    /// Blocks until it is held; the number of the record.
+    ///
+    /// # Safety
+    /// The caller is counted in at `object`, which has that fat lock.
+    unsafe fn acquire(&self, fat: u32, object: &Inflated) -> u32;
+
+    /// Releases it, and puts it back if that was its last user.
+    ///
+    /// # Safety
+    /// The caller holds it, by the record of that number or, if there is none, by its
+    /// thin holder's part.
+    unsafe fn release(&self, fat: u32, record: u32, last: bool);
+
+    /// Puts back what a parent process left.
+    ///
+    /// # Safety
+    /// Nobody of this process has ever used it, and no object names it.
+    unsafe fn forget(&self, fat: u32);
+}
+
+/// A stock that takes its fat locks and its records from two pools, to which it points.
 #[derive(Debug)]
-#[repr(C)]
-pub struct Inflated<L> {
-    word: AtomicU64,
-    generation: Generation,
-    holder: AtomicU32,
+pub struct Pooled<L, R, F> {
+    records: R,
+    fats: F,
     lock: PhantomData<fn() -> L>,
 }
 
-impl<L> Default for Inflated<L> {
+impl<L, R, F> Pooled<L, R, F> {
+    /// That stock.
+    pub const fn new(records: R, fats: F) -> Self {
+        Self {
+            records,
+            fats,
+            lock: PhantomData,
+        }
+    }
+
+    /// A function of its own, which each lock has once.
+    #[inline(never)]
+    fn acquire_by(fat: &Fat<L>, context: &L::Context)
+    where
+        L: RawLock,
+    {
+        fat.lock.acquire(context);
+    }
+}
+
+// SAFETY: pools hand out a node once.
+unsafe impl<L, R, F> Stock for Pooled<L, R, F>
+where
+    L: RawTry<Context: 'static> + ThreadOblivious + Inherit + 'static,
+    R: Deref<Target: Pool<Holding<L::Context>>>,
+    F: Deref<Target: Pool<Fat<L>>>,
+{
+    fn take(&self) -> u32 {
+        let fat = self.fats.take();
+        fat.hall.thin_holds.store(1, Order::RELAXED);
+        Self::acquire_by(fat, &fat.thin);
+        self.fats.number(fat)
+    }
+
+    unsafe fn hall(&self, fat: u32) -> &'static Hall {
+        // SAFETY: the caller's.
+        &unsafe { self.fats.at(fat) }.hall
+    }
+
+    unsafe fn acquire(&self, fat: u32, object: &Inflated) -> u32 {
+        // SAFETY: the caller's.
+        let fat = unsafe { self.fats.at(fat) };
+        let record = self.records.take();
+        record.note(object);
+        let passed = fat.hall.gate.enter();
+        Self::acquire_by(fat, &record.context);
+        fat.hall.gate.leave(passed);
+        self.records.number(record)
+    }
+
+    unsafe fn release(&self, fat: u32, record: u32, last: bool) {
+        // SAFETY: the caller's: held by that record's context, which is nobody's
+        // afterwards, or by the thin holder's.  If nobody else was counted in, nobody
+        // else can find the fat lock any more.
+        unsafe {
+            let fat = self.fats.at(fat);
+            let record = (record != NOBODY).then(|| self.records.at(record));
+            let context = record.map_or(&fat.thin, |record| &record.context);
+            fat.lock.release(context);
+            if let Some(record) = record {
+                self.records.give(record);
+            }
+            if last {
+                self.fats.give(fat);
+            }
+        }
+    }
+
+    unsafe fn forget(&self, fat: u32) {
+        // SAFETY: the caller's.
+        unsafe {
+            let fat = self.fats.at(fat);
+            fat.lock.inherit(None);
+            self.fats.give(fat);
+        }
+    }
+}
+
+/// The object; all zero when new.  Every call is with the same stock.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Inflated {
+    word: AtomicU64,
+    generation: Generation,
+    holder: AtomicU32,
+}
+
+impl Default for Inflated {
     fn default() -> Self {
         Self {
             word: AtomicU64::new(FREE),
             holder: AtomicU32::new(NOBODY),
             generation: Generation::default(),
-            lock: PhantomData,
         }
     }
 }
@@ -93,77 +222,36 @@ const fn number(fat: u64) -> u32 {
     (fat >> 32) as u32
 }
 
-/// What became of a thread that came to an object.
-enum Entered {
-    /// It has locked it, thin.
-    Thin,
-    /// It is counted in at the fat lock of that number.
-    Fat(u32),
-    /// Nothing yet: somebody has it thin.
-    Behind,
-}
-
-impl Entered {
-    /// The same code for all locks.
-    #[inline(never)]
-    fn by(place: &AtomicU64) -> Self {
-        loop {
-            let word = place.load(Order::RELAXED);
-            if word == FREE {
-                if place
-                    .compare_exchange(FREE, THIN, INFLATED_TAKE, Order::RELAXED)
-                    .is_ok()
-                {
-                    return Self::Thin;
-                }
-            } else if word & FAT == 0 {
-                return Self::Behind;
-            } else if place
-                .compare_exchange(word, word + USER, INFLATED_ENTER, Order::RELAXED)
-                .is_ok()
-            {
-                return Self::Fat(number(word));
-            }
-        }
-    }
-}
-
-impl<L: RawTry + ThreadOblivious + Inherit> Inflated<L>
-where
-    L::Context: 'static,
-    L: 'static,
-{
+impl Inflated {
     /// Blocks until the object is locked.
     #[inline]
-    pub fn lock(&self, records: &impl Pool<Holding<L::Context>>, fats: &impl Pool<Fat<L>>) {
-        self.generation.settle(|| self.inherit(fats));
-        if self
-            .word
-            .compare_exchange(FREE, THIN, INFLATED_TAKE, Order::RELAXED)
-            .is_err()
-        {
-            self.lock_contended(records, fats);
+    pub fn lock(&self, stock: &dyn Stock) {
+        self.settle(stock);
+        if !self.take_thin() {
+            self.lock_contended(stock);
         }
     }
 
     #[cold]
-    fn lock_contended(&self, records: &impl Pool<Holding<L::Context>>, fats: &impl Pool<Fat<L>>) {
-        let Some(fat) = self.enter(fats) else {
-            return;
-        };
-        let record = records.take();
-        record.note(self);
-        let passed = fat.gate.enter();
-        fat.lock.acquire(&record.context);
-        fat.gate.leave(passed);
-        self.holder.store(records.number(record), Order::RELAXED);
+    #[inline(never)]
+    fn lock_contended(&self, stock: &dyn Stock) {
+        if let Some(fat) = self.enter(stock) {
+            // SAFETY: counted in, so the number stays the object's.
+            let record = unsafe { stock.acquire(fat, self) };
+            self.holder.store(record, Order::RELAXED);
+        }
     }
 
     /// Locks the object if nobody has; never blocks.
     #[inline]
-    pub fn try_lock(&self, fats: &impl Pool<Fat<L>>) -> bool {
-        self.generation.settle(|| self.inherit(fats));
+    pub fn try_lock(&self, stock: &dyn Stock) -> bool {
+        self.settle(stock);
         // A fat lock is held, or granted to somebody: there is nothing to try.
+        self.take_thin()
+    }
+
+    #[inline(always)]
+    fn take_thin(&self) -> bool {
         self.word
             .compare_exchange(FREE, THIN, INFLATED_TAKE, Order::RELAXED)
             .is_ok()
@@ -174,16 +262,15 @@ where
     /// # Safety
     /// The caller is entitled to unlock it, if it is locked.
     #[inline]
-    pub unsafe fn unlock(
-        &self,
-        records: &impl Pool<Holding<L::Context>>,
-        fats: &impl Pool<Fat<L>>,
-    ) -> bool {
-        self.generation.settle(|| self.inherit(fats));
+    pub unsafe fn unlock(&self, stock: &dyn Stock) -> bool {
+        self.settle(stock);
         let holder = self.holder.load(Order::RELAXED);
         if holder != NOBODY {
-            // SAFETY: passed on.
-            return unsafe { self.unlock_fat(holder, records, fats) };
+            self.holder.store(NOBODY, Order::RELAXED);
+            // SAFETY: the number stood here since the acquisition that holds the fat
+            // lock by this record.
+            unsafe { self.leave(stock, holder) };
+            return true;
         }
         match self
             .word
@@ -191,31 +278,9 @@ where
         {
             Ok(_) => true,
             // SAFETY: passed on.
-            Err(word) if word & FAT != 0 => unsafe { self.unlock_published(word, fats) },
+            Err(word) if word & FAT != 0 => unsafe { self.unlock_published(word, stock) },
             Err(_) => false,
         }
-    }
-
-    /// Unlocks for a holder of the fat lock.
-    ///
-    /// # Safety
-    /// As [`unlock`](Self::unlock); `holder` is what stood in the object.
-    #[inline(never)]
-    unsafe fn unlock_fat(
-        &self,
-        holder: u32,
-        records: &impl Pool<Holding<L::Context>>,
-        fats: &impl Pool<Fat<L>>,
-    ) -> bool {
-        self.holder.store(NOBODY, Order::RELAXED);
-        // SAFETY: the number stands here since the acquisition that holds the fat
-        // lock, with this record's context; the record is then nobody's.
-        unsafe {
-            let record = records.at(holder);
-            self.leave(fats, &record.context);
-            records.give(record);
-        }
-        true
     }
 
     /// Unlocks for the thin holder, whose part somebody acquired meanwhile.
@@ -223,15 +288,16 @@ where
     /// # Safety
     /// As [`unlock`](Self::unlock).
     #[cold]
-    unsafe fn unlock_published(&self, word: u64, fats: &impl Pool<Fat<L>>) -> bool {
+    #[inline(never)]
+    unsafe fn unlock_published(&self, word: u64, stock: &dyn Stock) -> bool {
         // SAFETY: the thin holder is counted in until it leaves below.
-        let fat = unsafe { fats.at(number(word)) };
-        if fat.thin_holds.load(Order::RELAXED) == 0 {
+        let hall = unsafe { stock.hall(number(word)) };
+        if hall.thin_holds.load(Order::RELAXED) == 0 {
             return false;
         }
-        fat.thin_holds.store(0, Order::RELAXED);
-        // SAFETY: acquired with this context on the thin holder's behalf.
-        unsafe { self.leave(fats, &fat.thin) };
+        hall.thin_holds.store(0, Order::RELAXED);
+        // SAFETY: acquired on the thin holder's behalf.
+        unsafe { self.leave(stock, NOBODY) };
         true
     }
 
@@ -240,53 +306,56 @@ where
         self.word.load(Order::RELAXED) != FREE
     }
 
-    /// Counts this thread in and returns the fat lock; or, if the object turns
+    /// Counts this thread in and returns the fat lock's number; or, if the object turns
     /// out free, locks it thin and returns nothing.
-    fn enter(&self, fats: &impl Pool<Fat<L>>) -> Option<&'static Fat<L>> {
+    fn enter(&self, stock: &dyn Stock) -> Option<u32> {
         loop {
-            match Entered::by(&self.word) {
-                Entered::Thin => return None,
-                // SAFETY: counted in, so the number stays the object's.
-                Entered::Fat(number) => return Some(unsafe { fats.at(number) }),
-                Entered::Behind => {}
-            }
-            if let Some(fat) = self.inflate(fats) {
-                return Some(fat);
+            let word = self.word.load(Order::RELAXED);
+            if word == FREE {
+                if self.take_thin() {
+                    return None;
+                }
+            } else if word & FAT == 0 {
+                if let Some(fat) = self.inflate(stock) {
+                    return Some(fat);
+                }
+            } else if self
+                .word
+                .compare_exchange(word, word + USER, INFLATED_ENTER, Order::RELAXED)
+                .is_ok()
+            {
+                return Some(number(word));
             }
         }
     }
 
     /// Publishes a fat lock, held for the thin holder, with that holder and this
     /// thread counted in; nothing if the thin holder was gone.
-    fn inflate(&self, fats: &impl Pool<Fat<L>>) -> Option<&'static Fat<L>> {
-        let new = fats.take();
-        new.thin_holds.store(1, Order::RELAXED);
-        new.lock.acquire(&new.thin);
-        let word = fat(fats.number(new), 2);
+    fn inflate(&self, stock: &dyn Stock) -> Option<u32> {
+        let new = stock.take();
         if self
             .word
-            .compare_exchange(THIN, word, INFLATED_PUBLISH, Order::RELAXED)
+            .compare_exchange(THIN, fat(new, 2), INFLATED_PUBLISH, Order::RELAXED)
             .is_ok()
         {
             return Some(new);
         }
-        // SAFETY: acquired above, never published.
-        unsafe {
-            new.lock.release(&new.thin);
-            Self::put_back(fats, new);
-        }
+        // SAFETY: acquired for a thin holder, never published.
+        unsafe { stock.release(new, NOBODY, true) };
         None
     }
 
     /// Counts the holder out and releases; the last one deflates.
     ///
     /// # Safety
-    /// The caller holds the fat lock, by `context`.
-    unsafe fn leave(&self, fats: &impl Pool<Fat<L>>, context: &L::Context) {
+    /// The caller holds the fat lock, by the record of that number or for the thin
+    /// holder.
+    #[inline(never)]
+    unsafe fn leave(&self, stock: &dyn Stock, record: u32) {
         let mut word = self.word.load(Order::RELAXED);
+        let fat = number(word);
         // SAFETY: the caller is counted in.
-        let fat = unsafe { fats.at(number(word)) };
-        fat.gate.pass_on();
+        unsafe { stock.hall(fat) }.gate.pass_on();
         loop {
             let last = word & USERS == USER;
             let new = if last { FREE } else { word - USER };
@@ -295,53 +364,37 @@ where
                 .compare_exchange(word, new, INFLATED_LEAVE, Order::RELAXED)
             {
                 // The object may be gone: only the fat lock is touched from here.
-                Ok(_) => {
-                    // SAFETY: held by this context.  If nobody else was counted
-                    // in, nobody else can find the fat lock any more.
-                    unsafe {
-                        fat.lock.release(context);
-                        if last {
-                            Self::put_back(fats, fat);
-                        }
-                    }
-                    return;
-                }
+                // SAFETY: the caller's.
+                Ok(_) => return unsafe { stock.release(fat, record, last) },
                 Err(now) => word = now,
             }
         }
     }
 
+    #[inline(always)]
+    fn settle(&self, stock: &dyn Stock) {
+        self.generation.settle(|| self.inherit(stock));
+    }
+
     /// In a forked child: whoever's critical section had begun keeps the object,
     /// thin; the fat lock and those who were in it are forgotten.
     #[cold]
-    fn inherit(&self, fats: &impl Pool<Fat<L>>) {
+    #[inline(never)]
+    fn inherit(&self, stock: &dyn Stock) {
         let word = self.word.load(Order::RELAXED);
         if word & FAT == 0 {
             return;
         }
         // SAFETY: the number stood in the word, and the caller is alone.
-        let fat = unsafe { fats.at(number(word)) };
+        let hall = unsafe { stock.hall(number(word)) };
         let held =
-            self.holder.load(Order::RELAXED) != NOBODY || fat.thin_holds.load(Order::RELAXED) != 0;
+            self.holder.load(Order::RELAXED) != NOBODY || hall.thin_holds.load(Order::RELAXED) != 0;
         self.holder.store(NOBODY, Order::RELAXED);
         self.word
             .store(if held { THIN } else { FREE }, Order::RELAXED);
+        hall.gate.reset();
         // SAFETY: the word names it no more, and no thread of this process has
         // ever used it.
-        unsafe {
-            fat.gate.reset();
-            fat.lock.inherit(None);
-            Self::put_back(fats, fat);
-        }
-    }
-
-    /// Returns a fat lock.  A function of its own, which each lock has once.
-    ///
-    /// # Safety
-    /// It is free, and no object names it.
-    #[inline(never)]
-    unsafe fn put_back(fats: &impl Pool<Fat<L>>, fat: &'static Fat<L>) {
-        // SAFETY: the caller's.
-        unsafe { fats.give(fat) };
+        unsafe { stock.forget(number(word)) };
     }
 }

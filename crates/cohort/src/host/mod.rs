@@ -15,11 +15,11 @@ mod generation;
 mod in_place;
 mod inflated;
 
-pub use arena::Arena;
+pub use arena::{Arena, Seldom};
 pub use gate::Gate;
 pub use generation::Generation;
 pub use in_place::InPlace;
-pub use inflated::{Fat, Inflated};
+pub use inflated::{Fat, Inflated, Pooled, Stock};
 
 pub(crate) use arena::ORDERS as ARENA_ORDERS;
 pub(crate) use generation::ORDERS as GENERATION_ORDERS;

@@ -58,14 +58,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         command: own_path()?,
         interposer: library::locate()?,
         ours: Vec::new(),
-        system: contestants::environment(Choice::System, Wait::Park, Path::new(""), None),
+        system: contestants::environment(&Choice::System, Wait::Park, Path::new(""), None),
         prove: &|program| prove(program).map_err(|problem| problem.to_string()),
         rounds: rounds(&arguments),
         quick: arguments.quick,
     };
     let ours = Choice::named(DEFAULT)?;
     let setup = Setup {
-        ours: contestants::environment(ours, Wait::Park, &setup.interposer, None),
+        ours: contestants::environment(&ours, Wait::Park, &setup.interposer, None),
         ..setup
     };
     interrupt::arm()

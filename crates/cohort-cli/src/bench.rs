@@ -8,13 +8,13 @@ use crate::problem::Problem;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use cohort::catalogue::LOCKS;
-use cohort::door::Level;
 use cohort_lab::bench::report::{Point, Report};
 use cohort_lab::bench::simulated::{self, Course};
 use cohort_lab::bench::{self, Info, Knobs, NO_LOCK, Setting, WORKLOADS, curves, native};
 use cohort_lab::progress::Progress;
 use cohort_lab::world::native::{Host, Settings};
 use cohort_lab::world::recipe::Of;
+use cohort_lab::world::recipe::rejoined;
 use cohort_lab::world::simulated::{Simulator, is_baseline};
 use cohort_lab::world::{Placement, Recipe, Wait};
 use cohort_lab::{interrupt, options};
@@ -324,24 +324,6 @@ fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String
         }
     }
     Ok(locks)
-}
-
-/// The names again as they were typed: the commas between the levels of one lock, of which
-/// the system's is the last, part no names.
-fn rejoined(pieces: &[String]) -> Vec<String> {
-    let goes_on = |name: &String| {
-        let levels = name.split_once('@').map_or("", |(_, levels)| levels);
-        let first = levels.split(',').next().unwrap_or_default();
-        Level::named(first).is_some() && !levels.contains("system")
-    };
-    let mut names: Vec<String> = Vec::new();
-    for piece in pieces.iter().map(|piece| piece.trim()) {
-        match names.last_mut().filter(|name| goes_on(name)) {
-            Some(name) => *name = format!("{name},{piece}"),
-            None => names.push(piece.to_owned()),
-        }
-    }
-    names
 }
 
 fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result<String, Problem> {

@@ -3,7 +3,10 @@
 use crate::problem::Problem;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
-use cohort::catalogue::{self, LOCKS, LockInfo};
+use cohort::catalogue::{self, LOCKS};
+use cohort_lab::world::Recipe;
+use cohort_lab::world::native::topology;
+use std::borrow::Cow;
 use std::ffi::OsStr;
 
 /// The C library's own locks, under the names that are accepted for them.
@@ -13,12 +16,12 @@ pub const SYSTEM: [&str; 2] = ["system", "posix"];
 pub const DEFAULT: &str = LOCKS[0].name;
 
 /// Which locks a program is to run under.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Choice {
     /// The C library's own: nothing is preloaded.
     System,
-    /// One of ours.
-    Ours(&'static LockInfo),
+    /// One of ours, by its printed name; a composition, by its whole recipe.
+    Ours(Cow<'static, str>),
 }
 
 impl Choice {
@@ -27,16 +30,27 @@ impl Choice {
         if SYSTEM.contains(&name) {
             return Ok(Self::System);
         }
+        if Recipe::is_one(name) {
+            return Self::composed(name)
+                .map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")));
+        }
         catalogue::find(name)
-            .map(Self::Ours)
+            .map(|lock| Self::Ours(lock.name.into()))
             .ok_or_else(|| Problem::usage(unknown(name)))
     }
 
+    /// The composition that a name describes, at the levels of this machine.
+    fn composed(name: &str) -> Result<Self, String> {
+        let recipe = Recipe::read(name, "this machine")?;
+        let served = recipe.served_on(&topology()?)?;
+        Ok(Self::Ours(served.to_string().into()))
+    }
+
     /// The one name that is printed.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             Self::System => SYSTEM[0],
-            Self::Ours(lock) => lock.name,
+            Self::Ours(name) => name,
         }
     }
 }

@@ -10,6 +10,7 @@ use clap::ValueHint;
 use cohort_lab::compare::Comparison;
 use cohort_lab::metric::Metric;
 use cohort_lab::progress::Progress;
+use cohort_lab::world::recipe::rejoined;
 use cohort_lab::{interrupt, options, rounds};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -127,7 +128,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
 /// The system's own locks first, then each named lock once.
 fn locks(names: &[String]) -> Result<Vec<Choice>, Problem> {
     let mut locks = vec![Choice::System];
-    for name in names {
+    for name in rejoined(names) {
         let lock = Choice::named(name.trim())?;
         if locks.iter().all(|other| other.name() != lock.name()) {
             locks.push(lock);
@@ -146,9 +147,9 @@ fn locks(names: &[String]) -> Result<Vec<Choice>, Problem> {
 mod tests {
     use super::*;
 
-    fn names(locks: &[&str]) -> Result<Vec<&'static str>, Problem> {
+    fn names(locks: &[&str]) -> Result<Vec<String>, Problem> {
         let locks: Vec<String> = locks.iter().map(|name| (*name).to_owned()).collect();
-        super::locks(&locks).map(|locks| locks.iter().map(Choice::name).collect())
+        super::locks(&locks).map(|locks| locks.iter().map(|lock| lock.name().to_owned()).collect())
     }
 
     #[test]

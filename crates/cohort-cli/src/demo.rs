@@ -108,7 +108,7 @@ fn contestants(arguments: &Arguments, threads: usize) -> Result<Vec<Contestant<'
             limit: Some(Duration::from_secs(60)),
         };
         for lock in [Choice::System, Choice::named(DEFAULT)?] {
-            contestants.push(contestants::under(lock, Wait::Park, &library, &launch)?);
+            contestants.push(contestants::under(&lock, Wait::Park, &library, &launch)?);
         }
     }
     Ok(contestants)

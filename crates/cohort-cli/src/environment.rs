@@ -36,11 +36,11 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
         let joined = names.join(OsStr::new(":"));
         (!joined.is_empty()).then_some(joined)
     };
-    match settings.lock {
+    match &settings.lock {
         Choice::System => without(),
         Choice::Ours(lock) => vec![
             (PRELOAD, Some(preload(Some(library)))),
-            (LOCK, Some(lock.name.into())),
+            (LOCK, Some(OsString::from(&**lock))),
             (WAIT, Some(settings.wait.name().into())),
             (ONLY, list(&settings.only)),
             (EXCLUDE, list(&settings.exclude)),

@@ -159,7 +159,7 @@ fn notes() -> String {
     format!(
         "idle, busy, waiter: bytes beyond the program's own mutex while nobody holds it, while \
          it is\nfought over, and for each thread that waits. Further names of a lock stand below \
-         its name.\n`cohort bench` has {} more: `clof:` and up to {} of {},\nas in \
+         its name.\nThere are {} more: `clof:` and up to {} of {},\nas in \
          clof:mcs-ticket; `cohort list --compositions` shows them.\nThe default is {DEFAULT}; {} \
          (or {}) means the C library's own locks.",
         generated::all().count(),

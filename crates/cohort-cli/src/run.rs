@@ -46,6 +46,7 @@ What is typed wins over --config, and this over the environment.
 Examples:
   cohort run -- memcached -t 8
   cohort run --lock mcs --report -- kccachetest wicked -th 2 400000
+  cohort run --lock clof:ticket-clh-mcs@core,numa,system -- kccachetest wicked -th 8 400000
   cohort run --only mariadbd -- ./start-everything.sh
 
 A configuration file:

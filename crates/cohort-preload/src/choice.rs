@@ -2,7 +2,7 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `COHORT_LOCK` | a name or alias of the catalogue, or `system`; the default lock if unset |
+//! | `COHORT_LOCK` | a name or alias of the catalogue, a composition such as `clof:ticket-mcs`, or `system`; the default lock if unset |
 //! | `COHORT_WAIT` | `park`, `spin` or `yield` |
 //! | `COHORT_COHORTS` | cohorts that locks are told instead of the machine's; see `cohort::door::cohorts` |
 //! | `COHORT_ONLY` | programs to serve, separated by colons: file names, or whole paths |
@@ -13,9 +13,10 @@
 //! that runs before ours.
 
 use crate::libc::{environ, keeping_errno, readlink, say, strlen};
-use crate::serve::{SERVICES, Service};
+use crate::serve::{COMPOSITION, SERVICES, Service, set_recipe};
 use crate::{count, mutex};
 use cohort::catalogue::{self, Placement};
+use cohort::compose::stacked::{PREFIX, Recipe};
 use cohort::door::{WaitPolicy, set_cohorts, set_policy};
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -29,7 +30,8 @@ pub enum Choice {
     Ours(&'static Service),
 }
 
-/// The choice: one of those below, or `FIRST_LOCK` and a lock's place in the catalogue.
+/// The choice: one of those below, or `FIRST_LOCK` and a lock's place in the catalogue,
+/// behind whose last a composition has its place.
 static CHOICE: AtomicU8 = AtomicU8::new(UNDECIDED);
 
 /// Nobody has asked yet.
@@ -69,7 +71,7 @@ pub fn choice() -> (Choice, bool) {
 
 fn meaning(raw: u8) -> Choice {
     match raw.checked_sub(FIRST_LOCK) {
-        Some(place) => Choice::Ours(&SERVICES[usize::from(place)]),
+        Some(place) => Choice::Ours(SERVICES.get(usize::from(place)).unwrap_or(&COMPOSITION)),
         None => Choice::System,
     }
 }
@@ -99,6 +101,15 @@ fn decide() -> u8 {
     match variable(c"COHORT_LOCK").map(|name| (name, catalogue::place(name))) {
         None | Some(("", _)) => {}
         Some(("system" | "posix", _)) => chosen = SYSTEM,
+        Some((text, _)) if text.starts_with(PREFIX) => match Recipe::read(text) {
+            Ok(recipe) => {
+                set_recipe(&recipe);
+                chosen = FIRST_LOCK + SERVICES.len() as u8;
+            }
+            Err(why) => say(format_args!(
+                "cohort: COHORT_LOCK={text}: {why}; using futex\n"
+            )),
+        },
         Some((_, Some(place))) => chosen = FIRST_LOCK + place as u8,
         Some((name, None)) => say(format_args!(
             "cohort: COHORT_LOCK={name} names no lock (see `cohort list`); using futex\n"
@@ -131,7 +142,10 @@ fn decide() -> u8 {
         return theirs;
     }
     if counts {
-        count::announce(catalogue::NAMES[usize::from(chosen - FIRST_LOCK)].0);
+        let name = catalogue::NAMES.get(usize::from(chosen - FIRST_LOCK));
+        // One that the catalogue does not know is the composition that was asked for.
+        let asked = || variable(c"COHORT_LOCK").unwrap_or("");
+        count::announce(name.map_or_else(asked, |(name, _)| name));
     } else if let Choice::Ours(service) = meaning(chosen) {
         mutex::serve_by(service);
     }

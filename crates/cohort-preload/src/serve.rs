@@ -3,11 +3,14 @@
 use crate::layout::Mutex;
 use cohort::basic::Futex;
 use cohort::catalogue::own_pool_bytes;
+use cohort::compose::stacked::{Recipe, Stacked, Text};
 use cohort::door::{Advice, Spinner, expired, nap};
-use cohort::host::{Arena, Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Seldom};
+use cohort::host::{Arena, Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Seldom, Stock};
 use cohort::{Abortable, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious};
 use core::ffi::c_int;
 use core::mem::offset_of;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::Relaxed;
 use core::{hint, ptr};
 
 /// The threads' caches; a process uses one lock for its mutexes, so all locks
@@ -146,6 +149,53 @@ mod in_place {
     }
 }
 
+/// A mutex that is inflated while it is contended: the same code for all locks, which
+/// differ in their stock.
+mod inflated {
+    use super::*;
+
+    /// # Safety
+    /// The mutex is only ever served from that stock; so for all below.
+    #[inline(never)]
+    pub unsafe fn lock(mutex: &Mutex, stock: &dyn Stock) -> c_int {
+        // SAFETY: the caller's.
+        unsafe { body::<Inflated>(mutex) }.lock(stock);
+        0
+    }
+
+    /// # Safety
+    /// As above, and the caller may unlock.
+    #[inline(never)]
+    pub unsafe fn unlock(mutex: &Mutex, stock: &dyn Stock) -> c_int {
+        // SAFETY: the caller's.
+        unsafe { body::<Inflated>(mutex).unlock(stock) };
+        0
+    }
+
+    /// # Safety
+    /// As above.
+    #[inline(never)]
+    pub unsafe fn try_lock(mutex: &Mutex, stock: &dyn Stock) -> bool {
+        // SAFETY: the caller's.
+        unsafe { body::<Inflated>(mutex) }.try_lock(stock)
+    }
+
+    /// # Safety
+    /// As above.
+    #[inline(never)]
+    pub unsafe fn lock_within(mutex: &Mutex, stock: &dyn Stock, patience: &Patience) -> bool {
+        // SAFETY: the caller's.
+        poll(patience, &|| unsafe { try_lock(mutex, stock) })
+    }
+
+    /// # Safety
+    /// As above.
+    pub unsafe fn is_locked(mutex: &Mutex) -> bool {
+        // SAFETY: the caller's.
+        unsafe { body::<Inflated>(mutex) }.is_locked()
+    }
+}
+
 macro_rules! served {
     ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal,
        $source:literal, $capabilities:tt;)+) => {
@@ -231,25 +281,18 @@ macro_rules! served {
             Pooled::new(&RECORDS_OF, &FATS_OF);
         Service {
             pair: Pair {
-                lock: |mutex| {
-                    // SAFETY: passed on.
-                    unsafe { body::<Inflated>(mutex) }.lock(&STOCK);
-                    0
-                },
-                unlock: |mutex| {
-                    // SAFETY: passed on.
-                    unsafe { body::<Inflated>(mutex).unlock(&STOCK) };
-                    0
-                },
-            },
-            // SAFETY: passed on.
-            try_lock: |mutex| unsafe { body::<Inflated>(mutex) }.try_lock(&STOCK),
-            lock_within: |mutex, patience| {
                 // SAFETY: passed on.
-                poll(patience, &|| unsafe { body::<Inflated>(mutex) }.try_lock(&STOCK))
+                lock: |mutex| unsafe { inflated::lock(mutex, &STOCK) },
+                // SAFETY: passed on.
+                unlock: |mutex| unsafe { inflated::unlock(mutex, &STOCK) },
             },
             // SAFETY: passed on.
-            is_locked: |mutex| unsafe { body::<Inflated>(mutex) }.is_locked(),
+            try_lock: |mutex| unsafe { inflated::try_lock(mutex, &STOCK) },
+            // SAFETY: passed on.
+            lock_within: |mutex, patience| unsafe {
+                inflated::lock_within(mutex, &STOCK, patience)
+            },
+            is_locked: inflated::is_locked,
             needs: || Needs {
                 bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
                 inflated: FATS_OF.used(),
@@ -258,6 +301,28 @@ macro_rules! served {
     }};
 }
 cohort::for_each_lock!(served);
+
+/// A composition that a text describes: [`set_recipe`] has said which, before this serves.
+pub static COMPOSITION: Service = served!(@Inflated Stacked<Told>, [RawTry]);
+
+/// The recipe, in words.
+static RECIPE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// Says what [`COMPOSITION`] is; whoever publishes afterwards that it serves publishes
+/// this too.  Threads that say it at once say the same.
+pub fn set_recipe(recipe: &Recipe) {
+    for (place, word) in RECIPE.iter().zip(recipe.to_words()) {
+        place.store(word, Relaxed);
+    }
+}
+
+struct Told;
+
+impl Text for Told {
+    fn recipe() -> Recipe {
+        Recipe::of_words(RECIPE.each_ref().map(|word| word.load(Relaxed)))
+    }
+}
 
 /// For locks whose waiters cannot give up: tries, and waits between tries, a
 /// little longer each time.

@@ -291,6 +291,7 @@ pub fn own_pool_bytes() -> usize {
     crate::basic::clh::pool_bytes()
         + crate::basic::k42::pool_bytes()
         + crate::numa::hmcs::pool_bytes()
+        + crate::compose::stacked::pool_bytes()
 }
 
 /// Bytes of the arena that one waiting acquisition of a lock takes, apart from
@@ -370,6 +371,7 @@ pub static ORDERS: &[(&str, &[Order])] = &[
     ("basic/k42", crate::basic::k42::ORDERS),
     ("basic/hemlock", crate::basic::hemlock::ORDERS),
     ("basic/anderson", crate::basic::anderson::ORDERS),
+    ("compose/stacked", crate::compose::stacked::ORDERS),
     ("numa/cna", crate::numa::cna::ORDERS),
     ("numa/fc_mcs", crate::numa::fc_mcs::ORDERS),
     ("numa/hmcs", crate::numa::hmcs::ORDERS),
@@ -417,6 +419,7 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("condvar", "condvar.forget-wake"),
     ("compose/clof", "clof.low-first"),
     ("compose/clof", "clof.forget-clear"),
+    ("compose/stacked", "stacked.forget-above"),
     ("numa/cna", "cna.forget-aside"),
     ("numa/cna", "cna.lose-aside"),
     ("numa/cna", "cna.keep-for-ever"),

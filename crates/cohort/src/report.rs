@@ -115,7 +115,7 @@ pub struct Report {
     /// How many processes announced that the interposer serves them.
     pub processes: AtomicU32,
     /// The name of the lock that served them, ended by zero.
-    pub lock: [AtomicU8; 52],
+    pub lock: [AtomicU8; 116],
     /// The memory.
     pub memory: Memory,
     /// The counts.

@@ -7,6 +7,7 @@
 mod clients;
 
 use clients::late::Late;
+use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
 /// The build of the locks that the clients use.
 use cohort as locks;
@@ -16,7 +17,7 @@ use locks::basic::{
 };
 use locks::compose::{
     Adaptive, Bypass, CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt, CacheGroup, Clof, Core,
-    Fast, Package,
+    Fast, Package, Stacked,
 };
 use locks::door::set_cohorts;
 use locks::numa::{Cna, FcMcs, Hbo, Hmcs2, Hmcs3, Hmcs4, Shfl};
@@ -139,6 +140,13 @@ stress! {
     clh_excludes: mutex::excludes::<Clh>(THREADS, 20_000, 1);
     anderson_excludes: mutex::excludes::<Anderson<2>>(THREADS, 20_000, 1);
     hmcs_excludes: mutex::excludes::<Hmcs2>(THREADS, 20_000, 1);
+    stacked_excludes: mutex::excludes::<Stacked<McsTicketClh>>(THREADS, 20_000, 1);
+    stacked_takes_turns: {
+        mutex::takes_turns::<Stacked<TicketMcs>, _>([20_000; 6]);
+        mutex::takes_turns::<Stacked<McsClh>, _>([20_000; 6]);
+        mutex::takes_turns::<Stacked<HemlockTicket>, _>([20_000; 6]);
+    };
+    stacked_inflated: host::excludes(host::inflated::<Stacked<ClhHemlock>>(), THREADS, 20_000, 1);
     hmcs_of_four_levels: mutex::excludes::<Hmcs4>(THREADS, 20_000, 1);
     hmcs_inflated: host::excludes(host::inflated::<Hmcs3>(), THREADS, 20_000, 1);
     hbo_excludes: mutex::excludes::<Hbo>(THREADS, 200_000, 1);

@@ -32,14 +32,14 @@ pub fn all(arguments: &Arguments, locks: &[Choice]) -> Result<Vec<Contestant<'st
     };
     locks
         .iter()
-        .map(|lock| under(*lock, arguments.wait, &library, &launch))
+        .map(|lock| under(lock, arguments.wait, &library, &launch))
         .collect()
 }
 
 /// `launch` under `lock`.  Its warm-up run counts acquisitions, which the
 /// measured runs are spared, and proves that the lock serves the program.
 pub fn under(
-    lock: Choice,
+    lock: &Choice,
     wait: Wait,
     library: &Path,
     launch: &Launch,
@@ -67,13 +67,13 @@ pub fn under(
 
 /// What must change in the environment for a program to run under `lock`.
 pub fn environment(
-    lock: Choice,
+    lock: &Choice,
     wait: Wait,
     library: &Path,
     report: Option<&Path>,
 ) -> Vec<(String, Option<OsString>)> {
     let settings = Settings {
-        lock,
+        lock: lock.clone(),
         wait,
         only: Vec::new(),
         exclude: Vec::new(),

@@ -7,6 +7,10 @@ use std::env::{self, VarError};
 /// The pseudo-lock that leaves the C library's own locks in place.
 pub const SYSTEM: &str = "system";
 
+/// A composition that is built from its name, as reports print it: another lock at each
+/// level.
+const COMPOSITION: &str = "clof:ticket-clh-mcs@cache,numa,system/128";
+
 /// How waiting threads may be told to wait.
 pub const WAITS: [&str; 3] = ["park", "yield", "spin"];
 
@@ -43,11 +47,10 @@ impl Selection {
         tier == Tier::Quick || self.full
     }
 
-    /// The locks to check: those asked for, else all of ours.
+    /// The locks to check: those asked for, else all of ours, and a composition.
     pub fn locks(&self) -> Vec<&'static str> {
-        self.named
-            .clone()
-            .unwrap_or_else(|| LOCKS.iter().map(|lock| lock.name).collect())
+        let ours = || LOCKS.iter().map(|lock| lock.name).chain([COMPOSITION]);
+        self.named.clone().unwrap_or_else(|| ours().collect())
     }
 
     /// Of these locks, those to check: all that were asked for, if any were.
@@ -72,8 +75,11 @@ fn variable(name: &str) -> Result<Option<String>, String> {
 }
 
 fn lock(name: &str) -> Result<&'static str, String> {
-    if name == SYSTEM {
-        return Ok(SYSTEM);
+    if let Some(known) = [SYSTEM, COMPOSITION]
+        .into_iter()
+        .find(|known| *known == name)
+    {
+        return Ok(known);
     }
     catalogue::find(name)
         .map(|lock| lock.name)

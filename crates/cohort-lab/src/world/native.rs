@@ -54,14 +54,10 @@ impl Host {
     /// # Errors
     /// This process may use no CPU that the system tells of.
     pub fn look() -> Result<Self, String> {
-        let cpus = allowed_cpus();
-        if cpus.is_empty() {
-            return Err("the system does not tell which CPUs this process may use".to_owned());
-        }
         Ok(Self {
+            topology: Arc::new(topology()?),
             clock: Clock::measure(),
             pace: Pace::measure(),
-            topology: Arc::new(sysfs::topology(cpus)),
         })
     }
 
@@ -79,6 +75,18 @@ impl Host {
             settings,
         }
     }
+}
+
+/// This machine's CPUs that this process may use, and their cohorts.
+///
+/// # Errors
+/// The system tells of none.
+pub fn topology() -> Result<Topology, String> {
+    let cpus = allowed_cpus();
+    if cpus.is_empty() {
+        return Err("the system does not tell which CPUs this process may use".to_owned());
+    }
+    Ok(sysfs::topology(cpus))
 }
 
 /// This machine, for one run.

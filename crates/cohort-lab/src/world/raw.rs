@@ -378,6 +378,7 @@ macro_rules! composition_maker {
         ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
             use $crate::world::recipe::{Bypass, Of};
             use $($build)::+::compose::generated::{self, Basic};
+            use $($build)::+::compose::stacked::{Stacked, Unsaid};
             use $($build)::+::compose::{Bound, Plan, Shareable, Visitor, WithBypass, cohorting};
             use $($build)::+::door::Level;
             use $($build)::+::wait::{MayPark, SpinOnly};
@@ -403,9 +404,15 @@ macro_rules! composition_maker {
                 .into_iter()
                 .filter_map(|level| Level::named(level.name()))
                 .collect();
+            let named = |lock: &cohort::compose::generated::Basic| Basic::named(lock.name());
+            let locks: Vec<Basic> = match &recipe.of {
+                Of::Named(_) => Vec::new(),
+                Of::Locks(locks) => locks.iter().filter_map(named).collect(),
+            };
             let making = Making {
                 room,
                 plan: Plan {
+                    locks: &locks,
                     levels: &levels,
                     bound: recipe.bound.map(|bound| Bound {
                         hand_offs: bound.hand_offs,
@@ -431,12 +438,11 @@ macro_rules! composition_maker {
                         cohorting::find::<MayPark, _>(name, WithBypass::<_, true>(making))
                     }
                 },
-                Of::Locks(locks) => {
-                    let named = |lock: &cohort::compose::generated::Basic| Basic::named(lock.name());
-                    let locks: Vec<Basic> = locks.iter().filter_map(named).collect();
-                    // Twice as many would be twice as long to compile.
-                    spins.then(|| generated::find::<SpinOnly, _>(&locks, making))?
+                // Twice as many types would be twice as long to compile.
+                Of::Locks(_) if recipe.stacked || !spins => {
+                    Some(making.found::<Stacked<Unsaid>>())
                 }
+                Of::Locks(_) => generated::find::<SpinOnly, _>(&locks, making),
             }
         }
     };

@@ -7,6 +7,7 @@
 //! c-tkt-tkt/1000  c-tkt-tkt/20us      with another bound: hand-offs in a row, or time
 //! c-tkt-mcs/bypass                    whose threads try the top lock first
 //! c-tkt-mcs/adaptive                  as long as that is not in vain
+//! clof:tkt-mcs/stacked                built at run time, as for a preloaded program
 //! c-ptl-tkt/random                    with threads in cohorts that have nothing to do with memory
 //! clof:best-4@kunpeng-920x2           the best of four levels that was found on that machine
 //! ```
@@ -17,6 +18,7 @@ use crate::bench::Span;
 use cohort::catalogue;
 use cohort::compose::Bound;
 use cohort::compose::generated::{Basic, LEVELS};
+use cohort::compose::stacked::{self, PREFIX, SYSTEM};
 use cohort::door::Level;
 use std::fmt;
 
@@ -32,6 +34,8 @@ pub struct Recipe {
     pub bound: Option<Bound>,
     /// Whether threads first try the top lock itself; for locks of the catalogue.
     pub bypass: Option<Bypass>,
+    /// Whether it is built at run time; for compositions of basic locks.
+    pub stacked: bool,
     /// Who is in which cohort, if the machine does not say it.
     pub assignment: Option<Assignment>,
 }
@@ -76,8 +80,8 @@ pub enum Assignment {
     Pathological,
 }
 
-/// What generated compositions begin with.
-const PREFIX: &str = "clof:";
+/// The refinement of a composition that is built at run time.
+const STACKED: &str = "stacked";
 
 /// Compositions of the catalogue whose bound can be set.
 const NAMED: &[&str] = &[
@@ -151,17 +155,15 @@ impl Recipe {
             levels: None,
             bound: None,
             bypass: None,
+            stacked: false,
             assignment: None,
         }
     }
 
     fn refine(&mut self, part: &str) -> Result<(), String> {
-        let assignment = match part {
-            "random" => Some(Assignment::Random),
-            "balanced" => Some(Assignment::Balanced),
-            "pathological" => Some(Assignment::Pathological),
-            _ => None,
-        };
+        let assignment = Assignment::ALL
+            .into_iter()
+            .find(|assignment| assignment.to_string() == part);
         if assignment.is_some() {
             self.assignment = assignment;
             return Ok(());
@@ -169,6 +171,10 @@ impl Recipe {
         let bypass = Bypass::ALL.into_iter().find(|way| way.name() == part);
         if bypass.is_some() && matches!(self.of, Of::Named(_)) {
             self.bypass = bypass;
+            return Ok(());
+        }
+        if part == STACKED && matches!(self.of, Of::Locks(_)) {
+            self.stacked = true;
             return Ok(());
         }
         // A time alone bounds no count.
@@ -181,11 +187,33 @@ impl Recipe {
             return Err(format!(
                 "`/{part}` is neither a number of hand-offs (/100), nor a time (/20us), nor /random, \
                  /balanced or /pathological; cohort locks also know /bypass \
-                 and /adaptive"
+                 and /adaptive, and {PREFIX}… /{STACKED}"
             ));
         }
         self.bound = Some(bound);
         Ok(())
+    }
+
+    /// The composition as it serves an unchanged program on that machine.
+    ///
+    /// # Errors
+    /// It is one that only a measurement has.
+    pub fn served_on(&self, topology: &Topology) -> Result<stacked::Recipe, String> {
+        if let Some(assignment) = self.assignment {
+            return Err(format!(
+                "/{assignment} is for simulated machines; here a file says who is in which \
+                 cohort (--cohorts)"
+            ));
+        }
+        let Of::Locks(locks) = &self.of else {
+            return Err(format!(
+                "programs run under {PREFIX}… with a bound of their own, and under the locks of \
+                 `cohort list` as they are"
+            ));
+        };
+        let levels = self.levels_on(topology);
+        stacked::Recipe::of(locks, &levels, self.bound)
+            .ok_or_else(|| format!("{} locks need as many levels", locks.len()))
     }
 
     /// The levels of its low locks on a machine: the node first, which matters
@@ -206,6 +234,25 @@ impl Recipe {
         levels.sort_by_key(|level| *level as usize);
         levels
     }
+}
+
+/// The names of a list again as they were typed: the commas between the levels of one
+/// lock, of which the system's is the last, part no names.
+#[must_use]
+pub fn rejoined(pieces: &[String]) -> Vec<String> {
+    let goes_on = |name: &String| {
+        let levels = name.split_once('@').map_or("", |(_, levels)| levels);
+        let first = levels.split(',').next().unwrap_or_default();
+        Level::named(first).is_some() && !levels.contains(SYSTEM)
+    };
+    let mut names: Vec<String> = Vec::new();
+    for piece in pieces.iter().map(|piece| piece.trim()) {
+        match names.last_mut().filter(|name| goes_on(name)) {
+            Some(name) => *name = format!("{name},{piece}"),
+            None => names.push(piece.to_owned()),
+        }
+    }
+    names
 }
 
 /// The name that is printed.
@@ -233,12 +280,23 @@ impl fmt::Display for Recipe {
         if let Some(bypass) = self.bypass {
             write!(f, "/{}", bypass.name())?;
         }
+        if self.stacked {
+            write!(f, "/{STACKED}")?;
+        }
         match self.assignment {
             None => Ok(()),
-            Some(Assignment::Random) => write!(f, "/random"),
-            Some(Assignment::Balanced) => write!(f, "/balanced"),
-            Some(Assignment::Pathological) => write!(f, "/pathological"),
+            Some(assignment) => write!(f, "/{assignment}"),
         }
+    }
+}
+
+impl fmt::Display for Assignment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Random => "random",
+            Self::Balanced => "balanced",
+            Self::Pathological => "pathological",
+        })
     }
 }
 
@@ -251,9 +309,6 @@ fn basic(names: &str) -> Result<Vec<Basic>, String> {
     }
     Ok(locks)
 }
-
-/// The level of all CPUs.
-const SYSTEM: &str = "system";
 
 fn levels(names: &str, locks: usize) -> Result<Vec<Level>, String> {
     let below = names
@@ -277,6 +332,8 @@ fn levels(names: &str, locks: usize) -> Result<Vec<Level>, String> {
 }
 
 impl Assignment {
+    const ALL: [Self; 3] = [Self::Random, Self::Balanced, Self::Pathological];
+
     /// The cohort of each CPU, which are as many as `real` has; `real` is where each CPU
     /// is.
     #[must_use]
@@ -346,6 +403,48 @@ mod tests {
             ("clof:best-9", "searched"),
         ] {
             assert!(printed(name).contains(word), "{name}: {}", printed(name));
+        }
+    }
+
+    #[test]
+    fn a_program_is_told_what_was_asked_for() {
+        let all = |text: &str| stacked::Recipe::read(text).map(|recipe| recipe.to_string());
+        for text in [
+            "clof:mcs@system/128",
+            "clof:ticket-mcs@numa,system/128",
+            "clof:hemlock-clh-mcs-ticket@core,cache,numa,system/7/20us",
+            "clof:mcs-mcs@package,system/1500ns",
+        ] {
+            let recipe = stacked::Recipe::read(text).unwrap();
+            assert_eq!(recipe.to_string(), text);
+            assert_eq!(stacked::Recipe::of_words(recipe.to_words()), recipe);
+            let typed = Recipe::read(text, "").unwrap();
+            assert_eq!(
+                typed
+                    .served_on(&Topology::new(vec![0], Vec::new()))
+                    .unwrap(),
+                recipe
+            );
+        }
+        assert_eq!(
+            all("clof:tkt-hem").unwrap(),
+            "clof:ticket-hemlock@numa,system/128"
+        );
+        for text in [
+            "mcs",
+            "clof:",
+            "clof:mcs-",
+            "clof:mcs-mcs-mcs-mcs-mcs",
+            "clof:mcs-mcs@numa",
+            "clof:mcs-mcs@numa,numa,system",
+            "clof:mcs-mcs-mcs@numa,core,system",
+            "clof:mcs-mcs@system",
+            "clof:mcs/x",
+            "clof:mcs/-1",
+            "clof:mcs/99999999999us",
+            "clof:mcs-mcs@,system",
+        ] {
+            assert!(all(text).is_err(), "{text}");
         }
     }
 

@@ -3,13 +3,14 @@
 use super::broken::BROKEN;
 use super::child::{Verdict, verdict};
 use crate::clients::late::Late;
+use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use crate::clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
 use crate::fork_clients as fork;
 use crate::locks::baseline::Posix;
 use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
-use crate::locks::compose::{Adaptive, Bypass, Clof, Core, Counted, Fast, Level, Numa};
+use crate::locks::compose::{Adaptive, Bypass, Clof, Core, Counted, Fast, Level, Numa, Stacked};
 use crate::locks::door::{Model as Bounds, Tally, WaitPolicy};
 use crate::locks::numa::{Cna, FcMcs, Hbo, Hmcs, Shfl};
 use crate::locks::wait::{MayPark, SpinOnly};
@@ -63,7 +64,9 @@ static WIDE: &[&str] = &[
     "rwlock::park",
     "rwlock::reserved",
     "rwlock::timed",
+    "rwlock::timed_turns",
     "rwlock::timed_writer_of_three",
+    "rwlock::turns",
     "rwlock::writers",
     "ttas::remembers",
 ];
@@ -241,6 +244,9 @@ impl Level for Whole {
 /// Three levels: three cores, of which the first and the third are neighbours.
 type Deep = Clof<Ticket<SpinOnly>, Small<Mcs<SpinOnly>, Ticket<SpinOnly>>, Core, 1, 3>;
 
+/// As few places as cohorts.
+type SmallStack<T> = Stacked<T, 2, 2>;
+
 /// The number after which a cell's 31 bits wrap.
 const CELL: u32 = u32::MAX >> 1;
 
@@ -328,6 +334,27 @@ pub static MODELS: &[Model] = &[
     }),
     quick("clof::three_levels", SPIN, || {
         mutex::excludes::<Deep>(3, 1, 0);
+    }),
+    quick("stacked::turns", SPIN, || {
+        mutex::takes_turns::<SmallStack<TicketMcs>, _>([2, 1, 1]);
+    }),
+    quick("stacked::mcs_clh", SPIN, || {
+        mutex::takes_turns::<SmallStack<McsClh>, _>([2, 1, 1]);
+    }),
+    quick("stacked::clh_hemlock", PARK_1, || {
+        mutex::takes_turns::<SmallStack<ClhHemlock>, _>([2, 1, 1]);
+    }),
+    quick("stacked::hemlock_ticket", PARK_1, || {
+        mutex::takes_turns::<SmallStack<HemlockTicket>, _>([2, 1, 1]);
+    }),
+    quick("stacked::park", PARK, || {
+        mutex::excludes::<SmallStack<TicketMcs>>(3, 1, 0);
+    }),
+    quick("stacked::try", SPIN, || {
+        mutex::excludes::<SmallStack<McsClh>>(3, 1, 2);
+    }),
+    quick("stacked::three_levels", PARK_1, || {
+        mutex::takes_turns::<SmallStack<McsTicketClh>, _>([2, 1, 1]);
     }),
     quick("bypass::ticket_mcs", SPIN, || {
         mutex::takes_turns::<Bypass<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>, _>([2, 1, 1]);
@@ -830,6 +857,9 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::clof", FORK, || {
         fork::holds(host::inflated::<Small<Ticket, Mcs>>(), 3)
+    }),
+    quick("fork::stacked", FORK, || {
+        fork::holds(host::inflated::<SmallStack<TicketMcs>>(), 3)
     }),
     quick("fork::inflated_multiplies", FORK, || {
         fork::multiplies(host::inflated::<SmallAnderson>(), 2);

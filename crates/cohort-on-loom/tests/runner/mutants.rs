@@ -33,6 +33,7 @@ static WHERE: &[(&str, &[&str])] = &[
     ("rwlock", &["rwlock::"]),
     ("condvar", &["condvar::"]),
     ("compose/clof", &["clof::"]),
+    ("compose/stacked", &["stacked::"]),
     ("numa/cna", &["cna::"]),
     ("numa/fc_mcs", &["fc_mcs::"]),
     ("numa/hmcs", &["hmcs::"]),

@@ -4,10 +4,11 @@
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
 use crate::clients::late::Late;
+use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use crate::clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
 use crate::locks::baseline::Posix;
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
-use crate::locks::compose::{Adaptive, Bypass, CacheGroup, Clof, Fast, Numa, Package};
+use crate::locks::compose::{Adaptive, Bypass, CacheGroup, Clof, Fast, Numa, Package, Stacked};
 use crate::locks::numa::{Cna, FcMcs, Hbo, Hmcs, Shfl};
 use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
@@ -53,6 +54,15 @@ static CLIENTS: &[Sizes] = clients! {
     mcs_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Mcs>(threads);
     clof_of_two_locks: |_threads, rounds| {
         mutex::takes_turns::<Clof<Ticket, Mcs>, _>([2 * rounds, rounds, rounds]);
+    };
+    stacked_excludes: |threads, rounds| {
+        mutex::excludes::<Stacked<McsTicketClh>>(threads, rounds, 1);
+    };
+    stacked_takes_turns: |_threads, rounds| {
+        mutex::takes_turns::<Stacked<TicketMcs>, _>([2 * rounds, rounds, rounds]);
+        mutex::takes_turns::<Stacked<McsClh>, _>([2 * rounds, rounds, rounds]);
+        mutex::takes_turns::<Stacked<ClhHemlock>, _>([2 * rounds, rounds, rounds]);
+        mutex::takes_turns::<Stacked<HemlockTicket>, _>([2 * rounds, rounds, rounds]);
     };
     hmcs_of_three_levels: |threads, rounds| {
         mutex::excludes::<Hmcs<(CacheGroup, Numa), 4, 2, MayPark, 2>>(threads, rounds, 1);

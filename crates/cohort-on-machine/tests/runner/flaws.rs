@@ -53,6 +53,7 @@ fn places(flaw: &str) -> Vec<Client> {
         "clof" => vec![|| mutex::excludes::<Clof<Ticket, Mcs>>(4, 4, 0), || {
             mutex::excludes::<CMcsMcs>(4, 4, 0)
         }],
+        "stacked" => vec![few("stacked_excludes")],
         "hmcs" => vec![
             || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2>>(4, 4, 0),
             few("hmcs_lets_others_in"),

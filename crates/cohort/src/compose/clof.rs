@@ -46,7 +46,7 @@
 //! a thread that is moved meanwhile releases what it has acquired.  Cohorts beyond
 //! `COHORTS` share low locks; that is slower, and as safe.
 
-use super::{Composed, Numa, Place, Plan};
+use super::{Apart, Composed, Numa, Place, Plan};
 use crate::door::{Cell, mutant, now};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 use core::fmt;
@@ -99,15 +99,98 @@ struct Tenure {
     until: u64,
 }
 
-/// What the holder of a cohort's low lock has, on lines that waiters leave alone.
-#[repr(C, align(128))]
-struct Metadata<C> {
+/// What the holder of a cohort's low lock has.
+#[derive(Default)]
+#[repr(C)]
+pub(super) struct Metadata<C> {
     tenure: Cell<Tenure>,
-    bound: Bound,
-    high: C,
+    /// The context with which the cohort holds the high lock.
+    pub(super) high: C,
 }
 
 impl<C> Metadata<C> {
+    /// Blocks until the cohort's low lock is held and, passed or acquired, the high one.
+    #[inline(always)]
+    pub(super) fn acquire<Low: RawLock>(
+        &self,
+        low: &Low,
+        cx: &Low::Context,
+        bound: &Bound,
+        acquire_high: impl FnOnce(),
+    ) {
+        low.acquire(cx);
+        if !self.tenure().passed {
+            acquire_high();
+            self.begin(bound);
+        }
+    }
+
+    /// Acquires both if neither takes waiting; who finds the high lock taken gives the low
+    /// one back.
+    #[inline(always)]
+    pub(super) fn try_acquire<Low: RawTry>(
+        &self,
+        low: &Low,
+        cx: &Low::Context,
+        bound: &Bound,
+        try_high: impl FnOnce() -> bool,
+    ) -> bool {
+        if !low.try_acquire(cx) {
+            return false;
+        }
+        if self.tenure().passed {
+            return true;
+        }
+        if try_high() {
+            self.begin(bound);
+            return true;
+        }
+        // SAFETY: acquired just now, with this context.
+        unsafe { low.release(cx) };
+        false
+    }
+
+    /// Passes both to a waiter of the cohort, if there is one and the bound allows it, or
+    /// releases the high lock and then the low one.
+    ///
+    /// # Safety
+    /// The caller holds the low lock by `cx`, and the high one with the cohort's context,
+    /// which `release_high` releases.
+    #[inline(always)]
+    pub(super) unsafe fn release<Low: DetectsWaiters>(
+        &self,
+        low: &Low,
+        cx: &Low::Context,
+        bound: &Bound,
+        release_high: impl FnOnce(),
+    ) {
+        if low.has_waiters(cx)
+            && let Some(tenure) = self.extended(bound)
+        {
+            self.set_tenure(tenure);
+            // SAFETY: the caller's.
+            return unsafe { low.release(cx) };
+        }
+        let low_first = mutant("clof.low-first");
+        if low_first {
+            // SAFETY: none: this is the flaw.
+            unsafe { low.release(cx) };
+        }
+        if !mutant("clof.forget-clear") {
+            self.set_tenure(Tenure::default());
+        }
+        release_high();
+        if !low_first {
+            // SAFETY: the caller's.
+            unsafe { low.release(cx) };
+        }
+    }
+
+    /// Forgets that anything was passed: only the holder, if any, is left.
+    pub(super) fn forget(&self) {
+        self.set_tenure(Tenure::default());
+    }
+
     fn tenure(&self) -> Tenure {
         // SAFETY: the caller holds the cohort's low lock, as all who write do.
         self.tenure.with(|tenure| unsafe { *tenure })
@@ -120,23 +203,28 @@ impl<C> Metadata<C> {
 
     /// The high lock has come from elsewhere: the time begins, where it is bounded.
     #[inline(always)]
-    fn begin(&self) {
-        if self.bound.nanoseconds > 0 {
-            let until = now() + self.bound.nanoseconds;
-            self.set_tenure(Tenure {
-                until,
-                ..Tenure::default()
-            });
+    fn begin(&self, bound: &Bound) {
+        if bound.nanoseconds > 0 {
+            self.begin_timed(bound);
         }
+    }
+
+    #[cold]
+    fn begin_timed(&self, bound: &Bound) {
+        let until = now() + bound.nanoseconds;
+        self.set_tenure(Tenure {
+            until,
+            ..Tenure::default()
+        });
     }
 
     /// The tenure with one hand-off more, if the bound allows it.
     #[inline(always)]
-    fn extended(&self) -> Option<Tenure> {
+    fn extended(&self, bound: &Bound) -> Option<Tenure> {
         let Tenure {
             hand_offs, until, ..
         } = self.tenure();
-        let counts = hand_offs < self.bound.hand_offs || mutant("clof.keep-for-ever");
+        let counts = hand_offs < bound.hand_offs || mutant("clof.keep-for-ever");
         (counts && (until == 0 || now() < until)).then_some(Tenure {
             passed: true,
             hand_offs: hand_offs + 1,
@@ -145,11 +233,25 @@ impl<C> Metadata<C> {
     }
 }
 
+/// What goes with a cohort's low lock, on lines that its waiters leave alone.
+#[repr(C)]
+struct Held<C> {
+    metadata: Metadata<C>,
+    bound: Bound,
+}
+
 /// A low lock and what goes with it, on lines of their own.
 #[repr(C, align(128))]
 struct Cohort<Low, C> {
     low: Low,
-    metadata: Metadata<C>,
+    held: Apart<Held<C>>,
+}
+
+impl<Low, C> Cohort<Low, C> {
+    #[inline(always)]
+    fn parts(&self) -> (&Low, &Held<C>) {
+        (&self.low, &self.held.0)
+    }
 }
 
 /// The lock; `At` is the level of the low locks, and the high lock is passed within a
@@ -160,14 +262,10 @@ where
     High: RawLock,
 {
     cohorts: [Cohort<Low, High::Context>; COHORTS],
+    /// On lines of its own.
     high: Apart<High>,
     at: At,
 }
-
-/// The high lock, on lines of its own.
-#[derive(Default)]
-#[repr(align(128))]
-struct Apart<L>(L);
 
 impl<Low, High: RawLock, At, const HAND_OFFS: u32, const COHORTS: usize> fmt::Debug
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
@@ -190,11 +288,10 @@ where
         Self {
             cohorts: core::array::from_fn(|_| Cohort {
                 low: low(),
-                metadata: Metadata {
-                    tenure: Cell::default(),
+                held: Apart(Held {
+                    metadata: Metadata::default(),
                     bound,
-                    high: High::Context::default(),
-                },
+                }),
             }),
             high: Apart(high),
             at,
@@ -205,22 +302,18 @@ where
     /// compositions that differ in their lowest lock alone share the code of the others,
     /// which is what makes hundreds of them small.
     #[inline(never)]
-    fn acquire_high(&self, metadata: &Metadata<High::Context>) {
-        self.high.0.acquire(&metadata.high);
-        metadata.begin();
+    fn acquire_high(&self, cx: &High::Context) {
+        self.high.0.acquire(cx);
     }
 
     /// Releases the high lock, which somebody of the cohort has acquired.
     ///
     /// # Safety
-    /// The caller holds the cohort's low lock, and the high one with its context.
+    /// The caller holds the high lock by that context.
     #[inline(never)]
-    unsafe fn release_high(&self, metadata: &Metadata<High::Context>) {
-        if !mutant("clof.forget-clear") {
-            metadata.set_tenure(Tenure::default());
-        }
+    unsafe fn release_high(&self, cx: &High::Context) {
         // SAFETY: the caller's.
-        unsafe { self.high.0.release(&metadata.high) };
+        unsafe { self.high.0.release(cx) };
     }
 
     /// The caller's cohort, noted in its context.
@@ -286,35 +379,17 @@ where
 
     #[inline]
     fn acquire(&self, cx: &Self::Context) {
-        let Cohort { low, metadata } = self.enter(cx);
-        low.acquire(&cx.low);
-        if !metadata.tenure().passed {
-            self.acquire_high(metadata);
-        }
+        let (low, Held { metadata, bound }) = self.enter(cx).parts();
+        metadata.acquire(low, &cx.low, bound, || self.acquire_high(&metadata.high));
     }
 
     #[inline]
     unsafe fn release(&self, cx: &Self::Context) {
-        let Cohort { low, metadata } = &self.cohorts[cx.cohort()];
-        if low.has_waiters(&cx.low)
-            && let Some(tenure) = metadata.extended()
-        {
-            metadata.set_tenure(tenure);
-            // SAFETY: the caller acquired the low lock with this context.
-            return unsafe { low.release(&cx.low) };
-        }
-        if mutant("clof.low-first") {
-            // SAFETY: none: this is the flaw.
-            return unsafe {
-                low.release(&cx.low);
-                self.release_high(metadata);
-            };
-        }
-        // SAFETY: both are held: the high one with its cohort's context, by any thread
-        // of it.
+        let (low, Held { metadata, bound }) = self.cohorts[cx.cohort()].parts();
+        // SAFETY: both are held: the low lock by this context, the high one with its
+        // cohort's, by any thread of it.
         unsafe {
-            self.release_high(metadata);
-            low.release(&cx.low);
+            metadata.release(low, &cx.low, bound, || self.release_high(&metadata.high));
         }
     }
 
@@ -323,7 +398,7 @@ where
     }
 }
 
-// SAFETY: as above; who finds the high lock taken gives the low one back.
+// SAFETY: as above.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> RawTry
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
@@ -332,20 +407,10 @@ where
     At: Place,
 {
     fn try_acquire(&self, cx: &Self::Context) -> bool {
-        let Cohort { low, metadata } = self.enter(cx);
-        if !low.try_acquire(&cx.low) {
-            return false;
-        }
-        if metadata.tenure().passed {
-            return true;
-        }
-        if self.high.0.try_acquire(&metadata.high) {
-            metadata.begin();
-            return true;
-        }
-        // SAFETY: acquired just now, with this context.
-        unsafe { low.release(&cx.low) };
-        false
+        let (low, Held { metadata, bound }) = self.enter(cx).parts();
+        metadata.try_acquire(low, &cx.low, bound, || {
+            self.high.0.try_acquire(&metadata.high)
+        })
     }
 }
 
@@ -369,7 +434,7 @@ where
 {
     #[inline]
     fn has_waiters(&self, cx: &Self::Context) -> bool {
-        let Cohort { low, metadata } = &self.cohorts[cx.cohort()];
+        let (low, Held { metadata, .. }) = self.cohorts[cx.cohort()].parts();
         low.has_waiters(&cx.low) || self.high.0.has_waiters(&metadata.high)
     }
 }
@@ -394,13 +459,14 @@ where
 {
     unsafe fn inherit(&self, holder: Option<&Self::Context>) {
         let at = holder.map(ClofContext::cohort);
-        for (number, Cohort { low, metadata }) in self.cohorts.iter().enumerate() {
+        for (number, cohort) in self.cohorts.iter().enumerate() {
+            let (low, Held { metadata, .. }) = cohort.parts();
             let holder = holder.filter(|_| at == Some(number));
             // SAFETY: the caller is alone, and holds the low lock of its cohort.
             unsafe { low.inherit(holder.map(|cx| &cx.low)) };
-            metadata.set_tenure(Tenure::default());
+            metadata.forget();
         }
-        let holds = at.map(|number| &self.cohorts[number].metadata.high);
+        let holds = at.map(|number| &self.cohorts[number].held.0.metadata.high);
         // SAFETY: the cohort's context is the one with which the high lock is held.
         unsafe { self.high.0.inherit(holds) };
     }

@@ -17,9 +17,10 @@ pub const LEVELS: usize = 4;
 const COHORTS: usize = 64;
 
 /// A basic lock of which compositions are generated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Basic {
     /// `ticket`
+    #[default]
     Ticket,
     /// `mcs`
     Mcs,

@@ -1,5 +1,6 @@
 //! Locks that know where their holders run, made of locks that do not (002 §4, 000).
 
+mod any;
 pub mod bypass;
 pub mod clof;
 pub mod cohorting;
@@ -7,10 +8,18 @@ pub mod counted;
 pub mod generated;
 mod level;
 mod plan;
+pub mod stacked;
 
+pub use any::{Any, AnyContext};
 pub use bypass::{Adaptive, Bypass, Everybody, Fast, WithBypass};
 pub use clof::{Bound, Clof};
 pub use cohorting::{CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt};
 pub use counted::Counted;
 pub use level::{CacheGroup, Chosen, Core, Level, Numa, Package, Place};
 pub use plan::{Composed, Plan, Shareable, Visitor};
+pub use stacked::Stacked;
+
+/// On lines of its own; processors fetch them in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Apart<T>(T);

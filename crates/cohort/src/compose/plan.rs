@@ -1,6 +1,7 @@
 //! What is decided when a composition is made and not when it is compiled.
 
 use super::Bound;
+use super::generated::Basic;
 use crate::basic::{Bo, Clh, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::door::Level;
 use crate::wait::Parking;
@@ -9,6 +10,8 @@ use cohort_raw::{RawLock, RawTry};
 /// How a composition is to be made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plan<'a> {
+    /// Its basic locks, smallest cohort first, if its type leaves that open.
+    pub locks: &'a [Basic],
     /// The levels of its locks but the top one, smallest cohort first, for those whose
     /// level is [`Chosen`](super::Chosen).
     pub levels: &'a [Level],
@@ -22,6 +25,7 @@ impl<'a> Plan<'a> {
         let at = self.levels.len().min(1);
         let (low, high) = self.levels.split_at(at);
         let part = |levels: &'a [Level]| Self {
+            locks: self.locks,
             levels,
             bound: self.bound,
         };

@@ -1,0 +1,155 @@
+//! `Any`: whichever of the basic locks is named when it is made, so that a composition
+//! can be built from a text.
+//!
+//! **Not for** programs that can name a type: every call asks which lock it is.
+//!
+//! A lock of each kind stands side by side, of which one is used: together they are
+//! smaller than a line, and none owns anything while it is free.
+
+use super::generated::Basic;
+use super::{Composed, Plan};
+use crate::basic::{Clh, Hemlock, Mcs, Ticket};
+use crate::door::Cell;
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+
+/// The lock; a ticket lock, unless it is told otherwise.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Any {
+    /// Written before anybody else has the lock.
+    kind: Cell<Basic>,
+    ticket: Ticket,
+    mcs: Mcs,
+    clh: Clh,
+    hemlock: Hemlock<false>,
+}
+
+/// What one acquisition carries, whichever lock it is.
+#[derive(Debug, Default)]
+pub struct AnyContext {
+    mcs: <Mcs as RawLock>::Context,
+    clh: <Clh as RawLock>::Context,
+    hemlock: <Hemlock<false> as RawLock>::Context,
+}
+
+impl Any {
+    /// Makes it that lock.
+    ///
+    /// # Safety
+    /// The lock is free, and nobody else has it.
+    pub(super) unsafe fn become_one(&self, basic: Basic) {
+        // SAFETY: the caller's.
+        self.kind.with_mut(|kind| unsafe { *kind = basic });
+    }
+
+    #[inline(always)]
+    fn kind(&self) -> Basic {
+        // SAFETY: nobody writes it any more.
+        self.kind.with(|kind| unsafe { *kind })
+    }
+}
+
+/// Goes on with the lock that it is, and with that lock's part of a context.
+macro_rules! with {
+    ($any:expr, $cx:expr, |$lock:ident, $context:ident| $body:expr) => {{
+        let (any, cx) = ($any, $cx);
+        match any.kind() {
+            Basic::Ticket => {
+                let ($lock, $context) = (&any.ticket, &());
+                $body
+            }
+            Basic::Mcs => {
+                let ($lock, $context) = (&any.mcs, &cx.mcs);
+                $body
+            }
+            Basic::Clh => {
+                let ($lock, $context) = (&any.clh, &cx.clh);
+                $body
+            }
+            Basic::Hemlock => {
+                let ($lock, $context) = (&any.hemlock, &cx.hemlock);
+                $body
+            }
+        }
+    }};
+}
+
+// SAFETY: every call goes to the same one of four locks that exclude.
+unsafe impl RawLock for Any {
+    type Context = AnyContext;
+
+    const STRICT: bool = true;
+
+    const NODE_BYTES: usize = Clh::NODE_BYTES;
+
+    #[inline]
+    fn acquire(&self, cx: &AnyContext) {
+        with!(self, cx, |lock, context| lock.acquire(context));
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &AnyContext) {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe { lock.release(context) });
+    }
+
+    fn is_locked(&self) -> bool {
+        match self.kind() {
+            Basic::Ticket => self.ticket.is_locked(),
+            Basic::Mcs => self.mcs.is_locked(),
+            Basic::Clh => self.clh.is_locked(),
+            Basic::Hemlock => self.hemlock.is_locked(),
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl RawTry for Any {
+    fn try_acquire(&self, cx: &AnyContext) -> bool {
+        with!(self, cx, |lock, context| lock.try_acquire(context))
+    }
+}
+
+// SAFETY: so are all four.
+unsafe impl ThreadOblivious for Any {}
+
+impl Fair for Any {}
+
+impl DetectsWaiters for Any {
+    #[inline]
+    fn has_waiters(&self, cx: &AnyContext) -> bool {
+        with!(self, cx, |lock, context| lock.has_waiters(context))
+    }
+}
+
+// SAFETY: as above.
+unsafe impl Inherit for Any {
+    unsafe fn inherit(&self, holder: Option<&AnyContext>) {
+        // SAFETY: the caller's, for the one that is used; the others are free.
+        unsafe {
+            match self.kind() {
+                Basic::Ticket => self.ticket.inherit(holder.map(|_| &())),
+                Basic::Mcs => self.mcs.inherit(holder.map(|cx| &cx.mcs)),
+                Basic::Clh => self.clh.inherit(holder.map(|cx| &cx.clh)),
+                Basic::Hemlock => self.hemlock.inherit(holder.map(|cx| &cx.hemlock)),
+            }
+        }
+    }
+}
+
+impl Composed for Any {
+    type Top = Self;
+
+    fn planned(plan: &Plan<'_>) -> Self {
+        let lock = Self::default();
+        if let Some(basic) = plan.locks.last() {
+            // SAFETY: made just now.
+            unsafe { lock.become_one(*basic) };
+        }
+        lock
+    }
+
+    fn top(&self) -> &Self {
+        self
+    }
+}

@@ -199,6 +199,11 @@ macro_rules! for_each_lock {
             "Dice, Marathe and Shavit 2011; 000 §1, §5.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
+            hclh, $crate::numa::Hclh, Inflated, [],
+            "a clh queue, into which one of each NUMA node splices the queue of all who have arrived there",
+            "Luchangco, Nussbaum and Shavit 2006; 000 §1",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
             hmcs_2, $crate::numa::Hmcs2, Inflated, ["hmcs", "hmcs-2@numa,system"],
             "a tree of queues: one for each NUMA node below one for all",
             "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2",
@@ -290,6 +295,7 @@ const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
 pub fn own_pool_bytes() -> usize {
     crate::basic::clh::pool_bytes()
         + crate::basic::k42::pool_bytes()
+        + crate::numa::hclh::pool_bytes()
         + crate::numa::hmcs::pool_bytes()
 }
 
@@ -372,6 +378,7 @@ pub static ORDERS: &[(&str, &[Order])] = &[
     ("basic/anderson", crate::basic::anderson::ORDERS),
     ("numa/cna", crate::numa::cna::ORDERS),
     ("numa/fc_mcs", crate::numa::fc_mcs::ORDERS),
+    ("numa/hclh", crate::numa::hclh::ORDERS),
     ("numa/hmcs", crate::numa::hmcs::ORDERS),
     ("numa/shfl", crate::numa::shfl::ORDERS),
     ("baseline/posix", crate::baseline::posix::ORDERS),
@@ -421,6 +428,9 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("numa/cna", "cna.lose-aside"),
     ("numa/cna", "cna.keep-for-ever"),
     ("numa/fc_mcs", "fc-mcs.forget-followers"),
+    ("numa/hclh", "hclh.forget-followers"),
+    ("numa/hclh", "hclh.stay-behind"),
+    ("numa/hclh", "hclh.forget-end"),
     ("numa/shfl", "shfl.move-the-last"),
     ("numa/shfl", "shfl.forget-the-gap"),
     ("numa/hmcs", "hmcs.low-first"),

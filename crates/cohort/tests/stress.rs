@@ -19,7 +19,7 @@ use locks::compose::{
     Fast, Package,
 };
 use locks::door::set_cohorts;
-use locks::numa::{Cna, FcMcs, Hbo, Hmcs2, Hmcs3, Hmcs4, Shfl};
+use locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs2, Hmcs3, Hmcs4, Shfl};
 use locks::wait::MayPark;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -146,6 +146,10 @@ stress! {
     cna_excludes: mutex::excludes::<Cna>(THREADS, 20_000, 1);
     cna_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Cna>(3));
     fc_mcs_excludes: mutex::excludes::<FcMcs>(THREADS, 20_000, 1);
+    hclh_excludes: { apart(); mutex::excludes::<Hclh>(THREADS, 20_000, 1) };
+    hclh_queues: mutex::queues::<Hclh, _>([20_000; THREADS]);
+    hclh_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Hclh>(3));
+    hclh_inflated: host::excludes(host::inflated::<Hclh>(), THREADS, 20_000, 1);
     cna_queues: mutex::queues::<Cna, _>([20_000; THREADS]);
     cna_lets_others_in: (0..200).for_each(|_| mutex::lets_others_in::<Cna<MayPark, 2>>(1, 100));
     shfl_takes_turns: mutex::takes_turns::<Shfl, _>([20_000; THREADS]);

@@ -11,7 +11,7 @@ use crate::locks::basic::{
 };
 use crate::locks::compose::{Adaptive, Bypass, Clof, Core, Counted, Fast, Level, Numa};
 use crate::locks::door::{Model as Bounds, Tally, WaitPolicy};
-use crate::locks::numa::{Cna, FcMcs, Hbo, Hmcs, Shfl};
+use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Shfl};
 use crate::locks::wait::{MayPark, SpinOnly};
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
@@ -400,6 +400,17 @@ pub static MODELS: &[Model] = &[
     quick("fc_mcs::queues", SPIN_0, || {
         mutex::queues::<FcMcs<SpinOnly>, _>([1; 4]);
     }),
+    quick("hclh::spin", SPIN, || mutex::excludes::<Hclh>(3, 1, 0)),
+    quick("hclh::park", PARK, || mutex::excludes::<Hclh>(3, 1, 0)),
+    quick("hclh::try", SPIN, || mutex::excludes::<Hclh>(3, 1, 2)),
+    quick("hclh::again", PARK, || mutex::excludes::<Hclh>(2, 2, 0)),
+    quick("hclh::destroyed", PARK, || destroy::is_destroyed::<Hclh>(2)),
+    quick("hclh::turns", SPIN_1, || {
+        mutex::takes_turns::<Hclh<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("hclh::queues", SPIN_0, || {
+        mutex::queues::<Hclh<SpinOnly>, _>([1; 5]);
+    }),
     quick("hbo::spin", SPIN, || mutex::excludes::<Hbo>(3, 1, 0)),
     quick("hbo::park", PARK, || mutex::excludes::<Hbo>(3, 1, 0)),
     quick("hbo::try", SPIN, || mutex::excludes::<Hbo>(3, 1, 2)),
@@ -767,6 +778,9 @@ pub static MODELS: &[Model] = &[
     quick("inflated::fc_mcs", PARK, || {
         host::excludes(host::inflated::<FcMcs>(), 2, 2, 0)
     }),
+    quick("inflated::hclh", PARK, || {
+        host::excludes(host::inflated::<Hclh>(), 2, 2, 0)
+    }),
     quick("inflated::hmcs", PARK, || {
         host::excludes(host::inflated::<SmallHmcs<MayPark>>(), 2, 2, 0);
     }),
@@ -856,6 +870,9 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::shfl", FORK, || {
         fork::holds(host::inflated::<Shfl>(), 3)
+    }),
+    quick("fork::hclh", FORK, || {
+        fork::holds(host::inflated::<Hclh>(), 3)
     }),
     quick("fork::hmcs", FORK, || {
         fork::holds(host::inflated::<SmallHmcs<MayPark>>(), 3)

@@ -35,6 +35,7 @@ static WHERE: &[(&str, &[&str])] = &[
     ("compose/clof", &["clof::"]),
     ("numa/cna", &["cna::"]),
     ("numa/fc_mcs", &["fc_mcs::"]),
+    ("numa/hclh", &["hclh::"]),
     ("numa/hmcs", &["hmcs::"]),
     ("numa/shfl", &["shfl::"]),
     ("compose/bypass", &["bypass::"]),

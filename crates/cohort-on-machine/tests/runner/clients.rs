@@ -8,7 +8,7 @@ use crate::clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
 use crate::locks::baseline::Posix;
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::locks::compose::{Adaptive, Bypass, CacheGroup, Clof, Fast, Numa, Package};
-use crate::locks::numa::{Cna, FcMcs, Hbo, Hmcs, Shfl};
+use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Shfl};
 use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
 
@@ -63,6 +63,8 @@ static CLIENTS: &[Sizes] = clients! {
     cna_queues: |_threads, rounds| mutex::queues::<Cna, _>([rounds; 8]);
     shfl_queues: |_threads, rounds| mutex::queues::<Shfl, _>([rounds; 8]);
     fc_mcs_queues: |_threads, rounds| mutex::queues::<FcMcs, _>([rounds; 8]);
+    hclh_queues: |_threads, rounds| mutex::queues::<Hclh, _>([rounds; 8]);
+    hclh_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Hclh>(threads);
     cna_lets_others_in: |_threads, rounds| {
         mutex::lets_others_in::<Cna<MayPark, 2>>(1, 3 * rounds);
     };

@@ -63,6 +63,7 @@ fn places(flaw: &str) -> Vec<Client> {
             few("cna_lets_others_in"),
         ],
         "fc-mcs" => vec![few("fc_mcs_queues")],
+        "hclh" => vec![few("hclh_queues")],
         "shfl" => vec![few("shfl_queues")],
         "bypass" => vec![|| mutex::excludes::<Bypass<Clof<Ticket, Mcs>>>(4, 4, 0)],
         "condvar" => vec![few("condvar_signals")],

@@ -31,7 +31,7 @@
 //! seen by the next one along whichever path the lock takes, down by grants, or up by
 //! leaving each queue and entering it.
 
-use super::linked;
+use super::{Apart, linked};
 use crate::compose::{CacheGroup, Core, Level, Numa, Package};
 use crate::door::{AtomicPtr, Order, mutant, nulls, orders, pool};
 use crate::host::{Arena, Pool};
@@ -208,13 +208,9 @@ impl<P: Parking> Queue<P> {
 pub struct Cohort<P: Parking> {
     queue: Queue<P>,
     above: AtomicPtr<Cohort<P>>,
+    /// Others write it than those who come to the cohort.
     node: Apart<Node<P>>,
 }
-
-/// On lines of its own: others write it than those who come to the cohort.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Apart<T>(T);
 
 impl<P: Parking> Cohort<P> {
     fn above(&self) -> Option<&Self> {

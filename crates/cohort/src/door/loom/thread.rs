@@ -6,7 +6,7 @@ use super::std;
 use core::cell::Cell;
 
 /// How many arenas may keep a cache in each thread.
-pub const CACHES: usize = 7;
+pub const CACHES: usize = 9;
 
 /// The words of one thread.
 #[derive(Debug)]

@@ -224,6 +224,16 @@ macro_rules! for_each_lock {
             "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2, 002 §5",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
+            ahmcs_3, $crate::numa::Ahmcs3, Inflated, ["ahmcs", "ahmcs-3@core,numa,system"],
+            "as hmcs-3; a thread enters at the level where it has found others of late",
+            "Chabbi and Mellor-Crummey 2016; 002 §6",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            ahmcs_4, $crate::numa::Ahmcs4, Inflated, ["ahmcs-4@core,cache,numa,system"],
+            "as hmcs-4; a thread enters at the level where it has found others of late",
+            "Chabbi and Mellor-Crummey 2016; 002 §6",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
             c_bo_bo, $crate::compose::CBoBo, Inflated, [],
             "a bo lock for each NUMA node below one for all",
             "000 §3.4.1",
@@ -435,6 +445,7 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("numa/shfl", "shfl.forget-the-gap"),
     ("numa/hmcs", "hmcs.low-first"),
     ("numa/hmcs", "hmcs.forget-above"),
+    ("numa/hmcs", "hmcs.forget-level"),
     ("numa/hmcs", "hmcs.keep-for-ever"),
     ("compose/clof", "clof.keep-for-ever"),
     ("compose/bypass", "bypass.forget-way"),

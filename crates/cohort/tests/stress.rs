@@ -19,7 +19,7 @@ use locks::compose::{
     Fast, Package,
 };
 use locks::door::set_cohorts;
-use locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs2, Hmcs3, Hmcs4, Shfl};
+use locks::numa::{Ahmcs3, Ahmcs4, Cna, FcMcs, Hbo, Hclh, Hmcs2, Hmcs3, Hmcs4, Shfl};
 use locks::wait::MayPark;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -141,6 +141,10 @@ stress! {
     hmcs_excludes: mutex::excludes::<Hmcs2>(THREADS, 20_000, 1);
     hmcs_of_four_levels: mutex::excludes::<Hmcs4>(THREADS, 20_000, 1);
     hmcs_inflated: host::excludes(host::inflated::<Hmcs3>(), THREADS, 20_000, 1);
+    ahmcs_excludes: { apart(); mutex::excludes::<Ahmcs3>(THREADS, 20_000, 1) };
+    ahmcs_of_four_levels: mutex::excludes::<Ahmcs4>(THREADS, 20_000, 1);
+    ahmcs_takes_turns: { apart(); mutex::takes_turns::<Ahmcs4, _>([20_000, 10_000, 10_000]) };
+    ahmcs_inflated: host::excludes(host::inflated::<Ahmcs3>(), THREADS, 20_000, 1);
     hbo_excludes: mutex::excludes::<Hbo>(THREADS, 200_000, 1);
     hbo_lets_go: mutex::lets_go::<Hbo>(THREADS, 30_000, 3);
     cna_excludes: mutex::excludes::<Cna>(THREADS, 20_000, 1);

@@ -36,7 +36,7 @@ static WHERE: &[(&str, &[&str])] = &[
     ("numa/cna", &["cna::"]),
     ("numa/fc_mcs", &["fc_mcs::"]),
     ("numa/hclh", &["hclh::"]),
-    ("numa/hmcs", &["hmcs::"]),
+    ("numa/hmcs", &["hmcs::", "ahmcs::"]),
     ("numa/shfl", &["shfl::"]),
     ("compose/bypass", &["bypass::"]),
     ("host/arena", &["arena::"]),

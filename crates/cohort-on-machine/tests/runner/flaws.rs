@@ -11,7 +11,7 @@ use crate::locks::baseline::Posix;
 use crate::locks::basic::{Futex, Mcs, Tas, Ticket, Ttas};
 use crate::locks::catalogue::MUTANTS;
 use crate::locks::compose::{Bypass, CMcsMcs, Clof, Numa};
-use crate::locks::numa::{Cna, Hmcs};
+use crate::locks::numa::{Cna, Hmcs, WhereMet};
 use crate::locks::wait::MayPark;
 use crate::locks::{RawLock, RawTry};
 use cohort_machine::Options;
@@ -55,6 +55,7 @@ fn places(flaw: &str) -> Vec<Client> {
         }],
         "hmcs" => vec![
             || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2>>(4, 4, 0),
+            || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2, WhereMet>>(4, 4, 0),
             few("hmcs_lets_others_in"),
         ],
         "cna" => vec![

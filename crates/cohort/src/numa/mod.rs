@@ -1,6 +1,7 @@
 //! Locks that know where their waiters run and are not made by composing, one file
 //! each, under their papers' names.
 
+pub mod ahmcs;
 pub mod cna;
 pub mod fc_mcs;
 pub mod hbo;
@@ -8,6 +9,7 @@ pub mod hclh;
 pub mod hmcs;
 pub mod shfl;
 
+pub use ahmcs::{Ahmcs3, Ahmcs4, WhereMet};
 pub use cna::Cna;
 pub use fc_mcs::FcMcs;
 pub use hbo::Hbo;

@@ -485,6 +485,9 @@ pub static MODELS: &[Model] = &[
     quick("ahmcs::again", PARK, || {
         mutex::excludes::<SmallAhmcs<MayPark>>(2, 3, 0);
     }),
+    quick("ahmcs::comes_back", SPIN, || {
+        mutex::takes_turns::<SmallAhmcs<SpinOnly>, _>([5, 1]);
+    }),
     quick("ahmcs::three_levels", PARK_1, || {
         mutex::takes_turns::<TallAhmcs<SpinOnly>, _>([3, 1, 1]);
     }),

@@ -7,23 +7,26 @@
 //! them, where those are not contended alike: what was learnt of one is applied to all.
 //!
 //! A context begins at the system's queue, so that a thread that meets nobody pays for one
-//! `mcs` lock, however many levels there are.  Each acquisition then moves the next one a
-//! step at most, towards the level below the first at which somebody was in the queue:
+//! `mcs` lock, however many levels there are.  Each acquisition tells where the next one
+//! should enter, at most a level away, towards the one below the first at which somebody
+//! was in the queue:
 //!
 //! | somebody was first met | the next acquisition enters |
 //! |---|---|
 //! | in the queue that it entered | a level lower, where the others may be neighbours |
 //! | a level above | at the same level: below it nobody is |
-//! | higher up, or nowhere | a level higher |
+//! | higher up, or nowhere | a level higher, if the one before said so too |
 //!
 //! One level lower than where others are met is one queue more than needed, and the only
-//! place from which it shows that none of them is nearer.  A step at a time is the
-//! hysteresis: a thread that for once finds its queue empty stays with its neighbours.  The
+//! place from which it shows that none of them is nearer.  A step at a time, and the second
+//! word for a step up, are the hysteresis: a thread that for once finds its queue empty
+//! stays with its neighbours, since to leave them costs more than an empty queue.  The
 //! published lock looks for other signs to the same end.
 //!
-//! | field | written by | meaning |
+//! | field of a context | written by | meaning |
 //! |---|---|---|
-//! | `depth` of a context | its acquisitions | levels from the system's down to where the next one enters |
+//! | `depth` | its acquisitions | levels from the system's down to where the next one enters |
+//! | `lonely` | as above | the last one would have it enter higher |
 //!
 //! Everything else is `hmcs`'s, and so is the argument: a queue does not care whose node
 //! is in it, a thread's or a cohort's, and has one head; a row is counted for each queue.
@@ -36,29 +39,42 @@ use crate::wait::MayPark;
 
 /// Where the thread has found others of late.
 #[derive(Debug, Default)]
-pub struct WhereMet {
-    depth: Cell<usize>,
+pub struct WhereMet(Cell<Learnt>);
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Learnt {
+    depth: usize,
+    lonely: bool,
+}
+
+impl WhereMet {
+    fn learnt(&self) -> Learnt {
+        // SAFETY: only the acquisition that owns the context touches it.
+        self.0.with(|learnt| unsafe { *learnt })
+    }
 }
 
 impl Entry for WhereMet {
     #[inline]
     fn level(&self, top: usize) -> usize {
-        // SAFETY: only the acquisition that owns the context touches it.
-        let depth = self.depth.with(|depth| unsafe { *depth });
         // It may have been learnt of a higher tree.
-        top.saturating_sub(depth)
+        top.saturating_sub(self.learnt().depth)
     }
 
     #[inline]
     fn learn(&self, top: usize, met: usize) {
         let entered = self.level(top);
-        let next = if met == entered {
+        let should = if met == entered {
             entered.saturating_sub(1)
         } else {
             (entered + 1).min(met - 1).min(top)
         };
+        let lonely = should > entered && !self.learnt().lonely;
+        let next = if lonely { entered } else { should };
+        let depth = top - next;
         // SAFETY: as above.
-        self.depth.with_mut(|depth| unsafe { *depth = top - next });
+        self.0
+            .with_mut(|learnt| unsafe { *learnt = Learnt { depth, lonely } });
     }
 }
 
@@ -95,7 +111,7 @@ mod tests {
     fn who_meets_neighbours_enters_at_the_leaf_and_comes_back() {
         let entry = WhereMet::default();
         assert_eq!(entered(&entry, 0), [3, 2, 1, 0, 0, 0]);
-        assert_eq!(entered(&entry, NOWHERE), [0, 1, 2, 3, 3]);
+        assert_eq!(entered(&entry, NOWHERE), [0, 0, 1, 1, 2, 2, 3, 3]);
     }
 
     #[test]
@@ -103,7 +119,17 @@ mod tests {
         let entry = WhereMet::default();
         assert_eq!(entered(&entry, TOP), [3, 2, 2, 2]);
         assert_eq!(entered(&entry, 1), [2, 1, 0, 0, 0]);
-        assert_eq!(entered(&entry, 2), [0, 1, 1, 1]);
+        assert_eq!(entered(&entry, 2), [0, 0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn who_is_alone_for_once_stays() {
+        let entry = WhereMet::default();
+        assert_eq!(entered(&entry, 0), [3, 2, 1, 0]);
+        for met in [NOWHERE, 0, NOWHERE, 1, NOWHERE, 0] {
+            entry.learn(TOP, met);
+            assert_eq!(entry.level(TOP), 0);
+        }
     }
 
     #[test]
@@ -111,6 +137,8 @@ mod tests {
         let entry = WhereMet::default();
         assert_eq!(entered(&entry, 0), [3, 2, 1, 0]);
         assert_eq!(entry.level(1), 0);
+        assert_eq!(entered(&entry, 0), [0, 0]);
+        entry.learn(1, NOWHERE);
         entry.learn(1, NOWHERE);
         assert_eq!(entry.level(1), 1);
     }

@@ -42,7 +42,9 @@ fn number(variable: &str) -> Option<usize> {
 
 /// Models that the full tier does not deepen: one preemption more takes hours.
 static WIDE: &[&str] = &[
+    "fork::ahmcs",
     "fork::clh",
+    "fork::hclh",
     "fork::inflated",
     "fork::mcs",
     "fork::ticket",
@@ -52,6 +54,7 @@ static WIDE: &[&str] = &[
     "gate::four",
     "gate::mcs",
     "gate::ticket",
+    "hclh::queues",
     "in_place::mcs_try",
     "inflated::three",
     "inflated::try",

@@ -199,6 +199,11 @@ macro_rules! for_each_lock {
             "Dice, Marathe and Shavit 2011; 000 §1, §5.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
+            hclh, $crate::numa::Hclh, Inflated, [],
+            "a clh queue, into which one of each NUMA node splices the queue of all who have arrived there",
+            "Luchangco, Nussbaum and Shavit 2006; 000 §1",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
             hmcs_2, $crate::numa::Hmcs2, Inflated, ["hmcs", "hmcs-2@numa,system"],
             "a tree of queues: one for each NUMA node below one for all",
             "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2",
@@ -217,6 +222,16 @@ macro_rules! for_each_lock {
             hmcs_4_package, $crate::numa::Hmcs4Package, Inflated, ["hmcs-4@cache,numa,package,system"],
             "a tree of queues: cache groups, NUMA nodes, packages, the system",
             "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2, 002 §5",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            ahmcs_3, $crate::numa::Ahmcs3, Inflated, ["ahmcs", "ahmcs-3@core,numa,system"],
+            "as hmcs-3; a thread enters at the level where it has found others of late",
+            "Chabbi and Mellor-Crummey 2016; 002 §6",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            ahmcs_4, $crate::numa::Ahmcs4, Inflated, ["ahmcs-4@core,cache,numa,system"],
+            "as hmcs-4; a thread enters at the level where it has found others of late",
+            "Chabbi and Mellor-Crummey 2016; 002 §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             c_bo_bo, $crate::compose::CBoBo, Inflated, [],
@@ -290,6 +305,7 @@ const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
 pub fn own_pool_bytes() -> usize {
     crate::basic::clh::pool_bytes()
         + crate::basic::k42::pool_bytes()
+        + crate::numa::hclh::pool_bytes()
         + crate::numa::hmcs::pool_bytes()
         + crate::compose::stacked::pool_bytes()
 }
@@ -374,6 +390,7 @@ pub static ORDERS: &[(&str, &[Order])] = &[
     ("compose/stacked", crate::compose::stacked::ORDERS),
     ("numa/cna", crate::numa::cna::ORDERS),
     ("numa/fc_mcs", crate::numa::fc_mcs::ORDERS),
+    ("numa/hclh", crate::numa::hclh::ORDERS),
     ("numa/hmcs", crate::numa::hmcs::ORDERS),
     ("numa/shfl", crate::numa::shfl::ORDERS),
     ("baseline/posix", crate::baseline::posix::ORDERS),
@@ -424,10 +441,14 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("numa/cna", "cna.lose-aside"),
     ("numa/cna", "cna.keep-for-ever"),
     ("numa/fc_mcs", "fc-mcs.forget-followers"),
+    ("numa/hclh", "hclh.forget-followers"),
+    ("numa/hclh", "hclh.stay-behind"),
+    ("numa/hclh", "hclh.forget-end"),
     ("numa/shfl", "shfl.move-the-last"),
     ("numa/shfl", "shfl.forget-the-gap"),
     ("numa/hmcs", "hmcs.low-first"),
     ("numa/hmcs", "hmcs.forget-above"),
+    ("numa/hmcs", "hmcs.forget-level"),
     ("numa/hmcs", "hmcs.keep-for-ever"),
     ("compose/clof", "clof.keep-for-ever"),
     ("compose/bypass", "bypass.forget-way"),

@@ -20,7 +20,7 @@ use locks::compose::{
     Fast, Package, Stacked,
 };
 use locks::door::set_cohorts;
-use locks::numa::{Cna, FcMcs, Hbo, Hmcs2, Hmcs3, Hmcs4, Shfl};
+use locks::numa::{Ahmcs3, Ahmcs4, Cna, FcMcs, Hbo, Hclh, Hmcs2, Hmcs3, Hmcs4, Shfl};
 use locks::wait::MayPark;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -149,11 +149,19 @@ stress! {
     stacked_inflated: host::excludes(host::inflated::<Stacked<ClhHemlock>>(), THREADS, 20_000, 1);
     hmcs_of_four_levels: mutex::excludes::<Hmcs4>(THREADS, 20_000, 1);
     hmcs_inflated: host::excludes(host::inflated::<Hmcs3>(), THREADS, 20_000, 1);
+    ahmcs_excludes: { apart(); mutex::excludes::<Ahmcs3>(THREADS, 20_000, 1) };
+    ahmcs_of_four_levels: mutex::excludes::<Ahmcs4>(THREADS, 20_000, 1);
+    ahmcs_takes_turns: { apart(); mutex::takes_turns::<Ahmcs4, _>([20_000, 10_000, 10_000]) };
+    ahmcs_inflated: host::excludes(host::inflated::<Ahmcs3>(), THREADS, 20_000, 1);
     hbo_excludes: mutex::excludes::<Hbo>(THREADS, 200_000, 1);
     hbo_lets_go: mutex::lets_go::<Hbo>(THREADS, 30_000, 3);
     cna_excludes: mutex::excludes::<Cna>(THREADS, 20_000, 1);
     cna_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Cna>(3));
     fc_mcs_excludes: mutex::excludes::<FcMcs>(THREADS, 20_000, 1);
+    hclh_excludes: { apart(); mutex::excludes::<Hclh>(THREADS, 20_000, 1) };
+    hclh_queues: mutex::queues::<Hclh, _>([20_000; THREADS]);
+    hclh_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Hclh>(3));
+    hclh_inflated: host::excludes(host::inflated::<Hclh>(), THREADS, 20_000, 1);
     cna_queues: mutex::queues::<Cna, _>([20_000; THREADS]);
     cna_lets_others_in: (0..200).for_each(|_| mutex::lets_others_in::<Cna<MayPark, 2>>(1, 100));
     shfl_takes_turns: mutex::takes_turns::<Shfl, _>([20_000; THREADS]);

@@ -2,6 +2,7 @@
 
 use crate::check::Tier;
 use cohort::catalogue::{self, LOCKS};
+use cohort_lab::world::recipe::rejoined;
 use std::env::{self, VarError};
 
 /// The pseudo-lock that leaves the C library's own locks in place.
@@ -37,7 +38,16 @@ impl Selection {
         };
         let named = match variable("COHORT_CHECK_LOCK")? {
             None => None,
-            Some(names) => Some(names.split(',').map(lock).collect::<Result<_, _>>()?),
+            Some(names) => {
+                let pieces: Vec<String> = names.split(',').map(str::to_owned).collect();
+                let names = rejoined(&pieces);
+                Some(
+                    names
+                        .iter()
+                        .map(|name| lock(name))
+                        .collect::<Result<_, _>>()?,
+                )
+            }
         };
         Ok(Self { full, named })
     }

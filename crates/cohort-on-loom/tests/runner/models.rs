@@ -11,8 +11,9 @@ use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
 use crate::locks::compose::{Adaptive, Bypass, Clof, Core, Counted, Fast, Level, Numa, Stacked};
-use crate::locks::door::{Model as Bounds, Tally, WaitPolicy};
-use crate::locks::numa::{Cna, FcMcs, Hbo, Hmcs, Shfl};
+use crate::locks::door::{Model as Bounds, Tally, WaitPolicy, thread_id};
+use crate::locks::numa::hmcs::Entry;
+use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Shfl, WhereMet};
 use crate::locks::wait::{MayPark, SpinOnly};
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
@@ -42,7 +43,9 @@ fn number(variable: &str) -> Option<usize> {
 
 /// Models that the full tier does not deepen: one preemption more takes hours.
 static WIDE: &[&str] = &[
+    "fork::ahmcs",
     "fork::clh",
+    "fork::hclh",
     "fork::inflated",
     "fork::mcs",
     "fork::ticket",
@@ -52,6 +55,7 @@ static WIDE: &[&str] = &[
     "gate::four",
     "gate::mcs",
     "gate::ticket",
+    "hclh::queues",
     "in_place::mcs_try",
     "inflated::three",
     "inflated::try",
@@ -232,6 +236,24 @@ type SmallHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1>;
 
 /// The same below a cohort of all.
 type TallHmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1>;
+
+/// As above, with entries that learn.
+type SmallAhmcs<P> = Hmcs<(Numa,), 2, 0, P, 1, WhereMet>;
+
+/// The same below a cohort of all.
+type TallAhmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1, WhereMet>;
+
+/// Neighbouring threads enter at neighbouring levels.
+#[derive(Default)]
+struct Mixed;
+
+impl Entry for Mixed {
+    fn level(&self, top: usize) -> usize {
+        thread_id() as usize % (top + 1)
+    }
+
+    fn learn(&self, _top: usize, _met: usize) {}
+}
 
 /// A level with one cohort.
 struct Whole;
@@ -427,6 +449,17 @@ pub static MODELS: &[Model] = &[
     quick("fc_mcs::queues", SPIN_0, || {
         mutex::queues::<FcMcs<SpinOnly>, _>([1; 4]);
     }),
+    quick("hclh::spin", SPIN, || mutex::excludes::<Hclh>(3, 1, 0)),
+    quick("hclh::park", PARK, || mutex::excludes::<Hclh>(3, 1, 0)),
+    quick("hclh::try", SPIN, || mutex::excludes::<Hclh>(3, 1, 2)),
+    quick("hclh::again", PARK, || mutex::excludes::<Hclh>(2, 2, 0)),
+    quick("hclh::destroyed", PARK, || destroy::is_destroyed::<Hclh>(2)),
+    quick("hclh::turns", SPIN_1, || {
+        mutex::takes_turns::<Hclh<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("hclh::queues", SPIN_0, || {
+        mutex::queues::<Hclh<SpinOnly>, _>([1; 5]);
+    }),
     quick("hbo::spin", SPIN, || mutex::excludes::<Hbo>(3, 1, 0)),
     quick("hbo::park", PARK, || mutex::excludes::<Hbo>(3, 1, 0)),
     quick("hbo::try", SPIN, || mutex::excludes::<Hbo>(3, 1, 2)),
@@ -460,6 +493,45 @@ pub static MODELS: &[Model] = &[
     }),
     quick("hmcs::three_levels_try", PARK_1, || {
         mutex::excludes::<TallHmcs<SpinOnly>>(3, 1, 2);
+    }),
+    quick("ahmcs::turns", SPIN, || {
+        mutex::takes_turns::<SmallAhmcs<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("ahmcs::turns_of_neighbours", PARK_1, || {
+        mutex::takes_turns::<SmallAhmcs<SpinOnly>, _>([2, 1, 2]);
+    }),
+    quick("ahmcs::spin", SPIN, || {
+        mutex::excludes::<SmallAhmcs<MayPark>>(3, 1, 0);
+    }),
+    quick("ahmcs::park", PARK, || {
+        mutex::excludes::<SmallAhmcs<MayPark>>(3, 1, 0);
+    }),
+    quick("ahmcs::park_turns", PARK_1, || {
+        mutex::takes_turns::<SmallAhmcs<MayPark>, _>([2, 1, 1]);
+    }),
+    quick("ahmcs::try", SPIN, || {
+        mutex::excludes::<SmallAhmcs<SpinOnly>>(3, 1, 2);
+    }),
+    quick("ahmcs::again", PARK, || {
+        mutex::excludes::<SmallAhmcs<MayPark>>(2, 3, 0);
+    }),
+    quick("ahmcs::comes_back", SPIN, || {
+        mutex::takes_turns::<SmallAhmcs<SpinOnly>, _>([5, 1]);
+    }),
+    quick("ahmcs::three_levels", PARK_1, || {
+        mutex::takes_turns::<TallAhmcs<SpinOnly>, _>([3, 1, 1]);
+    }),
+    quick("ahmcs::mixed", PARK, || {
+        mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 1, Mixed>>(3, 1, 0);
+    }),
+    quick("ahmcs::mixed_turns", SPIN_1, || {
+        mutex::takes_turns::<Hmcs<(Numa,), 2, 0, SpinOnly, 1, Mixed>, _>([2, 2, 1]);
+    }),
+    quick("ahmcs::mixed_three_levels", PARK_1, || {
+        mutex::takes_turns::<Hmcs<(Numa, Whole), 2, 1, SpinOnly, 1, Mixed>, _>([2, 1, 1]);
+    }),
+    quick("ahmcs::mixed_four", SPIN_1, || {
+        mutex::excludes::<Hmcs<(Numa, Whole), 2, 1, SpinOnly, 1, Mixed>>(4, 1, 0);
     }),
     quick("tas::spin", SPIN, || mutex::excludes::<Tas>(3, 1, 0)),
     quick("tas::park", PARK, || mutex::excludes::<Tas>(3, 1, 0)),
@@ -798,8 +870,14 @@ pub static MODELS: &[Model] = &[
     quick("inflated::fc_mcs", PARK, || {
         host::excludes(host::inflated::<FcMcs>(), 2, 2, 0)
     }),
+    quick("inflated::hclh", PARK, || {
+        host::excludes(host::inflated::<Hclh>(), 2, 2, 0)
+    }),
     quick("inflated::hmcs", PARK, || {
         host::excludes(host::inflated::<SmallHmcs<MayPark>>(), 2, 2, 0);
+    }),
+    quick("inflated::ahmcs", PARK, || {
+        host::excludes(host::inflated::<SmallAhmcs<MayPark>>(), 2, 2, 0);
     }),
     quick("inflated::two", PARK, || {
         host::excludes(host::inflated::<SmallAnderson>(), 2, 2, 0);
@@ -891,8 +969,14 @@ pub static MODELS: &[Model] = &[
     quick("fork::shfl", FORK, || {
         fork::holds(host::inflated::<Shfl>(), 3)
     }),
+    quick("fork::hclh", FORK, || {
+        fork::holds(host::inflated::<Hclh>(), 3)
+    }),
     quick("fork::hmcs", FORK, || {
         fork::holds(host::inflated::<SmallHmcs<MayPark>>(), 3)
+    }),
+    quick("fork::ahmcs", FORK, || {
+        fork::holds(host::inflated::<SmallAhmcs<MayPark>>(), 3)
     }),
     quick("fork::inflated_beside", FORK_2, || {
         fork::looks_on(host::inflated::<SmallAnderson>(), 3);

@@ -9,7 +9,7 @@ use crate::clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
 use crate::locks::baseline::Posix;
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::locks::compose::{Adaptive, Bypass, CacheGroup, Clof, Fast, Numa, Package, Stacked};
-use crate::locks::numa::{Cna, FcMcs, Hbo, Hmcs, Shfl};
+use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Shfl, WhereMet};
 use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
 
@@ -70,9 +70,17 @@ static CLIENTS: &[Sizes] = clients! {
     hmcs_lets_others_in: |_threads, rounds| {
         mutex::lets_others_in::<Hmcs<(Numa,), 4, 0, MayPark, 2>>(1, 3 * rounds);
     };
+    ahmcs_of_three_levels: |threads, rounds| {
+        mutex::excludes::<Hmcs<(CacheGroup, Numa), 4, 2, MayPark, 2, WhereMet>>(threads, rounds, 1);
+    };
+    ahmcs_lets_others_in: |_threads, rounds| {
+        mutex::lets_others_in::<Hmcs<(Numa,), 4, 0, MayPark, 2, WhereMet>>(1, 3 * rounds);
+    };
     cna_queues: |_threads, rounds| mutex::queues::<Cna, _>([rounds; 8]);
     shfl_queues: |_threads, rounds| mutex::queues::<Shfl, _>([rounds; 8]);
     fc_mcs_queues: |_threads, rounds| mutex::queues::<FcMcs, _>([rounds; 8]);
+    hclh_queues: |_threads, rounds| mutex::queues::<Hclh, _>([rounds; 8]);
+    hclh_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Hclh>(threads);
     cna_lets_others_in: |_threads, rounds| {
         mutex::lets_others_in::<Cna<MayPark, 2>>(1, 3 * rounds);
     };

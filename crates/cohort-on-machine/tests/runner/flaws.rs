@@ -11,7 +11,7 @@ use crate::locks::baseline::Posix;
 use crate::locks::basic::{Futex, Mcs, Tas, Ticket, Ttas};
 use crate::locks::catalogue::MUTANTS;
 use crate::locks::compose::{Bypass, CMcsMcs, Clof, Numa};
-use crate::locks::numa::{Cna, Hmcs};
+use crate::locks::numa::{Cna, Hmcs, WhereMet};
 use crate::locks::wait::MayPark;
 use crate::locks::{RawLock, RawTry};
 use cohort_machine::Options;
@@ -56,6 +56,7 @@ fn places(flaw: &str) -> Vec<Client> {
         "stacked" => vec![few("stacked_excludes")],
         "hmcs" => vec![
             || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2>>(4, 4, 0),
+            || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2, WhereMet>>(4, 4, 0),
             few("hmcs_lets_others_in"),
         ],
         "cna" => vec![
@@ -64,6 +65,7 @@ fn places(flaw: &str) -> Vec<Client> {
             few("cna_lets_others_in"),
         ],
         "fc-mcs" => vec![few("fc_mcs_queues")],
+        "hclh" => vec![few("hclh_queues")],
         "shfl" => vec![few("shfl_queues")],
         "bypass" => vec![|| mutex::excludes::<Bypass<Clof<Ticket, Mcs>>>(4, 4, 0)],
         "condvar" => vec![few("condvar_signals")],

@@ -59,57 +59,121 @@ const NO: u32 = 0;
 const YES: u32 = 1;
 const CLASS: u32 = 1;
 
+/// A node that its owner leaves to its successor.
+pub trait Inherited: Send + Sync + Sized + 'static {
+    /// Where such nodes come from.
+    fn pool() -> &'static (impl Pool<Self> + 'static);
+
+    /// Makes it one that has not been released.
+    fn renew(&self);
+}
+
+impl Inherited for ClhNode {
+    #[inline]
+    fn pool() -> &'static (impl Pool<Self> + 'static) {
+        &NODES
+    }
+
+    #[inline]
+    fn renew(&self) {
+        self.released.reset(NO);
+    }
+}
+
+/// What an acquisition of `clh` carries.
+pub type ClhContext = Owned<ClhNode>;
+
 /// The nodes that an acquisition owns.
-#[derive(Debug, Default)]
-pub struct ClhContext {
+#[derive(Debug)]
+pub struct Owned<N: Inherited> {
     /// The node in the queue, or for the next time.
-    mine: Cell<Option<&'static ClhNode>>,
+    mine: Cell<Option<&'static N>>,
     /// The predecessor's, if there was one.
-    spare: Cell<Option<&'static ClhNode>>,
+    spare: Cell<Option<&'static N>>,
+}
+
+impl<N: Inherited> Default for Owned<N> {
+    fn default() -> Self {
+        Self {
+            mine: Cell::new(None),
+            spare: Cell::new(None),
+        }
+    }
 }
 
 #[inline]
-fn get(cell: &Cell<Option<&'static ClhNode>>) -> Option<&'static ClhNode> {
+fn get<N>(cell: &Cell<Option<&'static N>>) -> Option<&'static N> {
     // SAFETY: only the acquisition that owns the context touches it.
     cell.with(|node| unsafe { *node })
 }
 
 #[inline]
-fn set(cell: &Cell<Option<&'static ClhNode>>, node: Option<&'static ClhNode>) {
+fn set<N>(cell: &Cell<Option<&'static N>>, node: Option<&'static N>) {
     // SAFETY: as in `get`.
     cell.with_mut(|place| unsafe { *place = node });
 }
 
 #[inline]
-fn discard(node: Option<&'static ClhNode>) {
+fn discard<N: Inherited>(node: Option<&'static N>) {
     if let Some(node) = node {
         // SAFETY: the caller owns the node, and nobody looks at it any more.
-        unsafe { NODES.give(node) };
+        unsafe { N::pool().give(node) };
     }
 }
 
-impl ClhContext {
+impl<N: Inherited> Owned<N> {
     /// A node of its own, not yet released.
     #[inline]
-    fn fresh(&self) -> &'static ClhNode {
+    pub(crate) fn fresh(&self) -> &'static N {
         let node = get(&self.mine).unwrap_or_else(|| {
-            let node = NODES.take();
+            let node = N::pool().take();
             set(&self.mine, Some(node));
             node
         });
-        node.released.reset(NO);
+        node.renew();
         node
+    }
+
+    /// The node of an acquisition that holds the lock; nothing if there was none yet.
+    #[inline]
+    pub(crate) fn node(&self) -> Option<&'static N> {
+        get(&self.mine)
+    }
+
+    /// The predecessor has released its node, which is this acquisition's from now on.
+    #[inline]
+    pub(crate) fn succeed(&self, predecessor: &'static N) {
+        set(&self.spare, Some(predecessor));
+    }
+
+    /// The lock is left free: its node stays, and a predecessor's is too many.
+    #[inline]
+    pub(crate) fn keep(&self) {
+        let spare = get(&self.spare);
+        if spare.is_some() {
+            set(&self.spare, None);
+            discard(spare);
+        }
+    }
+
+    /// The node is about to be released: it is the successor's from then on.
+    #[inline]
+    pub(crate) fn leave(&self) {
+        set(&self.mine, get(&self.spare));
+        set(&self.spare, None);
     }
 }
 
-impl Drop for ClhContext {
+impl<N: Inherited> Drop for Owned<N> {
     fn drop(&mut self) {
         discard(get(&self.mine));
         discard(get(&self.spare));
     }
 }
 
-fn pointer(node: &'static ClhNode) -> *mut ClhNode {
+/// As a queue's tail names it.
+#[inline]
+pub(crate) fn pointer<N>(node: &'static N) -> *mut N {
     ptr::from_ref(node).cast_mut()
 }
 
@@ -139,28 +203,23 @@ unsafe impl RawLock for Clh {
         predecessor
             .released
             .wait_for(CLH_RELEASED, CLASS, |released| released == YES);
-        set(&cx.spare, Some(predecessor));
+        cx.succeed(predecessor);
     }
 
     #[inline]
     unsafe fn release(&self, cx: &ClhContext) {
-        let Some(node) = get(&cx.mine) else {
+        let Some(node) = cx.node() else {
             unreachable!("a context that holds the lock owns a node")
         };
-        let spare = get(&cx.spare);
         // The exchange waits for every write before it; so nothing is written before.
         if self
             .tail
             .compare_exchange(pointer(node), ptr::null_mut(), CLH_LEAVE, Order::RELAXED)
             .is_ok()
         {
-            if spare.is_some() {
-                set(&cx.spare, None);
-                discard(spare);
-            }
+            cx.keep();
         } else {
-            set(&cx.mine, spare);
-            set(&cx.spare, None);
+            cx.leave();
             node.released.set(YES, CLH_RELEASE);
         }
     }
@@ -195,14 +254,15 @@ impl Fair for Clh {}
 
 impl DetectsWaiters for Clh {
     fn has_waiters(&self, cx: &ClhContext) -> bool {
-        get(&cx.mine).is_some_and(|node| self.tail.load(Order::RELAXED) != pointer(node))
+        cx.node()
+            .is_some_and(|node| self.tail.load(Order::RELAXED) != pointer(node))
     }
 }
 
 // SAFETY: afterwards the tail is null or the holder's node.
 unsafe impl Inherit for Clh {
     unsafe fn inherit(&self, holder: Option<&ClhContext>) {
-        let node = holder.and_then(|cx| get(&cx.mine));
+        let node = holder.and_then(ClhContext::node);
         if let Some(node) = node {
             node.released.reset(NO);
         }

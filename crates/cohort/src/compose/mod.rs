@@ -22,4 +22,4 @@ pub use stacked::Stacked;
 /// On lines of its own; processors fetch them in pairs.
 #[derive(Debug, Default)]
 #[repr(align(128))]
-struct Apart<T>(T);
+pub(crate) struct Apart<T>(pub(crate) T);

@@ -19,8 +19,9 @@
 //! thread has a record in a list that collectors look through, several times over; here
 //! the list holds those who want the lock and nobody else, and nothing is left in it.
 
-use super::linked;
-use crate::door::{self, AtomicPtr, Level, Order, Spinner, mutant, nulls, orders};
+use super::{EachNode, linked};
+use crate::compose::Apart;
+use crate::door::{AtomicPtr, Order, Spinner, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 use core::ptr;
@@ -51,9 +52,6 @@ const NO: u32 = 0;
 const YES: u32 = 1;
 const CLASS: u32 = 1;
 
-/// NUMA nodes that have a list of their own; those beyond share.
-const LISTS: usize = 16;
-
 /// A waiter's place.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -73,44 +71,29 @@ impl<P: Parking> FcMcsNode<P> {
     }
 }
 
-/// On lines of its own.
-#[derive(Debug)]
-#[repr(align(128))]
-struct List<P: Parking>(AtomicPtr<FcMcsNode<P>>);
+type List<P> = AtomicPtr<FcMcsNode<P>>;
 
 /// The lock; all zero when new.  A collector waits for others for up to `WINDOW`
 /// nanoseconds; the usual window is about a quarter of what LBench does between two
 /// sections (000 §5.1.1), and has not been tuned.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(C)]
 pub struct FcMcs<P: Parking = MayPark, const WINDOW: u64 = 1_000> {
-    tail: List<P>,
-    arrivals: [List<P>; LISTS],
-}
-
-impl<P: Parking, const WINDOW: u64> Default for FcMcs<P, WINDOW> {
-    fn default() -> Self {
-        Self {
-            tail: List(AtomicPtr::default()),
-            arrivals: nulls!(AtomicPtr, LISTS).map(List),
-        }
-    }
+    tail: Apart<List<P>>,
+    arrivals: EachNode<List<P>>,
 }
 
 impl<P: Parking, const WINDOW: u64> FcMcs<P, WINDOW> {
-    fn tail(&self) -> &AtomicPtr<FcMcsNode<P>> {
+    fn tail(&self) -> &List<P> {
         &self.tail.0
     }
 
     /// Enters a list; whether nobody was in it.
     fn arrive(list: &List<P>, node: &FcMcsNode<P>) -> bool {
-        let mut before = list.0.load(Order::RELAXED);
+        let mut before = list.load(Order::RELAXED);
         loop {
             node.next.store(before, Order::RELAXED);
-            match list
-                .0
-                .compare_exchange(before, node.pointer(), FC_ARRIVE, Order::RELAXED)
-            {
+            match list.compare_exchange(before, node.pointer(), FC_ARRIVE, Order::RELAXED) {
                 Ok(_) => return before.is_null(),
                 Err(now) => before = now,
             }
@@ -123,7 +106,7 @@ impl<P: Parking, const WINDOW: u64> FcMcs<P, WINDOW> {
         if WINDOW > 0 {
             Spinner::new().watch(WINDOW, || self.is_locked());
         }
-        let last = list.0.swap(ptr::null_mut(), FC_COLLECT);
+        let last = list.swap(ptr::null_mut(), FC_COLLECT);
         // From the last to the collector, which came first.
         let (mut node, mut after) = (last, ptr::null_mut());
         while node != collector.pointer() {
@@ -159,7 +142,7 @@ unsafe impl<P: Parking, const WINDOW: u64> RawLock for FcMcs<P, WINDOW> {
             return;
         }
         node.renew();
-        let list = &self.arrivals[door::cohort(Level::Numa) % LISTS];
+        let list = self.arrivals.here();
         if Self::arrive(list, node) && self.collect(list, node) {
             return;
         }
@@ -219,8 +202,8 @@ impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
 // SAFETY: afterwards the queue is empty or the holder's node alone, and nobody arrives.
 unsafe impl<P: Parking, const WINDOW: u64> Inherit for FcMcs<P, WINDOW> {
     unsafe fn inherit(&self, holder: Option<&FcMcsNode<P>>) {
-        for list in &self.arrivals {
-            list.0.store(ptr::null_mut(), Order::RELAXED);
+        for list in self.arrivals.all() {
+            list.store(ptr::null_mut(), Order::RELAXED);
         }
         let tail = holder.map_or(ptr::null_mut(), |node| {
             node.next.store(ptr::null_mut(), Order::RELAXED);

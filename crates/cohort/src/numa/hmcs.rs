@@ -19,6 +19,10 @@
 //! | `node` | the holder of the cohort's queue | its place in the queue above |
 //! | `above` | its maker | the cohort around it; null: that is the whole system |
 //!
+//! A node is of one queue, and what holds for that holds for any: so an acquisition may
+//! enter the tree above its leaf, among the cohorts of its cohort.  One that does not wait
+//! enters the system's queue alone; `ahmcs` chooses.
+//!
 //! The queue above is left before the cohort's own is passed on, so that nobody enters
 //! with the cohort's node while it is still in use.  A cohort is made when a thread of it
 //! first comes, and stays with the lock: what a lock costs follows from where it is used.
@@ -32,7 +36,7 @@
 //! leaving each queue and entering it.
 
 use super::linked;
-use crate::compose::{CacheGroup, Core, Level, Numa, Package};
+use crate::compose::{Apart, CacheGroup, Core, Level, Numa, Package};
 use crate::door::{AtomicPtr, Order, mutant, nulls, orders, pool};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
@@ -122,6 +126,17 @@ impl<P: Parking> Node<P> {
     }
 }
 
+/// How a queue was entered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entered {
+    /// Nobody was in it.
+    Empty,
+    /// Somebody was, who has left all above it to others.
+    Alone,
+    /// Somebody was, who has passed on all above it too.
+    WithAllAbove,
+}
+
 /// One queue of the tree.
 #[derive(Debug, Default)]
 #[repr(transparent)]
@@ -134,11 +149,12 @@ impl<P: Parking> Queue<P> {
         self.tail.load(Order::RELAXED).is_null()
     }
 
-    /// Blocks until the queue is held; whether all above it is held too.
+    /// Blocks until the queue is held.
     #[inline]
-    fn enter(&self, node: &Node<P>) -> bool {
+    fn enter(&self, node: &Node<P>) -> Entered {
         node.renew(WAITING);
         let predecessor = self.tail.swap(node.pointer(), HMCS_ENQUEUE);
+        let mut entered = Entered::Empty;
         if !predecessor.is_null() {
             // SAFETY: the predecessor cannot leave before it has read this link.
             unsafe { &*predecessor }
@@ -147,11 +163,12 @@ impl<P: Parking> Queue<P> {
             node.status
                 .wait_for(HMCS_GRANTED, CLASS, |status| status != WAITING);
             if node.status.value(Order::RELAXED) != ALONE {
-                return true;
+                return Entered::WithAllAbove;
             }
+            entered = Entered::Alone;
         }
         node.status.reset(FIRST);
-        false
+        entered
     }
 
     /// Enters it if it is empty.
@@ -208,13 +225,9 @@ impl<P: Parking> Queue<P> {
 pub struct Cohort<P: Parking> {
     queue: Queue<P>,
     above: AtomicPtr<Cohort<P>>,
+    /// Others write it than those who come to the cohort.
     node: Apart<Node<P>>,
 }
-
-/// On lines of its own: others write it than those who come to the cohort.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Apart<T>(T);
 
 impl<P: Parking> Cohort<P> {
     fn above(&self) -> Option<&Self> {
@@ -256,16 +269,45 @@ pub(crate) fn pool_bytes() -> usize {
     PARKING.bytes() + SPINNING.bytes()
 }
 
+/// Beyond every level: where an acquisition has met somebody that met nobody.
+pub const NOWHERE: usize = usize::MAX;
+
+/// At which level acquisitions enter the tree, and what a context remembers for that.
+/// Levels are numbered from the smallest cohorts', 0, to the system's, `top`.
+pub trait Entry: Default + Send + Sync + 'static {
+    /// The level at which the next acquisition enters.
+    fn level(&self, top: usize) -> usize;
+
+    /// It entered there, and this is the first level at which somebody was in the queue,
+    /// or [`NOWHERE`].
+    fn learn(&self, top: usize, met: usize);
+}
+
+/// Always at the smallest cohort.
+#[derive(Debug, Default)]
+pub struct AtLeaf;
+
+impl Entry for AtLeaf {
+    #[inline]
+    fn level(&self, _top: usize) -> usize {
+        0
+    }
+
+    #[inline]
+    fn learn(&self, _top: usize, _met: usize) {}
+}
+
 /// What one acquisition carries.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct HmcsContext<P: Parking = MayPark> {
+pub struct HmcsContext<P: Parking = MayPark, E = AtLeaf> {
     node: Node<P>,
-    /// The cohort that it came with; null: there are none.
+    /// The cohort in whose queue the node is; null: in the system's.
     cohort: AtomicPtr<Cohort<P>>,
+    entry: E,
 }
 
-impl<P: Parking> HmcsContext<P> {
+impl<P: Parking, E> HmcsContext<P, E> {
     fn cohort(&self) -> Option<&Cohort<P>> {
         // SAFETY: as `Cohort::above`.
         unsafe { self.cohort.load(Order::RELAXED).as_ref() }
@@ -282,11 +324,12 @@ pub struct Hmcs<
     const INNER: usize,
     P: Form = MayPark,
     const HAND_OFFS: u32 = 128,
+    E = AtLeaf,
 > {
     root: Apart<Queue<P>>,
     leaves: [AtomicPtr<Cohort<P>>; LEAVES],
     inner: [AtomicPtr<Cohort<P>>; INNER],
-    levels: PhantomData<fn() -> L>,
+    levels: PhantomData<fn() -> (L, E)>,
 }
 
 /// `hmcs-2@numa,system`.
@@ -298,16 +341,16 @@ pub type Hmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P>;
 /// `hmcs-4@cache,numa,package,system`, for machines whose packages have several nodes.
 pub type Hmcs4Package<P = MayPark> = Hmcs<(CacheGroup, Numa, Package), 64, 32, P>;
 
-impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> fmt::Debug
-    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> fmt::Debug
+    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Hmcs").finish_non_exhaustive()
     }
 }
 
-impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> Default
-    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> Default
+    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     fn default() -> Self {
         Self {
@@ -319,8 +362,8 @@ impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> 
     }
 }
 
-impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E>
+    Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     /// Every cohort made so far.
     fn made(&self) -> impl Iterator<Item = &'static Cohort<P>> {
@@ -330,8 +373,8 @@ impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
     }
 }
 
-impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> Drop
-    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> Drop
+    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     fn drop(&mut self) {
         for cohort in self.made() {
@@ -341,8 +384,8 @@ impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> 
     }
 }
 
-impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
+    Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     /// Where the caller's cohort at that level stands.
     #[inline]
@@ -392,27 +435,34 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
         }
     }
 
-    /// The caller's smallest cohort, noted in its context.
+    /// The caller's cohort at that level, noted in its context.
     #[inline]
-    fn begin<'a>(&self, cx: &'a HmcsContext<P>) -> Option<&'a Cohort<P>> {
-        cx.cohort.store(self.find(0), Order::RELAXED);
+    fn begin<'a>(&self, cx: &'a HmcsContext<P, E>, level: usize) -> Option<&'a Cohort<P>> {
+        cx.cohort.store(self.find(level), Order::RELAXED);
         cx.cohort()
     }
 
-    /// Enters the queue of that cohort, or of the system, and all above, if each is
-    /// empty.
-    fn try_enter(&self, cohort: Option<&Cohort<P>>, node: &Node<P>) -> bool {
-        let Some(here) = cohort else {
-            return self.root.0.try_enter(node);
-        };
-        if !here.queue.try_enter(node) {
-            return false;
+    /// Enters the queue of the caller's cohort at that level, and all above; the first
+    /// level at which somebody was in the queue, or [`NOWHERE`].
+    #[inline]
+    fn climb(&self, mut level: usize, cx: &HmcsContext<P, E>) -> usize {
+        let mut met = NOWHERE;
+        let mut cohort = self.begin(cx, level);
+        let mut node = &cx.node;
+        loop {
+            let queue = cohort.map_or(&self.root.0, |here| &here.queue);
+            let entered = queue.enter(node);
+            if entered != Entered::Empty {
+                met = met.min(level);
+            }
+            match cohort {
+                Some(here) if entered != Entered::WithAllAbove => {
+                    (cohort, node) = (here.above(), &here.node.0);
+                    level += 1;
+                }
+                _ => return met,
+            }
         }
-        if self.try_enter(here.above(), &here.node.0) {
-            return true;
-        }
-        here.queue.leave(node, ALONE);
-        false
     }
 
     /// Passes on all that is held from that cohort upwards.
@@ -441,28 +491,30 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
 // the cohort's node of the queue above, up to the system's: by its own way up, or by what
 // a predecessor passed on.  Each queue has one head, and a grant publishes what was done
 // before it.
-unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    RawLock for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+unsafe impl<
+    L: Levels,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form,
+    const HAND_OFFS: u32,
+    E: Entry,
+> RawLock for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    type Context = HmcsContext<P>;
+    type Context = HmcsContext<P, E>;
 
     const COHORT_BYTES: usize = L::COUNT * Arena::<Cohort<P>>::NODE_BYTES;
 
     #[inline]
-    fn acquire(&self, cx: &HmcsContext<P>) {
-        let mut cohort = self.begin(cx);
-        let mut node = &cx.node;
-        while let Some(here) = cohort {
-            if here.queue.enter(node) {
-                return;
-            }
-            (cohort, node) = (here.above(), &here.node.0);
-        }
-        self.root.0.enter(node);
+    fn acquire(&self, cx: &HmcsContext<P, E>) {
+        let met = self.climb(cx.entry.level(L::COUNT), cx);
+        cx.entry.learn(L::COUNT, met);
     }
 
     #[inline]
-    unsafe fn release(&self, cx: &HmcsContext<P>) {
+    unsafe fn release(&self, cx: &HmcsContext<P, E>) {
+        if mutant("hmcs.forget-level") {
+            self.begin(cx, 0);
+        }
         self.pass_on(cx.cohort(), &cx.node);
     }
 
@@ -471,30 +523,43 @@ unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const H
     }
 }
 
-// SAFETY: as above; who finds a queue taken leaves those below it again.
-unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    RawTry for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+// SAFETY: who finds the system's queue empty holds all that there is to hold.
+unsafe impl<
+    L: Levels,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form,
+    const HAND_OFFS: u32,
+    E: Entry,
+> RawTry for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    fn try_acquire(&self, cx: &HmcsContext<P>) -> bool {
-        self.try_enter(self.begin(cx), &cx.node)
+    fn try_acquire(&self, cx: &HmcsContext<P, E>) -> bool {
+        self.begin(cx, L::COUNT);
+        self.root.0.try_enter(&cx.node)
     }
 }
 
 // SAFETY: release reads the cohort from the context, and nothing of the thread.
-unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    ThreadOblivious for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+unsafe impl<
+    L: Levels,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form,
+    const HAND_OFFS: u32,
+    E: Entry,
+> ThreadOblivious for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
 }
 
-impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> Fair
-    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
+    Fair for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
 }
 
-impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    DetectsWaiters for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
+    DetectsWaiters for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    fn has_waiters(&self, cx: &HmcsContext<P>) -> bool {
+    fn has_waiters(&self, cx: &HmcsContext<P, E>) -> bool {
         let mut cohort = cx.cohort();
         let mut node = &cx.node;
         while let Some(here) = cohort {
@@ -508,10 +573,16 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
 }
 
 // SAFETY: afterwards every queue is empty, but for the holder's way up.
-unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    Inherit for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+unsafe impl<
+    L: Levels,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form,
+    const HAND_OFFS: u32,
+    E: Entry,
+> Inherit for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    unsafe fn inherit(&self, holder: Option<&HmcsContext<P>>) {
+    unsafe fn inherit(&self, holder: Option<&HmcsContext<P, E>>) {
         for cohort in self.made() {
             cohort.queue.reset(None);
         }
@@ -528,8 +599,8 @@ unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const H
     }
 }
 
-impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> TwoForms
-    for Hmcs<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
+    TwoForms for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    type Spinning = Hmcs<L, LEAVES, INNER, SpinOnly, HAND_OFFS>;
+    type Spinning = Hmcs<L, LEAVES, INNER, SpinOnly, HAND_OFFS, E>;
 }

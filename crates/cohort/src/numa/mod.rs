@@ -1,19 +1,49 @@
 //! Locks that know where their waiters run and are not made by composing, one file
 //! each, under their papers' names.
 
+pub mod ahmcs;
 pub mod cna;
 pub mod fc_mcs;
 pub mod hbo;
+pub mod hclh;
 pub mod hmcs;
 pub mod shfl;
 
+pub use ahmcs::{Ahmcs3, Ahmcs4, WhereMet};
 pub use cna::Cna;
 pub use fc_mcs::FcMcs;
 pub use hbo::Hbo;
+pub use hclh::Hclh;
 pub use hmcs::{Hmcs, Hmcs2, Hmcs3, Hmcs4, Hmcs4Package};
 pub use shfl::Shfl;
 
-use crate::door::{AtomicPtr, Order, Spinner};
+use crate::compose::Apart;
+use crate::door::{self, AtomicPtr, Level, Order, Spinner};
+
+/// NUMA nodes that have something of their own; those beyond share.
+const NODES: usize = 16;
+
+/// One for each NUMA node.
+#[derive(Debug)]
+struct EachNode<T>([Apart<T>; NODES]);
+
+impl<T: Default> Default for EachNode<T> {
+    fn default() -> Self {
+        Self(core::array::from_fn(|_| Apart::default()))
+    }
+}
+
+impl<T> EachNode<T> {
+    /// That of the calling thread's node.
+    #[inline]
+    fn here(&self) -> &T {
+        &self.0[door::cohort(Level::Numa) % NODES].0
+    }
+
+    fn all(&self) -> impl Iterator<Item = &T> {
+        self.0.iter().map(|Apart(one)| one)
+    }
+}
 
 /// Blocks until the waiter that has entered a queue behind a node is linked to it.
 fn linked<N>(next: &AtomicPtr<N>, order: Order) -> *mut N {

@@ -387,7 +387,7 @@ pub static ORDERS: &[(&str, &[Order])] = &[
     ("basic/k42", crate::basic::k42::ORDERS),
     ("basic/hemlock", crate::basic::hemlock::ORDERS),
     ("basic/anderson", crate::basic::anderson::ORDERS),
-    ("compose/stacked", crate::compose::stacked::ORDERS),
+    ("compose/tree", crate::compose::TREE_ORDERS),
     ("numa/cna", crate::numa::cna::ORDERS),
     ("numa/fc_mcs", crate::numa::fc_mcs::ORDERS),
     ("numa/hclh", crate::numa::hclh::ORDERS),

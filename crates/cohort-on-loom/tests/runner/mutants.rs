@@ -34,6 +34,7 @@ static WHERE: &[(&str, &[&str])] = &[
     ("condvar", &["condvar::"]),
     ("compose/clof", &["clof::"]),
     ("compose/stacked", &["stacked::"]),
+    ("compose/tree", &["stacked::", "hmcs::"]),
     ("numa/cna", &["cna::"]),
     ("numa/fc_mcs", &["fc_mcs::"]),
     ("numa/hclh", &["hclh::"]),

@@ -9,6 +9,7 @@ pub mod generated;
 mod level;
 mod plan;
 pub mod stacked;
+mod tree;
 
 pub use any::{Any, AnyContext};
 pub use bypass::{Adaptive, Bypass, Everybody, Fast, WithBypass};
@@ -18,6 +19,7 @@ pub use counted::Counted;
 pub use level::{CacheGroup, Chosen, Core, Level, Numa, Package, Place};
 pub use plan::{Composed, Plan, Shareable, Visitor};
 pub use stacked::Stacked;
+pub(crate) use tree::{ORDERS as TREE_ORDERS, Tree};
 
 /// On lines of its own; processors fetch them in pairs.
 #[derive(Debug, Default)]

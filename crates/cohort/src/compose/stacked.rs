@@ -6,9 +6,7 @@
 //!
 //! Each step is [`Clof`](super::Clof)'s (002 §4.1), between a cohort's low lock and all
 //! that is above it: another cohort, or the lock for all.  A cohort is made when a thread
-//! of it first comes, and stays with the lock: what a lock costs follows from where it is
-//! used, and not from how large the machine is.  Cohorts beyond the places that a lock has
-//! share one; that is slower, and as safe.
+//! of it first comes.
 //!
 //! | field of a cohort | written by | meaning |
 //! |---|---|---|
@@ -22,20 +20,13 @@
 use super::any::{Any, AnyContext};
 use super::clof::Metadata;
 use super::generated::{Basic, LEVELS};
-use super::{Apart, Bound, Composed, Plan};
-use crate::door::{AtomicPtr, Level, Order, cohort, mutant, nulls, orders, pool};
+use super::{Apart, Bound, Composed, Plan, Tree};
+use crate::door::{AtomicPtr, Level, Order, cohort, mutant, pool};
 use crate::host::{Arena, Pool};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr;
-
-orders! {
-    /// Publishes a new cohort, and what is above it.
-    STACKED_MAKE = Release;
-    /// Sees it.
-    STACKED_FIND = Acquire;
-}
 
 /// What a composition is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -307,8 +298,7 @@ impl StackedContext {
 pub struct Stacked<T, const LEAVES: usize = 128, const INNER: usize = 64> {
     root: Apart<Any>,
     recipe: Recipe,
-    leaves: [AtomicPtr<Cohort>; LEAVES],
-    inner: [AtomicPtr<Cohort>; INNER],
+    cohorts: Tree<Cohort, LEAVES, INNER>,
     text: PhantomData<fn() -> T>,
 }
 
@@ -326,53 +316,35 @@ impl<T: Text, const LEAVES: usize, const INNER: usize> Default for Stacked<T, LE
 
 impl<T, const LEAVES: usize, const INNER: usize> Drop for Stacked<T, LEAVES, INNER> {
     fn drop(&mut self) {
-        for cohort in self.cohorts() {
-            // SAFETY: taken by `make` for this lock, which is going.
-            unsafe { COHORTS.give(cohort) };
-        }
+        self.cohorts.give_back(&COHORTS);
     }
 }
 
 impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
     fn made(recipe: Recipe) -> Self {
-        const { assert!(LEAVES >= 1 && INNER + 2 >= LEVELS) };
+        const { assert!(Tree::<Cohort, LEAVES, INNER>::has_room_for(LEVELS - 1)) };
         let root = Apart(Any::default());
         // SAFETY: made just now.
         unsafe { root.0.become_one(recipe.locks[recipe.low_levels()]) };
         Self {
             root,
             recipe,
-            leaves: nulls!(AtomicPtr, LEAVES),
-            inner: nulls!(AtomicPtr, INNER),
+            cohorts: Tree::default(),
             text: PhantomData,
         }
-    }
-
-    /// Every cohort made so far.
-    fn cohorts(&self) -> impl Iterator<Item = &'static Cohort> {
-        let places = self.leaves.iter().chain(&self.inner);
-        // SAFETY: cohorts are nodes of a pool, which stay, and null is none.
-        places.filter_map(|place| unsafe { place.load(STACKED_FIND).as_ref() })
     }
 
     /// The caller's cohort at that level; null above the last.
     #[inline]
     fn find(&self, level: usize) -> *mut Cohort {
-        let low_levels = self.recipe.low_levels();
-        if level == low_levels {
+        let levels = self.recipe.low_levels();
+        if level == levels {
             return ptr::null_mut();
         }
         let cohort = cohort(self.recipe.levels[level]);
-        let place = if level == 0 {
-            &self.leaves[cohort % LEAVES]
-        } else {
-            // Levels take turns, so that no two of them share a place.
-            let inner = low_levels - 1;
-            &self.inner[cohort % (INNER / inner) * inner + level - 1]
-        };
-        let known = place.load(STACKED_FIND);
+        let known = self.cohorts.find(level, levels, cohort);
         if known.is_null() {
-            self.make(level, place)
+            self.make(level, cohort)
         } else {
             known
         }
@@ -380,20 +352,13 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
 
     #[cold]
     #[inline(never)]
-    fn make(&self, level: usize, place: &AtomicPtr<Cohort>) -> *mut Cohort {
+    fn make(&self, level: usize, cohort: usize) -> *mut Cohort {
         let new = COHORTS.take();
         new.above.store(self.find(level + 1), Order::RELAXED);
         // SAFETY: taken just now, and seen by nobody; a cohort that was given back is free.
         unsafe { new.low.become_one(self.recipe.locks[level]) };
-        let pointer = ptr::from_ref(new).cast_mut();
-        match place.compare_exchange(ptr::null_mut(), pointer, STACKED_MAKE, STACKED_FIND) {
-            Ok(_) => pointer,
-            Err(theirs) => {
-                // SAFETY: as above.
-                unsafe { COHORTS.give(new) };
-                theirs
-            }
-        }
+        let place = (level, self.recipe.low_levels(), cohort);
+        self.cohorts.put(place, new, &COHORTS)
     }
 
     /// The caller's smallest cohort, noted in its context.
@@ -515,7 +480,7 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> Inherit
         // SAFETY: the caller is alone, and holds every lock on its way up by these
         // contexts.
         unsafe {
-            for cohort in self.cohorts() {
+            for cohort in self.cohorts.all() {
                 cohort.low.inherit(None);
                 cohort.metadata.0.forget();
             }

@@ -25,19 +25,17 @@
 //!
 //! The queue above is left before the cohort's own is passed on, so that nobody enters
 //! with the cohort's node while it is still in use.  A cohort is made when a thread of it
-//! first comes, and stays with the lock: what a lock costs follows from where it is used.
-//! Cohorts beyond the places that a lock has share one; that is slower, and as safe.  A
-//! release leaves its cohort's queue after the system's, when another thread may have the
-//! lock: nobody may drop it before all releases have returned, as a borrow ensures; an
-//! inflated object never drops it.
+//! first comes.  A release leaves its cohort's queue after the system's, when another
+//! thread may have the lock: nobody may drop it before all releases have returned, as a
+//! borrow ensures; an inflated object never drops it.
 //!
 //! The orders are those of a queue lock at each level.  They suffice: a holder's work is
 //! seen by the next one along whichever path the lock takes, down by grants, or up by
 //! leaving each queue and entering it.
 
 use super::linked;
-use crate::compose::{Apart, CacheGroup, Core, Level, Numa, Package};
-use crate::door::{AtomicPtr, Order, mutant, nulls, orders, pool};
+use crate::compose::{Apart, CacheGroup, Core, Level, Numa, Package, Tree};
+use crate::door::{AtomicPtr, Order, mutant, orders, pool};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
@@ -62,10 +60,6 @@ orders! {
     HMCS_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     HMCS_TRY = AcqRel;
-    /// Publishes a new cohort, and what is above it.
-    HMCS_MAKE = Release;
-    /// Sees it.
-    HMCS_FIND = Acquire;
 }
 
 const WAITING: u32 = 0;
@@ -327,8 +321,7 @@ pub struct Hmcs<
     E = AtLeaf,
 > {
     root: Apart<Queue<P>>,
-    leaves: [AtomicPtr<Cohort<P>>; LEAVES],
-    inner: [AtomicPtr<Cohort<P>>; INNER],
+    cohorts: Tree<Cohort<P>, LEAVES, INNER>,
     levels: PhantomData<fn() -> (L, E)>,
 }
 
@@ -355,21 +348,9 @@ impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, 
     fn default() -> Self {
         Self {
             root: Apart::default(),
-            leaves: nulls!(AtomicPtr, LEAVES),
-            inner: nulls!(AtomicPtr, INNER),
+            cohorts: Tree::default(),
             levels: PhantomData,
         }
-    }
-}
-
-impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E>
-    Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
-{
-    /// Every cohort made so far.
-    fn made(&self) -> impl Iterator<Item = &'static Cohort<P>> {
-        let places = self.leaves.iter().chain(&self.inner);
-        // SAFETY: cohorts are nodes of a pool, which stay, and null is none.
-        places.filter_map(|place| unsafe { place.load(HMCS_FIND).as_ref() })
     }
 }
 
@@ -377,62 +358,40 @@ impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, 
     for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     fn drop(&mut self) {
-        for cohort in self.made() {
-            // SAFETY: taken by `make` for this lock, which is going.
-            unsafe { P::cohorts().give(cohort) };
-        }
+        self.cohorts.give_back(P::cohorts());
     }
 }
 
 impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
     Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    /// Where the caller's cohort at that level stands.
-    #[inline]
-    fn place(&self, level: usize) -> &AtomicPtr<Cohort<P>> {
-        const {
-            let enough = LEAVES >= 1 && INNER + 1 >= L::COUNT;
-            assert!(L::COUNT == 0 || enough, "each level has a place at least");
-            assert!(HAND_OFFS < ALONE, "a row has an end");
-        }
-        let cohort = L::cohort(level);
-        if level == 0 {
-            return &self.leaves[cohort % LEAVES];
-        }
-        // Levels take turns, so that no two of them share a place.
-        let inner = L::COUNT - 1;
-        &self.inner[cohort % (INNER / inner) * inner + level - 1]
-    }
-
     /// The caller's cohort at that level; null above the last.
     #[inline]
     fn find(&self, level: usize) -> *mut Cohort<P> {
+        const {
+            let enough = Tree::<Cohort<P>, LEAVES, INNER>::has_room_for(L::COUNT);
+            assert!(enough, "each level has a place at least");
+            assert!(HAND_OFFS < ALONE, "a row has an end");
+        }
         if level == L::COUNT {
             return ptr::null_mut();
         }
-        let place = self.place(level);
-        let known = place.load(HMCS_FIND);
+        let cohort = L::cohort(level);
+        let known = self.cohorts.find(level, L::COUNT, cohort);
         if known.is_null() {
-            self.make(level, place)
+            self.make(level, cohort)
         } else {
             known
         }
     }
 
     #[cold]
-    fn make(&self, level: usize, place: &AtomicPtr<Cohort<P>>) -> *mut Cohort<P> {
+    fn make(&self, level: usize, cohort: usize) -> *mut Cohort<P> {
         let new = P::cohorts().take();
         new.queue.reset(None);
         new.above.store(self.find(level + 1), Order::RELAXED);
-        let pointer = ptr::from_ref(new).cast_mut();
-        match place.compare_exchange(ptr::null_mut(), pointer, HMCS_MAKE, HMCS_FIND) {
-            Ok(_) => pointer,
-            Err(theirs) => {
-                // SAFETY: taken above, and seen by nobody.
-                unsafe { P::cohorts().give(new) };
-                theirs
-            }
-        }
+        self.cohorts
+            .put((level, L::COUNT, cohort), new, P::cohorts())
     }
 
     /// The caller's cohort at that level, noted in its context.
@@ -583,7 +542,7 @@ unsafe impl<
 > Inherit for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     unsafe fn inherit(&self, holder: Option<&HmcsContext<P, E>>) {
-        for cohort in self.made() {
+        for cohort in self.cohorts.all() {
             cohort.queue.reset(None);
         }
         let Some(cx) = holder else {

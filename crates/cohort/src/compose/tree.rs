@@ -1,0 +1,92 @@
+//! The cohorts of one lock, by level: a cohort is made when a thread of it first comes, and
+//! stays with the lock, so what a lock costs follows from where it is used and not from how
+//! large the machine is.
+//!
+//! Cohorts beyond the places that there are share one; for a lock that keeps its waiters'
+//! way up in their cohorts that is slower, and as safe.
+
+use crate::door::{AtomicPtr, nulls, orders};
+use crate::host::Pool;
+use core::ptr;
+
+orders! {
+    /// Publishes a new cohort, and what is above it.
+    TREE_MAKE = Release;
+    /// Sees it.
+    TREE_FIND = Acquire;
+}
+
+/// Places for `LEAVES` cohorts of the smallest level and `INNER` of all others together.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Tree<C, const LEAVES: usize, const INNER: usize> {
+    leaves: [AtomicPtr<C>; LEAVES],
+    inner: [AtomicPtr<C>; INNER],
+}
+
+impl<C, const LEAVES: usize, const INNER: usize> Default for Tree<C, LEAVES, INNER> {
+    fn default() -> Self {
+        Self {
+            leaves: nulls!(AtomicPtr, LEAVES),
+            inner: nulls!(AtomicPtr, INNER),
+        }
+    }
+}
+
+impl<C: 'static, const LEAVES: usize, const INNER: usize> Tree<C, LEAVES, INNER> {
+    /// Whether each of so many levels has a place at least.
+    pub(crate) const fn has_room_for(levels: usize) -> bool {
+        levels == 0 || LEAVES >= 1 && INNER + 1 >= levels
+    }
+
+    /// The cohort of that number at that one of so many levels; null if it is not made yet.
+    #[inline]
+    pub(crate) fn find(&self, level: usize, levels: usize, cohort: usize) -> *mut C {
+        self.place(level, levels, cohort).load(TREE_FIND)
+    }
+
+    #[inline]
+    fn place(&self, level: usize, levels: usize, cohort: usize) -> &AtomicPtr<C> {
+        if level == 0 {
+            return &self.leaves[cohort % LEAVES];
+        }
+        // Levels take turns, so that no two of them share a place.
+        let inner = levels - 1;
+        &self.inner[cohort % (INNER / inner) * inner + level - 1]
+    }
+
+    /// Puts a cohort that was taken from `pool`, and is ready, where [`find`](Self::find)
+    /// found none; the one that is there from then on, which may be another thread's.
+    pub(crate) fn put(
+        &self,
+        (level, levels, cohort): (usize, usize, usize),
+        new: &'static C,
+        pool: &impl Pool<C>,
+    ) -> *mut C {
+        let place = self.place(level, levels, cohort);
+        let pointer = ptr::from_ref(new).cast_mut();
+        match place.compare_exchange(ptr::null_mut(), pointer, TREE_MAKE, TREE_FIND) {
+            Ok(_) => pointer,
+            Err(theirs) => {
+                // SAFETY: taken by the caller, and seen by nobody.
+                unsafe { pool.give(new) };
+                theirs
+            }
+        }
+    }
+
+    /// Every cohort made so far.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &'static C> {
+        let places = self.leaves.iter().chain(&self.inner);
+        // SAFETY: cohorts are nodes of a pool, which stay, and null is none.
+        places.filter_map(|place| unsafe { place.load(TREE_FIND).as_ref() })
+    }
+
+    /// Returns them all, of a lock that is going.
+    pub(crate) fn give_back(&self, pool: &impl Pool<C>) {
+        for cohort in self.all() {
+            // SAFETY: put here for this lock alone.
+            unsafe { pool.give(cohort) };
+        }
+    }
+}

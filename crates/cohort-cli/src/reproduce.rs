@@ -2,7 +2,7 @@
 
 use crate::problem::{Problem, status};
 use clap::ValueHint;
-use cohort_lab::claims::{self, CLAIMS, Claim, Judged, JudgedPart, Verdict, page};
+use cohort_lab::claims::{self, CLAIMS, Claim, Judged, JudgedPart, UNEXPLAINED, Verdict, page};
 use cohort_lab::interrupt;
 use cohort_lab::plot::figure;
 use cohort_lab::progress::Progress;
@@ -10,6 +10,7 @@ use cohort_machine::description::nearest;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// Options of `cohort reproduce`.
 #[derive(Debug, clap::Args)]
@@ -57,6 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Ok(rows) => rows,
         Err(signal) => return Ok(ExitCode::from(signal.status())),
     };
+    eprint!("{}", times(&rows));
     if let Some(file) = &arguments.html {
         std::fs::write(file, page::page(&rows)).map_err(|error| {
             Problem::new(
@@ -102,6 +104,26 @@ fn chosen(ids: &[String]) -> Result<Vec<&'static Claim>, Problem> {
     Ok(CLAIMS.iter().filter(wanted).collect())
 }
 
+/// How long each row took, slowest first; on stderr, since it differs from run to run.
+fn times(rows: &[Judged]) -> String {
+    let mut slow: Vec<&Judged> = rows.iter().filter(|row| row.took >= TOLD).collect();
+    slow.sort_by_key(|row| std::cmp::Reverse(row.took));
+    let times = slow.iter().map(|row| {
+        let seconds = row.took.as_secs_f64();
+        format!("{} {seconds:.1} s", row.id)
+    });
+    match slow.as_slice() {
+        [] => String::new(),
+        _ => format!(
+            "CPU time by row, with the runs that it shares with others: {}.\n",
+            times.collect::<Vec<_>>().join(", ")
+        ),
+    }
+}
+
+/// The least that is told.
+const TOLD: Duration = Duration::from_millis(100);
+
 fn text(rows: &[Judged]) -> String {
     let mut text = String::new();
     for row in rows {
@@ -114,6 +136,10 @@ fn text(rows: &[Judged]) -> String {
         }
         if let Some(missing) = &row.missing {
             let _ = writeln!(text, "     not yet runnable: {missing}");
+        }
+        if row.verdict == Verdict::Disagrees {
+            let because = row.because.unwrap_or(UNEXPLAINED);
+            let _ = writeln!(text, "     because: {because}");
         }
         text.push('\n');
     }

@@ -4,18 +4,21 @@
 //! an [`Experiment`], a [`Measure`] of its points, the paper's figure and the band in
 //! which ours counts as the same.  [`run`] runs whatever the catalogue has the locks
 //! for, so that a row comes alive with its locks; what a row needs beside locks it
-//! says itself.  Nothing here depends on this machine but the time it takes.
+//! says itself.  Rows that speak of the best composition have all of them searched first
+//! ([`search`]).  Nothing here depends on this machine but the time it takes.
 
 mod experiment;
 mod judge;
 mod measure;
 pub mod page;
 mod rows;
+mod search;
 
 pub use experiment::{Experiment, Place, Sweep};
-pub use judge::{Judged, JudgedPart, Verdict, judge};
+pub use judge::{Judged, JudgedPart, UNEXPLAINED, Verdict, judge};
 pub use measure::{Band, Fold, Measure, Metric, Pick, Side};
 pub use rows::CLAIMS;
+pub use search::Found;
 
 use crate::interrupt::{self, Interrupted};
 use crate::rounds::Observer;
@@ -24,8 +27,10 @@ use crate::world::simulated::is_baseline;
 use cohort::catalogue;
 use experiment::{Point, Points, Simulators};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet};
+use search::Search;
+use std::collections::BTreeSet;
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 /// One row: what a paper claims.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +45,8 @@ pub struct Claim {
     pub parts: &'static [Part],
     /// What else it needs that is not here yet, beside locks.
     pub needs: Option<&'static str>,
+    /// Why ours differs, as far as that was measured.
+    pub because: Option<&'static str>,
 }
 
 /// What can be computed of a claim.
@@ -68,9 +75,17 @@ impl Part {
         missing
     }
 
-    /// The points that it needs.
-    fn points(&self) -> Vec<Point> {
-        let locks = self.measure.locks();
+    /// The searches that find its locks.
+    fn searches(&self) -> impl Iterator<Item = Search> {
+        let locks = self.measure.locks().into_iter();
+        locks.filter_map(|lock| Search::of(lock, self.experiment.machine))
+    }
+
+    /// The points that it needs, of the locks that its names stand for.
+    fn points(&self, found: &Found) -> Vec<Point> {
+        let names = self.measure.locks().into_iter();
+        let stands = |name| found.locks(name, self.experiment.machine);
+        let locks: Vec<&str> = names.flat_map(stands).collect();
         let mut points = self.experiment.points(&locks);
         match self.measure {
             Measure::Nearer { than, .. } => {
@@ -86,10 +101,11 @@ impl Part {
 }
 
 /// Whether that simulated machine has a lock of that name.
-fn exists(lock: &str, machine: &str) -> bool {
+fn exists(lock: &'static str, machine: &'static str) -> bool {
     lock == crate::bench::NO_LOCK
         || catalogue::find(lock).is_some()
         || is_baseline(lock)
+        || search::is_known(lock, machine)
         || Recipe::read(lock, machine).is_ok()
 }
 
@@ -101,17 +117,36 @@ pub fn find(id: &str) -> Option<&'static Claim> {
         .find(|claim| claim.id.eq_ignore_ascii_case(id))
 }
 
-/// How many points [`run`] runs for these claims.
+/// How many points [`run`] runs for these claims, about: what searches find may have been
+/// run for them.
 #[must_use]
 pub fn planned(claims: &[&'static Claim]) -> usize {
-    wanted(claims).len()
+    let mut points = searched(&searches(claims));
+    points.extend(wanted(claims, &Found::default()));
+    points.len()
+}
+
+/// The parts whose locks are there.
+fn runnable(claims: &[&'static Claim]) -> impl Iterator<Item = &'static Part> {
+    let parts = claims.iter().flat_map(|claim| claim.parts);
+    parts.filter(|part| part.missing().is_empty())
+}
+
+/// The searches for these claims' locks, each once.
+fn searches(claims: &[&'static Claim]) -> BTreeSet<Search> {
+    runnable(claims).flat_map(Part::searches).collect()
+}
+
+/// The points of these searches, each once.
+fn searched(searches: &BTreeSet<Search>) -> BTreeSet<Point> {
+    let points = |search: &Search| search.experiment().points(&search.locks());
+    searches.iter().flat_map(points).collect()
 }
 
 /// The points of every part whose locks are there, each once.
-fn wanted(claims: &[&'static Claim]) -> BTreeSet<Point> {
-    let parts = claims.iter().flat_map(|claim| claim.parts);
-    let runnable = parts.filter(|part| part.missing().is_empty());
-    runnable.flat_map(Part::points).collect()
+fn wanted(claims: &[&'static Claim], found: &Found) -> BTreeSet<Point> {
+    let parts = runnable(claims);
+    parts.flat_map(|part| part.points(found)).collect()
 }
 
 /// Runs all that these claims need and judges them, in their order.  A point that
@@ -125,25 +160,54 @@ pub fn run(
 ) -> Result<Vec<Judged>, Interrupted> {
     let simulators = Simulators::default();
     let observer = Mutex::new(observer);
-    let wanted: Vec<Point> = wanted(claims).into_iter().collect();
-    let outcomes: Result<Vec<_>, Interrupted> = wanted
-        .par_iter()
+    let mut points = Points::default();
+    let searches = searches(claims);
+    run_points(searched(&searches), &mut points, &simulators, &observer)?;
+    let found = Found::new(&searches, &points);
+    run_points(wanted(claims, &found), &mut points, &simulators, &observer)?;
+    Ok(claims
+        .iter()
+        .map(|claim| {
+            let mut judged = judge(claim, &points, &found, &simulators);
+            judged.took = took(claim, &points, &found);
+            judged
+        })
+        .collect())
+}
+
+/// Runs what has not been run, several points at a time.
+fn run_points(
+    wanted: BTreeSet<Point>,
+    points: &mut Points,
+    simulators: &Simulators,
+    observer: &Mutex<&mut (dyn Observer + Send)>,
+) -> Result<(), Interrupted> {
+    let missing = wanted.into_iter().filter(|point| !points.knows(point));
+    let missing: Vec<Point> = missing.collect();
+    let ran: Result<Vec<_>, Interrupted> = missing
+        .into_par_iter()
         .map(|point| {
             interrupt::check()?;
             if let Ok(mut observer) = observer.lock() {
                 observer.starts(&point.name(), false);
             }
-            Ok(point.run(&simulators))
+            let began = Instant::now();
+            let outcome = point.run(simulators);
+            Ok((point, outcome, began.elapsed()))
         })
         .collect();
-    let points: Points = wanted
-        .into_iter()
-        .zip(outcomes?)
-        .collect::<BTreeMap<_, _>>();
-    Ok(claims
-        .iter()
-        .map(|claim| judge(claim, &points, &simulators))
-        .collect())
+    for (point, outcome, took) in ran? {
+        points.add(point, outcome, took);
+    }
+    Ok(())
+}
+
+/// The time that one CPU needed for this claim's points, those that others need too
+/// included.
+fn took(claim: &'static Claim, points: &Points, found: &Found) -> Duration {
+    let mut all = searched(&searches(&[claim]));
+    all.extend(wanted(&[claim], found));
+    all.iter().map(|point| points.took(point)).sum()
 }
 
 #[cfg(test)]
@@ -178,8 +242,9 @@ mod tests {
                 assert!(experiment.knobs.over(info).is_ok(), "{}", claim.id);
                 assert!(shipped::find(experiment.machine).is_some(), "{}", claim.id);
                 assert!(!part.measure.locks().is_empty(), "{}", claim.id);
-                let points = part.points();
-                assert!(!points.is_empty(), "{}", claim.id);
+                let searched = part.searches().next().is_some();
+                let points = part.points(&Found::default());
+                assert!(searched || !points.is_empty(), "{}", claim.id);
                 assert!(part.measure.fits(experiment), "{}: {}", claim.id, part.says);
             }
         }

@@ -5,12 +5,17 @@ use crate::bench::simulated::Course;
 use crate::bench::{self, Knobs, Outcome, Setting, Span, curves};
 use crate::world::simulated::Simulator;
 use crate::world::{Placement, Topology, Wait};
+use cohort_machine::Length;
 use cohort_machine::description::shipped;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// What all chance in the claims' runs depends on.
 const SEED: u64 = 1;
+
+/// Curves that can be told apart in one picture.
+const DISTINCT: usize = 12;
 
 /// Where the threads of an experiment run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +61,9 @@ pub struct Experiment {
     pub wait: Option<Wait>,
     /// Threads beside it that only compute.
     pub background: usize,
+    /// Virtual milliseconds that are counted, where it is not until the throughput is
+    /// steady.
+    pub milliseconds: Option<u64>,
 }
 
 impl Experiment {
@@ -75,6 +83,7 @@ impl Experiment {
             sweep,
             wait: None,
             background: 0,
+            milliseconds: None,
         }
     }
 
@@ -91,6 +100,15 @@ impl Experiment {
             timeout: None,
             ..self.knobs
         })
+    }
+
+    /// The same, counted for so long.
+    #[must_use]
+    pub const fn lasting(self, milliseconds: u64) -> Self {
+        Self {
+            milliseconds: Some(milliseconds),
+            ..self
+        }
     }
 
     /// The same elsewhere.
@@ -142,6 +160,7 @@ impl Experiment {
             place: self.place,
             wait: self.wait,
             background: self.background,
+            milliseconds: self.milliseconds,
             lock,
             threads,
         }
@@ -167,13 +186,16 @@ impl Experiment {
         if self.background > 0 {
             words.push(format!("{} background threads", self.background));
         }
+        if let Some(milliseconds) = self.milliseconds {
+            words.push(format!("{milliseconds} virtual ms"));
+        }
         words.join(", ")
     }
 }
 
 impl Experiment {
     /// The throughput of these locks against the threads, as SVG; none where the
-    /// threads are not varied, or nothing was run.
+    /// threads are not varied, nothing was run, or the locks are too many to tell apart.
     pub(super) fn curves(
         &self,
         locks: &[&'static str],
@@ -183,6 +205,9 @@ impl Experiment {
         let (Sweep::Threads(counts), Place::Placed(placement)) = (self.sweep, self.place) else {
             return None;
         };
+        if locks.len() > DISTINCT {
+            return None;
+        }
         let info = bench::find(self.workload)?;
         let on = self.machine.to_owned();
         let mut report = Report::new(info, &self.knobs.over(info).ok()?, on, placement, SEED);
@@ -267,12 +292,38 @@ pub struct Point {
     place: Place,
     wait: Option<Wait>,
     background: usize,
+    milliseconds: Option<u64>,
     lock: &'static str,
     threads: usize,
 }
 
-/// The points that were run, and what came of each: an outcome, or why there is none.
-pub type Points = BTreeMap<Point, Result<Outcome, String>>;
+/// The points that were run, and what came of each: an outcome, or why there is none;
+/// and how long that took.
+#[derive(Debug, Default)]
+pub struct Points(BTreeMap<Point, (Result<Outcome, String>, Duration)>);
+
+impl Points {
+    /// Adds what came of a point.
+    pub(super) fn add(&mut self, point: Point, outcome: Result<Outcome, String>, took: Duration) {
+        self.0.insert(point, (outcome, took));
+    }
+
+    /// Whether it was run.
+    pub(super) fn knows(&self, point: &Point) -> bool {
+        self.0.contains_key(point)
+    }
+
+    /// What came of it, if it was run.
+    pub(super) fn get(&self, point: &Point) -> Option<&Result<Outcome, String>> {
+        self.0.get(point).map(|(outcome, _)| outcome)
+    }
+
+    /// How long it took.
+    pub(super) fn took(&self, point: &Point) -> Duration {
+        let known = self.0.get(point);
+        known.map_or(Duration::ZERO, |(_, took)| *took)
+    }
+}
 
 impl Point {
     /// What is being run, for whoever watches.
@@ -307,6 +358,13 @@ impl Point {
         };
         let mut settings = course.settings(&simulator, &setting);
         settings.cpus = self.cpus(simulator.topology())?;
+        if let Some(milliseconds) = self.milliseconds {
+            settings.length = Length {
+                warm_up: settings.length.warm_up,
+                least: milliseconds * 1_000_000,
+                most: milliseconds * 1_000_000,
+            };
+        }
         bench::run(info, simulator.world(settings), &setting)
     }
 

@@ -1,11 +1,13 @@
 //! Verdicts, and why.
 
 use super::experiment::{Points, Simulators};
-use super::measure::Found;
+use super::measure::Reading;
+use super::search::Found;
 use super::{Claim, Part};
 use crate::bench::Outcome;
 use crate::plot::figure;
 use serde::Serialize;
+use std::time::Duration;
 
 /// What our runs say to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -37,6 +39,9 @@ impl Verdict {
     }
 }
 
+/// What is said of a disagreement for which nobody has found the reason.
+pub const UNEXPLAINED: &str = "not explained";
+
 /// A claim, judged.
 #[derive(Clone, Debug, Serialize)]
 pub struct Judged {
@@ -53,6 +58,13 @@ pub struct Judged {
     pub missing: Option<String>,
     /// Its parts.
     pub parts: Vec<JudgedPart>,
+    /// Why it disagrees, as far as that was measured; none if it does not, or if that is
+    /// not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub because: Option<&'static str>,
+    /// How long its runs took on one CPU, which says nothing about the claim.
+    #[serde(skip)]
+    pub took: Duration,
 }
 
 /// A part of a claim, judged.
@@ -92,10 +104,15 @@ pub struct JudgedPart {
 
 /// Judges a claim by the points that were run.
 #[must_use]
-pub fn judge(claim: &'static Claim, points: &Points, simulators: &Simulators) -> Judged {
+pub fn judge(
+    claim: &'static Claim,
+    points: &Points,
+    found: &Found,
+    simulators: &Simulators,
+) -> Judged {
     let parts = claim.parts.iter();
     let parts: Vec<JudgedPart> = parts
-        .map(|part| judge_part(part, points, simulators))
+        .map(|part| judge_part(part, points, found, simulators))
         .collect();
     let runnable: Vec<&JudgedPart> = parts.iter().filter(|p| p.missing.is_empty()).collect();
     let disagree = runnable.iter().any(|part| part.agrees == Some(false));
@@ -119,6 +136,8 @@ pub fn judge(claim: &'static Claim, points: &Points, simulators: &Simulators) ->
         verdict,
         missing: missing(claim, &parts),
         parts,
+        because: claim.because.filter(|_| verdict == Verdict::Disagrees),
+        took: Duration::ZERO,
     }
 }
 
@@ -143,11 +162,14 @@ fn missing(claim: &Claim, parts: &[JudgedPart]) -> Option<String> {
     }
 }
 
-fn judge_part(part: &Part, points: &Points, simulators: &Simulators) -> JudgedPart {
+fn judge_part(part: &Part, points: &Points, found: &Found, simulators: &Simulators) -> JudgedPart {
     let machine = simulators.get(part.experiment.machine);
     let missing = part.missing();
     let computed = if missing.is_empty() {
-        Some(part.measure.compute(&part.experiment, points, part.band))
+        let read = part
+            .measure
+            .compute(&part.experiment, points, found, part.band);
+        Some(read)
     } else {
         None
     };
@@ -156,7 +178,7 @@ fn judge_part(part: &Part, points: &Points, simulators: &Simulators) -> JudgedPa
         machine: part.experiment.machine,
         hash: machine.machine().fingerprint.clone(),
         experiment: part.experiment.about(),
-        computed: part.measure.text(),
+        computed: part.measure.text(part.experiment.machine, found),
         paper: part.band.text(),
         ours: None,
         at: None,
@@ -167,20 +189,22 @@ fn judge_part(part: &Part, points: &Points, simulators: &Simulators) -> JudgedPa
         curves: None,
     };
     if judged.missing.is_empty() {
-        let locks = part.measure.locks();
+        let names = part.measure.locks().into_iter();
+        let stands = |name| found.locks(name, part.experiment.machine);
+        let locks: Vec<&str> = names.flat_map(stands).collect();
         judged.curves = part.experiment.curves(&locks, &judged.hash, points);
     }
     match computed {
         None => {}
         // The rest of a long report is each thread's wait.
         Some(Err(why)) => judged.why = why.lines().next().map(str::to_owned),
-        Some(Ok(found)) => {
-            let agrees = part.band.holds(found.value);
-            judged.ours = Some(found.value);
-            judged.at = found.at.map(|at| at.to_string());
-            judged.sections = found.from.iter().map(|(_, run)| run.sections).sum();
+        Some(Ok(reading)) => {
+            let agrees = part.band.holds(reading.value);
+            judged.ours = Some(reading.value);
+            judged.at = reading.at.map(|at| at.to_string());
+            judged.sections = reading.from.iter().map(|(_, run)| run.sections).sum();
             judged.agrees = Some(agrees);
-            judged.why = (!agrees).then(|| evidence(&found));
+            judged.why = (!agrees).then(|| evidence(&reading));
         }
     }
     judged
@@ -188,10 +212,12 @@ fn judge_part(part: &Part, points: &Points, simulators: &Simulators) -> JudgedPa
 
 /// What the runs behind a figure show, each in a clause: nothing is said here that was
 /// not counted in them.
-fn evidence(found: &Found) -> String {
-    let at = found.at.map_or_else(String::new, |at| format!("at {at}, "));
+fn evidence(reading: &Reading) -> String {
+    let at = reading
+        .at
+        .map_or_else(String::new, |at| format!("at {at}, "));
     let mut runs: Vec<String> = Vec::new();
-    for (lock, outcome) in &found.from {
+    for (lock, outcome) in &reading.from {
         let run = run(lock, outcome);
         if !runs.contains(&run) {
             runs.push(run);

@@ -1,6 +1,7 @@
 //! What is computed of an experiment's points, and when that agrees with a paper.
 
 use super::experiment::{Experiment, Points, Varied};
+use super::search::Found;
 use crate::bench::{NO_LOCK, Outcome};
 use crate::plot::figure;
 
@@ -17,6 +18,8 @@ pub enum Metric {
     Misses,
     /// Relative standard deviation of the threads' work.
     Unfairness,
+    /// Jain's index of the threads' work.
+    Fairness,
     /// Mean cycles from asking for the lock to having released it.
     RoundTrip,
     /// Cycles of the longest wait of those that acquired.
@@ -139,7 +142,7 @@ pub enum Measure {
 
 /// What was computed, and where along the sweep that was.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct Reading {
     /// The figure.
     pub value: f64,
     /// Where it was found.
@@ -236,6 +239,7 @@ impl Metric {
             Self::RemoteMisses => "remote misses a section".to_owned(),
             Self::Misses => "misses a section".to_owned(),
             Self::Unfairness => "relative deviation of the threads' work".to_owned(),
+            Self::Fairness => "Jain's index of the threads' work".to_owned(),
             Self::RoundTrip => "cycles a section, waiting included".to_owned(),
             Self::LongestAcquire => "most cycles to acquire".to_owned(),
             Self::Release => "cycles to release".to_owned(),
@@ -246,7 +250,8 @@ impl Metric {
         }
     }
 
-    fn of(self, outcome: &Outcome) -> Option<f64> {
+    /// It, of a run; none if it was not counted there.
+    pub(super) fn of(self, outcome: &Outcome) -> Option<f64> {
         match self {
             Self::Throughput => Some(outcome.per_second),
             Self::RemoteMisses => {
@@ -268,6 +273,7 @@ impl Metric {
                 Some(outcome.transfers_each()? + fetched)
             }
             Self::Unfairness => Some(outcome.fairness.relative_deviation),
+            Self::Fairness => Some(outcome.fairness.jain),
             Self::RoundTrip => outcome.round_trip.map(|latency| latency.mean),
             Self::LongestAcquire => outcome.acquire.map(|latency| latency.most as f64),
             Self::Release => outcome.release.map(|latency| latency.p50 as f64),
@@ -293,7 +299,7 @@ fn within(distance: &str) -> &str {
 }
 
 impl Measure {
-    /// Every lock that it needs.
+    /// Every lock that it needs, by the names that rows give.
     #[must_use]
     pub fn locks(&self) -> Vec<&'static str> {
         match self {
@@ -306,9 +312,12 @@ impl Measure {
         }
     }
 
-    /// What is computed, in words.
+    /// What is computed, in words; `found` says what locks on `machine` some names stand
+    /// for.
     #[must_use]
-    pub fn text(&self) -> String {
+    pub fn text(&self, machine: &'static str, found: &Found) -> String {
+        let side = |side: &Side| side.text(machine, found);
+        let one = |lock: &'static str| found.text(lock, machine);
         match self {
             Self::Ratio {
                 of,
@@ -318,27 +327,29 @@ impl Measure {
             } => format!(
                 "{} of {} over {}{}",
                 metric.name(),
-                of.text(),
-                over.text(),
+                side(of),
+                side(over),
                 fold.text()
             ),
             Self::Value { of, metric, fold } => {
-                format!("{} of {}{}", metric.name(), of.text(), fold.text())
+                format!("{} of {}{}", metric.name(), side(of), fold.text())
             }
             Self::Scaling { of } => format!(
                 "greatest throughput of {} over that of the first point",
-                of.text()
+                side(of)
             ),
             Self::Change { lock, metric } => {
-                format!("{} of {lock}, last over first", metric.name())
+                format!("{} of {}, last over first", metric.name(), one(lock))
             }
-            Self::Peak { lock } => format!("threads at which {lock} is fastest"),
-            Self::Lift { lock } => {
-                format!("greatest throughput of {lock} over its greatest without a timeout")
-            }
-            Self::Nearer { lock, than } => {
-                format!("throughput of {lock} over that of two CPUs of one {than}")
-            }
+            Self::Peak { lock } => format!("threads at which {} is fastest", one(lock)),
+            Self::Lift { lock } => format!(
+                "greatest throughput of {} over its greatest without a timeout",
+                one(lock)
+            ),
+            Self::Nearer { lock, than } => format!(
+                "throughput of {} over that of two CPUs of one {than}",
+                one(lock)
+            ),
         }
     }
 
@@ -352,7 +363,8 @@ impl Measure {
         }
     }
 
-    /// Computes it; `band` says which point along the sweep agrees least.
+    /// Computes it; `found` says what locks some names stand for, `band` which point along
+    /// the sweep agrees least.
     ///
     /// # Errors
     /// A run that it needs failed, or has no such figure: which, and why.
@@ -360,9 +372,14 @@ impl Measure {
         &self,
         experiment: &Experiment,
         points: &Points,
+        found: &Found,
         band: Band,
-    ) -> Result<Found, String> {
-        let curves = Curves { experiment, points };
+    ) -> Result<Reading, String> {
+        let curves = Curves {
+            experiment,
+            points,
+            found,
+        };
         match self {
             Self::Ratio {
                 of,
@@ -385,8 +402,8 @@ impl Measure {
                 fold.choose(found, band)
             }
             Self::Scaling { of } => {
-                let mut best: Option<Found> = None;
-                for lock in of.locks {
+                let mut best: Option<Reading> = None;
+                for lock in curves.locks(of.locks)? {
                     let values = curves.throughputs(lock)?;
                     let first = values[0].value;
                     for mut found in values {
@@ -410,7 +427,7 @@ impl Measure {
                 let values = curves.throughputs(lock)?;
                 let fastest = Fold::Greatest.choose(values, band)?;
                 match fastest.at {
-                    Some(Varied::Threads(threads)) => Ok(Found {
+                    Some(Varied::Threads(threads)) => Ok(Reading {
                         value: threads as f64,
                         ..fastest
                     }),
@@ -421,7 +438,7 @@ impl Measure {
                 let patient = experiment.without_timeout();
                 let patient = Curves {
                     experiment: &patient,
-                    points,
+                    ..curves
                 };
                 let mut peak = Fold::Greatest.choose(curves.throughputs(lock)?, band)?;
                 let without = Fold::Greatest.choose(patient.throughputs(lock)?, band)?;
@@ -434,10 +451,10 @@ impl Measure {
                 let near = curves.throughputs(lock)?.remove(0);
                 let far = Curves {
                     experiment: &farther,
-                    points,
+                    ..curves
                 };
                 let far = far.throughputs(lock)?.remove(0);
-                Ok(Found {
+                Ok(Reading {
                     value: near.value / far.value,
                     ..near
                 })
@@ -447,11 +464,17 @@ impl Measure {
 }
 
 impl Side {
-    fn text(&self) -> String {
-        match (self.locks, self.pick) {
-            ([one], _) => (*one).to_owned(),
-            (several, Pick::Most) => format!("the most of {}", several.join(", ")),
-            (several, Pick::Least) => format!("the least of {}", several.join(", ")),
+    fn text(&self, machine: &'static str, found: &Found) -> String {
+        let names = self.locks.iter().map(|lock| found.text(lock, machine));
+        let names = names.collect::<Vec<_>>().join(", ");
+        let locks = self
+            .locks
+            .iter()
+            .map(|lock| found.locks(lock, machine).len());
+        match self.pick {
+            _ if locks.sum::<usize>() == 1 => names,
+            Pick::Most => format!("the most of {names}"),
+            Pick::Least => format!("the least of {names}"),
         }
     }
 }
@@ -465,19 +488,19 @@ impl Fold {
         }
     }
 
-    fn choose(self, found: Vec<Found>, band: Band) -> Result<Found, String> {
-        let by = |one: &Found, other: &Found| one.value.total_cmp(&other.value);
+    fn choose(self, found: Vec<Reading>, band: Band) -> Result<Reading, String> {
+        let by = |one: &Reading, other: &Reading| one.value.total_cmp(&other.value);
         let chosen = match self {
             Self::Greatest => found.into_iter().max_by(by),
             Self::Everywhere => {
-                let beyond = |found: &Found| band.beyond(found.value);
+                let beyond = |found: &Reading| band.beyond(found.value);
                 found
                     .into_iter()
                     .max_by(|one, other| beyond(one).total_cmp(&beyond(other)))
             }
             Self::GeometricMean => {
                 let values: Vec<f64> = found.iter().map(|found| found.value).collect();
-                crate::stats::geometric_mean(&values).map(|value| Found {
+                crate::stats::geometric_mean(&values).map(|value| Reading {
                     value,
                     at: None,
                     from: Vec::new(),
@@ -489,9 +512,11 @@ impl Fold {
 }
 
 /// The points of an experiment, by lock and along the sweep.
+#[derive(Clone, Copy)]
 struct Curves<'a> {
     experiment: &'a Experiment,
     points: &'a Points,
+    found: &'a Found,
 }
 
 /// A place along the sweep.
@@ -501,11 +526,11 @@ impl Curves<'_> {
     fn along(
         &self,
         compute: impl Fn(&At) -> Result<(f64, Vec<(&'static str, Outcome)>), String>,
-    ) -> Result<Vec<Found>, String> {
+    ) -> Result<Vec<Reading>, String> {
         let found = |at: At| {
             let (value, from) = compute(&at)?;
             if value.is_finite() {
-                Ok(Found {
+                Ok(Reading {
                     value,
                     at: Some(at.0),
                     from,
@@ -530,6 +555,19 @@ impl Curves<'_> {
         }
     }
 
+    /// The locks that these names stand for.
+    fn locks(&self, names: &[&'static str]) -> Result<Vec<&'static str>, String> {
+        let mut all = Vec::new();
+        for name in names {
+            let locks = self.found.locks(name, self.experiment.machine);
+            if locks.is_empty() {
+                return Err(format!("nothing was found for {name}"));
+            }
+            all.extend(locks);
+        }
+        Ok(all)
+    }
+
     /// The figure of the lock that stands for its side, and its run.
     fn side(
         &self,
@@ -538,7 +576,7 @@ impl Curves<'_> {
         at: &At,
     ) -> Result<(f64, (&'static str, Outcome)), String> {
         let mut best: Option<(f64, &'static str)> = None;
-        for lock in side.locks {
+        for lock in self.locks(side.locks)? {
             let value = metric
                 .of(self.outcome(lock, at)?)
                 .ok_or_else(|| format!("{lock} has no {} at {}", metric.name(), at.0))?;
@@ -554,11 +592,12 @@ impl Curves<'_> {
         Ok((value, (lock, self.outcome(lock, at)?.clone())))
     }
 
-    fn throughputs(&self, lock: &'static str) -> Result<Vec<Found>, String> {
+    fn throughputs(&self, lock: &'static str) -> Result<Vec<Reading>, String> {
         self.figures(lock, Metric::Throughput)
     }
 
-    fn figures(&self, lock: &'static str, metric: Metric) -> Result<Vec<Found>, String> {
+    fn figures(&self, name: &'static str, metric: Metric) -> Result<Vec<Reading>, String> {
+        let lock = self.locks(&[name])?[0];
         self.along(|at| {
             let outcome = self.outcome(lock, at)?;
             let value = metric
@@ -594,7 +633,7 @@ mod tests {
     fn everywhere_is_where_it_agrees_least() {
         let found = || {
             let values = [0.7, 1.0, 1.2].into_iter();
-            let found = values.map(|value| Found {
+            let found = values.map(|value| Reading {
                 value,
                 at: None,
                 from: Vec::new(),

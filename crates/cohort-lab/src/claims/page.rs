@@ -1,6 +1,6 @@
 //! The verdicts as a page for a browser: one file, nothing to load.
 
-use super::judge::{Judged, JudgedPart, Verdict};
+use super::judge::{Judged, JudgedPart, UNEXPLAINED, Verdict};
 use crate::plot::figure;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -71,6 +71,9 @@ fn section(row: &Judged) -> Markup {
         h2 id=(row.id) { (row.id) " " (badge(row.verdict)) }
         p { (row.claim) ". " span.note { (row.source) } }
         @if let Some(missing) = &row.missing { p.note { "Waits: " (missing) "." } }
+        @if row.verdict == Verdict::Disagrees {
+            p { "Why: " (row.because.unwrap_or(UNEXPLAINED)) "." }
+        }
         @if !row.parts.is_empty() {
             table {
                 tr { th { "what" } th { "where" } th { "paper" } th { "ours" } }
@@ -120,6 +123,7 @@ fn part_row(part: &JudgedPart) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn a_page_shows_every_row_and_escapes_what_it_quotes() {
@@ -144,6 +148,8 @@ mod tests {
                 why: Some("because".to_owned()),
                 curves: Some("<svg></svg>".to_owned()),
             }],
+            because: Some("x > y"),
+            took: Duration::ZERO,
         };
         let text = page(&[row]);
         for words in [
@@ -151,6 +157,7 @@ mod tests {
             "a &lt; b",
             "0.500",
             "because",
+            "x &gt; y",
             "8 threads",
             "disagrees",
         ] {

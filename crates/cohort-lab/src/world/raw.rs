@@ -272,7 +272,7 @@ impl<L> Form<L> {
 }
 
 /// What a lock under test and its contexts must be.
-pub(crate) trait Testable: RawLock<Context: Send + Sync + 'static> + 'static {}
+pub trait Testable: RawLock<Context: Send + Sync + 'static> + 'static {}
 
 impl<L: RawLock<Context: Send + Sync + 'static> + 'static> Testable for L {}
 
@@ -341,8 +341,8 @@ fn raw<L: Testable>(
     tested(room, L::default(), threads, within)
 }
 
-/// That lock and its contexts, in that room.
-pub(crate) fn tested<L: Testable>(
+/// That lock and its contexts, in that room; it need not be one of the catalogue.
+pub fn tested<L: Testable>(
     room: &mut dyn Room,
     lock: L,
     threads: usize,

@@ -66,6 +66,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "G2",
@@ -111,6 +112,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "G3",
@@ -127,6 +129,7 @@ pub const ROWS: &[Claim] = &[
             band: Band::Near(1.15, 0.1),
         }],
         needs: None,
+        because: None,
     },
     Claim {
         id: "G4",
@@ -145,6 +148,7 @@ pub const ROWS: &[Claim] = &[
             band: Band::Near(1.2, 0.1),
         }],
         needs: None,
+        because: None,
     },
     Claim {
         id: "G5",
@@ -152,6 +156,7 @@ pub const ROWS: &[Claim] = &[
         says: "GLS adds a few cycles with one lock, about 30 cycles with 512",
         parts: &[],
         needs: Some("the service for any address is missing; this row is for this machine"),
+        because: None,
     },
     Claim {
         id: "G6",
@@ -161,6 +166,7 @@ pub const ROWS: &[Claim] = &[
                fixed lock",
         parts: &[],
         needs: Some("traces of real programs and the lock glk are missing"),
+        because: None,
     },
     Claim {
         id: "G7",
@@ -169,6 +175,7 @@ pub const ROWS: &[Claim] = &[
                are each found and named",
         parts: &[],
         needs: Some("the debugging service is missing; this row is for this machine"),
+        because: None,
     },
     Claim {
         id: "G8",
@@ -196,5 +203,6 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
 ];

@@ -158,6 +158,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "T2",
@@ -236,6 +237,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "T3",
@@ -270,6 +272,7 @@ pub const ROWS: &[Claim] = &[
             ),
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "T4",
@@ -279,6 +282,7 @@ pub const ROWS: &[Claim] = &[
         needs: Some(
             "the memory of a run is not counted yet; the locks clh-nb, mcs-nb and hmcs-t are missing",
         ),
+        because: None,
     },
     Claim {
         id: "T5",
@@ -287,6 +291,7 @@ pub const ROWS: &[Claim] = &[
                four levels",
         parts: &[],
         needs: Some("resumed waits are not counted yet; the locks hmcs-t are missing"),
+        because: None,
     },
     Claim {
         id: "T6",
@@ -317,6 +322,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: Some("polling instead of waiting is not modelled yet"),
+        because: None,
     },
     Claim {
         id: "T7",
@@ -324,6 +330,7 @@ pub const ROWS: &[Claim] = &[
         says: "The steps to abandon and to acquire late and release never exceed their bounds",
         parts: &[],
         needs: Some("the locks hmcs-t are missing, and steps of a level are not counted yet"),
+        because: None,
     },
     Claim {
         id: "T8",
@@ -360,6 +367,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "T9",
@@ -372,5 +380,6 @@ pub const ROWS: &[Claim] = &[
             band: Band::About(3.2),
         }],
         needs: None,
+        because: None,
     },
 ];

@@ -117,6 +117,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "S2",
@@ -162,6 +163,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "S3",
@@ -201,6 +203,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "S4",
@@ -209,6 +212,7 @@ pub const ROWS: &[Claim] = &[
                Opteron",
         parts: &[],
         needs: Some("the profiler of sanl is missing"),
+        because: None,
     },
     Claim {
         id: "S5",
@@ -225,6 +229,7 @@ pub const ROWS: &[Claim] = &[
             band: Band::AtMost(1.0),
         }],
         needs: None,
+        because: None,
     },
     Claim {
         id: "S6",
@@ -253,6 +258,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "S7",
@@ -283,6 +289,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "S8",
@@ -310,6 +317,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: Some("the patience of sanl's clients cannot be set yet"),
+        because: None,
     },
     Claim {
         id: "S9",
@@ -354,6 +362,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "S10",
@@ -372,6 +381,7 @@ pub const ROWS: &[Claim] = &[
             band: Band::AtLeast(2.0),
         }],
         needs: None,
+        because: None,
     },
     Claim {
         id: "S11",
@@ -399,6 +409,7 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
+        because: None,
     },
     Claim {
         id: "S12",
@@ -407,6 +418,7 @@ pub const ROWS: &[Claim] = &[
                MCS (radiosity)",
         parts: &[],
         needs: Some("models of the Phoenix and SPLASH programs, and the lock sanl, are missing"),
+        because: None,
     },
 ];
 

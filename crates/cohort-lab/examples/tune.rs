@@ -1,0 +1,172 @@
+//! Tunes `hbo` and `fc-mcs` for LBench on the simulated sparc-t5440, as 000 §5.1.1 does on
+//! the real one.  What came of it is in docs/measurements/2026-11-21-claims.md.
+//!
+//! ```sh
+//! cargo run --release -p cohort-lab --example tune
+//! ```
+
+use cohort_lab::bench::simulated::Course;
+use cohort_lab::bench::{self, Knobs, Setting};
+use cohort_lab::stats::geometric_mean;
+use cohort_lab::world::raw::{Testable, tested};
+use cohort_lab::world::simulated::{Fiber, Lines, Simulated, Simulator};
+use cohort_lab::world::{Block, Placement, Played, Room, Tested, Topology, World};
+use cohort_machine::description::shipped;
+use cohort_on_machine::numa::hbo::{Pauses, Tuning};
+use cohort_on_machine::numa::{FcMcs, Hbo};
+use cohort_on_machine::wait::SpinOnly;
+use rayon::prelude::*;
+use std::alloc::Layout;
+use std::sync::Arc;
+
+/// The numbers of threads of row K1.
+const THREADS: [usize; 7] = [1, 8, 16, 32, 64, 128, 256];
+
+/// Makes a lock.
+type Make = fn(&mut dyn Room, usize) -> Arc<dyn Tested>;
+
+fn make<L: Testable + Default>(room: &mut dyn Room, threads: usize) -> Arc<dyn Tested> {
+    tested(room, L::default(), threads, None)
+}
+
+/// A simulated machine with one lock, which is in no catalogue.
+struct With {
+    world: Simulated,
+    make: Make,
+}
+
+impl Room for With {
+    fn block(&mut self, layout: Layout) -> Block {
+        self.world.block(layout)
+    }
+}
+
+impl World for With {
+    type Memory = Lines;
+    type Actor = Fiber;
+
+    fn hertz(&self) -> f64 {
+        self.world.hertz()
+    }
+
+    fn topology(&self) -> &Topology {
+        self.world.topology()
+    }
+
+    fn memory(&mut self, lines: usize) -> Arc<Lines> {
+        self.world.memory(lines)
+    }
+
+    fn margin(&mut self) -> Option<Arc<Lines>> {
+        self.world.margin()
+    }
+
+    fn lock(&mut self, _name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
+        Some((self.make)(&mut self.world, threads))
+    }
+
+    fn play<R: Default + Send + 'static>(
+        self,
+        threads: usize,
+        body: impl Fn(usize, Fiber) -> R + Send + Sync + 'static,
+    ) -> Result<Played<R>, String> {
+        self.world.play(threads, body)
+    }
+}
+
+#[derive(Debug)]
+struct Paused<const NEAR: u64, const NEAR_MOST: u64, const FAR: u64, const FAR_MOST: u64>;
+
+impl<const NEAR: u64, const NEAR_MOST: u64, const FAR: u64, const FAR_MOST: u64> Tuning
+    for Paused<NEAR, NEAR_MOST, FAR, FAR_MOST>
+{
+    const NEAR: Pauses = Pauses {
+        first: NEAR,
+        most: NEAR_MOST,
+    };
+    const FAR: Pauses = Pauses {
+        first: FAR,
+        most: FAR_MOST,
+    };
+}
+
+/// `hbo` with each of the near pauses and each of the far ones: the first bound in
+/// nanoseconds, and the largest.
+macro_rules! pauses {
+    (near [$($near:tt)*] far $far:tt) => {
+        [$(pauses!($near $far)),*].concat()
+    };
+    (($near:literal $near_most:literal) [$(($far:literal $far_most:literal))*]) => {
+        vec![$((
+            format!("hbo near {} to {}, far {} to {}", $near, $near_most, $far, $far_most),
+            make::<Hbo<SpinOnly, Paused<$near, $near_most, $far, $far_most>>> as Make,
+        )),*]
+    };
+}
+
+/// `fc-mcs` with each of these windows, in nanoseconds.
+macro_rules! windows {
+    ($($window:literal)*) => {
+        vec![$((
+            format!("fc-mcs window {}", $window),
+            make::<FcMcs<SpinOnly, $window>> as Make,
+        )),*]
+    };
+}
+
+fn main() {
+    let machine = shipped::find("sparc-t5440").expect("it is shipped");
+    let simulator = Arc::new(Simulator::new(machine));
+    let hbo = pauses!(
+        near [(6 50) (12 100) (25 100) (25 200) (50 200) (50 400) (100 400) (100 800) (200 800)
+            (200 1_600) (400 3_200)]
+        far [(1_600 25_600) (3_200 51_200) (6_400 51_200) (3_200 102_400) (6_400 102_400)
+            (12_800 102_400) (6_400 204_800) (12_800 204_800) (25_600 204_800) (12_800 409_600)
+            (25_600 409_600)]
+    );
+    print(&simulator, &hbo);
+    print(
+        &simulator,
+        &windows!(0 250 500 1_000 2_000 4_000 6_000 8_000 12_000 16_000 24_000 32_000 64_000),
+    );
+}
+
+/// The best first, by the geometric mean of the throughputs.
+fn print(simulator: &Arc<Simulator>, all: &[(String, Make)]) {
+    let mut ranked: Vec<(f64, Vec<f64>, &str)> = all
+        .par_iter()
+        .map(|(name, make)| {
+            let run = |threads| throughput(simulator, *make, threads);
+            let values: Vec<f64> = THREADS.into_iter().map(run).collect();
+            let mean = geometric_mean(&values).expect("all get somewhere");
+            (mean, values, name.as_str())
+        })
+        .collect();
+    ranked.sort_by(|one, other| other.0.total_cmp(&one.0));
+    println!("sections a millisecond, in the mean and with {THREADS:?} threads");
+    for (mean, values, name) in ranked {
+        let values: Vec<String> = values.iter().map(|value| format!("{value:.0}")).collect();
+        println!("{mean:6.0}  {}  {name}", values.join(" "));
+    }
+}
+
+/// Sections a millisecond.
+fn throughput(simulator: &Arc<Simulator>, make: Make, threads: usize) -> f64 {
+    let info = bench::find("lbench").expect("a workload");
+    let setting = Setting {
+        lock: "mcs".to_owned(),
+        threads,
+        knobs: Knobs::NONE.over(info).expect("nothing is turned"),
+        seed: 1,
+    };
+    let course = Course {
+        seconds: None,
+        placement: Placement::Scattered,
+        wait: None,
+        background: 0,
+        cohorts: Vec::new(),
+    };
+    let world = simulator.world(course.settings(simulator, &setting));
+    let outcome = bench::run(info, With { world, make }, &setting);
+    outcome.expect("it comes to an end").per_second / 1e3
+}

@@ -1,0 +1,265 @@
+//! Names that stand for compositions: all that fit a pattern, and those that a search
+//! finds best (002 §4.3).
+//!
+//! ```text
+//! clof:*-ticket-*-*         all of four levels with a ticket lock in the second place
+//! clof:best-4               LC-best: the search's first, few threads counting more
+//! clof:best-4-high          HC-best: many threads counting more
+//! clof:worst-4              the last of that ranking
+//! clof:best-4@MACHINE       what was found on that machine, used here
+//! ```
+//!
+//! A search runs every composition of so many levels as any other point is run: simulated,
+//! each takes a fraction of a second.  A composition's mark is the mean of its throughputs,
+//! each over the best one's with as many threads, weighed by the number of threads or by
+//! its inverse; the paper does not print its weights.
+
+use super::experiment::{Experiment, Points, Sweep};
+use super::measure::Metric;
+use crate::world::Placement;
+use cohort::compose::generated::{self, Basic};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+/// What the name of a composition begins with.
+const PREFIX: &str = "clof:";
+
+/// What stands for any basic lock in a pattern.
+const ANY: &str = "*";
+
+/// Where compositions are searched for, with how many threads.
+const SEARCHED: &[(&str, &[usize])] = &[
+    ("epyc-7352x2", &[1, 8, 32, 48, 64, 95]),
+    ("kunpeng-920x2", &[1, 8, 32, 64, 127]),
+];
+
+/// The names of all compositions.
+static NAMES: LazyLock<Vec<(Vec<Basic>, String)>> = LazyLock::new(|| {
+    let named = |(locks, levels): ([Basic; generated::LEVELS], usize)| {
+        let locks = locks[..levels].to_vec();
+        let names: Vec<&str> = locks.iter().map(|lock| lock.name()).collect();
+        let name = format!("{PREFIX}{}", names.join("-"));
+        (locks, name)
+    };
+    generated::all().map(named).collect()
+});
+
+/// A number of threads, and a composition's throughput with them over the best one's.
+type Share = (usize, f64);
+
+/// Which of the compositions searched is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wanted {
+    Low,
+    High,
+    Worst,
+}
+
+/// The comparison of all compositions of so many levels on a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Search {
+    machine: &'static str,
+    levels: usize,
+}
+
+impl Search {
+    /// The search that a lock's name asks for on a machine, and what of it.
+    fn asked(lock: &'static str, machine: &'static str) -> Option<(Self, Wanted)> {
+        let name = lock.strip_prefix(PREFIX)?;
+        let (what, machine) = name.split_once('@').unwrap_or((name, machine));
+        let (wanted, levels) = if let Some(levels) = what.strip_prefix("worst-") {
+            (Wanted::Worst, levels)
+        } else {
+            let best = what.strip_prefix("best-")?;
+            match best.strip_suffix("-high") {
+                Some(levels) => (Wanted::High, levels),
+                None => (Wanted::Low, best),
+            }
+        };
+        let levels = levels.parse().ok()?;
+        let search = Self { machine, levels };
+        (search.threads().is_some() && search.compositions().next().is_some())
+            .then_some((search, wanted))
+    }
+
+    /// The search that a lock's name asks for on a machine.
+    pub fn of(lock: &'static str, machine: &'static str) -> Option<Self> {
+        Self::asked(lock, machine).map(|(search, _)| search)
+    }
+
+    fn threads(self) -> Option<&'static [usize]> {
+        let mut known = SEARCHED.iter();
+        let found = known.find(|(machine, _)| *machine == self.machine);
+        found.map(|(_, threads)| *threads)
+    }
+
+    fn compositions(self) -> impl Iterator<Item = &'static str> {
+        let names = NAMES.iter();
+        let names = names.filter(move |(locks, _)| locks.len() == self.levels);
+        names.map(|(_, name)| name.as_str())
+    }
+
+    /// What is run for it (002 §5.2).
+    pub(super) fn experiment(self) -> Experiment {
+        let threads = Sweep::Threads(self.threads().unwrap_or_default());
+        Experiment::new(self.machine, "leveldb", Placement::Cores, threads)
+    }
+
+    /// The locks that are run for it.
+    pub(super) fn locks(self) -> Vec<&'static str> {
+        self.compositions().collect()
+    }
+
+    /// Each composition's throughput over the best one's, for each number of threads;
+    /// none for one that a run of failed.
+    fn marks(self, points: &Points) -> Vec<(&'static str, Vec<Share>)> {
+        let experiment = self.experiment();
+        let throughputs = |lock: &'static str| {
+            let settings = experiment.settings().into_iter();
+            let throughput = settings.map(|(_, threads, knobs)| {
+                let outcome = points.get(&experiment.point(lock, threads, knobs))?;
+                let value = Metric::Throughput.of(outcome.as_ref().ok()?)?;
+                Some((threads, value))
+            });
+            Some((lock, throughput.collect::<Option<Vec<_>>>()?))
+        };
+        let mut all: Vec<_> = self.compositions().filter_map(throughputs).collect();
+        let mut best: BTreeMap<usize, f64> = BTreeMap::new();
+        for (threads, value) in all.iter().flat_map(|(_, values)| values) {
+            let most = best.entry(*threads).or_default();
+            *most = most.max(*value);
+        }
+        for (threads, value) in all.iter_mut().flat_map(|(_, values)| values) {
+            *value /= best[&*threads];
+        }
+        all
+    }
+}
+
+/// What a composition is worth, where a number of threads counts `weight`.
+fn mark(values: &[Share], weight: impl Fn(usize) -> f64) -> f64 {
+    let all: f64 = values.iter().map(|(threads, _)| weight(*threads)).sum();
+    let weighed = values
+        .iter()
+        .map(|(threads, value)| weight(*threads) * value);
+    weighed.sum::<f64>() / all
+}
+
+/// What searches have found.
+#[derive(Clone, Debug, Default)]
+pub struct Found(BTreeMap<(Search, Wanted), &'static str>);
+
+impl Found {
+    /// What these searches' points say.
+    #[must_use]
+    pub fn new(searches: &BTreeSet<Search>, points: &Points) -> Self {
+        let mut found = BTreeMap::new();
+        for search in searches {
+            let marks = search.marks(points);
+            let low = |values: &[_]| mark(values, |threads| 1.0 / threads as f64);
+            let high = |values: &[_]| mark(values, |threads| threads as f64);
+            let best = |mark: &dyn Fn(&[Share]) -> f64| {
+                let by = marks.iter().map(|(lock, values)| (mark(values), *lock));
+                by.reduce(|best, next| if next.0 > best.0 { next } else { best })
+            };
+            let firsts = [
+                (Wanted::Low, best(&low)),
+                (Wanted::High, best(&high)),
+                (Wanted::Worst, best(&|values| -high(values))),
+            ];
+            for (wanted, first) in firsts {
+                if let Some((_, lock)) = first {
+                    found.insert((*search, wanted), lock);
+                }
+            }
+        }
+        Self(found)
+    }
+
+    /// The locks that a name stands for on a machine; none for what was not found.
+    #[must_use]
+    pub fn locks(&self, name: &'static str, machine: &'static str) -> Vec<&'static str> {
+        if is_pattern(name) {
+            return fitting(name);
+        }
+        match Search::asked(name, machine) {
+            None => vec![name],
+            Some(asked) => self.0.get(&asked).copied().into_iter().collect(),
+        }
+    }
+
+    /// The name, and what it stands for if that is another.
+    #[must_use]
+    pub fn text(&self, name: &'static str, machine: &'static str) -> String {
+        let stands = self.locks(name, machine);
+        if is_pattern(name) {
+            return format!("the {} {name}", stands.len());
+        }
+        match stands.as_slice() {
+            [lock] if *lock != name => {
+                let lock = lock.trim_start_matches(PREFIX);
+                format!("{name} ({lock})")
+            }
+            _ => name.to_owned(),
+        }
+    }
+}
+
+/// Whether a name is a pattern.
+fn is_pattern(name: &str) -> bool {
+    name.starts_with(PREFIX) && name.contains(ANY)
+}
+
+/// The compositions that fit a pattern.
+fn fitting(pattern: &str) -> Vec<&'static str> {
+    let places: Vec<&str> = pattern.trim_start_matches(PREFIX).split('-').collect();
+    let fits = |(place, lock): (&&str, &Basic)| *place == ANY || Basic::named(place) == Some(*lock);
+    let names = NAMES
+        .iter()
+        .filter(|(locks, _)| locks.len() == places.len() && places.iter().zip(locks).all(fits));
+    names.map(|(_, name)| name.as_str()).collect()
+}
+
+/// Whether a name stands for compositions on a machine.
+pub fn is_known(name: &'static str, machine: &'static str) -> bool {
+    Search::of(name, machine).is_some() || is_pattern(name) && !fitting(name).is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_stand_for_what_fits_them() {
+        assert_eq!(fitting("clof:*-*-*-*").len(), 256);
+        assert_eq!(fitting("clof:*-*-*").len(), 64);
+        let ticket = fitting("clof:*-tkt-*-*");
+        assert_eq!(ticket.len(), 64);
+        assert!(ticket.contains(&"clof:clh-ticket-mcs-hemlock"));
+        assert_eq!(fitting("clof:mcs-clh"), ["clof:mcs-clh"]);
+        assert!(fitting("clof:*-xyz").is_empty());
+    }
+
+    #[test]
+    fn searches_are_asked_for_by_name() {
+        let asked = |name| Search::asked(name, "epyc-7352x2");
+        let search = |machine, levels| Search { machine, levels };
+        let epyc = search("epyc-7352x2", 4);
+        assert_eq!(asked("clof:best-4"), Some((epyc, Wanted::Low)));
+        assert_eq!(asked("clof:best-4-high"), Some((epyc, Wanted::High)));
+        assert_eq!(asked("clof:worst-4"), Some((epyc, Wanted::Worst)));
+        let there = search("kunpeng-920x2", 3);
+        let elsewhere = asked("clof:best-3@kunpeng-920x2");
+        assert_eq!(elsewhere, Some((there, Wanted::Low)));
+        for other in ["mcs", "clof:mcs-mcs", "clof:best-9", "clof:best-4@moon"] {
+            assert_eq!(asked(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn many_threads_or_few_count_more() {
+        let values = [(1, 1.0), (100, 0.5)];
+        assert!(mark(&values, |threads| threads as f64) < 0.51);
+        assert!(mark(&values, |threads| 1.0 / threads as f64) > 0.99);
+    }
+}

@@ -245,7 +245,9 @@ impl Futex {
                 }
                 return Some(Outcome::GaveUp);
             }
-            if spinner.step() == Advice::Again {
+            // Behind a lock whose waiters take turns, the wait is a long one.
+            let long = !may_take_turns && self.manner.takes_turns();
+            if !long && spinner.step() == Advice::Again {
                 continue;
             }
             slept = true;

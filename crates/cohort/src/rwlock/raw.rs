@@ -311,29 +311,31 @@ impl RawRwLock {
         }
     }
 
-    /// Leaves the lock for a whole turn to those who have it; false as soon as they do
-    /// not come back at once, or share it.
+    /// Leaves the lock for a whole turn to those who have it, if they come back at once and
+    /// do not share it; false otherwise, and as soon as they leave it alone.
     #[inline(never)]
     fn leave_a_turn(&self, patience: &Patience) -> bool {
-        let over = now() + PATIENCE_NANOSECONDS;
-        let mut pause = FIRST_PAUSE_NANOSECONDS;
+        let since = now();
         let mut spinner = Spinner::new();
-        loop {
-            let (before, began) = (self.word.load(Order::RELAXED), now());
-            spinner.watch(SAMPLE_NANOSECONDS, || true);
-            let (after, ended) = (self.word.load(Order::RELAXED), now());
-            let taken = (after & TAKEN).wrapping_sub(before & TAKEN) / ONCE;
-            if u64::from(taken) * ABSENCE_NANOSECONDS <= ended - began || after & READERS > 1 {
-                return false;
-            }
-            if ended >= over || patience.deadline().is_some_and(expired) {
-                return true;
-            }
+        let seen = self.word.load(Order::RELAXED);
+        spinner.watch(SAMPLE_NANOSECONDS, || true);
+        let word = self.word.load(Order::RELAXED);
+        let taken = u64::from(times_taken(seen, word));
+        if taken * ABSENCE_NANOSECONDS <= now() - since || word & READERS > 1 {
+            return false;
+        }
+        let mut pause = FIRST_PAUSE_NANOSECONDS;
+        while now() - since < PATIENCE_NANOSECONDS && !patience.deadline().is_some_and(expired) {
+            let seen = self.word.load(Order::RELAXED);
             if spinner.pause(pause) == Advice::Sleep {
                 nap(NAP_NANOSECONDS);
             }
+            if times_taken(seen, self.word.load(Order::RELAXED)) == 0 {
+                return false;
+            }
             pause *= 2;
         }
+        true
     }
 
     /// Releases what the caller holds, whichever it is; false if nobody held
@@ -431,6 +433,11 @@ fn one_more(word: u32) -> u32 {
         "cohort: more than 1048575 read locks on one lock"
     );
     word.wrapping_add(ONCE) + 1
+}
+
+/// How often the lock was taken between two words of it, cut off.
+const fn times_taken(before: u32, after: u32) -> u32 {
+    (after & TAKEN).wrapping_sub(before & TAKEN) / ONCE
 }
 
 /// A free lock's word, with a writer.

@@ -2,8 +2,9 @@
 
 mod raw;
 
+pub use cohort_raw::Recursion;
 pub(crate) use raw::ORDERS;
-pub use raw::{RawRwLock, Recursion};
+pub use raw::RawRwLock;
 
 use crate::door::Cell;
 use cohort_raw::Patience;

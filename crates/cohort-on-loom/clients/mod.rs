@@ -12,7 +12,6 @@ pub mod host;
 pub mod late;
 pub mod mutex;
 pub mod rwlock;
-pub mod sharing;
 
 use crate::locks::door::Cell;
 

@@ -235,31 +235,26 @@ pub fn is_read_beside_another<L: RawShared + 'static>(threads: usize, rounds: u6
     });
 }
 
-/// One writes until a reader is owed entry; another writer that comes meanwhile must not
-/// get in before the reader.
-pub fn lets_readers_in<W, const NEUTRAL: bool, const COHORTS: usize>()
+/// One writes until a reader is owed entry; it and another writer then come `rounds` times
+/// in all each, of which no more than `TURNS` get in before the reader.
+pub fn lets_readers_in<W, const NEUTRAL: bool, const TURNS: u32, const COHORTS: usize>(rounds: u64)
 where
     W: RawTry + DetectsWaiters + 'static,
 {
     const HELD: u32 = 1;
-    let lock = CohortRw::<W, NEUTRAL, Numa, COHORTS>::default();
-    let shared = Arc::new((lock, AtomicU32::new(0), Cell::new(false)));
+    let lock = CohortRw::<W, NEUTRAL, Numa, TURNS, COHORTS>::default();
+    let shared = Arc::new((lock, AtomicU32::new(0), Cell::new(false), Cell::new(0)));
     together(3, move |thread| {
-        let (lock, stage, came) = &*shared;
+        let (lock, stage, came, row) = &*shared;
         let context = Kept::new(Default::default());
-        if thread == 0 {
-            lock.write(&context);
-            stage.store(HELD, Order::RELAXED);
-        }
         let until = |reached: &dyn Fn() -> bool| {
             let mut spinner = Spinner::new();
             while !reached() {
                 spinner.turn();
             }
         };
-        match thread {
-            0 => until(&|| lock.owes_entry()),
-            _ => until(&|| stage.load(Order::RELAXED) == HELD),
+        if thread > 0 {
+            until(&|| stage.load(Order::RELAXED) == HELD);
         }
         if thread == 2 {
             lock.read(&context, Recursion::Allowed);
@@ -267,11 +262,21 @@ where
             // SAFETY: acquired above, with this context.
             return unsafe { lock.release_read(&context) };
         }
-        if thread == 1 {
+        for round in 0..rounds {
             lock.write(&context);
-            assert!(read(came), "a writer came before a reader that was owed");
+            if thread == 0 && round == 0 {
+                stage.store(HELD, Order::RELAXED);
+                until(&|| lock.owes_entry());
+            } else if !read(came) {
+                add_one(row);
+                let row = read(row);
+                assert!(
+                    row <= u64::from(TURNS),
+                    "{row} writers came before a reader that was owed"
+                );
+            }
+            // SAFETY: acquired above, with this context.
+            unsafe { lock.release_write(&context) };
         }
-        // SAFETY: acquired above, with this context.
-        unsafe { lock.release_write(&context) };
     });
 }

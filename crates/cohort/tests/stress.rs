@@ -215,7 +215,7 @@ stress! {
     cohorts_are_read_beside: { apart(); rwlock::is_read_beside_another::<CRwWp>(THREADS, 30_000) };
     cohorts_let_readers_in: {
         apart();
-        (0..500).for_each(|_| rwlock::lets_readers_in::<Mcs, true, 16>());
+        (0..500).for_each(|_| rwlock::lets_readers_in::<Mcs, true, 3, 16>(10));
     };
     condvar_signals: condvar::tells(THREADS, 6_000, false);
     condvar_broadcasts: condvar::tells(THREADS, 6_000, true);

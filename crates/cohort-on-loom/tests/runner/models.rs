@@ -229,10 +229,10 @@ type SmallCna<P> = Cna<P, 2>;
 type SmallHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1>;
 
 /// As above: readers of two cohorts, writers of a basic lock, neither preferred.
-type Neutral<W> = CohortRw<W, true, Numa, 2>;
+type Neutral<W> = CohortRw<W, true, Numa, 0, 2>;
 
 /// The same, where writers are preferred.
-type WritersFirst<W> = CohortRw<W, false, Numa, 2>;
+type WritersFirst<W> = CohortRw<W, false, Numa, 1, 2>;
 
 /// The same below a cohort of all.
 type TallHmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1>;
@@ -751,7 +751,7 @@ pub static MODELS: &[Model] = &[
         rwlock::lets_go::<Neutral<Ticket>>(2, 1, 1, 2);
     }),
     quick("rw_cohorts::lets_readers_in", SPIN_1, || {
-        rwlock::lets_readers_in::<Mcs, true, 2>();
+        rwlock::lets_readers_in::<Mcs, true, 0, 2>(1);
     }),
     quick("rw_cohorts::spin", SPIN_1, || {
         rwlock::shares::<Neutral<Ticket>>(3, 1, 1, 0);
@@ -793,7 +793,7 @@ pub static MODELS: &[Model] = &[
         rwlock::is_read_again::<WritersFirst<Ticket>>(1);
     }),
     quick("rw_cohorts_w::lets_readers_in", IMPATIENT_1, || {
-        rwlock::lets_readers_in::<Mcs, false, 2>();
+        rwlock::lets_readers_in::<Mcs, false, 0, 2>(1);
     }),
     quick("condvar::signal", PARK, || condvar::tells(2, 1, false)),
     quick("condvar::signal_two", PARK, || condvar::tells(3, 1, false)),

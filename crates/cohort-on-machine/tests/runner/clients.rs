@@ -17,10 +17,10 @@ use libtest_mimic::Trial;
 const CELL: u32 = WaitCell::<MayPark>::MAX;
 
 /// Neither readers nor writers are preferred.
-type Neutral = CohortRw<Mcs, true, Numa, 4>;
+type Neutral = CohortRw<Mcs, true, Numa, 0, 4>;
 
 /// Writers are.
-type WritersFirst = CohortRw<Ticket, false, Numa, 4>;
+type WritersFirst = CohortRw<Ticket, false, Numa, 2, 4>;
 
 /// A client in two sizes: by virtual time with many threads, by chance with few.
 type Sizes = (&'static str, Client, Client);
@@ -96,8 +96,8 @@ static CLIENTS: &[Sizes] = clients! {
     cohorts_are_read_beside: |threads, rounds| {
         rwlock::is_read_beside_another::<WritersFirst>(threads, rounds);
     };
-    cohorts_let_readers_in: |_threads, _rounds| rwlock::lets_readers_in::<Mcs, true, 4>();
-    cohorts_let_readers_in_late: |_threads, _rounds| rwlock::lets_readers_in::<Mcs, false, 4>();
+    cohorts_let_readers_in: |_threads, rounds| rwlock::lets_readers_in::<Mcs, true, 0, 4>(rounds);
+    cohorts_let_readers_in_late: |_threads, rounds| rwlock::lets_readers_in::<Mcs, false, 2, 4>(2 * rounds);
     cohorts_of_a_composition: |threads, rounds| {
         rwlock::shares::<CohortRw<Clof<Ticket, Mcs>>>(threads, threads / 2, rounds, 0);
     };

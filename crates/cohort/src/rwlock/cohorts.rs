@@ -5,8 +5,8 @@
 //! A reader writes one line, that only readers of its cohort write, and looks at one
 //! that changes when writers come and go.  Writers queue in a lock of their own, which
 //! keeps them in a cohort if it is a composition; the one that has it closes the lock to
-//! readers, waits for those of every cohort, and leaves it closed for the next writer if
-//! no reader is owed entry.
+//! readers, waits for those of every cohort, and leaves it closed for the next writer: for
+//! some in a row, and for more if no reader is owed entry.
 //!
 //! **Not for** data that is mostly written: a writer looks at every cohort's count.  Nor
 //! for many small objects: a lock is two lines for each of its cohorts, used or not.  Nor
@@ -17,6 +17,7 @@
 //! | `phase` | whoever holds `writers`; readers add marks | everybody | the table below |
 //! | a cohort's `readers` | its readers, as they come and go | the writer | how many are inside, or about to see that they may not |
 //! | a cohort's `owed` | its readers that wait | the writer | how many are let in before the next writer |
+//! | `turns` | whoever holds `writers` | the same | how many writers in a row found the lock closed, up to a bound |
 //! | `WANTED` in either | the writer | its readers | the writer sleeps until the count is zero |
 //! | `writers` | writers | writers | who of them is next |
 //!
@@ -41,11 +42,12 @@
 //! for it.  [`Recursion::Excluded`] does away with both.
 //!
 //! **Fairness.**  A reader that waits is owed entry: at once in the neutral form, after
-//! five milliseconds in the one that prefers writers.  A writer that finds anybody owed
-//! when it leaves opens the lock, and one that comes waits, with the lock open, until
-//! nobody is: nobody becomes owed who finds the lock open, so that is soon.  So at most
-//! two writers get in before a reader that is owed, and readers that do not pass hold up
-//! a writer no longer than those inside take.  Among writers it is as fair as their lock.
+//! five milliseconds in the one that prefers writers.  After `TURNS` writers in a row one
+//! that finds anybody owed when it leaves opens the lock, and one that comes then waits,
+//! with the lock open, until nobody is: nobody becomes owed who finds the lock open, so
+//! that is soon.  So at most `TURNS` and two writers get in before a reader that is owed,
+//! and readers that do not pass hold up a writer no longer than those inside take.  Among
+//! writers it is as fair as their lock.
 //! Only sections longer than five milliseconds, overlapping for ever, keep a writer out,
 //! since their readers pass; unless recursion is excluded.
 //!
@@ -54,7 +56,7 @@
 
 use super::raw::DEFERENCE_NANOSECONDS;
 use crate::basic::futex::NAP_NANOSECONDS;
-use crate::compose::{CTktTkt, Numa, Place};
+use crate::compose::{CTktTkt, CacheGroup, Place};
 use crate::door::{
     Advice, AtomicU32, Cell, Order, Spinner, expired, fence_after_update, mutant, nap, now, orders,
     sleep_on, thread, wake,
@@ -209,34 +211,46 @@ impl<C> SharedContext<C> {
 }
 
 /// The lock: `Writers` exclude each other, readers are counted at the level `At`, and
-/// `NEUTRAL` says that neither side is preferred.  Cohorts beyond `COHORTS` share counts.
+/// `NEUTRAL` says that neither side is preferred.  Up to `TURNS` writers follow another
+/// before one of them asks whether readers are owed entry.  Cohorts beyond `COHORTS` share
+/// counts.
 ///
 /// A thread that is moved departs where it arrived.  A writers' lock that cannot tell
 /// whether others wait is [`Counted`](crate::compose::Counted).
 #[repr(C)]
-pub struct CohortRw<Writers, const NEUTRAL: bool = true, At = Numa, const COHORTS: usize = 16> {
+pub struct CohortRw<
+    Writers,
+    const NEUTRAL: bool = true,
+    At = CacheGroup,
+    const TURNS: u32 = 32,
+    const COHORTS: usize = 32,
+> {
     indicators: [Indicator; COHORTS],
     phase: Apart<AtomicU32>,
+    turns: Apart<Cell<u32>>,
     writers: Apart<Writers>,
     at: At,
 }
 
 /// `c-rw-np`: neither readers nor writers are preferred.
-pub type CRwNp<Writers = CTktTkt> = CohortRw<Writers, true>;
+///
+/// Readers are counted where a cache is shared, since a line that many write is dear as
+/// soon as it leaves one; the papers count them by NUMA node.
+pub type CRwNp<Writers = CTktTkt, At = CacheGroup> = CohortRw<Writers, true, At>;
 
 /// `c-rw-wp`: writers are preferred for up to five milliseconds.
-pub type CRwWp<Writers = CTktTkt> = CohortRw<Writers, false>;
+pub type CRwWp<Writers = CTktTkt, At = CacheGroup> = CohortRw<Writers, false, At>;
 
-impl<Writers, const NEUTRAL: bool, At, const COHORTS: usize> fmt::Debug
-    for CohortRw<Writers, NEUTRAL, At, COHORTS>
+impl<Writers, const NEUTRAL: bool, At, const TURNS: u32, const COHORTS: usize> fmt::Debug
+    for CohortRw<Writers, NEUTRAL, At, TURNS, COHORTS>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CohortRw").finish_non_exhaustive()
     }
 }
 
-impl<Writers, const NEUTRAL: bool, At, const COHORTS: usize> Default
-    for CohortRw<Writers, NEUTRAL, At, COHORTS>
+impl<Writers, const NEUTRAL: bool, At, const TURNS: u32, const COHORTS: usize> Default
+    for CohortRw<Writers, NEUTRAL, At, TURNS, COHORTS>
 where
     Writers: RawLock,
     At: Place,
@@ -246,7 +260,8 @@ where
     }
 }
 
-impl<Writers, const NEUTRAL: bool, At, const COHORTS: usize> CohortRw<Writers, NEUTRAL, At, COHORTS>
+impl<Writers, const NEUTRAL: bool, At, const TURNS: u32, const COHORTS: usize>
+    CohortRw<Writers, NEUTRAL, At, TURNS, COHORTS>
 where
     Writers: RawLock,
     At: Place,
@@ -259,6 +274,7 @@ where
         Self {
             indicators: core::array::from_fn(|_| Indicator::default()),
             phase: Apart(AtomicU32::new(OPEN)),
+            turns: Apart(Cell::new(0)),
             writers: Apart(writers),
             at,
         }
@@ -377,6 +393,19 @@ where
         }
     }
 
+    /// Whether a writer leaves the lock closed for the next.
+    fn passes_on(&self) -> bool {
+        // SAFETY: the caller holds the writers' lock, as all who look at the turns do.
+        let turn = self.turns.0.with(|turns| unsafe { *turns });
+        let passes = turn < TURNS || !self.owes_entry() || mutant("rw-cohorts.stay-closed");
+        let next = if passes { (turn + 1).min(TURNS) } else { 0 };
+        if next != turn {
+            // SAFETY: as above.
+            self.turns.0.with_mut(|turns| unsafe { *turns = next });
+        }
+        passes
+    }
+
     /// Lets readers in; the caller holds the writers' lock.
     #[inline]
     fn open(&self) {
@@ -469,8 +498,8 @@ where
 // SAFETY: writers exclude each other by their lock, and each either has found no reader
 // after it had barred them, or got the lock from one that had.  A reader that gets in has
 // not been barred, so whoever bars it later counts it.
-unsafe impl<Writers, const NEUTRAL: bool, At, const COHORTS: usize> RawShared
-    for CohortRw<Writers, NEUTRAL, At, COHORTS>
+unsafe impl<Writers, const NEUTRAL: bool, At, const TURNS: u32, const COHORTS: usize> RawShared
+    for CohortRw<Writers, NEUTRAL, At, TURNS, COHORTS>
 where
     Writers: RawTry + DetectsWaiters,
     At: Place,
@@ -526,8 +555,7 @@ where
     unsafe fn release_write(&self, cx: &Self::Context) {
         let writers = &self.writers.0;
         // Whoever waits comes, and finds it closed.
-        let stays_closed = writers.has_waiters(&cx.writer)
-            && (!self.owes_entry() || mutant("rw-cohorts.stay-closed"));
+        let stays_closed = writers.has_waiters(&cx.writer) && self.passes_on();
         if !stays_closed {
             self.open();
         }
@@ -545,8 +573,8 @@ where
 }
 
 // SAFETY: as above; a writer that gives up has opened the lock again.
-unsafe impl<Writers, const NEUTRAL: bool, At, const COHORTS: usize> AbortableShared
-    for CohortRw<Writers, NEUTRAL, At, COHORTS>
+unsafe impl<Writers, const NEUTRAL: bool, At, const TURNS: u32, const COHORTS: usize>
+    AbortableShared for CohortRw<Writers, NEUTRAL, At, TURNS, COHORTS>
 where
     Writers: RawTry + DetectsWaiters,
     At: Place,

@@ -7,7 +7,7 @@ use crate::cohorts;
 use crate::problem::Problem;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use cohort::catalogue::LOCKS;
+use cohort::catalogue::{LOCKS, SHARED, find_shared};
 use cohort_lab::bench::report::{Point, Report};
 use cohort_lab::bench::simulated::{self, Course};
 use cohort_lab::bench::{self, Info, Knobs, NO_LOCK, Setting, WORKLOADS, curves, native};
@@ -35,7 +35,8 @@ pub struct Arguments {
     #[arg(long)]
     list: bool,
     /// The locks, by the names that `cohort list` shows; also `posix`, the C library's,
-    /// and for pingpong `none` [default: all]
+    /// for pingpong `none`, and for rw `rwlock`, `c-rw-np`, `c-rw-wp`, `posix-rwlock` and
+    /// `posix-rwlock-w` [default: all; of rw these]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = LockName,
         hide_possible_values = true)]
     locks: Vec<String>,
@@ -313,6 +314,9 @@ fn workload(name: &str) -> Result<&'static Info, Problem> {
 /// The printed names of the locks, each once; all if none is named.
 fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String>, Problem> {
     let (names, wait) = (&arguments.locks, arguments.wait);
+    if names.is_empty() && info.takes.contains(&"reads") {
+        return Ok(SHARED.iter().map(|lock| lock.name.to_owned()).collect());
+    }
     if names.is_empty() {
         return Ok(LOCKS.iter().map(|lock| lock.name.to_owned()).collect());
     }
@@ -338,6 +342,9 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
     }
     if SYSTEM.contains(&name) {
         return Ok("posix".to_owned());
+    }
+    if find_shared(name).is_some() {
+        return Ok(name.to_owned());
     }
     if Recipe::is_one(name) {
         return recipe(name, place, wait);

@@ -21,6 +21,7 @@ pub mod phases;
 pub mod pingpong;
 pub mod player;
 pub mod report;
+pub mod rw;
 pub mod simulated;
 pub mod span;
 pub mod splay;
@@ -129,6 +130,7 @@ workloads! {
     splay::Splay,
     phases::Phases,
     zipf::Zipf,
+    rw::Rw,
     cachelock::CacheLock,
     kyoto::Kyoto,
     berkeleydb::BerkeleyDb,

@@ -13,7 +13,6 @@ pub mod late;
 pub mod mutex;
 pub mod recipes;
 pub mod rwlock;
-pub mod sharing;
 
 use crate::locks::door::Cell;
 

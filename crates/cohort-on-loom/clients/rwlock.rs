@@ -1,21 +1,24 @@
 //! A readers–writer lock: readers share, writers exclude, nobody is forgotten.
 
-use super::{add_one, read};
-use crate::locks::door::Cell;
-use crate::locks::rwlock::{RawRwLock, Recursion};
-use crate::locks::{Outcome, Patience};
-use crate::world::{soon, together};
+use super::{add_one, read, write};
+use crate::locks::compose::Numa;
+use crate::locks::door::{AtomicU32, Cell, Order, Spinner};
+use crate::locks::rwlock::CohortRw;
+use crate::locks::{
+    AbortableShared, DetectsWaiters, Outcome, Patience, RawShared, RawTry, Recursion,
+};
+use crate::world::{Kept, soon, together};
 use std::sync::Arc;
 
 /// The lock and two counts that writers keep equal.
 #[derive(Default)]
-struct Shared {
-    lock: RawRwLock,
+struct Shared<L> {
+    lock: L,
     one: Cell<u64>,
     other: Cell<u64>,
 }
 
-impl Shared {
+impl<L: RawShared> Shared<L> {
     fn look(&self) {
         assert_eq!(
             read(&self.one),
@@ -30,96 +33,250 @@ impl Shared {
         add_one(&self.other);
     }
 
-    fn release(&self) {
-        // SAFETY: the caller holds it, to read or to write.
-        assert!(unsafe { self.lock.release() }, "nobody held the lock");
+    fn end_read(&self, context: &L::Context) {
+        // SAFETY: the caller holds it to read, through this context.
+        unsafe { self.lock.release_read(context) };
+    }
+
+    fn end_write(&self, context: &L::Context) {
+        // SAFETY: the caller holds it to write, through this context.
+        unsafe { self.lock.release_write(context) };
+    }
+
+    /// What each thread has written is there, and nobody is inside.
+    fn holds(&self, written: Option<Vec<u64>>) {
+        if let Some(written) = written {
+            assert_eq!(read(&self.one), written.iter().sum::<u64>());
+            assert!(!self.lock.is_locked(), "the lock is left held");
+        }
     }
 }
 
-/// `writers` threads write `rounds` times, the others read; the last `hurried`
-/// threads give up at a deadline.
-pub fn shares(threads: usize, writers: usize, rounds: u64, hurried: usize) {
-    let shared = Arc::new(Shared::default());
+/// The first `writers` threads write `rounds` times, the others read; `enter` says
+/// whether a thread got in, to write or to read.
+fn takes_part<L: RawShared + 'static>(
+    threads: usize,
+    writers: usize,
+    rounds: u64,
+    enter: impl Fn(usize, bool, &L, &L::Context) -> bool + Send + Sync + 'static,
+) {
+    let shared = Arc::new(Shared::<L>::default());
     let theirs = Arc::clone(&shared);
     let written = together(threads, move |thread| {
-        let hurried = thread + hurried >= threads;
+        let context = Kept::new(L::Context::default());
+        let writes = thread < writers;
         let mut written = 0;
         for _ in 0..rounds {
-            let patience = if hurried {
-                Patience::until(soon())
-            } else {
-                Patience::ENDLESS
-            };
-            let outcome = if thread < writers {
-                theirs.lock.write(&patience)
-            } else {
-                theirs.lock.read(Recursion::Allowed, &patience)
-            };
-            if outcome == Outcome::GaveUp {
-                assert!(hurried, "gave up without a deadline");
+            if !enter(thread, writes, &theirs.lock, &context) {
                 continue;
             }
-            if thread < writers {
+            if writes {
                 theirs.change();
                 written += 1;
+                theirs.end_write(&context);
             } else {
                 theirs.look();
+                theirs.end_read(&context);
             }
-            theirs.release();
         }
         written
     });
-    if let Some(written) = written {
-        assert_eq!(read(&shared.one), written.iter().sum::<u64>());
-        assert!(!shared.lock.is_locked(), "the lock is left held");
-    }
+    shared.holds(written);
+}
+
+/// The first `writers` threads write `rounds` times, the others read; the last `triers`
+/// do so without waiting, or not at all.
+pub fn shares<L: RawShared + 'static>(threads: usize, writers: usize, rounds: u64, triers: usize) {
+    shares_by::<L>(threads, writers, rounds, triers, Recursion::Allowed);
+}
+
+/// As [`shares`], by threads that promise not to read again.
+pub fn shares_strictly<L: RawShared + 'static>(threads: usize, writers: usize, rounds: u64) {
+    shares_by::<L>(threads, writers, rounds, 0, Recursion::Excluded);
+}
+
+fn shares_by<L: RawShared + 'static>(
+    threads: usize,
+    writers: usize,
+    rounds: u64,
+    triers: usize,
+    recursion: Recursion,
+) {
+    takes_part::<L>(
+        threads,
+        writers,
+        rounds,
+        move |thread, writes, lock, cx| match (writes, thread + triers >= threads) {
+            (true, true) => lock.try_write(cx),
+            (false, true) => lock.try_read(cx, recursion),
+            (true, false) => {
+                lock.write(cx);
+                true
+            }
+            (false, false) => {
+                lock.read(cx, recursion);
+                true
+            }
+        },
+    );
+}
+
+/// As [`shares`], but the last `hurried` threads give up at a deadline.
+pub fn lets_go<L: AbortableShared + 'static>(
+    threads: usize,
+    writers: usize,
+    rounds: u64,
+    hurried: usize,
+) {
+    takes_part::<L>(threads, writers, rounds, move |thread, writes, lock, cx| {
+        let hurried = thread + hurried >= threads;
+        let patience = if hurried {
+            Patience::until(soon())
+        } else {
+            Patience::ENDLESS
+        };
+        let outcome = if writes {
+            lock.write_within(cx, &patience)
+        } else {
+            lock.read_within(cx, Recursion::Allowed, &patience)
+        };
+        assert!(
+            hurried || outcome == Outcome::Acquired,
+            "gave up without a deadline"
+        );
+        outcome == Outcome::Acquired
+    });
+}
+
+/// The first thread writes, or gives up at a deadline; the others read, and promise not
+/// to read again.  Whoever gives up must not leave them waiting.
+pub fn lets_writers_go<L: AbortableShared + 'static>(threads: usize, rounds: u64) {
+    takes_part::<L>(threads, 1, rounds, |_, writes, lock, cx| {
+        if writes {
+            return lock.write_within(cx, &Patience::until(soon())) == Outcome::Acquired;
+        }
+        lock.read(cx, Recursion::Excluded);
+        true
+    });
 }
 
 /// One writes, the others try to read and to write without waiting.
-pub fn is_tried(threads: usize, rounds: u64) {
-    let shared = Arc::new(Shared::default());
+pub fn is_tried<L: RawShared + 'static>(threads: usize, rounds: u64) {
+    let shared = Arc::new(Shared::<L>::default());
     let theirs = Arc::clone(&shared);
     let written = together(threads, move |thread| {
+        let context = Kept::new(L::Context::default());
         let mut written = 0;
         for round in 0..rounds {
             if thread == 0 {
-                let _ = theirs.lock.write(&Patience::ENDLESS);
+                theirs.lock.write(&context);
             } else if (thread as u64 + round) % 2 == 1 {
-                if theirs.lock.try_read(Recursion::Allowed) {
+                if theirs.lock.try_read(&context, Recursion::Allowed) {
                     theirs.look();
-                    theirs.release();
+                    theirs.end_read(&context);
                 }
                 continue;
-            } else if !theirs.lock.try_write() {
+            } else if !theirs.lock.try_write(&context) {
                 continue;
             }
             theirs.change();
             written += 1;
-            theirs.release();
+            theirs.end_write(&context);
         }
         written
     });
-    if let Some(written) = written {
-        assert_eq!(read(&shared.one), written.iter().sum::<u64>());
-        assert!(!shared.lock.is_locked(), "the lock is left held");
-    }
+    shared.holds(written);
 }
 
 /// A reader reads again while a writer waits: it must not wait behind it.
-pub fn is_read_again(rounds: u64) {
-    let shared = Arc::new(Shared::default());
+pub fn is_read_again<L: RawShared + 'static>(rounds: u64) {
+    assert!(L::RECURSES, "it does not promise to");
+    let shared = Arc::new(Shared::<L>::default());
     together(2, move |thread| {
+        let context = Kept::new(L::Context::default());
+        let again = Kept::new(L::Context::default());
         for _ in 0..rounds {
             if thread == 0 {
-                let _ = shared.lock.write(&Patience::ENDLESS);
+                shared.lock.write(&context);
                 shared.change();
+                shared.end_write(&context);
             } else {
-                let _ = shared.lock.read(Recursion::Allowed, &Patience::ENDLESS);
-                let _ = shared.lock.read(Recursion::Allowed, &Patience::ENDLESS);
+                shared.lock.read(&context, Recursion::Allowed);
+                shared.lock.read(&again, Recursion::Allowed);
                 shared.look();
-                shared.release();
+                shared.end_read(&again);
+                shared.end_read(&context);
             }
-            shared.release();
+        }
+    });
+}
+
+/// A thread that reads one lock reads another, of which others are the writers.
+pub fn is_read_beside_another<L: RawShared + 'static>(threads: usize, rounds: u64) {
+    let shared = Arc::new((Shared::<L>::default(), L::default()));
+    together(threads, move |thread| {
+        let (shared, another) = &*shared;
+        let context = Kept::new(L::Context::default());
+        let beside = Kept::new(L::Context::default());
+        for _ in 0..rounds {
+            if thread > 0 {
+                shared.lock.write(&context);
+                shared.change();
+                shared.end_write(&context);
+                continue;
+            }
+            another.read(&beside, Recursion::Allowed);
+            shared.lock.read(&context, Recursion::Allowed);
+            shared.look();
+            shared.end_read(&context);
+            // SAFETY: acquired above, with this context.
+            unsafe { another.release_read(&beside) };
+        }
+    });
+}
+
+/// One writes until a reader is owed entry; it and another writer then come `rounds` times
+/// in all each, of which no more than `TURNS` get in before the reader.
+pub fn lets_readers_in<W, const NEUTRAL: bool, const TURNS: u32, const COHORTS: usize>(rounds: u64)
+where
+    W: RawTry + DetectsWaiters + 'static,
+{
+    const HELD: u32 = 1;
+    let lock = CohortRw::<W, NEUTRAL, Numa, TURNS, COHORTS>::default();
+    let shared = Arc::new((lock, AtomicU32::new(0), Cell::new(false), Cell::new(0)));
+    together(3, move |thread| {
+        let (lock, stage, came, row) = &*shared;
+        let context = Kept::new(Default::default());
+        let until = |reached: &dyn Fn() -> bool| {
+            let mut spinner = Spinner::new();
+            while !reached() {
+                spinner.turn();
+            }
+        };
+        if thread > 0 {
+            until(&|| stage.load(Order::RELAXED) == HELD);
+        }
+        if thread == 2 {
+            lock.read(&context, Recursion::Allowed);
+            write(came, true);
+            // SAFETY: acquired above, with this context.
+            return unsafe { lock.release_read(&context) };
+        }
+        for round in 0..rounds {
+            lock.write(&context);
+            if thread == 0 && round == 0 {
+                stage.store(HELD, Order::RELAXED);
+                until(&|| lock.owes_entry());
+            } else if !read(came) {
+                add_one(row);
+                let row = read(row);
+                assert!(
+                    row <= u64::from(TURNS),
+                    "{row} writers came before a reader that was owed"
+                );
+            }
+            // SAFETY: acquired above, with this context.
+            unsafe { lock.release_write(&context) };
         }
     });
 }

@@ -6,8 +6,10 @@
 #![no_std]
 
 mod patience;
+mod shared;
 
 pub use patience::{Clock, Deadline, Patience};
+pub use shared::{AbortableShared, RawShared, Recursion};
 
 /// A mutual-exclusion lock whose acquisitions carry a context (002 §4.1.3).
 ///

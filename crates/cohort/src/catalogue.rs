@@ -287,6 +287,76 @@ macro_rules! for_each_baseline {
     };
 }
 
+/// Calls a macro with every lock that readers share: its name as an identifier, its type,
+/// what it is, its source.
+#[macro_export]
+macro_rules! for_each_shared {
+    ($callback:ident) => {
+        $callback! {
+            rwlock, $crate::rwlock::RawRwLock,
+            "one word; one waiter at a time spins on it, the others in a gate before it",
+            "Cohort; see rwlock/raw.rs";
+
+            c_rw_np, $crate::rwlock::CRwNp,
+            "readers counted where they share a cache, writers take c-tkt-tkt; neither preferred",
+            "Calciu et al. 2013; 000 §7, 002 §4.1.2";
+
+            c_rw_wp, $crate::rwlock::CRwWp,
+            "the same; writers are preferred for up to 5 ms",
+            "Calciu et al. 2013; 000 §7, 002 §4.1.2";
+
+            posix_rwlock, $crate::baseline::PosixRwLock,
+            "the C library's algorithm, which prefers readers",
+            "glibc manual, PTHREAD_RWLOCK_PREFER_READER_NP";
+
+            posix_rwlock_w, $crate::baseline::PosixRwLock<true>,
+            "the C library's algorithm where it prefers writers",
+            "glibc manual, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP";
+        }
+    };
+}
+
+macro_rules! shared {
+    ($($name:ident, $lock:ty, $about:literal, $source:literal;)+) => {
+        /// Every lock that readers share.
+        pub static SHARED: &[SharedInfo] = &[$(SharedInfo {
+            name: {
+                const HYPHENATED: &[u8] = &hyphenated::<{ stringify!($name).len() }>(stringify!($name));
+                match core::str::from_utf8(HYPHENATED) {
+                    Ok(name) => name,
+                    Err(_) => unreachable!(),
+                }
+            },
+            identifier: stringify!($name),
+            about: $about,
+            source: $source,
+            bytes_raw: size_of::<$lock>(),
+        }),+];
+    };
+}
+for_each_shared!(shared);
+
+/// A lock that readers share.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedInfo {
+    /// The name that is printed.
+    pub name: &'static str,
+    /// The same as an identifier.
+    pub identifier: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// The paper and section it is described in.
+    pub source: &'static str,
+    /// Bytes of the lock by itself, used raw.
+    pub bytes_raw: usize,
+}
+
+/// The lock of that name that readers share.
+#[must_use]
+pub fn find_shared(name: &str) -> Option<&'static SharedInfo> {
+    SHARED.iter().find(|info| info.name == name)
+}
+
 /// The bytes of a printed name, `N` of them, from its identifier.
 const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
     let mut name = [0; N];
@@ -399,6 +469,7 @@ pub static ORDERS: &[(&str, &[Order])] = &[
         crate::baseline::posix_rwlock::ORDERS,
     ),
     ("rwlock", crate::rwlock::ORDERS),
+    ("rwlock/cohorts", crate::rwlock::cohorts::ORDERS),
     ("condvar", crate::condvar::ORDERS),
     ("host/arena", crate::host::ARENA_ORDERS),
     ("host/generation", crate::host::GENERATION_ORDERS),
@@ -433,6 +504,15 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("host/gate", "gate.forget-wake"),
     ("host/gate", "gate.keep-woken"),
     ("rwlock", "rwlock.forget-wake"),
+    ("rwlock/cohorts", "rw-cohorts.forget-writer"),
+    ("rwlock/cohorts", "rw-cohorts.forget-readers"),
+    ("rwlock/cohorts", "rw-cohorts.forget-passing"),
+    ("rwlock/cohorts", "rw-cohorts.bar-everybody"),
+    ("rwlock/cohorts", "rw-cohorts.look-once"),
+    ("rwlock/cohorts", "rw-cohorts.forget-owed"),
+    ("rwlock/cohorts", "rw-cohorts.stay-closed"),
+    ("rwlock/cohorts", "rw-cohorts.stay-owed"),
+    ("rwlock/cohorts", "rw-cohorts.leave-pending"),
     ("condvar", "condvar.forget-wake"),
     ("compose/clof", "clof.low-first"),
     ("compose/clof", "clof.forget-clear"),

@@ -8,10 +8,10 @@ mod clients;
 
 use clients::late::Late;
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
+use clients::{arena, condvar, destroy, host, mutex, rwlock};
 /// The build of the locks that the clients use.
 use cohort as locks;
-use locks::baseline::{Posix, PosixAdaptive};
+use locks::baseline::{Posix, PosixAdaptive, PosixRwLock};
 use locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
@@ -21,6 +21,7 @@ use locks::compose::{
 };
 use locks::door::set_cohorts;
 use locks::numa::{Ahmcs3, Ahmcs4, Cna, FcMcs, Hbo, Hclh, Hmcs2, Hmcs3, Hmcs4, Shfl};
+use locks::rwlock::{CRwNp, CRwWp, CohortRw, RawRwLock};
 use locks::wait::MayPark;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -212,14 +213,26 @@ stress! {
     posix_excludes: mutex::excludes::<Posix>(THREADS, 200_000, 1);
     posix_adaptive_excludes: mutex::excludes::<PosixAdaptive>(THREADS, 200_000, 1);
     posix_lets_go: mutex::lets_go::<PosixAdaptive>(THREADS, 30_000, 3);
-    posix_readers_share: sharing::shares::<false>(THREADS, 2, 30_000, 1);
-    posix_writers_come_first: sharing::shares::<true>(THREADS, 3, 30_000, 1);
+    posix_readers_share: rwlock::shares::<PosixRwLock>(THREADS, 2, 30_000, 1);
+    posix_writers_come_first: rwlock::shares::<PosixRwLock<true>>(THREADS, 3, 30_000, 1);
     futex_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Futex>(3));
     mcs_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Mcs>(3));
-    readers_share: rwlock::shares(THREADS, 2, 60_000, 0);
-    readers_and_writers_let_go: rwlock::shares(THREADS, 3, 20_000, 2);
-    rwlock_is_tried: rwlock::is_tried(THREADS, 60_000);
-    rwlock_is_read_again: rwlock::is_read_again(60_000);
+    readers_share: rwlock::shares::<RawRwLock>(THREADS, 2, 60_000, 0);
+    readers_and_writers_let_go: rwlock::lets_go::<RawRwLock>(THREADS, 3, 20_000, 2);
+    rwlock_is_tried: rwlock::is_tried::<RawRwLock>(THREADS, 60_000);
+    rwlock_is_read_again: rwlock::is_read_again::<RawRwLock>(60_000);
+    cohorts_readers_share: { apart(); rwlock::shares::<CRwNp>(THREADS, 2, 30_000, 1) };
+    cohorts_readers_give_way: { apart(); rwlock::shares_strictly::<CRwWp>(THREADS, 2, 30_000) };
+    cohorts_of_four_levels: { apart(); rwlock::shares::<CohortRw<Four>>(THREADS, 3, 30_000, 1) };
+    cohorts_let_go: { apart(); rwlock::lets_go::<CRwNp>(THREADS, 3, 20_000, 3) };
+    cohorts_let_writers_go: { apart(); rwlock::lets_writers_go::<CRwWp>(THREADS, 20_000) };
+    cohorts_are_tried: { apart(); rwlock::is_tried::<CRwWp>(THREADS, 30_000) };
+    cohorts_are_read_again: { apart(); rwlock::is_read_again::<CRwNp>(30_000) };
+    cohorts_are_read_beside: { apart(); rwlock::is_read_beside_another::<CRwWp>(THREADS, 30_000) };
+    cohorts_let_readers_in: {
+        apart();
+        (0..500).for_each(|_| rwlock::lets_readers_in::<Mcs, true, 3, 16>(10));
+    };
     condvar_signals: condvar::tells(THREADS, 6_000, false);
     condvar_broadcasts: condvar::tells(THREADS, 6_000, true);
     condvar_spends_no_signal: (0..1_500).for_each(|_| {

@@ -98,6 +98,26 @@ fn this_machine_is_measured_in_rounds() {
 }
 
 #[test]
+fn readers_and_writers_are_both_counted_under_every_lock() {
+    let mut arguments = THERE.to_vec();
+    arguments.truncate(3);
+    arguments.extend(["--workload", "rw", "--reads", "50", "--threads", "12"]);
+    arguments.extend(["--seconds", "0.0005", "--json"]);
+    for locks in [&[][..], &["--locks", "ticket"]] {
+        let report = output(&[&arguments[..], locks].concat());
+        let report: Value = serde_json::from_slice(&report).expect("JSON");
+        let points = report["points"].as_array().expect("points");
+        assert_eq!(points.len(), if locks.is_empty() { 5 } else { 1 });
+        for point in points {
+            for what in ["reads", "writes"] {
+                let count = point["middle"]["counts"][what].as_u64();
+                assert!(count > Some(0), "{what}: {point}");
+            }
+        }
+    }
+}
+
+#[test]
 fn details_are_shown_on_request() {
     let mut arguments = THERE.to_vec();
     arguments.push("--detail");

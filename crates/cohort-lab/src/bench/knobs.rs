@@ -29,6 +29,11 @@ pub struct Knobs {
         value_parser = clap::value_parser!(u64).range(..=100))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sets: Option<u64>,
+    /// Operations of a hundred that are reads
+    #[arg(long, value_name = "PERCENT", help_heading = HEADING,
+        value_parser = clap::value_parser!(u64).range(..=100))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reads: Option<u64>,
     /// How many locks there are
     #[arg(long, value_name = "N", help_heading = HEADING, value_parser = count)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,6 +79,7 @@ impl Knobs {
         lines: None,
         timeout: None,
         sets: None,
+        reads: None,
         instances: None,
         nodes: None,
         phase: None,
@@ -107,6 +113,7 @@ impl Knobs {
             lines: self.lines.or(defaults.lines),
             timeout: self.timeout.or(defaults.timeout),
             sets: self.sets.or(defaults.sets),
+            reads: self.reads.or(defaults.reads),
             instances: self.instances.or(defaults.instances),
             nodes: self.nodes.or(defaults.nodes),
             phase: self.phase.or(defaults.phase),
@@ -126,6 +133,7 @@ impl Knobs {
             ("lines", text(self.lines)),
             ("timeout", text(self.timeout)),
             ("sets", text(self.sets)),
+            ("reads", text(self.reads)),
             ("instances", text(self.instances)),
             ("nodes", text(self.nodes)),
             ("phase", text(self.phase)),

@@ -231,6 +231,23 @@ impl<A: Actor> Player<A> {
         Some(self.in_section(guarded, begun, body))
     }
 
+    /// Executes `body` while it reads, as others may at the same time.  Blocks.
+    pub fn reading<W, T>(&mut self, guarded: &Guarded<W>, body: impl FnOnce(&mut Self) -> T) -> T
+    where
+        W: World<Actor = A>,
+    {
+        let begun = self.begins();
+        guarded.lock.read(self.index);
+        keep(&mut self.part.acquire, begun, || self.actor.now());
+        let result = body(self);
+        let ended = begun.map(|_| self.actor.now());
+        // SAFETY: this thread acquired the lock to read and has not released it.
+        unsafe { guarded.lock.release_read(self.index) };
+        keep(&mut self.part.release, ended, || self.actor.now());
+        keep(&mut self.part.round_trip, begun, || self.actor.now());
+        result
+    }
+
     /// When this acquisition begins, if it is one of those that are timed.
     fn begins(&mut self) -> Option<u64> {
         self.acquisitions += 1;

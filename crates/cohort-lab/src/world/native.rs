@@ -98,6 +98,11 @@ pub struct Native {
 
 cohort::for_each_lock!(lock_maker);
 
+mod sharing {
+    use crate::world::raw::shared_maker;
+    cohort::for_each_shared!(shared_maker);
+}
+
 mod compositions {
     crate::world::raw::composition_maker!(cohort);
 }
@@ -131,6 +136,9 @@ impl World for Native {
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
         if let Some(system) = system::lock(name) {
             return Some(system);
+        }
+        if let Some(shared) = sharing::make(self, name, threads) {
+            return Some(shared);
         }
         let spins = self.settings.wait.never_sleeps();
         match cohort::catalogue::find(name) {

@@ -4,7 +4,7 @@
 //! that a workload is compiled once and not once for each lock; every lock pays
 //! the same for that, and on a simulated machine none does.
 
-use cohort::{Abortable, Outcome, Patience, RawLock, TwoForms};
+use cohort::{Abortable, Outcome, Patience, RawLock, RawShared, Recursion, TwoForms};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -37,6 +37,24 @@ pub unsafe trait Tested: Send + Sync {
 
     /// Whether somebody has it: a hint.
     fn is_locked(&self) -> bool;
+
+    /// Blocks until thread `thread` has the lock to read, which others may do too; by
+    /// itself, if readers do not share it.
+    ///
+    /// # Panics
+    /// As [`acquire`](Self::acquire).
+    fn read(&self, thread: usize) {
+        self.acquire(thread);
+    }
+
+    /// Releases the lock from reading.
+    ///
+    /// # Safety
+    /// Thread `thread` has it to read.
+    unsafe fn release_read(&self, thread: usize) {
+        // SAFETY: the caller's.
+        unsafe { self.release(thread) };
+    }
 }
 
 /// Where a world puts locks and their contexts.
@@ -177,12 +195,76 @@ unsafe fn acquire_within<L: Abortable>(
     unsafe { (*lock.cast::<L>()).acquire_within(&*context.cast(), patience) }
 }
 
+impl Operations {
+    /// The same for a lock that readers share, which writers acquire; and how it is read.
+    fn of_shared<L: RawShared>() -> (Self, Reading) {
+        /// # Safety
+        /// As for [`Operations`].
+        unsafe fn read<L: RawShared>(lock: *const u8, context: *const u8) {
+            // SAFETY: the caller's.
+            unsafe { (*lock.cast::<L>()).read(&*context.cast(), Recursion::Allowed) }
+        }
+        /// # Safety
+        /// As for [`Operations`] and [`RawShared::release_read`].
+        unsafe fn release_read<L: RawShared>(lock: *const u8, context: *const u8) {
+            // SAFETY: the caller's.
+            unsafe { (*lock.cast::<L>()).release_read(&*context.cast()) }
+        }
+        /// # Safety
+        /// As for [`Operations`].
+        unsafe fn write<L: RawShared>(lock: *const u8, context: *const u8) {
+            // SAFETY: the caller's.
+            unsafe { (*lock.cast::<L>()).write(&*context.cast()) }
+        }
+        /// # Safety
+        /// As for [`Operations`] and [`RawShared::release_write`].
+        unsafe fn release_write<L: RawShared>(lock: *const u8, context: *const u8) {
+            // SAFETY: the caller's.
+            unsafe { (*lock.cast::<L>()).release_write(&*context.cast()) }
+        }
+        /// # Safety
+        /// As for [`Operations`].
+        unsafe fn is_locked<L: RawShared>(lock: *const u8) -> bool {
+            // SAFETY: the caller's.
+            unsafe { (*lock.cast::<L>()).is_locked() }
+        }
+        /// # Safety
+        /// It is a `T` that nobody uses any more.
+        unsafe fn drop<T>(at: *mut u8) {
+            // SAFETY: the caller's.
+            unsafe { at.cast::<T>().drop_in_place() }
+        }
+        let writing = Self {
+            acquire: write::<L>,
+            acquire_within: None,
+            release: release_write::<L>,
+            is_locked: is_locked::<L>,
+            drop: drop::<L>,
+            drop_context: drop::<L::Context>,
+        };
+        let reading = Reading {
+            read: read::<L>,
+            release_read: release_read::<L>,
+        };
+        (writing, reading)
+    }
+}
+
+/// How a lock is read.
+#[derive(Clone, Copy)]
+struct Reading {
+    read: unsafe fn(*const u8, *const u8),
+    release_read: unsafe fn(*const u8, *const u8),
+}
+
 /// A lock and its contexts, by what can be done with them: the code that makes and
 /// measures hundreds of locks is compiled once.
 struct Raw {
     lock: Block,
     contexts: Box<[Block]>,
     operations: Operations,
+    /// If readers share it.
+    reading: Option<Reading>,
 }
 
 impl Raw {
@@ -216,6 +298,22 @@ unsafe impl Tested for Raw {
     fn is_locked(&self) -> bool {
         // SAFETY: as above.
         unsafe { (self.operations.is_locked)(self.lock()) }
+    }
+
+    fn read(&self, thread: usize) {
+        let read = self
+            .reading
+            .map_or(self.operations.acquire, |reading| reading.read);
+        // SAFETY: as above.
+        unsafe { read(self.lock(), self.context(thread)) };
+    }
+
+    unsafe fn release_read(&self, thread: usize) {
+        let release = self
+            .reading
+            .map_or(self.operations.release, |reading| reading.release_read);
+        // SAFETY: as above; the caller's thread acquired the lock with this context.
+        unsafe { release(self.lock(), self.context(thread)) };
     }
 }
 
@@ -260,6 +358,24 @@ macro_rules! lock_maker {
 }
 
 pub(crate) use lock_maker;
+
+/// The same for a catalogue's `for_each_shared!`.
+macro_rules! shared_maker {
+    ($($name:ident, $lock:ty, $about:literal, $source:literal;)+) => {
+        pub(super) fn make(
+            room: &mut dyn $crate::world::Room,
+            name: &str,
+            threads: usize,
+        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
+            match cohort::catalogue::find_shared(name)?.identifier {
+                $(stringify!($name) => Some($crate::world::raw::shared::<$lock>(room, threads)),)+
+                _ => None,
+            }
+        }
+    };
+}
+
+pub(crate) use shared_maker;
 
 /// Chooses how a lock is made by what it implements: the compiler takes the method of
 /// the first trait below that fits, the one for the most references first.
@@ -348,16 +464,38 @@ pub fn tested<L: Testable>(
     threads: usize,
     within: Option<Within>,
 ) -> Arc<dyn Tested> {
+    let operations = Operations::of::<L>(within);
+    made::<L, L::Context>(room, lock, threads, operations, None)
+}
+
+/// A fresh lock that readers share and its contexts, in that room.
+pub(crate) fn shared<L>(room: &mut dyn Room, threads: usize) -> Arc<dyn Tested>
+where
+    L: RawShared<Context: Send + Sync + 'static> + 'static,
+{
+    let (writing, reading) = Operations::of_shared::<L>();
+    made::<L, L::Context>(room, L::default(), threads, writing, Some(reading))
+}
+
+/// A lock with contexts of that type, of which both the operations are.
+fn made<L, C: Default>(
+    room: &mut dyn Room,
+    lock: L,
+    threads: usize,
+    operations: Operations,
+    reading: Option<Reading>,
+) -> Arc<dyn Tested> {
     let block = room.block(Layout::new::<L>());
     block.put(lock);
-    let mut contexts = blocks(room, Layout::new::<L::Context>(), threads);
+    let mut contexts = blocks(room, Layout::new::<C>(), threads);
     for context in &mut contexts {
-        context.put(L::Context::default());
+        context.put(C::default());
     }
     Arc::new(Raw {
         lock: block,
         contexts,
-        operations: Operations::of::<L>(within),
+        operations,
+        reading,
     })
 }
 

@@ -127,6 +127,11 @@ mod baselines {
     cohort_on_machine::for_each_baseline!(lock_maker);
 }
 
+mod sharing {
+    use crate::world::raw::shared_maker;
+    cohort_on_machine::for_each_shared!(shared_maker);
+}
+
 mod compositions {
     crate::world::raw::composition_maker!(cohort_on_machine);
 }
@@ -161,6 +166,9 @@ impl World for Simulated {
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
         if name == NO_LOCK {
             return Some(raw::open());
+        }
+        if let Some(shared) = sharing::make(self, name, threads) {
+            return Some(shared);
         }
         let spins = self.settings.wait.never_sleeps();
         match cohort_on_machine::catalogue::find(name) {

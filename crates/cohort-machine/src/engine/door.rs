@@ -135,6 +135,16 @@ pub fn fence() {
     step(|engine| engine.fence());
 }
 
+/// A full fence right after a read-modify-write: nothing where that is one instruction,
+/// which has drained the store buffer.
+pub fn fence_after_update() {
+    step(|engine| {
+        if engine.hardware.load_linked {
+            engine.fence();
+        }
+    });
+}
+
 /// Runs `touch`, which reads or writes plain memory at an address.  Where time does
 /// not decide, others may come between its beginning and its end.
 ///

@@ -4,9 +4,9 @@ use super::broken::BROKEN;
 use super::child::{Verdict, verdict};
 use crate::clients::late::Late;
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use crate::clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
+use crate::clients::{arena, condvar, destroy, host, mutex, rwlock};
 use crate::fork_clients as fork;
-use crate::locks::baseline::Posix;
+use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
@@ -14,6 +14,7 @@ use crate::locks::compose::{Adaptive, Bypass, Clof, Core, Counted, Fast, Level, 
 use crate::locks::door::{Model as Bounds, Tally, WaitPolicy, thread_id};
 use crate::locks::numa::hmcs::Entry;
 use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Shfl, WhereMet};
+use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, SpinOnly};
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
@@ -233,6 +234,12 @@ type SmallCna<P> = Cna<P, 2>;
 
 /// As above, with none.
 type SmallHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1>;
+
+/// As above: readers of two cohorts, writers of a basic lock, neither preferred.
+type Neutral<W> = CohortRw<W, true, Numa, 0, 2>;
+
+/// The same, where writers are preferred.
+type WritersFirst<W> = CohortRw<W, false, Numa, 1, 2>;
 
 /// The same below a cohort of all.
 type TallHmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1>;
@@ -755,53 +762,138 @@ pub static MODELS: &[Model] = &[
         destroy::is_destroyed::<Posix>(2)
     }),
     quick("posix_rwlock::reader", PARK, || {
-        sharing::shares::<false>(2, 1, 1, 0)
+        rwlock::shares::<PosixRwLock>(2, 1, 1, 0)
     }),
     quick("posix_rwlock::readers", PARK, || {
-        sharing::shares::<false>(3, 1, 1, 0)
+        rwlock::shares::<PosixRwLock>(3, 1, 1, 0)
     }),
     quick("posix_rwlock::writers", PARK, || {
-        sharing::shares::<false>(3, 2, 1, 0)
+        rwlock::shares::<PosixRwLock>(3, 2, 1, 0)
     }),
     quick("posix_rwlock::again", PARK, || {
-        sharing::shares::<false>(2, 1, 2, 0)
+        rwlock::shares::<PosixRwLock>(2, 1, 2, 0)
     }),
     quick("posix_rwlock::try", PARK, || {
-        sharing::shares::<false>(3, 1, 1, 2)
+        rwlock::shares::<PosixRwLock>(3, 1, 1, 2)
     }),
     quick("posix_rwlock::try_write", PARK, || {
-        sharing::shares::<false>(3, 3, 1, 1)
+        rwlock::shares::<PosixRwLock>(3, 3, 1, 1)
     }),
     quick("posix_rwlock_w::readers", PARK, || {
-        sharing::shares::<true>(3, 1, 1, 0)
+        rwlock::shares::<PosixRwLock<true>>(3, 1, 1, 0)
     }),
     quick("posix_rwlock_w::writers", PARK, || {
-        sharing::shares::<true>(3, 2, 1, 0)
+        rwlock::shares::<PosixRwLock<true>>(3, 2, 1, 0)
     }),
     quick("posix_rwlock_w::three_writers", PARK, || {
-        sharing::shares::<true>(3, 3, 1, 0)
+        rwlock::shares::<PosixRwLock<true>>(3, 3, 1, 0)
     }),
     quick("posix_rwlock_w::again", PARK, || {
-        sharing::shares::<true>(2, 1, 2, 0)
+        rwlock::shares::<PosixRwLock<true>>(2, 1, 2, 0)
     }),
-    quick("rwlock::park", PARK, || rwlock::shares(3, 1, 1, 0)),
-    quick("rwlock::spin", SPIN, || rwlock::shares(3, 1, 1, 0)),
-    quick("rwlock::writers", PARK, || rwlock::shares(3, 2, 1, 0)),
-    quick("rwlock::again", PARK, || rwlock::shares(2, 1, 2, 0)),
+    quick("rwlock::park", PARK, || {
+        rwlock::shares::<RawRwLock>(3, 1, 1, 0)
+    }),
+    quick("rwlock::spin", SPIN, || {
+        rwlock::shares::<RawRwLock>(3, 1, 1, 0)
+    }),
+    quick("rwlock::writers", PARK, || {
+        rwlock::shares::<RawRwLock>(3, 2, 1, 0)
+    }),
+    quick("rwlock::again", PARK, || {
+        rwlock::shares::<RawRwLock>(2, 1, 2, 0)
+    }),
     quick("rwlock::reserved", IMPATIENT_2, || {
-        rwlock::shares(3, 1, 1, 0)
+        rwlock::shares::<RawRwLock>(3, 1, 1, 0)
     }),
-    quick("rwlock::turns", TURNS_END, || rwlock::shares(3, 1, 1, 0)),
+    quick("rwlock::turns", TURNS_END, || {
+        rwlock::shares::<RawRwLock>(3, 1, 1, 0)
+    }),
     quick("rwlock::timed_turns", TURNS_TICK, || {
-        rwlock::shares(3, 2, 1, 1)
+        rwlock::lets_go::<RawRwLock>(3, 2, 1, 1)
     }),
-    quick("rwlock::timed", PARK, || rwlock::shares(3, 1, 1, 1)),
-    quick("rwlock::timed_writer", PARK, || rwlock::shares(2, 2, 1, 1)),
+    quick("rwlock::timed", PARK, || {
+        rwlock::lets_go::<RawRwLock>(3, 1, 1, 1)
+    }),
+    quick("rwlock::timed_writer", PARK, || {
+        rwlock::lets_go::<RawRwLock>(2, 2, 1, 1)
+    }),
     quick("rwlock::timed_writer_of_three", PARK, || {
-        rwlock::shares(3, 3, 1, 1)
+        rwlock::lets_go::<RawRwLock>(3, 3, 1, 1)
     }),
-    quick("rwlock::try", PARK, || rwlock::is_tried(3, 1)),
-    quick("rwlock::read_again", PARK, || rwlock::is_read_again(1)),
+    quick("rwlock::try", PARK, || rwlock::is_tried::<RawRwLock>(3, 1)),
+    quick("rwlock::read_again", PARK, || {
+        rwlock::is_read_again::<RawRwLock>(1)
+    }),
+    quick("rw_cohorts::read_again", PARK, || {
+        rwlock::is_read_again::<Neutral<Ticket>>(1);
+    }),
+    quick("rw_cohorts::read_again_spin", SPIN, || {
+        rwlock::is_read_again::<Neutral<Ticket>>(1);
+    }),
+    quick("rw_cohorts::beside_another", PARK, || {
+        rwlock::is_read_beside_another::<Neutral<Ticket>>(2, 1);
+    }),
+    quick("rw_cohorts::try", SPIN, || {
+        rwlock::is_tried::<Neutral<Ticket>>(3, 1);
+    }),
+    quick("rw_cohorts::timed_again", PARK, || {
+        rwlock::lets_go::<Neutral<Ticket>>(2, 1, 2, 1);
+    }),
+    quick("rw_cohorts::lets_writers_go", PARK, || {
+        rwlock::lets_writers_go::<Neutral<Ticket>>(2, 2);
+    }),
+    quick("rw_cohorts::timed_writer", PARK, || {
+        rwlock::lets_go::<Neutral<Ticket>>(2, 2, 1, 1);
+    }),
+    quick("rw_cohorts::timed_both", PARK, || {
+        rwlock::lets_go::<Neutral<Ticket>>(2, 1, 1, 2);
+    }),
+    quick("rw_cohorts::lets_readers_in", SPIN_1, || {
+        rwlock::lets_readers_in::<Mcs, true, 0, 2>(1);
+    }),
+    quick("rw_cohorts::spin", SPIN_1, || {
+        rwlock::shares::<Neutral<Ticket>>(3, 1, 1, 0);
+    }),
+    quick("rw_cohorts::park", PARK_1, || {
+        rwlock::shares::<Neutral<Ticket>>(3, 1, 1, 0);
+    }),
+    quick("rw_cohorts::strictly", PARK, || {
+        rwlock::shares_strictly::<Neutral<Ticket>>(3, 1, 1);
+    }),
+    quick("rw_cohorts::writers", SPIN_1, || {
+        rwlock::shares::<Neutral<Mcs>>(3, 2, 1, 0);
+    }),
+    quick("rw_cohorts::writers_park", PARK, || {
+        rwlock::shares_strictly::<Neutral<Mcs>>(3, 2, 1);
+    }),
+    quick("rw_cohorts::again", PARK, || {
+        rwlock::shares::<Neutral<Mcs>>(2, 1, 2, 0);
+    }),
+    quick("rw_cohorts::timed", PARK_1, || {
+        rwlock::lets_go::<Neutral<Ticket>>(3, 1, 1, 1);
+    }),
+    quick("rw_cohorts::timed_writers", PARK_1, || {
+        rwlock::lets_go::<Neutral<Mcs>>(3, 2, 1, 2);
+    }),
+    quick("rw_cohorts::composition", SPIN_1, || {
+        rwlock::shares::<Neutral<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>>(3, 2, 1, 0);
+    }),
+    quick("rw_cohorts_w::spin", SPIN_1, || {
+        rwlock::shares::<WritersFirst<Mcs>>(3, 2, 1, 0);
+    }),
+    quick("rw_cohorts_w::park", PARK_1, || {
+        rwlock::shares_strictly::<WritersFirst<Mcs>>(3, 2, 1);
+    }),
+    quick("rw_cohorts_w::deference", IMPATIENT_1, || {
+        rwlock::shares::<WritersFirst<Ticket>>(3, 1, 1, 0);
+    }),
+    quick("rw_cohorts_w::read_again", PARK, || {
+        rwlock::is_read_again::<WritersFirst<Ticket>>(1);
+    }),
+    quick("rw_cohorts_w::lets_readers_in", IMPATIENT_1, || {
+        rwlock::lets_readers_in::<Mcs, false, 0, 2>(1);
+    }),
     quick("condvar::signal", PARK, || condvar::tells(2, 1, false)),
     quick("condvar::signal_two", PARK, || condvar::tells(3, 1, false)),
     quick("condvar::broadcast", PARK, || condvar::tells(3, 1, true)),

@@ -31,6 +31,7 @@ static WHERE: &[(&str, &[&str])] = &[
         &["posix_rwlock::", "posix_rwlock_w::"],
     ),
     ("rwlock", &["rwlock::"]),
+    ("rwlock/cohorts", &["rw_cohorts::", "rw_cohorts_w::"]),
     ("condvar", &["condvar::"]),
     ("compose/clof", &["clof::"]),
     ("compose/stacked", &["stacked::"]),

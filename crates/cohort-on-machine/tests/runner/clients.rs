@@ -5,16 +5,23 @@ use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
 use crate::clients::late::Late;
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use crate::clients::{arena, condvar, destroy, host, mutex, rwlock, sharing};
-use crate::locks::baseline::Posix;
+use crate::clients::{arena, condvar, destroy, host, mutex, rwlock};
+use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::locks::compose::{Adaptive, Bypass, CacheGroup, Clof, Fast, Numa, Package, Stacked};
 use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Shfl, WhereMet};
+use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
 
 /// The last value of a wait cell, after which numbers begin again.
 const CELL: u32 = WaitCell::<MayPark>::MAX;
+
+/// Neither readers nor writers are preferred.
+type Neutral = CohortRw<Mcs, true, Numa, 0, 4>;
+
+/// Writers are.
+type WritersFirst = CohortRw<Ticket, false, Numa, 2, 4>;
 
 /// A client in two sizes: by virtual time with many threads, by chance with few.
 type Sizes = (&'static str, Client, Client);
@@ -36,8 +43,8 @@ static CLIENTS: &[Sizes] = clients! {
     bo_lets_go: |threads, rounds| mutex::lets_go::<Bo>(threads, rounds, threads / 2);
     hbo_lets_go: |threads, rounds| mutex::lets_go::<Hbo>(threads, rounds, threads / 2);
     posix_lets_go: |threads, rounds| mutex::lets_go::<Posix>(threads, rounds, threads / 2);
-    posix_readers_share: |threads, rounds| sharing::shares::<false>(threads, 2, rounds, 1);
-    posix_writers_come_first: |threads, rounds| sharing::shares::<true>(threads, 2, rounds, 0);
+    posix_readers_share: |threads, rounds| rwlock::shares::<PosixRwLock>(threads, 2, rounds, 1);
+    posix_writers_come_first: |threads, rounds| rwlock::shares::<PosixRwLock<true>>(threads, 2, rounds, 0);
     ticket_numbers_wrap: |threads, rounds| {
         mutex::excludes::<Late<Ticket, { u32::MAX - 5 }>>(threads, rounds, 1);
     };
@@ -89,10 +96,29 @@ static CLIENTS: &[Sizes] = clients! {
     fast_path_of_three: |threads, rounds| {
         mutex::excludes::<Fast<Clof<Mcs, Clof<Ticket, Mcs, Package>, CacheGroup>>>(threads, rounds, 1);
     };
-    readers_share: |threads, rounds| rwlock::shares(threads, 2, rounds, 0);
-    readers_and_writers_let_go: |threads, rounds| rwlock::shares(threads, 3, rounds, 2);
-    rwlock_is_tried: |threads, rounds| rwlock::is_tried(threads, rounds);
-    rwlock_is_read_again: |_threads, rounds| rwlock::is_read_again(rounds);
+    readers_share: |threads, rounds| rwlock::shares::<RawRwLock>(threads, 2, rounds, 0);
+    readers_and_writers_let_go: |threads, rounds| rwlock::lets_go::<RawRwLock>(threads, 3, rounds, 2);
+    rwlock_is_tried: |threads, rounds| rwlock::is_tried::<RawRwLock>(threads, rounds);
+    rwlock_is_read_again: |_threads, rounds| rwlock::is_read_again::<RawRwLock>(rounds);
+    cohorts_readers_share: |threads, rounds| rwlock::shares::<Neutral>(threads, 2, rounds, 1);
+    cohorts_readers_give_way: |threads, rounds| {
+        rwlock::shares_strictly::<WritersFirst>(threads, 2, rounds);
+    };
+    cohorts_let_go: |threads, rounds| rwlock::lets_go::<Neutral>(threads, 3, rounds, 2);
+    cohorts_let_go_of_writers: |threads, rounds| {
+        rwlock::lets_go::<WritersFirst>(threads, threads / 2, rounds, threads);
+    };
+    cohorts_let_writers_go: |threads, rounds| rwlock::lets_writers_go::<Neutral>(threads, rounds);
+    cohorts_are_tried: |threads, rounds| rwlock::is_tried::<Neutral>(threads, rounds);
+    cohorts_are_read_again: |_threads, rounds| rwlock::is_read_again::<Neutral>(rounds);
+    cohorts_are_read_beside: |threads, rounds| {
+        rwlock::is_read_beside_another::<WritersFirst>(threads, rounds);
+    };
+    cohorts_let_readers_in: |_threads, rounds| rwlock::lets_readers_in::<Mcs, true, 0, 4>(rounds);
+    cohorts_let_readers_in_late: |_threads, rounds| rwlock::lets_readers_in::<Mcs, false, 2, 4>(2 * rounds);
+    cohorts_of_a_composition: |threads, rounds| {
+        rwlock::shares::<CohortRw<Clof<Ticket, Mcs>>>(threads, threads / 2, rounds, 0);
+    };
     condvar_signals: |threads, rounds| condvar::tells(threads, rounds, false);
     condvar_broadcasts: |threads, rounds| condvar::tells(threads, rounds, true);
     condvar_spends_no_signal: |threads, _rounds| {

@@ -49,6 +49,15 @@ fn places(flaw: &str) -> Vec<Client> {
         "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
         "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],
         "rwlock" => vec![few("readers_share"), few("readers_and_writers_let_go")],
+        "rw-cohorts" => vec![
+            few("cohorts_readers_share"),
+            few("cohorts_let_readers_in"),
+            few("cohorts_are_read_again"),
+            few("cohorts_readers_give_way"),
+            few("cohorts_are_read_beside"),
+            few("cohorts_let_go"),
+            few("cohorts_let_writers_go"),
+        ],
         "clof" if flaw == "clof.keep-for-ever" => vec![keeps_to_its_hand_offs],
         "clof" => vec![|| mutex::excludes::<Clof<Ticket, Mcs>>(4, 4, 0), || {
             mutex::excludes::<CMcsMcs>(4, 4, 0)
@@ -82,6 +91,11 @@ static BEYOND: &[(&str, &str)] = &[
         "quick.no-barrier",
         "a barrier that orders stores against loads has nothing to order where values are \
          sequentially consistent",
+    ),
+    (
+        "rw-cohorts.bar-everybody",
+        "a reader that waits behind a writer in vain passes it after five milliseconds, which \
+         pass here; loom's clock stands still",
     ),
     ("in_place.believe-grants", "nobody forks here"),
 ];

@@ -29,6 +29,7 @@
 //! else a late telling would be taken for the next one.
 
 use crate::door::{AtomicU32, Order, Spinner, mutant, orders, sleep_on, wake};
+use cohort_raw::{RawShared, Recursion};
 
 orders! {
     /// A reader or writer that gets in sees what those before it did.
@@ -362,5 +363,48 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
             }
         }
         false
+    }
+}
+
+// SAFETY: the methods of like names, which share and exclude.
+unsafe impl<const PREFERS_WRITERS: bool> RawShared for PosixRwLock<PREFERS_WRITERS> {
+    type Context = ();
+
+    const RECURSES: bool = !PREFERS_WRITERS;
+
+    fn read(&self, (): &(), _recursion: Recursion) {
+        self.read();
+    }
+
+    fn try_read(&self, (): &(), _recursion: Recursion) -> bool {
+        self.try_read()
+    }
+
+    unsafe fn release_read(&self, (): &()) {
+        // SAFETY: passed on.
+        unsafe { self.end_read() };
+    }
+
+    fn write(&self, (): &()) {
+        self.write();
+    }
+
+    fn try_write(&self, (): &()) -> bool {
+        self.try_write()
+    }
+
+    unsafe fn release_write(&self, (): &()) {
+        // SAFETY: passed on.
+        unsafe { self.end_write() };
+    }
+
+    fn is_locked(&self) -> bool {
+        let state = self.state.load(Order::RELAXED);
+        has_readers(state) || state & PRIMARY != 0
+    }
+
+    fn is_write_locked(&self) -> bool {
+        let held = WRITING | PRIMARY;
+        self.state.load(Order::RELAXED) & held == held
     }
 }

@@ -1,12 +1,15 @@
-//! Reader–writer locks: the raw lock, and data behind it.
+//! Reader–writer locks: the raw ones, and data behind them.
 
+pub mod cohorts;
 mod raw;
 
+pub use cohort_raw::Recursion;
+pub use cohorts::{CRwNp, CRwWp, CohortRw};
 pub(crate) use raw::ORDERS;
-pub use raw::{RawRwLock, Recursion};
+pub use raw::RawRwLock;
 
 use crate::door::Cell;
-use cohort_raw::Patience;
+use cohort_raw::{Patience, RawShared};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -16,14 +19,65 @@ use core::ops::{Deref, DerefMut};
 ///
 /// A thread may take a read lock it holds already.  It may not take the write lock
 /// while it holds a read lock: that never returns.
+///
+/// Any other lock that readers share can stand in for that one, through closures: a
+/// guard can be moved, and the context of an acquisition cannot.
+///
+/// ```
+/// use cohort::RwLock;
+/// use cohort::rwlock::CRwNp;
+/// let lock: RwLock<Vec<u32>, CRwNp> = RwLock::from(vec![1]);
+/// lock.writing(|list| list.push(2));
+/// assert_eq!(lock.reading(|list| list.len()), 2);
+/// ```
 #[derive(Debug, Default)]
-pub struct RwLock<T> {
-    lock: RawRwLock,
+pub struct RwLock<T, L = RawRwLock> {
+    lock: L,
     data: Cell<T>,
 }
 
 // SAFETY: the lock gives out `&T` to several threads at once, or `&mut T` to one.
-unsafe impl<T: Send + Sync> Sync for RwLock<T> {}
+unsafe impl<T: Send + Sync, L: RawShared> Sync for RwLock<T, L> {}
+
+impl<T, L: RawShared> From<T> for RwLock<T, L> {
+    fn from(data: T) -> Self {
+        Self {
+            lock: L::default(),
+            data: Cell::new(data),
+        }
+    }
+}
+
+/// Does something when dropped: a panic between releases the lock too.
+struct AtLast<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for AtLast<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+impl<T, L: RawShared> RwLock<T, L> {
+    /// Blocks until the data may be read, and lets `look` do so.
+    pub fn reading<R>(&self, look: impl FnOnce(&T) -> R) -> R {
+        let context = L::Context::default();
+        self.lock.read(&context, Recursion::Allowed);
+        // SAFETY: acquired above, by this thread and with this context.
+        let _last = AtLast(|| unsafe { self.lock.release_read(&context) });
+        // SAFETY: the lock is held to read.
+        self.data.with(|data| look(unsafe { &*data }))
+    }
+
+    /// Blocks until the data may be written, and lets `change` do so.
+    pub fn writing<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+        let context = L::Context::default();
+        self.lock.write(&context);
+        // SAFETY: acquired above, by this thread and with this context.
+        let _last = AtLast(|| unsafe { self.lock.release_write(&context) });
+        // SAFETY: the lock is held to write.
+        self.data.with_mut(|data| change(unsafe { &mut *data }))
+    }
+}
 
 /// Shared access to an [`RwLock`]'s data; unlocks when dropped.
 #[must_use = "the lock is released as soon as its guard is dropped"]

@@ -38,7 +38,7 @@ use crate::door::{
     thread, wake,
 };
 use crate::host::Generation;
-use cohort_raw::{Inherit, Outcome, Patience, RawLock};
+use cohort_raw::{AbortableShared, Inherit, Outcome, Patience, RawLock, RawShared, Recursion};
 
 orders! {
     /// A reader sees what the last writer did.
@@ -70,21 +70,11 @@ const MARKS: u32 = PENDING | RESERVED | PARKED;
 const HEAD: u32 = 1;
 
 /// How long a reader that may recurse waits behind writers before it passes them.
-const DEFERENCE_NANOSECONDS: u64 = 5_000_000;
+pub(super) const DEFERENCE_NANOSECONDS: u64 = 5_000_000;
 
 /// For how long the head counts acquisitions: enough of them for the shortest and the
 /// longest interval between two to even out, and fewer than `TAKEN` can count.
 const SAMPLE_NANOSECONDS: u64 = 4_000;
-
-/// Whether a thread that may hold this lock to read already passes waiting
-/// writers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recursion {
-    /// It does, so recursive read locks never deadlock.
-    Allowed,
-    /// It waits behind them: the caller promises not to recurse.
-    Excluded,
-}
 
 /// The lock; all zero when new.
 #[derive(Debug, Default)]
@@ -422,6 +412,64 @@ impl RawRwLock {
         self.word.fetch_and(!MARKS, RW_MARK);
         // SAFETY: the caller is alone, and no thread of this process is in it.
         unsafe { self.gate.inherit(None) };
+    }
+}
+
+// SAFETY: the methods of the same names, which share and exclude.
+unsafe impl RawShared for RawRwLock {
+    type Context = ();
+
+    #[inline]
+    fn read(&self, (): &(), recursion: Recursion) {
+        let _ = self.read(recursion, &Patience::ENDLESS);
+    }
+
+    #[inline]
+    fn try_read(&self, (): &(), recursion: Recursion) -> bool {
+        self.try_read(recursion)
+    }
+
+    #[inline]
+    unsafe fn release_read(&self, (): &()) {
+        // SAFETY: passed on.
+        unsafe { self.release_read() };
+    }
+
+    #[inline]
+    fn write(&self, (): &()) {
+        let _ = self.write(&Patience::ENDLESS);
+    }
+
+    #[inline]
+    fn try_write(&self, (): &()) -> bool {
+        self.try_write()
+    }
+
+    #[inline]
+    unsafe fn release_write(&self, (): &()) {
+        // SAFETY: passed on.
+        unsafe { self.release_write() };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.is_locked()
+    }
+
+    fn is_write_locked(&self) -> bool {
+        self.is_write_locked()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl AbortableShared for RawRwLock {
+    #[inline]
+    fn read_within(&self, (): &(), recursion: Recursion, patience: &Patience) -> Outcome {
+        self.read(recursion, patience)
+    }
+
+    #[inline]
+    fn write_within(&self, (): &(), patience: &Patience) -> Outcome {
+        self.write(patience)
     }
 }
 

@@ -225,6 +225,12 @@ pub fn fence(order: Order) {
     step("fence", || atomic::fence(ordering(order)));
 }
 
+/// A fence right after a read-modify-write: no less of one here.
+#[track_caller]
+pub fn fence_after_update(order: Order) {
+    fence(order);
+}
+
 /// Plain memory that a protocol guards; loom reports every race on it.
 #[derive(Debug, Default)]
 pub struct Cell<T>(loom::cell::UnsafeCell<T>);

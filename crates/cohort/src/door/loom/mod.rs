@@ -19,7 +19,7 @@ mod spinner;
 mod thread;
 mod trace;
 
-pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence};
+pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update};
 pub use execution::{calls_off, generation, generation as generation_so_far};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet};
 pub use flaw::mutant;

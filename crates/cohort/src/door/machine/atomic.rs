@@ -151,6 +151,12 @@ pub fn fence(_order: Order) {
     door::fence();
 }
 
+/// A full fence right after a read-modify-write: free where that is one instruction.
+#[inline]
+pub fn fence_after_update(_order: Order) {
+    door::fence_after_update();
+}
+
 /// Plain memory that a protocol guards.  Under schedules that chance decides, two
 /// threads that are in it at once, one of them writing, are reported.
 #[derive(Debug, Default)]

@@ -147,6 +147,17 @@ pub fn fence(order: Order) {
     atomic::fence(order.strength.ordering());
 }
 
+/// A full fence right after a read-modify-write, which on x86-64 is one already: there
+/// it only keeps the compiler from reordering.
+#[inline(always)]
+pub fn fence_after_update(order: Order) {
+    if cfg!(target_arch = "x86_64") {
+        atomic::compiler_fence(order.strength.ordering());
+    } else {
+        fence(order);
+    }
+}
+
 /// Plain memory that a protocol guards; a checker's world reports every race on
 /// it.
 #[derive(Debug, Default)]

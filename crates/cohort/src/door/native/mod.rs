@@ -9,7 +9,9 @@ mod spinner;
 mod system;
 mod thread;
 
-pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, align, fence};
+pub use atomic::{
+    AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, align, fence, fence_after_update,
+};
 pub use fences::{calls_off, fence_everywhere, fence_here, is_long_quiet};
 pub use generation::{generation, generation_so_far};
 pub use memory::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, map_slots};

@@ -5,7 +5,7 @@
 //! which ours counts as the same.  [`run`] runs whatever the catalogue has the locks
 //! for, so that a row comes alive with its locks; what a row needs beside locks it
 //! says itself.  Rows that speak of the best composition have all of them searched first
-//! ([`search`]).  Nothing here depends on this machine but the time it takes.
+//! (`search`).  Nothing here depends on this machine but the time it takes.
 
 mod experiment;
 mod judge;

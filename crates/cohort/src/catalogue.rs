@@ -504,6 +504,7 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("host/gate", "gate.forget-wake"),
     ("host/gate", "gate.keep-woken"),
     ("rwlock", "rwlock.forget-wake"),
+    ("rwlock", "rwlock.leave-silently"),
     ("rwlock/cohorts", "rw-cohorts.forget-writer"),
     ("rwlock/cohorts", "rw-cohorts.forget-readers"),
     ("rwlock/cohorts", "rw-cohorts.forget-passing"),

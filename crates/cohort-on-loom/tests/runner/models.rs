@@ -806,7 +806,7 @@ pub static MODELS: &[Model] = &[
     quick("rwlock::reserved", IMPATIENT_2, || {
         rwlock::shares::<RawRwLock>(3, 1, 1, 0)
     }),
-    quick("rwlock::turns", TURNS_END, || {
+    quick("rwlock::turns", TURNS_END_1, || {
         rwlock::shares::<RawRwLock>(3, 1, 1, 0)
     }),
     quick("rwlock::timed_turns", TURNS_TICK, || {

@@ -97,6 +97,11 @@ static BEYOND: &[(&str, &str)] = &[
         "a reader that waits behind a writer in vain passes it after five milliseconds, which \
          pass here; loom's clock stands still",
     ),
+    (
+        "rwlock.leave-silently",
+        "a reader has to stand between its look and its count while a writer falls asleep and \
+         the last reader leaves: no client here brings these together, loom does",
+    ),
     ("in_place.believe-grants", "nobody forks here"),
 ];
 

@@ -184,15 +184,19 @@ impl Futex {
         &self.manner
     }
 
-    /// Blocks until the lock is held, or patience runs out.  All who wait for it wait so,
-    /// and never take turns.
+    /// Blocks until the lock is held, patience runs out or, found out now and then, the
+    /// caller has what it wants without the lock: nothing then.  All who wait for it wait
+    /// so, and never take turns.
     #[inline]
-    pub(crate) fn acquire_in_crowd(&self, patience: &Patience) -> Outcome {
+    pub(crate) fn acquire_unless(
+        &self,
+        patience: &Patience,
+        done: &dyn Fn() -> bool,
+    ) -> Option<Outcome> {
         if self.acquire_untouched() {
-            return Outcome::Acquired;
+            return Some(Outcome::Acquired);
         }
-        self.wait_in_crowd(patience, false)
-            .unwrap_or(Outcome::GaveUp)
+        self.wait_in_crowd(patience, Some(done))
     }
 
     /// Waits for a lock that was not free at the first look.
@@ -201,7 +205,7 @@ impl Futex {
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
         self.manner.consider_turns();
         loop {
-            if let Some(outcome) = self.wait_in_crowd(patience, true) {
+            if let Some(outcome) = self.wait_in_crowd(patience, None) {
                 return outcome;
             }
             if let Some(outcome) = self.wait_for_turn(patience) {
@@ -210,9 +214,14 @@ impl Futex {
         }
     }
 
-    /// Waits as one of many; nothing as soon as waiters take turns, if they may.
+    /// Waits as one of many; nothing as soon as waiters take turns or, if there is such a
+    /// thing, the caller is `done` without the lock.
     #[inline(never)]
-    fn wait_in_crowd(&self, patience: &Patience, may_take_turns: bool) -> Option<Outcome> {
+    fn wait_in_crowd(
+        &self,
+        patience: &Patience,
+        done: Option<&dyn Fn() -> bool>,
+    ) -> Option<Outcome> {
         let mut spinner = Spinner::new();
         let mut slept = false;
         // Whether this thread is the one that `WOKEN` speaks of.
@@ -231,11 +240,16 @@ impl Futex {
                 }
                 continue;
             }
-            if may_take_turns && (word & TURN != 0 || self.manner.takes_turns()) {
-                if woken && !self.exchange(word, word & !WOKEN, Order::RELAXED) {
-                    continue;
+            match done {
+                // Whoever was woken has the others' wake-up to pass on, by its release.
+                Some(done) if !woken && done() => return None,
+                None if word & TURN != 0 || self.manner.takes_turns() => {
+                    if woken && !self.exchange(word, word & !WOKEN, Order::RELAXED) {
+                        continue;
+                    }
+                    return None;
                 }
-                return None;
+                _ => {}
             }
             if patience.deadline().is_some_and(expired) {
                 // A wake-up that reached this thread goes on to another: the next
@@ -246,7 +260,7 @@ impl Futex {
                 return Some(Outcome::GaveUp);
             }
             // Behind a lock whose waiters take turns, the wait is a long one.
-            let long = !may_take_turns && self.manner.takes_turns();
+            let long = done.is_some() && self.manner.takes_turns();
             if !long && spinner.step() == Advice::Again {
                 continue;
             }

@@ -3,7 +3,8 @@
 //!
 //! One waiter at a time, the *head*, waits on the word itself; the others wait
 //! for the gate, a [`Futex`], and so inherit how it spins, sleeps, barges and hands
-//! over.  A release wakes at most the head: no herd.
+//! over.  A release wakes at most the head: no herd.  Readers that are awake at the gate
+//! look at the word too, so that those whom one release lets in enter side by side.
 //!
 //! **Not for** sections of a few instructions that thousands of readers a
 //! millisecond enter from many CPUs: they share, but they all write one word to
@@ -11,7 +12,7 @@
 //!
 //! | bits of `word` | meaning | set and cleared by |
 //! |---|---|---|
-//! | `READERS` | how many hold it to read | each reader |
+//! | `READERS` | how many hold it to read, or are about to see that they may not | each reader |
 //! | `WRITER` | held to write | the writer |
 //! | `TAKEN` | how often it was taken, cut off | each reader and writer |
 //! | `PENDING` | the head is a writer: new readers wait behind it | the head |
@@ -67,7 +68,11 @@ const RESERVED: u32 = 1 << 21;
 const PARKED: u32 = 1 << 20;
 const READERS: u32 = PARKED - 1;
 const MARKS: u32 = PENDING | RESERVED | PARKED;
+/// What keeps out a reader that holds no read lock.
+const BARS: u32 = WRITER | PENDING | RESERVED;
 const HEAD: u32 = 1;
+
+const TOO_MANY: &str = "cohort: more than 1048575 read locks on one lock";
 
 /// How long a reader that may recurse waits behind writers before it passes them.
 pub(super) const DEFERENCE_NANOSECONDS: u64 = 5_000_000;
@@ -101,14 +106,7 @@ impl RawRwLock {
     /// Blocks until the lock is held to read, or patience runs out.
     #[inline]
     pub fn read(&self, recursion: Recursion, patience: &Patience) -> Outcome {
-        let word = self.word.load(Order::RELAXED);
-        if word & (WRITER | PENDING | RESERVED) == 0
-            && self
-                .word
-                .compare_exchange(word, one_more(word), RW_READ, Order::RELAXED)
-                .is_ok()
-        {
-            thread().reading.set(thread().reading.get() + 1);
+        if self.try_read_past(BARS) {
             return Outcome::Acquired;
         }
         self.read_contended(recursion, patience)
@@ -121,23 +119,25 @@ impl RawRwLock {
             return Outcome::Acquired;
         }
         self.gate.manner().consider_turns();
-        if recursion == Recursion::Excluded {
-            if self.gate.acquire_in_crowd(patience) == Outcome::GaveUp {
-                return Outcome::GaveUp;
-            }
-        } else {
+        // Readers that are let in by the same release enter side by side.
+        let done = || self.try_read(recursion);
+        loop {
             // A reader that holds the lock may be waiting for this thread, so this
             // thread must not wait behind a writer for ever.
-            while self
-                .gate
-                .acquire_in_crowd(&patience.at_most(now() + DEFERENCE_NANOSECONDS))
-                == Outcome::GaveUp
-            {
-                if patience.deadline().is_some_and(expired) {
-                    return Outcome::GaveUp;
-                }
-                if self.try_read_past(WRITER) {
-                    return Outcome::Acquired;
+            let deference = match recursion {
+                Recursion::Excluded => *patience,
+                Recursion::Allowed => patience.at_most(now() + DEFERENCE_NANOSECONDS),
+            };
+            match self.gate.acquire_unless(&deference, &done) {
+                None => return Outcome::Acquired,
+                Some(Outcome::Acquired) => break,
+                Some(Outcome::GaveUp) => {
+                    if patience.deadline().is_some_and(expired) {
+                        return Outcome::GaveUp;
+                    }
+                    if recursion == Recursion::Allowed && self.try_read_past(WRITER) {
+                        return Outcome::Acquired;
+                    }
                 }
             }
         }
@@ -159,30 +159,29 @@ impl RawRwLock {
     #[inline]
     pub fn try_read(&self, recursion: Recursion) -> bool {
         let passes = recursion == Recursion::Allowed && thread().reading.get() > 0;
-        self.try_read_past(if passes {
-            WRITER
-        } else {
-            WRITER | PENDING | RESERVED
-        })
+        self.try_read_past(if passes { WRITER } else { BARS })
     }
 
-    /// Takes the lock to read if none of `barred` is set.
+    /// Takes the lock to read if none of `barred` is set.  Whoever finds it barred only
+    /// afterwards was counted for a moment, and takes that back: an exchange in its place
+    /// would fail for all but one of many readers at once.
     #[inline]
     fn try_read_past(&self, barred: u32) -> bool {
-        let mut word = self.word.load(Order::RELAXED);
-        while word & barred == 0 {
-            match self
-                .word
-                .compare_exchange(word, one_more(word), RW_READ, Order::RELAXED)
-            {
-                Ok(_) => {
-                    thread().reading.set(thread().reading.get() + 1);
-                    return true;
-                }
-                Err(now) => word = now,
-            }
+        if self.word.load(Order::RELAXED) & barred != 0 {
+            return false;
         }
-        false
+        let word = self.word.fetch_add(ONCE + 1, RW_READ);
+        assert!(word & READERS != READERS, "{TOO_MANY}");
+        if word & barred != 0 {
+            if mutant("rwlock.leave-silently") {
+                self.word.fetch_sub(1, RW_READ_DONE);
+            } else {
+                self.leave();
+            }
+            return false;
+        }
+        thread().reading.set(thread().reading.get() + 1);
+        true
     }
 
     /// Blocks until the lock is held to write, or patience runs out.
@@ -207,7 +206,7 @@ impl RawRwLock {
             return Outcome::Acquired;
         }
         self.gate.manner().consider_turns();
-        if self.gate.acquire_in_crowd(patience) == Outcome::GaveUp {
+        if self.gate.acquire_unless(patience, &|| false) == Some(Outcome::GaveUp) {
             return Outcome::GaveUp;
         }
         let outcome = self.wait_as_head(patience, WRITER | READERS, PENDING, |this, word| {
@@ -356,6 +355,12 @@ impl RawRwLock {
     pub unsafe fn release_read(&self) {
         let reading = &thread().reading;
         reading.set(reading.get().saturating_sub(1));
+        self.leave();
+    }
+
+    /// One reader less.
+    #[inline]
+    fn leave(&self) {
         let at = &raw const self.word;
         let word = self.word.fetch_sub(1, RW_READ_DONE);
         if word & PARKED != 0 && word & READERS == 1 {
@@ -476,10 +481,7 @@ unsafe impl AbortableShared for RawRwLock {
 /// The word with one reader more.
 #[inline(always)]
 fn one_more(word: u32) -> u32 {
-    assert!(
-        word & READERS != READERS,
-        "cohort: more than 1048575 read locks on one lock"
-    );
+    assert!(word & READERS != READERS, "{TOO_MANY}");
     word.wrapping_add(ONCE) + 1
 }
 

@@ -79,7 +79,10 @@ unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
         Err(error) => return error,
     };
     let recursion = object.recursion();
-    let at_once = object.lock.try_read(recursion);
+    let at_once = match patience {
+        None => object.lock.try_read(recursion),
+        Some(_) => object.lock.arrive(recursion),
+    };
     let result = match patience {
         _ if at_once => 0,
         None => EBUSY,
@@ -147,7 +150,7 @@ unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
 pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut RwLock) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*lock };
-    if object.is_plain() && object.lock.try_read(object.recursion()) {
+    if object.is_plain() && object.lock.arrive(object.recursion()) {
         return 0;
     }
     // SAFETY: passed on.

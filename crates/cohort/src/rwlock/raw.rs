@@ -44,6 +44,8 @@ use cohort_raw::{AbortableShared, Inherit, Outcome, Patience, RawLock, RawShared
 orders! {
     /// A reader sees what the last writer did.
     RW_READ = Acquire;
+    /// The same, for a reader that will not wait.
+    RW_READ_TRY = Acquire;
     /// The same, for a reader that waited.
     RW_READ_LATE = Acquire;
     /// What a reader read is read before the next writer writes.
@@ -106,7 +108,7 @@ impl RawRwLock {
     /// Blocks until the lock is held to read, or patience runs out.
     #[inline]
     pub fn read(&self, recursion: Recursion, patience: &Patience) -> Outcome {
-        if self.try_read_past(BARS) {
+        if self.arrive_past(BARS) {
             return Outcome::Acquired;
         }
         self.read_contended(recursion, patience)
@@ -115,12 +117,12 @@ impl RawRwLock {
     #[cold]
     fn read_contended(&self, recursion: Recursion, patience: &Patience) -> Outcome {
         self.generation.settle(|| self.inherit());
-        if self.try_read(recursion) {
+        if self.arrive(recursion) {
             return Outcome::Acquired;
         }
         self.gate.manner().consider_turns();
         // Readers that are let in by the same release enter side by side.
-        let done = || self.try_read(recursion);
+        let done = || self.arrive(recursion);
         loop {
             // A reader that holds the lock may be waiting for this thread, so this
             // thread must not wait behind a writer for ever.
@@ -135,7 +137,7 @@ impl RawRwLock {
                     if patience.deadline().is_some_and(expired) {
                         return Outcome::GaveUp;
                     }
-                    if recursion == Recursion::Allowed && self.try_read_past(WRITER) {
+                    if recursion == Recursion::Allowed && self.arrive_past(WRITER) {
                         return Outcome::Acquired;
                     }
                 }
@@ -155,18 +157,38 @@ impl RawRwLock {
     }
 
     /// Takes the lock to read if no writer holds it, nor waits for it ahead of
-    /// the caller; never blocks.
+    /// the caller; never blocks, and leaves no trace where it fails.
     #[inline]
     pub fn try_read(&self, recursion: Recursion) -> bool {
-        let passes = recursion == Recursion::Allowed && thread().reading.get() > 0;
-        self.try_read_past(if passes { WRITER } else { BARS })
+        let barred = bars(recursion);
+        let mut word = self.word.load(Order::RELAXED);
+        while word & barred == 0 {
+            match self
+                .word
+                .compare_exchange(word, one_more(word), RW_READ_TRY, Order::RELAXED)
+            {
+                Ok(_) => {
+                    thread().reading.set(thread().reading.get() + 1);
+                    return true;
+                }
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
+    /// The same as the first step of a [`read`](Self::read), which must follow where this
+    /// fails: others may have seen a reader.
+    #[inline]
+    pub fn arrive(&self, recursion: Recursion) -> bool {
+        self.arrive_past(bars(recursion))
     }
 
     /// Takes the lock to read if none of `barred` is set.  Whoever finds it barred only
     /// afterwards was counted for a moment, and takes that back: an exchange in its place
     /// would fail for all but one of many readers at once.
     #[inline]
-    fn try_read_past(&self, barred: u32) -> bool {
+    fn arrive_past(&self, barred: u32) -> bool {
         if self.word.load(Order::RELAXED) & barred != 0 {
             return false;
         }
@@ -475,6 +497,16 @@ unsafe impl AbortableShared for RawRwLock {
     #[inline]
     fn write_within(&self, (): &(), patience: &Patience) -> Outcome {
         self.write(patience)
+    }
+}
+
+/// What keeps out the calling thread.
+#[inline(always)]
+fn bars(recursion: Recursion) -> u32 {
+    if recursion == Recursion::Allowed && thread().reading.get() > 0 {
+        WRITER
+    } else {
+        BARS
     }
 }
 

@@ -1,4 +1,4 @@
-# Installs the command, the preload library, man pages and completions.
+# Installs the command, the preload libraries, man pages and completions.
 #
 #   make install PREFIX=$HOME/.local
 #   make install DESTDIR=/tmp/package PREFIX=/usr
@@ -31,9 +31,10 @@ install: all
 	rm -rf $(STAGE)
 	$(COHORT) generate man $(STAGE)/man
 	$(COHORT) generate completions $(STAGE)/completions
-	$(COHORT) generate library $(STAGE)/libcohort_preload.so
+	$(COHORT) generate libraries $(STAGE)/lib
 	$(INSTALL) -D -m 755 $(COHORT) $(BIN)/cohort
-	$(INSTALL) -D -m 644 $(STAGE)/libcohort_preload.so $(LIB)/libcohort_preload.so
+	$(INSTALL) -d $(LIB)
+	$(INSTALL) -m 644 $(STAGE)/lib/*.so $(LIB)
 	$(INSTALL) -d $(MAN)
 	$(INSTALL) -m 644 $(STAGE)/man/*.1 $(MAN)
 	$(INSTALL) -D -m 644 $(STAGE)/completions/cohort.bash $(BASH)/cohort
@@ -43,5 +44,5 @@ install: all
 uninstall:
 	rm -f $(BIN)/cohort $(MAN)/cohort.1 $(MAN)/cohort-*.1
 	rm -f $(BASH)/cohort $(ZSH)/_cohort $(FISH)/cohort.fish
-	rm -f $(LIB)/libcohort_preload.so
+	rm -f $(LIB)/libcohort_preload.so $(LIB)/libcohort_compositions.so
 	-rmdir $(LIB) 2>/dev/null

@@ -1,15 +1,22 @@
-//! Builds the preload library and hands it to the command, which embeds it.
+//! Builds the preload libraries and hands them to the command, which embeds them.
 //!
-//! The library has a panic strategy and a profile of its own, so it is built by
+//! A library has a panic strategy and a profile of its own, so it is built by
 //! a cargo of its own, always in release, and with nothing of this build's
 //! settings but the target: a debug command carries the same library.
 
 use std::env;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-const FILE: &str = "libcohort_preload.so";
+/// What cargo calls the library.
+const BUILT: &str = "libcohort_preload.so";
+
+/// The libraries: each one's file, and the features it is built with.
+const LIBRARIES: [(&str, &str); 2] = [
+    ("libcohort_preload.so", ""),
+    ("libcohort_compositions.so", "compositions"),
+];
 
 /// What the library is made of, seen from the workspace's root.
 const SOURCES: [&str; 9] = [
@@ -39,7 +46,7 @@ fn main() -> ExitCode {
     match build() {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
-            eprintln!("the preload library could not be built: {why}");
+            eprintln!("the preload libraries could not be built: {why}");
             ExitCode::FAILURE
         }
     }
@@ -54,7 +61,6 @@ fn build() -> Result<(), String> {
         .to_path_buf();
     let out = PathBuf::from(variable("OUT_DIR")?);
     let target = variable("TARGET")?;
-    let preload = root.join("crates/cohort-preload");
     println!("cargo::rerun-if-changed=build.rs");
     for source in SOURCES.map(|source| root.join(source)) {
         // Cargo takes a file that does not exist for one that always changes.
@@ -63,12 +69,26 @@ fn build() -> Result<(), String> {
         }
     }
 
-    let mut cargo = Command::new(variable("CARGO")?);
+    for (file, features) in LIBRARIES {
+        let built = compile(&root, &out, &target, features)?;
+        std::fs::copy(&built, out.join(file))
+            .map_err(|error| format!("{} is not there: {error}", built.display()))?;
+    }
+    Ok(())
+}
+
+/// Compiles the library with these features; where it is then.
+fn compile(root: &Path, out: &Path, target: &OsStr, features: &str) -> Result<PathBuf, String> {
+    let preload = root.join("crates/cohort-preload");
+    let folder = out.join("preload");
+    let cargo = env::var_os("CARGO").ok_or("cargo did not set CARGO")?;
+    let mut cargo = Command::new(cargo);
     cargo
         .current_dir(&preload)
         .args(["build", "--release", "--lib", "--quiet"])
-        .args([OsString::from("--target"), target.clone()])
-        .args([OsString::from("--target-dir"), out.join("preload").into()]);
+        .args(["--features", features])
+        .args([OsStr::new("--target"), target])
+        .args([OsStr::new("--target-dir"), folder.as_os_str()]);
     for (name, _) in env::vars_os() {
         if leaks(&name.to_string_lossy()) {
             cargo.env_remove(name);
@@ -76,7 +96,7 @@ fn build() -> Result<(), String> {
     }
     // Without this the library's panic messages hold the builder's folders.
     let mut anonymous = OsString::from("--remap-path-prefix=");
-    anonymous.push(&root);
+    anonymous.push(root);
     anonymous.push("=cohort");
     cargo.env("CARGO_ENCODED_RUSTFLAGS", anonymous);
 
@@ -91,10 +111,7 @@ fn build() -> Result<(), String> {
             String::from_utf8_lossy(&output.stderr)
         ));
     }
-    let built = out.join("preload").join(target).join("release").join(FILE);
-    std::fs::copy(&built, out.join(FILE))
-        .map_err(|error| format!("{} is not there: {error}", built.display()))?;
-    Ok(())
+    Ok(folder.join(target).join("release").join(BUILT))
 }
 
 /// Whether a variable of this build would change the library.

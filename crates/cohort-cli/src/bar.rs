@@ -56,7 +56,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     }
     let setup = Setup {
         command: own_path()?,
-        interposer: library::locate()?,
+        interposer: library::USUAL.locate()?,
         ours: Vec::new(),
         system: contestants::environment(&Choice::System, Wait::Park, Path::new(""), None),
         prove: &|program| prove(program).map_err(|problem| problem.to_string()),
@@ -129,7 +129,7 @@ pub fn own_path() -> Result<std::path::PathBuf, Problem> {
 
 /// Lets the loader promise that the library will be in `program`.
 pub fn prove(program: &Path) -> Result<(), Problem> {
-    let library = library::locate()?;
+    let library = library::USUAL.locate()?;
     let program = Program::find(program.as_os_str())?;
     let image = program.image.as_ref().map_err(Problem::refused)?;
     proof::ask_loader(image, &library, &environment::preload(Some(&library)))

@@ -1,16 +1,20 @@
 //! From what a person typed to a lock.
 
+use crate::library::{self, Library};
 use crate::problem::Problem;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use cohort::catalogue::{self, LOCKS};
-use cohort_lab::world::Recipe;
 use cohort_lab::world::native::topology;
+use cohort_lab::world::{Form, Recipe};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
 /// The C library's own locks, under the names that are accepted for them.
 pub const SYSTEM: [&str; 2] = ["system", "posix"];
+
+/// What the name of a composition ends with that is compiled.
+const COMPILED: &str = "/compiled";
 
 /// The lock that `cohort run` uses when nobody names one: the catalogue's first.
 pub const DEFAULT: &str = LOCKS[0].name;
@@ -43,7 +47,20 @@ impl Choice {
     fn composed(name: &str) -> Result<Self, String> {
         let recipe = Recipe::read(name, "this machine")?;
         let served = recipe.served_on(&topology()?)?;
-        Ok(Self::Ours(served.to_string().into()))
+        let form = match recipe.form {
+            Some(Form::Compiled) => COMPILED,
+            Some(Form::Stacked) | None => "",
+        };
+        Ok(Self::Ours(format!("{served}{form}").into()))
+    }
+
+    /// The library that has it.
+    pub fn library(&self) -> &'static Library {
+        if self.name().ends_with(COMPILED) {
+            &library::COMPOSITIONS
+        } else {
+            &library::USUAL
+        }
     }
 
     /// The one name that is printed.

@@ -83,7 +83,9 @@ fn join(library: Option<&Path>, before: &OsStr) -> OsString {
         .filter(|entry| !entry.is_empty())
         .filter(|entry| {
             let name = Path::new(OsStr::from_bytes(entry)).file_name();
-            name != Some(OsStr::new(library::FILE))
+            !library::ALL
+                .iter()
+                .any(|ours| name == Some(OsStr::new(ours.file)))
         });
     let all: Vec<&[u8]> = library
         .map(|library| library.as_os_str().as_bytes())

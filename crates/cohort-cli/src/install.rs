@@ -26,10 +26,10 @@ enum What {
         /// Where to write them; made if need be
         folder: PathBuf,
     },
-    /// Write the preload library
-    Library {
-        /// The file to write
-        file: PathBuf,
+    /// Write the preload libraries
+    Libraries {
+        /// Where to write them; made if need be
+        folder: PathBuf,
     },
 }
 
@@ -38,7 +38,7 @@ pub fn run(arguments: Arguments, definition: Command) -> Result<ExitCode, Proble
     let (place, written) = match &arguments.what {
         What::Man { folder } => (folder, man(visible(definition), folder)),
         What::Completions { folder } => (folder, completions(visible(definition), folder)),
-        What::Library { file } => (file, std::fs::write(file, library::EMBEDDED)),
+        What::Libraries { folder } => (folder, libraries(folder)),
     };
     written
         .map(|()| ExitCode::SUCCESS)
@@ -48,6 +48,13 @@ pub fn run(arguments: Arguments, definition: Command) -> Result<ExitCode, Proble
 fn man(definition: Command, folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     clap_mangen::generate_to(definition, folder)
+}
+
+fn libraries(folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    library::ALL
+        .iter()
+        .try_for_each(|library| std::fs::write(folder.join(library.file), library.bytes))
 }
 
 fn completions(mut definition: Command, folder: &Path) -> std::io::Result<()> {

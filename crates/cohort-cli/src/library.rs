@@ -1,4 +1,4 @@
-//! The preload library: embedded in the command, installed beside it, or
+//! The preload libraries: embedded in the command, installed beside it, or
 //! extracted to a cache folder.
 //!
 //! A file is used only if its bytes are the embedded ones and nobody but this
@@ -16,47 +16,125 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-/// The file name of the library.
-pub const FILE: &str = "libcohort_preload.so";
+/// A library, as the build script built it.
+#[derive(Debug)]
+pub struct Library {
+    /// Its file's name.
+    pub file: &'static str,
+    /// The library itself.
+    pub bytes: &'static [u8],
+}
 
-/// The library itself, as the build script built it.
-pub const EMBEDDED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/libcohort_preload.so"));
+macro_rules! embedded {
+    ($file:literal) => {
+        Library {
+            file: $file,
+            bytes: include_bytes!(concat!(env!("OUT_DIR"), "/", $file)),
+        }
+    };
+}
+
+/// The one that serves programs unless they ask for what only another has.
+pub static USUAL: Library = embedded!("libcohort_preload.so");
+
+/// The same with every generated composition compiled in.
+pub static COMPOSITIONS: Library = embedded!("libcohort_compositions.so");
+
+/// All of them.
+pub static ALL: [&Library; 2] = [&USUAL, &COMPOSITIONS];
 
 /// Write permission for the group or for everybody.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-/// The path of a library that can be preloaded, extracted if need be.
-///
-/// # Errors
-/// Each place that was tried, with what is wrong there.
-pub fn locate() -> Result<PathBuf, Problem> {
-    let mut refused = Vec::new();
-    if let Some(installed) = installed() {
-        match verify(&installed).and_then(|()| loadable(&installed)) {
-            Ok(()) => return Ok(installed),
-            Err(why) if installed.exists() => refused.push(why),
-            Err(_) => {}
+impl Library {
+    /// The path of a copy that can be preloaded, extracted if need be.
+    ///
+    /// # Errors
+    /// Each place that was tried, with what is wrong there.
+    pub fn locate(&self) -> Result<PathBuf, Problem> {
+        let mut refused = Vec::new();
+        if let Some(installed) = self.installed() {
+            match self.verify(&installed).and_then(|()| loadable(&installed)) {
+                Ok(()) => return Ok(installed),
+                Err(why) if installed.exists() => refused.push(why),
+                Err(_) => {}
+            }
         }
-    }
-    for cache in caches() {
-        match extract(&cache) {
-            Ok(library) => return Ok(library),
-            Err(why) => refused.push(why),
+        for cache in caches() {
+            match self.extract(&cache) {
+                Ok(library) => return Ok(library),
+                Err(why) => refused.push(why),
+            }
         }
+        Err(Problem::refused(format!(
+            "there is no place for the preload library:\n  {}\n\
+             set XDG_CACHE_HOME or TMPDIR to a folder of yours that may hold executable code, \
+             or install with `make install`",
+            refused.join("\n  ")
+        )))
     }
-    Err(Problem::refused(format!(
-        "there is no place for the preload library:\n  {}\n\
-         set XDG_CACHE_HOME or TMPDIR to a folder of yours that may hold executable code, \
-         or install with `make install`",
-        refused.join("\n  ")
-    )))
-}
 
-/// Where `make install` puts it, seen from the command's own file.
-fn installed() -> Option<PathBuf> {
-    let command = std::env::current_exe().ok()?.canonicalize().ok()?;
-    let prefix = command.parent()?.parent()?;
-    Some(prefix.join("lib/cohort").join(FILE))
+    /// Where `make install` puts it, seen from the command's own file.
+    fn installed(&self) -> Option<PathBuf> {
+        let command = std::env::current_exe().ok()?.canonicalize().ok()?;
+        let prefix = command.parent()?.parent()?;
+        Some(prefix.join("lib/cohort").join(self.file))
+    }
+
+    /// The library under `cache`, in a folder named by its content.
+    fn extract(&self, cache: &Path) -> Result<PathBuf, String> {
+        let folder = cache.join(self.content());
+        let library = folder.join(self.file);
+        presentable(&library)?;
+        make_folder(cache)?;
+        make_folder(&folder)?;
+        if self.verify(&library).is_err() {
+            self.write(&folder, &library)?;
+            self.verify(&library)?;
+        }
+        loadable(&library)?;
+        Ok(library)
+    }
+
+    /// A name for its bytes: two libraries never share a folder.
+    fn content(&self) -> String {
+        Sha256::digest(self.bytes)[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect()
+    }
+
+    /// Writes the library so that it appears whole or not at all.
+    fn write(&self, folder: &Path, library: &Path) -> Result<(), String> {
+        let failed =
+            |error: std::io::Error| format!("{} cannot be written: {error}", library.display());
+        let mut file = tempfile::Builder::new()
+            .permissions(Permissions::from_mode(0o644))
+            .tempfile_in(folder)
+            .map_err(failed)?;
+        file.write_all(self.bytes).map_err(failed)?;
+        file.persist(library)
+            .map_err(|error| failed(error.error))
+            .map(drop)
+    }
+
+    /// Whether the file at `path` is this library to the byte, and safe from others.
+    fn verify(&self, path: &Path) -> Result<(), String> {
+        let unreadable = |error| format!("{} cannot be read: {error}", path.display());
+        let metadata = path.symlink_metadata().map_err(unreadable)?;
+        if !metadata.is_file() {
+            return Err(format!("{} is not a regular file", path.display()));
+        }
+        trusted(path, &metadata)?;
+        if std::fs::read(path).map_err(unreadable)? == self.bytes {
+            Ok(())
+        } else {
+            Err(format!(
+                "{} is not the library this command was built with",
+                path.display()
+            ))
+        }
+    }
 }
 
 /// The folders to extract into, the best first.
@@ -78,29 +156,6 @@ fn caches() -> Vec<PathBuf> {
     .collect()
 }
 
-/// The library under `cache`, in a folder named by its content.
-fn extract(cache: &Path) -> Result<PathBuf, String> {
-    let folder = cache.join(content());
-    let library = folder.join(FILE);
-    presentable(&library)?;
-    make_folder(cache)?;
-    make_folder(&folder)?;
-    if verify(&library).is_err() {
-        write(&folder, &library)?;
-        verify(&library)?;
-    }
-    loadable(&library)?;
-    Ok(library)
-}
-
-/// A name for the embedded bytes: two libraries never share a folder.
-fn content() -> String {
-    Sha256::digest(EMBEDDED)[..8]
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
-}
-
 fn make_folder(folder: &Path) -> Result<(), String> {
     let failed = |error| format!("{} cannot be made: {error}", folder.display());
     DirBuilder::new()
@@ -114,38 +169,6 @@ fn make_folder(folder: &Path) -> Result<(), String> {
         trusted(folder, &metadata)
     } else {
         Err(format!("{} is not a folder of its own", folder.display()))
-    }
-}
-
-/// Writes the library so that it appears whole or not at all.
-fn write(folder: &Path, library: &Path) -> Result<(), String> {
-    let failed =
-        |error: std::io::Error| format!("{} cannot be written: {error}", library.display());
-    let mut file = tempfile::Builder::new()
-        .permissions(Permissions::from_mode(0o644))
-        .tempfile_in(folder)
-        .map_err(failed)?;
-    file.write_all(EMBEDDED).map_err(failed)?;
-    file.persist(library)
-        .map_err(|error| failed(error.error))
-        .map(drop)
-}
-
-/// Whether `library` is ours to the byte and safe from others.
-fn verify(library: &Path) -> Result<(), String> {
-    let unreadable = |error| format!("{} cannot be read: {error}", library.display());
-    let metadata = library.symlink_metadata().map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err(format!("{} is not a regular file", library.display()));
-    }
-    trusted(library, &metadata)?;
-    if std::fs::read(library).map_err(unreadable)? == EMBEDDED {
-        Ok(())
-    } else {
-        Err(format!(
-            "{} is not the library this command was built with",
-            library.display()
-        ))
     }
 }
 
@@ -200,19 +223,22 @@ mod tests {
     #[test]
     fn what_is_extracted_is_what_is_embedded_and_stays() {
         let (_keep, cache) = cache();
-        let library = extract(&cache).unwrap();
-        assert_eq!(std::fs::read(&library).unwrap(), EMBEDDED);
+        let library = USUAL.extract(&cache).unwrap();
+        assert_eq!(std::fs::read(&library).unwrap(), USUAL.bytes);
         let first = library.metadata().unwrap().ino();
-        assert_eq!(extract(&cache).unwrap(), library);
+        assert_eq!(USUAL.extract(&cache).unwrap(), library);
         assert_eq!(library.metadata().unwrap().ino(), first);
     }
 
     #[test]
     fn a_changed_file_is_replaced() {
         let (_keep, cache) = cache();
-        let library = extract(&cache).unwrap();
+        let library = USUAL.extract(&cache).unwrap();
         std::fs::write(&library, "stale").unwrap();
-        assert_eq!(std::fs::read(extract(&cache).unwrap()).unwrap(), EMBEDDED);
+        assert_eq!(
+            std::fs::read(USUAL.extract(&cache).unwrap()).unwrap(),
+            USUAL.bytes
+        );
     }
 
     #[test]
@@ -220,7 +246,12 @@ mod tests {
         let (_keep, cache) = cache();
         std::fs::create_dir(&cache).unwrap();
         std::fs::set_permissions(&cache, Permissions::from_mode(0o777)).unwrap();
-        assert!(extract(&cache).unwrap_err().contains("written by others"));
+        assert!(
+            USUAL
+                .extract(&cache)
+                .unwrap_err()
+                .contains("written by others")
+        );
     }
 
     #[test]
@@ -228,7 +259,8 @@ mod tests {
         let (keep, cache) = cache();
         symlink(keep.path(), &cache).unwrap();
         assert!(
-            extract(&cache)
+            USUAL
+                .extract(&cache)
                 .unwrap_err()
                 .contains("not a folder of its own")
         );

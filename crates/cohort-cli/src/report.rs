@@ -3,7 +3,7 @@
 
 use crate::problem::Problem;
 use crate::settings::Settings;
-use cohort::report::{Kind, MAGIC, Report};
+use cohort::report::{Kind, MAGIC, NAME_BYTES, Report};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -105,7 +105,7 @@ pub fn text(
     if processes == 0 {
         return inactive(settings, program, doubt);
     }
-    let mut buffer = [0; 52];
+    let mut buffer = [0; NAME_BYTES];
     let lock = match report.lock_name(&mut buffer) {
         "" => settings.lock.name(),
         lock => lock,

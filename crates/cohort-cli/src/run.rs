@@ -8,7 +8,7 @@ use crate::report::{self, ReportFile};
 use crate::settings::{Options, Settings};
 use crate::signals::{self, Mask};
 use crate::wait::Wait;
-use crate::{library, proof, realtime, supervise};
+use crate::{proof, realtime, supervise};
 use clap::{ArgMatches, ValueHint};
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
@@ -47,6 +47,7 @@ Examples:
   cohort run -- memcached -t 8
   cohort run --lock mcs --report -- kccachetest wicked -th 2 400000
   cohort run --lock clof:ticket-clh-mcs@core,numa,system -- kccachetest wicked -th 8 400000
+  cohort run --lock clof:ticket-clh-mcs/compiled -- kccachetest wicked -th 8 400000
   cohort run --only mariadbd -- ./start-everything.sh
 
 A configuration file:
@@ -76,7 +77,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     {
         unless(arguments.force, &spinning_at(policy))?;
     }
-    let library = library::locate()?;
+    let library = settings.lock.library().locate()?;
     let doubt = can_be_served(&program, &library).err();
     if let Some(why) = &doubt {
         unless(arguments.force, why)?;

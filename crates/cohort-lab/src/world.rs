@@ -16,7 +16,7 @@ pub mod wait;
 
 pub use placement::Placement;
 pub use raw::{Block, Room, Tested};
-pub use recipe::Recipe;
+pub use recipe::{Form, Recipe};
 pub use simulated::Facts;
 pub use topology::Topology;
 pub use wait::Wait;

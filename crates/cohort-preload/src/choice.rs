@@ -2,7 +2,7 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `COHORT_LOCK` | a name or alias of the catalogue, a composition such as `clof:ticket-mcs`, or `system`; the default lock if unset |
+//! | `COHORT_LOCK` | a name or alias of the catalogue, a composition such as `clof:ticket-mcs`, or `system`; the default lock if unset.  `clof:ticket-mcs/compiled` where compositions are compiled |
 //! | `COHORT_WAIT` | `park`, `spin` or `yield` |
 //! | `COHORT_COHORTS` | cohorts that locks are told instead of the machine's; see `cohort::door::cohorts` |
 //! | `COHORT_ONLY` | programs to serve, separated by colons: file names, or whole paths |
@@ -12,6 +12,8 @@
 //! It is decided once, by whichever call comes first, be it from a constructor
 //! that runs before ours.
 
+#[cfg(feature = "compositions")]
+use crate::compiled;
 use crate::libc::{environ, keeping_errno, readlink, say, strlen};
 use crate::serve::{COMPOSITION, SERVICES, Service, set_recipe};
 use crate::{count, mutex};
@@ -31,7 +33,7 @@ pub enum Choice {
 }
 
 /// The choice: one of those below, or `FIRST_LOCK` and a lock's place in the catalogue,
-/// behind whose last a composition has its place.
+/// behind whose last compositions have theirs.
 static CHOICE: AtomicU8 = AtomicU8::new(UNDECIDED);
 
 /// Nobody has asked yet.
@@ -71,6 +73,8 @@ pub fn choice() -> (Choice, bool) {
 
 fn meaning(raw: u8) -> Choice {
     match raw.checked_sub(FIRST_LOCK) {
+        #[cfg(feature = "compositions")]
+        Some(place) if usize::from(place) > SERVICES.len() => Choice::Ours(&compiled::COMPILED),
         Some(place) => Choice::Ours(SERVICES.get(usize::from(place)).unwrap_or(&COMPOSITION)),
         None => Choice::System,
     }
@@ -101,10 +105,14 @@ fn decide() -> u8 {
     match variable(c"COHORT_LOCK").map(|name| (name, catalogue::place(name))) {
         None | Some(("", _)) => {}
         Some(("system" | "posix", _)) => chosen = SYSTEM,
-        Some((text, _)) if text.starts_with(PREFIX) => match Recipe::read(text) {
+        Some((text, _)) if text.starts_with(PREFIX) => match Recipe::read(composed(text).0) {
             Ok(recipe) => {
                 set_recipe(&recipe);
                 chosen = FIRST_LOCK + SERVICES.len() as u8;
+                #[cfg(feature = "compositions")]
+                if composed(text).1 && compiled::choose(&recipe) {
+                    chosen += 1;
+                }
             }
             Err(why) => say(format_args!(
                 "cohort: COHORT_LOCK={text}: {why}; using futex\n"
@@ -150,6 +158,21 @@ fn decide() -> u8 {
         mutex::serve_by(service);
     }
     raw
+}
+
+/// A composition's recipe, and whether it is asked for compiled.
+#[cfg(feature = "compositions")]
+fn composed(text: &str) -> (&str, bool) {
+    match text.strip_suffix(compiled::SUFFIX) {
+        Some(recipe) => (recipe, true),
+        None => (text, false),
+    }
+}
+
+/// The same, where none is compiled.
+#[cfg(not(feature = "compositions"))]
+fn composed(text: &str) -> (&str, bool) {
+    (text, false)
 }
 
 /// Whether the environment leaves this program out.

@@ -20,6 +20,8 @@
 
 mod c11;
 mod choice;
+#[cfg(feature = "compositions")]
+mod compiled;
 mod condvar;
 mod count;
 mod layout;

@@ -5,8 +5,10 @@ use cohort::basic::Futex;
 use cohort::catalogue::own_pool_bytes;
 use cohort::compose::stacked::{Recipe, Stacked, Text};
 use cohort::door::{Advice, Spinner, expired, nap};
-use cohort::host::{Arena, Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Seldom, Stock};
-use cohort::{Abortable, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious};
+use cohort::host::{
+    Arena, Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Seldom, Served, Stock,
+};
+use cohort::{Abortable, Outcome, Patience, Quick, RawLock, RawTry};
 use core::ffi::c_int;
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU64;
@@ -15,9 +17,9 @@ use core::{hint, ptr};
 
 /// The threads' caches; a process uses one lock for its mutexes, so all locks
 /// share the first and third.  (`clh` has the second for its nodes.)
-const RECORDS: usize = 0;
+pub const RECORDS: usize = 0;
 pub const WAITERS: usize = 2;
-const FATS: usize = 3;
+pub const FATS: usize = 3;
 
 /// How a mutex is locked and unlocked.
 pub struct Pair {
@@ -83,23 +85,12 @@ pub fn done() -> c_int {
 mod in_place {
     use super::*;
 
-    /// A lock that may stand in a mutex.
-    pub trait Lock:
-        RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static
-    {
-    }
-
-    impl<L> Lock for L where
-        L: RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static
-    {
-    }
-
     pub type Records<L> = Arena<Holding<<L as RawLock>::Context>>;
 
     /// # Safety
     /// The mutex is only ever served by `L`.
     #[inline(always)]
-    pub unsafe fn lock<L: Lock>(mutex: &Mutex, slowly: unsafe fn(&Mutex) -> c_int) -> c_int {
+    pub unsafe fn lock<L: Served>(mutex: &Mutex, slowly: unsafe fn(&Mutex) -> c_int) -> c_int {
         // SAFETY: the caller's.
         if unsafe { body::<InPlace<L>>(mutex) }.lock_untouched() {
             return 0;
@@ -111,7 +102,7 @@ mod in_place {
     /// # Safety
     /// As above.
     #[inline(never)]
-    pub unsafe fn lock_slowly<L: Lock>(mutex: &Mutex, records: &Records<L>) -> c_int {
+    pub unsafe fn lock_slowly<L: Served>(mutex: &Mutex, records: &Records<L>) -> c_int {
         // SAFETY: the caller's.
         unsafe { body::<InPlace<L>>(mutex) }.lock(gate(mutex), records);
         done()
@@ -120,7 +111,7 @@ mod in_place {
     /// # Safety
     /// As above, and the caller may unlock.
     #[inline(always)]
-    pub unsafe fn unlock<L: Lock>(mutex: &Mutex, slowly: unsafe fn(&Mutex) -> c_int) -> c_int {
+    pub unsafe fn unlock<L: Served>(mutex: &Mutex, slowly: unsafe fn(&Mutex) -> c_int) -> c_int {
         let place = ptr::from_ref(mutex);
         // SAFETY: the caller's.
         match unsafe { body::<InPlace<L>>(mutex).unlock_quickly(gate(mutex)) } {
@@ -133,7 +124,7 @@ mod in_place {
 
     #[cold]
     #[inline(never)]
-    fn wake_everybody<L: Lock>(place: *const Mutex) -> c_int {
+    fn wake_everybody<L: Served>(place: *const Mutex) -> c_int {
         let body = place.wrapping_byte_add(offset_of!(Mutex, body));
         InPlace::<L>::wake_everybody(body.cast());
         done()
@@ -142,7 +133,7 @@ mod in_place {
     /// # Safety
     /// As above.
     #[inline(never)]
-    pub unsafe fn unlock_slowly<L: Lock>(mutex: &Mutex, records: &Records<L>) -> c_int {
+    pub unsafe fn unlock_slowly<L: Served>(mutex: &Mutex, records: &Records<L>) -> c_int {
         // SAFETY: the caller's.
         unsafe { body::<InPlace<L>>(mutex).unlock(gate(mutex), records) };
         done()
@@ -151,7 +142,7 @@ mod in_place {
 
 /// A mutex that is inflated while it is contended: the same code for all locks, which
 /// differ in their stock.
-mod inflated {
+pub mod inflated {
     use super::*;
 
     /// # Safety
@@ -303,7 +294,7 @@ macro_rules! served {
 cohort::for_each_lock!(served);
 
 /// A composition that a text describes: [`set_recipe`] has said which, before this serves.
-pub static COMPOSITION: Service = served!(@Inflated Stacked<Told>, [RawTry]);
+pub static COMPOSITION: Service = served!(@Inflated Stacked<Said>, [RawTry]);
 
 /// The recipe, in words.
 static RECIPE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
@@ -316,9 +307,10 @@ pub fn set_recipe(recipe: &Recipe) {
     }
 }
 
-struct Told;
+/// The recipe that [`set_recipe`] was told.
+pub struct Said;
 
-impl Text for Told {
+impl Text for Said {
     fn recipe() -> Recipe {
         Recipe::of_words(RECIPE.each_ref().map(|word| word.load(Relaxed)))
     }

@@ -37,6 +37,15 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// the machine; each further place adds as many at most.
     const COHORT_BYTES: usize = 0;
 
+    /// Makes a free lock at `place`, for those who would not have it on a thread's stack.
+    ///
+    /// # Safety
+    /// The place is valid for writes, and nobody's.
+    unsafe fn make_at(place: *mut Self) {
+        // SAFETY: the caller's.
+        unsafe { place.write(Self::default()) };
+    }
+
     /// Blocks until the lock is held.
     ///
     /// `cx` must not be in use by another acquisition (of this or any lock) and

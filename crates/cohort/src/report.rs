@@ -106,6 +106,9 @@ pub struct Memory {
 /// How many shards there are: threads are spread over them by their number.
 pub const SHARDS: usize = 16;
 
+/// Bytes for a lock's name: the longest, of a composition, has not a hundred.
+pub const NAME_BYTES: usize = 116;
+
 /// The file's content; a file of zeroes with [`MAGIC`] in front is an empty one.
 #[derive(Debug)]
 #[repr(C)]
@@ -115,7 +118,7 @@ pub struct Report {
     /// How many processes announced that the interposer serves them.
     pub processes: AtomicU32,
     /// The name of the lock that served them, ended by zero.
-    pub lock: [AtomicU8; 116],
+    pub lock: [AtomicU8; NAME_BYTES],
     /// The memory.
     pub memory: Memory,
     /// The counts.
@@ -138,11 +141,14 @@ impl Report {
     }
 
     /// The name of the lock, as far as it is text.
-    pub fn lock_name<'a>(&self, buffer: &'a mut [u8; 52]) -> &'a str {
+    pub fn lock_name<'a>(&self, buffer: &'a mut [u8; NAME_BYTES]) -> &'a str {
         for (place, byte) in buffer.iter_mut().zip(&self.lock) {
             *place = byte.load(Ordering::Relaxed);
         }
-        let end = buffer.iter().position(|byte| *byte == 0).unwrap_or(52);
+        let end = buffer
+            .iter()
+            .position(|byte| *byte == 0)
+            .unwrap_or(NAME_BYTES);
         core::str::from_utf8(&buffer[..end]).unwrap_or("")
     }
 }

@@ -7,7 +7,7 @@ use crate::program::Program;
 use crate::report::ReportFile;
 use crate::settings::Settings;
 use crate::wait::Wait;
-use crate::{environment, library, proof};
+use crate::{environment, proof};
 use cohort_lab::rounds::{Contestant, Proof};
 use cohort_lab::runner::Launch;
 use std::ffi::OsString;
@@ -18,10 +18,7 @@ use std::time::Duration;
 /// A contestant for each of `locks`.
 pub fn all(arguments: &Arguments, locks: &[Choice]) -> Result<Vec<Contestant<'static>>, Problem> {
     let program = Program::find(&arguments.command[0])?;
-    let library = library::locate()?;
     let image = program.image.as_ref().map_err(Problem::refused)?;
-    proof::ask_loader(image, &library, &environment::preload(Some(&library)))
-        .map_err(Problem::refused)?;
     let mut words = arguments.command.clone();
     words[0] = program.path.clone().into_os_string();
     let launch = Launch {
@@ -32,7 +29,12 @@ pub fn all(arguments: &Arguments, locks: &[Choice]) -> Result<Vec<Contestant<'st
     };
     locks
         .iter()
-        .map(|lock| under(lock, arguments.wait, &library, &launch))
+        .map(|lock| {
+            let library = lock.library().locate()?;
+            proof::ask_loader(image, &library, &environment::preload(Some(&library)))
+                .map_err(Problem::refused)?;
+            under(lock, arguments.wait, &library, &launch)
+        })
         .collect()
 }
 

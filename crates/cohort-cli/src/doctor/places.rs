@@ -27,12 +27,12 @@ pub fn shared_memory() -> Finding {
 /// Where the preload library is taken from.
 pub fn library() -> Finding {
     const TOPIC: &str = "library";
-    match library::locate() {
+    match library::USUAL.locate() {
         Ok(path) => Finding::good(
             TOPIC,
             format!(
                 "{} bytes, the ones this command was built with",
-                library::EMBEDDED.len()
+                library::USUAL.bytes.len()
             ),
             format!("preloaded from {}", path.display()),
         ),
@@ -57,7 +57,9 @@ pub fn preload() -> Finding {
 
 /// Runs this command's own `--version` with the library and a report.
 fn served_itself() -> Result<(), String> {
-    let library = library::locate().map_err(|problem| problem.to_string())?;
+    let library = library::USUAL
+        .locate()
+        .map_err(|problem| problem.to_string())?;
     let own = std::env::current_exe().map_err(|error| format!("cannot find myself: {error}"))?;
     let program = Program::find(own.as_os_str()).map_err(|problem| problem.to_string())?;
     let preload = environment::preload(Some(&library));

@@ -8,7 +8,7 @@ use crate::selection::Selection;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 /// Each thread counts its turns; see `stress.c`.
-const CASE: &str = "oversubscribed-64/normal";
+pub const CASE: &str = "oversubscribed-64/normal";
 
 /// Under each lock.
 pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {

@@ -9,6 +9,7 @@ mod allocators;
 mod berkeleydb;
 mod check;
 mod compiled;
+mod compositions;
 mod conformance;
 mod crowd;
 mod kyoto;
@@ -47,9 +48,10 @@ type Room = fn(&Selection) -> Result<Vec<Check>, String>;
 /// Why the checks cannot be put together.
 fn table() -> Result<Vec<Trial>, String> {
     let selection = Selection::from_environment()?;
-    let rooms: [Room; 11] = [
+    let rooms: [Room; 12] = [
         conformance::checks,
         crowd::checks,
+        compositions::checks,
         memcached::checks,
         kyoto::checks,
         allocators::checks,

@@ -8,9 +8,12 @@ use std::env::{self, VarError};
 /// The pseudo-lock that leaves the C library's own locks in place.
 pub const SYSTEM: &str = "system";
 
-/// A composition that is built from its name, as reports print it: another lock at each
-/// level.
-const COMPOSITION: &str = "clof:ticket-clh-mcs@cache,numa,system/128";
+/// Compositions with another lock at each level, as reports print them: one that is built
+/// from its name, and one that is compiled.
+const COMPOSITIONS: [&str; 2] = [
+    "clof:ticket-clh-mcs@cache,numa,system/128",
+    "clof:mcs-hemlock-clh-ticket@core,cache,numa,system/128/compiled",
+];
 
 /// How waiting threads may be told to wait.
 pub const WAITS: [&str; 3] = ["park", "yield", "spin"];
@@ -57,9 +60,9 @@ impl Selection {
         tier == Tier::Quick || self.full
     }
 
-    /// The locks to check: those asked for, else all of ours, and a composition.
+    /// The locks to check: those asked for, else all of ours, and two compositions.
     pub fn locks(&self) -> Vec<&'static str> {
-        let ours = || LOCKS.iter().map(|lock| lock.name).chain([COMPOSITION]);
+        let ours = || LOCKS.iter().map(|lock| lock.name).chain(COMPOSITIONS);
         self.named.clone().unwrap_or_else(|| ours().collect())
     }
 
@@ -85,10 +88,8 @@ fn variable(name: &str) -> Result<Option<String>, String> {
 }
 
 fn lock(name: &str) -> Result<&'static str, String> {
-    if let Some(known) = [SYSTEM, COMPOSITION]
-        .into_iter()
-        .find(|known| *known == name)
-    {
+    let known = COMPOSITIONS.into_iter().chain([SYSTEM]);
+    if let Some(known) = known.into_iter().find(|known| *known == name) {
         return Ok(known);
     }
     catalogue::find(name)

@@ -514,7 +514,7 @@ macro_rules! composition_maker {
             threads: usize,
             spins: bool,
         ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
-            use $crate::world::recipe::{Bypass, Of};
+            use $crate::world::recipe::{Bypass, Form, Of};
             use $($build)::+::compose::generated::{self, Basic};
             use $($build)::+::compose::stacked::{Stacked, Unsaid};
             use $($build)::+::compose::{Bound, Plan, Shareable, Visitor, WithBypass, cohorting};
@@ -577,7 +577,7 @@ macro_rules! composition_maker {
                     }
                 },
                 // Twice as many types would be twice as long to compile.
-                Of::Locks(_) if recipe.stacked || !spins => {
+                Of::Locks(_) if recipe.form == Some(Form::Stacked) || !spins => {
                     Some(making.found::<Stacked<Unsaid>>())
                 }
                 Of::Locks(_) => generated::find::<SpinOnly, _>(&locks, making),

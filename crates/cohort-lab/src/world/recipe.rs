@@ -8,6 +8,7 @@
 //! c-tkt-mcs/bypass                    whose threads try the top lock first
 //! c-tkt-mcs/adaptive                  as long as that is not in vain
 //! clof:tkt-mcs/stacked                built at run time, as for a preloaded program
+//! clof:tkt-mcs/compiled               compiled, as in the bench unless it is said
 //! c-ptl-tkt/random                    with threads in cohorts that have nothing to do with memory
 //! clof:best-4@kunpeng-920x2           the best of four levels that was found on that machine
 //! ```
@@ -34,8 +35,8 @@ pub struct Recipe {
     pub bound: Option<Bound>,
     /// Whether threads first try the top lock itself; for locks of the catalogue.
     pub bypass: Option<Bypass>,
-    /// Whether it is built at run time; for compositions of basic locks.
-    pub stacked: bool,
+    /// How it comes to be, if that is said; for compositions of basic locks.
+    pub form: Option<Form>,
     /// Who is in which cohort, if the machine does not say it.
     pub assignment: Option<Assignment>,
 }
@@ -80,8 +81,27 @@ pub enum Assignment {
     Pathological,
 }
 
-/// The refinement of a composition that is built at run time.
-const STACKED: &str = "stacked";
+/// How a composition of basic locks comes to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// By its recipe, when it is made: what programs get unless they ask for the other.
+    Stacked,
+    /// By the compiler: what is measured unless it is said.
+    Compiled,
+}
+
+impl Form {
+    const ALL: [Self; 2] = [Self::Stacked, Self::Compiled];
+
+    /// The refinement that asks for it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stacked => "stacked",
+            Self::Compiled => "compiled",
+        }
+    }
+}
 
 /// Compositions of the catalogue whose bound can be set.
 const NAMED: &[&str] = &[
@@ -155,7 +175,7 @@ impl Recipe {
             levels: None,
             bound: None,
             bypass: None,
-            stacked: false,
+            form: None,
             assignment: None,
         }
     }
@@ -173,8 +193,9 @@ impl Recipe {
             self.bypass = bypass;
             return Ok(());
         }
-        if part == STACKED && matches!(self.of, Of::Locks(_)) {
-            self.stacked = true;
+        let form = Form::ALL.into_iter().find(|form| form.name() == part);
+        if form.is_some() && matches!(self.of, Of::Locks(_)) {
+            self.form = form;
             return Ok(());
         }
         // A time alone bounds no count.
@@ -187,7 +208,9 @@ impl Recipe {
             return Err(format!(
                 "`/{part}` is neither a number of hand-offs (/100), nor a time (/20us), nor /random, \
                  /balanced or /pathological; cohort locks also know /bypass \
-                 and /adaptive, and {PREFIX}… /{STACKED}"
+                 and /adaptive, and {PREFIX}… /{} and /{}",
+                Form::Stacked.name(),
+                Form::Compiled.name()
             ));
         }
         self.bound = Some(bound);
@@ -280,8 +303,8 @@ impl fmt::Display for Recipe {
         if let Some(bypass) = self.bypass {
             write!(f, "/{}", bypass.name())?;
         }
-        if self.stacked {
-            write!(f, "/{STACKED}")?;
+        if let Some(form) = self.form {
+            write!(f, "/{}", form.name())?;
         }
         match self.assignment {
             None => Ok(()),

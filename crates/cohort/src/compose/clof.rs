@@ -50,6 +50,7 @@ use super::{Apart, Composed, Numa, Place, Plan};
 use crate::door::{Cell, mutant, now};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 use core::fmt;
+use core::mem::MaybeUninit;
 
 /// What one acquisition carries: the low lock's context, and in which cohort.
 #[derive(Debug, Default)]
@@ -247,6 +248,18 @@ struct Cohort<Low, C> {
     held: Apart<Held<C>>,
 }
 
+impl<Low, C: Default> Cohort<Low, C> {
+    fn made(low: Low, bound: Bound) -> Self {
+        Self {
+            low,
+            held: Apart(Held {
+                metadata: Metadata::default(),
+                bound,
+            }),
+        }
+    }
+}
+
 impl<Low, C> Cohort<Low, C> {
     #[inline(always)]
     fn parts(&self) -> (&Low, &Held<C>) {
@@ -281,23 +294,6 @@ where
     High: RawLock,
     At: Place,
 {
-    #[inline(never)]
-    fn made(low: impl Fn() -> Low, high: High, at: At, bound: Option<Bound>) -> Self {
-        const { assert!(COHORTS > 0) };
-        let bound = bound.unwrap_or(Bound::hand_offs(HAND_OFFS));
-        Self {
-            cohorts: core::array::from_fn(|_| Cohort {
-                low: low(),
-                held: Apart(Held {
-                    metadata: Metadata::default(),
-                    bound,
-                }),
-            }),
-            high: Apart(high),
-            at,
-        }
-    }
-
     /// Acquires the high lock for the cohort.  Not part of its caller, nor the release:
     /// compositions that differ in their lowest lock alone share the code of the others,
     /// which is what makes hundreds of them small.
@@ -333,7 +329,13 @@ where
     At: Place,
 {
     fn default() -> Self {
-        Self::made(Low::default, High::default(), At::default(), None)
+        const { assert!(COHORTS > 0) };
+        let cohort = |_| Cohort::made(Low::default(), Bound::hand_offs(HAND_OFFS));
+        Self {
+            cohorts: core::array::from_fn(cohort),
+            high: Apart(High::default()),
+            at: At::default(),
+        }
     }
 }
 
@@ -351,12 +353,33 @@ where
     }
 
     fn planned(plan: &Plan<'_>) -> Self {
+        let mut lock = MaybeUninit::uninit();
+        // SAFETY: the place is fresh, and whole afterwards.
+        unsafe {
+            Self::plan_at(lock.as_mut_ptr(), plan);
+            lock.assume_init()
+        }
+    }
+
+    unsafe fn plan_at(place: *mut Self, plan: &Plan<'_>) {
+        const { assert!(COHORTS > 0) };
         let (low, high) = plan.split();
         let at = low
             .levels
             .first()
             .map_or_else(At::default, |at| At::at(*at));
-        Self::made(|| Low::planned(&low), High::planned(&high), at, plan.bound)
+        let bound = plan.bound.unwrap_or(Bound::hand_offs(HAND_OFFS));
+        // SAFETY: the caller's; each field is written once.
+        unsafe {
+            let cohorts = (&raw mut (*place).cohorts).cast::<Cohort<Low, High::Context>>();
+            for number in 0..COHORTS {
+                cohorts
+                    .add(number)
+                    .write(Cohort::made(Low::planned(&low), bound));
+            }
+            High::plan_at(&raw mut (*place).high.0, &high);
+            (&raw mut (*place).at).write(at);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Chosen, Clof, Shareable, Visitor};
 use crate::basic::{Clh, Hemlock, Mcs, Ticket};
 use crate::catalogue::Capability;
 use crate::wait::{MayPark, Parking};
-use cohort_raw::{DetectsWaiters, Fair, RawTry, ThreadOblivious};
+use cohort_raw::{DetectsWaiters, Fair};
 
 /// The most levels of a composition.
 pub const LEVELS: usize = 4;
@@ -57,9 +57,9 @@ impl Basic {
 }
 
 /// What may stand at any level of a generated composition.
-pub trait Part: Shareable + RawTry + DetectsWaiters + ThreadOblivious + Fair {}
+pub trait Part: Shareable + DetectsWaiters + Fair {}
 
-impl<L: Shareable + RawTry + DetectsWaiters + ThreadOblivious + Fair> Part for L {}
+impl<L: Shareable + DetectsWaiters + Fair> Part for L {}
 
 /// What all of them can do, as the compiler has checked for [`Part`].
 pub const CAPABILITIES: &[Capability] = &[
@@ -67,6 +67,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::ThreadOblivious,
     Capability::DetectsWaiters,
     Capability::Fair,
+    Capability::Inherit,
 ];
 
 /// All of them, by their basic locks, smallest cohort first; those of fewer levels first.

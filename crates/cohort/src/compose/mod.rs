@@ -9,6 +9,7 @@ pub mod generated;
 mod level;
 mod plan;
 pub mod stacked;
+mod told;
 mod tree;
 
 pub use any::{Any, AnyContext};
@@ -19,6 +20,7 @@ pub use counted::Counted;
 pub use level::{CacheGroup, Chosen, Core, Level, Numa, Package, Place};
 pub use plan::{Composed, Plan, Shareable, Visitor};
 pub use stacked::Stacked;
+pub use told::Told;
 pub(crate) use tree::{ORDERS as TREE_ORDERS, Tree};
 
 /// On lines of its own; processors fetch them in pairs.

@@ -4,8 +4,9 @@ use super::Bound;
 use super::generated::Basic;
 use crate::basic::{Bo, Clh, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::door::Level;
+use crate::host::Served;
 use crate::wait::Parking;
-use cohort_raw::{RawLock, RawTry};
+use cohort_raw::RawLock;
 
 /// How a composition is to be made.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,21 +44,23 @@ pub trait Composed: RawLock {
     #[must_use]
     fn planned(plan: &Plan<'_>) -> Self;
 
+    /// The same, made at `place`: a composition may be larger than a thread's stack.
+    ///
+    /// # Safety
+    /// The place is valid for writes, and nobody's.
+    unsafe fn plan_at(place: *mut Self, plan: &Plan<'_>) {
+        // SAFETY: the caller's.
+        unsafe { place.write(Self::planned(plan)) };
+    }
+
     /// The lock that all cohorts share.
     fn top(&self) -> &Self::Top;
 }
 
-/// A composition with contexts that threads can share, whose top lock can be tried.
-pub trait Shareable:
-    Composed<Context: Send + Sync + 'static, Top: RawTry<Context: Send + Sync + 'static>> + 'static
-{
-}
+/// A composition that hosts can serve, and its top lock by itself too.
+pub trait Shareable: Served + Composed<Top: Served> {}
 
-impl<L> Shareable for L where
-    L: Composed<Context: Send + Sync + 'static, Top: RawTry<Context: Send + Sync + 'static>>
-        + 'static
-{
-}
+impl<L: Served + Composed<Top: Served>> Shareable for L {}
 
 /// Is told the type of a lock that was found by name.
 pub trait Visitor {

@@ -139,6 +139,16 @@ impl Recipe {
         self.depth - 1
     }
 
+    /// As a plan for a composition of these locks.
+    #[must_use]
+    pub fn plan(&self) -> Plan<'_> {
+        Plan {
+            locks: &self.locks[..self.depth],
+            levels: &self.levels[..self.low_levels()],
+            bound: Some(self.bound),
+        }
+    }
+
     /// The recipe in two words, for whoever keeps it in atoms.
     #[must_use]
     pub fn to_words(&self) -> [u64; 2] {

@@ -455,12 +455,27 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
     }
 }
 
+/// What may be too large for a thread's stack, and is made where it is to stay.
+pub trait MadeInPlace: Default + 'static {
+    /// Makes one at `place`.
+    ///
+    /// # Safety
+    /// The place is valid for writes, and nobody's.
+    unsafe fn make_at(place: *mut Self);
+}
+
 /// An arena for nodes that are seldom taken: its code is the same for all nodes, and no
 /// caller repeats it.
 #[derive(Debug)]
 pub struct Seldom<T>(Arena<T>);
 
-impl<T: Default + 'static> Seldom<T> {
+impl<T: MadeInPlace> Seldom<T> {
+    const SHAPE: Shape = Shape {
+        // SAFETY: a node is the first field of its slot, which is the caller's.
+        make: |slot| unsafe { T::make_at(slot.cast().as_ptr()) },
+        ..Arena::<T>::SHAPE
+    };
+
     constructor! {
         /// As [`Arena::new`].
         #[must_use]
@@ -476,18 +491,16 @@ impl<T: Default + 'static> Seldom<T> {
 }
 
 // SAFETY: as the arena.
-unsafe impl<T: Default + Send + 'static> Pool<T> for Seldom<T> {
+unsafe impl<T: MadeInPlace + Send> Pool<T> for Seldom<T> {
     fn take(&self) -> &'static T {
         let arena = &self.0;
         // SAFETY: a slot of that arena.
-        unsafe { Arena::node(arena.slots.take_seldom(&Arena::<T>::SHAPE, arena.cache)) }
+        unsafe { Arena::node(arena.slots.take_seldom(&Self::SHAPE, arena.cache)) }
     }
 
     unsafe fn give(&self, node: &'static T) {
         let (arena, slot) = (&self.0, NonNull::from(node).cast());
-        arena
-            .slots
-            .give_seldom(&Arena::<T>::SHAPE, arena.cache, slot);
+        arena.slots.give_seldom(&Self::SHAPE, arena.cache, slot);
     }
 
     fn number(&self, node: &'static T) -> u32 {
@@ -497,7 +510,7 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Seldom<T> {
     unsafe fn at(&self, number: u32) -> &'static T {
         let arena = &self.0;
         // SAFETY: a slot of that arena.
-        unsafe { Arena::node(arena.slots.at_seldom(&Arena::<T>::SHAPE, number)) }
+        unsafe { Arena::node(arena.slots.at_seldom(&Self::SHAPE, number)) }
     }
 
     fn bytes(&self) -> usize {

@@ -24,7 +24,7 @@
 //! | `holder` | the holder of the fat lock | its record's number; 0: the thin holder's, or nobody's, section |
 //! | `generation` | the first user in each process | see [`Generation`] |
 
-use super::{Gate, Generation, Holding, Pool};
+use super::{Gate, Generation, Holding, MadeInPlace, Pool};
 use crate::door::{AtomicU32, AtomicU64, Order, orders};
 use cohort_raw::{Inherit, RawLock, RawTry, ThreadOblivious};
 use core::marker::PhantomData;
@@ -54,6 +54,17 @@ pub struct Fat<L: RawLock> {
     lock: L,
     /// The context by which the thin holder's part is acquired and released.
     thin: L::Context,
+}
+
+impl<L: RawLock<Context: 'static> + 'static> MadeInPlace for Fat<L> {
+    unsafe fn make_at(place: *mut Self) {
+        // SAFETY: the caller's; each field is written once.
+        unsafe {
+            (&raw mut (*place).hall).write(Hall::default());
+            L::make_at(&raw mut (*place).lock);
+            (&raw mut (*place).thin).write(L::Context::default());
+        }
+    }
 }
 
 /// What stands before a fat lock, whichever it is.
@@ -116,6 +127,11 @@ impl<L, R, F> Pooled<L, R, F> {
             fats,
             lock: PhantomData,
         }
+    }
+
+    /// Where records and fat locks come from.
+    pub const fn pools(&self) -> (&R, &F) {
+        (&self.records, &self.fats)
     }
 
     /// A function of its own, which each lock has once.

@@ -15,7 +15,7 @@ mod generation;
 mod in_place;
 mod inflated;
 
-pub use arena::{Arena, Seldom};
+pub use arena::{Arena, MadeInPlace, Seldom};
 pub use gate::Gate;
 pub use generation::Generation;
 pub use in_place::InPlace;
@@ -26,6 +26,19 @@ pub(crate) use generation::ORDERS as GENERATION_ORDERS;
 pub(crate) use inflated::ORDERS as INFLATED_ORDERS;
 
 use crate::door::{AtomicU32, AtomicUsize, Order};
+use cohort_raw::{Inherit, RawTry, ThreadOblivious};
+
+/// What a host asks of a lock: threads can share its contexts, it can be tried, any thread
+/// may release it, and a forked child goes on with it.
+pub trait Served:
+    RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static
+{
+}
+
+impl<L> Served for L where
+    L: RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static
+{
+}
 
 /// A store of nodes with stable addresses and numbers.
 ///
@@ -68,6 +81,13 @@ pub struct Holding<C> {
     pub context: C,
     object: AtomicUsize,
     thread: AtomicU32,
+}
+
+impl<C: Default + 'static> MadeInPlace for Holding<C> {
+    unsafe fn make_at(place: *mut Self) {
+        // SAFETY: the caller's.
+        unsafe { place.write(Self::default()) };
+    }
 }
 
 impl<C> Holding<C> {

@@ -1,0 +1,52 @@
+//! Each generated composition, compiled, under a program: nothing is lost, and it ends.
+
+use crate::check::{Check, Tier};
+use crate::conformance::{LIMIT, program};
+use crate::crowd::CASE;
+use crate::program::{cohort_run, ended};
+use crate::selection::Selection;
+use cohort::compose::generated::{self, Basic};
+
+/// All of those of one depth at once; none if locks were asked for by name.
+pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
+    if selection.locks().len() < cohort::catalogue::LOCKS.len() {
+        return Ok(Vec::new());
+    }
+    let check = |depth| Check {
+        name: format!("compositions/{depth}"),
+        tier: Tier::Quick,
+        needs: &[("cc", "gcc")],
+        run: Box::new(move || of_depth(depth)),
+    };
+    Ok((1..=generated::LEVELS).map(check).collect())
+}
+
+fn of_depth(depth: usize) -> Result<(), String> {
+    let these = generated::all().filter(|(_, levels)| *levels == depth);
+    let mut checked = 0;
+    for (locks, levels) in these {
+        let names: Vec<&str> = locks[..levels].iter().map(|lock| lock.name()).collect();
+        run(&format!("clof:{}/compiled", names.join("-")))?;
+        checked += 1;
+    }
+    let expected = Basic::ALL.len().pow(depth as u32);
+    if checked == expected {
+        Ok(())
+    } else {
+        Err(format!("{checked} of {expected} were checked"))
+    }
+}
+
+fn run(lock: &str) -> Result<(), String> {
+    let output = cohort_run(lock, &[])
+        .arg(program("stress"))
+        .arg(CASE)
+        .timeout(LIMIT)
+        .output()
+        .map_err(|error| format!("cannot be run: {error}"))?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!("{lock}: stress {CASE}: {}", ended(&output, LIMIT)))
+    }
+}

@@ -1,0 +1,127 @@
+//! Every generated composition, compiled: only in the library that has them all, of which a
+//! process uses one.
+//!
+//! Which one is found when the process decides on its lock; its pools are made then, in
+//! memory mapped for them.
+
+use crate::serve::{FATS, Needs, Pair, RECORDS, Said, Service, inflated};
+use cohort::catalogue::own_pool_bytes;
+use cohort::compose::stacked::Recipe;
+use cohort::compose::{Shareable, Told, Visitor, generated};
+use cohort::door::map_slots;
+use cohort::host::{Fat, Holding, Pool, Pooled, Seldom, Stock};
+use cohort::wait::MayPark;
+use core::ops::Deref;
+use core::ptr;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// What a text ends with that asks for a composition compiled.
+pub const SUFFIX: &str = "/compiled";
+
+/// The composition that [`choose`] has found.
+pub static COMPILED: Service = Service {
+    pair: Pair {
+        // SAFETY: passed on.
+        lock: |mutex| unsafe { inflated::lock(mutex, stock()) },
+        // SAFETY: passed on.
+        unlock: |mutex| unsafe { inflated::unlock(mutex, stock()) },
+    },
+    // SAFETY: passed on.
+    try_lock: |mutex| unsafe { inflated::try_lock(mutex, stock()) },
+    // SAFETY: passed on.
+    lock_within: |mutex, patience| unsafe { inflated::lock_within(mutex, stock(), patience) },
+    is_locked: inflated::is_locked,
+    needs: || chosen().needs(),
+};
+
+/// A pool that another thing owns.
+#[derive(Debug)]
+struct Owned<T>(T);
+
+impl<T> Deref for Owned<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+/// A composition's fat locks, with the pools they come from.
+type Store<L> = Pooled<
+    Told<L, Said>,
+    Owned<Seldom<Holding<<Told<L, Said> as cohort::RawLock>::Context>>>,
+    Owned<Seldom<Fat<Told<L, Said>>>>,
+>;
+
+/// Such a store, whichever composition it is of.
+trait Compiled: Sync {
+    fn stock(&self) -> &dyn Stock;
+
+    fn needs(&self) -> Needs;
+}
+
+impl<L: Shareable> Compiled for Store<L> {
+    fn stock(&self) -> &dyn Stock {
+        self
+    }
+
+    fn needs(&self) -> Needs {
+        let (records, fats) = self.pools();
+        Needs {
+            bytes: records.bytes() + fats.bytes() + own_pool_bytes(),
+            inflated: fats.used(),
+        }
+    }
+}
+
+/// Where the chosen store is: null until there is one.
+static CHOSEN: AtomicPtr<&'static dyn Compiled> = AtomicPtr::new(ptr::null_mut());
+
+/// Makes [`COMPILED`] the composition that `recipe` describes, which the mutexes' locks
+/// have been told already; false if the system has no memory for it.
+pub fn choose(recipe: &Recipe) -> bool {
+    struct Making;
+
+    impl Visitor for Making {
+        type Found = Option<&'static dyn Compiled>;
+
+        fn found<L: Shareable>(self) -> Self::Found {
+            let pools = || Store::<L>::new(Owned(Seldom::new(RECORDS)), Owned(Seldom::new(FATS)));
+            Some(mapped(pools())?)
+        }
+    }
+
+    let found = generated::find::<MayPark, _>(recipe.plan().locks, Making).flatten();
+    let Some(place) = found.and_then(mapped) else {
+        return false;
+    };
+    // Of threads that choose at once, which they do by the same recipe, the first decides.
+    let _ = CHOSEN.compare_exchange(
+        ptr::null_mut(),
+        ptr::from_ref(place).cast_mut(),
+        Ordering::AcqRel,
+        Ordering::Acquire,
+    );
+    true
+}
+
+/// `value`, in memory of its own that stays; none if the system has none left.
+fn mapped<T>(value: T) -> Option<&'static T> {
+    // What it makes of the memory is written over.
+    let place = map_slots(1, || -> T { unreachable!() })?;
+    // SAFETY: fresh memory for one of them, and nobody else's.
+    unsafe {
+        place.write(value);
+        Some(place.as_ref())
+    }
+}
+
+fn chosen() -> &'static dyn Compiled {
+    // SAFETY: who got to know that this service serves had it published before, and what
+    // was published stays.
+    unsafe { *CHOSEN.load(Ordering::Acquire) }
+}
+
+fn stock() -> &'static dyn Stock {
+    chosen().stock()
+}

@@ -3,22 +3,20 @@
 //!
 //! Counts alone decide; a test that hangs has a lock that needs its waiters to run.
 
+mod support;
+
 use cohort::RawLock;
 use cohort::door::{Cell, WaitPolicy, set_policy};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Barrier, Mutex, PoisonError};
+use std::sync::Barrier;
 use std::thread::yield_now;
-use std::time::Duration;
+use support::within_limit;
 
 /// As many as the promise names.
 const THREADS: usize = 64;
 
 /// Acquisitions of each thread.
 const ROUNDS: u64 = 20;
-
-/// Far beyond what any lock needs, even on a machine with much else to do.
-const LIMIT: Duration = Duration::from_secs(300);
 
 /// Leaves the calling thread, and those it starts, one CPU.
 fn stay_on_one_cpu() {
@@ -31,6 +29,7 @@ fn stay_on_one_cpu() {
 
 /// Lets a crowd take turns on one CPU, each thread its rounds.
 fn take_turns<L: RawLock<Context: 'static> + 'static>() {
+    set_policy(WaitPolicy::Spin);
     stay_on_one_cpu();
     let (lock, count) = (&L::default(), &Cell::new(0));
     let start = &Barrier::new(THREADS);
@@ -56,33 +55,12 @@ fn take_turns<L: RawLock<Context: 'static> + 'static>() {
     assert_eq!(entered, THREADS as u64 * ROUNDS, "two were in at once");
 }
 
-/// Runs the crowd, and fails instead of hanging.
-fn within_limit(crowd: fn()) {
-    /// One crowd at a time.
-    static TURN: Mutex<()> = Mutex::new(());
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    set_policy(WaitPolicy::Spin);
-    let (done, wait) = channel();
-    let runner = std::thread::spawn(move || {
-        crowd();
-        let _ = done.send(());
-    });
-    match wait.recv_timeout(LIMIT) {
-        Ok(()) => {}
-        Err(RecvTimeoutError::Timeout) => panic!("not done after {LIMIT:?}: somebody starves"),
-        Err(RecvTimeoutError::Disconnected) => {
-            let reason = runner.join().expect_err("it ended without a word");
-            std::panic::resume_unwind(reason);
-        }
-    }
-}
-
 macro_rules! crowds {
     ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
         $(#[test]
         fn $name() {
-            within_limit(take_turns::<$lock>);
+            within_limit("somebody starves", take_turns::<$lock>);
         })+
     };
 }

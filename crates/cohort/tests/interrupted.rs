@@ -1,0 +1,250 @@
+//! A release stopped after each of its instructions, and a wait after many of them, while
+//! another thread does all that it can: nothing is lost, and nobody sleeps for ever.
+//!
+//! The processor's own single step stops them, so no moment is left out: a quick release
+//! between its store and its second look, and a waiter between its mark and its sleep.
+#![cfg(target_arch = "x86_64")]
+
+mod support;
+
+use cohort::RawLock;
+use core::arch::asm;
+use libc::{c_int, c_void, siginfo_t};
+use std::fs::read_to_string;
+use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32};
+use std::thread::{scope, yield_now};
+use std::time::{Duration, Instant};
+use support::within_limit;
+
+/// More than the quiet releases after which a lock is released quickly.
+const QUIET: u32 = 8_200;
+
+/// What comes after so many instructions is not looked into.
+const MOST_STEPS: u32 = 1_000;
+
+/// For how long the stepped thread is stopped if the other neither gets on nor sleeps: it
+/// may be waiting for the rest of a step, as a release does whose successor is not linked.
+const PATIENCE: Duration = Duration::from_millis(2);
+
+/// Instructions of the stepped thread so far, and after which of them it is stopped.
+static STEPS: AtomicU32 = AtomicU32::new(0);
+static STOP: AtomicU32 = AtomicU32::new(0);
+
+/// The stepped thread has stopped: the other may begin.
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// The other thread has done all that it can without the stepped one.
+static DONE: AtomicBool = AtomicBool::new(false);
+
+/// The other thread, if it may fall asleep instead.
+static SLEEPER: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn stepped(_signal: c_int, _info: *mut siginfo_t, _context: *mut c_void) {
+    if STEPS.fetch_add(1, SeqCst) + 1 != STOP.load(SeqCst) {
+        return;
+    }
+    BEGUN.store(true, SeqCst);
+    let began = Instant::now();
+    while !DONE.load(SeqCst) && !sleeps(SLEEPER.load(SeqCst)) && began.elapsed() < PATIENCE {
+        yield_now();
+    }
+}
+
+/// Whether that thread of this process sleeps in the kernel.  Takes no memory from the
+/// allocator and no lock, as a signal handler must not.
+fn sleeps(thread: i32) -> bool {
+    if thread == 0 {
+        return false;
+    }
+    let mut path = *b"/proc/self/task/0000000000/stat\0";
+    let mut rest = thread;
+    for digit in path[16..26].iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    // The kernel knows no number that begins with a zero.
+    let zeroes = path[16..25]
+        .iter()
+        .take_while(|digit| **digit == b'0')
+        .count();
+    path.copy_within(16 + zeroes.., 16);
+    let mut text = [0u8; 64];
+    // SAFETY: the path is ended by zero, and the text is as long as said.
+    let length = unsafe {
+        let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY);
+        let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
+        libc::close(file);
+        usize::try_from(length).unwrap_or(0)
+    };
+    // The state follows the name, which is in parentheses.
+    let state = text[..length]
+        .windows(3)
+        .find(|three| three.starts_with(b") "));
+    state.is_some_and(|three| three[2] == b'S')
+}
+
+fn handle_steps() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: the handler calls what signal handlers may.
+        unsafe {
+            let mut action: libc::sigaction = core::mem::zeroed();
+            action.sa_sigaction = stepped as extern "C" fn(_, _, _) as usize;
+            action.sa_flags = libc::SA_SIGINFO;
+            assert_eq!(libc::sigaction(libc::SIGTRAP, &action, ptr::null_mut()), 0);
+        }
+    });
+}
+
+/// Does `it` step by step, and stops it after so many steps; false if it has fewer.
+fn stopped_after(steps: u32, it: impl FnOnce()) -> bool {
+    STEPS.store(0, SeqCst);
+    STOP.store(steps, SeqCst);
+    // SAFETY: the flag of single steps, whose trap is handled, is set and cleared again.
+    unsafe {
+        asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq");
+        it();
+        asm!("pushfq", "and qword ptr [rsp], ~0x100", "popfq");
+    }
+    STEPS.load(SeqCst) >= steps
+}
+
+fn forget() {
+    BEGUN.store(false, SeqCst);
+    DONE.store(false, SeqCst);
+    SLEEPER.store(0, SeqCst);
+}
+
+fn await_begin() {
+    while !BEGUN.load(SeqCst) {
+        yield_now();
+    }
+}
+
+/// One thread's turn, from its acquisition to its release.
+struct Turn<'a, L: RawLock> {
+    lock: &'a L,
+    inside: &'a AtomicU32,
+}
+
+impl<L: RawLock> Turn<'_, L> {
+    fn enter(&self, context: &L::Context) {
+        self.lock.acquire(context);
+        assert_eq!(self.inside.fetch_add(1, SeqCst), 0, "two are in at once");
+    }
+
+    fn leave(&self, context: &L::Context) {
+        self.inside.store(0, SeqCst);
+        // SAFETY: acquired with this context, by this thread.
+        unsafe { self.lock.release(context) };
+    }
+
+    /// Makes the lock one that has long been quiet.
+    fn calm(&self) {
+        for _ in 0..QUIET {
+            let context = L::Context::default();
+            self.enter(&context);
+            self.leave(&context);
+        }
+    }
+}
+
+/// The release is stopped after each of its instructions while another thread comes for
+/// the lock; how many there were.
+fn interrupted_release<L: RawLock>() -> u32 {
+    let (lock, inside) = (L::default(), AtomicU32::new(0));
+    let turn = &Turn {
+        lock: &lock,
+        inside: &inside,
+    };
+    for steps in 1..MOST_STEPS {
+        turn.calm();
+        forget();
+        let went_on = scope(|scope| {
+            scope.spawn(|| {
+                let context = L::Context::default();
+                await_begin();
+                // SAFETY: asks for this thread's number.
+                SLEEPER.store(unsafe { libc::gettid() }, SeqCst);
+                turn.enter(&context);
+                DONE.store(true, SeqCst);
+                turn.leave(&context);
+            });
+            let context = L::Context::default();
+            turn.enter(&context);
+            let went_on = stopped_after(steps, || turn.leave(&context));
+            BEGUN.store(true, SeqCst);
+            went_on
+        });
+        if !went_on {
+            return steps - 1;
+        }
+    }
+    MOST_STEPS
+}
+
+/// The wait is stopped after its instructions, and later after some of them, while the lock
+/// is released; how many there were at least.
+fn interrupted_wait<L: RawLock>() -> u32 {
+    let (lock, inside) = (L::default(), AtomicU32::new(0));
+    let turn = &Turn {
+        lock: &lock,
+        inside: &inside,
+    };
+    let mut steps = 0;
+    while steps < MOST_STEPS {
+        // A wait is a loop for its greater part.
+        steps += 1 + steps / 32;
+        turn.calm();
+        forget();
+        let went_on = scope(|scope| {
+            let held = L::Context::default();
+            turn.enter(&held);
+            let waiter = scope.spawn(|| {
+                let context = L::Context::default();
+                let went_on = stopped_after(steps, || turn.enter(&context));
+                turn.leave(&context);
+                went_on
+            });
+            // A waiter that sleeps before its last step wants to be woken.
+            let began = Instant::now();
+            while !BEGUN.load(SeqCst) && began.elapsed() < Duration::from_millis(20) {
+                yield_now();
+            }
+            turn.leave(&held);
+            DONE.store(true, SeqCst);
+            waiter.join().expect("the waiter comes to its end")
+        });
+        if !went_on {
+            return steps - 1;
+        }
+    }
+    MOST_STEPS
+}
+
+/// Runs both.
+fn all_moments<L: RawLock>(name: &str) {
+    handle_steps();
+    let status = read_to_string("/proc/self/status").unwrap_or_default();
+    if !status.lines().any(|line| line == "TracerPid:\t0") {
+        eprintln!("skip: {name}: somebody else traces this process");
+        return;
+    }
+    let (release, wait) = (interrupted_release::<L>(), interrupted_wait::<L>());
+    println!("{name}: a release has {release} instructions, a wait {wait}");
+    assert!(release > 5 && wait > 5, "nothing was stopped");
+}
+
+macro_rules! moments {
+    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+       $source:literal, [$($capability:ident),*];)+) => {
+        $(#[test]
+        fn $name() {
+            within_limit("somebody sleeps for ever", || all_moments::<$lock>(stringify!($name)));
+        })+
+    };
+}
+cohort::for_each_lock!(moments);

@@ -4,7 +4,7 @@
 //! Which one is found when the process decides on its lock; its pools are made then, in
 //! memory mapped for them.
 
-use crate::serve::{FATS, Needs, Pair, RECORDS, Said, Service, inflated};
+use crate::serve::{Needs, Pair, Said, Service, inflated};
 use cohort::catalogue::own_pool_bytes;
 use cohort::compose::stacked::Recipe;
 use cohort::compose::{Shareable, Told, Visitor, generated};
@@ -86,7 +86,7 @@ pub fn choose(recipe: &Recipe) -> bool {
         type Found = Option<&'static dyn Compiled>;
 
         fn found<L: Shareable>(self) -> Self::Found {
-            let pools = || Store::<L>::new(Owned(Seldom::new(RECORDS)), Owned(Seldom::new(FATS)));
+            let pools = || Store::<L>::new(Owned(Seldom::new()), Owned(Seldom::new()));
             Some(mapped(pools())?)
         }
     }

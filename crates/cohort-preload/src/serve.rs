@@ -15,11 +15,11 @@ use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use core::{hint, ptr};
 
-/// The threads' caches; a process uses one lock for its mutexes, so all locks
-/// share the first and third.  (`clh` has the second for its nodes.)
-pub const RECORDS: usize = 0;
+/// The threads' caches of records, which all locks share, since a process uses one for its
+/// mutexes; and of waiters at conditions.  (The others are those of fat locks and of pools
+/// that locks have themselves.)
+const RECORDS: usize = 0;
 pub const WAITERS: usize = 2;
-pub const FATS: usize = 3;
 
 /// How a mutex is locked and unlocked.
 pub struct Pair {
@@ -266,8 +266,8 @@ macro_rules! served {
     };
 
     (@Inflated $lock:ty, $capabilities:tt) => {{
-        static RECORDS_OF: Seldom<Holding<<$lock as RawLock>::Context>> = Seldom::new(RECORDS);
-        static FATS_OF: Seldom<Fat<$lock>> = Seldom::new(FATS);
+        static RECORDS_OF: Seldom<Holding<<$lock as RawLock>::Context>> = Seldom::new();
+        static FATS_OF: Seldom<Fat<$lock>> = Seldom::new();
         static STOCK: Pooled<$lock, &Seldom<Holding<<$lock as RawLock>::Context>>, &Seldom<Fat<$lock>>> =
             Pooled::new(&RECORDS_OF, &FATS_OF);
         Service {

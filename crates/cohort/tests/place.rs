@@ -2,21 +2,28 @@
 
 use cohort::door::cohorts::{Mistake, read};
 use cohort::door::{Level, cohort, lowest_of, set_cohorts};
+use cohort::host::{Placed, Pool};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 /// The text is the process's: one test at a time.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// The cohort of a thread on that CPU, by level.
-fn on(cpu: usize) -> [usize; 4] {
+/// What `make` gives a thread on that CPU.
+fn made_on<T: Send + 'static>(cpu: usize, make: impl FnOnce() -> T + Send + 'static) -> T {
     let there = move || {
         let mut set = CpuSet::new();
         set.set(cpu);
         sched_setaffinity(None, &set).expect("the CPU is allowed");
-        Level::ALL.map(cohort)
+        make()
     };
     std::thread::spawn(there).join().expect("it does not panic")
+}
+
+/// The cohort of a thread on that CPU, by level.
+fn on(cpu: usize) -> [usize; 4] {
+    made_on(cpu, || Level::ALL.map(cohort))
 }
 
 /// Two CPUs, if this process may use as many.
@@ -85,4 +92,72 @@ fn cohorts_are_numbered_by_their_lines() {
             (Numa, 1, 9)
         ]
     );
+}
+
+#[test]
+fn nodes_of_two_places_share_no_page_and_return_to_their_own() {
+    type Node = [u64; 8];
+    static NODES: Placed<Node> = Placed::new();
+    const PAGE: usize = 4096;
+    let take = || {
+        (0..40)
+            .map(|_| NODES.take())
+            .collect::<Vec<&'static Node>>()
+    };
+    let pages = |nodes: &[&Node]| {
+        let page = |node: &&Node| std::ptr::from_ref(*node) as usize / PAGE;
+        nodes.iter().map(page).collect::<BTreeSet<usize>>()
+    };
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some((one, other)) = two() else {
+        eprintln!("skipped: this process may use one CPU only");
+        return;
+    };
+    set_cohorts(&format!("numa {one}\nnuma {other}")).expect("the text is right");
+    let (here, there) = (made_on(one, take), made_on(other, take));
+    assert!(pages(&here).is_disjoint(&pages(&there)));
+    let numbers: BTreeSet<u32> = here.iter().chain(&there).map(|n| NODES.number(n)).collect();
+    assert_eq!(numbers.len(), 80, "each node has a number of its own");
+    for node in here.iter().chain(&there) {
+        // SAFETY: its own number.
+        assert!(std::ptr::eq(unsafe { NODES.at(NODES.number(node)) }, *node));
+    }
+    // Whoever gives them back, and wherever: they are taken again in their own place.
+    let known = (pages(&here), pages(&there));
+    let all: Vec<&'static Node> = here.into_iter().chain(there).collect();
+    made_on(other, move || {
+        for node in all {
+            // SAFETY: taken above, and forgotten.
+            unsafe { NODES.give(node) };
+        }
+    });
+    let (here, there) = (made_on(one, take), made_on(other, take));
+    assert_eq!((pages(&here), pages(&there)), known);
+    set_cohorts("").expect("nothing is right");
+}
+
+#[test]
+fn pages_are_in_the_memory_of_whoever_took_a_node_first() {
+    static NODES: Placed<u64> = Placed::new();
+    /// Of which node's memory a page is, instead of a policy.
+    const NODE_OF_ADDRESS: usize = 1 | 2;
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let set = sched_getaffinity(None).expect("threads can ask where they may run");
+    for cpu in (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)) {
+        let (page, thread) = made_on(cpu, || {
+            let node = std::ptr::from_ref(NODES.take());
+            let (mut page, mut thread) = (-1i32, 0u32);
+            // SAFETY: the kernel writes one number each.
+            let failed = unsafe {
+                let page = &raw mut page;
+                libc::syscall(libc::SYS_get_mempolicy, page, 0, 0, node, NODE_OF_ADDRESS)
+                    + libc::syscall(libc::SYS_getcpu, 0, &raw mut thread, 0)
+            };
+            ((failed == 0).then_some(page), thread)
+        });
+        match page {
+            Some(page) => assert_eq!(page, thread as i32, "CPU {cpu}"),
+            None => eprintln!("skipped: the kernel does not say where pages are"),
+        }
+    }
 }

@@ -280,7 +280,7 @@ impl Cohort {
 
 pool! {
     /// Cohorts of all such locks.
-    static COHORTS: Cohort, cache 9
+    static COHORTS: Cohort, placed
 }
 
 /// Bytes of all cohorts made so far.

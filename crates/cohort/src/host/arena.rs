@@ -103,6 +103,14 @@ impl<T: Default + 'static> Arena<T> {
         }
     }
 
+    constructor! {
+        /// An arena whose users say themselves which cache is its own, or go past the
+        /// caches; all zero, so that many of them are nothing in a file.
+        pub(super) fn bare() -> Self {
+            Self::new(0)
+        }
+    }
+
     /// Bytes that one node takes.
     pub const NODE_BYTES: usize = size_of::<Slot<T>>();
 
@@ -133,6 +141,30 @@ impl<T: Default + 'static> Arena<T> {
     /// Nodes ever taken at once, plus those in caches.
     pub fn used(&self) -> u32 {
         self.slots.used()
+    }
+
+    /// [`Pool::take`], past the threads' caches.
+    pub(super) fn take_uncached(&self) -> &'static T {
+        // SAFETY: a slot of this arena.
+        unsafe { Self::node(self.slots.take_common(&Self::SHAPE)) }
+    }
+
+    /// [`Pool::give`], past the threads' caches.
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn give_uncached(&self, node: &'static T) {
+        self.slots
+            .push(Slots::tag(&Self::SHAPE, NonNull::from(node).cast()));
+    }
+
+    /// Whether a node of such an arena is this one's.
+    pub(super) fn has(&self, node: &'static T) -> bool {
+        let slot = NonNull::from(node).cast();
+        let number = Slots::tag(&Self::SHAPE, slot).number.load(Order::RELAXED);
+        let (segment, index) = Self::SHAPE.place(number);
+        let base = self.slots.segments[segment].load(ARENA_BASE);
+        base.wrapping_add(index * Self::NODE_BYTES) == slot.as_ptr()
     }
 
     /// The node of a slot.
@@ -457,6 +489,10 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
 
 /// What may be too large for a thread's stack, and is made where it is to stay.
 pub trait MadeInPlace: Default + 'static {
+    /// Which of the threads' caches they use; a process uses one lock for its objects, so
+    /// those of all locks share it.
+    const CACHE: usize;
+
     /// Makes one at `place`.
     ///
     /// # Safety
@@ -477,10 +513,10 @@ impl<T: MadeInPlace> Seldom<T> {
     };
 
     constructor! {
-        /// As [`Arena::new`].
+        /// As [`Arena::new`]; all zero.
         #[must_use]
-        pub fn new(cache: usize) -> Self {
-            Self(Arena::new(cache))
+        pub fn new() -> Self {
+            Self(Arena::bare())
         }
     }
 
@@ -490,17 +526,23 @@ impl<T: MadeInPlace> Seldom<T> {
     }
 }
 
+impl<T: MadeInPlace> Default for Seldom<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 // SAFETY: as the arena.
 unsafe impl<T: MadeInPlace + Send> Pool<T> for Seldom<T> {
     fn take(&self) -> &'static T {
         let arena = &self.0;
         // SAFETY: a slot of that arena.
-        unsafe { Arena::node(arena.slots.take_seldom(&Self::SHAPE, arena.cache)) }
+        unsafe { Arena::node(arena.slots.take_seldom(&Self::SHAPE, T::CACHE)) }
     }
 
     unsafe fn give(&self, node: &'static T) {
         let (arena, slot) = (&self.0, NonNull::from(node).cast());
-        arena.slots.give_seldom(&Self::SHAPE, arena.cache, slot);
+        arena.slots.give_seldom(&Self::SHAPE, T::CACHE, slot);
     }
 
     fn number(&self, node: &'static T) -> u32 {

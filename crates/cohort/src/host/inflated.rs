@@ -57,6 +57,8 @@ pub struct Fat<L: RawLock> {
 }
 
 impl<L: RawLock<Context: 'static> + 'static> MadeInPlace for Fat<L> {
+    const CACHE: usize = 3;
+
     unsafe fn make_at(place: *mut Self) {
         // SAFETY: the caller's; each field is written once.
         unsafe {

@@ -14,12 +14,14 @@ mod gate;
 mod generation;
 mod in_place;
 mod inflated;
+mod placed;
 
 pub use arena::{Arena, MadeInPlace, Seldom};
 pub use gate::Gate;
 pub use generation::Generation;
 pub use in_place::InPlace;
 pub use inflated::{Fat, Inflated, Pooled, Stock};
+pub use placed::Placed;
 
 pub(crate) use arena::ORDERS as ARENA_ORDERS;
 pub(crate) use generation::ORDERS as GENERATION_ORDERS;
@@ -84,6 +86,8 @@ pub struct Holding<C> {
 }
 
 impl<C: Default + 'static> MadeInPlace for Holding<C> {
+    const CACHE: usize = 0;
+
     unsafe fn make_at(place: *mut Self) {
         // SAFETY: the caller's.
         unsafe { place.write(Self::default()) };

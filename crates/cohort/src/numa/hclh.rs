@@ -88,12 +88,12 @@ pub trait Form: Parking {
 
 pool! {
     /// Nodes whose waiters may sleep.
-    static PARKING: HclhNode<MayPark>, cache 7
+    static PARKING: HclhNode<MayPark>, cache 5
 }
 
 pool! {
     /// Nodes whose waiters never do.
-    static SPINNING: HclhNode<SpinOnly>, cache 8
+    static SPINNING: HclhNode<SpinOnly>, cache 6
 }
 
 impl Form for MayPark {

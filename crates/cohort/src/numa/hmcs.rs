@@ -238,12 +238,12 @@ pub trait Form: Parking {
 
 pool! {
     /// Cohorts whose waiters may sleep.
-    static PARKING: Cohort<MayPark>, cache 5
+    static PARKING: Cohort<MayPark>, placed
 }
 
 pool! {
     /// Cohorts whose waiters never do.
-    static SPINNING: Cohort<SpinOnly>, cache 6
+    static SPINNING: Cohort<SpinOnly>, placed
 }
 
 impl Form for MayPark {

@@ -43,6 +43,9 @@ macro_rules! pool {
     ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, cache $cache:expr) => {
         $(#[$meta])* $vis static $name: $crate::door::Nodes<$node> = $crate::door::Nodes::new();
     };
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, placed) => {
+        $(#[$meta])* $vis static $name: $crate::door::Nodes<$node> = $crate::door::Nodes::new();
+    };
 }
 pub(crate) use pool;
 

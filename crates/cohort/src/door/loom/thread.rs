@@ -6,7 +6,7 @@ use super::std;
 use core::cell::Cell;
 
 /// How many arenas may keep a cache in each thread.
-pub const CACHES: usize = 10;
+pub const CACHES: usize = 7;
 
 /// The words of one thread.
 #[derive(Debug)]

@@ -47,5 +47,9 @@ macro_rules! pool {
         $(#[$meta])* $vis static $name: $crate::door::OfRun<$crate::host::Arena<$node>> =
             $crate::door::OfRun::new(|| $crate::host::Arena::new($cache));
     };
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, placed) => {
+        $(#[$meta])* $vis static $name: $crate::door::OfRun<$crate::host::Placed<$node>> =
+            $crate::door::OfRun::new($crate::host::Placed::new);
+    };
 }
 pub(crate) use pool;

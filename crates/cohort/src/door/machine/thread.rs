@@ -5,7 +5,7 @@ use cohort_machine::door;
 use core::cell::Cell;
 
 /// How many arenas may keep a cache in each thread.
-pub const CACHES: usize = 10;
+pub const CACHES: usize = 7;
 
 /// The words of one thread.
 #[derive(Debug, Default)]

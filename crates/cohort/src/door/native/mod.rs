@@ -48,5 +48,8 @@ macro_rules! pool {
     ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, cache $cache:expr) => {
         $(#[$meta])* $vis static $name: $crate::host::Arena<$node> = $crate::host::Arena::new($cache);
     };
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, placed) => {
+        $(#[$meta])* $vis static $name: $crate::host::Placed<$node> = $crate::host::Placed::new();
+    };
 }
 pub(crate) use pool;

@@ -9,7 +9,7 @@ use super::system::{call, number};
 use core::cell::Cell;
 
 /// How many arenas may keep a cache in each thread.
-pub const CACHES: usize = 10;
+pub const CACHES: usize = 7;
 
 /// The words of one thread.
 #[derive(Debug)]

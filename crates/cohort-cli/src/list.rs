@@ -2,7 +2,7 @@
 
 use crate::choice::{DEFAULT, SYSTEM};
 use crate::problem::Problem;
-use cohort::catalogue::{Capability, LOCKS, LockInfo};
+use cohort::catalogue::{Capability, LOCKS, LockInfo, SHARED};
 use cohort::compose::generated;
 use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
@@ -15,8 +15,11 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
     /// Show every composition that `cohort bench` has by its parts, with its bytes
-    #[arg(long)]
+    #[arg(long, conflicts_with = "rwlocks")]
     compositions: bool,
+    /// Show the locks that readers share, with their bytes
+    #[arg(long)]
+    rwlocks: bool,
 }
 
 /// The widest table that this command prints, in characters.
@@ -59,11 +62,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.compositions {
         return compositions(arguments.json);
     }
+    if arguments.rwlocks {
+        return rwlocks(arguments.json);
+    }
     if arguments.json {
-        let entries: Vec<Entry> = LOCKS.iter().map(Entry::from).collect();
-        let text = serde_json::to_string_pretty(&entries)
-            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-        println!("{text}");
+        print_json(&LOCKS.iter().map(Entry::from).collect::<Vec<_>>())?;
     } else {
         println!("{}", table());
         println!("{}", notes());
@@ -94,9 +97,7 @@ fn compositions(json: bool) -> Result<ExitCode, Problem> {
         })
         .collect();
     if json {
-        let text = serde_json::to_string_pretty(&all)
-            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-        println!("{text}");
+        print_json(&all)?;
         return Ok(ExitCode::SUCCESS);
     }
     for composition in &all {
@@ -104,12 +105,59 @@ fn compositions(json: bool) -> Result<ExitCode, Problem> {
     }
     println!(
         "\n{} compositions, smallest cohort first; each can {}.  Bytes are those of one lock with \
-         room for\n64 cohorts of each level, which `cohort bench` takes; a program's mutex never \
-         has one.",
+         room for\n64 cohorts of each level, which `cohort bench` takes; a program's mutex has \
+         one while it is fought\nover, and only under `clof:…/compiled`.",
         all.len(),
         names_of(generated::CAPABILITIES).join(", ")
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// A lock that readers share, as JSON shows it.
+#[derive(Serialize)]
+struct Shared {
+    name: &'static str,
+    about: &'static str,
+    source: &'static str,
+    bytes_raw: usize,
+}
+
+fn rwlocks(json: bool) -> Result<ExitCode, Problem> {
+    let all: Vec<Shared> = SHARED
+        .iter()
+        .map(|lock| Shared {
+            name: lock.name,
+            about: lock.about,
+            source: lock.source,
+            bytes_raw: lock.bytes_raw,
+        })
+        .collect();
+    if json {
+        print_json(&all)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = titled(["lock", "what it is, and where it is described", "bytes"]);
+    for lock in &all {
+        table.add_row([
+            Cell::new(lock.name).add_attribute(Attribute::Bold),
+            Cell::new(format!("{}\n{}", lock.about, lock.source)),
+            Cell::new(lock.bytes_raw).set_alignment(CellAlignment::Right),
+        ]);
+    }
+    println!("{table}");
+    println!(
+        "Programs under `cohort run` have {}; `cohort bench --workload rw` has all, and \
+         RwLock<T, L>\nall but the C library's, which stand there for comparison.",
+        all[0].name
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_json(list: &impl Serialize) -> Result<(), Problem> {
+    let text = serde_json::to_string_pretty(list)
+        .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
+    println!("{text}");
+    Ok(())
 }
 
 fn names_of(capabilities: &[Capability]) -> Vec<&'static str> {
@@ -121,22 +169,14 @@ fn capabilities(lock: &LockInfo) -> Vec<&'static str> {
 }
 
 fn table() -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
-        .set_header(
-            [
-                "lock",
-                "what it is, and where it is described",
-                "it can",
-                "idle",
-                "busy",
-                "waiter",
-            ]
-            .map(|title| Cell::new(title).add_attribute(Attribute::Bold)),
-        );
+    let mut table = titled([
+        "lock",
+        "what it is, and where it is described",
+        "it can",
+        "idle",
+        "busy",
+        "waiter",
+    ]);
     for lock in LOCKS {
         let mut names = vec![lock.name];
         names.extend(lock.aliases);
@@ -155,12 +195,24 @@ fn table() -> Table {
     table
 }
 
+/// An empty table under these titles.
+fn titled<const COLUMNS: usize>(titles: [&str; COLUMNS]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(titles.map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
+    table
+}
+
 fn notes() -> String {
     format!(
         "idle, busy, waiter: bytes beyond the program's own mutex while nobody holds it, while \
          it is\nfought over, and for each thread that waits. Further names of a lock stand below \
          its name.\nThere are {} more: `clof:` and up to {} of {},\nas in \
-         clof:mcs-ticket; `cohort list --compositions` shows them.\nThe default is {DEFAULT}; {} \
+         clof:mcs-ticket; `cohort list --compositions` shows them, and\n`--rwlocks` \
+         those that readers share.\nThe default is {DEFAULT}; {} \
          (or {}) means the C library's own locks.",
         generated::all().count(),
         generated::LEVELS,

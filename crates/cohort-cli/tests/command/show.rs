@@ -1,7 +1,7 @@
 //! The commands that show something: `list`, `doctor`, help.
 
 use crate::cohort;
-use cohort::catalogue::LOCKS;
+use cohort::catalogue::{LOCKS, SHARED};
 use predicates::str::contains;
 use serde_json::Value;
 
@@ -42,6 +42,23 @@ fn the_list_is_json_on_request() {
             "{text}"
         );
     }
+}
+
+#[test]
+fn locks_that_readers_share_have_a_list() {
+    let list = json(&["list", "--rwlocks", "--json"]).to_string();
+    let output = cohort()
+        .args(["list", "--rwlocks"])
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    for lock in SHARED {
+        let name = lock.name;
+        assert!(list.contains(&format!("\"name\":\"{name}\"")), "{list}");
+        assert!(said.contains(name), "{said}");
+    }
+    let widest = said.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(100), "{widest:?} columns:\n{said}");
 }
 
 /// A pipe has no columns and no colours.

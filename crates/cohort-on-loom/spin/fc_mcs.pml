@@ -7,6 +7,8 @@
  *   -DENDLESS      a collector waits until it sees the lock free, however long that takes
  *   -DFOLLOWERS    the collector does not link those who come after it
  *   -DNO_TURN      the arrivals stay linked to those before them, not to those after
+ *   -DRETRY        an arrival enters the list by exchanges that may fail, again and again
+ *   -DHURRY        a collector does not wait for an arrival to link itself
  *   -DTWO_STEPS    the list is read and then emptied, not by one exchange
  *   -DNO_LINK      the appended are not linked to those who were in the queue
  */
@@ -36,18 +38,25 @@ inline acquire() {
 	:: tail != NONE
 	fi;
 
+#ifdef RETRY
 	other = arrivals[COHORT(me)];
 	do
 	:: true ->
-		/* Nobody else knows the node. */
 		next[me] = other;
 		if
 		:: atomic { arrivals[COHORT(me)] == other -> arrivals[COHORT(me)] = me }; break
 		:: atomic { arrivals[COHORT(me)] != other -> other = arrivals[COHORT(me)] }
 		fi
 	od;
+#else
+	atomic { other = arrivals[COHORT(me)]; arrivals[COHORT(me)] = me };
+#endif
 	if
-	:: other != NONE
+	:: other != NONE ->
+#ifndef RETRY
+		next[me] = other;
+#endif
+		other = 0
 	:: other == NONE ->
 #ifdef ENDLESS
 		tail == NONE;
@@ -58,25 +67,28 @@ inline acquire() {
 #else
 		atomic { other = arrivals[COHORT(me)]; arrivals[COHORT(me)] = NONE };
 #endif
-		/* From the last to the collector, which came first.  Nobody else looks at the
-		 * nodes before they are appended. */
-		d_step {
-			node = other;
-			after = NONE;
-			do
-			:: node == me -> break
-			:: else ->
+		/* From the last to the collector, which came first.  Nobody but its owner
+		 * looks at a node before it is appended. */
+		d_step { node = other; after = NONE };
+		do
+		:: node == me -> break
+		:: node != me ->
+#ifndef HURRY
+			next[node] != NONE;
+#endif
+			d_step {
 				before = next[node];
 #ifndef NO_TURN
 				next[node] = after;
 #endif
-				after = node;
-				node = before
-			od;
+				after = node; node = before; before = 0
+			}
+		od;
+		atomic {
 #if !defined(FOLLOWERS) && !defined(NO_TURN)
 			next[me] = after;
 #endif
-			node = 0; after = 0; before = 0
+			node = 0; after = 0
 		};
 		/* `other` is the last, and then who was the last before. */
 		atomic { node = tail; tail = other; other = 0 };

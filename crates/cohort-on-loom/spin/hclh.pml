@@ -24,6 +24,8 @@ byte local_tail[COHORTS] = NONE;
 bool released[NODES];
 bool ends_here[NODES];
 bool owned[NODES];
+/* Somebody waits for it, who will own it. */
+bool followed[NODES];
 
 #define LOCALS byte mine = NONE, spare = NONE, other;
 #define AT_REST (tail == NONE && local_tail[0] == NONE && local_tail[1] == NONE)
@@ -31,10 +33,17 @@ bool owned[NODES];
 /* Also done when a successor takes a node over, in the same step, so that states which
  * differ in what nobody reads again are one. */
 #ifdef NO_RENEW
-#define RENEW(n) ends_here[n] = false
+#define RENEW(n) ends_here[n] = false; followed[n] = false
 #else
-#define RENEW(n) released[n] = false; ends_here[n] = false
+#define RENEW(n) ends_here[n] = false; followed[n] = false; released[n] = false
 #endif
+
+inline follow(n) {
+	if
+	:: n != NONE -> assert(!followed[n]); followed[n] = true
+	:: else
+	fi
+}
 
 /* A node that nobody else knows. */
 inline fresh() {
@@ -65,7 +74,7 @@ inline acquire() {
 	:: tail != NONE
 	fi;
 	fresh();
-	atomic { other = local_tail[COHORT(me)]; local_tail[COHORT(me)] = mine };
+	atomic { other = local_tail[COHORT(me)]; local_tail[COHORT(me)] = mine; follow(other) };
 	if
 	:: other != NONE
 	:: other == NONE ->
@@ -87,7 +96,7 @@ inline acquire() {
 		ends_here[other] = true;
 #endif
 		/* `other` is the last of them, and then who was the last before. */
-		atomic { spare = tail; tail = other; other = spare; spare = NONE };
+		atomic { spare = tail; tail = other; other = spare; spare = NONE; follow(other) };
 		if
 		:: other == NONE -> goto acquired
 		:: other != NONE

@@ -49,6 +49,8 @@
 
 byte next[NODES] = NONE;
 byte status[NODES];
+/* It is in a queue. */
+bool in_use[NODES];
 byte tail[QUEUES] = NONE;
 
 #define LOCALS byte level, entry, queue, node, other;
@@ -65,10 +67,10 @@ byte tail[QUEUES] = NONE;
  * in what nobody reads again are one. */
 #ifdef NO_RESET
 #define RENEW(n) next[n] = NONE
-#define FORGET(n) next[n] = NONE; other = 0; node = 0; queue = 0
+#define FORGET(n) next[n] = NONE; in_use[n] = false; other = 0; node = 0; queue = 0
 #else
 #define RENEW(n) next[n] = NONE; status[n] = WAITING
-#define FORGET(n) RENEW(n); other = 0; node = 0; queue = 0
+#define FORGET(n) RENEW(n); in_use[n] = false; other = 0; node = 0; queue = 0
 #endif
 
 #ifdef NO_BOUND
@@ -102,6 +104,7 @@ inline acquire() {
 		/* Nobody else knows the node. */
 		d_step {
 			queue = QUEUE(level); node = NODE(level);
+			assert(!in_use[node]); in_use[node] = true;
 			RENEW(node)
 		};
 		atomic { other = tail[queue]; tail[queue] = node };

@@ -127,7 +127,7 @@ pub static QUICK: &[Variant] = &[
     ),
     sound("shfl", "sound", &[], FAIR),
     sound("shfl", "finite", &["ROUNDS=2"], FINITE),
-    sound("shfl", "four", &["THREADS=4"], FAIR),
+    sound("shfl", "four", &["THREADS=4"], &[Safety, Lonely]),
     flawed(
         "shfl",
         "no_bound",
@@ -236,6 +236,7 @@ pub static DEEP: &[Variant] = &[
         &["TWO_AND_TWO", "HAND_OFFS=3", "ROUNDS=2"],
         FINITE,
     ),
+    sound("shfl", "four_shared", &["THREADS=4"], &[Shared]),
     sound("shfl", "four_finite", &["THREADS=4", "ROUNDS=2"], FINITE),
     sound("fc_mcs", "four", &["THREADS=4"], FAIR),
     sound("hclh", "finite_twice", &["ROUNDS=2"], FINITE),

@@ -1,7 +1,8 @@
 //! Abstract models under Spin, which say what they leave out: the step of a composition
-//! (`spin/clof.pml`), since Spin alone sees whether somebody is passed over for ever; and
-//! releasing by a plain store (`spin/quick.pml`) where stores are buffered, since loom
-//! orders its two fences more strongly than a machine does.
+//! (`spin/clof.pml`) and the locks for cohorts that are not made by composing
+//! (`spin/hmcs.pml` and so on), since Spin alone sees whether somebody is passed over for
+//! ever; and releasing by a plain store (`spin/quick.pml`) where stores are buffered, since
+//! loom orders its two fences more strongly than a machine does.
 //!
 //! Each flaw of the model has to make the property fail that it breaks, and the others
 //! that are listed with it have to hold, so that a failure is for the right reason.
@@ -10,6 +11,12 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+#[path = "spin/numa.rs"]
+mod numa;
+
+/// Adds the models that take minutes where it is `full`.
+const TIER: &str = "COHORT_TIER";
 
 /// What is verified.
 #[derive(Clone, Copy, Debug)]
@@ -199,7 +206,10 @@ fn main() {
     if let Some(tool) = missing {
         eprintln!("skipped: {tool} is not installed (Debian packages spin, gcc)");
     }
-    let trials = VARIANTS.iter().flat_map(|variant| {
+    let full = std::env::var(TIER).is_ok_and(|tier| tier == "full");
+    let deep = if full { numa::DEEP } else { &[] };
+    let variants = VARIANTS.iter().chain(numa::QUICK).chain(deep);
+    let trials = variants.flat_map(|variant| {
         let trial = move |property: Property, reason: Option<&'static str>| {
             let verb = reason.map_or("holds", |_| "fails");
             let Variant { model, name, .. } = variant;
@@ -251,7 +261,8 @@ fn verify(variant: &Variant, property: Property, reason: Option<&str>) -> Result
     run(&mut compile, &folder)?;
 
     let mut pan = Command::new(folder.join("pan"));
-    pan.arg("-m2000000");
+    // Most models are small, and the table of states grows.
+    pan.args(["-m2000000", "-w20"]);
     match ltl {
         None => &mut pan,
         Some(ltl) => pan.args(["-a", "-f", "-N", ltl]),

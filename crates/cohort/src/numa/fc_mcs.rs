@@ -94,16 +94,15 @@ impl<P: Parking, const WINDOW: u64> FcMcs<P, WINDOW> {
         &self.tail.0
     }
 
-    /// Enters a list; whether nobody was in it.
+    /// Enters a list; whether nobody was in it.  By one exchange, since who had to try
+    /// again could be passed over for ever; so the link comes after it.
     fn arrive(list: &List<P>, node: &FcMcsNode<P>) -> bool {
-        let mut before = list.load(Order::RELAXED);
-        loop {
-            node.next.store(before, Order::RELAXED);
-            match list.compare_exchange(before, node.pointer(), FC_ARRIVE, Order::RELAXED) {
-                Ok(_) => return before.is_null(),
-                Err(now) => before = now,
-            }
+        let before = list.swap(node.pointer(), FC_ARRIVE);
+        if before.is_null() {
+            return true;
         }
+        node.next.store(before, Order::RELAXED);
+        false
     }
 
     /// Appends all in the list to the queue, the collector first; whether it holds the
@@ -118,7 +117,8 @@ impl<P: Parking, const WINDOW: u64> FcMcs<P, WINDOW> {
         while node != collector.pointer() {
             // SAFETY: who arrived waits until it is granted.
             let arrival = unsafe { &*node };
-            let before = arrival.next.load(Order::RELAXED);
+            // Nothing is published by the link: the list is what publishes nodes.
+            let before = linked(&arrival.next, Order::RELAXED);
             arrival.next.store(after, Order::RELAXED);
             (node, after) = (before, node);
         }

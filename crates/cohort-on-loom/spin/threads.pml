@@ -1,0 +1,37 @@
+/* What threads do with a lock, and what is asked of it.  The model has said what
+ * `acquire` and `release` are, and
+ *
+ *   LOCALS   which variables of a thread they use
+ *   AT_REST  what is true of the lock once nobody wants it any more
+ */
+
+bool wants[THREADS];
+bool holds[THREADS];
+byte inside;
+byte finished;
+
+active [THREADS] proctype thread() {
+	byte me = _pid;
+	LOCALS
+#ifdef ROUNDS
+	byte rounds;
+	do
+	:: rounds == ROUNDS -> break
+	:: rounds < ROUNDS ->
+		rounds++;
+#else
+	do
+	::
+#endif
+		wants[me] = true;
+		acquire();
+		atomic { inside++; assert(inside == 1); holds[me] = true; wants[me] = false }
+		atomic { inside--; holds[me] = false }
+		release()
+	od;
+	atomic { finished++; assert(finished < THREADS || AT_REST) }
+}
+
+ltl lonely { [](wants[1] -> <>holds[1]) }
+ltl shared { [](wants[0] -> <>holds[0]) }
+ltl ends { <>(finished == THREADS) }

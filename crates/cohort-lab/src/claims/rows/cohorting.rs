@@ -89,7 +89,7 @@ pub const ROWS: &[Claim] = &[
         needs: None,
         because: Some(
             "Tuned, FC-MCS is the best other here, and ahead of all cohort locks from 32 threads \
-             on: with 64, 6,013 sections a ms against 4,860 of C-PTL-TKT. Its batches come \
+             on: with 64, some 6,000 sections a ms against 4,860 of C-PTL-TKT. Its batches come \
              together while their collector waits, and go on by one store: a release takes 15 \
              cycles, C-PTL-TKT's 51. The published lock's collectors look through a list several \
              times over, which ours do not. With 64 threads C-PTL-TKT has 1.56 times the best of \

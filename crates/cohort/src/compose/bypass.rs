@@ -38,6 +38,8 @@ const LONGEST_ABSTENTION: u8 = 63;
 pub struct Everybody;
 
 impl Place for Everybody {
+    const SHARES_CODE: bool = false;
+
     #[inline]
     fn cohort(&self) -> usize {
         0

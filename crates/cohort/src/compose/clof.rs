@@ -294,11 +294,18 @@ where
     High: RawLock,
     At: Place,
 {
-    /// Acquires the high lock for the cohort.  Not part of its caller, nor the release:
-    /// compositions that differ in their lowest lock alone share the code of the others,
-    /// which is what makes hundreds of them small.
-    #[inline(never)]
+    /// Acquires the high lock for the cohort.
+    #[inline(always)]
     fn acquire_high(&self, cx: &High::Context) {
+        if At::SHARES_CODE {
+            self.acquire_high_apart(cx);
+        } else {
+            self.high.0.acquire(cx);
+        }
+    }
+
+    #[inline(never)]
+    fn acquire_high_apart(&self, cx: &High::Context) {
         self.high.0.acquire(cx);
     }
 
@@ -306,8 +313,22 @@ where
     ///
     /// # Safety
     /// The caller holds the high lock by that context.
-    #[inline(never)]
+    #[inline(always)]
     unsafe fn release_high(&self, cx: &High::Context) {
+        // SAFETY: the caller's.
+        unsafe {
+            if At::SHARES_CODE {
+                self.release_high_apart(cx);
+            } else {
+                self.high.0.release(cx);
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`release_high`](Self::release_high).
+    #[inline(never)]
+    unsafe fn release_high_apart(&self, cx: &High::Context) {
         // SAFETY: the caller's.
         unsafe { self.high.0.release(cx) };
     }

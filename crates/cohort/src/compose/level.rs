@@ -12,6 +12,10 @@ pub trait Level: Send + Sync + 'static {
 /// What tells a composition in which cohort a thread is: a [`Level`], which takes no
 /// room, or one that is [`Chosen`] when the lock is made.
 pub trait Place: Default + Send + Sync + 'static {
+    /// Whether compositions with it are compiled by the hundred: then those that differ in
+    /// their lowest lock alone share the code of the others, which is a call for each level.
+    const SHARES_CODE: bool;
+
     /// As [`Level::cohort`].
     fn cohort(&self) -> usize;
 
@@ -20,6 +24,8 @@ pub trait Place: Default + Send + Sync + 'static {
 }
 
 impl<L: Level + Default> Place for L {
+    const SHARES_CODE: bool = false;
+
     #[inline]
     fn cohort(&self) -> usize {
         L::cohort()
@@ -41,6 +47,8 @@ impl Default for Chosen {
 }
 
 impl Place for Chosen {
+    const SHARES_CODE: bool = true;
+
     #[inline]
     fn cohort(&self) -> usize {
         door::cohort(self.0)

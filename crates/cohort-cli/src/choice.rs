@@ -39,6 +39,17 @@ impl Choice {
             .ok_or_else(|| Problem::usage(unknown(name)))
     }
 
+    /// The lock called `name`, for a program.
+    pub fn for_programs(name: &str) -> Result<Self, Problem> {
+        match catalogue::find(name) {
+            Some(lock) if !lock.serves_programs() => Err(Problem::usage(format!(
+                "no program runs under `{}`: it is for `cohort bench`, and for Rust",
+                lock.name
+            ))),
+            _ => Self::named(name),
+        }
+    }
+
     /// The composition that a name describes, at the levels of this machine.
     fn composed(name: &str) -> Result<Self, String> {
         let recipe = Recipe::read(name, "this machine")?;
@@ -138,6 +149,13 @@ mod tests {
     fn a_slip_finds_its_neighbour() {
         let message = Choice::named("systme").unwrap_err().to_string();
         assert!(message.contains("did you mean `system`?"), "{message}");
+    }
+
+    #[test]
+    fn a_lock_that_serves_no_program_is_refused_for_one() {
+        assert!(Choice::named("near").is_ok());
+        let message = Choice::for_programs("near").unwrap_err().to_string();
+        assert!(message.contains("cohort bench"), "{message}");
     }
 
     #[test]

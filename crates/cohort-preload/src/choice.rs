@@ -71,7 +71,10 @@ pub fn choice() -> (Choice, bool) {
 
 fn meaning(raw: u8) -> Choice {
     match raw.checked_sub(FIRST_LOCK) {
-        Some(place) => Choice::Ours(SERVICES.get(usize::from(place)).unwrap_or(&COMPOSITION)),
+        Some(place) => Choice::Ours(match SERVICES.get(usize::from(place)) {
+            Some(Some(service)) => service,
+            _ => &COMPOSITION,
+        }),
         None => Choice::System,
     }
 }
@@ -110,9 +113,9 @@ fn decide() -> u8 {
                 "cohort: COHORT_LOCK={text}: {why}; using futex\n"
             )),
         },
-        Some((_, Some(place))) => chosen = FIRST_LOCK + place as u8,
-        Some((name, None)) => say(format_args!(
-            "cohort: COHORT_LOCK={name} names no lock (see `cohort list`); using futex\n"
+        Some((_, Some(place))) if SERVICES[place].is_some() => chosen = FIRST_LOCK + place as u8,
+        Some((name, _)) => say(format_args!(
+            "cohort: COHORT_LOCK={name} names no lock for programs (see `cohort list`); using futex\n"
         )),
     }
     if is_left_out() {

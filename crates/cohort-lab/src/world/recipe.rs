@@ -17,7 +17,7 @@ use super::best;
 use crate::bench::Span;
 use cohort::catalogue;
 use cohort::compose::Bound;
-use cohort::compose::generated::{Basic, LEVELS};
+use cohort::compose::generated::{Basic, LEVELS, is_ordered};
 use cohort::compose::stacked::{self, PREFIX, SYSTEM};
 use cohort::door::Level;
 use std::fmt;
@@ -173,7 +173,10 @@ impl Recipe {
             self.bypass = bypass;
             return Ok(());
         }
-        if part == STACKED && matches!(self.of, Of::Locks(_)) {
+        if part == STACKED
+            && let Of::Locks(locks) = &self.of
+        {
+            is_served(locks)?;
             self.stacked = true;
             return Ok(());
         }
@@ -211,6 +214,7 @@ impl Recipe {
                  `cohort list` as they are"
             ));
         };
+        is_served(locks)?;
         let levels = self.levels_on(topology);
         stacked::Recipe::of(locks, &levels, self.bound)
             .ok_or_else(|| format!("{} locks need as many levels", locks.len()))
@@ -300,12 +304,29 @@ impl fmt::Display for Assignment {
     }
 }
 
+/// Whether a composition can be built at run time, as programs have it.
+fn is_served(locks: &[Basic]) -> Result<(), String> {
+    if locks.contains(&Basic::Near) {
+        return Err(
+            "near stands in compiled compositions only: `cohort bench`, and in Rust".to_owned(),
+        );
+    }
+    Ok(())
+}
+
 fn basic(names: &str) -> Result<Vec<Basic>, String> {
     let known = Basic::ALL.map(Basic::name).join(", ");
-    let lock = |name| Basic::named(name).ok_or_else(|| format!("`{name}` is none of {known}"));
+    let lock = |name| {
+        Basic::named(name).ok_or_else(|| {
+            format!("`{name}` is none of {known}, nor is it near, which stands at the top")
+        })
+    };
     let locks: Vec<Basic> = names.split('-').map(lock).collect::<Result<_, _>>()?;
     if locks.len() > LEVELS {
         return Err(format!("a composition has at most {LEVELS} levels"));
+    }
+    if !is_ordered(&locks) {
+        return Err(format!("below the top lock stand {known} only"));
     }
     Ok(locks)
 }
@@ -393,6 +414,8 @@ mod tests {
     fn mistakes_are_named() {
         for (name, word) in [
             ("clof:tkt-xyz", "xyz"),
+            ("clof:near-mcs", "below the top"),
+            ("clof:mcs-near/stacked", "near"),
             ("clof:mcs-mcs-mcs-mcs-mcs", "at most 4"),
             ("clof:mcs-mcs@numa", "`system`"),
             ("clof:mcs-mcs@core,numa,system", "2 levels"),
@@ -439,6 +462,7 @@ mod tests {
             "clof:mcs-mcs@numa,numa,system",
             "clof:mcs-mcs-mcs@numa,core,system",
             "clof:mcs-mcs@system",
+            "clof:mcs-near",
             "clof:mcs/x",
             "clof:mcs/-1",
             "clof:mcs/99999999999us",

@@ -4,6 +4,7 @@ use super::Bound;
 use super::generated::Basic;
 use crate::basic::{Bo, Clh, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::door::Level;
+use crate::numa::Near;
 use crate::wait::Parking;
 use cohort_raw::{RawLock, RawTry};
 
@@ -92,4 +93,5 @@ basic! {
     [<P: Parking>] Mcs<P>;
     [] Clh;
     [<P: Parking, const CTR: bool>] Hemlock<CTR, P>;
+    [<P: Parking, const BOUND: u8>] Near<P, BOUND>;
 }

@@ -65,7 +65,8 @@ impl Recipe {
         } else {
             levels
         };
-        if levels.len() != below {
+        let known = |lock| Basic::ALL.contains(lock);
+        if levels.len() != below || !locks.iter().all(known) {
             return None;
         }
         let mut recipe = Self {

@@ -5,6 +5,7 @@ use crate::problem::Problem;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use cohort::catalogue::{self, LOCKS};
+use cohort::compose::stacked::PREFIX;
 use cohort_lab::world::native::topology;
 use cohort_lab::world::{Form, Recipe};
 use std::borrow::Cow;
@@ -41,6 +42,18 @@ impl Choice {
         catalogue::find(name)
             .map(|lock| Self::Ours(lock.name.into()))
             .ok_or_else(|| Problem::usage(unknown(name)))
+    }
+
+    /// The lock called `name`, for a program.
+    pub fn for_programs(name: &str) -> Result<Self, Problem> {
+        match catalogue::find(name) {
+            Some(lock) if !lock.serves_programs() => Err(Problem::usage(format!(
+                "no program runs under `{0}` by this name: `cohort bench` and Rust have it, and \
+                 programs as `{PREFIX}{0}{COMPILED}`",
+                lock.name
+            ))),
+            _ => Self::named(name),
+        }
     }
 
     /// The composition that a name describes, at the levels of this machine.
@@ -155,6 +168,13 @@ mod tests {
     fn a_slip_finds_its_neighbour() {
         let message = Choice::named("systme").unwrap_err().to_string();
         assert!(message.contains("did you mean `system`?"), "{message}");
+    }
+
+    #[test]
+    fn a_lock_that_serves_no_program_is_refused_for_one() {
+        assert!(Choice::named("near").is_ok());
+        let message = Choice::for_programs("near").unwrap_err().to_string();
+        assert!(message.contains("clof:near/compiled"), "{message}");
     }
 
     #[test]

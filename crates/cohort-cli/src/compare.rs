@@ -129,7 +129,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
 fn locks(names: &[String]) -> Result<Vec<Choice>, Problem> {
     let mut locks = vec![Choice::System];
     for name in rejoined(names) {
-        let lock = Choice::named(name.trim())?;
+        let lock = Choice::for_programs(name.trim())?;
         if locks.iter().all(|other| other.name() != lock.name()) {
             locks.push(lock);
         }

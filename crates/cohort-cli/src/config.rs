@@ -61,7 +61,7 @@ impl Configuration {
             at(offset, &message)
         })?;
         if let Some(lock) = &read.lock {
-            Choice::named(lock.get_ref())
+            Choice::for_programs(lock.get_ref())
                 .map_err(|problem| at(lock.span().start, &problem.to_string()))?;
         }
         for name in [&read.only, &read.exclude].into_iter().flatten().flatten() {

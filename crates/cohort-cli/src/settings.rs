@@ -86,7 +86,7 @@ impl Settings {
         let only = pick(typed("only"), Some(options.only), file.only());
         let exclude = pick(typed("exclude"), Some(options.exclude), file.exclude());
         Ok(Self {
-            lock: Choice::named(lock.as_deref().unwrap_or(choice::DEFAULT))?,
+            lock: Choice::for_programs(lock.as_deref().unwrap_or(choice::DEFAULT))?,
             wait: pick(typed("wait"), options.wait, file.wait).unwrap_or_default(),
             only: executables(only)?,
             exclude: executables(exclude)?,

@@ -11,6 +11,7 @@ pub mod destroy;
 pub mod host;
 pub mod late;
 pub mod mutex;
+pub mod near;
 pub mod recipes;
 pub mod rwlock;
 

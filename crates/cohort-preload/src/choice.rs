@@ -75,7 +75,10 @@ fn meaning(raw: u8) -> Choice {
     match raw.checked_sub(FIRST_LOCK) {
         #[cfg(feature = "compositions")]
         Some(place) if usize::from(place) > SERVICES.len() => Choice::Ours(&compiled::COMPILED),
-        Some(place) => Choice::Ours(SERVICES.get(usize::from(place)).unwrap_or(&COMPOSITION)),
+        Some(place) => Choice::Ours(match SERVICES.get(usize::from(place)) {
+            Some(Some(service)) => service,
+            _ => &COMPOSITION,
+        }),
         None => Choice::System,
     }
 }
@@ -108,19 +111,27 @@ fn decide() -> u8 {
         Some((text, _)) if text.starts_with(PREFIX) => match Recipe::read(composed(text).0) {
             Ok(recipe) => {
                 set_recipe(&recipe);
-                chosen = FIRST_LOCK + SERVICES.len() as u8;
                 #[cfg(feature = "compositions")]
                 if composed(text).1 && compiled::choose(&recipe) {
-                    chosen += 1;
+                    chosen = FIRST_LOCK + SERVICES.len() as u8 + 1;
+                }
+                if chosen == FUTEX {
+                    if recipe.is_stackable() {
+                        chosen = FIRST_LOCK + SERVICES.len() as u8;
+                    } else {
+                        say(format_args!(
+                            "cohort: COHORT_LOCK={text}: not without /compiled; using futex\n"
+                        ));
+                    }
                 }
             }
             Err(why) => say(format_args!(
                 "cohort: COHORT_LOCK={text}: {why}; using futex\n"
             )),
         },
-        Some((_, Some(place))) => chosen = FIRST_LOCK + place as u8,
-        Some((name, None)) => say(format_args!(
-            "cohort: COHORT_LOCK={name} names no lock (see `cohort list`); using futex\n"
+        Some((_, Some(place))) if SERVICES[place].is_some() => chosen = FIRST_LOCK + place as u8,
+        Some((name, _)) => say(format_args!(
+            "cohort: COHORT_LOCK={name} names no lock for programs (see `cohort list`); using futex\n"
         )),
     }
     if is_left_out() {

@@ -190,9 +190,12 @@ pub mod inflated {
 macro_rules! served {
     ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal,
        $source:literal, $capabilities:tt;)+) => {
-        /// Every lock, as in the catalogue.
-        pub static SERVICES: &[Service] = &[$(served!(@$placement $lock, $capabilities)),+];
+        /// Every lock, as in the catalogue; none for those that serve no program.
+        pub static SERVICES: &[Option<Service>] = &[$(served!(?$placement $lock, $capabilities)),+];
     };
+
+    (?Nowhere $lock:ty, $capabilities:tt) => { None };
+    (?$placement:ident $lock:ty, $capabilities:tt) => { Some(served!(@$placement $lock, $capabilities)) };
 
     (@Word $lock:ty, $capabilities:tt) => {
         Service {

@@ -16,6 +16,8 @@ pub enum Placement {
     InPlace,
     /// One word at rest; inflated into the arena while contended.
     Inflated,
+    /// In none: the interposer, which every program carries, does without the lock.
+    Nowhere,
 }
 
 impl Placement {
@@ -26,6 +28,7 @@ impl Placement {
             Self::Word => "word",
             Self::InPlace => "in place",
             Self::Inflated => "inflated",
+            Self::Nowhere => "nowhere",
         }
     }
 }
@@ -91,6 +94,14 @@ pub struct LockInfo {
     pub bytes_contended: usize,
     /// Bytes each waiter adds.
     pub bytes_per_waiter: usize,
+}
+
+impl LockInfo {
+    /// Whether an unchanged program can run under it.
+    #[must_use]
+    pub const fn serves_programs(&self) -> bool {
+        !matches!(self.placement, Placement::Nowhere)
+    }
 }
 
 /// The lock of that name or alias.
@@ -182,6 +193,11 @@ macro_rules! for_each_lock {
             cna, $crate::numa::Cna, InPlace, [],
             "as mcs; the holder sets waiters of other NUMA nodes aside",
             "Dice and Kogan 2019; 002 §2.1, §6",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            near, $crate::numa::Near, Nowhere, ["near-mcs"],
+            "as mcs; the lock goes to the nearest of the first five who wait, within a bound",
+            "000 §7; Cohort, see numa/near.rs",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             shfl, $crate::numa::Shfl, Inflated, ["shfllock"],
@@ -384,7 +400,7 @@ pub fn own_pool_bytes() -> usize {
 /// nodes of the lock's own.
 const fn record_bytes<L: RawLock<Context: 'static>>(placement: Placement) -> usize {
     match placement {
-        Placement::Word => 0,
+        Placement::Word | Placement::Nowhere => 0,
         Placement::InPlace if size_of::<L::Context>() == 0 => 0,
         _ => Arena::<Holding<L::Context>>::NODE_BYTES,
     }
@@ -462,6 +478,7 @@ pub static ORDERS: &[(&str, &[Order])] = &[
     ("numa/fc_mcs", crate::numa::fc_mcs::ORDERS),
     ("numa/hclh", crate::numa::hclh::ORDERS),
     ("numa/hmcs", crate::numa::hmcs::ORDERS),
+    ("numa/near", crate::numa::near::ORDERS),
     ("numa/shfl", crate::numa::shfl::ORDERS),
     ("baseline/posix", crate::baseline::posix::ORDERS),
     (
@@ -525,6 +542,10 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("numa/hclh", "hclh.forget-followers"),
     ("numa/hclh", "hclh.stay-behind"),
     ("numa/hclh", "hclh.forget-end"),
+    ("numa/near", "near.forget-known"),
+    ("numa/near", "near.move-the-last"),
+    ("numa/near", "near.keep-for-ever"),
+    ("numa/near", "near.forget-owed"),
     ("numa/shfl", "shfl.move-the-last"),
     ("numa/shfl", "shfl.forget-the-gap"),
     ("numa/hmcs", "hmcs.low-first"),

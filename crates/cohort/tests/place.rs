@@ -1,7 +1,7 @@
 //! In which cohort a thread is, on this machine: what the kernel says, and what it is told.
 
 use cohort::door::cohorts::{Mistake, read};
-use cohort::door::{Level, cohort, lowest_of, set_cohorts};
+use cohort::door::{Level, NODES, cohort, distance, lowest_of, set_cohorts};
 use cohort::host::{Placed, Pool};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::collections::BTreeSet;
@@ -72,6 +72,21 @@ fn a_mistake_changes_nothing_and_is_named() {
     }
     assert_eq!(on(cpu)[2], 1);
     set_cohorts("").expect("nothing is right");
+}
+
+/// Also where both are in one node of the kernel's, or are not there.
+#[test]
+fn a_cohort_is_nearest_to_itself() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let other = two().map_or(1, |(_, other)| other);
+    for text in [format!("numa 0\nnuma {other}"), String::new()] {
+        set_cohorts(&text).expect("the text is right");
+        let here = distance(0, 0);
+        for cohort in 1..NODES {
+            assert_eq!(distance(cohort, cohort), here);
+            assert!(here < distance(0, cohort) && here < distance(cohort, 0));
+        }
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod clients;
 
 use clients::late::Late;
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use clients::{arena, condvar, destroy, host, mutex, rwlock};
+use clients::{arena, condvar, destroy, host, mutex, near, rwlock};
 /// The build of the locks that the clients use.
 use cohort as locks;
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock};
@@ -20,7 +20,7 @@ use locks::compose::{
     Fast, Package, Stacked,
 };
 use locks::door::set_cohorts;
-use locks::numa::{Ahmcs3, Ahmcs4, Cna, FcMcs, Hbo, Hclh, Hmcs2, Hmcs3, Hmcs4, Shfl};
+use locks::numa::{Ahmcs3, Ahmcs4, Cna, FcMcs, Hbo, Hclh, Hmcs2, Hmcs3, Hmcs4, Near, Shfl};
 use locks::rwlock::{CRwNp, CRwWp, CohortRw, RawRwLock};
 use locks::wait::MayPark;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -164,6 +164,14 @@ stress! {
     hclh_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Hclh>(3));
     hclh_inflated: host::excludes(host::inflated::<Hclh>(), THREADS, 20_000, 1);
     cna_queues: mutex::queues::<Cna, _>([20_000; THREADS]);
+    near_excludes: { apart(); mutex::excludes::<Near>(THREADS, 20_000, 1) };
+    near_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Near>(3));
+    near_queues: { apart(); mutex::queues::<Near, _>([20_000; THREADS]) };
+    near_prefers: {
+        apart();
+        near::prefers_the_nearest::<MayPark, 2, THREADS>([20_000; THREADS], 5, false);
+    };
+    near_above_cohorts: { apart(); mutex::takes_turns::<Clof<Mcs, Near>, _>([20_000; THREADS]) };
     cna_lets_others_in: (0..200).for_each(|_| mutex::lets_others_in::<Cna<MayPark, 2>>(1, 100));
     shfl_takes_turns: mutex::takes_turns::<Shfl, _>([20_000; THREADS]);
     shfl_excludes: mutex::excludes::<Shfl>(THREADS, 20_000, 1);

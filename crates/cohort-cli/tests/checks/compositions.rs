@@ -7,7 +7,7 @@ use crate::program::{cohort_run, ended};
 use crate::selection::Selection;
 use cohort::compose::generated::{self, Basic};
 
-/// All of those of one depth at once; none if locks were asked for by name.
+/// All of those of one depth at once, and the top locks that stand nowhere else; none if locks were asked for by name.
 pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
     if selection.locks().len() < cohort::catalogue::LOCKS.len() {
         return Ok(Vec::new());
@@ -23,13 +23,19 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
 
 fn of_depth(depth: usize) -> Result<(), String> {
     let these = generated::all().filter(|(_, levels)| *levels == depth);
+    let tops = Basic::TOPS.iter().filter(|top| !Basic::ALL.contains(top));
+    let below_tops = tops.map(|top| {
+        let mut locks = [Basic::ALL[0]; generated::LEVELS];
+        locks[depth - 1] = *top;
+        (locks, depth)
+    });
     let mut checked = 0;
-    for (locks, levels) in these {
+    for (locks, levels) in these.chain(below_tops) {
         let names: Vec<&str> = locks[..levels].iter().map(|lock| lock.name()).collect();
         run(&format!("clof:{}/compiled", names.join("-")))?;
         checked += 1;
     }
-    let expected = Basic::ALL.len().pow(depth as u32);
+    let expected = Basic::ALL.len().pow(depth as u32) + Basic::TOPS.len() - Basic::ALL.len();
     if checked == expected {
         Ok(())
     } else {

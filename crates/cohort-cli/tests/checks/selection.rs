@@ -62,7 +62,8 @@ impl Selection {
 
     /// The locks to check: those asked for, else all of ours, and two compositions.
     pub fn locks(&self) -> Vec<&'static str> {
-        let ours = || LOCKS.iter().map(|lock| lock.name).chain(COMPOSITIONS);
+        let served = || LOCKS.iter().filter(|lock| lock.serves_programs());
+        let ours = || served().map(|lock| lock.name).chain(COMPOSITIONS);
         self.named.clone().unwrap_or_else(|| ours().collect())
     }
 

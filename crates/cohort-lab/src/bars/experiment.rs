@@ -274,7 +274,9 @@ impl Setup<'_> {
                 let load = self.load(&words, seconds, &environment, Some(cpus.clone()));
                 (lock.name, load)
             };
-            let strict = |lock: &&LockInfo| lock.capabilities.contains(&Capability::Fair);
+            let strict = |lock: &&LockInfo| {
+                lock.serves_programs() && lock.capabilities.contains(&Capability::Fair)
+            };
             let mut runs: Vec<_> = LOCKS.iter().filter(strict).map(run).collect();
             runs.push((
                 "futex",

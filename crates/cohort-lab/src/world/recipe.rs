@@ -18,7 +18,7 @@ use super::best;
 use crate::bench::Span;
 use cohort::catalogue;
 use cohort::compose::Bound;
-use cohort::compose::generated::{Basic, LEVELS};
+use cohort::compose::generated::{Basic, LEVELS, is_ordered};
 use cohort::compose::stacked::{self, PREFIX, SYSTEM};
 use cohort::door::Level;
 use std::fmt;
@@ -194,7 +194,12 @@ impl Recipe {
             return Ok(());
         }
         let form = Form::ALL.into_iter().find(|form| form.name() == part);
-        if form.is_some() && matches!(self.of, Of::Locks(_)) {
+        if form.is_some()
+            && let Of::Locks(locks) = &self.of
+        {
+            if form == Some(Form::Stacked) {
+                is_stackable(locks)?;
+            }
             self.form = form;
             return Ok(());
         }
@@ -234,6 +239,9 @@ impl Recipe {
                  `cohort list` as they are"
             ));
         };
+        if self.form != Some(Form::Compiled) {
+            is_stackable(locks)?;
+        }
         let levels = self.levels_on(topology);
         stacked::Recipe::of(locks, &levels, self.bound)
             .ok_or_else(|| format!("{} locks need as many levels", locks.len()))
@@ -323,12 +331,31 @@ impl fmt::Display for Assignment {
     }
 }
 
+/// Whether a composition can be built at run time, as programs have it unless they ask for
+/// the compiled one.
+fn is_stackable(locks: &[Basic]) -> Result<(), String> {
+    if locks.contains(&Basic::Near) {
+        return Err(format!(
+            "near stands in compiled compositions only: add /{}",
+            Form::Compiled.name()
+        ));
+    }
+    Ok(())
+}
+
 fn basic(names: &str) -> Result<Vec<Basic>, String> {
     let known = Basic::ALL.map(Basic::name).join(", ");
-    let lock = |name| Basic::named(name).ok_or_else(|| format!("`{name}` is none of {known}"));
+    let lock = |name| {
+        Basic::named(name).ok_or_else(|| {
+            format!("`{name}` is none of {known}, nor is it near, which stands at the top")
+        })
+    };
     let locks: Vec<Basic> = names.split('-').map(lock).collect::<Result<_, _>>()?;
     if locks.len() > LEVELS {
         return Err(format!("a composition has at most {LEVELS} levels"));
+    }
+    if !is_ordered(&locks) {
+        return Err(format!("below the top lock stand {known} only"));
     }
     Ok(locks)
 }
@@ -416,6 +443,8 @@ mod tests {
     fn mistakes_are_named() {
         for (name, word) in [
             ("clof:tkt-xyz", "xyz"),
+            ("clof:near-mcs", "below the top"),
+            ("clof:mcs-near/stacked", "near"),
             ("clof:mcs-mcs-mcs-mcs-mcs", "at most 4"),
             ("clof:mcs-mcs@numa", "`system`"),
             ("clof:mcs-mcs@core,numa,system", "2 levels"),
@@ -462,6 +491,7 @@ mod tests {
             "clof:mcs-mcs@numa,numa,system",
             "clof:mcs-mcs-mcs@numa,core,system",
             "clof:mcs-mcs@system",
+            "clof:mcs-near",
             "clof:mcs/x",
             "clof:mcs/-1",
             "clof:mcs/99999999999us",

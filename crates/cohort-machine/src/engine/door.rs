@@ -116,18 +116,53 @@ fn exchange_linked(address: usize, change: impl Fn() -> Change) {
 pub fn cohort(levels: &[&str]) -> usize {
     let cohort = with(|engine| {
         let cpu = engine.me().cpu;
-        let known = engine.hardware.levels();
-        levels.iter().find_map(|name| {
-            let given = engine.options.cohorts.iter();
-            let given = given.into_iter().find(|(level, _)| level == name);
-            if let Some((_, cohorts)) = given {
-                return cohorts.get(cpu).copied();
-            }
-            let level = known.iter().position(|level| level == name)?;
-            Some(engine.hardware.cohort(level, cpu))
-        })
+        match Mapping::of(engine, levels)? {
+            Mapping::Given(cohorts) => cohorts.get(cpu).copied(),
+            Mapping::Level(level) => Some(engine.hardware.cohort(level, cpu)),
+        }
     });
     cohort.flatten().unwrap_or(0)
+}
+
+/// What says in which cohort a CPU is.
+enum Mapping<'a> {
+    Given(&'a [usize]),
+    Level(usize),
+}
+
+impl<'a> Mapping<'a> {
+    fn of(engine: &'a Engine<'_>, levels: &[&str]) -> Option<Self> {
+        let known = engine.hardware.levels();
+        levels.iter().find_map(|name| {
+            let mut given = engine.options.cohorts.iter();
+            if let Some((_, cohorts)) = given.find(|(level, _)| level == name) {
+                return Some(Self::Given(cohorts));
+            }
+            let level = known.iter().position(|level| level == name)?;
+            Some(Self::Level(level))
+        })
+    }
+}
+
+/// How far two of the cohorts that [`cohort`] numbers are from each other, by their first
+/// CPUs: 0 for one and itself, otherwise by the place of what lies between in the machine's
+/// list of transfers, the nearest first.  To look it up costs an instruction.
+#[must_use]
+pub fn distance(levels: &[&str], one: usize, other: usize) -> u8 {
+    if one == other {
+        return 0;
+    }
+    let between = with(|engine| {
+        engine.compute(engine.hardware.costs.instruction);
+        let mapping = Mapping::of(engine, levels)?;
+        let first = |cohort| match mapping {
+            Mapping::Given(cohorts) => cohorts.iter().position(|given| *given == cohort),
+            Mapping::Level(level) => engine.hardware.first_cpu(level, cohort),
+        };
+        let cache = |cohort| Some(engine.hardware.cache_of[first(cohort)?] as usize);
+        Some(engine.hardware.distance(cache(one)?, cache(other)?))
+    });
+    between.flatten().map_or(1, |between| between as u8 + 1)
 }
 
 /// A full fence.

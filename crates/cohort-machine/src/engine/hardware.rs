@@ -25,6 +25,8 @@ pub struct Hardware {
     pub(crate) levels: Vec<String>,
     /// The cohort of each CPU, by level.
     pub(crate) cohorts: Vec<Vec<u16>>,
+    /// A CPU of each cohort, by level.
+    first_cpus: Vec<Vec<u16>>,
     /// The places of the CPUs from the left of the tree, by CPU.
     pub(crate) places: Vec<u16>,
     /// What lies between two caches, as an index of `transfers`.
@@ -234,6 +236,10 @@ impl Hardware {
                 .map_or(ONE, |smt| factor(smt.spinning.value)),
             own_slowdown,
             cache_of,
+            first_cpus: cohorts
+                .iter()
+                .map(|of_cpu| representatives(of_cpu, self::count(of_cpu)))
+                .collect(),
             cohorts,
         }
     }
@@ -263,6 +269,11 @@ impl Hardware {
     #[must_use]
     pub fn cohort(&self, level: usize, cpu: usize) -> usize {
         self.cohorts[level][cpu] as usize
+    }
+
+    /// The first CPU of a cohort, if there is such a one.
+    pub(crate) fn first_cpu(&self, level: usize, cohort: usize) -> Option<usize> {
+        self.first_cpus[level].get(cohort).map(|cpu| *cpu as usize)
     }
 
     /// What lies between two different caches, as an index of `transfers`.

@@ -24,6 +24,11 @@ pub static BEYOND: &[(&str, &str)] = &[
     ),
     ("ARENA_SEARCHED:relaxed", "as ARENA_SEARCH:relaxed"),
     (
+        "near.forget-owed",
+        "shows only when somebody is passed over, then the one before it served, then it passed \
+         over again: more waiters than loom has threads; the simulated machine counts",
+    ),
+    (
         "clof.keep-for-ever",
         "starves other cohorts, which no finite execution shows; the simulated machine counts \
          the hand-offs, and a Spin model lacks progress",

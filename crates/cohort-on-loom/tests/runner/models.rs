@@ -4,7 +4,7 @@ use super::broken::BROKEN;
 use super::child::{Verdict, verdict};
 use crate::clients::late::Late;
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use crate::clients::{arena, condvar, destroy, host, mutex, rwlock};
+use crate::clients::{arena, condvar, destroy, host, mutex, near, rwlock};
 use crate::fork_clients as fork;
 use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{
@@ -13,7 +13,7 @@ use crate::locks::basic::{
 use crate::locks::compose::{Adaptive, Bypass, Clof, Core, Counted, Fast, Level, Numa, Stacked};
 use crate::locks::door::{Model as Bounds, Tally, WaitPolicy, thread_id};
 use crate::locks::numa::hmcs::Entry;
-use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Shfl, WhereMet};
+use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Near, Shfl, WhereMet};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, SpinOnly};
 use libtest_mimic::{Failed, Trial};
@@ -232,6 +232,9 @@ type Small<Low, High> = Clof<Low, High, Numa, 1, 2>;
 /// As above, with one hand-off.
 type SmallCna<P> = Cna<P, 2>;
 
+/// As above: nobody is passed over twice.
+type SmallNear<P> = Near<P, 1>;
+
 /// As above, with none.
 type SmallHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1>;
 
@@ -445,6 +448,50 @@ pub static MODELS: &[Model] = &[
     }),
     quick("shfl::queues", SPIN_0, || {
         mutex::queues::<Shfl, _>([2, 1, 1, 1, 1]);
+    }),
+    quick("near::spin", SPIN, || {
+        mutex::excludes::<SmallNear<MayPark>>(3, 1, 0)
+    }),
+    quick("near::park", PARK, || {
+        mutex::excludes::<SmallNear<MayPark>>(3, 1, 0)
+    }),
+    quick("near::try", SPIN, || {
+        mutex::excludes::<SmallNear<MayPark>>(3, 1, 2)
+    }),
+    quick("near::again", PARK, || {
+        mutex::excludes::<SmallNear<MayPark>>(2, 2, 0)
+    }),
+    quick("near::destroyed", PARK, || {
+        destroy::is_destroyed::<SmallNear<MayPark>>(2)
+    }),
+    quick("near::turns", SPIN, || {
+        mutex::takes_turns::<SmallNear<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("near::four", SPIN_1, || {
+        mutex::takes_turns::<SmallNear<SpinOnly>, _>([2, 1, 1, 1]);
+    }),
+    quick("near::park_four", PARK_1, || {
+        mutex::excludes::<SmallNear<MayPark>>(4, 1, 0);
+    }),
+    quick("near::queues", SPIN_0, || {
+        mutex::queues::<Near<SpinOnly, 8>, _>([1; 5]);
+    }),
+    quick("near::prefers", SPIN_0, || {
+        near::prefers_the_nearest::<SpinOnly, 1, _>([2, 1, 1, 1, 1], 4, true);
+    }),
+    quick("near::prefers_nobody", SPIN_0, || {
+        near::prefers_the_nearest::<SpinOnly, 0, _>([2, 1, 1, 1, 1], 4, true);
+    }),
+    quick("near::above_cohorts", SPIN, || {
+        mutex::takes_turns::<Small<Ticket<SpinOnly>, SmallNear<SpinOnly>>, _>([2, 1, 1]);
+    }),
+    quick("near::above_mcs", SPIN, || {
+        mutex::takes_turns::<Small<Mcs<SpinOnly>, SmallNear<SpinOnly>>, _>([2, 1, 1]);
+    }),
+    quick("near::above_cores", SPIN_1, || {
+        mutex::takes_turns::<Clof<Ticket<SpinOnly>, SmallNear<SpinOnly>, Core, 1, 3>, _>([
+            2, 1, 1, 1,
+        ]);
     }),
     quick("fc_mcs::spin", SPIN, || mutex::excludes::<FcMcs>(3, 1, 0)),
     quick("fc_mcs::park", PARK, || mutex::excludes::<FcMcs>(3, 1, 0)),
@@ -956,6 +1003,9 @@ pub static MODELS: &[Model] = &[
     quick("in_place::cna", PARK, || {
         host::excludes(host::in_place::<SmallCna<MayPark>>(), 2, 2, 0)
     }),
+    quick("in_place::near", PARK, || {
+        host::excludes(host::in_place::<SmallNear<MayPark>>(), 2, 2, 0)
+    }),
     quick("inflated::shfl", PARK, || {
         host::excludes(host::inflated::<Shfl>(), 2, 2, 0)
     }),
@@ -1057,6 +1107,9 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::cna", FORK, || {
         fork::holds(host::in_place::<SmallCna<MayPark>>(), 2)
+    }),
+    quick("fork::near", FORK, || {
+        fork::holds(host::in_place::<SmallNear<MayPark>>(), 3)
     }),
     quick("fork::shfl", FORK, || {
         fork::holds(host::inflated::<Shfl>(), 3)

@@ -40,6 +40,7 @@ static WHERE: &[(&str, &[&str])] = &[
     ("numa/fc_mcs", &["fc_mcs::"]),
     ("numa/hclh", &["hclh::"]),
     ("numa/hmcs", &["hmcs::", "ahmcs::"]),
+    ("numa/near", &["near::"]),
     ("numa/shfl", &["shfl::"]),
     ("compose/bypass", &["bypass::"]),
     ("host/arena", &["arena::"]),

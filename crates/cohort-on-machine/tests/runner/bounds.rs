@@ -1,12 +1,14 @@
-//! How long a cohort keeps the high lock: never longer than its bound, whatever happens,
-//! which no schedule may change.
+//! How long a cohort keeps the high lock, and whom `near` passes over: never longer and
+//! never more often than the bound says, whatever happens, which no schedule may change.
 
-use super::trial::{KUNPENG, by_chance, by_time, passes};
+use super::trial::{KUNPENG, SUNFIRE, by_chance, by_time, passes};
 use super::world::{Client, Kept, together};
-use crate::clients::{read, write};
+use crate::clients::{near, read, write};
 use crate::locks::basic::{Mcs, Ticket};
 use crate::locks::compose::{Bound, Clof, Composed, Numa, Plan};
-use crate::locks::door::{Cell, now};
+use crate::locks::door::{self, Cell, Level, now};
+use crate::locks::numa::Near;
+use crate::locks::wait::MayPark;
 use crate::locks::{RawLock, ThreadOblivious};
 use cohort_machine::{Options, Placement};
 use libtest_mimic::Trial;
@@ -144,6 +146,79 @@ fn has_what_its_bound_allows() {
     assert_eq!(longest, u64::from(HAND_OFFS) + 1);
 }
 
+/// Threads that want `near` at once: more than one of them knows of.
+const CROWD: usize = 12;
+
+fn passes_over<const BOUND: u8>(rounds: u64) -> u32 {
+    let come = CROWD as u32 - 1;
+    let most = near::prefers_the_nearest::<MayPark, BOUND, CROWD>([rounds; CROWD], come, true);
+    most.unwrap_or(0)
+}
+
+/// In each section whoever waited in the last one still does, in the same order; nobody was
+/// passed over too often, nor for one who is no nearer.
+pub fn passes_few_over() {
+    passes_over::<1>(6);
+    passes_over::<3>(6);
+}
+
+/// Where all want it all the time, somebody is passed over as often as the bound allows.
+fn passes_as_many_over_as_it_may() {
+    assert_eq!(passes_over::<1>(200), 1);
+    assert_eq!(passes_over::<2>(200), 2);
+}
+
+/// How far all hand-overs together go.
+fn way_of<L: RawLock + 'static>() -> u64 {
+    let shared = Arc::new((L::default(), Cell::new((0, 0))));
+    let theirs = Arc::clone(&shared);
+    let run = together(16, move |_| {
+        let (lock, way) = &*theirs;
+        let context = Kept::new(L::Context::default());
+        let here = door::cohort(Level::Numa);
+        for _ in 0..100 {
+            lock.acquire(&context);
+            let (from, length) = read(way);
+            write(way, (here, length + u64::from(door::distance(from, here))));
+            // SAFETY: acquired above, with this context.
+            unsafe { lock.release(&context) };
+        }
+    });
+    run.map_or(0, |_| read(&shared.1).1)
+}
+
+/// The lock goes a shorter way than in the order of arrival, by a fifth at least.
+fn goes_a_shorter_way() {
+    let (near, fifo) = (way_of::<Near>(), way_of::<Mcs>());
+    assert!(10 * near < 8 * fifo, "{near} where `mcs` goes {fifo}");
+}
+
+/// Threads in the chips of a mesh: one hop apart and two, and two in some chips.
+fn near_tests() -> Vec<Trial> {
+    let chips = [0, 2, 1, 4, 3, 7, 6, 5, 0, 3, 7, 2];
+    let cpus = chips.iter().enumerate().map(|(at, chip)| 16 * chip + at);
+    let placement = Placement::Cpus(cpus.collect());
+    let by = |options: Options| Options {
+        placement: placement.clone(),
+        ..options
+    };
+    let chance: Vec<Options> = by_chance().map(by).collect();
+    let time = vec![by(by_time())];
+    let scattered = vec![Options {
+        placement: Placement::Scattered,
+        ..by_time()
+    }];
+    let on_mesh = |name: &str, options: Vec<Options>, client: Client| {
+        passes(name.to_owned(), &SUNFIRE, || options, client)
+    };
+    vec![
+        on_mesh("bound::near::chance", chance, passes_few_over),
+        on_mesh("bound::near::time", time.clone(), passes_few_over),
+        on_mesh("bound::near::is_used", time, passes_as_many_over_as_it_may),
+        on_mesh("bound::near::way", scattered, goes_a_shorter_way),
+    ]
+}
+
 /// All of them.
 pub fn tests() -> Vec<Trial> {
     let neighbours = || {
@@ -154,7 +229,7 @@ pub fn tests() -> Vec<Trial> {
     };
     let by_time =
         |name: &str, client: Client| passes(name.to_owned(), &KUNPENG, neighbours, client);
-    vec![
+    let mut all = vec![
         passes(
             "bound::hand_offs::chance".to_owned(),
             &KUNPENG,
@@ -164,5 +239,7 @@ pub fn tests() -> Vec<Trial> {
         by_time("bound::hand_offs::time", keeps_to_its_hand_offs),
         by_time("bound::is_used", has_what_its_bound_allows),
         by_time("bound::time", keeps_to_its_time),
-    ]
+    ];
+    all.extend(near_tests());
+    all
 }

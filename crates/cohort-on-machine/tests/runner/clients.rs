@@ -5,11 +5,11 @@ use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
 use crate::clients::late::Late;
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use crate::clients::{arena, condvar, destroy, host, mutex, rwlock};
+use crate::clients::{arena, condvar, destroy, host, mutex, near, rwlock};
 use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::locks::compose::{Adaptive, Bypass, CacheGroup, Clof, Fast, Numa, Package, Stacked};
-use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Shfl, WhereMet};
+use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Near, Shfl, WhereMet};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
@@ -84,6 +84,15 @@ static CLIENTS: &[Sizes] = clients! {
         mutex::lets_others_in::<Hmcs<(Numa,), 4, 0, MayPark, 2, WhereMet>>(1, 3 * rounds);
     };
     cna_queues: |_threads, rounds| mutex::queues::<Cna, _>([rounds; 8]);
+    near_queues: |_threads, rounds| mutex::queues::<Near, _>([rounds; 8]);
+    near_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Near>(threads);
+    near_above_cohorts: |threads, rounds| {
+        mutex::excludes::<Clof<Ticket, Near<MayPark, 2>, CacheGroup>>(threads, rounds, 1);
+        mutex::takes_turns::<Clof<Mcs, Near<MayPark, 2>>, _>([2 * rounds, rounds, rounds]);
+    };
+    near_prefers: |_threads, rounds| {
+        near::prefers_the_nearest::<MayPark, 2, 8>([rounds; 8], 7, true);
+    };
     shfl_queues: |_threads, rounds| mutex::queues::<Shfl, _>([rounds; 8]);
     fc_mcs_queues: |_threads, rounds| mutex::queues::<FcMcs, _>([rounds; 8]);
     hclh_queues: |_threads, rounds| mutex::queues::<Hclh, _>([rounds; 8]);

@@ -2,9 +2,9 @@
 //! or a wrong count; or stands in a list with the reason why this world cannot show
 //! it.
 
-use super::bounds::keeps_to_its_hand_offs;
+use super::bounds::{keeps_to_its_hand_offs, passes_few_over};
 use super::clients::few;
-use super::trial::{KUNPENG, by_chance, outcomes};
+use super::trial::{KUNPENG, by_chance, by_chance_in_four_nodes, outcomes};
 use super::world::Client;
 use crate::clients::mutex;
 use crate::locks::baseline::Posix;
@@ -73,12 +73,22 @@ fn places(flaw: &str) -> Vec<Client> {
             few("cna_queues"),
             few("cna_lets_others_in"),
         ],
+        "near" => vec![few("near_queues"), passes_few_over],
         "fc-mcs" => vec![few("fc_mcs_queues")],
         "hclh" => vec![few("hclh_queues")],
         "shfl" => vec![few("shfl_queues")],
         "bypass" => vec![|| mutex::excludes::<Bypass<Clof<Ticket, Mcs>>>(4, 4, 0)],
         "condvar" => vec![few("condvar_signals")],
         _ => Vec::new(),
+    }
+}
+
+/// How a flaw is looked for.
+fn schedules(flaw: &str) -> Vec<Options> {
+    if flaw.starts_with("near.") {
+        by_chance_in_four_nodes().collect()
+    } else {
+        by_chance().collect()
     }
 }
 
@@ -161,7 +171,7 @@ fn is_noticed(flaw: &str) -> Result<(), Failed> {
     }
     for client in places {
         for round in 0..ROUNDS {
-            for options in by_chance() {
+            for options in schedules(flaw) {
                 let options = Options {
                     flaw: Some(flaw.to_owned()),
                     seed: options.seed + round * 10_000,

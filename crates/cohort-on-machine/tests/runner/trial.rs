@@ -39,6 +39,9 @@ pub static KUNPENG: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("kunpeng
 /// One with hardware threads, MOESI and native atomics.
 pub static EPYC: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("epyc-7352x2"));
 
+/// One with eight nodes, one or two hops apart.
+pub static SUNFIRE: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("sunfire-x4800"));
+
 fn hardware(name: &str) -> Arc<Hardware> {
     let machine = shipped::find(name).unwrap_or_else(|| panic!("{name} is not shipped"));
     Arc::new(Hardware::new(&machine))
@@ -54,6 +57,17 @@ pub fn by_time() -> Options {
 
 /// CPUs of two cohorts in turn, at every level of the machines here.
 const TWO_COHORTS: [usize; 4] = [0, 64, 1, 65];
+
+/// CPUs of four nodes in turn, two and two of them near to each other.
+const FOUR_NODES: [usize; 4] = [0, 64, 32, 96];
+
+/// As [`by_chance`], for locks that know how far nodes are from each other.
+pub fn by_chance_in_four_nodes() -> impl Iterator<Item = Options> {
+    by_chance().map(|options| Options {
+        placement: Placement::Cpus(FOUR_NODES.to_vec()),
+        ..options
+    })
+}
 
 /// Runs by chance, each with a seed of its own: purely, and by PCT of growing depth.
 pub fn by_chance() -> impl Iterator<Item = Options> {

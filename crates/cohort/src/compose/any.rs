@@ -12,6 +12,9 @@ use crate::basic::{Clh, Hemlock, Mcs, Ticket};
 use crate::door::Cell;
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 
+/// The interposer, which builds such locks, does without `near`.
+const NO_NEAR: &str = "recipes refuse near";
+
 /// The lock; a ticket lock, unless it is told otherwise.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -70,6 +73,7 @@ macro_rules! with {
                 let ($lock, $context) = (&any.hemlock, &cx.hemlock);
                 $body
             }
+            Basic::Near => unreachable!("{NO_NEAR}"),
         }
     }};
 }
@@ -99,6 +103,7 @@ unsafe impl RawLock for Any {
             Basic::Mcs => self.mcs.is_locked(),
             Basic::Clh => self.clh.is_locked(),
             Basic::Hemlock => self.hemlock.is_locked(),
+            Basic::Near => unreachable!("{NO_NEAR}"),
         }
     }
 }
@@ -132,6 +137,7 @@ unsafe impl Inherit for Any {
                 Basic::Mcs => self.mcs.inherit(holder.map(|cx| &cx.mcs)),
                 Basic::Clh => self.clh.inherit(holder.map(|cx| &cx.clh)),
                 Basic::Hemlock => self.hemlock.inherit(holder.map(|cx| &cx.hemlock)),
+                Basic::Near => unreachable!("{NO_NEAR}"),
             }
         }
     }

@@ -1,5 +1,6 @@
 //! All compositions of a few basic locks, up to four levels deep (002 §4.1, §4.3): 340
-//! types, of which a program has those that it names, and whoever compares them all.
+//! types, of which a program has those that it names, and whoever compares them all; and 85
+//! with `near` at the top, where alone it has anything to prefer.
 //!
 //! [`find`] goes from names to a type: each level is one step of a recursion that the
 //! compiler unfolds.
@@ -7,6 +8,7 @@
 use super::{Chosen, Clof, Shareable, Visitor};
 use crate::basic::{Clh, Hemlock, Mcs, Ticket};
 use crate::catalogue::Capability;
+use crate::numa::Near;
 use crate::wait::{MayPark, Parking};
 use cohort_raw::{DetectsWaiters, Fair};
 
@@ -28,11 +30,22 @@ pub enum Basic {
     Clh,
     /// `hemlock`
     Hemlock,
+    /// `near`; as the top lock only
+    Near,
 }
 
 impl Basic {
-    /// All of them.
+    /// Those that may stand at any level.
     pub const ALL: [Self; 4] = [Self::Ticket, Self::Mcs, Self::Clh, Self::Hemlock];
+
+    /// Those that may stand at the top.
+    pub const TOPS: [Self; 5] = [
+        Self::Ticket,
+        Self::Mcs,
+        Self::Clh,
+        Self::Hemlock,
+        Self::Near,
+    ];
 
     /// The name that is printed.
     #[must_use]
@@ -42,6 +55,7 @@ impl Basic {
             Self::Mcs => "mcs",
             Self::Clh => "clh",
             Self::Hemlock => "hemlock",
+            Self::Near => "near",
         }
     }
 
@@ -51,9 +65,16 @@ impl Basic {
         match name {
             "tkt" => Some(Self::Ticket),
             "hem" => Some(Self::Hemlock),
-            name => Self::ALL.into_iter().find(|lock| lock.name() == name),
+            name => Self::TOPS.into_iter().find(|lock| lock.name() == name),
         }
     }
+}
+
+/// Whether locks, smallest cohort first, may stand so.
+#[must_use]
+pub fn is_ordered(locks: &[Basic]) -> bool {
+    let below = locks.split_last().map_or(&[][..], |(_, below)| below);
+    below.iter().all(|lock| Basic::ALL.contains(lock))
 }
 
 /// What may stand at any level of a generated composition.
@@ -70,7 +91,8 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability::Inherit,
 ];
 
-/// All of them, by their basic locks, smallest cohort first; those of fewer levels first.
+/// All of the locks that may stand at any level, smallest cohort first; those of fewer levels
+/// first.
 pub fn all() -> impl Iterator<Item = ([Basic; LEVELS], usize)> {
     (1..=LEVELS).flat_map(|levels| {
         let count = Basic::ALL.len();
@@ -100,7 +122,7 @@ pub fn bytes(locks: &[Basic]) -> Option<usize> {
 }
 
 /// Tells `visitor` the composition of these locks, smallest cohort first, in the form
-/// whose waiters may sleep or not; none if they are too many or none.
+/// whose waiters may sleep or not; none if they are too many or none, or may not stand so.
 pub fn find<P: Parking, V: Visitor>(locks: &[Basic], visitor: V) -> Option<V::Found> {
     let (top, below) = locks.split_last()?;
     match top {
@@ -108,6 +130,7 @@ pub fn find<P: Parking, V: Visitor>(locks: &[Basic], visitor: V) -> Option<V::Fo
         Basic::Mcs => Three::on::<P, Mcs<P>, V>(below, visitor),
         Basic::Clh => Three::on::<P, Clh, V>(below, visitor),
         Basic::Hemlock => Three::on::<P, Hemlock<false, P>, V>(below, visitor),
+        Basic::Near => Three::on::<P, Near<P>, V>(below, visitor),
     }
 }
 
@@ -140,6 +163,7 @@ impl<B: Below> Below for More<B> {
             Basic::Mcs => B::on::<P, Step<Mcs<P>, High>, V>(below, visitor),
             Basic::Clh => B::on::<P, Step<Clh, High>, V>(below, visitor),
             Basic::Hemlock => B::on::<P, Step<Hemlock<false, P>, High>, V>(below, visitor),
+            Basic::Near => None,
         }
     }
 }

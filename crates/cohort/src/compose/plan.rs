@@ -5,6 +5,7 @@ use super::generated::Basic;
 use crate::basic::{Bo, Clh, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::door::Level;
 use crate::host::Served;
+use crate::numa::Near;
 use crate::wait::Parking;
 use cohort_raw::RawLock;
 
@@ -95,4 +96,5 @@ basic! {
     [<P: Parking>] Mcs<P>;
     [] Clh;
     [<P: Parking, const CTR: bool>] Hemlock<CTR, P>;
+    [<P: Parking, const BOUND: u8>] Near<P, BOUND>;
 }

@@ -19,7 +19,7 @@
 
 use super::any::{Any, AnyContext};
 use super::clof::Metadata;
-use super::generated::{Basic, LEVELS};
+use super::generated::{Basic, LEVELS, is_ordered};
 use super::{Apart, Bound, Composed, Plan, Tree};
 use crate::door::{AtomicPtr, Level, Order, cohort, mutant, pool};
 use crate::host::{Arena, Pool};
@@ -65,7 +65,7 @@ impl Recipe {
         } else {
             levels
         };
-        if levels.len() != below {
+        if levels.len() != below || !is_ordered(locks) {
             return None;
         }
         let mut recipe = Self {
@@ -135,6 +135,15 @@ impl Recipe {
             .ok_or("each of its locks has a level, smallest cohort first")
     }
 
+    /// Whether it can be built at run time; the compiler can build them all.
+    #[must_use]
+    pub fn is_stackable(&self) -> bool {
+        self.plan()
+            .locks
+            .iter()
+            .all(|lock| Basic::ALL.contains(lock))
+    }
+
     fn low_levels(&self) -> usize {
         self.depth - 1
     }
@@ -154,10 +163,10 @@ impl Recipe {
     pub fn to_words(&self) -> [u64; 2] {
         let mut word = self.depth as u64;
         for lock in self.locks {
-            word = word << 2 | lock as u64;
+            word = word << 3 | lock as u64;
         }
         for level in self.levels {
-            word = word << 2 | level as u64;
+            word = word << 3 | level as u64;
         }
         [
             word << 32 | u64::from(self.bound.hand_offs),
@@ -174,9 +183,9 @@ impl Recipe {
         };
         word >>= 32;
         let mut next = || {
-            let two = word & 3;
-            word >>= 2;
-            two as usize
+            let three = word & 7;
+            word >>= 3;
+            three as usize
         };
         let mut levels = [Level::Package; LEVELS - 1];
         levels
@@ -187,7 +196,7 @@ impl Recipe {
         locks
             .iter_mut()
             .rev()
-            .for_each(|lock| *lock = Basic::ALL[next()]);
+            .for_each(|lock| *lock = Basic::TOPS[next()]);
         Self {
             locks,
             depth: (word as usize).clamp(1, LEVELS),
@@ -239,7 +248,7 @@ fn collect<'a, T>(
     Some(count)
 }
 
-/// Says what the locks of a type are made of.
+/// Says what the locks of a type are made of, which can be stacked.
 pub trait Text: Send + Sync + 'static {
     /// The recipe of a lock that is made without a plan.
     fn recipe() -> Recipe;
@@ -511,9 +520,10 @@ impl<T: Text, const LEAVES: usize, const INNER: usize> Composed for Stacked<T, L
     type Top = Any;
 
     /// # Panics
-    /// If the plan's locks and levels do not fit together.
+    /// If the plan's locks and levels do not fit together, or cannot be stacked.
     fn planned(plan: &Plan<'_>) -> Self {
         let recipe = Recipe::of(plan.locks, plan.levels, plan.bound);
+        let recipe = recipe.filter(Recipe::is_stackable);
         Self::made(recipe.expect("a level for each lock but the top one"))
     }
 

@@ -31,6 +31,9 @@ pub(crate) use order::orders;
 pub use order::{Order, Strength};
 pub use world::*;
 
+/// NUMA nodes that [`distance`] tells apart; those beyond share.
+pub const NODES: usize = 64;
+
 /// What a step of waiting advises next; see [`Spinner`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {

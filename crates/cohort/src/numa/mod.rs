@@ -7,6 +7,7 @@ pub mod fc_mcs;
 pub mod hbo;
 pub mod hclh;
 pub mod hmcs;
+pub mod near;
 pub mod shfl;
 
 pub use ahmcs::{Ahmcs3, Ahmcs4, WhereMet};
@@ -15,6 +16,7 @@ pub use fc_mcs::FcMcs;
 pub use hbo::Hbo;
 pub use hclh::Hclh;
 pub use hmcs::{Hmcs, Hmcs2, Hmcs3, Hmcs4, Hmcs4Package};
+pub use near::Near;
 pub use shfl::Shfl;
 
 use crate::compose::Apart;

@@ -73,6 +73,16 @@ pub fn cohort(level: Level) -> usize {
     }
 }
 
+/// How far two cohorts are from each other: the even ones, as the odd ones, are near.
+#[must_use]
+pub const fn distance(one: usize, other: usize) -> u8 {
+    match one.abs_diff(other) {
+        0 => 0,
+        apart if apart % 2 == 0 => 1,
+        _ => 2,
+    }
+}
+
 /// Whether no thread of this process has that number any more.
 #[must_use]
 pub fn is_gone(id: u32) -> bool {

@@ -44,9 +44,19 @@ pub fn cohort(level: Level) -> usize {
     door::cohort(match level {
         Level::Core => &["core", "cache", "numa", "package"],
         Level::CacheGroup => &["cache", "numa", "package", "core"],
-        Level::Numa => &["numa", "package", "cache", "core"],
+        Level::Numa => NUMA,
         Level::Package => &["package", "numa", "cache", "core"],
     })
+}
+
+/// The levels that may stand for NUMA nodes, the best first.
+const NUMA: &[&str] = &["numa", "package", "cache", "core"];
+
+/// How far two cohorts of [`Level::Numa`] are from each other: a number to compare with
+/// others, that of a cohort and itself the smallest.
+#[must_use]
+pub fn distance(one: usize, other: usize) -> u8 {
+    door::distance(NUMA, one, other)
 }
 
 /// Gives the CPU to another runnable thread, if there is one.

@@ -1,12 +1,12 @@
 //! Where a thread runs, and in which cohorts that is: the kernel's files say it, or
-//! whoever asks for other cohorts.
+//! whoever asks for other cohorts.  How far NUMA nodes are apart comes from there too.
 
-use super::super::Level;
 use super::super::cohorts::{self, Mistake};
+use super::super::{Level, NODES};
 use super::system::{call, number};
 use super::thread;
 use core::fmt::{self, Write};
-use core::sync::atomic::{AtomicU16, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering};
 
 /// CPUs that are told apart; those beyond share their places.
 const CPUS: usize = 1024;
@@ -63,6 +63,62 @@ fn look_up(level: Level, cpu: usize) -> usize {
     }
     COHORTS[level as usize][cpu].store(number, Ordering::Relaxed);
     usize::from(number) - 1
+}
+
+/// How far each NUMA cohort is from each; 0: nobody has asked yet.  Looked up and written as
+/// cohorts are.
+static DISTANCES: [[AtomicU8; NODES]; NODES] =
+    [const { [const { AtomicU8::new(0) }; NODES] }; NODES];
+
+/// A node's distance from itself, as kernels count.
+const HERE: u8 = 10;
+
+/// That of all others, where the kernel does not tell.
+const ELSEWHERE: u8 = 20;
+
+/// How far two cohorts of [`Level::Numa`] are from each other: a number to compare with
+/// others, that of a cohort and itself the smallest.
+///
+/// Where the kernel does not tell, all others are alike.  Cohorts that somebody has told
+/// are where their first CPUs are.
+#[inline]
+#[must_use]
+pub fn distance(one: usize, other: usize) -> u8 {
+    let (one, other) = (one % NODES, other % NODES);
+    match DISTANCES[one][other].load(Ordering::Relaxed) {
+        0 => measure(one, other),
+        known => known,
+    }
+}
+
+#[cold]
+fn measure(one: usize, other: usize) -> u8 {
+    let told = || {
+        let cpu = |cohort| {
+            let number = cohort as u16 + 1;
+            let mut cpus = COHORTS[Level::Numa as usize].iter();
+            cpus.position(|known| known.load(Ordering::Relaxed) == number)
+        };
+        let (from, to) = (node(cpu(one)?)?, node(cpu(other)?)?);
+        // A row has a number for each node that is there.
+        let is_there = |node: &usize| {
+            let file = Path::new(format_args!("node/node{node}/distance"));
+            file.is_some_and(|file| file.exists())
+        };
+        let column = (0..to).filter(is_there).count();
+        let mut text = [0u8; 4 * NODES];
+        let row = Path::new(format_args!("node/node{from}/distance"))?.read(&mut text)?;
+        let mut numbers = row.split(|byte| *byte == b' ');
+        numbers.nth(column).and_then(leading)
+    };
+    let distance = if one == other {
+        HERE
+    } else {
+        let far = told().unwrap_or(usize::from(ELSEWHERE));
+        far.clamp(usize::from(HERE) + 1, 255) as u8
+    };
+    DISTANCES[one][other].store(distance, Ordering::Relaxed);
+    distance
 }
 
 /// The CPU on which the calling thread runs.
@@ -159,24 +215,17 @@ pub fn lowest_of(level: Level, cpu: usize) -> usize {
 fn node(cpu: usize) -> Option<usize> {
     (0..CPUS).find(|node| {
         let entry = Path::new(format_args!("cpu/cpu{cpu}/node{node}/cpulist"));
-        let opened = entry.and_then(|entry| entry.open());
-        opened.inspect(|file| close(*file)).is_some()
+        entry.is_some_and(|entry| entry.exists())
     })
 }
 
 /// The first number of a list such as `0-3,8` in a file below the system's devices.
 fn first(file: fmt::Arguments<'_>) -> Option<usize> {
-    let file = Path::new(file)?.open()?;
-    let mut text = [0u8; 16];
-    // SAFETY: the kernel writes at most the given size into the text.
-    let read = unsafe {
-        call(
-            number::READ,
-            [file, text.as_mut_ptr() as usize, text.len(), 0, 0, 0],
-        )
-    };
-    close(file);
-    let text = text.get(..usize::try_from(read).ok()?)?;
+    leading(Path::new(file)?.read(&mut [0u8; 16])?)
+}
+
+/// The number with which a text begins.
+fn leading(text: &[u8]) -> Option<usize> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
     let count = digits.clone().count();
     let value = digits.fold(0, |value, digit| value * 10 + usize::from(digit - b'0'));
@@ -213,6 +262,24 @@ impl Path {
         let file = unsafe { call(number::OPENAT, [AT_FDCWD, name, O_CLOEXEC, 0, 0, 0]) };
         usize::try_from(file).ok()
     }
+
+    fn exists(&self) -> bool {
+        self.open().inspect(|file| close(*file)).is_some()
+    }
+
+    /// As much of it as there is room for.
+    fn read<'a>(&self, text: &'a mut [u8]) -> Option<&'a [u8]> {
+        let file = self.open()?;
+        // SAFETY: the kernel writes at most the given size into the text.
+        let read = unsafe {
+            call(
+                number::READ,
+                [file, text.as_mut_ptr() as usize, text.len(), 0, 0, 0],
+            )
+        };
+        close(file);
+        text.get(..usize::try_from(read).ok()?)
+    }
 }
 
 impl Write for Path {
@@ -245,7 +312,11 @@ pub fn set_cohorts(text: &str) -> Result<(), Mistake> {
             place.store(rest, Ordering::Relaxed);
         }
     }
-    cohorts::read(text, &mut |level, cohort, cpu| {
+    let result = cohorts::read(text, &mut |level, cohort, cpu| {
         COHORTS[level as usize][cpu % CPUS].store(cohort as u16 + 1, Ordering::Relaxed);
-    })
+    });
+    for distance in DISTANCES.iter().flatten() {
+        distance.store(0, Ordering::Relaxed);
+    }
+    result
 }

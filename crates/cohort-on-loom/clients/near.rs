@@ -1,0 +1,128 @@
+//! `near` hands over to the nearest, keeps the order of those it passes over, and passes
+//! nobody over more often than its bound says.
+
+use super::{add_one, read, write};
+use crate::locks::door::{AtomicU32, Cell, Order, Spinner, distance, yield_now};
+use crate::locks::numa::Near;
+use crate::locks::numa::near::NearNode;
+use crate::locks::wait::Parking;
+use crate::locks::{DetectsWaiters, RawLock};
+use crate::world::{Kept, together};
+use std::sync::Arc;
+
+/// How many waiters a section looks at.
+const SEEN: usize = 16;
+
+/// One who waits.
+#[derive(Clone, Copy, Default)]
+struct Waiter {
+    node: usize,
+    place: usize,
+    /// How often it has been passed over.
+    passes: u32,
+}
+
+/// Who waited in the last section, oldest first, and where its holder was, if that is known.
+#[derive(Clone, Copy, Default)]
+struct Queue {
+    waiters: [Waiter; SEEN],
+    count: usize,
+    holder: Option<usize>,
+    most: u32,
+}
+
+impl Queue {
+    fn waiters(&self) -> &[Waiter] {
+        &self.waiters[..self.count]
+    }
+
+    /// The queue as the holder by that node sees it, who has come out of this one.
+    fn goes_on<P: Parking>(&self, node: &NearNode<P>, bound: u8, fixed: bool) -> Self {
+        let me = core::ptr::from_ref(node) as usize;
+        let at = self.waiters().iter().position(|waiter| waiter.node == me);
+        let mut now = Self {
+            holder: at.map(|at| self.waiters[at].place),
+            most: self.most,
+            ..Self::default()
+        };
+        let mut stayed = self.waiters().to_vec();
+        let before = at.unwrap_or(stayed.len());
+        for waiter in &mut stayed[..before] {
+            waiter.passes += 1;
+            now.most = now.most.max(waiter.passes);
+            assert!(
+                waiter.passes <= u32::from(bound),
+                "somebody was passed over {} times",
+                waiter.passes
+            );
+            if let (true, Some(from), Some(to)) = (fixed, self.holder, now.holder) {
+                assert!(
+                    distance(from, to) < distance(from, waiter.place),
+                    "the lock went past one as near"
+                );
+            }
+        }
+        assert!(at.is_some() || self.count == 0, "somebody pushed in");
+        stayed.retain(|waiter| waiter.node != me);
+        let mut add = |node: *const NearNode<P>, place: usize| {
+            let node = node as usize;
+            match stayed.get(now.count) {
+                Some(waiter) => assert_eq!(waiter.node, node, "the order has changed"),
+                None => stayed.push(Waiter {
+                    node,
+                    place,
+                    passes: 0,
+                }),
+            }
+            now.waiters[now.count] = stayed[now.count];
+            now.count += 1;
+        };
+        // SAFETY: the caller's.
+        unsafe { node.successors(&mut add) };
+        assert_eq!(stayed.len(), now.count, "somebody is lost");
+        now
+    }
+}
+
+/// Each thread acquires as often as `rounds` says for it; the first thread keeps the lock
+/// until so many others wait as `come` says.  The most that anybody was passed over.
+///
+/// Who is passed over is farther away than who is not, if distances are `fixed`: while nobody
+/// tells the locks other cohorts.
+pub fn prefers_the_nearest<P: Parking, const BOUND: u8, const THREADS: usize>(
+    rounds: [u64; THREADS],
+    come: u32,
+    fixed: bool,
+) -> Option<u32> {
+    type Shared<P, const BOUND: u8> = (Near<P, BOUND>, AtomicU32, Cell<u64>, Cell<Queue>);
+    let shared: Arc<Shared<P, BOUND>> = Arc::default();
+    let theirs = Arc::clone(&shared);
+    together(THREADS, move |thread| {
+        let (lock, arrived, count, queue) = &*theirs;
+        let context = Kept::new(NearNode::default());
+        for round in 0..rounds[thread] {
+            if thread > 0 && round == 0 {
+                arrived.fetch_add(1, Order::RELAXED);
+            }
+            lock.acquire(&context);
+            let mut spinner = Spinner::new();
+            while thread == 0
+                && round == 0
+                && (arrived.load(Order::RELAXED) < come || !lock.has_waiters(&context))
+            {
+                spinner.turn();
+            }
+            add_one(count);
+            write(queue, read(queue).goes_on(&context, BOUND, fixed));
+            yield_now();
+            // SAFETY: acquired above, with this context.
+            unsafe { lock.release(&context) };
+        }
+    })?;
+    assert_eq!(
+        read(&shared.2),
+        rounds.iter().sum::<u64>(),
+        "an acquisition was lost"
+    );
+    Some(read(&shared.3).most)
+}

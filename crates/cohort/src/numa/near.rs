@@ -1,0 +1,430 @@
+//! `near`: the queue of `mcs` in one word; the holder hands over to the nearest of the first
+//! few who wait, until those it passes over have waited for long enough.  000 §7 asks for it;
+//! how it is done is Cohort's own.
+//!
+//! **Not for** machines whose nodes are all alike: above cohorts nobody is preferred there,
+//! and `mcs` is as good.  Nor for more runnable threads than CPUs unless its waiters may
+//! sleep, as `mcs`.
+//!
+//! A hand-over gains less by a shorter way than it would lose by one line fetched to find
+//! the nearest.  So whoever is *next* looks, while it still waits: the holder tells it so as
+//! soon as it has the lock itself, and with it passes on the list of those who are known.
+//! The next one reads on along the queue from the last of them, and decides who comes after
+//! itself; the holder's release is one write, as that of `mcs`.
+//!
+//! | `tail` | `next` of the last whom the holder knows, or else of the holder | state |
+//! |---|---|---|
+//! | null | | free |
+//! | the holder's node | null | held, nobody waits |
+//! | another node | null | held; a waiter has arrived and not linked itself yet, or all who wait are known |
+//! | another node | a waiter | held; that one is the next to be known |
+//!
+//! | field of a node | written by | meaning |
+//! |---|---|---|
+//! | `next` | its successor by arrival | that successor's name: where its node is, and in the low bits its NUMA node |
+//! | `granted` | the holder before it | `NO`: wait; `NEXT`: look who comes after you; `YES`: the lock is yours |
+//! | `rests` | its owner | in how many turns more it does without looking |
+//! | `front.place` | its owner, before it enters | its NUMA node |
+//! | `front.names`, `front.known` | the holder before it; its owner once it is told, while it waits | those known, oldest first |
+//! | `front.next` | its owner, as above | which of them comes after it |
+//! | `front.owed` | as `known` | how many of the known, from the first on, have been passed over |
+//! | `front.spent` | as `known` | how often somebody was, since nobody was owed |
+//!
+//! Who is known and who links itself are in the order of arrival, always.  Names out of the
+//! middle leave no link to mend, since a list and not links tells the known.  The last known
+//! waiter stays where it is unless it is the only one: whoever arrives next links itself to
+//! it.  Holders who know nobody hand over to the waiter that is linked to them, as in `mcs`;
+//! a thread that has looked and found nobody to prefer leaves it at that for `REST` turns.
+//!
+//! Whoever is passed over is owed the lock, and so are all before it: those owed are a front
+//! part of the queue.  While somebody is, one account is spent from; once it is at the bound
+//! the oldest comes next, until nobody is owed.  So **nobody is passed over more often than
+//! the bound says**, and who finds q others before it has the lock after q and the bound at
+//! most.  How long that takes is up to the sections; above cohorts, to how long each may
+//! keep the lock, by count or by duration (000 §2.2).
+
+use super::linked;
+use crate::door::{self, AtomicPtr, Cell, Level, Order, mutant, orders};
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use core::{cell, ptr};
+
+orders! {
+    /// Acquires what the last holder did if the queue was empty, and publishes the
+    /// node's fresh fields to the successor that will write `next`.
+    NEAR_ENQUEUE = AcqRel;
+    /// Publishes the successor's fresh node to the holder that will grant it.
+    NEAR_LINK = Release;
+    /// Sees that fresh node before anybody writes to it; holders tell each other by the
+    /// grant.
+    NEAR_SUCCESSOR = Acquire;
+    /// Publishes who is known, and what is owed, to the one who is next.
+    NEAR_TELL = Release;
+    /// Sees it; or, if that one comes late, what the holder did.
+    NEAR_TOLD = Acquire;
+    /// What the holder did is seen by the next one.
+    NEAR_GRANT = Release;
+    /// Sees it.
+    NEAR_GRANTED = Acquire;
+    /// What the holder did is seen by whoever finds the queue empty.
+    NEAR_LEAVE = Release;
+    /// Sees what the last holder did; publishes the fresh node.
+    NEAR_TRY = AcqRel;
+}
+
+const NO: u32 = 0;
+const NEXT: u32 = 1;
+const YES: u32 = 2;
+const CLASS: u32 = 1;
+
+/// How many waiters somebody knows at most: as many as fill the node's line.
+const KNOWN: usize = 5;
+
+/// Turns for which a thread does not look that has found nobody to prefer.
+const REST: u8 = 16;
+
+/// A waiter's node, whose address has room for a NUMA node's number in its low bits.
+type Name<P> = *mut NearNode<P>;
+
+/// The front of the queue, as the holder or the next one knows it.
+#[derive(Debug)]
+struct Front<P: Parking> {
+    names: [Name<P>; KNOWN],
+    known: u8,
+    next: u8,
+    owed: u8,
+    spent: u8,
+    place: u8,
+}
+
+// SAFETY: one thread at a time looks at the names, and their nodes are shared by threads.
+unsafe impl<P: Parking> Send for Front<P> {}
+
+impl<P: Parking> Clone for Front<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: Parking> Copy for Front<P> {}
+
+impl<P: Parking> Default for Front<P> {
+    fn default() -> Self {
+        Self {
+            names: [ptr::null_mut(); KNOWN],
+            known: 0,
+            next: 0,
+            owed: 0,
+            spent: 0,
+            place: 0,
+        }
+    }
+}
+
+/// A waiter's place in the queue.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct NearNode<P: Parking = MayPark> {
+    next: AtomicPtr<NearNode<P>>,
+    granted: WaitCell<P>,
+    rests: Cell<u8>,
+    front: Cell<Front<P>>,
+}
+
+const _: () = {
+    // A name's low bits tell all NUMA nodes apart, and a place is a byte.
+    assert!(align_of::<NearNode>() >= door::NODES && door::NODES <= 256);
+};
+
+/// The lock; all zero when new.  No waiter is passed over more than `BOUND` times.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Near<P: Parking = MayPark, const BOUND: u8 = 16> {
+    tail: AtomicPtr<NearNode<P>>,
+}
+
+fn place<P: Parking>(name: Name<P>) -> usize {
+    name.addr() % door::NODES
+}
+
+fn address<P: Parking>(name: Name<P>) -> *mut NearNode<P> {
+    name.map_addr(|address| address - address % door::NODES)
+}
+
+impl<P: Parking> NearNode<P> {
+    fn pointer(&self) -> *mut Self {
+        ptr::from_ref(self).cast_mut()
+    }
+
+    /// Makes it a new waiter's, where the caller runs; its name.
+    fn renew(&self) -> Name<P> {
+        self.next.store(ptr::null_mut(), Order::RELAXED);
+        self.granted.reset(NO);
+        self.set_rests(self.rests().saturating_sub(1));
+        let place = door::cohort(Level::Numa) % door::NODES;
+        self.set_front(Front {
+            place: place as u8,
+            ..Front::default()
+        });
+        self.pointer().map_addr(|address| address + place)
+    }
+
+    fn rests(&self) -> u8 {
+        // SAFETY: its owner alone touches it.
+        self.rests.with(|rests| unsafe { *rests })
+    }
+
+    fn set_rests(&self, turns: u8) {
+        // SAFETY: as above.
+        self.rests.with_mut(|rests| unsafe { *rests = turns });
+    }
+
+    fn front(&self) -> Front<P> {
+        // SAFETY: whoever is next or holds the lock has been told so, and asks.
+        self.front.with(|front| unsafe { *front })
+    }
+
+    /// Its owner calls before it waits or once it is told, or the holder that tells it.
+    fn set_front(&self, front: Front<P>) {
+        // SAFETY: nobody else looks meanwhile.
+        self.front.with_mut(|own| unsafe { *own = front });
+    }
+
+    /// Blocks until its owner, which is in the queue, holds the lock.
+    fn wait(&self, bound: u8) {
+        let seen = cell::Cell::new(NO);
+        self.granted.wait_for(NEAR_TOLD, CLASS, |granted| {
+            seen.set(granted);
+            granted != NO
+        });
+        let waits = seen.get() == NEXT;
+        let front = self.plan(waits, bound);
+        if waits {
+            self.granted
+                .wait_for(NEAR_GRANTED, CLASS, |granted| granted == YES);
+        }
+        self.tell(front);
+    }
+
+    /// Decides who comes after its owner, which has been told that it is next: among those
+    /// it was told of, and more if it still `waits`.
+    fn plan(&self, waits: bool, bound: u8) -> Front<P> {
+        let mut front = self.front();
+        let looks = waits && self.rests() == 0;
+        if looks {
+            front.look(self);
+        }
+        let mut prefers = false;
+        if front.known > 0 {
+            prefers = front.choose(bound);
+            self.set_front(front);
+        }
+        if looks && !prefers {
+            self.set_rests(REST);
+        }
+        front
+    }
+
+    /// Tells the one who comes after the holder that it does, and who else is known.
+    fn tell(&self, mut front: Front<P>) {
+        // One that is told of nobody is told so that it looks.
+        if front.known < 2 && self.rests() > 0 {
+            return;
+        }
+        let next = self.follower(&front);
+        if next.is_null() {
+            return;
+        }
+        // SAFETY: a node stays while its owner waits, and the holder asks.
+        let next_node = unsafe { &*address(next) };
+        if front.known > 1 && !mutant("near.forget-known") {
+            front.forget_next();
+            front.place = place(next) as u8;
+            next_node.set_front(front);
+        }
+        next_node.granted.set(NEXT, NEAR_TELL);
+    }
+
+    /// Who comes after the holder; null: nobody has come yet.
+    #[inline]
+    fn follower(&self, front: &Front<P>) -> Name<P> {
+        match front.known().get(usize::from(front.next)) {
+            Some(next) => *next,
+            None => self.next.load(NEAR_SUCCESSOR),
+        }
+    }
+
+    /// Calls `each` with the nodes of those who wait and have linked themselves, and with
+    /// their NUMA nodes, oldest first: for whoever checks in which order they are served.
+    ///
+    /// # Safety
+    /// The caller holds the lock by this node.
+    pub unsafe fn successors(&self, each: &mut dyn FnMut(*const Self, usize)) {
+        let front = self.front();
+        for name in front.known() {
+            each(address(*name), place(*name));
+        }
+        let mut end = front.end(self);
+        loop {
+            let next = end.next.load(NEAR_SUCCESSOR);
+            if next.is_null() {
+                return;
+            }
+            each(address(next), place(next));
+            // SAFETY: linked, and nobody leaves while the caller holds the lock.
+            end = unsafe { &*address(next) };
+        }
+    }
+}
+
+impl<P: Parking> Front<P> {
+    fn known(&self) -> &[Name<P>] {
+        &self.names[..usize::from(self.known)]
+    }
+
+    fn learn(&mut self, name: Name<P>) {
+        self.names[usize::from(self.known)] = name;
+        self.known += 1;
+    }
+
+    /// The node to which the next one to be known links itself.
+    fn end<'a>(&self, holder: &'a NearNode<P>) -> &'a NearNode<P> {
+        match self.known().last() {
+            // SAFETY: a node stays while its owner waits, and the holder asks.
+            Some(last) => unsafe { &*address(*last) },
+            None => holder,
+        }
+    }
+
+    /// Looks who has come, as far as there is room.
+    fn look(&mut self, owner: &NearNode<P>) {
+        while self.known().len() < KNOWN {
+            let next = self.end(owner).next.load(NEAR_SUCCESSOR);
+            if next.is_null() {
+                return;
+            }
+            self.learn(next);
+        }
+    }
+
+    /// Takes the one who comes next out of the list.
+    fn forget_next(&mut self) {
+        let (next, known) = (usize::from(self.next), usize::from(self.known));
+        self.names.copy_within(next + 1..known, next);
+        self.known -= 1;
+        self.next = 0;
+    }
+
+    /// Decides who comes next; somebody is known.  Whether that is not the oldest.
+    fn choose(&mut self, bound: u8) -> bool {
+        let mut at = 0;
+        if self.spent < bound || mutant("near.keep-for-ever") {
+            let here = usize::from(self.place);
+            let stays = usize::from(!mutant("near.move-the-last"));
+            let movable = &self.known()[..self.known().len() - stays];
+            let nearest =
+                (0..movable.len()).min_by_key(|at| door::distance(here, place(movable[*at])));
+            at = nearest.unwrap_or(0);
+        }
+        let at = at as u8;
+        self.next = at;
+        self.owed = if at < self.owed { self.owed - 1 } else { at };
+        let forgets = at == 0 && mutant("near.forget-owed");
+        self.spent = if self.owed == 0 || forgets {
+            0
+        } else {
+            self.spent + u8::from(at > 0)
+        };
+        at > 0
+    }
+}
+
+// SAFETY: the holder's node is the one that was granted last or found the queue empty;
+// whoever waits is known or linked behind those who are, and is granted once, by a holder,
+// after its own work.
+unsafe impl<P: Parking, const BOUND: u8> RawLock for Near<P, BOUND> {
+    type Context = NearNode<P>;
+
+    #[inline]
+    fn acquire(&self, node: &NearNode<P>) {
+        let name = node.renew();
+        let predecessor = self.tail.swap(node.pointer(), NEAR_ENQUEUE);
+        if predecessor.is_null() {
+            return;
+        }
+        // SAFETY: the last in the queue is not moved, and leaves it only after this link
+        // was read.
+        unsafe { &*predecessor }.next.store(name, NEAR_LINK);
+        node.wait(BOUND);
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &NearNode<P>) {
+        let mut next = node.follower(&node.front());
+        if next.is_null() {
+            let left = self.tail.compare_exchange(
+                node.pointer(),
+                ptr::null_mut(),
+                NEAR_LEAVE,
+                Order::RELAXED,
+            );
+            if left.is_ok() {
+                return;
+            }
+            next = linked(&node.next, NEAR_SUCCESSOR);
+        }
+        // SAFETY: a node stays until it is granted.
+        unsafe { &*address(next) }.granted.set(YES, NEAR_GRANT);
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+unsafe impl<P: Parking, const BOUND: u8> RawTry for Near<P, BOUND> {
+    #[inline]
+    fn try_acquire(&self, node: &NearNode<P>) -> bool {
+        if self.is_locked() {
+            return false;
+        }
+        node.renew();
+        self.tail
+            .compare_exchange(ptr::null_mut(), node.pointer(), NEAR_TRY, Order::RELAXED)
+            .is_ok()
+    }
+}
+
+// SAFETY: release reads and writes the lock and its nodes alone.
+unsafe impl<P: Parking, const BOUND: u8> ThreadOblivious for Near<P, BOUND> {}
+
+impl<P: Parking, const BOUND: u8> Fair for Near<P, BOUND> {}
+
+impl<P: Parking, const BOUND: u8> DetectsWaiters for Near<P, BOUND> {
+    /// Looks at the holder's node first, as `mcs`.
+    fn has_waiters(&self, node: &NearNode<P>) -> bool {
+        node.front().known > 0
+            || !node.next.load(Order::RELAXED).is_null()
+            || self.tail.load(Order::RELAXED) != node.pointer()
+    }
+}
+
+// SAFETY: afterwards the queue is empty or the holder's node alone, and nobody is known.
+unsafe impl<P: Parking, const BOUND: u8> Inherit for Near<P, BOUND> {
+    unsafe fn inherit(&self, holder: Option<&NearNode<P>>) {
+        let tail = holder.map_or(ptr::null_mut(), |node| {
+            node.next.store(ptr::null_mut(), Order::RELAXED);
+            node.set_front(Front {
+                place: node.front().place,
+                ..Front::default()
+            });
+            node.pointer()
+        });
+        self.tail.store(tail, Order::RELAXED);
+    }
+}
+
+impl<P: Parking, const BOUND: u8> TwoForms for Near<P, BOUND> {
+    type Spinning = Near<SpinOnly, BOUND>;
+}

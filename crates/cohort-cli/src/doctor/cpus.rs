@@ -67,8 +67,14 @@ pub fn nodes() -> Finding {
                 Some(with) => format!("{nodes} online, {with} with CPUs"),
                 None => format!("{nodes} online"),
             };
-            Finding::good("memory nodes", offered, "nothing").costs(
-                "no lock of this version keeps a lock within a node; `taskset` or `numactl` can",
+            Finding::good(
+                "memory nodes",
+                offered,
+                "the locks that know of them pass a lock on within a node first (`cohort list`)",
+            )
+            .costs(
+                "the default lock does not know of them; `cohort compare --locks \
+                 futex,cna,hmcs-2,c-tkt-mcs` shows which pays for a program",
             )
         }
     }

@@ -41,21 +41,30 @@ fn parse(version: &str) -> Option<(u32, u32)> {
 /// Restartable sequences: whether this thread is registered, with which fields.
 pub fn rseq() -> Finding {
     const TOPIC: &str = "rseq";
-    const USED: &str = "no lock of this version uses it";
+    const ASKED: &str = "a thread asks the kernel now and then on which CPU it runs";
     let features = auxiliary(FEATURE_SIZE);
-    let offered = match symbol::<u32>(c"__rseq_size") {
-        None => "the C library does not register it (glibc 2.35 does)".to_owned(),
-        Some(0) => "not registered: the kernel, a filter or a tunable (glibc.pthread.rseq=0) \
-                    forbids it"
-            .to_owned(),
+    match symbol::<u32>(c"__rseq_size") {
+        None => Finding::unused(
+            TOPIC,
+            "the C library does not register it (glibc 2.35 does)",
+            ASKED,
+        ),
+        Some(0) => Finding::unused(
+            TOPIC,
+            "not registered: the kernel, a filter or a tunable (glibc.pthread.rseq=0) forbids it",
+            ASKED,
+        ),
         Some(_) => {
             let offset = symbol::<isize>(c"__rseq_offset").map_or_else(String::new, |at| {
                 format!(" at {at:+} from the thread pointer")
             });
-            format!("registered{offset}, with {}", fields(features).join(", "))
+            Finding::good(
+                TOPIC,
+                format!("registered{offset}, with {}", fields(features).join(", ")),
+                "locks that know of nodes see there on which CPU a thread runs",
+            )
         }
-    };
-    Finding::unused(TOPIC, offered, USED)
+    }
 }
 
 /// The fields that the kernel keeps up to date, by the end of each in `struct

@@ -491,7 +491,7 @@ mod tests {
             "clof:mcs-mcs@numa,numa,system",
             "clof:mcs-mcs-mcs@numa,core,system",
             "clof:mcs-mcs@system",
-            "clof:mcs-near",
+            "clof:near-mcs",
             "clof:mcs/x",
             "clof:mcs/-1",
             "clof:mcs/99999999999us",

@@ -18,6 +18,7 @@
 //! | `WANTED` | the head's turn has come: the next release gives it the lock | the head; the releaser |
 //! | `NAPPING` | and it sleeps | the same |
 //! | `TURN` | held by nobody: released to the head | the releaser; the head |
+//! | `WATCHED` | free: nobody has taken it since the head looked | the head; whoever takes it |
 //! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | whoever sets `PARKED`; a hand-over |
 //!
 //! A word of 0 is a free lock without sleepers, and `LOCKED` alone a held one.  A
@@ -34,7 +35,7 @@
 //! **Turns.**  If a holder comes back sooner than the lock could change CPUs, every
 //! other CPU that takes part makes all of them slower: the lock and what it guards are
 //! forever on their way.  Then one waiter at a time, the *head*, looks at the word, ever
-//! more rarely, and takes the lock if it stays free for [`ABSENCE_NANOSECONDS`];
+//! more rarely, and takes the lock if nobody else does for [`ABSENCE_NANOSECONDS`];
 //! otherwise it claims it after [`PATIENCE_NANOSECONDS`], and the next release gives it
 //! the lock for as long a turn of its own.  The others sleep at a gate.  Whether a
 //! lock is such a one shows only while its holder is left alone, so waiters try it now
@@ -90,6 +91,7 @@ const GRANTED: u32 = 8;
 const WANTED: u32 = 16;
 const NAPPING: u32 = 32;
 const TURN: u32 = 64;
+const WATCHED: u32 = 128;
 const STAMP: u32 = !0xff;
 
 /// The head's marks on a holder's word.
@@ -297,17 +299,20 @@ impl Futex {
                 }
                 continue;
             }
-            let free = word & LOCKED == 0
-                && spinner.watch(ABSENCE_NANOSECONDS, || {
+            if word & LOCKED == 0 {
+                // Looks alone would not do: a section may be shorter than a look.
+                let watched = word | WATCHED;
+                if word != watched && !self.exchange(word, watched, Order::RELAXED) {
+                    continue;
+                }
+                let stays_free = spinner.watch(ABSENCE_NANOSECONDS, || {
                     word = self.word.load(Order::RELAXED);
-                    word & LOCKED == 0
+                    word & (LOCKED | WATCHED) == WATCHED
                 });
-            if free {
-                if self.exchange(word, word | LOCKED, FUTEX_TAKE_LATE) {
+                if stays_free && self.take(word, false) {
                     self.manner.give_up_turns();
                     return Some(Outcome::Acquired);
                 }
-                continue;
             }
             let claimed = word & CLAIM != 0;
             if patience.deadline().is_some_and(expired) {
@@ -327,6 +332,14 @@ impl Futex {
                     pause *= 2;
                     continue;
                 }
+                if word & LOCKED == 0 {
+                    // The turn has come, and needs nobody to give it.
+                    if self.take(word, false) {
+                        self.manner.welcome_turns();
+                        return Some(Outcome::Acquired);
+                    }
+                    continue;
+                }
                 // The lock will be given soon.
                 spinner = Spinner::new();
             }
@@ -341,7 +354,7 @@ impl Futex {
 
     /// Takes a free lock whose word may have marks.
     fn take(&self, word: u32, woken: bool) -> bool {
-        let answered = if woken { word & !WOKEN } else { word };
+        let answered = word & !(WATCHED | if woken { WOKEN } else { 0 });
         self.exchange(word, answered | LOCKED, FUTEX_TAKE_LATE)
     }
 
@@ -515,10 +528,12 @@ unsafe impl RawTry for Futex {
     fn try_acquire(&self, (): &()) -> bool {
         let mut word = 0;
         loop {
-            match self
-                .word
-                .compare_exchange(word, word | LOCKED, FUTEX_TAKE, Order::RELAXED)
-            {
+            match self.word.compare_exchange(
+                word,
+                (word & !WATCHED) | LOCKED,
+                FUTEX_TAKE,
+                Order::RELAXED,
+            ) {
                 Ok(_) => return true,
                 Err(now) if now & LOCKED != 0 => return false,
                 Err(now) => word = now,

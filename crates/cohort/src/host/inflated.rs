@@ -52,8 +52,6 @@ orders! {
 pub struct Fat<L: RawLock> {
     hall: Hall,
     lock: L,
-    /// The context by which the thin holder's part is acquired and released.
-    thin: L::Context,
 }
 
 impl<L: RawLock<Context: 'static> + 'static> MadeInPlace for Fat<L> {
@@ -64,7 +62,6 @@ impl<L: RawLock<Context: 'static> + 'static> MadeInPlace for Fat<L> {
         unsafe {
             (&raw mut (*place).hall).write(Hall::default());
             L::make_at(&raw mut (*place).lock);
-            (&raw mut (*place).thin).write(L::Context::default());
         }
     }
 }
@@ -74,8 +71,10 @@ impl<L: RawLock<Context: 'static> + 'static> MadeInPlace for Fat<L> {
 pub struct Hall {
     /// What waiters pass before they queue.
     gate: Gate,
-    /// 1 while the thin holder has not released.
-    thin_holds: AtomicU32,
+    /// The record by which the thin holder's part is acquired, until that is released.  Not
+    /// the fat lock's own: who releases a composition is not done with its context when the
+    /// next one holds the lock, which may be the last to use the fat lock.
+    thin: AtomicU32,
 }
 
 /// The fat locks of one kind, by their numbers, and the records of those who hold them.
@@ -102,8 +101,7 @@ pub unsafe trait Stock {
     /// Releases it, and puts it back if that was its last user.
     ///
     /// # Safety
-    /// The caller holds it, by the record of that number or, if there is none, by its
-    /// thin holder's part.
+    /// The caller holds it, by the record of that number.
     unsafe fn release(&self, fat: u32, record: u32, last: bool);
 
     /// Puts back what a parent process left.
@@ -154,9 +152,11 @@ where
     F: Deref<Target: Pool<Fat<L>>>,
 {
     fn take(&self) -> u32 {
-        let fat = self.fats.take();
-        fat.hall.thin_holds.store(1, Order::RELAXED);
-        Self::acquire_by(fat, &fat.thin);
+        let (fat, record) = (self.fats.take(), self.records.take());
+        Self::acquire_by(fat, &record.context);
+        fat.hall
+            .thin
+            .store(self.records.number(record), Order::RELAXED);
         self.fats.number(fat)
     }
 
@@ -178,16 +178,12 @@ where
 
     unsafe fn release(&self, fat: u32, record: u32, last: bool) {
         // SAFETY: the caller's: held by that record's context, which is nobody's
-        // afterwards, or by the thin holder's.  If nobody else was counted in, nobody
-        // else can find the fat lock any more.
+        // afterwards.  If nobody else was counted in, nobody else can find the fat lock any
+        // more.
         unsafe {
-            let fat = self.fats.at(fat);
-            let record = (record != NOBODY).then(|| self.records.at(record));
-            let context = record.map_or(&fat.thin, |record| &record.context);
-            fat.lock.release(context);
-            if let Some(record) = record {
-                self.records.give(record);
-            }
+            let (fat, record) = (self.fats.at(fat), self.records.at(record));
+            fat.lock.release(&record.context);
+            self.records.give(record);
             if last {
                 self.fats.give(fat);
             }
@@ -310,12 +306,13 @@ impl Inflated {
     unsafe fn unlock_published(&self, word: u64, stock: &dyn Stock) -> bool {
         // SAFETY: the thin holder is counted in until it leaves below.
         let hall = unsafe { stock.hall(number(word)) };
-        if hall.thin_holds.load(Order::RELAXED) == 0 {
+        let record = hall.thin.load(Order::RELAXED);
+        if record == NOBODY {
             return false;
         }
-        hall.thin_holds.store(0, Order::RELAXED);
-        // SAFETY: acquired on the thin holder's behalf.
-        unsafe { self.leave(stock, NOBODY) };
+        hall.thin.store(NOBODY, Order::RELAXED);
+        // SAFETY: acquired by that record on the thin holder's behalf.
+        unsafe { self.leave(stock, record) };
         true
     }
 
@@ -359,15 +356,19 @@ impl Inflated {
             return Some(new);
         }
         // SAFETY: acquired for a thin holder, never published.
-        unsafe { stock.release(new, NOBODY, true) };
+        unsafe {
+            let thin = &stock.hall(new).thin;
+            let record = thin.load(Order::RELAXED);
+            thin.store(NOBODY, Order::RELAXED);
+            stock.release(new, record, true);
+        }
         None
     }
 
     /// Counts the holder out and releases; the last one deflates.
     ///
     /// # Safety
-    /// The caller holds the fat lock, by the record of that number or for the thin
-    /// holder.
+    /// The caller holds the fat lock by the record of that number.
     #[inline(never)]
     unsafe fn leave(&self, stock: &dyn Stock, record: u32) {
         let mut word = self.word.load(Order::RELAXED);
@@ -406,7 +407,8 @@ impl Inflated {
         // SAFETY: the number stood in the word, and the caller is alone.
         let hall = unsafe { stock.hall(number(word)) };
         let held =
-            self.holder.load(Order::RELAXED) != NOBODY || hall.thin_holds.load(Order::RELAXED) != 0;
+            self.holder.load(Order::RELAXED) != NOBODY || hall.thin.load(Order::RELAXED) != NOBODY;
+        hall.thin.store(NOBODY, Order::RELAXED);
         self.holder.store(NOBODY, Order::RELAXED);
         self.word
             .store(if held { THIN } else { FREE }, Order::RELAXED);

@@ -434,8 +434,11 @@ macro_rules! list {
             bytes_raw: size_of::<$lock>(),
             bytes_idle: 0,
             bytes_contended: match Placement::$placement {
+                // With the record of whoever held it when it was inflated.
                 Placement::Inflated => {
-                    Arena::<Fat<$lock>>::NODE_BYTES + <$lock as RawLock>::COHORT_BYTES
+                    Arena::<Fat<$lock>>::NODE_BYTES
+                        + record_bytes::<$lock>(Placement::Inflated)
+                        + <$lock as RawLock>::COHORT_BYTES
                 }
                 _ => 0,
             },

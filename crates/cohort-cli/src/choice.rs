@@ -68,7 +68,7 @@ impl Choice {
     }
 
     /// The library that has it.
-    pub fn library(&self) -> &'static Library {
+    pub fn served_from(&self) -> &'static Library {
         if self.name().ends_with(COMPILED) {
             &library::COMPOSITIONS
         } else {

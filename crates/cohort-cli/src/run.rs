@@ -77,7 +77,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     {
         unless(arguments.force, &spinning_at(policy))?;
     }
-    let library = settings.lock.library().locate()?;
+    let library = settings.lock.served_from().locate()?;
     let doubt = can_be_served(&program, &library).err();
     if let Some(why) = &doubt {
         unless(arguments.force, why)?;

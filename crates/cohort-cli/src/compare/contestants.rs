@@ -30,7 +30,7 @@ pub fn all(arguments: &Arguments, locks: &[Choice]) -> Result<Vec<Contestant<'st
     locks
         .iter()
         .map(|lock| {
-            let library = lock.library().locate()?;
+            let library = lock.served_from().locate()?;
             proof::ask_loader(image, &library, &environment::preload(Some(&library)))
                 .map_err(Problem::refused)?;
             under(lock, arguments.wait, &library, &launch)

@@ -5,18 +5,16 @@
 //! between its store and its second look, and a waiter between its mark and its sleep.
 #![cfg(target_arch = "x86_64")]
 
+#[path = "support/step.rs"]
+mod step;
 mod support;
 
 use cohort::RawLock;
-use core::arch::asm;
-use libc::{c_int, c_void, siginfo_t};
-use std::fs::read_to_string;
-use std::ptr;
-use std::sync::Once;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32};
 use std::thread::{scope, yield_now};
 use std::time::{Duration, Instant};
+use step::{can_step, stopped_after};
 use support::within_limit;
 
 /// More than the quiet releases after which a lock is released quickly.
@@ -29,10 +27,6 @@ const MOST_STEPS: u32 = 1_000;
 /// may be waiting for the rest of a step, as a release does whose successor is not linked.
 const PATIENCE: Duration = Duration::from_millis(2);
 
-/// Instructions of the stepped thread so far, and after which of them it is stopped.
-static STEPS: AtomicU32 = AtomicU32::new(0);
-static STOP: AtomicU32 = AtomicU32::new(0);
-
 /// The stepped thread has stopped: the other may begin.
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
@@ -42,10 +36,8 @@ static DONE: AtomicBool = AtomicBool::new(false);
 /// The other thread, if it may fall asleep instead.
 static SLEEPER: AtomicI32 = AtomicI32::new(0);
 
-extern "C" fn stepped(_signal: c_int, _info: *mut siginfo_t, _context: *mut c_void) {
-    if STEPS.fetch_add(1, SeqCst) + 1 != STOP.load(SeqCst) {
-        return;
-    }
+/// What the stepped thread does where it is stopped.
+fn stop() {
     BEGUN.store(true, SeqCst);
     let began = Instant::now();
     while !DONE.load(SeqCst) && !sleeps(SLEEPER.load(SeqCst)) && began.elapsed() < PATIENCE {
@@ -84,32 +76,6 @@ fn sleeps(thread: i32) -> bool {
         .windows(3)
         .find(|three| three.starts_with(b") "));
     state.is_some_and(|three| three[2] == b'S')
-}
-
-fn handle_steps() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        // SAFETY: the handler calls what signal handlers may.
-        unsafe {
-            let mut action: libc::sigaction = core::mem::zeroed();
-            action.sa_sigaction = stepped as extern "C" fn(_, _, _) as usize;
-            action.sa_flags = libc::SA_SIGINFO;
-            assert_eq!(libc::sigaction(libc::SIGTRAP, &action, ptr::null_mut()), 0);
-        }
-    });
-}
-
-/// Does `it` step by step, and stops it after so many steps; false if it has fewer.
-fn stopped_after(steps: u32, it: impl FnOnce()) -> bool {
-    STEPS.store(0, SeqCst);
-    STOP.store(steps, SeqCst);
-    // SAFETY: the flag of single steps, whose trap is handled, is set and cleared again.
-    unsafe {
-        asm!("pushfq", "or qword ptr [rsp], 0x100", "popfq");
-        it();
-        asm!("pushfq", "and qword ptr [rsp], ~0x100", "popfq");
-    }
-    STEPS.load(SeqCst) >= steps
 }
 
 fn forget() {
@@ -175,7 +141,7 @@ fn interrupted_release<L: RawLock>() -> u32 {
             });
             let context = L::Context::default();
             turn.enter(&context);
-            let went_on = stopped_after(steps, || turn.leave(&context));
+            let went_on = stopped_after(steps, stop, || turn.leave(&context));
             BEGUN.store(true, SeqCst);
             went_on
         });
@@ -205,7 +171,7 @@ fn interrupted_wait<L: RawLock>() -> u32 {
             turn.enter(&held);
             let waiter = scope.spawn(|| {
                 let context = L::Context::default();
-                let went_on = stopped_after(steps, || turn.enter(&context));
+                let went_on = stopped_after(steps, stop, || turn.enter(&context));
                 turn.leave(&context);
                 went_on
             });
@@ -227,9 +193,7 @@ fn interrupted_wait<L: RawLock>() -> u32 {
 
 /// Runs both.
 fn all_moments<L: RawLock>(name: &str) {
-    handle_steps();
-    let status = read_to_string("/proc/self/status").unwrap_or_default();
-    if !status.lines().any(|line| line == "TracerPid:\t0") {
+    if !can_step() {
         eprintln!("skip: {name}: somebody else traces this process");
         return;
     }

@@ -159,8 +159,10 @@ impl<N: Inherited> Owned<N> {
     /// The node is about to be released: it is the successor's from then on.
     #[inline]
     pub(crate) fn leave(&self) {
-        set(&self.mine, get(&self.spare));
+        // In this order: a forked child may find it done by half, and go on with the context.
+        let spare = get(&self.spare);
         set(&self.spare, None);
+        set(&self.mine, spare);
     }
 }
 

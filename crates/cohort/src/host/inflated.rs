@@ -69,6 +69,8 @@ impl<L: RawLock<Context: 'static> + 'static> MadeInPlace for Fat<L> {
 /// What stands before a fat lock, whichever it is.
 #[derive(Debug, Default)]
 pub struct Hall {
+    /// Where the fat lock was last taken.
+    generation: Generation,
     /// What waiters pass before they queue.
     gate: Gate,
     /// The record by which the thin holder's part is acquired, until that is released.  Not
@@ -104,6 +106,20 @@ pub unsafe trait Stock {
     /// The caller holds it, by the record of that number.
     unsafe fn release(&self, fat: u32, record: u32, last: bool);
 
+    /// Puts back what [`take`](Self::take) returned and nobody has used.
+    ///
+    /// # Safety
+    /// No object names it, or ever did since.
+    unsafe fn put_back(&self, fat: u32) {
+        // SAFETY: acquired for a thin holder, whose part ends here.
+        unsafe {
+            let thin = &self.hall(fat).thin;
+            let record = thin.load(Order::RELAXED);
+            thin.store(NOBODY, Order::RELAXED);
+            self.release(fat, record, true);
+        }
+    }
+
     /// Puts back what a parent process left.
     ///
     /// # Safety
@@ -134,6 +150,18 @@ impl<L, R, F> Pooled<L, R, F> {
         (&self.records, &self.fats)
     }
 
+    /// Forgets everybody who was at that fat lock.
+    #[cold]
+    fn forget(fat: &Fat<L>)
+    where
+        L: Inherit,
+    {
+        fat.hall.gate.reset();
+        fat.hall.thin.store(NOBODY, Order::RELAXED);
+        // SAFETY: the caller has just taken it, and no thread of this process has before.
+        unsafe { fat.lock.inherit(None) };
+    }
+
     /// A function of its own, which each lock has once.
     #[inline(never)]
     fn acquire_by(fat: &Fat<L>, context: &L::Context)
@@ -153,6 +181,9 @@ where
 {
     fn take(&self) -> u32 {
         let (fat, record) = (self.fats.take(), self.records.take());
+        // Whoever leaves last puts the fat lock back, though others may still be on their
+        // way out of it; those of them that a fork left behind never get there.
+        fat.hall.generation.settle(|| Self::forget(fat));
         Self::acquire_by(fat, &record.context);
         fat.hall
             .thin
@@ -191,12 +222,8 @@ where
     }
 
     unsafe fn forget(&self, fat: u32) {
-        // SAFETY: the caller's.
-        unsafe {
-            let fat = self.fats.at(fat);
-            fat.lock.inherit(None);
-            self.fats.give(fat);
-        }
+        // SAFETY: the caller's; whoever takes it next forgets who was there.
+        unsafe { self.fats.give(self.fats.at(fat)) };
     }
 }
 
@@ -355,13 +382,8 @@ impl Inflated {
         {
             return Some(new);
         }
-        // SAFETY: acquired for a thin holder, never published.
-        unsafe {
-            let thin = &stock.hall(new).thin;
-            let record = thin.load(Order::RELAXED);
-            thin.store(NOBODY, Order::RELAXED);
-            stock.release(new, record, true);
-        }
+        // SAFETY: never published.
+        unsafe { stock.put_back(new) };
         None
     }
 
@@ -408,11 +430,9 @@ impl Inflated {
         let hall = unsafe { stock.hall(number(word)) };
         let held =
             self.holder.load(Order::RELAXED) != NOBODY || hall.thin.load(Order::RELAXED) != NOBODY;
-        hall.thin.store(NOBODY, Order::RELAXED);
         self.holder.store(NOBODY, Order::RELAXED);
         self.word
             .store(if held { THIN } else { FREE }, Order::RELAXED);
-        hall.gate.reset();
         // SAFETY: the word names it no more, and no thread of this process has
         // ever used it.
         unsafe { stock.forget(number(word)) };

@@ -1,0 +1,406 @@
+//! A process that forks while one of its threads is stopped after any instruction of a
+//! release or of an acquisition: the child, which lacks that thread, goes on with what it
+//! was given, by as many threads as it likes.
+//!
+//! Objects are hosted as in a program's mutexes.  What a child may not count on is the one
+//! object that the stopped thread was about; all others have to work, and fat locks and
+//! queue nodes are everybody's.
+#![cfg(target_arch = "x86_64")]
+
+#[path = "support/step.rs"]
+mod step;
+mod support;
+
+use cohort::RawLock;
+use cohort::basic::{Clh, Hemlock, Mcs, Ticket};
+use cohort::compose::{CacheGroup, Clof, Core, Package};
+use cohort::door::set_cohorts;
+use cohort::host::{Arena, Fat, Gate, Holding, InPlace, Inflated, Pooled, Served, Stock};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::{Arc, Barrier};
+use std::thread::{scope, sleep, spawn, yield_now};
+use std::time::{Duration, Instant};
+use step::{can_step, stopped_after};
+use support::within_limit;
+
+/// What comes after so many instructions is not looked into.
+const MOST_STEPS: u32 = 1_500;
+
+/// For how long the stepped thread is stopped if nobody can get on without it.
+const PATIENCE: Duration = Duration::from_millis(1);
+
+/// After which a thread has come and waits.
+const SOON: Duration = Duration::from_micros(100);
+
+/// How often a child's threads take each object.
+const ROUNDS: u32 = 6;
+
+/// How long they keep it: the other one comes meanwhile, and waits.
+const LONG: Duration = Duration::from_micros(40);
+
+/// Seconds after which the kernel ends a child that hangs.
+const CHILD_LIMIT: u32 = 20;
+
+/// The stepped thread is about to come.
+static COMING: AtomicBool = AtomicBool::new(false);
+/// The object is held, and the other one may come.
+static HELD: AtomicBool = AtomicBool::new(false);
+/// The stepped thread has stopped.
+static STOPPED: AtomicBool = AtomicBool::new(false);
+/// The worker has left the object.
+static LEFT: AtomicBool = AtomicBool::new(false);
+/// Somebody has forked, or is about to.
+static CLAIMED: AtomicBool = AtomicBool::new(false);
+/// The stepped thread may go on.
+static DONE: AtomicBool = AtomicBool::new(false);
+/// It is through, stopped or not.
+static OVER: AtomicBool = AtomicBool::new(false);
+
+/// What the stepped thread does where it is stopped.
+fn stop() {
+    STOPPED.store(true, SeqCst);
+    await_any(&[&DONE]);
+}
+
+fn await_any(flags: &[&AtomicBool]) {
+    while !flags.iter().any(|flag| flag.load(SeqCst)) {
+        yield_now();
+    }
+}
+
+/// Two objects that host a lock.
+trait Objects: Sync + 'static {
+    fn new() -> Self;
+    fn lock(&self, object: usize);
+    fn unlock(&self, object: usize);
+
+    /// Takes everything from the pools, which has to be fit for use, and puts it back.
+    fn use_stock(&self);
+}
+
+type Records<L> = Arena<Holding<<L as RawLock>::Context>>;
+type Store<L> = Pooled<L, Box<Records<L>>, Box<Arena<Fat<L>>>>;
+
+/// Where the lock is in the object.
+struct Here<L: Served> {
+    objects: [(InPlace<L>, Gate); 2],
+    records: Records<L>,
+}
+
+impl<L: Served + Sync> Objects for Here<L> {
+    fn new() -> Self {
+        Self {
+            objects: Default::default(),
+            records: Arena::new(0),
+        }
+    }
+
+    fn lock(&self, object: usize) {
+        let (object, gate) = &self.objects[object];
+        object.lock(gate, &self.records);
+    }
+
+    fn unlock(&self, object: usize) {
+        let (object, gate) = &self.objects[object];
+        // SAFETY: the caller has locked it.
+        assert!(unsafe { object.unlock(gate, &self.records) });
+    }
+
+    fn use_stock(&self) {}
+}
+
+/// Where it is in a pool while contended.
+struct There<L: Served> {
+    objects: [Inflated; 2],
+    stock: Store<L>,
+}
+
+impl<L: Served + Send + Sync> Objects for There<L> {
+    fn new() -> Self {
+        Self {
+            objects: Default::default(),
+            stock: Pooled::new(Box::new(Arena::new(0)), Box::new(Arena::new(3))),
+        }
+    }
+
+    fn lock(&self, object: usize) {
+        self.objects[object].lock(&self.stock);
+    }
+
+    fn unlock(&self, object: usize) {
+        // SAFETY: the caller has locked it.
+        assert!(unsafe { self.objects[object].unlock(&self.stock) });
+    }
+
+    fn use_stock(&self) {
+        let (_, fats) = self.stock.pools();
+        // Each is acquired as it is taken.
+        let taken: Vec<u32> = (0..fats.used()).map(|_| self.stock.take()).collect();
+        for fat in taken {
+            // SAFETY: taken above, and told nobody.
+            unsafe { self.stock.put_back(fat) };
+        }
+    }
+}
+
+/// The two CPUs, or twice the only one.
+fn two() -> (usize, usize) {
+    let allowed = sched_getaffinity(None).expect("a thread may ask where it may run");
+    let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
+    let one = cpus.next().expect("a running thread may run somewhere");
+    (one, cpus.next().unwrap_or(one))
+}
+
+fn stay_on(cpu: usize) {
+    let mut one = CpuSet::new();
+    one.set(cpu);
+    sched_setaffinity(None, &one).expect("the CPU is allowed");
+}
+
+/// What a child does: two threads, on both CPUs, take turns on `objects`.
+fn goes_on<O: Objects>(all: &'static O, objects: &'static [usize], cpus: (usize, usize)) {
+    static INSIDE: AtomicU32 = AtomicU32::new(0);
+    INSIDE.store(0, SeqCst);
+    let start = Arc::new(Barrier::new(2));
+    let work = move |cpu, start: &Barrier| {
+        stay_on(cpu);
+        all.use_stock();
+        start.wait();
+        for _ in 0..ROUNDS {
+            for object in objects {
+                all.lock(*object);
+                assert_eq!(
+                    INSIDE.fetch_add(1 << (8 * object), SeqCst) >> (8 * object) & 0xff,
+                    0
+                );
+                let began = Instant::now();
+                while began.elapsed() < LONG {
+                    yield_now();
+                }
+                INSIDE.fetch_sub(1 << (8 * object), SeqCst);
+                all.unlock(*object);
+            }
+        }
+    };
+    let there = Arc::clone(&start);
+    let other = spawn(move || work(cpus.0, &there));
+    work(cpus.1, &start);
+    other.join().expect("the other thread does not panic");
+}
+
+/// What the stepped thread is stopped in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Moment {
+    Release,
+    Acquisition,
+}
+
+/// What one stop is about.
+struct Stop<O: 'static> {
+    all: &'static O,
+    moment: Moment,
+    steps: u32,
+    /// Of the stepped thread, and of the other.
+    cpus: (usize, usize),
+}
+
+impl<O: Objects> Stop<O> {
+    /// Stops a thread after so many instructions, lets another do what it can, and forks;
+    /// false if there are fewer.
+    fn forks(&self) -> bool {
+        for flag in [&COMING, &HELD, &STOPPED, &LEFT, &CLAIMED, &DONE, &OVER] {
+            flag.store(false, SeqCst);
+        }
+        let (went_on, status) = scope(|scope| {
+            if self.moment == Moment::Release {
+                self.all.lock(0);
+            }
+            let stepped = scope.spawn(|| self.stepped());
+            let worker = scope.spawn(|| self.worker());
+            if self.moment == Moment::Release {
+                await_any(&[&HELD]);
+                sleep(SOON);
+                self.all.unlock(0);
+            }
+            await_any(&[&STOPPED, &OVER]);
+            let began = Instant::now();
+            while !LEFT.load(SeqCst) && began.elapsed() < PATIENCE {
+                yield_now();
+            }
+            // If the worker waits for the stopped thread, this one forks in its place.
+            let status = (!LEFT.load(SeqCst)).then(|| self.fork(&[1])).flatten();
+            let went_on = stepped.join().expect("the stepped thread does not panic");
+            let theirs = worker.join().expect("the worker does not panic");
+            (went_on, theirs.or(status))
+        });
+        if let Some(status) = status {
+            let Self { moment, steps, .. } = self;
+            assert_eq!(
+                status, 0,
+                "the child, {moment:?} stopped after {steps} instructions"
+            );
+        }
+        went_on
+    }
+
+    /// Whether there was anything left to stop at.
+    fn stepped(&self) -> bool {
+        stay_on(self.cpus.0);
+        let all = self.all;
+        let went_on = match self.moment {
+            // Who finds an object held acquires a fat lock on the holder's behalf, by its
+            // own cohort: so this thread comes second, and holds by its own.
+            Moment::Release => {
+                COMING.store(true, SeqCst);
+                all.lock(0);
+                stopped_after(self.steps, stop, || all.unlock(0))
+            }
+            Moment::Acquisition => {
+                await_any(&[&HELD]);
+                let went_on = stopped_after(self.steps, stop, || all.lock(0));
+                all.unlock(0);
+                went_on
+            }
+        };
+        OVER.store(true, SeqCst);
+        went_on
+    }
+
+    /// Whoever is the last to leave puts the fat lock back, and forks with it in hand.
+    fn worker(&self) -> Option<i32> {
+        stay_on(self.cpus.1);
+        match self.moment {
+            Moment::Release => {
+                await_any(&[&COMING]);
+                sleep(SOON);
+                HELD.store(true, SeqCst);
+                self.all.lock(0);
+            }
+            Moment::Acquisition => {
+                self.all.lock(0);
+                HELD.store(true, SeqCst);
+                let began = Instant::now();
+                while !STOPPED.load(SeqCst) && began.elapsed() < 20 * PATIENCE {
+                    yield_now();
+                }
+            }
+        }
+        self.all.unlock(0);
+        LEFT.store(true, SeqCst);
+        await_any(&[&STOPPED, &OVER]);
+        match self.moment {
+            Moment::Release => self.fork(&[1, 0]),
+            Moment::Acquisition => self.fork(&[1]),
+        }
+    }
+
+    /// Forks if the thread has stopped and nobody else has forked; the child goes on with
+    /// `objects`.
+    fn fork(&self, objects: &'static [usize]) -> Option<i32> {
+        if !STOPPED.load(SeqCst) || CLAIMED.swap(true, SeqCst) {
+            return None;
+        }
+        // SAFETY: what the child calls is right in the child of a process of several
+        // threads with this C library, whose `fork` makes its allocator ready.
+        let status = unsafe {
+            let child = libc::fork();
+            assert!(child >= 0, "fork fails");
+            if child == 0 {
+                libc::alarm(CHILD_LIMIT);
+                let fine = catch_unwind(AssertUnwindSafe(|| goes_on(self.all, objects, self.cpus)))
+                    .is_ok();
+                libc::_exit(i32::from(!fine));
+            }
+            let mut status = -1;
+            assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
+            status
+        };
+        DONE.store(true, SeqCst);
+        Some(status)
+    }
+}
+
+/// Every how many of the instructions of a release are looked at.
+fn stride(every: u32) -> u32 {
+    match std::env::var("COHORT_TIER").as_deref() {
+        Ok("full") => 1,
+        _ => every,
+    }
+}
+
+fn all_moments<O: Objects>(name: &str, stride: u32) {
+    if !can_step() {
+        eprintln!("skip: {name}: somebody else traces this process");
+        return;
+    }
+    let (one, other) = two();
+    if one != other {
+        let text = ["core", "cache", "numa"].map(|level| format!("{level} {one}\n{level} {other}"));
+        set_cohorts(&text.join("\n")).expect("the text is right");
+    }
+    for moment in [Moment::Release, Moment::Acquisition] {
+        let mut stop = Stop {
+            // Leaked: a child's threads may use it for ever.
+            all: Box::leak(Box::new(O::new())),
+            moment,
+            steps: 1,
+            cpus: (one, other),
+        };
+        while stop.steps < MOST_STEPS && stop.forks() {
+            stop.steps += match moment {
+                Moment::Release => stride,
+                // A wait is a loop for its greater part.
+                Moment::Acquisition => stride + stop.steps / 16,
+            };
+        }
+        println!("{name}: {moment:?} has {} instructions", stop.steps);
+        assert!(stop.steps > 5, "nothing was stopped");
+    }
+}
+
+/// Four levels, with a different lock at each.
+type Four = Clof<Mcs, Clof<Hemlock, Clof<Clh, Ticket>, CacheGroup>, Core>;
+/// With a lock that leaves its nodes to others below others.
+type Three = Clof<Clh, Clof<Mcs, Clh, Package>, Core>;
+
+macro_rules! moments {
+    (@InPlace $lock:ty) => { Here<$lock> };
+    (@Word $lock:ty) => { Here<$lock> };
+    (@Inflated $lock:ty) => { There<$lock> };
+    (@Nowhere $lock:ty) => { There<$lock> };
+    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+       $source:literal, [$($capability:ident),*];)+) => {
+        $(#[test]
+        fn $name() {
+            within_limit("somebody sleeps for ever", || {
+                all_moments::<moments!(@$placement $lock)>(stringify!($name), stride(8));
+            });
+        })+
+    };
+}
+cohort::for_each_lock!(moments);
+
+#[test]
+fn four_levels() {
+    within_limit("somebody sleeps for ever", || {
+        all_moments::<There<Four>>("four levels", 1)
+    });
+}
+
+#[test]
+fn three_levels() {
+    within_limit("somebody sleeps for ever", || {
+        all_moments::<There<Three>>("three levels", stride(8))
+    });
+}
+
+/// A lock that is in objects in programs, inflated all the same.
+#[test]
+fn mcs_inflated() {
+    within_limit("somebody sleeps for ever", || {
+        all_moments::<There<Mcs>>("mcs, inflated", stride(8))
+    });
+}

@@ -1,9 +1,9 @@
 //! Objects that host a lock behave like the lock, and are all zero at rest.
 
 use super::{add_one, read};
+use crate::locks::Quick;
 use crate::locks::door::Cell;
-use crate::locks::host::{Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Stock};
-use crate::locks::{Inherit, Quick, RawTry, ThreadOblivious};
+use crate::locks::host::{Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Served, Stock};
 use crate::world::{nodes, together};
 use std::sync::Arc;
 
@@ -19,13 +19,6 @@ pub trait Host: Send + Sync + 'static {
     fn is_busy(&self) -> bool;
 }
 
-/// Locks that any host takes.
-pub trait Guest:
-    RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static
-{
-}
-impl<L: RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static> Guest for L {}
-
 /// A lock in the object, and the pool of its records; `SHORT` if the shortest ways are
 /// tried first.
 struct Here<L, R, const SHORT: bool> {
@@ -35,16 +28,16 @@ struct Here<L, R, const SHORT: bool> {
 }
 
 /// The lock in the object, its records in a pool.
-pub fn in_place<L: Guest>() -> impl Host {
+pub fn in_place<L: Served>() -> impl Host {
     here::<L, false>()
 }
 
 /// The same, by the shortest ways where they will do.
-pub fn shortly_in_place<L: Guest>() -> impl Host {
+pub fn shortly_in_place<L: Served>() -> impl Host {
     here::<L, true>()
 }
 
-fn here<L: Guest, const SHORT: bool>() -> impl Host {
+fn here<L: Served, const SHORT: bool>() -> impl Host {
     Here::<L, _, SHORT> {
         object: InPlace::default(),
         gate: Gate::new(),
@@ -54,7 +47,7 @@ fn here<L: Guest, const SHORT: bool>() -> impl Host {
 
 impl<L, R, const SHORT: bool> Host for Here<L, R, SHORT>
 where
-    L: Guest,
+    L: Served,
     R: Pool<Holding<L::Context>> + Send + Sync + 'static,
 {
     fn lock(&self) {
@@ -92,7 +85,7 @@ struct There<S> {
 }
 
 /// The lock in a pool while contended, its records in another.
-pub fn inflated<L: Guest>() -> impl Host {
+pub fn inflated<L: Served>() -> impl Host {
     There {
         object: Inflated::default(),
         stock: Pooled::<L, _, _>::new(nodes::<Holding<L::Context>>(2), nodes::<Fat<L>>(3)),

@@ -7,6 +7,8 @@
 mod clients;
 #[path = "../clients/fork.rs"]
 mod fork_clients;
+#[path = "../clients/moved.rs"]
+mod moved_clients;
 mod runner;
 
 /// The build of the locks that the clients use.

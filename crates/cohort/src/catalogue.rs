@@ -521,6 +521,7 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("baseline/posix_rwlock", "posix-rwlock.forget-writer"),
     ("baseline/posix_rwlock", "posix-rwlock.hold-up"),
     ("host/in_place", "in_place.believe-grants"),
+    ("host/inflated", "inflated.take-as-left"),
     ("host/gate", "gate.forget-wake"),
     ("host/gate", "gate.keep-woken"),
     ("rwlock", "rwlock.forget-wake"),

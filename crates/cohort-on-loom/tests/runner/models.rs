@@ -11,11 +11,12 @@ use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
 use crate::locks::compose::{Adaptive, Bypass, Clof, Core, Counted, Fast, Level, Numa, Stacked};
-use crate::locks::door::{Model as Bounds, Tally, WaitPolicy, thread_id};
+use crate::locks::door::{self, Model as Bounds, Tally, WaitPolicy, thread_id};
 use crate::locks::numa::hmcs::Entry;
 use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Near, Shfl, WhereMet};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, SpinOnly};
+use crate::moved_clients::{self as moved, Hesitant};
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
@@ -202,6 +203,11 @@ const FORK: Bounds = Bounds {
 /// For clients with few steps.
 const FORK_2: Bounds = Bounds {
     preemptions: 2,
+    ..FORK
+};
+/// For clients with the fewest.
+const FORK_3: Bounds = Bounds {
+    preemptions: 3,
     ..FORK
 };
 /// Every release makes the lock quick.
@@ -1080,6 +1086,12 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::stacked", FORK, || {
         fork::holds(host::inflated::<SmallStack<TicketMcs>>(), 3)
+    }),
+    quick("inflated::ahead", PARK_3, || {
+        moved::looks_ahead::<Small<Hesitant<Mcs>, Ticket>>(|| ())
+    }),
+    quick("fork::inflated_ahead", FORK_3, || {
+        moved::looks_ahead::<Small<Hesitant<Ticket>, Ticket>>(door::fork)
     }),
     quick("fork::inflated_multiplies", FORK, || {
         fork::multiplies(host::inflated::<SmallAnderson>(), 2);

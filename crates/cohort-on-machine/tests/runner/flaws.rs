@@ -45,6 +45,7 @@ fn places(flaw: &str) -> Vec<Client> {
             mutex::excludes::<Ticket>(4, 4, 0)
         }],
         "in_place" => vec![few("ticket_in_place")],
+        "inflated" => vec![few("anderson_inflated")],
         "gate" => vec![few("ticket_in_place"), few("mcs_in_place")],
         "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
         "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],
@@ -113,6 +114,7 @@ static BEYOND: &[(&str, &str)] = &[
          the last reader leaves: no client here brings these together, loom does",
     ),
     ("in_place.believe-grants", "nobody forks here"),
+    ("inflated.take-as-left", "nobody forks here"),
 ];
 
 /// A lock that lets everybody in.

@@ -25,7 +25,7 @@
 //! | `generation` | the first user in each process | see [`Generation`] |
 
 use super::{Gate, Generation, Holding, MadeInPlace, Pool};
-use crate::door::{AtomicU32, AtomicU64, Order, orders};
+use crate::door::{AtomicU32, AtomicU64, Order, mutant, orders};
 use cohort_raw::{Inherit, RawLock, RawTry, ThreadOblivious};
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -183,7 +183,9 @@ where
         let (fat, record) = (self.fats.take(), self.records.take());
         // Whoever leaves last puts the fat lock back, though others may still be on their
         // way out of it; those of them that a fork left behind never get there.
-        fat.hall.generation.settle(|| Self::forget(fat));
+        if !mutant("inflated.take-as-left") {
+            fat.hall.generation.settle(|| Self::forget(fat));
+        }
         Self::acquire_by(fat, &record.context);
         fat.hall
             .thin

@@ -30,7 +30,7 @@ pub use sleep::{
     expired, nap, now, random, sleep_on, sleep_on_shared, wake, wake_shared, yield_now,
 };
 pub use spinner::{Spinner, cpus, is_worth_a_try, policy, set_policy, tries_anything};
-pub use thread::{CACHES, ThreadRecord, cohort, distance, is_gone, thread, thread_id};
+pub use thread::{CACHES, ThreadRecord, cohort, distance, is_gone, thread, thread_id, wander};
 pub use trace::steps;
 
 /// Natively, aligns the code that follows.

@@ -1,7 +1,8 @@
 //! A pool without steps of its own, for models of whatever uses nodes.
 //!
 //! A node goes back to the thread that made it, as an arena's caches would have
-//! it, so it needs no order beyond the lock's.
+//! it, so it needs no order beyond the lock's.  After a fork they are all the child's, as
+//! orphans are.
 
 use super::execution::with;
 use super::kept::allocate;
@@ -76,11 +77,11 @@ impl<T> Default for Nodes<T> {
 // the execution ends, and with it whoever could look at it.
 unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
     fn take(&self) -> &'static T {
-        let me = with(|execution| execution.current);
+        let (me, forked) = with(|execution| (execution.current, execution.generation > 1));
         let known = self.of_this_execution(|nodes| {
             nodes
                 .iter_mut()
-                .find(|node| node.free && node.thread == me)
+                .find(|node| node.free && (forked || node.thread == me))
                 .map(|node| {
                     node.free = false;
                     node.address

@@ -14,6 +14,10 @@ pub struct ThreadRecord {
     /// The process in which `id` and the caches are valid; 0 at first.
     generation: Cell<u32>,
     index: usize,
+    /// Where it runs.
+    core: Cell<usize>,
+    /// Whether it runs elsewhere each time it asks.
+    wanders: Cell<bool>,
     /// How many read locks the thread holds, for `RwLock`.
     pub reading: Cell<u32>,
     /// Each arena's cached nodes: the first one's index plus one, and how many.
@@ -25,6 +29,8 @@ impl ThreadRecord {
         Self {
             generation: Cell::new(0),
             index,
+            core: Cell::new([0, 1, 2, 1][index % 4]),
+            wanders: Cell::new(false),
             reading: Cell::new(0),
             caches: Default::default(),
         }
@@ -66,11 +72,20 @@ pub fn cohort(level: Level) -> usize {
     if std::thread::panicking() {
         return 0;
     }
-    let core = [0, 1, 2, 1][thread().index % 4];
+    let me = thread();
+    if me.wanders.get() {
+        me.core.set(me.core.get() ^ 1);
+    }
+    let core = me.core.get();
     match level {
         Level::Core => core,
         Level::CacheGroup | Level::Numa | Level::Package => core % 2,
     }
+}
+
+/// Lets the calling thread be moved between two cohorts, each time it asks.
+pub fn wander() {
+    thread().wanders.set(true);
 }
 
 /// How far two cohorts are from each other: the even ones, as the odd ones, are near.

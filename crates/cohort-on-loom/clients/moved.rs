@@ -1,0 +1,93 @@
+//! A thread that runs in another cohort each time it asks: no acquisition of it is where the
+//! one before was, nor one that it makes for others where its own is.  And one that loses
+//! its CPU before it releases.
+//!
+//! For worlds that can move a thread in the middle of a model.
+
+use crate::clients::add_one;
+use crate::locks::door::{Cell, wander, yield_now};
+use crate::locks::host::{Fat, Holding, Inflated, Pooled, Served, Stock};
+use crate::locks::{DetectsWaiters, Inherit, RawLock, RawTry, ThreadOblivious};
+use crate::world::{nodes, together};
+use std::sync::Arc;
+
+/// A lock before each release of which others may run, which a bound on preemptions does
+/// not count.
+#[derive(Default)]
+pub struct Hesitant<L>(L);
+
+// SAFETY: passed on; so below.
+unsafe impl<L: RawLock> RawLock for Hesitant<L> {
+    type Context = L::Context;
+
+    fn acquire(&self, cx: &L::Context) {
+        self.0.acquire(cx);
+    }
+
+    unsafe fn release(&self, cx: &L::Context) {
+        yield_now();
+        // SAFETY: passed on.
+        unsafe { self.0.release(cx) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: RawTry> RawTry for Hesitant<L> {
+    fn try_acquire(&self, cx: &L::Context) -> bool {
+        self.0.try_acquire(cx)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: ThreadOblivious> ThreadOblivious for Hesitant<L> {}
+
+impl<L: DetectsWaiters> DetectsWaiters for Hesitant<L> {
+    fn has_waiters(&self, cx: &L::Context) -> bool {
+        self.0.has_waiters(cx)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: Inherit> Inherit for Hesitant<L> {
+    unsafe fn inherit(&self, holder: Option<&L::Context>) {
+        // SAFETY: passed on.
+        unsafe { self.0.inherit(holder) };
+    }
+}
+
+/// The first thread, which is moved, leaves an inflated object while the other may still be
+/// on its way out, and then takes what lies ready for the next object, with `between` in
+/// between.
+pub fn looks_ahead<L: Served + Send + Sync>(between: fn()) {
+    let stock = Pooled::<L, _, _>::new(nodes::<Holding<L::Context>>(2), nodes::<Fat<L>>(3));
+    let shared = Arc::new((Inflated::default(), stock, Cell::new(0)));
+    together(2, move |thread| {
+        let (object, stock, count) = &*shared;
+        if thread == 0 {
+            wander();
+        }
+        object.lock(stock);
+        add_one(count);
+        if thread == 1 {
+            // Let the first one come and wait.
+            yield_now();
+        }
+        // SAFETY: locked above.
+        let held = unsafe { object.unlock(stock) };
+        assert!(held, "the holder does not hold it");
+        if thread > 0 {
+            return;
+        }
+        between();
+        // In each of two cohorts.
+        for _ in 0..2 {
+            let fat = stock.take();
+            // SAFETY: taken just now, and told nobody.
+            unsafe { stock.put_back(fat) };
+        }
+    });
+}

@@ -67,6 +67,7 @@ pub fn looks_ahead<L: Served + Send + Sync>(between: fn()) {
     let shared = Arc::new((Inflated::default(), stock, Cell::new(0)));
     together(2, move |thread| {
         let (object, stock, count) = &*shared;
+        let stock: &dyn Stock = stock;
         if thread == 0 {
             wander();
         }

@@ -138,10 +138,11 @@ impl<L: Served + Send + Sync> Objects for There<L> {
     fn use_stock(&self) {
         let (_, fats) = self.stock.pools();
         // Each is acquired as it is taken.
-        let taken: Vec<u32> = (0..fats.used()).map(|_| self.stock.take()).collect();
+        let stock: &dyn Stock = &self.stock;
+        let taken: Vec<u32> = (0..fats.used()).map(|_| stock.take()).collect();
         for fat in taken {
             // SAFETY: taken above, and told nobody.
-            unsafe { self.stock.put_back(fat) };
+            unsafe { stock.put_back(fat) };
         }
     }
 }

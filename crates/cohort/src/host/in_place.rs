@@ -13,7 +13,7 @@
 //! from another thread, costs the same.  A lock without a context takes no record.
 
 use super::{Gate, Generation, Holding, Pool};
-use crate::door::{AtomicU32, Order, align, mutant};
+use crate::door::{AtomicU32, Order, keep_off, mutant};
 use cohort_raw::{Abortable, Inherit, Outcome, Patience, Quick, RawTry, ThreadOblivious};
 use core::mem::offset_of;
 
@@ -42,7 +42,7 @@ where
         if Self::NEEDS_RECORD || !self.generation.is_settled() {
             return false;
         }
-        align();
+        keep_off();
         let locked = self.lock.try_acquire(&L::Context::default());
         if locked {
             self.note_turn();
@@ -56,7 +56,7 @@ where
         self.settle(gate, pool);
         if Self::NEEDS_RECORD {
             let record = pool.take();
-            record.note(self);
+            record.note(Some(self));
             self.acquire(gate, &record.context);
             self.holder.store(pool.number(record), Order::RELAXED);
         } else {
@@ -91,7 +91,7 @@ where
             return false;
         }
         let record = pool.take();
-        record.note(self);
+        record.note(Some(self));
         if self.lock.try_acquire(&record.context) {
             self.holder.store(pool.number(record), Order::RELAXED);
             return true;

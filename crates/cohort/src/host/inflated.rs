@@ -82,23 +82,25 @@ pub struct Hall {
 /// The fat locks of one kind, by their numbers, and the records of those who hold them.
 ///
 /// # Safety
-/// A number that `take` returned is nobody else's until it is put back; each fat lock
+/// A number that `draw` returned is nobody else's until it is put back; each fat lock
 /// excludes whoever is not its holder.
 pub unsafe trait Stock {
-    /// A fat lock that is nobody's, acquired for a thin holder.
-    fn take(&self) -> u32;
+    /// A fat lock that is nobody's, as it was left.
+    fn draw(&self) -> u32;
 
     /// What stands before it.
     ///
     /// # Safety
-    /// The number came from [`take`](Self::take); so for all below.
+    /// The number came from [`draw`](Self::draw); so for all below.
     unsafe fn hall(&self, fat: u32) -> &'static Hall;
 
-    /// Blocks until it is held; the number of the record.
+    /// Blocks until it is held; the number of the record.  Whoever acquires it for an object
+    /// of its own passes the gate.
     ///
     /// # Safety
-    /// The caller is counted in at `object`, which has that fat lock.
-    unsafe fn acquire(&self, fat: u32, object: &Inflated) -> u32;
+    /// The caller is counted in at `object`, which has it; without an object it is the
+    /// caller's.
+    unsafe fn acquire(&self, fat: u32, object: Option<&Inflated>) -> u32;
 
     /// Releases it, and puts it back if that was its last user.
     ///
@@ -106,11 +108,46 @@ pub unsafe trait Stock {
     /// The caller holds it, by the record of that number.
     unsafe fn release(&self, fat: u32, record: u32, last: bool);
 
-    /// Puts back what [`take`](Self::take) returned and nobody has used.
+    /// Forgets everybody who was at it.
+    ///
+    /// # Safety
+    /// It is the caller's, and no thread of this process has ever used it.
+    unsafe fn inherit(&self, fat: u32);
+
+    /// Puts back what a parent process left.
+    ///
+    /// # Safety
+    /// As above, and no object names it.
+    unsafe fn give(&self, fat: u32);
+}
+
+impl dyn Stock + '_ {
+    /// A fat lock that is nobody's, acquired for a thin holder.  Blocks while whoever used it
+    /// last is on its way out.
+    pub fn take(&self) -> u32 {
+        let fat = self.draw();
+        // SAFETY: drawn just now.
+        unsafe {
+            let hall = self.hall(fat);
+            if !mutant("inflated.take-as-left") {
+                // Whoever leaves last puts the fat lock back, though others may still be on
+                // their way out of it; those whom a fork left behind never get there.
+                hall.generation.settle(|| {
+                    hall.gate.reset();
+                    hall.thin.store(NOBODY, Order::RELAXED);
+                    self.inherit(fat);
+                });
+            }
+            hall.thin.store(self.acquire(fat, None), Order::RELAXED);
+        }
+        fat
+    }
+
+    /// Puts back what `take` returned and nobody has used.
     ///
     /// # Safety
     /// No object names it, or ever did since.
-    unsafe fn put_back(&self, fat: u32) {
+    pub unsafe fn put_back(&self, fat: u32) {
         // SAFETY: acquired for a thin holder, whose part ends here.
         unsafe {
             let thin = &self.hall(fat).thin;
@@ -119,12 +156,6 @@ pub unsafe trait Stock {
             self.release(fat, record, true);
         }
     }
-
-    /// Puts back what a parent process left.
-    ///
-    /// # Safety
-    /// Nobody of this process has ever used it, and no object names it.
-    unsafe fn forget(&self, fat: u32);
 }
 
 /// A stock that takes its fat locks and its records from two pools, to which it points.
@@ -150,18 +181,6 @@ impl<L, R, F> Pooled<L, R, F> {
         (&self.records, &self.fats)
     }
 
-    /// Forgets everybody who was at that fat lock.
-    #[cold]
-    fn forget(fat: &Fat<L>)
-    where
-        L: Inherit,
-    {
-        fat.hall.gate.reset();
-        fat.hall.thin.store(NOBODY, Order::RELAXED);
-        // SAFETY: the caller has just taken it, and no thread of this process has before.
-        unsafe { fat.lock.inherit(None) };
-    }
-
     /// A function of its own, which each lock has once.
     #[inline(never)]
     fn acquire_by(fat: &Fat<L>, context: &L::Context)
@@ -179,18 +198,8 @@ where
     R: Deref<Target: Pool<Holding<L::Context>>>,
     F: Deref<Target: Pool<Fat<L>>>,
 {
-    fn take(&self) -> u32 {
-        let (fat, record) = (self.fats.take(), self.records.take());
-        // Whoever leaves last puts the fat lock back, though others may still be on their
-        // way out of it; those of them that a fork left behind never get there.
-        if !mutant("inflated.take-as-left") {
-            fat.hall.generation.settle(|| Self::forget(fat));
-        }
-        Self::acquire_by(fat, &record.context);
-        fat.hall
-            .thin
-            .store(self.records.number(record), Order::RELAXED);
-        self.fats.number(fat)
+    fn draw(&self) -> u32 {
+        self.fats.number(self.fats.take())
     }
 
     unsafe fn hall(&self, fat: u32) -> &'static Hall {
@@ -198,14 +207,16 @@ where
         &unsafe { self.fats.at(fat) }.hall
     }
 
-    unsafe fn acquire(&self, fat: u32, object: &Inflated) -> u32 {
+    unsafe fn acquire(&self, fat: u32, object: Option<&Inflated>) -> u32 {
         // SAFETY: the caller's.
         let fat = unsafe { self.fats.at(fat) };
         let record = self.records.take();
         record.note(object);
-        let passed = fat.hall.gate.enter();
+        let passed = object.map(|_| fat.hall.gate.enter());
         Self::acquire_by(fat, &record.context);
-        fat.hall.gate.leave(passed);
+        if let Some(passed) = passed {
+            fat.hall.gate.leave(passed);
+        }
         self.records.number(record)
     }
 
@@ -223,8 +234,13 @@ where
         }
     }
 
-    unsafe fn forget(&self, fat: u32) {
-        // SAFETY: the caller's; whoever takes it next forgets who was there.
+    unsafe fn inherit(&self, fat: u32) {
+        // SAFETY: the caller's.
+        unsafe { self.fats.at(fat).lock.inherit(None) };
+    }
+
+    unsafe fn give(&self, fat: u32) {
+        // SAFETY: the caller's.
         unsafe { self.fats.give(self.fats.at(fat)) };
     }
 }
@@ -280,7 +296,7 @@ impl Inflated {
     fn lock_contended(&self, stock: &dyn Stock) {
         if let Some(fat) = self.enter(stock) {
             // SAFETY: counted in, so the number stays the object's.
-            let record = unsafe { stock.acquire(fat, self) };
+            let record = unsafe { stock.acquire(fat, Some(self)) };
             self.holder.store(record, Order::RELAXED);
         }
     }
@@ -436,7 +452,7 @@ impl Inflated {
         self.word
             .store(if held { THIN } else { FREE }, Order::RELAXED);
         // SAFETY: the word names it no more, and no thread of this process has
-        // ever used it.
-        unsafe { stock.forget(number(word)) };
+        // ever used it; whoever takes it next forgets who was there.
+        unsafe { stock.give(number(word)) };
     }
 }

@@ -95,11 +95,11 @@ impl<C: Default + 'static> MadeInPlace for Holding<C> {
 }
 
 impl<C> Holding<C> {
-    /// Notes who acquires what.
+    /// Notes who acquires what, if it is for an object.
     #[inline(always)]
-    fn note<T>(&self, object: &T) {
-        self.object
-            .store(core::ptr::from_ref(object) as usize, Order::RELAXED);
+    fn note<T>(&self, object: Option<&T>) {
+        let object = object.map_or(core::ptr::null(), core::ptr::from_ref);
+        self.object.store(object.addr(), Order::RELAXED);
         self.thread.store(crate::door::thread_id(), Order::RELAXED);
     }
 }

@@ -33,9 +33,9 @@ pub use spinner::{Spinner, cpus, is_worth_a_try, policy, set_policy, tries_anyth
 pub use thread::{CACHES, ThreadRecord, cohort, distance, is_gone, thread, thread_id, wander};
 pub use trace::steps;
 
-/// Natively, aligns the code that follows.
+/// Natively, keeps a locked instruction off the store before it.
 #[inline(always)]
-pub const fn align() {}
+pub const fn keep_off() {}
 
 /// Declares a static pool of nodes of one type.  Here it is not an arena, which
 /// has models of its own, but one that adds no steps to the lock's.

@@ -23,9 +23,9 @@ pub use system::{
 };
 pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
 
-/// Natively, aligns the code that follows.
+/// Natively, keeps a locked instruction off the store before it.
 #[inline(always)]
-pub const fn align() {}
+pub const fn keep_off() {}
 
 /// Declares a constructor that is `const` where the world's atoms allow it.
 macro_rules! constructor {

@@ -10,7 +10,7 @@ mod system;
 mod thread;
 
 pub use atomic::{
-    AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, align, fence, fence_after_update,
+    AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update, keep_off,
 };
 pub use fences::{calls_off, fence_everywhere, fence_here, is_long_quiet};
 pub use generation::{generation, generation_so_far};

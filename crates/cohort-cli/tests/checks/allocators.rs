@@ -2,8 +2,8 @@
 //! and nothing of ours may allocate inside it.
 
 use crate::check::{Check, Tier};
-use crate::conformance::{LIMIT, program};
-use crate::program::{cohort_run, ended};
+use crate::conformance::run_case;
+use crate::program::cohort_run;
 use crate::selection::Selection;
 
 /// A preloaded allocator.
@@ -61,18 +61,10 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
 
 fn run(lock: &str, allocator: Allocator, case: &str) -> Result<(), String> {
     let (name, value) = allocator.settings;
-    let output = cohort_run(lock, &[])
-        .arg(program("allocate"))
-        .arg(case)
+    let mut command = cohort_run(lock, &[]);
+    command
         .env("LD_PRELOAD", allocator.object)
         .env(name, value)
-        .env("CHECK_ALLOCATOR_SYMBOL", allocator.symbol)
-        .timeout(LIMIT)
-        .output()
-        .map_err(|error| format!("cannot be run: {error}"))?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(format!("allocate {case}: {}", ended(&output, LIMIT)))
-    }
+        .env("CHECK_ALLOCATOR_SYMBOL", allocator.symbol);
+    run_case(command, "allocate", case)
 }

@@ -1,13 +1,14 @@
 //! Each generated composition, compiled, under a program: nothing is lost, and it ends.
 
 use crate::check::{Check, Tier};
-use crate::conformance::{LIMIT, program};
+use crate::conformance::run_case;
 use crate::crowd::CASE;
-use crate::program::{cohort_run, ended};
+use crate::program::cohort_run;
 use crate::selection::Selection;
 use cohort::compose::generated::{self, Basic};
 
-/// All of those of one depth at once, and the top locks that stand nowhere else; none if locks were asked for by name.
+/// All of those of one depth at once, and the top locks that stand nowhere else; none if
+/// locks were asked for by name.
 pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
     if selection.locks().len() < cohort::catalogue::LOCKS.len() {
         return Ok(Vec::new());
@@ -32,7 +33,9 @@ fn of_depth(depth: usize) -> Result<(), String> {
     let mut checked = 0;
     for (locks, levels) in these.chain(below_tops) {
         let names: Vec<&str> = locks[..levels].iter().map(|lock| lock.name()).collect();
-        run(&format!("clof:{}/compiled", names.join("-")))?;
+        let lock = format!("clof:{}/compiled", names.join("-"));
+        run_case(cohort_run(&lock, &[]), "stress", CASE)
+            .map_err(|error| format!("{lock}: {error}"))?;
         checked += 1;
     }
     let expected = Basic::ALL.len().pow(depth as u32) + Basic::TOPS.len() - Basic::ALL.len();
@@ -40,19 +43,5 @@ fn of_depth(depth: usize) -> Result<(), String> {
         Ok(())
     } else {
         Err(format!("{checked} of {expected} were checked"))
-    }
-}
-
-fn run(lock: &str) -> Result<(), String> {
-    let output = cohort_run(lock, &[])
-        .arg(program("stress"))
-        .arg(CASE)
-        .timeout(LIMIT)
-        .output()
-        .map_err(|error| format!("cannot be run: {error}"))?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(format!("{lock}: stress {CASE}: {}", ended(&output, LIMIT)))
     }
 }

@@ -5,7 +5,7 @@ use crate::compiled::{changed, compile, is_older};
 use crate::program::{cohort_run, ended};
 use crate::selection::{SYSTEM, Selection, WAITS};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::{Duration, SystemTime};
 
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conformance");
@@ -70,6 +70,27 @@ pub fn program(topic: &str) -> PathBuf {
     Path::new(BUILT).join(topic)
 }
 
+/// Runs one case of a topic by `command`, such as [`cohort_run`]'s, to its end.
+///
+/// # Errors
+/// How it ended, if it failed, and what it printed.
+pub fn run_case(command: assert_cmd::Command, topic: &str, case: &str) -> Result<(), String> {
+    let output = output(command, &program(topic), case)?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(format!("{topic} {case}: {}", ended(&output, LIMIT)))
+}
+
+fn output(mut command: assert_cmd::Command, program: &Path, case: &str) -> Result<Output, String> {
+    command
+        .arg(program)
+        .arg(case)
+        .timeout(LIMIT)
+        .output()
+        .map_err(|error| format!("{} cannot be run: {error}", program.display()))
+}
+
 /// One program of the suite.
 #[derive(Clone)]
 struct Topic {
@@ -96,12 +117,8 @@ fn run(topic: &Topic, lock: &str, wait: &str) -> Result<(), String> {
         if case.beyond && lock == SYSTEM {
             continue;
         }
-        let output = cohort_run(lock, &["--wait", wait])
-            .arg(&topic.program)
-            .arg(&case.name)
-            .timeout(LIMIT)
-            .output()
-            .map_err(|error| format!("{} cannot be run: {error}", topic.program.display()))?;
+        let command = cohort_run(lock, &["--wait", wait]);
+        let output = output(command, &topic.program, &case.name)?;
         match output.status.code() {
             Some(0) => {}
             Some(SKIPPED) => eprint!("{}", String::from_utf8_lossy(&output.stderr)),

@@ -2,8 +2,8 @@
 //! hundred acquisitions each.  It ends, under every lock.
 
 use crate::check::{Check, Tier};
-use crate::conformance::{LIMIT, program};
-use crate::program::{cohort_run, ended};
+use crate::conformance::run_case;
+use crate::program::cohort_run;
 use crate::selection::Selection;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -27,17 +27,7 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
 }
 
 fn run(lock: &str) -> Result<(), String> {
-    let output = cohort_run(lock, &["--wait", "spin"])
-        .arg(program("stress"))
-        .arg(CASE)
-        .timeout(LIMIT)
-        .output()
-        .map_err(|error| format!("cannot be run: {error}"))?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(format!("stress {CASE}: {}", ended(&output, LIMIT)))
-    }
+    run_case(cohort_run(lock, &["--wait", "spin"]), "stress", CASE)
 }
 
 fn stay_on_one_cpu() -> Result<(), String> {

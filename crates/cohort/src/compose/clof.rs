@@ -100,6 +100,13 @@ struct Tenure {
     until: u64,
 }
 
+impl Tenure {
+    /// Whether it is another than that of a cohort without the high lock.
+    const fn is_begun(self) -> bool {
+        self.passed || self.until != 0
+    }
+}
+
 /// What the holder of a cohort's low lock has.
 #[derive(Default)]
 #[repr(C)]
@@ -177,7 +184,8 @@ impl<C> Metadata<C> {
             // SAFETY: none: this is the flaw.
             unsafe { low.release(cx) };
         }
-        if !mutant("clof.forget-clear") {
+        // A store that changes nothing would keep the locked instruction behind it waiting.
+        if self.tenure().is_begun() && !mutant("clof.forget-clear") {
             self.set_tenure(Tenure::default());
         }
         release_high();

@@ -16,7 +16,7 @@ use std::sync::Arc;
 #[derive(Default)]
 pub struct Hesitant<L>(L);
 
-// SAFETY: passed on; so below.
+// SAFETY: the lock inside excludes; others run only while it is still held.
 unsafe impl<L: RawLock> RawLock for Hesitant<L> {
     type Context = L::Context;
 
@@ -26,7 +26,7 @@ unsafe impl<L: RawLock> RawLock for Hesitant<L> {
 
     unsafe fn release(&self, cx: &L::Context) {
         yield_now();
-        // SAFETY: passed on.
+        // SAFETY: the caller holds it with this context, which went to the lock inside.
         unsafe { self.0.release(cx) };
     }
 
@@ -35,14 +35,14 @@ unsafe impl<L: RawLock> RawLock for Hesitant<L> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: the lock inside is tried, once.
 unsafe impl<L: RawTry> RawTry for Hesitant<L> {
     fn try_acquire(&self, cx: &L::Context) -> bool {
         self.0.try_acquire(cx)
     }
 }
 
-// SAFETY: as above.
+// SAFETY: nothing is kept of the thread that acquired it.
 unsafe impl<L: ThreadOblivious> ThreadOblivious for Hesitant<L> {}
 
 impl<L: DetectsWaiters> DetectsWaiters for Hesitant<L> {
@@ -51,10 +51,10 @@ impl<L: DetectsWaiters> DetectsWaiters for Hesitant<L> {
     }
 }
 
-// SAFETY: as above.
+// SAFETY: there is no state but that of the lock inside.
 unsafe impl<L: Inherit> Inherit for Hesitant<L> {
     unsafe fn inherit(&self, holder: Option<&L::Context>) {
-        // SAFETY: passed on.
+        // SAFETY: the caller is alone, and the context is the lock inside's.
         unsafe { self.0.inherit(holder) };
     }
 }

@@ -3,11 +3,13 @@
 //!
 //! Counts alone decide; a test that hangs has a lock that needs its waiters to run.
 
+#[path = "support/cpus.rs"]
+mod cpus;
 mod support;
 
 use cohort::RawLock;
 use cohort::door::{Cell, WaitPolicy, set_policy};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use cpus::{allowed, stay_on};
 use std::sync::Barrier;
 use std::thread::yield_now;
 use support::within_limit;
@@ -18,19 +20,10 @@ const THREADS: usize = 64;
 /// Acquisitions of each thread.
 const ROUNDS: u64 = 20;
 
-/// Leaves the calling thread, and those it starts, one CPU.
-fn stay_on_one_cpu() {
-    let allowed = sched_getaffinity(None).expect("a thread may ask where it may run");
-    let first = (0..CpuSet::MAX_CPU).find(|cpu| allowed.is_set(*cpu));
-    let mut one = CpuSet::new();
-    one.set(first.expect("a running thread may run somewhere"));
-    sched_setaffinity(None, &one).expect("a thread may give up CPUs");
-}
-
 /// Lets a crowd take turns on one CPU, each thread its rounds.
 fn take_turns<L: RawLock<Context: 'static> + 'static>() {
     set_policy(WaitPolicy::Spin);
-    stay_on_one_cpu();
+    stay_on(allowed()[0]);
     let (lock, count) = (&L::default(), &Cell::new(0));
     let start = &Barrier::new(THREADS);
     std::thread::scope(|scope| {

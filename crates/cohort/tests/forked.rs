@@ -7,6 +7,8 @@
 //! queue nodes are everybody's.
 #![cfg(target_arch = "x86_64")]
 
+#[path = "support/cpus.rs"]
+mod cpus;
 #[path = "support/step.rs"]
 mod step;
 mod support;
@@ -16,7 +18,7 @@ use cohort::basic::{Clh, Hemlock, Mcs, Ticket};
 use cohort::compose::{CacheGroup, Clof, Core, Package};
 use cohort::door::set_cohorts;
 use cohort::host::{Arena, Fat, Gate, Holding, InPlace, Inflated, Pooled, Served, Stock};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use cpus::{allowed, stay_on};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicBool, AtomicU32};
@@ -145,20 +147,6 @@ impl<L: Served + Send + Sync> Objects for There<L> {
             unsafe { stock.put_back(fat) };
         }
     }
-}
-
-/// The two CPUs, or twice the only one.
-fn two() -> (usize, usize) {
-    let allowed = sched_getaffinity(None).expect("a thread may ask where it may run");
-    let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
-    let one = cpus.next().expect("a running thread may run somewhere");
-    (one, cpus.next().unwrap_or(one))
-}
-
-fn stay_on(cpu: usize) {
-    let mut one = CpuSet::new();
-    one.set(cpu);
-    sched_setaffinity(None, &one).expect("the CPU is allowed");
 }
 
 /// What a child does: two threads, on both CPUs, take turns on `objects`.
@@ -337,8 +325,9 @@ fn all_moments<O: Objects>(name: &str, stride: u32) {
         eprintln!("skip: {name}: somebody else traces this process");
         return;
     }
-    let (one, other) = two();
-    if one != other {
+    let cpus = allowed();
+    let (one, other) = (cpus[0], cpus.get(1).copied());
+    if let Some(other) = other {
         let text = ["core", "cache", "numa"].map(|level| format!("{level} {one}\n{level} {other}"));
         set_cohorts(&text.join("\n")).expect("the text is right");
     }
@@ -348,7 +337,7 @@ fn all_moments<O: Objects>(name: &str, stride: u32) {
             all: Box::leak(Box::new(O::new())),
             moment,
             steps: 1,
-            cpus: (one, other),
+            cpus: (one, other.unwrap_or(one)),
         };
         while stop.steps < MOST_STEPS && stop.forks() {
             stop.steps += match moment {

@@ -1,9 +1,12 @@
 //! In which cohort a thread is, on this machine: what the kernel says, and what it is told.
 
+#[path = "support/cpus.rs"]
+mod cpus;
+
 use cohort::door::cohorts::{Mistake, read};
 use cohort::door::{Level, NODES, cohort, distance, lowest_of, set_cohorts};
 use cohort::host::{Placed, Pool};
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use cpus::{allowed, stay_on};
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
@@ -13,9 +16,7 @@ static TURN: Mutex<()> = Mutex::new(());
 /// What `make` gives a thread on that CPU.
 fn made_on<T: Send + 'static>(cpu: usize, make: impl FnOnce() -> T + Send + 'static) -> T {
     let there = move || {
-        let mut set = CpuSet::new();
-        set.set(cpu);
-        sched_setaffinity(None, &set).expect("the CPU is allowed");
+        stay_on(cpu);
         make()
     };
     std::thread::spawn(there).join().expect("it does not panic")
@@ -28,9 +29,8 @@ fn on(cpu: usize) -> [usize; 4] {
 
 /// Two CPUs, if this process may use as many.
 fn two() -> Option<(usize, usize)> {
-    let set = sched_getaffinity(None).expect("threads can ask where they may run");
-    let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu));
-    Some((cpus.next()?, cpus.next()?))
+    let cpus = allowed();
+    Some((*cpus.first()?, *cpus.get(1)?))
 }
 
 #[test]
@@ -157,8 +157,7 @@ fn pages_are_in_the_memory_of_whoever_took_a_node_first() {
     /// Of which node's memory a page is, instead of a policy.
     const NODE_OF_ADDRESS: usize = 1 | 2;
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let set = sched_getaffinity(None).expect("threads can ask where they may run");
-    for cpu in (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)) {
+    for cpu in allowed() {
         let (page, thread) = made_on(cpu, || {
             let node = std::ptr::from_ref(NODES.take());
             let (mut page, mut thread) = (-1i32, 0u32);

@@ -126,7 +126,8 @@ impl dyn Stock + '_ {
     /// last is on its way out.
     pub fn take(&self) -> u32 {
         let fat = self.draw();
-        // SAFETY: drawn just now.
+        // SAFETY: drawn just now, so it is the caller's; in a process that has not settled it,
+        // no thread has used it.
         unsafe {
             let hall = self.hall(fat);
             if !mutant("inflated.take-as-left") {
@@ -148,7 +149,8 @@ impl dyn Stock + '_ {
     /// # Safety
     /// No object names it, or ever did since.
     pub unsafe fn put_back(&self, fat: u32) {
-        // SAFETY: acquired for a thin holder, whose part ends here.
+        // SAFETY: `take` acquired it by the record in the hall, whose part ends here; without an
+        // object nobody else can be counted in.
         unsafe {
             let thin = &self.hall(fat).thin;
             let record = thin.load(Order::RELAXED);
@@ -235,12 +237,12 @@ where
     }
 
     unsafe fn inherit(&self, fat: u32) {
-        // SAFETY: the caller's.
+        // SAFETY: the caller has it to itself, and nobody of this process is inside.
         unsafe { self.fats.at(fat).lock.inherit(None) };
     }
 
     unsafe fn give(&self, fat: u32) {
-        // SAFETY: the caller's.
+        // SAFETY: drawn from this pool by the parent, and named by no object of the child's.
         unsafe { self.fats.give(self.fats.at(fat)) };
     }
 }

@@ -6,7 +6,7 @@ use crate::choice::{Choice, DEFAULT};
 use crate::compare::contestants;
 use crate::problem::{Problem, status};
 use crate::program::Program;
-use crate::wait::Wait;
+use crate::settings::Settings;
 use crate::{environment, library, proof};
 use cohort_lab::bars::{self, BARS, Bar, Judgement, Session, Setup, Verdict};
 use cohort_lab::interrupt;
@@ -58,14 +58,14 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         command: own_path()?,
         interposer: library::USUAL.locate()?,
         ours: Vec::new(),
-        system: contestants::environment(&Choice::System, Wait::Park, Path::new(""), None),
+        system: contestants::environment(&Settings::of(Choice::System), Path::new(""), None),
         prove: &|program| prove(program).map_err(|problem| problem.to_string()),
         rounds: rounds(&arguments),
         quick: arguments.quick,
     };
-    let ours = Choice::named(DEFAULT)?;
+    let ours = Settings::of(Choice::named(DEFAULT)?);
     let setup = Setup {
-        ours: contestants::environment(&ours, Wait::Park, &setup.interposer, None),
+        ours: contestants::environment(&ours, &setup.interposer, None),
         ..setup
     };
     interrupt::arm()

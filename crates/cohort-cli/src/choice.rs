@@ -1,6 +1,5 @@
 //! From what a person typed to a lock.
 
-use crate::library::{self, Library};
 use crate::problem::Problem;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
@@ -67,13 +66,9 @@ impl Choice {
         Ok(Self::Ours(format!("{served}{form}").into()))
     }
 
-    /// The library that has it.
-    pub fn served_from(&self) -> &'static Library {
-        if self.name().ends_with(COMPILED) {
-            &library::COMPOSITIONS
-        } else {
-            &library::USUAL
-        }
+    /// Whether it is a composition, compiled.
+    pub fn is_compiled(&self) -> bool {
+        self.name().ends_with(COMPILED)
     }
 
     /// The one name that is printed.

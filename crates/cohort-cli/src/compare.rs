@@ -5,6 +5,8 @@ pub mod show;
 
 use crate::choice::{Choice, DEFAULT, LockName, SYSTEM};
 use crate::problem::{Problem, status};
+use crate::rwlocks::Rwlocks;
+use crate::settings::Settings;
 use crate::wait::Wait;
 use clap::ValueHint;
 use cohort_lab::compare::Comparison;
@@ -42,6 +44,15 @@ pub struct Arguments {
     /// Less is better for the figure that REGEX finds
     #[arg(long)]
     lower_is_better: bool,
+    /// What serves rwlocks under each of the locks
+    #[arg(
+        long,
+        value_enum,
+        value_name = "A,B,…",
+        value_delimiter = ',',
+        default_value = "rwlock"
+    )]
+    rwlocks: Vec<Rwlocks>,
     /// How waiting threads wait
     #[arg(long, value_enum, default_value_t)]
     wait: Wait,
@@ -75,6 +86,7 @@ A program that fails under a lock is reported and never averaged.
 
 Examples:
   cohort compare -- pbzip2 -k -f big.tar
+  cohort compare --rwlocks rwlock,c-rw-np -- kcpolytest wicked -th 8 400000
   cohort compare --locks futex,mcs --metric 'TPS: ([0-9]+)' -- memcaslap …
 
 Exit status: 0 if the program ran under every lock; 1 if it failed under one of them; 2 for a \
@@ -85,8 +97,8 @@ run`; 130 after Ctrl-C.";
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let metric = Metric::parse(&arguments.metric, arguments.lower_is_better)
         .map_err(|why| Problem::usage(format!("--metric: {why}")))?;
-    let locks = locks(&arguments.locks)?;
-    let contestants = contestants::all(&arguments, &locks)?;
+    let all = all(&arguments)?;
+    let contestants = contestants::all(&arguments, &all)?;
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
     let rounds = usize::from(arguments.repeat);
@@ -126,6 +138,24 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
 }
 
 /// The system's own locks first, then each named lock once.
+/// The system's locks, and each of the others with each that serves rwlocks.
+fn all(arguments: &Arguments) -> Result<Vec<Settings>, Problem> {
+    let mut all: Vec<Settings> = Vec::new();
+    for lock in locks(&arguments.locks)? {
+        for rwlocks in &arguments.rwlocks {
+            let settings = Settings {
+                rwlocks: *rwlocks,
+                wait: arguments.wait,
+                ..Settings::of(lock.clone())
+            };
+            if all.iter().all(|other| other.name() != settings.name()) {
+                all.push(settings);
+            }
+        }
+    }
+    Ok(all)
+}
+
 fn locks(names: &[String]) -> Result<Vec<Choice>, Problem> {
     let mut locks = vec![Choice::System];
     for name in rejoined(names) {

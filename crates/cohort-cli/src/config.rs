@@ -2,6 +2,7 @@
 //!
 //! ```toml
 //! lock = "mcs"                # a name or alias from `cohort list`
+//! rwlock = "c-rw-np"          # rwlock, c-rw-np, c-rw-wp or system
 //! wait = "park"               # park, spin or yield
 //! only = ["mysqld"]           # executables to serve, all if absent
 //! exclude = ["bash"]          # executables to leave alone
@@ -10,6 +11,7 @@
 
 use crate::choice::Choice;
 use crate::problem::Problem;
+use crate::rwlocks::Rwlocks;
 use crate::wait::Wait;
 use serde::Deserialize;
 use std::path::Path;
@@ -20,6 +22,8 @@ use toml::Spanned;
 #[serde(deny_unknown_fields)]
 pub struct Configuration {
     lock: Option<Spanned<String>>,
+    /// What serves rwlocks.
+    pub rwlock: Option<Rwlocks>,
     /// How waiting threads wait.
     pub wait: Option<Wait>,
     only: Option<Vec<Spanned<String>>>,

@@ -5,7 +5,7 @@ use crate::choice::{Choice, DEFAULT};
 use crate::compare::{contestants, show};
 use crate::library;
 use crate::problem::{Problem, status};
-use crate::wait::Wait;
+use crate::settings::Settings;
 use clap::ValueHint;
 use cohort_lab::compare::{Answer, Comparison};
 use cohort_lab::disturb::allowed_cpus;
@@ -108,7 +108,7 @@ fn contestants(arguments: &Arguments, threads: usize) -> Result<Vec<Contestant<'
             limit: Some(Duration::from_secs(60)),
         };
         for lock in [Choice::System, Choice::named(DEFAULT)?] {
-            contestants.push(contestants::under(&lock, Wait::Park, &library, &launch)?);
+            contestants.push(contestants::under(&Settings::of(lock), &library, &launch)?);
         }
     }
     Ok(contestants)

@@ -9,6 +9,7 @@ use std::process::Command;
 
 const PRELOAD: &str = "LD_PRELOAD";
 const LOCK: &str = "COHORT_LOCK";
+const RWLOCK: &str = "COHORT_RWLOCK";
 const WAIT: &str = "COHORT_WAIT";
 const ONLY: &str = "COHORT_ONLY";
 const EXCLUDE: &str = "COHORT_EXCLUDE";
@@ -20,7 +21,7 @@ pub type Changes = Vec<(&'static str, Option<OsString>)>;
 
 /// Takes empty variables for unset ones, as the library does.
 pub fn forget_empty() {
-    for name in [LOCK, WAIT, ONLY, EXCLUDE, COHORTS] {
+    for name in [LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, COHORTS] {
         if std::env::var_os(name).is_some_and(|value| value.is_empty()) {
             // SAFETY: called at the beginning of `main`, before any thread that
             // could read the environment.
@@ -41,6 +42,7 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
         Choice::Ours(lock) => vec![
             (PRELOAD, Some(preload(Some(library)))),
             (LOCK, Some(OsString::from(&**lock))),
+            (RWLOCK, Some(settings.rwlocks.name().into())),
             (WAIT, Some(settings.wait.name().into())),
             (ONLY, list(&settings.only)),
             (EXCLUDE, list(&settings.exclude)),
@@ -55,7 +57,7 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
 pub fn without() -> Changes {
     let kept = preload(None);
     let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
-    changes.extend([LOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS].map(|name| (name, None)));
+    changes.extend([LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS].map(|name| (name, None)));
     changes
 }
 

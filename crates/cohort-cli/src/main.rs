@@ -21,6 +21,7 @@ mod realtime;
 mod report;
 mod reproduce;
 mod run;
+mod rwlocks;
 mod settings;
 mod signals;
 mod supervise;

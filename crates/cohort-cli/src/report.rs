@@ -2,6 +2,7 @@
 //! the table that is made of it.
 
 use crate::problem::Problem;
+use crate::rwlocks::Rwlocks;
 use crate::settings::Settings;
 use cohort::report::{Kind, MAGIC, NAME_BYTES, Report};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
@@ -109,6 +110,10 @@ pub fn text(
     let lock = match report.lock_name(&mut buffer) {
         "" => settings.lock.name(),
         lock => lock,
+    };
+    let lock = match settings.rwlocks {
+        Rwlocks::Rwlock => lock.to_owned(),
+        rwlocks => format!("{lock}, rwlocks by {}", rwlocks.name()),
     };
     let noun = if processes == 1 {
         "process"

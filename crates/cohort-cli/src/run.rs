@@ -48,10 +48,12 @@ Examples:
   cohort run --lock mcs --report -- kccachetest wicked -th 2 400000
   cohort run --lock clof:ticket-clh-mcs@core,numa,system -- kccachetest wicked -th 8 400000
   cohort run --lock clof:ticket-clh-mcs/compiled -- kccachetest wicked -th 8 400000
+  cohort run --lock c-bo-mcs --rwlock c-rw-np -- kcpolytest wicked -th 8 400000
   cohort run --only mariadbd -- ./start-everything.sh
 
 A configuration file:
   lock = \"mcs\"
+  rwlock = \"c-rw-np\"
   wait = \"park\"
   only = [\"mariadbd\"]
   report = true
@@ -77,7 +79,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     {
         unless(arguments.force, &spinning_at(policy))?;
     }
-    let library = settings.lock.served_from().locate()?;
+    let library = settings.library().locate()?;
     let doubt = can_be_served(&program, &library).err();
     if let Some(why) = &doubt {
         unless(arguments.force, why)?;

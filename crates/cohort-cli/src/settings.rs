@@ -4,8 +4,10 @@
 use crate::choice::{self, Choice, LockName};
 use crate::cohorts;
 use crate::config::{Configuration, check_executable};
+use crate::library::{self, Library};
 use crate::problem::Problem;
 use crate::program;
+use crate::rwlocks::Rwlocks;
 use crate::wait::Wait;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, ValueHint};
@@ -28,6 +30,9 @@ pub struct Options {
         )
     )]
     lock: Option<String>,
+    /// What serves rwlocks [default: rwlock]
+    #[arg(long, value_enum, value_name = "NAME", env = "COHORT_RWLOCK")]
+    rwlock: Option<Rwlocks>,
     /// How waiting threads wait [default: park]
     #[arg(long, value_enum, env = "COHORT_WAIT")]
     wait: Option<Wait>,
@@ -35,8 +40,8 @@ pub struct Options {
     /// as in `numa 0-7,16-23`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
-    /// Take what is not said here from a TOML file: lock, wait, only, exclude,
-    /// report
+    /// Take what is not said here from a TOML file: lock, rwlock, wait, only,
+    /// exclude, report
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
     /// Serve only this executable, by name or path, among all that the program
@@ -58,6 +63,8 @@ pub struct Options {
 pub struct Settings {
     /// The lock.
     pub lock: Choice,
+    /// What serves rwlocks.
+    pub rwlocks: Rwlocks,
     /// How waiting threads wait.
     pub wait: Wait,
     /// The executables to serve; all if empty.
@@ -71,6 +78,37 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// That lock, and nothing else said.
+    pub fn of(lock: Choice) -> Self {
+        Self {
+            lock,
+            rwlocks: Rwlocks::default(),
+            wait: Wait::default(),
+            only: Vec::new(),
+            exclude: Vec::new(),
+            report: false,
+            cohorts: None,
+        }
+    }
+
+    /// The one name that is printed: of the lock, and of what serves rwlocks if that is not
+    /// the default.
+    pub fn name(&self) -> String {
+        match (&self.lock, self.rwlocks) {
+            (Choice::System, _) | (_, Rwlocks::Rwlock) => self.lock.name().to_owned(),
+            (Choice::Ours(lock), rwlocks) => format!("{lock}, {}", rwlocks.name()),
+        }
+    }
+
+    /// The library that has both.
+    pub fn library(&self) -> &'static Library {
+        if self.lock.is_compiled() || self.rwlocks.is_composed() {
+            &library::COMPOSITIONS
+        } else {
+            &library::USUAL
+        }
+    }
+
     /// Puts the settings together; `matches` tells options from environment.
     ///
     /// # Errors
@@ -87,6 +125,7 @@ impl Settings {
         let exclude = pick(typed("exclude"), Some(options.exclude), file.exclude());
         Ok(Self {
             lock: Choice::for_programs(lock.as_deref().unwrap_or(choice::DEFAULT))?,
+            rwlocks: pick(typed("rwlock"), options.rwlock, file.rwlock).unwrap_or_default(),
             wait: pick(typed("wait"), options.wait, file.wait).unwrap_or_default(),
             only: executables(only)?,
             exclude: executables(exclude)?,

@@ -4,6 +4,7 @@
 //! in the interposer's conformance suite.
 
 use crate::clients::host::Host;
+use crate::clients::object::Hosted;
 use crate::clients::{add_one, read};
 use crate::locks::RawTry;
 use crate::locks::door::{Cell, fork};
@@ -51,6 +52,48 @@ pub fn holds<H: Host>(host: H, threads: usize) {
         assert!(host.unlock(), "the holder does not hold it");
         if thread == 0 {
             goes_on(host, count);
+        }
+    });
+}
+
+/// The first thread forks while it holds the lock to read and the others come to write.
+pub fn reads<H: Host>(lock: Hosted<H>, threads: usize) {
+    let shared = Arc::new((lock, Cell::new(0)));
+    together(threads, move |thread| {
+        let (lock, count) = &*shared;
+        if thread > 0 {
+            lock.lock();
+            add_one(count);
+        } else {
+            lock.read();
+            fork();
+            read(count);
+        }
+        assert!(lock.unlock(), "the holder does not hold it");
+        if thread == 0 {
+            goes_on(lock, count);
+        }
+    });
+}
+
+/// The first thread forks while it holds the lock to write and the others try to read.
+pub fn writes<H: Host>(lock: Hosted<H>, threads: usize) {
+    let shared = Arc::new((lock, Cell::new(0)));
+    together(threads, move |thread| {
+        let (lock, count) = &*shared;
+        if thread > 0 {
+            if !lock.read_at_once() {
+                return;
+            }
+            read(count);
+        } else {
+            lock.lock();
+            fork();
+            add_one(count);
+        }
+        assert!(lock.unlock(), "the holder does not hold it");
+        if thread == 0 {
+            assert!(!lock.is_busy(), "somebody is left behind");
         }
     });
 }

@@ -17,6 +17,10 @@ pub trait Host: Send + Sync + 'static {
     fn unlock(&self) -> bool;
     /// Whether it is locked, or not at rest.
     fn is_busy(&self) -> bool;
+    /// Whether somebody waits who will lock it, if the holder can tell.
+    fn has_waiters(&self) -> bool {
+        false
+    }
 }
 
 /// A lock in the object, and the pool of its records; `SHORT` if the shortest ways are
@@ -105,6 +109,9 @@ impl<S: Stock + Send + Sync + 'static> Host for There<S> {
     }
     fn is_busy(&self) -> bool {
         self.object.is_locked()
+    }
+    fn has_waiters(&self) -> bool {
+        self.object.has_waiters(&self.stock)
     }
 }
 

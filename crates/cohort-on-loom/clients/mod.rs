@@ -12,6 +12,7 @@ pub mod host;
 pub mod late;
 pub mod mutex;
 pub mod near;
+pub mod object;
 pub mod recipes;
 pub mod rwlock;
 

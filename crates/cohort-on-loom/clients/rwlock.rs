@@ -211,6 +211,32 @@ pub fn is_read_again<L: RawShared + 'static>(rounds: u64) {
     });
 }
 
+/// A reader reads again, and later once more, while another writes: where readers are counted
+/// may have changed in between.
+pub fn is_read_on<L: RawShared + 'static>(rounds: u64) {
+    let shared = Arc::new(Shared::<L>::default());
+    together(2, move |thread| {
+        let context = Kept::new(L::Context::default());
+        let again = Kept::new(L::Context::default());
+        for _ in 0..rounds {
+            if thread == 0 {
+                shared.lock.write(&context);
+                shared.change();
+                shared.end_write(&context);
+                continue;
+            }
+            shared.lock.read(&context, Recursion::Allowed);
+            shared.lock.read(&again, Recursion::Allowed);
+            shared.look();
+            shared.end_read(&again);
+            shared.end_read(&context);
+            shared.lock.read(&context, Recursion::Allowed);
+            shared.look();
+            shared.end_read(&context);
+        }
+    });
+}
+
 /// A thread that reads one lock reads another, of which others are the writers.
 pub fn is_read_beside_another<L: RawShared + 'static>(threads: usize, rounds: u64) {
     let shared = Arc::new((Shared::<L>::default(), L::default()));

@@ -3,6 +3,7 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `COHORT_LOCK` | a name or alias of the catalogue, a composition such as `clof:ticket-mcs`, or `system`; the default lock if unset.  `clof:ticket-mcs/compiled` where compositions are compiled |
+//! | `COHORT_RWLOCK` | `rwlock`, the default, or `system`; `c-rw-np` or `c-rw-wp` where compositions are compiled, whose writers take `COHORT_LOCK` |
 //! | `COHORT_WAIT` | `park`, `spin` or `yield` |
 //! | `COHORT_COHORTS` | cohorts that locks are told instead of the machine's; see `cohort::door::cohorts` |
 //! | `COHORT_ONLY` | programs to serve, separated by colons: file names, or whole paths |
@@ -59,6 +60,74 @@ pub fn is_plain_futex() -> bool {
 #[inline(always)]
 pub fn is_plain() -> bool {
     (FIRST_LOCK..COUNTING).contains(&CHOICE.load(Ordering::Relaxed))
+}
+
+/// What serves the process's rwlocks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Rwlocks {
+    /// The C library.
+    System = 1,
+    /// The default.
+    Word = 2,
+    /// `c-rw-np`.
+    #[cfg(feature = "compositions")]
+    Neutral = 3,
+    /// `c-rw-wp`.
+    #[cfg(feature = "compositions")]
+    WritersFirst = 4,
+}
+
+/// The choice of [`Rwlocks`], decided before [`CHOICE`] is, and with it [`COUNTING`].
+static RWLOCKS: AtomicU8 = AtomicU8::new(UNDECIDED);
+
+/// Whether that serves rwlocks and nobody counts.
+#[inline(always)]
+pub fn are_plainly(rwlocks: Rwlocks) -> bool {
+    RWLOCKS.load(Ordering::Relaxed) == rwlocks as u8
+}
+
+/// What serves the process's rwlocks.
+#[inline]
+pub fn rwlocks() -> Rwlocks {
+    let mut raw = RWLOCKS.load(Ordering::Relaxed);
+    if raw == UNDECIDED {
+        // Nobody decides on the one without the other.
+        let _ = choice();
+        raw = RWLOCKS.load(Ordering::Relaxed);
+    }
+    const WORD: u8 = Rwlocks::Word as u8;
+    #[cfg(feature = "compositions")]
+    const NEUTRAL: u8 = Rwlocks::Neutral as u8;
+    #[cfg(feature = "compositions")]
+    const WRITERS_FIRST: u8 = Rwlocks::WritersFirst as u8;
+    match raw & !COUNTING {
+        WORD => Rwlocks::Word,
+        #[cfg(feature = "compositions")]
+        NEUTRAL => Rwlocks::Neutral,
+        #[cfg(feature = "compositions")]
+        WRITERS_FIRST => Rwlocks::WritersFirst,
+        _ => Rwlocks::System,
+    }
+}
+
+/// What the environment says of rwlocks.
+fn decide_rwlocks() -> Rwlocks {
+    match variable(c"COHORT_RWLOCK") {
+        None | Some("" | "rwlock") => Rwlocks::Word,
+        Some("system" | "posix") => Rwlocks::System,
+        #[cfg(feature = "compositions")]
+        Some("c-rw-np") => Rwlocks::Neutral,
+        #[cfg(feature = "compositions")]
+        Some("c-rw-wp") => Rwlocks::WritersFirst,
+        Some(other) => {
+            say(format_args!(
+                "cohort: COHORT_RWLOCK={other} serves no rwlocks here (see `cohort run --help`); \
+                 using rwlock\n"
+            ));
+            Rwlocks::Word
+        }
+    }
 }
 
 /// What serves the process's mutexes, and whether acquisitions are counted.
@@ -154,7 +223,14 @@ fn decide() -> u8 {
     }
     let report = variable_c(c"COHORT_REPORT");
     let counts = chosen != SYSTEM && report.is_some_and(count::can_open);
-    let raw = if counts { chosen | COUNTING } else { chosen };
+    let counting = if counts { COUNTING } else { 0 };
+    let raw = chosen | counting;
+    let rwlocks = if chosen == SYSTEM {
+        Rwlocks::System
+    } else {
+        decide_rwlocks()
+    };
+    RWLOCKS.store(rwlocks as u8 | counting, Ordering::Relaxed);
     if let Err(theirs) =
         CHOICE.compare_exchange(UNDECIDED, raw, Ordering::AcqRel, Ordering::Acquire)
     {

@@ -32,6 +32,8 @@ pub static COMPILED: Service = Service {
     lock_within: |mutex, patience| unsafe { inflated::lock_within(mutex, stock(), patience) },
     is_locked: inflated::is_locked,
     needs: || chosen().needs(),
+    // SAFETY: passed on.
+    has_waiters: |mutex| unsafe { inflated::has_waiters(mutex, stock()) },
 };
 
 /// A pool that another thing owns.

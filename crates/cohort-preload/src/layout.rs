@@ -58,10 +58,13 @@ pub struct RwLock {
     /// `__shared`: set by `pthread_rwlock_init`.
     pub shared: AtomicU32,
     _padding3: [u64; 2],
-    /// `__flags`: set by static initialisers to [`PREFER_WRITER`].
+    /// `__flags`: set by static initialisers to [`PREFER_WRITER`]; its upper bits are ours.
     pub flags: AtomicU32,
     _rest: u32,
 }
+
+/// What the C library has of its flags.
+pub const RWLOCK_KIND: u32 = 0x7f;
 
 /// `PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP`.
 pub const PREFER_WRITER: u32 = 2;

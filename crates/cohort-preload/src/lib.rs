@@ -18,6 +18,8 @@
 //! run, or has to run when a thread exits.
 #![no_std]
 
+#[cfg(feature = "compositions")]
+mod by_cohort;
 mod c11;
 mod choice;
 #[cfg(feature = "compositions")]

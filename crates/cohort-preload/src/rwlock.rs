@@ -1,8 +1,10 @@
 //! `pthread_rwlock_*`.
 
-use crate::choice::{choice, is_plain, is_system};
+#[cfg(feature = "compositions")]
+use crate::by_cohort;
+use crate::choice::{Rwlocks, are_plainly, choice, rwlocks};
 use crate::count::count;
-use crate::layout::{Attr, PREFER_WRITER, RwLock, clear};
+use crate::layout::{Attr, PREFER_WRITER, RWLOCK_KIND, RwLock, clear};
 use crate::libc::{
     CLOCK_MONOTONIC, EBUSY, EDEADLK, ETIMEDOUT, PTHREAD_PROCESS_PRIVATE, Timespec, attribute,
     pthread_rwlockattr_getkind_np, pthread_rwlockattr_getpshared,
@@ -17,20 +19,70 @@ use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 
 impl RwLock {
-    /// Whether we serve it and nobody counts: the fast path.
+    /// Whether the default serves it and nobody counts: the fast path.
     #[inline(always)]
     fn is_plain(&self) -> bool {
-        self.shared.load(Relaxed) == 0 && is_plain()
+        self.shared.load(Relaxed) == 0 && are_plainly(Rwlocks::Word)
+    }
+
+    /// Whether one that counts readers by cohort does, and nobody counts.
+    #[cfg(feature = "compositions")]
+    #[inline(always)]
+    fn is_plainly_by_cohort(&self) -> bool {
+        self.shared.load(Relaxed) == 0
+            && (are_plainly(Rwlocks::Neutral) || are_plainly(Rwlocks::WritersFirst))
     }
 
     fn is_libcs(&self) -> bool {
-        self.shared.load(Relaxed) != 0 || is_system()
+        self.shared.load(Relaxed) != 0 || rwlocks() == Rwlocks::System
+    }
+
+    /// Takes it to read, if it can be had at once; a waiting reader has to follow where this
+    /// fails.
+    fn arrive(&self) -> bool {
+        #[cfg(feature = "compositions")]
+        if let Some(lock) = by_cohort::of(self) {
+            return lock.read_at_once();
+        }
+        self.lock.arrive(self.recursion())
+    }
+
+    fn try_read(&self) -> bool {
+        #[cfg(feature = "compositions")]
+        if let Some(lock) = by_cohort::of(self) {
+            return lock.try_read(self.recursion());
+        }
+        self.lock.try_read(self.recursion())
+    }
+
+    fn read(&self, patience: &Patience) -> Outcome {
+        #[cfg(feature = "compositions")]
+        if let Some(lock) = by_cohort::of(self) {
+            return lock.read(self.recursion(), patience);
+        }
+        self.lock.read(self.recursion(), patience)
+    }
+
+    fn try_write(&self) -> bool {
+        #[cfg(feature = "compositions")]
+        if let Some(lock) = by_cohort::of(self) {
+            return lock.try_write();
+        }
+        self.lock.try_write()
+    }
+
+    fn write(&self, patience: &Patience) -> Outcome {
+        #[cfg(feature = "compositions")]
+        if let Some(lock) = by_cohort::of(self) {
+            return lock.write(patience);
+        }
+        self.lock.write(patience)
     }
 
     /// Whether readers may recurse: not if the program chose the kind whose name
     /// says so.
     fn recursion(&self) -> Recursion {
-        if self.flags.load(Relaxed) == PREFER_WRITER {
+        if self.flags.load(Relaxed) & RWLOCK_KIND == PREFER_WRITER {
             Recursion::Excluded
         } else {
             Recursion::Allowed
@@ -78,16 +130,15 @@ unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
         Ok(patience) => patience,
         Err(error) => return error,
     };
-    let recursion = object.recursion();
     let at_once = match patience {
-        None => object.lock.try_read(recursion),
-        Some(_) => object.lock.arrive(recursion),
+        None => object.try_read(),
+        Some(_) => object.arrive(),
     };
     let result = match patience {
         _ if at_once => 0,
         None => EBUSY,
         Some(_) if object.writer.load(Relaxed) == owner::me() => EDEADLK,
-        Some(patience) => match object.lock.read(recursion, &patience) {
+        Some(patience) => match object.read(&patience) {
             Outcome::Acquired => 0,
             Outcome::GaveUp => ETIMEDOUT,
         },
@@ -123,12 +174,12 @@ unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
         Err(error) => return error,
     };
     let me = owner::me();
-    let at_once = object.lock.try_write();
+    let at_once = object.try_write();
     let result = match patience {
         _ if at_once => 0,
         None => EBUSY,
         Some(_) if object.writer.load(Relaxed) == me => EDEADLK,
-        Some(patience) => match object.lock.write(&patience) {
+        Some(patience) => match object.write(&patience) {
             Outcome::Acquired => 0,
             Outcome::GaveUp => ETIMEDOUT,
         },
@@ -151,6 +202,10 @@ pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut RwLock) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*lock };
     if object.is_plain() && object.lock.arrive(object.recursion()) {
+        return 0;
+    }
+    #[cfg(feature = "compositions")]
+    if object.is_plainly_by_cohort() && object.arrive() {
         return 0;
     }
     // SAFETY: passed on.
@@ -266,6 +321,14 @@ pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut RwLock) -> c_int {
         // SAFETY: the C library's lock.
         return unsafe { next::pthread_rwlock_unlock(lock) };
     }
+    #[cfg(feature = "compositions")]
+    if !object.is_plain()
+        && let Some(lock) = by_cohort::of(object)
+    {
+        // SAFETY: the program releases what it holds.
+        unsafe { lock.release() };
+        return 0;
+    }
     if object.writer.load(Relaxed) != NOBODY {
         object.writer.store(NOBODY, Relaxed);
     }
@@ -290,7 +353,7 @@ pub unsafe extern "C" fn pthread_rwlock_init(lock: *mut RwLock, attributes: Attr
             }
             flags = attribute(attributes, pthread_rwlockattr_getkind_np) as u32;
         }
-        if is_system() {
+        if rwlocks() == Rwlocks::System {
             return next::pthread_rwlock_init(lock, attributes);
         }
         clear(lock);

@@ -42,6 +42,9 @@ pub struct Service {
     pub is_locked: unsafe fn(&Mutex) -> bool,
     /// What the process's mutexes needed so far.
     pub needs: fn() -> Needs,
+    /// Whether somebody waits who will lock the mutex; false too where nobody can tell.
+    #[cfg(feature = "compositions")]
+    pub has_waiters: unsafe fn(&Mutex) -> bool,
 }
 
 /// What the process's mutexes needed so far beside their own bytes.
@@ -185,6 +188,14 @@ pub mod inflated {
         // SAFETY: the caller's.
         unsafe { body::<Inflated>(mutex) }.is_locked()
     }
+
+    /// # Safety
+    /// As above, and the caller holds the mutex.
+    #[cfg(feature = "compositions")]
+    pub unsafe fn has_waiters(mutex: &Mutex, stock: &dyn Stock) -> bool {
+        // SAFETY: the caller's.
+        unsafe { body::<Inflated>(mutex) }.has_waiters(stock)
+    }
 }
 
 macro_rules! served {
@@ -218,6 +229,8 @@ macro_rules! served {
             },
             is_locked: |mutex| mutex.futex.is_locked(),
             needs: Needs::default,
+            #[cfg(feature = "compositions")]
+            has_waiters: |_| false,
         }
     };
 
@@ -249,6 +262,8 @@ macro_rules! served {
                 bytes: RECORDS_OF.bytes() + own_pool_bytes(),
                 inflated: 0,
             },
+            #[cfg(feature = "compositions")]
+            has_waiters: |_| false,
         }
     }};
 
@@ -291,6 +306,9 @@ macro_rules! served {
                 bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
                 inflated: FATS_OF.used(),
             },
+            #[cfg(feature = "compositions")]
+            // SAFETY: passed on.
+            has_waiters: |mutex| unsafe { inflated::has_waiters(mutex, &STOCK) },
         }
     }};
 }

@@ -6,7 +6,6 @@ use crate::problem::Problem;
 use crate::program::Program;
 use crate::report::ReportFile;
 use crate::settings::Settings;
-use crate::wait::Wait;
 use crate::{environment, proof};
 use cohort_lab::rounds::{Contestant, Proof};
 use cohort_lab::runner::Launch;
@@ -15,8 +14,8 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// A contestant for each of `locks`.
-pub fn all(arguments: &Arguments, locks: &[Choice]) -> Result<Vec<Contestant<'static>>, Problem> {
+/// A contestant for each of `all`.
+pub fn all(arguments: &Arguments, all: &[Settings]) -> Result<Vec<Contestant<'static>>, Problem> {
     let program = Program::find(&arguments.command[0])?;
     let image = program.image.as_ref().map_err(Problem::refused)?;
     let mut words = arguments.command.clone();
@@ -27,30 +26,28 @@ pub fn all(arguments: &Arguments, locks: &[Choice]) -> Result<Vec<Contestant<'st
         cpus: None,
         limit: arguments.timeout.map(Duration::from_secs_f64),
     };
-    locks
-        .iter()
-        .map(|lock| {
-            let library = lock.served_from().locate()?;
+    all.iter()
+        .map(|settings| {
+            let library = settings.library().locate()?;
             proof::ask_loader(image, &library, &environment::preload(Some(&library)))
                 .map_err(Problem::refused)?;
-            under(lock, arguments.wait, &library, &launch)
+            under(settings, &library, &launch)
         })
         .collect()
 }
 
-/// `launch` under `lock`.  Its warm-up run counts acquisitions, which the
+/// `launch` under those settings.  Its warm-up run counts acquisitions, which the
 /// measured runs are spared, and proves that the lock serves the program.
 pub fn under(
-    lock: &Choice,
-    wait: Wait,
+    settings: &Settings,
     library: &Path,
     launch: &Launch,
 ) -> Result<Contestant<'static>, Problem> {
     let with = |report: Option<&Path>| Launch {
-        environment: environment(lock, wait, library, report),
+        environment: environment(settings, library, report),
         ..launch.clone()
     };
-    let (warm_up, proof) = match lock {
+    let (warm_up, proof) = match settings.lock {
         Choice::System => (with(None), None),
         Choice::Ours(_) => {
             let report = ReportFile::new()?;
@@ -60,29 +57,20 @@ pub fn under(
         }
     };
     Ok(Contestant {
-        name: lock.name().to_owned(),
+        name: settings.name(),
         launch: with(None),
         warm_up: Some(warm_up),
         proof,
     })
 }
 
-/// What must change in the environment for a program to run under `lock`.
+/// What must change in the environment for a program to run under those settings.
 pub fn environment(
-    lock: &Choice,
-    wait: Wait,
+    settings: &Settings,
     library: &Path,
     report: Option<&Path>,
 ) -> Vec<(String, Option<OsString>)> {
-    let settings = Settings {
-        lock: lock.clone(),
-        wait,
-        only: Vec::new(),
-        exclude: Vec::new(),
-        report: false,
-        cohorts: None,
-    };
-    environment::changes(&settings, library, report)
+    environment::changes(settings, library, report)
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value))
         .collect()

@@ -26,6 +26,25 @@ const LOCK_BOUND: [&str; 9] = [
     "stress",
 ];
 
+/// The topics in which rwlocks do some of the work.
+const RWLOCK_BOUND: [&str; 8] = [
+    "rwlock",
+    "rwlock_misuse",
+    "fork",
+    "life",
+    "reuse",
+    "many",
+    "interrupted",
+    "stress",
+];
+
+/// What else than the default can serve rwlocks, each with the writers' lock of the quick
+/// tier: one in place, and one that is inflated.
+const RWLOCKS: [(&str, &str); 2] = [("c-rw-np", "futex"), ("c-rw-wp", "c-tkt-mcs")];
+
+/// Each CPU a cohort, whatever this machine is, so that readers of several meet.
+const APART: &str = "cache 0\ncache 1\ncache 2\ncache 3\n";
+
 /// Longer than the watchdog inside each case, which tells more: it allows a case
 /// that makes progress five minutes.
 pub const LIMIT: Duration = Duration::from_secs(330);
@@ -52,17 +71,44 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
                 }
                 let bound = LOCK_BOUND.contains(&topic.name.as_str());
                 let quick = wait == WAITS[0] && (place == 0 || bound || selection.names(lock));
-                let topic = topic.clone();
-                checks.push(Check {
-                    name: format!("conformance/{}/{lock}/{wait}", topic.name),
-                    tier: if quick { Tier::Quick } else { Tier::Full },
-                    needs: &[("cc", "gcc")],
-                    run: Box::new(move || run(&topic, lock, wait)),
-                });
+                let options = vec!["--wait".to_owned(), wait.to_owned()];
+                checks.push(check(&topic, lock, wait, quick, options));
             }
+        }
+        if RWLOCK_BOUND.contains(&topic.name.as_str()) {
+            checks.extend(checks_of_rwlocks(&topic, selection)?);
         }
     }
     Ok(checks)
+}
+
+fn checks_of_rwlocks(topic: &Topic, selection: &Selection) -> Result<Vec<Check>, String> {
+    let cohorts = format!("{BUILT}/apart.txt");
+    std::fs::write(&cohorts, APART).map_err(|error| format!("{cohorts}: {error}"))?;
+    let mut checks = Vec::new();
+    for (rwlock, usual) in RWLOCKS {
+        for lock in selection.locks() {
+            if lock == SYSTEM {
+                continue;
+            }
+            let options = ["--rwlock", rwlock, "--cohorts", &cohorts].map(str::to_owned);
+            let quick = lock == usual || selection.names(lock);
+            checks.push(check(topic, lock, rwlock, quick, options.to_vec()));
+        }
+    }
+    Ok(checks)
+}
+
+/// A topic under a lock with these options, of which the last word of the check's name
+/// reminds.
+fn check(topic: &Topic, lock: &str, word: &str, quick: bool, options: Vec<String>) -> Check {
+    let (topic, lock) = (topic.clone(), lock.to_owned());
+    Check {
+        name: format!("conformance/{}/{lock}/{word}", topic.name),
+        tier: if quick { Tier::Quick } else { Tier::Full },
+        needs: &[("cc", "gcc")],
+        run: Box::new(move || run(&topic, &lock, &options)),
+    }
 }
 
 /// The program of a topic, once [`checks`] has built it.
@@ -106,7 +152,8 @@ struct Case {
     beyond: bool,
 }
 
-fn run(topic: &Topic, lock: &str, wait: &str) -> Result<(), String> {
+fn run(topic: &Topic, lock: &str, options: &[String]) -> Result<(), String> {
+    let options: Vec<&str> = options.iter().map(String::as_str).collect();
     let mut failed = Vec::new();
     let mut hung = 0;
     for case in &topic.cases {
@@ -117,7 +164,7 @@ fn run(topic: &Topic, lock: &str, wait: &str) -> Result<(), String> {
         if case.beyond && lock == SYSTEM {
             continue;
         }
-        let command = cohort_run(lock, &["--wait", wait]);
+        let command = cohort_run(lock, &options);
         let output = output(command, &topic.program, &case.name)?;
         match output.status.code() {
             Some(0) => {}
@@ -137,10 +184,10 @@ fn run(topic: &Topic, lock: &str, wait: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{} of {} cases failed under {lock}, waiting by {wait}; one again: \
-         cohort run --lock {lock} --wait {wait} -- {} CASE\n{}",
+        "{} of {} cases failed; one again: cohort run --lock {lock} {} -- {} CASE\n{}",
         failed.len(),
         topic.cases.len(),
+        options.join(" "),
         topic.program.display(),
         failed.join("\n")
     ))

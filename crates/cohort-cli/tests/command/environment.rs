@@ -65,6 +65,8 @@ fn the_library_finds_what_was_chosen() {
             "run",
             "--lock",
             "mcs",
+            "--rwlock",
+            "c-rw-wp",
             "--wait",
             "yield",
             "--exclude",
@@ -77,6 +79,8 @@ fn the_library_finds_what_was_chosen() {
         .code(0)
         .stdout(
             contains("COHORT_LOCK=mcs\n")
+                .and(contains("COHORT_RWLOCK=c-rw-wp\n"))
+                .and(contains("libcohort_compositions.so"))
                 .and(contains("COHORT_WAIT=yield\n"))
                 .and(contains("COHORT_EXCLUDE=a:b\n")),
         );

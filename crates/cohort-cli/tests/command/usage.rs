@@ -44,6 +44,15 @@ fn an_unknown_wait_names_the_known_ones() {
 }
 
 #[test]
+fn an_unknown_rwlock_names_the_known_ones() {
+    cohort()
+        .args(["run", "--rwlock", "c-rw-xx", "--", "true"])
+        .assert()
+        .code(2)
+        .stderr(contains("c-rw-np").and(contains("system")));
+}
+
+#[test]
 fn a_program_must_be_given() {
     cohort()
         .arg("run")
@@ -61,6 +70,7 @@ fn a_configuration_file_is_quoted_where_it_is_wrong() {
     for (text, place, words) in [
         ("lock = \"mcs\"\nwait = doze\n", ":2:8", "expected"),
         ("lock = \"mcs\"\nlok = \"mcs\"\n", ":2:1", "lok"),
+        ("rwlock = \"c-rw\"\n", ":1:10", "c-rw-wp"),
         ("lock = 3\n", ":1:8", "string"),
         ("\n\nlock = \"mcz\"\n", ":3:8", "mcs"),
         ("only = [\"a\", 5]\n", ":1:14", "string"),

@@ -3,8 +3,9 @@
 use super::broken::BROKEN;
 use super::child::{Verdict, verdict};
 use crate::clients::late::Late;
+use crate::clients::object::{CROWDED, InObject, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use crate::clients::{arena, condvar, destroy, host, mutex, near, rwlock};
+use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
 use crate::fork_clients as fork;
 use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{
@@ -249,6 +250,12 @@ type Neutral<W> = CohortRw<W, true, Numa, 0, 2>;
 
 /// The same, where writers are preferred.
 type WritersFirst<W> = CohortRw<W, false, Numa, 1, 2>;
+
+/// As above, in an object, its readers in its word until two cohorts meet.
+type Nameless<W> = InObject<W, true, NAMELESS>;
+
+/// The same, with readers in a table.
+type Named<W> = InObject<W, true, NAMED>;
 
 /// The same below a cohort of all.
 type TallHmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1>;
@@ -947,6 +954,51 @@ pub static MODELS: &[Model] = &[
     quick("rw_cohorts_w::lets_readers_in", IMPATIENT_1, || {
         rwlock::lets_readers_in::<Mcs, false, 0, 2>(1);
     }),
+    quick("rw_object::park", PARK, || {
+        rwlock::shares_strictly::<Nameless<Ticket>>(3, 1, 1);
+    }),
+    quick("rw_object::writers", PARK_1, || {
+        rwlock::shares::<Nameless<Mcs>>(3, 2, 1, 0);
+    }),
+    quick("rw_object::is_named", PARK_1, || {
+        rwlock::is_read_on::<Nameless<Ticket>>(1);
+    }),
+    deep("rw_object::meet", PARK_1, || {
+        rwlock::shares::<Nameless<Ticket>>(3, 1, 2, 0);
+    }),
+    quick("rw_object::named", PARK, || {
+        rwlock::shares_strictly::<Named<Ticket>>(3, 1, 1);
+    }),
+    quick("rw_object::named_spin", SPIN_1, || {
+        rwlock::shares::<Named<Ticket>>(3, 1, 1, 0);
+    }),
+    quick("rw_object::named_writers", PARK_1, || {
+        rwlock::shares::<Named<Mcs>>(3, 2, 1, 0);
+    }),
+    quick("rw_object::named_again", PARK, || {
+        rwlock::shares::<Named<Mcs>>(2, 1, 2, 0);
+    }),
+    quick("rw_object::crowded", PARK_1, || {
+        rwlock::shares::<InObject<Ticket, true, CROWDED>>(3, 1, 1, 0);
+    }),
+    quick("rw_object::read_again", PARK, || {
+        rwlock::is_read_again::<Named<Ticket>>(1);
+    }),
+    quick("rw_object::beside_another", PARK, || {
+        rwlock::is_read_beside_another::<Nameless<Ticket>>(2, 1);
+    }),
+    quick("rw_object::try", SPIN, || {
+        rwlock::is_tried::<Named<Ticket>>(3, 1);
+    }),
+    quick("rw_object::timed", PARK_1, || {
+        rwlock::lets_go::<Named<Ticket>>(3, 1, 1, 1);
+    }),
+    quick("rw_object::timed_writers", PARK_1, || {
+        rwlock::lets_go::<Nameless<Mcs>>(3, 2, 1, 2);
+    }),
+    quick("rw_object::deference", IMPATIENT_1, || {
+        rwlock::shares::<InObject<Ticket, false, NAMED>>(3, 1, 1, 0);
+    }),
     quick("condvar::signal", PARK, || condvar::tells(2, 1, false)),
     quick("condvar::signal_two", PARK, || condvar::tells(3, 1, false)),
     quick("condvar::broadcast", PARK, || condvar::tells(3, 1, true)),
@@ -1092,6 +1144,24 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::inflated_ahead", FORK_3, || {
         moved::looks_ahead::<Small<Hesitant<Ticket>, Ticket>>(door::fork)
+    }),
+    quick("fork::rw_object", FORK, || {
+        fork::holds(object::hosted(host::in_place::<Ticket>()), 2)
+    }),
+    quick("fork::rw_object_written", FORK_3, || {
+        fork::writes(object::hosted(host::in_place::<Tas>()), 2)
+    }),
+    quick("fork::rw_object_read", FORK, || {
+        fork::reads(object::hosted(host::in_place::<Tas>()), 2)
+    }),
+    deep("fork::rw_object_multiplies", FORK, || {
+        fork::multiplies(object::hosted(host::in_place::<Tas>()), 2)
+    }),
+    quick("fork::rw_object_beside", FORK_2, || {
+        fork::looks_on_grants(object::hosted(host::in_place::<Tas>()), 2)
+    }),
+    quick("fork::rw_object_inflated", FORK, || {
+        fork::holds(object::hosted(host::inflated::<SmallAnderson>()), 3)
     }),
     quick("fork::inflated_multiplies", FORK, || {
         fork::multiplies(host::inflated::<SmallAnderson>(), 2);

@@ -32,6 +32,16 @@ static WHERE: &[(&str, &[&str])] = &[
     ),
     ("rwlock", &["rwlock::"]),
     ("rwlock/cohorts", &["rw_cohorts::", "rw_cohorts_w::"]),
+    (
+        "rwlock/count",
+        &["rw_cohorts::", "rw_cohorts_w::", "rw_object::"],
+    ),
+    (
+        "rwlock/phase",
+        &["rw_cohorts::", "rw_cohorts_w::", "rw_object::"],
+    ),
+    ("rwlock/table", &["rw_object::"]),
+    ("rwlock/object", &["fork::rw_object"]),
     ("condvar", &["condvar::"]),
     ("compose/clof", &["clof::"]),
     ("compose/stacked", &["stacked::"]),

@@ -50,7 +50,7 @@ fn places(flaw: &str) -> Vec<Client> {
         "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
         "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],
         "rwlock" => vec![few("readers_share"), few("readers_and_writers_let_go")],
-        "rw-cohorts" => vec![
+        "rw-cohorts" | "rw-phase" | "rw-count" => vec![
             few("cohorts_readers_share"),
             few("cohorts_let_readers_in"),
             few("cohorts_are_read_again"),
@@ -58,6 +58,11 @@ fn places(flaw: &str) -> Vec<Client> {
             few("cohorts_are_read_beside"),
             few("cohorts_let_go"),
             few("cohorts_let_writers_go"),
+        ],
+        "rw-table" | "rw-object" => vec![
+            few("object_readers_give_way"),
+            few("object_readers_share"),
+            few("object_of_a_composition"),
         ],
         "clof" if flaw == "clof.keep-for-ever" => vec![keeps_to_its_hand_offs],
         "clof" => vec![|| mutex::excludes::<Clof<Ticket, Mcs>>(4, 4, 0), || {
@@ -104,7 +109,7 @@ static BEYOND: &[(&str, &str)] = &[
          sequentially consistent",
     ),
     (
-        "rw-cohorts.bar-everybody",
+        "rw-phase.bar-everybody",
         "a reader that waits behind a writer in vain passes it after five milliseconds, which \
          pass here; loom's clock stands still",
     ),
@@ -115,6 +120,7 @@ static BEYOND: &[(&str, &str)] = &[
     ),
     ("in_place.believe-grants", "nobody forks here"),
     ("inflated.take-as-left", "nobody forks here"),
+    ("rw-object.keep-readers", "nobody forks here"),
 ];
 
 /// A lock that lets everybody in.

@@ -5,7 +5,7 @@
 //! Cohorts beyond the places that there are share one; for a lock that keeps its waiters'
 //! way up in their cohorts that is slower, and as safe.
 
-use crate::door::{AtomicPtr, nulls, orders};
+use crate::door::{AtomicPtr, orders, repeated};
 use crate::host::Pool;
 use core::ptr;
 
@@ -27,8 +27,8 @@ pub(crate) struct Tree<C, const LEAVES: usize, const INNER: usize> {
 impl<C, const LEAVES: usize, const INNER: usize> Default for Tree<C, LEAVES, INNER> {
     fn default() -> Self {
         Self {
-            leaves: nulls!(AtomicPtr, LEAVES),
-            inner: nulls!(AtomicPtr, INNER),
+            leaves: repeated!(AtomicPtr::null(), LEAVES),
+            inner: repeated!(AtomicPtr::null(), INNER),
         }
     }
 }

@@ -18,7 +18,7 @@
 use super::Pool;
 use crate::door::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, AtomicPtr, AtomicU32, AtomicU64, Order,
-    constructor, generation, is_gone, map_slots, nulls, orders, thread,
+    constructor, generation, is_gone, map_slots, orders, repeated, thread,
 };
 use core::marker::PhantomData;
 use core::mem::offset_of;
@@ -91,7 +91,7 @@ impl<T: Default + 'static> Arena<T> {
         pub fn new(cache: usize) -> Self {
             Self {
                 slots: Slots {
-                    segments: nulls!(AtomicPtr, SEGMENTS),
+                    segments: repeated!(AtomicPtr::null(), SEGMENTS),
                     common: AtomicU64::new(0),
                     used: AtomicU32::new(0),
                     search_at: AtomicU32::new(0),

@@ -303,6 +303,13 @@ impl Inflated {
         }
     }
 
+    /// Whether somebody waits who will hold the object; for its holder.
+    pub fn has_waiters(&self, stock: &dyn Stock) -> bool {
+        self.settle(stock);
+        let word = self.word.load(Order::RELAXED);
+        word & FAT != 0 && word & USERS > USER
+    }
+
     /// Locks the object if nobody has; never blocks.
     #[inline]
     pub fn try_lock(&self, stock: &dyn Stock) -> bool {

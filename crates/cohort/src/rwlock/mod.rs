@@ -1,12 +1,21 @@
 //! Reader–writer locks: the raw ones, and data behind them.
 
 pub mod cohorts;
+mod count;
+pub mod object;
+mod phase;
 mod raw;
+mod table;
 
 pub use cohort_raw::Recursion;
 pub use cohorts::{CRwNp, CRwWp, CohortRw};
+pub use count::Count;
+pub use object::Object;
+pub(crate) use phase::ORDERS as PHASE_ORDERS;
 pub(crate) use raw::ORDERS;
 pub use raw::RawRwLock;
+pub(crate) use table::ORDERS as TABLE_ORDERS;
+pub use table::Table;
 
 use crate::door::Cell;
 use cohort_raw::{Patience, RawShared};

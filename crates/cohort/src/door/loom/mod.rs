@@ -49,13 +49,13 @@ macro_rules! pool {
 }
 pub(crate) use pool;
 
-/// An array of null pointers of that atomic type.
-macro_rules! nulls {
-    ($atom:ident, $count:expr) => {
-        core::array::from_fn::<_, $count, _>(|_| $atom::null())
+/// An array of things that are all made alike.
+macro_rules! repeated {
+    ($make:expr, $count:expr) => {
+        core::array::from_fn::<_, { $count }, _>(|_| $make)
     };
 }
-pub(crate) use nulls;
+pub(crate) use repeated;
 
 /// Declares a constructor that is `const` where the world's atoms can be made so.
 macro_rules! constructor {

@@ -20,6 +20,8 @@ pub struct ThreadRecord {
     wanders: Cell<bool>,
     /// How many read locks the thread holds, for `RwLock`.
     pub reading: Cell<u32>,
+    /// The cohort in which it is counted while it does.
+    pub row: Cell<u32>,
     /// Each arena's cached nodes: the first one's index plus one, and how many.
     pub caches: [Cell<(u32, u32)>; CACHES],
 }
@@ -32,6 +34,7 @@ impl ThreadRecord {
             core: Cell::new([0, 1, 2, 1][index % 4]),
             wanders: Cell::new(false),
             reading: Cell::new(0),
+            row: Cell::new(0),
             caches: Default::default(),
         }
     }

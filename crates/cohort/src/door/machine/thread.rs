@@ -12,6 +12,8 @@ pub const CACHES: usize = 7;
 pub struct ThreadRecord {
     /// How many read locks the thread holds, for `RwLock`.
     pub reading: Cell<u32>,
+    /// The cohort in which it is counted while it does.
+    pub row: Cell<u32>,
     /// Releases since the last [`super::is_long_quiet`] that said yes.
     pub(super) quiet: Cell<u32>,
     /// Questions to [`super::is_worth_a_try`].

@@ -35,13 +35,13 @@ macro_rules! constructor {
 }
 pub(crate) use constructor;
 
-/// An array of null pointers of that atomic type.
-macro_rules! nulls {
-    ($atom:ident, $count:expr) => {
-        [const { $atom::null() }; $count]
+/// An array of things that are all made alike.
+macro_rules! repeated {
+    ($make:expr, $count:expr) => {
+        [const { $make }; $count]
     };
 }
-pub(crate) use nulls;
+pub(crate) use repeated;
 
 /// Declares a static pool of nodes of one type.
 macro_rules! pool {

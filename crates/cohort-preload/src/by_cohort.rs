@@ -1,0 +1,152 @@
+//! `c-rw-np` and `c-rw-wp` in a `pthread_rwlock_t`: only in the library with the compositions,
+//! since the other one is to be small.
+
+use crate::choice::{Choice, Rwlocks, choice, rwlocks};
+use crate::layout::{Mutex, RwLock};
+use crate::owner::{self, NOBODY};
+use crate::serve::Service;
+use cohort::Patience;
+use cohort::basic::Futex;
+use cohort::door::AtomicU32;
+use cohort::host::Generation;
+use cohort::rwlock::object::{Object, Owed, Writers};
+use cohort::rwlock::{Count, Table};
+use core::cell::UnsafeCell;
+use core::mem::offset_of;
+use core::ptr;
+use core::sync::atomic::AtomicUsize;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// What other modules see as an [`RwLock`]: where that has its lock and unused bytes, there
+/// are the words of this one, and a [`Mutex`] for the writers.
+#[repr(C)]
+struct Body {
+    readers: Count,
+    name: AtomicU32,
+    /// Of the writers' mutex: its first field, whose last one is `_body`.
+    futex: Futex,
+    /// The writer; see [`crate::owner`].
+    writer: AtomicUsize,
+    phase: AtomicU32,
+    /// `__shared`.
+    _shared: AtomicU32,
+    _body: UnsafeCell<[u64; 2]>,
+    /// Above `__flags`, which has its lowest bits.
+    owed: Owed,
+    generation: Generation,
+}
+
+const _: () = {
+    const AT: usize = offset_of!(Body, futex);
+    assert!(AT + offset_of!(Mutex, futex) == offset_of!(Body, futex));
+    assert!(AT + offset_of!(Mutex, owner) == offset_of!(Body, writer));
+    assert!(AT + offset_of!(Mutex, kind) == offset_of!(Body, phase));
+    assert!(AT + offset_of!(Mutex, count) == offset_of!(Body, _shared));
+    assert!(AT + offset_of!(Mutex, body) == offset_of!(Body, _body));
+    assert!(size_of::<Body>() == size_of::<RwLock>());
+    assert!(offset_of!(Body, writer) == offset_of!(RwLock, writer));
+    assert!(offset_of!(Body, _shared) == offset_of!(RwLock, shared));
+    assert!(offset_of!(Body, owed) == offset_of!(RwLock, flags));
+};
+
+/// Cohorts that have rows of their own, and locks that have slots of their own.
+const ROWS: usize = 32;
+const SLOTS: usize = 256;
+
+/// The readers of all rwlocks, but for those that are counted in them.
+static TABLE: Table<ROWS, SLOTS> = Table::new();
+
+/// The mutex of an rwlock's writers.
+pub struct OfWriters {
+    body: *const Body,
+}
+
+impl OfWriters {
+    /// What serves it.
+    fn service(&self) -> &'static Service {
+        match choice().0 {
+            Choice::Ours(service) => service,
+            Choice::System => unreachable!("its rwlocks would be the C library's"),
+        }
+    }
+
+    fn mutex(&self) -> &Mutex {
+        // SAFETY: the bytes of a mutex lie there, as asserted above.  All of them may be
+        // changed through a shared reference, and are good whatever they hold.  Services
+        // touch neither its owner nor its kind nor its count, which have other meanings here.
+        unsafe {
+            &*self
+                .body
+                .wrapping_byte_add(offset_of!(Body, futex))
+                .cast::<Mutex>()
+        }
+    }
+
+    fn writer(&self) -> &AtomicUsize {
+        // SAFETY: the rwlock is the program's for as long as this call of it lasts.
+        unsafe { &(*self.body).writer }
+    }
+}
+
+impl Writers for OfWriters {
+    fn acquire(&self) {
+        // SAFETY: the process's lock alone serves the mutex; so for all below.
+        unsafe { (self.service().pair.lock)(self.mutex()) };
+    }
+
+    fn try_acquire(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { (self.service().try_lock)(self.mutex()) }
+    }
+
+    fn acquire_within(&self, patience: &Patience) -> bool {
+        // SAFETY: as above.
+        unsafe { (self.service().lock_within)(self.mutex(), patience) }
+    }
+
+    unsafe fn release(&self) {
+        // SAFETY: as above, and the caller may unlock.
+        unsafe { (self.service().pair.unlock)(self.mutex()) };
+    }
+
+    fn has_waiters(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { (self.service().has_waiters)(self.mutex()) }
+    }
+
+    fn begin(&self) {
+        self.writer().store(owner::me(), Relaxed);
+    }
+
+    fn end(&self) {
+        self.writer().store(NOBODY, Relaxed);
+    }
+
+    fn has_begun(&self) -> bool {
+        self.writer().load(Relaxed) != NOBODY
+    }
+}
+
+/// The lock, if rwlocks are served by one of these.
+#[inline]
+pub fn of(lock: &RwLock) -> Option<Object<'_, OfWriters, ROWS, SLOTS>> {
+    let is_neutral = match rwlocks() {
+        Rwlocks::Neutral => true,
+        Rwlocks::WritersFirst => false,
+        Rwlocks::Word | Rwlocks::System => return None,
+    };
+    let body: *const Body = ptr::from_ref(lock).cast();
+    // SAFETY: of the same size, and good whatever its bytes are, all of which may be changed
+    // through a shared reference.
+    let words = unsafe { &*body };
+    Some(Object {
+        table: &TABLE,
+        readers: &words.readers,
+        name: &words.name,
+        owed: &words.owed,
+        phase: &words.phase,
+        generation: &words.generation,
+        writers: OfWriters { body },
+        is_neutral,
+    })
+}

@@ -1,0 +1,125 @@
+//! A count that one thread at a time waits for to be zero.
+
+use crate::door::{
+    Advice, AtomicU32, Order, Spinner, constructor, expired, mutant, sleep_on, wake,
+};
+use cohort_raw::{Outcome, Patience};
+
+/// The one class of sleepers on a count.
+const DRAINER: u32 = 1;
+
+/// The count, above the bit `WANTED` that says that somebody sleeps until it is zero; the
+/// bits below that one are somebody else's, and stay as they are.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Count<const WANTED: u32 = 1>(AtomicU32);
+
+impl<const WANTED: u32> Count<WANTED> {
+    const ONE: u32 = WANTED << 1;
+
+    constructor! {
+        /// A count of zero.
+        #[must_use]
+        pub fn new() -> Self {
+            Self(AtomicU32::new(0))
+        }
+    }
+
+    /// What a word says; below zero if more have left than have come.
+    const fn of(word: u32) -> i32 {
+        (word & !(Self::ONE - 1)).cast_signed() / Self::ONE.cast_signed()
+    }
+
+    /// How many have come and not left.
+    #[inline(always)]
+    pub(super) fn number(&self, order: Order) -> i32 {
+        Self::of(self.0.load(order))
+    }
+
+    /// One more; how many there were.
+    #[inline(always)]
+    pub(super) fn enter(&self) -> i32 {
+        Self::of(self.0.fetch_add(Self::ONE, Order::RELAXED))
+    }
+
+    /// One less; how many there were.
+    #[inline(always)]
+    pub(super) fn leave(&self, order: Order) -> i32 {
+        let at = &raw const self.0;
+        let word = self.0.fetch_sub(Self::ONE, order);
+        if word & !(WANTED - 1) == Self::ONE | WANTED {
+            Self::wake(at);
+        }
+        Self::of(word)
+    }
+
+    /// Wakes whoever waits, when the count may be somebody else's memory already: the
+    /// address is only a name.
+    #[cold]
+    fn wake(at: *const AtomicU32) {
+        if !mutant("rw-count.forget-writer") {
+            wake(at, 1, DRAINER);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_zero(&self, order: Order) -> bool {
+        self.number(order) == 0
+    }
+
+    /// Blocks until the count was zero or patience runs out.
+    #[inline]
+    pub(super) fn wait_for_zero(&self, patience: &Patience) -> Outcome {
+        if self.is_zero(Order::RELAXED) {
+            return Outcome::Acquired;
+        }
+        self.wait_long(patience)
+    }
+
+    #[cold]
+    fn wait_long(&self, patience: &Patience) -> Outcome {
+        let mut spinner = Spinner::new();
+        let outcome = loop {
+            if self.is_zero(Order::RELAXED) {
+                break Outcome::Acquired;
+            }
+            if patience.deadline().is_some_and(expired) {
+                break Outcome::GaveUp;
+            }
+            if spinner.step() == Advice::Sleep {
+                self.sleep(patience);
+                spinner = Spinner::new();
+            }
+        };
+        self.want_no_more();
+        outcome
+    }
+
+    /// Sleeps, if there is something to wait for, until there may be no more or patience
+    /// runs out.
+    pub(super) fn sleep(&self, patience: &Patience) {
+        let word = self.0.load(Order::RELAXED);
+        let wanted = word | WANTED;
+        if Self::of(word) > 0
+            && (word == wanted
+                || self
+                    .0
+                    .compare_exchange(word, wanted, Order::RELAXED, Order::RELAXED)
+                    .is_ok())
+        {
+            let _ = sleep_on(&self.0, wanted, DRAINER, patience.deadline());
+        }
+    }
+
+    /// Takes back what [`sleep`](Self::sleep) has left.
+    pub(super) fn want_no_more(&self) {
+        if self.0.load(Order::RELAXED) & WANTED != 0 {
+            self.0.fetch_and(!WANTED, Order::RELAXED);
+        }
+    }
+
+    /// Forgets everybody.
+    pub(super) fn reset(&self) {
+        self.0.fetch_and(WANTED - 1, Order::RELAXED);
+    }
+}

@@ -1,0 +1,339 @@
+//! How a writer closes a lock to readers who are counted elsewhere than in one word.
+//!
+//! | bits of the word | meaning | set and cleared by |
+//! |---|---|---|
+//! | none | open | the writer that leaves |
+//! | `PENDING` | a writer waits for readers: new ones wait behind it | the writer |
+//! | `WRITING` | it does not any more, or soon finds out: nobody reads | the writer |
+//! | `ASLEEP` | readers sleep until it is open | they; the writer that opens it |
+//! | `ASLEEP_PASSING` | readers that pass a waiting writer sleep until it waits | they; a writer that opens it or goes back to waiting |
+//!
+//! **Agreement.**  A reader counts itself and then looks at the phase; a writer sets
+//! `WRITING` and then looks at the counts; between the two each passes a full fence.  So
+//! a reader that finds no `WRITING` is counted by the writer.  One that finds it is
+//! counted for a moment all the same, and takes that back.  The writer never waits for
+//! readers in `WRITING`: it goes back to `PENDING`, because readers may be inside that
+//! have still to pass it.
+//!
+//! **Who passes.**  A thread that holds a read lock already, of whichever lock, passes
+//! `PENDING`: it might hold this one, and waiting behind a writer would never end.  Any
+//! other reader passes after five milliseconds, since a reader that is inside might wait
+//! for it.  [`Recursion::Excluded`] does away with both.
+//!
+//! **Fairness.**  A reader that waits is owed entry: at once in the neutral form, after
+//! five milliseconds in the one that prefers writers.  After some writers in a row one
+//! that finds anybody owed when it leaves opens the lock, and one that comes then waits,
+//! with the lock open, until nobody is: nobody becomes owed who finds the lock open, so
+//! that is soon.  So no more than those and two writers get in before a reader that is
+//! owed, and readers that do not pass hold up a writer no longer than those inside take.
+//! Among writers it is as fair as their lock.
+//! Only sections longer than five milliseconds, overlapping for ever, keep a writer out,
+//! since their readers pass; unless recursion is excluded.
+
+use super::raw::DEFERENCE_NANOSECONDS;
+use crate::door::{
+    Advice, AtomicU32, Order, Spinner, expired, fence_after_update, mutant, now, orders, sleep_on,
+    thread, wake,
+};
+use cohort_raw::{Outcome, Patience, Recursion};
+
+orders! {
+    /// Between counting oneself and looking at the phase: either the reader sees that
+    /// the lock is closed, or the writer that closes it counts the reader.
+    RWC_ARRIVE = SeqCst;
+    /// The same, from the writer's side.
+    RWC_CLOSE = SeqCst;
+    /// A reader sees what the last writer did.
+    RWC_READ = Acquire;
+    /// A writer sees that all readers have read.
+    RWC_WRITE = Acquire;
+    /// What a writer did is seen by readers; the next writers' updates of the phase go on
+    /// publishing it.
+    RWC_WRITE_DONE = Release;
+}
+
+pub(super) const OPEN: u32 = 0;
+const PENDING: u32 = 1;
+const WRITING: u32 = 2;
+pub(super) const CLOSED: u32 = PENDING | WRITING;
+const ASLEEP: u32 = 4;
+const ASLEEP_PASSING: u32 = 8;
+
+/// Classes of sleepers on the phase.
+const WAITING: u32 = 1;
+const PASSING: u32 = 2;
+const EVERY_CLASS: u32 = WAITING | PASSING;
+
+/// Where readers are counted: those inside, and those that are owed entry.
+pub(super) trait Indicators {
+    /// Where one reader is counted.
+    type Place: Copy;
+
+    /// Counts a reader of that cohort, which is inside, or about to see that it may not.
+    fn enter(&self, cohort: usize) -> Self::Place;
+
+    /// One less of those, where it was counted; it has read nothing.
+    fn take_back(&self, place: Self::Place);
+
+    /// Whether nobody reads, or is about to see that it may not.  If no reader gets in any
+    /// more, that stays so.
+    fn is_idle(&self, order: Order) -> bool;
+
+    /// Blocks until that was so or patience runs out; for the holder of the writers' lock.
+    fn wait_until_idle(&self, patience: &Patience) -> Outcome;
+
+    /// Counts a reader of that cohort that is let in before the next writer.
+    fn owe(&self, cohort: usize);
+
+    /// One less of those.
+    fn pay(&self, cohort: usize);
+
+    /// Whether there are any: a hint.
+    fn owes(&self) -> bool;
+
+    /// Blocks until there are none, and tells whether nobody reads, as a hint; none if
+    /// patience runs out.  For the holder of the writers' lock.
+    fn wait_until_paid(&self, patience: &Patience) -> Option<bool>;
+}
+
+/// Of a writer that leaves after `turn` others in a row, with another that waits: the next
+/// one's turn, if the lock stays closed for it; none if readers have to be let in.
+pub(super) fn next_turn(turn: u32, most: u32, owes: impl FnOnce() -> bool) -> Option<u32> {
+    let stays = turn < most || !owes() || mutant("rw-phase.stay-closed");
+    stays.then_some((turn + 1).min(most))
+}
+
+/// A lock's phase, with the readers that mind it; whether neither side is preferred.
+pub(super) struct Phase<'a, I: ?Sized> {
+    pub word: &'a AtomicU32,
+    pub readers: &'a I,
+    pub is_neutral: bool,
+}
+
+impl<I: Indicators + ?Sized> Phase<'_, I> {
+    /// Whether it bars whom those bits bar.
+    #[inline(always)]
+    fn bars(&self, barring: u32, order: Order) -> bool {
+        self.word.load(order) & barring != 0
+    }
+
+    /// Whether readers that hold no lock may go in.
+    #[inline(always)]
+    pub fn is_open(&self) -> bool {
+        !self.bars(CLOSED, Order::RELAXED)
+    }
+
+    /// Whether a writer holds the lock, or tries to.
+    #[inline(always)]
+    pub fn is_writing(&self) -> bool {
+        self.bars(WRITING, Order::RELAXED)
+    }
+
+    /// Gets in unless it bars whom those bits bar; where the caller is counted then.
+    #[inline(always)]
+    fn arrive(&self, cohort: usize, barring: u32) -> Option<I::Place> {
+        let place = self.readers.enter(cohort);
+        fence_after_update(RWC_ARRIVE);
+        if self.bars(barring, RWC_READ) {
+            self.readers.take_back(place);
+            return None;
+        }
+        let reading = &thread().reading;
+        reading.set(reading.get() + 1);
+        Some(place)
+    }
+
+    /// Gets in as one that holds no lock, if that is possible at once.
+    #[inline(always)]
+    pub fn read_at_once(&self, cohort: usize) -> Option<I::Place> {
+        if self.is_open() {
+            self.arrive(cohort, CLOSED)
+        } else {
+            None
+        }
+    }
+
+    /// Gets in without waiting.
+    #[inline]
+    pub fn try_read(&self, cohort: usize, recursion: Recursion) -> Option<I::Place> {
+        let passes = recursion == Recursion::Allowed && thread().reading.get() > 0;
+        let barring = if passes { WRITING } else { CLOSED };
+        if self.bars(barring, Order::RELAXED) {
+            return None;
+        }
+        self.arrive(cohort, barring)
+    }
+
+    /// Blocks until the caller is in or patience runs out.
+    #[cold]
+    pub fn read_contended(
+        &self,
+        cohort: usize,
+        recursion: Recursion,
+        patience: &Patience,
+    ) -> Option<I::Place> {
+        let recurses = recursion == Recursion::Allowed;
+        let mut passes = recurses && thread().reading.get() > 0;
+        if mutant("rw-phase.bar-everybody") {
+            passes = false;
+        }
+        let mut owed = false;
+        // Whether the caller waits differently after a time.
+        let mut defers = !self.is_neutral || (recurses && !passes);
+        let until = now() + DEFERENCE_NANOSECONDS;
+        let mut spinner = Spinner::new();
+        let place = loop {
+            let barring = if passes { WRITING } else { CLOSED };
+            let phase = self.word.load(Order::RELAXED);
+            if phase & barring == 0 {
+                let place = self.arrive(cohort, barring);
+                if place.is_some() {
+                    break place;
+                }
+                continue;
+            }
+            if self.is_neutral && !owed {
+                owed = true;
+                self.readers.owe(cohort);
+            }
+            if patience.deadline().is_some_and(expired) {
+                break None;
+            }
+            if defers && now() > until {
+                defers = false;
+                passes |= recurses;
+                if !owed {
+                    owed = true;
+                    self.readers.owe(cohort);
+                }
+                continue;
+            }
+            if spinner.step() == Advice::Sleep {
+                if defers {
+                    self.sleep(phase, passes, &patience.at_most(until));
+                } else {
+                    self.sleep(phase, passes, patience);
+                }
+                spinner = Spinner::new();
+            }
+        };
+        if owed && (place.is_some() || !mutant("rw-phase.stay-owed")) {
+            self.readers.pay(cohort);
+        }
+        place
+    }
+
+    /// Sleeps on a phase that was seen, unless it has changed.
+    fn sleep(&self, phase: u32, passes: bool, patience: &Patience) {
+        let (mark, class) = if passes {
+            (ASLEEP_PASSING, PASSING)
+        } else {
+            (ASLEEP, WAITING)
+        };
+        let marked = phase | mark;
+        if phase == marked
+            || self
+                .word
+                .compare_exchange(phase, marked, Order::RELAXED, Order::RELAXED)
+                .is_ok()
+        {
+            let _ = sleep_on(self.word, marked, class, patience.deadline());
+        }
+    }
+
+    /// Wakes every reader of those classes.
+    #[cold]
+    fn wake_readers(&self, classes: u32) {
+        if !mutant("rw-phase.forget-readers") {
+            wake(core::ptr::from_ref(self.word), i32::MAX as u32, classes);
+        }
+    }
+
+    /// Lets readers in; the caller holds the writers' lock.
+    #[inline]
+    pub fn open(&self) {
+        if self.word.swap(OPEN, RWC_WRITE_DONE) & (ASLEEP | ASLEEP_PASSING) != 0 {
+            self.wake_readers(EVERY_CLASS);
+        }
+    }
+
+    /// Bars readers for good if nobody is inside; the caller holds the writers' lock.
+    #[inline]
+    fn bar(&self) -> bool {
+        self.word.fetch_or(CLOSED, Order::RELAXED);
+        fence_after_update(RWC_CLOSE);
+        self.readers.is_idle(RWC_WRITE) || mutant("rw-phase.look-once")
+    }
+
+    /// Bars readers if nobody is inside or owed entry; the caller holds the writers' lock.
+    /// If not, the lock is open.
+    pub fn try_close(&self) -> bool {
+        if self.is_writing() {
+            return true;
+        }
+        if self.readers.is_idle(Order::RELAXED) && !self.readers.owes() {
+            if self.bar() {
+                return true;
+            }
+            self.open();
+        }
+        false
+    }
+
+    /// Blocks until nobody reads or patience runs out; the caller holds the writers'
+    /// lock.
+    #[inline]
+    pub fn close(&self, patience: &Patience) -> Outcome {
+        // Left closed by the last writer.
+        if self.is_writing() {
+            return Outcome::Acquired;
+        }
+        let empty = if mutant("rw-phase.forget-owed") {
+            self.readers.is_idle(Order::RELAXED)
+        } else {
+            match self.readers.wait_until_paid(patience) {
+                Some(empty) => empty,
+                None => return Outcome::GaveUp,
+            }
+        };
+        if empty && self.bar() {
+            return Outcome::Acquired;
+        }
+        self.close_contended(patience)
+    }
+
+    #[cold]
+    fn close_contended(&self, patience: &Patience) -> Outcome {
+        loop {
+            self.retreat();
+            if self.readers.wait_until_idle(patience) == Outcome::GaveUp {
+                if !mutant("rw-phase.leave-pending") {
+                    self.open();
+                }
+                return Outcome::GaveUp;
+            }
+            // Readers that pass may have come in the meantime.
+            if self.bar() {
+                return Outcome::Acquired;
+            }
+        }
+    }
+
+    /// Lets readers in that pass a waiting writer, and no others.
+    fn retreat(&self) {
+        let mut old = self.word.load(Order::RELAXED);
+        loop {
+            let new = old & !(WRITING | ASLEEP_PASSING) | PENDING;
+            match self
+                .word
+                .compare_exchange(old, new, Order::RELAXED, Order::RELAXED)
+            {
+                Ok(_) => break,
+                Err(now) => old = now,
+            }
+        }
+        if old & ASLEEP_PASSING != 0 && !mutant("rw-phase.forget-passing") {
+            self.wake_readers(PASSING);
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Counts of readers for locks that have no room for them: one table for all locks, with a
+//! row for each cohort.
+//!
+//! A lock whose readers come from several cohorts gets a *name*, a number that no other ever
+//! had, and keeps it.  A slot of the row belongs to a name as long as its count is not zero,
+//! and to whoever comes first then; names that follow each other have different slots.  A
+//! lock owns nothing here while nobody reads it, so it needs no end: whoever frees its memory
+//! frees all of it, and the next lock in that place has no name, or another.
+//!
+//! A reader that finds its slot taken by another lock is counted in the lock's own word, as
+//! those are that came before it had a name.  Readers leave where they can, not where they
+//! came, since nobody has told them where that was: in the slot if it has a count for the
+//! lock, in the word if not.  A thread stays in its cohort's row while it holds any read
+//! lock, wherever it is moved.
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | a slot | readers of that cohort; a writer marks it | whose name, how many readers, whether a writer sleeps until there are none |
+//! | a row's `gone` | the last of a slot's readers, if a writer sleeps | changes, so that it wakes |
+//! | the lock's `readers` | all other readers | how many; see [`Count`] |
+//! | the lock's `name` | the first reader that finds one of another cohort inside | the name, or 0 |
+//!
+//! **Why a sum of zero means that nobody reads**, if nobody gets in meanwhile: the word is read
+//! before the slots.  Who came by the word, before the lock was closed, is in that sum with
+//! one until it leaves, wherever it leaves.  Who came by a slot and leaves by the word did
+//! so in that order, and its leaving publishes its coming.  And whoever came for a moment by
+//! the word leaves by the word.  So no reader's part in the sum is below zero.
+//!
+//! **A read lock that another thread releases** than took it, which POSIX leaves undefined and
+//! the C library lets pass, leaves by the word, which goes below zero; the sum is right, and
+//! a writer that sleeps on a slot that will not change is woken by all rows.
+
+use super::count::Count;
+use super::phase::Indicators;
+use crate::door::{
+    Advice, AtomicU32, AtomicU64, Order, Spinner, constructor, expired, mutant, orders, repeated,
+    sleep_on, thread, wake,
+};
+use cohort_raw::{Outcome, Patience};
+
+orders! {
+    /// What a reader read is read before the next writer writes; and that it came is seen by
+    /// who sees that it left.
+    RWT_LEAVE = Release;
+    /// A sleeping writer that finds a row's event finds the count that it was for.
+    RWT_GONE = Release;
+    /// The same, from the writer's side.
+    RWT_LOOK = Acquire;
+}
+
+/// A writer sleeps until the slot is empty.
+const WANTED: u64 = 1;
+const ONE: u64 = 2;
+/// A slot's count and mark.
+const COUNT: u64 = u32::MAX as u64;
+
+/// The one class of sleepers on a row.
+const DRAINER: u32 = 1;
+
+/// Of a lock that has none.
+const NAMELESS: u32 = 0;
+
+/// Names beyond this one are not given out: a lock that comes later does without.
+const LAST_NAME: u32 = u32::MAX / 2;
+
+const fn number(slot: u64) -> u64 {
+    (slot & COUNT) / ONE
+}
+
+const fn is_of(slot: u64, name: u32) -> bool {
+    (slot >> 32) as u32 == name
+}
+
+/// A cohort's readers of all locks.
+#[derive(Debug)]
+#[repr(C, align(128))]
+struct Row<const SLOTS: usize> {
+    gone: AtomicU32,
+    slots: [AtomicU64; SLOTS],
+}
+
+impl<const SLOTS: usize> Row<SLOTS> {
+    constructor! {
+        fn new() -> Self {
+            Self {
+                gone: AtomicU32::new(0),
+                slots: repeated!(AtomicU64::new(0), SLOTS),
+            }
+        }
+    }
+
+    fn slot(&self, name: u32) -> &AtomicU64 {
+        &self.slots[name as usize % SLOTS]
+    }
+
+    /// How many readers of that name are counted here.
+    fn number(&self, name: u32, order: Order) -> i32 {
+        let slot = self.slot(name).load(order);
+        if is_of(slot, name) {
+            number(slot) as i32
+        } else {
+            0
+        }
+    }
+
+    /// Counts a reader, if the slot is the name's or nobody's.
+    #[inline]
+    fn enter(&self, name: u32) -> bool {
+        let place = self.slot(name);
+        let mut slot = place.load(Order::RELAXED);
+        loop {
+            let more = if is_of(slot, name) {
+                slot + ONE
+            } else if number(slot) == 0 {
+                (u64::from(name) << 32) | ONE
+            } else {
+                return false;
+            };
+            match place.compare_exchange(slot, more, Order::RELAXED, Order::RELAXED) {
+                Ok(_) => return true,
+                Err(now) => slot = now,
+            }
+        }
+    }
+
+    /// One reader less, if any is counted here.
+    #[inline]
+    fn leave(&self, name: u32, order: Order) -> bool {
+        let place = self.slot(name);
+        let mut slot = place.load(Order::RELAXED);
+        while is_of(slot, name) && number(slot) > 0 {
+            match place.compare_exchange(slot, slot - ONE, order, Order::RELAXED) {
+                Ok(_) => {
+                    if slot & COUNT == ONE | WANTED {
+                        self.tell();
+                    }
+                    return true;
+                }
+                Err(now) => slot = now,
+            }
+        }
+        false
+    }
+
+    /// Wakes the writers that sleep on this row.
+    #[cold]
+    fn tell(&self) {
+        if !mutant("rw-table.forget-writer") {
+            self.gone.fetch_add(1, RWT_GONE);
+            wake(&raw const self.gone, i32::MAX as u32, DRAINER);
+        }
+    }
+
+    /// Sleeps, if readers of that name are counted here, until there may be none or
+    /// `is_idle` or patience runs out.
+    fn sleep(&self, name: u32, is_idle: impl Fn() -> bool, patience: &Patience) {
+        let place = self.slot(name);
+        let slot = place.load(Order::RELAXED);
+        let marked = slot | WANTED;
+        if !is_of(slot, name)
+            || number(slot) == 0
+            || (slot != marked
+                && place
+                    .compare_exchange(slot, marked, Order::RELAXED, Order::RELAXED)
+                    .is_err())
+        {
+            return;
+        }
+        let gone = self.gone.load(RWT_LOOK);
+        if self.number(name, Order::RELAXED) > 0 && !is_idle() {
+            let _ = sleep_on(&self.gone, gone, DRAINER, patience.deadline());
+        }
+    }
+
+    /// Takes back what [`sleep`](Self::sleep) has left.
+    fn want_no_more(&self, name: u32) {
+        let place = self.slot(name);
+        let mut slot = place.load(Order::RELAXED);
+        while is_of(slot, name) && slot & WANTED != 0 {
+            match place.compare_exchange(slot, slot & !WANTED, Order::RELAXED, Order::RELAXED) {
+                Ok(_) => return,
+                Err(now) => slot = now,
+            }
+        }
+    }
+}
+
+/// The counts of all locks that share a table; all zero at first.
+#[derive(Debug)]
+pub struct Table<const ROWS: usize = 32, const SLOTS: usize = 256> {
+    /// The last name that was given out.
+    named: AtomicU32,
+    rows: [Row<SLOTS>; ROWS],
+}
+
+impl<const ROWS: usize, const SLOTS: usize> Table<ROWS, SLOTS> {
+    constructor! {
+        /// An empty table.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                named: AtomicU32::new(NAMELESS),
+                rows: repeated!(Row::new(), ROWS),
+            }
+        }
+    }
+
+    /// A name that no lock ever had, or none.
+    fn name(&self) -> u32 {
+        if self.named.load(Order::RELAXED) >= LAST_NAME {
+            return NAMELESS;
+        }
+        self.named.fetch_add(1, Order::RELAXED) + 1
+    }
+}
+
+impl<const ROWS: usize, const SLOTS: usize> Default for Table<ROWS, SLOTS> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// One lock's readers in a table, and in its own words.
+pub(super) struct Named<'a, const ROWS: usize, const SLOTS: usize, const OWED: u32> {
+    pub table: &'a Table<ROWS, SLOTS>,
+    pub readers: &'a Count,
+    pub name: &'a AtomicU32,
+    pub owed: &'a Count<OWED>,
+}
+
+/// Where a reader came in.
+#[derive(Clone, Copy)]
+pub(super) enum Way {
+    /// By its cohort's slot.
+    Slot,
+    /// By the lock's own word.
+    Word,
+}
+
+impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLOTS, OWED> {
+    /// The row of the calling thread.
+    #[inline(always)]
+    fn row(&self) -> &Row<SLOTS> {
+        &self.table.rows[thread().row.get() as usize % ROWS]
+    }
+
+    /// How many readers there are.
+    fn number(&self, order: Order) -> i32 {
+        let mut sum = self.readers.number(order);
+        let name = self.name.load(Order::RELAXED);
+        if name != NAMELESS {
+            for row in &self.table.rows {
+                sum += row.number(name, order);
+            }
+        }
+        sum
+    }
+
+    /// One reader less, wherever; false if there was none.
+    #[inline]
+    pub fn leave(&self) -> bool {
+        let name = self.name.load(Order::RELAXED);
+        if name != NAMELESS && self.row().leave(name, RWT_LEAVE) {
+            return true;
+        }
+        if self.readers.number(Order::RELAXED) <= 0 && self.number(Order::RELAXED) <= 0 {
+            return false;
+        }
+        self.leave_by_word(name);
+        true
+    }
+
+    #[inline]
+    fn leave_by_word(&self, name: u32) {
+        // Afterwards the lock may be somebody else's memory.
+        let table = self.table;
+        if self.readers.leave(RWT_LEAVE) <= 0 && name != NAMELESS {
+            for row in &table.rows {
+                row.tell();
+            }
+        }
+    }
+
+    /// Gives the lock a name: readers of several cohorts are inside.
+    #[cold]
+    fn christen(&self) {
+        if self.name.load(Order::RELAXED) == NAMELESS {
+            let name = self.table.name();
+            let _ = self
+                .name
+                .compare_exchange(NAMELESS, name, Order::RELAXED, Order::RELAXED);
+        }
+    }
+
+    /// Forgets all readers.
+    pub fn reset(&self) {
+        self.readers.reset();
+        let name = self.name.load(Order::RELAXED);
+        if name != NAMELESS {
+            for row in &self.table.rows {
+                while row.leave(name, Order::RELAXED) {}
+            }
+        }
+    }
+}
+
+impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Indicators
+    for Named<'_, ROWS, SLOTS, OWED>
+{
+    type Place = Way;
+
+    #[inline(always)]
+    fn enter(&self, cohort: usize) -> Way {
+        let thread = thread();
+        if thread.reading.get() == 0 {
+            thread.row.set(cohort as u32);
+        }
+        let name = self.name.load(Order::RELAXED);
+        if name != NAMELESS && self.row().enter(name) {
+            return Way::Slot;
+        }
+        // The cohort that was met first needs no row if there is no other.
+        if self.readers.enter() > 0 && cohort > 0 {
+            self.christen();
+        }
+        Way::Word
+    }
+
+    #[inline]
+    fn take_back(&self, way: Way) {
+        let name = self.name.load(Order::RELAXED);
+        let left = match way {
+            Way::Slot => self.row().leave(name, RWT_LEAVE),
+            Way::Word => false,
+        };
+        if !left {
+            self.leave_by_word(name);
+        }
+    }
+
+    fn is_idle(&self, order: Order) -> bool {
+        self.number(order) == 0
+    }
+
+    #[cold]
+    fn wait_until_idle(&self, patience: &Patience) -> Outcome {
+        let mut spinner = Spinner::new();
+        let outcome = loop {
+            if self.is_idle(Order::RELAXED) {
+                break Outcome::Acquired;
+            }
+            if patience.deadline().is_some_and(expired) {
+                break Outcome::GaveUp;
+            }
+            if spinner.step() == Advice::Again {
+                continue;
+            }
+            let name = self.name.load(Order::RELAXED);
+            let mut rows = self.table.rows.iter();
+            if self.readers.number(Order::RELAXED) > 0 {
+                self.readers.sleep(patience);
+            } else if let Some(row) = rows.find(|row| row.number(name, Order::RELAXED) > 0) {
+                row.sleep(name, || self.is_idle(Order::RELAXED), patience);
+            }
+            spinner = Spinner::new();
+        };
+        self.readers.want_no_more();
+        let name = self.name.load(Order::RELAXED);
+        for row in &self.table.rows {
+            row.want_no_more(name);
+        }
+        outcome
+    }
+
+    fn owe(&self, _cohort: usize) {
+        self.owed.enter();
+    }
+
+    fn pay(&self, _cohort: usize) {
+        self.owed.leave(Order::RELAXED);
+    }
+
+    fn owes(&self) -> bool {
+        !self.owed.is_zero(Order::RELAXED)
+    }
+
+    #[inline]
+    fn wait_until_paid(&self, patience: &Patience) -> Option<bool> {
+        match self.owed.wait_for_zero(patience) {
+            Outcome::Acquired => Some(self.is_idle(Order::RELAXED)),
+            Outcome::GaveUp => None,
+        }
+    }
+}

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
 /// What the command would take from the environment of whoever runs the tests.
-const LEFT_OUT: [&str; 6] = [
+const LEFT_OUT: [&str; 7] = [
     "COHORT_LOCK",
     "COHORT_WAIT",
+    "COHORT_MONITOR",
     "COHORT_ONLY",
     "COHORT_EXCLUDE",
     "COHORT_REPORT",

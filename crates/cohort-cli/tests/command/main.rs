@@ -16,9 +16,10 @@ use std::time::Duration;
 
 /// What the command, or a test that reads the environment it passes on, would take
 /// from whoever runs the tests.
-const LEFT_OUT: [&str; 7] = [
+const LEFT_OUT: [&str; 8] = [
     "COHORT_LOCK",
     "COHORT_WAIT",
+    "COHORT_MONITOR",
     "COHORT_ONLY",
     "COHORT_EXCLUDE",
     "COHORT_REPORT",

@@ -14,7 +14,7 @@
 //! words of which one thread at a time waits for a change: many that wait for one line
 //! all fetch it at each write, as spinners do, and would gain nothing.
 
-use super::super::{Monitor, Order};
+use super::super::Monitor;
 use super::AtomicU32;
 use core::arch::asm;
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -118,7 +118,7 @@ fn umwait(word: &AtomicU32, seen: u32, nanoseconds: u64) {
     }
     // A change before the line was named wakes nobody.  Nothing is read for its own sake:
     // the caller looks again.
-    if word.load(Order::RELAXED) != seen {
+    if word.load(super::super::Order::RELAXED) != seen {
         return;
     }
     // SAFETY: reads a counter.

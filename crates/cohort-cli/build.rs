@@ -100,6 +100,12 @@ fn compile(root: &Path, out: &Path, target: &OsStr, features: &str) -> Result<Pa
     anonymous.push("=cohort");
     cargo.env("CARGO_ENCODED_RUSTFLAGS", anonymous);
 
+    // Where the target is not the host, cargo's settings name a linker for it.
+    if let Some(linker) = env::var_os("RUSTC_LINKER") {
+        let target = target.to_string_lossy().to_uppercase().replace('-', "_");
+        cargo.env(format!("CARGO_TARGET_{target}_LINKER"), linker);
+    }
+
     let output = cargo
         .output()
         .map_err(|error| format!("cargo cannot be run: {error}"))?;

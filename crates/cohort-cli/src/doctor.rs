@@ -5,6 +5,7 @@ mod clock;
 mod cpus;
 mod glibc;
 mod kernel;
+mod monitor;
 mod places;
 mod sysfs;
 
@@ -147,6 +148,7 @@ fn examine() -> Vec<Finding> {
         cgroup::quota(),
         cpus::siblings(),
         cpus::nodes(),
+        monitor::monitor(),
         kernel::release(),
         kernel::policy(),
         kernel::seccomp(),

@@ -2,6 +2,7 @@
 
 use crate::settings::Settings;
 use crate::{choice::Choice, library};
+use cohort::door::{Monitor, set_monitor};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
@@ -15,6 +16,7 @@ const ONLY: &str = "COHORT_ONLY";
 const EXCLUDE: &str = "COHORT_EXCLUDE";
 const REPORT: &str = "COHORT_REPORT";
 const COHORTS: &str = "COHORT_COHORTS";
+const MONITOR: &str = "COHORT_MONITOR";
 
 /// Changes to an environment: a variable with its value, or none to remove it.
 pub type Changes = Vec<(&'static str, Option<OsString>)>;
@@ -27,6 +29,20 @@ pub fn forget_empty() {
             // could read the environment.
             unsafe { std::env::remove_var(name) };
         }
+    }
+}
+
+/// Whether the environment forbids waiting threads to let the CPU watch a word.  There is
+/// no option for it: it is a way to find out what that gives, and a way out.
+pub fn forbids_monitor() -> bool {
+    std::env::var_os(MONITOR).is_some_and(|value| value == "off")
+}
+
+/// Lets this process's own waiters heed that, as the library does in a program.
+pub fn heed_monitor() {
+    if forbids_monitor() {
+        // SAFETY: to pause takes no instruction that a CPU may lack.
+        unsafe { set_monitor(Monitor::Missing) };
     }
 }
 
@@ -57,7 +73,8 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
 pub fn without() -> Changes {
     let kept = preload(None);
     let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
-    changes.extend([LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS].map(|name| (name, None)));
+    let ours = [LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, MONITOR];
+    changes.extend(ours.map(|name| (name, None)));
     changes
 }
 

@@ -89,6 +89,7 @@ enum Subcommands {
 fn main() -> ExitCode {
     signals::settle();
     environment::forget_empty();
+    environment::heed_monitor();
     let (cohort, matches) = match parse() {
         Ok(parsed) => parsed,
         Err(error) => return complain(&error),

@@ -5,6 +5,7 @@
 //! | `COHORT_LOCK` | a name or alias of the catalogue, a composition such as `clof:ticket-mcs`, or `system`; the default lock if unset.  `clof:ticket-mcs/compiled` where compositions are compiled |
 //! | `COHORT_RWLOCK` | `rwlock`, the default, or `system`; `c-rw-np` or `c-rw-wp` where compositions are compiled, whose writers take `COHORT_LOCK` |
 //! | `COHORT_WAIT` | `park`, `spin` or `yield` |
+//! | `COHORT_MONITOR` | `off` if the CPU is not to watch words for waiting threads, else `on` |
 //! | `COHORT_COHORTS` | cohorts that locks are told instead of the machine's; see `cohort::door::cohorts` |
 //! | `COHORT_ONLY` | programs to serve, separated by colons: file names, or whole paths |
 //! | `COHORT_EXCLUDE` | programs not to serve |
@@ -20,7 +21,7 @@ use crate::serve::{COMPOSITION, SERVICES, Service, set_recipe};
 use crate::{count, mutex};
 use cohort::catalogue::{self, Placement};
 use cohort::compose::stacked::{PREFIX, Recipe};
-use cohort::door::{WaitPolicy, set_cohorts, set_policy};
+use cohort::door::{Monitor, WaitPolicy, set_cohorts, set_monitor, set_policy};
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -212,6 +213,14 @@ fn decide() -> u8 {
         Some("yield") => set_policy(WaitPolicy::Yield),
         Some(other) => say(format_args!(
             "cohort: COHORT_WAIT={other} is none of park, spin, yield; using park\n"
+        )),
+    }
+    match variable(c"COHORT_MONITOR") {
+        None | Some("" | "on") => {}
+        // SAFETY: to pause takes no instruction that a CPU may lack.
+        Some("off") => unsafe { set_monitor(Monitor::Missing) },
+        Some(other) => say(format_args!(
+            "cohort: COHORT_MONITOR={other} is neither on nor off; using on\n"
         )),
     }
     if let Some(text) = variable(c"COHORT_COHORTS")

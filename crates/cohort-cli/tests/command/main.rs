@@ -20,6 +20,7 @@ const LEFT_OUT: [&str; 8] = [
     "COHORT_LOCK",
     "COHORT_RWLOCK",
     "COHORT_WAIT",
+    "COHORT_MONITOR",
     "COHORT_ONLY",
     "COHORT_EXCLUDE",
     "COHORT_REPORT",

@@ -55,6 +55,22 @@ pub enum WaitPolicy {
     Yield = 2,
 }
 
+/// How the CPU watches a word for a waiter; see the native world's `monitor`.  The
+/// checkers' worlds have no such thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Monitor {
+    /// Not at all: waiters pause between looks.
+    Missing = 0,
+    /// x86-64's UMWAIT, within the bound that the waiter has.
+    Umwait = 1,
+    /// aarch64's WFET, within the bound that the waiter has.
+    Wfet = 2,
+    /// aarch64's WFE, whose bound of a hundred microseconds is the kernel's; so only under
+    /// [`WaitPolicy::Spin`], where each thread has a CPU to itself.
+    Wfe = 3,
+}
+
 /// A level of the machine's hierarchy; see [`cohort`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {

@@ -143,10 +143,13 @@ impl<P: Parking> WaitCell<P> {
 
     /// Blocks until `ready` is true of the value; `order` is that of the read
     /// that saw it.  A sleeper is woken by the setters of its `class`, a bit.
+    ///
+    /// It is for a cell that one thread at a time waits for: the CPU may watch it.
     #[inline]
     pub fn wait_for(&self, order: Order, class: u32, ready: impl Fn(u32) -> bool) {
         if !ready(self.value(order)) {
-            self.wait_long(class, || self.word.load(order), ready, |_| 0, || true);
+            let pass = |spinner: &mut Spinner, word| spinner.step_at(&self.word, word);
+            self.wait_long(class, || self.word.load(order), ready, pass, || true);
         }
     }
 
@@ -163,7 +166,8 @@ impl<P: Parking> WaitCell<P> {
         heeded: impl Fn() -> bool,
     ) {
         if !ready(self.value(order)) {
-            self.wait_long(class, || self.word.load(order), ready, spacing, heeded);
+            let pass = |spinner: &mut Spinner, word| spinner.pause(spacing(word & !ASLEEP));
+            self.wait_long(class, || self.word.load(order), ready, pass, heeded);
         }
     }
 
@@ -173,27 +177,28 @@ impl<P: Parking> WaitCell<P> {
     pub fn wait_owning(&self, order: Order, class: u32, ready: impl Fn(u32) -> bool) {
         let look = || self.word.fetch_add(0, order);
         if !ready(look() & !ASLEEP) {
-            self.wait_long(class, look, ready, |_| 0, || true);
+            let pass = |spinner: &mut Spinner, _| spinner.pause(0);
+            self.wait_long(class, look, ready, pass, || true);
         }
     }
 
+    /// `pass` lets time pass after a look in vain, which saw that word.
     #[cold]
     fn wait_long(
         &self,
         class: u32,
         look: impl Fn() -> u32,
         ready: impl Fn(u32) -> bool,
-        spacing: impl Fn(u32) -> u64,
+        pass: impl Fn(&mut Spinner, u32) -> Advice,
         heeded: impl Fn() -> bool,
     ) {
         let mut spinner = Spinner::new();
         loop {
             let word = look();
-            let value = word & !ASLEEP;
-            if ready(value) {
+            if ready(word & !ASLEEP) {
                 return;
             }
-            if spinner.pause(spacing(value)) == Advice::Sleep && P::MAY_SLEEP {
+            if pass(&mut spinner, word) == Advice::Sleep && P::MAY_SLEEP {
                 self.sleep(word, class, &heeded);
             }
         }

@@ -1,6 +1,7 @@
 //! How a waiter passes the time between two looks.
 
 use super::super::{Advice, WaitPolicy};
+use super::AtomicU32;
 use super::execution::{poll, with};
 use super::std;
 
@@ -61,6 +62,12 @@ impl Spinner {
     /// As [`step`](Self::step): no time passes here.
     #[track_caller]
     pub fn pause(&mut self, _nanoseconds: u64) -> Advice {
+        self.step()
+    }
+
+    /// As [`step`](Self::step): nothing watches words here.
+    #[track_caller]
+    pub fn step_at(&mut self, _word: &AtomicU32, _seen: u32) -> Advice {
         self.step()
     }
 

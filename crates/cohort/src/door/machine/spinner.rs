@@ -2,6 +2,7 @@
 //! clock.
 
 use super::super::{Advice, WaitPolicy};
+use super::AtomicU32;
 use cohort_machine::{Waiting, door};
 
 /// Does nothing: the run says how its waiters wait.
@@ -69,6 +70,11 @@ impl Spinner {
     /// [`step`](Self::step) until that many nanoseconds have passed or sleeping pays.
     pub fn pause(&mut self, nanoseconds: u64) -> Advice {
         advice(self.0.pause(nanoseconds))
+    }
+
+    /// As [`pause`](Self::pause) for no time: this machine does not watch words.
+    pub fn step_at(&mut self, _word: &AtomicU32, _seen: u32) -> Advice {
+        self.pause(0)
     }
 
     /// Looks again and again for that many nanoseconds; false as soon as a look finds

@@ -2,7 +2,8 @@
 
 use super::super::{Advice, WaitPolicy};
 use super::system::{call, now, number, yield_now};
-use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use super::{AtomicU32, monitor};
+use core::sync::atomic::{self, AtomicU8, Ordering};
 
 /// How long a waiter spins before it gives its turn away.  It is the price of
 /// fairness where threads exceed CPUs: a waiter that spins longer catches the lock
@@ -16,7 +17,7 @@ const SPIN_NANOSECONDS: u64 = 150;
 const YIELDS: u32 = 16;
 
 static POLICY: AtomicU8 = AtomicU8::new(WaitPolicy::Park as u8);
-static CPUS: AtomicU32 = AtomicU32::new(0);
+static CPUS: atomic::AtomicU32 = atomic::AtomicU32::new(0);
 
 /// Sets how every waiter of this process waits from now on.
 pub fn set_policy(policy: WaitPolicy) {
@@ -99,8 +100,21 @@ impl Spinner {
     /// [`WaitPolicy::Spin`] and [`WaitPolicy::Yield`] that is never to sleep.
     #[inline]
     pub fn step(&mut self) -> Advice {
-        if self.spins() {
-            core::hint::spin_loop();
+        self.step_by(|_| core::hint::spin_loop())
+    }
+
+    /// [`step`](Self::step) of a wait for `word` to be no longer `seen`, which hardly
+    /// anybody else waits for: where the CPU can, it [watches](monitor) the word meanwhile.
+    #[inline(never)]
+    pub fn step_at(&mut self, word: &AtomicU32, seen: u32) -> Advice {
+        self.step_by(|left| monitor::wait(word, seen, left))
+    }
+
+    #[inline]
+    fn step_by(&mut self, spin: impl FnOnce(u64)) -> Advice {
+        let left = self.left();
+        if left > 0 {
+            spin(left);
             return Advice::Again;
         }
         if self.yields >= YIELDS && policy() == WaitPolicy::Park {
@@ -158,15 +172,15 @@ impl Spinner {
         core::hint::spin_loop();
     }
 
-    /// Whether spinning is still within its time.
-    fn spins(&mut self) -> bool {
+    /// How many nanoseconds are left to spin; 0 once that is over.
+    fn left(&mut self) -> u64 {
         if self.yields > 0 || policy() == WaitPolicy::Yield || cpus() == 1 {
-            return false;
+            return 0;
         }
         if self.began == 0 {
             self.began = now();
-            return true;
+            return SPIN_NANOSECONDS;
         }
-        now() - self.began < SPIN_NANOSECONDS
+        SPIN_NANOSECONDS.saturating_sub(now() - self.began)
     }
 }

@@ -1,0 +1,194 @@
+//! Waiting for a word to change without looking at it: the CPU watches the word's cache
+//! line, and the thread stands still until somebody writes there or its time is over.
+//! That leaves the core to its other hardware threads, and notices the change at once,
+//! where a pause lets it lie for as long as the pause takes.
+//!
+//! | [`Monitor`] | instructions | waits until |
+//! |---|---|---|
+//! | `Umwait` | UMONITOR, UMWAIT (x86-64 with `waitpkg`) | the deadline, or the kernel's limit if that is sooner |
+//! | `Wfet` | LDXR, WFET (aarch64 with `wfxt`) | the deadline |
+//! | `Wfe` | LDXR, WFE (aarch64 with `evtstrm`) | the kernel's next event, a hundred microseconds away at most |
+//! | `Missing` | a pause | |
+//!
+//! Each of them may also return for no reason, so the caller looks again.  It is for
+//! words of which one thread at a time waits for a change: many that wait for one line
+//! all fetch it at each write, as spinners do, and would gain nothing.
+
+use super::super::Monitor;
+use super::AtomicU32;
+use core::arch::asm;
+use core::sync::atomic::{AtomicU8, Ordering};
+
+/// What [`monitor`] answers, once it is known.
+static MONITOR: AtomicU8 = AtomicU8::new(UNKNOWN);
+
+const UNKNOWN: u8 = u8::MAX;
+
+/// How this process's waiters let the CPU watch a word; found out at the first question.
+#[must_use]
+#[inline]
+pub fn monitor() -> Monitor {
+    const WAYS: [Monitor; 4] = [
+        Monitor::Missing,
+        Monitor::Umwait,
+        Monitor::Wfet,
+        Monitor::Wfe,
+    ];
+    let known = MONITOR.load(Ordering::Relaxed);
+    WAYS.into_iter()
+        .find(|way| *way as u8 == known)
+        .unwrap_or_else(find)
+}
+
+/// Lets every waiter of this process do so from now on.  [`Monitor::Missing`] is how to
+/// turn it off.
+///
+/// # Safety
+/// The CPU has those instructions, or this process handles the signal that is sent where
+/// it has not.
+pub unsafe fn set_monitor(way: Monitor) {
+    MONITOR.store(way as u8, Ordering::Relaxed);
+}
+
+#[cold]
+fn find() -> Monitor {
+    let found = offered_monitor();
+    MONITOR.store(found as u8, Ordering::Relaxed);
+    found
+}
+
+/// What the CPU has, whether it is used or not.
+#[must_use]
+#[cfg(target_arch = "x86_64")]
+pub fn offered_monitor() -> Monitor {
+    use core::arch::x86_64::{__cpuid, __cpuid_count};
+    const FEATURES: u32 = 7;
+    const WAITPKG: u32 = 1 << 5;
+    if __cpuid(0).eax >= FEATURES && __cpuid_count(FEATURES, 0).ecx & WAITPKG != 0 {
+        Monitor::Umwait
+    } else {
+        Monitor::Missing
+    }
+}
+
+/// What the CPU has, as the kernel says, whether it is used or not.
+#[must_use]
+#[cfg(target_arch = "aarch64")]
+pub fn offered_monitor() -> Monitor {
+    unsafe extern "C" {
+        fn getauxval(kind: usize) -> usize;
+    }
+    const AT_HWCAP: usize = 16;
+    const AT_HWCAP2: usize = 26;
+    const EVTSTRM: usize = 1 << 2;
+    const WFXT: usize = 1 << 31;
+    // SAFETY: reads what the kernel told the program at its start; the C library keeps
+    // these two aside and leaves `errno` alone.
+    let (first, second) = unsafe { (getauxval(AT_HWCAP), getauxval(AT_HWCAP2)) };
+    if second & WFXT != 0 {
+        Monitor::Wfet
+    } else if first & EVTSTRM != 0 {
+        Monitor::Wfe
+    } else {
+        // Nothing would end a wait for a word that nobody writes any more.
+        Monitor::Missing
+    }
+}
+
+/// Passes a little time of a wait for `word` to be no longer `seen`: at most that many
+/// nanoseconds, but see [`Monitor::Wfe`].
+pub(super) fn wait(word: &AtomicU32, seen: u32, nanoseconds: u64) {
+    match monitor() {
+        #[cfg(target_arch = "x86_64")]
+        Monitor::Umwait => umwait(word, seen, nanoseconds),
+        #[cfg(target_arch = "aarch64")]
+        Monitor::Wfet => wfet(word, seen, nanoseconds),
+        // Who parks wants its bound kept: its CPU may be what the holder waits for.
+        #[cfg(target_arch = "aarch64")]
+        Monitor::Wfe if super::policy() == super::super::WaitPolicy::Spin => wfe(word, seen),
+        _ => core::hint::spin_loop(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn umwait(word: &AtomicU32, seen: u32, nanoseconds: u64) {
+    // SAFETY: only names the line.
+    unsafe {
+        asm!("umonitor {}", in(reg) word, options(readonly, nostack, preserves_flags));
+    }
+    // A change before the line was named wakes nobody.  Nothing is read for its own sake:
+    // the caller looks again.
+    if word.load(super::super::Order::RELAXED) != seen {
+        return;
+    }
+    // SAFETY: reads a counter.
+    let now = unsafe { core::arch::x86_64::_rdtsc() };
+    // The counter ticks at least once in a nanosecond wherever these instructions are, so
+    // this is never too late, and the caller comes back with what is left.
+    let until = now + nanoseconds;
+    /// C0.1: sleeps less deeply than C0.2 and wakes sooner, as befits a wait so short.
+    const LIGHTLY: u32 = 1;
+    // SAFETY: stands still and changes nothing but the flags.
+    unsafe {
+        asm!(
+            "umwait {:e}",
+            in(reg) LIGHTLY,
+            in("eax") until as u32,
+            in("edx") (until >> 32) as u32,
+            options(nomem, nostack),
+        );
+    }
+}
+
+/// LDXR names the line; a change of it after that is the event that WFE waits for.  In
+/// one piece, so that no access of the compiler's comes between.
+#[cfg(target_arch = "aarch64")]
+fn wfe(word: &AtomicU32, seen: u32) {
+    // SAFETY: reads an aligned word that is alive, and stands still.
+    unsafe {
+        asm!(
+            "ldxr {now:w}, [{word}]",
+            "cmp {now:w}, {seen:w}",
+            "b.ne 2f",
+            "wfe",
+            "2:",
+            word = in(reg) word,
+            seen = in(reg) seen,
+            now = out(reg) _,
+            options(readonly, nostack),
+        );
+    }
+}
+
+/// The same until a deadline, in ticks of the counter.
+#[cfg(target_arch = "aarch64")]
+fn wfet(word: &AtomicU32, seen: u32, nanoseconds: u64) {
+    let (now, frequency): (u64, u64);
+    // SAFETY: reads two counters that every program may read.
+    unsafe {
+        asm!(
+            "mrs {}, cntvct_el0",
+            "mrs {}, cntfrq_el0",
+            out(reg) now,
+            out(reg) frequency,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    let until = now + nanoseconds * frequency / 1_000_000_000;
+    // SAFETY: as in `wfe`; the instruction is written as a number because an assembler for
+    // older CPUs does not know its name.
+    unsafe {
+        asm!(
+            "ldxr {now:w}, [{word}]",
+            "cmp {now:w}, {seen:w}",
+            "b.ne 2f",
+            ".inst 0xd5031009", // wfet x9
+            "2:",
+            word = in(reg) word,
+            seen = in(reg) seen,
+            now = out(reg) _,
+            in("x9") until,
+            options(readonly, nostack),
+        );
+    }
+}

@@ -110,7 +110,9 @@ pub const ROWS: &[Claim] = &[
         because: Some(
             "FC-MCS again (K1): with 128 threads 3,459 sections a ms against 2,754 of C-PTL-TKT. \
              Over MCS the lead is 1.91 there and could hardly be 3 in this machine's file: the 16 \
-             threads of one socket have 2,346 under MCS, and those of all sockets 1,440",
+             threads of one socket have 2,346 under MCS, and those of all sockets 1,440. In a \
+             copy of the file in which transfers between sockets take twice as long (K10) it is \
+             3.1",
         ),
     },
     Claim {
@@ -420,9 +422,13 @@ pub const ROWS: &[Claim] = &[
         ],
         needs: None,
         because: Some(
-            "The waiters of our BO pause: with 8 threads C-BO-MCS causes 5.6 invalidations and \
-             2,170 cycles of waiting for the lock's lines a section, C-TKT-TKT 11.5 and 8,418, so \
-             that it still gains from 4 to 8 threads. Why the paper's does not is not explained",
+            "With 4 threads the lock is not yet busy here, so that C-BO-MCS still gains: 398 \
+             pairs a ms with 4, 497 with 8. Where 4 keep it busy it dips. In a copy of the file \
+             in which transfers between sockets take 1.5 times as long (all are estimates) every \
+             part is as in the paper: C-BO-MCS falls from 356 to 338 and has 767 with 32, TKT \
+             falls from 375 to 218, C-TKT-TKT from 381 to 232, and C-PTL-TKT rises from 352 to \
+             400. With 2 µs after each call instead of 4, in the file as it is, C-BO-MCS falls \
+             from 517 to 491",
         ),
     },
     Claim {
@@ -458,9 +464,15 @@ pub const ROWS: &[Claim] = &[
         ],
         needs: None,
         because: Some(
-            "On the X4800 a section under C-PTL-TKT takes 364 ns with 128 threads, everything \
-             included; with 4 times one thread it would take 1,016. MCS has 5.8 times one thread \
-             here. What makes the allocator's sections so much longer there is not explained",
+            "What stays within a socket decides: each 50 ns that a transfer there takes longer \
+             make a section of C-PTL-TKT 300 ns longer. In copies of the file, such transfers \
+             twice, 3 and 4 times as long leave 7.5, 5.2 and 4.8 times one thread, and 4.2 if \
+             those between sockets take 1.5 times as long too, which K10 asks for; the latter \
+             alone leave 10, and 3 times as long 8, since 6 % of hand-overs leave a socket. \
+             Longer sections would do it too, but not on the T5440, whose 20 times leave no room \
+             for them: 700 ns more of computing leave 4.8 times here and 5.5 there, 10 lines more \
+             4.5 and 6.8 (LBench). So would shorter pauses: 1.5 µs after each call leave \
+             C-PTL-TKT 4.3 and C-BO-MCS 5.3 times. The paper does not say which it was",
         ),
     },
     Claim {

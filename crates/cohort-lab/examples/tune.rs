@@ -5,74 +5,20 @@
 //! cargo run --release -p cohort-lab --example tune
 //! ```
 
-use cohort_lab::bench::simulated::Course;
-use cohort_lab::bench::{self, Knobs, Setting};
+mod with;
+
 use cohort_lab::stats::geometric_mean;
-use cohort_lab::world::raw::{Testable, tested};
-use cohort_lab::world::simulated::{Fiber, Lines, Simulated, Simulator};
-use cohort_lab::world::{Block, Placement, Played, Room, Tested, Topology, World};
+use cohort_lab::world::simulated::Simulator;
 use cohort_machine::description::shipped;
 use cohort_on_machine::numa::hbo::{Pauses, Tuning};
 use cohort_on_machine::numa::{FcMcs, Hbo};
 use cohort_on_machine::wait::SpinOnly;
 use rayon::prelude::*;
-use std::alloc::Layout;
 use std::sync::Arc;
+use with::{Make, lbench, make};
 
 /// The numbers of threads of row K1.
 const THREADS: [usize; 7] = [1, 8, 16, 32, 64, 128, 256];
-
-/// Makes a lock.
-type Make = fn(&mut dyn Room, usize) -> Arc<dyn Tested>;
-
-fn make<L: Testable + Default>(room: &mut dyn Room, threads: usize) -> Arc<dyn Tested> {
-    tested(room, L::default(), threads, None)
-}
-
-/// A simulated machine with one lock, which is in no catalogue.
-struct With {
-    world: Simulated,
-    make: Make,
-}
-
-impl Room for With {
-    fn block(&mut self, layout: Layout) -> Block {
-        self.world.block(layout)
-    }
-}
-
-impl World for With {
-    type Memory = Lines;
-    type Actor = Fiber;
-
-    fn hertz(&self) -> f64 {
-        self.world.hertz()
-    }
-
-    fn topology(&self) -> &Topology {
-        self.world.topology()
-    }
-
-    fn memory(&mut self, lines: usize) -> Arc<Lines> {
-        self.world.memory(lines)
-    }
-
-    fn margin(&mut self) -> Option<Arc<Lines>> {
-        self.world.margin()
-    }
-
-    fn lock(&mut self, _name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
-        Some((self.make)(&mut self.world, threads))
-    }
-
-    fn play<R: Default + Send + 'static>(
-        self,
-        threads: usize,
-        body: impl Fn(usize, Fiber) -> R + Send + Sync + 'static,
-    ) -> Result<Played<R>, String> {
-        self.world.play(threads, body)
-    }
-}
 
 #[derive(Debug)]
 struct Paused<const NEAR: u64, const NEAR_MOST: u64, const FAR: u64, const FAR_MOST: u64>;
@@ -136,7 +82,7 @@ fn print(simulator: &Arc<Simulator>, all: &[(String, Make)]) {
     let mut ranked: Vec<(f64, Vec<f64>, &str)> = all
         .par_iter()
         .map(|(name, make)| {
-            let run = |threads| throughput(simulator, *make, threads);
+            let run = |threads| lbench(simulator, *make, threads);
             let values: Vec<f64> = THREADS.into_iter().map(run).collect();
             let mean = geometric_mean(&values).expect("all get somewhere");
             (mean, values, name.as_str())
@@ -148,25 +94,4 @@ fn print(simulator: &Arc<Simulator>, all: &[(String, Make)]) {
         let values: Vec<String> = values.iter().map(|value| format!("{value:.0}")).collect();
         println!("{mean:6.0}  {}  {name}", values.join(" "));
     }
-}
-
-/// Sections a millisecond.
-fn throughput(simulator: &Arc<Simulator>, make: Make, threads: usize) -> f64 {
-    let info = bench::find("lbench").expect("a workload");
-    let setting = Setting {
-        lock: "mcs".to_owned(),
-        threads,
-        knobs: Knobs::NONE.over(info).expect("nothing is turned"),
-        seed: 1,
-    };
-    let course = Course {
-        seconds: None,
-        placement: Placement::Scattered,
-        wait: None,
-        background: 0,
-        cohorts: Vec::new(),
-    };
-    let world = simulator.world(course.settings(simulator, &setting));
-    let outcome = bench::run(info, With { world, make }, &setting);
-    outcome.expect("it comes to an end").per_second / 1e3
 }

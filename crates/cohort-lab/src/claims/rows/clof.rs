@@ -340,9 +340,11 @@ pub const ROWS: &[Claim] = &[
             "EPYC, system: a tie, 627 to 632. NUMA level: MCS is ahead on both, although it moves \
              most lines but TKT, because its release only stores: 9 cycles. Our CLH looks by an \
              atomic whether it is the last, 817 cycles on EPYC and 288 on Kunpeng, and Hemlock \
-             waits for its successor's answer, 1,694 and 666. On Kunpeng TKT's 8 waiters fetch \
-             8.4 lines of the lock a section, MCS 5.1: less than the paper's half, which is not \
-             explained",
+             waits for its successor's answer, 1,694 and 666. How far TKT falls behind on Kunpeng \
+             is how long a read keeps a line busy, by our estimate 37 cycles, a quarter of what \
+             it takes: in copies of the file with twice and 3 times as much TKT has 1,202 and 940 \
+             reads a ms for 1,540, 0.62 and 0.49 of MCS, and no other lock changes by more than 1 \
+             %",
         ),
     },
     Claim {
@@ -388,7 +390,9 @@ pub const ROWS: &[Claim] = &[
              group keep it busy. With 32 threads the 64 compositions with TKT there have 2,499 \
              reads a ms in the mean, with Hemlock 2,473, CLH 2,527, MCS 2,675. What they differ \
              in more is the cache group's lock: CLH 2,348, TKT 2,552, Hemlock 2,572, MCS 2,703; \
-             the slow release of our CLH is in F6",
+             the slow release of our CLH is in F6. Where a read keeps a line of the node busy 3 \
+             times as long, which F6 asks for, mcs-ticket-mcs-mcs drops by 11 % from 16 to 32 \
+             threads, not by 3 %",
         ),
     },
     Claim {
@@ -411,11 +415,17 @@ pub const ROWS: &[Claim] = &[
         ],
         needs: None,
         because: Some(
-            "With 95 threads TKT at all four levels hands over within a core in 74 % of cases, at \
-             three in 19 %; but a line moves in a core only 1.34 times as fast as in a cache \
-             group (F1), and each level more makes a release longer, 145 cycles against 117. So \
-             four levels of TKT gain 6 % there. Both bests are chosen for few threads, which \
-             weigh more, and the best three happen to be ahead with 64",
+            "How long LevelDB's sections compute is our estimate, 40 cycles. With 400 four levels \
+             are as far ahead as the paper's: 0.97 of three up to 48 threads, 1.15, 1.18 and 1.20 \
+             times with 64, 80 and 95 (TKT everywhere: 1.20 to 1.23), because a cache group whose \
+             cores have two threads each then never runs out of waiters: 0.3 % of hand-overs \
+             leave it, where its bound is used up, with three levels 8 to 13 %. With 800 cycles \
+             it does not with three levels either, and the lead is 2 %; with 40 it does with \
+             both. The longer a search, the longer the sections that it takes: for four and for \
+             three levels 120 and 240 cycles with 1 µs, 380 and 700 with 2 µs, 1,000 and 1,600 \
+             with 4 µs. Without that four levels of TKT gain 6 %: a line moves in a core only \
+             1.34 times as fast as in a cache group (F1), and each level more makes a release \
+             longer, 145 cycles against 117",
         ),
     },
     Claim {

@@ -3,9 +3,9 @@
 pub mod cohorts;
 mod count;
 pub mod object;
-mod phase;
+pub mod phase;
 mod raw;
-mod table;
+pub mod table;
 
 pub use cohort_raw::Recursion;
 pub use cohorts::{CRwNp, CRwWp, CohortRw};

@@ -343,7 +343,7 @@ pub const ROWS: &[Claim] = &[
              waits for its successor's answer, 1,694 and 666. How far TKT falls behind on Kunpeng \
              is how long a read keeps a line busy, by our estimate 37 cycles, a quarter of what \
              it takes: in copies of the file with twice and 3 times as much TKT has 1,202 and 940 \
-             reads a ms for 1,540, 0.62 and 0.49 of MCS, and no other lock changes by more than 1 \
+             reads a ms for 1,540, 0.62 and 0.49 of MCS, and no other lock changes by more than 2 \
              %",
         ),
     },

@@ -35,8 +35,8 @@ pub struct Arguments {
     #[arg(long)]
     list: bool,
     /// The locks, by the names that `cohort list` shows; also `posix`, the C library's,
-    /// for pingpong `none`, and for rw `rwlock`, `c-rw-np`, `c-rw-wp`, `posix-rwlock` and
-    /// `posix-rwlock-w` [default: all; of rw these]
+    /// for pingpong `none`, and for rw those of `cohort list --rwlocks` too [default:
+    /// all; of rw the latter]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = LockName,
         hide_possible_values = true)]
     locks: Vec<String>,

@@ -146,8 +146,8 @@ fn rwlocks(json: bool) -> Result<ExitCode, Problem> {
     }
     println!("{table}");
     println!(
-        "Programs under `cohort run --rwlock` have all but the C library's, by `system` \
-         their own; and so\ndoes RwLock<T, L>.  `cohort bench --workload rw` has all."
+        "`cohort run --rwlock` has the first three, and by `system` the C library's own; \
+         RwLock<T, L> all\nbut the C library's; `cohort bench --workload rw` has all."
     );
     Ok(ExitCode::SUCCESS)
 }

@@ -321,6 +321,10 @@ macro_rules! for_each_shared {
             "the same; writers are preferred for up to 5 ms",
             "Calciu et al. 2013; 000 §7, 002 §4.1.2";
 
+            c_rw_np_in_object, $crate::rwlock::InObject,
+            "c-rw-np as a program's rwlock has it, on one line; writers take ticket",
+            "Cohort; see rwlock/object.rs";
+
             posix_rwlock, $crate::baseline::PosixRwLock,
             "the C library's algorithm, which prefers readers",
             "glibc manual, PTHREAD_RWLOCK_PREFER_READER_NP";

@@ -50,6 +50,8 @@ const CHILD_LIMIT: u32 = 20;
 static COMING: AtomicBool = AtomicBool::new(false);
 /// The object is held, and the other one may come.
 static HELD: AtomicBool = AtomicBool::new(false);
+/// The stepped thread has it.
+static TAKEN: AtomicBool = AtomicBool::new(false);
 /// The stepped thread has stopped.
 static STOPPED: AtomicBool = AtomicBool::new(false);
 /// The worker has left the object.
@@ -200,7 +202,9 @@ impl<O: Objects> Stop<O> {
     /// Stops a thread after so many instructions, lets another do what it can, and forks;
     /// false if there are fewer.
     fn forks(&self) -> bool {
-        for flag in [&COMING, &HELD, &STOPPED, &LEFT, &CLAIMED, &DONE, &OVER] {
+        for flag in [
+            &COMING, &HELD, &TAKEN, &STOPPED, &LEFT, &CLAIMED, &DONE, &OVER,
+        ] {
             flag.store(false, SeqCst);
         }
         let (went_on, status) = scope(|scope| {
@@ -245,6 +249,7 @@ impl<O: Objects> Stop<O> {
             Moment::Release => {
                 COMING.store(true, SeqCst);
                 all.lock(0);
+                TAKEN.store(true, SeqCst);
                 stopped_after(self.steps, stop, || all.unlock(0))
             }
             Moment::Acquisition => {
@@ -267,6 +272,13 @@ impl<O: Objects> Stop<O> {
                 sleep(SOON);
                 HELD.store(true, SeqCst);
                 self.all.lock(0);
+                // A lock without an order may have let this thread in first; what the
+                // stopped one holds then is no child's.
+                while !TAKEN.load(SeqCst) {
+                    self.all.unlock(0);
+                    yield_now();
+                    self.all.lock(0);
+                }
             }
             Moment::Acquisition => {
                 self.all.lock(0);

@@ -7,7 +7,7 @@
 mod clients;
 
 use clients::late::Late;
-use clients::object::{CROWDED, InObject, NAMED, NAMELESS};
+use clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
 /// The build of the locks that the clients use.
@@ -237,12 +237,12 @@ stress! {
     cohorts_let_writers_go: { apart(); rwlock::lets_writers_go::<CRwWp>(THREADS, 20_000) };
     cohorts_are_tried: { apart(); rwlock::is_tried::<CRwWp>(THREADS, 30_000) };
     cohorts_are_read_again: { apart(); rwlock::is_read_again::<CRwNp>(30_000) };
-    object_readers_share: { apart(); rwlock::shares::<InObject<Mcs, true, NAMELESS>>(THREADS, 2, 30_000, 1) };
-    object_readers_give_way: { apart(); rwlock::shares_strictly::<InObject<Ticket, false, NAMED>>(THREADS, 2, 30_000) };
-    object_of_four_levels: { apart(); rwlock::shares::<InObject<Four, true, CROWDED>>(THREADS, 3, 30_000, 1) };
-    object_lets_go: { apart(); rwlock::lets_go::<InObject<Mcs, true, NAMED>>(THREADS, 3, 20_000, 3) };
+    object_readers_share: { apart(); rwlock::shares::<Beginning<Mcs, true, NAMELESS>>(THREADS, 2, 30_000, 1) };
+    object_readers_give_way: { apart(); rwlock::shares_strictly::<Beginning<Ticket, false, NAMED>>(THREADS, 2, 30_000) };
+    object_of_four_levels: { apart(); rwlock::shares::<Beginning<Four, true, CROWDED>>(THREADS, 3, 30_000, 1) };
+    object_lets_go: { apart(); rwlock::lets_go::<Beginning<Mcs, true, NAMED>>(THREADS, 3, 20_000, 3) };
     object_of_a_host: host::excludes(object::hosted(host::inflated::<Mcs>()), THREADS, 30_000, 1);
-    object_is_read_again: { apart(); rwlock::is_read_on::<InObject<Mcs, true, NAMELESS>>(30_000) };
+    object_is_read_again: { apart(); rwlock::is_read_on::<Beginning<Mcs, true, NAMELESS>>(30_000) };
     cohorts_are_read_beside: { apart(); rwlock::is_read_beside_another::<CRwWp>(THREADS, 30_000) };
     cohorts_let_readers_in: {
         apart();

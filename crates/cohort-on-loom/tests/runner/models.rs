@@ -3,7 +3,7 @@
 use super::broken::BROKEN;
 use super::child::{Verdict, verdict};
 use crate::clients::late::Late;
-use crate::clients::object::{CROWDED, InObject, NAMED, NAMELESS};
+use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
 use crate::fork_clients as fork;
@@ -252,10 +252,10 @@ type Neutral<W> = CohortRw<W, true, Numa, 0, 2>;
 type WritersFirst<W> = CohortRw<W, false, Numa, 1, 2>;
 
 /// As above, in an object, its readers in its word until two cohorts meet.
-type Nameless<W> = InObject<W, true, NAMELESS>;
+type Nameless<W> = Beginning<W, true, NAMELESS>;
 
 /// The same, with readers in a table.
-type Named<W> = InObject<W, true, NAMED>;
+type Named<W> = Beginning<W, true, NAMED>;
 
 /// The same below a cohort of all.
 type TallHmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1>;
@@ -979,7 +979,7 @@ pub static MODELS: &[Model] = &[
         rwlock::shares::<Named<Mcs>>(2, 1, 2, 0);
     }),
     quick("rw_object::crowded", PARK_1, || {
-        rwlock::shares::<InObject<Ticket, true, CROWDED>>(3, 1, 1, 0);
+        rwlock::shares::<Beginning<Ticket, true, CROWDED>>(3, 1, 1, 0);
     }),
     quick("rw_object::read_again", PARK, || {
         rwlock::is_read_again::<Named<Ticket>>(1);
@@ -997,7 +997,7 @@ pub static MODELS: &[Model] = &[
         rwlock::lets_go::<Nameless<Mcs>>(3, 2, 1, 2);
     }),
     quick("rw_object::deference", IMPATIENT_1, || {
-        rwlock::shares::<InObject<Ticket, false, NAMED>>(3, 1, 1, 0);
+        rwlock::shares::<Beginning<Ticket, false, NAMED>>(3, 1, 1, 0);
     }),
     quick("condvar::signal", PARK, || condvar::tells(2, 1, false)),
     quick("condvar::signal_two", PARK, || condvar::tells(3, 1, false)),

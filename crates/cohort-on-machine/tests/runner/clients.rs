@@ -4,7 +4,7 @@
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
 use crate::clients::late::Late;
-use crate::clients::object::{CROWDED, InObject, NAMED, NAMELESS};
+use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
 use crate::locks::baseline::{Posix, PosixRwLock};
@@ -130,25 +130,25 @@ static CLIENTS: &[Sizes] = clients! {
         rwlock::shares::<CohortRw<Clof<Ticket, Mcs>>>(threads, threads / 2, rounds, 0);
     };
     object_readers_share: |threads, rounds| {
-        rwlock::shares::<InObject<Mcs, true, NAMELESS>>(threads, 2, rounds, 1);
+        rwlock::shares::<Beginning<Mcs, true, NAMELESS>>(threads, 2, rounds, 1);
     };
     object_readers_meet: |threads, rounds| {
-        rwlock::shares_strictly::<InObject<Ticket, true, NAMELESS>>(threads, 2, rounds);
+        rwlock::shares_strictly::<Beginning<Ticket, true, NAMELESS>>(threads, 2, rounds);
     };
     object_readers_give_way: |threads, rounds| {
-        rwlock::shares_strictly::<InObject<Ticket, false, NAMED>>(threads, 2, rounds);
+        rwlock::shares_strictly::<Beginning<Ticket, false, NAMED>>(threads, 2, rounds);
     };
     object_of_a_composition: |threads, rounds| {
-        rwlock::shares::<InObject<Clof<Ticket, Mcs>, true, CROWDED>>(threads, threads / 2, rounds, 0);
+        rwlock::shares::<Beginning<Clof<Ticket, Mcs>, true, CROWDED>>(threads, threads / 2, rounds, 0);
     };
     object_lets_go: |threads, rounds| {
-        rwlock::lets_go::<InObject<Mcs, true, NAMED>>(threads, 3, rounds, 2);
+        rwlock::lets_go::<Beginning<Mcs, true, NAMED>>(threads, 3, rounds, 2);
     };
     object_of_a_host: |threads, rounds| {
         host::excludes(object::hosted(host::inflated::<Mcs>()), threads, rounds, 1);
     };
     object_is_read_again: |_threads, rounds| {
-        rwlock::is_read_on::<InObject<Mcs, true, NAMELESS>>(rounds);
+        rwlock::is_read_on::<Beginning<Mcs, true, NAMELESS>>(rounds);
     };
     condvar_signals: |threads, rounds| condvar::tells(threads, rounds, false);
     condvar_broadcasts: |threads, rounds| condvar::tells(threads, rounds, true);

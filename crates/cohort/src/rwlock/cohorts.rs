@@ -76,8 +76,9 @@ impl Indicators for [Indicator] {
         Outcome::Acquired
     }
 
-    fn owe(&self, cohort: usize) {
+    fn owe(&self, cohort: usize) -> usize {
         self[cohort].owed.enter();
+        cohort
     }
 
     fn pay(&self, cohort: usize) {

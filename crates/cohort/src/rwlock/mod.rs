@@ -2,6 +2,7 @@
 
 pub mod cohorts;
 mod count;
+pub mod in_object;
 pub mod object;
 pub mod phase;
 mod raw;
@@ -10,6 +11,7 @@ pub mod table;
 pub use cohort_raw::Recursion;
 pub use cohorts::{CRwNp, CRwWp, CohortRw};
 pub use count::Count;
+pub use in_object::InObject;
 pub use object::Object;
 pub(crate) use phase::ORDERS as PHASE_ORDERS;
 pub(crate) use raw::ORDERS;

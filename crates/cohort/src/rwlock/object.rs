@@ -10,9 +10,9 @@
 //!
 //! | word | meaning | see |
 //! |---|---|---|
-//! | `readers`, `name` | readers, and where the others are | [`super::table`] |
-//! | `owed` | readers that are let in before the next writer | [`super::phase`] |
-//! | `phase` | whether readers get in; above `TURN`, how many writers in a row found it closed | the same |
+//! | `readers`, `owed` | readers, and those that are let in before the next writer | [`super::table`] |
+//! | `name` | under what name others of both kinds are counted in the table | the same |
+//! | `phase` | whether readers get in; above `TURN`, how many writers in a row found it closed | [`super::phase`] |
 //! | `generation` | the process in which a writer was last here | [`Generation`] |
 //! | `writers` | who of them is next, and whether the one that is has begun | [`Writers`] |
 //!
@@ -77,7 +77,7 @@ pub struct Object<'a, W, const ROWS: usize, const SLOTS: usize> {
     pub readers: &'a Count,
     /// Under what name they are.
     pub name: &'a AtomicU32,
-    /// Readers that are owed entry.
+    /// Readers that are owed entry, and not counted there.
     pub owed: &'a Owed,
     /// Whether readers get in.
     pub phase: &'a AtomicU32,
@@ -245,10 +245,10 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
 
     #[cold]
     fn inherit(&self) {
-        self.owed.reset();
+        self.readers().forget_owed();
         if self.writers.has_begun() {
             if !mutant("rw-object.keep-readers") {
-                self.readers().reset();
+                self.readers().forget_readers();
             }
             self.phase.store(CLOSED, Order::RELAXED);
         } else {

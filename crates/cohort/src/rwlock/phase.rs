@@ -83,10 +83,10 @@ pub(super) trait Indicators {
     fn wait_until_idle(&self, patience: &Patience) -> Outcome;
 
     /// Counts a reader of that cohort that is let in before the next writer.
-    fn owe(&self, cohort: usize);
+    fn owe(&self, cohort: usize) -> Self::Place;
 
-    /// One less of those.
-    fn pay(&self, cohort: usize);
+    /// One less of those, where it was counted.
+    fn pay(&self, place: Self::Place);
 
     /// Whether there are any: a hint.
     fn owes(&self) -> bool;
@@ -177,7 +177,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         if mutant("rw-phase.bar-everybody") {
             passes = false;
         }
-        let mut owed = false;
+        let mut owed = None;
         // Whether the caller waits differently after a time.
         let mut defers = !self.is_neutral || (recurses && !passes);
         let until = now() + DEFERENCE_NANOSECONDS;
@@ -192,9 +192,8 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
                 }
                 continue;
             }
-            if self.is_neutral && !owed {
-                owed = true;
-                self.readers.owe(cohort);
+            if self.is_neutral && owed.is_none() {
+                owed = Some(self.readers.owe(cohort));
             }
             if patience.deadline().is_some_and(expired) {
                 break None;
@@ -202,9 +201,8 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
             if defers && now() > until {
                 defers = false;
                 passes |= recurses;
-                if !owed {
-                    owed = true;
-                    self.readers.owe(cohort);
+                if owed.is_none() {
+                    owed = Some(self.readers.owe(cohort));
                 }
                 continue;
             }
@@ -217,8 +215,10 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
                 spinner = Spinner::new();
             }
         };
-        if owed && (place.is_some() || !mutant("rw-phase.stay-owed")) {
-            self.readers.pay(cohort);
+        if let Some(owed) = owed
+            && (place.is_some() || !mutant("rw-phase.stay-owed"))
+        {
+            self.readers.pay(owed);
         }
         place
     }

@@ -9,15 +9,15 @@
 //!
 //! A reader that finds its slot taken by another lock is counted in the lock's own word, as
 //! those are that came before it had a name.  Readers leave where they can, not where they
-//! came, since nobody has told them where that was: in the slot if it has a count for the
+//! came, since nobody has told them where that was (those that are owed entry know): in the slot if it has a count for the
 //! lock, in the word if not.  A thread stays in its cohort's row while it holds any read
 //! lock, wherever it is moved.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | a slot | readers of that cohort; a writer marks it | whose name, how many readers, whether a writer sleeps until there are none |
-//! | a row's `gone` | the last of a slot's readers, if a writer sleeps | changes, so that it wakes |
-//! | the lock's `readers` | all other readers | how many; see [`Count`] |
+//! | a slot of either kind | readers of that cohort; a writer marks it | whose name, how many, whether a writer sleeps until there are none |
+//! | a row's `gone` | the last one in a slot, if a writer sleeps | changes, so that it wakes |
+//! | the lock's `readers`, `owed` | all others of either kind | how many; see [`Count`] |
 //! | the lock's `name` | the first reader that finds one of another cohort inside | the name, or 0 |
 //!
 //! **Why a sum of zero means that nobody reads**, if nobody gets in meanwhile: the word is read
@@ -71,31 +71,21 @@ const fn is_of(slot: u64, name: u32) -> bool {
     (slot >> 32) as u32 == name
 }
 
-/// A cohort's readers of all locks.
+/// A name's readers in one cohort, or those that are owed entry.
 #[derive(Debug)]
-#[repr(C, align(128))]
-struct Row<const SLOTS: usize> {
-    gone: AtomicU32,
-    slots: [AtomicU64; SLOTS],
-}
+#[repr(transparent)]
+struct Slot(AtomicU64);
 
-impl<const SLOTS: usize> Row<SLOTS> {
+impl Slot {
     constructor! {
         fn new() -> Self {
-            Self {
-                gone: AtomicU32::new(0),
-                slots: repeated!(AtomicU64::new(0), SLOTS),
-            }
+            Self(AtomicU64::new(0))
         }
     }
 
-    fn slot(&self, name: u32) -> &AtomicU64 {
-        &self.slots[name as usize % SLOTS]
-    }
-
-    /// How many readers of that name are counted here.
+    /// How many of that name are counted here.
     fn number(&self, name: u32, order: Order) -> i32 {
-        let slot = self.slot(name).load(order);
+        let slot = self.0.load(order);
         if is_of(slot, name) {
             number(slot) as i32
         } else {
@@ -103,11 +93,10 @@ impl<const SLOTS: usize> Row<SLOTS> {
         }
     }
 
-    /// Counts a reader, if the slot is the name's or nobody's.
+    /// Counts one, if the slot is the name's or nobody's.
     #[inline]
     fn enter(&self, name: u32) -> bool {
-        let place = self.slot(name);
-        let mut slot = place.load(Order::RELAXED);
+        let mut slot = self.0.load(Order::RELAXED);
         loop {
             let more = if is_of(slot, name) {
                 slot + ONE
@@ -116,30 +105,98 @@ impl<const SLOTS: usize> Row<SLOTS> {
             } else {
                 return false;
             };
-            match place.compare_exchange(slot, more, Order::RELAXED, Order::RELAXED) {
+            match self
+                .0
+                .compare_exchange(slot, more, Order::RELAXED, Order::RELAXED)
+            {
                 Ok(_) => return true,
                 Err(now) => slot = now,
             }
         }
     }
 
-    /// One reader less, if any is counted here.
+    /// One less, if any is counted here: what the slot was.
     #[inline]
-    fn leave(&self, name: u32, order: Order) -> bool {
-        let place = self.slot(name);
-        let mut slot = place.load(Order::RELAXED);
+    fn leave(&self, name: u32, order: Order) -> Option<u64> {
+        let mut slot = self.0.load(Order::RELAXED);
         while is_of(slot, name) && number(slot) > 0 {
-            match place.compare_exchange(slot, slot - ONE, order, Order::RELAXED) {
-                Ok(_) => {
-                    if slot & COUNT == ONE | WANTED {
-                        self.tell();
-                    }
-                    return true;
-                }
+            match self
+                .0
+                .compare_exchange(slot, slot - ONE, order, Order::RELAXED)
+            {
+                Ok(_) => return Some(slot),
                 Err(now) => slot = now,
             }
         }
-        false
+        None
+    }
+
+    /// Leaves a writer's mark, if any of that name is counted here.
+    fn want(&self, name: u32) -> bool {
+        let slot = self.0.load(Order::RELAXED);
+        let marked = slot | WANTED;
+        is_of(slot, name)
+            && number(slot) > 0
+            && (slot == marked
+                || self
+                    .0
+                    .compare_exchange(slot, marked, Order::RELAXED, Order::RELAXED)
+                    .is_ok())
+    }
+
+    /// Takes it back.
+    fn want_no_more(&self, name: u32) {
+        let mut slot = self.0.load(Order::RELAXED);
+        while is_of(slot, name) && slot & WANTED != 0 {
+            match self
+                .0
+                .compare_exchange(slot, slot & !WANTED, Order::RELAXED, Order::RELAXED)
+            {
+                Ok(_) => return,
+                Err(now) => slot = now,
+            }
+        }
+    }
+}
+
+/// What is counted of a name.
+#[derive(Clone, Copy)]
+enum Kind {
+    Readers,
+    Owed,
+}
+
+/// A cohort's readers of all locks.
+#[derive(Debug)]
+#[repr(C, align(128))]
+struct Row<const SLOTS: usize> {
+    gone: AtomicU32,
+    slots: [[Slot; 2]; SLOTS],
+}
+
+impl<const SLOTS: usize> Row<SLOTS> {
+    constructor! {
+        fn new() -> Self {
+            Self {
+                gone: AtomicU32::new(0),
+                slots: repeated!(repeated!(Slot::new(), 2), SLOTS),
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn slot(&self, name: u32, kind: Kind) -> &Slot {
+        &self.slots[name as usize % SLOTS][kind as usize]
+    }
+
+    /// One less, if any is counted here.
+    #[inline]
+    fn leave(&self, name: u32, kind: Kind, order: Order) -> bool {
+        let left = self.slot(name, kind).leave(name, order);
+        if left.is_some_and(|slot| slot & COUNT == ONE | WANTED) {
+            self.tell();
+        }
+        left.is_some()
     }
 
     /// Wakes the writers that sleep on this row.
@@ -151,36 +208,16 @@ impl<const SLOTS: usize> Row<SLOTS> {
         }
     }
 
-    /// Sleeps, if readers of that name are counted here, until there may be none or
-    /// `is_idle` or patience runs out.
-    fn sleep(&self, name: u32, is_idle: impl Fn() -> bool, patience: &Patience) {
-        let place = self.slot(name);
-        let slot = place.load(Order::RELAXED);
-        let marked = slot | WANTED;
-        if !is_of(slot, name)
-            || number(slot) == 0
-            || (slot != marked
-                && place
-                    .compare_exchange(slot, marked, Order::RELAXED, Order::RELAXED)
-                    .is_err())
-        {
+    /// Sleeps, if any are counted here, until there may be none or `done` or patience runs
+    /// out.
+    fn sleep(&self, name: u32, kind: Kind, done: impl Fn() -> bool, patience: &Patience) {
+        let slot = self.slot(name, kind);
+        if !slot.want(name) {
             return;
         }
         let gone = self.gone.load(RWT_LOOK);
-        if self.number(name, Order::RELAXED) > 0 && !is_idle() {
+        if slot.number(name, Order::RELAXED) > 0 && !done() {
             let _ = sleep_on(&self.gone, gone, DRAINER, patience.deadline());
-        }
-    }
-
-    /// Takes back what [`sleep`](Self::sleep) has left.
-    fn want_no_more(&self, name: u32) {
-        let place = self.slot(name);
-        let mut slot = place.load(Order::RELAXED);
-        while is_of(slot, name) && slot & WANTED != 0 {
-            match place.compare_exchange(slot, slot & !WANTED, Order::RELAXED, Order::RELAXED) {
-                Ok(_) => return,
-                Err(now) => slot = now,
-            }
         }
     }
 }
@@ -228,7 +265,16 @@ pub(super) struct Named<'a, const ROWS: usize, const SLOTS: usize, const OWED: u
     pub owed: &'a Count<OWED>,
 }
 
-/// Where a reader came in.
+/// The calling thread is counted in that cohort's row from here on, unless it reads already.
+#[inline(always)]
+fn take_row(cohort: usize) {
+    let thread = thread();
+    if thread.reading.get() == 0 {
+        thread.row.set(cohort as u32);
+    }
+}
+
+/// Where a reader came in, or is owed entry.
 #[derive(Clone, Copy)]
 pub(super) enum Way {
     /// By its cohort's slot.
@@ -244,26 +290,73 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
         &self.table.rows[thread().row.get() as usize % ROWS]
     }
 
-    /// How many readers there are.
-    fn number(&self, order: Order) -> i32 {
-        let mut sum = self.readers.number(order);
+    /// How many there are, with those in the lock's word.
+    fn number(&self, kind: Kind, order: Order) -> i32 {
+        let mut sum = match kind {
+            Kind::Readers => self.readers.number(order),
+            Kind::Owed => self.owed.number(order),
+        };
         let name = self.name.load(Order::RELAXED);
         if name != NAMELESS {
             for row in &self.table.rows {
-                sum += row.number(name, order);
+                sum += row.slot(name, kind).number(name, order);
             }
         }
         sum
+    }
+
+    /// Blocks until there are none or patience runs out.
+    #[cold]
+    fn wait_for_none(&self, kind: Kind, patience: &Patience) -> Outcome {
+        let done = || self.number(kind, Order::RELAXED) == 0;
+        let mut spinner = Spinner::new();
+        let outcome = loop {
+            if done() {
+                break Outcome::Acquired;
+            }
+            if patience.deadline().is_some_and(expired) {
+                break Outcome::GaveUp;
+            }
+            if spinner.step() == Advice::Again {
+                continue;
+            }
+            let name = self.name.load(Order::RELAXED);
+            let has_some =
+                |row: &&Row<SLOTS>| row.slot(name, kind).number(name, Order::RELAXED) > 0;
+            match kind {
+                Kind::Readers if self.readers.number(Order::RELAXED) > 0 => {
+                    self.readers.sleep(patience);
+                }
+                Kind::Owed if self.owed.number(Order::RELAXED) > 0 => self.owed.sleep(patience),
+                _ => {
+                    if let Some(row) = self.table.rows.iter().find(has_some) {
+                        row.sleep(name, kind, done, patience);
+                    }
+                }
+            }
+            spinner = Spinner::new();
+        };
+        match kind {
+            Kind::Readers => self.readers.want_no_more(),
+            Kind::Owed => self.owed.want_no_more(),
+        }
+        let name = self.name.load(Order::RELAXED);
+        for row in &self.table.rows {
+            row.slot(name, kind).want_no_more(name);
+        }
+        outcome
     }
 
     /// One reader less, wherever; false if there was none.
     #[inline]
     pub fn leave(&self) -> bool {
         let name = self.name.load(Order::RELAXED);
-        if name != NAMELESS && self.row().leave(name, RWT_LEAVE) {
+        if name != NAMELESS && self.row().leave(name, Kind::Readers, RWT_LEAVE) {
             return true;
         }
-        if self.readers.number(Order::RELAXED) <= 0 && self.number(Order::RELAXED) <= 0 {
+        if self.readers.number(Order::RELAXED) <= 0
+            && self.number(Kind::Readers, Order::RELAXED) <= 0
+        {
             return false;
         }
         self.leave_by_word(name);
@@ -292,15 +385,26 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
         }
     }
 
-    /// Forgets all readers.
-    pub fn reset(&self) {
-        self.readers.reset();
+    /// Forgets those that are counted.
+    fn reset(&self, kind: Kind) {
         let name = self.name.load(Order::RELAXED);
         if name != NAMELESS {
             for row in &self.table.rows {
-                while row.leave(name, Order::RELAXED) {}
+                while row.leave(name, kind, Order::RELAXED) {}
             }
         }
+    }
+
+    /// Forgets all readers.
+    pub fn forget_readers(&self) {
+        self.readers.reset();
+        self.reset(Kind::Readers);
+    }
+
+    /// Forgets all that are owed entry.
+    pub fn forget_owed(&self) {
+        self.owed.reset();
+        self.reset(Kind::Owed);
     }
 }
 
@@ -311,12 +415,9 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Indicators
 
     #[inline(always)]
     fn enter(&self, cohort: usize) -> Way {
-        let thread = thread();
-        if thread.reading.get() == 0 {
-            thread.row.set(cohort as u32);
-        }
+        take_row(cohort);
         let name = self.name.load(Order::RELAXED);
-        if name != NAMELESS && self.row().enter(name) {
+        if name != NAMELESS && self.row().slot(name, Kind::Readers).enter(name) {
             return Way::Slot;
         }
         // The cohort that was met first needs no row if there is no other.
@@ -330,7 +431,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Indicators
     fn take_back(&self, way: Way) {
         let name = self.name.load(Order::RELAXED);
         let left = match way {
-            Way::Slot => self.row().leave(name, RWT_LEAVE),
+            Way::Slot => self.row().leave(name, Kind::Readers, RWT_LEAVE),
             Way::Word => false,
         };
         if !left {
@@ -339,56 +440,45 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Indicators
     }
 
     fn is_idle(&self, order: Order) -> bool {
-        self.number(order) == 0
+        self.number(Kind::Readers, order) == 0
     }
 
-    #[cold]
     fn wait_until_idle(&self, patience: &Patience) -> Outcome {
-        let mut spinner = Spinner::new();
-        let outcome = loop {
-            if self.is_idle(Order::RELAXED) {
-                break Outcome::Acquired;
-            }
-            if patience.deadline().is_some_and(expired) {
-                break Outcome::GaveUp;
-            }
-            if spinner.step() == Advice::Again {
-                continue;
-            }
-            let name = self.name.load(Order::RELAXED);
-            let mut rows = self.table.rows.iter();
-            if self.readers.number(Order::RELAXED) > 0 {
-                self.readers.sleep(patience);
-            } else if let Some(row) = rows.find(|row| row.number(name, Order::RELAXED) > 0) {
-                row.sleep(name, || self.is_idle(Order::RELAXED), patience);
-            }
-            spinner = Spinner::new();
-        };
-        self.readers.want_no_more();
+        self.wait_for_none(Kind::Readers, patience)
+    }
+
+    fn owe(&self, cohort: usize) -> Way {
+        take_row(cohort);
         let name = self.name.load(Order::RELAXED);
-        for row in &self.table.rows {
-            row.want_no_more(name);
+        if name != NAMELESS && self.row().slot(name, Kind::Owed).enter(name) {
+            return Way::Slot;
         }
-        outcome
-    }
-
-    fn owe(&self, _cohort: usize) {
         self.owed.enter();
+        Way::Word
     }
 
-    fn pay(&self, _cohort: usize) {
-        self.owed.leave(Order::RELAXED);
+    fn pay(&self, way: Way) {
+        match way {
+            // Where it was counted; its row is the same as then.
+            Way::Slot => {
+                let name = self.name.load(Order::RELAXED);
+                self.row().leave(name, Kind::Owed, Order::RELAXED);
+            }
+            Way::Word => {
+                self.owed.leave(Order::RELAXED);
+            }
+        }
     }
 
     fn owes(&self) -> bool {
-        !self.owed.is_zero(Order::RELAXED)
+        self.number(Kind::Owed, Order::RELAXED) != 0
     }
 
     #[inline]
     fn wait_until_paid(&self, patience: &Patience) -> Option<bool> {
-        match self.owed.wait_for_zero(patience) {
-            Outcome::Acquired => Some(self.is_idle(Order::RELAXED)),
-            Outcome::GaveUp => None,
+        if self.owes() && self.wait_for_none(Kind::Owed, patience) == Outcome::GaveUp {
+            return None;
         }
+        Some(self.is_idle(Order::RELAXED))
     }
 }

@@ -1,0 +1,221 @@
+//! [`Object`] as one thing: its words on one line, as a program's rwlock has them, with a
+//! writers' lock that takes a context, and a table to itself.  For benchmarks and checkers:
+//! a Rust program has room for [`CohortRw`](super::CohortRw).
+
+use super::object::{Object, Owed, Writers};
+use super::{Count, Table};
+use crate::door::{Advice, AtomicU32, Order, Spinner, expired, nap};
+use crate::host::Generation;
+use cohort_raw::{
+    AbortableShared, DetectsWaiters, Outcome, Patience, RawLock, RawShared, RawTry, Recursion,
+};
+use core::fmt;
+
+use crate::basic::Ticket;
+use crate::basic::futex::NAP_NANOSECONDS;
+
+/// The lock; see [`super::object`] for its words.
+#[repr(C, align(64))]
+pub struct InObject<
+    Writers = Ticket,
+    const NEUTRAL: bool = true,
+    const ROWS: usize = 32,
+    const SLOTS: usize = 8,
+> {
+    readers: Count,
+    name: AtomicU32,
+    phase: AtomicU32,
+    owed: Owed,
+    generation: Generation,
+    begun: AtomicU32,
+    lock: Writers,
+    table: Table<ROWS, SLOTS>,
+}
+
+impl<W, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize> fmt::Debug
+    for InObject<W, NEUTRAL, ROWS, SLOTS>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InObject").finish_non_exhaustive()
+    }
+}
+
+impl<W: RawLock, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize> Default
+    for InObject<W, NEUTRAL, ROWS, SLOTS>
+{
+    fn default() -> Self {
+        Self {
+            readers: Count::new(),
+            name: AtomicU32::new(0),
+            phase: AtomicU32::new(0),
+            owed: Owed::new(),
+            generation: Generation::new(),
+            begun: AtomicU32::new(0),
+            lock: W::default(),
+            table: Table::new(),
+        }
+    }
+}
+
+/// The writers' lock, by that context.
+struct Held<'a, W: RawLock> {
+    lock: &'a W,
+    context: &'a W::Context,
+    begun: &'a AtomicU32,
+}
+
+impl<W: RawTry + DetectsWaiters> Writers for Held<'_, W> {
+    #[inline]
+    fn acquire(&self) {
+        self.lock.acquire(self.context);
+    }
+
+    #[inline]
+    fn try_acquire(&self) -> bool {
+        self.lock.try_acquire(self.context)
+    }
+
+    fn acquire_within(&self, patience: &Patience) -> bool {
+        let mut spinner = Spinner::new();
+        while !self.try_acquire() {
+            if patience.deadline().is_some_and(expired) {
+                return false;
+            }
+            if spinner.step() == Advice::Sleep {
+                nap(NAP_NANOSECONDS);
+            }
+        }
+        true
+    }
+
+    #[inline]
+    unsafe fn release(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.lock.release(self.context) };
+    }
+
+    #[inline]
+    fn has_waiters(&self) -> bool {
+        self.lock.has_waiters(self.context)
+    }
+
+    #[inline]
+    fn begin(&self) {
+        self.begun.store(1, Order::RELAXED);
+    }
+
+    #[inline]
+    fn end(&self) {
+        self.begun.store(0, Order::RELAXED);
+    }
+
+    #[inline]
+    fn has_begun(&self) -> bool {
+        self.begun.load(Order::RELAXED) != 0
+    }
+}
+
+impl<W, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize>
+    InObject<W, NEUTRAL, ROWS, SLOTS>
+where
+    W: RawTry + DetectsWaiters,
+{
+    /// A lock whose readers are in the table from the beginning, under that name.
+    #[must_use]
+    pub fn named(name: u32) -> Self {
+        Self {
+            name: AtomicU32::new(name),
+            ..Self::default()
+        }
+    }
+
+    /// The table, for other locks that are to share it.
+    pub const fn table(&self) -> &Table<ROWS, SLOTS> {
+        &self.table
+    }
+
+    /// The words, for one call by that context.
+    #[inline]
+    pub fn by<'a>(&'a self, context: &'a W::Context) -> Object<'a, impl Writers + 'a, ROWS, SLOTS> {
+        Object {
+            table: &self.table,
+            readers: &self.readers,
+            name: &self.name,
+            owed: &self.owed,
+            phase: &self.phase,
+            generation: &self.generation,
+            writers: Held {
+                lock: &self.lock,
+                context,
+                begun: &self.begun,
+            },
+            is_neutral: NEUTRAL,
+        }
+    }
+}
+
+// SAFETY: the object's methods of the same names, which share and exclude.
+unsafe impl<W, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize> RawShared
+    for InObject<W, NEUTRAL, ROWS, SLOTS>
+where
+    W: RawTry + DetectsWaiters,
+{
+    type Context = W::Context;
+
+    #[inline]
+    fn read(&self, cx: &W::Context, recursion: Recursion) {
+        let _ = self.by(cx).read(recursion, &Patience::ENDLESS);
+    }
+
+    #[inline]
+    fn try_read(&self, cx: &W::Context, recursion: Recursion) -> bool {
+        self.by(cx).try_read(recursion)
+    }
+
+    #[inline]
+    unsafe fn release_read(&self, cx: &W::Context) {
+        // SAFETY: the caller's.
+        let held = unsafe { self.by(cx).release() };
+        debug_assert!(held, "nobody reads");
+    }
+
+    #[inline]
+    fn write(&self, cx: &W::Context) {
+        let _ = self.by(cx).write(&Patience::ENDLESS);
+    }
+
+    #[inline]
+    fn try_write(&self, cx: &W::Context) -> bool {
+        self.by(cx).try_write()
+    }
+
+    #[inline]
+    unsafe fn release_write(&self, cx: &W::Context) {
+        // SAFETY: the caller's.
+        let held = unsafe { self.by(cx).release() };
+        debug_assert!(held, "nobody writes");
+    }
+
+    fn is_locked(&self) -> bool {
+        self.by(&W::Context::default()).is_locked()
+    }
+
+    fn is_write_locked(&self) -> bool {
+        self.by(&W::Context::default()).is_write_locked()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<W, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize> AbortableShared
+    for InObject<W, NEUTRAL, ROWS, SLOTS>
+where
+    W: RawTry + DetectsWaiters,
+{
+    fn read_within(&self, cx: &W::Context, recursion: Recursion, patience: &Patience) -> Outcome {
+        self.by(cx).read(recursion, patience)
+    }
+
+    fn write_within(&self, cx: &W::Context, patience: &Patience) -> Outcome {
+        self.by(cx).write(patience)
+    }
+}

@@ -3,8 +3,11 @@
 #[path = "support/cpus.rs"]
 mod cpus;
 
+use cohort::RawLock;
+use cohort::basic::{Mcs, Ticket};
+use cohort::compose::{Clof, Numa, OnPages};
 use cohort::door::cohorts::{Mistake, read};
-use cohort::door::{Level, NODES, cohort, distance, lowest_of, set_cohorts};
+use cohort::door::{Level, NODES, PAGE, cohort, distance, lowest_of, set_cohorts};
 use cohort::host::{Placed, Pool};
 use cpus::{allowed, stay_on};
 use std::collections::BTreeSet;
@@ -174,4 +177,60 @@ fn pages_are_in_the_memory_of_whoever_took_a_node_first() {
             None => eprintln!("skipped: the kernel does not say where pages are"),
         }
     }
+}
+
+/// The kernel's policies of memory that begins in that range, as its file shows them.
+fn policies(from: usize, bytes: usize) -> Option<Vec<(usize, String)>> {
+    let maps = std::fs::read_to_string("/proc/self/numa_maps").ok()?;
+    let line = |line: &str| {
+        let mut words = line.split(' ');
+        let at = usize::from_str_radix(words.next()?, 16).ok()?;
+        Some((at, words.next()?.to_owned()))
+    };
+    let of_range = |(at, _): &(usize, String)| (from..from + bytes).contains(at);
+    Some(maps.lines().filter_map(line).filter(of_range).collect())
+}
+
+#[test]
+fn cohorts_on_pages_are_put_where_their_threads_run() {
+    type Low = OnPages<Mcs>;
+    type Lock = Clof<Low, Ticket, Numa, 128, 2>;
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some((one, other)) = two() else {
+        eprintln!("skipped: this process may use one CPU only");
+        return;
+    };
+    set_cohorts(&format!("numa {one}; numa {other}")).expect("the text is right");
+    let lock: &'static Lock = Box::leak(Box::default());
+    let (at, bytes) = (std::ptr::from_ref(lock).addr(), size_of::<Lock>());
+    let use_it = move || {
+        let context = Default::default();
+        lock.acquire(&context);
+        // SAFETY: acquired above, with this context.
+        unsafe { lock.release(&context) };
+    };
+    assert_eq!(at % PAGE, 0);
+    let Some(before) = policies(at, bytes) else {
+        eprintln!("skipped: this kernel does not show where memory is");
+        return;
+    };
+    assert_eq!(before, [], "nothing of it has a policy of its own");
+    for (cpu, cohort) in [(other, 1), (one, 0)] {
+        made_on(cpu, use_it);
+        made_on(cpu, use_it);
+        let policies = policies(at, bytes).expect("it was shown before");
+        if policies.is_empty() {
+            eprintln!("skipped: this kernel does not let memory be placed");
+            return;
+        }
+        // Behind the cohorts is the high lock, in a page as well.
+        let begins = at + cohort * (bytes - PAGE) / 2;
+        let found = policies.iter().find(|(at, _)| *at == begins);
+        let policy = found.map(|(_, policy)| policy.as_str());
+        assert!(
+            policy.is_some_and(|policy| policy.starts_with("prefer")),
+            "cohort {cohort} at {begins:x}: {policies:x?}"
+        );
+    }
+    set_cohorts("").expect("nothing is right");
 }

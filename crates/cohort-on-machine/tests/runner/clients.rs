@@ -9,7 +9,9 @@ use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, T
 use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
 use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
-use crate::locks::compose::{Adaptive, Bypass, CacheGroup, Clof, Fast, Numa, Package, Stacked};
+use crate::locks::compose::{
+    Adaptive, Bypass, CacheGroup, Clof, Fast, Numa, OnPages, Package, Stacked,
+};
 use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Near, Shfl, WhereMet};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, WaitCell};
@@ -100,6 +102,9 @@ static CLIENTS: &[Sizes] = clients! {
     hclh_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Hclh>(threads);
     cna_lets_others_in: |_threads, rounds| {
         mutex::lets_others_in::<Cna<MayPark, 2>>(1, 3 * rounds);
+    };
+    clof_on_pages: |threads, rounds| {
+        mutex::excludes::<Clof<OnPages<Ticket>, Mcs, Numa, 128, 2>>(threads, rounds, 1);
     };
     adaptive_bypass: |threads, rounds| mutex::excludes::<Adaptive<Clof<Ticket, Mcs>>>(threads, rounds, 1);
     bypass_of_two_locks: |threads, rounds| mutex::excludes::<Bypass<Clof<Ticket, Mcs>>>(threads, rounds, 1);

@@ -47,10 +47,11 @@
 //! `COHORTS` share low locks; that is slower, and as safe.
 
 use super::{Apart, Composed, Numa, Place, Plan};
-use crate::door::{Cell, mutant, now};
+use crate::door::{Cell, PAGE, mutant, now, place_here};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 use core::fmt;
 use core::mem::MaybeUninit;
+use core::ptr;
 
 /// What one acquisition carries: the low lock's context, and in which cohort.
 #[derive(Debug, Default)]
@@ -247,6 +248,8 @@ impl<C> Metadata<C> {
 struct Held<C> {
     metadata: Metadata<C>,
     bound: Bound,
+    /// Whether the cohort has been put into its own node's memory, if it ever is.
+    placed: Cell<bool>,
 }
 
 /// A low lock and what goes with it, on lines of their own.
@@ -263,12 +266,31 @@ impl<Low, C: Default> Cohort<Low, C> {
             held: Apart(Held {
                 metadata: Metadata::default(),
                 bound,
+                placed: Cell::new(false),
             }),
         }
     }
 }
 
 impl<Low, C> Cohort<Low, C> {
+    /// Whether no other cohort is in its pages: [`OnPages`](super::OnPages).
+    const FILLS_PAGES: bool = align_of::<Self>().is_multiple_of(PAGE);
+
+    /// Has its pages moved to where the calling thread runs, once.  The caller holds the
+    /// low lock.
+    #[cold]
+    fn place(&self) {
+        // SAFETY: the holder of the low lock alone touches it.
+        let placed = self
+            .held
+            .0
+            .placed
+            .with_mut(|placed| unsafe { placed.replace(true) });
+        if !placed {
+            let _ = place_here(ptr::from_ref(self).cast(), size_of::<Self>());
+        }
+    }
+
     #[inline(always)]
     fn parts(&self) -> (&Low, &Held<C>) {
         (&self.low, &self.held.0)
@@ -431,13 +453,29 @@ where
 
     #[inline]
     fn acquire(&self, cx: &Self::Context) {
-        let (low, Held { metadata, bound }) = self.enter(cx).parts();
-        metadata.acquire(low, &cx.low, bound, || self.acquire_high(&metadata.high));
+        let cohort = self.enter(cx);
+        let (
+            low,
+            Held {
+                metadata, bound, ..
+            },
+        ) = cohort.parts();
+        metadata.acquire(low, &cx.low, bound, || {
+            if Cohort::<Low, High::Context>::FILLS_PAGES {
+                cohort.place();
+            }
+            self.acquire_high(&metadata.high);
+        });
     }
 
     #[inline]
     unsafe fn release(&self, cx: &Self::Context) {
-        let (low, Held { metadata, bound }) = self.cohorts[cx.cohort()].parts();
+        let (
+            low,
+            Held {
+                metadata, bound, ..
+            },
+        ) = self.cohorts[cx.cohort()].parts();
         // SAFETY: both are held: the low lock by this context, the high one with its
         // cohort's, by any thread of it.
         unsafe {
@@ -459,7 +497,12 @@ where
     At: Place,
 {
     fn try_acquire(&self, cx: &Self::Context) -> bool {
-        let (low, Held { metadata, bound }) = self.enter(cx).parts();
+        let (
+            low,
+            Held {
+                metadata, bound, ..
+            },
+        ) = self.enter(cx).parts();
         metadata.try_acquire(low, &cx.low, bound, || {
             self.high.0.try_acquire(&metadata.high)
         })

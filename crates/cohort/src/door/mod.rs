@@ -31,6 +31,9 @@ pub(crate) use order::orders;
 pub use order::{Order, Strength};
 pub use world::*;
 
+/// The bytes of the smallest page.
+pub const PAGE: usize = 4096;
+
 /// NUMA nodes that [`distance`] tells apart; those beyond share.
 pub const NODES: usize = 64;
 

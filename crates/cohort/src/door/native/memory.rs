@@ -1,6 +1,7 @@
 //! Pages straight from the kernel: the locks serve allocators, so they cannot
 //! use one.
 
+use super::super::{NODES, PAGE};
 use super::system::{call, number};
 use core::ptr::NonNull;
 
@@ -50,11 +51,44 @@ fn map_pages(bytes: usize) -> Option<NonNull<u8>> {
     NonNull::new(at as *mut u8)
 }
 
+/// Puts whole pages into the memory of the NUMA node on which the calling thread runs, what
+/// is in them included; false if the kernel refuses, as it may in a container.
+///
+/// Pages that are larger than [`PAGE`] are the kernel's to refuse.
+#[must_use]
+pub fn place_here(pages: *const u8, bytes: usize) -> bool {
+    const MPOL_PREFERRED: usize = 1;
+    const MPOL_MF_MOVE: usize = 2;
+    let mut node = 0u32;
+    let mut nodes = [0u64; NODES / 64];
+    // SAFETY: the kernel writes the number of the node alone, and reads the set of nodes;
+    // where pages lie changes nothing of what is in them.
+    unsafe {
+        let asked = call(number::GETCPU, [0, &raw mut node as usize, 0, 0, 0, 0]);
+        let Some(word) = nodes.get_mut(node as usize / 64) else {
+            return false;
+        };
+        *word = 1 << (node % 64);
+        // The kernel takes one bit less than it is told.
+        let placed = call(
+            number::MBIND,
+            [
+                pages as usize,
+                bytes,
+                MPOL_PREFERRED,
+                nodes.as_ptr() as usize,
+                NODES + 1,
+                MPOL_MF_MOVE,
+            ],
+        );
+        asked == 0 && placed == 0
+    }
+}
+
 /// Maps a page that a forked child finds zeroed; `None` if the kernel cannot
 /// (before Linux 4.14).
 #[must_use]
 pub fn page_of_zeroes_in_child() -> Option<NonNull<u8>> {
-    const PAGE: usize = 4096;
     let page = map_pages(PAGE)?;
     // SAFETY: the advice concerns the page mapped above and nothing else.
     let result = unsafe {

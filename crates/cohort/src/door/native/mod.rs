@@ -15,7 +15,7 @@ pub use atomic::{
 };
 pub use fences::{calls_off, fence_everywhere, fence_here, is_long_quiet};
 pub use generation::{generation, generation_so_far};
-pub use memory::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, map_slots};
+pub use memory::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, map_slots, place_here};
 pub use monitor::{monitor, offered_monitor, set_monitor};
 pub use place::{cohort, distance, lowest_of, set_cohorts};
 pub use spinner::{Spinner, cpus, is_worth_a_try, policy, set_policy, tries_anything};

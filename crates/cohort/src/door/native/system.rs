@@ -19,6 +19,7 @@ pub(super) mod number {
     pub const TGKILL: usize = 234;
     pub const OPENAT: usize = 257;
     pub const GETCPU: usize = 309;
+    pub const MBIND: usize = 237;
     pub const MEMBARRIER: usize = 324;
 }
 
@@ -36,6 +37,7 @@ pub(super) mod number {
     pub const SCHED_GETAFFINITY: usize = 123;
     pub const TGKILL: usize = 131;
     pub const GETCPU: usize = 168;
+    pub const MBIND: usize = 235;
     pub const MEMBARRIER: usize = 283;
 }
 

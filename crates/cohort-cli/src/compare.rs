@@ -137,7 +137,6 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     })
 }
 
-/// The system's own locks first, then each named lock once.
 /// The system's locks, and each of the others with each that serves rwlocks.
 fn all(arguments: &Arguments) -> Result<Vec<Settings>, Problem> {
     let mut all: Vec<Settings> = Vec::new();
@@ -156,6 +155,7 @@ fn all(arguments: &Arguments) -> Result<Vec<Settings>, Problem> {
     Ok(all)
 }
 
+/// The system's own locks first, then each named lock once.
 fn locks(names: &[String]) -> Result<Vec<Choice>, Problem> {
     let mut locks = vec![Choice::System];
     for name in rejoined(names) {

@@ -17,6 +17,7 @@ pub enum Rwlocks {
     #[value(name = "c-rw-wp")]
     WritersFirst,
     /// The C library's own
+    #[value(alias = "posix")]
     System,
 }
 
@@ -48,6 +49,11 @@ impl TryFrom<String> for Rwlocks {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
+        let name = if name == "posix" {
+            "system"
+        } else {
+            name.as_str()
+        };
         let found = Self::ALL.into_iter().find(|rwlocks| rwlocks.name() == name);
         found.ok_or_else(|| {
             let names = Self::ALL.map(Self::name).join("`, `");

@@ -96,7 +96,7 @@ impl Settings {
     pub fn name(&self) -> String {
         match (&self.lock, self.rwlocks) {
             (Choice::System, _) | (_, Rwlocks::Rwlock) => self.lock.name().to_owned(),
-            (Choice::Ours(lock), rwlocks) => format!("{lock}, {}", rwlocks.name()),
+            (Choice::Ours(lock), rwlocks) => format!("{lock}, rwlocks {}", rwlocks.name()),
         }
     }
 
@@ -121,10 +121,21 @@ impl Settings {
         };
         let typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
         let lock = pick(typed("lock"), options.lock, file.lock().map(str::to_owned));
+        let lock = Choice::for_programs(lock.as_deref().unwrap_or(choice::DEFAULT))?;
+        let asked = typed("rwlock").then_some(options.rwlock).flatten();
+        if let (Choice::System, Some(rwlocks)) = (&lock, asked.or(file.rwlock))
+            && rwlocks != Rwlocks::System
+        {
+            return Err(Problem::usage(format!(
+                "`{}` serves rwlocks under one of our locks only, and the lock is `{}`",
+                rwlocks.name(),
+                lock.name()
+            )));
+        }
         let only = pick(typed("only"), Some(options.only), file.only());
         let exclude = pick(typed("exclude"), Some(options.exclude), file.exclude());
         Ok(Self {
-            lock: Choice::for_programs(lock.as_deref().unwrap_or(choice::DEFAULT))?,
+            lock,
             rwlocks: pick(typed("rwlock"), options.rwlock, file.rwlock).unwrap_or_default(),
             wait: pick(typed("wait"), options.wait, file.wait).unwrap_or_default(),
             only: executables(only)?,

@@ -6,8 +6,8 @@
 use crate::clients::host::Host;
 use crate::clients::object::Hosted;
 use crate::clients::{add_one, read};
-use crate::locks::RawTry;
 use crate::locks::door::{Cell, fork};
+use crate::locks::{Inherit, RawTry};
 use crate::world::together;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -17,11 +17,11 @@ use std::sync::atomic::Ordering::SeqCst;
 pub struct Bare<L>(L);
 
 /// The lock by itself.
-pub fn bare<L: RawTry<Context = ()> + Default + 'static>() -> Bare<L> {
+pub fn bare<L: RawTry<Context = ()> + Inherit + 'static>() -> Bare<L> {
     Bare(L::default())
 }
 
-impl<L: RawTry<Context = ()> + 'static> Host for Bare<L> {
+impl<L: RawTry<Context = ()> + Inherit + 'static> Host for Bare<L> {
     fn lock(&self) {
         self.0.acquire(&());
     }
@@ -36,6 +36,10 @@ impl<L: RawTry<Context = ()> + 'static> Host for Bare<L> {
     }
     fn is_busy(&self) -> bool {
         self.0.is_locked()
+    }
+    fn forget(&self) {
+        // SAFETY: whoever was inside is not of this process.
+        unsafe { self.0.inherit(None) };
     }
 }
 

@@ -17,6 +17,10 @@ pub trait Host: Send + Sync + 'static {
     fn unlock(&self) -> bool;
     /// Whether it is locked, or not at rest.
     fn is_busy(&self) -> bool;
+    /// In a forked child, forgets whoever was there.
+    fn forget(&self) {
+        let _ = self.unlock();
+    }
     /// Whether somebody waits who will lock it, if the holder can tell.
     fn has_waiters(&self) -> bool {
         false

@@ -141,6 +141,10 @@ impl<H: Host> Writers for &Hosted<H> {
         self.host.unlock();
     }
 
+    unsafe fn forget(&self) {
+        self.host.forget();
+    }
+
     fn has_waiters(&self) -> bool {
         self.host.has_waiters()
     }

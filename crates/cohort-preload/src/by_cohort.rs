@@ -1,5 +1,9 @@
 //! `c-rw-np` and `c-rw-wp` in a `pthread_rwlock_t`: only in the library with the compositions,
 //! since the other one is to be small.
+//!
+//! An object of another type whose bytes a program uses as an rwlock without initialising
+//! it has to be all zero, which an idle mutex of ours is not: there is no room for these
+//! words where [`crate::layout`] would let that pass.
 
 use crate::choice::{Choice, Rwlocks, choice, rwlocks};
 use crate::layout::{Mutex, RwLock};
@@ -107,6 +111,11 @@ impl Writers for OfWriters {
     unsafe fn release(&self) {
         // SAFETY: as above, and the caller may unlock.
         unsafe { (self.service().pair.unlock)(self.mutex()) };
+    }
+
+    unsafe fn forget(&self) {
+        // SAFETY: as above, and nobody of this process is at the mutex.
+        unsafe { (self.service().forget)(self.mutex()) };
     }
 
     fn has_waiters(&self) -> bool {

@@ -34,6 +34,10 @@ pub static COMPILED: Service = Service {
     needs: || chosen().needs(),
     // SAFETY: passed on.
     has_waiters: |mutex| unsafe { inflated::has_waiters(mutex, stock()) },
+    // SAFETY: passed on; all but a holder is forgotten first.
+    forget: |mutex| unsafe {
+        inflated::unlock(mutex, stock());
+    },
 };
 
 /// A pool that another thing owns.

@@ -7,7 +7,7 @@
 //! it, which the C library lets pass because its idle mutex is all zero.  What ours
 //! leaves behind falls where the other types have the same thing or nothing: the
 //! futex's mode on the mode of their own inner futex, a flag's haste and the generation
-//! on bytes they do not use.  (Not so under `ticket`, whose counters stay.)
+//! on bytes they do not use.  (Not so under `ticket`, whose counters stay, nor where rwlocks are served by cohort.)
 
 use crate::libc::Attributes;
 use cohort::basic::Futex;

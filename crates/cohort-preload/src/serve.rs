@@ -1,6 +1,8 @@
 //! The chosen lock in a mutex's bytes: acquire, try, release, whatever it is.
 
 use crate::layout::Mutex;
+#[cfg(feature = "compositions")]
+use cohort::Inherit;
 use cohort::basic::Futex;
 use cohort::catalogue::own_pool_bytes;
 use cohort::compose::stacked::{Recipe, Stacked, Text};
@@ -45,6 +47,9 @@ pub struct Service {
     /// Whether somebody waits who will lock the mutex; false too where nobody can tell.
     #[cfg(feature = "compositions")]
     pub has_waiters: unsafe fn(&Mutex) -> bool,
+    /// In a forked child, forgets whoever was at a mutex that nobody of this process is at.
+    #[cfg(feature = "compositions")]
+    pub forget: unsafe fn(&Mutex),
 }
 
 /// What the process's mutexes needed so far beside their own bytes.
@@ -231,6 +236,9 @@ macro_rules! served {
             needs: Needs::default,
             #[cfg(feature = "compositions")]
             has_waiters: |_| false,
+            #[cfg(feature = "compositions")]
+            // SAFETY: passed on.
+            forget: |mutex| unsafe { mutex.futex.inherit(None) },
         }
     };
 
@@ -264,6 +272,11 @@ macro_rules! served {
             },
             #[cfg(feature = "compositions")]
             has_waiters: |_| false,
+            #[cfg(feature = "compositions")]
+            // SAFETY: passed on; all but a holder is forgotten first.
+            forget: |mutex| unsafe {
+                in_place::unlock_slowly::<$lock>(mutex, &RECORDS_OF);
+            },
         }
     }};
 
@@ -309,6 +322,11 @@ macro_rules! served {
             #[cfg(feature = "compositions")]
             // SAFETY: passed on.
             has_waiters: |mutex| unsafe { inflated::has_waiters(mutex, &STOCK) },
+            #[cfg(feature = "compositions")]
+            // SAFETY: passed on; all but a holder is forgotten first.
+            forget: |mutex| unsafe {
+                inflated::unlock(mutex, &STOCK);
+            },
         }
     }};
 }

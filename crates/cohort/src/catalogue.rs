@@ -541,6 +541,7 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("rwlock/phase", "rw-phase.stay-closed"),
     ("rwlock/phase", "rw-phase.stay-owed"),
     ("rwlock/phase", "rw-phase.leave-pending"),
+    ("rwlock/phase", "rw-phase.overtake"),
     ("rwlock/table", "rw-table.forget-writer"),
     ("rwlock/object", "rw-object.keep-readers"),
     ("condvar", "condvar.forget-wake"),

@@ -50,6 +50,12 @@ fn an_unknown_rwlock_names_the_known_ones() {
         .assert()
         .code(2)
         .stderr(contains("c-rw-np").and(contains("system")));
+    cohort()
+        .args(["run", "--lock", "system", "--rwlock", "c-rw-np"])
+        .args(["--", "true"])
+        .assert()
+        .code(2)
+        .stderr(contains("one of our locks"));
 }
 
 #[test]

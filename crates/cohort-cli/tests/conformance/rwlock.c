@@ -327,6 +327,31 @@ static void many_held(const void *with)
     }
 }
 
+static void *exchange_reads(void *argument)
+{
+    pthread_rwlock_t *rwlock = argument;
+    OK(pthread_rwlock_unlock(rwlock));
+    OK(pthread_rwlock_rdlock(rwlock));
+    return NULL;
+}
+
+/* POSIX leaves it undefined, and programs do it: another thread releases a read lock. */
+static void released_by_another(const void *with)
+{
+    (void)with;
+    static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+    for (int round = 0; round < 200; round++) {
+        OK(pthread_rwlock_rdlock(&rwlock));
+        OK(pthread_rwlock_rdlock(&rwlock));
+        join(start(exchange_reads, &rwlock));
+        OK(pthread_rwlock_unlock(&rwlock));
+        GIVES(EBUSY, pthread_rwlock_trywrlock(&rwlock));
+        OK(pthread_rwlock_unlock(&rwlock));
+        OK(pthread_rwlock_wrlock(&rwlock));
+        OK(pthread_rwlock_unlock(&rwlock));
+    }
+}
+
 #define EACH_RWLOCK(prefix, run)                                               \
     CASE_WITH(prefix "/prefer-reader", run, &prefer_reader),                   \
     CASE_WITH(prefix "/prefer-writer", run, &prefer_writer),                   \
@@ -340,4 +365,5 @@ CASES(CASE("readers-share", readers_share), EACH_RWLOCK("exclusion", exclusion),
       CASE_WITH("recursive-read/prefer-writer", recursive_read, &prefer_writer),
       CASE("writers-first", writers_first),
       CASE("static-initialisers", static_initialisers),
+      CASE("released-by-another", released_by_another),
       CASE("many-held", many_held))

@@ -978,6 +978,9 @@ pub static MODELS: &[Model] = &[
     quick("rw_object::named_again", PARK, || {
         rwlock::shares::<Named<Mcs>>(2, 1, 2, 0);
     }),
+    quick("rw_object::readers", PARK, || {
+        rwlock::shares::<Nameless<Ticket>>(3, 0, 1, 0);
+    }),
     quick("rw_object::crowded", PARK_1, || {
         rwlock::shares::<Beginning<Ticket, true, CROWDED>>(3, 1, 1, 0);
     }),
@@ -1150,6 +1153,12 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::rw_object_written", FORK_3, || {
         fork::writes(object::hosted(host::in_place::<Tas>()), 2)
+    }),
+    quick("fork::rw_object_of_futex", FORK, || {
+        fork::holds(object::hosted(fork::bare::<Futex>()), 2)
+    }),
+    quick("fork::rw_object_of_futex_beside", FORK_2, || {
+        fork::looks_on_grants(object::hosted(fork::bare::<Futex>()), 2)
     }),
     quick("fork::rw_object_read", FORK, || {
         fork::reads(object::hosted(host::in_place::<Tas>()), 2)

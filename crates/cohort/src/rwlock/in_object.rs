@@ -94,6 +94,10 @@ impl<W: RawTry + DetectsWaiters> Writers for Held<'_, W> {
         unsafe { self.lock.release(self.context) };
     }
 
+    unsafe fn forget(&self) {
+        unreachable!("it is not for programs that fork");
+    }
+
     #[inline]
     fn has_waiters(&self) -> bool {
         self.lock.has_waiters(self.context)

@@ -44,6 +44,12 @@ pub trait Writers {
     /// The caller is entitled to release it, if it is held.
     unsafe fn release(&self);
 
+    /// Forgets all acquisitions: in a forked child, whose writer none of its threads is.
+    ///
+    /// # Safety
+    /// No thread of this process is inside.
+    unsafe fn forget(&self);
+
     /// Whether somebody waits that will hold the lock.  A false "no" is allowed, a false
     /// "yes" never.
     fn has_waiters(&self) -> bool;
@@ -210,11 +216,18 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         self.settle();
         self.writers.end();
         // Whoever waits comes, and finds it closed.
-        if !(self.writers.has_waiters() && self.passes_on()) {
-            self.phase(&self.readers()).open();
+        let stays_closed = self.writers.has_waiters() && self.passes_on();
+        let readers = self.readers();
+        let phase = self.phase(&readers);
+        if !stays_closed {
+            phase.leave();
         }
         // SAFETY: the caller's.
         unsafe { self.writers.release() };
+        // Whoever gets in from here on may end the lock and free its memory.
+        if !stays_closed {
+            phase.open();
+        }
     }
 
     /// Whether a writer leaves the lock closed for the next.
@@ -254,8 +267,8 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         } else {
             self.readers.want_no_more();
             self.phase.store(OPEN, Order::RELAXED);
-            // SAFETY: its holder, if it has one, is a thread of the parent process.
-            unsafe { self.writers.release() };
+            // SAFETY: whoever was inside is a thread of the parent process.
+            unsafe { self.writers.forget() };
         }
     }
 }

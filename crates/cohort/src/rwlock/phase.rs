@@ -5,6 +5,7 @@
 //! | none | open | the writer that leaves |
 //! | `PENDING` | a writer waits for readers: new ones wait behind it | the writer |
 //! | `WRITING` | it does not any more, or soon finds out: nobody reads | the writer |
+//! | `LEAVING` | the writer has done, and opens the lock as soon as it has released theirs | the writer, where it may not touch the lock afterwards |
 //! | `ASLEEP` | readers sleep until it is open | they; the writer that opens it |
 //! | `ASLEEP_PASSING` | readers that pass a waiting writer sleep until it waits | they; a writer that opens it or goes back to waiting |
 //!
@@ -58,6 +59,7 @@ const WRITING: u32 = 2;
 pub(super) const CLOSED: u32 = PENDING | WRITING;
 const ASLEEP: u32 = 4;
 const ASLEEP_PASSING: u32 = 8;
+const LEAVING: u32 = 16;
 
 /// Classes of sleepers on the phase.
 const WAITING: u32 = 1;
@@ -257,6 +259,19 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         }
     }
 
+    /// Says that the caller, which holds the writers' lock, [opens](Self::open) this one
+    /// after it has released that: then opening is the last that it touches of either.
+    #[inline]
+    pub fn leave(&self) {
+        self.word.fetch_or(LEAVING, Order::RELAXED);
+    }
+
+    /// Whether the last writer has not opened it yet that is about to.
+    #[inline(always)]
+    fn is_being_left(&self) -> bool {
+        self.bars(LEAVING, Order::RELAXED) && !mutant("rw-phase.overtake")
+    }
+
     /// Bars readers for good if nobody is inside; the caller holds the writers' lock.
     #[inline]
     fn bar(&self) -> bool {
@@ -266,8 +281,11 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
     }
 
     /// Bars readers if nobody is inside or owed entry; the caller holds the writers' lock.
-    /// If not, the lock is open.
+    /// If not, the lock is open, or about to be.
     pub fn try_close(&self) -> bool {
+        if self.is_being_left() {
+            return false;
+        }
         if self.is_writing() {
             return true;
         }
@@ -284,6 +302,15 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
     /// lock.
     #[inline]
     pub fn close(&self, patience: &Patience) -> Outcome {
+        if self.is_being_left() {
+            let mut spinner = Spinner::new();
+            while self.is_being_left() {
+                if patience.deadline().is_some_and(expired) {
+                    return Outcome::GaveUp;
+                }
+                spinner.turn();
+            }
+        }
         // Left closed by the last writer.
         if self.is_writing() {
             return Outcome::Acquired;

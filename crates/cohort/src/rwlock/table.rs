@@ -20,15 +20,15 @@
 //! | the lock's `readers`, `owed` | all others of either kind | how many; see [`Count`] |
 //! | the lock's `name` | the first reader that finds one of another cohort inside | the name, or 0 |
 //!
-//! **Why a sum of zero means that nobody reads**, if nobody gets in meanwhile: the word is read
-//! before the slots.  Who came by the word, before the lock was closed, is in that sum with
-//! one until it leaves, wherever it leaves.  Who came by a slot and leaves by the word did
-//! so in that order, and its leaving publishes its coming.  And whoever came for a moment by
-//! the word leaves by the word.  So no reader's part in the sum is below zero.
+//! **Why a sum of zero means that nobody reads**, if nobody gets in meanwhile.  At each moment
+//! all counts together are the number of readers, and none is below zero.  Those of who was
+//! inside when the lock was closed are only ever taken off; who comes for a moment takes its
+//! own off where it put it, unless somebody has taken that, who then has left one in the
+//! word.  The word is read before the slots, so what is moved from there to a slot is
+//! not missed, and who takes one off the word that it had put into a slot has published that.
 //!
 //! **A read lock that another thread releases** than took it, which POSIX leaves undefined and
-//! the C library lets pass, leaves by the word, which goes below zero; the sum is right, and
-//! a writer that sleeps on a slot that will not change is woken by all rows.
+//! the C library lets pass, is taken off wherever there is one.
 
 use super::count::Count;
 use super::phase::Indicators;
@@ -42,6 +42,8 @@ orders! {
     /// What a reader read is read before the next writer writes; and that it came is seen by
     /// who sees that it left.
     RWT_LEAVE = Release;
+    /// A reader whose count another has taken finds what that one had left elsewhere.
+    RWT_TAKEN = Acquire;
     /// A sleeping writer that finds a row's event finds the count that it was for.
     RWT_GONE = Release;
     /// The same, from the writer's side.
@@ -118,12 +120,9 @@ impl Slot {
     /// One less, if any is counted here: what the slot was.
     #[inline]
     fn leave(&self, name: u32, order: Order) -> Option<u64> {
-        let mut slot = self.0.load(Order::RELAXED);
+        let mut slot = self.0.load(RWT_TAKEN);
         while is_of(slot, name) && number(slot) > 0 {
-            match self
-                .0
-                .compare_exchange(slot, slot - ONE, order, Order::RELAXED)
-            {
+            match self.0.compare_exchange(slot, slot - ONE, order, RWT_TAKEN) {
                 Ok(_) => return Some(slot),
                 Err(now) => slot = now,
             }
@@ -277,17 +276,40 @@ fn take_row(cohort: usize) {
 /// Where a reader came in, or is owed entry.
 #[derive(Clone, Copy)]
 pub(super) enum Way {
-    /// By its cohort's slot.
-    Slot,
+    /// By the slot of that row.
+    Slot(usize),
     /// By the lock's own word.
     Word,
 }
 
 impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLOTS, OWED> {
+    /// The number of the calling thread's row.
+    #[inline(always)]
+    fn place(&self) -> usize {
+        thread().row.get() as usize % ROWS
+    }
+
     /// The row of the calling thread.
     #[inline(always)]
     fn row(&self) -> &Row<SLOTS> {
-        &self.table.rows[thread().row.get() as usize % ROWS]
+        &self.table.rows[self.place()]
+    }
+
+    /// Counts the calling thread in its row, if there is room for the lock.
+    #[inline(always)]
+    fn enter_row(&self, name: u32, kind: Kind) -> Option<Way> {
+        let place = self.place();
+        let entered = name != NAMELESS && self.table.rows[place].slot(name, kind).enter(name);
+        entered.then_some(Way::Slot(place))
+    }
+
+    /// One less of what came that way, if it is still counted there.
+    fn leave_row(&self, way: Way, kind: Kind, order: Order) -> bool {
+        let name = self.name.load(Order::RELAXED);
+        match way {
+            Way::Slot(place) => self.table.rows[place].leave(name, kind, order),
+            Way::Word => false,
+        }
     }
 
     /// How many there are, with those in the lock's word.
@@ -354,24 +376,18 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
         if name != NAMELESS && self.row().leave(name, Kind::Readers, RWT_LEAVE) {
             return true;
         }
-        if self.readers.number(Order::RELAXED) <= 0
-            && self.number(Kind::Readers, Order::RELAXED) <= 0
-        {
-            return false;
+        if self.readers.number(Order::RELAXED) > 0 {
+            self.readers.leave(RWT_LEAVE);
+            return true;
         }
-        self.leave_by_word(name);
-        true
+        name != NAMELESS && self.leave_by_any_row(name)
     }
 
-    #[inline]
-    fn leave_by_word(&self, name: u32) {
-        // Afterwards the lock may be somebody else's memory.
-        let table = self.table;
-        if self.readers.leave(RWT_LEAVE) <= 0 && name != NAMELESS {
-            for row in &table.rows {
-                row.tell();
-            }
-        }
+    /// For another thread than the one that came.
+    #[cold]
+    fn leave_by_any_row(&self, name: u32) -> bool {
+        let mut rows = self.table.rows.iter();
+        rows.any(|row| row.leave(name, Kind::Readers, RWT_LEAVE))
     }
 
     /// Gives the lock a name: readers of several cohorts are inside.
@@ -417,8 +433,8 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Indicators
     fn enter(&self, cohort: usize) -> Way {
         take_row(cohort);
         let name = self.name.load(Order::RELAXED);
-        if name != NAMELESS && self.row().slot(name, Kind::Readers).enter(name) {
-            return Way::Slot;
+        if let Some(way) = self.enter_row(name, Kind::Readers) {
+            return way;
         }
         // The cohort that was met first needs no row if there is no other.
         if self.readers.enter() > 0 && cohort > 0 {
@@ -429,13 +445,8 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Indicators
 
     #[inline]
     fn take_back(&self, way: Way) {
-        let name = self.name.load(Order::RELAXED);
-        let left = match way {
-            Way::Slot => self.row().leave(name, Kind::Readers, RWT_LEAVE),
-            Way::Word => false,
-        };
-        if !left {
-            self.leave_by_word(name);
+        if !self.leave_row(way, Kind::Readers, RWT_LEAVE) {
+            self.readers.leave(RWT_LEAVE);
         }
     }
 
@@ -450,23 +461,16 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Indicators
     fn owe(&self, cohort: usize) -> Way {
         take_row(cohort);
         let name = self.name.load(Order::RELAXED);
-        if name != NAMELESS && self.row().slot(name, Kind::Owed).enter(name) {
-            return Way::Slot;
+        if let Some(way) = self.enter_row(name, Kind::Owed) {
+            return way;
         }
         self.owed.enter();
         Way::Word
     }
 
     fn pay(&self, way: Way) {
-        match way {
-            // Where it was counted; its row is the same as then.
-            Way::Slot => {
-                let name = self.name.load(Order::RELAXED);
-                self.row().leave(name, Kind::Owed, Order::RELAXED);
-            }
-            Way::Word => {
-                self.owed.leave(Order::RELAXED);
-            }
+        if !self.leave_row(way, Kind::Owed, Order::RELAXED) {
+            self.owed.leave(Order::RELAXED);
         }
     }
 

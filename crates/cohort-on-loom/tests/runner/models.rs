@@ -954,10 +954,10 @@ pub static MODELS: &[Model] = &[
     quick("rw_cohorts_w::lets_readers_in", IMPATIENT_1, || {
         rwlock::lets_readers_in::<Mcs, false, 0, 2>(1);
     }),
-    quick("rw_object::park", PARK, || {
+    quick("rw_object::park", PARK_1, || {
         rwlock::shares_strictly::<Nameless<Ticket>>(3, 1, 1);
     }),
-    quick("rw_object::writers", PARK_1, || {
+    deep("rw_object::writers", PARK_1, || {
         rwlock::shares::<Nameless<Mcs>>(3, 2, 1, 0);
     }),
     quick("rw_object::is_named", PARK_1, || {
@@ -972,14 +972,14 @@ pub static MODELS: &[Model] = &[
     quick("rw_object::named_spin", SPIN_1, || {
         rwlock::shares::<Named<Ticket>>(3, 1, 1, 0);
     }),
-    quick("rw_object::named_writers", PARK_1, || {
+    deep("rw_object::named_writers", PARK_1, || {
         rwlock::shares::<Named<Mcs>>(3, 2, 1, 0);
     }),
     quick("rw_object::named_again", PARK, || {
         rwlock::shares::<Named<Mcs>>(2, 1, 2, 0);
     }),
-    quick("rw_object::readers", PARK, || {
-        rwlock::shares::<Nameless<Ticket>>(3, 0, 1, 0);
+    quick("rw_object::readers", PARK_3, || {
+        rwlock::shares::<Nameless<Ticket>>(3, 0, 2, 0);
     }),
     quick("rw_object::crowded", PARK_1, || {
         rwlock::shares::<Beginning<Ticket, true, CROWDED>>(3, 1, 1, 0);
@@ -1170,7 +1170,7 @@ pub static MODELS: &[Model] = &[
         fork::looks_on_grants(object::hosted(host::in_place::<Tas>()), 2)
     }),
     quick("fork::rw_object_inflated", FORK, || {
-        fork::holds(object::hosted(host::inflated::<SmallAnderson>()), 3)
+        fork::holds(object::hosted(host::inflated::<SmallAnderson>()), 2)
     }),
     quick("fork::inflated_multiplies", FORK, || {
         fork::multiplies(host::inflated::<SmallAnderson>(), 2);

@@ -50,6 +50,7 @@ fn places(flaw: &str) -> Vec<Client> {
         "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
         "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],
         "rwlock" => vec![few("readers_share"), few("readers_and_writers_let_go")],
+        "rw-phase" if flaw == "rw-phase.overtake" => vec![few("object_readers_share")],
         "rw-cohorts" | "rw-phase" | "rw-count" => vec![
             few("cohorts_readers_share"),
             few("cohorts_let_readers_in"),

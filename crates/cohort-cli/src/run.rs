@@ -79,7 +79,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     {
         unless(arguments.force, &spinning_at(policy))?;
     }
-    let library = settings.library().locate()?;
+    let library = settings.served_from().locate()?;
     let doubt = can_be_served(&program, &library).err();
     if let Some(why) = &doubt {
         unless(arguments.force, why)?;

@@ -101,7 +101,7 @@ impl Settings {
     }
 
     /// The library that has both.
-    pub fn library(&self) -> &'static Library {
+    pub fn served_from(&self) -> &'static Library {
         if self.lock.is_compiled() || self.rwlocks.is_composed() {
             &library::COMPOSITIONS
         } else {

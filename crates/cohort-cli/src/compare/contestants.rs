@@ -28,7 +28,7 @@ pub fn all(arguments: &Arguments, all: &[Settings]) -> Result<Vec<Contestant<'st
     };
     all.iter()
         .map(|settings| {
-            let library = settings.library().locate()?;
+            let library = settings.served_from().locate()?;
             proof::ask_loader(image, &library, &environment::preload(Some(&library)))
                 .map_err(Problem::refused)?;
             under(settings, &library, &launch)

@@ -75,6 +75,7 @@ pub fn offered_monitor() -> Monitor {
 #[must_use]
 #[cfg(target_arch = "aarch64")]
 pub fn offered_monitor() -> Monitor {
+    // SAFETY: so the C library declares it.
     unsafe extern "C" {
         fn getauxval(kind: usize) -> usize;
     }

@@ -2,12 +2,12 @@
 //! writers' lock that an object hosts, as a program's is.
 
 use super::host::Host;
-use crate::locks::door::{AtomicU32, Order, thread};
-use crate::locks::host::Generation;
-use crate::locks::rwlock::object::{Object, Owed, Writers};
-use crate::locks::rwlock::{Count, InObject, Table};
+use crate::locks::door::thread;
+use crate::locks::rwlock::in_object::Words;
+use crate::locks::rwlock::object::{Object, Writers};
+use crate::locks::rwlock::{InObject, Table};
 use crate::locks::{
-    AbortableShared, DetectsWaiters, Outcome, Patience, RawShared, RawTry, Recursion,
+    AbortableShared, DetectsWaiters, Inherit, Outcome, Patience, RawShared, RawTry, Recursion,
 };
 
 /// Few enough that threads meet.
@@ -24,7 +24,7 @@ pub const CROWDED: u32 = 2;
 /// The lock, whose readers begin in that way.
 pub struct Beginning<W, const NEUTRAL: bool, const NAME: u32>(InObject<W, NEUTRAL, ROWS, SLOTS>);
 
-impl<W: RawTry + DetectsWaiters, const NEUTRAL: bool, const NAME: u32> Default
+impl<W: RawTry + DetectsWaiters + Inherit, const NEUTRAL: bool, const NAME: u32> Default
     for Beginning<W, NEUTRAL, NAME>
 {
     fn default() -> Self {
@@ -45,7 +45,7 @@ impl<W: RawTry + DetectsWaiters, const NEUTRAL: bool, const NAME: u32> Default
 }
 
 // SAFETY: passed on.
-unsafe impl<W: RawTry + DetectsWaiters, const NEUTRAL: bool, const NAME: u32> RawShared
+unsafe impl<W: RawTry + DetectsWaiters + Inherit, const NEUTRAL: bool, const NAME: u32> RawShared
     for Beginning<W, NEUTRAL, NAME>
 {
     type Context = W::Context;
@@ -86,8 +86,8 @@ unsafe impl<W: RawTry + DetectsWaiters, const NEUTRAL: bool, const NAME: u32> Ra
 }
 
 // SAFETY: passed on.
-unsafe impl<W: RawTry + DetectsWaiters, const NEUTRAL: bool, const NAME: u32> AbortableShared
-    for Beginning<W, NEUTRAL, NAME>
+unsafe impl<W: RawTry + DetectsWaiters + Inherit, const NEUTRAL: bool, const NAME: u32>
+    AbortableShared for Beginning<W, NEUTRAL, NAME>
 {
     fn read_within(&self, cx: &W::Context, recursion: Recursion, patience: &Patience) -> Outcome {
         self.0.read_within(cx, recursion, patience)
@@ -100,26 +100,16 @@ unsafe impl<W: RawTry + DetectsWaiters, const NEUTRAL: bool, const NAME: u32> Ab
 
 /// The lock, with a writers' lock that an object hosts: one that is only written is a mutex.
 pub struct Hosted<H> {
+    words: Words,
     table: Table<ROWS, SLOTS>,
-    readers: Count,
-    name: AtomicU32,
-    owed: Owed,
-    phase: AtomicU32,
-    generation: Generation,
-    begun: AtomicU32,
     host: H,
 }
 
 /// That lock.
 pub fn hosted<H: Host>(host: H) -> Hosted<H> {
     Hosted {
+        words: Words::default(),
         table: Table::new(),
-        readers: Count::new(),
-        name: AtomicU32::new(NAMELESS),
-        owed: Owed::new(),
-        phase: AtomicU32::new(0),
-        generation: Generation::new(),
-        begun: AtomicU32::new(0),
         host,
     }
 }
@@ -150,30 +140,21 @@ impl<H: Host> Writers for &Hosted<H> {
     }
 
     fn begin(&self) {
-        self.begun.store(1, Order::RELAXED);
+        self.words.set_begun(true);
     }
 
     fn end(&self) {
-        self.begun.store(0, Order::RELAXED);
+        self.words.set_begun(false);
     }
 
     fn has_begun(&self) -> bool {
-        self.begun.load(Order::RELAXED) != 0
+        self.words.has_begun()
     }
 }
 
 impl<H: Host> Hosted<H> {
     fn object(&self) -> Object<'_, &Self, ROWS, SLOTS> {
-        Object {
-            table: &self.table,
-            readers: &self.readers,
-            name: &self.name,
-            owed: &self.owed,
-            phase: &self.phase,
-            generation: &self.generation,
-            writers: self,
-            is_neutral: true,
-        }
+        self.words.object(&self.table, self, true)
     }
 
     /// Takes it to read, or does not.

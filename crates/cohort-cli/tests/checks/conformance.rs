@@ -11,32 +11,16 @@ use std::time::{Duration, SystemTime};
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conformance");
 const BUILT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance");
 
-/// The topics in which the chosen lock does the work.  The others lean on
-/// parts that all locks share; the default lock checks them, and the full tier
-/// checks them under every lock.
-const LOCK_BOUND: [&str; 9] = [
-    "mutex",
-    "misuse",
-    "cond",
-    "fork",
-    "life",
-    "reuse",
-    "many",
-    "interrupted",
-    "stress",
-];
+/// The topics in which the chosen lock does the work, and rwlocks some of it.  The others lean
+/// on parts that all locks share; the default lock checks them, and the full tier checks them
+/// under every lock.
+const BOUND: [&str; 6] = ["fork", "life", "reuse", "many", "interrupted", "stress"];
 
-/// The topics in which rwlocks do some of the work.
-const RWLOCK_BOUND: [&str; 8] = [
-    "rwlock",
-    "rwlock_misuse",
-    "fork",
-    "life",
-    "reuse",
-    "many",
-    "interrupted",
-    "stress",
-];
+/// Those in which the chosen lock does, and no rwlock.
+const LOCK_BOUND: [&str; 3] = ["mutex", "misuse", "cond"];
+
+/// Those in which rwlocks do.
+const RWLOCK_BOUND: [&str; 2] = ["rwlock", "rwlock_misuse"];
 
 /// What else than the default can serve rwlocks, each with the writers' lock of the quick
 /// tier: one in place, and one that is inflated.
@@ -64,18 +48,19 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
     let locks = selection.locks();
     let mut checks = Vec::new();
     for topic in build()? {
+        let name = topic.name.as_str();
         for (place, lock) in locks.iter().copied().enumerate() {
             for wait in WAITS {
                 if lock == SYSTEM && wait != WAITS[0] {
                     continue;
                 }
-                let bound = LOCK_BOUND.contains(&topic.name.as_str());
+                let bound = BOUND.contains(&name) || LOCK_BOUND.contains(&name);
                 let quick = wait == WAITS[0] && (place == 0 || bound || selection.names(lock));
                 let options = vec!["--wait".to_owned(), wait.to_owned()];
                 checks.push(check(&topic, lock, wait, quick, options));
             }
         }
-        if RWLOCK_BOUND.contains(&topic.name.as_str()) {
+        if BOUND.contains(&name) || RWLOCK_BOUND.contains(&name) {
             checks.extend(checks_of_rwlocks(&topic, selection)?);
         }
     }

@@ -4,17 +4,73 @@
 
 use super::object::{Object, Owed, Writers};
 use super::{Count, Table};
+use crate::basic::Ticket;
+use crate::basic::futex::NAP_NANOSECONDS;
 use crate::door::{Advice, AtomicU32, Order, Spinner, expired, nap};
 use crate::host::Generation;
 use cohort_raw::{
-    AbortableShared, DetectsWaiters, Outcome, Patience, RawLock, RawShared, RawTry, Recursion,
+    AbortableShared, DetectsWaiters, Inherit, Outcome, Patience, RawLock, RawShared, RawTry,
+    Recursion,
 };
 use core::fmt;
 
-use crate::basic::Ticket;
-use crate::basic::futex::NAP_NANOSECONDS;
+/// A lock's words, and whether its writers' holder writes.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Words {
+    readers: Count,
+    name: AtomicU32,
+    phase: AtomicU32,
+    owed: Owed,
+    generation: Generation,
+    begun: AtomicU32,
+}
+
+impl Words {
+    /// Of a lock whose readers are in its table from the beginning, under that name.
+    #[must_use]
+    pub fn named(name: u32) -> Self {
+        Self {
+            name: AtomicU32::new(name),
+            ..Self::default()
+        }
+    }
+
+    /// The lock with that table, whose writers take that lock, for one call.
+    #[inline]
+    pub const fn object<'a, W, const ROWS: usize, const SLOTS: usize>(
+        &'a self,
+        table: &'a Table<ROWS, SLOTS>,
+        writers: W,
+        is_neutral: bool,
+    ) -> Object<'a, W, ROWS, SLOTS> {
+        Object {
+            table,
+            readers: &self.readers,
+            name: &self.name,
+            owed: &self.owed,
+            phase: &self.phase,
+            generation: &self.generation,
+            writers,
+            is_neutral,
+        }
+    }
+
+    /// For [`Writers`] that keep here whether their holder writes.
+    #[inline]
+    pub fn set_begun(&self, begun: bool) {
+        self.begun.store(u32::from(begun), Order::RELAXED);
+    }
+
+    /// What was set last.
+    #[inline]
+    pub fn has_begun(&self) -> bool {
+        self.begun.load(Order::RELAXED) != 0
+    }
+}
 
 /// The lock; see [`super::object`] for its words.
+#[derive(Default)]
 #[repr(C, align(64))]
 pub struct InObject<
     Writers = Ticket,
@@ -22,12 +78,7 @@ pub struct InObject<
     const ROWS: usize = 32,
     const SLOTS: usize = 8,
 > {
-    readers: Count,
-    name: AtomicU32,
-    phase: AtomicU32,
-    owed: Owed,
-    generation: Generation,
-    begun: AtomicU32,
+    words: Words,
     lock: Writers,
     table: Table<ROWS, SLOTS>,
 }
@@ -40,31 +91,14 @@ impl<W, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize> fmt::Debug
     }
 }
 
-impl<W: RawLock, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize> Default
-    for InObject<W, NEUTRAL, ROWS, SLOTS>
-{
-    fn default() -> Self {
-        Self {
-            readers: Count::new(),
-            name: AtomicU32::new(0),
-            phase: AtomicU32::new(0),
-            owed: Owed::new(),
-            generation: Generation::new(),
-            begun: AtomicU32::new(0),
-            lock: W::default(),
-            table: Table::new(),
-        }
-    }
-}
-
 /// The writers' lock, by that context.
 struct Held<'a, W: RawLock> {
     lock: &'a W,
     context: &'a W::Context,
-    begun: &'a AtomicU32,
+    words: &'a Words,
 }
 
-impl<W: RawTry + DetectsWaiters> Writers for Held<'_, W> {
+impl<W: RawTry + DetectsWaiters + Inherit> Writers for Held<'_, W> {
     #[inline]
     fn acquire(&self) {
         self.lock.acquire(self.context);
@@ -95,7 +129,8 @@ impl<W: RawTry + DetectsWaiters> Writers for Held<'_, W> {
     }
 
     unsafe fn forget(&self) {
-        unreachable!("it is not for programs that fork");
+        // SAFETY: the caller's.
+        unsafe { self.lock.inherit(None) };
     }
 
     #[inline]
@@ -105,30 +140,30 @@ impl<W: RawTry + DetectsWaiters> Writers for Held<'_, W> {
 
     #[inline]
     fn begin(&self) {
-        self.begun.store(1, Order::RELAXED);
+        self.words.set_begun(true);
     }
 
     #[inline]
     fn end(&self) {
-        self.begun.store(0, Order::RELAXED);
+        self.words.set_begun(false);
     }
 
     #[inline]
     fn has_begun(&self) -> bool {
-        self.begun.load(Order::RELAXED) != 0
+        self.words.has_begun()
     }
 }
 
 impl<W, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize>
     InObject<W, NEUTRAL, ROWS, SLOTS>
 where
-    W: RawTry + DetectsWaiters,
+    W: RawTry + DetectsWaiters + Inherit,
 {
     /// A lock whose readers are in the table from the beginning, under that name.
     #[must_use]
     pub fn named(name: u32) -> Self {
         Self {
-            name: AtomicU32::new(name),
+            words: Words::named(name),
             ..Self::default()
         }
     }
@@ -141,20 +176,12 @@ where
     /// The words, for one call by that context.
     #[inline]
     pub fn by<'a>(&'a self, context: &'a W::Context) -> Object<'a, impl Writers + 'a, ROWS, SLOTS> {
-        Object {
-            table: &self.table,
-            readers: &self.readers,
-            name: &self.name,
-            owed: &self.owed,
-            phase: &self.phase,
-            generation: &self.generation,
-            writers: Held {
-                lock: &self.lock,
-                context,
-                begun: &self.begun,
-            },
-            is_neutral: NEUTRAL,
-        }
+        let writers = Held {
+            lock: &self.lock,
+            context,
+            words: &self.words,
+        };
+        self.words.object(&self.table, writers, NEUTRAL)
     }
 }
 
@@ -162,7 +189,7 @@ where
 unsafe impl<W, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize> RawShared
     for InObject<W, NEUTRAL, ROWS, SLOTS>
 where
-    W: RawTry + DetectsWaiters,
+    W: RawTry + DetectsWaiters + Inherit,
 {
     type Context = W::Context;
 
@@ -213,7 +240,7 @@ where
 unsafe impl<W, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize> AbortableShared
     for InObject<W, NEUTRAL, ROWS, SLOTS>
 where
-    W: RawTry + DetectsWaiters,
+    W: RawTry + DetectsWaiters + Inherit,
 {
     fn read_within(&self, cx: &W::Context, recursion: Recursion, patience: &Patience) -> Outcome {
         self.by(cx).read(recursion, patience)

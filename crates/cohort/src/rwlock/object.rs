@@ -38,10 +38,10 @@ pub trait Writers {
     /// Blocks until the lock is held or patience runs out; false then.
     fn acquire_within(&self, patience: &Patience) -> bool;
 
-    /// Releases the lock, whoever took it; does nothing if nobody did.
+    /// Releases the lock.
     ///
     /// # Safety
-    /// The caller is entitled to release it, if it is held.
+    /// The caller holds it.
     unsafe fn release(&self);
 
     /// Forgets all acquisitions: in a forked child, whose writer none of its threads is.

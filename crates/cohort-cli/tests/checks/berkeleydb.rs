@@ -25,7 +25,7 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
         } else {
             Tier::Full
         },
-        needs: &[("cc", "gcc"), ("libdb-5.3.so", "libdb5.3-dev")],
+        needs: &[("cc", "gcc"), ("/usr/include/db.h", "libdb5.3-dev")],
         run: Box::new(move || run(lock)),
     };
     Ok(selection.locks().into_iter().map(check).collect())

@@ -26,7 +26,7 @@ pub struct Check {
     pub name: String,
     /// Which runs it belongs to.
     pub tier: Tier,
-    /// Programs and libraries it cannot do without, each with the Debian package
+    /// Programs, libraries and files it cannot do without, each with the Debian package
     /// that has it.
     pub needs: &'static [(&'static str, &'static str)],
     /// What it does; the error says what went wrong.
@@ -49,8 +49,12 @@ impl Check {
     }
 }
 
+/// Whether there is that file, by its whole path; a library, in the folders of libraries; or a
+/// program, in PATH.
 fn is_here(name: &str) -> bool {
-    if name.contains(".so") {
+    if name.starts_with('/') {
+        Path::new(name).exists()
+    } else if name.contains(".so") {
         LIBRARY_FOLDERS
             .iter()
             .any(|folder| Path::new(folder).join(name).exists())

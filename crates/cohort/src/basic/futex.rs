@@ -263,7 +263,7 @@ impl Futex {
             }
             // Behind a lock whose waiters take turns, the wait is a long one.
             let long = done.is_some() && self.manner.takes_turns();
-            if !long && spinner.step() == Advice::Again {
+            if !long && spinner.step_past(word & PARKED != 0) == Advice::Again {
                 continue;
             }
             slept = true;

@@ -3,7 +3,8 @@
 //!
 //! A queue hands the lock to whoever came first, running or not, so a queue longer
 //! than the CPUs stands still at every hand-over until the kernel has run one
-//! particular thread.  A short queue is served by threads that run.
+//! particular thread.  A short queue is served by threads that run, and that keep their CPUs
+//! while they wait: one that gave its turn away would be handed the lock meanwhile.
 //!
 //! | bits of `word` | meaning | set and cleared by |
 //! |---|---|---|
@@ -22,8 +23,8 @@
 //! The gate orders nothing else and guards nothing: the lock behind it does.
 
 use crate::door::{
-    Advice, AtomicU32, Order, Slept, Spinner, WaitPolicy, constructor, cpus, mutant, now, policy,
-    sleep_on, wake,
+    Advice, AtomicU32, Order, Slept, Spinner, WaitPolicy, constructor, cpus, keep_cpu, mutant, now,
+    policy, sleep_on, wake,
 };
 
 const INSIDE: u32 = 0xff;
@@ -99,6 +100,7 @@ impl Gate {
                     word
                 };
                 if self.exchange(word, answered + 1) {
+                    keep_cpu(true);
                     return Passed(true);
                 }
                 continue;
@@ -124,6 +126,7 @@ impl Gate {
     #[inline]
     pub fn leave(&self, passed: Passed) {
         if passed.0 {
+            keep_cpu(false);
             self.word.fetch_sub(1, Order::RELAXED);
         }
     }

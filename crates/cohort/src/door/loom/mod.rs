@@ -29,7 +29,7 @@ pub use nodes::Nodes;
 pub use sleep::{
     expired, nap, now, random, sleep_on, sleep_on_shared, wake, wake_shared, yield_now,
 };
-pub use spinner::{Spinner, cpus, is_worth_a_try, policy, set_policy, tries_anything};
+pub use spinner::{Spinner, cpus, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything};
 pub use thread::{CACHES, ThreadRecord, cohort, distance, is_gone, thread, thread_id, wander};
 pub use trace::steps;
 

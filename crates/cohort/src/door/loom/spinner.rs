@@ -34,6 +34,9 @@ pub fn tries_anything() -> bool {
     with(|execution| execution.settings.tries)
 }
 
+/// Does nothing: no time passes here.
+pub const fn keep_cpu(_keeps: bool) {}
+
 /// One wait: made at its beginning, asked between looks.
 #[derive(Debug, Default)]
 pub struct Spinner {
@@ -57,6 +60,12 @@ impl Spinner {
             poll();
         }
         if parks { Advice::Sleep } else { Advice::Again }
+    }
+
+    /// As [`step`](Self::step): no time passes here.
+    #[track_caller]
+    pub fn step_past(&mut self, _sleepers: bool) -> Advice {
+        self.step()
     }
 
     /// As [`step`](Self::step): no time passes here.

@@ -40,6 +40,9 @@ pub const fn tries_anything() -> bool {
     true
 }
 
+/// Does nothing: threads have a CPU each.
+pub const fn keep_cpu(_keeps: bool) {}
+
 /// One wait: made at its beginning, asked between looks.
 #[derive(Debug, Default)]
 pub struct Spinner(door::Wait);
@@ -58,6 +61,11 @@ impl Spinner {
     /// Passes a little time and says what pays next.
     pub fn step(&mut self) -> Advice {
         advice(self.0.step())
+    }
+
+    /// [`step`](Self::step), whoever sleeps.
+    pub fn step_past(&mut self, _sleepers: bool) -> Advice {
+        self.step()
     }
 
     /// Passes a little time, for a wait that cannot sleep.

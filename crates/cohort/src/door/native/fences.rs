@@ -76,12 +76,17 @@ pub fn is_long_quiet() -> bool {
 fn start_over() -> bool {
     thread().quiet.set(0);
     match BARRIER.load(Ordering::Relaxed) {
-        UNKNOWN => {
-            let available = membarrier(CMD_REGISTER_PRIVATE_EXPEDITED);
-            let state = if available { AVAILABLE } else { MISSING };
-            BARRIER.store(state, Ordering::Relaxed);
-            available
-        }
+        UNKNOWN => register(),
         state => state == AVAILABLE,
     }
+}
+
+/// Asks the kernel for the barrier; whether it may be used.  A process with one thread has the
+/// answer in microseconds, any other in up to twenty milliseconds, for which the kernel waits
+/// for all its CPUs.
+pub(super) fn register() -> bool {
+    let available = membarrier(CMD_REGISTER_PRIVATE_EXPEDITED);
+    let state = if available { AVAILABLE } else { MISSING };
+    BARRIER.store(state, Ordering::Relaxed);
+    available
 }

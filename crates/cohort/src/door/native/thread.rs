@@ -30,6 +30,10 @@ pub struct ThreadRecord {
     pub(super) cpu: Cell<u32>,
     /// How often that is still believed.
     pub(super) believed: Cell<u32>,
+    /// How many turns in a row it has given away that nobody took.
+    pub(super) untaken: Cell<u8>,
+    /// Whether its waits may [keep its CPU](super::keep_cpu) all the same.
+    pub(super) keeps_cpu: Cell<bool>,
     /// Each arena's cached nodes: the first one's index plus one, and how many.
     pub caches: [Cell<(u32, u32)>; CACHES],
 }

@@ -109,7 +109,8 @@ pub const ABSENCE_NANOSECONDS: u64 = 300;
 /// How soon the head looks again at first; then twice as late each time.
 pub(crate) const FIRST_PAUSE_NANOSECONDS: u64 = 500;
 
-/// How long the head naps between looks once a turn of the CPU no longer pays.
+/// How long the head naps between looks once a turn of the CPU no longer pays, at first; then
+/// for as long as it has waited: a look costs the holder a miss, and the head's CPU a wake-up.
 pub(crate) const NAP_NANOSECONDS: u64 = 50_000;
 
 /// Classes of sleepers on the word.
@@ -325,9 +326,11 @@ impl Futex {
                 if !self.manner.takes_turns() {
                     return None;
                 }
-                if now() - since < PATIENCE_NANOSECONDS {
+                let waited = now() - since;
+                if waited < PATIENCE_NANOSECONDS {
                     if spinner.pause(pause) == Advice::Sleep {
-                        nap(NAP_NANOSECONDS);
+                        let rest = PATIENCE_NANOSECONDS - waited;
+                        nap(waited.clamp(NAP_NANOSECONDS, rest.max(NAP_NANOSECONDS)));
                     }
                     pause *= 2;
                     continue;

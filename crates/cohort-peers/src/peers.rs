@@ -8,7 +8,7 @@ use cohort::door::{WaitPolicy, set_policy};
 use cohort_lab::workloads::{Apart, Kind as Mutexes, Mutex, Outcome, Raw};
 use serde::Serialize;
 
-/// Locks are compared with others of their kind.
+/// Locks are compared with others of their kind: those of the same idea.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -16,20 +16,40 @@ pub enum Kind {
     Sleeping,
     /// Waiters never sleep, and come in any order.
     Spinning,
-    /// Waiters never sleep, and are served in the order in which they came.
-    Queue,
+    /// The same, and they look ever more rarely.
+    Backoff,
+    /// Waiters draw numbers.
+    Ticket,
+    /// Waiters queue, each with a node that its predecessor writes.
+    Mcs,
+    /// Waiters queue, each looking at what its predecessor owns.
+    Clh,
+    /// Waiters queue in an array.
+    Array,
 }
 
 impl Kind {
     /// All kinds, in the order in which they are shown.
-    pub const ALL: [Self; 3] = [Self::Sleeping, Self::Spinning, Self::Queue];
+    pub const ALL: [Self; 7] = [
+        Self::Sleeping,
+        Self::Spinning,
+        Self::Backoff,
+        Self::Ticket,
+        Self::Mcs,
+        Self::Clh,
+        Self::Array,
+    ];
 
     /// What they are called together.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Sleeping => "Sleeping mutexes",
             Self::Spinning => "Spin locks without order",
-            Self::Queue => "Spin locks in order",
+            Self::Backoff => "Spin locks with backoff",
+            Self::Ticket => "Tickets",
+            Self::Mcs => "Queues as in MCS",
+            Self::Clh => "Queues as in CLH",
+            Self::Array => "Queues in an array",
         }
     }
 }
@@ -155,37 +175,41 @@ peers! {
     Spinning "ck-fas", CK, "inlined", foreign!("ck", cohort_peer_ck_fas);
     Spinning "ck-cas", CK, "inlined", foreign!("ck", cohort_peer_ck_cas);
     Spinning "ck-dec", CK, "inlined", foreign!("ck", cohort_peer_ck_dec);
-    Spinning "tbb-spin", TBB, "inlined", foreign!("tbb", cohort_peer_tbb_spin);
     Spinning "mcslock-barge", Origin::Theirs, "inlined",
         here!(Own::new(mcslock::barging::spins::Mutex::new(())));
     Spinning "tas", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Tas>);
     Spinning "ttas", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Ttas>);
-    Spinning "bo", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Bo>);
     Spinning "pthread-spin", spinning("futex"), PRELOAD, here!(Spin::new());
     Spinning "pthread-tas", spinning("tas"), PRELOAD, here!(pthread(Mutexes::Normal));
 
-    Queue "ck-ticket", CK, "inlined", foreign!("ck", cohort_peer_ck_ticket);
-    Queue "ck-mcs", CK, "inlined", foreign!("ck", cohort_peer_ck_mcs);
-    Queue "ck-clh", CK, "inlined", foreign!("ck", cohort_peer_ck_clh);
-    Queue "ck-anderson", CK, "inlined", foreign!("ck", cohort_peer_ck_anderson);
-    Queue "tbb-queuing", TBB, "inlined", foreign!("tbb", cohort_peer_tbb_queuing);
-    Queue "mcslock", Origin::Theirs, "inlined", here!(Own::new(mcslock::raw::spins::Mutex::new(())));
-    Queue "mcslock-yield", Origin::Theirs, "inlined",
+    Backoff "tbb-spin", TBB, "inlined", foreign!("tbb", cohort_peer_tbb_spin);
+    Backoff "bo", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Bo>);
+
+    Ticket "ck-ticket", CK, "inlined", foreign!("ck", cohort_peer_ck_ticket);
+    Ticket "ticket", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Ticket>);
+    Ticket "ptl", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Ptl>);
+    Ticket "pthread-ticket", spinning("ticket"), PRELOAD, here!(pthread(Mutexes::Normal));
+
+    Mcs "ck-mcs", CK, "inlined", foreign!("ck", cohort_peer_ck_mcs);
+    Mcs "tbb-queuing", TBB, "inlined", foreign!("tbb", cohort_peer_tbb_queuing);
+    Mcs "mcslock", Origin::Theirs, "inlined", here!(Own::new(mcslock::raw::spins::Mutex::new(())));
+    Mcs "mcslock-yield", Origin::Theirs, "inlined",
         here!(Own::new(mcslock::raw::yields::Mutex::new(())));
-    Queue "clhlock", Origin::Theirs, "inlined", here!(Own::new(clhlock::raw::spins::Mutex::new(())));
-    Queue "clhlock-yield", Origin::Theirs, "inlined",
+    Mcs "mcs", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Mcs>);
+    Mcs "k42", Origin::Ours, "inlined", raw!(cohort::basic::K42);
+    Mcs "pthread-mcs", spinning("mcs"), PRELOAD, here!(pthread(Mutexes::Normal));
+
+    Clh "ck-clh", CK, "inlined", foreign!("ck", cohort_peer_ck_clh);
+    Clh "clhlock", Origin::Theirs, "inlined", here!(Own::new(clhlock::raw::spins::Mutex::new(())));
+    Clh "clhlock-yield", Origin::Theirs, "inlined",
         here!(Own::new(clhlock::raw::yields::Mutex::new(())));
-    Queue "ticket", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Ticket>);
-    Queue "ptl", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Ptl>);
-    Queue "mcs", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Mcs>);
-    Queue "clh", Origin::Ours, "inlined", raw!(cohort::basic::Clh);
-    Queue "k42", Origin::Ours, "inlined", raw!(cohort::basic::K42);
-    Queue "hemlock", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Hemlock>);
-    Queue "hemlock-ctr", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::HemlockCtr>);
-    Queue "anderson", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Anderson>);
-    Queue "pthread-ticket", spinning("ticket"), PRELOAD, here!(pthread(Mutexes::Normal));
-    Queue "pthread-mcs", spinning("mcs"), PRELOAD, here!(pthread(Mutexes::Normal));
-    Queue "pthread-clh", spinning("clh"), PRELOAD, here!(pthread(Mutexes::Normal));
+    Clh "clh", Origin::Ours, "inlined", raw!(cohort::basic::Clh);
+    Clh "hemlock", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Hemlock>);
+    Clh "hemlock-ctr", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::HemlockCtr>);
+    Clh "pthread-clh", spinning("clh"), PRELOAD, here!(pthread(Mutexes::Normal));
+
+    Array "ck-anderson", CK, "inlined", foreign!("ck", cohort_peer_ck_anderson);
+    Array "anderson", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Anderson>);
 }
 
 #[cfg(test)]

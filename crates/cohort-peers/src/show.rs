@@ -145,7 +145,11 @@ impl Kind {
         match self {
             Self::Sleeping => "sleeps",
             Self::Spinning => "spins",
-            Self::Queue => "in order",
+            Self::Backoff => "backs off",
+            Self::Ticket => "ticket",
+            Self::Mcs => "mcs",
+            Self::Clh => "clh",
+            Self::Array => "array",
         }
     }
 }

@@ -2,7 +2,6 @@
 
 #[path = "support/cpus.rs"]
 mod cpus;
-mod support;
 
 use cpus::{allowed, stay_on};
 

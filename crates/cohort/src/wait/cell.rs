@@ -192,7 +192,7 @@ impl<P: Parking> WaitCell<P> {
         pass: impl Fn(&mut Spinner, u32) -> Advice,
         heeded: impl Fn() -> bool,
     ) {
-        let mut spinner = Spinner::new();
+        let mut spinner = Spinner::in_line();
         loop {
             let word = look();
             if ready(word & !ASLEEP) {

@@ -50,6 +50,12 @@ impl Spinner {
         Self { steps: 0 }
     }
 
+    /// The same.
+    #[must_use]
+    pub const fn in_line() -> Self {
+        Self::new()
+    }
+
     /// One failed look, by a caller that can sleep: advises to, at once, if the
     /// policy is to park.
     #[track_caller]

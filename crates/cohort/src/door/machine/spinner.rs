@@ -58,6 +58,12 @@ impl Spinner {
         Self(door::Wait::new())
     }
 
+    /// The same.
+    #[must_use]
+    pub const fn in_line() -> Self {
+        Self::new()
+    }
+
     /// Passes a little time and says what pays next.
     pub fn step(&mut self) -> Advice {
         advice(self.0.step())

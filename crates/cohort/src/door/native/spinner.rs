@@ -11,10 +11,11 @@ use core::sync::atomic::{self, AtomicU8, Ordering};
 /// its CPU for the rest of its time slice (ten times the 99.9th percentile).
 const SPIN_NANOSECONDS: u64 = 150;
 
-/// How long it spins after each turn that another thread took.  A turn costs half a
-/// microsecond in which a waiter sees nothing, so one that gave turn after turn would find the
-/// lock late: with sections of 2 µs and more threads than CPUs this is a tenth more
-/// throughput, and half the 99.9th percentile.
+/// How long it spins after each turn that another thread took, if it takes whatever comes
+/// free.  A turn costs half a microsecond in which a waiter sees nothing, so one that gave turn
+/// after turn would find the lock late: with sections of 2 µs and more threads than CPUs this
+/// is a tenth more throughput, and half the 99.9th percentile.  A waiter in a line is not the
+/// next one, as a rule, and only keeps the CPU from who is.
 const BETWEEN_NANOSECONDS: u64 = 600;
 
 /// How long it spins where nobody wants its CPU, or where it may [keep](keep_cpu) it all the
@@ -123,6 +124,8 @@ pub struct Spinner {
     turns: u32,
     /// Whether others sleep who would be passed.
     passes: bool,
+    /// Whether it waits for its place in a line.
+    in_line: bool,
 }
 
 impl Spinner {
@@ -135,6 +138,17 @@ impl Spinner {
             looks: 0,
             turns: 0,
             passes: false,
+            in_line: false,
+        }
+    }
+
+    /// At the beginning of a wait for one's own place in a line.
+    #[must_use]
+    #[inline]
+    pub const fn in_line() -> Self {
+        Self {
+            in_line: true,
+            ..Self::new()
         }
     }
 
@@ -257,6 +271,8 @@ impl Spinner {
             ALONE_NANOSECONDS
         } else if self.turns == 0 {
             SPIN_NANOSECONDS
+        } else if self.in_line {
+            0
         } else {
             BETWEEN_NANOSECONDS
         };

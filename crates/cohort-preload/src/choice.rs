@@ -161,6 +161,8 @@ pub fn is_system() -> bool {
 
 /// Runs when the library is loaded, so that a program that never locks is proved
 /// to be served too.
+// SAFETY: the section is an array of pointers to functions without arguments, which the loader
+// calls; this one needs nothing to have run before it.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static ANNOUNCE: extern "C" fn() = {

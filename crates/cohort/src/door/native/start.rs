@@ -7,6 +7,8 @@
 use super::fences::register;
 use super::spinner::cpus;
 
+// SAFETY: the section is an array of pointers to functions without arguments, which the loader
+// calls before `main`; this one calls the kernel and nothing else.
 #[used]
 #[unsafe(link_section = ".init_array")]
 static AT_START: extern "C" fn() = {

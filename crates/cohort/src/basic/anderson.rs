@@ -151,6 +151,7 @@ unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Anderson<SLOTS, 
 impl<const SLOTS: usize, P: Parking> Fair for Anderson<SLOTS, P> {}
 
 impl<const SLOTS: usize, P: Parking> DetectsWaiters for Anderson<SLOTS, P> {
+    #[inline]
     fn has_waiters(&self, cx: &AndersonContext) -> bool {
         self.next.load(Order::RELAXED) != cx.position().wrapping_add(1)
     }

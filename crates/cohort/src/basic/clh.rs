@@ -255,6 +255,7 @@ unsafe impl ThreadOblivious for Clh {}
 impl Fair for Clh {}
 
 impl DetectsWaiters for Clh {
+    #[inline]
     fn has_waiters(&self, cx: &ClhContext) -> bool {
         cx.node()
             .is_some_and(|node| self.tail.load(Order::RELAXED) != pointer(node))

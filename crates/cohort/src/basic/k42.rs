@@ -197,6 +197,7 @@ unsafe impl ThreadOblivious for K42 {}
 impl Fair for K42 {}
 
 impl DetectsWaiters for K42 {
+    #[inline]
     fn has_waiters(&self, (): &()) -> bool {
         self.tail.load(Order::RELAXED) != LOCK
     }

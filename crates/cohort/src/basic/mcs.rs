@@ -136,6 +136,7 @@ impl<P: Parking> Fair for Mcs<P> {}
 impl<P: Parking> DetectsWaiters for Mcs<P> {
     /// Looks at the holder's node first, whose line its release needs anyway; the tail's is
     /// in the last arrival's cache.
+    #[inline]
     fn has_waiters(&self, node: &McsNode<P>) -> bool {
         !node.next.load(Order::RELAXED).is_null()
             || self.tail.load(Order::RELAXED) != node.pointer()

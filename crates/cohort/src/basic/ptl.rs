@@ -148,6 +148,7 @@ unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Ptl<SLOTS, P> {}
 impl<const SLOTS: usize, P: Parking> Fair for Ptl<SLOTS, P> {}
 
 impl<const SLOTS: usize, P: Parking> DetectsWaiters for Ptl<SLOTS, P> {
+    #[inline]
     fn has_waiters(&self, (): &()) -> bool {
         let drawn = number(self.request.load(Order::RELAXED));
         drawn != number(self.served().wrapping_add(1))

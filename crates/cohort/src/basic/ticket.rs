@@ -199,6 +199,7 @@ unsafe impl<P: Parking, const UNIT: u64> ThreadOblivious for Ticket<P, UNIT> {}
 impl<P: Parking, const UNIT: u64> Fair for Ticket<P, UNIT> {}
 
 impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
+    #[inline]
     fn has_waiters(&self, (): &()) -> bool {
         self.drawn() > 1
     }

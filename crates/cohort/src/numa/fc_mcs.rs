@@ -200,6 +200,7 @@ unsafe impl<P: Parking, const WINDOW: u64> ThreadOblivious for FcMcs<P, WINDOW> 
 impl<P: Parking, const WINDOW: u64> Fair for FcMcs<P, WINDOW> {}
 
 impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
+    #[inline]
     fn has_waiters(&self, node: &FcMcsNode<P>) -> bool {
         self.tail().load(Order::RELAXED) != node.pointer()
     }

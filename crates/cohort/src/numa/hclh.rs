@@ -239,6 +239,7 @@ unsafe impl<P: Form, const WINDOW: u64> ThreadOblivious for Hclh<P, WINDOW> {}
 impl<P: Form, const WINDOW: u64> Fair for Hclh<P, WINDOW> {}
 
 impl<P: Form, const WINDOW: u64> DetectsWaiters for Hclh<P, WINDOW> {
+    #[inline]
     fn has_waiters(&self, cx: &Self::Context) -> bool {
         cx.node()
             .is_some_and(|node| self.tail().load(Order::RELAXED) != pointer(node))

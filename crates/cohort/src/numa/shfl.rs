@@ -238,6 +238,7 @@ unsafe impl<P: Parking, const ROW: u32> ThreadOblivious for Shfl<P, ROW> {}
 impl<P: Parking, const ROW: u32> Fair for Shfl<P, ROW> {}
 
 impl<P: Parking, const ROW: u32> DetectsWaiters for Shfl<P, ROW> {
+    #[inline]
     fn has_waiters(&self, _node: &ShflNode<P>) -> bool {
         !self.tail.load(Order::RELAXED).is_null()
     }

@@ -128,6 +128,13 @@ fn cpu() -> u32 {
     if registered >= 0 {
         return registered as u32;
     }
+    believed_cpu()
+}
+
+/// The CPU on which the calling thread was when it was last asked.
+#[cold]
+#[inline(never)]
+fn believed_cpu() -> u32 {
     let thread = thread();
     let left = thread.believed.get();
     if left == 0 {

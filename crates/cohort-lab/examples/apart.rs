@@ -106,7 +106,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         .collect::<Result<_, _>>()?;
     println!("{machine}: LBench, scattered, sections a millisecond with {threads:?} threads");
     for (name, make) in locks {
-        let run = |threads: &usize| format!("{:8.0}", lbench(&simulator, make, *threads));
+        let run = |threads: &usize| {
+            let outcome = lbench(&simulator, make, *threads, None);
+            format!("{:8.0}", outcome.per_second / 1e3)
+        };
         let values: String = threads.iter().map(run).collect();
         println!("{name:26}{values}");
     }

@@ -5,36 +5,21 @@
 //! cargo run --release -p cohort-lab --example tune
 //! ```
 
+mod paused;
 mod with;
 
 use cohort_lab::stats::geometric_mean;
 use cohort_lab::world::simulated::Simulator;
 use cohort_machine::description::shipped;
-use cohort_on_machine::numa::hbo::{Pauses, Tuning};
 use cohort_on_machine::numa::{FcMcs, Hbo};
 use cohort_on_machine::wait::SpinOnly;
+use paused::Paused;
 use rayon::prelude::*;
 use std::sync::Arc;
 use with::{Make, lbench, make};
 
 /// The numbers of threads of row K1.
 const THREADS: [usize; 7] = [1, 8, 16, 32, 64, 128, 256];
-
-#[derive(Debug)]
-struct Paused<const NEAR: u64, const NEAR_MOST: u64, const FAR: u64, const FAR_MOST: u64>;
-
-impl<const NEAR: u64, const NEAR_MOST: u64, const FAR: u64, const FAR_MOST: u64> Tuning
-    for Paused<NEAR, NEAR_MOST, FAR, FAR_MOST>
-{
-    const NEAR: Pauses = Pauses {
-        first: NEAR,
-        most: NEAR_MOST,
-    };
-    const FAR: Pauses = Pauses {
-        first: FAR,
-        most: FAR_MOST,
-    };
-}
 
 /// `hbo` with each of the near pauses and each of the far ones: the first bound in
 /// nanoseconds, and the largest.
@@ -82,7 +67,7 @@ fn print(simulator: &Arc<Simulator>, all: &[(String, Make)]) {
     let mut ranked: Vec<(f64, Vec<f64>, &str)> = all
         .par_iter()
         .map(|(name, make)| {
-            let run = |threads| lbench(simulator, *make, threads);
+            let run = |threads| lbench(simulator, *make, threads, None).per_second / 1e3;
             let values: Vec<f64> = THREADS.into_iter().map(run).collect();
             let mean = geometric_mean(&values).expect("all get somewhere");
             (mean, values, name.as_str())

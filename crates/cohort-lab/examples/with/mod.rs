@@ -1,7 +1,7 @@
 //! LBench on a simulated machine under a lock that is in no catalogue.
 
 use cohort_lab::bench::simulated::Course;
-use cohort_lab::bench::{self, Knobs, Setting};
+use cohort_lab::bench::{self, Knobs, Outcome, Setting};
 use cohort_lab::world::raw::{Testable, tested};
 use cohort_lab::world::simulated::{Fiber, Lines, Simulated, Simulator};
 use cohort_lab::world::{Block, Placement, Played, Room, Tested, Topology, World};
@@ -61,8 +61,13 @@ impl World for With {
     }
 }
 
-/// Sections of LBench a millisecond, threads scattered.
-pub fn lbench(simulator: &Arc<Simulator>, make: Make, threads: usize) -> f64 {
+/// LBench with its threads scattered, for that many virtual seconds, or until it is steady.
+pub fn lbench(
+    simulator: &Arc<Simulator>,
+    make: Make,
+    threads: usize,
+    seconds: Option<f64>,
+) -> Outcome {
     let info = bench::find("lbench").expect("a workload");
     let setting = Setting {
         lock: "mcs".to_owned(),
@@ -71,7 +76,7 @@ pub fn lbench(simulator: &Arc<Simulator>, make: Make, threads: usize) -> f64 {
         seed: 1,
     };
     let course = Course {
-        seconds: None,
+        seconds,
         placement: Placement::Scattered,
         wait: None,
         background: 0,
@@ -79,5 +84,5 @@ pub fn lbench(simulator: &Arc<Simulator>, make: Make, threads: usize) -> f64 {
     };
     let world = simulator.world(course.settings(simulator, &setting));
     let outcome = bench::run(info, With { world, make }, &setting);
-    outcome.expect("it comes to an end").per_second / 1e3
+    outcome.expect("it comes to an end")
 }

@@ -140,6 +140,32 @@ pub unsafe trait ThreadOblivious: RawLock {}
 pub trait DetectsWaiters: RawLock {
     /// A false "no" is allowed, a false "yes" never.  Call it while holding.
     fn has_waiters(&self, cx: &Self::Context) -> bool;
+
+    /// The largest number that [`release_carrying`](Self::release_carrying) brings to the
+    /// next holder in memory that a release writes and an acquisition reads anyway; 0: it
+    /// brings none.
+    #[inline(always)]
+    fn carries(&self) -> u32 {
+        0
+    }
+
+    /// The number with which the holder's predecessor released, if that one carried it; 0
+    /// if the lock was found free.  Call it while holding.
+    #[inline(always)]
+    fn carried(&self, _cx: &Self::Context) -> u32 {
+        0
+    }
+
+    /// Releases to the waiter that [`has_waiters`](Self::has_waiters) has told of, with a
+    /// number from 1 to [`carries`](Self::carries) if that is not 0.
+    ///
+    /// # Safety
+    /// As [`release`](RawLock::release), and others wait.
+    #[inline(always)]
+    unsafe fn release_carrying(&self, cx: &Self::Context, _number: u32) {
+        // SAFETY: the caller's.
+        unsafe { self.release(cx) };
+    }
 }
 
 /// Every acquisition succeeds after finitely many others: waiters are served in

@@ -547,6 +547,7 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("condvar", "condvar.forget-wake"),
     ("compose/clof", "clof.low-first"),
     ("compose/clof", "clof.forget-clear"),
+    ("compose/clof", "clof.forget-carried"),
     ("compose/stacked", "stacked.forget-above"),
     ("numa/cna", "cna.forget-aside"),
     ("numa/cna", "cna.lose-aside"),

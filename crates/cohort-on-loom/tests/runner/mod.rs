@@ -1,6 +1,7 @@
 //! Runs models and flaws, each in a process of its own.
 
 pub mod broken;
+pub mod carrier;
 pub mod child;
 pub mod equivalent;
 pub mod models;

@@ -1,6 +1,7 @@
 //! The models: which client, of which lock, within which bounds.
 
 use super::broken::BROKEN;
+use super::carrier::Little;
 use super::child::{Verdict, verdict};
 use crate::clients::late::Late;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
@@ -370,6 +371,11 @@ pub static MODELS: &[Model] = &[
     }),
     quick("clof::bo_bo", PARK_1, || {
         mutex::takes_turns::<Small<Counted<Bo>, Bo>, _>([2, 1, 1]);
+    }),
+    quick("clof::beyond_what_is_carried", SPIN, || {
+        mutex::takes_turns::<Clof<Little<Mcs<SpinOnly>, 1>, Ticket<SpinOnly>, Numa, 2, 2>, _>([
+            2, 1, 1,
+        ]);
     }),
     quick("clof::park", PARK_1, || {
         mutex::takes_turns::<Small<Ticket, Mcs>, _>([2, 1, 1]);

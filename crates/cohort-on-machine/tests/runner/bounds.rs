@@ -4,12 +4,12 @@
 use super::trial::{KUNPENG, SUNFIRE, by_chance, by_time, passes};
 use super::world::{Client, Kept, together};
 use crate::clients::{near, read, write};
-use crate::locks::basic::{Mcs, Ticket};
+use crate::locks::basic::{Clh, Hemlock, Mcs, Ticket};
 use crate::locks::compose::{Bound, Clof, Composed, Numa, Plan};
 use crate::locks::door::{self, Cell, Level, now};
 use crate::locks::numa::Near;
 use crate::locks::wait::MayPark;
-use crate::locks::{RawLock, ThreadOblivious};
+use crate::locks::{DetectsWaiters, RawLock, ThreadOblivious};
 use cohort_machine::{Options, Placement};
 use libtest_mimic::Trial;
 use std::cell;
@@ -58,10 +58,8 @@ impl Composed for Noted {
     }
 }
 
-/// Hand-offs in a row that the lock under test allows.
-const HAND_OFFS: u32 = 3;
-
-type Bounded = Clof<Ticket, Noted, Numa, HAND_OFFS>;
+/// As many hand-offs in a row as that.
+type Bounded<Low, const HAND_OFFS: u32> = Clof<Low, Noted, Numa, HAND_OFFS>;
 
 /// A time with the high lock, as the sections in it see it.
 #[derive(Clone, Copy, Default)]
@@ -73,8 +71,8 @@ struct Seen {
 
 /// Lets threads hold `lock`, and gives `check` what each section has seen of the time
 /// with the high lock in which it is; the longest such time, in sections.
-fn keeps(
-    lock: Bounded,
+fn keeps<L: RawLock + 'static>(
+    lock: L,
     threads: usize,
     rounds: u64,
     check: impl Fn(&Seen) + Send + Sync + 'static,
@@ -83,7 +81,7 @@ fn keeps(
     let theirs = Arc::clone(&shared);
     let longest = together(threads, move |_| {
         let (lock, seen) = &*theirs;
-        let context = Kept::new(<Bounded as RawLock>::Context::default());
+        let context = Kept::new(L::Context::default());
         let mut longest = 0;
         for _ in 0..rounds {
             lock.acquire(&context);
@@ -108,14 +106,24 @@ fn keeps(
 }
 
 /// No time with the high lock has more sections than the bound allows.
-pub fn keeps_to_its_hand_offs() {
-    keeps(Bounded::default(), 4, 8, |seen| {
+fn keeps_to<Low: DetectsWaiters + Default + 'static>() {
+    const HAND_OFFS: u32 = 3;
+    keeps(Bounded::<Low, HAND_OFFS>::default(), 4, 8, |seen| {
         assert!(
             seen.sections <= u64::from(HAND_OFFS),
             "{} hand-offs in a row",
             seen.sections
         );
     });
+}
+
+/// Whether the low lock carries how many it has been, in its word, in a node of the next
+/// holder, or in one of the last, or not.
+pub fn keeps_to_its_hand_offs() {
+    keeps_to::<Ticket>();
+    keeps_to::<Mcs>();
+    keeps_to::<Clh>();
+    keeps_to::<Hemlock>();
 }
 
 /// The bound of [`keeps_to_its_time`].
@@ -133,17 +141,26 @@ fn keeps_to_its_time() {
         bound: Some(bound),
         ..Plan::default()
     };
-    let longest = keeps(Bounded::planned(&plan), 4, 400, |seen| {
+    let longest = keeps(Bounded::<Ticket, 0>::planned(&plan), 4, 400, |seen| {
         let kept = now() - seen.began;
         assert!(kept < NANOSECONDS + 1_000, "{kept} ns");
     });
     assert!(longest > 2, "a cohort keeps the lock meanwhile: {longest}");
 }
 
-/// Where waiters of its own are always there, a cohort has all that the bound allows.
-fn has_what_its_bound_allows() {
-    let longest = keeps(Bounded::default(), 4, 50, |_| ());
+fn has_all<Low: DetectsWaiters + Default + 'static, const HAND_OFFS: u32>() {
+    let longest = keeps(Bounded::<Low, HAND_OFFS>::default(), 4, 200, |_| ());
     assert_eq!(longest, u64::from(HAND_OFFS) + 1);
+}
+
+/// Where waiters of its own are always there, a cohort has all that the bound allows, also
+/// where that is more than a `ticket` carries.
+fn has_what_its_bound_allows() {
+    has_all::<Ticket, 3>();
+    has_all::<Mcs, 3>();
+    has_all::<Clh, 3>();
+    has_all::<Hemlock, 3>();
+    has_all::<Ticket, 300>();
 }
 
 /// Threads that want `near` at once: more than one of them knows of.

@@ -8,7 +8,7 @@ use super::trial::{KUNPENG, by_chance, by_chance_in_four_nodes, outcomes};
 use super::world::Client;
 use crate::clients::mutex;
 use crate::locks::baseline::Posix;
-use crate::locks::basic::{Futex, Mcs, Tas, Ticket, Ttas};
+use crate::locks::basic::{Futex, Hemlock, Mcs, Tas, Ticket, Ttas};
 use crate::locks::catalogue::MUTANTS;
 use crate::locks::compose::{Bypass, CMcsMcs, Clof, Numa};
 use crate::locks::numa::{Cna, Hmcs, WhereMet};
@@ -66,9 +66,11 @@ fn places(flaw: &str) -> Vec<Client> {
             few("object_of_a_composition"),
         ],
         "clof" if flaw == "clof.keep-for-ever" => vec![keeps_to_its_hand_offs],
-        "clof" => vec![|| mutex::excludes::<Clof<Ticket, Mcs>>(4, 4, 0), || {
-            mutex::excludes::<CMcsMcs>(4, 4, 0)
-        }],
+        "clof" => vec![
+            || mutex::excludes::<Clof<Ticket, Mcs>>(4, 4, 0),
+            || mutex::excludes::<CMcsMcs>(4, 4, 0),
+            || mutex::excludes::<Clof<Hemlock, Mcs>>(4, 4, 0),
+        ],
         "stacked" => vec![few("stacked_excludes")],
         "hmcs" => vec![
             || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2>>(4, 4, 0),

@@ -16,7 +16,7 @@
 //! | another node | held; that node is the last waiter's |
 //!
 //! A node's `released` is written by its owner and read by its successor, which
-//! owns the node from then on.
+//! owns the node from then on: 1, and the number that is carried, if there is one.
 
 use crate::door::{AtomicPtr, Cell, Order, orders, pool};
 use crate::host::Pool;
@@ -140,6 +140,12 @@ impl<N: Inherited> Owned<N> {
         get(&self.mine)
     }
 
+    /// The predecessor's node, if the lock was handed over.
+    #[inline]
+    pub(crate) fn predecessor(&self) -> Option<&'static N> {
+        get(&self.spare)
+    }
+
     /// The predecessor has released its node, which is this acquisition's from now on.
     #[inline]
     pub(crate) fn succeed(&self, predecessor: &'static N) {
@@ -204,12 +210,24 @@ unsafe impl RawLock for Clh {
         let predecessor = unsafe { &*predecessor };
         predecessor
             .released
-            .wait_for(CLH_RELEASED, CLASS, |released| released == YES);
+            .wait_for(CLH_RELEASED, CLASS, |released| released != NO);
         cx.succeed(predecessor);
     }
 
     #[inline]
     unsafe fn release(&self, cx: &ClhContext) {
+        self.leave(cx, YES);
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+impl Clh {
+    /// Leaves the lock free, or to the successor with that value in the node.
+    #[inline(always)]
+    fn leave(&self, cx: &ClhContext, value: u32) {
         let Some(node) = cx.node() else {
             unreachable!("a context that holds the lock owns a node")
         };
@@ -222,12 +240,8 @@ unsafe impl RawLock for Clh {
             cx.keep();
         } else {
             cx.leave();
-            node.released.set(YES, CLH_RELEASE);
+            node.released.set(value, CLH_RELEASE);
         }
-    }
-
-    fn is_locked(&self) -> bool {
-        !self.tail.load(Order::RELAXED).is_null()
     }
 }
 
@@ -259,6 +273,23 @@ impl DetectsWaiters for Clh {
     fn has_waiters(&self, cx: &ClhContext) -> bool {
         cx.node()
             .is_some_and(|node| self.tail.load(Order::RELAXED) != pointer(node))
+    }
+
+    #[inline(always)]
+    fn carries(&self) -> u32 {
+        WaitCell::<MayPark>::MAX - YES
+    }
+
+    #[inline(always)]
+    fn carried(&self, cx: &ClhContext) -> u32 {
+        cx.predecessor().map_or(0, |node| {
+            node.released.value(Order::RELAXED).saturating_sub(YES)
+        })
+    }
+
+    #[inline]
+    unsafe fn release_carrying(&self, cx: &ClhContext, number: u32) {
+        self.leave(cx, YES + number);
     }
 }
 

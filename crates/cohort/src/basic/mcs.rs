@@ -11,8 +11,9 @@
 //! | another node | null | held; a waiter has arrived and not linked itself yet |
 //! | another node | the successor | held, with a queue |
 //!
-//! A node's `next` is written once by its successor and read by its owner;
-//! `granted` is written once by its predecessor and read by its owner.
+//! A node's `next` is written once by its successor and read by its owner; `granted` is
+//! written once by its predecessor and read by its owner: 1, and the number that is
+//! carried, if there is one.
 
 use crate::door::{AtomicPtr, Order, Spinner, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
@@ -84,11 +85,23 @@ unsafe impl<P: Parking> RawLock for Mcs<P> {
             .next
             .store(node.pointer(), MCS_LINK);
         node.granted
-            .wait_for(MCS_GRANTED, CLASS, |granted| granted == YES);
+            .wait_for(MCS_GRANTED, CLASS, |granted| granted != NO);
     }
 
     #[inline]
     unsafe fn release(&self, node: &McsNode<P>) {
+        self.grant(node, YES);
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+impl<P: Parking> Mcs<P> {
+    /// Leaves the lock free, or to the successor with that value of its flag.
+    #[inline(always)]
+    fn grant(&self, node: &McsNode<P>, value: u32) {
         let mut successor = node.next.load(MCS_SUCCESSOR);
         if successor.is_null() {
             if self
@@ -109,11 +122,7 @@ unsafe impl<P: Parking> RawLock for Mcs<P> {
             }
         }
         // SAFETY: a linked successor stays until it is granted.
-        unsafe { &*successor }.granted.set(YES, MCS_GRANT);
-    }
-
-    fn is_locked(&self) -> bool {
-        !self.tail.load(Order::RELAXED).is_null()
+        unsafe { &*successor }.granted.set(value, MCS_GRANT);
     }
 }
 
@@ -140,6 +149,21 @@ impl<P: Parking> DetectsWaiters for Mcs<P> {
     fn has_waiters(&self, node: &McsNode<P>) -> bool {
         !node.next.load(Order::RELAXED).is_null()
             || self.tail.load(Order::RELAXED) != node.pointer()
+    }
+
+    #[inline(always)]
+    fn carries(&self) -> u32 {
+        WaitCell::<P>::MAX - YES
+    }
+
+    #[inline(always)]
+    fn carried(&self, node: &McsNode<P>) -> u32 {
+        node.granted.value(Order::RELAXED).saturating_sub(YES)
+    }
+
+    #[inline]
+    unsafe fn release_carrying(&self, node: &McsNode<P>, number: u32) {
+        self.grant(node, YES + number);
     }
 }
 

@@ -15,9 +15,11 @@
 //! With `UNIT` the lock is [`ticket_delay`](super::ticket_delay).
 //!
 //! `next` is written by every arrival, `serving` by the holder; both count up in steps
-//! of `ONE` and wrap after 31 bits.  `QUICK` is set by a holder that has long been quiet,
-//! in place of waking, and cleared by a waiter before it sleeps; see [`quick`].  A store
-//! that puts it back was already under way, and the next waiter finds it.
+//! of `ONE` and wrap after 31 bits: there are as many numbers as Linux has threads at most.
+//! `QUICK` is set by a holder that has long been quiet, in place of waking, and cleared by
+//! a waiter before it sleeps; see [`quick`].  A store that puts it back was already under
+//! way, and the next waiter finds it.  Between the two, `serving` has what the last holder
+//! carried to this one.
 //!
 //! Who takes a free lock without waiting looks at `serving` alone: `next` was the target
 //! of the last read-modify-write, and reading it would have to wait for that.
@@ -52,12 +54,15 @@ pub struct Ticket<P: Parking = MayPark, const UNIT: u64 = 0> {
 /// In `serving`: the holder releases by a plain store.
 const QUICK: u32 = 1;
 
+/// In `serving`, from this bit to `ONE`: what is carried to the holder.
+const CARRIED: u32 = 2;
+
 /// From one number to the next.
-const ONE: u32 = 2;
+const ONE: u32 = 1 << 9;
 
 /// The number in a value of either word.
 const fn number(value: u32) -> u32 {
-    value & WaitCell::<MayPark>::MAX & !QUICK
+    value & WaitCell::<MayPark>::MAX & !(ONE - 1)
 }
 
 /// How many numbers lie between two, which wrap.
@@ -89,11 +94,40 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
         between(number(self.serving.value(Order::RELAXED)), next)
     }
 
-    /// Releases so that a sleeper is woken.
+    /// Serves the next number, to which something may be carried.
+    #[inline(always)]
+    fn serve(&self, carried: u32) {
+        let place = &raw const *self;
+        match self.serve_quickly(carried) {
+            Quick::Released => {}
+            Quick::MarkLost => Self::wake_everybody(place),
+            Quick::Refused => self.serve_attentively(carried),
+        }
+    }
+
+    /// As [`RawLock::release_quickly`].
+    #[inline(always)]
+    fn serve_quickly(&self, carried: u32) -> Quick {
+        let put = |served: u32, quick, order| {
+            let successor = number(served.wrapping_add(ONE));
+            self.serving.put(successor | carried | quick, order);
+        };
+        if !P::MAY_SLEEP {
+            put(self.serving.value(Order::RELAXED), 0, TICKET_SERVE);
+            return Quick::Released;
+        }
+        quick::release(
+            || Some(self.serving.value(Order::RELAXED)).filter(|served| served & QUICK != 0),
+            |served| put(served, QUICK, TICKET_SERVE_QUICK),
+        )
+    }
+
+    /// Serves the next number so that a sleeper is woken.
     #[inline]
-    fn release_attentive(&self) {
+    fn serve_attentively(&self, carried: u32) {
         let served = self.serving.value(Order::RELAXED);
-        let successor = number(served.wrapping_add(ONE));
+        let next = number(served.wrapping_add(ONE));
+        let successor = next | carried;
         // Nobody has left a mark, and who does clears `QUICK`.
         if P::MAY_SLEEP
             && is_long_quiet()
@@ -104,8 +138,8 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
             return;
         }
         self.serving
-            .set_for(successor, TICKET_SERVE, class(successor), || {
-                between(successor, self.next.load(Order::RELAXED)) > 1
+            .set_for(successor, TICKET_SERVE, class(next), || {
+                between(next, self.next.load(Order::RELAXED)) > 1
             });
     }
 
@@ -146,13 +180,7 @@ unsafe impl<P: Parking, const UNIT: u64> RawLock for Ticket<P, UNIT> {
 
     #[inline]
     unsafe fn release(&self, (): &()) {
-        let place = &raw const *self;
-        // SAFETY: passed on.
-        match unsafe { self.release_quickly(&()) } {
-            Quick::Released => {}
-            Quick::MarkLost => Self::wake_everybody(place),
-            Quick::Refused => self.release_attentive(),
-        }
+        self.serve(0);
     }
 
     fn is_locked(&self) -> bool {
@@ -161,18 +189,7 @@ unsafe impl<P: Parking, const UNIT: u64> RawLock for Ticket<P, UNIT> {
 
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
-        let put = |served: u32, order| {
-            let successor = served.wrapping_add(ONE) & WaitCell::<P>::MAX;
-            self.serving.put(successor, order);
-        };
-        if !P::MAY_SLEEP {
-            put(self.serving.value(Order::RELAXED), TICKET_SERVE);
-            return Quick::Released;
-        }
-        quick::release(
-            || Some(self.serving.value(Order::RELAXED)).filter(|served| served & QUICK != 0),
-            |served| put(served, TICKET_SERVE_QUICK),
-        )
+        self.serve_quickly(0)
     }
 
     fn wake_everybody(place: *const Self) {
@@ -202,6 +219,21 @@ impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
     #[inline]
     fn has_waiters(&self, (): &()) -> bool {
         self.drawn() > 1
+    }
+
+    #[inline(always)]
+    fn carries(&self) -> u32 {
+        (ONE - 1) / CARRIED
+    }
+
+    #[inline(always)]
+    fn carried(&self, (): &()) -> u32 {
+        self.serving.value(Order::RELAXED) % ONE / CARRIED
+    }
+
+    #[inline]
+    unsafe fn release_carrying(&self, (): &(), number: u32) {
+        self.serve(number * CARRIED);
     }
 }
 

@@ -125,6 +125,30 @@ impl DetectsWaiters for Any {
     fn has_waiters(&self, cx: &AnyContext) -> bool {
         with!(self, cx, |lock, context| lock.has_waiters(context))
     }
+
+    #[inline]
+    fn carries(&self) -> u32 {
+        match self.kind() {
+            Basic::Ticket => self.ticket.carries(),
+            Basic::Mcs => self.mcs.carries(),
+            Basic::Clh => self.clh.carries(),
+            Basic::Hemlock => self.hemlock.carries(),
+            Basic::Near => unreachable!("{NO_NEAR}"),
+        }
+    }
+
+    #[inline]
+    fn carried(&self, cx: &AnyContext) -> u32 {
+        with!(self, cx, |lock, context| lock.carried(context))
+    }
+
+    #[inline]
+    unsafe fn release_carrying(&self, cx: &AnyContext, number: u32) {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe {
+            lock.release_carrying(context, number)
+        });
+    }
 }
 
 // SAFETY: as above.

@@ -10,11 +10,16 @@
 //! | field of a cohort | written by | read by | meaning |
 //! |---|---|---|---|
 //! | `low` | its waiters | its waiters | who of the cohort is next |
-//! | `tenure.passed` | the holder of `low` | the next one | the high lock is held for whoever holds `low` |
-//! | `tenure.hand_offs` | the holder of `low` | the next one | how often it was passed in a row |
-//! | `tenure.until` | the holder of `low` | the next one | when the cohort has had the high lock for long enough, if its bound is a time |
+//! | `hand_offs` | the holder of `low` | the next one | how often the high lock was passed in a row; not 0: it is held for whoever holds `low` |
+//! | `until` | the holder of `low` | the next one | when the cohort has had the high lock for long enough, if its bound is a time |
 //! | `bound` | whoever makes the lock | the holder of `low` | how long a cohort may keep the high lock |
 //! | `high` | whoever acquires or releases the high lock | as above, and by that lock's rules | the context with which the cohort holds it |
+//!
+//! A low lock that [carries](cohort_raw::DetectsWaiters::carries) a number to the next
+//! holder carries `hand_offs`, in the word that the next one waits for, as the local locks
+//! of 000 §3.3 and of HMCS say there whether the global lock is passed: one line less that
+//! moves with each hand-off.  The field is for those that do not, and for numbers that are
+//! too large to be carried.
 //!
 //! The fields beside `low` are plain memory: the low lock's own orders suffice, as
 //! 002 §4.2.3 found.  The high lock is released before the low one, so that nobody
@@ -93,26 +98,12 @@ impl Bound {
     }
 }
 
-/// A cohort's time with the high lock.
-#[derive(Clone, Copy, Default)]
-struct Tenure {
-    passed: bool,
-    hand_offs: u32,
-    until: u64,
-}
-
-impl Tenure {
-    /// Whether it is another than that of a cohort without the high lock.
-    const fn is_begun(self) -> bool {
-        self.passed || self.until != 0
-    }
-}
-
 /// What the holder of a cohort's low lock has.
 #[derive(Default)]
 #[repr(C)]
 pub(super) struct Metadata<C> {
-    tenure: Cell<Tenure>,
+    hand_offs: Cell<u32>,
+    until: Cell<u64>,
     /// The context with which the cohort holds the high lock.
     pub(super) high: C,
 }
@@ -120,7 +111,7 @@ pub(super) struct Metadata<C> {
 impl<C> Metadata<C> {
     /// Blocks until the cohort's low lock is held and, passed or acquired, the high one.
     #[inline(always)]
-    pub(super) fn acquire<Low: RawLock>(
+    pub(super) fn acquire<Low: DetectsWaiters>(
         &self,
         low: &Low,
         cx: &Low::Context,
@@ -128,7 +119,7 @@ impl<C> Metadata<C> {
         acquire_high: impl FnOnce(),
     ) {
         low.acquire(cx);
-        if !self.tenure().passed {
+        if !self.is_passed(low, cx) {
             acquire_high();
             self.begin(bound);
         }
@@ -137,7 +128,7 @@ impl<C> Metadata<C> {
     /// Acquires both if neither takes waiting; who finds the high lock taken gives the low
     /// one back.
     #[inline(always)]
-    pub(super) fn try_acquire<Low: RawTry>(
+    pub(super) fn try_acquire<Low: RawTry + DetectsWaiters>(
         &self,
         low: &Low,
         cx: &Low::Context,
@@ -147,7 +138,7 @@ impl<C> Metadata<C> {
         if !low.try_acquire(cx) {
             return false;
         }
-        if self.tenure().passed {
+        if self.is_passed(low, cx) {
             return true;
         }
         if try_high() {
@@ -174,11 +165,14 @@ impl<C> Metadata<C> {
         release_high: impl FnOnce(),
     ) {
         if low.has_waiters(cx)
-            && let Some(tenure) = self.extended(bound)
+            && let Some(hand_offs) = self.one_more(low, cx, bound)
         {
-            self.set_tenure(tenure);
-            // SAFETY: the caller's.
-            return unsafe { low.release(cx) };
+            let carries = low.carries();
+            if hand_offs >= carries {
+                self.set_hand_offs(hand_offs);
+            }
+            // SAFETY: the caller's; it has waiters.
+            return unsafe { low.release_carrying(cx, hand_offs.min(carries)) };
         }
         let low_first = mutant("clof.low-first");
         if low_first {
@@ -186,8 +180,8 @@ impl<C> Metadata<C> {
             unsafe { low.release(cx) };
         }
         // A store that changes nothing would keep the locked instruction behind it waiting.
-        if self.tenure().is_begun() && !mutant("clof.forget-clear") {
-            self.set_tenure(Tenure::default());
+        if low.carries() == 0 && self.hand_offs() > 0 && !mutant("clof.forget-clear") {
+            self.set_hand_offs(0);
         }
         release_high();
         if !low_first {
@@ -198,17 +192,28 @@ impl<C> Metadata<C> {
 
     /// Forgets that anything was passed: only the holder, if any, is left.
     pub(super) fn forget(&self) {
-        self.set_tenure(Tenure::default());
+        self.set_hand_offs(0);
     }
 
-    fn tenure(&self) -> Tenure {
+    /// Whether the high lock came with the low one.
+    #[inline(always)]
+    fn is_passed<Low: DetectsWaiters>(&self, low: &Low, cx: &Low::Context) -> bool {
+        if low.carries() > 0 {
+            low.carried(cx) > 0 && !mutant("clof.forget-carried")
+        } else {
+            self.hand_offs() > 0
+        }
+    }
+
+    fn hand_offs(&self) -> u32 {
         // SAFETY: the caller holds the cohort's low lock, as all who write do.
-        self.tenure.with(|tenure| unsafe { *tenure })
+        self.hand_offs.with(|hand_offs| unsafe { *hand_offs })
     }
 
-    fn set_tenure(&self, tenure: Tenure) {
+    fn set_hand_offs(&self, hand_offs: u32) {
         // SAFETY: as above.
-        self.tenure.with_mut(|place| unsafe { *place = tenure });
+        self.hand_offs
+            .with_mut(|place| unsafe { *place = hand_offs });
     }
 
     /// The high lock has come from elsewhere: the time begins, where it is bounded.
@@ -222,24 +227,30 @@ impl<C> Metadata<C> {
     #[cold]
     fn begin_timed(&self, bound: &Bound) {
         let until = now() + bound.nanoseconds;
-        self.set_tenure(Tenure {
-            until,
-            ..Tenure::default()
-        });
+        // SAFETY: the caller holds the cohort's low lock, as all who read or write do.
+        self.until.with_mut(|place| unsafe { *place = until });
     }
 
-    /// The tenure with one hand-off more, if the bound allows it.
+    /// How many hand-offs in a row it is with this one, if the bound allows it.
     #[inline(always)]
-    fn extended(&self, bound: &Bound) -> Option<Tenure> {
-        let Tenure {
-            hand_offs, until, ..
-        } = self.tenure();
+    fn one_more<Low: DetectsWaiters>(
+        &self,
+        low: &Low,
+        cx: &Low::Context,
+        bound: &Bound,
+    ) -> Option<u32> {
+        let (carries, carried) = (low.carries(), low.carried(cx));
+        let hand_offs = if carried < carries {
+            carried
+        } else {
+            self.hand_offs()
+        };
         let counts = hand_offs < bound.hand_offs || mutant("clof.keep-for-ever");
-        (counts && (until == 0 || now() < until)).then_some(Tenure {
-            passed: true,
-            hand_offs: hand_offs + 1,
-            until,
-        })
+        let in_time = || {
+            // SAFETY: as in `begin_timed`.
+            bound.nanoseconds == 0 || now() < self.until.with(|until| unsafe { *until })
+        };
+        (counts && in_time()).then_some(hand_offs.saturating_add(1))
     }
 }
 

@@ -59,6 +59,22 @@ impl<L: DetectsWaiters> DetectsWaiters for OnPages<L> {
     fn has_waiters(&self, cx: &L::Context) -> bool {
         self.0.has_waiters(cx)
     }
+
+    #[inline(always)]
+    fn carries(&self) -> u32 {
+        self.0.carries()
+    }
+
+    #[inline(always)]
+    fn carried(&self, cx: &L::Context) -> u32 {
+        self.0.carried(cx)
+    }
+
+    #[inline]
+    unsafe fn release_carrying(&self, cx: &L::Context, number: u32) {
+        // SAFETY: passed on.
+        unsafe { self.0.release_carrying(cx, number) };
+    }
 }
 
 // SAFETY: passed on.

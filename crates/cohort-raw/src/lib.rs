@@ -156,11 +156,19 @@ pub trait DetectsWaiters: RawLock {
         0
     }
 
-    /// Releases to the waiter that [`has_waiters`](Self::has_waiters) has told of, with a
-    /// number from 1 to [`carries`](Self::carries) if that is not 0.
+    /// Acquires; what is [`carried`](Self::carried) then.  Blocks as
+    /// [`acquire`](RawLock::acquire).
+    #[inline(always)]
+    fn acquire_carried(&self, cx: &Self::Context) -> u32 {
+        self.acquire(cx);
+        self.carried(cx)
+    }
+
+    /// Releases, and carries a number up to [`carries`](Self::carries) to the waiter that
+    /// [`has_waiters`](Self::has_waiters) has told of; 0 where it has told of none.
     ///
     /// # Safety
-    /// As [`release`](RawLock::release), and others wait.
+    /// As [`release`](RawLock::release).
     #[inline(always)]
     unsafe fn release_carrying(&self, cx: &Self::Context, _number: u32) {
         // SAFETY: the caller's.

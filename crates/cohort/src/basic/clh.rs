@@ -201,17 +201,7 @@ unsafe impl RawLock for Clh {
 
     #[inline]
     fn acquire(&self, cx: &ClhContext) {
-        let node = cx.fresh();
-        let predecessor = self.tail.swap(pointer(node), CLH_ENQUEUE);
-        if predecessor.is_null() {
-            return;
-        }
-        // SAFETY: nodes live for ever, and this one is left to its successor.
-        let predecessor = unsafe { &*predecessor };
-        predecessor
-            .released
-            .wait_for(CLH_RELEASED, CLASS, |released| released != NO);
-        cx.succeed(predecessor);
+        self.enter(cx);
     }
 
     #[inline]
@@ -225,6 +215,23 @@ unsafe impl RawLock for Clh {
 }
 
 impl Clh {
+    /// Blocks until the lock is held; whether somebody has left it to the caller.
+    #[inline(always)]
+    fn enter(&self, cx: &ClhContext) -> bool {
+        let node = cx.fresh();
+        let predecessor = self.tail.swap(pointer(node), CLH_ENQUEUE);
+        if predecessor.is_null() {
+            return false;
+        }
+        // SAFETY: nodes live for ever, and this one is left to its successor.
+        let predecessor = unsafe { &*predecessor };
+        predecessor
+            .released
+            .wait_for(CLH_RELEASED, CLASS, |released| released != NO);
+        cx.succeed(predecessor);
+        true
+    }
+
     /// Leaves the lock free, or to the successor with that value in the node.
     #[inline(always)]
     fn leave(&self, cx: &ClhContext, value: u32) {
@@ -285,6 +292,11 @@ impl DetectsWaiters for Clh {
         cx.predecessor().map_or(0, |node| {
             node.released.value(Order::RELAXED).saturating_sub(YES)
         })
+    }
+
+    #[inline(always)]
+    fn acquire_carried(&self, cx: &ClhContext) -> u32 {
+        if self.enter(cx) { self.carried(cx) } else { 0 }
     }
 
     #[inline]

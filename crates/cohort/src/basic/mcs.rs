@@ -75,17 +75,7 @@ unsafe impl<P: Parking> RawLock for Mcs<P> {
 
     #[inline]
     fn acquire(&self, node: &McsNode<P>) {
-        node.renew();
-        let predecessor = self.tail.swap(node.pointer(), MCS_ENQUEUE);
-        if predecessor.is_null() {
-            return;
-        }
-        // SAFETY: the predecessor cannot leave before it has read this link.
-        unsafe { &*predecessor }
-            .next
-            .store(node.pointer(), MCS_LINK);
-        node.granted
-            .wait_for(MCS_GRANTED, CLASS, |granted| granted != NO);
+        self.enter(node);
     }
 
     #[inline]
@@ -99,6 +89,23 @@ unsafe impl<P: Parking> RawLock for Mcs<P> {
 }
 
 impl<P: Parking> Mcs<P> {
+    /// Blocks until the lock is held; whether somebody has granted it.
+    #[inline(always)]
+    fn enter(&self, node: &McsNode<P>) -> bool {
+        node.renew();
+        let predecessor = self.tail.swap(node.pointer(), MCS_ENQUEUE);
+        if predecessor.is_null() {
+            return false;
+        }
+        // SAFETY: the predecessor cannot leave before it has read this link.
+        unsafe { &*predecessor }
+            .next
+            .store(node.pointer(), MCS_LINK);
+        node.granted
+            .wait_for(MCS_GRANTED, CLASS, |granted| granted != NO);
+        true
+    }
+
     /// Leaves the lock free, or to the successor with that value of its flag.
     #[inline(always)]
     fn grant(&self, node: &McsNode<P>, value: u32) {
@@ -159,6 +166,15 @@ impl<P: Parking> DetectsWaiters for Mcs<P> {
     #[inline(always)]
     fn carried(&self, node: &McsNode<P>) -> u32 {
         node.granted.value(Order::RELAXED).saturating_sub(YES)
+    }
+
+    #[inline(always)]
+    fn acquire_carried(&self, node: &McsNode<P>) -> u32 {
+        if self.enter(node) {
+            self.carried(node)
+        } else {
+            0
+        }
     }
 
     #[inline]

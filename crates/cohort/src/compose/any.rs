@@ -143,6 +143,11 @@ impl DetectsWaiters for Any {
     }
 
     #[inline]
+    fn acquire_carried(&self, cx: &AnyContext) -> u32 {
+        with!(self, cx, |lock, context| lock.acquire_carried(context))
+    }
+
+    #[inline]
     unsafe fn release_carrying(&self, cx: &AnyContext, number: u32) {
         // SAFETY: the caller's.
         with!(self, cx, |lock, context| unsafe {

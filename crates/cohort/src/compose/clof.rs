@@ -118,8 +118,8 @@ impl<C> Metadata<C> {
         bound: &Bound,
         acquire_high: impl FnOnce(),
     ) {
-        low.acquire(cx);
-        if !self.is_passed(low, cx) {
+        let carried = low.acquire_carried(cx);
+        if !self.is_passed(low, carried) {
             acquire_high();
             self.begin(bound);
         }
@@ -138,7 +138,7 @@ impl<C> Metadata<C> {
         if !low.try_acquire(cx) {
             return false;
         }
-        if self.is_passed(low, cx) {
+        if self.is_passed(low, low.carried(cx)) {
             return true;
         }
         if try_high() {
@@ -164,29 +164,29 @@ impl<C> Metadata<C> {
         bound: &Bound,
         release_high: impl FnOnce(),
     ) {
-        if low.has_waiters(cx)
-            && let Some(hand_offs) = self.one_more(low, cx, bound)
-        {
-            let carries = low.carries();
-            if hand_offs >= carries {
-                self.set_hand_offs(hand_offs);
-            }
-            // SAFETY: the caller's; it has waiters.
-            return unsafe { low.release_carrying(cx, hand_offs.min(carries)) };
+        let mut hand_offs = 0;
+        if low.has_waiters(cx) {
+            hand_offs = self.one_more(low, cx, bound);
         }
-        let low_first = mutant("clof.low-first");
+        let low_first = hand_offs == 0 && mutant("clof.low-first");
         if low_first {
             // SAFETY: none: this is the flaw.
             unsafe { low.release(cx) };
         }
+        let carries = low.carries();
         // A store that changes nothing would keep the locked instruction behind it waiting.
-        if low.carries() == 0 && self.hand_offs() > 0 && !mutant("clof.forget-clear") {
-            self.set_hand_offs(0);
+        if hand_offs >= carries && hand_offs != self.hand_offs() {
+            let forgets = hand_offs == 0 && mutant("clof.forget-clear");
+            if !forgets {
+                self.set_hand_offs(hand_offs);
+            }
         }
-        release_high();
+        if hand_offs == 0 {
+            release_high();
+        }
         if !low_first {
             // SAFETY: the caller's.
-            unsafe { low.release(cx) };
+            unsafe { low.release_carrying(cx, hand_offs.min(carries)) };
         }
     }
 
@@ -197,9 +197,9 @@ impl<C> Metadata<C> {
 
     /// Whether the high lock came with the low one.
     #[inline(always)]
-    fn is_passed<Low: DetectsWaiters>(&self, low: &Low, cx: &Low::Context) -> bool {
+    fn is_passed<Low: DetectsWaiters>(&self, low: &Low, carried: u32) -> bool {
         if low.carries() > 0 {
-            low.carried(cx) > 0 && !mutant("clof.forget-carried")
+            carried > 0 && !mutant("clof.forget-carried")
         } else {
             self.hand_offs() > 0
         }
@@ -231,14 +231,9 @@ impl<C> Metadata<C> {
         self.until.with_mut(|place| unsafe { *place = until });
     }
 
-    /// How many hand-offs in a row it is with this one, if the bound allows it.
+    /// How many hand-offs in a row it is with this one; 0 if the bound does not allow it.
     #[inline(always)]
-    fn one_more<Low: DetectsWaiters>(
-        &self,
-        low: &Low,
-        cx: &Low::Context,
-        bound: &Bound,
-    ) -> Option<u32> {
+    fn one_more<Low: DetectsWaiters>(&self, low: &Low, cx: &Low::Context, bound: &Bound) -> u32 {
         let (carries, carried) = (low.carries(), low.carried(cx));
         let hand_offs = if carried < carries {
             carried
@@ -250,7 +245,11 @@ impl<C> Metadata<C> {
             // SAFETY: as in `begin_timed`.
             bound.nanoseconds == 0 || now() < self.until.with(|until| unsafe { *until })
         };
-        (counts && in_time()).then_some(hand_offs.saturating_add(1))
+        if counts && in_time() {
+            hand_offs.saturating_add(1)
+        } else {
+            0
+        }
     }
 }
 

@@ -70,6 +70,11 @@ impl<L: DetectsWaiters> DetectsWaiters for OnPages<L> {
         self.0.carried(cx)
     }
 
+    #[inline(always)]
+    fn acquire_carried(&self, cx: &L::Context) -> u32 {
+        self.0.acquire_carried(cx)
+    }
+
     #[inline]
     unsafe fn release_carrying(&self, cx: &L::Context, number: u32) {
         // SAFETY: passed on.

@@ -239,11 +239,15 @@ impl Clh {
             unreachable!("a context that holds the lock owns a node")
         };
         // The exchange waits for every write before it; so nothing is written before.
-        if self
-            .tail
-            .compare_exchange(pointer(node), ptr::null_mut(), CLH_LEAVE, Order::RELAXED)
-            .is_ok()
-        {
+        // Others come by the tail; a look does not take it from them, as the exchange does.
+        // Where something is carried, somebody waits.
+        let alone = value == YES
+            && self.tail.load(Order::RELAXED) == pointer(node)
+            && self
+                .tail
+                .compare_exchange(pointer(node), ptr::null_mut(), CLH_LEAVE, Order::RELAXED)
+                .is_ok();
+        if alone {
             cx.keep();
         } else {
             cx.leave();

@@ -34,6 +34,9 @@ struct Apart {
     serving: Alone<WaitCell<SpinOnly>>,
 }
 
+/// From one number to the next; below it is what is carried, as much as in `ticket`.
+const ONE: u32 = 1 << 8;
+
 const ACQUIRE: Order = Order {
     name: None,
     strength: Strength::Acquire,
@@ -51,15 +54,14 @@ unsafe impl RawLock for Apart {
     type Context = ();
 
     fn acquire(&self, (): &()) {
-        let mine = self.next.0.fetch_add(1, Order::RELAXED);
+        let mine = self.next.0.fetch_add(ONE, Order::RELAXED);
         self.serving
             .0
-            .wait_for(ACQUIRE, 1, |serving| serving == mine);
+            .wait_for(ACQUIRE, 1, |serving| serving / ONE == mine / ONE);
     }
 
     unsafe fn release(&self, (): &()) {
-        let served = self.serving.0.value(Order::RELAXED);
-        self.serving.0.put(served + 1, RELEASE);
+        self.serve(0);
     }
 
     fn is_locked(&self) -> bool {
@@ -71,16 +73,37 @@ impl Apart {
     /// How many have drawn a number and not yet released.
     fn drawn(&self) -> u32 {
         let next = self.next.0.load(Order::RELAXED);
-        next.saturating_sub(self.serving.0.value(Order::RELAXED))
+        (next / ONE).saturating_sub(self.serving.0.value(Order::RELAXED) / ONE)
+    }
+
+    /// Serves the next number, to which something is carried.
+    fn serve(&self, carried: u32) {
+        let served = self.serving.0.value(Order::RELAXED);
+        self.serving
+            .0
+            .put((served / ONE + 1) * ONE + carried, RELEASE);
     }
 }
 
 // SAFETY: release reads and writes the lock alone.
 unsafe impl ThreadOblivious for Apart {}
 
-impl DetectsWaiters for Apart {
+// SAFETY: as `ticket`.
+unsafe impl DetectsWaiters for Apart {
     fn has_waiters(&self, (): &()) -> bool {
         self.drawn() > 1
+    }
+
+    fn carries(&self) -> u32 {
+        ONE - 1
+    }
+
+    fn carried(&self, (): &()) -> u32 {
+        self.serving.0.value(Order::RELAXED) % ONE
+    }
+
+    unsafe fn release_carrying(&self, (): &(), number: u32) {
+        self.serve(number);
     }
 }
 

@@ -45,7 +45,8 @@ unsafe impl<L: RawTry> RawTry for Hesitant<L> {
 // SAFETY: nothing is kept of the thread that acquired it.
 unsafe impl<L: ThreadOblivious> ThreadOblivious for Hesitant<L> {}
 
-impl<L: DetectsWaiters> DetectsWaiters for Hesitant<L> {
+// SAFETY: passed on; nothing is carried.
+unsafe impl<L: DetectsWaiters> DetectsWaiters for Hesitant<L> {
     fn has_waiters(&self, cx: &L::Context) -> bool {
         self.0.has_waiters(cx)
     }

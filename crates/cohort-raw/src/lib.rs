@@ -136,8 +136,15 @@ pub unsafe trait BoundedAbort: Abortable {}
 /// `release` must not depend on the calling thread.
 pub unsafe trait ThreadOblivious: RawLock {}
 
-/// The holder can tell whether others wait (000, definition 2.2).
-pub trait DetectsWaiters: RawLock {
+/// The holder can tell whether others wait (000, definition 2.2), and may carry a number to
+/// the one that it releases to.
+///
+/// # Safety
+/// Compositions exclude by it. [`has_waiters`](Self::has_waiters) must never say "yes" where
+/// nobody waits.  [`carried`](Self::carried) must be the number with which this holder's
+/// predecessor [released to it](Self::release_carrying), and 0 if it was given none or found
+/// the lock free, in whatever way it was acquired.
+pub unsafe trait DetectsWaiters: RawLock {
     /// A false "no" is allowed, a false "yes" never.  Call it while holding.
     fn has_waiters(&self, cx: &Self::Context) -> bool;
 
@@ -149,8 +156,7 @@ pub trait DetectsWaiters: RawLock {
         0
     }
 
-    /// The number with which the holder's predecessor released, if that one carried it; 0
-    /// if the lock was found free.  Call it while holding.
+    /// The number that came with the lock.  Call it while holding.
     #[inline(always)]
     fn carried(&self, _cx: &Self::Context) -> u32 {
         0
@@ -164,11 +170,12 @@ pub trait DetectsWaiters: RawLock {
         self.carried(cx)
     }
 
-    /// Releases, and carries a number up to [`carries`](Self::carries) to the waiter that
-    /// [`has_waiters`](Self::has_waiters) has told of; 0 where it has told of none.
+    /// Releases, and carries a number to the waiter that is next.
     ///
     /// # Safety
-    /// As [`release`](RawLock::release).
+    /// As [`release`](RawLock::release).  The number is at most
+    /// [`carries`](Self::carries), and 0 unless [`has_waiters`](Self::has_waiters) has said
+    /// "yes" to this holder.
     #[inline(always)]
     unsafe fn release_carrying(&self, cx: &Self::Context, _number: u32) {
         // SAFETY: the caller's.

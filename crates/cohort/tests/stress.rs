@@ -190,7 +190,6 @@ stress! {
     hemlock_ctr_excludes: mutex::excludes::<HemlockCtr>(THREADS, 20_000, 1);
     ttas_remembers: (0..2_000).for_each(|_| mutex::remembers::<Ttas>([true, true, false]));
     ticket_numbers_wrap: mutex::excludes::<Late<Ticket, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
-    ticket_cells_wrap: mutex::excludes::<Late<Ticket, { CELL - 5_000 }>>(THREADS, 5_000, 1);
     ptl_numbers_wrap: mutex::excludes::<Late<Ptl<2>, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
     ptl_cells_wrap: mutex::excludes::<Late<Ptl<2>, { CELL - 5_000 }>>(THREADS, 5_000, 1);
     anderson_positions_wrap: mutex::excludes::<Late<Anderson<2>, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);

@@ -27,7 +27,8 @@ unsafe impl<L: RawLock, const MOST: u32> RawLock for Little<L, MOST> {
 // SAFETY: release is the lock's own.
 unsafe impl<L: ThreadOblivious, const MOST: u32> ThreadOblivious for Little<L, MOST> {}
 
-impl<L: DetectsWaiters, const MOST: u32> DetectsWaiters for Little<L, MOST> {
+// SAFETY: passed on; less is carried than could be.
+unsafe impl<L: DetectsWaiters, const MOST: u32> DetectsWaiters for Little<L, MOST> {
     fn has_waiters(&self, cx: &L::Context) -> bool {
         self.0.has_waiters(cx)
     }

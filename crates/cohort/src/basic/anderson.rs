@@ -150,7 +150,8 @@ unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Anderson<SLOTS, 
 
 impl<const SLOTS: usize, P: Parking> Fair for Anderson<SLOTS, P> {}
 
-impl<const SLOTS: usize, P: Parking> DetectsWaiters for Anderson<SLOTS, P> {
+// SAFETY: who has drawn a position waits, and leaves with the lock; nothing is carried.
+unsafe impl<const SLOTS: usize, P: Parking> DetectsWaiters for Anderson<SLOTS, P> {
     #[inline]
     fn has_waiters(&self, cx: &AndersonContext) -> bool {
         self.next.load(Order::RELAXED) != cx.position().wrapping_add(1)

@@ -16,7 +16,7 @@
 //! | another node | held; that node is the last waiter's |
 //!
 //! A node's `released` is written by its owner and read by its successor, which
-//! owns the node from then on: 1, and the number that is carried, if there is one.
+//! owns the node from then on: 1 plus the number that is carried.
 
 use crate::door::{AtomicPtr, Cell, Order, orders, pool};
 use crate::host::Pool;
@@ -152,9 +152,10 @@ impl<N: Inherited> Owned<N> {
         set(&self.spare, Some(predecessor));
     }
 
-    /// The lock is left free: its node stays, and a predecessor's is too many.
+    /// There is no predecessor, or none any more: its node is too many.  A forked child may
+    /// find one in a context with which it acquires anew.
     #[inline]
-    pub(crate) fn keep(&self) {
+    pub(crate) fn forget_predecessor(&self) {
         let spare = get(&self.spare);
         if spare.is_some() {
             set(&self.spare, None);
@@ -221,6 +222,7 @@ impl Clh {
         let node = cx.fresh();
         let predecessor = self.tail.swap(pointer(node), CLH_ENQUEUE);
         if predecessor.is_null() {
+            cx.forget_predecessor();
             return false;
         }
         // SAFETY: nodes live for ever, and this one is left to its successor.
@@ -248,7 +250,7 @@ impl Clh {
                 .compare_exchange(pointer(node), ptr::null_mut(), CLH_LEAVE, Order::RELAXED)
                 .is_ok();
         if alone {
-            cx.keep();
+            cx.forget_predecessor();
         } else {
             cx.leave();
             node.released.set(value, CLH_RELEASE);
@@ -263,14 +265,19 @@ unsafe impl RawTry for Clh {
         if !self.tail.load(Order::RELAXED).is_null() {
             return false;
         }
-        self.tail
+        let taken = self
+            .tail
             .compare_exchange(
                 ptr::null_mut(),
                 pointer(cx.fresh()),
                 CLH_TRY,
                 Order::RELAXED,
             )
-            .is_ok()
+            .is_ok();
+        if taken {
+            cx.forget_predecessor();
+        }
+        taken
     }
 }
 
@@ -279,7 +286,10 @@ unsafe impl ThreadOblivious for Clh {}
 
 impl Fair for Clh {}
 
-impl DetectsWaiters for Clh {
+// SAFETY: who has linked itself waits, and leaves with the lock.  What is carried is in the
+// predecessor's node, which the holder owns and nobody writes any more; without a
+// predecessor there is none.
+unsafe impl DetectsWaiters for Clh {
     #[inline]
     fn has_waiters(&self, cx: &ClhContext) -> bool {
         cx.node()

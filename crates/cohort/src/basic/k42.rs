@@ -196,7 +196,8 @@ unsafe impl ThreadOblivious for K42 {}
 
 impl Fair for K42 {}
 
-impl DetectsWaiters for K42 {
+// SAFETY: who has linked itself waits, and leaves with the lock; nothing is carried.
+unsafe impl DetectsWaiters for K42 {
     #[inline]
     fn has_waiters(&self, (): &()) -> bool {
         self.tail.load(Order::RELAXED) != LOCK

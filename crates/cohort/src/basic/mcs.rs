@@ -12,8 +12,8 @@
 //! | another node | the successor | held, with a queue |
 //!
 //! A node's `next` is written once by its successor and read by its owner; `granted` is
-//! written once by its predecessor and read by its owner: 1, and the number that is
-//! carried, if there is one.
+//! written once by its predecessor and read by its owner: 1 plus the number that is
+//! carried.
 
 use crate::door::{AtomicPtr, Order, Spinner, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
@@ -149,7 +149,10 @@ unsafe impl<P: Parking> ThreadOblivious for Mcs<P> {}
 
 impl<P: Parking> Fair for Mcs<P> {}
 
-impl<P: Parking> DetectsWaiters for Mcs<P> {
+// SAFETY: who has linked itself waits, and leaves with the lock.  What is carried is in the
+// holder's node, which is renewed for each acquisition and granted by its predecessor alone;
+// after its acquisition only marks of sleepers could change that word, and nobody sleeps.
+unsafe impl<P: Parking> DetectsWaiters for Mcs<P> {
     /// Looks at the holder's node first, whose line its release needs anyway; the tail's is
     /// in the last arrival's cache.
     #[inline]

@@ -147,7 +147,8 @@ unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Ptl<SLOTS, P> {}
 
 impl<const SLOTS: usize, P: Parking> Fair for Ptl<SLOTS, P> {}
 
-impl<const SLOTS: usize, P: Parking> DetectsWaiters for Ptl<SLOTS, P> {
+// SAFETY: who has drawn a number waits, and leaves with the lock; nothing is carried.
+unsafe impl<const SLOTS: usize, P: Parking> DetectsWaiters for Ptl<SLOTS, P> {
     #[inline]
     fn has_waiters(&self, (): &()) -> bool {
         let drawn = number(self.request.load(Order::RELAXED));

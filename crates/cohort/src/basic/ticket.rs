@@ -18,8 +18,8 @@
 //! of `ONE` and wrap after 31 bits: there are as many numbers as Linux has threads at most.
 //! `QUICK` is set by a holder that has long been quiet, in place of waking, and cleared by
 //! a waiter before it sleeps; see [`quick`].  A store that puts it back was already under
-//! way, and the next waiter finds it.  Between the two, `serving` has what the last holder
-//! carried to this one.
+//! way, and the next waiter finds it.  Between `QUICK` and the number, `serving` has what
+//! the last holder carried to this one; nothing, if it found the lock free.
 //!
 //! Who takes a free lock without waiting looks at `serving` alone: `next` was the target
 //! of the last read-modify-write, and reading it would have to wait for that.
@@ -92,6 +92,18 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
     fn drawn(&self) -> u32 {
         let next = self.next.load(Order::RELAXED);
         between(number(self.serving.value(Order::RELAXED)), next)
+    }
+
+    /// Blocks until that number is served, which the caller has drawn.
+    #[inline(always)]
+    fn wait_for(&self, mine: u32) {
+        self.serving.wait_spaced(
+            TICKET_SERVED,
+            class(mine),
+            |serving| number(serving) == mine,
+            |serving| UNIT * u64::from(between(number(serving), mine)),
+            || self.is_heeded(),
+        );
     }
 
     /// Serves the next number, to which something may be carried.
@@ -168,14 +180,7 @@ unsafe impl<P: Parking, const UNIT: u64> RawLock for Ticket<P, UNIT> {
             // It wraps where `serving` does.
             self.next.fetch_and(WaitCell::<P>::MAX, Order::RELAXED);
         }
-        let mine = number(drawn);
-        self.serving.wait_spaced(
-            TICKET_SERVED,
-            class(mine),
-            |serving| number(serving) == mine,
-            |serving| UNIT * u64::from(between(number(serving), mine)),
-            || self.is_heeded(),
-        );
+        self.wait_for(number(drawn));
     }
 
     #[inline]
@@ -198,15 +203,23 @@ unsafe impl<P: Parking, const UNIT: u64> RawLock for Ticket<P, UNIT> {
     }
 }
 
-// SAFETY: only a number that is being served already is drawn.
+// SAFETY: only a number that is being served already is drawn, as a look afterwards makes
+// sure; where it is not, that number is waited for.
 unsafe impl<P: Parking, const UNIT: u64> RawTry for Ticket<P, UNIT> {
     #[inline]
     fn try_acquire(&self, (): &()) -> bool {
-        let served = number(self.serving.value(TICKET_TRY));
-        let mine = number(served.wrapping_add(ONE));
-        self.next
-            .compare_exchange(served, mine, TICKET_DRAW, Order::RELAXED)
-            .is_ok()
+        let served = number(self.serving.value(Order::RELAXED));
+        let next = number(served.wrapping_add(ONE));
+        let drawn = self
+            .next
+            .compare_exchange(served, next, TICKET_DRAW, Order::RELAXED)
+            .is_ok();
+        if drawn && number(self.serving.value(TICKET_TRY)) != served {
+            // The numbers have gone round since the first look, and its number is next to
+            // be drawn again while somebody holds the lock.
+            self.wait_for(served);
+        }
+        drawn
     }
 }
 
@@ -215,7 +228,10 @@ unsafe impl<P: Parking, const UNIT: u64> ThreadOblivious for Ticket<P, UNIT> {}
 
 impl<P: Parking, const UNIT: u64> Fair for Ticket<P, UNIT> {}
 
-impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
+// SAFETY: who has drawn a number waits, and leaves with the lock.  What is carried stands with
+// the number that is served, which the holder has read; until its release only `QUICK` and
+// marks of sleepers change beside it.
+unsafe impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
     #[inline]
     fn has_waiters(&self, (): &()) -> bool {
         self.drawn() > 1

@@ -120,7 +120,8 @@ unsafe impl ThreadOblivious for Any {}
 
 impl Fair for Any {}
 
-impl DetectsWaiters for Any {
+// SAFETY: every call goes to the same one of four locks that keep to it.
+unsafe impl DetectsWaiters for Any {
     #[inline]
     fn has_waiters(&self, cx: &AnyContext) -> bool {
         with!(self, cx, |lock, context| lock.has_waiters(context))

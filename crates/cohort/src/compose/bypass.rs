@@ -181,7 +181,8 @@ unsafe impl<L, const LEARNS: bool> ThreadOblivious for Bypass<L, LEARNS> where
 {
 }
 
-impl<L, const LEARNS: bool> DetectsWaiters for Bypass<L, LEARNS>
+// SAFETY: passed on to the lock by which it is held; nothing is carried.
+unsafe impl<L, const LEARNS: bool> DetectsWaiters for Bypass<L, LEARNS>
 where
     L: Composed<Top: RawTry + DetectsWaiters> + DetectsWaiters,
 {

@@ -10,7 +10,7 @@
 //! | field of a cohort | written by | read by | meaning |
 //! |---|---|---|---|
 //! | `low` | its waiters | its waiters | who of the cohort is next |
-//! | `hand_offs` | the holder of `low` | the next one | how often the high lock was passed in a row; not 0: it is held for whoever holds `low` |
+//! | `hand_offs` | the holder of `low` | the next one, unless `low` has carried it | how often the high lock was passed in a row; not 0: it is held for whoever holds `low` |
 //! | `until` | the holder of `low` | the next one | when the cohort has had the high lock for long enough, if its bound is a time |
 //! | `bound` | whoever makes the lock | the holder of `low` | how long a cohort may keep the high lock |
 //! | `high` | whoever acquires or releases the high lock | as above, and by that lock's rules | the context with which the cohort holds it |
@@ -185,7 +185,7 @@ impl<C> Metadata<C> {
             release_high();
         }
         if !low_first {
-            // SAFETY: the caller's.
+            // SAFETY: the caller's; it is 0 unless there are waiters.
             unsafe { low.release_carrying(cx, hand_offs.min(carries)) };
         }
     }
@@ -198,10 +198,18 @@ impl<C> Metadata<C> {
     /// Whether the high lock came with the low one.
     #[inline(always)]
     fn is_passed<Low: DetectsWaiters>(&self, low: &Low, carried: u32) -> bool {
-        if low.carries() > 0 {
-            carried > 0 && !mutant("clof.forget-carried")
+        let passed = self.count(low, carried) > 0;
+        passed && !(carried > 0 && mutant("clof.forget-carried"))
+    }
+
+    /// How often the high lock was passed in a row, of which the low lock has carried that
+    /// much.
+    #[inline(always)]
+    fn count<Low: DetectsWaiters>(&self, low: &Low, carried: u32) -> u32 {
+        if carried < low.carries() {
+            carried
         } else {
-            self.hand_offs() > 0
+            self.hand_offs()
         }
     }
 
@@ -234,12 +242,7 @@ impl<C> Metadata<C> {
     /// How many hand-offs in a row it is with this one; 0 if the bound does not allow it.
     #[inline(always)]
     fn one_more<Low: DetectsWaiters>(&self, low: &Low, cx: &Low::Context, bound: &Bound) -> u32 {
-        let (carries, carried) = (low.carries(), low.carried(cx));
-        let hand_offs = if carried < carries {
-            carried
-        } else {
-            self.hand_offs()
-        };
+        let hand_offs = self.count(low, low.carried(cx));
         let counts = hand_offs < bound.hand_offs || mutant("clof.keep-for-ever");
         let in_time = || {
             // SAFETY: as in `begin_timed`.
@@ -530,7 +533,8 @@ where
 {
 }
 
-impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> DetectsWaiters
+// SAFETY: the low lock's waiters want the whole, and so do the high one's; nothing is carried.
+unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> DetectsWaiters
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
     Low: DetectsWaiters,

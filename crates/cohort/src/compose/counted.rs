@@ -59,7 +59,8 @@ unsafe impl<L: ThreadOblivious> ThreadOblivious for Counted<L> {}
 
 impl<L: Fair> Fair for Counted<L> {}
 
-impl<L: RawLock> DetectsWaiters for Counted<L> {
+// SAFETY: who is counted has come to acquire and does not hold it; nothing is carried.
+unsafe impl<L: RawLock> DetectsWaiters for Counted<L> {
     #[inline]
     fn has_waiters(&self, _cx: &L::Context) -> bool {
         self.waiters.load(Order::RELAXED) != 0

@@ -54,7 +54,8 @@ unsafe impl<L: ThreadOblivious> ThreadOblivious for OnPages<L> {}
 
 impl<L: Fair> Fair for OnPages<L> {}
 
-impl<L: DetectsWaiters> DetectsWaiters for OnPages<L> {
+// SAFETY: passed on.
+unsafe impl<L: DetectsWaiters> DetectsWaiters for OnPages<L> {
     #[inline]
     fn has_waiters(&self, cx: &L::Context) -> bool {
         self.0.has_waiters(cx)

@@ -270,7 +270,7 @@ impl Text for Unsaid {
 pub struct Cohort {
     low: Any,
     above: AtomicPtr<Cohort>,
-    /// On lines that waiters leave alone; at rest when the cohort is made.
+    /// On lines that waiters leave alone.
     metadata: Apart<Metadata<AnyContext>>,
 }
 
@@ -376,6 +376,7 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
         new.above.store(self.find(level + 1), Order::RELAXED);
         // SAFETY: taken just now, and seen by nobody; a cohort that was given back is free.
         unsafe { new.low.become_one(self.recipe.locks[level]) };
+        new.metadata.0.forget();
         let place = (level, self.recipe.low_levels(), cohort);
         self.cohorts.put(place, new, &COHORTS)
     }
@@ -475,7 +476,8 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> ThreadOblivious
 
 impl<T: Text, const LEAVES: usize, const INNER: usize> Fair for Stacked<T, LEAVES, INNER> {}
 
-impl<T: Text, const LEAVES: usize, const INNER: usize> DetectsWaiters
+// SAFETY: whoever waits for a lock on the way up wants the whole; nothing is carried.
+unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> DetectsWaiters
     for Stacked<T, LEAVES, INNER>
 {
     fn has_waiters(&self, cx: &StackedContext) -> bool {

@@ -257,7 +257,8 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> ThreadOblivious for Cna<P, HAND_OF
 
 impl<P: Parking, const HAND_OFFS: u32> Fair for Cna<P, HAND_OFFS> {}
 
-impl<P: Parking, const HAND_OFFS: u32> DetectsWaiters for Cna<P, HAND_OFFS> {
+// SAFETY: who has linked itself waits, and leaves with the lock; nothing is carried.
+unsafe impl<P: Parking, const HAND_OFFS: u32> DetectsWaiters for Cna<P, HAND_OFFS> {
     #[inline]
     fn has_waiters(&self, node: &CnaNode<P>) -> bool {
         node.aside().is_some() || self.tail.load(Order::RELAXED) != node.pointer()

@@ -199,7 +199,8 @@ unsafe impl<P: Parking, const WINDOW: u64> ThreadOblivious for FcMcs<P, WINDOW> 
 /// who were there before.
 impl<P: Parking, const WINDOW: u64> Fair for FcMcs<P, WINDOW> {}
 
-impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
+// SAFETY: who has linked itself waits, and leaves with the lock; nothing is carried.
+unsafe impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
     #[inline]
     fn has_waiters(&self, node: &FcMcsNode<P>) -> bool {
         self.tail().load(Order::RELAXED) != node.pointer()

@@ -204,7 +204,7 @@ unsafe impl<P: Form, const WINDOW: u64> RawLock for Hclh<P, WINDOW> {
                 .compare_exchange(pointer(node), ptr::null_mut(), HCLH_LEAVE, Order::RELAXED)
                 .is_ok();
         if freed {
-            cx.keep();
+            cx.forget_predecessor();
         } else {
             cx.leave();
             node.released.set(YES, HCLH_RELEASE);
@@ -238,7 +238,8 @@ unsafe impl<P: Form, const WINDOW: u64> ThreadOblivious for Hclh<P, WINDOW> {}
 /// were there before.
 impl<P: Form, const WINDOW: u64> Fair for Hclh<P, WINDOW> {}
 
-impl<P: Form, const WINDOW: u64> DetectsWaiters for Hclh<P, WINDOW> {
+// SAFETY: who has linked itself waits, and leaves with the lock; nothing is carried.
+unsafe impl<P: Form, const WINDOW: u64> DetectsWaiters for Hclh<P, WINDOW> {
     #[inline]
     fn has_waiters(&self, cx: &Self::Context) -> bool {
         cx.node()

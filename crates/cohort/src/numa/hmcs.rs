@@ -515,8 +515,15 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
 {
 }
 
-impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
-    DetectsWaiters for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
+// SAFETY: who has linked itself waits, and leaves with the lock; nothing is carried.
+unsafe impl<
+    L: Levels,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form,
+    const HAND_OFFS: u32,
+    E: Entry,
+> DetectsWaiters for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     #[inline]
     fn has_waiters(&self, cx: &HmcsContext<P, E>) -> bool {

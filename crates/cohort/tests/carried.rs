@@ -1,0 +1,188 @@
+//! What a lock carries to the next holder must not outlive that acquisition, and a number
+//! must not be taken for the same one a whole round later.
+
+#[cfg(target_arch = "x86_64")]
+#[path = "support/step.rs"]
+mod step;
+
+use cohort::basic::{Clh, Ticket};
+use cohort::compose::generated::Basic;
+use cohort::compose::stacked::{Stacked, Unsaid};
+use cohort::compose::{Bound, Clof, Composed, Everybody, Place, Plan};
+use cohort::door::Level;
+use cohort::{Inherit, RawLock, RawTry};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::SeqCst;
+use std::thread::{scope, spawn, yield_now};
+
+/// A composition of these two locks, built at run time.
+fn stacked(locks: &[Basic], bound: Option<Bound>) -> Stacked<Unsaid> {
+    Stacked::planned(&Plan {
+        locks,
+        levels: &[Level::Numa],
+        bound,
+    })
+}
+
+/// A cohort whose ticket lock could not carry all its hand-offs is used again below a lock
+/// that carries nothing: those hand-offs are not its own.
+#[test]
+fn a_cohort_that_is_used_again_has_passed_nothing_on() {
+    // More than a ticket carries, with some to spare for times when nobody waits.
+    const TURNS: usize = 3_000;
+    {
+        let endless = Some(Bound::hand_offs(u32::MAX));
+        let lock = stacked(&[Basic::Ticket, Basic::Mcs], endless);
+        scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let context = Default::default();
+                    for _ in 0..TURNS {
+                        lock.acquire(&context);
+                        // Let the others come and wait.
+                        yield_now();
+                        // SAFETY: acquired above, with this context.
+                        unsafe { lock.release(&context) };
+                    }
+                });
+            }
+        });
+    }
+    let lock = stacked(&[Basic::Hemlock, Basic::Mcs], None);
+    let context = Default::default();
+    lock.acquire(&context);
+    assert!(lock.top().is_locked(), "held without the top lock");
+    // SAFETY: acquired above, with this context.
+    unsafe { lock.release(&context) };
+}
+
+thread_local! {
+    /// The cohort of this thread.
+    static COHORT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Each thread is where it says.
+#[derive(Debug, Default)]
+struct Said;
+
+impl Place for Said {
+    const SHARES_CODE: bool = false;
+
+    fn cohort(&self) -> usize {
+        COHORT.get()
+    }
+
+    fn at(_level: Level) -> Self {
+        Self
+    }
+}
+
+/// A middle lock is handed over to a cohort whose thread a forked child does not have: that
+/// cohort's context has nothing to do with the next acquisition by it.
+#[test]
+fn a_forked_child_has_been_passed_nothing() {
+    type Middle = Clof<Clh, Ticket, Everybody, 128, 1>;
+    type Lock = Clof<Ticket, Middle, Said, 128, 2>;
+    let lock = Arc::new(Lock::default());
+    let context = Default::default();
+    lock.acquire(&context);
+    let (theirs, waits) = (Arc::clone(&lock), Arc::new(AtomicU32::new(0)));
+    let announced = Arc::clone(&waits);
+    let other = spawn(move || {
+        COHORT.set(1);
+        let context = Default::default();
+        announced.store(1, SeqCst);
+        theirs.acquire(&context);
+        // It never releases.
+    });
+    while waits.load(SeqCst) == 0 {
+        yield_now();
+    }
+    // It may still be on its way; the more often it is not, the more is tested.
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    // SAFETY: acquired above, with this context.
+    unsafe { lock.release(&context) };
+    other.join().unwrap();
+    // SAFETY: the other thread has ended, as in a forked child.
+    unsafe { lock.inherit(None) };
+    COHORT.set(1);
+    let context = Default::default();
+    assert!(lock.try_acquire(&context), "it is free");
+    assert!(lock.top().is_locked(), "held without the top lock");
+    // SAFETY: acquired above, with this context.
+    unsafe { lock.release(&context) };
+}
+
+/// A try that loses its CPU while all the lock's numbers go round, and one more that is
+/// held when it goes on, is not inside with its holder.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_number_is_not_taken_for_the_one_a_round_ago() {
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+    use step::{can_step, stopped_after};
+
+    /// As many as a lock has.
+    const NUMBERS: u32 = 1 << 22;
+    /// Those before the exchange are the ones that matter.
+    const STEPS: u32 = 12;
+    static STOPPED: AtomicBool = AtomicBool::new(false);
+    static ROUND: AtomicBool = AtomicBool::new(false);
+    static INSIDE: AtomicBool = AtomicBool::new(false);
+
+    fn stop() {
+        STOPPED.store(true, SeqCst);
+        while !ROUND.load(SeqCst) {
+            yield_now();
+        }
+    }
+
+    if !can_step() {
+        eprintln!("skip: this process may not be stepped");
+        return;
+    }
+    for steps in 1..=STEPS {
+        let lock = Ticket::<cohort::wait::MayPark>::default();
+        for flag in [&STOPPED, &ROUND, &INSIDE] {
+            flag.store(false, SeqCst);
+        }
+        scope(|scope| {
+            scope.spawn(|| {
+                while !STOPPED.load(SeqCst) {
+                    yield_now();
+                }
+                // Taken already, the lock has other numbers than these.
+                let goes_round = !lock.is_locked();
+                for _ in 1..if goes_round { NUMBERS } else { 1 } {
+                    lock.acquire(&());
+                    // SAFETY: acquired just now.
+                    unsafe { lock.release(&()) };
+                }
+                if goes_round {
+                    lock.acquire(&());
+                    INSIDE.store(true, SeqCst);
+                }
+                ROUND.store(true, SeqCst);
+                if goes_round {
+                    std::thread::sleep(Duration::from_millis(20));
+                    INSIDE.store(false, SeqCst);
+                    // SAFETY: acquired above.
+                    unsafe { lock.release(&()) };
+                }
+            });
+            let mut together = false;
+            stopped_after(steps, stop, || {
+                if lock.try_acquire(&()) {
+                    together = INSIDE.load(SeqCst);
+                    // SAFETY: acquired just now.
+                    unsafe { lock.release(&()) };
+                }
+            });
+            // Whoever was not stopped lets the other one end.
+            STOPPED.store(true, SeqCst);
+            assert!(!together, "two are inside after step {steps}");
+        });
+    }
+}

@@ -196,14 +196,15 @@ pub const ROWS: &[Claim] = &[
         ],
         needs: None,
         because: Some(
-            "HMCS moves fewer lines. Where both are made of MCS at every level, hand-overs are as \
-             near, and data wait the same; but the composition moves 6.5 lines of its own for \
-             each section on Kunpeng, HMCS 5.3 (64 threads), on EPYC 6.4 and 5.2 (8 threads). The \
-             line more is the one that says whether the high lock was passed on, and how often; \
-             HMCS says it in the word its successor waits on. Looking for waiters cost another \
-             line until an MCS lock looked at its own node first: 2,494 reads a ms on Kunpeng \
-             before, 2,836 since, 3,364 under HMCS. Hemlock is without coherence-traffic \
-             reduction on EPYC too, where the paper's has it (F5)",
+            "Where both are made of MCS at every level, a composition is level with HMCS: 1,808 \
+             reads a ms to 1,830 on EPYC (8 threads), 3,312 to 3,362 on Kunpeng (64), with as \
+             many lines moved for each section, 7.25 and 7.23 on EPYC. Until low locks carried \
+             the hand-offs in the word that the next holder waits for, as HMCS does, it had 1,446 \
+             and 2,836. What other locks add here is little: HC-best is 4 % ahead of HMCS with 32 \
+             threads on EPYC and 1 % with 95. On Kunpeng LC-best has TKT at three levels, which \
+             few threads like, 0.92 with 127; HC-best, mcs-mcs-ticket-ticket, has 0.99 with 32. \
+             Hemlock is without coherence-traffic reduction on EPYC too, where the paper's has it \
+             (F5)",
         ),
     },
     Claim {
@@ -338,13 +339,13 @@ pub const ROWS: &[Claim] = &[
         needs: None,
         because: Some(
             "EPYC, system: a tie, 627 to 632. NUMA level: MCS is ahead on both, although it moves \
-             most lines but TKT, because its release only stores: 9 cycles. Our CLH looks by an \
-             atomic whether it is the last, 817 cycles on EPYC and 288 on Kunpeng, and Hemlock \
-             waits for its successor's answer, 1,694 and 666. How far TKT falls behind on Kunpeng \
-             is how long a read keeps a line busy, by our estimate 37 cycles, a quarter of what \
-             it takes: in copies of the file with twice and 3 times as much TKT has 1,202 and 940 \
-             reads a ms for 1,540, 0.62 and 0.49 of MCS, and no other lock changes by more than 2 \
-             %",
+             most lines but TKT, because its release only stores: 9 cycles. Our CLH looks whether \
+             it is the last at a word that each arrival takes, 622 cycles on EPYC and 288 on \
+             Kunpeng, and Hemlock waits for its successor's answer, 1,694 and 666. How far TKT \
+             falls behind on Kunpeng is how long a read keeps a line busy, by our estimate 37 \
+             cycles, a quarter of what it takes: in copies of the file with twice and 3 times as \
+             much TKT has 1,202 and 940 reads a ms for 1,540, 0.62 and 0.49 of MCS, and no other \
+             lock changes by more than 2 %",
         ),
     },
     Claim {
@@ -387,11 +388,11 @@ pub const ROWS: &[Claim] = &[
         needs: None,
         because: Some(
             "The NUMA level's lock takes part in 12 % of hand-overs, since 4 threads of a cache \
-             group keep it busy. With 32 threads the 64 compositions with TKT there have 2,499 \
-             reads a ms in the mean, with Hemlock 2,473, CLH 2,527, MCS 2,675. What they differ \
-             in more is the cache group's lock: CLH 2,348, TKT 2,552, Hemlock 2,572, MCS 2,703; \
+             group keep it busy. With 32 threads the 64 compositions with TKT there have 2,799 \
+             reads a ms in the mean, with Hemlock 2,704, CLH 2,795, MCS 2,992. What they differ \
+             in more is the cache group's lock: Hemlock 2,642, CLH 2,704, TKT 2,813, MCS 3,130; \
              the slow release of our CLH is in F6. Where a read keeps a line of the node busy 3 \
-             times as long, which F6 asks for, mcs-ticket-mcs-mcs drops by 11 % from 16 to 32 \
+             times as long, which F6 asks for, mcs-ticket-mcs-mcs drops by 9 % from 16 to 32 \
              threads, not by 3 %",
         ),
     },
@@ -416,16 +417,15 @@ pub const ROWS: &[Claim] = &[
         needs: None,
         because: Some(
             "How long LevelDB's sections compute is our estimate, 40 cycles. With 400 four levels \
-             are as far ahead as the paper's: 0.97 of three up to 48 threads, 1.15, 1.18 and 1.20 \
-             times with 64, 80 and 95 (TKT everywhere: 1.20 to 1.23), because a cache group whose \
-             cores have two threads each then never runs out of waiters: 0.3 % of hand-overs \
-             leave it, where its bound is used up, with three levels 8 to 13 %. With 800 cycles \
-             it does not with three levels either, and the lead is 2 %; with 40 it does with \
-             both. The longer a search, the longer the sections that it takes: for four and for \
-             three levels 120 and 240 cycles with 1 µs, 380 and 700 with 2 µs, 1,000 and 1,600 \
-             with 4 µs. Without that four levels of TKT gain 6 %: a line moves in a core only \
-             1.34 times as fast as in a cache group (F1), and each level more makes a release \
-             longer, 145 cycles against 117",
+             are ahead as in the paper, if by less: 0.98 to 0.99 of three up to 48 threads, 1.07, \
+             1.11 and 1.14 times with 64, 80 and 95 (TKT everywhere: 1.14 to 1.20), because a \
+             cache group whose cores have two threads each then never runs out of waiters: under \
+             1 % of hand-overs leave it, where its bound is used up, with three levels 8 to 13 %. \
+             With 800 cycles it does not with three levels either, and the lead is 1 %; with 40 \
+             it does with both. The longer a search, the longer the sections that it takes: four \
+             levels do from 120 cycles on with 1 µs and from 400 with 2 µs, three from 320 and \
+             800. Without that a line moves in a core only 1.34 times as fast as in a cache group \
+             (F1), and each level more makes a release longer, 68 cycles against 33",
         ),
     },
     Claim {
@@ -503,7 +503,10 @@ pub const ROWS: &[Claim] = &[
             },
         ],
         needs: None,
-        because: Some("HMCS moves fewer lines, as in F3"),
+        because: Some(
+            "What other locks than MCS add to a composition is little, as in F3: it is level with \
+             HMCS, and so are three levels with four",
+        ),
     },
     Claim {
         id: "F11",
@@ -524,11 +527,11 @@ pub const ROWS: &[Claim] = &[
         }],
         needs: None,
         because: Some(
-            "With 64 threads only 38 % of hand-overs stay in a core, and other levels decide: the \
-             means by core lock are 1,576 reads a ms for TKT, 1,571 MCS, 1,527 Hemlock, 1,493 \
-             CLH; by NUMA lock 1,671 MCS, 1,578 TKT, 1,533 CLH, 1,385 Hemlock. Hemlock is without \
-             coherence-traffic reduction, which does not help it here (F5); the slow release of \
-             our CLH is in F6",
+            "With 64 threads only 37 % of hand-overs stay in a core, and other levels decide: the \
+             means by core lock are 1,845 reads a ms for TKT, 1,828 MCS, 1,775 CLH, 1,743 \
+             Hemlock; by NUMA lock 1,985 MCS, 1,847 CLH, 1,800 TKT, 1,561 Hemlock. Hemlock is \
+             without coherence-traffic reduction, which does not help it here (F5); the slow \
+             release of our CLH is in F6",
         ),
     },
     Claim {

@@ -150,7 +150,8 @@ unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Anderson<SLOTS, 
 
 impl<const SLOTS: usize, P: Parking> Fair for Anderson<SLOTS, P> {}
 
-// SAFETY: who has drawn a position waits, and leaves with the lock; nothing is carried.
+// SAFETY: the next position is the one after the holder's until somebody draws it, who then
+// waits at its slot. Nothing is carried.
 unsafe impl<const SLOTS: usize, P: Parking> DetectsWaiters for Anderson<SLOTS, P> {
     #[inline]
     fn has_waiters(&self, cx: &AndersonContext) -> bool {

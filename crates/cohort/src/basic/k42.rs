@@ -196,7 +196,8 @@ unsafe impl ThreadOblivious for K42 {}
 
 impl Fair for K42 {}
 
-// SAFETY: who has linked itself waits, and leaves with the lock; nothing is carried.
+// SAFETY: a holder puts the lock's own place in for its node, so a tail elsewhere is a waiter's
+// node, which stays until it holds. Nothing is carried.
 unsafe impl DetectsWaiters for K42 {
     #[inline]
     fn has_waiters(&self, (): &()) -> bool {

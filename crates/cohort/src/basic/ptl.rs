@@ -147,7 +147,8 @@ unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Ptl<SLOTS, P> {}
 
 impl<const SLOTS: usize, P: Parking> Fair for Ptl<SLOTS, P> {}
 
-// SAFETY: who has drawn a number waits, and leaves with the lock; nothing is carried.
+// SAFETY: the number after the one that is served is drawn by a waiter, which is there until it
+// is served. Nothing is carried.
 unsafe impl<const SLOTS: usize, P: Parking> DetectsWaiters for Ptl<SLOTS, P> {
     #[inline]
     fn has_waiters(&self, (): &()) -> bool {

@@ -54,7 +54,7 @@ unsafe impl<L: ThreadOblivious> ThreadOblivious for OnPages<L> {}
 
 impl<L: Fair> Fair for OnPages<L> {}
 
-// SAFETY: passed on.
+// SAFETY: the lock's own answers, from wherever its memory lies.
 unsafe impl<L: DetectsWaiters> DetectsWaiters for OnPages<L> {
     #[inline]
     fn has_waiters(&self, cx: &L::Context) -> bool {

@@ -257,7 +257,8 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> ThreadOblivious for Cna<P, HAND_OF
 
 impl<P: Parking, const HAND_OFFS: u32> Fair for Cna<P, HAND_OFFS> {}
 
-// SAFETY: who has linked itself waits, and leaves with the lock; nothing is carried.
+// SAFETY: a waiter is aside, which the holder's node says, or behind the holder, whose node is
+// then not the tail; either leaves with the lock only. Nothing is carried.
 unsafe impl<P: Parking, const HAND_OFFS: u32> DetectsWaiters for Cna<P, HAND_OFFS> {
     #[inline]
     fn has_waiters(&self, node: &CnaNode<P>) -> bool {

@@ -199,7 +199,9 @@ unsafe impl<P: Parking, const WINDOW: u64> ThreadOblivious for FcMcs<P, WINDOW> 
 /// who were there before.
 impl<P: Parking, const WINDOW: u64> Fair for FcMcs<P, WINDOW> {}
 
-// SAFETY: who has linked itself waits, and leaves with the lock; nothing is carried.
+// SAFETY: another tail than the holder's node is the last of those whom a collector has put
+// behind it, and each of them stays until it is granted; who is in a list yet goes unseen.
+// Nothing is carried.
 unsafe impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
     #[inline]
     fn has_waiters(&self, node: &FcMcsNode<P>) -> bool {

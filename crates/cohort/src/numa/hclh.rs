@@ -238,7 +238,8 @@ unsafe impl<P: Form, const WINDOW: u64> ThreadOblivious for Hclh<P, WINDOW> {}
 /// were there before.
 impl<P: Form, const WINDOW: u64> Fair for Hclh<P, WINDOW> {}
 
-// SAFETY: who has linked itself waits, and leaves with the lock; nothing is carried.
+// SAFETY: the holder's node is the tail of the global queue until a local queue is spliced in
+// behind it, which is served from there; one not yet spliced may go unseen. Nothing is carried.
 unsafe impl<P: Form, const WINDOW: u64> DetectsWaiters for Hclh<P, WINDOW> {
     #[inline]
     fn has_waiters(&self, cx: &Self::Context) -> bool {

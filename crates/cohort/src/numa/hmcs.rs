@@ -515,7 +515,9 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
 {
 }
 
-// SAFETY: who has linked itself waits, and leaves with the lock; nothing is carried.
+// SAFETY: on each level up to the root the holder's queue ends with its own node or the cohort's;
+// any other tail is the node of somebody who enters that queue for the whole. What goes with a
+// grant is between HMCS's own levels: nothing is carried.
 unsafe impl<
     L: Levels,
     const LEAVES: usize,

@@ -401,7 +401,8 @@ unsafe impl<P: Parking, const BOUND: u8> ThreadOblivious for Near<P, BOUND> {}
 
 impl<P: Parking, const BOUND: u8> Fair for Near<P, BOUND> {}
 
-// SAFETY: who has linked itself waits, and leaves with the lock; nothing is carried.
+// SAFETY: those known to the holder, one linked to its node, and whoever has taken the tail from
+// it all wait until they are granted. Nothing is carried.
 unsafe impl<P: Parking, const BOUND: u8> DetectsWaiters for Near<P, BOUND> {
     /// Looks at the holder's node first, as `mcs`.
     #[inline]

@@ -237,7 +237,8 @@ unsafe impl<P: Parking, const ROW: u32> ThreadOblivious for Shfl<P, ROW> {}
 /// row of each waiter before it.
 impl<P: Parking, const ROW: u32> Fair for Shfl<P, ROW> {}
 
-// SAFETY: who has linked itself waits, and leaves with the lock; nothing is carried.
+// SAFETY: the holder has left the queue, so whoever is the tail waits, and leaves by taking the
+// word. Nothing is carried.
 unsafe impl<P: Parking, const ROW: u32> DetectsWaiters for Shfl<P, ROW> {
     #[inline]
     fn has_waiters(&self, _node: &ShflNode<P>) -> bool {

@@ -45,39 +45,8 @@ fn number(variable: &str) -> Option<usize> {
     }
 }
 
-/// Models that the full tier does not deepen: one preemption more takes hours.
-static WIDE: &[&str] = &[
-    "fork::ahmcs",
-    "fork::clh",
-    "fork::hclh",
-    "fork::inflated",
-    "fork::mcs",
-    "fork::ticket",
-    "futex::four",
-    "futex::quick_three_again",
-    "futex::three_again",
-    "gate::four",
-    "gate::mcs",
-    "gate::ticket",
-    "hclh::queues",
-    "in_place::mcs_try",
-    "inflated::three",
-    "inflated::try",
-    "posix_rwlock::readers",
-    "posix_rwlock::try",
-    "posix_rwlock::writers",
-    "posix_rwlock_w::readers",
-    "posix_rwlock_w::three_writers",
-    "posix_rwlock_w::writers",
-    "rwlock::park",
-    "rwlock::reserved",
-    "rwlock::timed",
-    "rwlock::timed_turns",
-    "rwlock::timed_writer_of_three",
-    "rwlock::turns",
-    "rwlock::writers",
-    "ttas::remembers",
-];
+/// How long the full tier explores a model that nothing was found in one preemption deeper.
+const DEEPER: Duration = Duration::from_secs(30);
 
 /// A client of one lock, and how it is explored.
 pub struct Model {
@@ -1247,19 +1216,25 @@ pub fn find(name: &str) -> Option<&'static Model> {
 }
 
 impl Model {
-    /// Explores it in this process.
+    /// Explores all of it in this process.
     pub fn check(&self) -> Tally {
-        let mut bounds = self.bounds;
-        if full() && !self.full_only && !WIDE.contains(&self.name) {
-            bounds.preemptions += 1;
+        self.bounds().check(self.client, None)
+    }
+
+    /// Explores it one preemption deeper, for a while, where the full tier wants that.
+    pub fn check_deeper(&self) -> Option<Tally> {
+        let deeper = full() && !self.full_only && number(PREEMPTIONS).is_none();
+        let mut bounds = self.bounds();
+        bounds.preemptions += 1;
+        deeper.then(|| bounds.check(self.client, Some(DEEPER)))
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            preemptions: number(PREEMPTIONS).unwrap_or(self.bounds.preemptions),
+            polls: number(POLLS).map_or(self.bounds.polls, |polls| polls as u32),
+            ..self.bounds
         }
-        if let Some(preemptions) = number(PREEMPTIONS) {
-            bounds.preemptions = preemptions;
-        }
-        if let Some(polls) = number(POLLS) {
-            bounds.polls = polls as u32;
-        }
-        bounds.check(self.client)
     }
 
     /// How it ends without a flaw, in a process of its own; found out once.

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use std::vec::Vec;
 
 /// How a client is explored.
@@ -38,16 +39,24 @@ pub struct Tally {
     pub executions: u64,
     /// Those that were abandoned for want of progress.
     pub abandoned: u64,
+    /// Whether these are all within the bounds.
+    pub whole: bool,
 }
 
 impl Model {
-    /// Explores every execution of `client` within the bounds.
+    /// Explores every execution of `client` within the bounds, or as many as there is
+    /// time for.
     ///
     /// # Panics
     /// If one of them fails; and if none of them ran to its end, because then
     /// nothing was checked.
-    pub fn check(&self, client: impl Fn() + Send + Sync + 'static) -> Tally {
+    pub fn check(
+        &self,
+        client: impl Fn() + Send + Sync + 'static,
+        time: Option<Duration>,
+    ) -> Tally {
         let mut builder = loom::model::Builder::new();
+        builder.max_duration = time;
         builder.max_branches = 20_000;
         builder.max_threads = 5;
         builder.preemption_bound = Some(self.preemptions);
@@ -63,6 +72,7 @@ impl Model {
         let executions = Arc::new(AtomicU64::new(0));
         let abandoned = Arc::new(AtomicU64::new(0));
         let (ran, gave_up) = (Arc::clone(&executions), Arc::clone(&abandoned));
+        let began = Instant::now();
         builder.check(move || {
             begin(ran.fetch_add(1, Ordering::Relaxed) + 1, settings);
             client();
@@ -73,6 +83,7 @@ impl Model {
         let tally = Tally {
             executions: executions.load(Ordering::Relaxed),
             abandoned: abandoned.load(Ordering::Relaxed),
+            whole: time.is_none_or(|time| began.elapsed() < time),
         };
         assert!(
             tally.abandoned < tally.executions,

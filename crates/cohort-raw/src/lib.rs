@@ -52,6 +52,14 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// must stay where it is until the matching release returns.
     fn acquire(&self, cx: &Self::Context);
 
+    /// [`acquire`](Self::acquire), by a context of which every acquisition comes from one
+    /// place of the machine, as those of a cohort do: a lock that asks where its caller runs
+    /// need ask only once.
+    #[inline(always)]
+    fn acquire_settled(&self, cx: &Self::Context) {
+        self.acquire(cx);
+    }
+
     /// Releases the lock; wakes or grants the next waiter as the lock's policy says.
     ///
     /// # Safety

@@ -4,9 +4,9 @@ use super::pthread::{Kind, Mutex};
 use super::{Apart, Exclusion, Outcome, Pair, exclusion};
 use crate::options::seconds;
 use crate::stats::Estimate;
-use cohort::RawLock;
 use cohort::basic::{Clh, Hemlock, Mcs, Ticket, Ttas};
 use cohort::compose::{Bypass, CacheGroup, Clof, Fast, Numa, Package};
+use cohort::{DetectsWaiters, RawLock};
 use std::time::{Duration, Instant};
 
 /// Options of the load.
@@ -40,6 +40,9 @@ enum Raw {
     Ticket,
     /// The four of them
     Composition,
+    /// The four, one inside the other, each asked for waiters, without cohorts: what no
+    /// composition does without
+    Nested,
     /// Those with a bypass to the top lock
     Bypass,
     /// The word of a fast path
@@ -59,10 +62,76 @@ impl Raw {
             Self::Clh => alone::<Clh>(options),
             Self::Ticket => alone::<Ticket>(options),
             Self::Composition => alone::<Four>(options),
+            Self::Nested => alone::<Nested>(options),
             Self::Bypass => alone::<Bypass<Four>>(options),
             Self::Ttas => alone::<Ttas>(options),
             Self::Fast => alone::<Fast<Four>>(options),
         }
+    }
+}
+
+/// A lock and the context with which it is taken, on lines of their own.
+#[derive(Default)]
+struct With<L: RawLock>(Apart<L>, Apart<L::Context>);
+
+impl<L: DetectsWaiters> With<L> {
+    #[inline(always)]
+    fn acquire(&self) {
+        self.0.0.acquire(&self.1.0);
+    }
+
+    #[inline(always)]
+    fn has_waiters(&self) -> bool {
+        self.0.0.has_waiters(&self.1.0)
+    }
+
+    /// # Safety
+    /// The caller has acquired it.
+    #[inline(always)]
+    unsafe fn release(&self) {
+        // SAFETY: acquired with the same context.
+        unsafe { self.0.0.release(&self.1.0) };
+    }
+}
+
+/// The locks of [`Four`], as they are.
+#[derive(Default)]
+struct Nested {
+    hemlock: Apart<Hemlock>,
+    mcs: With<Mcs>,
+    clh: With<Clh>,
+    ticket: Apart<Ticket>,
+}
+
+// SAFETY: each of the four excludes, and the contexts inside are used by whoever holds the
+// first.
+unsafe impl RawLock for Nested {
+    type Context = <Hemlock as RawLock>::Context;
+
+    #[inline]
+    fn acquire(&self, cx: &Self::Context) {
+        self.hemlock.0.acquire(cx);
+        self.mcs.acquire();
+        self.clh.acquire();
+        self.ticket.0.acquire(&());
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &Self::Context) {
+        let waited_for =
+            self.hemlock.0.has_waiters(cx) || self.mcs.has_waiters() || self.clh.has_waiters();
+        std::hint::black_box(waited_for);
+        // SAFETY: all four were acquired by the caller.
+        unsafe {
+            self.ticket.0.release(&());
+            self.clh.release();
+            self.mcs.release();
+            self.hemlock.0.release(cx);
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.ticket.0.is_locked()
     }
 }
 

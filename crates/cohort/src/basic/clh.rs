@@ -113,7 +113,7 @@ fn set<N>(cell: &Cell<Option<&'static N>>, node: Option<&'static N>) {
     cell.with_mut(|place| unsafe { *place = node });
 }
 
-#[inline]
+#[inline(never)]
 fn discard<N: Inherited>(node: Option<&'static N>) {
     if let Some(node) = node {
         // SAFETY: the caller owns the node, and nobody looks at it any more.
@@ -125,12 +125,15 @@ impl<N: Inherited> Owned<N> {
     /// A node of its own, not yet released.
     #[inline]
     pub(crate) fn fresh(&self) -> &'static N {
-        let node = get(&self.mine).unwrap_or_else(|| {
-            let node = N::pool().take();
-            set(&self.mine, Some(node));
-            node
-        });
+        let node = get(&self.mine).unwrap_or_else(|| self.first());
         node.renew();
+        node
+    }
+
+    #[inline(never)]
+    fn first(&self) -> &'static N {
+        let node = N::pool().take();
+        set(&self.mine, Some(node));
         node
     }
 

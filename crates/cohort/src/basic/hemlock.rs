@@ -88,16 +88,9 @@ unsafe impl<const CTR: bool, P: Parking> RawLock for Hemlock<CTR, P> {
     fn acquire(&self, node: &HemlockNode<P>) {
         node.grant.reset(NOTHING);
         let predecessor = self.tail.swap(node.pointer(), HEMLOCK_ENQUEUE);
-        if predecessor.is_null() {
-            return;
-        }
-        // SAFETY: the predecessor stays until it is answered.
-        let grant = &unsafe { &*predecessor }.grant;
-        if CTR {
-            grant.replace(GRANTED, NOTHING, HEMLOCK_GRANTED_ANSWER, CLASS);
-        } else {
-            grant.wait_for(HEMLOCK_GRANTED, CLASS, |grant| grant == GRANTED);
-            grant.set(NOTHING, HEMLOCK_ANSWER);
+        if !predecessor.is_null() {
+            // SAFETY: the predecessor stays until it is answered.
+            Self::wait_behind(unsafe { &*predecessor });
         }
     }
 
@@ -111,10 +104,33 @@ unsafe impl<const CTR: bool, P: Parking> RawLock for Hemlock<CTR, P> {
                 HEMLOCK_LEAVE,
                 Order::RELAXED,
             )
-            .is_ok()
+            .is_err()
         {
-            return;
+            Self::grant(node);
         }
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+impl<const CTR: bool, P: Parking> Hemlock<CTR, P> {
+    /// Blocks until the owner of the node has granted the lock, and answers it.
+    #[inline(never)]
+    fn wait_behind(predecessor: &HemlockNode<P>) {
+        let grant = &predecessor.grant;
+        if CTR {
+            grant.replace(GRANTED, NOTHING, HEMLOCK_GRANTED_ANSWER, CLASS);
+        } else {
+            grant.wait_for(HEMLOCK_GRANTED, CLASS, |grant| grant == GRANTED);
+            grant.set(NOTHING, HEMLOCK_ANSWER);
+        }
+    }
+
+    /// Grants the lock, and blocks until the successor has answered.
+    #[inline(never)]
+    fn grant(node: &HemlockNode<P>) {
         node.grant.set(GRANTED, HEMLOCK_GRANT);
         let answered = |grant| grant == NOTHING;
         if CTR {
@@ -122,10 +138,6 @@ unsafe impl<const CTR: bool, P: Parking> RawLock for Hemlock<CTR, P> {
         } else {
             node.grant.wait_for(HEMLOCK_ANSWERED, CLASS, answered);
         }
-    }
-
-    fn is_locked(&self) -> bool {
-        !self.tail.load(Order::RELAXED).is_null()
     }
 }
 

@@ -66,6 +66,27 @@ impl<P: Parking> McsNode<P> {
     fn pointer(&self) -> *mut Self {
         ptr::from_ref(self).cast_mut()
     }
+
+    /// Links itself to the node before it, and blocks until it is granted.
+    #[inline(never)]
+    fn wait_behind(&self, predecessor: &Self) {
+        predecessor.next.store(self.pointer(), MCS_LINK);
+        self.granted
+            .wait_for(MCS_GRANTED, CLASS, |granted| granted != NO);
+    }
+
+    /// The successor that has swapped the tail and is about to link itself.
+    #[cold]
+    fn await_successor(&self) -> *mut Self {
+        let mut spinner = Spinner::new();
+        loop {
+            let successor = self.next.load(MCS_SUCCESSOR);
+            if !successor.is_null() {
+                return successor;
+            }
+            spinner.turn();
+        }
+    }
 }
 
 // SAFETY: the node at the head of the queue is the holder's; a successor waits
@@ -98,11 +119,7 @@ impl<P: Parking> Mcs<P> {
             return false;
         }
         // SAFETY: the predecessor cannot leave before it has read this link.
-        unsafe { &*predecessor }
-            .next
-            .store(node.pointer(), MCS_LINK);
-        node.granted
-            .wait_for(MCS_GRANTED, CLASS, |granted| granted != NO);
+        node.wait_behind(unsafe { &*predecessor });
         true
     }
 
@@ -118,15 +135,7 @@ impl<P: Parking> Mcs<P> {
             {
                 return;
             }
-            // A successor has swapped the tail and is about to link itself.
-            let mut spinner = Spinner::new();
-            loop {
-                successor = node.next.load(MCS_SUCCESSOR);
-                if !successor.is_null() {
-                    break;
-                }
-                spinner.turn();
-            }
+            successor = node.await_successor();
         }
         // SAFETY: a linked successor stays until it is granted.
         unsafe { &*successor }.granted.set(value, MCS_GRANT);

@@ -100,8 +100,8 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
         self.serving.wait_spaced(
             TICKET_SERVED,
             class(mine),
-            |serving| number(serving) == mine,
-            |serving| UNIT * u64::from(between(number(serving), mine)),
+            move |serving| number(serving) == mine,
+            move |serving| UNIT * u64::from(between(number(serving), mine)),
             || self.is_heeded(),
         );
     }

@@ -48,8 +48,9 @@
 //! both (000 §2.2), and begins to count anew whenever it gives the high lock away.
 //!
 //! Which cohort a thread is in is asked once an acquisition and kept in the context:
-//! a thread that is moved meanwhile releases what it has acquired.  Cohorts beyond
-//! `COHORTS` share low locks; that is slower, and as safe.
+//! a thread that is moved meanwhile releases what it has acquired.  In which cohort of the
+//! level above a cohort is, its first holder asks, and it is kept in the cohort's context.
+//! Cohorts beyond `COHORTS` share low locks; that is slower, and as safe.
 
 use super::{Apart, Composed, Numa, Place, Plan};
 use crate::door::{Cell, PAGE, mutant, now, place_here};
@@ -61,19 +62,27 @@ use core::ptr;
 /// What one acquisition carries: the low lock's context, and in which cohort.
 #[derive(Debug, Default)]
 pub struct ClofContext<C> {
+    /// The cohort's number, plus one.
     cohort: Cell<usize>,
     low: C,
 }
 
+/// No acquisition yet.
+const NOWHERE: usize = 0;
+
 impl<C> ClofContext<C> {
-    fn cohort(&self) -> usize {
+    /// The cohort of the last acquisition.
+    #[inline]
+    fn cohort(&self) -> Option<usize> {
         // SAFETY: only the acquisition that owns the context touches it.
-        self.cohort.with(|cohort| unsafe { *cohort })
+        let number = self.cohort.with(|cohort| unsafe { *cohort });
+        (number != NOWHERE).then(|| number - 1)
     }
 
+    #[inline]
     fn set_cohort(&self, cohort: usize) {
         // SAFETY: as above.
-        self.cohort.with_mut(|place| unsafe { *place = cohort });
+        self.cohort.with_mut(|place| unsafe { *place = cohort + 1 });
     }
 }
 
@@ -240,7 +249,7 @@ impl<C> Metadata<C> {
     }
 
     /// How many hand-offs in a row it is with this one; 0 if the bound does not allow it.
-    #[inline(always)]
+    #[inline(never)]
     fn one_more<Low: DetectsWaiters>(&self, low: &Low, cx: &Low::Context, bound: &Bound) -> u32 {
         let hand_offs = self.count(low, low.carried(cx));
         let counts = hand_offs < bound.hand_offs || mutant("clof.keep-for-ever");
@@ -343,13 +352,13 @@ where
         if At::SHARES_CODE {
             self.acquire_high_apart(cx);
         } else {
-            self.high.0.acquire(cx);
+            self.high.0.acquire_settled(cx);
         }
     }
 
     #[inline(never)]
     fn acquire_high_apart(&self, cx: &High::Context) {
-        self.high.0.acquire(cx);
+        self.high.0.acquire_settled(cx);
     }
 
     /// Releases the high lock, which somebody of the cohort has acquired.
@@ -382,6 +391,36 @@ where
         let cohort = self.at.cohort() % COHORTS;
         cx.set_cohort(cohort);
         &self.cohorts[cohort]
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn enter_first<C>(&self, cx: &ClofContext<C>) -> &Cohort<Low, High::Context> {
+        self.enter(cx)
+    }
+
+    /// The cohort in which the lock is held by that context.
+    #[inline]
+    fn held_in<C>(&self, cx: &ClofContext<C>) -> &Cohort<Low, High::Context> {
+        match cx.cohort() {
+            Some(cohort) => &self.cohorts[cohort],
+            None => unreachable!("a context that holds the lock has a cohort"),
+        }
+    }
+
+    /// Acquires the cohort's low lock and, unless it is passed, the high one.
+    #[inline(always)]
+    fn acquire_in(&self, cohort: &Cohort<Low, High::Context>, cx: &Low::Context)
+    where
+        Low: DetectsWaiters,
+    {
+        let (low, held) = cohort.parts();
+        held.metadata.acquire(low, cx, &held.bound, || {
+            if Cohort::<Low, High::Context>::FILLS_PAGES {
+                cohort.place();
+            }
+            self.acquire_high(&held.metadata.high);
+        });
     }
 }
 
@@ -466,19 +505,16 @@ where
 
     #[inline]
     fn acquire(&self, cx: &Self::Context) {
-        let cohort = self.enter(cx);
-        let (
-            low,
-            Held {
-                metadata, bound, ..
-            },
-        ) = cohort.parts();
-        metadata.acquire(low, &cx.low, bound, || {
-            if Cohort::<Low, High::Context>::FILLS_PAGES {
-                cohort.place();
-            }
-            self.acquire_high(&metadata.high);
-        });
+        self.acquire_in(self.enter(cx), &cx.low);
+    }
+
+    #[inline]
+    fn acquire_settled(&self, cx: &Self::Context) {
+        let cohort = match cx.cohort() {
+            Some(cohort) => &self.cohorts[cohort],
+            None => self.enter_first(cx),
+        };
+        self.acquire_in(cohort, &cx.low);
     }
 
     #[inline]
@@ -488,7 +524,7 @@ where
             Held {
                 metadata, bound, ..
             },
-        ) = self.cohorts[cx.cohort()].parts();
+        ) = self.held_in(cx).parts();
         // SAFETY: both are held: the low lock by this context, the high one with its
         // cohort's, by any thread of it.
         unsafe {
@@ -543,7 +579,7 @@ where
 {
     #[inline]
     fn has_waiters(&self, cx: &Self::Context) -> bool {
-        let (low, Held { metadata, .. }) = self.cohorts[cx.cohort()].parts();
+        let (low, Held { metadata, .. }) = self.held_in(cx).parts();
         low.has_waiters(&cx.low) || self.high.0.has_waiters(&metadata.high)
     }
 }
@@ -567,7 +603,7 @@ where
     At: Place,
 {
     unsafe fn inherit(&self, holder: Option<&Self::Context>) {
-        let at = holder.map(ClofContext::cohort);
+        let at = holder.and_then(ClofContext::cohort);
         for (number, cohort) in self.cohorts.iter().enumerate() {
             let (low, Held { metadata, .. }) = cohort.parts();
             let holder = holder.filter(|_| at == Some(number));

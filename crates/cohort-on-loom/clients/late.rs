@@ -1,8 +1,9 @@
 //! Locks that count, shortly before their numbers wrap.
 
+use super::passes_on;
+use crate::locks::RawTry;
 use crate::locks::basic::{Anderson, Ptl, Ticket};
 use crate::locks::wait::Parking;
-use crate::locks::{RawLock, RawTry};
 
 /// A lock that can begin at any number.
 pub trait Counting: RawTry {
@@ -37,25 +38,9 @@ impl<L: Counting, const FIRST: u32> Default for Late<L, FIRST> {
     }
 }
 
-// SAFETY: passed on.
-unsafe impl<L: Counting, const FIRST: u32> RawLock for Late<L, FIRST> {
-    type Context = L::Context;
+passes_on!(Late<L: Counting, const FIRST>);
 
-    fn acquire(&self, cx: &L::Context) {
-        self.0.acquire(cx);
-    }
-
-    unsafe fn release(&self, cx: &L::Context) {
-        // SAFETY: passed on.
-        unsafe { self.0.release(cx) };
-    }
-
-    fn is_locked(&self) -> bool {
-        self.0.is_locked()
-    }
-}
-
-// SAFETY: passed on.
+// SAFETY: one try of the lock inside.
 unsafe impl<L: Counting, const FIRST: u32> RawTry for Late<L, FIRST> {
     fn try_acquire(&self, cx: &L::Context) -> bool {
         self.0.try_acquire(cx)

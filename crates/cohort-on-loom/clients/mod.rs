@@ -18,6 +18,32 @@ pub mod rwlock;
 
 use crate::locks::door::Cell;
 
+/// Makes a wrapper with a number a lock as the one in its field is.
+macro_rules! passes_on {
+    ($wrapper:ident<$lock:ident: $bound:ident, const $number:ident>) => {
+        // SAFETY: the lock inside excludes, and has the same contexts.
+        unsafe impl<$lock: $bound, const $number: u32> $crate::locks::RawLock
+            for $wrapper<$lock, $number>
+        {
+            type Context = $lock::Context;
+
+            fn acquire(&self, cx: &$lock::Context) {
+                self.0.acquire(cx);
+            }
+
+            unsafe fn release(&self, cx: &$lock::Context) {
+                // SAFETY: the caller's, with the context by which the lock inside is held.
+                unsafe { self.0.release(cx) };
+            }
+
+            fn is_locked(&self) -> bool {
+                self.0.is_locked()
+            }
+        }
+    };
+}
+pub(crate) use passes_on;
+
 /// Adds one, plainly: two threads that do so at once are a race.
 pub fn add_one(count: &Cell<u64>) {
     // SAFETY: the caller holds the lock that guards the count; a checker reports

@@ -1,33 +1,18 @@
 //! A lock that carries small numbers only.
 
+use crate::clients::passes_on;
 use crate::locks::{DetectsWaiters, RawLock, ThreadOblivious};
 
 /// The lock inside, which carries numbers up to `MOST`.
 #[derive(Default)]
 pub struct Little<L, const MOST: u32>(L);
 
-// SAFETY: passed on.
-unsafe impl<L: RawLock, const MOST: u32> RawLock for Little<L, MOST> {
-    type Context = L::Context;
-
-    fn acquire(&self, cx: &L::Context) {
-        self.0.acquire(cx);
-    }
-
-    unsafe fn release(&self, cx: &L::Context) {
-        // SAFETY: passed on.
-        unsafe { self.0.release(cx) };
-    }
-
-    fn is_locked(&self) -> bool {
-        self.0.is_locked()
-    }
-}
+passes_on!(Little<L: RawLock, const MOST>);
 
 // SAFETY: release is the lock's own.
 unsafe impl<L: ThreadOblivious, const MOST: u32> ThreadOblivious for Little<L, MOST> {}
 
-// SAFETY: passed on; less is carried than could be.
+// SAFETY: the lock inside is asked, and carries what it is given: less than it could.
 unsafe impl<L: DetectsWaiters, const MOST: u32> DetectsWaiters for Little<L, MOST> {
     fn has_waiters(&self, cx: &L::Context) -> bool {
         self.0.has_waiters(cx)
@@ -47,7 +32,7 @@ unsafe impl<L: DetectsWaiters, const MOST: u32> DetectsWaiters for Little<L, MOS
 
     unsafe fn release_carrying(&self, cx: &L::Context, number: u32) {
         assert!(number <= MOST, "{number} is not carried");
-        // SAFETY: passed on.
+        // SAFETY: the caller's: the lock inside carries whatever this one does.
         unsafe { self.0.release_carrying(cx, number) };
     }
 }

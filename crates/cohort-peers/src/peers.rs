@@ -4,7 +4,9 @@ use crate::foreign::{Foreign, table};
 use crate::load::Load;
 use crate::rust::{Own, Spin};
 use cohort::TwoForms;
+use cohort::compose::Gated;
 use cohort::door::{WaitPolicy, set_policy};
+use cohort::wait::MayPark;
 use cohort_lab::workloads::{Apart, Kind as Mutexes, Mutex, Outcome, Raw};
 use serde::Serialize;
 
@@ -168,6 +170,10 @@ peers! {
     Sleeping "nsync", Origin::Package("libnsync-dev"), "by symbol", foreign!("nsync", cohort_peer_nsync);
     Sleeping "tbb-mutex", TBB, "inlined", foreign!("tbb", cohort_peer_tbb_mutex);
     Sleeping "cohort::Mutex", Origin::Ours, "inlined", here!(Own::new(cohort::Mutex::new(())));
+    Sleeping "mcs-park", Origin::Ours, "inlined",
+        here!(Apart(Raw(cohort::basic::Mcs::<MayPark>::default())));
+    Sleeping "mcs-gated", Origin::Ours, "inlined",
+        here!(Apart(Raw(Gated::<cohort::basic::Mcs>::default())));
     Sleeping "pthread-futex", Origin::Preloaded { lock: "futex", wait: "park" }, PRELOAD,
         here!(pthread(Mutexes::Normal));
 

@@ -1,6 +1,7 @@
 //! Scalable, NUMA-aware, abortable, adaptive locks.
 //!
-//! [`Mutex`] and [`RwLock`] are what most programs want:
+//! [`Mutex`] and [`RwLock`] are what most programs want, and take any other lock as their
+//! second parameter:
 //!
 //! ```
 //! static TOTAL: cohort::Mutex<u64> = cohort::Mutex::new(0);
@@ -14,11 +15,13 @@
 //!
 //! The rooms: [`basic`] holds one file per basic lock, [`baseline`] what they are compared
 //! with, [`compose`] what is made of them, [`numa`] the locks that know where their
-//! waiters run and are not made so, [`rwlock`] and [`condvar`] what stands beside them, [`host`] puts any lock into a small object of an
-//! unchanged program, [`wait`] is how waiters wait, [`door`] is the only way to the
-//! world outside, [`catalogue`] lists what there is.
+//! waiters run and are not made so, [`rwlock`] and [`condvar`] what stands beside them,
+//! [`host`] puts any lock into a small object of an unchanged program, [`wait`] is how
+//! waiters wait, [`door`] is the only way to the world outside, [`catalogue`] lists what
+//! there is.
 #![no_std]
 
+mod at_last;
 pub mod baseline;
 pub mod basic;
 pub mod catalogue;

@@ -18,7 +18,7 @@ use locks::basic::{
 };
 use locks::compose::{
     Adaptive, Bypass, CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt, CacheGroup, Clof, Core,
-    Fast, Package, Stacked,
+    Fast, Gated, Package, Stacked,
 };
 use locks::door::set_cohorts;
 use locks::numa::{Ahmcs3, Ahmcs4, Cna, FcMcs, Hbo, Hclh, Hmcs2, Hmcs3, Hmcs4, Near, Shfl};
@@ -213,6 +213,8 @@ stress! {
     };
     adaptive_bypass_excludes: { apart(); mutex::excludes::<Adaptive<CMcsMcs>>(THREADS, 20_000, 1) };
     bypass_excludes: { apart(); mutex::excludes::<Bypass<CMcsMcs>>(THREADS, 20_000, 1) };
+    gated_excludes: mutex::excludes::<Gated<Mcs>>(THREADS, 20_000, 1);
+    gated_composition_excludes: { apart(); mutex::excludes::<Gated<CMcsMcs>>(THREADS, 20_000, 1) };
     fast_excludes: { apart(); mutex::excludes::<Fast<CTktMcs>>(THREADS, 20_000, 1) };
     c_ptl_tkt_inflated: {
         apart();

@@ -12,7 +12,9 @@ use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
-use crate::locks::compose::{Adaptive, Bypass, Clof, Core, Counted, Fast, Level, Numa, Stacked};
+use crate::locks::compose::{
+    Adaptive, Bypass, Clof, Core, Counted, Fast, Gated, Level, Numa, Stacked,
+};
 use crate::locks::door::{self, Model as Bounds, Tally, WaitPolicy, thread_id};
 use crate::locks::numa::hmcs::Entry;
 use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Near, Shfl, WhereMet};
@@ -1029,6 +1031,9 @@ pub static MODELS: &[Model] = &[
     }),
     quick("gate::four", PARK_1, || {
         host::excludes(host::in_place::<Mcs>(), 4, 1, 0)
+    }),
+    quick("gate::gated", PARK_1, || {
+        mutex::excludes::<Gated<Ticket>>(3, 1, 0)
     }),
     quick("gate::impatient", IMPATIENT_1, || {
         host::excludes(host::in_place::<Mcs>(), 3, 1, 0)

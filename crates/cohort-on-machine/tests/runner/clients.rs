@@ -10,7 +10,7 @@ use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock}
 use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::locks::compose::{
-    Adaptive, Bypass, CacheGroup, Clof, Fast, Numa, OnPages, Package, Stacked,
+    Adaptive, Bypass, CacheGroup, Clof, Fast, Gated, Numa, OnPages, Package, Stacked,
 };
 use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Near, Shfl, WhereMet};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
@@ -107,6 +107,7 @@ static CLIENTS: &[Sizes] = clients! {
         mutex::excludes::<Clof<OnPages<Ticket>, Mcs, Numa, 128, 2>>(threads, rounds, 1);
     };
     adaptive_bypass: |threads, rounds| mutex::excludes::<Adaptive<Clof<Ticket, Mcs>>>(threads, rounds, 1);
+    gated: |threads, rounds| mutex::excludes::<Gated<Clof<Ticket, Mcs>>>(threads, rounds, 1);
     bypass_of_two_locks: |threads, rounds| mutex::excludes::<Bypass<Clof<Ticket, Mcs>>>(threads, rounds, 1);
     fast_path_of_three: |threads, rounds| {
         mutex::excludes::<Fast<Clof<Mcs, Clof<Ticket, Mcs, Package>, CacheGroup>>>(threads, rounds, 1);

@@ -26,6 +26,7 @@ use crate::door::{
     Advice, AtomicU32, Order, Slept, Spinner, WaitPolicy, constructor, cpus, keep_cpu, mutant, now,
     policy, sleep_on, wake,
 };
+use cohort_raw::RawTry;
 
 const INSIDE: u32 = 0xff;
 const PARKED: u32 = 0x100;
@@ -80,6 +81,16 @@ impl Gate {
         self.word
             .compare_exchange(old, new, Order::RELAXED, Order::RELAXED)
             .is_ok()
+    }
+
+    /// Blocks until the lock behind the gate is held; who finds it free does not stop here.
+    #[inline(always)]
+    pub fn acquire<L: RawTry>(&self, lock: &L, cx: &L::Context) {
+        if !lock.try_acquire(cx) {
+            let passed = self.enter();
+            lock.acquire(cx);
+            self.leave(passed);
+        }
     }
 
     /// Blocks until there is a place inside; at once unless waiters may sleep.

@@ -67,12 +67,10 @@ where
 
     #[inline]
     fn acquire(&self, gate: &Gate, context: &L::Context) {
-        if !L::STRICT {
+        if L::STRICT {
+            gate.acquire(&self.lock, context);
+        } else {
             self.lock.acquire(context);
-        } else if !self.lock.try_acquire(context) {
-            let passed = gate.enter();
-            self.lock.acquire(context);
-            gate.leave(passed);
         }
     }
 

@@ -19,6 +19,7 @@ pub use raw::RawRwLock;
 pub(crate) use table::ORDERS as TABLE_ORDERS;
 pub use table::Table;
 
+use crate::at_last::AtLast;
 use crate::door::Cell;
 use cohort_raw::{Patience, RawShared};
 use core::fmt;
@@ -56,15 +57,6 @@ impl<T, L: RawShared> From<T> for RwLock<T, L> {
             lock: L::default(),
             data: Cell::new(data),
         }
-    }
-}
-
-/// Does something when dropped: a panic between releases the lock too.
-struct AtLast<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for AtLast<F> {
-    fn drop(&mut self) {
-        (self.0)();
     }
 }
 

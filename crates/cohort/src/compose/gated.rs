@@ -1,0 +1,68 @@
+//! `Gated<L>`: a lock that serves in strict order, behind a [`Gate`]: no more waiters queue
+//! than there are CPUs to run them.  Under a program every such lock has one; this gives
+//! it to a type.
+//!
+//! **Not for** a part of a composition: the gate belongs before the whole.  Nor where
+//! threads never exceed CPUs: there a waiter counts itself in and out for nothing.
+//!
+//! Whoever finds the lock free takes it past those who wait, so the order is no longer
+//! strict; nobody is passed over for ever ([`Gate`] says why).  Only under the policy that
+//! parks does anybody wait outside.
+
+use crate::host::Gate;
+use cohort_raw::{Inherit, RawLock, RawTry, ThreadOblivious};
+
+/// The lock and its gate.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Gated<L> {
+    gate: Gate,
+    lock: L,
+}
+
+// SAFETY: every acquisition is one of a lock that excludes.
+unsafe impl<L: RawTry> RawLock for Gated<L> {
+    type Context = L::Context;
+
+    const STRICT: bool = false;
+
+    const NODE_BYTES: usize = L::NODE_BYTES;
+
+    const COHORT_BYTES: usize = L::COHORT_BYTES;
+
+    #[inline]
+    fn acquire(&self, cx: &L::Context) {
+        self.gate.acquire(&self.lock, cx);
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &L::Context) {
+        self.gate.pass_on();
+        // SAFETY: the caller holds the lock inside, by that context.
+        unsafe { self.lock.release(cx) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+}
+
+// SAFETY: the lock inside is tried; who tries passes no gate.
+unsafe impl<L: RawTry> RawTry for Gated<L> {
+    #[inline]
+    fn try_acquire(&self, cx: &L::Context) -> bool {
+        self.lock.try_acquire(cx)
+    }
+}
+
+// SAFETY: the gate asks nothing of whoever passes on.
+unsafe impl<L: RawTry + ThreadOblivious> ThreadOblivious for Gated<L> {}
+
+// SAFETY: afterwards nobody is at the gate, and the lock inside is as the holder has it.
+unsafe impl<L: RawTry + Inherit> Inherit for Gated<L> {
+    unsafe fn inherit(&self, holder: Option<&L::Context>) {
+        self.gate.reset();
+        // SAFETY: the caller is alone, and holds the lock inside by its context.
+        unsafe { self.lock.inherit(holder) };
+    }
+}

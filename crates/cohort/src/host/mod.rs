@@ -49,8 +49,8 @@ impl<L> Served for L where
 /// nodes must stay nodes for ever: a late reader may look at one that was given
 /// back.
 pub unsafe trait Pool<T: 'static>: Sync {
-    /// A node nobody else has, in whatever state it was given back.  Never
-    /// blocks; ends the process if the system has no memory left.
+    /// A node nobody else has, in whatever state it was given back, which the caller
+    /// sees.  Never blocks; ends the process if the system has no memory left.
     fn take(&self) -> &'static T;
 
     /// Gives a node back.

@@ -1,14 +1,16 @@
-//! A pool without steps of its own, for models of whatever uses nodes.
+//! A pool with hardly a step of its own, for models of whatever uses nodes.
 //!
-//! A node goes back to the thread that made it, as an arena's caches would have
-//! it, so it needs no order beyond the lock's.  After a fork they are all the child's, as
-//! orphans are.
+//! A node goes back to the thread that made it, which sees what was done to it by whoever
+//! gave it back, as by way of the list that an arena's threads share: that is a step, where
+//! it was another thread.  After a fork they are all the child's, as orphans are.
 
 use super::execution::with;
 use super::kept::allocate;
 use super::std;
 use crate::host::Pool;
 use core::marker::PhantomData;
+use core::sync::atomic::Ordering::{Acquire, Release};
+use loom::sync::atomic::AtomicU32;
 use std::alloc::Layout;
 use std::sync::Mutex;
 use std::vec::Vec;
@@ -31,6 +33,22 @@ struct Node {
     address: usize,
     thread: usize,
     free: bool,
+    /// Whether another thread has given it back.
+    comes_from_afar: bool,
+}
+
+/// A node's memory.
+#[repr(C)]
+struct Slot<T> {
+    node: T,
+    /// Counts when it was given back by another thread than its own.
+    returns: AtomicU32,
+}
+
+/// The count beside a node.
+fn returns<T>(address: usize) -> &'static AtomicU32 {
+    // SAFETY: a slot of a pool of such nodes, never dropped while the execution runs.
+    &unsafe { &*(address as *const Slot<T>) }.returns
 }
 
 impl<T> Nodes<T> {
@@ -84,23 +102,31 @@ unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
                 .find(|node| node.free && (forked || node.thread == me))
                 .map(|node| {
                     node.free = false;
-                    node.address
+                    (node.address, core::mem::take(&mut node.comes_from_afar))
                 })
         });
-        let address = known.unwrap_or_else(|| {
-            let at = allocate(Layout::new::<(T, u8)>()).cast::<T>();
+        let (address, comes_from_afar) = known.unwrap_or_else(|| {
+            let at = allocate(Layout::new::<Slot<T>>()).cast::<Slot<T>>();
+            let slot = Slot {
+                node: T::default(),
+                returns: AtomicU32::new(0),
+            };
             // SAFETY: fresh memory of that layout.
-            unsafe { at.write(T::default()) };
+            unsafe { at.write(slot) };
             let address = at.as_ptr() as usize;
             self.of_this_execution(|nodes| {
                 nodes.push(Node {
                     address,
                     thread: me,
                     free: false,
+                    comes_from_afar: false,
                 });
             });
-            address
+            (address, false)
         });
+        if comes_from_afar {
+            returns::<T>(address).fetch_add(0, Acquire);
+        }
         // SAFETY: a node of this type, never dropped.
         unsafe { &*(address as *const T) }
     }
@@ -110,13 +136,21 @@ unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
             return;
         }
         let address = core::ptr::from_ref(node) as usize;
+        let me = with(|execution| execution.current);
+        let find = |nodes: &[Node]| {
+            let place = nodes.iter().position(|node| node.address == address);
+            place.expect("a node goes back to its own pool")
+        };
+        let own = self.of_this_execution(|nodes| nodes[find(nodes)].thread == me);
+        if !own {
+            returns::<T>(address).fetch_add(1, Release);
+        }
         self.of_this_execution(|nodes| {
-            let node = nodes
-                .iter_mut()
-                .find(|node| node.address == address)
-                .expect("a node goes back to its own pool");
+            let place = find(nodes);
+            let node = &mut nodes[place];
             assert!(!node.free, "a node was given back twice");
             node.free = true;
+            node.comes_from_afar = !own;
         });
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A node goes back to the thread that made it, which sees what was done to it by whoever
 //! gave it back, as by way of the list that an arena's threads share: that is a step, where
-//! it was another thread.  After a fork they are all the child's, as orphans are.
+//! it was another thread.  After a fork, of which the child has seen all that went before,
+//! those of the threads that are not there any more are whoever's comes first, as orphans are.
 
 use super::execution::with;
 use super::kept::allocate;
@@ -31,7 +32,9 @@ struct State {
 #[derive(Debug)]
 struct Node {
     address: usize,
+    /// Whose it is, and in which process that thread was.
     thread: usize,
+    generation: u32,
     free: bool,
     /// Whether another thread has given it back.
     comes_from_afar: bool,
@@ -95,13 +98,18 @@ impl<T> Default for Nodes<T> {
 // the execution ends, and with it whoever could look at it.
 unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
     fn take(&self) -> &'static T {
-        let (me, forked) = with(|execution| (execution.current, execution.generation > 1));
+        let (me, generation) = with(|execution| (execution.current, execution.generation));
         let known = self.of_this_execution(|nodes| {
             nodes
                 .iter_mut()
-                .find(|node| node.free && (forked || node.thread == me))
+                .find(|node| {
+                    // Who forks is the first thread, and goes on.
+                    let is_orphan = node.generation < generation && node.thread != 0;
+                    node.free && (node.thread == me || is_orphan)
+                })
                 .map(|node| {
                     node.free = false;
+                    (node.thread, node.generation) = (me, generation);
                     (node.address, core::mem::take(&mut node.comes_from_afar))
                 })
         });
@@ -118,6 +126,7 @@ unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
                 nodes.push(Node {
                     address,
                     thread: me,
+                    generation,
                     free: false,
                     comes_from_afar: false,
                 });

@@ -52,13 +52,18 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// must stay where it is until the matching release returns.
     fn acquire(&self, cx: &Self::Context);
 
-    /// [`acquire`](Self::acquire), by a context of which every acquisition comes from one
-    /// place of the machine, as those of a cohort do: a lock that asks where its caller runs
-    /// need ask only once.
+    /// [`acquire`](Self::acquire), by a context that acquires this lock alone, and from one
+    /// place of the machine, as a cohort's does: a lock that asks where its caller runs may go
+    /// by what it was told the last time.
     #[inline(always)]
     fn acquire_settled(&self, cx: &Self::Context) {
         self.acquire(cx);
     }
+
+    /// Makes the next [`acquire_settled`](Self::acquire_settled) by a context, which is not in
+    /// use, ask again.
+    #[inline(always)]
+    fn unsettle(_cx: &Self::Context) {}
 
     /// Releases the lock; wakes or grants the next waiter as the lock's policy says.
     ///

@@ -8,8 +8,8 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
-/// Data that one thread at a time may touch.  Eight bytes beside the data; not
-/// poisoned by a panic, which releases the lock.
+/// Data that one thread at a time may touch.  The default lock takes eight bytes beside the
+/// data.  Not poisoned by a panic, which releases the lock.
 ///
 /// Any other lock can stand in for that one.  A lock whose acquisitions carry a context has
 /// no guards, since a guard can be moved and a context cannot: it is used through closures.

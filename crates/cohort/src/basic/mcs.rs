@@ -67,10 +67,9 @@ impl<P: Parking> McsNode<P> {
         ptr::from_ref(self).cast_mut()
     }
 
-    /// Links itself to the node before it, and blocks until it is granted.
+    /// Blocks until it is granted.
     #[inline(never)]
-    fn wait_behind(&self, predecessor: &Self) {
-        predecessor.next.store(self.pointer(), MCS_LINK);
+    fn wait(&self) {
         self.granted
             .wait_for(MCS_GRANTED, CLASS, |granted| granted != NO);
     }
@@ -119,7 +118,10 @@ impl<P: Parking> Mcs<P> {
             return false;
         }
         // SAFETY: the predecessor cannot leave before it has read this link.
-        node.wait_behind(unsafe { &*predecessor });
+        unsafe { &*predecessor }
+            .next
+            .store(node.pointer(), MCS_LINK);
+        node.wait();
         true
     }
 

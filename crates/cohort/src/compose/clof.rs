@@ -49,8 +49,10 @@
 //!
 //! Which cohort a thread is in is asked once an acquisition and kept in the context:
 //! a thread that is moved meanwhile releases what it has acquired.  In which cohort of the
-//! level above a cohort is, its first holder asks, and it is kept in the cohort's context.
-//! Cohorts beyond `COHORTS` share low locks; that is slower, and as safe.
+//! level above a cohort is, its first holder asks, and it is kept in the cohort's context
+//! until the bound has run out once: whoever was moved between the two questions, and cohorts
+//! beyond `COHORTS`, which share low locks, are wrong for so long at most.  That is slower,
+//! and as safe.
 
 use super::{Apart, Composed, Numa, Place, Plan};
 use crate::door::{Cell, PAGE, mutant, now, place_here};
@@ -80,9 +82,10 @@ impl<C> ClofContext<C> {
     }
 
     #[inline]
-    fn set_cohort(&self, cohort: usize) {
+    fn set_cohort(&self, cohort: Option<usize>) {
+        let number = cohort.map_or(NOWHERE, |cohort| cohort + 1);
         // SAFETY: as above.
-        self.cohort.with_mut(|place| unsafe { *place = cohort + 1 });
+        self.cohort.with_mut(|place| unsafe { *place = number });
     }
 }
 
@@ -164,18 +167,19 @@ impl<C> Metadata<C> {
     ///
     /// # Safety
     /// The caller holds the low lock by `cx`, and the high one with the cohort's context,
-    /// which `release_high` releases.
+    /// which `release_high` releases; it is told whether the bound has run out.
     #[inline(always)]
     pub(super) unsafe fn release<Low: DetectsWaiters>(
         &self,
         low: &Low,
         cx: &Low::Context,
         bound: &Bound,
-        release_high: impl FnOnce(),
+        release_high: impl FnOnce(bool),
     ) {
-        let mut hand_offs = 0;
+        let (mut hand_offs, mut ran_out) = (0, false);
         if low.has_waiters(cx) {
             hand_offs = self.one_more(low, cx, bound);
+            ran_out = hand_offs == 0;
         }
         let low_first = hand_offs == 0 && mutant("clof.low-first");
         if low_first {
@@ -191,7 +195,7 @@ impl<C> Metadata<C> {
             }
         }
         if hand_offs == 0 {
-            release_high();
+            release_high(ran_out);
         }
         if !low_first {
             // SAFETY: the caller's; it is 0 unless there are waiters.
@@ -389,7 +393,7 @@ where
     #[inline]
     fn enter<C>(&self, cx: &ClofContext<C>) -> &Cohort<Low, High::Context> {
         let cohort = self.at.cohort() % COHORTS;
-        cx.set_cohort(cohort);
+        cx.set_cohort(Some(cohort));
         &self.cohorts[cohort]
     }
 
@@ -508,6 +512,10 @@ where
         self.acquire_in(self.enter(cx), &cx.low);
     }
 
+    fn unsettle(cx: &Self::Context) {
+        cx.set_cohort(None);
+    }
+
     #[inline]
     fn acquire_settled(&self, cx: &Self::Context) {
         let cohort = match cx.cohort() {
@@ -528,7 +536,12 @@ where
         // SAFETY: both are held: the low lock by this context, the high one with its
         // cohort's, by any thread of it.
         unsafe {
-            metadata.release(low, &cx.low, bound, || self.release_high(&metadata.high));
+            metadata.release(low, &cx.low, bound, |ran_out| {
+                self.release_high(&metadata.high);
+                if ran_out {
+                    High::unsettle(&metadata.high);
+                }
+            });
         }
     }
 

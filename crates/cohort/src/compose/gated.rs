@@ -1,16 +1,17 @@
-//! `Gated<L>`: a lock that serves in strict order, behind a [`Gate`]: no more waiters queue
-//! than there are CPUs to run them.  Under a program every such lock has one; this gives
-//! it to a type.
+//! `Gated<L>`: a lock that serves in order of arrival, behind a [`Gate`]: no more waiters
+//! queue than there are CPUs to run them, but for those whom the gate wakes now and then.
+//! Under a program every strict lock has one; this gives it to a type.
 //!
 //! **Not for** a part of a composition: the gate belongs before the whole.  Nor where
 //! threads never exceed CPUs: there a waiter counts itself in and out for nothing.
 //!
-//! Whoever finds the lock free takes it past those who wait, so the order is no longer
+//! Whoever finds the lock free takes it past those outside, so the order is no longer
 //! strict; nobody is passed over for ever ([`Gate`] says why).  Only under the policy that
-//! parks does anybody wait outside.
+//! parks does anybody wait outside.  The lock behind has to be [`Fair`]: under one that
+//! newcomers take past its waiters, more and more whom the gate has woken would wait there.
 
 use crate::host::Gate;
-use cohort_raw::{Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 
 /// The lock and its gate.
 #[derive(Debug, Default)]
@@ -21,7 +22,7 @@ pub struct Gated<L> {
 }
 
 // SAFETY: every acquisition is one of a lock that excludes.
-unsafe impl<L: RawTry> RawLock for Gated<L> {
+unsafe impl<L: RawTry + Fair> RawLock for Gated<L> {
     type Context = L::Context;
 
     const STRICT: bool = false;
@@ -29,6 +30,14 @@ unsafe impl<L: RawTry> RawLock for Gated<L> {
     const NODE_BYTES: usize = L::NODE_BYTES;
 
     const COHORT_BYTES: usize = L::COHORT_BYTES;
+
+    unsafe fn make_at(place: *mut Self) {
+        // SAFETY: the caller's; each field is written once.
+        unsafe {
+            (&raw mut (*place).gate).write(Gate::default());
+            L::make_at(&raw mut (*place).lock);
+        }
+    }
 
     #[inline]
     fn acquire(&self, cx: &L::Context) {
@@ -48,7 +57,7 @@ unsafe impl<L: RawTry> RawLock for Gated<L> {
 }
 
 // SAFETY: the lock inside is tried; who tries passes no gate.
-unsafe impl<L: RawTry> RawTry for Gated<L> {
+unsafe impl<L: RawTry + Fair> RawTry for Gated<L> {
     #[inline]
     fn try_acquire(&self, cx: &L::Context) -> bool {
         self.lock.try_acquire(cx)
@@ -56,10 +65,10 @@ unsafe impl<L: RawTry> RawTry for Gated<L> {
 }
 
 // SAFETY: the gate asks nothing of whoever passes on.
-unsafe impl<L: RawTry + ThreadOblivious> ThreadOblivious for Gated<L> {}
+unsafe impl<L: RawTry + Fair + ThreadOblivious> ThreadOblivious for Gated<L> {}
 
 // SAFETY: afterwards nobody is at the gate, and the lock inside is as the holder has it.
-unsafe impl<L: RawTry + Inherit> Inherit for Gated<L> {
+unsafe impl<L: RawTry + Fair + Inherit> Inherit for Gated<L> {
     unsafe fn inherit(&self, holder: Option<&L::Context>) {
         self.gate.reset();
         // SAFETY: the caller is alone, and holds the lock inside by its context.

@@ -422,7 +422,7 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
         let metadata = &here.metadata.0;
         // SAFETY: the caller's.
         unsafe {
-            metadata.release(&here.low, cx, &self.recipe.bound, || {
+            metadata.release(&here.low, cx, &self.recipe.bound, |_| {
                 if !mutant("stacked.forget-above") {
                     self.pass_on(here.above(), &metadata.high);
                 }

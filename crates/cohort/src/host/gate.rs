@@ -15,8 +15,8 @@
 //!
 //! A word of 0 is a gate at rest.  Places are taken by whoever comes first, past the
 //! sleepers; but a holder wakes one before it releases when nobody is inside, and now
-//! and then anyway, and who was woken passes even if all places are taken.  So nobody
-//! is passed over for ever.
+//! and then anyway, and who was woken passes even if all places are taken, as long as they
+//! can be counted.  So nobody is passed over for ever.
 //!
 //! No sleeper is forgotten: it sleeps only while somebody is inside, and that one will
 //! hold the lock, after which it looks at the gate, unless another is inside by then.
@@ -104,7 +104,8 @@ impl Gate {
         let mut woken = false;
         loop {
             let word = self.word.load(Order::RELAXED);
-            if woken || word & INSIDE < places {
+            // However many were woken: what no longer fits would be counted as a mark.
+            if word & INSIDE < if woken { INSIDE } else { places } {
                 let answered = if woken && !mutant("gate.keep-woken") {
                     word & !WOKEN
                 } else {

@@ -43,6 +43,9 @@ pub struct Tally {
     pub whole: bool,
 }
 
+/// Executions from one look at the time to the next.
+const INTERVAL: usize = 100;
+
 impl Model {
     /// Explores every execution of `client` within the bounds, or as many as there is
     /// time for.
@@ -57,6 +60,9 @@ impl Model {
     ) -> Tally {
         let mut builder = loom::model::Builder::new();
         builder.max_duration = time;
+        if time.is_some() {
+            builder.checkpoint_interval = INTERVAL;
+        }
         builder.max_branches = 20_000;
         builder.max_threads = 5;
         builder.preemption_bound = Some(self.preemptions);
@@ -80,10 +86,14 @@ impl Model {
                 gave_up.fetch_add(1, Ordering::Relaxed);
             }
         });
+        let executions = executions.load(Ordering::Relaxed);
+        // Loom looks at the time before every so manieth execution, and does not say that it
+        // went no further.
+        let stopped = (executions + 1).is_multiple_of(INTERVAL as u64);
         let tally = Tally {
-            executions: executions.load(Ordering::Relaxed),
+            executions,
             abandoned: abandoned.load(Ordering::Relaxed),
-            whole: time.is_none_or(|time| began.elapsed() < time),
+            whole: !stopped || time.is_none_or(|time| began.elapsed() < time),
         };
         assert!(
             tally.abandoned < tally.executions,

@@ -5,7 +5,7 @@
 //! it was another thread.  After a fork, of which the child has seen all that went before,
 //! those of the threads that are not there any more are whoever's comes first, as orphans are.
 
-use super::execution::with;
+use super::execution::{step, with};
 use super::kept::allocate;
 use super::std;
 use crate::host::Pool;
@@ -134,7 +134,7 @@ unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
             (address, false)
         });
         if comes_from_afar {
-            returns::<T>(address).fetch_add(0, Acquire);
+            step("take back", || returns::<T>(address).fetch_add(0, Acquire));
         }
         // SAFETY: a node of this type, never dropped.
         unsafe { &*(address as *const T) }
@@ -152,7 +152,7 @@ unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
         };
         let own = self.of_this_execution(|nodes| nodes[find(nodes)].thread == me);
         if !own {
-            returns::<T>(address).fetch_add(1, Release);
+            step("give back", || returns::<T>(address).fetch_add(1, Release));
         }
         self.of_this_execution(|nodes| {
             let place = find(nodes);

@@ -301,7 +301,8 @@ impl Write for Path {
 
 /// Tells locks other cohorts than the machine's, from now on: the text is
 /// that of [`cohorts`].  Levels that it does not name, and all of them if it is empty, are the
-/// machine's.  A lock that is held meanwhile stays correct.
+/// machine's.  A lock that is held meanwhile stays correct; one that has been used may keep
+/// the upper levels of the cohorts it has met as they were, until their bounds run out.
 ///
 /// # Errors
 /// What is wrong with the text; nothing is changed then.

@@ -1,0 +1,89 @@
+//! Where a cohort is in the level above is asked once, and again when its bound has run out.
+
+use cohort::basic::{Mcs, Ticket};
+use cohort::compose::{Clof, Place};
+use cohort::door::Level;
+use cohort::{DetectsWaiters, RawLock};
+use std::cell::Cell;
+use std::thread::{scope, yield_now};
+
+thread_local! {
+    /// What the lower level answers.
+    static LOWER: Cell<usize> = const { Cell::new(0) };
+    /// How often the upper level was asked.
+    static ASKED: Cell<usize> = const { Cell::new(0) };
+}
+
+#[derive(Debug, Default)]
+struct Lower;
+
+#[derive(Debug, Default)]
+struct Upper;
+
+impl Place for Lower {
+    const SHARES_CODE: bool = false;
+
+    fn cohort(&self) -> usize {
+        LOWER.get()
+    }
+
+    fn at(_level: Level) -> Self {
+        Self
+    }
+}
+
+impl Place for Upper {
+    const SHARES_CODE: bool = false;
+
+    fn cohort(&self) -> usize {
+        ASKED.set(ASKED.get() + 1);
+        0
+    }
+
+    fn at(_level: Level) -> Self {
+        Self
+    }
+}
+
+/// Two cohorts below, two above; whoever waits makes a cohort give the high lock away.
+type Three = Clof<Ticket, Clof<Mcs, Ticket, Upper, 128, 2>, Lower, 0, 2>;
+
+/// How often the upper level is asked by one more acquisition, of the lower cohort of that
+/// number, with `inside` while it holds.
+fn asks(lock: &Three, lower: usize, inside: impl FnOnce(&<Three as RawLock>::Context)) -> usize {
+    LOWER.set(lower);
+    ASKED.set(0);
+    let context = Default::default();
+    lock.acquire(&context);
+    inside(&context);
+    // SAFETY: acquired just now, with this context.
+    unsafe { lock.release(&context) };
+    ASKED.get()
+}
+
+#[test]
+fn a_cohort_asks_once() {
+    let lock = Three::default();
+    assert_eq!(asks(&lock, 0, |_| ()), 1);
+    assert_eq!(asks(&lock, 0, |_| ()), 0);
+    assert_eq!(asks(&lock, 1, |_| ()), 1);
+    assert_eq!(asks(&lock, 1, |_| ()), 0);
+    assert_eq!(asks(&lock, 0, |_| ()), 0);
+}
+
+#[test]
+fn a_cohort_asks_anew_when_its_bound_has_run_out() {
+    let lock = Three::default();
+    assert_eq!(asks(&lock, 0, |_| ()), 1);
+    scope(|scope| {
+        let mut waiter = None;
+        asks(&lock, 0, |context| {
+            waiter = Some(scope.spawn(|| asks(&lock, 0, |_| ())));
+            while !lock.has_waiters(context) {
+                yield_now();
+            }
+        });
+        assert_eq!(waiter.unwrap().join().unwrap(), 1);
+    });
+    assert_eq!(asks(&lock, 0, |_| ()), 0);
+}

@@ -10,7 +10,7 @@
 //!
 //! The word is a [`Flag`]; its table says who writes what.
 
-use crate::door::random;
+use crate::door::{cpus, random};
 use crate::wait::{Flag, Manner, MayPark, Parking};
 use cohort_raw::{
     Abortable, BoundedAbort, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
@@ -23,25 +23,46 @@ pub struct Bo<P: Parking = MayPark> {
     flag: Flag<P>,
 }
 
-/// The first bound: about what a look at another CPU's line costs.
-const FIRST_NANOSECONDS: u64 = 100;
-
-/// The largest: seven doublings later, beyond which the lock would stand free for
-/// longer than most sections take.
-const LARGEST_NANOSECONDS: u64 = 12_800;
-
-/// Waiters pause for longer and longer.
-struct Backoff {
-    bound: u64,
+/// Pauses are drawn at random below a bound, in nanoseconds, that doubles with each look
+/// in vain.
+#[derive(Clone, Copy, Debug)]
+pub struct Pauses {
+    /// The first bound; at least 1.
+    pub first: u64,
+    /// The largest; at least the first.
+    pub most: u64,
 }
 
-impl Manner for Backoff {
+impl Pauses {
+    pub(crate) fn draw(&mut self) -> u64 {
+        let bound = self.first;
+        self.first = (2 * bound).min(self.most);
+        random() % bound
+    }
+}
+
+impl Manner for Pauses {
     const LOOKS_FIRST: bool = true;
 
     fn pause(&mut self) -> u64 {
-        let bound = self.bound;
-        self.bound = (2 * bound).min(LARGEST_NANOSECONDS);
-        random() % bound
+        self.draw()
+    }
+}
+
+/// The first bound: about what a look at another CPU's line costs, in nanoseconds.
+const FIRST: u64 = 100;
+
+/// How often the bound doubles at most: beyond 12.8 µs the lock would stand free for longer
+/// than most sections take.
+const DOUBLINGS: u32 = 7;
+
+/// A bound stands for how many others want the lock, and doubles with the guess at their
+/// number: there are no more of them than other CPUs, so it doubles no more often than that.
+fn pauses() -> Pauses {
+    let others = cpus().max(2) - 1;
+    Pauses {
+        first: FIRST,
+        most: FIRST << others.min(DOUBLINGS),
     }
 }
 
@@ -55,12 +76,7 @@ unsafe impl<P: Parking> RawLock for Bo<P> {
     #[inline]
     fn acquire(&self, (): &()) {
         if !self.try_acquire(&()) {
-            let _ = self.flag.take_within(
-                Backoff {
-                    bound: FIRST_NANOSECONDS,
-                },
-                &Patience::ENDLESS,
-            );
+            let _ = self.flag.take_within(pauses(), &Patience::ENDLESS);
         }
     }
 
@@ -99,12 +115,7 @@ unsafe impl<P: Parking> Abortable for Bo<P> {
         if self.try_acquire(&()) {
             return Outcome::Acquired;
         }
-        self.flag.take_within(
-            Backoff {
-                bound: FIRST_NANOSECONDS,
-            },
-            patience,
-        )
+        self.flag.take_within(pauses(), patience)
     }
 }
 

@@ -15,30 +15,13 @@
 //! the same line, it costs a store more, and waiters can sleep and give up as those of
 //! any [`Flag`].
 
-use crate::door::{self, AtomicU32, Level, Order, random};
+pub use crate::basic::bo::Pauses;
+use crate::door::{self, AtomicU32, Level, Order};
 use crate::wait::{Flag, Manner, MayPark, Parking, SpinOnly};
 use cohort_raw::{
     Abortable, BoundedAbort, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, TwoForms,
 };
 use core::marker::PhantomData;
-
-/// Pauses are drawn at random below a bound, in nanoseconds, that doubles with each look
-/// in vain.
-#[derive(Clone, Copy, Debug)]
-pub struct Pauses {
-    /// The first bound; at least 1.
-    pub first: u64,
-    /// The largest.
-    pub most: u64,
-}
-
-impl Pauses {
-    fn draw(&mut self) -> u64 {
-        let bound = self.first;
-        self.first = (2 * bound).min(self.most);
-        random() % bound
-    }
-}
 
 /// How long waiters pause.
 pub trait Tuning: Send + Sync + 'static {

@@ -109,7 +109,7 @@ fn within_limit(client: fn()) {
         let _ = done.send(());
     });
     match wait.recv_timeout(LIMIT) {
-        Ok(()) => {}
+        Ok(()) => runner.join().expect("it is past the client"),
         Err(RecvTimeoutError::Timeout) => panic!("not done after {LIMIT:?}: a wake-up is lost"),
         Err(RecvTimeoutError::Disconnected) => {
             let reason = runner.join().expect_err("it ended without a word");

@@ -1,0 +1,36 @@
+//! A lock that excludes, and whose release tells the next holder nothing: the thread
+//! sanitizer that reports no race here would report none anywhere.
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+
+/// A count behind a flag whose orders are all relaxed.
+#[derive(Default)]
+struct Weakened {
+    held: AtomicBool,
+    count: UnsafeCell<u64>,
+}
+
+// SAFETY: it is not; that is what the sanitizer has to say.
+unsafe impl Sync for Weakened {}
+
+#[test]
+#[ignore = "a data race, for the thread sanitizer to find: .ci/sanitize"]
+fn a_race_is_reported() {
+    let weakened = Arc::new(Weakened::default());
+    let count = |weakened: &Weakened| {
+        for _ in 0..10_000 {
+            while weakened.held.swap(true, Ordering::Relaxed) {
+                std::thread::yield_now();
+            }
+            // SAFETY: as above.
+            unsafe { *weakened.count.get() += 1 };
+            weakened.held.store(false, Ordering::Relaxed);
+        }
+    };
+    let other = Arc::clone(&weakened);
+    let thread = std::thread::spawn(move || count(&other));
+    count(&weakened);
+    thread.join().expect("it only counts");
+}

@@ -30,10 +30,26 @@ fn on(cpu: usize) -> [usize; 4] {
     made_on(cpu, || Level::ALL.map(cohort))
 }
 
-/// Two CPUs, if this process may use as many.
+/// Two CPUs, as far from each other as their numbers say, if this process may use as many.
 fn two() -> Option<(usize, usize)> {
     let cpus = allowed();
-    Some((*cpus.first()?, *cpus.get(1)?))
+    let (first, last) = (*cpus.first()?, *cpus.last()?);
+    (first != last).then_some((first, last))
+}
+
+/// In which node's memory that address is, and on which node the caller runs, if the kernel
+/// says both.
+fn nodes_of<T>(at: *const T) -> Option<(i32, i32)> {
+    /// Of which node's memory a page is, instead of a policy.
+    const NODE_OF_ADDRESS: usize = 1 | 2;
+    let (mut page, mut thread) = (-1i32, 0i32);
+    // SAFETY: the kernel writes one number each.
+    let failed = unsafe {
+        let page = &raw mut page;
+        libc::syscall(libc::SYS_get_mempolicy, page, 0, 0, at, NODE_OF_ADDRESS)
+            + libc::syscall(libc::SYS_getcpu, 0, &raw mut thread, 0)
+    };
+    (failed == 0).then_some((page, thread))
 }
 
 #[test]
@@ -157,23 +173,10 @@ fn nodes_of_two_places_share_no_page_and_return_to_their_own() {
 #[test]
 fn pages_are_in_the_memory_of_whoever_took_a_node_first() {
     static NODES: Placed<u64> = Placed::new();
-    /// Of which node's memory a page is, instead of a policy.
-    const NODE_OF_ADDRESS: usize = 1 | 2;
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for cpu in allowed() {
-        let (page, thread) = made_on(cpu, || {
-            let node = std::ptr::from_ref(NODES.take());
-            let (mut page, mut thread) = (-1i32, 0u32);
-            // SAFETY: the kernel writes one number each.
-            let failed = unsafe {
-                let page = &raw mut page;
-                libc::syscall(libc::SYS_get_mempolicy, page, 0, 0, node, NODE_OF_ADDRESS)
-                    + libc::syscall(libc::SYS_getcpu, 0, &raw mut thread, 0)
-            };
-            ((failed == 0).then_some(page), thread)
-        });
-        match page {
-            Some(page) => assert_eq!(page, thread as i32, "CPU {cpu}"),
+        match made_on(cpu, || nodes_of(NODES.take())) {
+            Some((page, thread)) => assert_eq!(page, thread, "CPU {cpu}"),
             None => eprintln!("skipped: the kernel does not say where pages are"),
         }
     }
@@ -216,21 +219,27 @@ fn cohorts_on_pages_are_put_where_their_threads_run() {
     };
     assert_eq!(before, [], "nothing of it has a policy of its own");
     for (cpu, cohort) in [(other, 1), (one, 0)] {
-        made_on(cpu, use_it);
-        made_on(cpu, use_it);
+        // Behind the cohorts is the high lock, in a page as well.
+        let begins = at + cohort * (bytes - PAGE) / 2;
+        let place = made_on(cpu, move || {
+            use_it();
+            use_it();
+            nodes_of(begins as *const u8)
+        });
         let policies = policies(at, bytes).expect("it was shown before");
         if policies.is_empty() {
             eprintln!("skipped: this kernel does not let memory be placed");
             return;
         }
-        // Behind the cohorts is the high lock, in a page as well.
-        let begins = at + cohort * (bytes - PAGE) / 2;
         let found = policies.iter().find(|(at, _)| *at == begins);
         let policy = found.map(|(_, policy)| policy.as_str());
         assert!(
             policy.is_some_and(|policy| policy.starts_with("prefer")),
             "cohort {cohort} at {begins:x}: {policies:x?}"
         );
+        if let Some((page, thread)) = place {
+            assert_eq!(page, thread, "cohort {cohort}, used on CPU {cpu}");
+        }
     }
     set_cohorts("").expect("nothing is right");
 }

@@ -101,7 +101,7 @@ fn schedules(flaw: &str) -> Vec<Options> {
     }
 }
 
-/// How often all seeds are tried with other seeds, before a flaw counts as missed.
+/// How often all clients are tried with other seeds, before a flaw counts as missed.
 const ROUNDS: u64 = 400;
 
 /// Flaws that no client here can notice.
@@ -180,15 +180,16 @@ fn is_noticed(flaw: &str) -> Result<(), Failed> {
             "no client for {flaw}: add one to `places` in tests/runner/flaws.rs"
         )));
     }
-    for client in places {
-        for round in 0..ROUNDS {
+    for round in 0..ROUNDS {
+        // Each client in turn, for not every one can notice it.
+        for client in &places {
             for options in schedules(flaw) {
                 let options = Options {
                     flaw: Some(flaw.to_owned()),
                     seed: options.seed + round * 10_000,
                     ..options
                 };
-                match (outcomes(&KUNPENG, options, client), beyond) {
+                match (outcomes(&KUNPENG, options, *client), beyond) {
                     (Ok(_), _) => {}
                     (Err(_), None) => return Ok(()),
                     (Err(why), Some((_, reason))) => {
@@ -198,9 +199,9 @@ fn is_noticed(flaw: &str) -> Result<(), Failed> {
                     }
                 }
             }
-            if beyond.is_some() {
-                return Ok(());
-            }
+        }
+        if beyond.is_some() {
+            return Ok(());
         }
     }
     Err(Failed::from(

@@ -11,6 +11,7 @@ use cohort::door::{Level, NODES, PAGE, cohort, distance, lowest_of, set_cohorts}
 use cohort::host::{Placed, Pool};
 use cpus::{allowed, stay_on};
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// The text is the process's: one test at a time.
@@ -30,7 +31,7 @@ fn on(cpu: usize) -> [usize; 4] {
     made_on(cpu, || Level::ALL.map(cohort))
 }
 
-/// Two CPUs, as far from each other as their numbers say, if this process may use as many.
+/// The first and the last CPU that this process may use, if they are two.
 fn two() -> Option<(usize, usize)> {
     let cpus = allowed();
     let (first, last) = (*cpus.first()?, *cpus.last()?);
@@ -104,6 +105,37 @@ fn a_cohort_is_nearest_to_itself() {
         for cohort in 1..NODES {
             assert_eq!(distance(cohort, cohort), here);
             assert!(here < distance(0, cohort) && here < distance(cohort, 0));
+        }
+    }
+}
+
+#[test]
+fn distances_are_the_kernels() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    set_cohorts("").expect("nothing is right");
+    let folder = Path::new("/sys/devices/system/node");
+    // A row has a number for each node that is there.
+    let there: Vec<i32> = (0..NODES as i32)
+        .filter(|node| folder.join(format!("node{node}")).exists())
+        .collect();
+    let told = |from: i32, to: i32| {
+        let row = std::fs::read_to_string(folder.join(format!("node{from}/distance"))).ok()?;
+        let column = there.iter().position(|node| *node == to)?;
+        row.split_whitespace().nth(column)?.parse::<u8>().ok()
+    };
+    let here = 0u8;
+    let placed = |cpu| made_on(cpu, move || Some((cohort(Level::Numa), nodes_of(&here)?.1)));
+    let cpus = allowed();
+    let Some(all) = cpus.into_iter().map(placed).collect::<Option<Vec<_>>>() else {
+        eprintln!("skipped: the kernel does not say where threads are");
+        return;
+    };
+    for (one, from) in &all {
+        for (other, to) in &all {
+            match told(*from, *to) {
+                Some(told) => assert_eq!(distance(*one, *other), told, "{from} to {to}"),
+                None => eprintln!("skipped: the kernel does not say how far nodes are"),
+            }
         }
     }
 }
@@ -237,8 +269,9 @@ fn cohorts_on_pages_are_put_where_their_threads_run() {
             policy.is_some_and(|policy| policy.starts_with("prefer")),
             "cohort {cohort} at {begins:x}: {policies:x?}"
         );
-        if let Some((page, thread)) = place {
-            assert_eq!(page, thread, "cohort {cohort}, used on CPU {cpu}");
+        match place {
+            Some((page, thread)) => assert_eq!(page, thread, "cohort {cohort}, CPU {cpu}"),
+            None => eprintln!("skipped: the kernel does not say where pages are"),
         }
     }
     set_cohorts("").expect("nothing is right");

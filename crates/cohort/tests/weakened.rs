@@ -1,5 +1,5 @@
-//! A lock that excludes, and whose release tells the next holder nothing: the thread
-//! sanitizer that reports no race here would report none anywhere.
+//! A lock that excludes, and whose release tells the next holder nothing: a ThreadSanitizer
+//! that reported no race here would report none anywhere.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ struct Weakened {
 unsafe impl Sync for Weakened {}
 
 #[test]
-#[ignore = "a data race, for the thread sanitizer to find: .ci/sanitize"]
+#[ignore = "a data race, for ThreadSanitizer to find: .ci/sanitize"]
 fn a_race_is_reported() {
     let weakened = Arc::new(Weakened::default());
     let count = |weakened: &Weakened| {

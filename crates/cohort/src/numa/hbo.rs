@@ -81,9 +81,9 @@ impl Manner for ByPlace<'_> {
 
     fn pause(&mut self) -> u64 {
         if self.holder.load(Order::RELAXED) == self.own {
-            self.near.draw()
+            self.near.pause()
         } else {
-            self.far.draw()
+            self.far.pause()
         }
     }
 }

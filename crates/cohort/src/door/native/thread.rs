@@ -32,6 +32,8 @@ pub struct ThreadRecord {
     pub(super) believed: Cell<u32>,
     /// How many turns in a row it has given away that nobody took.
     pub(super) untaken: Cell<u8>,
+    /// How many of its waits in a row did not end by spinning, up to a few.
+    pub(super) vain: Cell<u8>,
     /// Whether its waits may [keep its CPU](super::keep_cpu) all the same.
     pub(super) keeps_cpu: Cell<bool>,
     /// Each arena's cached nodes: the first one's index plus one, and how many.

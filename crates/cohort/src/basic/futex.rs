@@ -36,7 +36,7 @@
 //! other CPU that takes part makes all of them slower: the lock and what it guards are
 //! forever on their way.  Then one waiter at a time, the *head*, looks at the word, ever
 //! more rarely, and takes the lock if nobody else does for [`ABSENCE_NANOSECONDS`];
-//! otherwise it claims it after [`PATIENCE_NANOSECONDS`], and the next release gives it
+//! otherwise it claims it after [`TURN_NANOSECONDS`], and the next release gives it
 //! the lock for as long a turn of its own.  The others sleep at a gate.  Whether a
 //! lock is such a one shows only while its holder is left alone, so waiters try it now
 //! and then, more rarely after each time that the head found the lock free.  The gate
@@ -98,9 +98,13 @@ const STAMP: u32 = !0xff;
 const CLAIM: u32 = WANTED | NAPPING;
 
 /// How long bargers pass sleepers before one of those is handed the lock; less
-/// than a unit of `STAMP` earlier, since the stamp is cut off.  Also the length of a
-/// turn: a few percent of it go on bringing the other CPU what the lock guards.
+/// than a unit of `STAMP` earlier, since the stamp is cut off.
 pub const PATIENCE_NANOSECONDS: u64 = 500_000;
+
+/// The length of a turn, where waiters take turns: as long as the kernel lets a thread run
+/// while others want its CPU.  Bringing the other CPU what the lock guards takes tens of
+/// microseconds of each.
+pub const TURN_NANOSECONDS: u64 = 3_000_000;
 
 /// How long a lock stays free for its holder not to be one that comes back at once:
 /// what it costs to bring the lock and a little data to another CPU.
@@ -112,6 +116,9 @@ pub(crate) const FIRST_PAUSE_NANOSECONDS: u64 = 500;
 /// How long the head naps between looks once a turn of the CPU no longer pays, at first; then
 /// for as long as it has waited: a look costs the holder a miss, and the head's CPU a wake-up.
 pub(crate) const NAP_NANOSECONDS: u64 = 50_000;
+
+/// And at most this long: nobody takes a lock that comes free between two looks.
+const LONGEST_NAP_NANOSECONDS: u64 = 500_000;
 
 /// Classes of sleepers on the word.
 const CROWD: u32 = 1;
@@ -327,12 +334,12 @@ impl Futex {
                     return None;
                 }
                 let waited = now() - since;
-                if waited < PATIENCE_NANOSECONDS {
+                if waited < TURN_NANOSECONDS {
                     if spinner.pause(pause) == Advice::Sleep {
-                        let rest = PATIENCE_NANOSECONDS - waited;
-                        nap(waited.clamp(NAP_NANOSECONDS, rest.max(NAP_NANOSECONDS)));
+                        let longest = LONGEST_NAP_NANOSECONDS.min(TURN_NANOSECONDS - waited);
+                        nap(waited.clamp(NAP_NANOSECONDS, longest.max(NAP_NANOSECONDS)));
                     }
-                    pause *= 2;
+                    pause = LONGEST_NAP_NANOSECONDS.min(2 * pause);
                     continue;
                 }
                 if word & LOCKED == 0 {

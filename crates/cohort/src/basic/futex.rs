@@ -110,6 +110,11 @@ pub const TURN_NANOSECONDS: u64 = 3_000_000;
 /// what it costs to bring the lock and a little data to another CPU.
 pub const ABSENCE_NANOSECONDS: u64 = 300;
 
+/// For how long the head waits, looking all the time, for a first release: whether the lock is
+/// one whose holder comes back at once shows after it, and looks that are pauses apart may find
+/// another holder's section each time, while the others sleep.
+const FIRST_LOOK_NANOSECONDS: u64 = 5_000;
+
 /// How soon the head looks again at first; then twice as late each time.
 pub(crate) const FIRST_PAUSE_NANOSECONDS: u64 = 500;
 
@@ -298,6 +303,11 @@ impl Futex {
         let since = now();
         let mut pause = FIRST_PAUSE_NANOSECONDS;
         let mut spinner = Spinner::new();
+        if self.manner.takes_turns() {
+            spinner.watch(FIRST_LOOK_NANOSECONDS, || {
+                self.word.load(Order::RELAXED) & (LOCKED | TURN) == LOCKED
+            });
+        }
         loop {
             let mut word = self.word.load(Order::RELAXED);
             if word & TURN != 0 {

@@ -29,18 +29,19 @@ orders! {
     PTL_TRY = Acquire;
 }
 
-/// A slot on a line of its own.
+/// What stands on a line of its own.
 #[derive(Debug, Default)]
 #[repr(align(64))]
-struct Slot<P: Parking>(WaitCell<P>);
+struct Line<T>(T);
 
 /// The lock; all zero when new.  `SLOTS` is a power of two.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Ptl<const SLOTS: usize = 8, P: Parking = MayPark> {
     request: AtomicU32,
-    served: Cell<u32>,
-    slots: [Slot<P>; SLOTS],
+    /// Where no arrival writes: a release begins by reading it.
+    served: Line<Cell<u32>>,
+    slots: [Line<WaitCell<P>>; SLOTS],
 }
 
 impl<const SLOTS: usize, P: Parking> Default for Ptl<SLOTS, P> {
@@ -48,8 +49,8 @@ impl<const SLOTS: usize, P: Parking> Default for Ptl<SLOTS, P> {
         const { assert!(SLOTS.is_power_of_two()) };
         Self {
             request: AtomicU32::new(0),
-            served: Cell::new(0),
-            slots: core::array::from_fn(|_| Slot::default()),
+            served: Line(Cell::new(0)),
+            slots: core::array::from_fn(|_| Line::default()),
         }
     }
 }
@@ -86,12 +87,12 @@ impl<const SLOTS: usize, P: Parking> Ptl<SLOTS, P> {
     /// The holder's number.
     fn served(&self) -> u32 {
         // SAFETY: only the holder touches it.
-        self.served.with(|served| unsafe { *served })
+        self.served.0.with(|served| unsafe { *served })
     }
 
     fn set_served(&self, number: u32) {
         // SAFETY: as above.
-        self.served.with_mut(|served| unsafe { *served = number });
+        self.served.0.with_mut(|served| unsafe { *served = number });
     }
 }
 

@@ -30,6 +30,25 @@ impl Deadline {
             nanoseconds: (nanoseconds % 1_000_000_000) as u32,
         }
     }
+
+    /// That many nanoseconds before this one, on the same clock; the clock's origin or before, if
+    /// there are not as many.
+    #[must_use]
+    pub const fn earlier(&self, nanoseconds: u64) -> Self {
+        let mut seconds = self
+            .seconds
+            .saturating_sub_unsigned(nanoseconds / 1_000_000_000);
+        let less = (nanoseconds % 1_000_000_000) as u32;
+        let borrows = self.nanoseconds < less;
+        if borrows {
+            seconds = seconds.saturating_sub(1);
+        }
+        Self {
+            clock: self.clock,
+            seconds,
+            nanoseconds: self.nanoseconds + if borrows { 1_000_000_000 } else { 0 } - less,
+        }
+    }
 }
 
 /// How long an acquisition may take.

@@ -2,13 +2,16 @@
 //! loses nothing; and dearer links never speed it up.
 
 use super::trial::{EPYC, KUNPENG};
-use crate::locks::RawLock;
+use crate::locks::basic::futex::TURN_NANOSECONDS;
 use crate::locks::basic::{Clh, Futex, Mcs, Ticket};
-use crate::locks::door::{AtomicU32, Order, Spinner};
+use crate::locks::door::{AtomicU32, Order, Spinner, now};
+use crate::locks::{Abortable, Deadline, Outcome as Acquisition, Patience, RawLock};
 use cohort_machine::description::{Machine, shipped};
 use cohort_machine::{Hardware, Length, Memory, Options, Outcome, Placement, Rule, Run, Waiting};
 use libtest_mimic::{Failed, Trial};
 use std::process::Command;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Makes this program print one run's outcome and end.
 pub const PRINT: &str = "COHORT_PRINT_RUN";
@@ -253,6 +256,54 @@ fn ends_by_a_rule() -> Result<(), Failed> {
     Ok(())
 }
 
+/// A thread that comes back at once leaves a turn to one that will wait for a third of it,
+/// nearly as often as that one asks.
+fn a_deadline_gets_its_turn() -> Result<(), Failed> {
+    const PATIENCE: u64 = TURN_NANOSECONDS / 3;
+    let memory = Memory::new();
+    let lock = memory.lock(Futex::default());
+    let options = Options {
+        waiting: Waiting::Park,
+        spin: 150,
+        length: Length {
+            warm_up: 20_000,
+            least: 60_000_000,
+            most: 60_000_000,
+        },
+        ..options(1)
+    };
+    let mut run = Run::new(&EPYC, &memory, options);
+    run.spawn(|thread| {
+        while !thread.is_over() {
+            lock.acquire(&());
+            thread.work(100 + thread.random_below(100));
+            // SAFETY: acquired above.
+            unsafe { lock.release(&()) };
+        }
+    });
+    let outcomes = [AtomicU64::new(0), AtomicU64::new(0)];
+    run.spawn(|thread| {
+        while !thread.is_over() {
+            let patience = Patience::until(Deadline::monotonic(now() + PATIENCE));
+            let acquired = lock.acquire_within(&(), &patience) == Acquisition::Acquired;
+            if acquired {
+                thread.work(100);
+                // SAFETY: acquired above.
+                unsafe { lock.release(&()) };
+            }
+            outcomes[usize::from(acquired)].fetch_add(1, Relaxed);
+            thread.work(100_000);
+        }
+    });
+    run.go().unwrap_or_else(|failure| panic!("{failure}"));
+    let [in_vain, acquired] = outcomes.map(AtomicU64::into_inner);
+    assert!(
+        acquired > 10 * in_vain.max(1),
+        "acquired {acquired} times, gave up {in_vain} times"
+    );
+    Ok(())
+}
+
 /// All of them.
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -260,5 +311,9 @@ pub fn tests() -> Vec<Trial> {
         Trial::test("property::loses_nothing", loses_nothing),
         Trial::test("property::dearer_links_never_help", dearer_links_never_help),
         Trial::test("property::ends_by_a_rule", ends_by_a_rule),
+        Trial::test(
+            "property::a_deadline_gets_its_turn",
+            a_deadline_gets_its_turn,
+        ),
     ]
 }

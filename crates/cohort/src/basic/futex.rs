@@ -36,8 +36,8 @@
 //! other CPU that takes part makes all of them slower: the lock and what it guards are
 //! forever on their way.  Then one waiter at a time, the *head*, looks at the word, ever
 //! more rarely, and takes the lock if nobody else does for [`ABSENCE_NANOSECONDS`];
-//! otherwise it claims it after [`TURN_NANOSECONDS`], and the next release gives it
-//! the lock for as long a turn of its own.  The others sleep at a gate.  Whether a
+//! otherwise it claims it after [`TURN_NANOSECONDS`], or half its patience, and the next
+//! release gives it the lock for as long a turn of its own.  The others sleep at a gate.  Whether a
 //! lock is such a one shows only while its holder is left alone, so waiters try it now
 //! and then, more rarely after each time that the head found the lock free.  The gate
 //! and what was learnt are in the second word; see `futex/manner.rs`.
@@ -56,7 +56,9 @@ use crate::door::{
     now, orders, sleep_on, wake,
 };
 use crate::wait::quick;
-use cohort_raw::{Abortable, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{
+    Abortable, Deadline, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
+};
 use core::mem::offset_of;
 use manner::Manner;
 
@@ -101,9 +103,9 @@ const CLAIM: u32 = WANTED | NAPPING;
 /// than a unit of `STAMP` earlier, since the stamp is cut off.
 pub const PATIENCE_NANOSECONDS: u64 = 500_000;
 
-/// The length of a turn, where waiters take turns: as long as the kernel lets a thread run
+/// The length of a turn, where waiters take turns: about as long as a kernel lets a thread run
 /// while others want its CPU.  Bringing the other CPU what the lock guards takes tens of
-/// microseconds of each.
+/// microseconds of each.  So the last of n waiters waits for n turns.
 pub const TURN_NANOSECONDS: u64 = 3_000_000;
 
 /// How long a lock stays free for its holder not to be one that comes back at once:
@@ -123,7 +125,7 @@ pub(crate) const FIRST_PAUSE_NANOSECONDS: u64 = 500;
 pub(crate) const NAP_NANOSECONDS: u64 = 50_000;
 
 /// And at most this long: nobody takes a lock that comes free between two looks.
-const LONGEST_NAP_NANOSECONDS: u64 = 500_000;
+const LONGEST_NAP_NANOSECONDS: u64 = 250_000;
 
 /// Classes of sleepers on the word.
 const CROWD: u32 = 1;
@@ -344,14 +346,18 @@ impl Futex {
                     return None;
                 }
                 let waited = now() - since;
-                if waited < TURN_NANOSECONDS {
+                let half_of_its_patience = |deadline: &Deadline| expired(&deadline.earlier(waited));
+                let due = waited >= TURN_NANOSECONDS
+                    || patience.deadline().is_some_and(half_of_its_patience);
+                if !due {
                     if spinner.pause(pause) == Advice::Sleep {
-                        let longest = LONGEST_NAP_NANOSECONDS.min(TURN_NANOSECONDS - waited);
-                        nap(waited.clamp(NAP_NANOSECONDS, longest.max(NAP_NANOSECONDS)));
+                        nap(waited.clamp(NAP_NANOSECONDS, LONGEST_NAP_NANOSECONDS));
                     }
                     pause = LONGEST_NAP_NANOSECONDS.min(2 * pause);
                     continue;
                 }
+                // The word has often changed while the clock was read.
+                word = self.word.load(Order::RELAXED);
                 if word & LOCKED == 0 {
                     // The turn has come, and needs nobody to give it.
                     if self.take(word, false) {

@@ -9,6 +9,7 @@ use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, T
 use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
 use crate::fork_clients as fork;
 use crate::locks::baseline::{Posix, PosixRwLock};
+use crate::locks::basic::futex::TURN_NANOSECONDS;
 use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
 };
@@ -145,7 +146,7 @@ const TURNS: Bounds = Bounds {
 };
 /// And a turn is over as soon as it began.
 const TURNS_END: Bounds = Bounds {
-    nanoseconds_per_look: 2_000_000,
+    nanoseconds_per_look: TURN_NANOSECONDS,
     ..TURNS
 };
 /// The same, for clients with many steps.

@@ -16,7 +16,7 @@ pub struct Options {
     pub waiting: Waiting,
     /// For how many nanoseconds a waiter spins before it yields or sleeps;
     /// `u64::MAX` for ever.  Default: 150, as natively where others
-    /// want the waiter's CPU.
+    /// want the waiter's CPU and its last spins were in vain.
     pub spin: u64,
     /// Threads begin at random within so many nanoseconds, so that the order in
     /// which they first come to a lock is not that of their CPUs.  Default: 10 000.

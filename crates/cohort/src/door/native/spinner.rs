@@ -24,6 +24,10 @@ const SHORT_NANOSECONDS: u64 = 150;
 /// lost its CPU.
 const VAIN: u8 = 2;
 
+/// After so many short spins in a row that were in vain too, the next is a long one: sections
+/// may have become shorter since.
+const SHORTS: u8 = 8;
+
 /// How long it spins where nobody wants its CPU, or where it may [keep](keep_cpu) it all the
 /// same.
 const ALONE_NANOSECONDS: u64 = 4_000;
@@ -128,7 +132,8 @@ pub struct Spinner {
     looks: u32,
     /// Turns given away.
     turns: u32,
-    /// How many waits in a row before this one did not end by spinning, up to [`VAIN`].
+    /// How many waits in a row before this one did not end by spinning, from [`VAIN`] on with a
+    /// short spin; begins again at one less than that.
     vain: u8,
     /// Whether others sleep who would be passed.
     passes: bool,
@@ -283,7 +288,7 @@ impl Spinner {
             ALONE_NANOSECONDS
         } else if self.turns > 0 && self.in_line {
             0
-        } else if self.turns == 0 && self.vain == VAIN {
+        } else if self.turns == 0 && self.vain >= VAIN {
             SHORT_NANOSECONDS
         } else {
             SPIN_NANOSECONDS
@@ -296,7 +301,11 @@ impl Spinner {
         if left == 0 {
             self.looks = 0;
             if self.turns == 0 {
-                me.vain.set(VAIN.min(self.vain + 1));
+                me.vain.set(if self.vain + 1 < VAIN + SHORTS {
+                    self.vain + 1
+                } else {
+                    VAIN - 1
+                });
             }
         }
         left

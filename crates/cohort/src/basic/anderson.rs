@@ -18,6 +18,7 @@
 //! Position p waits until its slot has been granted ⌈p / SLOTS⌉ times; so a new
 //! lock, all zero, is free for position 0 and for no other.
 
+use super::Line;
 use crate::door::{AtomicU32, Cell, Order, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
@@ -33,17 +34,12 @@ orders! {
     ANDERSON_TRY = Acquire;
 }
 
-/// A flag on a line of its own, so that waiters do not disturb each other.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Slot<P: Parking>(WaitCell<P>);
-
 /// The lock; all zero when new.  `SLOTS` is a power of two, at least 2.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Anderson<const SLOTS: usize = 32, P: Parking = MayPark> {
     next: AtomicU32,
-    slots: [Slot<P>; SLOTS],
+    slots: [Line<WaitCell<P>>; SLOTS],
 }
 
 /// The position drawn by an acquisition.
@@ -70,7 +66,7 @@ impl<const SLOTS: usize, P: Parking> Default for Anderson<SLOTS, P> {
         const { assert!(SLOTS.is_power_of_two() && SLOTS >= 2) };
         Self {
             next: AtomicU32::new(0),
-            slots: core::array::from_fn(|_| Slot::default()),
+            slots: core::array::from_fn(|_| Line::default()),
         }
     }
 }

@@ -14,6 +14,7 @@
 //! Numbers count up and wrap after 31 bits, which `SLOTS` divides.  A new lock, all
 //! zero, serves number 0 in slot 0; the zero in another slot is no number of that slot.
 
+use super::Line;
 use crate::door::{AtomicU32, Cell, Order, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
@@ -28,11 +29,6 @@ orders! {
     /// The number is free only if the last holder's work is visible.
     PTL_TRY = Acquire;
 }
-
-/// What stands on a line of its own.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Line<T>(T);
 
 /// The lock; all zero when new.  `SLOTS` is a power of two.
 #[derive(Debug)]

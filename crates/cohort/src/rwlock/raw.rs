@@ -20,9 +20,9 @@
 //! | `PARKED` | the head sleeps: a release wakes it | the head; a releasing writer clears it |
 //!
 //! **Turns.**  Where holders come back sooner than the lock could change CPUs, the head
-//! leaves it to them for a turn, as in `futex`, whose rules and memory of what paid serve
-//! here too: those of the gate, which needs none itself.  How soon they come back shows
-//! in `TAKEN`, at which the head looks rarely.  Readers that share are left together.
+//! leaves it to them for half a millisecond, a turn, as in `futex`, whose rules and memory of
+//! what paid serve here too: those of the gate, which needs none itself.  How soon they come
+//! back shows in `TAKEN`, at which the head looks rarely.  Readers that share are left together.
 //!
 //! A thread that holds a read lock already, of whichever lock, passes `PENDING` and
 //! `RESERVED`: it might hold this one, and then waiting behind a writer would never

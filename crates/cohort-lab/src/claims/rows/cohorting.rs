@@ -89,10 +89,10 @@ pub const ROWS: &[Claim] = &[
         needs: None,
         because: Some(
             "Tuned, FC-MCS is the best other here, and ahead of all cohort locks from 32 threads \
-             on: with 64, some 6,000 sections a ms against 5,350 of C-PTL-TKT. Its batches come \
+             on: with 64, some 6,000 sections a ms against 5,450 of C-PTL-TKT. Its batches come \
              together while their collector waits, and go on by one store: a release takes 12 \
              cycles, C-PTL-TKT's 40. The published lock's collectors look through a list several \
-             times over, which ours do not. With 64 threads C-PTL-TKT has 1.72 times the best of \
+             times over, which ours do not. With 64 threads C-PTL-TKT has 1.75 times the best of \
              MCS, TKT and PTL",
         ),
     },
@@ -108,10 +108,10 @@ pub const ROWS: &[Claim] = &[
         }],
         needs: None,
         because: Some(
-            "FC-MCS again (K1): with 128 threads 3,394 sections a ms against 3,150 of C-PTL-TKT. \
-             Over MCS the lead is 2.19 there and could hardly be 3 in this machine's file: the 16 \
+            "FC-MCS again (K1): with 128 threads 3,394 sections a ms against 3,235 of C-PTL-TKT. \
+             Over MCS the lead is 2.25 there and could hardly be 3 in this machine's file: the 16 \
              threads of one socket have 2,346 under MCS, and those of all sockets 1,440. In a \
-             copy of the file in which transfers between sockets take twice as long it is 3.5",
+             copy of the file in which transfers between sockets take twice as long it is 3.7",
         ),
     },
     Claim {
@@ -157,8 +157,8 @@ pub const ROWS: &[Claim] = &[
             "The lock is not contended: by the paper's own word cycle-bound threads gain nothing \
              beyond one a core, so in the machine's file 64 threads need eight times as long for \
              their 4 µs, 8 cores do no more than 2,000 rounds a ms, and all locks but HBO have \
-             1,914 to 1,954. With 1 µs instead the order is the paper's: C-PTL-TKT 6,208, \
-             C-TKT-TKT 6,110, C-BO-MCS 3,628, 1.84 times the best of MCS, TKT and PTL, and MCS \
+             1,914 to 1,954. With 1 µs instead the order is the paper's: C-PTL-TKT 6,499, \
+             C-TKT-TKT 6,110, C-BO-MCS 3,628, 1.92 times the best of MCS, TKT and PTL, and MCS \
              tapers from 2,877 with 16 threads to 2,769 with 64",
         ),
     },
@@ -436,8 +436,8 @@ pub const ROWS: &[Claim] = &[
              pairs a ms with 4, 509 with 8. Where 4 keep it busy it dips. In a copy of the file \
              in which transfers between sockets take 1.5 times as long (all are estimates) every \
              part is as in the paper: C-BO-MCS falls from 361 to 332 and has 786 with 32, TKT \
-             falls from 375 to 218, C-TKT-TKT from 382 to 230, and C-PTL-TKT rises from 352 to \
-             402. With 2 µs after each call instead of 4, in the file as it is, C-BO-MCS falls \
+             falls from 375 to 218, C-TKT-TKT from 382 to 230, and C-PTL-TKT rises from 376 to \
+             463. With 2 µs after each call instead of 4, in the file as it is, C-BO-MCS falls \
              from 530 to 488",
         ),
     },
@@ -475,10 +475,10 @@ pub const ROWS: &[Claim] = &[
         needs: None,
         because: Some(
             "What stays within a socket decides: each 50 ns that a transfer there takes longer \
-             make a section of C-PTL-TKT 200 to 400 ns longer. In copies of the file, such \
-             transfers twice, 3 and 4 times as long leave 8.3, 6.5 and 5.0 times one thread; \
-             those between sockets 1.5 times as long, which K10 asks for, leave 10.9, and 3 times \
-             as long 8.5. Longer sections would do it too, but not on the T5440, whose 20 times \
+             make a section of C-PTL-TKT with 16 threads 250 to 300 ns longer. In copies of the file, such \
+             transfers twice, 3 and 4 times as long leave 8.3, 6.5 and 5.6 times one thread; \
+             those between sockets 1.5 times as long, which K10 asks for, leave 11.2, and 3 times \
+             as long 9.0. Longer sections would do it too, but not on the T5440, whose 20 times \
              leave no room for them: 700 ns more of computing leave 5.0 times here and 5.7 there, \
              10 lines more 4.7 and 6.9 (LBench). So would shorter pauses: 1.5 µs after each call \
              leave C-PTL-TKT 4.8 and C-BO-MCS 6.3 times. The paper does not say which it was, and \
@@ -555,7 +555,7 @@ pub const ROWS: &[Claim] = &[
         because: Some(
             "TKT is slow as in K7: with 10 % sets 22.9 lines of the lock a section come from \
              other chips, 3.4 with MESI in a copy of the file, by which TKT has 766 requests a \
-             ms, C-PTL-TKT 820 and MCS 779, and with 90 % sets 1.25 times POSIX. With 90 % sets \
+             ms, C-PTL-TKT 821 and MCS 779, and with 90 % sets 1.25 times POSIX. With 90 % sets \
              the model's sections compute for 2 µs, 2,800 cycles, and wait for data for some 180 \
              to 240, so that all locks but TKT and PTL lie between 227 and 238 requests a ms at \
              32 threads; HBO has its 236 by serving one chip alone",
@@ -624,18 +624,18 @@ pub const ROWS: &[Claim] = &[
         ],
         needs: None,
         because: Some(
-            "T4-1: not contended, as in K3. With 1 µs between sections PTL is below MCS, 2,680 a \
-             ms and 2,769 with 64 threads, and TKT above, 3,379, because the 8 threads of a core \
-             share a cache: 8 caches fetch the line that all poll, not 64; a release finds it \
+            "T4-1: not contended, as in K3. With 1 µs between sections MCS has 2,769 a ms \
+             with 64 threads, PTL 3,018 and TKT 3,379: the 8 threads of a core share a cache, so \
+             that 8 caches fetch the line that all of TKT's poll, not 64; a release finds it \
              there, 105 cycles instead of the 248 with 8 threads; and 41 % of hand-overs stay in \
              a core, whose threads draw one after another. With a core for each thread TKT has \
-             2,407 with 8 threads and 1,324 with 64, MCS 2,878; and 2,288 with 64 as the machine \
-             is, if a read keeps a line busy for 64 cycles, not 8. X4800: PTL fades, from 1,165 \
-             with 8 threads to 924 with 128, but TKT falls further, to 326, since it has both its \
+             2,407 with 8 threads and 1,324 with 64, PTL 2,713 and MCS 2,878; and 2,288 with 64 as \
+             the machine is, if a read keeps a line busy for 64 cycles, not 8. X4800: PTL fades, from 1,351 \
+             with 8 threads to 1,050 with 128, but TKT falls further, to 326, since it has both its \
              words on one line, and since a read keeps a line busy. On a line each it has 514; \
-             where reads keep no line busy either, 1,108 and PTL 1,255. T5440: with TKT's words \
-             on a line each the ratio is 1.28, 1.21 and 1.11 with 64, 128 and 256 threads, and \
-             with MESI in a copy of the file too (K7) 0.96, 0.90 and 0.89",
+             where reads keep no line busy either, 1,108 and PTL 1,444. T5440: with TKT's words \
+             on a line each the ratio is 1.44, 1.37 and 1.22 with 64, 128 and 256 threads, and \
+             with MESI in a copy of the file too (K7) 1.07, 1.02 and 0.98",
         ),
     },
     Claim {

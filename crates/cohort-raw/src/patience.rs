@@ -31,8 +31,17 @@ impl Deadline {
         }
     }
 
-    /// That many nanoseconds before this one, on the same clock; the clock's origin or before, if
-    /// there are not as many.
+    /// That many nanoseconds before this one, on the same clock; before its origin, with
+    /// seconds below zero, if there are not as many.
+    ///
+    /// ```
+    /// # use cohort_raw::Deadline;
+    /// let deadline = Deadline::monotonic(2_000_000_001);
+    /// assert_eq!(deadline.earlier(1), Deadline::monotonic(2_000_000_000));
+    /// assert_eq!(deadline.earlier(2), Deadline::monotonic(1_999_999_999));
+    /// assert_eq!(deadline.earlier(1_500_000_000), Deadline::monotonic(500_000_001));
+    /// assert_eq!(deadline.earlier(3_000_000_000).seconds, -1);
+    /// ```
     #[must_use]
     pub const fn earlier(&self, nanoseconds: u64) -> Self {
         let mut seconds = self

@@ -31,8 +31,8 @@ impl Deadline {
         }
     }
 
-    /// That many nanoseconds before this one, on the same clock; before its origin, with
-    /// seconds below zero, if there are not as many.
+    /// That many nanoseconds before this one, on the same clock; the clock's origin, if there
+    /// are not as many.
     ///
     /// ```
     /// # use cohort_raw::Deadline;
@@ -40,22 +40,24 @@ impl Deadline {
     /// assert_eq!(deadline.earlier(1), Deadline::monotonic(2_000_000_000));
     /// assert_eq!(deadline.earlier(2), Deadline::monotonic(1_999_999_999));
     /// assert_eq!(deadline.earlier(1_500_000_000), Deadline::monotonic(500_000_001));
-    /// assert_eq!(deadline.earlier(3_000_000_000).seconds, -1);
+    /// assert_eq!(deadline.earlier(2_000_000_002), Deadline::monotonic(0));
     /// ```
     #[must_use]
     pub const fn earlier(&self, nanoseconds: u64) -> Self {
-        let mut seconds = self
-            .seconds
-            .saturating_sub_unsigned(nanoseconds / 1_000_000_000);
         let less = (nanoseconds % 1_000_000_000) as u32;
-        let borrows = self.nanoseconds < less;
-        if borrows {
-            seconds = seconds.saturating_sub(1);
+        let borrowed = (self.nanoseconds < less) as u32;
+        let seconds = nanoseconds / 1_000_000_000 + borrowed as u64;
+        let seconds = self.seconds.saturating_sub_unsigned(seconds);
+        if seconds < 0 {
+            return Self {
+                clock: self.clock,
+                ..Self::monotonic(0)
+            };
         }
         Self {
             clock: self.clock,
             seconds,
-            nanoseconds: self.nanoseconds + if borrows { 1_000_000_000 } else { 0 } - less,
+            nanoseconds: self.nanoseconds + borrowed * 1_000_000_000 - less,
         }
     }
 }

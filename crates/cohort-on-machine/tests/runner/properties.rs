@@ -277,7 +277,7 @@ fn a_deadline_gets_its_turn() -> Result<(), Failed> {
         while !thread.is_over() {
             lock.acquire(&());
             thread.work(100 + thread.random_below(100));
-            // SAFETY: acquired above.
+            // SAFETY: this thread waited for it without end, and has it.
             unsafe { lock.release(&()) };
         }
     });
@@ -288,7 +288,7 @@ fn a_deadline_gets_its_turn() -> Result<(), Failed> {
             let acquired = lock.acquire_within(&(), &patience) == Acquisition::Acquired;
             if acquired {
                 thread.work(100);
-                // SAFETY: acquired above.
+                // SAFETY: its outcome says that this thread has it.
                 unsafe { lock.release(&()) };
             }
             outcomes[usize::from(acquired)].fetch_add(1, Relaxed);

@@ -37,10 +37,10 @@
 //! forever on their way.  Then one waiter at a time, the *head*, looks at the word, ever
 //! more rarely, and takes the lock if nobody else does for [`ABSENCE_NANOSECONDS`];
 //! otherwise it claims it after [`TURN_NANOSECONDS`], or half its patience, and the next
-//! release gives it the lock for as long a turn of its own.  The others sleep at a gate.  Whether a
-//! lock is such a one shows only while its holder is left alone, so waiters try it now
-//! and then, more rarely after each time that the head found the lock free.  The gate
-//! and what was learnt are in the second word; see `futex/manner.rs`.
+//! release gives it the lock for as long a turn of its own.  The others sleep at a gate.
+//! Whether a lock is such a one shows only while its holder is left alone, so waiters try
+//! it now and then, more rarely after each time that the head found the lock free.  The
+//! gate and what was learnt are in the second word; see `futex/manner.rs`.
 //!
 //! A forked child has no head.  A release there drops the claims of the parent's, and
 //! a `TURN` that nobody accepts is accepted by the child's first head, which is whoever

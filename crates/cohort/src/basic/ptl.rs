@@ -82,12 +82,13 @@ impl<const SLOTS: usize, P: Parking> Ptl<SLOTS, P> {
 
     /// The holder's number.
     fn served(&self) -> u32 {
-        // SAFETY: only the holder touches it.
+        // SAFETY: asked by the holder alone, and nobody else writes it meanwhile.
         self.served.0.with(|served| unsafe { *served })
     }
 
     fn set_served(&self, number: u32) {
-        // SAFETY: as above.
+        // SAFETY: said by a thread whose number is served: the last to read or write it was the
+        // holder before, whose release that thread has seen.
         self.served.0.with_mut(|served| unsafe { *served = number });
     }
 }

@@ -32,10 +32,7 @@ pub const fn random() -> u64 {
 }
 
 fn nanoseconds(deadline: &Deadline) -> u64 {
-    let seconds = u64::try_from(deadline.seconds).ok();
-    seconds.map_or(0, |seconds| {
-        seconds * 1_000_000_000 + u64::from(deadline.nanoseconds)
-    })
+    deadline.seconds as u64 * 1_000_000_000 + u64::from(deadline.nanoseconds)
 }
 
 /// Whether `deadline` has passed; all clocks are one here.

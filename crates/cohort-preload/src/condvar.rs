@@ -10,7 +10,7 @@ use crate::libc::{
 };
 use crate::mutex::{self, Wait, is_libcs};
 use crate::{next, serve, time};
-use cohort::condvar::{Waited, Waiter};
+use cohort::condvar::{Adopt, Left, Waited, Waiter, stir};
 use cohort::door::{Advice, Spinner, nap, now};
 use cohort::host::{Arena, Pool};
 use cohort::report::Kind;
@@ -32,6 +32,18 @@ fn is_libcs_cond(cond: &Cond) -> bool {
     cond.flags.load(Relaxed) & COND_SHARED != 0 || is_system()
 }
 
+/// The mutexes that threads wait with.
+struct Mutexes;
+
+impl Adopt for Mutexes {
+    fn adopt(&self, waiter: &Waiter, follows: bool) -> bool {
+        let mutex = ptr::with_exposed_provenance(waiter.mutex());
+        // SAFETY: the waiter takes its mutex before it does anything else, so that is there
+        // until the waiter has been told.
+        waiter.sleep_at(|place, seen| unsafe { mutex::adopt(mutex, place, seen, follows) })
+    }
+}
+
 /// A thread in a condition's queue, and what it needs to leave as it must.
 struct Waiting<'a> {
     cond: &'a Cond,
@@ -43,7 +55,7 @@ struct Waiting<'a> {
 impl<'a> Waiting<'a> {
     /// Joins the queue.
     fn begin(cond: &'a Cond, mutex: *mut Mutex) -> Self {
-        let waiter = cond.queue.enqueue(&WAITERS);
+        let waiter = cond.queue.enqueue(&WAITERS, mutex.expose_provenance());
         let (choice, counting) = choice();
         if counting {
             AT_CONDITIONS.join();
@@ -63,7 +75,7 @@ impl<'a> Waiting<'a> {
     ///
     /// # Safety
     /// This is done once, and last.
-    unsafe fn end(&self) -> Waited {
+    unsafe fn end(&self) -> Left {
         if self.counting {
             AT_CONDITIONS.leave();
         }
@@ -71,28 +83,30 @@ impl<'a> Waiting<'a> {
         unsafe { self.cond.queue.leave(&WAITERS, self.waiter) }
     }
 
-    /// Leaves it without having waited to the end: a signal that reached this thread
-    /// goes on to another.
+    /// Leaves the queue without having waited to the end: a signal that reached this
+    /// thread goes on to others.  A chosen thread may find the condition gone.
     ///
     /// # Safety
     /// As [`end`](Self::end).
-    unsafe fn give_up(&self) {
+    unsafe fn give_up(&self) -> Left {
+        let name = self.cond.queue.name();
         // SAFETY: passed on.
-        if unsafe { self.end() } == Waited::Signalled {
-            self.cond.queue.signal(&WAITERS);
+        let left = unsafe { self.end() };
+        if left.waited == Waited::Signalled {
+            stir(name, &WAITERS);
         }
+        left
     }
 }
 
-/// Runs when a waiter is cancelled (which, unlike one that was signalled, may still
-/// need the condition: who destroys it must have joined the thread): it leaves the
-/// queue, and takes the mutex for the program's own handlers.
+/// Runs when a waiter is cancelled: it leaves the queue, and takes the mutex for the
+/// program's own handlers.
 unsafe extern "C" fn cancelled(argument: *mut c_void) {
     // SAFETY: what `wait` pushed, in a frame that is still there.
     unsafe {
         let waiting = &*argument.cast::<Waiting<'_>>();
-        waiting.give_up();
-        mutex::lock(waiting.mutex, Wait::Endless);
+        let left = waiting.give_up();
+        mutex::relock(waiting.mutex, left.adopted);
     }
 }
 
@@ -100,7 +114,7 @@ unsafe extern "C" fn cancelled(argument: *mut c_void) {
 unsafe fn wait(cond: &Cond, mutex: *mut Mutex, patience: &Patience) -> c_int {
     let waiting = Waiting::begin(cond, mutex);
     // SAFETY: the program's mutex.
-    let error = unsafe { mutex::unlock(mutex) };
+    let error = unsafe { mutex::unlock_to_wait(mutex) };
     if error != 0 {
         // SAFETY: begun just now; the caller never waits.
         unsafe { waiting.give_up() };
@@ -111,7 +125,7 @@ unsafe fn wait(cond: &Cond, mutex: *mut Mutex, patience: &Patience) -> c_int {
     // frame is unwound by a cancellation, which runs the routine first.  While
     // cancellation is asynchronous nothing runs but a look at a word and a
     // system call, which own nothing.
-    let waited = unsafe {
+    let left = unsafe {
         _pthread_cleanup_push(
             &raw mut cleanup,
             cancelled,
@@ -129,12 +143,12 @@ unsafe fn wait(cond: &Cond, mutex: *mut Mutex, patience: &Patience) -> c_int {
         _pthread_cleanup_pop(&raw mut cleanup, 0);
         waiting.end()
     };
-    // SAFETY: the program's mutex.
-    let relocked = unsafe { mutex::lock(mutex, Wait::Endless) };
+    // SAFETY: unlocked above.
+    let relocked = unsafe { mutex::relock(mutex, left.adopted) };
     if waiting.counting {
-        count(Kind::CondWait, waited == Waited::GaveUp);
+        count(Kind::CondWait, left.waited == Waited::GaveUp);
     }
-    match (relocked, waited) {
+    match (relocked, left.waited) {
         (0, Waited::GaveUp) => ETIMEDOUT,
         (result, _) => result,
     }
@@ -287,7 +301,7 @@ pub unsafe extern "C" fn pthread_cond_signal(cond: *mut Cond) -> c_int {
         if is_libcs_cond(&*cond) {
             return next::pthread_cond_signal(cond);
         }
-        (*cond).queue.signal(&WAITERS);
+        (*cond).queue.signal(&WAITERS, &Mutexes);
     }
     if choice().1 {
         count(Kind::CondSignal, false);
@@ -306,7 +320,7 @@ pub unsafe extern "C" fn pthread_cond_broadcast(cond: *mut Cond) -> c_int {
         if is_libcs_cond(&*cond) {
             return next::pthread_cond_broadcast(cond);
         }
-        (*cond).queue.broadcast(&WAITERS);
+        (*cond).queue.broadcast(&WAITERS, &Mutexes);
     }
     if choice().1 {
         count(Kind::CondSignal, false);

@@ -15,7 +15,7 @@ use crate::owner::{self, NOBODY};
 use crate::serve::{Pair, Service, done};
 use crate::{next, time};
 use cohort::basic::Futex;
-use cohort::door::keep_off;
+use cohort::door::{AtomicU32 as Word, keep_off};
 use cohort::report::Kind;
 use cohort::{Clock, Quick, RawLock, RawTry};
 use core::ffi::c_int;
@@ -138,6 +138,31 @@ unsafe fn lock_endless(mutex: *mut Mutex) -> c_int {
 /// # Safety
 /// The mutex is one; a time, if there is one, is readable.
 pub unsafe fn lock(mutex: *mut Mutex, wait: Wait) -> c_int {
+    // SAFETY: passed on.
+    unsafe { lock_as(mutex, wait, false) }
+}
+
+/// Locks for a thread that comes back from a condition, and that the mutex has `adopted`
+/// or not; see [`Service::adopt`].
+///
+/// # Safety
+/// The caller unlocked the mutex by [`unlock_to_wait`].
+pub unsafe fn relock(mutex: *mut Mutex, adopted: bool) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
+        let error = lock_as(mutex, Wait::Endless, adopted);
+        let object = &*mutex;
+        if let Choice::Ours(service) = choice().0
+            && !object.is_libcs()
+        {
+            let waiters = (service.at_conditions)(object);
+            waiters.store(waiters.load(Relaxed).wrapping_sub(1), Relaxed);
+        }
+        error
+    }
+}
+
+unsafe fn lock_as(mutex: *mut Mutex, wait: Wait, adopted: bool) -> c_int {
     let (choice, counting) = choice();
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
@@ -156,8 +181,17 @@ pub unsafe fn lock(mutex: *mut Mutex, wait: Wait) -> c_int {
             _ => EDEADLK,
         };
     }
+    let result = if adopted {
+        // It may owe an answer to what woke it, which a try would not give.
+        // SAFETY: the process's lock serves all its mutexes, and adopted the thread.
+        waiting(counting, || unsafe { (service.lock_adopted)(object) });
+        if counting {
+            count(object.counted_as(), true);
+            note_needs(service);
+        }
+        0
     // Strict queues cannot be tried first without losing their order.
-    let result = if matches!(wait, Wait::Endless) && !counting {
+    } else if matches!(wait, Wait::Endless) && !counting {
         // SAFETY: the process's lock serves all its mutexes.
         unsafe { (service.pair.lock)(object) }
     } else {
@@ -208,6 +242,21 @@ unsafe fn lock_by_libc(mutex: *mut Mutex, wait: Wait, counting: bool) -> c_int {
 #[cold]
 #[inline(never)]
 pub unsafe fn unlock(mutex: *mut Mutex) -> c_int {
+    // SAFETY: passed on.
+    unsafe { unlock_for(mutex, false) }
+}
+
+/// [`unlock`], by a thread that goes to wait at a condition with the mutex: until it has
+/// [locked the mutex again](relock), nobody can destroy it.
+///
+/// # Safety
+/// The mutex is one.
+pub unsafe fn unlock_to_wait(mutex: *mut Mutex) -> c_int {
+    // SAFETY: passed on.
+    unsafe { unlock_for(mutex, true) }
+}
+
+unsafe fn unlock_for(mutex: *mut Mutex, waits: bool) -> c_int {
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
     let service = match choice().0 {
@@ -223,11 +272,32 @@ pub unsafe fn unlock(mutex: *mut Mutex) -> c_int {
             return 0;
         }
     }
+    if waits {
+        // SAFETY: the process's lock serves all its mutexes.
+        let waiters = unsafe { (service.at_conditions)(object) };
+        waiters.store(waiters.load(Relaxed).wrapping_add(1), Relaxed);
+    }
     // Unlocking a normal mutex that nobody locked is undefined; like the C
     // library's it is let pass.
     // SAFETY: the process's lock serves all its mutexes; the program unlocks what it
     // locked.
     unsafe { (service.pair.unlock)(object) }
+}
+
+/// Makes the mutex adopt a thread that waits at a condition; see [`Service::adopt`].
+///
+/// # Safety
+/// The mutex is one, and outlives the call.
+pub unsafe fn adopt(mutex: *const Mutex, place: &Word, seen: u32, follows: bool) -> bool {
+    // SAFETY: the caller's.
+    let object = unsafe { &*mutex };
+    match choice().0 {
+        // SAFETY: the process's lock serves all its mutexes.
+        Choice::Ours(service) if !object.is_libcs() => unsafe {
+            (service.adopt)(object, place, seen, follows)
+        },
+        _ => false,
+    }
 }
 
 /// Whether a condition of ours can release and take it by itself: the C library's
@@ -496,7 +566,10 @@ pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
         _ => return unsafe { next::pthread_mutex_destroy(mutex) },
     };
     // SAFETY: the process's lock serves all its mutexes.
-    if unsafe { (service.is_locked)(object) } {
+    let used = unsafe {
+        (service.is_locked)(object) || (service.at_conditions)(object).load(Relaxed) != 0
+    };
+    if used {
         return EBUSY;
     }
     object.kind.store(DESTROYED, Relaxed);

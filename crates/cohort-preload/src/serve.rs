@@ -6,14 +6,14 @@ use cohort::Inherit;
 use cohort::basic::Futex;
 use cohort::catalogue::own_pool_bytes;
 use cohort::compose::stacked::{Recipe, Stacked, Text};
-use cohort::door::{Advice, Spinner, expired, nap};
+use cohort::door::{Advice, AtomicU32 as Word, Spinner, expired, nap};
 use cohort::host::{
     Arena, Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Seldom, Served, Stock,
 };
 use cohort::{Abortable, Outcome, Patience, Quick, RawLock, RawTry};
 use core::ffi::c_int;
 use core::mem::offset_of;
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicU32, AtomicU64};
 use core::sync::atomic::Ordering::Relaxed;
 use core::{hint, ptr};
 
@@ -42,6 +42,15 @@ pub struct Service {
     pub lock_within: unsafe fn(&Mutex, &Patience) -> bool,
     /// Whether the mutex was locked a moment ago.
     pub is_locked: unsafe fn(&Mutex) -> bool,
+    /// Makes a thread that sleeps on a word, while that holds a value, one of the mutex's
+    /// sleepers, unless the mutex is free and the thread does not follow another one that
+    /// takes it; false if the thread has to be woken.
+    pub adopt: unsafe fn(&Mutex, &Word, u32, bool) -> bool,
+    /// Blocks until the mutex is locked, for a thread that it adopted.
+    pub lock_adopted: unsafe fn(&Mutex),
+    /// How many threads wait at conditions and will lock the mutex then: a word of the
+    /// mutex that its lock leaves alone, which the mutex's holder writes.
+    pub at_conditions: unsafe fn(&Mutex) -> &AtomicU32,
     /// What the process's mutexes needed so far.
     pub needs: fn() -> Needs,
     /// Whether somebody waits who will lock the mutex; false too where nobody can tell.
@@ -80,6 +89,25 @@ fn gate(mutex: &Mutex) -> &Gate {
     // SAFETY: both are words that are good whatever they hold, and a process that does
     // not use the one uses the other.
     unsafe { &*ptr::from_ref(&mutex.futex).cast() }
+}
+
+/// What has no use for the word behind the gate keeps the number of its threads at
+/// conditions there.
+fn behind_gate(mutex: &Mutex) -> &AtomicU32 {
+    const { assert!(size_of::<Gate>() + size_of::<AtomicU32>() <= size_of::<Futex>()) };
+    // SAFETY: a word of the mutex's, all zero at first, that nobody uses for anything else
+    // in a process whose lock is not the default.
+    unsafe { &*ptr::from_ref(&mutex.futex).byte_add(size_of::<Gate>()).cast() }
+}
+
+/// For locks whose sleepers each wait in a place of their own: the thread has to be woken.
+fn adopt_none(_mutex: &Mutex, _place: &Word, _seen: u32, _follows: bool) -> bool {
+    false
+}
+
+/// For locks that adopt no thread.
+fn locked_by_none(_mutex: &Mutex) {
+    unreachable!("no thread was adopted");
 }
 
 /// 0, which a function returns that others end in: were it known to be constant, they
@@ -233,6 +261,10 @@ macro_rules! served {
                 mutex.futex.acquire_within(&(), patience) == Outcome::Acquired
             },
             is_locked: |mutex| mutex.futex.is_locked(),
+            adopt: |mutex, place, seen, follows| mutex.futex.adopt(place, seen, follows),
+            lock_adopted: |mutex| mutex.futex.acquire_adopted(),
+            // SAFETY: this lock leaves the body alone, which is zero at first.
+            at_conditions: |mutex| unsafe { body(mutex) },
             needs: Needs::default,
             #[cfg(feature = "compositions")]
             has_waiters: |_| false,
@@ -266,6 +298,9 @@ macro_rules! served {
             lock_within: served!(@within $lock, RECORDS_OF, $capabilities),
             // SAFETY: passed on.
             is_locked: |mutex| unsafe { body::<InPlace<$lock>>(mutex) }.is_locked(),
+            adopt: adopt_none,
+            lock_adopted: locked_by_none,
+            at_conditions: behind_gate,
             needs: || Needs {
                 bytes: RECORDS_OF.bytes() + own_pool_bytes(),
                 inflated: 0,
@@ -315,6 +350,9 @@ macro_rules! served {
                 inflated::lock_within(mutex, &STOCK, patience)
             },
             is_locked: inflated::is_locked,
+            adopt: adopt_none,
+            lock_adopted: locked_by_none,
+            at_conditions: behind_gate,
             needs: || Needs {
                 bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
                 inflated: FATS_OF.used(),

@@ -2,18 +2,31 @@
 //!
 //! Each waiter sleeps on a word of its own, so a signal reaches the thread it was
 //! meant for and nobody else, and the object may be destroyed as soon as the last
-//! waiter has been signalled: a signalled waiter never touches it again.
+//! waiter has been signalled: a chosen waiter never touches it again.
+//!
+//! **A chosen waiter is not woken while it cannot go on.**  It needs the mutex, which
+//! as a rule its signaller holds: woken now, it would sleep again at once, and each
+//! hand-over of the mutex would cost two sleeps.  So the signaller first offers it to
+//! the mutex, which may *adopt* it: the thread, asleep, becomes one of the mutex's own
+//! sleepers, and the release that it waits for wakes it.  The mutex may be touched for
+//! that, whether or not the signaller holds it, until the waiter has been told: a thread
+//! that waits with a mutex takes it again before it does anything else.
 //!
 //! | `state` of a waiter | meaning | set by |
 //! |---|---|---|
 //! | `WAITING` | in the queue | itself |
 //! | `LEAVING` | in the queue; its patience ran out or it was cancelled, no signal counts for it any more | itself |
-//! | `CHOSEN` | out of the queue; its signaller has still to leave the object | a signaller, holding the queue |
+//! | `STIRRED` | in the queue, to leave it by itself: a thread that was chosen was cancelled too, and its signal must not be lost | that thread |
+//! | `CHOSEN` | out of the queue; its signaller has still to tell it how it ends | a signaller, holding the queue |
+//! | `LISTENING` | chosen and awake, and about to sleep until it is told | itself |
 //! | `SIGNALLED`, `BROADCAST` | free to go | that signaller |
+//! | the same with `ADOPTED` | free to go, once the mutex's release wakes it | that signaller |
 
 use crate::basic::Futex;
-use crate::door::{Advice, AtomicU32, Order, Slept, Spinner, mutant, orders, sleep_on, wake};
-use crate::host::{Generation, Pool};
+use crate::door::{
+    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, mutant, orders, sleep_on, wake,
+};
+use crate::host::{Census, Generation, Pool};
 use cohort_raw::{Inherit, Patience, RawLock};
 
 orders! {
@@ -24,16 +37,19 @@ orders! {
     CONDVAR_HEARD = Acquire;
     /// As above, from the signaller's side.
     CONDVAR_TELL = Release;
-    /// Who wins between leaving and being chosen; the queue's lock orders the
-    /// rest.
+    /// Which of leaving, being stirred and being chosen comes first; the queue's lock
+    /// orders the rest.
     CONDVAR_CLAIM = Relaxed;
 }
 
 const WAITING: u32 = 0;
 const LEAVING: u32 = 1;
-const CHOSEN: u32 = 2;
-const SIGNALLED: u32 = 3;
-const BROADCAST: u32 = 4;
+const STIRRED: u32 = 2;
+const CHOSEN: u32 = 3;
+const LISTENING: u32 = 4;
+const SIGNALLED: u32 = 5;
+const BROADCAST: u32 = 6;
+const ADOPTED: u32 = 8;
 
 /// Everybody who sleeps on a waiter's word: itself.
 const CLASS: u32 = 1;
@@ -46,6 +62,10 @@ pub struct Waiter {
     /// by its signaller once chosen.
     next: AtomicU32,
     previous: AtomicU32,
+    /// The condition at which it waits; a name.
+    at: AtomicUsize,
+    /// What it will take when its wait is over, as the caller of `enqueue` named it.
+    mutex: AtomicUsize,
 }
 
 /// How a wait ended.
@@ -57,6 +77,34 @@ pub enum Waited {
     Broadcast,
     /// Patience ran out first; no signal was used up.
     GaveUp,
+}
+
+/// How a thread left a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// How its wait ended.
+    pub waited: Waited,
+    /// Whether its mutex had adopted it, so that what woke it may have been the mutex's
+    /// release: the thread owes that wake-up an answer.
+    pub adopted: bool,
+}
+
+/// What a signaller may do with a chosen waiter other than wake it.
+pub trait Adopt {
+    /// Makes the waiter's mutex adopt the waiter, by [`Waiter::sleep_at`]; false if it
+    /// has to be woken.  `follows` if the same broadcast has let another waiter go, which
+    /// may take the mutex first.
+    fn adopt(&self, waiter: &Waiter, follows: bool) -> bool;
+}
+
+/// Every chosen waiter is woken.
+#[derive(Clone, Copy, Debug)]
+pub struct WakeAll;
+
+impl Adopt for WakeAll {
+    fn adopt(&self, _waiter: &Waiter, _follows: bool) -> bool {
+        false
+    }
 }
 
 /// The condition variable; all zero when new.
@@ -74,10 +122,12 @@ const NOBODY: u32 = 0;
 
 impl RawCondvar {
     /// Joins the queue; from here on a signal counts.  The caller, who holds the
-    /// mutex, releases it next and then calls [`wait`](Self::wait).
-    pub fn enqueue(&self, pool: &impl Pool<Waiter>) -> &'static Waiter {
+    /// mutex of that name, releases it next and then calls [`wait`](Self::wait).
+    pub fn enqueue(&self, pool: &impl Pool<Waiter>, mutex: usize) -> &'static Waiter {
         let waiter = pool.take();
         let number = pool.number(waiter);
+        waiter.at.store(self.name(), Order::RELAXED);
+        waiter.mutex.store(mutex, Order::RELAXED);
         waiter.state.store(WAITING, Order::RELAXED);
         waiter.next.store(NOBODY, Order::RELAXED);
         self.generation.settle(|| self.inherit());
@@ -107,7 +157,7 @@ impl RawCondvar {
         pool: &impl Pool<Waiter>,
         waiter: &'static Waiter,
         patience: &Patience,
-    ) -> Waited {
+    ) -> Left {
         while waiter.sleeps(patience) {}
         // SAFETY: passed on.
         unsafe { self.leave(pool, waiter) }
@@ -118,27 +168,35 @@ impl RawCondvar {
     ///
     /// # Safety
     /// As [`wait`](Self::wait).
-    pub unsafe fn leave(&self, pool: &impl Pool<Waiter>, waiter: &'static Waiter) -> Waited {
-        let waited = if waiter
+    pub unsafe fn leave(&self, pool: &impl Pool<Waiter>, waiter: &'static Waiter) -> Left {
+        let gave_up = waiter
             .state
-            .compare_exchange(WAITING, LEAVING, CONDVAR_CLAIM, Order::RELAXED)
-            .is_ok()
-        {
-            self.lock.acquire(&());
-            self.unlink(pool, waiter);
-            // SAFETY: acquired above.
-            unsafe { self.lock.release(&()) };
-            Waited::GaveUp
-        } else {
-            waiter.result()
+            .compare_exchange(WAITING, LEAVING, CONDVAR_CLAIM, Order::RELAXED);
+        let left = match gave_up {
+            Ok(_) | Err(STIRRED) => {
+                self.lock.acquire(&());
+                self.unlink(pool, waiter);
+                // SAFETY: acquired above.
+                unsafe { self.lock.release(&()) };
+                let waited = if gave_up.is_ok() {
+                    Waited::GaveUp
+                } else {
+                    Waited::Signalled
+                };
+                Left {
+                    waited,
+                    adopted: false,
+                }
+            }
+            Err(_) => waiter.result(),
         };
         // SAFETY: out of the queue, and its signaller is done with it.
         unsafe { pool.give(waiter) };
-        waited
+        left
     }
 
-    /// Wakes the waiter that has waited longest, if there is one.
-    pub fn signal(&self, pool: &impl Pool<Waiter>) {
+    /// Lets the waiter go that has waited longest, if there is one.
+    pub fn signal(&self, pool: &impl Pool<Waiter>, mutexes: &impl Adopt) {
         if self.first.load(CONDVAR_PEEK) == NOBODY {
             return;
         }
@@ -158,12 +216,12 @@ impl RawCondvar {
         // SAFETY: acquired above.
         unsafe { self.lock.release(&()) };
         if let Some(waiter) = chosen {
-            waiter.tell(SIGNALLED);
+            waiter.let_go(SIGNALLED, mutexes, false);
         }
     }
 
-    /// Wakes every waiter.
-    pub fn broadcast(&self, pool: &impl Pool<Waiter>) {
+    /// Lets every waiter go.
+    pub fn broadcast(&self, pool: &impl Pool<Waiter>, mutexes: &impl Adopt) {
         if self.first.load(CONDVAR_PEEK) == NOBODY {
             return;
         }
@@ -189,12 +247,23 @@ impl RawCondvar {
         }
         // SAFETY: acquired above.
         unsafe { self.lock.release(&()) };
+        // The mutex of a waiter that was let go: it takes that mutex, so those behind it
+        // may wait for its release.
+        let mut before = None;
         while first != NOBODY {
             // SAFETY: chosen, so nobody gives it back before it is told.
             let waiter = unsafe { pool.at(first) };
             first = waiter.next.load(Order::RELAXED);
-            waiter.tell(BROADCAST);
+            let mutex = waiter.mutex.load(Order::RELAXED);
+            waiter.let_go(BROADCAST, mutexes, before == Some(mutex));
+            before = Some(mutex);
         }
+    }
+
+    /// The condition, as a name: for [`stir`].
+    #[must_use]
+    pub fn name(&self) -> usize {
+        core::ptr::from_ref(self).addr()
     }
 
     /// Whether nobody is in the queue; takes the queue's lock, so that whoever
@@ -238,6 +307,27 @@ impl RawCondvar {
     }
 }
 
+/// Wakes every waiter of the condition of that name, as if by chance: for a thread that
+/// a signal reached and that was cancelled before it could use it.  The condition itself,
+/// which may be gone, is not touched.
+///
+/// Whoever waited when the signal came is found: its node was written before that.  A node
+/// that is being used anew may be taken for one of this condition's, which wakes a stranger,
+/// as chance may.
+pub fn stir(condition: usize, pool: &impl Census<Waiter>) {
+    pool.each(&mut |waiter| {
+        if waiter.at.load(Order::RELAXED) == condition
+            && !mutant("condvar.lose-the-cancelled-signal")
+            && waiter
+                .state
+                .compare_exchange(WAITING, STIRRED, CONDVAR_CLAIM, Order::RELAXED)
+                .is_ok()
+        {
+            wake(&raw const waiter.state, 1, CLASS);
+        }
+    });
+}
+
 impl Waiter {
     /// Sleeps once; false when waiting is over, by a signal or by the deadline.
     /// The one place where a waiter may be cancelled.
@@ -246,22 +336,50 @@ impl Waiter {
             && sleep_on(&self.state, WAITING, CLASS, patience.deadline()) != Slept::TimedOut
     }
 
+    /// What the caller of [`RawCondvar::enqueue`] called its mutex.
+    #[must_use]
+    pub fn mutex(&self) -> usize {
+        self.mutex.load(Order::RELAXED)
+    }
+
+    /// Makes the chosen waiter, if it is asleep, one of a mutex's sleepers; whether it was.
+    /// `adopt` is given the word on which it sleeps, and what that holds.
+    pub fn sleep_at(&self, adopt: impl FnOnce(&AtomicU32, u32) -> bool) -> bool {
+        adopt(&self.state, CHOSEN)
+    }
+
     /// How it ended, for a waiter that was chosen.
-    fn result(&self) -> Waited {
+    fn result(&self) -> Left {
         let mut spinner = Spinner::new();
         loop {
-            match self.state.load(CONDVAR_HEARD) {
-                SIGNALLED => return Waited::Signalled,
-                BROADCAST => return Waited::Broadcast,
+            let state = self.state.load(CONDVAR_HEARD);
+            let waited = match state & !ADOPTED {
+                SIGNALLED => Waited::Signalled,
+                BROADCAST => Waited::Broadcast,
                 // Its signaller is between choosing and telling.
-                state => {
-                    debug_assert_eq!(state, CHOSEN);
-                    if spinner.step() == Advice::Sleep {
-                        let _ = sleep_on(&self.state, CHOSEN, CLASS, None);
+                _ => {
+                    debug_assert!(matches!(state, CHOSEN | LISTENING));
+                    if spinner.step() == Advice::Sleep && self.listens(state) {
+                        let _ = sleep_on(&self.state, LISTENING, CLASS, None);
                     }
+                    continue;
                 }
-            }
+            };
+            return Left {
+                waited,
+                adopted: state & ADOPTED != 0,
+            };
         }
+    }
+
+    /// Sees to it that the waiter, which is awake, is woken when it is told.
+    fn listens(&self, state: u32) -> bool {
+        state == LISTENING
+            || mutant("condvar.sleep-unannounced")
+            || self
+                .state
+                .compare_exchange(CHOSEN, LISTENING, CONDVAR_CLAIM, Order::RELAXED)
+                .is_ok()
     }
 
     /// Claims the waiter for a signal; false if it is leaving.
@@ -271,11 +389,13 @@ impl Waiter {
             .is_ok()
     }
 
-    /// Lets the chosen waiter go.  From here on the node may be another's: its
-    /// address is only a name.
-    fn tell(&self, how: u32) {
-        self.state.store(how, CONDVAR_TELL);
-        if !mutant("condvar.forget-wake") {
+    /// Lets the chosen waiter go: it is adopted, or woken.  From the telling on the node
+    /// may be another's, whose address is only a name, and the mutex may be gone.
+    fn let_go(&self, how: u32, mutexes: &impl Adopt, follows: bool) {
+        let adopted = mutexes.adopt(self, follows);
+        let told = if adopted { how | ADOPTED } else { how };
+        let listened = self.state.swap(told, CONDVAR_TELL) == LISTENING;
+        if (listened || !adopted) && !mutant("condvar.forget-wake") {
             wake(&raw const self.state, 1, CLASS);
         }
     }

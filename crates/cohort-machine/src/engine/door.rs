@@ -407,6 +407,21 @@ pub fn wake(address: usize, count: u32, bits: u32) -> usize {
     step(|engine| engine.wake(address, count, bits)).unwrap_or(0)
 }
 
+/// Makes one sleeper on `address`, if the word there, which `read` reads, holds
+/// `expected`, one on `to`, behind all others; whether there was one.
+pub fn move_sleeper(
+    address: usize,
+    read: impl FnOnce() -> u32,
+    expected: u32,
+    to: usize,
+) -> bool {
+    with(|engine| engine.enter_kernel());
+    if step(|engine| engine.compare(address)).is_none() || read() != expected {
+        return false;
+    }
+    with(|engine| engine.sleepers.move_one(address, to)).unwrap_or(false)
+}
+
 /// A barrier in every running thread: here it costs a system call and the time
 /// that reaching the farthest CPU takes, and orders nothing that is not ordered.
 pub fn barrier_everywhere() {

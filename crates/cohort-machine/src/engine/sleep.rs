@@ -26,6 +26,17 @@ impl Sleepers {
         self.queue.retain(|one| one.thread != thread);
     }
 
+    /// Puts the first thread that sleeps on `from` behind all others, on `to`; whether
+    /// there was one.
+    pub(crate) fn move_one(&mut self, from: usize, to: usize) -> bool {
+        let Some(place) = self.queue.iter().position(|one| one.address == from) else {
+            return false;
+        };
+        let sleeper = self.queue.remove(place);
+        self.queue.push(Sleeper { address: to, ..sleeper });
+        true
+    }
+
     /// The word that a thread sleeps on, and what it holds there.
     pub(crate) fn word(&self, thread: usize) -> Option<(usize, u32)> {
         let sleeper = self.queue.iter().find(|one| one.thread == thread)?;

@@ -52,8 +52,8 @@
 mod manner;
 
 use crate::door::{
-    Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, is_long_quiet, mutant, nap,
-    now, orders, sleep_on, wake,
+    Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, is_long_quiet, move_sleeper,
+    mutant, nap, now, orders, sleep_on, wake,
 };
 use crate::wait::quick;
 use cohort_raw::{
@@ -213,7 +213,46 @@ impl Futex {
         if self.acquire_untouched() {
             return Some(Outcome::Acquired);
         }
-        self.wait_in_crowd(patience, Some(done))
+        self.wait_in_crowd(patience, Some(done), false)
+    }
+
+    /// Makes a thread that sleeps at `place`, while that holds `seen`, one of this lock's
+    /// sleepers, which it leaves by [`acquire_adopted`](Self::acquire_adopted); false if
+    /// nobody sleeps there or, unless the thread `follows` one that will take the lock, the
+    /// lock is free.
+    ///
+    /// The lock must outlive the call; its holder or nobody may be the caller.
+    pub fn adopt(&self, place: &AtomicU32, seen: u32, follows: bool) -> bool {
+        if !follows && self.word.load(Order::RELAXED) & LOCKED == 0 {
+            return false;
+        }
+        // It moves first: had the word been marked before, a release might look for the
+        // sleeper too early.
+        if !move_sleeper(place, seen, &raw const self.word) {
+            return false;
+        }
+        loop {
+            let word = self.word.load(Order::RELAXED);
+            // Released meanwhile, by a thread that did not know of the sleeper.
+            let missed = word & LOCKED == 0 && !follows;
+            let held = word & (LOCKED | GRANTED);
+            let marked = parked(word) & !LOCKED | held | if missed { WOKEN } else { 0 };
+            if !mutant("futex.adopt-unmarked") && !self.mark(word, marked) {
+                continue;
+            }
+            // One that is on its way already wakes the next by its own release.
+            if missed && word & WOKEN == 0 && !mutant("futex.adopt-late") {
+                wake(&raw const self.word, 1, CROWD);
+            }
+            return true;
+        }
+    }
+
+    /// Blocks until the lock is held, for a thread that the lock [adopted](Self::adopt) and
+    /// that is awake again: if a release woke it, this answers that.
+    #[cold]
+    pub fn acquire_adopted(&self) {
+        let _ = self.wait_on(&Patience::ENDLESS, true);
     }
 
     /// Waits for a lock that was not free at the first look.
@@ -221,10 +260,17 @@ impl Futex {
     #[inline(never)]
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
         self.manner.consider_turns();
+        self.wait_on(patience, false)
+    }
+
+    /// Waits; `woken` if the thread has slept among this lock's sleepers and may have been
+    /// woken as one of them.
+    fn wait_on(&self, patience: &Patience, mut woken: bool) -> Outcome {
         loop {
-            if let Some(outcome) = self.wait_in_crowd(patience, None) {
+            if let Some(outcome) = self.wait_in_crowd(patience, None, woken) {
                 return outcome;
             }
+            woken = false;
             if let Some(outcome) = self.wait_for_turn(patience) {
                 return outcome;
             }
@@ -238,11 +284,11 @@ impl Futex {
         &self,
         patience: &Patience,
         done: Option<&dyn Fn() -> bool>,
+        // Whether this thread is the one that `WOKEN` speaks of.
+        mut woken: bool,
     ) -> Option<Outcome> {
         let mut spinner = Spinner::new();
-        let mut slept = false;
-        // Whether this thread is the one that `WOKEN` speaks of.
-        let mut woken = false;
+        let mut slept = woken;
         loop {
             let word = self.word.load(Order::RELAXED);
             if word & LOCKED == 0 {

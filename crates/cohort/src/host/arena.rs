@@ -15,7 +15,7 @@
 //! a few per thread alive.  What the threads that a fork left behind had taken stays
 //! taken in the child.
 
-use super::Pool;
+use super::{Census, Pool};
 use crate::door::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, AtomicPtr, AtomicU32, AtomicU64, Order,
     constructor, generation, is_gone, map_slots, orders, repeated, thread,
@@ -30,6 +30,10 @@ orders! {
     ARENA_POP = Acquire;
     /// The same, from the pusher's side.
     ARENA_PUSH = Release;
+    /// A node that has its number has been made.
+    ARENA_MADE = Acquire;
+    /// As above, from the maker's side.
+    ARENA_NUMBER = Release;
     /// A segment is written once, with the pages behind it.
     ARENA_BASE = Acquire;
     /// As above.
@@ -357,7 +361,7 @@ impl Slots {
             (shape.make)(slot);
             slot
         };
-        Self::tag(shape, slot).number.store(number, Order::RELAXED);
+        Self::tag(shape, slot).number.store(number, ARENA_NUMBER);
         slot
     }
 
@@ -484,6 +488,23 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
 
     fn bytes(&self) -> usize {
         self.used() as usize * Self::NODE_BYTES
+    }
+}
+
+impl<T: Default + Send + 'static> Census<T> for Arena<T> {
+    fn each(&self, look: &mut dyn FnMut(&'static T)) {
+        for number in 1..=self.slots.used() {
+            let (segment, _) = Self::SHAPE.place(number);
+            if self.slots.segments[segment].load(ARENA_BASE).is_null() {
+                // Its first node is just being made.
+                return;
+            }
+            let slot = self.slots.at(&Self::SHAPE, number);
+            if Slots::tag(&Self::SHAPE, slot).number.load(ARENA_MADE) == number {
+                // SAFETY: a slot of this arena, whose node has been made.
+                look(unsafe { Self::node(slot) });
+            }
+        }
     }
 }
 

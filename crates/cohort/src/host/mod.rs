@@ -74,6 +74,13 @@ pub unsafe trait Pool<T: 'static>: Sync {
     }
 }
 
+/// A pool whose nodes, taken or free, can be looked through.
+pub trait Census<T: 'static>: Pool<T> {
+    /// Shows every node that was ever taken, and was not taken for the first time just
+    /// now; never blocks.
+    fn each(&self, look: &mut dyn FnMut(&'static T));
+}
+
 /// An acquisition's record: its context, and for whoever looks for deadlocks
 /// which object it is for and which thread made it.
 #[derive(Debug, Default)]

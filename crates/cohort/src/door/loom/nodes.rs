@@ -8,7 +8,7 @@
 use super::execution::{step, with};
 use super::kept::allocate;
 use super::std;
-use crate::host::Pool;
+use crate::host::{Census, Pool};
 use core::marker::PhantomData;
 use core::sync::atomic::Ordering::{Acquire, Release};
 use loom::sync::atomic::AtomicU32;
@@ -175,5 +175,16 @@ unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
         let address = self.of_this_execution(|nodes| nodes[number as usize - 1].address);
         // SAFETY: a node of this type, never dropped.
         unsafe { &*(address as *const T) }
+    }
+}
+
+impl<T: Default + Send + Sync + 'static> Census<T> for Nodes<T> {
+    fn each(&self, look: &mut dyn FnMut(&'static T)) {
+        let addresses: Vec<usize> =
+            self.of_this_execution(|nodes| nodes.iter().map(|node| node.address).collect());
+        for address in addresses {
+            // SAFETY: a node of this type, never dropped.
+            look(unsafe { &*(address as *const T) });
+        }
     }
 }

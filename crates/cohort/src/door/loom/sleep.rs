@@ -151,6 +151,38 @@ pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     woken
 }
 
+/// Makes one thread that sleeps on `word`, if that holds `expected`, sleep on `to`
+/// instead, behind all others there; whether there was one.
+#[must_use]
+#[track_caller]
+pub fn move_sleeper(word: &AtomicU32, expected: u32, to: *const AtomicU32) -> bool {
+    let place = Location::caller();
+    if std::thread::panicking() {
+        return false;
+    }
+    leave_if_ended();
+    touch_kernel(true);
+    leave_if_ended();
+    let from = core::ptr::from_ref(word) as usize;
+    let moved = word.latest() == expected
+        && with(|execution| {
+            let sleepers = &mut execution.sleepers;
+            let first = sleepers
+                .iter()
+                .position(|sleeper| sleeper.address == from && !sleeper.woken);
+            if let Some(first) = first {
+                let mut sleeper = sleepers.remove(first);
+                sleeper.address = to as usize;
+                sleepers.push(sleeper);
+            }
+            first.is_some()
+        });
+    trace::note(with(|execution| execution.current), place, || {
+        format!("moved a sleeper: {moved}")
+    });
+    moved
+}
+
 /// [`sleep_on`], for a word that other processes map too; there are none here.
 #[must_use]
 pub fn sleep_on_shared(

@@ -1,6 +1,6 @@
 //! Memory for nodes, from the run's arena; and what is one a run.
 
-use crate::host::Pool;
+use crate::host::{Census, Pool};
 use cohort_machine::door;
 use core::alloc::Layout;
 use core::ptr::NonNull;
@@ -68,5 +68,11 @@ unsafe impl<N: 'static, P: Pool<N> + 'static> Pool<N> for OfRun<P> {
     unsafe fn at(&self, number: u32) -> &'static N {
         // SAFETY: passed on.
         unsafe { self.get().at(number) }
+    }
+}
+
+impl<N: 'static, P: Census<N> + 'static> Census<N> for OfRun<P> {
+    fn each(&self, look: &mut dyn FnMut(&'static N)) {
+        self.get().each(look);
     }
 }

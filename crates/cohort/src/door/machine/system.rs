@@ -100,6 +100,16 @@ pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     door::wake(word as usize, count, bits)
 }
 
+/// Makes one thread that sleeps on `word`, if that holds `expected`, sleep on `to`
+/// instead, behind all others there; whether there was one.
+#[must_use]
+pub fn move_sleeper(word: &AtomicU32, expected: u32, to: *const AtomicU32) -> bool {
+    let address = core::ptr::from_ref(word) as usize;
+    // SAFETY: an atom is its value, and nobody else runs meanwhile.
+    let read = || unsafe { core::ptr::read_volatile(address as *const u32) };
+    door::move_sleeper(address, read, expected, to as usize)
+}
+
 /// [`wake`], for a word that other processes map too.
 pub fn wake_shared(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     wake(word, count, bits)

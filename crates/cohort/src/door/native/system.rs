@@ -137,6 +137,7 @@ pub fn yield_now() {
     unsafe { call(number::SCHED_YIELD, [0; 6]) };
 }
 
+const FUTEX_CMP_REQUEUE: usize = 4;
 const FUTEX_WAIT_BITSET: usize = 9;
 const FUTEX_WAKE_BITSET: usize = 10;
 const FUTEX_PRIVATE: usize = 128;
@@ -237,6 +238,30 @@ pub fn sleep_on_shared(
 #[inline]
 pub fn wake(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     futex_wake(word, count, bits, FUTEX_PRIVATE)
+}
+
+/// Makes one thread that sleeps on `word`, if that holds `expected`, sleep on `to`
+/// instead, behind all others there and with the bits and the deadline that it has;
+/// whether there was one.  It is as if it had gone to sleep there by itself.
+///
+/// `to` is a name only, as in [`wake`].
+#[must_use]
+pub fn move_sleeper(word: &AtomicU32, expected: u32, to: *const AtomicU32) -> bool {
+    // SAFETY: the kernel reads the word, which is alive, and takes both addresses as names.
+    let moved = unsafe {
+        call(
+            number::FUTEX,
+            [
+                core::ptr::from_ref(word) as usize,
+                FUTEX_CMP_REQUEUE | FUTEX_PRIVATE,
+                0,
+                1,
+                to as usize,
+                expected as usize,
+            ],
+        )
+    };
+    moved > 0
 }
 
 /// [`wake`], for a word that other processes map too.

@@ -12,7 +12,7 @@ use crate::libc::{
     pthread_mutexattr_gettype,
 };
 use crate::owner::{self, NOBODY};
-use crate::serve::{Pair, Service, done};
+use crate::serve::{Pair, Service, done, hold};
 use crate::{next, time};
 use cohort::basic::Futex;
 use cohort::door::{AtomicU32 as Word, keep_off};
@@ -118,9 +118,12 @@ unsafe fn acquire(service: &Service, counting: bool, mutex: &Mutex, wait: Wait) 
             }
         },
     };
-    if counting && result == 0 {
-        count(mutex.counted_as(), !at_once);
-        note_needs(service);
+    if result == 0 {
+        hold(mutex);
+        if counting {
+            count(mutex.counted_as(), !at_once);
+            note_needs(service);
+        }
     }
     result
 }
@@ -155,8 +158,7 @@ pub unsafe fn relock(mutex: *mut Mutex, adopted: bool) -> c_int {
         if let Choice::Ours(service) = choice().0
             && !object.is_libcs()
         {
-            let waiters = (service.at_conditions)(object);
-            waiters.store(waiters.load(Relaxed).wrapping_sub(1), Relaxed);
+            (service.returning)(object).come_back();
         }
         error
     }
@@ -181,10 +183,10 @@ unsafe fn lock_as(mutex: *mut Mutex, wait: Wait, adopted: bool) -> c_int {
             _ => EDEADLK,
         };
     }
-    let result = if adopted {
-        // It may owe an answer to what woke it, which a try would not give.
+    let result = if let Some(lock) = service.lock_adopted.filter(|_| adopted) {
+        // Not by a try, which gives no answer.
         // SAFETY: the process's lock serves all its mutexes, and adopted the thread.
-        waiting(counting, || unsafe { (service.lock_adopted)(object) });
+        waiting(counting, || unsafe { lock(object) });
         if counting {
             count(object.counted_as(), true);
             note_needs(service);
@@ -274,8 +276,7 @@ unsafe fn unlock_for(mutex: *mut Mutex, waits: bool) -> c_int {
     }
     if waits {
         // SAFETY: the process's lock serves all its mutexes.
-        let waiters = unsafe { (service.at_conditions)(object) };
-        waiters.store(waiters.load(Relaxed).wrapping_add(1), Relaxed);
+        unsafe { (service.returning)(object) }.go();
     }
     // Unlocking a normal mutex that nobody locked is undefined; like the C
     // library's it is let pass.
@@ -567,7 +568,7 @@ pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
     };
     // SAFETY: the process's lock serves all its mutexes.
     let used = unsafe {
-        (service.is_locked)(object) || (service.at_conditions)(object).load(Relaxed) != 0
+        (service.is_locked)(object) || !(service.returning)(object).is_empty()
     };
     if used {
         return EBUSY;

@@ -6,14 +6,14 @@ use cohort::Inherit;
 use cohort::basic::Futex;
 use cohort::catalogue::own_pool_bytes;
 use cohort::compose::stacked::{Recipe, Stacked, Text};
-use cohort::door::{Advice, AtomicU32 as Word, Spinner, expired, nap};
+use cohort::door::{Advice, AtomicU32 as Word, Spinner, expired, nap, thread};
 use cohort::host::{
-    Arena, Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Seldom, Served, Stock,
+    Arena, Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Returning, Seldom, Served, Stock,
 };
 use cohort::{Abortable, Outcome, Patience, Quick, RawLock, RawTry};
 use core::ffi::c_int;
 use core::mem::offset_of;
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 use core::{hint, ptr};
 
@@ -46,11 +46,12 @@ pub struct Service {
     /// sleepers, unless the mutex is free and the thread does not follow another one that
     /// takes it; false if the thread has to be woken.
     pub adopt: unsafe fn(&Mutex, &Word, u32, bool) -> bool,
-    /// Blocks until the mutex is locked, for a thread that it adopted.
-    pub lock_adopted: unsafe fn(&Mutex),
-    /// How many threads wait at conditions and will lock the mutex then: a word of the
-    /// mutex that its lock leaves alone, which the mutex's holder writes.
-    pub at_conditions: unsafe fn(&Mutex) -> &AtomicU32,
+    /// Blocks until the mutex is locked, for a thread that it adopted and that owes an
+    /// answer to its wake-up; none if there is nothing to answer.
+    pub lock_adopted: Option<unsafe fn(&Mutex)>,
+    /// The threads that wait at conditions and will lock the mutex then: a word of the
+    /// mutex that its lock leaves alone.
+    pub returning: unsafe fn(&Mutex) -> &Returning,
     /// What the process's mutexes needed so far.
     pub needs: fn() -> Needs,
     /// Whether somebody waits who will lock the mutex; false too where nobody can tell.
@@ -91,23 +92,39 @@ fn gate(mutex: &Mutex) -> &Gate {
     unsafe { &*ptr::from_ref(&mutex.futex).cast() }
 }
 
-/// What has no use for the word behind the gate keeps the number of its threads at
-/// conditions there.
-fn behind_gate(mutex: &Mutex) -> &AtomicU32 {
-    const { assert!(size_of::<Gate>() + size_of::<AtomicU32>() <= size_of::<Futex>()) };
+/// Where a lock with a gate keeps the mutex's threads at conditions.
+pub fn behind_gate(mutex: &Mutex) -> &Returning {
+    const { assert!(size_of::<Gate>() + size_of::<Returning>() <= size_of::<Futex>()) };
     // SAFETY: a word of the mutex's, all zero at first, that nobody uses for anything else
     // in a process whose lock is not the default.
     unsafe { &*ptr::from_ref(&mutex.futex).byte_add(size_of::<Gate>()).cast() }
 }
 
-/// For locks whose sleepers each wait in a place of their own: the thread has to be woken.
-fn adopt_none(_mutex: &Mutex, _place: &Word, _seen: u32, _follows: bool) -> bool {
-    false
+/// Notes that the calling thread is locking the mutex, or has locked it.
+#[inline(always)]
+pub fn hold(mutex: &Mutex) {
+    thread().holds.set(ptr::from_ref(mutex).addr());
 }
 
-/// For locks that adopt no thread.
-fn locked_by_none(_mutex: &Mutex) {
-    unreachable!("no thread was adopted");
+/// Whether the calling thread is known to hold the mutex.
+fn holds(mutex: &Mutex) -> bool {
+    thread().holds.get() == ptr::from_ref(mutex).addr()
+}
+
+/// [`Service::adopt`] of a lock whose sleepers each have a place of their own.  A thread
+/// that does not hold the mutex has to wake the waiter: the release might be under way.
+pub fn adopt(mutex: &Mutex, place: &Word, seen: u32, _follows: bool) -> bool {
+    holds(mutex) && behind_gate(mutex).adopt(place, seen)
+}
+
+/// Notes that the calling thread is about to unlock the mutex; whether that owes a thread
+/// that the mutex has adopted a wake-up.
+#[inline(always)]
+fn owes_at_unlock(mutex: &Mutex) -> bool {
+    if holds(mutex) {
+        thread().holds.set(0);
+    }
+    !behind_gate(mutex).owes_nothing()
 }
 
 /// 0, which a function returns that others end in: were it known to be constant, they
@@ -127,6 +144,7 @@ mod in_place {
     /// The mutex is only ever served by `L`.
     #[inline(always)]
     pub unsafe fn lock<L: Served>(mutex: &Mutex, slowly: unsafe fn(&Mutex) -> c_int) -> c_int {
+        hold(mutex);
         // SAFETY: the caller's.
         if unsafe { body::<InPlace<L>>(mutex) }.lock_untouched() {
             return 0;
@@ -148,6 +166,10 @@ mod in_place {
     /// As above, and the caller may unlock.
     #[inline(always)]
     pub unsafe fn unlock<L: Served>(mutex: &Mutex, slowly: unsafe fn(&Mutex) -> c_int) -> c_int {
+        if owes_at_unlock(mutex) {
+            // SAFETY: passed on.
+            return unsafe { unlock_and_wake(mutex, slowly) };
+        }
         let place = ptr::from_ref(mutex);
         // SAFETY: the caller's.
         match unsafe { body::<InPlace<L>>(mutex).unlock_quickly(gate(mutex)) } {
@@ -156,6 +178,15 @@ mod in_place {
             // SAFETY: passed on.
             Quick::Refused => unsafe { slowly(mutex) },
         }
+    }
+
+    /// # Safety
+    /// As above.
+    #[cold]
+    #[inline(never)]
+    unsafe fn unlock_and_wake(mutex: &Mutex, slowly: unsafe fn(&Mutex) -> c_int) -> c_int {
+        // SAFETY: passed on.
+        behind_gate(mutex).release(|| unsafe { slowly(mutex) })
     }
 
     #[cold]
@@ -185,6 +216,7 @@ pub mod inflated {
     /// The mutex is only ever served from that stock; so for all below.
     #[inline(never)]
     pub unsafe fn lock(mutex: &Mutex, stock: &dyn Stock) -> c_int {
+        hold(mutex);
         // SAFETY: the caller's.
         unsafe { body::<Inflated>(mutex) }.lock(stock);
         0
@@ -195,7 +227,12 @@ pub mod inflated {
     #[inline(never)]
     pub unsafe fn unlock(mutex: &Mutex, stock: &dyn Stock) -> c_int {
         // SAFETY: the caller's.
-        unsafe { body::<Inflated>(mutex).unlock(stock) };
+        let unlock = || unsafe { body::<Inflated>(mutex).unlock(stock) };
+        if owes_at_unlock(mutex) {
+            behind_gate(mutex).release(unlock);
+        } else {
+            unlock();
+        }
         0
     }
 
@@ -262,9 +299,9 @@ macro_rules! served {
             },
             is_locked: |mutex| mutex.futex.is_locked(),
             adopt: |mutex, place, seen, follows| mutex.futex.adopt(place, seen, follows),
-            lock_adopted: |mutex| mutex.futex.acquire_adopted(),
+            lock_adopted: Some(|mutex| mutex.futex.acquire_adopted()),
             // SAFETY: this lock leaves the body alone, which is zero at first.
-            at_conditions: |mutex| unsafe { body(mutex) },
+            returning: |mutex| unsafe { body(mutex) },
             needs: Needs::default,
             #[cfg(feature = "compositions")]
             has_waiters: |_| false,
@@ -298,9 +335,9 @@ macro_rules! served {
             lock_within: served!(@within $lock, RECORDS_OF, $capabilities),
             // SAFETY: passed on.
             is_locked: |mutex| unsafe { body::<InPlace<$lock>>(mutex) }.is_locked(),
-            adopt: adopt_none,
-            lock_adopted: locked_by_none,
-            at_conditions: behind_gate,
+            adopt,
+            lock_adopted: None,
+            returning: behind_gate,
             needs: || Needs {
                 bytes: RECORDS_OF.bytes() + own_pool_bytes(),
                 inflated: 0,
@@ -350,9 +387,9 @@ macro_rules! served {
                 inflated::lock_within(mutex, &STOCK, patience)
             },
             is_locked: inflated::is_locked,
-            adopt: adopt_none,
-            lock_adopted: locked_by_none,
-            at_conditions: behind_gate,
+            adopt,
+            lock_adopted: None,
+            returning: behind_gate,
             needs: || Needs {
                 bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
                 inflated: FATS_OF.used(),

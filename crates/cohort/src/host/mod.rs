@@ -15,6 +15,7 @@ mod generation;
 mod in_place;
 mod inflated;
 mod placed;
+mod returning;
 
 pub use arena::{Arena, MadeInPlace, Seldom};
 pub use gate::Gate;
@@ -22,6 +23,7 @@ pub use generation::Generation;
 pub use in_place::InPlace;
 pub use inflated::{Fat, Inflated, Pooled, Stock};
 pub use placed::Placed;
+pub use returning::Returning;
 
 pub(crate) use arena::ORDERS as ARENA_ORDERS;
 pub(crate) use generation::ORDERS as GENERATION_ORDERS;

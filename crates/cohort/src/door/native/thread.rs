@@ -36,6 +36,9 @@ pub struct ThreadRecord {
     pub(super) vain: Cell<u8>,
     /// Whether its waits may [keep its CPU](super::keep_cpu) all the same.
     pub(super) keeps_cpu: Cell<bool>,
+    /// The address of the mutex that the thread has locked last and not unlocked since, or
+    /// 0; only a named lock's host keeps it.
+    pub holds: Cell<usize>,
     /// Each arena's cached nodes: the first one's index plus one, and how many.
     pub caches: [Cell<(u32, u32)>; CACHES],
 }

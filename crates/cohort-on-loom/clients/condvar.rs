@@ -1,53 +1,148 @@
-//! A condition variable: who waits is told, once, and may then destroy it.
+//! A condition variable: a waiter is told, once, and may then destroy it.
 
 use super::{read, write};
-use crate::locks::basic::Futex;
-use crate::locks::condvar::{RawCondvar, Waited, Waiter};
+use crate::locks::basic::{Futex, Ticket};
+use crate::locks::condvar::{Adopt, Left, RawCondvar, Waited, Waiter, stir};
 use crate::locks::door::Cell;
-use crate::locks::host::Pool;
+use crate::locks::host::{Census, Returning};
 use crate::locks::{Patience, RawLock};
 use crate::world::{Kept, nodes, soon, together};
 use std::sync::Arc;
 
+/// A mutex to wait with, that adopts the waiters which a signaller lets go.
+pub trait Adopts: Default + Send + Sync + 'static {
+    /// Blocks until the mutex is held.
+    fn lock(&self);
+
+    /// As above, for a thread that it has adopted or not.
+    fn lock_again(&self, adopted: bool);
+
+    /// Releases it.
+    fn unlock(&self);
+
+    /// Adopts the waiter; the caller holds the mutex, or does not.
+    fn adopt(&self, waiter: &Waiter, held: bool) -> bool;
+}
+
+impl Adopts for Futex {
+    fn lock(&self) {
+        self.acquire(&());
+    }
+
+    fn lock_again(&self, adopted: bool) {
+        if adopted {
+            self.acquire_adopted();
+        } else {
+            self.acquire(&());
+        }
+    }
+
+    fn unlock(&self) {
+        // SAFETY: the client holds it.
+        unsafe { self.release(&()) };
+    }
+
+    fn adopt(&self, waiter: &Waiter, _held: bool) -> bool {
+        waiter.sleep_at(|place, seen| Futex::adopt(self, place, seen))
+    }
+}
+
+/// A lock whose sleepers each have a place of their own.
+#[derive(Default)]
+pub struct Queued {
+    lock: Ticket,
+    returning: Returning,
+}
+
+impl Adopts for Queued {
+    fn lock(&self) {
+        self.lock.acquire(&());
+    }
+
+    fn lock_again(&self, _adopted: bool) {
+        self.lock.acquire(&());
+    }
+
+    fn unlock(&self) {
+        // SAFETY: the client holds it.
+        let release = || unsafe { self.lock.release(&()) };
+        if self.returning.owes_nothing() {
+            release();
+        } else {
+            self.returning.release(release);
+        }
+    }
+
+    fn adopt(&self, waiter: &Waiter, held: bool) -> bool {
+        held && waiter.sleep_at(|place, seen| self.returning.adopt(place, seen))
+    }
+}
+
+/// That mutex, to a signaller that holds it or does not.
+struct Held<'a, M>(&'a M, bool);
+
+impl<M: Adopts> Adopt for Held<'_, M> {
+    fn adopt(&self, waiter: &Waiter) -> bool {
+        self.0.adopt(waiter, self.1)
+    }
+}
+
 /// Tokens that threads wait for.
-struct Tokens<P> {
-    mutex: Futex,
+struct Tokens<M, P> {
+    mutex: M,
     tokens: Cell<u64>,
     condvar: RawCondvar,
     pool: Arc<P>,
 }
 
-fn tokens() -> Tokens<impl Pool<Waiter> + Send + 'static> {
+fn tokens<M: Adopts>() -> Tokens<M, impl Census<Waiter> + Send + 'static> {
     Tokens {
-        mutex: Futex::default(),
+        mutex: M::default(),
         tokens: Cell::new(0),
         condvar: RawCondvar::default(),
         pool: nodes::<Waiter>(2),
     }
 }
 
-impl<P: Pool<Waiter>> Tokens<P> {
+impl<M: Adopts, P: Census<Waiter>> Tokens<M, P> {
     fn locked<R>(&self, work: impl FnOnce() -> R) -> R {
-        self.mutex.acquire(&());
+        self.mutex.lock();
         let result = work();
-        // SAFETY: acquired above.
-        unsafe { self.mutex.release(&()) };
+        self.mutex.unlock();
         result
     }
 
-    fn add(&self, more: u64) {
-        self.locked(|| write(&self.tokens, read(&self.tokens) + more));
+    fn signal(&self, held: bool) {
+        self.condvar.signal(&*self.pool, &Held(&self.mutex, held));
+    }
+
+    fn broadcast(&self, held: bool) {
+        self.condvar
+            .broadcast(&*self.pool, &Held(&self.mutex, held));
+    }
+
+    /// Adds tokens, and then, while it `holds` the mutex or after that, does what is to
+    /// be `told`, which gets to know which of the two.
+    fn add(&self, more: u64, holds: bool, told: impl Fn(bool)) {
+        self.locked(|| {
+            write(&self.tokens, read(&self.tokens) + more);
+            if holds {
+                told(true);
+            }
+        });
+        if !holds {
+            told(false);
+        }
     }
 
     /// Waits once, with the mutex held before and after.
-    fn wait(&self, patience: &Patience) -> Waited {
-        let waiter = self.condvar.enqueue(&*self.pool);
-        // SAFETY: the caller holds the mutex.
-        unsafe { self.mutex.release(&()) };
+    fn wait(&self, patience: &Patience) -> Left {
+        let waiter = self.condvar.enqueue(&*self.pool, 1);
+        self.mutex.unlock();
         // SAFETY: enqueued above.
-        let waited = unsafe { self.condvar.wait(&*self.pool, waiter, patience) };
-        self.mutex.acquire(&());
-        waited
+        let left = unsafe { self.condvar.wait(&*self.pool, waiter, patience) };
+        self.mutex.lock_again(left.adopted);
+        left
     }
 
     /// Takes a token, waiting for it as long as it takes.
@@ -62,9 +157,9 @@ impl<P: Pool<Waiter>> Tokens<P> {
 }
 
 /// Thread 0 adds tokens for the others and signals once for each, or broadcasts
-/// once for all.
-pub fn tells(threads: usize, rounds: u64, broadcast: bool) {
-    let shared = Arc::new(tokens());
+/// once for all, while it `holds` the mutex or after that.
+pub fn tells<M: Adopts>(threads: usize, rounds: u64, broadcast: bool, holds: bool) {
+    let shared = Arc::new(tokens::<M>());
     let theirs = Arc::clone(&shared);
     let done = together(threads, move |thread| {
         let others = threads as u64 - 1;
@@ -72,12 +167,10 @@ pub fn tells(threads: usize, rounds: u64, broadcast: bool) {
             if thread > 0 {
                 theirs.take();
             } else if broadcast {
-                theirs.add(others);
-                theirs.condvar.broadcast(&*theirs.pool);
+                theirs.add(others, holds, |held| theirs.broadcast(held));
             } else {
                 for _ in 0..others {
-                    theirs.add(1);
-                    theirs.condvar.signal(&*theirs.pool);
+                    theirs.add(1, holds, |held| theirs.signal(held));
                 }
             }
         }
@@ -88,22 +181,25 @@ pub fn tells(threads: usize, rounds: u64, broadcast: bool) {
     }
 }
 
-/// Thread 1 gives up at a deadline.  If it was signalled all the same, it passes
-/// the signal on; so the others always get theirs.
-pub fn spends_no_signal_on_who_gave_up(threads: usize) {
-    let shared = Arc::new(tokens());
+/// Thread 1 gives up at a deadline.  If it was signalled all the same, the signal goes on:
+/// by itself, or as that of a thread that was cancelled, which may find the condition gone.
+/// So the others always get theirs.
+pub fn spends_no_signal_on_who_gave_up<M: Adopts>(threads: usize, holds: bool, cancelled: bool) {
+    let shared = Arc::new(tokens::<M>());
     let theirs = Arc::clone(&shared);
     let done = together(threads, move |thread| match thread {
-        0 => {
-            theirs.add(threads as u64 - 2);
+        0 => theirs.add(threads as u64 - 2, holds, |held| {
             for _ in 2..threads {
-                theirs.condvar.signal(&*theirs.pool);
+                theirs.signal(held);
             }
-        }
+        }),
         1 => {
-            let waited = theirs.locked(|| theirs.wait(&Patience::until(soon())));
-            if waited != Waited::GaveUp {
-                theirs.condvar.signal(&*theirs.pool);
+            let left = theirs.locked(|| theirs.wait(&Patience::until(soon())));
+            if left.waited == Waited::GaveUp {
+            } else if cancelled {
+                stir(theirs.condvar.name(), &*theirs.pool);
+            } else {
+                theirs.signal(false);
             }
         }
         _ => theirs.take(),
@@ -115,39 +211,33 @@ pub fn spends_no_signal_on_who_gave_up(threads: usize) {
 }
 
 /// The waiter destroys the condition variable as soon as it has been told.
-pub fn is_destroyed(broadcast: bool) {
+pub fn is_destroyed<M: Adopts>(broadcast: bool) {
     let condvar = Kept::new(RawCondvar::default());
     let address = &raw const *condvar as usize;
     let owner = Cell::new(Some(condvar));
-    let mutex = Futex::default();
+    let mutex = M::default();
     let told = Cell::new(false);
     let pool = nodes::<Waiter>(2);
     together(2, move |thread| {
         // SAFETY: it lives until the waiter has been told and destroys it.
         let condvar = unsafe { &*(address as *const RawCondvar) };
-        mutex.acquire(&());
+        mutex.lock();
         if thread == 0 {
             write(&told, true);
             if broadcast {
-                condvar.broadcast(&*pool);
+                condvar.broadcast(&*pool, &Held(&mutex, true));
             } else {
-                condvar.signal(&*pool);
+                condvar.signal(&*pool, &Held(&mutex, true));
             }
-            // SAFETY: acquired above.
-            unsafe { mutex.release(&()) };
-            return;
-        }
-        if !read(&told) {
-            let waiter = condvar.enqueue(&*pool);
-            // SAFETY: acquired above.
-            unsafe { mutex.release(&()) };
+        } else if !read(&told) {
+            let waiter = condvar.enqueue(&*pool, 1);
+            mutex.unlock();
             // SAFETY: enqueued above.
-            unsafe { condvar.wait(&*pool, waiter, &Patience::ENDLESS) };
+            let left = unsafe { condvar.wait(&*pool, waiter, &Patience::ENDLESS) };
             // SAFETY: only this thread touches the owner.
             drop(owner.with_mut(|owner| unsafe { (*owner).take() }));
-            return;
+            mutex.lock_again(left.adopted);
         }
-        // SAFETY: acquired above.
-        unsafe { mutex.release(&()) };
+        mutex.unlock();
     });
 }

@@ -19,13 +19,13 @@ mod world {
     use crate::locks::Deadline;
     pub use crate::locks::door::{Kept, together};
     use crate::locks::door::{Nodes, now};
-    use crate::locks::host::Pool;
+    use crate::locks::host::Census;
     use std::sync::Arc;
 
     /// A pool of nodes.
     pub fn nodes<T: Default + Send + Sync + 'static>(
         _cache: usize,
-    ) -> Arc<impl Pool<T> + Send + 'static> {
+    ) -> Arc<impl Census<T> + Send + 'static> {
         Arc::new(Nodes::<T>::new())
     }
 

@@ -36,11 +36,11 @@ fn is_libcs_cond(cond: &Cond) -> bool {
 struct Mutexes;
 
 impl Adopt for Mutexes {
-    fn adopt(&self, waiter: &Waiter, follows: bool) -> bool {
+    fn adopt(&self, waiter: &Waiter) -> bool {
         let mutex = ptr::with_exposed_provenance(waiter.mutex());
         // SAFETY: the waiter takes its mutex before it does anything else, so that is there
         // until the waiter has been told.
-        waiter.sleep_at(|place, seen| unsafe { mutex::adopt(mutex, place, seen, follows) })
+        waiter.sleep_at(|place, seen| unsafe { mutex::adopt(mutex, place, seen) })
     }
 }
 

@@ -289,13 +289,13 @@ unsafe fn unlock_for(mutex: *mut Mutex, waits: bool) -> c_int {
 ///
 /// # Safety
 /// The mutex is one, and outlives the call.
-pub unsafe fn adopt(mutex: *const Mutex, place: &Word, seen: u32, follows: bool) -> bool {
+pub unsafe fn adopt(mutex: *const Mutex, place: &Word, seen: u32) -> bool {
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
     match choice().0 {
         // SAFETY: the process's lock serves all its mutexes.
         Choice::Ours(service) if !object.is_libcs() => unsafe {
-            (service.adopt)(object, place, seen, follows)
+            (service.adopt)(object, place, seen)
         },
         _ => false,
     }
@@ -567,9 +567,7 @@ pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
         _ => return unsafe { next::pthread_mutex_destroy(mutex) },
     };
     // SAFETY: the process's lock serves all its mutexes.
-    let used = unsafe {
-        (service.is_locked)(object) || !(service.returning)(object).is_empty()
-    };
+    let used = unsafe { (service.is_locked)(object) || !(service.returning)(object).is_empty() };
     if used {
         return EBUSY;
     }

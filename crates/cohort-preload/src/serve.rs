@@ -43,9 +43,8 @@ pub struct Service {
     /// Whether the mutex was locked a moment ago.
     pub is_locked: unsafe fn(&Mutex) -> bool,
     /// Makes a thread that sleeps on a word, while that holds a value, one of the mutex's
-    /// sleepers, unless the mutex is free and the thread does not follow another one that
-    /// takes it; false if the thread has to be woken.
-    pub adopt: unsafe fn(&Mutex, &Word, u32, bool) -> bool,
+    /// sleepers; false if the thread has to be woken.
+    pub adopt: unsafe fn(&Mutex, &Word, u32) -> bool,
     /// Blocks until the mutex is locked, for a thread that it adopted and that owes an
     /// answer to its wake-up; none if there is nothing to answer.
     pub lock_adopted: Option<unsafe fn(&Mutex)>,
@@ -97,7 +96,11 @@ pub fn behind_gate(mutex: &Mutex) -> &Returning {
     const { assert!(size_of::<Gate>() + size_of::<Returning>() <= size_of::<Futex>()) };
     // SAFETY: a word of the mutex's, all zero at first, that nobody uses for anything else
     // in a process whose lock is not the default.
-    unsafe { &*ptr::from_ref(&mutex.futex).byte_add(size_of::<Gate>()).cast() }
+    unsafe {
+        &*ptr::from_ref(&mutex.futex)
+            .byte_add(size_of::<Gate>())
+            .cast()
+    }
 }
 
 /// Notes that the calling thread is locking the mutex, or has locked it.
@@ -113,7 +116,7 @@ fn holds(mutex: &Mutex) -> bool {
 
 /// [`Service::adopt`] of a lock whose sleepers each have a place of their own.  A thread
 /// that does not hold the mutex has to wake the waiter: the release might be under way.
-pub fn adopt(mutex: &Mutex, place: &Word, seen: u32, _follows: bool) -> bool {
+pub fn adopt(mutex: &Mutex, place: &Word, seen: u32) -> bool {
     holds(mutex) && behind_gate(mutex).adopt(place, seen)
 }
 
@@ -298,7 +301,7 @@ macro_rules! served {
                 mutex.futex.acquire_within(&(), patience) == Outcome::Acquired
             },
             is_locked: |mutex| mutex.futex.is_locked(),
-            adopt: |mutex, place, seen, follows| mutex.futex.adopt(place, seen, follows),
+            adopt: |mutex, place, seen| mutex.futex.adopt(place, seen),
             lock_adopted: Some(|mutex| mutex.futex.acquire_adopted()),
             // SAFETY: this lock leaves the body alone, which is zero at first.
             returning: |mutex| unsafe { body(mutex) },

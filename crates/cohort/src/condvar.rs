@@ -92,9 +92,8 @@ pub struct Left {
 /// What a signaller may do with a chosen waiter other than wake it.
 pub trait Adopt {
     /// Makes the waiter's mutex adopt the waiter, by [`Waiter::sleep_at`]; false if it
-    /// has to be woken.  `follows` if the same broadcast has let another waiter go, which
-    /// may take the mutex first.
-    fn adopt(&self, waiter: &Waiter, follows: bool) -> bool;
+    /// has to be woken.
+    fn adopt(&self, waiter: &Waiter) -> bool;
 }
 
 /// Every chosen waiter is woken.
@@ -102,7 +101,7 @@ pub trait Adopt {
 pub struct WakeAll;
 
 impl Adopt for WakeAll {
-    fn adopt(&self, _waiter: &Waiter, _follows: bool) -> bool {
+    fn adopt(&self, _waiter: &Waiter) -> bool {
         false
     }
 }
@@ -169,9 +168,10 @@ impl RawCondvar {
     /// # Safety
     /// As [`wait`](Self::wait).
     pub unsafe fn leave(&self, pool: &impl Pool<Waiter>, waiter: &'static Waiter) -> Left {
-        let gave_up = waiter
-            .state
-            .compare_exchange(WAITING, LEAVING, CONDVAR_CLAIM, Order::RELAXED);
+        let gave_up =
+            waiter
+                .state
+                .compare_exchange(WAITING, LEAVING, CONDVAR_CLAIM, Order::RELAXED);
         let left = match gave_up {
             Ok(_) | Err(STIRRED) => {
                 self.lock.acquire(&());
@@ -216,7 +216,7 @@ impl RawCondvar {
         // SAFETY: acquired above.
         unsafe { self.lock.release(&()) };
         if let Some(waiter) = chosen {
-            waiter.let_go(SIGNALLED, mutexes, false);
+            waiter.let_go(SIGNALLED, mutexes);
         }
     }
 
@@ -247,16 +247,11 @@ impl RawCondvar {
         }
         // SAFETY: acquired above.
         unsafe { self.lock.release(&()) };
-        // The mutex of a waiter that was let go: it takes that mutex, so those behind it
-        // may wait for its release.
-        let mut before = None;
         while first != NOBODY {
             // SAFETY: chosen, so nobody gives it back before it is told.
             let waiter = unsafe { pool.at(first) };
             first = waiter.next.load(Order::RELAXED);
-            let mutex = waiter.mutex.load(Order::RELAXED);
-            waiter.let_go(BROADCAST, mutexes, before == Some(mutex));
-            before = Some(mutex);
+            waiter.let_go(BROADCAST, mutexes);
         }
     }
 
@@ -375,7 +370,6 @@ impl Waiter {
     /// Sees to it that the waiter, which is awake, is woken when it is told.
     fn listens(&self, state: u32) -> bool {
         state == LISTENING
-            || mutant("condvar.sleep-unannounced")
             || self
                 .state
                 .compare_exchange(CHOSEN, LISTENING, CONDVAR_CLAIM, Order::RELAXED)
@@ -391,8 +385,8 @@ impl Waiter {
 
     /// Lets the chosen waiter go: it is adopted, or woken.  From the telling on the node
     /// may be another's, whose address is only a name, and the mutex may be gone.
-    fn let_go(&self, how: u32, mutexes: &impl Adopt, follows: bool) {
-        let adopted = mutexes.adopt(self, follows);
+    fn let_go(&self, how: u32, mutexes: &impl Adopt) {
+        let adopted = mutexes.adopt(self);
         let told = if adopted { how | ADOPTED } else { how };
         let listened = self.state.swap(told, CONDVAR_TELL) == LISTENING;
         if (listened || !adopted) && !mutant("condvar.forget-wake") {

@@ -6,6 +6,7 @@
 #[path = "../../cohort-on-loom/clients/mod.rs"]
 mod clients;
 
+use clients::condvar::Queued;
 use clients::late::Late;
 use clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
@@ -29,7 +30,7 @@ use std::time::Duration;
 
 /// What the clients need of their world.
 mod world {
-    use crate::locks::host::{Arena, Pool};
+    use crate::locks::host::{Arena, Census};
     use crate::locks::{Clock, Deadline};
     use std::sync::Arc;
 
@@ -74,7 +75,7 @@ mod world {
     /// which holds because every client has threads of its own.
     pub fn nodes<T: Default + Send + Sync + 'static>(
         cache: usize,
-    ) -> Arc<impl Pool<T> + Send + 'static> {
+    ) -> Arc<impl Census<T> + Send + 'static> {
         Arc::new(Arena::<T>::new(cache))
     }
 
@@ -249,12 +250,23 @@ stress! {
         apart();
         (0..500).for_each(|_| rwlock::lets_readers_in::<Mcs, true, 3, 16>(10));
     };
-    condvar_signals: condvar::tells(THREADS, 6_000, false);
-    condvar_broadcasts: condvar::tells(THREADS, 6_000, true);
-    condvar_spends_no_signal: (0..1_500).for_each(|_| {
-        condvar::spends_no_signal_on_who_gave_up(THREADS);
+    condvar_signals: {
+        condvar::tells::<Futex>(THREADS, 3_000, false, false);
+        condvar::tells::<Futex>(THREADS, 3_000, false, true);
+    };
+    condvar_signals_queued: condvar::tells::<Queued>(THREADS, 3_000, false, true);
+    condvar_broadcasts: {
+        condvar::tells::<Futex>(THREADS, 3_000, true, false);
+        condvar::tells::<Queued>(THREADS, 3_000, true, true);
+    };
+    condvar_spends_no_signal: (0..1_500).for_each(|round| {
+        let cancelled = round % 2 == 0;
+        condvar::spends_no_signal_on_who_gave_up::<Futex>(THREADS, round % 3 == 0, cancelled);
     });
-    condvar_is_destroyed: (0..2_000).for_each(|round| condvar::is_destroyed(round % 2 == 0));
+    condvar_is_destroyed: (0..2_000).for_each(|round| {
+        condvar::is_destroyed::<Futex>(round % 2 == 0);
+        condvar::is_destroyed::<Queued>(round % 2 == 0);
+    });
     arena_hands_out_once: arena::hands_out_once(THREADS, 20_000, 20);
     arena_adopts_orphans: (0..200).for_each(|_| arena::adopts_orphans(THREADS));
     ticket_in_place: host::excludes(host::in_place::<Ticket>(), THREADS, 20_000, 1);

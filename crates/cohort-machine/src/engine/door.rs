@@ -409,12 +409,7 @@ pub fn wake(address: usize, count: u32, bits: u32) -> usize {
 
 /// Makes one sleeper on `address`, if the word there, which `read` reads, holds
 /// `expected`, one on `to`, behind all others; whether there was one.
-pub fn move_sleeper(
-    address: usize,
-    read: impl FnOnce() -> u32,
-    expected: u32,
-    to: usize,
-) -> bool {
+pub fn move_sleeper(address: usize, read: impl FnOnce() -> u32, expected: u32, to: usize) -> bool {
     with(|engine| engine.enter_kernel());
     if step(|engine| engine.compare(address)).is_none() || read() != expected {
         return false;

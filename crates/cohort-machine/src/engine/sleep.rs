@@ -33,7 +33,10 @@ impl Sleepers {
             return false;
         };
         let sleeper = self.queue.remove(place);
-        self.queue.push(Sleeper { address: to, ..sleeper });
+        self.queue.push(Sleeper {
+            address: to,
+            ..sleeper
+        });
         true
     }
 

@@ -3,6 +3,7 @@
 use super::broken::BROKEN;
 use super::carrier::Little;
 use super::child::{Verdict, verdict};
+use crate::clients::condvar::Queued;
 use crate::clients::late::Late;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
@@ -985,15 +986,41 @@ pub static MODELS: &[Model] = &[
     quick("rw_object::deference", IMPATIENT_1, || {
         rwlock::shares::<Beginning<Ticket, false, NAMED>>(3, 1, 1, 0);
     }),
-    quick("condvar::signal", PARK, || condvar::tells(2, 1, false)),
-    quick("condvar::signal_two", PARK, || condvar::tells(3, 1, false)),
-    quick("condvar::broadcast", PARK, || condvar::tells(3, 1, true)),
-    quick("condvar::timed", PARK, || {
-        condvar::spends_no_signal_on_who_gave_up(3)
+    quick("condvar::signal", PARK, || {
+        condvar::tells::<Futex>(2, 1, false, false);
     }),
-    quick("condvar::destroyed", PARK, || condvar::is_destroyed(false)),
+    quick("condvar::signal_held", PARK, || {
+        condvar::tells::<Futex>(2, 1, false, true);
+    }),
+    quick("condvar::signal_held_queued", PARK, || {
+        condvar::tells::<Queued>(2, 1, false, true);
+    }),
+    quick("condvar::signal_two", PARK, || {
+        condvar::tells::<Queued>(3, 1, false, false);
+    }),
+    quick("condvar::signal_two_held", PARK, || {
+        condvar::tells::<Futex>(3, 1, false, true);
+    }),
+    quick("condvar::broadcast", PARK, || {
+        condvar::tells::<Futex>(3, 1, true, false);
+    }),
+    quick("condvar::broadcast_held", PARK, || {
+        condvar::tells::<Queued>(3, 1, true, true);
+    }),
+    quick("condvar::timed", PARK, || {
+        condvar::spends_no_signal_on_who_gave_up::<Futex>(3, true, false);
+    }),
+    quick("condvar::cancelled", PARK, || {
+        condvar::spends_no_signal_on_who_gave_up::<Queued>(3, false, true);
+    }),
+    quick("condvar::destroyed", PARK, || {
+        condvar::is_destroyed::<Futex>(false);
+    }),
+    quick("condvar::destroyed_queued", PARK, || {
+        condvar::is_destroyed::<Queued>(false);
+    }),
     quick("condvar::destroyed_by_broadcast", PARK, || {
-        condvar::is_destroyed(true)
+        condvar::is_destroyed::<Futex>(true);
     }),
     quick("arena::two", SPIN, || arena::hands_out_once(2, 1, 2)),
     quick("arena::again", PARK_1, || arena::hands_out_once(2, 2, 2)),

@@ -3,6 +3,7 @@
 
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
+use crate::clients::condvar::Queued;
 use crate::clients::late::Late;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
@@ -156,12 +157,20 @@ static CLIENTS: &[Sizes] = clients! {
     object_is_read_again: |_threads, rounds| {
         rwlock::is_read_on::<Beginning<Mcs, true, NAMELESS>>(rounds);
     };
-    condvar_signals: |threads, rounds| condvar::tells(threads, rounds, false);
-    condvar_broadcasts: |threads, rounds| condvar::tells(threads, rounds, true);
-    condvar_spends_no_signal: |threads, _rounds| {
-        condvar::spends_no_signal_on_who_gave_up(threads);
+    condvar_signals: |threads, rounds| {
+        condvar::tells::<Futex>(threads, rounds, false, rounds % 2 == 0);
     };
-    condvar_is_destroyed: |_threads, rounds| condvar::is_destroyed(rounds % 2 == 0);
+    condvar_signals_queued: |threads, rounds| {
+        condvar::tells::<Queued>(threads, rounds, false, true);
+    };
+    condvar_broadcasts: |threads, rounds| {
+        condvar::tells::<Futex>(threads, rounds, true, rounds % 2 == 0);
+    };
+    condvar_spends_no_signal: |threads, rounds| {
+        let cancelled = rounds % 2 == 0;
+        condvar::spends_no_signal_on_who_gave_up::<Futex>(threads, cancelled, cancelled);
+    };
+    condvar_is_destroyed: |_threads, rounds| condvar::is_destroyed::<Futex>(rounds % 2 == 0);
     arena_hands_out_once: |threads, rounds| arena::hands_out_once(threads, rounds, 12);
     arena_adopts_orphans: |threads, _rounds| arena::adopts_orphans(threads);
     ticket_in_place: |threads, rounds| {

@@ -1,6 +1,6 @@
 //! What the clients need of their world: threads of a simulated machine.
 
-use crate::locks::host::{Arena, Pool};
+use crate::locks::host::{Arena, Census};
 use crate::locks::{Clock, Deadline};
 use cohort_machine::{Hardware, Memory, Options, Outcome, Run};
 use std::cell::RefCell;
@@ -81,7 +81,7 @@ pub fn together<R: 'static>(threads: usize, body: impl Fn(usize) -> R + 'static)
 /// A pool of nodes.
 pub fn nodes<T: Default + Send + Sync + 'static>(
     cache: usize,
-) -> Arc<impl Pool<T> + Send + 'static> {
+) -> Arc<impl Census<T> + Send + 'static> {
     Arc::new(Arena::<T>::new(cache))
 }
 

@@ -53,7 +53,7 @@ mod manner;
 
 use crate::door::{
     Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, is_long_quiet, move_sleeper,
-    mutant, nap, now, orders, sleep_on, wake,
+    mutant, nap, now, orders, sleep_on, waits_often, wake,
 };
 use crate::wait::quick;
 use cohort_raw::{
@@ -213,17 +213,16 @@ impl Futex {
         if self.acquire_untouched() {
             return Some(Outcome::Acquired);
         }
-        self.wait_in_crowd(patience, Some(done), false)
+        self.wait_in_crowd(patience, Some(done), false, false)
     }
 
     /// Makes a thread that sleeps at `place`, while that holds `seen`, one of this lock's
     /// sleepers, which it leaves by [`acquire_adopted`](Self::acquire_adopted); false if
-    /// nobody sleeps there or, unless the thread `follows` one that will take the lock, the
-    /// lock is free.
+    /// nobody sleeps there, or if the lock is free.
     ///
-    /// The lock must outlive the call; its holder or nobody may be the caller.
-    pub fn adopt(&self, place: &AtomicU32, seen: u32, follows: bool) -> bool {
-        if !follows && self.word.load(Order::RELAXED) & LOCKED == 0 {
+    /// The lock must outlive the call; the caller may hold it or not.
+    pub fn adopt(&self, place: &AtomicU32, seen: u32) -> bool {
+        if self.word.load(Order::RELAXED) & LOCKED == 0 {
             return false;
         }
         // It moves first: had the word been marked before, a release might look for the
@@ -233,15 +232,19 @@ impl Futex {
         }
         loop {
             let word = self.word.load(Order::RELAXED);
-            // Released meanwhile, by a thread that did not know of the sleeper.
-            let missed = word & LOCKED == 0 && !follows;
+            // Free, whose releaser did not know of the sleeper.
+            let missed = word & LOCKED == 0;
             let held = word & (LOCKED | GRANTED);
             let marked = parked(word) & !LOCKED | held | if missed { WOKEN } else { 0 };
-            if !mutant("futex.adopt-unmarked") && !self.mark(word, marked) {
+            // Exchanged even where nothing changes: the sleeper has no look of its own, at
+            // which the kernel would find that the word is another by now.
+            let marks = !mutant("futex.adopt-unmarked");
+            if marks && !(self.exchange(word, marked, FUTEX_MARK) && self.heeds_marks()) {
                 continue;
             }
-            // One that is on its way already wakes the next by its own release.
-            if missed && word & WOKEN == 0 && !mutant("futex.adopt-late") {
+            // `WOKEN` may have stood there before: no release heard of the sleeper, and one
+            // that woke nobody leaves that mark behind too.
+            if missed && !mutant("futex.adopt-late") {
                 wake(&raw const self.word, 1, CROWD);
             }
             return true;
@@ -252,22 +255,25 @@ impl Futex {
     /// that is awake again: if a release woke it, this answers that.
     #[cold]
     pub fn acquire_adopted(&self) {
-        let _ = self.wait_on(&Patience::ENDLESS, true);
+        let _ = self.wait_on(&Patience::ENDLESS, true, true);
     }
 
     /// Waits for a lock that was not free at the first look.
     #[cold]
     #[inline(never)]
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
-        self.manner.consider_turns();
-        self.wait_on(patience, false)
+        let visits = !waits_often();
+        if !visits {
+            self.manner.consider_turns();
+        }
+        self.wait_on(patience, false, visits)
     }
 
     /// Waits; `woken` if the thread has slept among this lock's sleepers and may have been
-    /// woken as one of them.
-    fn wait_on(&self, patience: &Patience, mut woken: bool) -> Outcome {
+    /// woken as one of them; `visits` if it is one that seldom waits, and takes no turns.
+    fn wait_on(&self, patience: &Patience, mut woken: bool, visits: bool) -> Outcome {
         loop {
-            if let Some(outcome) = self.wait_in_crowd(patience, None, woken) {
+            if let Some(outcome) = self.wait_in_crowd(patience, None, woken, visits) {
                 return outcome;
             }
             woken = false;
@@ -286,8 +292,17 @@ impl Futex {
         done: Option<&dyn Fn() -> bool>,
         // Whether this thread is the one that `WOKEN` speaks of.
         mut woken: bool,
+        // Whether it takes no turns.
+        visits: bool,
     ) -> Option<Outcome> {
-        let mut spinner = Spinner::new();
+        let spinner_anew = || {
+            if visits {
+                Spinner::keeping_turns()
+            } else {
+                Spinner::new()
+            }
+        };
+        let mut spinner = spinner_anew();
         let mut slept = woken;
         loop {
             let word = self.word.load(Order::RELAXED);
@@ -306,7 +321,7 @@ impl Futex {
             match done {
                 // Whoever was woken has the others' wake-up to pass on, by its release.
                 Some(done) if !woken && done() => return None,
-                None if word & TURN != 0 || self.manner.takes_turns() => {
+                None if !visits && (word & TURN != 0 || self.manner.takes_turns()) => {
                     if woken && !self.exchange(word, word & !WOKEN, Order::RELAXED) {
                         continue;
                     }
@@ -333,7 +348,7 @@ impl Futex {
                 continue;
             }
             woken = sleep_on(&self.word, parked, CROWD, patience.deadline()) == Slept::Woken;
-            spinner = Spinner::new();
+            spinner = spinner_anew();
         }
     }
 
@@ -439,9 +454,12 @@ impl Futex {
     /// Marks a held lock's word for a thread that will sleep on it; false if it
     /// has to look again.
     fn mark(&self, word: u32, marked: u32) -> bool {
-        if word != marked && !self.exchange(word, marked, FUTEX_MARK) {
-            return false;
-        }
+        (word == marked || self.exchange(word, marked, FUTEX_MARK)) && self.heeds_marks()
+    }
+
+    /// Whether holders look for the mark that the caller has just left; if not, they do
+    /// from here on, and the caller has to look again.
+    fn heeds_marks(&self) -> bool {
         if self.manner.is_quick() && !mutant("futex.mark-and-hope") {
             self.manner.be_attentive();
             quick::call_off(|| Self::wake_everybody(self));

@@ -37,6 +37,12 @@ pub fn tries_anything() -> bool {
 /// Does nothing: no time passes here.
 pub const fn keep_cpu(_keeps: bool) {}
 
+/// Whether the calling thread has waited a short while ago too: here every thread has.
+#[must_use]
+pub const fn waits_often() -> bool {
+    true
+}
+
 /// One wait: made at its beginning, asked between looks.
 #[derive(Debug, Default)]
 pub struct Spinner {
@@ -48,6 +54,12 @@ impl Spinner {
     #[must_use]
     pub const fn new() -> Self {
         Self { steps: 0 }
+    }
+
+    /// The same.
+    #[must_use]
+    pub const fn keeping_turns() -> Self {
+        Self::new()
     }
 
     /// The same.

@@ -43,6 +43,12 @@ pub const fn tries_anything() -> bool {
 /// Does nothing: threads have a CPU each.
 pub const fn keep_cpu(_keeps: bool) {}
 
+/// Whether the calling thread has waited a short while ago too: here every thread has.
+#[must_use]
+pub const fn waits_often() -> bool {
+    true
+}
+
 /// One wait: made at its beginning, asked between looks.
 #[derive(Debug, Default)]
 pub struct Spinner(door::Wait);
@@ -56,6 +62,12 @@ impl Spinner {
     #[must_use]
     pub const fn new() -> Self {
         Self(door::Wait::new())
+    }
+
+    /// The same.
+    #[must_use]
+    pub const fn keeping_turns() -> Self {
+        Self::new()
     }
 
     /// The same.

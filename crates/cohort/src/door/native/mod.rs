@@ -19,9 +19,12 @@ pub use generation::{generation, generation_so_far};
 pub use memory::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, map_slots, place_here};
 pub use monitor::{monitor, offered_monitor, set_monitor};
 pub use place::{cohort, distance, lowest_of, set_cohorts};
-pub use spinner::{Spinner, cpus, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything};
+pub use spinner::{
+    Spinner, cpus, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything, waits_often,
+};
 pub use system::{
-    expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared, wake, wake_shared, yield_now,
+    expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared, wake, wake_shared,
+    yield_now,
 };
 pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
 

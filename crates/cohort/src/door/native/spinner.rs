@@ -50,6 +50,16 @@ const TURNS: u32 = 16;
 /// How many turns one counts for that a waiter gives away while nobody wants its CPU.
 const WEIGHT: u32 = 4;
 
+/// A turn that came back later than this was dear: threads want the CPU that do not give it
+/// back soon, and a waiter that gives its turn away is nowhere noted as waiting.
+const DEAR_NANOSECONDS: u64 = 50_000;
+
+/// For so many waits after a dear turn a thread gives none away, and sleeps instead.
+const DEAR: u8 = 64;
+
+/// A thread that waits again within this time comes back at once.
+const SOON_NANOSECONDS: u64 = 100_000;
+
 static POLICY: AtomicU8 = AtomicU8::new(WaitPolicy::Park as u8);
 static CPUS: atomic::AtomicU32 = atomic::AtomicU32::new(0);
 
@@ -123,6 +133,15 @@ pub fn keep_cpu(keeps: bool) {
     super::thread().keeps_cpu.set(keeps);
 }
 
+/// Notes that the calling thread begins to wait; whether it did so a short while ago too.
+#[inline]
+#[must_use]
+pub fn waits_often() -> bool {
+    let waited = &super::thread().waited;
+    let now = now();
+    now - waited.replace(now) < SOON_NANOSECONDS
+}
+
 /// One wait: made at its beginning, asked between looks.
 #[derive(Debug, Default)]
 pub struct Spinner {
@@ -139,6 +158,8 @@ pub struct Spinner {
     passes: bool,
     /// Whether it waits for its place in a line.
     in_line: bool,
+    /// Whether it gives no turn away.
+    keeps_turns: bool,
 }
 
 impl Spinner {
@@ -153,6 +174,18 @@ impl Spinner {
             vain: 0,
             passes: false,
             in_line: false,
+            keeps_turns: false,
+        }
+    }
+
+    /// At the beginning of a wait that is to sleep rather than give a turn away: a thread
+    /// that seldom waits has little to win by that, and may lose milliseconds.
+    #[must_use]
+    #[inline]
+    pub const fn keeping_turns() -> Self {
+        Self {
+            keeps_turns: true,
+            ..Self::new()
         }
     }
 
@@ -199,11 +232,22 @@ impl Spinner {
             spin(left);
             return Advice::Again;
         }
-        if self.turns >= TURNS && policy() == WaitPolicy::Park {
+        if policy() == WaitPolicy::Park && self.gives_no_turn() {
             return Advice::Sleep;
         }
         self.give_turn();
         Advice::Again
+    }
+
+    /// Whether a wait that may sleep has given turns enough, or is to give none.
+    fn gives_no_turn(&self) -> bool {
+        if self.turns >= TURNS || self.keeps_turns {
+            return true;
+        }
+        let dear = &super::thread().dear;
+        let left = dear.get();
+        dear.set(left.saturating_sub(1));
+        left > 0
     }
 
     /// Gives the CPU away, and notes whether anybody wanted it.
@@ -218,6 +262,9 @@ impl Spinner {
             0
         };
         me.untaken.set(untaken);
+        if self.began - given > DEAR_NANOSECONDS {
+            me.dear.set(DEAR);
+        }
         let weight = if untaken == UNTAKEN { WEIGHT } else { 1 };
         self.turns = self.turns.saturating_add(weight);
     }

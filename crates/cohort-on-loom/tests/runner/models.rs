@@ -996,7 +996,7 @@ pub static MODELS: &[Model] = &[
         condvar::tells::<Queued>(2, 1, false, true);
     }),
     quick("condvar::signal_two", PARK, || {
-        condvar::tells::<Queued>(3, 1, false, false);
+        condvar::tells::<Futex>(3, 1, false, false);
     }),
     quick("condvar::signal_two_held", PARK, || {
         condvar::tells::<Futex>(3, 1, false, true);

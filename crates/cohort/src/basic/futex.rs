@@ -32,6 +32,10 @@
 //! The marks of a parent process do no harm in a forked child: each waiter overwrites
 //! `WOKEN` before it sleeps, and accepts a grant rather than sleep on it.
 //!
+//! A head that gets no CPU must not stop the others.  Whoever has slept at the gate for
+//! several turns goes past it, and one of the crowd that finds a `TURN` untaken for the
+//! length of another takes it.
+//!
 //! **Turns.**  If a holder comes back sooner than the lock could change CPUs, every
 //! other CPU that takes part makes all of them slower: the lock and what it guards are
 //! forever on their way.  Then one waiter at a time, the *head*, looks at the word, ever
@@ -39,7 +43,9 @@
 //! otherwise it claims it after [`TURN_NANOSECONDS`], or half its patience, and the next
 //! release gives it the lock for as long a turn of its own.  The others sleep at a gate.
 //! Whether a lock is such a one shows only while its holder is left alone, so waiters try
-//! it now and then, more rarely after each time that the head found the lock free.  The
+//! it now and then, more rarely after each time that the head found the lock free.  A thread
+//! that seldom waits takes no part: its visit costs the holder next to nothing, and for a
+//! turn of its own it would wait milliseconds.  The
 //! gate and what was learnt are in the second word; see `futex/manner.rs`.
 //!
 //! A forked child has no head.  A release there drops the claims of the parent's, and
@@ -53,14 +59,14 @@ mod manner;
 
 use crate::door::{
     Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, is_long_quiet, move_sleeper,
-    mutant, nap, now, orders, sleep_on, waits_often, wake,
+    mutant, nap, now, orders, sleep_on, unless_starved, waits_often, wake,
 };
 use crate::wait::quick;
 use cohort_raw::{
     Abortable, Deadline, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
 };
 use core::mem::offset_of;
-use manner::Manner;
+use manner::{Entered, Manner};
 
 orders! {
     /// Sees what the last holder did.
@@ -271,14 +277,22 @@ impl Futex {
 
     /// Waits; `woken` if the thread has slept among this lock's sleepers and may have been
     /// woken as one of them; `visits` if it is one that seldom waits, and takes no turns.
-    fn wait_on(&self, patience: &Patience, mut woken: bool, visits: bool) -> Outcome {
+    fn wait_on(&self, patience: &Patience, mut woken: bool, mut visits: bool) -> Outcome {
         loop {
             if let Some(outcome) = self.wait_in_crowd(patience, None, woken, visits) {
                 return outcome;
             }
             woken = false;
-            if let Some(outcome) = self.wait_for_turn(patience) {
-                return outcome;
+            match self.manner.enter(patience) {
+                Entered::NotInTime => return Outcome::GaveUp,
+                Entered::Past => visits = true,
+                Entered::AsHead => {
+                    let outcome = self.wait_as_head(patience);
+                    self.manner.pass();
+                    if let Some(outcome) = outcome {
+                        return outcome;
+                    }
+                }
             }
         }
     }
@@ -304,6 +318,8 @@ impl Futex {
         };
         let mut spinner = spinner_anew();
         let mut slept = woken;
+        // Whether a head has left the lock alone that it was given.
+        let mut starved = false;
         loop {
             let word = self.word.load(Order::RELAXED);
             if word & LOCKED == 0 {
@@ -314,6 +330,13 @@ impl Futex {
             }
             if word & GRANTED != 0 && slept {
                 if self.accept(word, woken) {
+                    return Some(Outcome::Acquired);
+                }
+                continue;
+            }
+            if word & TURN != 0 && starved {
+                let accepted = word & !if woken { TURN | WOKEN } else { TURN };
+                if self.exchange(word, accepted, FUTEX_TURN_ACCEPT) {
                     return Some(Outcome::Acquired);
                 }
                 continue;
@@ -347,21 +370,18 @@ impl Futex {
             if word & GRANTED != 0 || !self.mark(word, parked) {
                 continue;
             }
-            woken = sleep_on(&self.word, parked, CROWD, patience.deadline()) == Slept::Woken;
+            // The head may have no CPU to take its turn on.
+            let bound = (parked & TURN != 0).then(|| unless_starved(TURN_NANOSECONDS));
+            let bound = bound.flatten();
+            let deadline = patience.deadline().or(bound.as_ref());
+            let ended = sleep_on(&self.word, parked, CROWD, deadline);
+            woken = ended == Slept::Woken;
+            starved = ended == Slept::TimedOut && bound.is_some();
             spinner = spinner_anew();
         }
     }
 
     /// Waits until it is the caller's turn; nothing if turns are given up meanwhile.
-    fn wait_for_turn(&self, patience: &Patience) -> Option<Outcome> {
-        if !self.manner.enter(patience) {
-            return Some(Outcome::GaveUp);
-        }
-        let outcome = self.wait_as_head(patience);
-        self.manner.pass();
-        outcome
-    }
-
     fn wait_as_head(&self, patience: &Patience) -> Option<Outcome> {
         let since = now();
         let mut pause = FIRST_PAUSE_NANOSECONDS;

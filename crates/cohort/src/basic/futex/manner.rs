@@ -23,8 +23,8 @@
 //! to it orders any other.
 
 use crate::door::{
-    AtomicU32, Order, WaitPolicy, constructor, cpus, expired, generation, is_worth_a_try, mutant,
-    policy, sleep_on, tries_anything, wake,
+    AtomicU32, Order, Slept, WaitPolicy, constructor, cpus, expired, generation, is_worth_a_try,
+    mutant, policy, sleep_on, tries_anything, unless_starved, wake,
 };
 use cohort_raw::Patience;
 
@@ -45,6 +45,21 @@ const MOST: u32 = 6 * RELUCTANT;
 
 /// There is one class of sleepers at the gate.
 const CLASS: u32 = 1;
+
+/// How long a thread sleeps at the gate before it goes past it: a head that gets no CPU
+/// passes nothing on.  Several turns, for a head that waits out one is no such head.
+const HEAD_NANOSECONDS: u64 = 8 * super::TURN_NANOSECONDS;
+
+/// How a wait at the gate ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entered {
+    /// The caller is the head.
+    AsHead,
+    /// Its patience ran out.
+    NotInTime,
+    /// The head did not come back for too long: the caller goes on without turns.
+    Past,
+}
 
 /// The word; zero when new.
 #[derive(Debug, Default)]
@@ -157,8 +172,8 @@ impl Manner {
         Self::gate(self.0.load(Order::RELAXED)) != OPEN
     }
 
-    /// Blocks until the caller is the head; false if its patience ran out before.
-    pub(super) fn enter(&self, patience: &Patience) -> bool {
+    /// Blocks until the caller is the head, or need not be.
+    pub(super) fn enter(&self, patience: &Patience) -> Entered {
         let mut slept = false;
         loop {
             let seen = self.0.load(Order::RELAXED);
@@ -166,12 +181,12 @@ impl Manner {
                 // Who has slept cannot know whether others still do.
                 OPEN => {
                     if self.set_gate(seen, if slept { CROWDED } else { PASSED }) {
-                        return true;
+                        return Entered::AsHead;
                     }
                 }
                 HANDED if slept => {
                     if self.set_gate(seen, CROWDED) {
-                        return true;
+                        return Entered::AsHead;
                     }
                 }
                 PASSED => {
@@ -180,10 +195,15 @@ impl Manner {
                 // Crowded, or handed to another.
                 _ => {
                     if patience.deadline().is_some_and(expired) {
-                        return false;
+                        return Entered::NotInTime;
                     }
                     slept = true;
-                    let _ = sleep_on(&self.0, seen, CLASS, patience.deadline());
+                    let bound = unless_starved(HEAD_NANOSECONDS);
+                    let deadline = patience.deadline().or(bound.as_ref());
+                    let ended = sleep_on(&self.0, seen, CLASS, deadline);
+                    if ended == Slept::TimedOut && patience.deadline().is_none() {
+                        return Entered::Past;
+                    }
                 }
             }
         }

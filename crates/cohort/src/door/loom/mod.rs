@@ -27,8 +27,8 @@ pub use kept::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, Kept, map_
 pub use model::{Model, Tally, fork, together};
 pub use nodes::Nodes;
 pub use sleep::{
-    expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared, wake, wake_shared,
-    yield_now,
+    expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared, unless_starved, wake,
+    wake_shared, yield_now,
 };
 pub use spinner::{
     Spinner, cpus, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything, waits_often,

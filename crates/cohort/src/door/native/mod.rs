@@ -23,8 +23,8 @@ pub use spinner::{
     Spinner, cpus, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything, waits_often,
 };
 pub use system::{
-    expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared, wake, wake_shared,
-    yield_now,
+    expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared, unless_starved, wake,
+    wake_shared, yield_now,
 };
 pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
 

@@ -214,6 +214,13 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
     futex_wait(word, expected, bits, deadline, FUTEX_PRIVATE)
 }
 
+/// A deadline so many nanoseconds from now, for a sleep that a thread without a CPU could
+/// make last for ever; only where there are such threads.
+#[must_use]
+pub fn unless_starved(nanoseconds: u64) -> Option<Deadline> {
+    Some(Deadline::monotonic(now() + nanoseconds))
+}
+
 /// Sleeps for that many nanoseconds, or until a signal arrives.
 pub fn nap(nanoseconds: u64) {
     let until = Deadline::monotonic(now() + nanoseconds);

@@ -315,7 +315,8 @@ impl Setup<'_> {
         &self,
         ((nanoseconds, hold), hogs, burners, nice): ((u32, &str), u16, u16, Option<&str>),
     ) -> Point {
-        let mut label = format!("{hold}, {hogs} of them, {burners} burners");
+        let plural = if hogs > 1 { "s" } else { "" };
+        let mut label = format!("{hold}, {hogs} hog{plural}, {burners} burners");
         let numbers = [nanoseconds, hogs.into(), burners.into()].map(|number| number.to_string());
         let [section, hogs, burners] = &numbers;
         let mut words = vec!["occasional", "--section", section];

@@ -160,10 +160,11 @@ pub static BARS: &[Bar] = &[
     },
     Bar {
         name: "wait-p50",
-        asks: "one or three threads hold a lock for 200 ns, 2 µs or 50 µs and want it again at \
-               once, with and without two busy processes; another sleeps for a millisecond, \
-               takes it, and so on, at one point niced by 5: the median of what it waits over \
-               the better of the system's and parking_lot's (below 5 µs counts as 5 µs)",
+        asks: "one or three hogs hold a lock for 200 ns, 2 µs or 50 µs and want it again at once, \
+               with no busy process beside them and with two; an occasional thread, at one point \
+               niced by 5, takes it, sleeps for a millisecond, and so on: the median of what it \
+               waits over the better of the system's and parking_lot's (below 5 µs counts as \
+               5 µs)",
         experiment: Occasional,
         figure: Figure::Wait(Quantile::P50),
         target: Target::AtMost(1.2),

@@ -233,8 +233,8 @@ pub static BARS: &[Bar] = &[
     },
     Bar {
         name: "sysbench",
-        asks: "sysbench threads on one CPU, where who holds a mutex yields: 8 threads with 2 and \
-               8 mutexes, 64 with 8: time over the system's",
+        asks: "sysbench threads on one CPU, where the holder of a mutex yields: 8 threads with 2 \
+               and 8 mutexes, 64 with 8: time over the system's",
         experiment: Sysbench,
         figure: Figure::Time,
         target: Target::AtMost(1.05),

@@ -15,7 +15,7 @@ pub struct Choice {
     pub raw: Option<String>,
 }
 
-/// A load that runs under whichever lock it is given.
+/// A load that can be run under any lock.
 pub trait Load {
     /// Runs the load under `lock`.  Blocks.
     ///

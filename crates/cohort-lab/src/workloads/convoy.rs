@@ -1,6 +1,6 @@
 //! An application's lock below an interpreter's.
 //!
-//! Interpreters let one thread at a time run their program: whoever finds an
+//! Interpreters let one thread at a time run their program: a thread that finds an
 //! application's lock taken gives up the interpreter's, sleeps, and takes both again.
 //! If a thread that was woken finds the interpreter's mutex still held by its waker and
 //! comes too late for it, the waker has gone on to the next lock meanwhile, and soon all
@@ -28,7 +28,7 @@ pub struct Options {
     section: u32,
 }
 
-/// How long a thread waits until it asks whoever runs to let go.
+/// How long a thread waits until it asks the one that runs to let go.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 /// No thread's number.

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_comes_now_and_then_is_timed() {
+    fn the_occasional_thread_is_timed() {
         for raw in [None, Some("parking_lot"), Some("mcs")] {
             let options = Options {
                 load: Load {

@@ -133,7 +133,7 @@ impl Condition {
     /// Waits for a signal; the mutex is released meanwhile.  Blocks.
     ///
     /// # Safety
-    /// The calling thread holds `mutex`, and whoever else waits has the same one.
+    /// The calling thread holds `mutex`, and all others that wait have the same one.
     pub unsafe fn wait(&self, mutex: &Mutex) {
         // SAFETY: both are initialised, and the caller holds the mutex.
         unsafe { libc::pthread_cond_wait(self.0.get(), mutex.0.get()) };

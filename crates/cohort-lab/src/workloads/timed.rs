@@ -18,7 +18,7 @@ pub struct Options {
     #[arg(long, value_name = "N", default_value_t = 1,
         value_parser = clap::value_parser!(u16).range(1..))]
     hogs: u16,
-    /// How long whoever has the mutex holds it, in nanoseconds
+    /// How long a thread that has the mutex holds it, in nanoseconds
     #[arg(long, value_name = "NS", default_value_t = 3_000_000)]
     section: u32,
     /// How long the thread stays away after it was served or has given up, in nanoseconds

@@ -186,7 +186,7 @@ fn each(
         .collect()
 }
 
-/// Whose figure has the greatest median.
+/// The one whose figure has the greatest median.
 fn best(others: &[Series<Outcome>], figure: impl Fn(&Outcome) -> f64) -> &Series<Outcome> {
     let middle = |series: &Series<Outcome>| {
         let figures = series.figures(|sample| figure(&sample.value));

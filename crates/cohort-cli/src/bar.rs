@@ -8,9 +8,11 @@ use crate::problem::{Problem, status};
 use crate::program::Program;
 use crate::settings::Settings;
 use crate::{environment, library, proof};
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use cohort_lab::bars::{self, BARS, Bar, Judgement, Session, Setup, Verdict};
 use cohort_lab::interrupt;
 use cohort_lab::progress::Progress;
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -18,8 +20,9 @@ use std::process::ExitCode;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// The bars to run, by the names that --list shows [default: all]
-    #[arg(value_name = "NAME")]
+    /// The bars to run, by the names that --list shows, or by what several names begin
+    /// with: `wait` is wait-p50, wait-p90 and wait-p99 [default: all]
+    #[arg(value_name = "NAME", value_parser = BarName)]
     names: Vec<String>,
     /// Show every bar and what it asks for; run nothing
     #[arg(long)]
@@ -27,7 +30,7 @@ pub struct Arguments {
     /// Rounds that count [default: 7, or 3 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
-    /// Short runs and few rounds: an impression, in under a minute
+    /// Short runs and few rounds: an impression, in a minute or two
     #[arg(long)]
     quick: bool,
     /// Show every point of a bar, not only the worst
@@ -42,7 +45,7 @@ const NOTES: &str = "\
 All that is compared runs in turn, in rounds whose order rotates; a figure is the median of what \
 each round gave, and a bar with several points is judged by the worst of them. A run during which \
 others used more than a tenth of its CPUs' time is repeated, at most twice; rounds that stayed \
-disturbed are counted. All bars together take some minutes.
+disturbed are counted. All bars together take about twenty minutes; `cohort bar wait` takes five.
 
 Exit status: 0 if every bar that could be run is met, 1 if one is not, 2 for a mistake in the \
 options, 130 after Ctrl-C.";
@@ -97,16 +100,44 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Bar>, Problem> {
     if names.is_empty() {
         return Ok(BARS.iter().collect());
     }
-    names
-        .iter()
-        .map(|name| {
-            bars::find(name).ok_or_else(|| {
-                Problem::usage(format!(
-                    "no bar is called `{name}`; `cohort bar --list` shows them all"
-                ))
-            })
-        })
-        .collect()
+    let mut chosen: Vec<&Bar> = Vec::new();
+    for name in names {
+        let found = bars::find(name);
+        if found.is_empty() {
+            return Err(Problem::usage(format!(
+                "no bar is called `{name}`; `cohort bar --list` shows them all"
+            )));
+        }
+        for bar in found {
+            if chosen.iter().all(|other| other.name != bar.name) {
+                chosen.push(bar);
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+/// Takes any text for a bar's name, and offers the names and those of families: an
+/// unknown one is answered by [`chosen`].
+#[derive(Clone)]
+struct BarName;
+
+impl TypedValueParser for BarName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        option: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, option, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = BARS.iter().map(|bar| bar.name).chain(bars::families());
+        Some(Box::new(names.map(PossibleValue::new)))
+    }
 }
 
 fn rounds(arguments: &Arguments) -> usize {
@@ -145,6 +176,8 @@ mod tests {
         assert_eq!(chosen(&[]).unwrap().len(), BARS.len());
         let name = BARS[0].name.to_owned();
         assert_eq!(chosen(&[name]).unwrap().len(), 1);
+        let family = ["wait", "wait-p90"].map(str::to_owned);
+        assert_eq!(chosen(&family).unwrap().len(), 3);
         let problem = chosen(&["nope".to_owned()]).unwrap_err().to_string();
         assert!(problem.contains("--list"), "{problem}");
     }

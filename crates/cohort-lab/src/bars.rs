@@ -7,7 +7,7 @@ mod library;
 mod table;
 
 pub use experiment::Setup;
-pub use table::{BARS, Bar, find};
+pub use table::{BARS, Bar, families, find};
 
 use crate::interrupt::Interrupted;
 use crate::rounds::{self, Observer, Series};
@@ -349,8 +349,22 @@ mod tests {
         for (place, bar) in BARS.iter().enumerate() {
             let first = BARS.iter().position(|other| other.name == bar.name);
             assert_eq!(first, Some(place), "{}", bar.name);
-            assert_eq!(find(bar.name).map(|found| found.name), Some(bar.name));
+            let found: Vec<&str> = find(bar.name).iter().map(|bar| bar.name).collect();
+            assert_eq!(found, [bar.name]);
         }
-        assert!(find("no-such-bar").is_none());
+        assert!(find("no-such-bar").is_empty() && find("").is_empty());
+    }
+
+    #[test]
+    fn a_family_is_found_by_what_its_names_begin_with() {
+        let waits: Vec<&str> = find("wait").iter().map(|bar| bar.name).collect();
+        assert_eq!(waits, ["wait-p50", "wait-p90", "wait-p99"]);
+        let families = families();
+        for family in ["wait", "oversubscribed", "python"] {
+            assert!(families.contains(family), "{families:?}");
+        }
+        // A bar of that name comes before those that are named after it.
+        assert!(!families.contains("composition"));
+        assert_eq!(find("composition").len(), 1);
     }
 }

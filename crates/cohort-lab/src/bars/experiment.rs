@@ -52,6 +52,18 @@ pub enum Experiment {
     Oversubscribed,
     /// The same on two CPUs, under each lock that serves in strict order.
     Queues,
+    /// A lock in use all the time, and a thread that wants it now and then.
+    Occasional,
+    /// The same lock, and a thread that gives up.
+    Timed,
+    /// A mutex and a condition that live for one use.
+    Life,
+    /// Threads of a Python interpreter.
+    Python,
+    /// An application's lock below an interpreter's.
+    Convoy,
+    /// `sysbench threads`, where the holder of a mutex yields its CPU.
+    Sysbench,
     /// Mutexes that were used and are free.
     Idle,
     /// The library's file; nothing is run.
@@ -93,6 +105,25 @@ const SCALING_CROWDS: [u16; 3] = [2, 4, 8];
 /// Threads at one strict lock: sixteen for each of two CPUs.
 const QUEUE: u16 = 32;
 
+/// How many threads take the lock again at once where another wants it now and then.
+const HOGS: [u16; 2] = [1, 3];
+/// How long those hold it.
+const HOLDS: [(u32, &str); 3] = [(200, "200 ns"), (2_000, "2 µs"), (50_000, "50 µs")];
+/// Busy processes beside them.
+const BURNERS: [u16; 2] = [0, 2];
+/// The nice value of the occasional thread at one point more.  It is the waiter that is
+/// niced, not those that hold the lock: a waiter that gets less of a CPU pays most for
+/// each turn that it gives away, while a niced holder delays it under every lock.
+const NICE: &str = "5";
+
+/// What Python's threads do, and how often: a tenth of a second or two by the system's
+/// locks.
+const PATTERNS: [(&str, u32); 3] = [("queue", 100_000), ("pool", 20_000), ("condition", 20_000)];
+const PYTHON: &str = include_str!("python.py");
+
+/// How many threads and locks `sysbench threads` has.
+const YIELDING: [(u16, u16); 3] = [(8, 2), (8, 8), (64, 8)];
+
 /// Operations of `kccachetest wicked`: seconds where it goes badly.
 const WICKED: u32 = 200_000;
 const WICKED_QUICK: u32 = 50_000;
@@ -103,7 +134,10 @@ impl Experiment {
     /// # Errors
     /// What the experiment needs and does not find.
     pub fn points(self, setup: &Setup) -> Result<Vec<Point>, String> {
-        if !matches!(self, Self::Library | Self::Wicked) {
+        if !matches!(
+            self,
+            Self::Library | Self::Wicked | Self::Python | Self::Sysbench
+        ) {
             (setup.prove)(&setup.command)?;
         }
         match self {
@@ -113,6 +147,12 @@ impl Experiment {
             Self::Scaling(load) => setup.scaling(load),
             Self::Oversubscribed => Ok(setup.oversubscribed()),
             Self::Queues => setup.queues(),
+            Self::Occasional => Ok(setup.occasional()),
+            Self::Timed => Ok(vec![setup.timed()]),
+            Self::Life => Ok(setup.life()),
+            Self::Python => setup.python(),
+            Self::Convoy => Ok(vec![setup.convoy()]),
+            Self::Sysbench => setup.sysbench(),
             Self::Idle => Ok(vec![setup.idle()]),
             Self::Library => Ok(Vec::new()),
         }
@@ -159,39 +199,11 @@ impl Setup<'_> {
 
     fn wicked(&self) -> Result<Point, String> {
         let cpus = two_cpus()?;
-        let program = in_path("kccachetest")
-            .ok_or("kccachetest is in no folder of PATH; on Debian it is in kyotocabinet-utils")?;
-        (self.prove)(&program)?;
+        let program = self.installed("kccachetest", "kyotocabinet-utils")?;
         let operations = if self.quick { WICKED_QUICK } else { WICKED };
-        let words = ["wicked", "-th", "2", "-capcnt", "500000"].map(OsString::from);
-        let run = |environment: &Changes| Launch {
-            words: std::iter::once(program.clone().into_os_string())
-                .chain(words.clone())
-                .chain([operations.to_string().into()])
-                .collect(),
-            environment: environment.clone(),
-            cpus: Some(cpus.clone()),
-            limit: Some(Duration::from_secs(120)),
-        };
-        let contestants =
-            [("system", run(&self.system)), ("futex", run(&self.ours))].map(|(name, launch)| {
-                Contestant {
-                    name: name.to_owned(),
-                    warm_up: None,
-                    launch,
-                    proof: None,
-                }
-            });
-        Ok(Point {
-            label: String::new(),
-            contestants: contestants.into(),
-            read: |run| {
-                Ok(Outcome {
-                    seconds: run.wall,
-                    ..Outcome::default()
-                })
-            },
-        })
+        let operations = operations.to_string();
+        let words = ["wicked", "-th", "2", "-capcnt", "500000", &operations];
+        Ok(self.whole("", &program, &words, Some(&cpus), wall))
     }
 
     fn scaling(&self, load: Load) -> Result<Vec<Point>, String> {
@@ -287,6 +299,118 @@ impl Setup<'_> {
         Ok(points.into())
     }
 
+    fn occasional(&self) -> Vec<Point> {
+        let plain = HOLDS.into_iter().flat_map(|hold| {
+            let hogs = HOGS.into_iter();
+            hogs.flat_map(move |hogs| BURNERS.map(|burners| (hold, hogs, burners, None)))
+        });
+        let niced = (HOLDS[1], HOGS[0], BURNERS[1], Some(NICE));
+        plain
+            .chain([niced])
+            .map(|point| self.occasional_at(point))
+            .collect()
+    }
+
+    fn occasional_at(
+        &self,
+        ((nanoseconds, hold), hogs, burners, nice): ((u32, &str), u16, u16, Option<&str>),
+    ) -> Point {
+        let plural = if hogs > 1 { "s" } else { "" };
+        let mut label = format!("{hold}, {hogs} hog{plural}, {burners} burners");
+        let numbers = [nanoseconds, hogs.into(), burners.into()].map(|number| number.to_string());
+        let [section, hogs, burners] = &numbers;
+        let mut words = vec!["occasional", "--section", section];
+        words.extend(["--hogs", hogs, "--burners", burners]);
+        if let Some(nice) = nice {
+            words.extend(["--nice", nice]);
+            label.push_str(&format!(", nice {nice}"));
+        }
+        let seconds = self.seconds(1.0, 0.1);
+        let run = |more: &[&str], environment| {
+            let words = [&words, more].concat();
+            self.load(&words, seconds, environment, None)
+        };
+        self.point(
+            &label,
+            [
+                ("system", run(&[], &self.system)),
+                ("parking_lot", run(&["--raw", "parking_lot"], &self.system)),
+                ("futex", run(&[], &self.ours)),
+            ],
+        )
+    }
+
+    fn timed(&self) -> Point {
+        let seconds = self.seconds(2.0, 0.5);
+        let run = |environment| self.load(&["timed"], seconds, environment, None);
+        self.point(
+            "",
+            [("system", run(&self.system)), ("futex", run(&self.ours))],
+        )
+    }
+
+    fn life(&self) -> Vec<Point> {
+        let seconds = self.seconds(0.25, 0.1);
+        let cpus = allowed_cpus().first().map(|first| vec![*first]);
+        let point = |label: &str, words: &[&str]| {
+            let run = |environment: &Changes| self.load(words, seconds, environment, cpus.clone());
+            let locks = ["futex", "mcs"].into_iter().filter_map(find);
+            let ours = locks.map(|lock| (lock.name, run(&self.under(lock))));
+            let all = ours.chain([("system", run(&self.system))]);
+            self.point(label, all.collect::<Vec<_>>())
+        };
+        vec![
+            point("one thread", &["life", "--single"]),
+            point("three threads", &["life"]),
+        ]
+    }
+
+    fn python(&self) -> Result<Vec<Point>, String> {
+        let program = self.installed("python3", "python3")?;
+        let first = allowed_cpus().first().map(|first| vec![*first]);
+        let points = PATTERNS.into_iter().flat_map(|(pattern, count)| {
+            let count = if self.quick { count / 4 } else { count }.to_string();
+            let words = ["-c", PYTHON, pattern, &count];
+            [("one CPU", first.as_deref()), ("all CPUs", None)].map(|(place, cpus)| {
+                let label = format!("{pattern}, {place}");
+                self.whole(&label, &program, &words, cpus, Outcome::read)
+            })
+        });
+        Ok(points.collect())
+    }
+
+    fn convoy(&self) -> Point {
+        let cpus = allowed_cpus().first().map(|first| vec![*first]);
+        let run = |environment| {
+            let after = |operations: u32| {
+                let operations = operations.to_string();
+                let words = ["convoy", "--operations", &operations];
+                self.launch(&words, environment, cpus.clone())
+            };
+            let operations = if self.quick { 30_000 } else { 100_000 };
+            (after(operations), after(operations / 10))
+        };
+        self.point(
+            "",
+            [("system", run(&self.system)), ("futex", run(&self.ours))],
+        )
+    }
+
+    fn sysbench(&self) -> Result<Vec<Point>, String> {
+        let program = self.installed("sysbench", "sysbench")?;
+        let first = allowed_cpus().first().map(|first| vec![*first]);
+        let events = if self.quick { 20 } else { 100 };
+        let points = YIELDING.map(|(threads, locks)| {
+            let options = format!(
+                "threads --threads={threads} --thread-locks={locks} --events={events} --time=0 run"
+            );
+            let words: Vec<&str> = options.split(' ').collect();
+            let label = format!("{threads} threads, {locks} locks");
+            self.whole(&label, &program, &words, first.as_deref(), wall)
+        });
+        Ok(points.into())
+    }
+
     /// The environment under another of our locks.
     fn under(&self, lock: &LockInfo) -> Changes {
         let mut environment = self.ours.clone();
@@ -326,6 +450,46 @@ impl Setup<'_> {
             )
         };
         (lasting(seconds), lasting(seconds / 10.0))
+    }
+
+    /// A program in PATH that the library can be preloaded into, or which package it is
+    /// in.
+    fn installed(&self, program: &str, package: &str) -> Result<PathBuf, String> {
+        let found = in_path(program).ok_or_else(|| {
+            format!("{program} is in no folder of PATH; on Debian it is in {package}")
+        })?;
+        (self.prove)(&found)?;
+        Ok(found)
+    }
+
+    /// An installed program, the whole of it under the system's locks and ours.
+    fn whole(
+        &self,
+        label: &str,
+        program: &Path,
+        words: &[&str],
+        cpus: Option<&[usize]>,
+        read: fn(&Run) -> Result<Outcome, String>,
+    ) -> Point {
+        let words = words.iter().map(OsString::from);
+        let words = || [program.into()].into_iter().chain(words.clone()).collect();
+        let contestants = [("system", &self.system), ("futex", &self.ours)];
+        let contestants = contestants.map(|(name, environment)| Contestant {
+            name: name.to_owned(),
+            launch: Launch {
+                words: words(),
+                environment: environment.clone(),
+                cpus: cpus.map(<[usize]>::to_vec),
+                limit: Some(Duration::from_secs(120)),
+            },
+            warm_up: None,
+            proof: None,
+        });
+        Point {
+            label: label.to_owned(),
+            contestants: contestants.into(),
+            read,
+        }
     }
 
     fn launch(&self, words: &[&str], environment: &Changes, cpus: Option<Vec<usize>>) -> Launch {
@@ -401,6 +565,14 @@ fn crowd(section: u32, threads: u16) -> Vec<String> {
     words.split(' ').map(str::to_owned).collect()
 }
 
+/// How long a whole run took.
+fn wall(run: &Run) -> Result<Outcome, String> {
+    Ok(Outcome {
+        seconds: run.wall,
+        ..Outcome::default()
+    })
+}
+
 /// Appends `library` to what is preloaded already.
 fn preload_as_well(environment: &mut Changes, library: &str) {
     const PRELOAD: &str = "LD_PRELOAD";
@@ -439,6 +611,9 @@ fn in_path(program: &str) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workloads::Workload;
+    use clap::Parser;
+    use std::collections::HashSet;
 
     #[test]
     fn ours_stays_in_front_of_an_allocator() {
@@ -482,6 +657,69 @@ mod tests {
             let (last, strict) = names.split_last().unwrap();
             assert_eq!(*last, "futex");
             assert!(strict.contains(&"mcs") && !strict.contains(last) && !strict.contains(&"tas"));
+        }
+    }
+
+    #[test]
+    fn the_occasional_points_are_the_asked_ones() {
+        let points = Experiment::Occasional.points(&SETUP).unwrap();
+        assert_eq!(points.len(), HOLDS.len() * HOGS.len() * BURNERS.len() + 1);
+        let labels: HashSet<&str> = points.iter().map(|point| &*point.label).collect();
+        assert_eq!(labels.len(), points.len());
+        for point in &points {
+            let names: Vec<&str> = point.contestants.iter().map(|one| &*one.name).collect();
+            assert_eq!(names, ["system", "parking_lot", "futex"]);
+        }
+    }
+
+    /// The command's `workload`, as far as it is of interest here.
+    #[derive(clap::Parser)]
+    struct Command {
+        #[command(subcommand)]
+        workload: Workload,
+    }
+
+    #[test]
+    fn the_loads_take_the_words_they_are_given() {
+        for experiment in [
+            Experiment::Uncontended { single: true },
+            Experiment::Uncontended { single: false },
+            Experiment::Composition { fast: false },
+            Experiment::Composition { fast: true },
+            Experiment::Oversubscribed,
+            Experiment::Occasional,
+            Experiment::Timed,
+            Experiment::Life,
+            Experiment::Convoy,
+            Experiment::Idle,
+        ] {
+            for point in experiment.points(&SETUP).unwrap() {
+                for contestant in &point.contestants {
+                    let warm_up = contestant.warm_up.iter();
+                    for launch in warm_up.chain([&contestant.launch]) {
+                        // In place of the program's name stands the subcommand.
+                        let parsed = Command::try_parse_from(&launch.words[1..]);
+                        let parsed = parsed.map(|command| drop(command.workload));
+                        assert!(parsed.is_ok(), "{:?}", launch.words);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn python_does_all_its_steps() {
+        let Ok(points) = Experiment::Python.points(&SETUP) else {
+            assert!(in_path("python3").is_none());
+            return;
+        };
+        assert_eq!(points.len(), 2 * PATTERNS.len());
+        for point in points.iter().step_by(2) {
+            let mut launch = point.contestants[0].launch.clone();
+            *launch.words.last_mut().unwrap() = "50".into();
+            let outcome = (point.read)(&runner::run(&launch).unwrap()).unwrap();
+            assert_eq!(outcome.operations, 50, "{}", point.label);
+            assert!(outcome.cpu_seconds.is_some() && outcome.switches.is_some());
         }
     }
 

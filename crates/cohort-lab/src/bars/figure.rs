@@ -17,6 +17,16 @@ pub enum Figure {
     PairTimeOfSum,
     /// How much sooner a program ends.
     Speed,
+    /// The time that a program takes.
+    Time,
+    /// Its CPU time.
+    CpuTime,
+    /// How often its threads gave up a CPU to wait.
+    Switches,
+    /// How often a lock was found taken.
+    FoundTaken,
+    /// A quantile of the time to acquire, theirs being the best of several.
+    Wait(Quantile),
     /// Throughput at each point.
     Throughput,
     /// Throughput of each contestant at each point, theirs being the last.
@@ -36,6 +46,25 @@ pub enum Figure {
     /// How many libraries it needs besides the C library.
     Needed,
 }
+
+/// A share of all acquisitions, of which the slowest counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantile {
+    /// Half of them.
+    P50,
+    /// Nine in ten.
+    P90,
+    /// Ninety-nine in a hundred.
+    P99,
+}
+
+/// A wait that nobody feels, in nanoseconds: shorter ones count as this, since the
+/// thread comes once in two hundred times as long, and its clock and its way to the lock
+/// are in what it measures.
+const UNFELT: f64 = 5_000.0;
+
+/// So many switches, or takings of a lock, are chance: fewer count as this.
+const CHANCE: f64 = 300.0;
 
 impl Figure {
     /// What it counts.
@@ -79,6 +108,8 @@ impl Figure {
         let tail = |outcome: &Outcome| outcome.latency.map(|latency| latency.p999 as f64);
         let least = |outcome: &Outcome| outcome.least.map(|least| least as f64);
         let bytes = |outcome: &Outcome| outcome.bytes_each;
+        let cpu_time = |outcome: &Outcome| outcome.cpu_seconds;
+        let by_chance = |count: u64| (count as f64).max(CHANCE);
         match self {
             Self::PairTime => paired(ours, last, pair, ratio),
             Self::PairTimeOfSum => {
@@ -86,8 +117,25 @@ impl Figure {
                 Ok(pairs.map(|(ours, sum)| ratio(ours, sum)).collect())
             }
             Self::Speed => paired(last, ours, time, ratio),
+            Self::Time => paired(ours, last, time, ratio),
+            Self::CpuTime => paired(ours, last, cpu_time, ratio),
+            Self::Switches => paired(ours, last, |outcome| outcome.switches.map(by_chance), ratio),
+            Self::FoundTaken => paired(
+                ours,
+                last,
+                |outcome| outcome.found_taken.map(by_chance),
+                ratio,
+            ),
+            Self::Wait(quantile) => {
+                let wait = |outcome: &Outcome| quantile.of(outcome);
+                let quickest = best(others, |outcome| -wait(outcome).unwrap_or(f64::INFINITY));
+                paired(ours, quickest, wait, ratio)
+            }
             Self::Throughput => paired(ours, last, throughput, ratio),
-            Self::OfBest | Self::MeanOfBest => paired(ours, best(others), throughput, ratio),
+            Self::OfBest | Self::MeanOfBest => {
+                let best = best(others, |outcome| outcome.per_second);
+                paired(ours, best, throughput, ratio)
+            }
             Self::Tail => paired(ours, last, tail, ratio),
             Self::LeastServed => paired(ours, last, least, ratio),
             Self::BytesEach => paired(ours, last, bytes, |ours, theirs| ours - theirs),
@@ -95,6 +143,19 @@ impl Figure {
                 Err("this is no figure of one contestant's runs".to_owned())
             }
         }
+    }
+}
+
+impl Quantile {
+    /// How long the slowest of that share took, in nanoseconds, if that is felt.
+    fn of(self, outcome: &Outcome) -> Option<f64> {
+        let latency = outcome.latency?;
+        let nanoseconds = match self {
+            Self::P50 => latency.p50,
+            Self::P90 => latency.p90,
+            Self::P99 => latency.p99,
+        };
+        Some((nanoseconds as f64).max(UNFELT))
     }
 }
 
@@ -125,10 +186,11 @@ fn each(
         .collect()
 }
 
-/// Whose throughput has the greatest median.
-fn best(others: &[Series<Outcome>]) -> &Series<Outcome> {
+/// The one whose figure has the greatest median.
+fn best(others: &[Series<Outcome>], figure: impl Fn(&Outcome) -> f64) -> &Series<Outcome> {
     let middle = |series: &Series<Outcome>| {
-        median(&series.figures(|sample| sample.value.per_second)).unwrap_or(0.0)
+        let figures = series.figures(|sample| figure(&sample.value));
+        median(&figures).unwrap_or(f64::NEG_INFINITY)
     };
     others
         .iter()
@@ -193,6 +255,7 @@ mod tests {
     use super::*;
     use crate::rounds::Sample;
     use crate::runner::Run;
+    use crate::workloads::Latency;
 
     fn series(outcomes: &[(f64, u64)]) -> Series<Outcome> {
         let samples = outcomes.iter().map(|(per_second, least)| Sample {
@@ -236,6 +299,47 @@ mod tests {
         for ((at, figures), (name, ratios)) in figures.iter().zip(expected) {
             assert_eq!((at.as_str(), figures.as_slice()), (name, &ratios[..]));
         }
+    }
+
+    fn waiting(waits: &[u64]) -> Series<Outcome> {
+        let mut series = series(&vec![(1.0, 1); waits.len()]);
+        for (sample, wait) in series.samples.iter_mut().zip(waits) {
+            sample.value.latency = Some(Latency {
+                p50: 1_000,
+                p90: *wait,
+                p99: *wait,
+                p999: *wait,
+                most: *wait,
+                sampled: 1,
+            });
+        }
+        series
+    }
+
+    #[test]
+    fn the_quickest_of_the_others_counts_as_far_as_waits_are_felt() {
+        let all = [
+            waiting(&[40_000, 40_000]),
+            waiting(&[20_000, 10_000]),
+            waiting(&[20_000, 30_000]),
+        ];
+        let figure = |quantile| Figure::Wait(quantile).per_round(&all).unwrap();
+        assert_eq!(figure(Quantile::P90), [1.0, 3.0]);
+        assert_eq!(figure(Quantile::P50), [1.0, 1.0]);
+        let unfelt = [waiting(&[10]), waiting(&[4_000])];
+        let figures = Figure::Wait(Quantile::P99).per_round(&unfelt).unwrap();
+        assert_eq!(figures, [1.0]);
+    }
+
+    #[test]
+    fn few_switches_are_chance() {
+        let mut all = [series(&[(1.0, 1)]), series(&[(1.0, 1)])];
+        for (series, count) in all.iter_mut().zip([20, 250]) {
+            series.samples[0].value.switches = Some(count);
+            series.samples[0].value.found_taken = Some(3 * count);
+        }
+        assert_eq!(Figure::Switches.per_round(&all).unwrap(), [1.0]);
+        assert_eq!(Figure::FoundTaken.per_round(&all).unwrap(), [2.5]);
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use super::Target;
 use super::experiment::Experiment::{
-    Composition, Idle, Library, Oversubscribed, Queues, Scaling, Uncontended, Wicked,
+    Composition, Convoy, Idle, Library, Life, Occasional, Oversubscribed, Python, Queues, Scaling,
+    Sysbench, Timed, Uncontended, Wicked,
 };
 use super::experiment::{Experiment, Load};
-use super::figure::Figure;
+use super::figure::{Figure, Quantile};
+use std::collections::BTreeSet;
 
 /// One bar.
 #[derive(Debug)]
@@ -25,12 +27,27 @@ impl Bar {
     pub fn target(&self) -> String {
         self.target.in_words(self.figure.unit())
     }
+
+    /// What its name begins with.
+    fn family(&self) -> &'static str {
+        self.name.split('-').next().unwrap_or_default()
+    }
 }
 
-/// The bar called `name`.
+/// The bar called `name`, or else those whose names begin with it and a hyphen.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static Bar> {
-    BARS.iter().find(|bar| bar.name == name)
+pub fn find(name: &str) -> Vec<&'static Bar> {
+    if let Some(bar) = BARS.iter().find(|bar| bar.name == name) {
+        return vec![bar];
+    }
+    BARS.iter().filter(|bar| bar.family() == name).collect()
+}
+
+/// What several bars' names begin with, none of which is called so itself.
+#[must_use]
+pub fn families() -> BTreeSet<&'static str> {
+    let families = BARS.iter().map(Bar::family);
+    families.filter(|family| find(family).len() > 1).collect()
 }
 
 /// Every bar, in the order in which they are run.
@@ -140,6 +157,87 @@ pub static BARS: &[Bar] = &[
         experiment: Queues,
         figure: Figure::EachThroughput,
         target: Target::AtLeast(0.5),
+    },
+    Bar {
+        name: "wait-p50",
+        asks: "one or three hogs hold a lock for 200 ns, 2 µs or 50 µs and want it again at once, \
+               with no busy process beside them and with two; an occasional thread, at one point \
+               niced by 5, takes it, sleeps for a millisecond, and so on: the median of what it \
+               waits over the better of the system's and parking_lot's (below 5 µs counts as \
+               5 µs)",
+        experiment: Occasional,
+        figure: Figure::Wait(Quantile::P50),
+        target: Target::AtMost(1.2),
+    },
+    Bar {
+        name: "wait-p90",
+        asks: "the same: the 90th percentile",
+        experiment: Occasional,
+        figure: Figure::Wait(Quantile::P90),
+        target: Target::AtMost(1.2),
+    },
+    Bar {
+        name: "wait-p99",
+        asks: "the same: the 99th percentile",
+        experiment: Occasional,
+        figure: Figure::Wait(Quantile::P99),
+        target: Target::AtMost(1.2),
+    },
+    Bar {
+        name: "timed",
+        asks: "a thread waits for 1 ms at most, while another holds the mutex for 3 ms and wants \
+               it again at once: how often it is served over the system's",
+        experiment: Timed,
+        figure: Figure::Throughput,
+        target: Target::AtLeast(0.8),
+    },
+    Bar {
+        name: "life",
+        asks: "a mutex is initialised, taken, released and destroyed, a condition initialised, \
+               signalled and destroyed, by the only thread and beside two that sleep, under \
+               futex and mcs: time over the system's",
+        experiment: Life,
+        figure: Figure::EachPairTime,
+        target: Target::AtMost(1.1),
+    },
+    Bar {
+        name: "python-time",
+        asks: "threads of a Python interpreter: a queue with four consumers, a pool of four, two \
+               that take turns by a condition, each on one CPU and on all: time over the system's",
+        experiment: Python,
+        figure: Figure::Time,
+        target: Target::AtMost(1.05),
+    },
+    Bar {
+        name: "python-cpu",
+        asks: "the same: CPU time",
+        experiment: Python,
+        figure: Figure::CpuTime,
+        target: Target::AtMost(1.05),
+    },
+    Bar {
+        name: "python-switches",
+        asks: "the same: how often threads gave up a CPU to wait (below 300 counts as 300)",
+        experiment: Python,
+        figure: Figure::Switches,
+        target: Target::AtMost(3.0),
+    },
+    Bar {
+        name: "convoy",
+        asks: "four threads of an interpreter on one CPU share a lock below the interpreter's \
+               own: how often they found it taken in 100,000 times over the system's (below 300 \
+               counts as 300)",
+        experiment: Convoy,
+        figure: Figure::FoundTaken,
+        target: Target::AtMost(3.0),
+    },
+    Bar {
+        name: "sysbench",
+        asks: "sysbench threads on one CPU, where the holder of a mutex yields: 8 threads with 2 \
+               and 8 mutexes, 64 with 8: time over the system's",
+        experiment: Sysbench,
+        figure: Figure::Time,
+        target: Target::AtMost(1.05),
     },
     Bar {
         name: "idle-memory",

@@ -1,8 +1,8 @@
 //! Threads that do the same thing for a while, and what each of them got done.
 
+use super::latency::{LONGEST, Times, times};
 use super::{Latency, Outcome};
 use crate::options::seconds;
-use hdrhistogram::Histogram;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,9 +10,6 @@ use std::time::{Duration, Instant};
 /// One acquisition in so many is timed: often enough for percentiles, seldom
 /// enough not to be the load.  A prime, so that it beats with no other period.
 const SAMPLED: u64 = 13;
-
-/// The longest latency that is told from longer ones, in nanoseconds.
-const LONGEST: u64 = 600_000_000_000;
 
 /// How many threads, for how long.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -29,7 +26,7 @@ pub struct Crowd {
 pub struct Member<'a> {
     over: &'a AtomicBool,
     count: u64,
-    latencies: Option<Histogram<u64>>,
+    latencies: Option<Times>,
 }
 
 impl Member<'_> {
@@ -100,7 +97,7 @@ impl Crowd {
             (elapsed, members)
         });
         let mut counts = Vec::new();
-        let mut latencies: Option<Histogram<u64>> = None;
+        let mut latencies: Option<Times> = None;
         for member in members {
             let (count, own) = member.map_err(|_| "a thread panicked".to_owned())??;
             counts.push(count);
@@ -120,13 +117,13 @@ impl Crowd {
             per_second: operations as f64 / seconds,
             least: counts.iter().min().copied(),
             most: counts.iter().max().copied(),
-            latency: latencies.map(|all| summary(&all)),
+            latency: latencies.map(|all| Latency::of(&all, |nanoseconds| nanoseconds)),
             ..Outcome::default()
         })
     }
 }
 
-type Part = Result<(u64, Option<Histogram<u64>>), String>;
+type Part = Result<(u64, Option<Times>), String>;
 
 fn take_part<P, W>(
     index: usize,
@@ -139,10 +136,7 @@ where
     P: Fn(usize) -> Result<W, String>,
     W: FnMut(&mut Member),
 {
-    let latencies = latency
-        .then(|| Histogram::new_with_max(LONGEST, 3))
-        .transpose()
-        .map_err(|error| format!("no histogram can be made: {error}"));
+    let latencies = latency.then(|| times(LONGEST)).transpose();
     let prepared = prepare(index);
     start.wait();
     let mut work = prepared?;
@@ -153,16 +147,6 @@ where
     };
     work(&mut member);
     Ok((member.count, member.latencies))
-}
-
-fn summary(latencies: &Histogram<u64>) -> Latency {
-    Latency {
-        p50: latencies.value_at_quantile(0.5),
-        p99: latencies.value_at_quantile(0.99),
-        p999: latencies.value_at_quantile(0.999),
-        most: latencies.max(),
-        sampled: latencies.len(),
-    }
 }
 
 #[cfg(test)]

@@ -13,13 +13,13 @@
 //! A thread's own preemption is in the percentiles beyond the middle; with others on
 //! the machine only the median says something about the lock.
 
+use super::latency::{Times, times};
 use super::pthread::{Kind, Mutex};
 use super::work::{Pace, Work};
 use super::{Apart, Exclusion, Latency, Outcome};
 use crate::disturb::allowed_cpus;
 use crate::options::seconds;
 use crate::world::native::Clock;
-use hdrhistogram::Histogram;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -110,7 +110,7 @@ pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String
         threads.map(|thread| thread.join())
     });
     let elapsed = begun.elapsed().as_secs_f64();
-    let mut all = histogram()?;
+    let mut all = times(LONGEST)?;
     for part in parts {
         let part = part.map_err(|_| "a thread panicked".to_owned())??;
         all.add(part)
@@ -119,28 +119,13 @@ pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String
     if all.is_empty() {
         return Err("not one turn was over in time".to_owned());
     }
-    let nanoseconds = |cycles| clock.nanoseconds(cycles);
-    let at = |quantile| nanoseconds(all.value_at_quantile(quantile));
     Ok(Outcome {
         operations: all.len(),
         seconds: elapsed,
         per_second: all.len() as f64 / elapsed,
-        latency: Some(Latency {
-            p50: at(0.5),
-            p99: at(0.99),
-            p999: at(0.999),
-            most: nanoseconds(all.max()),
-            sampled: all.len(),
-        }),
+        latency: Some(Latency::of(&all, |cycles| clock.nanoseconds(cycles))),
         ..Outcome::default()
     })
-}
-
-type Times = Histogram<u64>;
-
-fn histogram() -> Result<Times, String> {
-    Histogram::new_with_max(LONGEST, 3)
-        .map_err(|error| format!("no histogram can be made: {error}"))
 }
 
 /// Stays on that CPU.
@@ -178,7 +163,7 @@ fn take_over(
     clock: &Clock,
     hold: Work,
 ) -> Result<Times, String> {
-    let mut times = histogram()?;
+    let mut times = times(LONGEST)?;
     let mut token = lock.token();
     let mut turn = parity;
     while turns.wait(&turns.entered, turn) {
@@ -208,7 +193,7 @@ fn visit(
     parity: u64,
     clock: &Clock,
 ) -> Result<Times, String> {
-    let mut times = histogram()?;
+    let mut times = times(LONGEST)?;
     let mut token = lock.token();
     let mut turn = parity;
     while turns.wait(&turns.left, turn) {

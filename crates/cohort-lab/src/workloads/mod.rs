@@ -3,21 +3,29 @@
 //! They call the C library's own functions, so that a preloaded library serves
 //! them; the harness round them takes no pthread lock while it measures.
 
+mod background;
 pub mod berkeleydb;
 pub mod cache;
+mod choice;
+pub mod convoy;
 mod crowd;
 mod exclusion;
 pub mod handover;
 pub mod idle;
+mod latency;
+pub mod life;
 pub mod malloc;
 pub mod mutex;
+pub mod occasional;
 mod pthread;
 pub mod rwlock;
 pub mod sqlite;
+pub mod timed;
 pub mod uncontended;
 pub(crate) mod work;
 
 pub use exclusion::{Apart, Exclusion, Raw};
+pub use latency::Latency;
 pub use pthread::{Kind, Mutex};
 
 use crate::runner::Run;
@@ -30,6 +38,14 @@ pub enum Workload {
     Mutex(mutex::Options),
     /// One thread takes a mutex that nobody else wants
     Uncontended(uncontended::Options),
+    /// A mutex and a condition live for one use
+    Life(life::Options),
+    /// One thread wants a lock now and then, which others use all the time
+    Occasional(occasional::Options),
+    /// A thread that gives up wants a mutex which others use all the time
+    Timed(timed::Options),
+    /// Threads of an interpreter share a lock below the interpreter's own
+    Convoy(convoy::Options),
     /// Two threads on two CPUs hand a mutex to each other
     Handover(handover::Options),
     /// Readers and writers share one rwlock
@@ -65,30 +81,24 @@ pub struct Outcome {
     /// How long acquisitions took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
-    /// What one acquisition and release took.
+    /// What one acquisition and release took, or one life.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pair: Option<Pair>,
     /// Bytes of memory that each object took beyond its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes_each: Option<f64>,
+    /// How often a lock was found taken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_taken: Option<u64>,
+    /// CPU seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_seconds: Option<f64>,
+    /// How often a thread gave up its CPU to wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub switches: Option<u64>,
 }
 
-/// How long acquisitions took, in nanoseconds, from a sample of them.
-#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-pub struct Latency {
-    /// Half took no longer.
-    pub p50: u64,
-    /// All but one in a hundred took no longer.
-    pub p99: u64,
-    /// All but one in a thousand took no longer.
-    pub p999: u64,
-    /// The longest.
-    pub most: u64,
-    /// How many were timed.
-    pub sampled: u64,
-}
-
-/// What one acquisition and release took, in nanoseconds, over many batches.
+/// What one turn took, in nanoseconds, over many batches.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub struct Pair {
     /// In the fastest batch.
@@ -119,6 +129,10 @@ pub fn run(workload: &Workload) -> Result<Outcome, String> {
     match workload {
         Workload::Mutex(options) => mutex::run(options),
         Workload::Uncontended(options) => uncontended::run(options),
+        Workload::Life(options) => life::run(options),
+        Workload::Occasional(options) => occasional::run(options),
+        Workload::Timed(options) => timed::run(options),
+        Workload::Convoy(options) => convoy::run(options),
         Workload::Handover(options) => handover::run(options),
         Workload::Rwlock(options) => rwlock::run(options),
         Workload::Malloc(options) => malloc::run(options),

@@ -1,10 +1,10 @@
 //! Threads take one lock in turn, hold it for a given time and stay away for a
 //! given time.
 
+use super::choice::{self, Choice};
 use super::crowd::{Crowd, Member};
-use super::pthread::{self, Kind};
 use super::work::{Pace, Work};
-use super::{Apart, Exclusion, Outcome, Raw};
+use super::{Apart, Exclusion, Outcome};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Options of the load.
@@ -12,13 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Options {
     #[command(flatten)]
     load: Load,
-    /// The kind of pthread mutex
-    #[arg(long, value_enum, default_value_t, conflicts_with = "raw")]
-    kind: Kind,
-    /// Instead of a pthread mutex: `parking_lot`, or a lock of `cohort list` by
-    /// itself
-    #[arg(long, value_name = "NAME")]
-    raw: Option<String>,
+    #[command(flatten)]
+    choice: Choice,
 }
 
 /// Options that are the same for every lock.
@@ -43,27 +38,13 @@ pub struct Load {
 /// An unknown lock, a mutex that cannot be made, or a lock that let two threads
 /// in at once.
 pub fn run(options: &Options) -> Result<Outcome, String> {
-    let Some(name) = &options.raw else {
-        let mutex = pthread::Mutex::new(options.kind)
-            .map_err(|error| format!("no mutex can be made: {error}"))?;
-        return under(&mutex, &options.load);
-    };
-    if name == "parking_lot" {
-        return under(&Apart(parking_lot::Mutex::new(())), &options.load);
+    options.choice.run(&options.load)
+}
+
+impl choice::Load for Load {
+    fn under(&self, lock: &impl Exclusion) -> Result<Outcome, String> {
+        under(lock, self)
     }
-    let found = cohort::catalogue::find(name).ok_or_else(|| {
-        format!("no lock is called `{name}`; write `parking_lot` or a name of `cohort list`")
-    })?;
-    macro_rules! dispatch {
-        ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
-           $source:literal, [$($capability:ident),*];)+) => {
-            match found.identifier {
-                $(stringify!($name) => under(&Apart(Raw(<$lock>::default())), &options.load),)+
-                other => Err(format!("`{other}` cannot be used by itself")),
-            }
-        };
-    }
-    cohort::for_each_lock!(dispatch)
 }
 
 /// Runs the load under `lock`.  Blocks.
@@ -120,6 +101,7 @@ fn take_turns<L: Exclusion>(
 
 #[cfg(test)]
 mod tests {
+    use super::super::Kind;
     use super::*;
 
     fn options(raw: Option<&str>) -> Options {
@@ -133,8 +115,10 @@ mod tests {
                 gap: 100,
                 latency: true,
             },
-            kind: Kind::Adaptive,
-            raw: raw.map(str::to_owned),
+            choice: Choice {
+                kind: Kind::Adaptive,
+                raw: raw.map(str::to_owned),
+            },
         }
     }
 

@@ -1,8 +1,10 @@
 //! The C library's locks, called by the symbols that a preloaded library may
 //! define.
 
+use rustix::time::{ClockId, clock_gettime};
 use std::cell::UnsafeCell;
 use std::io;
+use std::time::Duration;
 
 /// The kinds of mutex that a load can ask for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -58,6 +60,14 @@ impl Mutex {
         unsafe { libc::pthread_mutex_lock(self.0.get()) };
     }
 
+    /// Takes the mutex if that is possible within `patience`, which ends by the
+    /// realtime clock; whether it was.  Blocks.
+    pub fn lock_within(&self, patience: Duration) -> bool {
+        let deadline = after(ClockId::Realtime, patience);
+        // SAFETY: the mutex is initialised.
+        unsafe { libc::pthread_mutex_timedlock(self.0.get(), &raw const deadline) == 0 }
+    }
+
     /// Releases the mutex.
     ///
     /// # Safety
@@ -83,6 +93,126 @@ impl Drop for Mutex {
     fn drop(&mut self) {
         // SAFETY: nobody borrows it, so nobody holds it or waits for it.
         unsafe { libc::pthread_mutex_destroy(self.0.get()) };
+    }
+}
+
+/// A `pthread_cond_t` by the monotonic clock, on cache lines of its own.
+#[repr(align(128))]
+pub struct Condition(UnsafeCell<libc::pthread_cond_t>);
+
+// SAFETY: conditions are made to be used by several threads.
+unsafe impl Sync for Condition {}
+// SAFETY: it is never moved while a thread waits for it: waiting borrows it.
+unsafe impl Send for Condition {}
+
+impl Condition {
+    /// A condition for which nobody waits.
+    ///
+    /// # Errors
+    /// The C library's refusal.
+    pub fn new() -> io::Result<Self> {
+        let mut condition = libc::PTHREAD_COND_INITIALIZER;
+        // SAFETY: the attributes are initialised before they are used and are
+        // destroyed; the condition is writable, and nobody waits when it is moved.
+        unsafe {
+            let mut attributes: libc::pthread_condattr_t = std::mem::zeroed();
+            accepted(libc::pthread_condattr_init(&raw mut attributes))?;
+            accepted(libc::pthread_condattr_setclock(
+                &raw mut attributes,
+                libc::CLOCK_MONOTONIC,
+            ))?;
+            accepted(libc::pthread_cond_init(
+                &raw mut condition,
+                &raw const attributes,
+            ))?;
+            accepted(libc::pthread_condattr_destroy(&raw mut attributes))?;
+        }
+        Ok(Self(UnsafeCell::new(condition)))
+    }
+
+    /// Waits for a signal; the mutex is released meanwhile.  Blocks.
+    ///
+    /// # Safety
+    /// The calling thread holds `mutex`, and all others that wait have the same one.
+    pub unsafe fn wait(&self, mutex: &Mutex) {
+        // SAFETY: both are initialised, and the caller holds the mutex.
+        unsafe { libc::pthread_cond_wait(self.0.get(), mutex.0.get()) };
+    }
+
+    /// The same until `patience` is over; whether a signal came before.  Blocks.
+    ///
+    /// # Safety
+    /// As for [`Condition::wait`].
+    pub unsafe fn wait_within(&self, mutex: &Mutex, patience: Duration) -> bool {
+        let deadline = after(ClockId::Monotonic, patience);
+        // SAFETY: both are initialised, and the caller holds the mutex.
+        unsafe {
+            libc::pthread_cond_timedwait(self.0.get(), mutex.0.get(), &raw const deadline) == 0
+        }
+    }
+
+    /// Lets one of those that wait go on.
+    pub fn signal(&self) {
+        // SAFETY: the condition is initialised.
+        unsafe { libc::pthread_cond_signal(self.0.get()) };
+    }
+}
+
+impl Drop for Condition {
+    fn drop(&mut self) {
+        // SAFETY: nobody borrows it, so nobody waits for it.
+        unsafe { libc::pthread_cond_destroy(self.0.get()) };
+    }
+}
+
+/// A `sem_t` on cache lines of its own.
+#[repr(align(128))]
+pub struct Semaphore(UnsafeCell<libc::sem_t>);
+
+// SAFETY: semaphores are made to be used by several threads.
+unsafe impl Sync for Semaphore {}
+// SAFETY: it is never moved while a thread waits for it: waiting borrows it.
+unsafe impl Send for Semaphore {}
+
+impl Semaphore {
+    /// A semaphore with so many units.
+    ///
+    /// # Errors
+    /// The C library's refusal.
+    pub fn new(units: u32) -> io::Result<Self> {
+        let mut semaphore = std::mem::MaybeUninit::<libc::sem_t>::zeroed();
+        // SAFETY: the place is writable, and nobody waits when the semaphore is moved.
+        if unsafe { libc::sem_init(semaphore.as_mut_ptr(), 0, units) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: initialised above.
+        Ok(Self(UnsafeCell::new(unsafe { semaphore.assume_init() })))
+    }
+
+    /// Takes a unit if there is one; whether there was.
+    pub fn try_acquire(&self) -> bool {
+        // SAFETY: the semaphore is initialised.
+        unsafe { libc::sem_trywait(self.0.get()) == 0 }
+    }
+
+    /// Takes a unit.  Blocks.
+    pub fn acquire(&self) {
+        // A handler of a signal may interrupt it.
+        // SAFETY: the semaphore is initialised.
+        while unsafe { libc::sem_wait(self.0.get()) } != 0 {}
+    }
+
+    /// Gives a unit back.
+    pub fn release(&self) {
+        // SAFETY: the semaphore is initialised.
+        unsafe { libc::sem_post(self.0.get()) };
+    }
+}
+
+impl Drop for Semaphore {
+    fn drop(&mut self) {
+        // SAFETY: nobody borrows it, so nobody waits for it.
+        unsafe { libc::sem_destroy(self.0.get()) };
     }
 }
 
@@ -153,7 +283,18 @@ impl Drop for RwLock {
     }
 }
 
-fn accepted(status: i32) -> io::Result<()> {
+/// The time by `clock` at which `patience` is over.
+fn after(clock: ClockId, patience: Duration) -> libc::timespec {
+    let now = clock_gettime(clock);
+    let nanoseconds = now.tv_nsec + i64::from(patience.subsec_nanos());
+    libc::timespec {
+        tv_sec: now.tv_sec + patience.as_secs().cast_signed() + nanoseconds / 1_000_000_000,
+        tv_nsec: nanoseconds % 1_000_000_000,
+    }
+}
+
+/// Turns the status of a call into a result.
+pub(super) fn accepted(status: i32) -> io::Result<()> {
     match status {
         0 => Ok(()),
         error => Err(io::Error::from_raw_os_error(error)),

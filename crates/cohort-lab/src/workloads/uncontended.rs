@@ -12,6 +12,20 @@ use std::time::{Duration, Instant};
 /// Options of the load.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Options {
+    #[command(flatten)]
+    company: Company,
+    /// Instead of a pthread mutex
+    #[arg(long, value_name = "LOCK")]
+    raw: Option<Raw>,
+    /// For how many seconds
+    #[arg(long, default_value = "1", value_parser = seconds)]
+    seconds: f64,
+}
+
+/// Threads that are there and do nothing: a process with one thread only is a special
+/// case for many a lock.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Company {
     /// How many other threads are alive, asleep
     #[arg(long, default_value_t = 2, conflicts_with = "single",
         value_parser = clap::value_parser!(u16).range(1..))]
@@ -19,12 +33,33 @@ pub struct Options {
     /// Never make another thread
     #[arg(long)]
     single: bool,
-    /// Instead of a pthread mutex
-    #[arg(long, value_name = "LOCK")]
-    raw: Option<Raw>,
-    /// For how many seconds
-    #[arg(long, default_value = "1", value_parser = seconds)]
-    seconds: f64,
+}
+
+impl Company {
+    /// No other thread.
+    #[cfg(test)]
+    pub const NONE: Self = Self {
+        threads: 1,
+        single: true,
+    };
+
+    /// Makes them; they stay for good.
+    ///
+    /// # Errors
+    /// A thread cannot be made.
+    pub fn gather(self) -> Result<(), String> {
+        let others = if self.single { 0 } else { self.threads };
+        for _ in 0..others {
+            std::thread::Builder::new()
+                .spawn(|| {
+                    loop {
+                        std::thread::park();
+                    }
+                })
+                .map_err(|error| format!("a thread cannot be made: {error}"))?;
+        }
+        Ok(())
+    }
 }
 
 /// A composition, inlined as its users have it, and what it is made of.
@@ -139,7 +174,7 @@ fn alone<L: RawLock>(options: &Options) -> Result<Outcome, String> {
     under(&Apart(exclusion::Raw(L::default())), options)
 }
 
-/// Pairs that are timed together, so that reading the clock costs nothing.
+/// Turns that are timed together, so that reading the clock costs nothing.
 const BATCH: u32 = 2_000;
 
 /// Runs the load.
@@ -160,44 +195,32 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
 /// # Errors
 /// The other threads cannot be made.
 pub fn under(lock: &impl Exclusion, options: &Options) -> Result<Outcome, String> {
-    let mut sleepers = Vec::new();
-    if !options.single {
-        for _ in 0..options.threads {
-            let sleeper = std::thread::Builder::new()
-                .spawn(|| {
-                    loop {
-                        std::thread::park();
-                    }
-                })
-                .map_err(|error| format!("a thread cannot be made: {error}"))?;
-            sleepers.push(sleeper);
-        }
+    options.company.gather()?;
+    let mut token = lock.token();
+    Ok(per_turn(options.seconds, |turns| {
+        lock.pairs(&mut token, turns);
+    }))
+}
+
+/// What one turn of `work` takes, which does as many as it is told.  Blocks for about
+/// so many seconds.
+pub fn per_turn(seconds: f64, mut work: impl FnMut(u32)) -> Outcome {
+    let duration = Duration::from_secs_f64(seconds);
+    let begun = Instant::now();
+    let mut batches = Vec::new();
+    while batches.is_empty() || begun.elapsed() < duration {
+        let batch = Instant::now();
+        work(BATCH);
+        batches.push(batch.elapsed().as_secs_f64() * 1e9 / f64::from(BATCH));
     }
-    let batches = batches(lock, Duration::from_secs_f64(options.seconds));
     let least = batches.iter().copied().fold(f64::INFINITY, f64::min);
     let median = Estimate::of(&batches).map_or(least, |estimate| estimate.median);
-    let operations = batches.len() as u64 * u64::from(BATCH);
-    Ok(Outcome {
-        operations,
-        seconds: options.seconds,
+    Outcome {
+        operations: batches.len() as u64 * u64::from(BATCH),
+        seconds,
         per_second: 1e9 / median,
         pair: Some(Pair { least, median }),
         ..Outcome::default()
-    })
-}
-
-/// Nanoseconds for a pair, in each batch.
-fn batches(lock: &impl Exclusion, duration: Duration) -> Vec<f64> {
-    let begun = Instant::now();
-    let mut token = lock.token();
-    let mut batches = Vec::new();
-    loop {
-        let batch = Instant::now();
-        lock.pairs(&mut token, BATCH);
-        batches.push(batch.elapsed().as_secs_f64() * 1e9 / f64::from(BATCH));
-        if begun.elapsed() >= duration {
-            return batches;
-        }
     }
 }
 
@@ -210,8 +233,10 @@ mod tests {
         let raw = clap::ValueEnum::value_variants().iter().copied().map(Some);
         for raw in raw.chain([None]) {
             let options = Options {
-                threads: 1,
-                single: false,
+                company: Company {
+                    threads: 1,
+                    single: false,
+                },
                 raw,
                 seconds: 0.02,
             };

@@ -1,0 +1,153 @@
+//! What goes on beside a thread that is watched.
+
+use super::Exclusion;
+use super::work::Work;
+use rustix::process::Signal;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// How long hogs are left to themselves before somebody else comes.
+const LEAD: Duration = Duration::from_millis(50);
+
+/// Threads that take a lock again as soon as they have released it.
+#[derive(Clone, Copy, Debug)]
+pub struct Hogs {
+    /// How many.
+    pub threads: u16,
+    /// What each of them does while it holds the lock.
+    pub section: Work,
+}
+
+impl Hogs {
+    /// Runs `visit` in this thread while the hogs use `lock`; returns what came of it,
+    /// and how often each hog had the lock.  Blocks.
+    ///
+    /// # Errors
+    /// A thread cannot be made.
+    pub fn beside<L: Exclusion, R>(
+        self,
+        lock: &L,
+        visit: impl FnOnce() -> R,
+    ) -> Result<(R, Vec<u64>), String> {
+        let over = &AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            // However this ends, the hogs must end, for the scope waits for them.
+            let ending = Ending(over);
+            let mut hogs = Vec::new();
+            for index in 0..self.threads {
+                let hog = std::thread::Builder::new()
+                    .name(format!("hog-{index}"))
+                    .spawn_scoped(scope, move || self.use_up(lock, over))
+                    .map_err(|error| format!("a thread cannot be made: {error}"))?;
+                hogs.push(hog);
+            }
+            std::thread::sleep(LEAD);
+            let result = visit();
+            drop(ending);
+            let counts = hogs.into_iter().map(|hog| hog.join());
+            let counts = counts.collect::<Result<_, _>>();
+            Ok((result, counts.map_err(|_| "a thread panicked".to_owned())?))
+        })
+    }
+
+    fn use_up(self, lock: &impl Exclusion, over: &AtomicBool) -> u64 {
+        let mut token = lock.token();
+        let mut count = 0;
+        while !over.load(Ordering::Relaxed) {
+            lock.with(&mut token, || self.section.perform());
+            count += 1;
+        }
+        count
+    }
+}
+
+/// Says that it is over when it is dropped.
+struct Ending<'a>(&'a AtomicBool);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Processes that are busy with something else; they end with this value.
+#[derive(Debug)]
+pub struct Burners(Vec<Child>);
+
+impl Burners {
+    /// Starts so many.
+    ///
+    /// # Errors
+    /// One cannot be started.
+    pub fn start(count: u16) -> Result<Self, String> {
+        let mut burners = Self(Vec::new());
+        for _ in 0..count {
+            let burner = burner()
+                .spawn()
+                .map_err(|error| format!("a busy process cannot be started: {error}"))?;
+            burners.0.push(burner);
+        }
+        Ok(burners)
+    }
+}
+
+impl Drop for Burners {
+    fn drop(&mut self) {
+        for burner in &mut self.0 {
+            // One that has ended already is what was wanted.
+            let _ = burner.kill();
+            let _ = burner.wait();
+        }
+    }
+}
+
+/// A shell that turns in a loop, without the preloaded library of this process.
+fn burner() -> Command {
+    let mut command = Command::new("/bin/sh");
+    command
+        .args(["-c", "while :; do :; done"])
+        .env_clear()
+        .stdin(Stdio::null());
+    // A load that is ended by force must not leave it running.
+    let die_along = || {
+        Ok(rustix::process::set_parent_process_death_signal(Some(
+            Signal::KILL,
+        ))?)
+    };
+    // SAFETY: the closure makes one system call and allocates nothing, which is allowed
+    // between fork and exec.
+    unsafe { command.pre_exec(die_along) };
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::work::Pace;
+    use super::super::{Kind, Mutex};
+    use super::*;
+    use rustix::process::{Pid, test_kill_process};
+
+    #[test]
+    fn a_visitor_comes_to_a_lock_in_use() {
+        let lock = Mutex::new(Kind::Normal).unwrap();
+        let hogs = Hogs {
+            threads: 2,
+            section: Pace::measure().work(1_000),
+        };
+        let (visits, counts) = hogs.beside(&lock, || lock.with(|| 1)).unwrap();
+        assert_eq!(visits, 1);
+        assert_eq!(counts.len(), 2);
+        assert!(counts.iter().any(|count| *count > 0));
+    }
+
+    #[test]
+    fn burners_end_with_their_value() {
+        let burners = Burners::start(2).unwrap();
+        let pids: Vec<Pid> = burners.0.iter().map(Pid::from_child).collect();
+        assert!(pids.iter().all(|pid| test_kill_process(*pid).is_ok()));
+        drop(burners);
+        assert!(pids.iter().all(|pid| test_kill_process(*pid).is_err()));
+    }
+}

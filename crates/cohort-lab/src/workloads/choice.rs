@@ -1,0 +1,55 @@
+//! Which lock a load is run under.
+
+use super::pthread::{Kind, Mutex};
+use super::{Apart, Exclusion, Outcome, Raw};
+
+/// Options that choose a lock.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct Choice {
+    /// The kind of pthread mutex
+    #[arg(long, value_enum, default_value_t, conflicts_with = "raw")]
+    pub kind: Kind,
+    /// Instead of a pthread mutex: `parking_lot`, or a lock of `cohort list` by
+    /// itself
+    #[arg(long, value_name = "NAME")]
+    pub raw: Option<String>,
+}
+
+/// A load that can be run under any lock.
+pub trait Load {
+    /// Runs the load under `lock`.  Blocks.
+    ///
+    /// # Errors
+    /// What the load needs and does not find, or what the lock did wrong.
+    fn under(&self, lock: &impl Exclusion) -> Result<Outcome, String>;
+}
+
+impl Choice {
+    /// Runs `load` under the lock of this choice.  Blocks.
+    ///
+    /// # Errors
+    /// An unknown lock, a mutex that cannot be made, or what the load complains of.
+    pub fn run(&self, load: &impl Load) -> Result<Outcome, String> {
+        let Some(name) = &self.raw else {
+            let mutex =
+                Mutex::new(self.kind).map_err(|error| format!("no mutex can be made: {error}"))?;
+            return load.under(&mutex);
+        };
+        if name == "parking_lot" {
+            return load.under(&Apart(parking_lot::Mutex::new(())));
+        }
+        let found = cohort::catalogue::find(name).ok_or_else(|| {
+            format!("no lock is called `{name}`; write `parking_lot` or a name of `cohort list`")
+        })?;
+        macro_rules! dispatch {
+            ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+               $source:literal, [$($capability:ident),*];)+) => {
+                match found.identifier {
+                    $(stringify!($name) => load.under(&Apart(Raw(<$lock>::default()))),)+
+                    other => Err(format!("`{other}` cannot be used by itself")),
+                }
+            };
+        }
+        cohort::for_each_lock!(dispatch)
+    }
+}

@@ -1,0 +1,128 @@
+//! One thread wants a lock now and then, which others use all the time.
+//!
+//! What it waits is what a program's user waits: the thread stands for one that answers
+//! requests, the others for one that does its work in the background.  It comes again a
+//! while after it was served, so that a long wait is one wait, not several.
+
+use super::background::{Burners, Hogs};
+use super::choice::{self, Choice};
+use super::latency::{LONGEST, Times, times};
+use super::work::Pace;
+use super::{Exclusion, Latency, Outcome};
+use crate::options::seconds;
+use std::time::{Duration, Instant};
+
+/// Options of the load.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Options {
+    #[command(flatten)]
+    load: Load,
+    #[command(flatten)]
+    choice: Choice,
+}
+
+/// Options that are the same for every lock.
+#[derive(Clone, Debug, clap::Args)]
+struct Load {
+    /// How many threads take the lock again as soon as they have released it
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..))]
+    hogs: u16,
+    /// How long each of them holds it, in nanoseconds
+    #[arg(long, value_name = "NS", default_value_t = 2_000)]
+    section: u32,
+    /// How long the occasional thread sleeps before it comes again, in nanoseconds
+    #[arg(long, value_name = "NS", default_value_t = 1_000_000)]
+    gap: u32,
+    /// How many processes are busy with something else
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    burners: u16,
+    /// The occasional thread's nice value
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(i8).range(0..20))]
+    nice: i8,
+    /// For how many seconds
+    #[arg(long, default_value = "1", value_parser = seconds)]
+    seconds: f64,
+}
+
+/// Runs the load; the outcome's latency is that of the occasional thread, which got
+/// least, while operations are everybody's.
+///
+/// # Errors
+/// An unknown lock, or a thread, a process or a mutex that cannot be made.
+pub fn run(options: &Options) -> Result<Outcome, String> {
+    options.choice.run(&options.load)
+}
+
+impl choice::Load for Load {
+    fn under(&self, lock: &impl Exclusion) -> Result<Outcome, String> {
+        let hogs = Hogs {
+            threads: self.hogs,
+            section: Pace::measure().work(self.section),
+        };
+        let _burners = Burners::start(self.burners)?;
+        let (visits, counts) = hogs.beside(lock, || self.visit(lock))?;
+        let (waits, elapsed) = visits?;
+        let operations = waits.len() + counts.iter().sum::<u64>();
+        Ok(Outcome {
+            operations,
+            seconds: elapsed,
+            per_second: operations as f64 / elapsed,
+            least: counts.iter().copied().chain([waits.len()]).min(),
+            most: counts.iter().copied().max(),
+            latency: Some(Latency::of(&waits, |nanoseconds| nanoseconds)),
+            ..Outcome::default()
+        })
+    }
+}
+
+impl Load {
+    /// What the occasional thread waited each time, and the seconds in which it came.
+    fn visit(&self, lock: &impl Exclusion) -> Result<(Times, f64), String> {
+        if self.nice != 0 {
+            // Of this thread alone: the others are there already.
+            rustix::process::setpriority_process(None, self.nice.into())
+                .map_err(|error| format!("the nice value cannot be changed: {error}"))?;
+        }
+        let mut waits = times(LONGEST)?;
+        let mut token = lock.token();
+        let begun = Instant::now();
+        while begun.elapsed().as_secs_f64() < self.seconds {
+            let asked = Instant::now();
+            let waited = lock.with(&mut token, || asked.elapsed());
+            waits.saturating_record(u64::try_from(waited.as_nanos()).unwrap_or(LONGEST));
+            std::thread::sleep(Duration::from_nanos(self.gap.into()));
+        }
+        Ok((waits, begun.elapsed().as_secs_f64()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_occasional_thread_is_timed() {
+        for raw in [None, Some("parking_lot"), Some("mcs")] {
+            let options = Options {
+                load: Load {
+                    hogs: 2,
+                    section: 2_000,
+                    gap: 100_000,
+                    burners: 1,
+                    nice: 0,
+                    seconds: 0.05,
+                },
+                choice: Choice {
+                    raw: raw.map(str::to_owned),
+                    ..Choice::default()
+                },
+            };
+            let outcome = run(&options).unwrap();
+            let latency = outcome.latency.unwrap();
+            assert!(latency.sampled > 0, "{raw:?}");
+            assert!(latency.p50 <= latency.p90 && latency.p90 <= latency.most);
+            assert!(outcome.operations > latency.sampled, "{raw:?}");
+        }
+    }
+}

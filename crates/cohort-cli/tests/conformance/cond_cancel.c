@@ -4,6 +4,9 @@
 #include "support/clock.h"
 #include "support/kind.h"
 
+#include <sched.h>
+#include <sys/mman.h>
+
 enum form { WAIT, TIMEDWAIT, CLOCKWAIT };
 
 struct scene {
@@ -206,6 +209,62 @@ static void keeps_the_signal(const void *with)
     }
 }
 
+/* A waiter that is signalled and cancelled at once, while its condition is
+ * destroyed and its memory goes: what the waiter still does touches none of it. */
+struct gone {
+    pthread_mutex_t mutex;
+    pthread_cond_t *cond;
+    int waiting, told;
+};
+
+static void unlock_gone(void *argument)
+{
+    struct gone *gone = argument;
+    OK(pthread_mutex_unlock(&gone->mutex));
+}
+
+static void *wait_until_gone(void *argument)
+{
+    struct gone *gone = argument;
+    OK(pthread_mutex_lock(&gone->mutex));
+    pthread_cleanup_push(unlock_gone, gone);
+    gone->waiting = 1;
+    while (!gone->told)
+        OK(pthread_cond_wait(gone->cond, &gone->mutex));
+    pthread_cleanup_pop(1);
+    return NULL;
+}
+
+static void signalled_and_unmapped(const void *with)
+{
+    (void)with;
+    enum { ROUNDS = 300, PAGE = 4096 };
+    for (int round = 0; round < ROUNDS; round++) {
+        struct gone gone = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+        gone.cond = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        CHECK(gone.cond != MAP_FAILED);
+        OK(pthread_cond_init(gone.cond, NULL));
+        pthread_t waiter = start(wait_until_gone, &gone);
+        for (;;) {
+            OK(pthread_mutex_lock(&gone.mutex));
+            if (gone.waiting)
+                break;
+            OK(pthread_mutex_unlock(&gone.mutex));
+            sched_yield();
+        }
+        gone.told = 1;
+        OK(pthread_cond_signal(gone.cond));
+        OK(pthread_cancel(waiter));
+        OK(pthread_mutex_unlock(&gone.mutex));
+        OK(pthread_cond_destroy(gone.cond));
+        OK(munmap(gone.cond, PAGE));
+        OK(pthread_join(waiter, NULL));
+        OK(pthread_mutex_destroy(&gone.mutex));
+        progress();
+    }
+}
+
 /* Locking a mutex is no cancellation point. */
 static void *lock_with_request_pending(void *argument)
 {
@@ -236,4 +295,5 @@ CASES(EACH_KIND("wait", in_wait), EACH_KIND("timedwait", in_timedwait),
       EACH_KIND("clockwait", in_clockwait),
       CASE("requested-before", requested_before), CASE("disabled", disabled),
       CASE("keeps-the-signal", keeps_the_signal),
+      CASE("signalled-and-unmapped", signalled_and_unmapped),
       EACH_KIND("not-in-lock", not_in_lock))

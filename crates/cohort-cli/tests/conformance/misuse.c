@@ -138,6 +138,43 @@ static void destroy_locked(const void *kind)
     OK(pthread_mutex_destroy(&mutex));
 }
 
+struct awaited {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    atomic_int waits;
+    int told;
+};
+
+static void *wait_to_be_told(void *argument)
+{
+    struct awaited *awaited = argument;
+    OK(pthread_mutex_lock(&awaited->mutex));
+    atomic_store(&awaited->waits, 1);
+    while (!awaited->told)
+        OK(pthread_cond_wait(&awaited->cond, &awaited->mutex));
+    OK(pthread_mutex_unlock(&awaited->mutex));
+    return NULL;
+}
+
+/* A mutex that a thread will take when its wait at a condition ends is in use. */
+static void destroy_awaited(const void *kind)
+{
+    struct awaited awaited = {.cond = PTHREAD_COND_INITIALIZER};
+    kind_init(&awaited.mutex, kind);
+    pthread_t waiter = start(wait_to_be_told, &awaited);
+    await(&awaited.waits, 1);
+    /* It has released the mutex, and so it waits. */
+    OK(pthread_mutex_lock(&awaited.mutex));
+    OK(pthread_mutex_unlock(&awaited.mutex));
+    GIVES(EBUSY, pthread_mutex_destroy(&awaited.mutex));
+    OK(pthread_mutex_lock(&awaited.mutex));
+    awaited.told = 1;
+    OK(pthread_cond_signal(&awaited.cond));
+    OK(pthread_mutex_unlock(&awaited.mutex));
+    join(waiter);
+    OK(pthread_mutex_destroy(&awaited.mutex));
+}
+
 static void use_after_destroy(const void *kind)
 {
     pthread_mutex_t mutex;
@@ -266,6 +303,11 @@ CASES(CASE("errorcheck", errorcheck), CASE("recursive", recursive),
       CASE_WITH("destroy-locked/adaptive", destroy_locked, &kinds[ADAPTIVE]),
       CASE_WITH("destroy-locked/shared", destroy_locked, &kinds[SHARED]),
       CASE_WITH("destroy-locked/inherit", destroy_locked, &kinds[INHERIT]),
+      CASE_WITH("destroy-awaited/normal", destroy_awaited, &kinds[NORMAL]),
+      CASE_WITH("destroy-awaited/recursive", destroy_awaited, &kinds[RECURSIVE]),
+      CASE_WITH("destroy-awaited/errorcheck", destroy_awaited,
+                &kinds[ERRORCHECK]),
+      CASE_WITH("destroy-awaited/adaptive", destroy_awaited, &kinds[ADAPTIVE]),
       EACH_KIND("use-after-destroy", use_after_destroy),
       CASE("static-initialisers", static_initialisers), CASE("zeroed", zeroed),
       CASE_WITH("not-robust/normal", not_robust, &kinds[NORMAL]),

@@ -58,8 +58,8 @@
 mod manner;
 
 use crate::door::{
-    Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, is_long_quiet, move_sleeper,
-    mutant, nap, now, orders, sleep_on, unless_starved, waits_often, wake,
+    Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, has_waited, is_long_quiet,
+    move_sleeper, mutant, nap, now, orders, sleep_on, unless_starved, waits_often, wake,
 };
 use crate::wait::quick;
 use cohort_raw::{
@@ -272,7 +272,9 @@ impl Futex {
         if !visits {
             self.manner.consider_turns();
         }
-        self.wait_on(patience, false, visits)
+        let outcome = self.wait_on(patience, false, visits);
+        has_waited();
+        outcome
     }
 
     /// Waits; `woken` if the thread has slept among this lock's sleepers and may have been

@@ -31,7 +31,8 @@ pub use sleep::{
     wake_shared, yield_now,
 };
 pub use spinner::{
-    Spinner, cpus, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything, waits_often,
+    Spinner, cpus, has_waited, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything,
+    waits_often,
 };
 pub use thread::{CACHES, ThreadRecord, cohort, distance, is_gone, thread, thread_id, wander};
 pub use trace::steps;

@@ -43,6 +43,9 @@ pub const fn tries_anything() -> bool {
 /// Does nothing: threads have a CPU each.
 pub const fn keep_cpu(_keeps: bool) {}
 
+/// Does nothing: see [`waits_often`].
+pub const fn has_waited() {}
+
 /// Whether the calling thread has waited a short while ago too: here every thread has.
 #[must_use]
 pub const fn waits_often() -> bool {

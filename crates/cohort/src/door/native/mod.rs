@@ -20,7 +20,8 @@ pub use memory::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, map_slot
 pub use monitor::{monitor, offered_monitor, set_monitor};
 pub use place::{cohort, distance, lowest_of, set_cohorts};
 pub use spinner::{
-    Spinner, cpus, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything, waits_often,
+    Spinner, cpus, has_waited, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything,
+    waits_often,
 };
 pub use system::{
     expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared, unless_starved, wake,

@@ -50,14 +50,7 @@ const TURNS: u32 = 16;
 /// How many turns one counts for that a waiter gives away while nobody wants its CPU.
 const WEIGHT: u32 = 4;
 
-/// A turn that came back later than this was dear: threads want the CPU that do not give it
-/// back soon, and a waiter that gives its turn away is nowhere noted as waiting.
-const DEAR_NANOSECONDS: u64 = 50_000;
-
-/// For so many waits after a dear turn a thread gives none away, and sleeps instead.
-const DEAR: u8 = 64;
-
-/// A thread that waits again within this time comes back at once.
+/// A thread that waits again within this time after a wait comes back at once.
 const SOON_NANOSECONDS: u64 = 100_000;
 
 static POLICY: AtomicU8 = AtomicU8::new(WaitPolicy::Park as u8);
@@ -133,13 +126,18 @@ pub fn keep_cpu(keeps: bool) {
     super::thread().keeps_cpu.set(keeps);
 }
 
-/// Notes that the calling thread begins to wait; whether it did so a short while ago too.
+/// Whether the calling thread, which begins to wait, has [waited](has_waited) a short while
+/// ago too.
 #[inline]
 #[must_use]
 pub fn waits_often() -> bool {
-    let waited = &super::thread().waited;
-    let now = now();
-    now - waited.replace(now) < SOON_NANOSECONDS
+    now() - super::thread().waited.get() < SOON_NANOSECONDS
+}
+
+/// Notes that the calling thread has just ended a wait.
+#[inline]
+pub fn has_waited() {
+    super::thread().waited.set(now());
 }
 
 /// One wait: made at its beginning, asked between looks.
@@ -232,22 +230,11 @@ impl Spinner {
             spin(left);
             return Advice::Again;
         }
-        if policy() == WaitPolicy::Park && self.gives_no_turn() {
+        if (self.turns >= TURNS || self.keeps_turns) && policy() == WaitPolicy::Park {
             return Advice::Sleep;
         }
         self.give_turn();
         Advice::Again
-    }
-
-    /// Whether a wait that may sleep has given turns enough, or is to give none.
-    fn gives_no_turn(&self) -> bool {
-        if self.turns >= TURNS || self.keeps_turns {
-            return true;
-        }
-        let dear = &super::thread().dear;
-        let left = dear.get();
-        dear.set(left.saturating_sub(1));
-        left > 0
     }
 
     /// Gives the CPU away, and notes whether anybody wanted it.
@@ -262,9 +249,6 @@ impl Spinner {
             0
         };
         me.untaken.set(untaken);
-        if self.began - given > DEAR_NANOSECONDS {
-            me.dear.set(DEAR);
-        }
         let weight = if untaken == UNTAKEN { WEIGHT } else { 1 };
         self.turns = self.turns.saturating_add(weight);
     }

@@ -34,9 +34,7 @@ pub struct ThreadRecord {
     pub(super) untaken: Cell<u8>,
     /// How many of its waits in a row did not end by spinning, up to a few.
     pub(super) vain: Cell<u8>,
-    /// For how many more waits it gives no turn away.
-    pub(super) dear: Cell<u8>,
-    /// When it last began to wait, as [`super::waits_often`] was told.
+    /// When it last ended a wait, as [`super::has_waited`] was told.
     pub(super) waited: Cell<u64>,
     /// Whether its waits may [keep its CPU](super::keep_cpu) all the same.
     pub(super) keeps_cpu: Cell<bool>,

@@ -3,10 +3,10 @@
 //! For worlds that can fork in the middle of a model; a real program's forks are
 //! in the interposer's conformance suite.
 
-use crate::clients::host::Host;
+use crate::clients::host::{Host, NEVER, patience};
 use crate::clients::object::Hosted;
 use crate::clients::{add_one, read};
-use crate::locks::door::{Cell, fork};
+use crate::locks::door::{Cell, fork, yield_now};
 use crate::locks::{Inherit, RawTry};
 use crate::world::together;
 use std::sync::Arc;
@@ -45,17 +45,59 @@ impl<L: RawTry<Context = ()> + Inherit + 'static> Host for Bare<L> {
 
 /// The first thread forks while it holds the lock and the others come.
 pub fn holds<H: Host>(host: H, threads: usize) {
+    holds_before(host, threads, Host::lock);
+}
+
+/// The same, but the others claim it.
+pub fn holds_what_is_claimed<H: Host>(host: H, threads: usize) {
+    holds_before(host, threads, |host| {
+        assert!(host.lock_within(&patience(Some(NEVER))), "gave up");
+    });
+}
+
+fn holds_before<H: Host>(host: H, threads: usize, others: fn(&H)) {
     let shared = Arc::new((host, Cell::new(0)));
     together(threads, move |thread| {
         let (host, count) = &*shared;
-        host.lock();
         if thread == 0 {
+            host.lock();
             fork();
+        } else {
+            others(host);
         }
         add_one(count);
         assert!(host.unlock(), "the holder does not hold it");
         if thread == 0 {
             goes_on(host, count);
+        }
+    });
+}
+
+/// The first thread forks after it has unlocked what the other claims: the child finds it
+/// locked only if that one has noticed that it got it, and is inside then for ever.
+pub fn hands_over<H: Host>(host: H) {
+    // Not an atom of the model, as below.
+    let inside = AtomicUsize::new(0);
+    let shared = Arc::new((host, Cell::new(0), inside));
+    together(2, move |thread| {
+        let (host, count, inside) = &*shared;
+        if thread > 0 {
+            host.lock_noting(&|| {
+                inside.fetch_add(1, SeqCst);
+            });
+            return;
+        }
+        if !host.try_lock() {
+            return;
+        }
+        yield_now();
+        assert!(host.unlock(), "the holder does not hold it");
+        fork();
+        if host.try_lock() {
+            assert!(host.unlock(), "the holder does not hold it");
+            goes_on(host, count);
+        } else {
+            assert!(inside.load(SeqCst) > 0, "locked by nobody");
         }
     });
 }

@@ -1,9 +1,11 @@
 //! Objects that host a lock behave like the lock, and are all zero at rest.
 
 use super::{add_one, read};
-use crate::locks::Quick;
-use crate::locks::door::Cell;
-use crate::locks::host::{Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Served, Stock};
+use crate::locks::door::{Cell, now, yield_now};
+use crate::locks::host::{
+    Claim, Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Served, Stock,
+};
+use crate::locks::{Deadline, Patience, Quick};
 use crate::world::{nodes, together};
 use std::sync::Arc;
 
@@ -13,6 +15,15 @@ pub trait Host: Send + Sync + 'static {
     fn lock(&self);
     /// Locks without waiting, or does not.
     fn try_lock(&self) -> bool;
+    /// Locks, or gives up when patience is over; whether it is locked.
+    fn lock_within(&self, _patience: &Patience) -> bool {
+        unreachable!("its clients have patience");
+    }
+    /// Locks by a claim with a deadline that never comes, and calls `locked` in one step with
+    /// that.
+    fn lock_noting(&self, _locked: &dyn Fn()) {
+        unreachable!("its clients note nothing");
+    }
     /// Unlocks what the caller locked; whether it was locked.
     fn unlock(&self) -> bool;
     /// Whether it is locked, or not at rest.
@@ -66,6 +77,13 @@ where
     fn try_lock(&self) -> bool {
         self.object.try_lock(&self.gate, &*self.records)
     }
+    fn lock_within(&self, patience: &Patience) -> bool {
+        self.object
+            .claim_within(&self.gate, &*self.records, patience)
+    }
+    fn lock_noting(&self, locked: &dyn Fn()) {
+        note(&self.gate.claim, || self.try_lock(), locked);
+    }
     fn unlock(&self) -> bool {
         if SHORT {
             // SAFETY: clients unlock only what they locked.
@@ -89,6 +107,7 @@ where
 /// A lock elsewhere while contended, and the stock that it comes from.
 struct There<S> {
     object: Inflated,
+    claim: Claim,
     stock: S,
 }
 
@@ -96,40 +115,138 @@ struct There<S> {
 pub fn inflated<L: Served>() -> impl Host {
     There {
         object: Inflated::default(),
+        claim: Claim::new(),
         stock: Pooled::<L, _, _>::new(nodes::<Holding<L::Context>>(2), nodes::<Fat<L>>(3)),
     }
 }
 
 impl<S: Stock + Send + Sync + 'static> Host for There<S> {
     fn lock(&self) {
-        self.object.lock(&self.stock);
+        self.object.lock(&self.claim, &self.stock);
     }
     fn try_lock(&self) -> bool {
-        self.object.try_lock(&self.stock)
+        self.object.try_lock(&self.claim, &self.stock)
+    }
+    fn lock_within(&self, patience: &Patience) -> bool {
+        self.object.lock_within(&self.claim, &self.stock, patience)
+    }
+    fn lock_noting(&self, locked: &dyn Fn()) {
+        note(&self.claim, || self.try_lock(), locked);
     }
     fn unlock(&self) -> bool {
         // SAFETY: clients unlock only what they locked.
-        unsafe { self.object.unlock(&self.stock) }
+        unsafe { self.object.unlock(&self.claim, &self.stock) }
     }
     fn is_busy(&self) -> bool {
         self.object.is_locked()
     }
     fn has_waiters(&self) -> bool {
-        self.object.has_waiters(&self.stock)
+        self.object.has_waiters(&self.claim, &self.stock)
     }
+}
+
+/// In nanoseconds: longer than any model takes.
+pub const NEVER: u64 = 1 << 60;
+
+/// Claims what a try takes.  A claim is left after the lock was taken, which is a step of its
+/// own.
+fn note(claim: &Claim, take: impl Fn() -> bool, locked: &dyn Fn()) {
+    let taken = std::cell::Cell::new(false);
+    let attempt = || {
+        taken.set(take());
+        if taken.get() {
+            locked();
+        }
+        taken.get()
+    };
+    assert!(claim.wait(&patience(Some(NEVER)), &attempt), "gave up");
+    if !taken.get() {
+        locked();
+    }
+}
+
+/// Patience for that many nanoseconds; without an end if there is no number.
+pub fn patience(nanoseconds: Option<u64>) -> Patience {
+    nanoseconds.map_or(Patience::ENDLESS, |nanoseconds| {
+        Patience::until(Deadline::monotonic(now() + nanoseconds))
+    })
 }
 
 /// Each thread locks `rounds` times, the first `triers` of them without waiting.
 pub fn excludes<H: Host>(host: H, threads: usize, rounds: u64, triers: usize) {
+    counts(host, threads, rounds, move |thread, host| {
+        if thread < triers {
+            return host.try_lock();
+        }
+        host.lock();
+        true
+    });
+}
+
+/// The same, but the last threads lock by a claim, each with its own patience.
+pub fn is_claimed<H: Host, const CLAIMS: usize>(
+    host: H,
+    threads: usize,
+    rounds: u64,
+    nanoseconds: [Option<u64>; CLAIMS],
+) {
+    claimed_by(host, threads, rounds, nanoseconds, false);
+}
+
+/// Once each by a claim; before that the first thread holds it, so that all of them can wait
+/// at once.
+pub fn is_claimed_by_many<H: Host, const CLAIMS: usize>(
+    host: H,
+    nanoseconds: [Option<u64>; CLAIMS],
+) {
+    host.lock();
+    claimed_by(host, CLAIMS, 1, nanoseconds, true);
+}
+
+fn claimed_by<H: Host, const CLAIMS: usize>(
+    host: H,
+    threads: usize,
+    rounds: u64,
+    nanoseconds: [Option<u64>; CLAIMS],
+    held: bool,
+) {
+    counts(host, threads, rounds, move |thread, host| {
+        if held && thread == 0 {
+            // Let the others come and wait.
+            yield_now();
+            assert!(host.unlock(), "the first thread does not hold it");
+        }
+        match (thread + CLAIMS).checked_sub(threads) {
+            None => {
+                host.lock();
+                true
+            }
+            Some(claim) => {
+                let nanoseconds = nanoseconds[claim];
+                let locked = host.lock_within(&patience(nanoseconds));
+                assert!(
+                    locked || nanoseconds.is_some(),
+                    "gave up without a deadline"
+                );
+                locked
+            }
+        }
+    });
+}
+
+fn counts<H: Host>(
+    host: H,
+    threads: usize,
+    rounds: u64,
+    enter: impl Fn(usize, &H) -> bool + Send + Sync + 'static,
+) {
     let shared = Arc::new((host, Cell::new(0)));
     let theirs = Arc::clone(&shared);
     let entered = together(threads, move |thread| {
         let (host, count) = &*theirs;
         let mut entered = 0;
         for _ in 0..rounds {
-            if thread >= triers {
-                host.lock();
-            } else if !host.try_lock() {
+            if !enter(thread, host) {
                 continue;
             }
             add_one(count);

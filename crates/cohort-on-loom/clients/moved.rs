@@ -6,7 +6,7 @@
 
 use crate::clients::add_one;
 use crate::locks::door::{Cell, wander, yield_now};
-use crate::locks::host::{Fat, Holding, Inflated, Pooled, Served, Stock};
+use crate::locks::host::{Claim, Fat, Holding, Inflated, Pooled, Served, Stock};
 use crate::locks::{DetectsWaiters, Inherit, RawLock, RawTry, ThreadOblivious};
 use crate::world::{nodes, together};
 use std::sync::Arc;
@@ -65,21 +65,21 @@ unsafe impl<L: Inherit> Inherit for Hesitant<L> {
 /// between.
 pub fn looks_ahead<L: Served + Send + Sync>(between: fn()) {
     let stock = Pooled::<L, _, _>::new(nodes::<Holding<L::Context>>(2), nodes::<Fat<L>>(3));
-    let shared = Arc::new((Inflated::default(), stock, Cell::new(0)));
+    let shared = Arc::new((Inflated::default(), Claim::new(), stock, Cell::new(0)));
     together(2, move |thread| {
-        let (object, stock, count) = &*shared;
+        let (object, claim, stock, count) = &*shared;
         let stock: &dyn Stock = stock;
         if thread == 0 {
             wander();
         }
-        object.lock(stock);
+        object.lock(claim, stock);
         add_one(count);
         if thread == 1 {
             // Let the first one come and wait.
             yield_now();
         }
         // SAFETY: locked above.
-        let held = unsafe { object.unlock(stock) };
+        let held = unsafe { object.unlock(claim, stock) };
         assert!(held, "the holder does not hold it");
         if thread > 0 {
             return;

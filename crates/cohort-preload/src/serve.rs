@@ -6,7 +6,7 @@ use cohort::Inherit;
 use cohort::basic::Futex;
 use cohort::catalogue::own_pool_bytes;
 use cohort::compose::stacked::{Recipe, Stacked, Text};
-use cohort::door::{Advice, AtomicU32 as Word, Spinner, expired, nap, thread};
+use cohort::door::{AtomicU32 as Word, thread};
 use cohort::host::{
     Arena, Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Returning, Seldom, Served, Stock,
 };
@@ -83,7 +83,8 @@ unsafe fn body<T>(mutex: &Mutex) -> &T {
     unsafe { &*mutex.body.get().cast() }
 }
 
-/// The gate of a lock in the mutex's spare bytes, where the default lock would be.
+/// The gate of a lock in the mutex's spare bytes, where the default lock would be; of an
+/// inflated one only the claim.
 fn gate(mutex: &Mutex) -> &Gate {
     const { assert!(size_of::<Gate>() <= size_of::<Futex>()) };
     // SAFETY: both are words that are good whatever they hold, and a process that does
@@ -221,7 +222,7 @@ pub mod inflated {
     pub unsafe fn lock(mutex: &Mutex, stock: &dyn Stock) -> c_int {
         hold(mutex);
         // SAFETY: the caller's.
-        unsafe { body::<Inflated>(mutex) }.lock(stock);
+        unsafe { body::<Inflated>(mutex) }.lock(&gate(mutex).claim, stock);
         0
     }
 
@@ -230,7 +231,7 @@ pub mod inflated {
     #[inline(never)]
     pub unsafe fn unlock(mutex: &Mutex, stock: &dyn Stock) -> c_int {
         // SAFETY: the caller's.
-        let unlock = || unsafe { body::<Inflated>(mutex).unlock(stock) };
+        let unlock = || unsafe { body::<Inflated>(mutex).unlock(&gate(mutex).claim, stock) };
         if owes_at_unlock(mutex) {
             behind_gate(mutex).release(unlock);
         } else {
@@ -244,7 +245,7 @@ pub mod inflated {
     #[inline(never)]
     pub unsafe fn try_lock(mutex: &Mutex, stock: &dyn Stock) -> bool {
         // SAFETY: the caller's.
-        unsafe { body::<Inflated>(mutex) }.try_lock(stock)
+        unsafe { body::<Inflated>(mutex) }.try_lock(&gate(mutex).claim, stock)
     }
 
     /// # Safety
@@ -252,7 +253,8 @@ pub mod inflated {
     #[inline(never)]
     pub unsafe fn lock_within(mutex: &Mutex, stock: &dyn Stock, patience: &Patience) -> bool {
         // SAFETY: the caller's.
-        poll(patience, &|| unsafe { try_lock(mutex, stock) })
+        let body = unsafe { body::<Inflated>(mutex) };
+        body.lock_within(&gate(mutex).claim, stock, patience)
     }
 
     /// # Safety
@@ -267,7 +269,7 @@ pub mod inflated {
     #[cfg(feature = "compositions")]
     pub unsafe fn has_waiters(mutex: &Mutex, stock: &dyn Stock) -> bool {
         // SAFETY: the caller's.
-        unsafe { body::<Inflated>(mutex) }.has_waiters(stock)
+        unsafe { body::<Inflated>(mutex) }.has_waiters(&gate(mutex).claim, stock)
     }
 }
 
@@ -365,9 +367,8 @@ macro_rules! served {
     (@within $lock:ty, $records:ident, $capabilities:tt) => {
         |mutex, patience| {
             // SAFETY: passed on.
-            poll(patience, &|| unsafe {
-                body::<InPlace<$lock>>(mutex).try_lock(gate(mutex), &$records)
-            })
+            unsafe { body::<InPlace<$lock>>(mutex) }
+                .claim_within(gate(mutex), &$records, patience)
         }
     };
 
@@ -430,28 +431,5 @@ pub struct Said;
 impl Text for Said {
     fn recipe() -> Recipe {
         Recipe::of_words(RECIPE.each_ref().map(|word| word.load(Relaxed)))
-    }
-}
-
-/// For locks whose waiters cannot give up: tries, and waits between tries, a
-/// little longer each time.
-///
-/// One function for all locks: what it calls is short, and it is about to sleep.
-#[inline(never)]
-fn poll(patience: &Patience, attempt: &dyn Fn() -> bool) -> bool {
-    const LONGEST_NAP: u64 = 1_000_000;
-    let mut spinner = Spinner::new();
-    let mut length = 20_000;
-    loop {
-        if attempt() {
-            return true;
-        }
-        if patience.deadline().is_some_and(expired) {
-            return false;
-        }
-        if spinner.step() == Advice::Sleep {
-            nap(length);
-            length = (length * 2).min(LONGEST_NAP);
-        }
     }
 }

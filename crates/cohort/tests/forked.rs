@@ -17,7 +17,7 @@ use cohort::RawLock;
 use cohort::basic::{Clh, Hemlock, Mcs, Ticket};
 use cohort::compose::{CacheGroup, Clof, Core, Package};
 use cohort::door::set_cohorts;
-use cohort::host::{Arena, Fat, Gate, Holding, InPlace, Inflated, Pooled, Served, Stock};
+use cohort::host::{Arena, Claim, Fat, Gate, Holding, InPlace, Inflated, Pooled, Served, Stock};
 use cpus::{allowed, stay_on};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::SeqCst;
@@ -118,7 +118,7 @@ impl<L: Served + Sync> Objects for Here<L> {
 
 /// Where it is in a pool while contended.
 struct There<L: Served> {
-    objects: [Inflated; 2],
+    objects: [(Inflated, Claim); 2],
     stock: Store<L>,
 }
 
@@ -131,12 +131,14 @@ impl<L: Served + Send + Sync> Objects for There<L> {
     }
 
     fn lock(&self, object: usize) {
-        self.objects[object].lock(&self.stock);
+        let (object, claim) = &self.objects[object];
+        object.lock(claim, &self.stock);
     }
 
     fn unlock(&self, object: usize) {
+        let (object, claim) = &self.objects[object];
         // SAFETY: the caller has locked it.
-        assert!(unsafe { self.objects[object].unlock(&self.stock) });
+        assert!(unsafe { object.unlock(claim, &self.stock) });
     }
 
     fn use_stock(&self) {

@@ -93,6 +93,9 @@ mod world {
 /// Many on this machine, few enough for a second.
 const THREADS: usize = 6;
 
+/// How long the last ones of them have patience who claim.
+const CLAIMS: [Option<u64>; 4] = [None, Some(5_000_000), Some(300_000), Some(0)];
+
 /// Four levels, with a different lock at each.
 type Four = Clof<Ticket, Clof<Clh, Clof<Hemlock, Mcs, Package>, CacheGroup>, Core>;
 
@@ -269,6 +272,10 @@ stress! {
     });
     arena_hands_out_once: arena::hands_out_once(THREADS, 20_000, 20);
     arena_adopts_orphans: (0..200).for_each(|_| arena::adopts_orphans(THREADS));
+    mcs_claimed: host::is_claimed(host::in_place::<Mcs>(), THREADS, 2_000, CLAIMS);
+    ticket_claimed: host::is_claimed(host::shortly_in_place::<Ticket>(), THREADS, 2_000, CLAIMS);
+    hmcs_claimed: host::is_claimed(host::inflated::<Hmcs3>(), THREADS, 2_000, CLAIMS);
+    claimed_by_many: host::is_claimed_by_many(host::inflated::<CTktMcs>(), [None; THREADS]);
     ticket_in_place: host::excludes(host::in_place::<Ticket>(), THREADS, 20_000, 1);
     ticket_shortly_in_place: host::excludes(host::shortly_in_place::<Ticket>(), THREADS, 20_000, 1);
     tas_shortly_in_place: host::excludes(host::shortly_in_place::<Tas>(), THREADS, 200_000, 1);

@@ -207,9 +207,96 @@ static void exact_count(const void *kind)
     OK(pthread_mutex_destroy(&anvil.mutex));
 }
 
+enum { HOGS = 3, VISITS = 3, TAKES = 300 };
+
+struct hoard {
+    pthread_mutex_t mutex;
+    volatile long count;
+    atomic_long added;
+    atomic_int arrived, takers;
+    atomic_bool stop;
+};
+
+static void *hog(void *argument)
+{
+    struct hoard *hoard = argument;
+    atomic_fetch_add(&hoard->arrived, 1);
+    while (!atomic_load(&hoard->stop)) {
+        OK(pthread_mutex_lock(&hoard->mutex));
+        for (int i = 0; i < 1000; i++)
+            hoard->count = hoard->count + 1;
+        OK(pthread_mutex_unlock(&hoard->mutex));
+    }
+    return NULL;
+}
+
+/* A waiter with a deadline gets in, though others want the mutex all the time. */
+static void not_passed_over(const void *kind)
+{
+    struct hoard hoard = {0};
+    kind_init(&hoard.mutex, kind);
+    pthread_t hogs[HOGS];
+    for (int i = 0; i < HOGS; i++)
+        hogs[i] = start(hog, &hoard);
+    await(&hoard.arrived, HOGS);
+    for (int i = 0; i < VISITS; i++) {
+        settle();
+        struct timespec deadline = in_ms(CLOCK_REALTIME, LONG_MS / 2);
+        OK(pthread_mutex_timedlock(&hoard.mutex, &deadline));
+        OK(pthread_mutex_unlock(&hoard.mutex));
+    }
+    atomic_store(&hoard.stop, true);
+    for (int i = 0; i < HOGS; i++)
+        join(hogs[i]);
+    CHECK(!held_for_others(&hoard.mutex));
+    OK(pthread_mutex_destroy(&hoard.mutex));
+}
+
+/* Every other one has a deadline, now or soon. */
+static void *take_some(void *argument)
+{
+    struct hoard *hoard = argument;
+    int patient = atomic_fetch_add(&hoard->takers, 1) % 2;
+    for (int i = 0; i < TAKES; i++) {
+        if (patient) {
+            OK(pthread_mutex_lock(&hoard->mutex));
+        } else {
+            struct timespec deadline = in_ms(CLOCK_REALTIME, i % 5);
+            int error = pthread_mutex_timedlock(&hoard->mutex, &deadline);
+            if (error == ETIMEDOUT)
+                continue;
+            CHECK_EQ(error, 0);
+        }
+        long count = hoard->count;
+        linger(i);
+        hoard->count = count + 1;
+        atomic_fetch_add(&hoard->added, 1);
+        OK(pthread_mutex_unlock(&hoard->mutex));
+    }
+    return NULL;
+}
+
+/* Those who give up and those who do not exclude each other, and nobody is left
+ * behind. */
+static void some_give_up(const void *kind)
+{
+    struct hoard hoard = {0};
+    kind_init(&hoard.mutex, kind);
+    pthread_t takers[HAMMERS];
+    for (int i = 0; i < HAMMERS; i++)
+        takers[i] = start(take_some, &hoard);
+    for (int i = 0; i < HAMMERS; i++)
+        join(takers[i]);
+    CHECK_EQ(hoard.count, atomic_load(&hoard.added));
+    CHECK(!held_for_others(&hoard.mutex));
+    OK(pthread_mutex_destroy(&hoard.mutex));
+}
+
 CASES(EACH_KIND("lock", lock), EACH_KIND("trylock", trylock),
       EACH_KIND("timedlock", timedlock),
       EACH_KIND("clocklock-realtime", clocklock_realtime),
       EACH_KIND("clocklock-monotonic", clocklock_monotonic),
       EACH_KIND("bad-clock", bad_clock),
-      EACH_KIND("exact-count", exact_count))
+      EACH_KIND("exact-count", exact_count),
+      EACH_ORDINARY_KIND("not-passed-over", not_passed_over),
+      EACH_ORDINARY_KIND("some-give-up", some_give_up))

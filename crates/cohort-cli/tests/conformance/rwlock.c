@@ -327,6 +327,43 @@ static void many_held(const void *with)
     }
 }
 
+static void *write_on(void *argument)
+{
+    struct hall *hall = argument;
+    atomic_fetch_add(&hall->arrived, 1);
+    while (!atomic_load(&hall->stop)) {
+        OK(pthread_rwlock_wrlock(&hall->rwlock));
+        for (int i = 0; i < 1000; i++)
+            hall->count = hall->count + 1;
+        OK(pthread_rwlock_unlock(&hall->rwlock));
+    }
+    return NULL;
+}
+
+/* A writer with a deadline gets in, though others want to write all the time. */
+static void timed_writer_progress(const void *kind)
+{
+    enum { WRITERS = 3, VISITS = 3, LONG_MS = 15000 };
+    struct hall hall = {0};
+    make(&hall.rwlock, *(const int *)kind);
+    pthread_t writers[WRITERS];
+    for (int i = 0; i < WRITERS; i++)
+        writers[i] = start(write_on, &hall);
+    await(&hall.arrived, WRITERS);
+    for (int i = 0; i < VISITS; i++) {
+        settle();
+        struct timespec deadline = in_ms(CLOCK_REALTIME, LONG_MS);
+        OK(pthread_rwlock_timedwrlock(&hall.rwlock, &deadline));
+        OK(pthread_rwlock_unlock(&hall.rwlock));
+    }
+    atomic_store(&hall.stop, true);
+    for (int i = 0; i < WRITERS; i++)
+        join(writers[i]);
+    OK(pthread_rwlock_trywrlock(&hall.rwlock));
+    OK(pthread_rwlock_unlock(&hall.rwlock));
+    OK(pthread_rwlock_destroy(&hall.rwlock));
+}
+
 static void *exchange_reads(void *argument)
 {
     pthread_rwlock_t *rwlock = argument;
@@ -361,6 +398,7 @@ CASES(CASE("readers-share", readers_share), EACH_RWLOCK("exclusion", exclusion),
       BEYOND("writer-progress/default", writer_progress_default),
       CASE("writer-progress/writer-first", writer_progress_first),
       CASE("reader-progress", reader_progress),
+      EACH_RWLOCK("timed-writer-progress", timed_writer_progress),
       CASE_WITH("recursive-read/prefer-reader", recursive_read, &prefer_reader),
       CASE_WITH("recursive-read/prefer-writer", recursive_read, &prefer_writer),
       CASE("writers-first", writers_first),

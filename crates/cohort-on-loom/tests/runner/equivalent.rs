@@ -29,6 +29,16 @@ pub static BEYOND: &[(&str, &str)] = &[
          over again: more waiters than loom has threads; the simulated machine counts",
     ),
     (
+        "claim.forget-wake",
+        "the head naps, and finds a little later what it has been handed; the simulated machine \
+         looks at the time",
+    ),
+    (
+        "claim.forget-queue",
+        "starves the queue, which no finite execution shows; the simulated machine counts how \
+         many come first",
+    ),
+    (
         "clof.keep-for-ever",
         "starves other cohorts, which no finite execution shows; the simulated machine counts \
          the hand-offs, and a Spin model lacks progress",

@@ -125,6 +125,16 @@ const IMPATIENT_1: Bounds = Bounds {
     preemptions: 1,
     ..IMPATIENT
 };
+/// A turn comes at the first look at the clock.
+const DUE: Bounds = Bounds {
+    nanoseconds_per_look: 500_000,
+    ..PARK
+};
+/// The same, for clients with many steps.
+const DUE_1: Bounds = Bounds {
+    preemptions: 1,
+    ..DUE
+};
 /// A deadline passes while its thread sleeps, or soon after.
 const TICKING: Bounds = Bounds {
     nanoseconds_per_look: 1,
@@ -170,6 +180,17 @@ const QUIET_TURNS: Bounds = Bounds {
     quiet: true,
     ..TURNS_END
 };
+/// A claim's turn comes at the first look at the clock.
+const FORK_DUE: Bounds = Bounds {
+    forks: true,
+    ends: true,
+    ..DUE_1
+};
+/// The same, for clients with few steps.
+const FORK_DUE_2: Bounds = Bounds {
+    preemptions: 2,
+    ..FORK_DUE
+};
 const FORK: Bounds = Bounds {
     forks: true,
     ends: true,
@@ -206,6 +227,10 @@ const ENDING: Bounds = Bounds {
     ends: true,
     ..PARK_1
 };
+
+/// A deadline that comes after some looks at the clock, if a look takes as long as a claim's turn
+/// does to come; or sooner, if its waiter sleeps.
+const NEAR: u64 = 1_600_000;
 
 /// One slot fewer than the most threads a model has, so that slots are shared.
 type SmallAnderson = Anderson<2>;
@@ -1071,6 +1096,38 @@ pub static MODELS: &[Model] = &[
     quick("gate::impatient", IMPATIENT_1, || {
         host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
     }),
+    quick("claim::mcs", DUE, || {
+        host::is_claimed(host::in_place::<Mcs>(), 2, 2, [Some(host::NEVER)]);
+    }),
+    quick("claim::ticket", DUE, || {
+        host::is_claimed(
+            host::shortly_in_place::<Ticket>(),
+            2,
+            2,
+            [Some(host::NEVER)],
+        );
+    }),
+    quick("claim::inflated", DUE, || {
+        host::is_claimed(host::inflated::<SmallAnderson>(), 2, 2, [Some(host::NEVER)]);
+    }),
+    quick("claim::given_up", DUE, || {
+        host::is_claimed(host::in_place::<Ticket>(), 2, 2, [Some(NEAR)]);
+    }),
+    quick("claim::past_the_queue", DUE_1, || {
+        host::is_claimed(host::in_place::<Mcs>(), 3, 1, [Some(NEAR)]);
+    }),
+    quick("claim::past_the_counted", DUE_1, || {
+        host::is_claimed(host::inflated::<SmallAnderson>(), 3, 1, [Some(NEAR)]);
+    }),
+    quick("claim::line", DUE_1, || {
+        host::is_claimed(host::in_place::<Ticket>(), 3, 1, [None; 3]);
+    }),
+    quick("claim::left_line", DUE_1, || {
+        host::is_claimed_by_many(
+            host::in_place::<Ticket>(),
+            [None, Some(host::NEVER), Some(NEAR)],
+        );
+    }),
     deep("gate::again", PARK_1, || {
         host::excludes(host::in_place::<Ticket>(), 3, 2, 0)
     }),
@@ -1139,6 +1196,18 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::inflated", FORK, || {
         fork::holds(host::inflated::<SmallAnderson>(), 3)
+    }),
+    quick("fork::claim", FORK_DUE, || {
+        fork::holds_what_is_claimed(host::in_place::<Mcs>(), 2)
+    }),
+    quick("fork::claim_of_inflated", FORK_DUE, || {
+        fork::holds_what_is_claimed(host::inflated::<SmallAnderson>(), 3)
+    }),
+    quick("fork::claim_granted", FORK_DUE_2, || {
+        fork::hands_over(host::in_place::<Mcs>())
+    }),
+    quick("fork::claim_granted_thin", FORK_DUE_2, || {
+        fork::hands_over(host::inflated::<SmallAnderson>())
     }),
     quick("fork::ticket_multiplies", FORK, || {
         fork::multiplies(host::in_place::<Ticket>(), 2);

@@ -63,9 +63,16 @@ static WHERE: &[(&str, &[&str])] = &[
             "fork::inflated_multiplies",
         ],
     ),
-    ("host/in_place", &["fork::ticket_beside"]),
+    ("host/claim", &["claim::", "fork::claim"]),
+    (
+        "host/in_place",
+        &["fork::ticket_beside", "fork::claim_granted"],
+    ),
     ("host/gate", &["gate::"]),
-    ("host/inflated", &["inflated::", "fork::inflated"]),
+    (
+        "host/inflated",
+        &["inflated::", "fork::inflated", "fork::claim_granted_thin"],
+    ),
 ];
 
 /// How long one model may look for a flaw.

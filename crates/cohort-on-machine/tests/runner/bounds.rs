@@ -3,10 +3,11 @@
 
 use super::trial::{KUNPENG, SUNFIRE, by_chance, by_time, passes};
 use super::world::{Client, Kept, together};
+use crate::clients::host::{self, Host, patience};
 use crate::clients::{near, read, write};
 use crate::locks::basic::{Clh, Hemlock, Mcs, Ticket};
 use crate::locks::compose::{Bound, Clof, Composed, Numa, Plan};
-use crate::locks::door::{self, Cell, Level, now};
+use crate::locks::door::{self, AtomicU32, Cell, Level, Order, Spinner, now};
 use crate::locks::numa::Near;
 use crate::locks::wait::MayPark;
 use crate::locks::{DetectsWaiters, RawLock, ThreadOblivious};
@@ -185,6 +186,84 @@ fn passes_as_many_over_as_it_may() {
     assert_eq!(passes_over::<2>(200), 2);
 }
 
+/// How long a turn of those who claim may take to come, and a section of this client's.
+const TURN: u64 = 700_000;
+const SECTION: u64 = 2_000;
+
+/// Threads that want the lock all the time; one more claims it.
+const QUEUE: usize = 3;
+
+fn spend(nanoseconds: u64) {
+    let until = now() + nanoseconds;
+    let mut spinner = Spinner::new();
+    while now() < until {
+        spinner.spin();
+    }
+}
+
+/// A waiter with a deadline has its turn soon, however busy those in the queue keep the
+/// lock.
+fn is_served_soon(host: impl Host) {
+    let shared = Arc::new((host, AtomicU32::new(0)));
+    together(QUEUE + 1, move |thread| {
+        let (host, over) = &*shared;
+        if thread < QUEUE {
+            while over.load(Order::RELAXED) == 0 {
+                host.lock();
+                spend(SECTION);
+                assert!(host.unlock(), "the holder does not hold it");
+            }
+            return;
+        }
+        for _ in 0..3 {
+            let came = now();
+            assert!(host.lock_within(&patience(Some(100 * TURN))), "starved");
+            let waited = now() - came;
+            assert!(waited < TURN + 2 * SECTION, "{waited} ns");
+            assert!(host.unlock(), "the holder does not hold it");
+        }
+        over.store(1, Order::RELAXED);
+    });
+}
+
+/// In place and inflated.
+pub fn serves_claims_soon() {
+    is_served_soon(host::in_place::<Ticket>());
+    is_served_soon(host::in_place::<Mcs>());
+    is_served_soon(host::inflated::<Mcs>());
+}
+
+/// Where everybody but one claims, sections are so long that turns come all the time, and
+/// the one in the queue is served after two others.
+pub fn serves_the_queue_between_claims() {
+    let shared = Arc::new((
+        host::in_place::<Mcs>(),
+        AtomicU32::new(0),
+        AtomicU32::new(0),
+    ));
+    together(QUEUE + 1, move |thread| {
+        let (host, sections, over) = &*shared;
+        if thread > 0 {
+            while over.load(Order::RELAXED) == 0 {
+                assert!(host.lock_within(&patience(Some(100 * TURN))), "starved");
+                sections.fetch_add(1, Order::RELAXED);
+                spend(TURN);
+                assert!(host.unlock(), "the holder does not hold it");
+            }
+            return;
+        }
+        for _ in 0..5 {
+            let before = sections.load(Order::RELAXED);
+            host.lock();
+            let passed = sections.load(Order::RELAXED) - before;
+            assert!(passed <= 4, "{passed} came first");
+            assert!(host.unlock(), "the holder does not hold it");
+            spend(TURN);
+        }
+        over.store(1, Order::RELAXED);
+    });
+}
+
 /// How far all hand-overs together go.
 fn way_of<L: RawLock + 'static>() -> u64 {
     let shared = Arc::new((L::default(), Cell::new((0, 0))));
@@ -236,14 +315,17 @@ fn near_tests() -> Vec<Trial> {
     ]
 }
 
+/// Runs by virtual time, of threads that are near to each other.
+pub fn by_time_among_neighbours() -> Options {
+    Options {
+        placement: Placement::Compact,
+        ..by_time()
+    }
+}
+
 /// All of them.
 pub fn tests() -> Vec<Trial> {
-    let neighbours = || {
-        vec![Options {
-            placement: Placement::Compact,
-            ..by_time()
-        }]
-    };
+    let neighbours = || vec![by_time_among_neighbours()];
     let by_time =
         |name: &str, client: Client| passes(name.to_owned(), &KUNPENG, neighbours, client);
     let mut all = vec![
@@ -256,6 +338,8 @@ pub fn tests() -> Vec<Trial> {
         by_time("bound::hand_offs::time", keeps_to_its_hand_offs),
         by_time("bound::is_used", has_what_its_bound_allows),
         by_time("bound::time", keeps_to_its_time),
+        by_time("bound::claim::soon", serves_claims_soon),
+        by_time("bound::claim::queue", serves_the_queue_between_claims),
     ];
     all.extend(near_tests());
     all

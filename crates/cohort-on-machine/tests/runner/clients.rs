@@ -21,6 +21,9 @@ use libtest_mimic::Trial;
 /// The last value of a wait cell, after which numbers begin again.
 const CELL: u32 = WaitCell::<MayPark>::MAX;
 
+/// How long some have patience who claim: many of them have to give up.
+const CLAIM: u64 = 20_000;
+
 /// Neither readers nor writers are preferred.
 type Neutral = CohortRw<Mcs, true, Numa, 0, 4>;
 
@@ -184,6 +187,18 @@ static CLIENTS: &[Sizes] = clients! {
     };
     mcs_in_place: |threads, rounds| host::excludes(host::in_place::<Mcs>(), threads, rounds, 1);
     clh_in_place: |threads, rounds| host::excludes(host::in_place::<Clh>(), threads, rounds, 1);
+    mcs_claimed: |threads, rounds| {
+        host::is_claimed(host::in_place::<Mcs>(), threads, rounds, [Some(CLAIM); 3]);
+    };
+    ticket_claimed: |threads, rounds| {
+        host::is_claimed(host::shortly_in_place::<Ticket>(), threads, rounds, [Some(CLAIM); 3]);
+    };
+    anderson_claimed: |threads, rounds| {
+        host::is_claimed(host::inflated::<Anderson>(), threads, rounds, [None, Some(CLAIM), Some(CLAIM)]);
+    };
+    claimed_by_many: |_threads, _rounds| {
+        host::is_claimed_by_many(host::in_place::<Ticket>(), [None, Some(CLAIM), None]);
+    };
     anderson_inflated: |threads, rounds| {
         host::excludes(host::inflated::<Anderson>(), threads, rounds, 1);
     };

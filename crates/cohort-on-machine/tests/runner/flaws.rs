@@ -2,7 +2,10 @@
 //! or a wrong count; or stands in a list with the reason why this world cannot show
 //! it.
 
-use super::bounds::{keeps_to_its_hand_offs, passes_few_over};
+use super::bounds::{
+    by_time_among_neighbours, keeps_to_its_hand_offs, passes_few_over, serves_claims_soon,
+    serves_the_queue_between_claims,
+};
 use super::clients::few;
 use super::trial::{KUNPENG, by_chance, by_chance_in_four_nodes, outcomes};
 use super::world::Client;
@@ -46,6 +49,14 @@ fn places(flaw: &str) -> Vec<Client> {
         }],
         "in_place" => vec![few("ticket_in_place")],
         "inflated" => vec![few("anderson_inflated")],
+        "claim" if flaw == "claim.forget-wake" => vec![serves_claims_soon],
+        "claim" if flaw == "claim.forget-queue" => vec![serves_the_queue_between_claims],
+        "claim" => vec![
+            few("mcs_claimed"),
+            few("ticket_claimed"),
+            few("anderson_claimed"),
+            few("claimed_by_many"),
+        ],
         "gate" => vec![few("ticket_in_place"), few("mcs_in_place")],
         "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
         "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],
@@ -96,6 +107,9 @@ fn places(flaw: &str) -> Vec<Client> {
 fn schedules(flaw: &str) -> Vec<Options> {
     if flaw.starts_with("near.") {
         by_chance_in_four_nodes().collect()
+    } else if ["claim.forget-wake", "claim.forget-queue"].contains(&flaw) {
+        // Only there it means something how long a wait takes.
+        vec![by_time_among_neighbours()]
     } else {
         by_chance().collect()
     }
@@ -122,7 +136,10 @@ static BEYOND: &[(&str, &str)] = &[
          the last reader leaves: no client here brings these together, loom does",
     ),
     ("in_place.believe-grants", "nobody forks here"),
+    ("in_place.believe-claims", "nobody forks here"),
     ("inflated.take-as-left", "nobody forks here"),
+    ("inflated.believe-claims", "nobody forks here"),
+    ("claim.outlive-fork", "nobody forks here"),
     ("rw-object.keep-readers", "nobody forks here"),
 ];
 

@@ -11,6 +11,7 @@
 //! | `INSIDE` | how many wait for the lock itself | each that passes; each that got the lock |
 //! | `PARKED` | there may be sleepers outside | whoever goes to sleep; a holder that found nobody to wake |
 //! | `WOKEN` | a woken sleeper may be on its way, so nobody else is woken | a holder that wakes; the woken sleeper, or any that goes to sleep |
+//! | those of a [`Claim`] | waiters with deadlines, which do not pass here | see there |
 //! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | whoever sets `PARKED`; a holder that wakes |
 //!
 //! A word of 0 is a gate at rest.  Places are taken by whoever comes first, past the
@@ -22,16 +23,20 @@
 //! hold the lock, after which it looks at the gate, unless another is inside by then.
 //! The gate orders nothing else and guards nothing: the lock behind it does.
 
+use super::claim::{BITS, Claim, FOR_HOLDERS};
 use crate::door::{
-    Advice, AtomicU32, Order, Slept, Spinner, WaitPolicy, constructor, cpus, keep_cpu, mutant, now,
-    policy, sleep_on, wake,
+    Advice, Order, Slept, Spinner, WaitPolicy, constructor, cpus, keep_cpu, mutant, now, policy,
+    sleep_on, wake,
 };
 use cohort_raw::RawTry;
 
 const INSIDE: u32 = 0xff;
 const PARKED: u32 = 0x100;
 const WOKEN: u32 = 0x200;
-const STAMP: u32 = !0xfff;
+const STAMP: u32 = !0xffff;
+
+/// What waiters that go to sleep, and holders that wake one, leave as it is.
+const KEPT: u32 = INSIDE | BITS;
 
 /// The most places a gate may have, well below what `INSIDE` can count: woken sleepers
 /// come on top.
@@ -46,19 +51,20 @@ const CLASS: u32 = 1;
 
 /// The time, as a stamp.
 fn stamp() -> u32 {
-    (now() >> 4) as u32 & STAMP
+    now() as u32 & STAMP
 }
 
 /// Whether the patience that began at a word's stamp is over.
 fn is_over(word: u32) -> bool {
-    stamp().wrapping_sub(word & STAMP) >= (PATIENCE_NANOSECONDS >> 4) as u32 & STAMP
+    stamp().wrapping_sub(word & STAMP) >= PATIENCE_NANOSECONDS as u32 & STAMP
 }
 
 /// The gate; zero, and at rest, when new.
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Gate {
-    word: AtomicU32,
+    /// In the same word.  Where holders do not [hand over](Self::hand_over), nobody claims.
+    pub claim: Claim,
 }
 
 /// Whether a waiter that passed was counted.
@@ -71,14 +77,13 @@ impl Gate {
         /// A gate at rest.
         #[must_use]
         pub fn new() -> Self {
-            Self {
-                word: AtomicU32::new(0),
-            }
+            Self { claim: Claim::new() }
         }
     }
 
     fn exchange(&self, old: u32, new: u32) -> bool {
-        self.word
+        self.claim
+            .word
             .compare_exchange(old, new, Order::RELAXED, Order::RELAXED)
             .is_ok()
     }
@@ -103,7 +108,7 @@ impl Gate {
         let mut spinner = Spinner::new();
         let mut woken = false;
         loop {
-            let word = self.word.load(Order::RELAXED);
+            let word = self.claim.word.load(Order::RELAXED);
             // However many were woken: what no longer fits would be counted as a mark.
             if word & INSIDE < if woken { INSIDE } else { places } {
                 let answered = if woken && !mutant("gate.keep-woken") {
@@ -125,11 +130,11 @@ impl Gate {
             } else {
                 stamp()
             };
-            let marked = word & INSIDE | PARKED | since;
+            let marked = word & KEPT | PARKED | since;
             if word != marked && !self.exchange(word, marked) {
                 continue;
             }
-            woken = sleep_on(&self.word, marked, CLASS, None) == Slept::Woken;
+            woken = sleep_on(&self.claim.word, marked, CLASS, None) == Slept::Woken;
             spinner = Spinner::new();
         }
     }
@@ -139,7 +144,7 @@ impl Gate {
     pub fn leave(&self, passed: Passed) {
         if passed.0 {
             keep_cpu(false);
-            self.word.fetch_sub(1, Order::RELAXED);
+            self.claim.word.fetch_sub(1, Order::RELAXED);
         }
     }
 
@@ -147,40 +152,66 @@ impl Gate {
     /// release it, after which the gate may be gone.
     #[inline(always)]
     pub fn pass_on(&self) {
-        let word = self.word.load(Order::RELAXED);
+        let word = self.claim.word.load(Order::RELAXED);
         if word & (PARKED | WOKEN) == PARKED {
             self.consider(word);
         }
     }
 
     #[cold]
-    fn consider(&self, word: u32) {
-        if word & INSIDE != 0 && !is_over(word) {
+    fn consider(&self, mut word: u32) {
+        loop {
+            if word & INSIDE != 0 && !is_over(word) || word & (PARKED | WOKEN) != PARKED {
+                return;
+            }
+            let announced = word & KEPT | PARKED | WOKEN | stamp();
+            if self.exchange(word, announced) {
+                break;
+            }
+            // Somebody is inside now, or the claim has changed.
+            word = self.claim.word.load(Order::RELAXED);
+        }
+        if mutant("gate.forget-wake") {
             return;
         }
-        let announced = word & INSIDE | PARKED | WOKEN | stamp();
-        // If the word has changed, somebody is inside now.
-        if !self.exchange(word, announced) || mutant("gate.forget-wake") {
-            return;
-        }
-        if wake(&raw const self.word, 1, CLASS) > 0 {
+        if wake(&raw const self.claim.word, 1, CLASS) > 0 {
             return;
         }
         // Whoever goes to sleep takes the mark off, so nobody has while it stands.
-        let mut word = self.word.load(Order::RELAXED);
+        let mut word = self.claim.word.load(Order::RELAXED);
         while word & WOKEN != 0 {
-            match self
-                .word
-                .compare_exchange(word, word & INSIDE, Order::RELAXED, Order::RELAXED)
-            {
+            match self.claim.word.compare_exchange(
+                word,
+                word & KEPT,
+                Order::RELAXED,
+                Order::RELAXED,
+            ) {
                 Ok(_) => return,
                 Err(now) => word = now,
             }
         }
     }
 
+    /// For the holder, about to release the lock: whether it is another thread's by now; if
+    /// not, sleepers were [thought of](Self::pass_on).
+    #[inline(always)]
+    pub fn hand_over(&self) -> bool {
+        self.claim.word.load(Order::RELAXED) & (PARKED | WOKEN | FOR_HOLDERS) != 0
+            && self.hand_over_to_somebody()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn hand_over_to_somebody(&self) -> bool {
+        let handed_over = self.claim.hand_over(|| true);
+        if !handed_over {
+            self.pass_on();
+        }
+        handed_over
+    }
+
     /// Forgets everybody.
     pub fn reset(&self) {
-        self.word.store(0, Order::RELAXED);
+        self.claim.word.store(0, Order::RELAXED);
     }
 }

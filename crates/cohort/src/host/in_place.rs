@@ -7,7 +7,8 @@
 //! | `generation` | the first user in each process | see [`Generation`] |
 //!
 //! A lock that serves in strict order has a [`Gate`] beside the object, which waiters
-//! pass before they queue; a thread that finds the lock free takes it past them.
+//! pass before they queue; a thread that finds the lock free takes it past them.  Waiters
+//! with deadlines have a [`Claim`](super::Claim) in it instead.
 //!
 //! The holder's record stands in the object, so that unlocking in any order, or
 //! from another thread, costs the same.  A lock without a context takes no record.
@@ -102,7 +103,8 @@ where
     /// Blocks until the object is locked or patience runs out; false then.
     ///
     /// Only for a lock that has neither a strict order nor contexts: a gate knows no
-    /// patience, and a context that gave up may have to stay.
+    /// patience, and a context that gave up may have to stay.  Others are
+    /// [claimed](Self::claim_within).
     #[inline]
     pub fn lock_within(
         &self,
@@ -123,6 +125,21 @@ where
         locked
     }
 
+    /// Blocks until the object is locked or patience runs out; false then.
+    ///
+    /// Only for a lock with a strict order: the holders of others do not look for claims.
+    #[inline]
+    pub fn claim_within(
+        &self,
+        gate: &Gate,
+        pool: &impl Pool<Holding<L::Context>>,
+        patience: &Patience,
+    ) -> bool {
+        const { assert!(L::STRICT) };
+        // The first attempt settles the object.
+        gate.claim.wait(patience, &|| self.try_lock(gate, pool))
+    }
+
     /// Unlocks the object by a plain store, if that will do.
     ///
     /// # Safety
@@ -136,8 +153,8 @@ where
         if L::GRANTS && !self.is_taken() {
             return Quick::Refused;
         }
-        if L::STRICT {
-            gate.pass_on();
+        if L::STRICT && gate.hand_over() {
+            return Quick::Released;
         }
         // SAFETY: the caller's.
         unsafe { self.lock.release_quickly(&L::Context::default()) }
@@ -153,8 +170,8 @@ where
         if !self.is_taken() {
             return false;
         }
-        if L::STRICT {
-            gate.pass_on();
+        if L::STRICT && gate.hand_over() {
+            return true;
         }
         let holder = self.holder.load(Order::RELAXED);
         self.holder.store(NOBODY, Order::RELAXED);
@@ -223,10 +240,12 @@ where
     }
 
     /// An acquisition whose critical section had begun keeps the lock; any other
-    /// is forgotten, even one that had been granted the lock just then.
+    /// is forgotten, even one that had been granted the lock, or handed it over, just then.
     #[cold]
     fn inherit(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {
-        gate.reset();
+        if gate.claim.forget() && !mutant("in_place.believe-claims") {
+            self.holder.store(NOBODY, Order::RELAXED);
+        }
         let nothing = L::Context::default();
         let context = if !self.is_taken() {
             None

@@ -15,6 +15,9 @@
 //! lock.  So a quiet object owns nothing, whoever frees or forgets it, and a release
 //! touches the object no more once another thread may have it.
 //!
+//! Waiters with deadlines are not counted: they have a [`Claim`] beside the object, thin or
+//! fat, by which a holder may leave everything as it is to one of them.
+//!
 //! The object's code is the same for all locks; what depends on the lock is its
 //! [`Stock`]'s.
 //!
@@ -24,9 +27,9 @@
 //! | `holder` | the holder of the fat lock | its record's number; 0: the thin holder's, or nobody's, section |
 //! | `generation` | the first user in each process | see [`Generation`] |
 
-use super::{Gate, Generation, Holding, MadeInPlace, Pool};
+use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool};
 use crate::door::{AtomicU32, AtomicU64, Order, mutant, orders};
-use cohort_raw::{Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{Inherit, Patience, RawLock, RawTry, ThreadOblivious};
 use core::marker::PhantomData;
 use core::ops::Deref;
 
@@ -247,7 +250,8 @@ where
     }
 }
 
-/// The object; all zero when new.  Every call is with the same stock.
+/// The object; all zero when new.  Every call is with the same stock, and with the same
+/// claim, which is this object's and nobody else's.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Inflated {
@@ -286,8 +290,8 @@ const fn number(fat: u64) -> u32 {
 impl Inflated {
     /// Blocks until the object is locked.
     #[inline]
-    pub fn lock(&self, stock: &dyn Stock) {
-        self.settle(stock);
+    pub fn lock(&self, claim: &Claim, stock: &dyn Stock) {
+        self.settle(claim, stock);
         if !self.take_thin() {
             self.lock_contended(stock);
         }
@@ -304,18 +308,24 @@ impl Inflated {
     }
 
     /// Whether somebody waits who will hold the object; for its holder.
-    pub fn has_waiters(&self, stock: &dyn Stock) -> bool {
-        self.settle(stock);
+    pub fn has_waiters(&self, claim: &Claim, stock: &dyn Stock) -> bool {
+        self.settle(claim, stock);
         let word = self.word.load(Order::RELAXED);
         word & FAT != 0 && word & USERS > USER
     }
 
     /// Locks the object if nobody has; never blocks.
     #[inline]
-    pub fn try_lock(&self, stock: &dyn Stock) -> bool {
-        self.settle(stock);
+    pub fn try_lock(&self, claim: &Claim, stock: &dyn Stock) -> bool {
+        self.settle(claim, stock);
         // A fat lock is held, or granted to somebody: there is nothing to try.
         self.take_thin()
+    }
+
+    /// Blocks until the object is locked or patience runs out; false then.
+    pub fn lock_within(&self, claim: &Claim, stock: &dyn Stock, patience: &Patience) -> bool {
+        self.settle(claim, stock);
+        claim.wait(patience, &|| !self.is_locked() && self.take_thin())
     }
 
     #[inline(always)]
@@ -330,14 +340,20 @@ impl Inflated {
     /// # Safety
     /// The caller is entitled to unlock it, if it is locked.
     #[inline]
-    pub unsafe fn unlock(&self, stock: &dyn Stock) -> bool {
-        self.settle(stock);
+    pub unsafe fn unlock(&self, claim: &Claim, stock: &dyn Stock) -> bool {
+        self.settle(claim, stock);
         let holder = self.holder.load(Order::RELAXED);
         if holder != NOBODY {
+            if claim.hand_over(|| true) {
+                return true;
+            }
             self.holder.store(NOBODY, Order::RELAXED);
             // SAFETY: the number stood here since the acquisition that holds the fat
             // lock by this record.
             unsafe { self.leave(stock, holder) };
+            return true;
+        }
+        if claim.hand_over(|| self.word.load(Order::RELAXED) == THIN) {
             return true;
         }
         match self
@@ -346,7 +362,7 @@ impl Inflated {
         {
             Ok(_) => true,
             // SAFETY: passed on.
-            Err(word) if word & FAT != 0 => unsafe { self.unlock_published(word, stock) },
+            Err(word) if word & FAT != 0 => unsafe { self.unlock_published(word, claim, stock) },
             Err(_) => false,
         }
     }
@@ -357,12 +373,15 @@ impl Inflated {
     /// As [`unlock`](Self::unlock).
     #[cold]
     #[inline(never)]
-    unsafe fn unlock_published(&self, word: u64, stock: &dyn Stock) -> bool {
+    unsafe fn unlock_published(&self, word: u64, claim: &Claim, stock: &dyn Stock) -> bool {
         // SAFETY: the thin holder is counted in until it leaves below.
         let hall = unsafe { stock.hall(number(word)) };
         let record = hall.thin.load(Order::RELAXED);
         if record == NOBODY {
             return false;
+        }
+        if claim.hand_over(|| true) {
+            return true;
         }
         hall.thin.store(NOBODY, Order::RELAXED);
         // SAFETY: acquired by that record on the thin holder's behalf.
@@ -440,23 +459,29 @@ impl Inflated {
     }
 
     #[inline(always)]
-    fn settle(&self, stock: &dyn Stock) {
-        self.generation.settle(|| self.inherit(stock));
+    fn settle(&self, claim: &Claim, stock: &dyn Stock) {
+        self.generation.settle(|| self.inherit(claim, stock));
     }
 
     /// In a forked child: whoever's critical section had begun keeps the object,
-    /// thin; the fat lock and those who were in it are forgotten.
+    /// thin, unless it had handed it over; the fat lock and those who were in it are
+    /// forgotten.
     #[cold]
     #[inline(never)]
-    fn inherit(&self, stock: &dyn Stock) {
+    fn inherit(&self, claim: &Claim, stock: &dyn Stock) {
         let word = self.word.load(Order::RELAXED);
+        let handed_over = claim.forget() && !mutant("inflated.believe-claims");
         if word & FAT == 0 {
+            if handed_over {
+                self.word.store(FREE, Order::RELAXED);
+            }
             return;
         }
         // SAFETY: the number stood in the word, and the caller is alone.
         let hall = unsafe { stock.hall(number(word)) };
-        let held =
+        let began =
             self.holder.load(Order::RELAXED) != NOBODY || hall.thin.load(Order::RELAXED) != NOBODY;
+        let held = began && !handed_over;
         self.holder.store(NOBODY, Order::RELAXED);
         self.word
             .store(if held { THIN } else { FREE }, Order::RELAXED);

@@ -10,6 +10,7 @@
 //! destroyed or a process forks.
 
 mod arena;
+mod claim;
 mod gate;
 mod generation;
 mod in_place;
@@ -18,6 +19,7 @@ mod placed;
 mod returning;
 
 pub use arena::{Arena, MadeInPlace, Seldom};
+pub use claim::Claim;
 pub use gate::Gate;
 pub use generation::Generation;
 pub use in_place::InPlace;
@@ -26,6 +28,7 @@ pub use placed::Placed;
 pub use returning::Returning;
 
 pub(crate) use arena::ORDERS as ARENA_ORDERS;
+pub(crate) use claim::ORDERS as CLAIM_ORDERS;
 pub(crate) use generation::ORDERS as GENERATION_ORDERS;
 pub(crate) use inflated::ORDERS as INFLATED_ORDERS;
 
@@ -84,7 +87,8 @@ pub trait Census<T: 'static>: Pool<T> {
 }
 
 /// An acquisition's record: its context, and for whoever looks for deadlocks
-/// which object it is for and which thread made it.
+/// which object it is for and which thread made it, who need not be the one that was
+/// handed the lock since.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Holding<C> {

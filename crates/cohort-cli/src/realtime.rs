@@ -1,5 +1,5 @@
-//! Real-time scheduling, where a spinning waiter can keep the holder from ever
-//! running again.
+//! Real-time scheduling, where a spinning waiter keeps the holder from running until it
+//! lends its CPU, milliseconds later.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

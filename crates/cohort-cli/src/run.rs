@@ -114,7 +114,7 @@ fn can_be_served(program: &Program, library: &std::path::Path) -> Result<(), Str
 fn spinning_at(policy: &str) -> String {
     format!(
         "the program would run under {policy}, where a thread that spins can keep the lock's \
-         holder from ever running again; use --wait park"
+         holder from running, for milliseconds at each wait; use --wait park"
     )
 }
 

@@ -14,7 +14,15 @@ const BUILT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/conformance");
 /// The topics in which the chosen lock does the work, and rwlocks some of it.  The others lean
 /// on parts that all locks share; the default lock checks them, and the full tier checks them
 /// under every lock.
-const BOUND: [&str; 6] = ["fork", "life", "reuse", "many", "interrupted", "stress"];
+const BOUND: [&str; 7] = [
+    "fork",
+    "life",
+    "reuse",
+    "many",
+    "interrupted",
+    "stress",
+    "real_time",
+];
 
 /// Those in which the chosen lock does, and no rwlock.
 const LOCK_BOUND: [&str; 3] = ["mutex", "misuse", "cond"];

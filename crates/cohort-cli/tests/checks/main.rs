@@ -12,6 +12,7 @@ mod compiled;
 mod compositions;
 mod conformance;
 mod crowd;
+mod idle;
 mod kyoto;
 mod mariadb;
 mod memcached;
@@ -48,9 +49,10 @@ type Room = fn(&Selection) -> Result<Vec<Check>, String>;
 /// Why the checks cannot be put together.
 fn table() -> Result<Vec<Trial>, String> {
     let selection = Selection::from_environment()?;
-    let rooms: [Room; 12] = [
+    let rooms: [Room; 13] = [
         conformance::checks,
         crowd::checks,
+        idle::checks,
         compositions::checks,
         memcached::checks,
         kyoto::checks,

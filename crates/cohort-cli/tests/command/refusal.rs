@@ -121,7 +121,7 @@ fn what_is_not_there_or_not_a_program() {
         .code(NOT_EXECUTABLE);
 }
 
-/// A spinning real-time thread can keep the holder from running for ever.
+/// A spinning real-time thread can keep the holder from running for milliseconds.
 #[test]
 fn spinning_under_a_real_time_policy() {
     cohort()

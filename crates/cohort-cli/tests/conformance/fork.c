@@ -3,8 +3,13 @@
 #include "support/clock.h"
 #include "support/kind.h"
 
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <spawn.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { WAITERS = 4, TURNS = 500 };
@@ -386,12 +391,42 @@ static void spawned(const void *with)
     use_with_threads(&house);
 }
 
+/* From here on, and in what this process becomes, every advice about memory is
+ * answered with success and followed by none, as some emulators do. */
+static void ignore_advice(void)
+{
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_madvise, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 0),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog all = {sizeof filter / sizeof *filter, filter};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) != 0)
+        skip("this kernel filters no system calls");
+}
+
+/* A page that is to be wiped in a forked child, and is not. */
+static void advice_ignored(const void *with)
+{
+    (void)with;
+    static const char mark[] = "COHORT_TEST_ADVICE_IGNORED";
+    if (getenv(mark) == NULL) {
+        ignore_advice();
+        CHECK(setenv(mark, "1", 1) == 0);
+        execl("/proc/self/exe", "fork", "advice-ignored", (char *)NULL);
+        CHECK(!"executed itself");
+    }
+    held_with_waiters(&kinds[NORMAL]);
+}
+
 static const int write_held = 1;
 
 CASES(CASE_WITH("held-with-waiters/normal", held_with_waiters, &kinds[NORMAL]),
       CASE_WITH("held-with-waiters/adaptive", held_with_waiters,
                 &kinds[ADAPTIVE]),
       CASE("untouched-in-between", untouched_in_between),
+      CASE("advice-ignored", advice_ignored),
       BEYOND("cond-with-waiters", cond_with_waiters),
       BEYOND("rwlock-read-with-waiters", rwlock_with_waiters),
       {"rwlock-written-with-waiters", rwlock_with_waiters, &write_held, true},

@@ -160,7 +160,7 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
                 // is seen from now on.
                 is_sure = true;
             } else {
-                spinner.turn();
+                spinner.moment();
             }
         }
     }
@@ -239,7 +239,7 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
                 self.primary.sleep_while(1);
             } else {
                 // The primary writer comes or goes.
-                spinner.turn();
+                spinner.moment();
             }
         }
     }

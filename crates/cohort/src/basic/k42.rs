@@ -99,7 +99,7 @@ fn linked(place: &AtomicU32) -> u32 {
         if successor != NOBODY {
             return successor;
         }
-        spinner.turn();
+        spinner.moment();
     }
 }
 

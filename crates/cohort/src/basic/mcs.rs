@@ -83,7 +83,7 @@ impl<P: Parking> McsNode<P> {
             if !successor.is_null() {
                 return successor;
             }
-            spinner.turn();
+            spinner.moment();
         }
     }
 }

@@ -61,7 +61,7 @@ impl Generation {
                 return;
             }
             if seen == here | BUSY {
-                spinner.turn();
+                spinner.moment();
                 continue;
             }
             let busy = here | BUSY;

@@ -55,6 +55,6 @@ fn linked<N>(next: &AtomicPtr<N>, order: Order) -> *mut N {
         if !successor.is_null() {
             return successor;
         }
-        spinner.turn();
+        spinner.moment();
     }
 }

@@ -6,7 +6,7 @@
 //! | `PENDING` | a writer waits for readers: new ones wait behind it | the writer |
 //! | `WRITING` | it does not any more, or soon finds out: nobody reads | the writer |
 //! | `LEAVING` | the writer has done, and opens the lock as soon as it has released theirs | the writer, where it may not touch the lock afterwards |
-//! | `ASLEEP` | readers sleep until it is open | they; the writer that opens it |
+//! | `ASLEEP` | readers, or a writer that finds `LEAVING`, sleep until it is open | they; the writer that opens it |
 //! | `ASLEEP_PASSING` | readers that pass a waiting writer sleep until it waits | they; a writer that opens it or goes back to waiting |
 //!
 //! **Agreement.**  A reader counts itself and then looks at the phase; a writer sets
@@ -308,7 +308,14 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
                 if patience.deadline().is_some_and(expired) {
                     return Outcome::GaveUp;
                 }
-                spinner.turn();
+                // The last writer may need this thread's CPU.  Opening the lock wakes whoever
+                // sleeps on the phase.
+                if spinner.step() == Advice::Sleep {
+                    let phase = self.word.load(Order::RELAXED);
+                    if phase & LEAVING != 0 {
+                        self.sleep(phase, false, patience);
+                    }
+                }
             }
         }
         // Left closed by the last writer.

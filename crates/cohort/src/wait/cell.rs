@@ -198,8 +198,8 @@ impl<P: Parking> WaitCell<P> {
             if ready(word & !ASLEEP) {
                 return;
             }
-            if pass(&mut spinner, word) == Advice::Sleep && P::MAY_SLEEP {
-                self.sleep(word, class, &heeded);
+            if pass(&mut spinner, word) == Advice::Sleep {
+                self.sleep(&mut spinner, word, class, &heeded);
             }
         }
     }
@@ -220,8 +220,8 @@ impl<P: Parking> WaitCell<P> {
                 Err(now) if now & !ASLEEP == from => expected = now,
                 Err(now) => {
                     expected = from;
-                    if spinner.step() == Advice::Sleep && P::MAY_SLEEP {
-                        self.sleep(now, class, || true);
+                    if spinner.step() == Advice::Sleep {
+                        self.sleep(&mut spinner, now, class, || true);
                     }
                 }
             }
@@ -229,7 +229,10 @@ impl<P: Parking> WaitCell<P> {
     }
 
     /// Sleeps on a word that was seen, unless it has changed or the mark is not heeded.
-    fn sleep(&self, word: u32, class: u32, heeded: impl Fn() -> bool) {
+    fn sleep(&self, spinner: &mut Spinner, word: u32, class: u32, heeded: impl Fn() -> bool) {
+        if !P::MAY_SLEEP {
+            return spinner.insist();
+        }
         let asleep = word | ASLEEP;
         let marked = word == asleep
             || self

@@ -192,7 +192,11 @@ impl<P: Parking> Flag<P> {
                 }
                 return Outcome::GaveUp;
             }
-            if spinner.pause(manner.pause()) == Advice::Again || !P::MAY_SLEEP {
+            if spinner.pause(manner.pause()) == Advice::Again {
+                continue;
+            }
+            if !P::MAY_SLEEP {
+                spinner.insist();
                 continue;
             }
             if self.take_marked() {

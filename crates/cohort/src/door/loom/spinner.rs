@@ -112,11 +112,21 @@ impl Spinner {
         self.turn();
     }
 
+    /// Goes on after an advice to sleep that the caller cannot follow: the failed look has
+    /// been counted.
+    pub const fn insist(&mut self) {}
+
     /// One failed look, by a caller that cannot sleep.
     #[track_caller]
     pub fn turn(&mut self) {
         self.steps += 1;
         poll();
+    }
+
+    /// The same.
+    #[track_caller]
+    pub fn moment(&mut self) {
+        self.turn();
     }
 }
 

@@ -1,8 +1,8 @@
 //! How a waiter passes the time between two looks: as natively, by the machine's
 //! clock.
 
-use super::super::{Advice, WaitPolicy};
-use super::AtomicU32;
+use super::super::{Advice, WaitPolicy, loan};
+use super::{AtomicU32, nap};
 use cohort_machine::{Waiting, door};
 
 /// Does nothing: the run says how its waiters wait.
@@ -54,7 +54,10 @@ pub const fn waits_often() -> bool {
 
 /// One wait: made at its beginning, asked between looks.
 #[derive(Debug, Default)]
-pub struct Spinner(door::Wait);
+pub struct Spinner {
+    wait: door::Wait,
+    loans: u32,
+}
 
 const fn advice(sleeps: bool) -> Advice {
     if sleeps { Advice::Sleep } else { Advice::Again }
@@ -64,7 +67,10 @@ impl Spinner {
     /// At the beginning of a wait.
     #[must_use]
     pub const fn new() -> Self {
-        Self(door::Wait::new())
+        Self {
+            wait: door::Wait::new(),
+            loans: 0,
+        }
     }
 
     /// The same.
@@ -81,7 +87,7 @@ impl Spinner {
 
     /// Passes a little time and says what pays next.
     pub fn step(&mut self) -> Advice {
-        advice(self.0.step())
+        advice(self.wait.step())
     }
 
     /// [`step`](Self::step), whoever sleeps.
@@ -89,16 +95,30 @@ impl Spinner {
         self.step()
     }
 
+    /// Goes on after an advice to sleep that the caller cannot follow.
+    pub fn insist(&mut self) {
+        door::yield_now();
+    }
+
     /// Passes a little time, for a wait that cannot sleep.
     pub fn turn(&mut self) {
-        if self.0.step() {
-            door::yield_now();
+        if self.step() == Advice::Sleep {
+            self.insist();
+        }
+    }
+
+    /// Passes a little time, for a wait that cannot sleep and is for the next few instructions
+    /// of another thread: lends the CPU once they are late, unless waiters never sleep.
+    pub fn moment(&mut self) {
+        if self.wait.step() {
+            nap(loan(self.loans));
+            self.loans += 1;
         }
     }
 
     /// [`step`](Self::step) until that many nanoseconds have passed or sleeping pays.
     pub fn pause(&mut self, nanoseconds: u64) -> Advice {
-        advice(self.0.pause(nanoseconds))
+        advice(self.wait.pause(nanoseconds))
     }
 
     /// As [`pause`](Self::pause) for no time: this machine does not watch words.

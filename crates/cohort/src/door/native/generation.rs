@@ -68,8 +68,8 @@ fn begin() -> u32 {
     }
 }
 
-/// Kernels that cannot wipe: the C library calls us in the child instead, in
-/// whatever order it keeps its handlers.
+/// Kernels that cannot wipe, and emulators that do not: the C library calls us in the
+/// child instead, in whatever order it keeps its handlers.
 fn without_wiping() -> *mut AtomicU32 {
     static WORD: AtomicU32 = AtomicU32::new(0);
     extern "C" fn in_child() {

@@ -7,6 +7,7 @@ use core::ptr::NonNull;
 
 const READ_WRITE: usize = 1 | 2;
 const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x02 | 0x20 | 0x4000;
+const SHARED_ANONYMOUS: usize = 0x01 | 0x20;
 const MADV_WIPEONFORK: usize = 18;
 
 /// Nodes of a cache line in an arena's first segment: a page.  Segments are mapped
@@ -25,26 +26,14 @@ pub const ARENA_FIRST_SEARCH: u32 = 256;
 /// refuses.  `make` says what a slot is where zero bytes are none.
 #[must_use]
 pub fn map_slots<S>(count: usize, _make: fn() -> S) -> Option<NonNull<S>> {
-    map_pages(count * size_of::<S>()).map(NonNull::cast)
+    map_pages(count * size_of::<S>(), PRIVATE_ANONYMOUS_NORESERVE).map(NonNull::cast)
 }
 
 /// Maps `bytes` of zeroes, which cost nothing until they are touched; `None` if
-/// the kernel refuses.
-fn map_pages(bytes: usize) -> Option<NonNull<u8>> {
+/// the kernel refuses.  The flags are those of an anonymous mapping.
+fn map_pages(bytes: usize, flags: usize) -> Option<NonNull<u8>> {
     // SAFETY: an anonymous mapping where the kernel pleases disturbs nothing.
-    let at = unsafe {
-        call(
-            number::MMAP,
-            [
-                0,
-                bytes,
-                READ_WRITE,
-                PRIVATE_ANONYMOUS_NORESERVE,
-                usize::MAX,
-                0,
-            ],
-        )
-    };
+    let at = unsafe { call(number::MMAP, [0, bytes, READ_WRITE, flags, usize::MAX, 0]) };
     if (-4095..=0).contains(&at) {
         return None;
     }
@@ -86,16 +75,33 @@ pub fn place_here(pages: *const u8, bytes: usize) -> bool {
 }
 
 /// Maps a page that a forked child finds zeroed; `None` if the kernel cannot
-/// (before Linux 4.14).
+/// (before Linux 4.14), or what stands for the kernel does not.
 #[must_use]
 pub fn page_of_zeroes_in_child() -> Option<NonNull<u8>> {
-    let page = map_pages(PAGE)?;
-    // SAFETY: the advice concerns the page mapped above and nothing else.
+    let page = map_pages(PAGE, PRIVATE_ANONYMOUS_NORESERVE)?;
+    (!takes_any_advice()? && advise_to_wipe(page)).then_some(page)
+}
+
+/// Advises that a forked child find this page zeroed, which the caller has mapped; whether
+/// the advice is taken.
+fn advise_to_wipe(page: NonNull<u8>) -> bool {
+    // SAFETY: the advice concerns a page that the caller has mapped, and nothing else.
     let result = unsafe {
         call(
             number::MADVISE,
             [page.as_ptr() as usize, PAGE, MADV_WIPEONFORK, 0, 0, 0],
         )
     };
-    (result == 0).then_some(page)
+    result == 0
+}
+
+/// Whether such advice is taken where no kernel takes it, for memory that processes share;
+/// `None` if none can be mapped.  Some emulators answer every advice with success, since most
+/// are hints, and do not follow this one.
+fn takes_any_advice() -> Option<bool> {
+    let shared = map_pages(PAGE, SHARED_ANONYMOUS)?;
+    let taken = advise_to_wipe(shared);
+    // SAFETY: mapped above, and nobody else has heard of it.
+    unsafe { call(number::MUNMAP, [shared.as_ptr() as usize, PAGE, 0, 0, 0, 0]) };
+    Some(taken)
 }

@@ -1,7 +1,7 @@
 //! How a waiter passes the time between two looks.
 
-use super::super::{Advice, Monitor, WaitPolicy};
-use super::system::{call, now, number, yield_now};
+use super::super::{Advice, Monitor, WaitPolicy, loan};
+use super::system::{call, nap, now, number, yield_now};
 use super::{AtomicU32, monitor};
 use core::sync::atomic::{self, AtomicU8, Ordering};
 
@@ -52,6 +52,12 @@ const WEIGHT: u32 = 4;
 
 /// A thread that waits again within this time after a wait comes back at once.
 const SOON_NANOSECONDS: u64 = 100_000;
+
+/// After so many turns in vain a waiter that does not sleep lends its CPU instead of giving
+/// turns away.  Under a real-time policy a turn goes to threads of the same priority only, and
+/// never to an ordinary one, though it may be the holder.  A waiter has spun and yielded for
+/// milliseconds by then, so that a loan makes its wait longer by a few hundredths.
+const IN_VAIN: u32 = 16_384;
 
 static POLICY: AtomicU8 = AtomicU8::new(WaitPolicy::Park as u8);
 static CPUS: atomic::AtomicU32 = atomic::AtomicU32::new(0);
@@ -149,6 +155,8 @@ pub struct Spinner {
     looks: u32,
     /// Turns given away.
     turns: u32,
+    /// How often a [`moment`](Self::moment) has lent the CPU.
+    loans: u32,
     /// How many waits in a row before this one did not end by spinning, from [`VAIN`] on with a
     /// short spin; begins again at one less than that.
     vain: u8,
@@ -169,6 +177,7 @@ impl Spinner {
             began: 0,
             looks: 0,
             turns: 0,
+            loans: 0,
             vain: 0,
             passes: false,
             in_line: false,
@@ -199,6 +208,8 @@ impl Spinner {
 
     /// Passes a little time and says what pays next.  Under
     /// [`WaitPolicy::Spin`] and [`WaitPolicy::Yield`] that is never to sleep.
+    ///
+    /// A caller that cannot sleep [insists](Self::insist).
     #[inline(never)]
     pub fn step(&mut self) -> Advice {
         self.step_by(|_| core::hint::spin_loop())
@@ -237,8 +248,14 @@ impl Spinner {
         Advice::Again
     }
 
-    /// Gives the CPU away, and notes whether anybody wanted it.
+    /// Gives the CPU away, and notes whether anybody wanted it; lends it if that was in vain
+    /// too often.
     fn give_turn(&mut self) {
+        if self.turns >= IN_VAIN {
+            nap(loan(0));
+            self.began = now();
+            return;
+        }
         let me = super::thread();
         let given = now();
         yield_now();
@@ -253,12 +270,29 @@ impl Spinner {
         self.turns = self.turns.saturating_add(weight);
     }
 
-    /// Passes a little time, for a wait that cannot sleep: spins for its bounded
-    /// time, then yields the CPU at every turn.
+    /// Goes on after an advice to sleep that the caller cannot follow, because nobody would
+    /// wake it: gives the CPU away.
+    pub fn insist(&mut self) {
+        self.give_turn();
+    }
+
+    /// Passes a little time, for a wait that cannot sleep: spins for its bounded time, then
+    /// gives the CPU away at every turn.
     #[inline]
     pub fn turn(&mut self) {
         if self.step() == Advice::Sleep {
-            yield_now();
+            self.insist();
+        }
+    }
+
+    /// Passes a little time, for a wait that cannot sleep and is for the next few instructions
+    /// of another thread: that one has lost its CPU if it has not come to them soon, and may
+    /// need this one, so under every policy the waiter [lends](loan) it then.
+    #[inline]
+    pub fn moment(&mut self) {
+        if self.turns >= TURNS || self.step() == Advice::Sleep {
+            nap(loan(self.loans));
+            self.loans += 1;
         }
     }
 

@@ -10,6 +10,7 @@ pub(super) mod number {
     pub const READ: usize = 0;
     pub const CLOSE: usize = 3;
     pub const MMAP: usize = 9;
+    pub const MUNMAP: usize = 11;
     pub const SCHED_YIELD: usize = 24;
     pub const MADVISE: usize = 28;
     pub const GETPID: usize = 39;
@@ -28,6 +29,7 @@ pub(super) mod number {
     pub const OPENAT: usize = 56;
     pub const CLOSE: usize = 57;
     pub const READ: usize = 63;
+    pub const MUNMAP: usize = 215;
     pub const MMAP: usize = 222;
     pub const SCHED_YIELD: usize = 124;
     pub const MADVISE: usize = 233;

@@ -14,7 +14,9 @@ mod system;
 mod thread;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update};
-pub use memory::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, OfRun, map_slots};
+pub use memory::{
+    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, OfRun, map_slots, unmap_slots,
+};
 pub use spinner::{
     Spinner, cpus, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything, waits_often,
 };

@@ -1,6 +1,7 @@
 //! How a waiter passes the time between two looks.
 
 use super::super::{Advice, Monitor, WaitPolicy};
+use super::allowed::{Beyond, is_allowed};
 use super::system::{call, now, number, yield_now};
 use super::{AtomicU32, monitor};
 use core::sync::atomic::{self, AtomicU8, Ordering};
@@ -241,7 +242,7 @@ impl Spinner {
 
     /// Whether a wait that may sleep has given turns enough, or is to give none.
     fn gives_no_turn(&self) -> bool {
-        if self.turns >= TURNS || self.keeps_turns {
+        if self.turns >= TURNS || self.keeps_turns || !is_allowed(Beyond::Yield) {
             return true;
         }
         let dear = &super::thread().dear;

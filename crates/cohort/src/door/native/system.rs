@@ -2,14 +2,17 @@
 //! write `errno`, which a lock under an unchanged program must never touch.
 
 use super::super::{AtomicU32, Slept};
+use super::allowed::{Beyond, is_allowed};
 use cohort_raw::{Clock, Deadline};
 use core::arch::asm;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod number {
     pub const READ: usize = 0;
     pub const CLOSE: usize = 3;
     pub const MMAP: usize = 9;
+    pub const MUNMAP: usize = 11;
     pub const SCHED_YIELD: usize = 24;
     pub const MADVISE: usize = 28;
     pub const GETPID: usize = 39;
@@ -28,6 +31,7 @@ pub(super) mod number {
     pub const OPENAT: usize = 56;
     pub const CLOSE: usize = 57;
     pub const READ: usize = 63;
+    pub const MUNMAP: usize = 215;
     pub const MMAP: usize = 222;
     pub const SCHED_YIELD: usize = 124;
     pub const MADVISE: usize = 233;
@@ -130,9 +134,13 @@ pub fn expired(deadline: &Deadline) -> bool {
     (at.seconds, at.nanoseconds) >= (deadline.seconds, i64::from(deadline.nanoseconds))
 }
 
-/// Gives the CPU to another runnable thread, if there is one.
+/// Gives the CPU to another runnable thread, if there is one; in a process that may not ask
+/// for that, sleeps as shortly as it can.
 #[inline]
 pub fn yield_now() {
+    if !is_allowed(Beyond::Yield) {
+        return nap(0);
+    }
     // SAFETY: takes no arguments and touches no memory.
     unsafe { call(number::SCHED_YIELD, [0; 6]) };
 }
@@ -211,6 +219,9 @@ fn futex_wake(word: *const AtomicU32, count: u32, bits: u32, scope: usize) -> us
 /// the deadline passes.  Only threads of this process can wake it.
 #[must_use]
 pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&Deadline>) -> Slept {
+    if IMPATIENT_UNTIL.load(Ordering::Relaxed) != PATIENT {
+        return sleep_impatiently(word, expected, bits, deadline);
+    }
     futex_wait(word, expected, bits, deadline, FUTEX_PRIVATE)
 }
 
@@ -221,10 +232,46 @@ pub fn unless_starved(nanoseconds: u64) -> Option<Deadline> {
     Some(Deadline::monotonic(now() + nanoseconds))
 }
 
+/// Until when sleepers look again by themselves, since a wake may be lost.
+static IMPATIENT_UNTIL: AtomicU64 = AtomicU64::new(PATIENT);
+const PATIENT: u64 = 0;
+
+/// How long they sleep then.
+const IMPATIENT_NANOSECONDS: u64 = 1_000_000;
+
+/// For that many nanoseconds whoever falls asleep looks again by itself.
+pub(super) fn be_impatient(nanoseconds: u64) {
+    IMPATIENT_UNTIL.store(now() + nanoseconds, Ordering::SeqCst);
+}
+
+#[cold]
+#[inline(never)]
+fn sleep_impatiently(
+    word: &AtomicU32,
+    expected: u32,
+    bits: u32,
+    deadline: Option<&Deadline>,
+) -> Slept {
+    let until = IMPATIENT_UNTIL.load(Ordering::Relaxed);
+    let now = now();
+    if now >= until {
+        // Unless somebody has prolonged it.
+        let _ =
+            IMPATIENT_UNTIL.compare_exchange(until, PATIENT, Ordering::Relaxed, Ordering::Relaxed);
+        return futex_wait(word, expected, bits, deadline, FUTEX_PRIVATE);
+    }
+    let soon = Deadline::monotonic(now + IMPATIENT_NANOSECONDS);
+    let slept = futex_wait(word, expected, bits, Some(&soon), FUTEX_PRIVATE);
+    if slept == Slept::TimedOut && !deadline.is_some_and(expired) {
+        return Slept::Again;
+    }
+    slept
+}
+
 /// Sleeps for that many nanoseconds, or until a signal arrives.
 pub fn nap(nanoseconds: u64) {
     let until = Deadline::monotonic(now() + nanoseconds);
-    let _ = sleep_on(&AtomicU32::new(0), 0, 1, Some(&until));
+    let _ = futex_wait(&AtomicU32::new(0), 0, 1, Some(&until), FUTEX_PRIVATE);
 }
 
 /// [`sleep_on`], for a word that other processes map too.

@@ -24,8 +24,8 @@
 
 use super::{Census, Pool};
 use crate::door::{
-    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, AtomicPtr, AtomicU32, AtomicU64, Order,
-    constructor, generation, is_gone, map_slots, nap, orders, repeated, thread, unmap_slots,
+    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, AtomicPtr, AtomicU32, AtomicU64, CACHES,
+    Order, constructor, generation, is_gone, map_slots, nap, orders, repeated, thread, unmap_slots,
 };
 use core::marker::PhantomData;
 use core::mem::offset_of;
@@ -104,6 +104,7 @@ impl<T: Default + 'static> Arena<T> {
         /// arena may use.
         #[must_use]
         pub fn new(cache: usize) -> Self {
+            assert!(cache < CACHES, "threads have no such cache");
             Self {
                 slots: Slots {
                     segments: repeated!(AtomicPtr::null(), SEGMENTS),
@@ -240,9 +241,11 @@ impl Slots {
     #[inline(always)]
     fn at(&self, shape: &Shape, number: u32) -> NonNull<u8> {
         let (segment, index) = shape.place(number);
-        let base = self.segments[segment].load(ARENA_BASE);
-        // SAFETY: `grow` mapped and wrote the slot.
-        unsafe { NonNull::new_unchecked(base.add(index * shape.bytes)) }
+        // SAFETY: `grow` found the segment, mapped it and wrote the slot.
+        unsafe {
+            let base = self.segments.get_unchecked(segment).load(ARENA_BASE);
+            NonNull::new_unchecked(base.add(index * shape.bytes))
+        }
     }
 
     /// The tag of that slot.
@@ -257,7 +260,7 @@ impl Slots {
     fn take(&self, shape: &Shape, cache: usize) -> NonNull<u8> {
         let me = thread();
         me.settle();
-        let Some(cache) = me.caches[cache].open() else {
+        let Some(cache) = me.caches[cache % CACHES].open() else {
             return self.take_common(shape);
         };
         let (first, count) = cache.get();
@@ -278,7 +281,7 @@ impl Slots {
         let me = thread();
         me.settle();
         let tag = Self::tag(shape, slot);
-        let Some(cache) = me.caches[cache].open() else {
+        let Some(cache) = me.caches[cache % CACHES].open() else {
             return self.push(tag);
         };
         let (first, count) = cache.get();
@@ -484,7 +487,8 @@ impl Shape {
     #[inline(always)]
     const fn place(&self, number: u32) -> (usize, usize) {
         let shifted = number - 1 + self.first;
-        let segment = shifted.ilog2() - self.first.ilog2();
+        // It is no zero, which the compiler need not find out.
+        let segment = (shifted | 1).ilog2() - self.first.ilog2();
         (
             segment as usize,
             (shifted - (self.first << segment)) as usize,

@@ -5,8 +5,8 @@ use super::execution::{generation, touch_kernel, with};
 use super::std;
 use core::cell::Cell;
 
-/// How many arenas may keep a cache in each thread.
-pub const CACHES: usize = 7;
+/// How many arenas may keep a cache in each thread: a power of two.
+pub const CACHES: usize = 8;
 
 /// The words of one thread.
 #[derive(Debug)]

@@ -136,7 +136,7 @@ pub fn expired(deadline: &Deadline) -> bool {
 
 /// Gives the CPU to another runnable thread, if there is one; in a process that may not ask
 /// for that, sleeps as shortly as it can.
-#[inline]
+#[inline(never)]
 pub fn yield_now() {
     if !is_allowed(Beyond::Yield) {
         return nap(0);
@@ -152,6 +152,7 @@ const FUTEX_PRIVATE: usize = 128;
 const FUTEX_CLOCK_REALTIME: usize = 256;
 const ETIMEDOUT: isize = -110;
 
+#[inline(never)]
 fn futex_wait(
     word: &AtomicU32,
     expected: u32,
@@ -218,6 +219,7 @@ fn futex_wake(word: *const AtomicU32, count: u32, bits: u32, scope: usize) -> us
 /// Sleeps while `word` holds `expected`, until woken through one of `bits` or
 /// the deadline passes.  Only threads of this process can wake it.
 #[must_use]
+#[inline(never)]
 pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&Deadline>) -> Slept {
     if IMPATIENT_UNTIL.load(Ordering::Relaxed) != PATIENT {
         return sleep_impatiently(word, expected, bits, deadline);

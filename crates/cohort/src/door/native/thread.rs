@@ -6,13 +6,13 @@
 
 use super::super::Cache;
 use super::allowed::{Beyond, is_allowed};
-use super::generation::generation;
+use super::generation::{generation, generation_so_far};
 use super::system::{call, number};
 use core::cell::Cell;
 use core::sync::atomic::{Ordering, compiler_fence};
 
-/// How many arenas may keep a cache in each thread.
-pub const CACHES: usize = 7;
+/// How many arenas may keep a cache in each thread: a power of two.
+pub const CACHES: usize = 8;
 
 /// The words of one thread.
 #[derive(Debug)]
@@ -102,7 +102,8 @@ impl ThreadRecord {
     /// [`is_gone`], because the old id names no thread of this process.
     #[inline(always)]
     pub fn settle(&self) {
-        if self.generation.get() != generation() {
+        let here = generation_so_far();
+        if here == 0 || self.generation.get() != here {
             self.start_over();
         }
     }

@@ -469,8 +469,7 @@ fn unlock_alone(mutex: &Mutex) -> c_int {
 /// store will not do.
 #[inline(never)]
 fn unlock_attentively(mutex: &Mutex) -> c_int {
-    // SAFETY: the program unlocks what it locked.
-    unsafe { mutex.futex.release(&()) };
+    mutex.futex.release_attentive();
     done()
 }
 

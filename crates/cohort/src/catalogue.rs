@@ -528,6 +528,7 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("baseline/posix_rwlock", "posix-rwlock.forget-wake"),
     ("baseline/posix_rwlock", "posix-rwlock.forget-writer"),
     ("baseline/posix_rwlock", "posix-rwlock.hold-up"),
+    ("door/cache", "cache.open-twice"),
     ("host/in_place", "in_place.believe-grants"),
     ("host/inflated", "inflated.take-as-left"),
     ("host/gate", "gate.forget-wake"),

@@ -33,6 +33,7 @@ impl Cache {
         if self.open.load(Relaxed) && !super::mutant("cache.open-twice") {
             return None;
         }
+        super::interruption();
         self.open.store(true, Relaxed);
         compiler_fence(SeqCst);
         Some(Opened(self))
@@ -50,14 +51,20 @@ impl Opened<'_> {
     /// The first node's number, and how many there are.
     #[inline(always)]
     pub fn get(&self) -> (u32, u32) {
-        (self.0.first.load(Relaxed), self.0.count.load(Relaxed))
+        super::interruption();
+        let seen = (self.0.first.load(Relaxed), self.0.count.load(Relaxed));
+        super::interruption();
+        seen
     }
 
     /// As [`get`](Self::get) will find it.
     #[inline(always)]
     pub fn set(&self, (first, count): (u32, u32)) {
+        super::interruption();
         self.0.first.store(first, Relaxed);
+        super::interruption();
         self.0.count.store(count, Relaxed);
+        super::interruption();
     }
 }
 

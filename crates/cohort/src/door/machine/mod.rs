@@ -31,6 +31,10 @@ pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
 #[inline(always)]
 pub const fn keep_off() {}
 
+/// In loom's world, where a model's signal handler may come.
+#[inline(always)]
+pub(crate) const fn interruption() {}
+
 /// Declares a constructor that is `const` where the world's atoms allow it.
 macro_rules! constructor {
     ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis const fn $($rest)* };

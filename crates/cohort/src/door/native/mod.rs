@@ -39,6 +39,10 @@ pub const fn mutant(_name: &'static str) -> bool {
     false
 }
 
+/// In loom's world, where a model's signal handler may come.
+#[inline(always)]
+pub(crate) const fn interruption() {}
+
 /// Declares a constructor that is `const` where the world's atoms allow it.
 macro_rules! constructor {
     ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis const fn $($rest)* };

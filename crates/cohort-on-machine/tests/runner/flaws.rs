@@ -122,7 +122,10 @@ static BEYOND: &[(&str, &str)] = &[
         "a reader has to stand between its look and its count while a writer falls asleep and \
          the last reader leaves: no client here brings these together, loom does",
     ),
-    ("cache.open-twice", "no thread is interrupted by a handler here"),
+    (
+        "cache.open-twice",
+        "no thread is interrupted by a handler here",
+    ),
     ("in_place.believe-grants", "nobody forks here"),
     ("inflated.take-as-left", "nobody forks here"),
     ("rw-object.keep-readers", "nobody forks here"),

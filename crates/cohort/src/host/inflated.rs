@@ -28,6 +28,7 @@ use super::{Gate, Generation, Holding, MadeInPlace, Pool};
 use crate::door::{AtomicU32, AtomicU64, Order, mutant, orders};
 use cohort_raw::{Inherit, RawLock, RawTry, ThreadOblivious};
 use core::marker::PhantomData;
+use core::mem::offset_of;
 use core::ops::Deref;
 
 orders! {
@@ -284,6 +285,9 @@ const fn number(fat: u64) -> u32 {
 }
 
 impl Inflated {
+    /// Where in the object its generation is.
+    pub const GENERATION: usize = offset_of!(Self, generation);
+
     /// Blocks until the object is locked.
     #[inline]
     pub fn lock(&self, stock: &dyn Stock) {

@@ -3,7 +3,8 @@
 //!
 //! Both go on to the C library.  The filter is asked itself, as the kernel would ask it, with
 //! the calls that the locks make; one that refuses with an error does no harm.  A filter that
-//! comes by another way, such as a program's own instructions, is not seen.
+//! comes by another way, such as a program's own instructions, is not seen.  The strict mode,
+//! which has no filter, kills whoever waits under the C library too.
 
 use crate::libc::keeping_errno;
 use crate::next::find;
@@ -15,9 +16,7 @@ use core::sync::atomic::Ordering::Relaxed;
 
 /// As `prctl` has it, and as a system call of its own has it.
 const PR_SET_SECCOMP: c_int = 22;
-const MODE_STRICT: c_ulong = 1;
 const MODE_FILTER: c_ulong = 2;
-const SET_MODE_STRICT: usize = 0;
 const SET_MODE_FILTER: usize = 1;
 
 #[cfg(target_arch = "x86_64")]
@@ -173,27 +172,15 @@ fn run(program: &[Instruction], call: u32) -> Option<u32> {
 /// The bytes of what a filter is asked about.
 const DATA_BYTES: u32 = 64;
 
-/// Heeds what allows next to nothing.
-#[cold]
-fn heed_strictness() {
-    for (what, _) in CALLS {
-        forbid(what);
-    }
-}
-
 /// Heeds what a `prctl` is about to do.
 ///
 /// # Safety
 /// As the kernel asks.
 #[inline(always)]
 unsafe fn before_prctl(option: c_int, mode: c_ulong, program: c_ulong) {
-    if option == PR_SET_SECCOMP {
-        match mode {
-            MODE_STRICT => heed_strictness(),
-            // SAFETY: the caller's.
-            MODE_FILTER => unsafe { heed(program as *const Program) },
-            _ => {}
-        }
+    if option == PR_SET_SECCOMP && mode == MODE_FILTER {
+        // SAFETY: the caller's.
+        unsafe { heed(program as *const Program) };
     }
 }
 
@@ -266,7 +253,6 @@ pub unsafe extern "C" fn syscall(
     unsafe {
         match number as usize {
             number::SECCOMP if first == SET_MODE_FILTER => heed(third as *const Program),
-            number::SECCOMP if first == SET_MODE_STRICT => heed_strictness(),
             number::PRCTL => before_prctl(first as c_int, second as c_ulong, third as c_ulong),
             _ => {}
         }

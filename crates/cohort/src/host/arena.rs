@@ -82,6 +82,9 @@ struct Tag {
 /// page of cache lines, all of them have as many as there are numbers.
 const SEGMENTS: usize = 26;
 
+/// Programs hold, or forget, millions of mutexes at once.
+const _: () = assert!(ARENA_FIRST_SEGMENT as u64 * ((1 << SEGMENTS) - 1) > 100_000_000);
+
 /// How long a thread waits for a node, or for memory, before it looks again.
 const SHORTAGE_NANOSECONDS: u64 = 1_000_000;
 

@@ -5,7 +5,7 @@
 //! [`fence_here`] only keeps the compiler from reordering.
 
 use super::super::{AtomicU32, Order};
-use super::allowed::{Beyond, if_allowed};
+use super::allowed::{Beyond, if_allowed, is_allowed};
 use super::system::{be_impatient, call, number};
 use super::thread::thread;
 use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
@@ -80,7 +80,7 @@ fn start_over() -> bool {
     thread().quiet.set(0);
     match BARRIER.load(Ordering::Relaxed) {
         UNKNOWN => register(),
-        state => state == AVAILABLE,
+        state => state == AVAILABLE && is_allowed(Beyond::Barrier),
     }
 }
 

@@ -49,6 +49,10 @@ pub fn is_entered_again(
             Box::new(exchange(&held[1])),
             Box::new(exchange(&held[0])),
         );
+        assert!(
+            !std::ptr::eq(held[0].get(), held[1].get()),
+            "a node has two owners"
+        );
         for held in held {
             // SAFETY: as above.
             unsafe { arena.give(held.get()) };

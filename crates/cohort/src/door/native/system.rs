@@ -134,12 +134,15 @@ pub fn expired(deadline: &Deadline) -> bool {
     (at.seconds, at.nanoseconds) >= (deadline.seconds, i64::from(deadline.nanoseconds))
 }
 
+/// For how long a thread sleeps that may not give its CPU away: no sleep at all would keep it.
+const IN_PLACE_OF_A_TURN_NANOSECONDS: u64 = 20_000;
+
 /// Gives the CPU to another runnable thread, if there is one; in a process that may not ask
-/// for that, sleeps as shortly as it can.
+/// for that, sleeps for a moment.
 #[inline(never)]
 pub fn yield_now() {
     if !is_allowed(Beyond::Yield) {
-        return nap(0);
+        return nap(IN_PLACE_OF_A_TURN_NANOSECONDS);
     }
     // SAFETY: takes no arguments and touches no memory.
     unsafe { call(number::SCHED_YIELD, [0; 6]) };

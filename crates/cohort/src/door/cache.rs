@@ -40,7 +40,7 @@ impl Cache {
     }
 
     /// Forgets all nodes, and whoever was using it.
-    pub(super) fn forget(&self) {
+    pub fn forget(&self) {
         self.first.store(0, Relaxed);
         self.count.store(0, Relaxed);
         self.open.store(false, Relaxed);

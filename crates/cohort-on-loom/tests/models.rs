@@ -3,6 +3,8 @@
 //! Each model is a test, `loom::…`, and each flaw is one, `mutant::…`.  A model
 //! runs in a process of its own, which this program starts as itself.
 
+#[path = "../clients/again.rs"]
+mod again_clients;
 #[path = "../clients/mod.rs"]
 mod clients;
 #[path = "../clients/fork.rs"]

@@ -18,7 +18,7 @@
 use crate::compiled;
 use crate::libc::{environ, keeping_errno, readlink, say, strlen};
 use crate::serve::{COMPOSITION, SERVICES, Service, set_recipe};
-use crate::{count, mutex};
+use crate::{count, filter, mutex};
 use cohort::catalogue::{self, Placement};
 use cohort::compose::stacked::{PREFIX, Recipe};
 use cohort::door::{Monitor, WaitPolicy, set_cohorts, set_monitor, set_policy};
@@ -168,6 +168,7 @@ pub fn is_system() -> bool {
 static ANNOUNCE: extern "C" fn() = {
     extern "C" fn announce() {
         choice();
+        filter::prepare();
     }
     announce
 };

@@ -9,7 +9,7 @@ use cohort::catalogue::own_pool_bytes;
 use cohort::compose::stacked::Recipe;
 use cohort::compose::{Shareable, Told, Visitor, generated};
 use cohort::door::map_slots;
-use cohort::host::{Fat, Holding, Pool, Pooled, Seldom, Stock};
+use cohort::host::{Fat, Holding, Inflated, Pool, Pooled, Seldom, Stock};
 use cohort::wait::MayPark;
 use core::ops::Deref;
 use core::ptr;
@@ -31,6 +31,7 @@ pub static COMPILED: Service = Service {
     // SAFETY: passed on.
     lock_within: |mutex, patience| unsafe { inflated::lock_within(mutex, stock(), patience) },
     is_locked: inflated::is_locked,
+    generation: Some(Inflated::GENERATION),
     adopt,
     lock_adopted: None,
     returning: behind_gate,

@@ -14,6 +14,8 @@
 //! | recursive, error-checking | the chosen lock, and its owner | ours | the same |
 //! | process-shared, robust, priority-inheriting or -protecting | the C library | ours; the mutex stays the C library's | the C library's |
 //!
+//! `prctl` and `syscall` come by here too, lest the process forbid itself what the locks do.
+//!
 //! Nothing here allocates, prints on standard output, needs a constructor to have
 //! run, or has to run when a thread exits.
 #![no_std]
@@ -26,6 +28,7 @@ mod choice;
 mod compiled;
 mod condvar;
 mod count;
+mod filter;
 mod layout;
 mod libc;
 mod mutex;

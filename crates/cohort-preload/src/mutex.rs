@@ -16,6 +16,7 @@ use crate::serve::{Pair, Service, done, hold};
 use crate::{next, time};
 use cohort::basic::Futex;
 use cohort::door::{AtomicU32 as Word, keep_off};
+use cohort::host::Generation;
 use cohort::report::Kind;
 use cohort::{Clock, Quick, RawLock, RawTry};
 use core::ffi::c_int;
@@ -469,8 +470,7 @@ fn unlock_alone(mutex: &Mutex) -> c_int {
 /// store will not do.
 #[inline(never)]
 fn unlock_attentively(mutex: &Mutex) -> c_int {
-    // SAFETY: the program unlocks what it locked.
-    unsafe { mutex.futex.release(&()) };
+    mutex.futex.release_attentive();
     done()
 }
 
@@ -549,8 +549,25 @@ pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr)
     unsafe {
         clear(mutex);
         (*mutex).kind.store(kind, Relaxed);
+        if !is_plain_futex() {
+            begin_generation(&*mutex);
+        }
     }
     0
+}
+
+/// Saves a fresh mutex's first user an exchange.
+///
+/// # Safety
+/// The mutex is all zero but for its kind, and nobody else's.
+unsafe fn begin_generation(mutex: &Mutex) {
+    if let Choice::Ours(service) = choice().0
+        && let Some(at) = service.generation
+    {
+        let body = mutex.body.get();
+        // SAFETY: the lock has that there, in bytes that are in a cell.
+        unsafe { &*body.byte_add(at).cast::<Generation>() }.begin();
+    }
 }
 
 /// See `pthread_mutex_destroy(3)`.

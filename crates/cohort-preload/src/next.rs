@@ -9,7 +9,7 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// Finds a function of the C library, in the version that today's headers name.
-fn find(name: &CStr, version: Option<&CStr>) -> *mut () {
+pub fn find(name: &CStr, version: Option<&CStr>) -> *mut () {
     let mut found = ptr::null_mut();
     // SAFETY: the names are strings; the handle is the documented constant.
     unsafe {

@@ -6,12 +6,13 @@ use crate::choice::{Rwlocks, are_plainly, choice, rwlocks};
 use crate::count::count;
 use crate::layout::{Attr, PREFER_WRITER, RWLOCK_KIND, RwLock, clear};
 use crate::libc::{
-    CLOCK_MONOTONIC, EBUSY, EDEADLK, ETIMEDOUT, PTHREAD_PROCESS_PRIVATE, Timespec, attribute,
-    pthread_rwlockattr_getkind_np, pthread_rwlockattr_getpshared,
+    CLOCK_MONOTONIC, EAGAIN, EBUSY, EDEADLK, ETIMEDOUT, PTHREAD_PROCESS_PRIVATE, Timespec,
+    attribute, pthread_rwlockattr_getkind_np, pthread_rwlockattr_getpshared,
 };
 use crate::mutex::{Wait, also};
 use crate::owner::{self, NOBODY};
 use crate::{next, time};
+use cohort::door::expired;
 use cohort::report::Kind;
 use cohort::rwlock::Recursion;
 use cohort::{Clock, Outcome, Patience};
@@ -53,6 +54,15 @@ impl RwLock {
             return lock.try_read(self.recursion());
         }
         self.lock.try_read(self.recursion())
+    }
+
+    /// Whether no more readers can be counted.
+    fn is_full(&self) -> bool {
+        #[cfg(feature = "compositions")]
+        if by_cohort::of(self).is_some() {
+            return false;
+        }
+        self.lock.is_full()
     }
 
     fn read(&self, patience: &Patience) -> Outcome {
@@ -136,11 +146,14 @@ unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
     };
     let result = match patience {
         _ if at_once => 0,
+        None if object.is_full() => EAGAIN,
         None => EBUSY,
         Some(_) if object.writer.load(Relaxed) == owner::me() => EDEADLK,
         Some(patience) => match object.read(&patience) {
             Outcome::Acquired => 0,
-            Outcome::GaveUp => ETIMEDOUT,
+            Outcome::GaveUp if patience.deadline().is_some_and(expired) => ETIMEDOUT,
+            // It would not have given up otherwise.
+            Outcome::GaveUp => EAGAIN,
         },
     };
     if choice().1 && result == 0 {

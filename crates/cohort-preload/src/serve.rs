@@ -42,6 +42,8 @@ pub struct Service {
     pub lock_within: unsafe fn(&Mutex, &Patience) -> bool,
     /// Whether the mutex was locked a moment ago.
     pub is_locked: unsafe fn(&Mutex) -> bool,
+    /// Where in the mutex's spare bytes the lock notes in which process it is used, if it does.
+    pub generation: Option<usize>,
     /// Makes a thread that sleeps on a word, while that holds a value, one of the mutex's
     /// sleepers; false if the thread has to be woken.
     pub adopt: unsafe fn(&Mutex, &Word, u32) -> bool,
@@ -303,6 +305,7 @@ macro_rules! served {
                 mutex.futex.acquire_within(&(), patience) == Outcome::Acquired
             },
             is_locked: |mutex| mutex.futex.is_locked(),
+            generation: None,
             adopt: |mutex, place, seen| mutex.futex.adopt(place, seen),
             lock_adopted: Some(|mutex| mutex.futex.acquire_adopted()),
             // SAFETY: this lock leaves the body alone, which is zero at first.
@@ -340,6 +343,7 @@ macro_rules! served {
             lock_within: served!(@within $lock, RECORDS_OF, $capabilities),
             // SAFETY: passed on.
             is_locked: |mutex| unsafe { body::<InPlace<$lock>>(mutex) }.is_locked(),
+            generation: Some(InPlace::<$lock>::GENERATION),
             adopt,
             lock_adopted: None,
             returning: behind_gate,
@@ -391,6 +395,7 @@ macro_rules! served {
                 inflated::lock_within(mutex, &STOCK, patience)
             },
             is_locked: inflated::is_locked,
+            generation: Some(Inflated::GENERATION),
             adopt,
             lock_adopted: None,
             returning: behind_gate,

@@ -536,6 +536,7 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("host/claim", "claim.forget-queue"),
     ("host/claim", "claim.forget-wake"),
     ("host/claim", "claim.outlive-fork"),
+    ("door/cache", "cache.open-twice"),
     ("host/in_place", "in_place.believe-grants"),
     ("host/in_place", "in_place.believe-claims"),
     ("host/inflated", "inflated.take-as-left"),

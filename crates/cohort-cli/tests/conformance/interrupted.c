@@ -190,6 +190,66 @@ static void handler_locks(const void *with)
     OK(pthread_mutex_unlock(&of_handler));
 }
 
+enum { NESTED = 3, PACES = 24 };
+
+static pthread_mutex_t of_handlers[NESTED] = {PTHREAD_MUTEX_INITIALIZER,
+                                              PTHREAD_MUTEX_INITIALIZER,
+                                              PTHREAD_MUTEX_INITIALIZER};
+static int steps, pace;
+
+/* At every so manieth instruction.  What is taken first is given back first, so
+ * that the order of whatever the thread keeps for its locks is another then. */
+static void nest_in_handler(int signal)
+{
+    (void)signal;
+    if (++steps % pace != 0)
+        return;
+    for (int i = 0; i < NESTED; i++)
+        OK(pthread_mutex_lock(&of_handlers[i]));
+    for (int i = 0; i < NESTED; i++)
+        OK(pthread_mutex_unlock(&of_handlers[i]));
+}
+
+/* The processor stops after each instruction from here on, or no more. */
+static void step_by_step(bool on)
+{
+#if defined(__x86_64__)
+    if (on)
+        __asm__ volatile("pushfq; orq $0x100, (%%rsp); popfq" ::: "memory", "cc");
+    else
+        __asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory", "cc");
+#else
+    (void)on;
+    skip("this processor has no single steps");
+#endif
+}
+
+/* A handler takes mutexes that its thread never takes otherwise, in the middle
+ * of the thread's own locking. */
+static void handler_nests(const void *kind)
+{
+    pthread_mutex_t outer, inner;
+    kind_init(&outer, kind);
+    kind_init(&inner, kind);
+    struct sigaction action = {.sa_handler = nest_in_handler};
+    CHECK_EQ(sigaction(SIGTRAP, &action, NULL), 0);
+    for (pace = 1; pace <= PACES; pace++) {
+        step_by_step(true);
+        int failed = pthread_mutex_lock(&outer);
+        failed |= pthread_mutex_lock(&inner);
+        failed |= pthread_mutex_unlock(&outer);
+        failed |= pthread_mutex_unlock(&inner);
+        step_by_step(false);
+        OK(failed);
+        CHECK(steps > 0);
+    }
+    CHECK(!held_for_others(&outer) && !held_for_others(&inner));
+    for (int i = 0; i < NESTED; i++)
+        CHECK(!held_for_others(&of_handlers[i]));
+    OK(pthread_mutex_destroy(&outer));
+    OK(pthread_mutex_destroy(&inner));
+}
+
 /* Locks leave errno alone: handlers and callers rely on it. */
 static void errno_kept(const void *with)
 {
@@ -229,4 +289,7 @@ CASES(WAIT("lock/normal", in_lock, NORMAL),
       WAIT("cond-timedwait/normal", in_cond_timedwait, NORMAL),
       WAIT("rdlock", in_rdlock, NORMAL), WAIT("timedwrlock", in_timedwrlock, NORMAL),
       WAIT("spin-lock", in_spin_lock, NORMAL),
-      CASE("handler-locks", handler_locks), CASE("errno-kept", errno_kept))
+      CASE("handler-locks", handler_locks),
+      CASE_WITH("handler-nests/normal", handler_nests, &kinds[NORMAL]),
+      CASE_WITH("handler-nests/recursive", handler_nests, &kinds[RECURSIVE]),
+      CASE("errno-kept", errno_kept))

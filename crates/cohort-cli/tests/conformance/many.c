@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum { HELD = 10 };
@@ -207,8 +209,60 @@ static void threads_over_a_life(const void *with)
     CHECK_BELOW(written_kib() - early, 256);
 }
 
+enum { LATE = 4 };
+
+struct late {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    atomic_int arrived, waiting;
+    bool open;
+};
+
+static void *come_late(void *argument)
+{
+    struct late *late = argument;
+    gather(&late->arrived, LATE + 1);
+    OK(pthread_mutex_lock(&late->mutex));
+    atomic_fetch_add(&late->waiting, 1);
+    while (!late->open)
+        OK(pthread_cond_wait(&late->cond, &late->mutex));
+    OK(pthread_mutex_unlock(&late->mutex));
+    return NULL;
+}
+
+/* The first wait of a process whose address space is used up: the mutex and
+ * the condition need none. */
+static void no_address_space(const void *with)
+{
+    (void)with;
+    static struct late late = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                               .cond = PTHREAD_COND_INITIALIZER};
+    pthread_t threads[LATE];
+    for (int i = 0; i < LATE; i++)
+        threads[i] = start(come_late, &late);
+    struct rlimit before, none;
+    CHECK_EQ(getrlimit(RLIMIT_AS, &before), 0);
+    none = before;
+    none.rlim_cur = 1 << 20;
+    CHECK_EQ(setrlimit(RLIMIT_AS, &none), 0);
+    while (mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+           MAP_FAILED)
+        continue;
+    gather(&late.arrived, LATE + 1);
+    await(&late.waiting, LATE);
+    OK(pthread_mutex_lock(&late.mutex));
+    late.open = true;
+    OK(pthread_cond_broadcast(&late.cond));
+    settle();
+    OK(pthread_mutex_unlock(&late.mutex));
+    for (int i = 0; i < LATE; i++)
+        join(threads[i]);
+    CHECK_EQ(setrlimit(RLIMIT_AS, &before), 0);
+}
+
 CASES(EACH_KIND("unlock-orders", unlock_orders),
       EACH_ORDINARY_KIND("contended-nesting", contended_nesting),
       CASE("100000-mutexes-alive", mutexes_alive),
       CASE("idle-memory", idle_memory),
+      CASE("no-address-space", no_address_space),
       CASE("10000-threads-over-a-life", threads_over_a_life))

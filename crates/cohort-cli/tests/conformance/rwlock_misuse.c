@@ -179,6 +179,33 @@ static void bad_attributes(const void *with)
     OK(pthread_rwlock_destroy(&rwlock));
 }
 
+enum { READS = 1100000 };
+
+/* One thread holds it as often as it lets itself be held, and can give all of
+ * that back. */
+static void many_reads(const void *with)
+{
+    (void)with;
+    pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+    struct timespec late = in_ms(CLOCK_REALTIME, 40000);
+    int held = 0, refused = 0;
+    while (held < READS && (refused = pthread_rwlock_rdlock(&lock)) == 0)
+        held++;
+    CHECK(held > 100000);
+    if (refused != 0) {
+        CHECK_EQ(refused, EAGAIN);
+        GIVES(EAGAIN, pthread_rwlock_tryrdlock(&lock));
+        GIVES(EAGAIN, pthread_rwlock_timedrdlock(&lock, &late));
+    }
+    GIVES(EBUSY, pthread_rwlock_trywrlock(&lock));
+    OK(pthread_rwlock_unlock(&lock));
+    OK(pthread_rwlock_rdlock(&lock));
+    while (held-- > 0)
+        OK(pthread_rwlock_unlock(&lock));
+    OK(pthread_rwlock_trywrlock(&lock));
+    OK(pthread_rwlock_unlock(&lock));
+}
+
 CASES(CASE("read-against-writer", read_against_writer),
       CASE("write-against-writer", write_against_writer),
       CASE("write-against-reader", write_against_reader),
@@ -186,4 +213,5 @@ CASES(CASE("read-against-writer", read_against_writer),
       CASE_WITH("free/write", free_lock, &write_side),
       CASE_WITH("bad-arguments/read", bad_arguments, &read_side),
       CASE_WITH("bad-arguments/write", bad_arguments, &write_side),
+      CASE("many-reads", many_reads),
       CASE("relock", relock), CASE("bad-attributes", bad_attributes))

@@ -3,6 +3,7 @@
 use super::broken::BROKEN;
 use super::carrier::Little;
 use super::child::{Verdict, verdict};
+use crate::again_clients as again;
 use crate::clients::condvar::Queued;
 use crate::clients::late::Late;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
@@ -1051,6 +1052,9 @@ pub static MODELS: &[Model] = &[
     quick("arena::again", PARK_1, || arena::hands_out_once(2, 2, 2)),
     deep("arena::three", PARK_1, || arena::hands_out_once(3, 1, 2)),
     quick("arena::adopts", ENDING, || arena::adopts_orphans(2)),
+    quick("arena::entered_again", SPIN_0, || {
+        again::is_entered_again(|moment, handler, it| door::interrupted_after(moment, handler, it));
+    }),
     quick("in_place::ticket", PARK, || {
         host::excludes(host::in_place::<Ticket>(), 2, 1, 0);
     }),

@@ -55,6 +55,7 @@ static WHERE: &[(&str, &[&str])] = &[
     ("numa/shfl", &["shfl::"]),
     ("compose/bypass", &["bypass::"]),
     ("host/arena", &["arena::"]),
+    ("door/cache", &["arena::entered_again"]),
     (
         "host/generation",
         &[

@@ -47,6 +47,7 @@ fn places(flaw: &str) -> Vec<Client> {
         "ticket" => vec![|| mutex::excludes::<Ticket>(3, 2, 0), || {
             mutex::excludes::<Ticket>(4, 4, 0)
         }],
+        "cache" => vec![few("arena_hands_out_once")],
         "in_place" => vec![few("ticket_in_place")],
         "inflated" => vec![few("anderson_inflated")],
         "claim" if flaw == "claim.forget-wake" => vec![serves_claims_soon],
@@ -134,6 +135,10 @@ static BEYOND: &[(&str, &str)] = &[
         "rwlock.leave-silently",
         "a reader has to stand between its look and its count while a writer falls asleep and \
          the last reader leaves: no client here brings these together, loom does",
+    ),
+    (
+        "cache.open-twice",
+        "no thread is interrupted by a handler here",
     ),
     ("in_place.believe-grants", "nobody forks here"),
     ("in_place.believe-claims", "nobody forks here"),

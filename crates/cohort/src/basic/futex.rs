@@ -490,9 +490,9 @@ impl Futex {
         true
     }
 
-    /// Releases by an exchange.
+    /// Releases a lock that the caller holds by an exchange, be it in a quick time or not.
     #[inline(never)]
-    fn release_attentive(&self) {
+    pub fn release_attentive(&self) {
         if is_long_quiet() {
             self.become_quick();
         } else if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {

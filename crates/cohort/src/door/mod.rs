@@ -12,6 +12,7 @@
 //!
 //! Lock code names no world and is under no `cfg`.
 
+mod cache;
 pub mod cohorts;
 mod order;
 
@@ -27,6 +28,7 @@ mod world;
 #[path = "machine/mod.rs"]
 mod world;
 
+pub use cache::{Cache, Opened};
 pub(crate) use order::orders;
 pub use order::{Order, Strength};
 pub use world::*;

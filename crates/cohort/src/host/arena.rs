@@ -14,11 +14,18 @@
 //! it was half as large; so it is bounded by twice the peak of what was taken at once, plus
 //! a few per thread alive.  What the threads that a fork left behind had taken stays
 //! taken in the child.
+//!
+//! A signal handler may take and give nodes too, in the middle of the same thread's doing so:
+//! one that finds the thread's [`Cache`](crate::door::Cache) in use goes past it, to the common
+//! list, whose every step is one exchange.
+//!
+//! Where the system has no memory left, even beyond its [reserve](map_slots), whoever needs a
+//! node waits until there is one: those that are taken are given back at some time.
 
 use super::{Census, Pool};
 use crate::door::{
-    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, AtomicPtr, AtomicU32, AtomicU64, Order,
-    constructor, generation, is_gone, map_slots, orders, repeated, thread,
+    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, AtomicPtr, AtomicU32, AtomicU64, CACHES,
+    Order, constructor, generation, is_gone, map_slots, nap, orders, repeated, thread, unmap_slots,
 };
 use core::marker::PhantomData;
 use core::mem::offset_of;
@@ -71,8 +78,15 @@ struct Tag {
     keeper: AtomicU32,
 }
 
-/// Segments of an arena: each has twice the slots of the one before.
-const SEGMENTS: usize = 16;
+/// Segments of an arena: each has twice the slots of the one before.  Where the first has a
+/// page of cache lines, all of them have as many as there are numbers.
+const SEGMENTS: usize = 26;
+
+/// Programs hold, or forget, millions of mutexes at once.
+const _: () = assert!(ARENA_FIRST_SEGMENT as u64 * ((1 << SEGMENTS) - 1) > 100_000_000);
+
+/// How long a thread waits for a node, or for memory, before it looks again.
+const SHORTAGE_NANOSECONDS: u64 = 1_000_000;
 
 /// A store of nodes; `const` to make, maps its memory as it is needed.
 #[derive(Debug)]
@@ -93,6 +107,7 @@ impl<T: Default + 'static> Arena<T> {
         /// arena may use.
         #[must_use]
         pub fn new(cache: usize) -> Self {
+            assert!(cache < CACHES, "threads have no such cache");
             Self {
                 slots: Slots {
                     segments: repeated!(AtomicPtr::null(), SEGMENTS),
@@ -138,6 +153,7 @@ impl<T: Default + 'static> Arena<T> {
         first: 1 << Self::scaled(ARENA_FIRST_SEGMENT, 1).ilog2(),
         first_search: Self::scaled(ARENA_FIRST_SEARCH, 4),
         map: |count| map_slots(count, Slot::<T>::default).map(NonNull::cast),
+        unmap: |slots, count| unmap_slots(slots.cast::<Slot<T>>(), count),
         // SAFETY: a node is the first field of its slot, which is the caller's.
         make: |slot| unsafe { slot.cast::<T>().write(T::default()) },
     };
@@ -197,6 +213,8 @@ struct Shape {
     first_search: u32,
     /// Maps so many slots.
     map: fn(usize) -> Option<NonNull<u8>>,
+    /// Unmaps so many, which nobody has used.
+    unmap: fn(NonNull<u8>, usize),
     /// Makes the node of a slot, which is mapped and nobody else's.
     make: unsafe fn(NonNull<u8>),
 }
@@ -226,9 +244,11 @@ impl Slots {
     #[inline(always)]
     fn at(&self, shape: &Shape, number: u32) -> NonNull<u8> {
         let (segment, index) = shape.place(number);
-        let base = self.segments[segment].load(ARENA_BASE);
-        // SAFETY: `grow` mapped and wrote the slot.
-        unsafe { NonNull::new_unchecked(base.add(index * shape.bytes)) }
+        // SAFETY: `grow` found the segment, mapped it and wrote the slot.
+        unsafe {
+            let base = self.segments.get_unchecked(segment).load(ARENA_BASE);
+            NonNull::new_unchecked(base.add(index * shape.bytes))
+        }
     }
 
     /// The tag of that slot.
@@ -243,9 +263,12 @@ impl Slots {
     fn take(&self, shape: &Shape, cache: usize) -> NonNull<u8> {
         let me = thread();
         me.settle();
-        let cache = &me.caches[cache];
+        let Some(cache) = me.caches[cache % CACHES].open() else {
+            return self.take_common(shape);
+        };
         let (first, count) = cache.get();
         if first == 0 {
+            drop(cache);
             return self.take_common(shape);
         }
         let slot = self.at(shape, first);
@@ -260,10 +283,13 @@ impl Slots {
     fn give(&self, shape: &Shape, cache: usize, slot: NonNull<u8>) {
         let me = thread();
         me.settle();
-        let cache = &me.caches[cache];
-        let (first, count) = cache.get();
         let tag = Self::tag(shape, slot);
+        let Some(cache) = me.caches[cache % CACHES].open() else {
+            return self.push(tag);
+        };
+        let (first, count) = cache.get();
         if count >= shape.cached {
+            drop(cache);
             return self.push(tag);
         }
         tag.link.store(first, Order::RELAXED);
@@ -307,6 +333,10 @@ impl Slots {
         }
     }
 
+    fn is_common_empty(&self) -> bool {
+        self.common.load(Order::RELAXED) as u32 == 0
+    }
+
     fn pop(&self, shape: &Shape) -> Option<NonNull<u8>> {
         let mut head = self.common.load(ARENA_POP);
         loop {
@@ -339,20 +369,36 @@ impl Slots {
                 return slot;
             }
             let search_at = self.search_at.load(Order::RELAXED).max(shape.first_search);
-            if self.used() < search_at || !self.adopt_orphans(shape) {
-                return self.grow(shape);
+            if self.used() >= search_at && self.adopt_orphans(shape) {
+                continue;
+            }
+            if let Some(slot) = self.grow(shape) {
+                return slot;
+            }
+            if !self.adopt_orphans(shape) || self.is_common_empty() {
+                nap(SHORTAGE_NANOSECONDS);
             }
         }
     }
 
-    /// A slot whose node never was.
-    fn grow(&self, shape: &Shape) -> NonNull<u8> {
-        let number = self.used.fetch_add(1, Order::RELAXED).wrapping_add(1);
-        let (segment, index) = shape.place(number);
-        if segment >= SEGMENTS {
-            out_of_memory("too many acquisitions at once for the lock arena");
-        }
-        let base = self.mapped(shape, segment);
+    /// A slot whose node never was, if there is memory for one.
+    fn grow(&self, shape: &Shape) -> Option<NonNull<u8>> {
+        let mut used = self.used();
+        let (number, index, base) = loop {
+            // Beyond that, numbers have no place.
+            used.checked_add(shape.first)?;
+            let number = used + 1;
+            let (segment, index) = shape.place(number);
+            // Before the number is taken, which would be lost if there is no memory.
+            let base = self.mapped(shape, segment)?;
+            match self
+                .used
+                .compare_exchange(used, number, Order::RELAXED, Order::RELAXED)
+            {
+                Ok(_) => break (number, index, base),
+                Err(now) => used = now,
+            }
+        };
         // SAFETY: the place is within the segment and nobody else's.  The link and the
         // keeper are good as mapped, and not written again here: somebody may be
         // looking for orphans.
@@ -362,25 +408,28 @@ impl Slots {
             slot
         };
         Self::tag(shape, slot).number.store(number, ARENA_NUMBER);
-        slot
+        Some(slot)
     }
 
-    fn mapped(&self, shape: &Shape, segment: usize) -> NonNull<u8> {
-        let place = &self.segments[segment];
+    /// Where the segment begins, which is mapped if there is memory for it.
+    fn mapped(&self, shape: &Shape, segment: usize) -> Option<NonNull<u8>> {
+        let place = self.segments.get(segment)?;
         if let Some(base) = NonNull::new(place.load(ARENA_BASE)) {
-            return base;
+            return Some(base);
         }
         let count = (shape.first as usize) << segment;
         let Some(fresh) = (shape.map)(count) else {
-            out_of_memory("the system refuses memory for the lock arena (ulimit -v or -l?)")
+            // Another thread may have had the last of it.
+            return NonNull::new(place.load(ARENA_BASE));
         };
         let published =
             place.compare_exchange(core::ptr::null_mut(), fresh.as_ptr(), ARENA_MAP, ARENA_BASE);
-        match published {
-            Ok(_) => fresh,
-            // Another thread was first; the spare segment stays, untouched.
-            Err(theirs) => NonNull::new(theirs).unwrap_or(fresh),
-        }
+        let Err(theirs) = published else {
+            return Some(fresh);
+        };
+        // Another thread was first.
+        (shape.unmap)(fresh, count);
+        NonNull::new(theirs)
     }
 
     /// Puts what threads of the past kept on the common list; false if another
@@ -441,7 +490,8 @@ impl Shape {
     #[inline(always)]
     const fn place(&self, number: u32) -> (usize, usize) {
         let shifted = number - 1 + self.first;
-        let segment = shifted.ilog2() - self.first.ilog2();
+        // It is no zero, which the compiler need not find out.
+        let segment = (shifted | 1).ilog2() - self.first.ilog2();
         (
             segment as usize,
             (shifted - (self.first << segment)) as usize,
@@ -452,11 +502,6 @@ impl Shape {
 /// The list's head without its number, its tag moved on.
 const fn retagged(head: u64) -> u64 {
     (head & !0xffff_ffff).wrapping_add(1 << 32)
-}
-
-#[cold]
-fn out_of_memory(why: &'static str) -> ! {
-    panic!("cohort: {why}")
 }
 
 // SAFETY: a node is in one place at a time: pop and push move it under a tagged

@@ -34,6 +34,13 @@ impl Generation {
         }
     }
 
+    /// A new object that is the caller's alone belongs to this process from here on, which its
+    /// first user need not find out.
+    #[inline]
+    pub fn begin(&self) {
+        self.0.store(generation_so_far(), Order::RELAXED);
+    }
+
     /// Makes sure that the object belongs to this process: in a forked child the
     /// first thread to come runs `repair`, alone; the others wait for it.
     #[inline(always)]

@@ -36,6 +36,9 @@ where
 {
     const NEEDS_RECORD: bool = size_of::<L::Context>() > 0;
 
+    /// Where in the object its generation is.
+    pub const GENERATION: usize = offset_of!(Self, generation);
+
     /// Locks an object that is free and was used in this process before, in the
     /// shortest way; false if it takes longer.
     #[inline(always)]

@@ -31,6 +31,7 @@ use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool};
 use crate::door::{AtomicU32, AtomicU64, Order, mutant, orders};
 use cohort_raw::{Inherit, Patience, RawLock, RawTry, ThreadOblivious};
 use core::marker::PhantomData;
+use core::mem::offset_of;
 use core::ops::Deref;
 
 orders! {
@@ -288,6 +289,9 @@ const fn number(fat: u64) -> u32 {
 }
 
 impl Inflated {
+    /// Where in the object its generation is.
+    pub const GENERATION: usize = offset_of!(Self, generation);
+
     /// Blocks until the object is locked.
     #[inline]
     pub fn lock(&self, claim: &Claim, stock: &dyn Stock) {

@@ -55,7 +55,7 @@ impl<L> Served for L where
 /// back.
 pub unsafe trait Pool<T: 'static>: Sync {
     /// A node nobody else has, in whatever state it was given back, which the caller
-    /// sees.  Never blocks; ends the process if the system has no memory left.
+    /// sees.  Blocks only where the system has no memory left, until another is given back.
     fn take(&self) -> &'static T;
 
     /// Gives a node back.

@@ -110,9 +110,12 @@ impl<T> RwLock<T> {
     }
 
     /// Blocks until the data may be read.
+    ///
+    /// # Panics
+    /// If half a million read it already.
     #[inline]
     pub fn read(&self) -> ReadGuard<'_, T> {
-        let _ = self.lock.read(Recursion::Allowed, &Patience::ENDLESS);
+        RawShared::read(&self.lock, &(), Recursion::Allowed);
         ReadGuard {
             lock: self,
             here: PhantomData,

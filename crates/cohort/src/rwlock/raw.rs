@@ -12,7 +12,7 @@
 //!
 //! | bits of `word` | meaning | set and cleared by |
 //! |---|---|---|
-//! | `READERS` | how many hold it to read, or are about to see that they may not | each reader |
+//! | `READERS` | how many hold it to read, or are about to see that they may not; from `FULL` on no other gets in | each reader |
 //! | `WRITER` | held to write | the writer |
 //! | `TAKEN` | how often it was taken, cut off | each reader and writer |
 //! | `PENDING` | the head is a writer: new readers wait behind it | the head |
@@ -69,12 +69,17 @@ const PENDING: u32 = 1 << 22;
 const RESERVED: u32 = 1 << 21;
 const PARKED: u32 = 1 << 20;
 const READERS: u32 = PARKED - 1;
+/// The uppermost of `READERS`: those below count as many again, which is more than there can be
+/// threads that have not seen it yet.
+const FULL: u32 = PARKED >> 1;
 const MARKS: u32 = PENDING | RESERVED | PARKED;
-/// What keeps out a reader that holds no read lock.
-const BARS: u32 = WRITER | PENDING | RESERVED;
+/// What keeps out a reader that holds a read lock already.
+const SHUT: u32 = WRITER | FULL;
+/// What keeps out any other.
+const BARS: u32 = SHUT | PENDING | RESERVED;
 const HEAD: u32 = 1;
 
-const TOO_MANY: &str = "cohort: more than 1048575 read locks on one lock";
+const TOO_MANY: &str = "cohort: more than 524288 read locks on one lock";
 
 /// How long a reader that may recurse waits behind writers before it passes them.
 pub(super) const DEFERENCE_NANOSECONDS: u64 = 5_000_000;
@@ -105,7 +110,8 @@ impl RawRwLock {
         }
     }
 
-    /// Blocks until the lock is held to read, or patience runs out.
+    /// Blocks until the lock is held to read, or patience runs out; gives up at once where as
+    /// many hold it as can be counted.
     #[inline]
     pub fn read(&self, recursion: Recursion, patience: &Patience) -> Outcome {
         if self.arrive_past(BARS) {
@@ -124,6 +130,9 @@ impl RawRwLock {
         // Readers that are let in by the same release enter side by side.
         let done = || self.arrive(recursion);
         loop {
+            if self.is_full() {
+                return Outcome::GaveUp;
+            }
             // A reader that holds the lock may be waiting for this thread, so this
             // thread must not wait behind a writer for ever.
             let deference = match recursion {
@@ -137,7 +146,7 @@ impl RawRwLock {
                     if patience.deadline().is_some_and(expired) {
                         return Outcome::GaveUp;
                     }
-                    if recursion == Recursion::Allowed && self.arrive_past(WRITER) {
+                    if recursion == Recursion::Allowed && self.arrive_past(SHUT) {
                         return Outcome::Acquired;
                     }
                 }
@@ -193,7 +202,6 @@ impl RawRwLock {
             return false;
         }
         let word = self.word.fetch_add(ONCE + 1, RW_READ);
-        assert!(word & READERS != READERS, "{TOO_MANY}");
         if word & barred != 0 {
             if mutant("rwlock.leave-silently") {
                 self.word.fetch_sub(1, RW_READ_DONE);
@@ -428,6 +436,11 @@ impl RawRwLock {
         self.word.load(Order::RELAXED) & (WRITER | READERS) != 0
     }
 
+    /// Whether as many held the lock to read, a moment ago, as can be counted.
+    pub fn is_full(&self) -> bool {
+        self.word.load(Order::RELAXED) & FULL != 0
+    }
+
     /// Whether a writer held the lock a moment ago.
     pub fn is_write_locked(&self) -> bool {
         self.word.load(Order::RELAXED) & WRITER != 0
@@ -447,8 +460,11 @@ unsafe impl RawShared for RawRwLock {
     type Context = ();
 
     #[inline]
+    /// # Panics
+    /// If as many hold it already as can be counted.
     fn read(&self, (): &(), recursion: Recursion) {
-        let _ = self.read(recursion, &Patience::ENDLESS);
+        let outcome = self.read(recursion, &Patience::ENDLESS);
+        assert!(outcome == Outcome::Acquired, "{TOO_MANY}");
     }
 
     #[inline]
@@ -504,7 +520,7 @@ unsafe impl AbortableShared for RawRwLock {
 #[inline(always)]
 fn bars(recursion: Recursion) -> u32 {
     if recursion == Recursion::Allowed && thread().reading.get() > 0 {
-        WRITER
+        SHUT
     } else {
         BARS
     }
@@ -513,7 +529,6 @@ fn bars(recursion: Recursion) -> u32 {
 /// The word with one reader more.
 #[inline(always)]
 fn one_more(word: u32) -> u32 {
-    assert!(word & READERS != READERS, "{TOO_MANY}");
     word.wrapping_add(ONCE) + 1
 }
 

@@ -11,6 +11,7 @@ mod atomic;
 mod execution;
 mod fences;
 mod flaw;
+mod interrupt;
 mod kept;
 mod model;
 mod nodes;
@@ -23,7 +24,11 @@ pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fenc
 pub use execution::{calls_off, generation, generation as generation_so_far};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet};
 pub use flaw::mutant;
-pub use kept::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, Kept, map_slots};
+pub use interrupt::interrupted_after;
+pub(crate) use interrupt::interruption;
+pub use kept::{
+    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, Kept, map_slots, unmap_slots,
+};
 pub use model::{Model, Tally, fork, together};
 pub use nodes::Nodes;
 pub use sleep::{

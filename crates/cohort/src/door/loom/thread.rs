@@ -1,12 +1,12 @@
 //! What each thread keeps.
 
-use super::super::Level;
+use super::super::{Cache, Level};
 use super::execution::{generation, touch_kernel, with};
 use super::std;
 use core::cell::Cell;
 
-/// How many arenas may keep a cache in each thread.
-pub const CACHES: usize = 7;
+/// How many arenas may keep a cache in each thread: a power of two.
+pub const CACHES: usize = 8;
 
 /// The words of one thread.
 #[derive(Debug)]
@@ -22,8 +22,8 @@ pub struct ThreadRecord {
     pub reading: Cell<u32>,
     /// The cohort in which it is counted while it does.
     pub row: Cell<u32>,
-    /// Each arena's cached nodes: the first one's index plus one, and how many.
-    pub caches: [Cell<(u32, u32)>; CACHES],
+    /// Each arena's cached nodes.
+    pub caches: [Cache; CACHES],
 }
 
 impl ThreadRecord {
@@ -43,9 +43,7 @@ impl ThreadRecord {
     pub fn settle(&self) {
         if self.generation.get() != generation() {
             self.generation.set(generation());
-            for cache in &self.caches {
-                cache.set((0, 0));
-            }
+            self.caches.iter().for_each(Cache::forget);
         }
     }
 }

@@ -14,7 +14,9 @@ mod system;
 mod thread;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update};
-pub use memory::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, OfRun, map_slots};
+pub use memory::{
+    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, OfRun, map_slots, unmap_slots,
+};
 pub use spinner::{
     Spinner, cpus, has_waited, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything,
     waits_often,
@@ -29,6 +31,10 @@ pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
 /// Natively, keeps a locked instruction off the store before it.
 #[inline(always)]
 pub const fn keep_off() {}
+
+/// In loom's world, where a model's signal handler may come.
+#[inline(always)]
+pub(crate) const fn interruption() {}
 
 /// Declares a constructor that is `const` where the world's atoms allow it.
 macro_rules! constructor {

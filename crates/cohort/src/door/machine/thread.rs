@@ -1,11 +1,12 @@
 //! What each simulated thread keeps.
 
+use super::super::Cache;
 use super::std;
 use cohort_machine::door;
 use core::cell::Cell;
 
-/// How many arenas may keep a cache in each thread.
-pub const CACHES: usize = 7;
+/// How many arenas may keep a cache in each thread: a power of two.
+pub const CACHES: usize = 8;
 
 /// The words of one thread.
 #[derive(Debug, Default)]
@@ -18,8 +19,8 @@ pub struct ThreadRecord {
     pub(super) quiet: Cell<u32>,
     /// Questions to [`super::is_worth_a_try`].
     pub(super) tries: Cell<u32>,
-    /// Each arena's cached nodes: the first one's index plus one, and how many.
-    pub caches: [Cell<(u32, u32)>; CACHES],
+    /// Each arena's cached nodes.
+    pub caches: [Cache; CACHES],
 }
 
 std::thread_local! {

@@ -5,9 +5,9 @@
 //! [`fence_here`] only keeps the compiler from reordering.
 
 use super::super::{AtomicU32, Order};
-use super::system::{call, number};
+use super::allowed::{Beyond, if_allowed, is_allowed};
+use super::system::{be_impatient, call, number};
 use super::thread::thread;
-use super::yield_now;
 use core::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 
 /// One quiet release in so many makes its lock quick.  Calling a quick time off
@@ -26,7 +26,8 @@ const CMD_REGISTER_PRIVATE_EXPEDITED: usize = 16;
 
 fn membarrier(command: usize) -> bool {
     // SAFETY: the call orders memory and touches none.
-    unsafe { call(number::MEMBARRIER, [command, 0, 0, 0, 0, 0]) == 0 }
+    let it = || unsafe { call(number::MEMBARRIER, [command, 0, 0, 0, 0, 0]) == 0 };
+    if_allowed(Beyond::Barrier, it)
 }
 
 /// How often a quick time has been called off in this process; it wraps.
@@ -44,7 +45,8 @@ pub fn fence_here(_agreement: Order) {
     compiler_fence(Ordering::SeqCst);
 }
 
-/// The dear side: a full barrier in this thread and in every other that runs.
+/// The dear side: a full barrier in this thread and in every other that runs; or at least,
+/// from here on sleepers look for themselves until it is as good as passed.
 pub fn fence_everywhere(_agreement: Order) {
     if membarrier(CMD_PRIVATE_EXPEDITED) {
         return;
@@ -54,13 +56,14 @@ pub fn fence_everywhere(_agreement: Order) {
         return;
     }
     // The process gave the right away after it had it.  Whoever was running has
-    // passed through the kernel once its time slice ended; wait for that.
+    // passed through the kernel once its time slice ended, and what it had stored is seen long
+    // before; until then nobody relies on a wake.
     BARRIER.store(MISSING, Ordering::Relaxed);
-    let until = super::now() + 100_000_000;
-    while super::now() < until {
-        yield_now();
-    }
+    be_impatient(PASSED_NANOSECONDS);
 }
+
+/// As long as a time slice lasts at most.
+const PASSED_NANOSECONDS: u64 = 100_000_000;
 
 /// Whether the calling thread has released so often without a thought that a
 /// plain store may be worth an agreement; never, if the kernel has no barrier.
@@ -77,7 +80,7 @@ fn start_over() -> bool {
     thread().quiet.set(0);
     match BARRIER.load(Ordering::Relaxed) {
         UNKNOWN => register(),
-        state => state == AVAILABLE,
+        state => state == AVAILABLE && is_allowed(Beyond::Barrier),
     }
 }
 

@@ -5,7 +5,6 @@
 //! handler has to run first, and `_Fork` or a bare `clone` are seen too.
 
 use super::memory::page_of_zeroes_in_child;
-use super::system::{call, number};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 static NOT_YET: AtomicU32 = AtomicU32::new(0);
@@ -15,15 +14,6 @@ static CURRENT: AtomicPtr<AtomicU32> = AtomicPtr::new((&raw const NOT_YET).cast_
 
 /// The last number given out, inherited by a child, so that its own is higher.
 static LAST: AtomicU32 = AtomicU32::new(0);
-
-/// The process that drew the last number.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
-
-/// Whether the caller runs in the process whose generation this is, and not in
-/// another that shares its memory (a child of `vfork`).
-pub(super) fn is_ours(process: u32) -> bool {
-    PROCESS.load(Ordering::Relaxed) == process
-}
 
 /// This process's generation: at least 1, and higher than the parent's.
 #[inline(always)]
@@ -54,11 +44,6 @@ fn begin() -> u32 {
             Err(theirs) => theirs,
         };
     }
-    // SAFETY: takes no arguments and cannot fail.
-    PROCESS.store(
-        unsafe { call(number::GETPID, [0; 6]) } as u32,
-        Ordering::Relaxed,
-    );
     // Several threads may draw a number; the first to write it wins.
     let drawn = LAST.fetch_add(1, Ordering::AcqRel) + 1;
     // SAFETY: as in `generation`.

@@ -3,7 +3,9 @@
 
 use super::super::{NODES, PAGE};
 use super::system::{call, number};
+use core::cell::UnsafeCell;
 use core::ptr::NonNull;
+use core::sync::atomic::{AtomicUsize, Ordering};
 
 const READ_WRITE: usize = 1 | 2;
 const PRIVATE_ANONYMOUS_NORESERVE: usize = 0x02 | 0x20 | 0x4000;
@@ -23,10 +25,63 @@ pub const ARENA_CACHED: u32 = 8;
 pub const ARENA_FIRST_SEARCH: u32 = 256;
 
 /// Maps room for `count` slots whose atoms are all zero; `None` if the kernel
-/// refuses.  `make` says what a slot is where zero bytes are none.
+/// refuses, and the reserve is used up.  `make` says what a slot is where zero bytes are none.
 #[must_use]
 pub fn map_slots<S>(count: usize, _make: fn() -> S) -> Option<NonNull<S>> {
-    map_pages(count * size_of::<S>(), PRIVATE_ANONYMOUS_NORESERVE).map(NonNull::cast)
+    let bytes = count * size_of::<S>();
+    map_pages(bytes, PRIVATE_ANONYMOUS_NORESERVE)
+        .or_else(|| from_reserve(bytes))
+        .map(NonNull::cast)
+}
+
+/// Gives that room back, which nobody has used.
+pub fn unmap_slots<S>(slots: NonNull<S>, count: usize) {
+    let bytes = count * size_of::<S>();
+    if !to_reserve(slots.cast(), bytes) {
+        // SAFETY: the caller's room, all of it, was mapped as a piece.
+        unsafe { call(number::MUNMAP, [slots.as_ptr() as usize, bytes, 0, 0, 0, 0]) };
+    }
+}
+
+/// Pages that are there from the beginning, and cost nothing until they are touched: a
+/// process whose address space is used up can still wait.
+#[repr(C, align(4096))]
+struct Reserve(UnsafeCell<[u8; RESERVE]>);
+
+/// The first five segments of an arena whose nodes are cache lines, or the first few of
+/// several.
+const RESERVE: usize = 31 * PAGE;
+
+const _: () = assert!(align_of::<Reserve>() == PAGE);
+
+// SAFETY: each piece of it is handed out once.
+unsafe impl Sync for Reserve {}
+
+static PAGES: Reserve = Reserve(UnsafeCell::new([0; RESERVE]));
+
+/// Bytes of it that are handed out.
+static RESERVED: AtomicUsize = AtomicUsize::new(0);
+
+#[cold]
+fn from_reserve(bytes: usize) -> Option<NonNull<u8>> {
+    let begin = RESERVED
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |begin| {
+            let end = begin + bytes.next_multiple_of(PAGE);
+            (end <= RESERVE).then_some(end)
+        })
+        .ok()?;
+    NonNull::new(PAGES.0.get().cast::<u8>().wrapping_add(begin))
+}
+
+/// Takes a piece of the reserve back, if nobody got one since; false if it is none.
+fn to_reserve(piece: NonNull<u8>, bytes: usize) -> bool {
+    let begin = (piece.as_ptr() as usize).wrapping_sub(PAGES.0.get() as usize);
+    let end = begin.wrapping_add(bytes.next_multiple_of(PAGE));
+    let is_reserve = begin < RESERVE;
+    if is_reserve {
+        let _ = RESERVED.compare_exchange(end, begin, Ordering::Relaxed, Ordering::Relaxed);
+    }
+    is_reserve
 }
 
 /// Maps `bytes` of zeroes, which cost nothing until they are touched; `None` if

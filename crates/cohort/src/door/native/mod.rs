@@ -1,5 +1,6 @@
 //! The native world: this machine, its kernel, its threads.
 
+mod allowed;
 mod atomic;
 mod fences;
 mod generation;
@@ -11,12 +12,15 @@ mod start;
 mod system;
 mod thread;
 
+pub use allowed::{Beyond, forbid};
 pub use atomic::{
     AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update, keep_off,
 };
 pub use fences::{calls_off, fence_everywhere, fence_here, is_long_quiet};
 pub use generation::{generation, generation_so_far};
-pub use memory::{ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, map_slots, place_here};
+pub use memory::{
+    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, map_slots, place_here, unmap_slots,
+};
 pub use monitor::{monitor, offered_monitor, set_monitor};
 pub use place::{cohort, distance, lowest_of, set_cohorts};
 pub use spinner::{
@@ -35,6 +39,10 @@ pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
 pub const fn mutant(_name: &'static str) -> bool {
     false
 }
+
+/// In loom's world, where a model's signal handler may come.
+#[inline(always)]
+pub(crate) const fn interruption() {}
 
 /// Declares a constructor that is `const` where the world's atoms allow it.
 macro_rules! constructor {

@@ -1,6 +1,7 @@
 //! How a waiter passes the time between two looks.
 
 use super::super::{Advice, Monitor, WaitPolicy, loan};
+use super::allowed::{Beyond, is_allowed};
 use super::system::{call, nap, now, number, yield_now};
 use super::{AtomicU32, monitor};
 use core::sync::atomic::{self, AtomicU8, Ordering};
@@ -241,11 +242,16 @@ impl Spinner {
             spin(left);
             return Advice::Again;
         }
-        if (self.turns >= TURNS || self.keeps_turns) && policy() == WaitPolicy::Park {
+        if self.gives_no_turn() && policy() == WaitPolicy::Park {
             return Advice::Sleep;
         }
         self.give_turn();
         Advice::Again
+    }
+
+    /// Whether a wait that may sleep has given turns enough, or is to give none.
+    fn gives_no_turn(&self) -> bool {
+        self.turns >= TURNS || self.keeps_turns || !is_allowed(Beyond::Yield)
     }
 
     /// Gives the CPU away, and notes whether anybody wanted it; lends it if that was in vain

@@ -6,6 +6,7 @@
 
 use super::fences::register;
 use super::spinner::cpus;
+use super::thread::thread;
 
 // SAFETY: the section is an array of pointers to functions without arguments, which the loader
 // calls before `main`; this one calls the kernel and nothing else.
@@ -15,6 +16,8 @@ static AT_START: extern "C" fn() = {
     extern "C" fn at_start() {
         register();
         let _ = cpus();
+        // Which process this is needs a page, and there may be none left when somebody waits.
+        thread().settle();
     }
     at_start
 };

@@ -2,8 +2,10 @@
 //! write `errno`, which a lock under an unchanged program must never touch.
 
 use super::super::{AtomicU32, Slept};
+use super::allowed::{Beyond, is_allowed};
 use cohort_raw::{Clock, Deadline};
 use core::arch::asm;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod number {
@@ -132,9 +134,16 @@ pub fn expired(deadline: &Deadline) -> bool {
     (at.seconds, at.nanoseconds) >= (deadline.seconds, i64::from(deadline.nanoseconds))
 }
 
-/// Gives the CPU to another runnable thread, if there is one.
-#[inline]
+/// For how long a thread sleeps that may not give its CPU away: no sleep at all would keep it.
+const IN_PLACE_OF_A_TURN_NANOSECONDS: u64 = 20_000;
+
+/// Gives the CPU to another runnable thread, if there is one; in a process that may not ask
+/// for that, sleeps for a moment.
+#[inline(never)]
 pub fn yield_now() {
+    if !is_allowed(Beyond::Yield) {
+        return nap(IN_PLACE_OF_A_TURN_NANOSECONDS);
+    }
     // SAFETY: takes no arguments and touches no memory.
     unsafe { call(number::SCHED_YIELD, [0; 6]) };
 }
@@ -146,6 +155,7 @@ const FUTEX_PRIVATE: usize = 128;
 const FUTEX_CLOCK_REALTIME: usize = 256;
 const ETIMEDOUT: isize = -110;
 
+#[inline(never)]
 fn futex_wait(
     word: &AtomicU32,
     expected: u32,
@@ -212,7 +222,11 @@ fn futex_wake(word: *const AtomicU32, count: u32, bits: u32, scope: usize) -> us
 /// Sleeps while `word` holds `expected`, until woken through one of `bits` or
 /// the deadline passes.  Only threads of this process can wake it.
 #[must_use]
+#[inline(never)]
 pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&Deadline>) -> Slept {
+    if IMPATIENT_UNTIL.load(Ordering::Relaxed) != PATIENT {
+        return sleep_impatiently(word, expected, bits, deadline);
+    }
     futex_wait(word, expected, bits, deadline, FUTEX_PRIVATE)
 }
 
@@ -223,10 +237,46 @@ pub fn unless_starved(nanoseconds: u64) -> Option<Deadline> {
     Some(Deadline::monotonic(now() + nanoseconds))
 }
 
+/// Until when sleepers look again by themselves, since a wake may be lost.
+static IMPATIENT_UNTIL: AtomicU64 = AtomicU64::new(PATIENT);
+const PATIENT: u64 = 0;
+
+/// How long they sleep then.
+const IMPATIENT_NANOSECONDS: u64 = 1_000_000;
+
+/// For that many nanoseconds whoever falls asleep looks again by itself.
+pub(super) fn be_impatient(nanoseconds: u64) {
+    IMPATIENT_UNTIL.store(now() + nanoseconds, Ordering::SeqCst);
+}
+
+#[cold]
+#[inline(never)]
+fn sleep_impatiently(
+    word: &AtomicU32,
+    expected: u32,
+    bits: u32,
+    deadline: Option<&Deadline>,
+) -> Slept {
+    let until = IMPATIENT_UNTIL.load(Ordering::Relaxed);
+    let now = now();
+    if now >= until {
+        // Unless somebody has prolonged it.
+        let _ =
+            IMPATIENT_UNTIL.compare_exchange(until, PATIENT, Ordering::Relaxed, Ordering::Relaxed);
+        return futex_wait(word, expected, bits, deadline, FUTEX_PRIVATE);
+    }
+    let soon = Deadline::monotonic(now + IMPATIENT_NANOSECONDS);
+    let slept = futex_wait(word, expected, bits, Some(&soon), FUTEX_PRIVATE);
+    if slept == Slept::TimedOut && !deadline.is_some_and(expired) {
+        return Slept::Again;
+    }
+    slept
+}
+
 /// Sleeps for that many nanoseconds, or until a signal arrives.
 pub fn nap(nanoseconds: u64) {
     let until = Deadline::monotonic(now() + nanoseconds);
-    let _ = sleep_on(&AtomicU32::new(0), 0, 1, Some(&until));
+    let _ = futex_wait(&AtomicU32::new(0), 0, 1, Some(&until), FUTEX_PRIVATE);
 }
 
 /// [`sleep_on`], for a word that other processes map too.

@@ -4,12 +4,15 @@
 //!
 //! Stable Rust's `thread_local!` needs `std`; the words are declared in assembly.
 
-use super::generation::{generation, is_ours};
+use super::super::Cache;
+use super::allowed::{Beyond, is_allowed};
+use super::generation::{generation, generation_so_far};
 use super::system::{call, number};
 use core::cell::Cell;
+use core::sync::atomic::{Ordering, compiler_fence};
 
-/// How many arenas may keep a cache in each thread.
-pub const CACHES: usize = 7;
+/// How many arenas may keep a cache in each thread: a power of two.
+pub const CACHES: usize = 8;
 
 /// The words of one thread.
 #[derive(Debug)]
@@ -41,8 +44,8 @@ pub struct ThreadRecord {
     /// The address of the mutex that the thread has locked last and not unlocked since, or
     /// 0; only a named lock's host keeps it.
     pub holds: Cell<usize>,
-    /// Each arena's cached nodes: the first one's index plus one, and how many.
-    pub caches: [Cell<(u32, u32)>; CACHES],
+    /// Each arena's cached nodes.
+    pub caches: [Cache; CACHES],
 }
 
 core::arch::global_asm!(
@@ -97,19 +100,24 @@ impl ThreadRecord {
     /// [`is_gone`], because the old id names no thread of this process.
     #[inline(always)]
     pub fn settle(&self) {
-        if self.generation.get() != generation() {
+        let here = generation_so_far();
+        if here == 0 || self.generation.get() != here {
             self.start_over();
         }
     }
 
     #[cold]
     fn start_over(&self) {
+        let known = self.id.get();
+        let told = told_by_libc();
+        // The C library does not know of a child that was made past it, whose thread it still
+        // takes for the parent's.
+        self.id.set(if told == known { ask() } else { told });
+        self.caches.iter().for_each(Cache::forget);
+        // Last: a handler that comes before finds all to be done, and does it.  What it leaves
+        // in the caches is forgotten then, until this thread ends.
+        compiler_fence(Ordering::SeqCst);
         self.generation.set(generation());
-        // SAFETY: takes no arguments and cannot fail.
-        self.id.set(unsafe { call(number::GETTID, [0; 6]) } as u32);
-        for cache in &self.caches {
-            cache.set((0, 0));
-        }
     }
 }
 
@@ -122,13 +130,43 @@ pub fn thread_id() -> u32 {
     me.id.get()
 }
 
+/// The kernel's number of the calling thread, as the C library keeps it: it says so without a
+/// system call, which the process may have forbidden itself, by naming the thread's clock.
+fn told_by_libc() -> u32 {
+    unsafe extern "C" {
+        safe fn pthread_self() -> usize;
+        fn pthread_getcpuclockid(thread: usize, clock: *mut i32) -> i32;
+    }
+    let mut clock = 0;
+    // SAFETY: the calling thread lives, and the clock's name is writable.
+    if unsafe { pthread_getcpuclockid(pthread_self(), &raw mut clock) } != 0 {
+        return ask();
+    }
+    // The kernel's names of threads' clocks have the number, inverted, above three bits.
+    !(clock >> 3) as u32
+}
+
+/// The same, as the kernel says.
+#[cold]
+fn ask() -> u32 {
+    // SAFETY: takes no arguments and cannot fail.
+    unsafe { call(number::GETTID, [0; 6]) as u32 }
+}
+
 /// Whether no thread of this process has that number any more.
+///
+/// One that does not find itself knows nothing of the others: it runs in a child of `vfork`,
+/// which has its parent's memory.
 #[must_use]
 pub fn is_gone(id: u32) -> bool {
     const ESRCH: isize = -3;
+    if !is_allowed(Beyond::Search) {
+        return false;
+    }
     // SAFETY: signal 0 asks and delivers nothing.
     unsafe {
         let process = call(number::GETPID, [0; 6]) as usize;
-        is_ours(process as u32) && call(number::TGKILL, [process, id as usize, 0, 0, 0, 0]) == ESRCH
+        let asks = |id: u32| call(number::TGKILL, [process, id as usize, 0, 0, 0, 0]);
+        asks(id) == ESRCH && asks(thread_id()) == 0
     }
 }

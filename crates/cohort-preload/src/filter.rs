@@ -1,0 +1,262 @@
+//! `prctl` and `syscall`, by which a process installs filters of system calls: the locks do
+//! without what a filter would kill for, from the moment before it is there.
+//!
+//! Both go on to the C library.  The filter is asked itself, as the kernel would ask it, with
+//! the calls that the locks make; one that refuses with an error does no harm.  A filter that
+//! comes by another way, such as a program's own instructions, is not seen.  The strict mode,
+//! which has no filter, kills whoever waits under the C library too.
+
+use crate::libc::keeping_errno;
+use crate::next::find;
+use cohort::door::{Beyond, forbid};
+use core::ffi::{CStr, c_int, c_long, c_ulong};
+use core::ptr;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// As `prctl` has it, and as a system call of its own has it.
+const PR_SET_SECCOMP: c_int = 22;
+const MODE_FILTER: c_ulong = 2;
+const SET_MODE_FILTER: usize = 1;
+
+#[cfg(target_arch = "x86_64")]
+mod number {
+    pub const PRCTL: usize = 157;
+    pub const SECCOMP: usize = 317;
+    pub const MEMBARRIER: u32 = 324;
+    pub const SCHED_YIELD: u32 = 24;
+    pub const TGKILL: u32 = 234;
+    pub const GETPID: u32 = 39;
+    pub const AUDIT_ARCH: u32 = 0xc000_003e;
+}
+
+#[cfg(target_arch = "aarch64")]
+mod number {
+    pub const PRCTL: usize = 167;
+    pub const SECCOMP: usize = 277;
+    pub const MEMBARRIER: u32 = 283;
+    pub const SCHED_YIELD: u32 = 124;
+    pub const TGKILL: u32 = 131;
+    pub const GETPID: u32 = 172;
+    pub const AUDIT_ARCH: u32 = 0xc000_00b7;
+}
+
+/// What the locks do that a filter may kill for, and the calls by which they do it.
+const CALLS: [(Beyond, u32); 4] = [
+    (Beyond::Barrier, number::MEMBARRIER),
+    (Beyond::Yield, number::SCHED_YIELD),
+    (Beyond::Search, number::TGKILL),
+    (Beyond::Search, number::GETPID),
+];
+
+/// `struct sock_filter`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Instruction {
+    code: u16,
+    yes: u8,
+    no: u8,
+    k: u32,
+}
+
+/// `struct sock_fprog`.
+#[repr(C)]
+struct Program {
+    length: u16,
+    instructions: *const Instruction,
+}
+
+/// The most instructions that the kernel takes.
+const LONGEST: u16 = 4096;
+
+/// Heeds a filter that is about to be installed.
+///
+/// # Safety
+/// The program is null or one, as the kernel asks.
+#[cold]
+#[inline(never)]
+unsafe fn heed(program: *const Program) {
+    // SAFETY: the caller's.
+    let Some(program) = (unsafe { program.as_ref() }) else {
+        return;
+    };
+    if program.instructions.is_null() || program.length > LONGEST {
+        return;
+    }
+    // SAFETY: the caller's.
+    let instructions =
+        unsafe { core::slice::from_raw_parts(program.instructions, program.length.into()) };
+    for (what, call) in CALLS {
+        if !spares(instructions, call) {
+            forbid(what);
+        }
+    }
+}
+
+/// Whether a filter lets a process live that makes that call.  Arguments count as zero, as
+/// does the place that it is made from.
+fn spares(program: &[Instruction], call: u32) -> bool {
+    const ALLOW: u32 = 0x7fff_0000;
+    const LOG: u32 = 0x7ffc_0000;
+    const ERRNO: u32 = 0x0005_0000;
+    let verdict = run(program, call).unwrap_or(0);
+    matches!(verdict & 0xffff_0000, ALLOW | LOG | ERRNO)
+}
+
+/// What a filter says of that call; nothing if it is no filter that the kernel would take.
+fn run(program: &[Instruction], call: u32) -> Option<u32> {
+    let (mut a, mut x, mut memory) = (0u32, 0u32, [0u32; 16]);
+    let mut at = 0usize;
+    loop {
+        let Instruction { code, yes, no, k } = *program.get(at)?;
+        at += 1;
+        // The kernel's names: BPF_K or BPF_X.
+        let operand = if code & 0x08 == 0 { k } else { x };
+        match (code & 0x07, code & 0xf0, code & 0xe0) {
+            // BPF_LD: from the call, a constant, memory, the length.
+            (0, _, 0x20) => {
+                a = match k {
+                    0 => call,
+                    4 => number::AUDIT_ARCH,
+                    _ => 0,
+                }
+            }
+            (0, _, 0x00) => a = k,
+            (0, _, 0x60) => a = *memory.get(k as usize)?,
+            (0, _, 0x80) => a = DATA_BYTES,
+            // BPF_LDX.
+            (1, _, 0x00) => x = k,
+            (1, _, 0x60) => x = *memory.get(k as usize)?,
+            (1, _, 0x80) => x = DATA_BYTES,
+            // BPF_ST, BPF_STX.
+            (2, ..) => *memory.get_mut(k as usize)? = a,
+            (3, ..) => *memory.get_mut(k as usize)? = x,
+            // BPF_ALU.
+            (4, operation, _) => {
+                a = match operation {
+                    0x00 => a.wrapping_add(operand),
+                    0x10 => a.wrapping_sub(operand),
+                    0x20 => a.wrapping_mul(operand),
+                    0x30 => a.checked_div(operand)?,
+                    0x40 => a | operand,
+                    0x50 => a & operand,
+                    0x60 => a.checked_shl(operand)?,
+                    0x70 => a.checked_shr(operand)?,
+                    0x80 => a.wrapping_neg(),
+                    0xa0 => a ^ operand,
+                    _ => return None,
+                }
+            }
+            // BPF_JMP.
+            (5, 0x00, _) => at = at.checked_add(k as usize)?,
+            (5, operation, _) => {
+                let holds = match operation {
+                    0x10 => a == operand,
+                    0x20 => a > operand,
+                    0x30 => a >= operand,
+                    0x40 => a & operand != 0,
+                    _ => return None,
+                };
+                at += usize::from(if holds { yes } else { no });
+            }
+            // BPF_RET: of a constant, or of A.
+            (6, ..) => return Some(if code & 0x18 == 0x10 { a } else { k }),
+            // BPF_MISC.
+            (7, ..) if code & 0x80 == 0 => x = a,
+            (7, ..) => a = x,
+            _ => return None,
+        }
+    }
+}
+
+/// The bytes of what a filter is asked about.
+const DATA_BYTES: u32 = 64;
+
+/// Heeds what a `prctl` is about to do.
+///
+/// # Safety
+/// As the kernel asks.
+#[inline(always)]
+unsafe fn before_prctl(option: c_int, mode: c_ulong, program: c_ulong) {
+    if option == PR_SET_SECCOMP && mode == MODE_FILTER {
+        // SAFETY: the caller's.
+        unsafe { heed(program as *const Program) };
+    }
+}
+
+type Prctl = unsafe extern "C" fn(c_int, c_ulong, c_ulong, c_ulong, c_ulong) -> c_int;
+type Syscall = unsafe extern "C" fn(c_long, usize, usize, usize, usize, usize, usize) -> c_long;
+
+/// The C library's functions.
+static PRCTL: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+static SYSCALL: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
+
+/// Looks them up early: the first to call one may be a signal handler.
+pub fn prepare() {
+    look_up(&PRCTL, c"prctl");
+    look_up(&SYSCALL, c"syscall");
+}
+
+#[cold]
+#[inline(never)]
+fn look_up(place: &AtomicPtr<()>, name: &CStr) -> *mut () {
+    let found = keeping_errno(|| find(name, None));
+    place.store(found, Relaxed);
+    found
+}
+
+#[inline(always)]
+fn found(place: &AtomicPtr<()>, name: &CStr) -> *mut () {
+    let found = place.load(Relaxed);
+    if found.is_null() {
+        look_up(place, name)
+    } else {
+        found
+    }
+}
+
+/// See `prctl(2)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn prctl(
+    option: c_int,
+    second: c_ulong,
+    third: c_ulong,
+    fourth: c_ulong,
+    fifth: c_ulong,
+) -> c_int {
+    // SAFETY: the program's; the C library's function of that name has this signature.
+    unsafe {
+        before_prctl(option, second, third);
+        let next = core::mem::transmute::<*mut (), Prctl>(found(&PRCTL, c"prctl"));
+        next(option, second, third, fourth, fifth)
+    }
+}
+
+/// See `syscall(2)`.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syscall(
+    number: c_long,
+    first: usize,
+    second: usize,
+    third: usize,
+    fourth: usize,
+    fifth: usize,
+    sixth: usize,
+) -> c_long {
+    // SAFETY: the program's; the C library's function of that name has this signature.
+    unsafe {
+        match number as usize {
+            number::SECCOMP if first == SET_MODE_FILTER => heed(third as *const Program),
+            number::PRCTL => before_prctl(first as c_int, second as c_ulong, third as c_ulong),
+            _ => {}
+        }
+        let next = core::mem::transmute::<*mut (), Syscall>(found(&SYSCALL, c"syscall"));
+        next(number, first, second, third, fourth, fifth, sixth)
+    }
+}

@@ -122,10 +122,11 @@ fn decide_rwlocks() -> Rwlocks {
         #[cfg(feature = "compositions")]
         Some("c-rw-wp") => Rwlocks::WritersFirst,
         Some(other) => {
-            say(format_args!(
-                "cohort: COHORT_RWLOCK={other} serves no rwlocks here (see `cohort run --help`); \
-                 using rwlock\n"
-            ));
+            warn(
+                "RWLOCK",
+                other,
+                " serves no rwlocks here (see `cohort run --help`); using rwlock",
+            );
             Rwlocks::Word
         }
     }
@@ -192,9 +193,7 @@ fn decide() -> u8 {
                     if recipe.is_stackable() {
                         chosen = FIRST_LOCK + SERVICES.len() as u8;
                     } else {
-                        say(format_args!(
-                            "cohort: COHORT_LOCK={text}: not without /compiled; using futex\n"
-                        ));
+                        warn("LOCK", text, ": not without /compiled; using futex");
                     }
                 }
             }
@@ -203,9 +202,11 @@ fn decide() -> u8 {
             )),
         },
         Some((_, Some(place))) if SERVICES[place].is_some() => chosen = FIRST_LOCK + place as u8,
-        Some((name, _)) => say(format_args!(
-            "cohort: COHORT_LOCK={name} names no lock for programs (see `cohort list`); using futex\n"
-        )),
+        Some((name, _)) => warn(
+            "LOCK",
+            name,
+            " names no lock for programs (see `cohort list`); using futex",
+        ),
     }
     if is_left_out() {
         chosen = SYSTEM;
@@ -214,17 +215,13 @@ fn decide() -> u8 {
         None | Some("" | "park") => {}
         Some("spin") => set_policy(WaitPolicy::Spin),
         Some("yield") => set_policy(WaitPolicy::Yield),
-        Some(other) => say(format_args!(
-            "cohort: COHORT_WAIT={other} is none of park, spin, yield; using park\n"
-        )),
+        Some(other) => warn("WAIT", other, " is none of park, spin, yield; using park"),
     }
     match variable(c"COHORT_MONITOR") {
         None | Some("" | "on") => {}
         // SAFETY: to pause takes no instruction that a CPU may lack.
         Some("off") => unsafe { set_monitor(Monitor::Missing) },
-        Some(other) => say(format_args!(
-            "cohort: COHORT_MONITOR={other} is neither on nor off; using on\n"
-        )),
+        Some(other) => warn("MONITOR", other, " is neither on nor off; using on"),
     }
     if let Some(text) = variable(c"COHORT_COHORTS")
         && let Err(mistake) = set_cohorts(text)
@@ -302,6 +299,14 @@ fn is_left_out() -> bool {
             .any(|entry| entry == name || (entry.contains('/') && entry == path))
     };
     only.is_some_and(|list| !names(list)) || exclude.is_some_and(names)
+}
+
+/// Says that a variable of the environment, but for its first letters, is not as it was
+/// meant to be.
+#[cold]
+#[inline(never)]
+fn warn(variable: &str, value: &str, why: &str) {
+    say(format_args!("cohort: COHORT_{variable}={value}{why}\n"));
 }
 
 /// A variable of the environment, if it is text.

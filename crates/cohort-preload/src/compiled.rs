@@ -4,7 +4,7 @@
 //! Which one is found when the process decides on its lock; its pools are made then, in
 //! memory mapped for them.
 
-use crate::serve::{Needs, Pair, Said, Service, adopt, behind_gate, inflated};
+use crate::serve::{Needs, Pair, Said, Service, inflated};
 use cohort::catalogue::own_pool_bytes;
 use cohort::compose::stacked::Recipe;
 use cohort::compose::{Shareable, Told, Visitor, generated};
@@ -32,9 +32,6 @@ pub static COMPILED: Service = Service {
     lock_within: |mutex, patience| unsafe { inflated::lock_within(mutex, stock(), patience) },
     is_locked: inflated::is_locked,
     generation: Some(Inflated::GENERATION),
-    adopt,
-    lock_adopted: None,
-    returning: behind_gate,
     needs: || chosen().needs(),
     // SAFETY: passed on.
     has_waiters: |mutex| unsafe { inflated::has_waiters(mutex, stock()) },

@@ -1,6 +1,6 @@
 //! `pthread_cond_*`.
 
-use crate::choice::{Choice, choice, is_system};
+use crate::choice::{Choice, choice, is_plain, is_system};
 use crate::count::{AT_CONDITIONS, count, note_needs};
 use crate::layout::{Attr, COND_MONOTONIC, COND_SHARED, Cond, Mutex, clear};
 use crate::libc::{
@@ -75,6 +75,7 @@ impl<'a> Waiting<'a> {
     ///
     /// # Safety
     /// This is done once, and last.
+    #[inline(never)]
     unsafe fn end(&self) -> Left {
         if self.counting {
             AT_CONDITIONS.leave();
@@ -88,6 +89,7 @@ impl<'a> Waiting<'a> {
     ///
     /// # Safety
     /// As [`end`](Self::end).
+    #[inline(never)]
     unsafe fn give_up(&self) -> Left {
         let name = self.cond.queue.name();
         // SAFETY: passed on.
@@ -298,10 +300,15 @@ pub unsafe extern "C" fn pthread_cond_clockwait(
 pub unsafe extern "C" fn pthread_cond_signal(cond: *mut Cond) -> c_int {
     // SAFETY: the program's; passed on.
     unsafe {
-        if is_libcs_cond(&*cond) {
+        let object = &*cond;
+        if is_plain() && object.flags.load(Relaxed) & COND_SHARED == 0 {
+            object.queue.signal(&WAITERS, &Mutexes);
+            return 0;
+        }
+        if is_libcs_cond(object) {
             return next::pthread_cond_signal(cond);
         }
-        (*cond).queue.signal(&WAITERS, &Mutexes);
+        object.queue.signal(&WAITERS, &Mutexes);
     }
     if choice().1 {
         count(Kind::CondSignal, false);

@@ -151,6 +151,7 @@ pub unsafe fn lock(mutex: *mut Mutex, wait: Wait) -> c_int {
 ///
 /// # Safety
 /// The caller unlocked the mutex by [`unlock_to_wait`].
+#[inline(never)]
 pub unsafe fn relock(mutex: *mut Mutex, adopted: bool) -> c_int {
     // SAFETY: the caller's.
     unsafe {
@@ -159,7 +160,7 @@ pub unsafe fn relock(mutex: *mut Mutex, adopted: bool) -> c_int {
         if let Choice::Ours(service) = choice().0
             && !object.is_libcs()
         {
-            (service.returning)(object).come_back();
+            service.returning(object).come_back();
         }
         error
     }
@@ -184,10 +185,9 @@ unsafe fn lock_as(mutex: *mut Mutex, wait: Wait, adopted: bool) -> c_int {
             _ => EDEADLK,
         };
     }
-    let result = if let Some(lock) = service.lock_adopted.filter(|_| adopted) {
-        // Not by a try, which gives no answer.
-        // SAFETY: the process's lock serves all its mutexes, and adopted the thread.
-        waiting(counting, || unsafe { lock(object) });
+    let result = if adopted && service.is_word() {
+        // It may owe an answer to its wake-up, which a try would not give.
+        waiting(counting, || object.futex.acquire_adopted());
         if counting {
             count(object.counted_as(), true);
             note_needs(service);
@@ -259,6 +259,7 @@ pub unsafe fn unlock_to_wait(mutex: *mut Mutex) -> c_int {
     unsafe { unlock_for(mutex, true) }
 }
 
+#[inline(never)]
 unsafe fn unlock_for(mutex: *mut Mutex, waits: bool) -> c_int {
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
@@ -277,7 +278,7 @@ unsafe fn unlock_for(mutex: *mut Mutex, waits: bool) -> c_int {
     }
     if waits {
         // SAFETY: the process's lock serves all its mutexes.
-        unsafe { (service.returning)(object) }.go();
+        unsafe { service.returning(object) }.go();
     }
     // Unlocking a normal mutex that nobody locked is undefined; like the C
     // library's it is let pass.
@@ -296,7 +297,7 @@ pub unsafe fn adopt(mutex: *const Mutex, place: &Word, seen: u32) -> bool {
     match choice().0 {
         // SAFETY: the process's lock serves all its mutexes.
         Choice::Ours(service) if !object.is_libcs() => unsafe {
-            (service.adopt)(object, place, seen)
+            service.adopt(object, place, seen)
         },
         _ => false,
     }
@@ -584,7 +585,7 @@ pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
         _ => return unsafe { next::pthread_mutex_destroy(mutex) },
     };
     // SAFETY: the process's lock serves all its mutexes.
-    let used = unsafe { (service.is_locked)(object) || !(service.returning)(object).is_empty() };
+    let used = unsafe { (service.is_locked)(object) || !service.returning(object).is_empty() };
     if used {
         return EBUSY;
     }

@@ -44,15 +44,6 @@ pub struct Service {
     pub is_locked: unsafe fn(&Mutex) -> bool,
     /// Where in the mutex's spare bytes the lock notes in which process it is used, if it does.
     pub generation: Option<usize>,
-    /// Makes a thread that sleeps on a word, while that holds a value, one of the mutex's
-    /// sleepers; false if the thread has to be woken.
-    pub adopt: unsafe fn(&Mutex, &Word, u32) -> bool,
-    /// Blocks until the mutex is locked, for a thread that it adopted and that owes an
-    /// answer to its wake-up; none if there is nothing to answer.
-    pub lock_adopted: Option<unsafe fn(&Mutex)>,
-    /// The threads that wait at conditions and will lock the mutex then: a word of the
-    /// mutex that its lock leaves alone.
-    pub returning: unsafe fn(&Mutex) -> &Returning,
     /// What the process's mutexes needed so far.
     pub needs: fn() -> Needs,
     /// Whether somebody waits who will lock the mutex; false too where nobody can tell.
@@ -95,7 +86,7 @@ fn gate(mutex: &Mutex) -> &Gate {
 }
 
 /// Where a lock with a gate keeps the mutex's threads at conditions.
-pub fn behind_gate(mutex: &Mutex) -> &Returning {
+fn behind_gate(mutex: &Mutex) -> &Returning {
     const { assert!(size_of::<Gate>() + size_of::<Returning>() <= size_of::<Futex>()) };
     // SAFETY: a word of the mutex's, all zero at first, that nobody uses for anything else
     // in a process whose lock is not the default.
@@ -117,10 +108,43 @@ fn holds(mutex: &Mutex) -> bool {
     thread().holds.get() == ptr::from_ref(mutex).addr()
 }
 
-/// [`Service::adopt`] of a lock whose sleepers each have a place of their own.  A thread
-/// that does not hold the mutex has to wake the waiter: the release might be under way.
-pub fn adopt(mutex: &Mutex, place: &Word, seen: u32) -> bool {
-    holds(mutex) && behind_gate(mutex).adopt(place, seen)
+impl Service {
+    /// Whether it is the lock in the mutex's first word, which has its own way to adopt
+    /// threads that come back from conditions.
+    pub fn is_word(&self) -> bool {
+        // The catalogue's first one; see `crate::choice`.
+        SERVICES[0].as_ref().is_some_and(|word| ptr::eq(self, word))
+    }
+
+    /// The threads that wait at conditions and will lock the mutex then: a word of the
+    /// mutex that its lock leaves alone.
+    ///
+    /// # Safety
+    /// This lock serves the mutex; so for all below.
+    pub unsafe fn returning<'a>(&self, mutex: &'a Mutex) -> &'a Returning {
+        if self.is_word() {
+            // SAFETY: that lock leaves the body alone, which is zero at first.
+            unsafe { body(mutex) }
+        } else {
+            behind_gate(mutex)
+        }
+    }
+
+    /// Makes a thread that sleeps on a word, while that holds a value, one of the mutex's
+    /// sleepers; false if the thread has to be woken.
+    ///
+    /// Where a lock's sleepers each have a place of their own, only a thread that holds the
+    /// mutex can: the release might be under way.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn adopt(&self, mutex: &Mutex, place: &Word, seen: u32) -> bool {
+        if self.is_word() {
+            mutex.futex.adopt(place, seen)
+        } else {
+            holds(mutex) && behind_gate(mutex).adopt(place, seen)
+        }
+    }
 }
 
 /// Notes that the calling thread is about to unlock the mutex; whether that owes a thread
@@ -306,10 +330,6 @@ macro_rules! served {
             },
             is_locked: |mutex| mutex.futex.is_locked(),
             generation: None,
-            adopt: |mutex, place, seen| mutex.futex.adopt(place, seen),
-            lock_adopted: Some(|mutex| mutex.futex.acquire_adopted()),
-            // SAFETY: this lock leaves the body alone, which is zero at first.
-            returning: |mutex| unsafe { body(mutex) },
             needs: Needs::default,
             #[cfg(feature = "compositions")]
             has_waiters: |_| false,
@@ -344,9 +364,6 @@ macro_rules! served {
             // SAFETY: passed on.
             is_locked: |mutex| unsafe { body::<InPlace<$lock>>(mutex) }.is_locked(),
             generation: Some(InPlace::<$lock>::GENERATION),
-            adopt,
-            lock_adopted: None,
-            returning: behind_gate,
             needs: || Needs {
                 bytes: RECORDS_OF.bytes() + own_pool_bytes(),
                 inflated: 0,
@@ -396,9 +413,6 @@ macro_rules! served {
             },
             is_locked: inflated::is_locked,
             generation: Some(Inflated::GENERATION),
-            adopt,
-            lock_adopted: None,
-            returning: behind_gate,
             needs: || Needs {
                 bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
                 inflated: FATS_OF.used(),

@@ -123,7 +123,7 @@ impl RawCondvar {
     /// Joins the queue; from here on a signal counts.  The caller, who holds the
     /// mutex of that name, releases it next and then calls [`wait`](Self::wait).
     pub fn enqueue(&self, pool: &impl Pool<Waiter>, mutex: usize) -> &'static Waiter {
-        let waiter = pool.take();
+        let waiter = pool.take_seldom();
         let number = pool.number(waiter);
         waiter.at.store(self.name(), Order::RELAXED);
         waiter.mutex.store(mutex, Order::RELAXED);
@@ -191,11 +191,12 @@ impl RawCondvar {
             Err(_) => waiter.result(),
         };
         // SAFETY: out of the queue, and its signaller is done with it.
-        unsafe { pool.give(waiter) };
+        unsafe { pool.give_seldom(waiter) };
         left
     }
 
     /// Lets the waiter go that has waited longest, if there is one.
+    #[inline(never)]
     pub fn signal(&self, pool: &impl Pool<Waiter>, mutexes: &impl Adopt) {
         if self.first.load(CONDVAR_PEEK) == NOBODY {
             return;
@@ -221,6 +222,7 @@ impl RawCondvar {
     }
 
     /// Lets every waiter go.
+    #[inline(never)]
     pub fn broadcast(&self, pool: &impl Pool<Waiter>, mutexes: &impl Adopt) {
         if self.first.load(CONDVAR_PEEK) == NOBODY {
             return;
@@ -264,6 +266,10 @@ impl RawCondvar {
     /// Whether nobody is in the queue; takes the queue's lock, so that whoever
     /// left has also left this object.
     pub fn is_quiet(&self) -> bool {
+        // Nobody can have to leave where nobody ever came.
+        if self.generation.is_new() {
+            return true;
+        }
         self.generation.settle(|| self.inherit());
         self.lock.acquire(&());
         let quiet = self.first.load(Order::RELAXED) == NOBODY;
@@ -273,6 +279,7 @@ impl RawCondvar {
     }
 
     /// Takes a waiter out; the caller holds the lock.
+    #[inline(never)]
     fn unlink(&self, pool: &impl Pool<Waiter>, waiter: &Waiter) {
         let next = waiter.next.load(Order::RELAXED);
         let previous = waiter.previous.load(Order::RELAXED);
@@ -385,6 +392,7 @@ impl Waiter {
 
     /// Lets the chosen waiter go: it is adopted, or woken.  From the telling on the node
     /// may be another's, whose address is only a name, and the mutex may be gone.
+    #[inline(never)]
     fn let_go(&self, how: u32, mutexes: &impl Adopt) {
         let adopted = mutexes.adopt(self);
         let told = if adopted { how | ADOPTED } else { how };

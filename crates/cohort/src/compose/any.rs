@@ -15,6 +15,13 @@ use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious
 /// The interposer, which builds such locks, does without `near`.
 const NO_NEAR: &str = "recipes refuse near";
 
+/// Ends the process: nobody made such a lock.
+#[cold]
+#[inline(never)]
+fn no_near() -> ! {
+    unreachable!("{NO_NEAR}")
+}
+
 /// The lock; a ticket lock, unless it is told otherwise.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -73,7 +80,7 @@ macro_rules! with {
                 let ($lock, $context) = (&any.hemlock, &cx.hemlock);
                 $body
             }
-            Basic::Near => unreachable!("{NO_NEAR}"),
+            Basic::Near => no_near(),
         }
     }};
 }
@@ -103,7 +110,7 @@ unsafe impl RawLock for Any {
             Basic::Mcs => self.mcs.is_locked(),
             Basic::Clh => self.clh.is_locked(),
             Basic::Hemlock => self.hemlock.is_locked(),
-            Basic::Near => unreachable!("{NO_NEAR}"),
+            Basic::Near => no_near(),
         }
     }
 }
@@ -134,7 +141,7 @@ unsafe impl DetectsWaiters for Any {
             Basic::Mcs => self.mcs.carries(),
             Basic::Clh => self.clh.carries(),
             Basic::Hemlock => self.hemlock.carries(),
-            Basic::Near => unreachable!("{NO_NEAR}"),
+            Basic::Near => no_near(),
         }
     }
 
@@ -167,7 +174,7 @@ unsafe impl Inherit for Any {
                 Basic::Mcs => self.mcs.inherit(holder.map(|cx| &cx.mcs)),
                 Basic::Clh => self.clh.inherit(holder.map(|cx| &cx.clh)),
                 Basic::Hemlock => self.hemlock.inherit(holder.map(|cx| &cx.hemlock)),
-                Basic::Near => unreachable!("{NO_NEAR}"),
+                Basic::Near => no_near(),
             }
         }
     }

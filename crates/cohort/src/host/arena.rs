@@ -519,6 +519,16 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
         self.slots.give(&Self::SHAPE, self.cache, slot);
     }
 
+    fn take_seldom(&self) -> &'static T {
+        // SAFETY: a slot of this arena.
+        unsafe { Self::node(self.slots.take_seldom(&Self::SHAPE, self.cache)) }
+    }
+
+    unsafe fn give_seldom(&self, node: &'static T) {
+        let slot = NonNull::from(node).cast();
+        self.slots.give_seldom(&Self::SHAPE, self.cache, slot);
+    }
+
     #[inline]
     fn number(&self, node: &'static T) -> u32 {
         let slot = NonNull::from(node).cast();

@@ -159,6 +159,7 @@ impl Gate {
     }
 
     #[cold]
+    #[inline(never)]
     fn consider(&self, mut word: u32) {
         loop {
             if word & INSIDE != 0 && !is_over(word) || word & (PARKED | WOKEN) != PARKED {

@@ -50,6 +50,12 @@ impl Generation {
         }
     }
 
+    /// Whether nobody has used the object since its bytes were zeroed.
+    #[inline(always)]
+    pub fn is_new(&self) -> bool {
+        self.0.load(Order::RELAXED) == 0
+    }
+
     /// Whether the object was settled in this process.
     #[inline(always)]
     pub fn is_settled(&self) -> bool {

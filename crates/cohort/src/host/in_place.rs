@@ -92,14 +92,14 @@ where
         if self.lock.is_locked() {
             return false;
         }
-        let record = pool.take();
+        let record = pool.take_seldom();
         record.note(Some(self));
         if self.lock.try_acquire(&record.context) {
             self.holder.store(pool.number(record), Order::RELAXED);
             return true;
         }
         // SAFETY: the attempt left no trace of the record.
-        unsafe { pool.give(record) };
+        unsafe { pool.give_seldom(record) };
         false
     }
 

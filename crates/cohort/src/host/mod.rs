@@ -64,6 +64,20 @@ pub unsafe trait Pool<T: 'static>: Sync {
     /// It was taken from this pool, and nobody will touch it as their own.
     unsafe fn give(&self, node: &'static T);
 
+    /// [`take`](Self::take) by code that all nodes may share, smaller and a little slower.
+    fn take_seldom(&self) -> &'static T {
+        self.take()
+    }
+
+    /// [`give`](Self::give) by such code.
+    ///
+    /// # Safety
+    /// As there.
+    unsafe fn give_seldom(&self, node: &'static T) {
+        // SAFETY: passed on.
+        unsafe { self.give(node) };
+    }
+
     /// The node's number, at least 1.
     fn number(&self, node: &'static T) -> u32;
 

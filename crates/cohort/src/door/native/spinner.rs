@@ -256,6 +256,7 @@ impl Spinner {
 
     /// Gives the CPU away, and notes whether anybody wanted it; lends it if that was in vain
     /// too often.
+    #[inline(never)]
     fn give_turn(&mut self) {
         if self.turns >= IN_VAIN {
             nap(loan(0));

@@ -230,9 +230,8 @@ mod tests {
     #[test]
     fn rows_are_chosen_by_name_in_the_order_of_the_list() {
         let name = |name: &str| name.to_owned();
-        let names = |chosen: Vec<Row>| -> Vec<String> {
-            chosen.into_iter().map(|row| row.name).collect()
-        };
+        let names =
+            |chosen: Vec<Row>| -> Vec<String> { chosen.into_iter().map(|row| row.name).collect() };
         let all = names(list::own());
         assert_eq!(names(chosen(list::own(), &[]).unwrap()), all);
         let two = [all[3].clone(), all[1].clone()];

@@ -45,7 +45,9 @@ pub fn under(
 ) -> Result<Contestant<'static>, Problem> {
     let with = |report: Option<&Path>| {
         let mut launch = launch.clone();
-        launch.environment.extend(environment(settings, library, report));
+        launch
+            .environment
+            .extend(environment(settings, library, report));
         launch
     };
     let (warm_up, proof) = match settings.lock {

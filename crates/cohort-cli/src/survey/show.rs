@@ -44,15 +44,20 @@ pub fn text(found: &[Surveyed], rounds: usize) -> String {
     if !table.is_empty() {
         parts.push(format!("{}\n{}", trimmed(&table), legend(rounds)));
     }
-    parts.extend([absent, complaints].into_iter().filter_map(|lines| {
-        (!lines.is_empty()).then(|| lines.join("\n"))
-    }));
+    parts.extend(
+        [absent, complaints]
+            .into_iter()
+            .filter_map(|lines| (!lines.is_empty()).then(|| lines.join("\n"))),
+    );
     parts.push(closing(found));
     parts.join("\n\n")
 }
 
 fn trimmed(table: &Table) -> String {
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    let lines: Vec<String> = table
+        .lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect();
     lines.join("\n")
 }
 
@@ -60,7 +65,7 @@ fn row(name: &str, cell: &Cell) -> [String; 6] {
     let ratios = &cell.ratios;
     [
         name.to_owned(),
-        format!("{}, {}", cell.case.threads, cell.case.cpus.name()),
+        at(cell),
         shown(ratios.wall),
         shown(ratios.cpu),
         shown(ratios.switches),
@@ -101,32 +106,38 @@ fn figure(ratio: f64) -> String {
 }
 
 fn complaint(name: &str, cell: &Cell) -> String {
-    let case = cell.case;
-    let medians = |ours: Option<f64>, system: Option<f64>, digits: usize| {
-        let shown = |value: Option<f64>| format!("{:.digits$}", value.unwrap_or(f64::NAN));
-        format!("{} instead of {}", shown(ours), shown(system))
-    };
     let (ours, system) = (&cell.ours, &cell.system);
-    let seconds = || medians(ours.wall, system.wall, 3);
-    let switches = || medians(ours.switches, system.switches, 0);
-    match &cell.verdict {
-        Verdict::Fine => format!("{name}, {case}: no worse"),
-        Verdict::Slower => format!("{name}, {case}: slower, {} s", seconds()),
-        Verdict::Switches => format!("{name}, {case}: {} context switches", switches()),
-        Verdict::Unsure => format!(
-            "{name}, {case}: perhaps worse, {} s and {} context switches; too few rounds to be sure",
-            seconds(),
-            switches()
+    let over = |ours: Option<f64>, system: Option<f64>, digits: usize| {
+        let shown = |value: Option<f64>| format!("{:.digits$}", value.unwrap_or(f64::NAN));
+        format!("{} over {}", shown(ours), shown(system))
+    };
+    let what = match &cell.verdict {
+        Verdict::Failed { why } => why.clone(),
+        _ => format!(
+            "{} s, {} switches",
+            over(ours.wall, system.wall, 3),
+            over(ours.switches, system.switches, 0)
         ),
-        Verdict::Failed { why } => format!("{name}, {case}: {why}"),
-    }
+    };
+    format!("{name} ({}): {what}", at(cell))
+}
+
+/// How a program was run.
+fn at(cell: &Cell) -> String {
+    format!("{}, {}", cell.case.threads, cell.case.cpus.name())
 }
 
 fn legend(rounds: usize) -> String {
-    format!(
-        "Ours over the system's: medians of {rounds} rounds, and their intervals; run on so many\n\
-         threads, all CPUs or one."
-    )
+    let medians = match rounds {
+        1 => "a single round".to_owned(),
+        rounds => format!("medians of {rounds} rounds and their intervals"),
+    };
+    let few = if rounds < 5 {
+        "\nFewer than five rounds prove nothing: `worse?` may be noise."
+    } else {
+        ""
+    };
+    format!("Ours over the system's, {medians}; on so many threads, all CPUs or one.{few}")
 }
 
 fn closing(found: &[Surveyed]) -> String {
@@ -139,8 +150,12 @@ fn closing(found: &[Surveyed]) -> String {
     let run = found.len() - found.iter().filter(absent).count();
     let noun = if run == 1 { "program" } else { "programs" };
     match bad.as_slice() {
-        [] => format!("{run} {noun} run, none worse off."),
-        bad => format!("{run} {noun} run, {} worse off: {}.", bad.len(), bad.join(", ")),
+        [] => format!("{run} {noun} run, none failed."),
+        bad => format!(
+            "{run} {noun} run, {} failed: {}.",
+            bad.len(),
+            bad.join(", ")
+        ),
     }
 }
 

@@ -85,9 +85,8 @@ impl Ratios {
     pub fn of(ours: &Series<f64>, system: &Series<f64>) -> Self {
         let ratio = |figure: fn(f64, &Run) -> f64, least: f64| {
             let pairs = ours.samples.iter().zip(&system.samples);
-            let of = |sample: &crate::rounds::Sample<f64>| {
-                figure(sample.value, &sample.run).max(least)
-            };
+            let of =
+                |sample: &crate::rounds::Sample<f64>| figure(sample.value, &sample.run).max(least);
             let ratios: Vec<f64> = pairs.map(|(ours, theirs)| of(ours) / of(theirs)).collect();
             Estimate::of(&ratios)
         };

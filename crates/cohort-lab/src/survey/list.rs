@@ -138,7 +138,11 @@ mod tests {
         assert_eq!(names.len(), rows.len());
         for row in &rows {
             assert!(row.name.len() <= 16, "{}", row.name);
-            assert!(!row.about.is_empty() && row.about.len() <= 60, "{}", row.name);
+            assert!(
+                !row.about.is_empty() && row.about.len() <= 60,
+                "{}",
+                row.name
+            );
             assert!(!row.needs.is_empty(), "{}", row.name);
         }
     }

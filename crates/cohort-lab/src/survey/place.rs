@@ -51,7 +51,8 @@ impl<'a> Place<'a> {
         }
         let place = Self { row, plan, folder };
         if let Some(setup) = &row.setup {
-            place.carry_out("its setup", setup, Vec::new())
+            place
+                .carry_out("its setup", setup, Vec::new())
                 .map_err(Finding::Unprepared)?;
         }
         match fs::read_to_string(place.folder.path().join(NOT_HERE)) {
@@ -156,7 +157,10 @@ impl Drop for Place<'_> {
         };
         let launch = self.launch(cleanup, Vec::new());
         let mut command = Command::new(&launch.words[0]);
-        command.args(&launch.words[1..]).stdin(Stdio::null()).stdout(Stdio::null());
+        command
+            .args(&launch.words[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
         for (name, value) in launch.environment.iter().chain(&self.plan.system) {
             match value {
                 Some(value) => command.env(name, value),
@@ -196,10 +200,12 @@ struct Titled<'a> {
 
 impl Observer for Titled<'_> {
     fn starts(&mut self, name: &str, again: bool) {
-        self.observer.starts(&format!("{}: {name}", self.title), again);
+        self.observer
+            .starts(&format!("{}: {name}", self.title), again);
     }
 
     fn wrote(&mut self, name: &str, output: &str) {
-        self.observer.wrote(&format!("{}: {name}", self.title), output);
+        self.observer
+            .wrote(&format!("{}: {name}", self.title), output);
     }
 }

@@ -149,14 +149,20 @@ fn closing(found: &[Surveyed]) -> String {
     let absent = |program: &&Surveyed| matches!(program.found, Finding::NotHere(_));
     let run = found.len() - found.iter().filter(absent).count();
     let noun = if run == 1 { "program" } else { "programs" };
-    match bad.as_slice() {
-        [] => format!("{run} {noun} run, none failed."),
-        bad => format!(
-            "{run} {noun} run, {} failed: {}.",
-            bad.len(),
-            bad.join(", ")
-        ),
-    }
+    let failed = match bad.as_slice() {
+        [] => "none failed".to_owned(),
+        bad => format!("{} failed: {}", bad.len(), bad.join(", ")),
+    };
+    let was_disturbed = |program: &Surveyed| match &program.found {
+        Finding::Cells(cells) => cells.iter().any(|cell| cell.disturbed > 0),
+        Finding::NotHere(_) | Finding::Unprepared(_) => false,
+    };
+    let warning = if found.iter().any(was_disturbed) {
+        "\nOthers used the CPUs meanwhile: measure again when the machine is quiet."
+    } else {
+        ""
+    };
+    format!("{run} {noun} run, {failed}.{warning}")
 }
 
 fn new_table(titles: &[&str]) -> Table {

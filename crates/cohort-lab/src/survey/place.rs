@@ -85,7 +85,7 @@ impl<'a> Place<'a> {
             self.wall(run)
         };
         let series = rounds::play(&contestants, self.plan.rounds, read, &mut observer)?;
-        // Whoever interrupts a check must not read a verdict on it.
+        // A check that was interrupted says nothing about the program.
         crate::interrupt::check()?;
         let [system, ours] = &series[..] else {
             unreachable!("the system's locks and ours are compared");

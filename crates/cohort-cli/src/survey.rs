@@ -81,12 +81,12 @@ five rounds prove neither. A program that is not installed is left out, and the 
 
 A list of one's own; each text is for sh, in a folder that the program has to itself:
   [[row]]
-  name = \"sums\"                           # what the table calls it
-  needs = [\"openssl\", \"gzip:gzip\"]        # programs, files, libraries; after `:` the package
-  setup = \"seq 2000000 > numbers\"         # once, before all
-  command = \"gzip -k -f numbers\"          # what is measured
-  check = \"gzip -d -c numbers.gz | cmp - numbers\"   # succeeds if the run went well
-  cleanup = \"true\"                        # at the end; the folder goes by itself
+  name = \"packed\"                     # what the table calls it
+  needs = [\"seq:coreutils\", \"xz\"]     # programs, files, libraries; after `:` the package
+  setup = \"seq 2000000 > numbers\"     # once, before all
+  command = \"xz -k -f -1 -T $THREADS numbers\"     # what is measured
+  check = \"xz -d -c numbers.xz | cmp - numbers\"   # succeeds if the run went well
+  cleanup = \"true\"                    # at the end; the folder goes by itself
 Optional too: `about`, a line; `files`, a table of files to lay into the folder; `wall`, a regular \
 expression whose group holds the seconds that count in what the command writes; `threads`, the only \
 numbers that the program can have. They see THREADS, FOLDER, a free PORT, COHORT (this command) and \

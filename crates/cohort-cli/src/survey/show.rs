@@ -137,7 +137,7 @@ fn legend(rounds: usize) -> String {
     } else {
         ""
     };
-    format!("Ours over the system's, {medians}; on so many threads, all CPUs or one.{few}")
+    format!("Ours over the system's, {medians}.\nRun on so many threads, on all CPUs or one.{few}")
 }
 
 fn closing(found: &[Surveyed]) -> String {

@@ -38,32 +38,12 @@ impl Configuration {
     /// # Errors
     /// Says where in the file the trouble is, what stands there and what may.
     pub fn read(file: &Path) -> Result<Self, Problem> {
-        let bytes = std::fs::read(file)
-            .map_err(|error| Problem::usage(format!("cannot read {}: {error}", file.display())))?;
-        match std::str::from_utf8(&bytes) {
-            Ok(text) => Self::parse(text, file),
-            Err(error) => {
-                let text = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-                let what = "found a byte that is not UTF-8, expected TOML text";
-                Err(at(&text, text.len(), file, what))
-            }
-        }
+        Self::parse(&text(file)?, file)
     }
 
     fn parse(text: &str, file: &Path) -> Result<Self, Problem> {
         let at = |offset, message: &str| at(text, offset, file, message);
-        let read: Self = toml::from_str(text).map_err(|error| {
-            let offset = error.span().map_or(text.len(), |span| span.start);
-            let message = error.message().replace(
-                "expected a sequence",
-                "expected a list such as [\"mysqld\"]",
-            );
-            let message = match found(text, offset) {
-                Some(found) if !message.contains('`') => format!("{message} (found `{found}`)"),
-                _ => message,
-            };
-            at(offset, &message)
-        })?;
+        let read: Self = toml::from_str(text).map_err(|error| misread(&error, text, file))?;
         if let Some(lock) = &read.lock {
             Choice::for_programs(lock.get_ref())
                 .map_err(|problem| at(lock.span().start, &problem.to_string()))?;
@@ -88,6 +68,35 @@ impl Configuration {
     pub fn exclude(&self) -> Option<Vec<String>> {
         self.exclude.as_deref().map(bare)
     }
+}
+
+/// The text of a file in TOML.
+///
+/// # Errors
+/// It cannot be read, or is no text.
+pub fn text(file: &Path) -> Result<String, Problem> {
+    let bytes = std::fs::read(file)
+        .map_err(|error| Problem::usage(format!("cannot read {}: {error}", file.display())))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let text = String::from_utf8_lossy(valid);
+        let what = "found a byte that is not UTF-8, expected TOML text";
+        at(&text, text.len(), file, what)
+    })
+}
+
+/// Why `text` is not what a file should hold, and where in it.
+pub fn misread(error: &toml::de::Error, text: &str, file: &Path) -> Problem {
+    let offset = error.span().map_or(text.len(), |span| span.start);
+    let message = error.message().replace(
+        "expected a sequence",
+        "expected a list such as [\"mysqld\"]",
+    );
+    let message = match found(text, offset) {
+        Some(found) if !message.contains('`') => format!("{message} (found `{found}`)"),
+        _ => message,
+    };
+    at(text, offset, file, &message)
 }
 
 /// Whether `name` can stand in the flat list that the library reads.

@@ -25,6 +25,7 @@ mod rwlocks;
 mod settings;
 mod signals;
 mod supervise;
+mod survey;
 mod wait;
 mod workload;
 
@@ -78,6 +79,8 @@ enum Subcommands {
     Demo(demo::Arguments),
     /// Run the speed bars: what each asks for, and what this machine reaches
     Bar(bar::Arguments),
+    /// Run a table of real programs, each with a check, under the system's locks and ours
+    Survey(survey::Arguments),
     /// Run one bundled load once (used by the other subcommands)
     #[command(hide = true)]
     Workload(workload::Arguments),
@@ -117,6 +120,7 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
         Subcommands::Doctor(arguments) => doctor::run(&arguments),
         Subcommands::Demo(arguments) => demo::run(arguments),
         Subcommands::Bar(arguments) => bar::run(arguments),
+        Subcommands::Survey(arguments) => survey::run(arguments),
         Subcommands::Workload(arguments) => workload::run(arguments),
         Subcommands::Generate(arguments) => install::run(arguments, Cohort::command()),
     }

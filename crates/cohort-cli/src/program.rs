@@ -3,6 +3,7 @@
 
 mod elf;
 mod privilege;
+pub mod runtime;
 mod script;
 
 use crate::problem::{Problem, status};

@@ -1,6 +1,6 @@
 //! Proof that the library will be in the program, by the dynamic loader's word.
 
-use crate::program::Image;
+use crate::program::{Image, runtime};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,7 +10,8 @@ use std::process::{Command, Stdio};
 /// the program will see.
 ///
 /// # Errors
-/// The loader's own words about why it leaves the library out.
+/// The loader's own words about why it leaves the library out, or why the program would
+/// not bear it.
 pub fn ask_loader(image: &Image, library: &Path, preload: &OsStr) -> Result<(), String> {
     let loader = image.loader.display();
     let program = image
@@ -47,7 +48,7 @@ pub fn ask_loader(image: &Image, library: &Path, preload: &OsStr) -> Result<(), 
         .map(str::trim)
         .collect();
     if loaded && complaints.is_empty() {
-        return Ok(());
+        return runtime::check(&image.path, &listed);
     }
     let words = match complaints.as_slice() {
         [] if said.trim().is_empty() => {

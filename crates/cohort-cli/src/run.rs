@@ -3,7 +3,7 @@
 use crate::choice::Choice;
 use crate::environment::{self, Changes};
 use crate::problem::{Problem, status};
-use crate::program::Program;
+use crate::program::{Program, runtime};
 use crate::report::{self, ReportFile};
 use crate::settings::{Options, Settings};
 use crate::signals::{self, Mask};
@@ -83,6 +83,16 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     let doubt = can_be_served(&program, &library).err();
     if let Some(why) = &doubt {
         unless(arguments.force, why)?;
+    } else if program
+        .image
+        .as_ref()
+        .is_ok_and(|image| runtime::is_go(&image.path))
+    {
+        eprintln!(
+            "cohort: note: {} is a program in Go: only its C code's locks are served, never Go's \
+             own",
+            name.display()
+        );
     }
     if !wants_report {
         let changes = environment::changes(&settings, &library, None);

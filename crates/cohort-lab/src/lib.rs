@@ -5,7 +5,7 @@
 //! [`bars`] turn figures into verdicts, and [`plot`] into pictures.
 //! [`workloads`] is what is run when nobody names a program.  [`mod@bench`] holds the
 //! papers' workloads, written once for every [`world`], and [`claims`] what the papers
-//! say of them.
+//! say of them.  [`survey`] runs real programs, each with a check of what it did.
 
 pub mod bars;
 pub mod bench;
@@ -20,5 +20,6 @@ pub mod progress;
 pub mod rounds;
 pub mod runner;
 pub mod stats;
+pub mod survey;
 pub mod workloads;
 pub mod world;

@@ -43,9 +43,12 @@ pub fn under(
     library: &Path,
     launch: &Launch,
 ) -> Result<Contestant<'static>, Problem> {
-    let with = |report: Option<&Path>| Launch {
-        environment: environment(settings, library, report),
-        ..launch.clone()
+    let with = |report: Option<&Path>| {
+        let mut launch = launch.clone();
+        launch
+            .environment
+            .extend(environment(settings, library, report));
+        launch
     };
     let (warm_up, proof) = match settings.lock {
         Choice::System => (with(None), None),

@@ -1,5 +1,6 @@
 //! What an ELF file asks for: its machine and its dynamic loader.
 
+use super::runtime;
 use object::endian::Endian;
 use object::read::ReadCache;
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -35,10 +36,15 @@ pub fn loader(path: &Path) -> Result<PathBuf, String> {
         _ => return Err(format!("{shown} is not an ELF executable")),
     };
     let Some(interpreter) = interpreter else {
+        if runtime::is_go(path) {
+            return Err(format!(
+                "{shown} is a program in Go, statically linked: no dynamic loader runs, so no \
+                 library can be put under it; and Go's own mutexes are served under no program"
+            ));
+        }
         return Err(format!(
             "{shown} is statically linked: no dynamic loader runs, so no library can be put \
-             under it; link it dynamically (programs in Go, and Rust for musl, are static unless \
-             asked otherwise)"
+             under it; link it dynamically (Rust for musl is static unless asked otherwise)"
         ));
     };
     let name = interpreter

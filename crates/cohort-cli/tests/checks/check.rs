@@ -1,15 +1,7 @@
 //! One row of the table.
 
+use cohort_lab::survey::here::is_here;
 use libtest_mimic::{Failed, Trial};
-use std::path::Path;
-
-/// Where distributions keep the libraries of a 64-bit system.
-const LIBRARY_FOLDERS: [&str; 4] = [
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/usr/lib64",
-    "/usr/lib",
-];
 
 /// How long a check may take altogether.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,19 +38,5 @@ impl Check {
         }
         Trial::test(self.name, || (self.run)().map_err(Failed::from))
             .with_ignored_flag(missing.is_some())
-    }
-}
-
-/// Whether there is that file, by its whole path; a library, in the folders of libraries; or a
-/// program, in PATH.
-fn is_here(name: &str) -> bool {
-    if name.starts_with('/') {
-        Path::new(name).exists()
-    } else if name.contains(".so") {
-        LIBRARY_FOLDERS
-            .iter()
-            .any(|folder| Path::new(folder).join(name).exists())
-    } else {
-        which::which(name).is_ok()
     }
 }

@@ -5,10 +5,13 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs");
+const SOURCES: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../cohort-lab/src/survey/programs"
+);
 const BUILT: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/programs");
 
-/// The program of `tests/programs/NAME.c`.
+/// The program `NAME.c`, which `cohort survey` has too.
 ///
 /// # Errors
 /// The C compiler's words.

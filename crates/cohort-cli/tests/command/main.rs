@@ -9,6 +9,7 @@ mod refusal;
 mod report;
 mod reproduce;
 mod show;
+mod survey;
 mod usage;
 
 use assert_cmd::Command;

@@ -131,3 +131,61 @@ fn spinning_under_a_real_time_policy() {
         .stdout("")
         .stderr(contains("SCHED_FIFO").and(contains("park")));
 }
+
+/// Its library ends a program in which another comes first, unless told not to.
+#[test]
+fn address_sanitizer_has_to_be_told() {
+    let Some(program) = compiled::count("cc", &["-fsanitize=address"]) else {
+        return;
+    };
+    refused(&program.path(), "verify_asan_link_order=0");
+    cohort()
+        .env("ASAN_OPTIONS", "detect_leaks=0:verify_asan_link_order=0")
+        .args(["run", "--report", "--"])
+        .arg(program.path())
+        .assert()
+        .code(0)
+        .stdout("counted\n")
+        .stderr(contains("in 1 process"));
+}
+
+/// It would take every section for unlocked, however it is linked.
+#[test]
+fn thread_sanitizer() {
+    for options in [
+        &["-fsanitize=thread"][..],
+        &["-fsanitize=thread", "-static-libtsan"],
+    ] {
+        if let Some(program) = compiled::count("cc", options) {
+            refused(&program.path(), "ThreadSanitizer");
+        }
+    }
+}
+
+/// A program in Go is known by a section that its linker makes.
+#[test]
+fn programs_in_go() {
+    let in_go = |options: &[&str]| {
+        let program = compiled::count("cc", options)?;
+        let marked = std::process::Command::new("objcopy")
+            .arg("--add-section")
+            .arg(format!(".go.buildinfo={}", program.path().display()))
+            .arg(program.path())
+            .status()
+            .expect("objcopy comes with the compiler");
+        assert!(marked.success());
+        Some(program)
+    };
+    if let Some(program) = in_go(&["-static"]) {
+        refused(&program.path(), "program in Go");
+    }
+    if let Some(program) = in_go(&[]) {
+        cohort()
+            .args(["run", "--"])
+            .arg(program.path())
+            .assert()
+            .code(0)
+            .stdout("counted\n")
+            .stderr(contains("never Go's own"));
+    }
+}

@@ -94,6 +94,7 @@ fn every_subcommand_explains_itself() {
         "bar",
         "bench",
         "reproduce",
+        "survey",
     ] {
         cohort()
             .args([subcommand, "--help"])

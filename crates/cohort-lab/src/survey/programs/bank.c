@@ -13,7 +13,12 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
-enum { ACCOUNTS = 40, BALANCE = 1000, PROCESSES = 2, THREADS = 4, TRANSFERS = 5000 };
+#ifndef THREADS
+#define THREADS 4
+#define TRANSFERS 5000
+#endif
+
+enum { ACCOUNTS = 40, BALANCE = 1000, PROCESSES = 2 };
 /* Behind the accounts each thread has a book, where it counts. */
 enum { BOOKS = PROCESSES * THREADS };
 

@@ -5,7 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS = 4, ROUNDS = 200, WINDOW = 4, COLLECT_EVERY = 20 };
+#ifndef THREADS
+#define THREADS 4
+#define ROUNDS 200
+#endif
+
+enum { WINDOW = 4, COLLECT_EVERY = 20 };
 
 static int rank, other;
 static MPI_Comm own[THREADS];

@@ -1,0 +1,69 @@
+//! What a program brings along that locks by itself, or watches every lock: Go's runtime and
+//! sanitizers.
+
+use object::read::ReadCache;
+use object::read::elf::ElfFile64;
+use object::{Endianness, Object, ObjectSection};
+use std::fs::File;
+use std::path::Path;
+
+/// Under this option AddressSanitizer accepts a library that comes before its own.
+const ACCEPT: &str = "verify_asan_link_order=0";
+
+/// The variable that has such options.
+const OPTIONS: &str = "ASAN_OPTIONS";
+
+/// Whether `path` is a program in Go.
+pub fn is_go(path: &Path) -> bool {
+    examine(path, |file| file.section_by_name(".go.buildinfo").is_some())
+}
+
+/// Whether a sanitizer lets `path` run behind another library, `libraries` being what the
+/// loader lists for it.
+///
+/// # Errors
+/// The reason why not, and what to do.
+pub fn check(path: &Path, libraries: &str) -> Result<(), String> {
+    let shown = path.display();
+    let brings = |name: &str| libraries.lines().any(|line| line.trim().starts_with(name));
+    let watches = brings("libtsan.so") || brings("libclang_rt.tsan");
+    if watches || defines(path, b"__tsan_init") {
+        return Err(format!(
+            "{shown} is built with ThreadSanitizer, which understands no locks but the C \
+             library's and would report races that are none; run it without Cohort, or another \
+             build of it"
+        ));
+    }
+    let options = std::env::var(OPTIONS).unwrap_or_default();
+    if (brings("libasan.so") || brings("libclang_rt.asan")) && !options.contains(ACCEPT) {
+        return Err(format!(
+            "{shown} is built with AddressSanitizer, which ends a program where another library \
+             comes before its own; set {OPTIONS}={ACCEPT}, and both work, or link the program \
+             with -static-libasan"
+        ));
+    }
+    Ok(())
+}
+
+/// Whether the executable has a symbol of that name: a library that is linked statically is
+/// known by nothing else.
+fn defines(path: &Path, symbol: &[u8]) -> bool {
+    examine(path, |file| {
+        let names = file.section_by_name(".strtab");
+        names
+            .and_then(|names| names.data().ok())
+            .is_some_and(|names| names.split(|byte| *byte == 0).any(|name| name == symbol))
+    })
+}
+
+/// What `question` finds in a file; nothing in one that cannot be read.
+fn examine(
+    path: &Path,
+    question: impl FnOnce(&ElfFile64<'_, Endianness, &ReadCache<File>>) -> bool,
+) -> bool {
+    let Ok(file) = File::open(path) else {
+        return false;
+    };
+    let data = ReadCache::new(file);
+    ElfFile64::parse(&data).is_ok_and(|file| question(&file))
+}

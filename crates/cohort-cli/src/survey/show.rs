@@ -1,0 +1,176 @@
+//! A survey for people.
+
+use cohort_lab::stats::Estimate;
+use cohort_lab::survey::judge::Verdict;
+use cohort_lab::survey::list::Row;
+use cohort_lab::survey::{Cell, Finding, Surveyed};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+/// The widest table, in characters.
+const WIDTH: u16 = 80;
+
+/// Every program and what it does, or which package is missing for it.
+pub fn list(rows: &[Row]) -> Table {
+    let mut table = new_table(&["program", "what it does", "not here"]);
+    for row in rows {
+        table.add_row([&row.name, &row.about, row.missing().unwrap_or_default()]);
+    }
+    table
+}
+
+/// Every program in each way it was run, what is not here, and what failed.
+pub fn text(found: &[Surveyed], rounds: usize) -> String {
+    let mut table = new_table(&["program", "run on", "wall", "CPU", "switches", ""]);
+    let mut absent = Vec::new();
+    let mut complaints = Vec::new();
+    for Surveyed { name, found } in found {
+        match found {
+            Finding::NotHere(what) => absent.push(format!("{name}: not here: {what}")),
+            Finding::Unprepared(why) => complaints.push(format!("{name}: {why}")),
+            Finding::Cells(cells) => {
+                for (place, cell) in cells.iter().enumerate() {
+                    let name = if place == 0 { name } else { "" };
+                    table.add_row(row(name, cell));
+                }
+                let worse = cells.iter().filter(|cell| cell.verdict != Verdict::Fine);
+                complaints.extend(worse.map(|cell| complaint(name, cell)));
+            }
+        }
+    }
+    for column in table.column_iter_mut().skip(2).take(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    let mut parts = Vec::new();
+    if !table.is_empty() {
+        parts.push(format!("{}\n{}", trimmed(&table), legend(rounds)));
+    }
+    parts.extend(
+        [absent, complaints]
+            .into_iter()
+            .filter_map(|lines| (!lines.is_empty()).then(|| lines.join("\n"))),
+    );
+    parts.push(closing(found));
+    parts.join("\n\n")
+}
+
+fn trimmed(table: &Table) -> String {
+    let lines: Vec<String> = table
+        .lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect();
+    lines.join("\n")
+}
+
+fn row(name: &str, cell: &Cell) -> [String; 6] {
+    let ratios = &cell.ratios;
+    [
+        name.to_owned(),
+        at(cell),
+        shown(ratios.wall),
+        shown(ratios.cpu),
+        shown(ratios.switches),
+        mark(&cell.verdict).to_owned(),
+    ]
+}
+
+fn mark(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Fine => "",
+        Verdict::Slower => "slower",
+        Verdict::Switches => "switches",
+        Verdict::Unsure => "worse?",
+        Verdict::Failed { .. } => "FAILED",
+    }
+}
+
+/// The median, and the interval where there is one.
+fn shown(ratio: Option<Estimate>) -> String {
+    match ratio {
+        None => "-".to_owned(),
+        Some(ratio) if ratio.count < 2 => figure(ratio.median),
+        Some(ratio) => format!(
+            "{} {}–{}",
+            figure(ratio.median),
+            figure(ratio.low),
+            figure(ratio.high)
+        ),
+    }
+}
+
+fn figure(ratio: f64) -> String {
+    match ratio {
+        ratio if ratio >= 99.5 => format!("{ratio:.0}"),
+        ratio if ratio >= 9.95 => format!("{ratio:.1}"),
+        _ => format!("{ratio:.2}"),
+    }
+}
+
+fn complaint(name: &str, cell: &Cell) -> String {
+    let (ours, system) = (&cell.ours, &cell.system);
+    let over = |ours: Option<f64>, system: Option<f64>, digits: usize| {
+        let shown = |value: Option<f64>| format!("{:.digits$}", value.unwrap_or(f64::NAN));
+        format!("{} over {}", shown(ours), shown(system))
+    };
+    let what = match &cell.verdict {
+        Verdict::Failed { why } => why.clone(),
+        _ => format!(
+            "{} s, {} switches",
+            over(ours.wall, system.wall, 3),
+            over(ours.switches, system.switches, 0)
+        ),
+    };
+    format!("{name} ({}): {what}", at(cell))
+}
+
+/// How a program was run.
+fn at(cell: &Cell) -> String {
+    format!("{}, {}", cell.case.threads, cell.case.cpus.name())
+}
+
+fn legend(rounds: usize) -> String {
+    let medians = match rounds {
+        1 => "a single round".to_owned(),
+        rounds => format!("medians of {rounds} rounds and their intervals"),
+    };
+    let few = if rounds < 5 {
+        "\nFewer than five rounds prove nothing: `worse?` may be noise."
+    } else {
+        ""
+    };
+    format!("Ours over the system's, {medians}.\nRun on so many threads, on all CPUs or one.{few}")
+}
+
+fn closing(found: &[Surveyed]) -> String {
+    let bad: Vec<&str> = found
+        .iter()
+        .filter(|program| program.is_bad())
+        .map(|program| program.name.as_str())
+        .collect();
+    let absent = |program: &&Surveyed| matches!(program.found, Finding::NotHere(_));
+    let run = found.len() - found.iter().filter(absent).count();
+    let noun = if run == 1 { "program" } else { "programs" };
+    let failed = match bad.as_slice() {
+        [] => "none failed".to_owned(),
+        bad => format!("{} failed: {}", bad.len(), bad.join(", ")),
+    };
+    let was_disturbed = |program: &Surveyed| match &program.found {
+        Finding::Cells(cells) => cells.iter().any(|cell| cell.disturbed > 0),
+        Finding::NotHere(_) | Finding::Unprepared(_) => false,
+    };
+    let warning = if found.iter().any(was_disturbed) {
+        "\nOthers used the CPUs meanwhile: measure again when the machine is quiet."
+    } else {
+        ""
+    };
+    format!("{run} {noun} run, {failed}.{warning}")
+}
+
+fn new_table(titles: &[&str]) -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(WIDTH)
+        .set_header(titles);
+    table
+}

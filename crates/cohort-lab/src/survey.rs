@@ -1,0 +1,213 @@
+//! A survey of real programs: each with a check of what it did, under the system's locks and
+//! under ours in turn, with several numbers of threads, on all CPUs and on one.
+
+pub mod here;
+pub mod judge;
+pub mod list;
+mod place;
+
+use crate::disturb::allowed_cpus;
+use crate::interrupt::{self, Interrupted};
+use crate::rounds::{Contestant, Observer};
+use crate::runner::Launch;
+use judge::{Medians, Ratios, Verdict};
+use list::Row;
+use place::Place;
+use serde::Serialize;
+use std::ffi::OsString;
+use std::fmt;
+
+/// Which CPUs a program may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Cpus {
+    /// All of this process.
+    All,
+    /// Only the first of them.
+    One,
+}
+
+impl Cpus {
+    /// Its name in a table.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::One => "one",
+        }
+    }
+
+    fn list(self) -> Option<Vec<usize>> {
+        match self {
+            Self::All => None,
+            Self::One => Some(allowed_cpus().into_iter().take(1).collect()),
+        }
+    }
+}
+
+/// Makes the contestants, the system's locks first, that are to run a launch.
+pub type Contestants<'a> = dyn Fn(&Launch) -> Result<Vec<Contestant<'static>>, String> + 'a;
+
+/// What a survey is to do.
+pub struct Plan<'a> {
+    /// The programs.
+    pub rows: Vec<Row>,
+    /// The numbers of threads.
+    pub threads: Vec<u16>,
+    /// The CPUs.
+    pub cpus: Vec<Cpus>,
+    /// Rounds that count.
+    pub rounds: usize,
+    /// The variables that a row's texts see beside those of a case.
+    pub variables: Vec<(String, Option<OsString>)>,
+    /// What must change in the environment for the system's locks.
+    pub system: Vec<(String, Option<OsString>)>,
+    /// Who runs each launch.
+    pub contestants: &'a Contestants<'a>,
+}
+
+/// One way to run a program.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Case {
+    /// The number of threads it is told to use.
+    pub threads: u16,
+    /// The CPUs it may use.
+    pub cpus: Cpus,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let threads = if self.threads == 1 {
+            "thread"
+        } else {
+            "threads"
+        };
+        let cpus = match self.cpus {
+            Cpus::All => "all CPUs",
+            Cpus::One => "one CPU",
+        };
+        write!(formatter, "{} {threads} on {cpus}", self.threads)
+    }
+}
+
+/// What was found about a program run in one way.
+#[derive(Clone, Debug, Serialize)]
+pub struct Cell {
+    /// How it was run.
+    #[serde(flatten)]
+    pub case: Case,
+    /// Ours over the system's.
+    pub ratios: Ratios,
+    /// Figures under the system's locks.
+    pub system: Medians,
+    /// Figures under ours.
+    pub ours: Medians,
+    /// Rounds in which others used the CPUs too much.
+    pub disturbed: usize,
+    /// What that comes to.
+    #[serde(flatten)]
+    pub verdict: Verdict,
+}
+
+impl Cell {
+    fn failed(case: Case, why: String) -> Self {
+        Self {
+            case,
+            ratios: Ratios::default(),
+            system: Medians::default(),
+            ours: Medians::default(),
+            disturbed: 0,
+            verdict: Verdict::Failed { why },
+        }
+    }
+}
+
+/// What was found about a program.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Finding {
+    /// Something it needs is not here: what, or the package that has it.
+    NotHere(String),
+    /// It could not be prepared.
+    Unprepared(String),
+    /// It was run.
+    Cells(Vec<Cell>),
+}
+
+/// A program and what was found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Surveyed {
+    /// The program's name.
+    pub name: String,
+    /// What was found.
+    pub found: Finding,
+}
+
+impl Surveyed {
+    /// Whether the survey fails for it.
+    #[must_use]
+    pub fn is_bad(&self) -> bool {
+        match &self.found {
+            Finding::NotHere(_) => false,
+            Finding::Unprepared(_) => true,
+            Finding::Cells(cells) => cells.iter().any(|cell| cell.verdict.is_bad()),
+        }
+    }
+}
+
+impl Plan<'_> {
+    /// How many runs there will be, if nothing is missing, repeated or fails.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        let here = self.rows.iter().filter(|row| row.missing().is_none());
+        let cases: usize = here.map(|row| self.cases(row).len()).sum();
+        // The system's locks and ours, with a warm-up round.
+        cases * 2 * (self.rounds + 1)
+    }
+
+    /// Runs everything.  Blocks.  A signal that asks this process to end leaves what was found
+    /// before it.
+    pub fn run(&self, observer: &mut dyn Observer) -> (Vec<Surveyed>, Option<Interrupted>) {
+        let mut all = Vec::new();
+        for row in &self.rows {
+            let found = match row.missing() {
+                Some(package) => Finding::NotHere(format!("package {package}")),
+                None => match self.survey(row, observer) {
+                    Ok(found) => found,
+                    Err(signal) => return (all, Some(signal)),
+                },
+            };
+            all.push(Surveyed {
+                name: row.name.clone(),
+                found,
+            });
+        }
+        (all, None)
+    }
+
+    fn cases(&self, row: &Row) -> Vec<Case> {
+        let threads = row.threads.as_ref().unwrap_or(&self.threads);
+        let with = |threads: &u16| {
+            let threads = *threads;
+            self.cpus.iter().map(move |cpus| Case {
+                threads,
+                cpus: *cpus,
+            })
+        };
+        threads.iter().flat_map(with).collect()
+    }
+
+    /// Prepares a row and runs it in every way.
+    fn survey(&self, row: &Row, observer: &mut dyn Observer) -> Result<Finding, Interrupted> {
+        let place = match Place::prepared(row, self) {
+            Ok(place) => place,
+            Err(found) => {
+                interrupt::check()?;
+                return Ok(found);
+            }
+        };
+        let cases = self.cases(row).into_iter();
+        let cells: Result<_, _> = cases.map(|case| place.measure(case, observer)).collect();
+        cells.map(Finding::Cells)
+    }
+}

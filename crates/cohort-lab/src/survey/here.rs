@@ -1,0 +1,26 @@
+//! Whether a program, a library or a file is installed.
+
+use std::path::Path;
+
+/// Where distributions keep the libraries of a 64-bit system.
+const LIBRARY_FOLDERS: [&str; 4] = [
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+];
+
+/// Whether there is that file, by its whole path; a library, in the folders of libraries; or a
+/// program, in PATH.
+#[must_use]
+pub fn is_here(name: &str) -> bool {
+    if name.starts_with('/') {
+        Path::new(name).exists()
+    } else if name.contains(".so") {
+        LIBRARY_FOLDERS
+            .iter()
+            .any(|folder| Path::new(folder).join(name).exists())
+    } else {
+        which::which(name).is_ok()
+    }
+}

@@ -1,0 +1,211 @@
+//! The folder that a row's texts run in.
+
+use super::judge::{self, Medians, Ratios};
+use super::list::Row;
+use super::{Case, Cell, Finding, Plan};
+use crate::interrupt::Interrupted;
+use crate::rounds::{self, Observer};
+use crate::runner::{self, Failure, Launch, Run};
+use std::ffi::OsString;
+use std::fs::{self, Permissions};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// How long preparing a row, or checking a run, may take.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// The shell that a row's texts are for; a command that fails ends them.
+const SHELL: [&str; 2] = ["/bin/sh", "-euc"];
+
+/// The file in which a setup says what is not here.
+const NOT_HERE: &str = "not-here";
+
+/// The file in which a check finds what the command wrote.
+const OUTPUT: &str = "output";
+
+/// A row's folder, which goes with it.
+pub struct Place<'a> {
+    row: &'a Row,
+    plan: &'a Plan<'a>,
+    folder: TempDir,
+}
+
+impl<'a> Place<'a> {
+    /// A folder with the row's files, after its setup.
+    ///
+    /// # Errors
+    /// What that came to instead.
+    pub fn prepared(row: &'a Row, plan: &'a Plan) -> Result<Self, Finding> {
+        let refused = |error: std::io::Error| Finding::Unprepared(format!("its folder: {error}"));
+        let folder = tempfile::Builder::new()
+            .prefix("cohort-survey-")
+            // Servers that give up the super-user's rights read in it.
+            .permissions(Permissions::from_mode(0o755))
+            .tempdir()
+            .map_err(refused)?;
+        for (name, text) in &row.files {
+            fs::write(folder.path().join(name), text).map_err(refused)?;
+        }
+        let place = Self { row, plan, folder };
+        if let Some(setup) = &row.setup {
+            place
+                .carry_out("its setup", setup, Vec::new())
+                .map_err(Finding::Unprepared)?;
+        }
+        match fs::read_to_string(place.folder.path().join(NOT_HERE)) {
+            Ok(what) => Err(Finding::NotHere(what.trim().to_owned())),
+            Err(_) => Ok(place),
+        }
+    }
+
+    /// Runs the row in one way.
+    ///
+    /// # Errors
+    /// A signal asked this process to end.
+    pub fn measure(&self, case: Case, observer: &mut dyn Observer) -> Result<Cell, Interrupted> {
+        let (cpus, name) = (case.cpus.list(), &self.row.name);
+        let variables = variables(case);
+        let launch = Launch {
+            cpus,
+            ..self.launch(&self.row.command, variables.clone())
+        };
+        let contestants = match (self.plan.contestants)(&launch) {
+            Ok(contestants) => contestants,
+            Err(why) => return Ok(Cell::failed(case, why)),
+        };
+        let mut observer = Titled {
+            title: format!("{name}, {case}"),
+            observer,
+        };
+        let read = |run: &Run| {
+            self.check(run, &variables)?;
+            self.wall(run)
+        };
+        let series = rounds::play(&contestants, self.plan.rounds, read, &mut observer)?;
+        // A check that was interrupted says nothing about the program.
+        crate::interrupt::check()?;
+        let [system, ours] = &series[..] else {
+            unreachable!("the system's locks and ours are compared");
+        };
+        let ratios = Ratios::of(ours, system);
+        Ok(Cell {
+            case,
+            verdict: judge::verdict(&ratios, ours, system),
+            ratios,
+            system: Medians::of(system),
+            ours: Medians::of(ours),
+            disturbed: ours.disturbed().max(system.disturbed()),
+        })
+    }
+
+    fn check(&self, run: &Run, variables: &[Variable]) -> Result<(), String> {
+        fs::write(self.folder.path().join(OUTPUT), &run.output)
+            .map_err(|error| format!("what it wrote cannot be kept: {error}"))?;
+        self.carry_out("its check", &self.row.check, variables.to_vec())
+    }
+
+    /// The seconds that count.
+    fn wall(&self, run: &Run) -> Result<f64, String> {
+        let Some(expression) = &self.row.wall else {
+            return Ok(run.wall);
+        };
+        let found = expression.captures_iter(&run.output).last();
+        let seconds = found.and_then(|groups| groups.get(1)?.as_str().parse().ok());
+        seconds
+            .filter(|seconds| *seconds > 0.0)
+            .ok_or_else(|| format!("nothing that it wrote gives seconds by `{expression}`"))
+    }
+
+    /// Runs a text that is not measured, under the system's locks.
+    fn carry_out(&self, what: &str, text: &str, variables: Vec<Variable>) -> Result<(), String> {
+        let mut launch = self.launch(text, variables);
+        launch.environment.extend(self.plan.system.iter().cloned());
+        launch.limit = Some(PATIENCE);
+        match runner::run(&launch) {
+            Ok(_) => Ok(()),
+            Err(Failure::Interrupted(_)) => Err("interrupted".to_owned()),
+            Err(Failure::Program { why, output }) if output.trim().is_empty() => {
+                Err(format!("{what}: {why}"))
+            }
+            Err(Failure::Program { why, output }) => {
+                Err(format!("{what}: {why}, with {}", output.trim()))
+            }
+        }
+    }
+
+    fn launch(&self, text: &str, mut variables: Vec<Variable>) -> Launch {
+        variables.push(("FOLDER".to_owned(), Some(self.folder.path().into())));
+        variables.extend(self.plan.variables.iter().cloned());
+        let [shell, options] = SHELL.map(OsString::from);
+        Launch {
+            words: vec![shell, options, format!("cd -- \"$FOLDER\"\n{text}").into()],
+            environment: variables,
+            cpus: None,
+            limit: None,
+        }
+    }
+}
+
+impl Drop for Place<'_> {
+    /// Tidies up even after Ctrl-C, so not by the runner, which then runs nothing more.
+    fn drop(&mut self) {
+        let Some(cleanup) = &self.row.cleanup else {
+            return;
+        };
+        let launch = self.launch(cleanup, Vec::new());
+        let mut command = Command::new(&launch.words[0]);
+        command
+            .args(&launch.words[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null());
+        for (name, value) in launch.environment.iter().chain(&self.plan.system) {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        match command.status() {
+            Ok(status) if status.success() => {}
+            Ok(status) => eprintln!("{}: its cleanup: {status}", self.row.name),
+            Err(error) => eprintln!("{}: its cleanup: {error}", self.row.name),
+        }
+    }
+}
+
+type Variable = (String, Option<OsString>);
+
+/// What a command and its check learn of how the program is to be run.
+fn variables(case: Case) -> Vec<Variable> {
+    let port = free_port().map(|port| port.to_string()).unwrap_or_default();
+    vec![
+        ("THREADS".to_owned(), Some(case.threads.to_string().into())),
+        ("PORT".to_owned(), Some(port.into())),
+    ]
+}
+
+/// A port of this host that nobody listens on.
+fn free_port() -> std::io::Result<u16> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    Ok(listener.local_addr()?.port())
+}
+
+/// Tells an observer which program it is.
+struct Titled<'a> {
+    title: String,
+    observer: &'a mut dyn Observer,
+}
+
+impl Observer for Titled<'_> {
+    fn starts(&mut self, name: &str, again: bool) {
+        self.observer
+            .starts(&format!("{}: {name}", self.title), again);
+    }
+
+    fn wrote(&mut self, name: &str, output: &str) {
+        self.observer
+            .wrote(&format!("{}: {name}", self.title), output);
+    }
+}

@@ -294,7 +294,7 @@ impl Spinner {
 
     /// Passes a little time, for a wait that cannot sleep and is for the next few instructions
     /// of another thread: that one has lost its CPU if it has not come to them soon, and may
-    /// need this one, so under every policy the waiter [lends](loan) it then.
+    /// need this one, so under every policy the waiter lends it then.
     #[inline]
     pub fn moment(&mut self) {
         if self.turns >= TURNS || self.step() == Advice::Sleep {

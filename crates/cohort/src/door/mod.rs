@@ -71,9 +71,10 @@ const fn loan(before: u32) -> u64 {
 pub enum WaitPolicy {
     /// Spin for a bounded time, yield for a few turns, then sleep.
     Park = 0,
-    /// Spin for a bounded time, then yield the CPU at every look.
+    /// Spin for a bounded time, then yield the CPU at every look; after many thousands, nap for
+    /// a moment between looks.
     Spin = 1,
-    /// Yield the CPU at every look.
+    /// Yield the CPU at every look; after many thousands, nap as well.
     Yield = 2,
 }
 

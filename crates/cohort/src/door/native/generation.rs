@@ -54,7 +54,8 @@ fn begin() -> u32 {
 }
 
 /// Kernels that cannot wipe, and emulators that do not: the C library calls us in the
-/// child instead, in whatever order it keeps its handlers.
+/// child instead, before the handlers that are registered later: those of the program, if the
+/// first use is when it starts.
 fn without_wiping() -> *mut AtomicU32 {
     static WORD: AtomicU32 = AtomicU32::new(0);
     extern "C" fn in_child() {

@@ -9,6 +9,7 @@ use super::bounds::{
 use super::clients::few;
 use super::trial::{KUNPENG, by_chance, by_chance_in_four_nodes, outcomes};
 use super::world::Client;
+use crate::clients::condvar::{self, Queued};
 use crate::clients::mutex;
 use crate::locks::baseline::Posix;
 use crate::locks::basic::{Futex, Hemlock, Mcs, Tas, Ticket, Ttas};
@@ -31,6 +32,8 @@ fn places(flaw: &str) -> Vec<Client> {
             || mutex::excludes::<Futex>(3, 2, 0),
             || mutex::excludes::<Futex>(4, 4, 0),
             few("futex_lets_go"),
+            few("condvar_signals"),
+            few("condvar_broadcasts"),
         ],
         "flag" => vec![
             few("tas_lets_go"),
@@ -99,7 +102,10 @@ fn places(flaw: &str) -> Vec<Client> {
         "hclh" => vec![few("hclh_queues")],
         "shfl" => vec![few("shfl_queues")],
         "bypass" => vec![|| mutex::excludes::<Bypass<Clof<Ticket, Mcs>>>(4, 4, 0)],
-        "condvar" => vec![few("condvar_signals")],
+        "condvar" => vec![few("condvar_signals"), || {
+            condvar::spends_no_signal_on_who_gave_up::<Queued>(3, false, true);
+        }],
+        "returning" => vec![few("condvar_signals_queued")],
         _ => Vec::new(),
     }
 }

@@ -8,6 +8,12 @@ pub static EQUIVALENT: &[(&str, &str)] = &[
          the child; or it is the zero of a new object, and whoever shares that has ordered it",
     ),
     (
+        "ARENA_MADE:relaxed",
+        "a node is made of zeroes, in pages that are zero: whoever looks through the arena sees \
+         the same before and after",
+    ),
+    ("ARENA_NUMBER:relaxed", "as ARENA_MADE:relaxed"),
+    (
         "INFLATED_LEAVE:release",
         "whoever leaves touches the fat lock for the last time before its own release of that \
          lock or in atoms only, and the fat lock is never destroyed; who finds the object free \
@@ -37,6 +43,13 @@ pub static BEYOND: &[(&str, &str)] = &[
         "claim.forget-queue",
         "starves the queue, which no finite execution shows; the simulated machine counts how \
          many come first",
+    ),
+    (
+        "inflated.believe-claims",
+        "the child would find a thin lock held by a thread that was handed it and had not \
+         noticed; a model cannot tell that from one that took the lock by itself just before \
+         the fork, which is one exchange.  in_place.believe-claims, the same step where the \
+         holder notes itself, is noticed",
     ),
     (
         "clof.keep-for-ever",

@@ -1210,9 +1210,6 @@ pub static MODELS: &[Model] = &[
     quick("fork::claim_granted", FORK_DUE_2, || {
         fork::hands_over(host::in_place::<Mcs>())
     }),
-    quick("fork::claim_granted_thin", FORK_DUE_2, || {
-        fork::hands_over(host::inflated::<SmallAnderson>())
-    }),
     quick("fork::ticket_multiplies", FORK, || {
         fork::multiplies(host::in_place::<Ticket>(), 2);
     }),

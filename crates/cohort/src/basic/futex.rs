@@ -369,7 +369,12 @@ impl Futex {
             }
             slept = true;
             let parked = parked(word);
-            if word & GRANTED != 0 || !self.mark(word, parked) {
+            if word & GRANTED != 0 {
+                woken = self.leave_to_sleeper(word, patience);
+                spinner = spinner_anew();
+                continue;
+            }
+            if !self.mark(word, parked) {
                 continue;
             }
             // The head may have no CPU to take its turn on.
@@ -381,6 +386,21 @@ impl Futex {
             starved = ended == Slept::TimedOut && bound.is_some();
             spinner = spinner_anew();
         }
+    }
+
+    /// Sleeps for as long as the sleeper that the lock was handed to may take to accept it, so
+    /// that a thread which has waited for less does not take it first; whether it was woken.
+    /// The caller accepts it afterwards: that sleeper may have been left behind by a fork, or
+    /// get no CPU.
+    fn leave_to_sleeper(&self, granted: u32, patience: &Patience) -> bool {
+        let Some(bound) = unless_starved(PATIENCE_NANOSECONDS) else {
+            return false;
+        };
+        let sooner = patience
+            .deadline()
+            .filter(|deadline| expired(&deadline.earlier(PATIENCE_NANOSECONDS)));
+        // The mark stays with the grant, so the release of whoever accepts it wakes sleepers.
+        sleep_on(&self.word, granted, CROWD, Some(sooner.unwrap_or(&bound))) == Slept::Woken
     }
 
     /// Waits until it is the caller's turn; nothing if turns are given up meanwhile.

@@ -246,10 +246,10 @@ fn decide() -> u8 {
         return theirs;
     }
     if counts {
-        let name = catalogue::NAMES.get(usize::from(chosen - FIRST_LOCK));
+        let name = catalogue::name(usize::from(chosen - FIRST_LOCK));
         // One that the catalogue does not know is the composition that was asked for.
         let asked = || variable(c"COHORT_LOCK").unwrap_or("");
-        count::announce(name.map_or_else(asked, |(name, _)| name));
+        count::announce(name.unwrap_or_else(asked));
     } else if let Choice::Ours(service) = meaning(chosen) {
         mutex::serve_by(service);
     }

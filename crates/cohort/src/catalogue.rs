@@ -114,8 +114,14 @@ pub fn find(name: &str) -> Option<&'static LockInfo> {
 #[must_use]
 pub fn place(name: &str) -> Option<usize> {
     NAMES
-        .iter()
-        .position(|(printed, aliases)| *printed == name || aliases.contains(&name))
+        .lines()
+        .position(|line| line.split(' ').any(|known| known == name))
+}
+
+/// The printed name of the lock at that place of [`LOCKS`].
+#[must_use]
+pub fn name(place: usize) -> Option<&'static str> {
+    NAMES.lines().nth(place)?.split(' ').next()
 }
 
 /// Calls a macro with every lock: its name as an identifier (an underscore for each
@@ -336,17 +342,22 @@ macro_rules! for_each_shared {
     };
 }
 
+/// The printed form of a constant text of identifiers.
+macro_rules! printed {
+    ($identifiers:expr) => {{
+        const HYPHENATED: &[u8] = &hyphenated::<{ $identifiers.len() }>($identifiers);
+        match core::str::from_utf8(HYPHENATED) {
+            Ok(text) => text,
+            Err(_) => unreachable!(),
+        }
+    }};
+}
+
 macro_rules! shared {
     ($($name:ident, $lock:ty, $about:literal, $source:literal;)+) => {
         /// Every lock that readers share.
         pub static SHARED: &[SharedInfo] = &[$(SharedInfo {
-            name: {
-                const HYPHENATED: &[u8] = &hyphenated::<{ stringify!($name).len() }>(stringify!($name));
-                match core::str::from_utf8(HYPHENATED) {
-                    Ok(name) => name,
-                    Err(_) => unreachable!(),
-                }
-            },
+            name: printed!(stringify!($name)),
             identifier: stringify!($name),
             about: $about,
             source: $source,
@@ -413,24 +424,19 @@ const fn record_bytes<L: RawLock<Context: 'static>>(placement: Placement) -> usi
 macro_rules! list {
     ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
-        /// The printed names and aliases of [`LOCKS`], for a program that wants nothing
-        /// else of the catalogue and need not carry it.
-        pub static NAMES: &[(&str, &[&str])] = &[$((
-            {
-                const HYPHENATED: &[u8] = &hyphenated::<{ stringify!($name).len() }>(stringify!($name));
-                match core::str::from_utf8(HYPHENATED) {
-                    Ok(name) => name,
-                    Err(_) => unreachable!(),
-                }
-            },
-            &[$($alias),*],
-        )),+];
+        /// The printed names and aliases of [`LOCKS`], a line each: for a program that wants
+        /// nothing else of the catalogue and need not carry it.  One text, since a table of
+        /// texts is four times as long, and relocated in every process.
+        static NAMES: &str = {
+            const IDENTIFIERS: &str = concat!($(stringify!($name), $(" ", $alias,)* "\n"),+);
+            printed!(IDENTIFIERS)
+        };
 
         /// Every lock, the default first.
         pub static LOCKS: &[LockInfo] = &[$(LockInfo {
-            name: NAMES[Place::$name as usize].0,
+            name: printed!(stringify!($name)),
             identifier: stringify!($name),
-            aliases: NAMES[Place::$name as usize].1,
+            aliases: &[$($alias),*],
             about: $about,
             source: $source,
             capabilities: &[$(Capability::$capability),*],
@@ -449,12 +455,6 @@ macro_rules! list {
             bytes_per_waiter: record_bytes::<$lock>(Placement::$placement)
                 + <$lock as RawLock>::NODE_BYTES,
         }),+];
-
-        /// Places in [`LOCKS`].
-        #[expect(non_camel_case_types, reason = "named by the locks' identifiers")]
-        enum Place {
-            $($name),+
-        }
 
         /// What the catalogue says a lock can do, the compiler has checked.
         const _: () = {

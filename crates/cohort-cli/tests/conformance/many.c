@@ -113,8 +113,7 @@ static void *visit_every(void *argument)
     return NULL;
 }
 
-/* Memory this process keeps resident, in KiB. */
-/* What the process has written to: code that is met late is not counted. */
+/* Memory that the process has written to, in KiB: code that is met late is not counted. */
 static long written_kib(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");

@@ -59,7 +59,8 @@ mod manner;
 
 use crate::door::{
     Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, has_waited, is_long_quiet,
-    move_sleeper, mutant, nap, now, orders, sleep_on, unless_starved, waits_often, wake,
+    move_sleeper, mutant, nap, note, noted, now, orders, sleep_on, unless_starved, waits_often,
+    wake,
 };
 use crate::wait::quick;
 use cohort_raw::{
@@ -108,6 +109,10 @@ const CLAIM: u32 = WANTED | NAPPING;
 /// How long bargers pass sleepers before one of those is handed the lock; less
 /// than a unit of `STAMP` earlier, since the stamp is cut off.
 pub const PATIENCE_NANOSECONDS: u64 = 500_000;
+
+/// For how long a lock that was handed over is left to its sleeper by a thread that has only
+/// just come: what it takes to wake one on a CPU of its own, and some more.
+const WAKING_NANOSECONDS: u64 = 125_000;
 
 /// The length of a turn, where waiters take turns: about as long as a kernel lets a thread run
 /// while others want its CPU.  Bringing the other CPU what the lock guards takes tens of
@@ -323,6 +328,12 @@ impl Futex {
         // Whether a head has left the lock alone that it was given.
         let mut starved = false;
         loop {
+            // A holder that comes back at once leaves the lock free for less than a look and an
+            // attempt after it take; an attempt alone finds it free, since that brings in the
+            // line.  Not for those who wait often, for it costs the holder a miss each time.
+            if visits && !slept && self.acquire_untouched() {
+                return Some(Outcome::Acquired);
+            }
             let word = self.word.load(Order::RELAXED);
             if word & LOCKED == 0 {
                 if self.take(word, woken) {
@@ -368,10 +379,16 @@ impl Futex {
                 continue;
             }
             slept = true;
-            let parked = parked(word);
+            let mut parked = parked(word);
+            if word & PARKED == 0 && visits {
+                // It waits for no more than the lock's last hand-over to be long enough ago.
+                parked = parked & !STAMP | noted(&raw const self.word, parked & STAMP);
+            }
             if word & GRANTED != 0 {
-                woken = self.leave_to_sleeper(word, patience);
-                spinner = spinner_anew();
+                if visits {
+                    woken = self.leave_to_sleeper(word);
+                    spinner = spinner_anew();
+                }
                 continue;
             }
             if !self.mark(word, parked) {
@@ -391,16 +408,14 @@ impl Futex {
     /// Sleeps for as long as the sleeper that the lock was handed to may take to accept it, so
     /// that a thread which has waited for less does not take it first; whether it was woken.
     /// The caller accepts it afterwards: that sleeper may have been left behind by a fork, or
-    /// get no CPU.
-    fn leave_to_sleeper(&self, granted: u32, patience: &Patience) -> bool {
-        let Some(bound) = unless_starved(PATIENCE_NANOSECONDS) else {
+    /// get no CPU.  A thread that waits often has given turns away instead, which lets a sleeper
+    /// run that wants this CPU.  A deadline may pass meanwhile, by no more than timers are late.
+    fn leave_to_sleeper(&self, granted: u32) -> bool {
+        let Some(bound) = unless_starved(WAKING_NANOSECONDS) else {
             return false;
         };
-        let sooner = patience
-            .deadline()
-            .filter(|deadline| expired(&deadline.earlier(PATIENCE_NANOSECONDS)));
         // The mark stays with the grant, so the release of whoever accepts it wakes sleepers.
-        sleep_on(&self.word, granted, CROWD, Some(sooner.unwrap_or(&bound))) == Slept::Woken
+        sleep_on(&self.word, granted, CROWD, Some(&bound)) == Slept::Woken
     }
 
     /// Waits until it is the caller's turn; nothing if turns are given up meanwhile.
@@ -573,10 +588,12 @@ impl Futex {
     /// Releases to a sleeper; false if the lock is still the caller's.
     #[cold]
     fn hand_over(&self, word: u32) -> bool {
-        let announced = LOCKED | PARKED | WOKEN | stamp();
+        let stamp = stamp();
+        let announced = LOCKED | PARKED | WOKEN | stamp;
         if !self.exchange(word, announced, Order::RELAXED) {
             return false;
         }
+        note(&raw const self.word, stamp);
         if wake(&raw const self.word, 1, CROWD) == 0 {
             // Whoever falls asleep changes the word, so nobody has since.
             self.exchange(announced, LOCKED, Order::RELAXED);

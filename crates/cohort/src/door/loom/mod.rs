@@ -32,8 +32,8 @@ pub use kept::{
 pub use model::{Model, Tally, fork, together};
 pub use nodes::Nodes;
 pub use sleep::{
-    expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared, unless_starved, wake,
-    wake_shared, yield_now,
+    expired, move_sleeper, nap, note, noted, now, random, sleep_on, sleep_on_shared,
+    unless_starved, wake, wake_shared, yield_now,
 };
 pub use spinner::{
     Spinner, cpus, has_waited, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything,

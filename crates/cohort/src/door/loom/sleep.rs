@@ -47,6 +47,15 @@ pub const fn unless_starved(_nanoseconds: u64) -> Option<Deadline> {
     None
 }
 
+/// Notes nothing.
+pub const fn note(_object: *const AtomicU32, _time: u32) {}
+
+/// `now`: a checker's world has no table that objects could share by accident.
+#[must_use]
+pub const fn noted(_object: *const AtomicU32, now: u32) -> u32 {
+    now
+}
+
 /// Lets other threads run first; the failed look before it has been counted.
 pub fn nap(_nanoseconds: u64) {
     give_way();

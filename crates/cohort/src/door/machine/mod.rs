@@ -23,8 +23,8 @@ pub use spinner::{
 };
 pub use system::{
     calls_off, cohort, distance, expired, fence_everywhere, fence_here, generation,
-    generation as generation_so_far, is_long_quiet, move_sleeper, mutant, nap, now, random,
-    sleep_on, sleep_on_shared, unless_starved, wake, wake_shared, yield_now,
+    generation as generation_so_far, is_long_quiet, move_sleeper, mutant, nap, note, noted, now,
+    random, sleep_on, sleep_on_shared, unless_starved, wake, wake_shared, yield_now,
 };
 pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
 

@@ -84,6 +84,15 @@ pub const fn unless_starved(_nanoseconds: u64) -> Option<Deadline> {
     None
 }
 
+/// Notes nothing.
+pub const fn note(_object: *const AtomicU32, _time: u32) {}
+
+/// `now`: a checker's world has no table that objects could share by accident.
+#[must_use]
+pub const fn noted(_object: *const AtomicU32, now: u32) -> u32 {
+    now
+}
+
 /// Sleeps for that many nanoseconds, or until a signal arrives.
 pub fn nap(nanoseconds: u64) {
     let until = Deadline::monotonic(now() + nanoseconds);

@@ -6,6 +6,7 @@ mod fences;
 mod generation;
 mod memory;
 mod monitor;
+mod noted;
 mod place;
 mod spinner;
 mod start;
@@ -22,6 +23,7 @@ pub use memory::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, map_slots, place_here, unmap_slots,
 };
 pub use monitor::{monitor, offered_monitor, set_monitor};
+pub use noted::{note, noted};
 pub use place::{cohort, distance, lowest_of, set_cohorts};
 pub use spinner::{
     Spinner, cpus, has_waited, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything,

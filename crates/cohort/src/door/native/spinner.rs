@@ -29,8 +29,8 @@ const VAIN: u8 = 2;
 /// may have become shorter since.
 const SHORTS: u8 = 8;
 
-/// How long it spins where nobody wants its CPU, or where it may [keep](keep_cpu) it all the
-/// same.
+/// How long it spins where nobody wants its CPU, where it may [keep](keep_cpu) it all the
+/// same, or where it is to sleep at once: to fall asleep and be woken takes longer.
 const ALONE_NANOSECONDS: u64 = 4_000;
 
 /// A turn that came back sooner than this was taken by nobody.
@@ -133,12 +133,18 @@ pub fn keep_cpu(keeps: bool) {
     super::thread().keeps_cpu.set(keeps);
 }
 
-/// Whether the calling thread, which begins to wait, has [waited](has_waited) a short while
-/// ago too.
+/// Whether the calling thread, which begins to wait, did so [soon after](has_waited) its last
+/// wait more often than not of late.  One gap does not tell: it may have been out of its CPU.
+///
+/// Called once a wait.
 #[inline]
 #[must_use]
 pub fn waits_often() -> bool {
-    now() - super::thread().waited.get() < SOON_NANOSECONDS
+    let me = super::thread();
+    let soon = now() - me.waited.get() < SOON_NANOSECONDS;
+    let gaps = me.gaps.get() << 1 | u8::from(soon);
+    me.gaps.set(gaps);
+    gaps.count_ones() >= u8::BITS / 2
 }
 
 /// Notes that the calling thread has just ended a wait.
@@ -355,7 +361,7 @@ impl Spinner {
             self.vain = me.vain.replace(0);
         }
         let alone = me.untaken.get() == UNTAKEN && !self.passes;
-        let bound = if alone || me.keeps_cpu.get() {
+        let bound = if alone || me.keeps_cpu.get() || self.keeps_turns {
             self.looks = LOOKS - 1;
             ALONE_NANOSECONDS
         } else if self.turns > 0 && self.in_line {

@@ -39,6 +39,8 @@ pub struct ThreadRecord {
     pub(super) vain: Cell<u8>,
     /// When it last ended a wait, as [`super::has_waited`] was told.
     pub(super) waited: Cell<u64>,
+    /// Which of its last waits began soon after the one before, a bit each.
+    pub(super) gaps: Cell<u8>,
     /// Whether its waits may [keep its CPU](super::keep_cpu) all the same.
     pub(super) keeps_cpu: Cell<bool>,
     /// The address of the mutex that the thread has locked last and not unlocked since, or

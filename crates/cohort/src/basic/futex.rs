@@ -45,8 +45,9 @@
 //! Whether a lock is such a one shows only while its holder is left alone, so waiters try
 //! it now and then, more rarely after each time that the head found the lock free.  A thread
 //! that seldom waits takes no part: its visit costs the holder next to nothing, and for a
-//! turn of its own it would wait milliseconds.  The
-//! gate and what was learnt are in the second word; see `futex/manner.rs`.
+//! turn of its own it would wait milliseconds.  It tries while it spins, gives no turn of its
+//! CPU away, and its patience counts from the lock's last hand-over, not from its own arrival.
+//! The gate and what was learnt are in the second word; see `futex/manner.rs`.
 //!
 //! A forked child has no head.  A release there drops the claims of the parent's, and
 //! a `TURN` that nobody accepts is accepted by the child's first head, which is whoever

@@ -14,15 +14,12 @@ use clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
 /// The build of the locks that the clients use.
 use cohort as locks;
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock};
-use locks::basic::{
-    Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
-};
+use locks::basic::{Anderson, Clh, Futex, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
 use locks::compose::{
-    Adaptive, Bypass, CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt, CacheGroup, Clof, Core,
-    Fast, Gated, Package, Stacked,
+    Adaptive, Bypass, CMcsMcs, CTktMcs, CacheGroup, Clof, Core, Fast, Gated, Package, Stacked,
 };
 use locks::door::set_cohorts;
-use locks::numa::{Ahmcs3, Ahmcs4, Cna, FcMcs, Hbo, Hclh, Hmcs2, Hmcs3, Hmcs4, Near, Shfl};
+use locks::numa::{Ahmcs4, Cna, Hclh, Hmcs3, Near, Shfl};
 use locks::rwlock::{CRwNp, CRwWp, CohortRw, RawRwLock};
 use locks::wait::MayPark;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -138,14 +135,88 @@ fn apart() {
     set_cohorts(&cohorts.concat()).expect("the text is right");
 }
 
+/// What every lock of the catalogue owes, by what it says that it can do.
+mod every {
+    use super::*;
+
+    macro_rules! owed {
+        // A release of these touches the lock after another thread may have destroyed it, so no
+        // host has them in an object.
+        (@destroyed anderson, $lock:ty) => {};
+        (@destroyed fc_mcs, $lock:ty) => {};
+        (@destroyed hmcs_2, $lock:ty) => {};
+        (@destroyed hmcs_3, $lock:ty) => {};
+        (@destroyed hmcs_4, $lock:ty) => {};
+        (@destroyed hmcs_4_package, $lock:ty) => {};
+        (@destroyed ahmcs_3, $lock:ty) => {};
+        (@destroyed ahmcs_4, $lock:ty) => {};
+        (@destroyed c_bo_bo, $lock:ty) => {};
+        (@destroyed c_tkt_tkt, $lock:ty) => {};
+        (@destroyed c_ptl_tkt, $lock:ty) => {};
+        (@destroyed c_bo_mcs, $lock:ty) => {};
+        (@destroyed c_tkt_mcs, $lock:ty) => {};
+        (@destroyed c_mcs_mcs, $lock:ty) => {};
+        (@destroyed $name:ident, $lock:ty) => {
+            #[test]
+            fn is_destroyed() {
+                within_limit(|| (0..2_000).for_each(|_| destroy::is_destroyed::<$lock>(3)));
+            }
+        };
+
+        (@Abortable $lock:ty) => {
+            #[test]
+            fn lets_go() {
+                within_limit(|| mutex::lets_go::<$lock>(THREADS, 30_000, 3));
+            }
+        };
+        (@RawTry $lock:ty) => {};
+        (@BoundedAbort $lock:ty) => {};
+        (@ThreadOblivious $lock:ty) => {};
+        (@DetectsWaiters $lock:ty) => {};
+        (@Fair $lock:ty) => {};
+        (@Inherit $lock:ty) => {};
+
+        (@Word $lock:ty) => {};
+        (@InPlace $lock:ty) => { owed!(@hosted in_place, $lock); };
+        (@Nowhere $lock:ty) => { owed!(@hosted in_place, $lock); };
+        (@Inflated $lock:ty) => { owed!(@hosted inflated, $lock); };
+        (@hosted $host:ident, $lock:ty) => {
+            #[test]
+            fn $host() {
+                within_limit(|| { apart(); host::excludes(host::$host::<$lock>(), THREADS, 20_000, 1) });
+            }
+        };
+    }
+
+    macro_rules! each {
+        ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+           $source:literal, [$($capability:ident),*];)+) => {
+            $(mod $name {
+                use super::*;
+
+                #[test]
+                fn excludes() {
+                    within_limit(|| {
+                        apart();
+                        // A lock without order serves a thread many times in the time in which
+                        // one in order changes CPUs once.
+                        let fair = [$(stringify!($capability)),*].contains(&"Fair");
+                        let rounds = if fair { 20_000 } else { 200_000 };
+                        mutex::excludes::<$lock>(THREADS, rounds, 1);
+                    });
+                }
+
+                owed!(@destroyed $name, $lock);
+                owed!(@$placement $lock);
+                $(owed!(@$capability $lock);)*
+            })+
+        };
+    }
+    cohort::for_each_lock!(each);
+}
+
 stress! {
-    futex_excludes: mutex::excludes::<Futex>(THREADS, 400_000, 1);
-    futex_lets_go: mutex::lets_go::<Futex>(THREADS, 30_000, 3);
-    ticket_excludes: mutex::excludes::<Ticket>(THREADS, 20_000, 1);
-    mcs_excludes: mutex::excludes::<Mcs>(THREADS, 20_000, 1);
-    clh_excludes: mutex::excludes::<Clh>(THREADS, 20_000, 1);
     anderson_excludes: mutex::excludes::<Anderson<2>>(THREADS, 20_000, 1);
-    hmcs_excludes: mutex::excludes::<Hmcs2>(THREADS, 20_000, 1);
     stacked_excludes: mutex::excludes::<Stacked<McsTicketClh>>(THREADS, 20_000, 1);
     stacked_takes_turns: {
         mutex::takes_turns::<Stacked<TicketMcs>, _>([20_000; 6]);
@@ -153,24 +224,9 @@ stress! {
         mutex::takes_turns::<Stacked<HemlockTicket>, _>([20_000; 6]);
     };
     stacked_inflated: host::excludes(host::inflated::<Stacked<ClhHemlock>>(), THREADS, 20_000, 1);
-    hmcs_of_four_levels: mutex::excludes::<Hmcs4>(THREADS, 20_000, 1);
-    hmcs_inflated: host::excludes(host::inflated::<Hmcs3>(), THREADS, 20_000, 1);
-    ahmcs_excludes: { apart(); mutex::excludes::<Ahmcs3>(THREADS, 20_000, 1) };
-    ahmcs_of_four_levels: mutex::excludes::<Ahmcs4>(THREADS, 20_000, 1);
     ahmcs_takes_turns: { apart(); mutex::takes_turns::<Ahmcs4, _>([20_000, 10_000, 10_000]) };
-    ahmcs_inflated: host::excludes(host::inflated::<Ahmcs3>(), THREADS, 20_000, 1);
-    hbo_excludes: mutex::excludes::<Hbo>(THREADS, 200_000, 1);
-    hbo_lets_go: mutex::lets_go::<Hbo>(THREADS, 30_000, 3);
-    cna_excludes: mutex::excludes::<Cna>(THREADS, 20_000, 1);
-    cna_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Cna>(3));
-    fc_mcs_excludes: mutex::excludes::<FcMcs>(THREADS, 20_000, 1);
-    hclh_excludes: { apart(); mutex::excludes::<Hclh>(THREADS, 20_000, 1) };
     hclh_queues: mutex::queues::<Hclh, _>([20_000; THREADS]);
-    hclh_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Hclh>(3));
-    hclh_inflated: host::excludes(host::inflated::<Hclh>(), THREADS, 20_000, 1);
     cna_queues: mutex::queues::<Cna, _>([20_000; THREADS]);
-    near_excludes: { apart(); mutex::excludes::<Near>(THREADS, 20_000, 1) };
-    near_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Near>(3));
     near_queues: { apart(); mutex::queues::<Near, _>([20_000; THREADS]) };
     near_prefers: {
         apart();
@@ -179,37 +235,12 @@ stress! {
     near_above_cohorts: { apart(); mutex::takes_turns::<Clof<Mcs, Near>, _>([20_000; THREADS]) };
     cna_lets_others_in: (0..200).for_each(|_| mutex::lets_others_in::<Cna<MayPark, 2>>(1, 100));
     shfl_takes_turns: mutex::takes_turns::<Shfl, _>([20_000; THREADS]);
-    shfl_excludes: mutex::excludes::<Shfl>(THREADS, 20_000, 1);
-    shfl_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Shfl>(3));
-    tas_excludes: mutex::excludes::<Tas>(THREADS, 200_000, 1);
-    tas_lets_go: mutex::lets_go::<Tas>(THREADS, 30_000, 3);
-    ttas_excludes: mutex::excludes::<Ttas>(THREADS, 200_000, 1);
-    ttas_lets_go: mutex::lets_go::<Ttas>(THREADS, 30_000, 3);
-    bo_excludes: mutex::excludes::<Bo>(THREADS, 200_000, 1);
-    bo_lets_go: mutex::lets_go::<Bo>(THREADS, 30_000, 3);
-    ticket_delay_excludes: mutex::excludes::<TicketDelay>(THREADS, 20_000, 1);
     ptl_excludes: mutex::excludes::<Ptl<2>>(THREADS, 20_000, 1);
-    k42_excludes: mutex::excludes::<K42>(THREADS, 20_000, 1);
-    hemlock_excludes: mutex::excludes::<Hemlock>(THREADS, 20_000, 1);
-    hemlock_ctr_excludes: mutex::excludes::<HemlockCtr>(THREADS, 20_000, 1);
     ttas_remembers: (0..2_000).for_each(|_| mutex::remembers::<Ttas>([true, true, false]));
     ticket_numbers_wrap: mutex::excludes::<Late<Ticket, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
     ptl_numbers_wrap: mutex::excludes::<Late<Ptl<2>, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
     ptl_cells_wrap: mutex::excludes::<Late<Ptl<2>, { CELL - 5_000 }>>(THREADS, 5_000, 1);
     anderson_positions_wrap: mutex::excludes::<Late<Anderson<2>, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
-    k42_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<K42>(3));
-    hemlock_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Hemlock>(3));
-    tas_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Tas>(3));
-    k42_in_place: host::excludes(host::in_place::<K42>(), THREADS, 20_000, 1);
-    hemlock_in_place: host::excludes(host::in_place::<Hemlock>(), THREADS, 20_000, 1);
-    tas_in_place: host::excludes(host::in_place::<Tas>(), THREADS, 200_000, 1);
-    ptl_inflated: host::excludes(host::inflated::<Ptl>(), THREADS, 20_000, 1);
-    c_bo_bo_excludes: { apart(); mutex::excludes::<CBoBo>(THREADS, 20_000, 1) };
-    c_tkt_tkt_excludes: { apart(); mutex::excludes::<CTktTkt>(THREADS, 20_000, 1) };
-    c_ptl_tkt_excludes: { apart(); mutex::excludes::<CPtlTkt>(THREADS, 20_000, 1) };
-    c_bo_mcs_excludes: { apart(); mutex::excludes::<CBoMcs>(THREADS, 20_000, 1) };
-    c_tkt_mcs_excludes: { apart(); mutex::excludes::<CTktMcs>(THREADS, 20_000, 1) };
-    c_mcs_mcs_excludes: { apart(); mutex::excludes::<CMcsMcs>(THREADS, 20_000, 1) };
     clof_of_four_excludes: { apart(); mutex::excludes::<Four>(THREADS, 20_000, 1) };
     clof_takes_turns: {
         apart();
@@ -220,17 +251,11 @@ stress! {
     gated_excludes: mutex::excludes::<Gated<Mcs>>(THREADS, 20_000, 1);
     gated_composition_excludes: { apart(); mutex::excludes::<Gated<CMcsMcs>>(THREADS, 20_000, 1) };
     fast_excludes: { apart(); mutex::excludes::<Fast<CTktMcs>>(THREADS, 20_000, 1) };
-    c_ptl_tkt_inflated: {
-        apart();
-        host::excludes(host::inflated::<CPtlTkt>(), THREADS, 20_000, 1)
-    };
     posix_excludes: mutex::excludes::<Posix>(THREADS, 200_000, 1);
     posix_adaptive_excludes: mutex::excludes::<PosixAdaptive>(THREADS, 200_000, 1);
     posix_lets_go: mutex::lets_go::<PosixAdaptive>(THREADS, 30_000, 3);
     posix_readers_share: rwlock::shares::<PosixRwLock>(THREADS, 2, 30_000, 1);
     posix_writers_come_first: rwlock::shares::<PosixRwLock<true>>(THREADS, 3, 30_000, 1);
-    futex_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Futex>(3));
-    mcs_is_destroyed: (0..2_000).for_each(|_| destroy::is_destroyed::<Mcs>(3));
     readers_share: rwlock::shares::<RawRwLock>(THREADS, 2, 60_000, 0);
     readers_and_writers_let_go: rwlock::lets_go::<RawRwLock>(THREADS, 3, 20_000, 2);
     rwlock_is_tried: rwlock::is_tried::<RawRwLock>(THREADS, 60_000);
@@ -276,10 +301,6 @@ stress! {
     ticket_claimed: host::is_claimed(host::shortly_in_place::<Ticket>(), THREADS, 2_000, CLAIMS);
     hmcs_claimed: host::is_claimed(host::inflated::<Hmcs3>(), THREADS, 2_000, CLAIMS);
     claimed_by_many: host::is_claimed_by_many(host::inflated::<CTktMcs>(), [None; THREADS]);
-    ticket_in_place: host::excludes(host::in_place::<Ticket>(), THREADS, 20_000, 1);
     ticket_shortly_in_place: host::excludes(host::shortly_in_place::<Ticket>(), THREADS, 20_000, 1);
     tas_shortly_in_place: host::excludes(host::shortly_in_place::<Tas>(), THREADS, 200_000, 1);
-    mcs_in_place: host::excludes(host::in_place::<Mcs>(), THREADS, 20_000, 1);
-    clh_in_place: host::excludes(host::in_place::<Clh>(), THREADS, 20_000, 1);
-    anderson_inflated: host::excludes(host::inflated::<Anderson>(), THREADS, 20_000, 1);
 }

@@ -6,3 +6,4 @@ pub mod child;
 pub mod equivalent;
 pub mod models;
 pub mod mutants;
+pub mod standard;

@@ -3,6 +3,7 @@
 use super::broken::BROKEN;
 use super::carrier::Little;
 use super::child::{Verdict, verdict};
+use super::standard;
 use crate::again_clients as again;
 use crate::clients::condvar::Queued;
 use crate::clients::late::Late;
@@ -12,15 +13,13 @@ use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock}
 use crate::fork_clients as fork;
 use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::futex::TURN_NANOSECONDS;
-use crate::locks::basic::{
-    Anderson, Bo, Clh, Futex, Hemlock, HemlockCtr, K42, Mcs, Ptl, Tas, Ticket, TicketDelay, Ttas,
-};
+use crate::locks::basic::{Anderson, Bo, Clh, Futex, Hemlock, K42, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::locks::compose::{
     Adaptive, Bypass, Clof, Core, Counted, Fast, Gated, Level, Numa, Stacked,
 };
 use crate::locks::door::{self, Model as Bounds, Tally, WaitPolicy, thread_id};
 use crate::locks::numa::hmcs::Entry;
-use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Near, Shfl, WhereMet};
+use crate::locks::numa::{Cna, FcMcs, Hclh, Hmcs, Near, Shfl, WhereMet};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, SpinOnly};
 use crate::moved_clients::{self as moved, Hesitant};
@@ -54,6 +53,7 @@ fn number(variable: &str) -> Option<usize> {
 const DEEPER: Duration = Duration::from_secs(30);
 
 /// A client of one lock, and how it is explored.
+#[derive(Clone)]
 pub struct Model {
     /// Its name.
     pub name: &'static str,
@@ -192,7 +192,7 @@ const FORK_DUE_2: Bounds = Bounds {
     preemptions: 2,
     ..FORK_DUE
 };
-const FORK: Bounds = Bounds {
+pub const FORK: Bounds = Bounds {
     forks: true,
     ends: true,
     ..PARK_1
@@ -234,21 +234,21 @@ const ENDING: Bounds = Bounds {
 const NEAR: u64 = 1_600_000;
 
 /// One slot fewer than the most threads a model has, so that slots are shared.
-type SmallAnderson = Anderson<2>;
+pub type SmallAnderson = Anderson<2>;
 /// As above.
-type SmallPtl = Ptl<2>;
+pub type SmallPtl = Ptl<2>;
 
 /// Two cohorts, in which two threads are the first and the third, and one hand-off.
 type Small<Low, High> = Clof<Low, High, Numa, 1, 2>;
 
 /// As above, with one hand-off.
-type SmallCna<P> = Cna<P, 2>;
+pub type SmallCna<P> = Cna<P, 2>;
 
 /// As above: nobody is passed over twice.
-type SmallNear<P> = Near<P, 1>;
+pub type SmallNear<P> = Near<P, 1>;
 
 /// As above, with none.
-type SmallHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1>;
+pub type SmallHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1>;
 
 /// As above: readers of two cohorts, writers of a basic lock, neither preferred.
 type Neutral<W> = CohortRw<W, true, Numa, 0, 2>;
@@ -266,7 +266,7 @@ type Named<W> = Beginning<W, true, NAMED>;
 type TallHmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1>;
 
 /// As above, with entries that learn.
-type SmallAhmcs<P> = Hmcs<(Numa,), 2, 0, P, 1, WhereMet>;
+pub type SmallAhmcs<P> = Hmcs<(Numa,), 2, 0, P, 1, WhereMet>;
 
 /// The same below a cohort of all.
 type TallAhmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1, WhereMet>;
@@ -318,12 +318,8 @@ const fn deep(name: &'static str, bounds: Bounds, client: fn()) -> Model {
     }
 }
 
-/// All of them.
-pub static MODELS: &[Model] = &[
-    quick("ticket::spin", SPIN, || mutex::excludes::<Ticket>(3, 1, 0)),
-    quick("ticket::park", PARK, || mutex::excludes::<Ticket>(3, 1, 0)),
-    quick("ticket::try", SPIN, || mutex::excludes::<Ticket>(3, 1, 2)),
-    quick("ticket::again", PARK, || mutex::excludes::<Ticket>(2, 2, 0)),
+/// Those that one lock has for what it alone does, and those of what stands beside the locks.
+static OTHERS: &[Model] = &[
     quick("ticket::quick", QUIET, || {
         mutex::excludes::<Ticket>(2, 2, 0)
     }),
@@ -339,19 +335,6 @@ pub static MODELS: &[Model] = &[
     quick("ticket::quick_destroyed", QUIET, || {
         destroy::is_destroyed::<Ticket>(2);
     }),
-    quick("ticket::destroyed", PARK, || {
-        destroy::is_destroyed::<Ticket>(2)
-    }),
-    quick("mcs::spin", SPIN, || mutex::excludes::<Mcs>(3, 1, 0)),
-    quick("mcs::park", PARK, || mutex::excludes::<Mcs>(3, 1, 0)),
-    quick("mcs::try", SPIN, || mutex::excludes::<Mcs>(3, 1, 2)),
-    quick("mcs::again", PARK, || mutex::excludes::<Mcs>(2, 2, 0)),
-    quick("mcs::destroyed", PARK, || destroy::is_destroyed::<Mcs>(2)),
-    quick("clh::spin", SPIN, || mutex::excludes::<Clh>(3, 1, 0)),
-    quick("clh::park", PARK, || mutex::excludes::<Clh>(3, 1, 0)),
-    quick("clh::try", SPIN, || mutex::excludes::<Clh>(3, 1, 2)),
-    quick("clh::again", PARK, || mutex::excludes::<Clh>(2, 2, 0)),
-    quick("clh::destroyed", PARK, || destroy::is_destroyed::<Clh>(2)),
     quick("clof::ticket_mcs", SPIN, || {
         mutex::takes_turns::<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>, _>([2, 1, 1]);
     }),
@@ -434,21 +417,6 @@ pub static MODELS: &[Model] = &[
     deep("clof::three_levels_of_four", PARK_1, || {
         mutex::excludes::<Deep>(4, 1, 0);
     }),
-    quick("cna::spin", SPIN, || {
-        mutex::excludes::<SmallCna<MayPark>>(3, 1, 0)
-    }),
-    quick("cna::park", PARK, || {
-        mutex::excludes::<SmallCna<MayPark>>(3, 1, 0)
-    }),
-    quick("cna::try", SPIN, || {
-        mutex::excludes::<SmallCna<MayPark>>(3, 1, 2)
-    }),
-    quick("cna::again", PARK, || {
-        mutex::excludes::<SmallCna<MayPark>>(2, 2, 0)
-    }),
-    quick("cna::destroyed", PARK, || {
-        destroy::is_destroyed::<SmallCna<MayPark>>(2)
-    }),
     quick("cna::turns", SPIN, || {
         mutex::takes_turns::<SmallCna<SpinOnly>, _>([2, 1, 1]);
     }),
@@ -458,11 +426,6 @@ pub static MODELS: &[Model] = &[
     quick("cna::lets_others_in", SPIN_1, || {
         mutex::lets_others_in::<Cna<SpinOnly, 1>>(0, 2);
     }),
-    quick("shfl::spin", SPIN, || mutex::excludes::<Shfl>(3, 1, 0)),
-    quick("shfl::park", PARK, || mutex::excludes::<Shfl>(3, 1, 0)),
-    quick("shfl::try", SPIN, || mutex::excludes::<Shfl>(3, 1, 2)),
-    quick("shfl::again", PARK, || mutex::excludes::<Shfl>(2, 2, 0)),
-    quick("shfl::destroyed", PARK, || destroy::is_destroyed::<Shfl>(2)),
     quick("shfl::turns", SPIN_1, || {
         mutex::takes_turns::<Shfl, _>([2, 1, 1]);
     }),
@@ -471,21 +434,6 @@ pub static MODELS: &[Model] = &[
     }),
     quick("shfl::queues", SPIN_0, || {
         mutex::queues::<Shfl, _>([2, 1, 1, 1, 1]);
-    }),
-    quick("near::spin", SPIN, || {
-        mutex::excludes::<SmallNear<MayPark>>(3, 1, 0)
-    }),
-    quick("near::park", PARK, || {
-        mutex::excludes::<SmallNear<MayPark>>(3, 1, 0)
-    }),
-    quick("near::try", SPIN, || {
-        mutex::excludes::<SmallNear<MayPark>>(3, 1, 2)
-    }),
-    quick("near::again", PARK, || {
-        mutex::excludes::<SmallNear<MayPark>>(2, 2, 0)
-    }),
-    quick("near::destroyed", PARK, || {
-        destroy::is_destroyed::<SmallNear<MayPark>>(2)
     }),
     quick("near::turns", SPIN, || {
         mutex::takes_turns::<SmallNear<SpinOnly>, _>([2, 1, 1]);
@@ -516,51 +464,23 @@ pub static MODELS: &[Model] = &[
             2, 1, 1, 1,
         ]);
     }),
-    quick("fc_mcs::spin", SPIN, || mutex::excludes::<FcMcs>(3, 1, 0)),
-    quick("fc_mcs::park", PARK, || mutex::excludes::<FcMcs>(3, 1, 0)),
-    quick("fc_mcs::try", SPIN, || mutex::excludes::<FcMcs>(3, 1, 2)),
-    quick("fc_mcs::again", PARK, || mutex::excludes::<FcMcs>(2, 2, 0)),
     quick("fc_mcs::turns", SPIN_1, || {
         mutex::takes_turns::<FcMcs<SpinOnly>, _>([2, 1, 1]);
     }),
     quick("fc_mcs::queues", SPIN_0, || {
         mutex::queues::<FcMcs<SpinOnly>, _>([1; 4]);
     }),
-    quick("hclh::spin", SPIN, || mutex::excludes::<Hclh>(3, 1, 0)),
-    quick("hclh::park", PARK, || mutex::excludes::<Hclh>(3, 1, 0)),
-    quick("hclh::try", SPIN, || mutex::excludes::<Hclh>(3, 1, 2)),
-    quick("hclh::again", PARK, || mutex::excludes::<Hclh>(2, 2, 0)),
-    quick("hclh::destroyed", PARK, || destroy::is_destroyed::<Hclh>(2)),
     quick("hclh::turns", SPIN_1, || {
         mutex::takes_turns::<Hclh<SpinOnly>, _>([2, 1, 1]);
     }),
     quick("hclh::queues", SPIN_0, || {
         mutex::queues::<Hclh<SpinOnly>, _>([1; 5]);
     }),
-    quick("hbo::spin", SPIN, || mutex::excludes::<Hbo>(3, 1, 0)),
-    quick("hbo::park", PARK, || mutex::excludes::<Hbo>(3, 1, 0)),
-    quick("hbo::try", SPIN, || mutex::excludes::<Hbo>(3, 1, 2)),
-    quick("hbo::again", PARK, || mutex::excludes::<Hbo>(2, 2, 0)),
-    quick("hbo::destroyed", PARK, || destroy::is_destroyed::<Hbo>(2)),
-    quick("hbo::timed", PARK, || mutex::lets_go::<Hbo>(3, 1, 1)),
-    quick("hbo::timed_spin", SPIN, || mutex::lets_go::<Hbo>(3, 1, 1)),
     quick("hmcs::turns", SPIN, || {
         mutex::takes_turns::<SmallHmcs<SpinOnly>, _>([2, 1, 1]);
     }),
-    quick("hmcs::spin", SPIN, || {
-        mutex::excludes::<SmallHmcs<MayPark>>(3, 1, 0);
-    }),
-    quick("hmcs::park", PARK, || {
-        mutex::excludes::<SmallHmcs<MayPark>>(3, 1, 0);
-    }),
     quick("hmcs::park_turns", PARK_1, || {
         mutex::takes_turns::<SmallHmcs<MayPark>, _>([2, 1, 1]);
-    }),
-    quick("hmcs::try", SPIN, || {
-        mutex::excludes::<SmallHmcs<SpinOnly>>(3, 1, 2);
-    }),
-    quick("hmcs::again", PARK, || {
-        mutex::excludes::<SmallHmcs<MayPark>>(2, 2, 0);
     }),
     quick("hmcs::lets_others_in", SPIN_1, || {
         mutex::lets_others_in::<SmallHmcs<SpinOnly>>(0, 2);
@@ -577,20 +497,8 @@ pub static MODELS: &[Model] = &[
     quick("ahmcs::turns_of_neighbours", PARK_1, || {
         mutex::takes_turns::<SmallAhmcs<SpinOnly>, _>([2, 1, 2]);
     }),
-    quick("ahmcs::spin", SPIN, || {
-        mutex::excludes::<SmallAhmcs<MayPark>>(3, 1, 0);
-    }),
-    quick("ahmcs::park", PARK, || {
-        mutex::excludes::<SmallAhmcs<MayPark>>(3, 1, 0);
-    }),
     quick("ahmcs::park_turns", PARK_1, || {
         mutex::takes_turns::<SmallAhmcs<MayPark>, _>([2, 1, 1]);
-    }),
-    quick("ahmcs::try", SPIN, || {
-        mutex::excludes::<SmallAhmcs<SpinOnly>>(3, 1, 2);
-    }),
-    quick("ahmcs::again", PARK, || {
-        mutex::excludes::<SmallAhmcs<MayPark>>(2, 3, 0);
     }),
     quick("ahmcs::comes_back", SPIN, || {
         mutex::takes_turns::<SmallAhmcs<SpinOnly>, _>([5, 1]);
@@ -610,16 +518,9 @@ pub static MODELS: &[Model] = &[
     quick("ahmcs::mixed_four", SPIN_1, || {
         mutex::excludes::<Hmcs<(Numa, Whole), 2, 1, SpinOnly, 1, Mixed>>(4, 1, 0);
     }),
-    quick("tas::spin", SPIN, || mutex::excludes::<Tas>(3, 1, 0)),
-    quick("tas::park", PARK, || mutex::excludes::<Tas>(3, 1, 0)),
-    quick("tas::try", SPIN, || mutex::excludes::<Tas>(3, 1, 2)),
-    quick("tas::again", PARK, || mutex::excludes::<Tas>(2, 2, 0)),
-    quick("tas::destroyed", PARK, || destroy::is_destroyed::<Tas>(2)),
     quick("tas::spin_only", SPIN, || {
         mutex::excludes::<Tas<SpinOnly>>(3, 1, 0)
     }),
-    quick("tas::timed", PARK, || mutex::lets_go::<Tas>(3, 1, 1)),
-    quick("tas::timed_spin", SPIN, || mutex::lets_go::<Tas>(3, 1, 1)),
     quick("tas::quick", QUIET, || mutex::excludes::<Tas>(2, 2, 0)),
     quick("tas::quick_three", QUIET, || {
         mutex::excludes::<Tas>(3, 1, 0);
@@ -631,44 +532,8 @@ pub static MODELS: &[Model] = &[
     quick("tas::quick_destroyed", QUIET, || {
         destroy::is_destroyed::<Tas>(2);
     }),
-    quick("ttas::spin", SPIN, || mutex::excludes::<Ttas>(3, 1, 0)),
-    quick("ttas::park", PARK, || mutex::excludes::<Ttas>(3, 1, 0)),
-    quick("ttas::try", SPIN, || mutex::excludes::<Ttas>(3, 1, 2)),
-    quick("ttas::again", PARK, || mutex::excludes::<Ttas>(2, 2, 0)),
-    quick("ttas::destroyed", PARK, || destroy::is_destroyed::<Ttas>(2)),
-    quick("ttas::timed", PARK, || mutex::lets_go::<Ttas>(3, 1, 1)),
     quick("ttas::remembers", TICKING, || {
         mutex::remembers::<Ttas>([true, true, false])
-    }),
-    quick("ttas::timed_spin", SPIN, || mutex::lets_go::<Ttas>(3, 1, 1)),
-    quick("bo::spin", SPIN, || mutex::excludes::<Bo>(3, 1, 0)),
-    quick("bo::park", PARK, || mutex::excludes::<Bo>(3, 1, 0)),
-    quick("bo::try", SPIN, || mutex::excludes::<Bo>(3, 1, 2)),
-    quick("bo::again", PARK, || mutex::excludes::<Bo>(2, 2, 0)),
-    quick("bo::destroyed", PARK, || destroy::is_destroyed::<Bo>(2)),
-    quick("bo::timed", PARK, || mutex::lets_go::<Bo>(3, 1, 1)),
-    quick("bo::timed_spin", SPIN, || mutex::lets_go::<Bo>(3, 1, 1)),
-    quick("ticket_delay::spin", SPIN, || {
-        mutex::excludes::<TicketDelay>(3, 1, 0)
-    }),
-    quick("ticket_delay::park", PARK, || {
-        mutex::excludes::<TicketDelay>(3, 1, 0)
-    }),
-    quick("ticket_delay::try", SPIN, || {
-        mutex::excludes::<TicketDelay>(3, 1, 2)
-    }),
-    quick("ticket_delay::again", PARK, || {
-        mutex::excludes::<TicketDelay>(2, 2, 0)
-    }),
-    quick("ticket_delay::destroyed", PARK, || {
-        destroy::is_destroyed::<TicketDelay>(2)
-    }),
-    quick("ptl::spin", SPIN, || mutex::excludes::<SmallPtl>(3, 1, 0)),
-    quick("ptl::park", PARK, || mutex::excludes::<SmallPtl>(3, 1, 0)),
-    quick("ptl::try", SPIN, || mutex::excludes::<SmallPtl>(3, 1, 2)),
-    quick("ptl::again", PARK, || mutex::excludes::<SmallPtl>(2, 2, 0)),
-    quick("ptl::destroyed", PARK, || {
-        destroy::is_destroyed::<SmallPtl>(2)
     }),
     quick("ptl::spin_only", SPIN, || {
         mutex::excludes::<Ptl<2, SpinOnly>>(3, 1, 0)
@@ -676,41 +541,8 @@ pub static MODELS: &[Model] = &[
     quick("ptl::late", PARK, || {
         mutex::excludes::<Late<SmallPtl, CELL>>(3, 1, 0)
     }),
-    quick("k42::spin", SPIN, || mutex::excludes::<K42>(3, 1, 0)),
-    quick("k42::park", PARK, || mutex::excludes::<K42>(3, 1, 0)),
-    quick("k42::try", SPIN, || mutex::excludes::<K42>(3, 1, 2)),
-    quick("k42::again", PARK, || mutex::excludes::<K42>(2, 2, 0)),
-    quick("k42::destroyed", PARK, || destroy::is_destroyed::<K42>(2)),
-    quick("hemlock::spin", SPIN, || {
-        mutex::excludes::<Hemlock>(3, 1, 0)
-    }),
-    quick("hemlock::park", PARK, || {
-        mutex::excludes::<Hemlock>(3, 1, 0)
-    }),
-    quick("hemlock::try", SPIN, || mutex::excludes::<Hemlock>(3, 1, 2)),
-    quick("hemlock::again", PARK, || {
-        mutex::excludes::<Hemlock>(2, 2, 0)
-    }),
-    quick("hemlock::destroyed", PARK, || {
-        destroy::is_destroyed::<Hemlock>(2)
-    }),
     quick("hemlock::spin_only", SPIN, || {
         mutex::excludes::<Hemlock<false, SpinOnly>>(3, 1, 0)
-    }),
-    quick("hemlock_ctr::spin", SPIN, || {
-        mutex::excludes::<HemlockCtr>(3, 1, 0)
-    }),
-    quick("hemlock_ctr::park", PARK, || {
-        mutex::excludes::<HemlockCtr>(3, 1, 0)
-    }),
-    quick("hemlock_ctr::try", SPIN, || {
-        mutex::excludes::<HemlockCtr>(3, 1, 2)
-    }),
-    quick("hemlock_ctr::again", PARK, || {
-        mutex::excludes::<HemlockCtr>(2, 2, 0)
-    }),
-    quick("hemlock_ctr::destroyed", PARK, || {
-        destroy::is_destroyed::<HemlockCtr>(2)
     }),
     quick("hemlock_ctr::spin_only", SPIN, || {
         mutex::excludes::<Hemlock<true, SpinOnly>>(3, 1, 0)
@@ -727,25 +559,14 @@ pub static MODELS: &[Model] = &[
     quick("anderson::late", PARK, || {
         mutex::excludes::<Late<SmallAnderson, { u32::MAX }>>(3, 1, 0)
     }),
-    quick("anderson::spin", SPIN, || {
-        mutex::excludes::<SmallAnderson>(3, 1, 0)
+    quick("futex::park_deeper", PARK_3, || {
+        mutex::excludes::<Futex>(3, 1, 0)
     }),
-    quick("anderson::park", PARK, || {
-        mutex::excludes::<SmallAnderson>(3, 1, 0)
+    quick("futex::try_deeper", PARK_3, || {
+        mutex::excludes::<Futex>(3, 1, 1)
     }),
-    quick("anderson::try", SPIN, || {
-        mutex::excludes::<SmallAnderson>(3, 1, 2)
-    }),
-    quick("anderson::again", PARK, || {
-        mutex::excludes::<SmallAnderson>(2, 2, 0)
-    }),
-    quick("futex::spin", SPIN, || mutex::excludes::<Futex>(3, 1, 0)),
-    quick("futex::park", PARK_3, || mutex::excludes::<Futex>(3, 1, 0)),
-    quick("futex::try", PARK_3, || mutex::excludes::<Futex>(3, 1, 1)),
-    quick("futex::again", PARK_3, || mutex::excludes::<Futex>(2, 2, 0)),
-    quick("futex::timed", PARK, || mutex::lets_go::<Futex>(3, 1, 1)),
-    quick("futex::timed_spin", SPIN, || {
-        mutex::lets_go::<Futex>(3, 1, 1)
+    quick("futex::again_deeper", PARK_3, || {
+        mutex::excludes::<Futex>(2, 2, 0)
     }),
     quick("futex::handed_over", IMPATIENT, || {
         mutex::excludes::<Futex>(3, 1, 0)
@@ -755,9 +576,6 @@ pub static MODELS: &[Model] = &[
     }),
     quick("futex::handed_over_timed", IMPATIENT, || {
         mutex::lets_go::<Futex>(3, 1, 1)
-    }),
-    quick("futex::destroyed", PARK, || {
-        destroy::is_destroyed::<Futex>(2)
     }),
     quick("futex::timed_again", TICKING, || {
         mutex::remembers::<Futex>([false, true, false])
@@ -1055,35 +873,14 @@ pub static MODELS: &[Model] = &[
     quick("arena::entered_again", SPIN_0, || {
         again::is_entered_again(|moment, handler, it| door::interrupted_after(moment, handler, it));
     }),
-    quick("in_place::ticket", PARK, || {
-        host::excludes(host::in_place::<Ticket>(), 2, 1, 0);
-    }),
-    quick("in_place::mcs", PARK, || {
-        host::excludes(host::in_place::<Mcs>(), 2, 2, 0)
-    }),
     quick("in_place::mcs_try", PARK, || {
         host::excludes(host::in_place::<Mcs>(), 3, 1, 1)
-    }),
-    quick("in_place::clh", PARK, || {
-        host::excludes(host::in_place::<Clh>(), 2, 2, 0)
-    }),
-    quick("in_place::k42", PARK, || {
-        host::excludes(host::in_place::<K42>(), 2, 2, 0)
-    }),
-    quick("in_place::hemlock", PARK, || {
-        host::excludes(host::in_place::<Hemlock>(), 2, 2, 0)
-    }),
-    quick("in_place::tas", PARK, || {
-        host::excludes(host::in_place::<Tas>(), 2, 2, 0)
     }),
     quick("in_place::tas_quick", QUIET, || {
         host::excludes(host::shortly_in_place::<Tas>(), 2, 2, 0)
     }),
     quick("in_place::ticket_quick", QUIET, || {
         host::excludes(host::shortly_in_place::<Ticket>(), 2, 2, 0)
-    }),
-    quick("inflated::ptl", PARK, || {
-        host::excludes(host::inflated::<SmallPtl>(), 2, 2, 0)
     }),
     quick("gate::mcs", PARK, || {
         host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
@@ -1135,38 +932,11 @@ pub static MODELS: &[Model] = &[
     deep("gate::again", PARK_1, || {
         host::excludes(host::in_place::<Ticket>(), 3, 2, 0)
     }),
-    quick("in_place::cna", PARK, || {
-        host::excludes(host::in_place::<SmallCna<MayPark>>(), 2, 2, 0)
-    }),
-    quick("in_place::near", PARK, || {
-        host::excludes(host::in_place::<SmallNear<MayPark>>(), 2, 2, 0)
-    }),
-    quick("inflated::shfl", PARK, || {
-        host::excludes(host::inflated::<Shfl>(), 2, 2, 0)
-    }),
-    quick("inflated::fc_mcs", PARK, || {
-        host::excludes(host::inflated::<FcMcs>(), 2, 2, 0)
-    }),
-    quick("inflated::hclh", PARK, || {
-        host::excludes(host::inflated::<Hclh>(), 2, 2, 0)
-    }),
-    quick("inflated::hmcs", PARK, || {
-        host::excludes(host::inflated::<SmallHmcs<MayPark>>(), 2, 2, 0);
-    }),
-    quick("inflated::ahmcs", PARK, || {
-        host::excludes(host::inflated::<SmallAhmcs<MayPark>>(), 2, 2, 0);
-    }),
-    quick("inflated::two", PARK, || {
-        host::excludes(host::inflated::<SmallAnderson>(), 2, 2, 0);
-    }),
     quick("inflated::three", PARK, || {
         host::excludes(host::inflated::<SmallAnderson>(), 3, 1, 0);
     }),
     quick("inflated::try", PARK, || {
         host::excludes(host::inflated::<SmallAnderson>(), 3, 1, 1);
-    }),
-    quick("fork::futex", FORK, || {
-        fork::holds(fork::bare::<Futex>(), 3)
     }),
     quick("fork::futex_turns", FORK_TURNS, || {
         fork::holds(fork::bare::<Futex>(), 3)
@@ -1176,30 +946,6 @@ pub static MODELS: &[Model] = &[
     }),
     quick("fork::futex_turns_multiplies", FORK_TURNS, || {
         fork::multiplies(fork::bare::<Futex>(), 2);
-    }),
-    quick("fork::ticket", FORK, || {
-        fork::holds(host::in_place::<Ticket>(), 3)
-    }),
-    quick("fork::mcs", FORK, || {
-        fork::holds(host::in_place::<Mcs>(), 3)
-    }),
-    quick("fork::clh", FORK, || {
-        fork::holds(host::in_place::<Clh>(), 3)
-    }),
-    quick("fork::tas", FORK, || {
-        fork::holds(host::in_place::<Tas>(), 3)
-    }),
-    quick("fork::k42", FORK, || {
-        fork::holds(host::in_place::<K42>(), 3)
-    }),
-    quick("fork::hemlock", FORK, || {
-        fork::holds(host::in_place::<Hemlock>(), 3)
-    }),
-    quick("fork::ptl", FORK, || {
-        fork::holds(host::inflated::<SmallPtl>(), 3)
-    }),
-    quick("fork::inflated", FORK, || {
-        fork::holds(host::inflated::<SmallAnderson>(), 3)
     }),
     quick("fork::claim", FORK_DUE, || {
         fork::holds_what_is_claimed(host::in_place::<Mcs>(), 2)
@@ -1279,24 +1025,6 @@ pub static MODELS: &[Model] = &[
     quick("fork::hemlock_beside", FORK_2, || {
         fork::looks_on_grants(host::in_place::<Hemlock>(), 3)
     }),
-    quick("fork::cna", FORK, || {
-        fork::holds(host::in_place::<SmallCna<MayPark>>(), 2)
-    }),
-    quick("fork::near", FORK, || {
-        fork::holds(host::in_place::<SmallNear<MayPark>>(), 3)
-    }),
-    quick("fork::shfl", FORK, || {
-        fork::holds(host::inflated::<Shfl>(), 3)
-    }),
-    quick("fork::hclh", FORK, || {
-        fork::holds(host::inflated::<Hclh>(), 3)
-    }),
-    quick("fork::hmcs", FORK, || {
-        fork::holds(host::inflated::<SmallHmcs<MayPark>>(), 3)
-    }),
-    quick("fork::ahmcs", FORK, || {
-        fork::holds(host::inflated::<SmallAhmcs<MayPark>>(), 3)
-    }),
     quick("fork::inflated_beside", FORK_2, || {
         fork::looks_on(host::inflated::<SmallAnderson>(), 3);
     }),
@@ -1316,6 +1044,13 @@ pub static MODELS: &[Model] = &[
     }),
     deep("futex::deep", PARK, || mutex::excludes::<Futex>(3, 2, 0)),
 ];
+
+/// All of them.
+pub static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
+    let mut models = standard::models();
+    models.extend_from_slice(OTHERS);
+    models
+});
 
 /// The model of that name.
 pub fn find(name: &str) -> Option<&'static Model> {

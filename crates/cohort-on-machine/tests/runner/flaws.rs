@@ -7,6 +7,7 @@ use super::bounds::{
     serves_the_queue_between_claims,
 };
 use super::clients::few;
+use super::locks::wanted_by_few;
 use super::trial::{KUNPENG, by_chance, by_chance_in_four_nodes, outcomes};
 use super::world::Client;
 use crate::clients::condvar::{self, Queued};
@@ -21,7 +22,7 @@ use crate::locks::{RawLock, RawTry};
 use cohort_machine::Options;
 use libtest_mimic::{Failed, Trial};
 
-/// Where each flaw is looked for.
+/// Where each flaw is looked for: if nothing else is said, in the lock of that name.
 fn places(flaw: &str) -> Vec<Client> {
     let file = flaw.split_once('.').map_or(flaw, |(file, _)| file);
     match file {
@@ -106,7 +107,7 @@ fn places(flaw: &str) -> Vec<Client> {
             condvar::spends_no_signal_on_who_gave_up::<Queued>(3, false, true);
         }],
         "returning" => vec![few("condvar_signals_queued")],
-        _ => Vec::new(),
+        lock => wanted_by_few(&lock.replace('-', "_")).into_iter().collect(),
     }
 }
 

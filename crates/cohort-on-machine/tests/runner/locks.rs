@@ -2,6 +2,7 @@
 //! threads than CPUs, and with few threads by chance.
 
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
+use super::world::Client;
 use crate::clients::mutex;
 use cohort_machine::{Options, Placement, Waiting};
 use libtest_mimic::Trial;
@@ -73,6 +74,20 @@ macro_rules! tests {
             ),
         )+]
     };
+}
+
+macro_rules! excludes {
+    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+       $source:literal, [$($capability:ident),*];)+) => {
+        &[$((stringify!($name), || mutex::excludes::<$lock>(FEW, 4, 0))),+]
+    };
+}
+
+/// The lock of that identifier, wanted by a few threads; nothing if the catalogue has none.
+pub fn wanted_by_few(identifier: &str) -> Option<Client> {
+    static ALL: &[(&str, Client)] = cohort_on_machine::for_each_lock!(excludes);
+    let (_, client) = ALL.iter().find(|(name, _)| *name == identifier)?;
+    Some(*client)
 }
 
 /// All of them.

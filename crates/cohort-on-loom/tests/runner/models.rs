@@ -923,6 +923,9 @@ static OTHERS: &[Model] = &[
     quick("claim::line", DUE_1, || {
         host::is_claimed(host::in_place::<Ticket>(), 3, 1, [None; 3]);
     }),
+    quick("claim::line_of_three", DUE_1, || {
+        host::is_claimed_by_many(host::in_place::<Ticket>(), [None; 3]);
+    }),
     quick("claim::left_line", DUE_1, || {
         host::is_claimed_by_many(
             host::in_place::<Ticket>(),

@@ -4,6 +4,7 @@ mod show;
 
 use crate::choice::{Choice, LockName, SYSTEM};
 use crate::cohorts;
+use crate::page::{self, Origin};
 use crate::problem::Problem;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -167,7 +168,11 @@ impl Place {
 /// Carries out `cohort bench`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.list {
-        println!("{}", show::workloads());
+        if arguments.json {
+            page::print_list(Origin::here(), "workloads", &show::listed())?;
+        } else {
+            page::print(&show::workloads())?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let info = workload(arguments.workload.as_deref().unwrap_or_default())?;
@@ -226,11 +231,13 @@ fn finish(arguments: &Arguments, report: &Report) -> Result<ExitCode, Problem> {
         curves::save(report, file).map_err(Problem::refused)?;
     }
     if arguments.json {
-        let text = serde_json::to_string_pretty(report)
-            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-        println!("{text}");
+        let origin = match report.hash {
+            Some(_) => Origin::simulated(&report.on),
+            None => Origin::here(),
+        };
+        page::print_json(origin, report)?;
     } else {
-        println!("{}", show::text(report, arguments.detail));
+        page::print(&show::text(report, arguments.detail))?;
     }
     Ok(ExitCode::SUCCESS)
 }

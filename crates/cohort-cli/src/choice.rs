@@ -107,7 +107,8 @@ impl TypedValueParser for LockName {
     }
 }
 
-fn unknown(name: &str) -> String {
+/// What is said of a name that no lock has.
+pub fn unknown(name: &str) -> String {
     let nearest = nearest(name);
     let hint = match nearest.as_slice() {
         [] => String::new(),

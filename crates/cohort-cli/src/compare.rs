@@ -4,6 +4,7 @@ pub mod contestants;
 pub mod show;
 
 use crate::choice::{Choice, DEFAULT, LockName, SYSTEM};
+use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
 use crate::rwlocks::Rwlocks;
 use crate::settings::Settings;
@@ -119,11 +120,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     }
     let comparison = Comparison::new(&metric, &series);
     if arguments.json {
-        let text = serde_json::to_string_pretty(&comparison)
-            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-        println!("{text}");
+        page::print_json(Origin::here(), &comparison)?;
     } else {
-        println!("{}", show::text(&comparison, &metric));
+        page::print(&show::text(&comparison, &metric))?;
     }
     if let Some(file) = &arguments.plot {
         show::picture(&comparison, &arguments.command)

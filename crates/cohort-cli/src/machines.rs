@@ -35,21 +35,10 @@ enum What {
     Show(show::Arguments),
 }
 
-/// The widest table that this command prints, in characters.
-const WIDTH: u16 = 100;
-
 /// Carries out `cohort machines`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     match &arguments.what {
         None => list::run(arguments.json),
         Some(What::Show(arguments)) => show::run(arguments),
     }
-}
-
-/// Prints anything as JSON.
-fn print_json(value: &impl serde::Serialize) -> Result<ExitCode, Problem> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-    println!("{text}");
-    Ok(ExitCode::SUCCESS)
 }

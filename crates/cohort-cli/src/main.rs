@@ -14,6 +14,7 @@ mod install;
 mod library;
 mod list;
 mod machines;
+mod page;
 mod problem;
 mod program;
 mod proof;
@@ -41,7 +42,6 @@ use std::process::ExitCode;
     version,
     propagate_version = true,
     disable_help_subcommand = true,
-    max_term_width = 100,
     after_long_help = EXAMPLES
 )]
 struct Cohort {
@@ -103,7 +103,9 @@ fn main() -> ExitCode {
 /// The parsed command line, with the raw matches of the subcommand, which tell
 /// what was typed from what the environment says.
 fn parse() -> Result<(Cohort, ArgMatches), clap::Error> {
-    let mut matches = Cohort::command().try_get_matches()?;
+    let mut matches = Cohort::command()
+        .term_width(page::help_width())
+        .try_get_matches()?;
     let cohort = Cohort::from_arg_matches(&matches)?;
     let (_, subcommand) = matches.remove_subcommand().unwrap_or_default();
     Ok((cohort, subcommand))

@@ -1,11 +1,11 @@
 //! The report of `cohort run --report`: a file that the library counts in, and
 //! the table that is made of it.
 
+use crate::page;
 use crate::problem::Problem;
 use crate::rwlocks::Rwlocks;
 use crate::settings::Settings;
 use cohort::report::{Kind, MAGIC, NAME_BYTES, Report};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{File, Permissions};
@@ -165,14 +165,9 @@ fn memory(report: &Report) -> String {
 }
 
 fn table(report: &Report) -> Option<String> {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(["kind", "acquisitions", "contended", "share"]);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    let mut table = page::titled(&["kind", "acquisitions", "contended", "share"]);
+    // It goes to standard error, which may be a file where standard output is a terminal.
+    table.force_no_tty();
     for kind in Kind::ALL {
         let (acquired, contended) = report.total(kind);
         if acquired == 0 && contended == 0 {
@@ -189,8 +184,8 @@ fn table(report: &Report) -> Option<String> {
     }
     (!table.is_empty()).then(|| {
         let mut text = String::new();
-        for line in table.lines() {
-            let _ = writeln!(text, " {}", line.trim_end());
+        for line in page::lines(table, 1..4).lines() {
+            let _ = writeln!(text, "{}", line.trim_end());
         }
         text
     })
@@ -290,6 +285,6 @@ mod tests {
         let row = table.lines().find(|line| line.contains("mutex-normal"));
         let words: Vec<&str> = row.unwrap().split_whitespace().collect();
         assert_eq!(words, ["mutex-normal", "2,000", "500", "25.00", "%"]);
-        assert_eq!(table.lines().count(), 2);
+        assert_eq!(table.lines().count(), 3);
     }
 }

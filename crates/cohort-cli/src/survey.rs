@@ -4,6 +4,7 @@ mod show;
 
 use crate::choice::{Choice, DEFAULT, LockName};
 use crate::compare::contestants;
+use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
 use crate::settings::Settings;
 use crate::{bar, config};
@@ -16,7 +17,6 @@ use cohort_lab::rounds::Contestant;
 use cohort_lab::runner::Launch;
 use cohort_lab::survey::list::{self, Row};
 use cohort_lab::survey::{Cpus, Plan, Surveyed};
-use serde::Serialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -106,9 +106,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let rows = chosen(rows(arguments.file.as_deref())?, &arguments.names)?;
     if arguments.list {
         if arguments.json {
-            print_json(&rows)?;
+            page::print_list(Origin::here(), "programs", &rows)?;
         } else {
-            println!("{}", show::list(&rows));
+            page::print(&show::list(&rows))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -143,9 +143,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let (found, ended) = plan.run(&mut progress);
     drop(progress);
     if arguments.json {
-        print_json(&found)?;
+        page::print_list(Origin::here(), "programs", &found)?;
     } else {
-        println!("{}", show::text(&found, usize::from(arguments.repeat)));
+        page::print(&show::text(&found, usize::from(arguments.repeat)))?;
     }
     Ok(match ended {
         Some(signal) => ExitCode::from(signal.status()),
@@ -214,13 +214,6 @@ impl Which {
             Self::Both => vec![Cpus::All, Cpus::One],
         }
     }
-}
-
-fn print_json(shown: &impl Serialize) -> Result<(), Problem> {
-    let text = serde_json::to_string_pretty(shown)
-        .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-    println!("{text}");
-    Ok(())
 }
 
 #[cfg(test)]

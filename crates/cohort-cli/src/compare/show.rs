@@ -1,17 +1,17 @@
 //! A comparison for people: a table, its verdicts, a picture.
 
+use crate::page;
 use cohort_lab::compare::{Comparison, Row, times};
 use cohort_lab::metric::Metric;
 use cohort_lab::plot::{Panel, Picture, PlotRow, figure};
 use cohort_lab::stats::Estimate;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// The table, a verdict for each lock, and how sure all this is.
 pub fn text(comparison: &Comparison, metric: &Metric) -> String {
-    let mut text = format!("{}\n{}", table(comparison, metric), verdicts(comparison));
+    let mut text = verdicts(comparison);
     let sure = comparison
         .rows
         .iter()
@@ -26,7 +26,7 @@ pub fn text(comparison: &Comparison, metric: &Metric) -> String {
             figure.confidence * 100.0
         );
     }
-    text
+    format!("{}\n\n{}", table(comparison, metric), page::prose(&text))
 }
 
 /// A line for each lock, and what went wrong under it.
@@ -44,7 +44,7 @@ pub fn verdicts(comparison: &Comparison) -> String {
 }
 
 /// A row for each lock.
-pub fn table(comparison: &Comparison, metric: &Metric) -> Table {
+pub fn table(comparison: &Comparison, metric: &Metric) -> String {
     let mut titles = vec!["lock".to_owned(), metric.column()];
     titles.extend(["interval", "gain", "interval"].map(str::to_owned));
     if !matches!(metric, Metric::Wall) {
@@ -54,18 +54,11 @@ pub fn table(comparison: &Comparison, metric: &Metric) -> Table {
         titles.push("CPU s".to_owned());
     }
     titles.extend(["waits", "preempted"].map(str::to_owned));
-    let mut table = Table::new();
-    table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(titles);
+    let mut table = page::titled(&titles);
     for row in &comparison.rows {
         table.add_row(cells(row, metric));
     }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    page::lines(table, 1..titles.len())
 }
 
 fn cells(row: &Row, metric: &Metric) -> Vec<String> {
@@ -100,7 +93,7 @@ fn interval(estimate: Option<Estimate>, show: fn(f64) -> String) -> String {
     estimate
         .filter(|estimate| estimate.count > 1)
         .map_or_else(nothing, |estimate| {
-            format!("{} to {}", show(estimate.low), show(estimate.high))
+            page::interval(&show(estimate.low), &show(estimate.high))
         })
 }
 

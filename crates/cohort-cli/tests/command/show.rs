@@ -28,8 +28,81 @@ fn the_list_has_every_lock() {
             lock.name
         );
     }
-    let widest = said.lines().map(|line| line.chars().count()).max();
-    assert!(widest <= Some(100), "{widest:?} columns:\n{said}");
+    let notes = said.lines().position(str::is_empty).expect("notes below");
+    assert_eq!(notes, LOCKS.len() + 2, "a line for each lock:\n{said}");
+    for words in ["tkt", "shfllock"] {
+        assert!(
+            said.contains(words),
+            "the alias {words} is missing:\n{said}"
+        );
+    }
+}
+
+#[test]
+fn a_lock_is_shown_whole_when_it_is_asked_for() {
+    let one = cohort().args(["list", "tkt"]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&one.stdout);
+    for words in ["ticket: ", "also called", "described in", "can", "bytes"] {
+        assert!(said.contains(words), "{words} is missing:\n{said}");
+    }
+    let all = cohort().args(["list", "--long"]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&all.stdout);
+    assert_eq!(said.matches("described in").count(), LOCKS.len());
+    cohort()
+        .args(["list", "tiket"])
+        .assert()
+        .code(2)
+        .stderr(contains("`ticket`"));
+}
+
+/// What prints tables, and is quick.
+const TABLES: [&[&str]; 12] = [
+    &["list"],
+    &["list", "--long"],
+    &["list", "--rwlocks"],
+    &["list", "--compositions"],
+    &["doctor"],
+    &["bar", "--list"],
+    &["survey", "--list"],
+    &["machines"],
+    &["machines", "show", "epyc-7352x2"],
+    &["bench", "--list"],
+    &["reproduce", "--list"],
+    &["reproduce", "F1", "S4"],
+];
+
+fn lines(arguments: &[&str], columns: Option<&str>) -> Vec<String> {
+    let mut command = cohort();
+    if let Some(columns) = columns {
+        command.env("COLUMNS", columns);
+    }
+    let output = command.args(arguments).output().expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(!said.is_empty(), "{arguments:?}: {output:?}");
+    said.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn tables_fit_the_page_and_lines_end_with_no_blank() {
+    for arguments in TABLES {
+        for (columns, most) in [(None, 80), (Some("60"), 60), (Some("120"), 120)] {
+            for line in lines(arguments, columns) {
+                assert!(line.chars().count() <= most, "{arguments:?} {most}: {line}");
+                assert_eq!(line.trim_end(), line, "{arguments:?}");
+            }
+        }
+    }
+}
+
+/// A line below the titles, and none between rows.
+#[test]
+fn tables_have_one_rule_at_most() {
+    for arguments in TABLES {
+        let is_rule = |line: &&String| line.starts_with('─');
+        let rules = lines(arguments, None).iter().filter(is_rule).count();
+        let tables = if arguments.contains(&"show") { 2 } else { 1 };
+        assert!(rules <= tables, "{arguments:?}: {rules} rules");
+    }
 }
 
 #[test]
@@ -57,8 +130,6 @@ fn locks_that_readers_share_have_a_list() {
         assert!(list.contains(&format!("\"name\":\"{name}\"")), "{list}");
         assert!(said.contains(name), "{said}");
     }
-    let widest = said.lines().map(|line| line.chars().count()).max();
-    assert!(widest <= Some(100), "{widest:?} columns:\n{said}");
 }
 
 /// A pipe has no columns and no colours.

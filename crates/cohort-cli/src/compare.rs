@@ -7,7 +7,7 @@ use crate::choice::{Choice, DEFAULT, LockName, SYSTEM};
 use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
 use crate::rwlocks::Rwlocks;
-use crate::settings::Settings;
+use crate::settings::{Settings, executables};
 use crate::wait::Wait;
 use clap::ValueHint;
 use cohort_lab::compare::Comparison;
@@ -54,6 +54,17 @@ pub struct Arguments {
         default_value = "rwlock"
     )]
     rwlocks: Vec<Rwlocks>,
+    /// Serve only this executable, by name or path, among all that the program
+    /// starts; repeat for more
+    #[arg(long, value_name = "EXE", value_delimiter = ':')]
+    only: Vec<String>,
+    /// Leave this executable alone, by name or path; repeat for more
+    #[arg(long, value_name = "EXE", value_delimiter = ':')]
+    exclude: Vec<String>,
+    /// Run this by the shell before each run; it is not measured, and under the
+    /// system's locks
+    #[arg(long, value_name = "CMD")]
+    prepare: Option<OsString>,
     /// How waiting threads wait
     #[arg(long, value_enum, default_value_t)]
     wait: Wait,
@@ -67,6 +78,9 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print the table as Markdown has it
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
     /// Show on stderr what the program writes
     #[arg(long)]
     show_output: bool,
@@ -83,10 +97,12 @@ during which others used more than a tenth of its CPUs' time is repeated, at mos
 does not help, the verdict says so. Gains are computed round by round, with an interval that holds \
 the median with 95 % confidence from six rounds on.
 
-A program that fails under a lock is reported and never averaged.
+A gain whose interval holds 1 reads \"no difference shown\". A program that fails under a lock is \
+reported and never averaged.
 
 Examples:
-  cohort compare -- pbzip2 -k -f big.tar
+  cohort compare --prepare 'rm -f big.tar.bz2' -- pbzip2 -k big.tar
+  cohort compare --only mariadbd --markdown -- ./start-everything.sh
   cohort compare --rwlocks rwlock,c-rw-np -- kcpolytest wicked -th 8 400000
   cohort compare --locks futex,mcs --metric 'TPS: ([0-9]+)' -- memcaslap …
 
@@ -122,7 +138,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     if arguments.json {
         page::print_json(Origin::here(), &comparison)?;
     } else {
-        page::print(&show::text(&comparison, &metric))?;
+        page::print(&show::text(&comparison, &metric, arguments.markdown))?;
     }
     if let Some(file) = &arguments.plot {
         show::picture(&comparison, &arguments.command)
@@ -138,12 +154,16 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
 
 /// The system's locks, and each of the others with each that serves rwlocks.
 fn all(arguments: &Arguments) -> Result<Vec<Settings>, Problem> {
+    let only = executables(Some(arguments.only.clone()))?;
+    let exclude = executables(Some(arguments.exclude.clone()))?;
     let mut all: Vec<Settings> = Vec::new();
     for lock in locks(&arguments.locks)? {
         for rwlocks in &arguments.rwlocks {
             let settings = Settings {
                 rwlocks: *rwlocks,
                 wait: arguments.wait,
+                only: only.clone(),
+                exclude: exclude.clone(),
                 ..Settings::of(lock.clone())
             };
             if all.iter().all(|other| other.name() != settings.name()) {

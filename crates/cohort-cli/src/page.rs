@@ -111,6 +111,15 @@ pub fn lines(mut table: Table, figures: Range<usize>) -> String {
     table.to_string()
 }
 
+/// A table as Markdown has it, in lines as long as they get.
+pub fn markdown(mut table: Table) -> String {
+    table
+        .load_preset(presets::ASCII_MARKDOWN)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .force_no_tty()
+        .to_string()
+}
+
 /// The width that each column needs if nothing in it is broken.
 fn widths(table: &Table) -> Vec<u16> {
     let mut widths = table.column_max_content_widths();

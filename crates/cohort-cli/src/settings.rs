@@ -151,7 +151,12 @@ fn pick<T>(typed: bool, option: Option<T>, file: Option<T>) -> Option<T> {
     if typed { option } else { file.or(option) }
 }
 
-fn executables(names: Option<Vec<String>>) -> Result<Vec<OsString>, Problem> {
+/// The names that the library is told for these: as they are typed, and as the kernel knows
+/// them.
+///
+/// # Errors
+/// A name that the library could not be told.
+pub fn executables(names: Option<Vec<String>>) -> Result<Vec<OsString>, Problem> {
     let mut accepted = Vec::new();
     for name in names.unwrap_or_default() {
         check_executable(&name)

@@ -5,12 +5,13 @@ use cohort_lab::compare::{Comparison, Row, times};
 use cohort_lab::metric::Metric;
 use cohort_lab::plot::{Panel, Picture, PlotRow, figure};
 use cohort_lab::stats::Estimate;
+use comfy_table::Table;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// The table, a verdict for each lock, and how sure all this is.
-pub fn text(comparison: &Comparison, metric: &Metric) -> String {
+pub fn text(comparison: &Comparison, metric: &Metric, markdown: bool) -> String {
     let mut text = verdicts(comparison);
     let sure = comparison
         .rows
@@ -24,6 +25,15 @@ pub fn text(comparison: &Comparison, metric: &Metric) -> String {
              confidence.",
             figure.count,
             figure.confidence * 100.0
+        );
+    }
+    if markdown {
+        // A list, since Markdown would make one paragraph of the lines.
+        let lines: Vec<String> = text.lines().map(|line| format!("- {line}")).collect();
+        return format!(
+            "{}\n\n{}",
+            page::markdown(rows(comparison, metric)),
+            lines.join("\n")
         );
     }
     format!("{}\n\n{}", table(comparison, metric), page::prose(&text))
@@ -45,6 +55,12 @@ pub fn verdicts(comparison: &Comparison) -> String {
 
 /// A row for each lock.
 pub fn table(comparison: &Comparison, metric: &Metric) -> String {
+    let rows = rows(comparison, metric);
+    let columns = rows.column_iter().count();
+    page::lines(rows, 1..columns)
+}
+
+fn rows(comparison: &Comparison, metric: &Metric) -> Table {
     let mut titles = vec!["lock".to_owned(), metric.column()];
     titles.extend(["interval", "gain", "interval"].map(str::to_owned));
     if !matches!(metric, Metric::Wall) {
@@ -58,7 +74,7 @@ pub fn table(comparison: &Comparison, metric: &Metric) -> String {
     for row in &comparison.rows {
         table.add_row(cells(row, metric));
     }
-    page::lines(table, 1..titles.len())
+    table
 }
 
 fn cells(row: &Row, metric: &Metric) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! What a person sees of the command: options, refusals, endings, reports.
 
 mod bench;
+mod compare;
 mod compiled;
 mod ending;
 mod environment;

@@ -94,6 +94,23 @@ fn tables_fit_the_page_and_lines_end_with_no_blank() {
     }
 }
 
+#[test]
+fn json_says_where_it_is_from_wherever_there_is_a_table() {
+    for arguments in TABLES {
+        let said = json(&[arguments, &["--json"]].concat());
+        let origin = &said["origin"];
+        assert_eq!(origin["command"][1], arguments[0]);
+        assert_eq!(origin["version"], env!("CARGO_PKG_VERSION"));
+        // What is simulated is the same on every machine and on every day.
+        let simulated = origin["machine"]["simulated"].is_string();
+        assert_eq!(origin["date"].is_null(), simulated, "{origin}");
+        assert!(
+            simulated || origin["machine"]["cpus"].as_u64() > Some(0),
+            "{origin}"
+        );
+    }
+}
+
 /// A line below the titles, and none between rows.
 #[test]
 fn tables_have_one_rule_at_most() {

@@ -13,6 +13,9 @@ use std::ffi::OsStr;
 /// The C library's own locks, under the names that are accepted for them.
 pub const SYSTEM: [&str; 2] = ["system", "posix"];
 
+/// What stands for every lock in a list of names.
+pub const ALL: &str = "all";
+
 /// What the name of a composition ends with that is compiled.
 const COMPILED: &str = "/compiled";
 

@@ -3,13 +3,15 @@
 pub mod contestants;
 pub mod show;
 
-use crate::choice::{Choice, DEFAULT, LockName, SYSTEM};
+use crate::choice::{self, Choice, DEFAULT, LockName, SYSTEM};
+use crate::destination;
 use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
 use crate::rwlocks::Rwlocks;
 use crate::settings::{Settings, executables};
 use crate::wait::Wait;
 use clap::ValueHint;
+use cohort::catalogue::LOCKS;
 use cohort_lab::compare::Comparison;
 use cohort_lab::metric::Metric;
 use cohort_lab::progress::Progress;
@@ -24,7 +26,7 @@ use std::process::ExitCode;
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
     /// The locks to compare with the system's own, by the names that `cohort
-    /// list` shows
+    /// list` shows; `all` for all of them
     #[arg(
         long,
         value_name = "A,B,…",
@@ -103,8 +105,8 @@ reported and never averaged.
 Examples:
   cohort compare --prepare 'rm -f big.tar.bz2' -- pbzip2 -k big.tar
   cohort compare --only mariadbd --markdown -- ./start-everything.sh
-  cohort compare --rwlocks rwlock,c-rw-np -- kcpolytest wicked -th 8 400000
-  cohort compare --locks futex,mcs --metric 'TPS: ([0-9]+)' -- memcaslap …
+  cohort compare --rwlocks rwlock,c-rw-np -- kcpolytest wicked -th 8 : 400000
+  cohort compare --locks futex,mcs --metric 'time: ([0-9.]+)' --lower-is-better -- kccachetest wicked -th 2 400000
 
 Exit status: 0 if the program ran under every lock; 1 if it failed under one of them; 2 for a \
 mistake in the options; 125 if it fails under the system's own locks; 126 and 127 as for `cohort \
@@ -114,6 +116,9 @@ run`; 130 after Ctrl-C.";
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let metric = Metric::parse(&arguments.metric, arguments.lower_is_better)
         .map_err(|why| Problem::usage(format!("--metric: {why}")))?;
+    if let Some(file) = &arguments.plot {
+        destination::plot(file)?;
+    }
     let all = all(&arguments)?;
     let contestants = contestants::all(&arguments, &all)?;
     interrupt::arm()
@@ -178,9 +183,10 @@ fn all(arguments: &Arguments) -> Result<Vec<Settings>, Problem> {
 fn locks(names: &[String]) -> Result<Vec<Choice>, Problem> {
     let mut locks = vec![Choice::System];
     for name in rejoined(names) {
-        let lock = Choice::for_programs(name.trim())?;
-        if locks.iter().all(|other| other.name() != lock.name()) {
-            locks.push(lock);
+        for lock in meant(name.trim())? {
+            if locks.iter().all(|other| other.name() != lock.name()) {
+                locks.push(lock);
+            }
         }
     }
     if locks.len() == 1 {
@@ -190,6 +196,15 @@ fn locks(names: &[String]) -> Result<Vec<Choice>, Problem> {
         )));
     }
     Ok(locks)
+}
+
+/// The lock of that name, or all that programs run under.
+fn meant(name: &str) -> Result<Vec<Choice>, Problem> {
+    if name != choice::ALL {
+        return Choice::for_programs(name).map(|lock| vec![lock]);
+    }
+    let all = LOCKS.iter().filter(|lock| lock.serves_programs());
+    all.map(|lock| Choice::named(lock.name)).collect()
 }
 
 #[cfg(test)]
@@ -207,6 +222,13 @@ mod tests {
             names(&[DEFAULT, "posix", DEFAULT]).unwrap(),
             ["system", DEFAULT]
         );
+    }
+
+    #[test]
+    fn all_are_those_that_programs_run_under() {
+        let all = names(&["all", "mcs"]).unwrap();
+        let serve = LOCKS.iter().filter(|lock| lock.serves_programs());
+        assert_eq!(all.len(), 1 + serve.count());
     }
 
     #[test]

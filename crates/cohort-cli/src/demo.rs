@@ -3,6 +3,7 @@
 use crate::bar::{own_path, prove};
 use crate::choice::{Choice, DEFAULT};
 use crate::compare::{contestants, show};
+use crate::destination;
 use crate::library;
 use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
@@ -57,6 +58,7 @@ const ROUNDS: usize = 7;
 
 /// Carries out `cohort demo`.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
+    destination::plot(&arguments.plot)?;
     let cpus = allowed_cpus().len();
     let threads = threads(cpus);
     interrupt::arm()

@@ -8,6 +8,7 @@ mod cohorts;
 mod compare;
 mod config;
 mod demo;
+mod destination;
 mod doctor;
 mod environment;
 mod install;

@@ -1,5 +1,6 @@
 //! `cohort reproduce`: what the papers claim, and what simulated machines say to it.
 
+use crate::destination;
 use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
 use clap::ValueHint;
@@ -61,6 +62,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         }
         page::print(&page::lines(table, 0..0))?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(file) = &arguments.html {
+        destination::writable(file)?;
     }
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;

@@ -48,7 +48,7 @@ Examples:
   cohort run --lock mcs --report -- kccachetest wicked -th 2 400000
   cohort run --lock clof:ticket-clh-mcs@core,numa,system -- kccachetest wicked -th 8 400000
   cohort run --lock clof:ticket-clh-mcs/compiled -- kccachetest wicked -th 8 400000
-  cohort run --lock c-bo-mcs --rwlock c-rw-np -- kcpolytest wicked -th 8 400000
+  cohort run --lock c-bo-mcs --rwlock c-rw-np -- kcpolytest wicked -th 8 : 400000
   cohort run --only mariadbd -- ./start-everything.sh
 
 A configuration file:

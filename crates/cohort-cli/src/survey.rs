@@ -9,15 +9,15 @@ use crate::problem::{Problem, status};
 use crate::settings::Settings;
 use crate::{bar, config};
 use clap::ValueHint;
-use clap::builder::RangedU64ValueParser;
 use cohort_lab::disturb::allowed_cpus;
-use cohort_lab::interrupt;
 use cohort_lab::progress::Progress;
 use cohort_lab::rounds::Contestant;
 use cohort_lab::runner::Launch;
 use cohort_lab::survey::list::{self, Row};
 use cohort_lab::survey::{Cpus, Plan, Surveyed};
+use cohort_lab::{interrupt, options};
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -43,9 +43,9 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u16).range(1..))]
     repeat: u16,
     /// The numbers of threads
-    #[arg(long, value_name = "N,M,…", value_delimiter = ',', default_value = "2,8",
-        value_parser = RangedU64ValueParser::<u16>::new().range(1..))]
-    threads: Vec<u16>,
+    #[arg(long, value_name = "N,N-M,…", value_delimiter = ',', default_value = "2,8",
+        value_parser = options::counts)]
+    threads: Vec<RangeInclusive<u32>>,
     /// The CPUs that a program may use
     #[arg(long, value_enum, default_value = "both")]
     cpus: Which,
@@ -132,7 +132,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
     let plan = Plan {
         rows,
-        threads: arguments.threads,
+        threads: arguments.threads.into_iter().flatten().collect(),
         cpus: arguments.cpus.list(),
         rounds: usize::from(arguments.repeat),
         variables: variables(arguments.file.as_deref())?,

@@ -122,6 +122,54 @@ fn readers_and_writers_are_both_counted_under_every_lock() {
 }
 
 #[test]
+fn all_locks_and_ranges_of_threads_have_a_short_form() {
+    let mut arguments = THERE.to_vec();
+    arguments[6] = "all";
+    arguments[8] = "1-2";
+    arguments.push("--json");
+    let report: Value = serde_json::from_slice(&output(&arguments)).expect("JSON");
+    let points = report["points"].as_array().expect("points");
+    assert_eq!(points.len(), 2 * cohort::catalogue::LOCKS.len());
+}
+
+#[test]
+fn a_plot_of_one_count_of_threads_has_one_tick() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("p.svg");
+    let mut arguments = THERE.to_vec();
+    arguments[8] = "12";
+    arguments.extend(["--plot", file.to_str().expect("a plain name")]);
+    output(&arguments);
+    let plot = std::fs::read_to_string(&file).expect("a plot was written");
+    let panels = plot.matches("\nthreads\n").count();
+    assert!(panels > 0, "{plot}");
+    assert_eq!(plot.matches("\n12\n").count(), panels, "{plot}");
+    for other in ["\n11\n", "\n13\n", "\n8\n", "\n16\n"] {
+        assert!(!plot.contains(other), "{plot}");
+    }
+}
+
+/// Before anything is measured.
+#[test]
+fn a_plot_that_cannot_be_written_is_refused() {
+    for (file, status) in [("p.png", 2), ("p", 2), ("/absent/p.svg", 125)] {
+        for arguments in [
+            &["bench", "--workload", "lbench"][..],
+            &["demo"],
+            &["compare", "true"],
+        ] {
+            let mut command = cohort();
+            command.args([&arguments[..1], &["--plot", file], &arguments[1..]].concat());
+            command
+                .assert()
+                .code(status)
+                .stdout("")
+                .stderr(contains(file));
+        }
+    }
+}
+
+#[test]
 fn details_are_shown_on_request() {
     let mut arguments = THERE.to_vec();
     arguments.push("--detail");

@@ -51,11 +51,8 @@ fn each_run_is_prepared() {
         .assert()
         .code(0);
     let lines = std::fs::read_to_string(file).expect("it was written");
-    assert_eq!(
-        lines.lines().count(),
-        4,
-        "a warm-up and a run under either lock"
-    );
+    // A warm-up and a run under either lock; a disturbed one is repeated.
+    assert!(lines.lines().count() >= 4, "{lines}");
     compare(&["--prepare", "echo no room; exit 3"], &["true"])
         .assert()
         .code(125)

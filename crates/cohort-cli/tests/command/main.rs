@@ -5,6 +5,7 @@ mod compare;
 mod compiled;
 mod ending;
 mod environment;
+mod examples;
 mod machines;
 mod refusal;
 mod report;

@@ -178,8 +178,14 @@ fn is_not_met(judgement: &Judgement) -> bool {
 
 /// This command's own file, which children run.
 pub fn own_path() -> Result<std::path::PathBuf, Problem> {
-    std::env::current_exe()
-        .map_err(|error| Problem::refused(format!("cannot find the command's own file: {error}")))
+    std::env::current_exe().map_err(|error| {
+        let why = if Path::new("/proc/self").exists() {
+            error.to_string()
+        } else {
+            "/proc is not mounted here".to_owned()
+        };
+        Problem::refused(format!("cannot find the command's own file: {why}"))
+    })
 }
 
 /// Lets the loader promise that the library will be in `program`.

@@ -5,6 +5,7 @@ mod show;
 use crate::choice::{self, Choice, LockName, SYSTEM};
 use crate::cohorts;
 use crate::destination;
+use crate::machines::MachineName;
 use crate::page::{self, Origin};
 use crate::problem::Problem;
 use clap::ValueHint;
@@ -48,7 +49,8 @@ pub struct Arguments {
     #[arg(long, value_name = "N,N-M,…", value_delimiter = ',', value_parser = options::counts)]
     threads: Vec<RangeInclusive<u32>>,
     /// Run on this simulated machine instead: a name of `cohort machines`, or a file
-    #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
+        value_parser = MachineName, hide_possible_values = true)]
     on: Option<String>,
     /// Seconds that each point is measured [default: 0.5]; with --on, virtual ones at
     /// most [default: as long as it takes to be steady]
@@ -112,9 +114,11 @@ A file of cohorts has a line for each: its level, and its CPUs as in `numa 0-7,1
 
 Examples:
   cohort bench --workload lbench --locks ticket,mcs --threads 1-2
-  cohort bench --on epyc-7352x2 --workload leveldb --locks clof:tkt-clh-tkt@core,numa,system,c-tkt-mcs
+  cohort bench --on epyc-7352x2 --workload leveldb \\
+      --locks clof:tkt-clh-tkt@core,numa,system,c-tkt-mcs
   cohort bench --workload pingpong --threads 2 --plot p.svg
-  cohort bench --on kunpeng-920x2 --workload lbench --locks ticket,mcs,clh --threads 1,4,16,64,127
+  cohort bench --on kunpeng-920x2 --workload lbench --locks ticket,mcs,clh \\
+      --threads 1,4,16,64,127
   cohort bench --on ./my-own.toml --workload interval --locks mcs --json
 
 Exit status: 0 if every point was measured; 2 for a mistake in the options; 125 if a run failed; \

@@ -106,7 +106,8 @@ Examples:
   cohort compare --prepare 'rm -f big.tar.bz2' -- pbzip2 -k big.tar
   cohort compare --only mariadbd --markdown -- ./start-everything.sh
   cohort compare --rwlocks rwlock,c-rw-np -- kcpolytest wicked -th 8 : 400000
-  cohort compare --locks futex,mcs --metric 'time: ([0-9.]+)' --lower-is-better -- kccachetest wicked -th 2 400000
+  cohort compare --locks futex,mcs --metric 'time: ([0-9.]+)' \\
+      --lower-is-better -- kccachetest wicked -th 2 400000
 
 Exit status: 0 if the program ran under every lock; 1 if it failed under one of them; 2 for a \
 mistake in the options; 125 if it fails under the system's own locks; 126 and 127 as for `cohort \
@@ -159,8 +160,8 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
 
 /// The system's locks, and each of the others with each that serves rwlocks.
 fn all(arguments: &Arguments) -> Result<Vec<Settings>, Problem> {
-    let only = executables(Some(arguments.only.clone()))?;
-    let exclude = executables(Some(arguments.exclude.clone()))?;
+    let only = executables("--only", Some(arguments.only.clone()))?;
+    let exclude = executables("--exclude", Some(arguments.exclude.clone()))?;
     let mut all: Vec<Settings> = Vec::new();
     for lock in locks(&arguments.locks)? {
         for rwlocks in &arguments.rwlocks {

@@ -177,7 +177,12 @@ pub fn print_as_it_is(text: &str) -> Result<(), Problem> {
     output
         .write_all(text.as_bytes())
         .and_then(|()| output.flush())
-        .map_err(|error| Problem::refused(format!("cannot write to standard output: {error}")))
+        .map_err(|error| unwritable(&error))
+}
+
+/// Standard output cannot be written to.
+pub fn unwritable(error: &std::io::Error) -> Problem {
+    Problem::refused(format!("cannot write to standard output: {error}"))
 }
 
 /// Where JSON comes from.

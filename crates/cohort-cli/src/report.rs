@@ -5,6 +5,7 @@ use crate::page;
 use crate::problem::Problem;
 use crate::rwlocks::Rwlocks;
 use crate::settings::Settings;
+use crate::supervise::Usage;
 use cohort::report::{Kind, MAGIC, NAME_BYTES, Report};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -63,6 +64,23 @@ impl ReportFile {
         self.folder.path().join(FILE)
     }
 
+    /// The processes that count in it now, by number, as far as this one may look.
+    pub fn users(&self) -> Vec<u32> {
+        let path = self.path();
+        let path = path.to_string_lossy();
+        let Ok(processes) = std::fs::read_dir("/proc") else {
+            return Vec::new();
+        };
+        let number = |entry: std::io::Result<std::fs::DirEntry>| -> Option<u32> {
+            entry.ok()?.file_name().to_str()?.parse().ok()
+        };
+        let maps = |process: &u32| {
+            std::fs::read_to_string(format!("/proc/{process}/maps"))
+                .is_ok_and(|maps| maps.lines().any(|line| line.ends_with(&*path)))
+        };
+        processes.filter_map(number).filter(maps).collect()
+    }
+
     /// What has been counted so far.
     ///
     /// # Errors
@@ -102,7 +120,7 @@ pub fn text(
     doubt: Option<&str>,
 ) -> String {
     let processes = report.processes.load(std::sync::atomic::Ordering::Relaxed);
-    let shown = Path::new(program).file_name().unwrap_or(program).display();
+    let shown = shown(program);
     if processes == 0 {
         return inactive(settings, program, doubt);
     }
@@ -133,6 +151,48 @@ pub fn text(
         None => text.push_str("cohort: it took no pthread lock at all\n"),
     }
     text
+}
+
+/// What a person reads at the end of a program that ran under the C library's own locks.
+pub fn baseline(program: &OsStr, ran: Duration, usage: &Usage) -> String {
+    format!(
+        "cohort: {} ran {:.2} s under the system's own locks, which cannot be counted from \
+         outside\n{}",
+        shown(program),
+        ran.as_secs_f64(),
+        used(usage)
+    )
+}
+
+/// What the program used.
+pub fn used(usage: &Usage) -> String {
+    format!(
+        "cohort: it used {:.2} CPU s, waited {} times and was preempted {} times\n",
+        usage.cpu,
+        grouped(u64::try_from(usage.waits).unwrap_or(0)),
+        grouped(u64::try_from(usage.preempted).unwrap_or(0)),
+    )
+}
+
+/// That these processes of the program go on, which nobody waits for.
+pub fn going_on(processes: &[u32]) -> String {
+    const SHOWN: usize = 8;
+    if processes.is_empty() {
+        return String::new();
+    }
+    let numbers: Vec<String> = processes.iter().take(SHOWN).map(u32::to_string).collect();
+    let more = if processes.len() > SHOWN { ", …" } else { "" };
+    format!(
+        "cohort: the report is of the program's first process until its end; others go on under \
+         the lock, and what they do from now on is not counted (process {}{more}): run the program in \
+         the foreground to have all of it\n",
+        numbers.join(", ")
+    )
+}
+
+/// A program's name without its folder.
+fn shown(program: &OsStr) -> std::ffi::os_str::Display<'_> {
+    Path::new(program).file_name().unwrap_or(program).display()
 }
 
 /// What mutexes and conditions cost beside their own bytes, and what it is bounded by.

@@ -2,7 +2,7 @@
 
 use crate::destination;
 use crate::page::{self, Origin};
-use crate::problem::{Problem, status};
+use crate::problem::{self, Problem, status};
 use clap::ValueHint;
 use cohort_lab::claims::{self, CLAIMS, Claim, Judged, JudgedPart, UNEXPLAINED, Verdict};
 use cohort_lab::interrupt;
@@ -75,7 +75,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Ok(rows) => rows,
         Err(signal) => return Ok(ExitCode::from(signal.status())),
     };
-    eprint!("{}", times(&rows));
+    if let Some(times) = times(&rows) {
+        problem::tell(times);
+    }
     if let Some(file) = &arguments.html {
         std::fs::write(file, claims::page::page(&rows)).map_err(|error| {
             Problem::new(
@@ -138,7 +140,7 @@ fn chosen(ids: &[String]) -> Result<Vec<&'static Claim>, Problem> {
 }
 
 /// How long each row took, slowest first; on stderr, since it differs from run to run.
-fn times(rows: &[Judged]) -> String {
+fn times(rows: &[Judged]) -> Option<String> {
     let mut slow: Vec<&Judged> = rows.iter().filter(|row| row.took >= TOLD).collect();
     slow.sort_by_key(|row| std::cmp::Reverse(row.took));
     let times = slow.iter().map(|row| {
@@ -146,11 +148,11 @@ fn times(rows: &[Judged]) -> String {
         format!("{} {seconds:.1} s", row.id)
     });
     match slow.as_slice() {
-        [] => String::new(),
-        _ => format!(
-            "CPU time by row, with the runs that it shares with others: {}.\n",
+        [] => None,
+        _ => Some(format!(
+            "CPU time by row, with the runs that it shares with others: {}.",
             times.collect::<Vec<_>>().join(", ")
-        ),
+        )),
     }
 }
 

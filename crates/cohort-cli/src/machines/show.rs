@@ -1,7 +1,7 @@
 //! One machine: its tree, its costs, and where each figure comes from.
 
 use super::list::Figures;
-use super::tree;
+use super::{MachineName, tree};
 use crate::page::{self, Origin};
 use crate::problem::Problem;
 use clap::ArgGroup;
@@ -14,13 +14,15 @@ use std::process::ExitCode;
 #[command(group = ArgGroup::new("which").required(true).args(["machine", "synthetic"]))]
 pub struct Arguments {
     /// A machine from `cohort machines`, or the path of a file
+    #[arg(value_parser = MachineName, hide_possible_values = true)]
     machine: Option<String>,
     /// Print a file for a machine of this shape instead, in hwloc's synthetic
     /// notation
     #[arg(long, value_name = "SHAPE", requires = "like")]
     synthetic: Option<String>,
     /// The machine whose costs it has, level by level
-    #[arg(long, value_name = "MACHINE", requires = "synthetic")]
+    #[arg(long, value_name = "MACHINE", requires = "synthetic", value_parser = MachineName,
+        hide_possible_values = true)]
     like: Option<String>,
     /// What the new machine is called
     #[arg(long, requires = "synthetic", default_value = "synthetic")]

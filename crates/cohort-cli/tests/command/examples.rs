@@ -21,7 +21,7 @@ fn help(subcommand: &str) -> String {
 
 /// The examples of a subcommand's help, without what stands beside them.
 fn examples(subcommand: &str) -> Vec<String> {
-    let help = help(subcommand);
+    let help = help(subcommand).replace("\\\n      ", "");
     let lines = help.lines().map(str::trim);
     let examples = lines.filter(|line| {
         // The second line of a usage begins so too.
@@ -114,6 +114,17 @@ fn every_example_works() {
                 }
                 _ => run(&example, folder.path()),
             }
+        }
+    }
+}
+
+/// So that a terminal of 80 columns breaks none of them.
+#[test]
+fn every_example_fits_a_line() {
+    for subcommand in SUBCOMMANDS {
+        let help = help(subcommand);
+        for line in help.lines().filter(|line| line.starts_with("  cohort ")) {
+            assert!(line.chars().count() <= 80, "{line}");
         }
     }
 }

@@ -111,6 +111,81 @@ fn json_says_where_it_is_from_wherever_there_is_a_table() {
     }
 }
 
+/// A table that is cut short must not pass for a whole one.
+#[test]
+fn a_full_disk_is_an_error_and_no_panic() {
+    let others: [&[&str]; 8] = [
+        &["--help"],
+        &["help", "run"],
+        &["run", "--help"],
+        &["--version"],
+        &["list", "--json"],
+        &["compare", "--repeat", "1", "--", "true"],
+        &["demo", "--seconds", "0.1"],
+        &[
+            "machines",
+            "show",
+            "--synthetic",
+            "pu:2",
+            "--like",
+            "superdome-x",
+        ],
+    ];
+    for arguments in TABLES.iter().chain(&others) {
+        let full = std::fs::File::create("/dev/full").expect("Linux has it");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_cohort"))
+            .args(*arguments)
+            .stdout(full)
+            .output()
+            .expect("the command runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(125), "{arguments:?}: {said}");
+        assert!(said.contains("cannot write to standard output"), "{said}");
+    }
+    let full = std::fs::File::create("/dev/full").expect("Linux has it");
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_cohort"))
+        .args(["list", "nonsense"])
+        .stderr(full)
+        .status()
+        .expect("the command runs");
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
+fn help_is_a_subcommand_too() {
+    for (typed, usage) in [
+        (&["help"][..], "Usage: cohort <COMMAND>"),
+        (&["help", "run"], "Usage: cohort run"),
+        (&["help", "machines", "show"], "Usage: cohort machines show"),
+    ] {
+        cohort()
+            .args(typed)
+            .assert()
+            .code(0)
+            .stdout(contains(usage));
+    }
+}
+
+#[test]
+fn completions_know_the_names() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    cohort()
+        .args(["generate", "completions"])
+        .arg(folder.path())
+        .assert()
+        .code(0);
+    let text = std::fs::read_to_string(folder.path().join("cohort.bash")).expect("bash");
+    let offered = |after: &str, name: &str| {
+        let mut lines = text.lines().skip_while(|line| line.trim() != after);
+        let line = lines.find(|line| line.contains("compgen"));
+        line.is_some_and(|line| line.contains(name))
+    };
+    assert!(offered("--on)", "epyc-7352x2"), "{text}");
+    assert!(offered("--like)", "superdome-x"), "{text}");
+    assert!(offered("--lock)", "ticket-delay"), "{text}");
+    assert!(offered("--locks)", "c-tkt-mcs"), "{text}");
+}
+
 /// A line below the titles, and none between rows.
 #[test]
 fn tables_have_one_rule_at_most() {

@@ -4,6 +4,7 @@ mod show;
 
 use crate::choice::{Choice, DEFAULT};
 use crate::compare::contestants;
+use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
 use crate::program::Program;
 use crate::settings::Settings;
@@ -12,6 +13,7 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use cohort_lab::bars::{self, BARS, Bar, Judgement, Session, Setup, Verdict};
 use cohort_lab::interrupt;
 use cohort_lab::progress::Progress;
+use serde::Serialize;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -37,7 +39,7 @@ pub struct Arguments {
     #[arg(long)]
     points: bool,
     /// Print JSON
-    #[arg(long, conflicts_with = "list")]
+    #[arg(long)]
     json: bool,
 }
 
@@ -54,7 +56,12 @@ options, 130 after Ctrl-C.";
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let bars = chosen(&arguments.names)?;
     if arguments.list {
-        println!("{}", show::list(&bars));
+        if arguments.json {
+            let listed: Vec<Listed> = bars.iter().map(|bar| Listed::from(*bar)).collect();
+            page::print_list(Origin::here(), "bars", &listed)?;
+        } else {
+            page::print(&show::list(&bars))?;
+        }
         return Ok(ExitCode::SUCCESS);
     }
     let setup = Setup {
@@ -82,18 +89,35 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         Err(signal) => return Ok(ExitCode::from(signal.status())),
     };
     if arguments.json {
-        let text = serde_json::to_string_pretty(&judgements)
-            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-        println!("{text}");
+        page::print_list(Origin::here(), "bars", &judgements)?;
     } else {
-        println!("{}", show::table(&judgements, arguments.points));
-        println!("{}", show::closing(&judgements, arguments.quick));
+        let table = show::table(&judgements, arguments.points);
+        let closing = show::closing(&judgements, arguments.quick);
+        page::print(&format!("{table}\n\n{closing}"))?;
     }
     Ok(if judgements.iter().any(is_not_met) {
         ExitCode::from(status::NEGATIVE)
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// A bar as the list in JSON shows it.
+#[derive(Serialize)]
+struct Listed {
+    name: &'static str,
+    asks: &'static str,
+    target: String,
+}
+
+impl From<&'static Bar> for Listed {
+    fn from(bar: &'static Bar) -> Self {
+        Self {
+            name: bar.name,
+            asks: bar.asks,
+            target: bar.target(),
+        }
+    }
 }
 
 fn chosen(names: &[String]) -> Result<Vec<&'static Bar>, Problem> {
@@ -154,8 +178,14 @@ fn is_not_met(judgement: &Judgement) -> bool {
 
 /// This command's own file, which children run.
 pub fn own_path() -> Result<std::path::PathBuf, Problem> {
-    std::env::current_exe()
-        .map_err(|error| Problem::refused(format!("cannot find the command's own file: {error}")))
+    std::env::current_exe().map_err(|error| {
+        let why = if Path::new("/proc/self").exists() {
+            error.to_string()
+        } else {
+            "/proc is not mounted here".to_owned()
+        };
+        Problem::refused(format!("cannot find the command's own file: {why}"))
+    })
 }
 
 /// Lets the loader promise that the library will be in `program`.

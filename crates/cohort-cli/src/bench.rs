@@ -2,8 +2,11 @@
 
 mod show;
 
-use crate::choice::{Choice, LockName, SYSTEM};
+use crate::choice::{self, Choice, LockName, SYSTEM};
 use crate::cohorts;
+use crate::destination;
+use crate::machines::MachineName;
+use crate::page::{self, Origin};
 use crate::problem::Problem;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -20,6 +23,7 @@ use cohort_lab::world::{Placement, Recipe, Wait};
 use cohort_lab::{interrupt, options};
 use cohort_machine::description::{Machine, nearest};
 use std::ffi::OsStr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -35,17 +39,18 @@ pub struct Arguments {
     #[arg(long)]
     list: bool,
     /// The locks, by the names that `cohort list` shows; also `posix`, the C library's,
-    /// for pingpong `none`, and for rw those of `cohort list --rwlocks` too [default:
-    /// all; of rw the latter]
+    /// for pingpong `none`, and for rw those of `cohort list --rwlocks` too; `all` for
+    /// all of the list, of rw for the latter [default: all]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = LockName,
         hide_possible_values = true)]
     locks: Vec<String>,
-    /// How many threads [default: powers of two up to the number of CPUs, and this]
-    #[arg(long, value_name = "N,N,…", value_delimiter = ',',
-        value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    threads: Vec<u32>,
+    /// How many threads, as in 1,2,4 or 1-8 [default: powers of two up to the number of
+    /// CPUs, and this]
+    #[arg(long, value_name = "N,N-M,…", value_delimiter = ',', value_parser = options::counts)]
+    threads: Vec<RangeInclusive<u32>>,
     /// Run on this simulated machine instead: a name of `cohort machines`, or a file
-    #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
+        value_parser = MachineName, hide_possible_values = true)]
     on: Option<String>,
     /// Seconds that each point is measured [default: 0.5]; with --on, virtual ones at
     /// most [default: as long as it takes to be steady]
@@ -108,10 +113,12 @@ c-tkt-tkt/20us. With /bypass the threads of a cohort lock try its top lock first
 A file of cohorts has a line for each: its level, and its CPUs as in `numa 0-7,16-23`.
 
 Examples:
-  cohort bench --workload lbench --locks ticket,mcs --threads 1,2
-  cohort bench --on epyc-7352x2 --workload leveldb --locks clof:tkt-clh-tkt@core,numa,system,c-tkt-mcs
+  cohort bench --workload lbench --locks ticket,mcs --threads 1-2
+  cohort bench --on epyc-7352x2 --workload leveldb \\
+      --locks clof:tkt-clh-tkt@core,numa,system,c-tkt-mcs
   cohort bench --workload pingpong --threads 2 --plot p.svg
-  cohort bench --on kunpeng-920x2 --workload lbench --locks ticket,mcs,clh --threads 1,4,16,64,127
+  cohort bench --on kunpeng-920x2 --workload lbench --locks ticket,mcs,clh \\
+      --threads 1,4,16,64,127
   cohort bench --on ./my-own.toml --workload interval --locks mcs --json
 
 Exit status: 0 if every point was measured; 2 for a mistake in the options; 125 if a run failed; \
@@ -167,8 +174,15 @@ impl Place {
 /// Carries out `cohort bench`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.list {
-        println!("{}", show::workloads());
+        if arguments.json {
+            page::print_list(Origin::here(), "workloads", &show::listed())?;
+        } else {
+            page::print(&show::workloads())?;
+        }
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(file) = &arguments.plot {
+        destination::plot(file)?;
     }
     let info = workload(arguments.workload.as_deref().unwrap_or_default())?;
     let knobs = arguments.knobs.over(info).map_err(Problem::usage)?;
@@ -226,11 +240,13 @@ fn finish(arguments: &Arguments, report: &Report) -> Result<ExitCode, Problem> {
         curves::save(report, file).map_err(Problem::refused)?;
     }
     if arguments.json {
-        let text = serde_json::to_string_pretty(report)
-            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-        println!("{text}");
+        let origin = match report.hash {
+            Some(_) => Origin::simulated(&report.on),
+            None => Origin::here(),
+        };
+        page::print_json(origin, report)?;
     } else {
-        println!("{}", show::text(report, arguments.detail));
+        page::print(&show::text(report, arguments.detail))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -314,17 +330,26 @@ fn workload(name: &str) -> Result<&'static Info, Problem> {
 /// The printed names of the locks, each once; all if none is named.
 fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String>, Problem> {
     let (names, wait) = (&arguments.locks, arguments.wait);
-    if names.is_empty() && info.takes.contains(&"reads") {
-        return Ok(SHARED.iter().map(|lock| lock.name.to_owned()).collect());
-    }
+    let all = || -> Vec<String> {
+        if info.takes.contains(&"reads") {
+            SHARED.iter().map(|lock| lock.name.to_owned()).collect()
+        } else {
+            LOCKS.iter().map(|lock| lock.name.to_owned()).collect()
+        }
+    };
     if names.is_empty() {
-        return Ok(LOCKS.iter().map(|lock| lock.name.to_owned()).collect());
+        return Ok(all());
     }
-    let mut locks = Vec::new();
+    let mut locks: Vec<String> = Vec::new();
     for name in &rejoined(names) {
-        let name = printed(name, info, place, wait)?;
-        if !locks.contains(&name) {
-            locks.push(name);
+        let meant = match name.as_str() {
+            choice::ALL => all(),
+            name => vec![printed(name, info, place, wait)?],
+        };
+        for name in meant {
+            if !locks.contains(&name) {
+                locks.push(name);
+            }
         }
     }
     Ok(locks)
@@ -387,8 +412,8 @@ fn threads(arguments: &Arguments, place: &Place) -> Result<Vec<usize>, Problem> 
         return Ok(threads);
     }
     let mut threads: Vec<usize> = Vec::new();
-    for count in &arguments.threads {
-        let count = *count as usize;
+    for count in arguments.threads.iter().cloned().flatten() {
+        let count = count as usize;
         if count > cpus && !arguments.oversubscribe {
             return Err(Problem::usage(format!(
                 "{count} threads are more than the {cpus} CPUs of {}; add --oversubscribe if that \

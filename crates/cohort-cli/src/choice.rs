@@ -13,6 +13,9 @@ use std::ffi::OsStr;
 /// The C library's own locks, under the names that are accepted for them.
 pub const SYSTEM: [&str; 2] = ["system", "posix"];
 
+/// What stands for every lock in a list of names.
+pub const ALL: &str = "all";
+
 /// What the name of a composition ends with that is compiled.
 const COMPILED: &str = "/compiled";
 
@@ -107,7 +110,8 @@ impl TypedValueParser for LockName {
     }
 }
 
-fn unknown(name: &str) -> String {
+/// What is said of a name that no lock has.
+pub fn unknown(name: &str) -> String {
     let nearest = nearest(name);
     let hint = match nearest.as_slice() {
         [] => String::new(),

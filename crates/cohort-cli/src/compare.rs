@@ -3,12 +3,15 @@
 pub mod contestants;
 pub mod show;
 
-use crate::choice::{Choice, DEFAULT, LockName, SYSTEM};
+use crate::choice::{self, Choice, DEFAULT, LockName, SYSTEM};
+use crate::destination;
+use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
 use crate::rwlocks::Rwlocks;
-use crate::settings::Settings;
+use crate::settings::{Settings, executables};
 use crate::wait::Wait;
 use clap::ValueHint;
+use cohort::catalogue::LOCKS;
 use cohort_lab::compare::Comparison;
 use cohort_lab::metric::Metric;
 use cohort_lab::progress::Progress;
@@ -23,7 +26,7 @@ use std::process::ExitCode;
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
     /// The locks to compare with the system's own, by the names that `cohort
-    /// list` shows
+    /// list` shows; `all` for all of them
     #[arg(
         long,
         value_name = "A,B,…",
@@ -53,6 +56,17 @@ pub struct Arguments {
         default_value = "rwlock"
     )]
     rwlocks: Vec<Rwlocks>,
+    /// Serve only this executable, by name or path, among all that the program
+    /// starts; repeat for more
+    #[arg(long, value_name = "EXE", value_delimiter = ':')]
+    only: Vec<String>,
+    /// Leave this executable alone, by name or path; repeat for more
+    #[arg(long, value_name = "EXE", value_delimiter = ':')]
+    exclude: Vec<String>,
+    /// Run this by the shell before each run; it is not measured, and under the
+    /// system's locks
+    #[arg(long, value_name = "CMD")]
+    prepare: Option<OsString>,
     /// How waiting threads wait
     #[arg(long, value_enum, default_value_t)]
     wait: Wait,
@@ -66,6 +80,9 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Print the table as Markdown has it
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
     /// Show on stderr what the program writes
     #[arg(long)]
     show_output: bool,
@@ -82,12 +99,15 @@ during which others used more than a tenth of its CPUs' time is repeated, at mos
 does not help, the verdict says so. Gains are computed round by round, with an interval that holds \
 the median with 95 % confidence from six rounds on.
 
-A program that fails under a lock is reported and never averaged.
+A gain whose interval holds 1 reads \"no difference shown\". A program that fails under a lock is \
+reported and never averaged.
 
 Examples:
-  cohort compare -- pbzip2 -k -f big.tar
-  cohort compare --rwlocks rwlock,c-rw-np -- kcpolytest wicked -th 8 400000
-  cohort compare --locks futex,mcs --metric 'TPS: ([0-9]+)' -- memcaslap …
+  cohort compare --prepare 'rm -f big.tar.bz2' -- pbzip2 -k big.tar
+  cohort compare --only mariadbd --markdown -- ./start-everything.sh
+  cohort compare --rwlocks rwlock,c-rw-np -- kcpolytest wicked -th 8 : 400000
+  cohort compare --locks futex,mcs --metric 'time: ([0-9.]+)' \\
+      --lower-is-better -- kccachetest wicked -th 2 400000
 
 Exit status: 0 if the program ran under every lock; 1 if it failed under one of them; 2 for a \
 mistake in the options; 125 if it fails under the system's own locks; 126 and 127 as for `cohort \
@@ -97,6 +117,9 @@ run`; 130 after Ctrl-C.";
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let metric = Metric::parse(&arguments.metric, arguments.lower_is_better)
         .map_err(|why| Problem::usage(format!("--metric: {why}")))?;
+    if let Some(file) = &arguments.plot {
+        destination::plot(file)?;
+    }
     let all = all(&arguments)?;
     let contestants = contestants::all(&arguments, &all)?;
     interrupt::arm()
@@ -119,11 +142,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     }
     let comparison = Comparison::new(&metric, &series);
     if arguments.json {
-        let text = serde_json::to_string_pretty(&comparison)
-            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-        println!("{text}");
+        page::print_json(Origin::here(), &comparison)?;
     } else {
-        println!("{}", show::text(&comparison, &metric));
+        page::print(&show::text(&comparison, &metric, arguments.markdown))?;
     }
     if let Some(file) = &arguments.plot {
         show::picture(&comparison, &arguments.command)
@@ -139,12 +160,16 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
 
 /// The system's locks, and each of the others with each that serves rwlocks.
 fn all(arguments: &Arguments) -> Result<Vec<Settings>, Problem> {
+    let only = executables("--only", Some(arguments.only.clone()))?;
+    let exclude = executables("--exclude", Some(arguments.exclude.clone()))?;
     let mut all: Vec<Settings> = Vec::new();
     for lock in locks(&arguments.locks)? {
         for rwlocks in &arguments.rwlocks {
             let settings = Settings {
                 rwlocks: *rwlocks,
                 wait: arguments.wait,
+                only: only.clone(),
+                exclude: exclude.clone(),
                 ..Settings::of(lock.clone())
             };
             if all.iter().all(|other| other.name() != settings.name()) {
@@ -159,9 +184,10 @@ fn all(arguments: &Arguments) -> Result<Vec<Settings>, Problem> {
 fn locks(names: &[String]) -> Result<Vec<Choice>, Problem> {
     let mut locks = vec![Choice::System];
     for name in rejoined(names) {
-        let lock = Choice::for_programs(name.trim())?;
-        if locks.iter().all(|other| other.name() != lock.name()) {
-            locks.push(lock);
+        for lock in meant(name.trim())? {
+            if locks.iter().all(|other| other.name() != lock.name()) {
+                locks.push(lock);
+            }
         }
     }
     if locks.len() == 1 {
@@ -171,6 +197,15 @@ fn locks(names: &[String]) -> Result<Vec<Choice>, Problem> {
         )));
     }
     Ok(locks)
+}
+
+/// The lock of that name, or all that programs run under.
+fn meant(name: &str) -> Result<Vec<Choice>, Problem> {
+    if name != choice::ALL {
+        return Choice::for_programs(name).map(|lock| vec![lock]);
+    }
+    let all = LOCKS.iter().filter(|lock| lock.serves_programs());
+    all.map(|lock| Choice::named(lock.name)).collect()
 }
 
 #[cfg(test)]
@@ -188,6 +223,13 @@ mod tests {
             names(&[DEFAULT, "posix", DEFAULT]).unwrap(),
             ["system", DEFAULT]
         );
+    }
+
+    #[test]
+    fn all_are_those_that_programs_run_under() {
+        let all = names(&["all", "mcs"]).unwrap();
+        let serve = LOCKS.iter().filter(|lock| lock.serves_programs());
+        assert_eq!(all.len(), 1 + serve.count());
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use crate::bar::{own_path, prove};
 use crate::choice::{Choice, DEFAULT};
 use crate::compare::{contestants, show};
+use crate::destination;
 use crate::library;
+use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
 use crate::settings::Settings;
 use clap::ValueHint;
@@ -15,6 +17,7 @@ use cohort_lab::progress::Progress;
 use cohort_lab::rounds::{self, Contestant};
 use cohort_lab::runner::Launch;
 use cohort_lab::{interrupt, options};
+use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -29,6 +32,17 @@ pub struct Arguments {
     /// Seconds of load in all
     #[arg(long, default_value = "30", value_parser = options::seconds)]
     seconds: f64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A load and what came of it, as JSON shows them.
+#[derive(Serialize)]
+struct Load<'a> {
+    load: &'a str,
+    #[serde(flatten)]
+    comparison: &'a Comparison,
 }
 
 /// The loads: what people read, and the workload's words.
@@ -44,15 +58,18 @@ const ROUNDS: usize = 7;
 
 /// Carries out `cohort demo`.
 pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
+    destination::plot(&arguments.plot)?;
     let cpus = allowed_cpus().len();
     let threads = threads(cpus);
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
-    println!(
-        "Two loads of {threads} threads on {cpus} CPUs, {ROUNDS} rounds, about {:.0} s in all: \
-         the system's\nlocks, then the same program with `{DEFAULT}` put under it.",
-        arguments.seconds * 1.15
-    );
+    if !arguments.json {
+        page::print(&page::prose(&format!(
+            "Two loads of {threads} threads on {cpus} CPUs, {ROUNDS} rounds, about {:.0} s in \
+             all: the system's locks, then the same program with `{DEFAULT}` put under it.",
+            arguments.seconds * 1.15
+        )))?;
+    }
     let metric = Metric::Throughput;
     let contestants = contestants(&arguments, threads)?;
     let mut progress = Progress::new(rounds::planned(&contestants, ROUNDS), false);
@@ -68,15 +85,30 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         .chunks(2)
         .map(|pair| Comparison::new(&metric, pair))
         .collect();
-    for ((title, _), comparison) in LOADS.iter().zip(&comparisons) {
-        println!("\n{title}\n{}", show::table(comparison, &metric));
-        println!("{}", show::verdicts(comparison));
-    }
-    println!("\n{}", closing(&comparisons));
     picture(&comparisons, threads, cpus)
         .save(&arguments.plot)
         .map_err(Problem::refused)?;
-    println!("Every round is plotted in {}.", arguments.plot.display());
+    if arguments.json {
+        let loads: Vec<Load> = LOADS
+            .iter()
+            .zip(&comparisons)
+            .map(|((load, _), comparison)| Load { load, comparison })
+            .collect();
+        page::print_list(Origin::here(), "loads", &loads)?;
+    } else {
+        for ((title, _), comparison) in LOADS.iter().zip(&comparisons) {
+            let verdicts = page::prose(&show::verdicts(comparison));
+            page::print(&format!(
+                "\n{title}\n\n{}\n\n{verdicts}",
+                show::table(comparison, &metric)
+            ))?;
+        }
+        page::print(&page::prose(&format!(
+            "\n{}\nEvery round is plotted in {}.",
+            closing(&comparisons),
+            arguments.plot.display()
+        )))?;
+    }
     let failed = comparisons.iter().any(Comparison::has_failures);
     Ok(if failed {
         ExitCode::from(status::NEGATIVE)
@@ -136,16 +168,16 @@ fn closing(comparisons: &[Comparison]) -> String {
         }
         (1, 0) => {
             "Here one program runs faster with nothing but its locks replaced; for the other it \
-             makes\nno difference that these rounds can tell from noise."
+             makes no difference that these rounds can tell from noise."
         }
         (1, _) => {
             "Here replacing the locks helps one program and harms the other: measure your own \
-             with\n`cohort compare`."
+             with `cohort compare`."
         }
         (_, 2) => "Here the system's own locks are better for both programs: keep them.",
         _ => {
             "Here the system's own locks are better for one program, and for the other there is \
-             no\ndifference that these rounds can tell from noise."
+             no difference that these rounds can tell from noise."
         }
     };
     let runs = comparisons.len() * 2 * ROUNDS;

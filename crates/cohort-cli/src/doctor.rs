@@ -9,9 +9,11 @@ mod monitor;
 mod places;
 mod sysfs;
 
+pub use cpus::model as cpu_model;
+
+use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
-use comfy_table::{Attribute, Cell, Color, ColumnConstraint, ContentArrangement, Table, Width};
-use comfy_table::{Row, presets};
+use comfy_table::{Cell, Color, Row};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -30,9 +32,6 @@ Everything is looked up or tried on the spot; times are measured. Run it where t
 run: inside its container, under its user.
 
 Exit status: 0 if all that Cohort needs is here, 1 if not.";
-
-/// The widest table that this command prints, in characters.
-const WIDTH: u16 = 100;
 
 /// How one thing stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -110,7 +109,7 @@ impl Finding {
         }
         Row::from([
             Cell::new(mark).fg(color),
-            Cell::new(self.topic).add_attribute(Attribute::Bold),
+            page::name(self.topic),
             Cell::new(text),
         ])
     }
@@ -128,12 +127,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let ready = findings.iter().all(|finding| finding.grade != Grade::Fails);
     if arguments.json {
         let examination = Examination { ready, findings };
-        let text = serde_json::to_string_pretty(&examination)
-            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-        println!("{text}");
+        page::print_json(Origin::here(), &examination)?;
     } else {
-        println!("{}", table(&findings));
-        println!("\n{}", verdict(&findings));
+        let verdict = page::prose(&verdict(&findings));
+        page::print(&format!("{}\n\n{verdict}", table(&findings)))?;
     }
     Ok(if ready {
         ExitCode::SUCCESS
@@ -165,20 +162,12 @@ fn examine() -> Vec<Finding> {
     ]
 }
 
-fn table(findings: &[Finding]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH);
+fn table(findings: &[Finding]) -> String {
+    let mut table = page::bare();
     for finding in findings {
         table.add_row(finding.row());
     }
-    // Topics are short, so the rest belongs to the text.
-    for (column, width) in table.column_iter_mut().zip([8, 17]) {
-        column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(width)));
-    }
-    table
+    page::lines(table, 0..0)
 }
 
 fn verdict(findings: &[Finding]) -> String {

@@ -1,16 +1,25 @@
 //! `cohort list`: every lock of the catalogue.
 
-use crate::choice::{DEFAULT, SYSTEM};
+use crate::choice::{self, DEFAULT, LockName, SYSTEM};
+use crate::page::{self, Origin};
 use crate::problem::Problem;
-use cohort::catalogue::{Capability, LOCKS, LockInfo, SHARED};
+use cohort::catalogue::{Capability, LOCKS, LockInfo, SHARED, find};
 use cohort::compose::generated;
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{Cell, Row};
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 /// Options of `cohort list`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
+    /// Locks to show with all that is known of them [default: every lock, in a line]
+    #[arg(value_name = "LOCK", value_parser = LockName, hide_possible_values = true,
+        conflicts_with_all = ["compositions", "rwlocks"])]
+    locks: Vec<String>,
+    /// Show where each lock is described, what it can do and what it costs in memory
+    #[arg(long, conflicts_with_all = ["compositions", "rwlocks"])]
+    long: bool,
     /// Print JSON: one object for each lock
     #[arg(long)]
     json: bool,
@@ -21,9 +30,6 @@ pub struct Arguments {
     #[arg(long)]
     rwlocks: bool,
 }
-
-/// The widest table that this command prints, in characters.
-const WIDTH: u16 = 100;
 
 /// A lock as JSON shows it; sizes are in bytes.
 #[derive(Serialize)]
@@ -65,13 +71,37 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.rwlocks {
         return rwlocks(arguments.json);
     }
+    let locks = chosen(&arguments.locks)?;
     if arguments.json {
-        print_json(&LOCKS.iter().map(Entry::from).collect::<Vec<_>>())?;
+        let entries: Vec<Entry> = locks.into_iter().map(Entry::from).collect();
+        page::print_list(Origin::here(), "locks", &entries)?;
+    } else if arguments.long || !arguments.locks.is_empty() {
+        let entries: Vec<String> = locks.into_iter().map(entry).collect();
+        page::print(&entries.join("\n\n"))?;
     } else {
-        println!("{}", table());
-        println!("{}", notes());
+        page::print(&format!("{}\n\n{}", table(), notes()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The locks of these names, each once; all if none is named.
+fn chosen(names: &[String]) -> Result<Vec<&'static LockInfo>, Problem> {
+    if names.is_empty() {
+        return Ok(LOCKS.iter().collect());
+    }
+    let mut chosen: Vec<&LockInfo> = Vec::new();
+    for name in names {
+        if SYSTEM.contains(&name.as_str()) {
+            return Err(Problem::usage(format!(
+                "`{name}` means the C library's own locks, of which Cohort has no description"
+            )));
+        }
+        let lock = find(name).ok_or_else(|| Problem::usage(choice::unknown(name)))?;
+        if chosen.iter().all(|other| other.name != lock.name) {
+            chosen.push(lock);
+        }
+    }
+    Ok(chosen)
 }
 
 /// A composition as JSON shows it.
@@ -97,19 +127,28 @@ fn compositions(json: bool) -> Result<ExitCode, Problem> {
         })
         .collect();
     if json {
-        print_json(&all)?;
+        page::print_list(Origin::here(), "compositions", &all)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let mut table = page::titled(&["composition", "bytes"]);
     for composition in &all {
-        println!("{:<38}{:>8} bytes", composition.name, composition.bytes_raw);
+        table.add_row([
+            Cell::new(&composition.name),
+            Cell::new(composition.bytes_raw),
+        ]);
     }
-    println!(
-        "\n{} compositions, smallest cohort first; each can {}.  Bytes are those of one lock with \
-         room for\n64 cohorts of each level, which `cohort bench` takes; a program's mutex has \
-         one while it is fought\nover, and only under `clof:…/compiled`.",
+    let notes = format!(
+        "{} compositions, smallest cohort first; each can {}. Bytes are those of one lock with \
+         room for 64 cohorts of each level, which `cohort bench` takes; a program's mutex has \
+         one while it is fought over, and only under `clof:…/compiled`.",
         all.len(),
         names_of(generated::CAPABILITIES).join(", ")
     );
+    page::print(&format!(
+        "{}\n\n{}",
+        page::lines(table, 1..2),
+        page::prose(&notes)
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -133,30 +172,26 @@ fn rwlocks(json: bool) -> Result<ExitCode, Problem> {
         })
         .collect();
     if json {
-        print_json(&all)?;
+        page::print_list(Origin::here(), "rwlocks", &all)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = titled(["lock", "what it is, and where it is described", "bytes"]);
+    let mut table = page::titled(&["lock", "what it is, and where it is described", "bytes"]);
     for lock in &all {
         table.add_row([
-            Cell::new(lock.name).add_attribute(Attribute::Bold),
-            Cell::new(format!("{}\n{}", lock.about, lock.source)),
-            Cell::new(lock.bytes_raw).set_alignment(CellAlignment::Right),
+            page::name(lock.name),
+            Cell::new(format!("{} ({})", lock.about, lock.source)),
+            Cell::new(lock.bytes_raw),
         ]);
     }
-    println!("{table}");
-    println!(
-        "`cohort run --rwlock` has the first three, and by `system` the C library's own; \
-         RwLock<T, L> all\nbut the C library's; `cohort bench --workload rw` has all."
-    );
+    page::print(&format!(
+        "{}\n\n{}",
+        page::lines(table, 2..3),
+        page::prose(
+            "`cohort run --rwlock` has the first three, and by `system` the C library's own; \
+             RwLock<T, L> all but the C library's; `cohort bench --workload rw` has all."
+        )
+    ))?;
     Ok(ExitCode::SUCCESS)
-}
-
-fn print_json(list: &impl Serialize) -> Result<(), Problem> {
-    let text = serde_json::to_string_pretty(list)
-        .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-    println!("{text}");
-    Ok(())
 }
 
 fn names_of(capabilities: &[Capability]) -> Vec<&'static str> {
@@ -167,56 +202,65 @@ fn capabilities(lock: &LockInfo) -> Vec<&'static str> {
     names_of(lock.capabilities)
 }
 
-fn table() -> Table {
-    let mut table = titled([
-        "lock",
-        "what it is, and where it is described",
-        "it can",
-        "idle",
-        "busy",
-        "waiter",
-    ]);
+/// A line for each lock.
+fn table() -> String {
+    let mut table = page::titled(&["lock", "also", "what it is"]);
     for lock in LOCKS {
-        let mut names = vec![lock.name];
-        names.extend(lock.aliases);
-        table.add_row([
-            Cell::new(names.join("\n")).add_attribute(Attribute::Bold),
-            Cell::new(format!("{}\n{}", lock.about, lock.source)),
-            Cell::new(capabilities(lock).join(", ")),
-            Cell::new(lock.bytes_idle),
-            Cell::new(lock.bytes_contended),
-            Cell::new(lock.bytes_per_waiter),
+        // An alias that spells the levels out is as long as the rest of the line.
+        let short = lock.aliases.iter().filter(|alias| !alias.contains('@'));
+        let short: Vec<&str> = short.copied().collect();
+        let mut row = Row::from([
+            page::name(lock.name),
+            Cell::new(short.join(", ")),
+            Cell::new(lock.about),
         ]);
+        row.max_height(1);
+        table.add_row(row);
     }
-    for column in table.column_iter_mut().skip(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    page::lines(table, 0..0)
 }
 
-/// An empty table under these titles.
-fn titled<const COLUMNS: usize>(titles: [&str; COLUMNS]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
-        .set_header(titles.map(|title| Cell::new(title).add_attribute(Attribute::Bold)));
-    table
+/// All that is known of a lock.
+fn entry(lock: &'static LockInfo) -> String {
+    let mut table = page::bare();
+    let mut add = |what: &str, text: String| {
+        table.add_row([Cell::new(format!("  {what}")), Cell::new(text)]);
+    };
+    if !lock.aliases.is_empty() {
+        add("also called", lock.aliases.join(", "));
+    }
+    add("described in", lock.source.to_owned());
+    add("can", capabilities(lock).join(", "));
+    add(
+        "lives",
+        match lock.serves_programs() {
+            true => format!("{} in a program's mutex", lock.placement.name()),
+            false => "in no program's mutex".to_owned(),
+        },
+    );
+    add(
+        "more bytes",
+        format!(
+            "{} idle, {} busy, {} for each waiter",
+            lock.bytes_idle, lock.bytes_contended, lock.bytes_per_waiter
+        ),
+    );
+    let mut text = page::prose(&format!("{}: {}", lock.name, lock.about));
+    let _ = write!(text, "\n{}", page::lines(table, 0..0));
+    text
 }
 
 fn notes() -> String {
-    format!(
-        "idle, busy, waiter: bytes beyond the program's own mutex while nobody holds it, while \
-         it is\nfought over, and for each thread that waits. Further names of a lock stand below \
-         its name.\nThere are {} more: `clof:` and up to {} of {},\nas in \
-         clof:mcs-ticket; `cohort list --compositions` shows them, and\n`--rwlocks` \
-         those that readers share.\nThe default is {DEFAULT}; {} \
-         (or {}) means the C library's own locks.",
+    page::prose(&format!(
+        "The default is {DEFAULT}; {} (or {}) means the C library's own locks. `cohort list LOCK` \
+         and `--long` say where a lock is described, what it can do, and how many bytes a \
+         program's mutex costs beyond its own while nobody holds it, while it is fought over, and \
+         for each thread that waits. There are {} more: `clof:` and up to {} of {}, as in \
+         clof:mcs-ticket; `--compositions` shows them, and `--rwlocks` those that readers share.",
+        SYSTEM[0],
+        SYSTEM[1],
         generated::all().count(),
         generated::LEVELS,
         generated::Basic::ALL.map(generated::Basic::name).join(", "),
-        SYSTEM[0],
-        SYSTEM[1]
-    )
+    ))
 }

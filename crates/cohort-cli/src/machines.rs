@@ -6,6 +6,9 @@ mod tree;
 
 use crate::problem::Problem;
 use clap::Subcommand;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use cohort_machine::description::shipped;
+use std::ffi::OsStr;
 use std::process::ExitCode;
 
 /// Options of `cohort machines`.
@@ -21,11 +24,11 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  cohort machines                               the ten machines of the papers
-  cohort machines show epyc-7352x2              its tree, and every figure with its source
-  cohort machines show ./mine.toml              the same of a file of your own, which is checked
-  cohort machines show --synthetic \"pack:4 numa:2 l3:8 core:4 pu:2\" --like epyc-7352x2 >what-if.toml
-                                                a machine that nobody has built, as a file
+  cohort machines                   the ten machines of the papers
+  cohort machines show epyc-7352x2  its tree, and each figure's source
+  cohort machines show ./mine.toml  the same of a file of your own
+  cohort machines show --synthetic \"pack:4 numa:2 l3:8 core:4 pu:2\" \\
+      --like epyc-7352x2 >what-if.toml  a machine that nobody has built
 
 Wherever a machine is asked for, a name from this list or the path of a file will do.";
 
@@ -35,8 +38,28 @@ enum What {
     Show(show::Arguments),
 }
 
-/// The widest table that this command prints, in characters.
-const WIDTH: u16 = 100;
+/// Takes any text for a machine, since files are machines too, and offers the names to the
+/// shells' completion.
+#[derive(Clone)]
+pub struct MachineName;
+
+impl TypedValueParser for MachineName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        option: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, option, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let names = shipped::MACHINES.iter().map(|file| file.name);
+        Some(Box::new(names.map(PossibleValue::new)))
+    }
+}
 
 /// Carries out `cohort machines`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
@@ -44,12 +67,4 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         None => list::run(arguments.json),
         Some(What::Show(arguments)) => show::run(arguments),
     }
-}
-
-/// Prints anything as JSON.
-fn print_json(value: &impl serde::Serialize) -> Result<ExitCode, Problem> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-    println!("{text}");
-    Ok(ExitCode::SUCCESS)
 }

@@ -8,12 +8,14 @@ mod cohorts;
 mod compare;
 mod config;
 mod demo;
+mod destination;
 mod doctor;
 mod environment;
 mod install;
 mod library;
 mod list;
 mod machines;
+mod page;
 mod problem;
 mod program;
 mod proof;
@@ -29,9 +31,11 @@ mod survey;
 mod wait;
 mod workload;
 
-use clap::error::ErrorKind;
-use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use problem::Problem;
+use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// Put scalable locks under a program without touching it
@@ -40,8 +44,6 @@ use std::process::ExitCode;
     name = "cohort",
     version,
     propagate_version = true,
-    disable_help_subcommand = true,
-    max_term_width = 100,
     after_long_help = EXAMPLES
 )]
 struct Cohort {
@@ -51,11 +53,11 @@ struct Cohort {
 
 const EXAMPLES: &str = "\
 Examples:
-  cohort demo                                  what there is to gain, in under a minute
+  cohort demo                                  what there is to gain
   cohort doctor                                what this machine offers
-  cohort run -- memcached -t 8                 run a program under the default lock
-  cohort run --lock mcs --report -- prog args  under another one, with counts at the end
-  cohort compare --repeat 5 -- prog args       is it faster, and by how much
+  cohort run -- memcached -t 8                 under the default lock
+  cohort run --lock mcs --report -- prog args  under another, with counts
+  cohort compare --repeat 5 -- prog args       is it faster, by how much
 
 `cohort SUBCOMMAND --help` says more about each.";
 
@@ -103,7 +105,9 @@ fn main() -> ExitCode {
 /// The parsed command line, with the raw matches of the subcommand, which tell
 /// what was typed from what the environment says.
 fn parse() -> Result<(Cohort, ArgMatches), clap::Error> {
-    let mut matches = Cohort::command().try_get_matches()?;
+    let mut matches = Cohort::command()
+        .term_width(page::help_width())
+        .try_get_matches()?;
     let cohort = Cohort::from_arg_matches(&matches)?;
     let (_, subcommand) = matches.remove_subcommand().unwrap_or_default();
     Ok((cohort, subcommand))
@@ -134,12 +138,42 @@ fn complain(error: &clap::Error) -> ExitCode {
         if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
             text.insert_str(0, "a subcommand is missing\n\n");
         }
-        eprint!("cohort: {}", text.strip_prefix("error: ").unwrap_or(&text));
+        if let Some(variable) = source(error) {
+            let note = format!("\nthe value is that of the environment's {variable}\n");
+            let at = text.find("\n\nFor more").unwrap_or(text.len());
+            text.insert_str(at, note.trim_end());
+        }
+        problem::tell(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
         ExitCode::from(problem::status::USAGE)
     } else {
-        match error.print() {
+        match error.print().and_then(|()| std::io::stdout().flush()) {
             Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
+            Err(error) => page::unwritable(&error).report(),
         }
     }
+}
+
+/// The variable of the environment that a refused value was taken from, if it was not typed.
+fn source(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(argument)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let option = argument.split_whitespace().next()?;
+    let is_it = |word: &OsString| {
+        let word = word.to_string_lossy();
+        word == option || word.starts_with(&format!("{option}="))
+    };
+    if std::env::args_os()
+        .take_while(|word| word != "--")
+        .any(|word| is_it(&word))
+    {
+        return None;
+    }
+    let command = Cohort::command();
+    let arguments = command.get_subcommands().flat_map(Command::get_arguments);
+    let variable = arguments
+        .filter(|argument| argument.get_long() == option.strip_prefix("--"))
+        .find_map(clap::Arg::get_env)?;
+    std::env::var_os(variable)?;
+    Some(variable.to_string_lossy().into_owned())
 }

@@ -1,6 +1,7 @@
 //! How a subcommand fails: what to tell the person, and the exit status.
 
 use std::fmt;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// The exit statuses of the command itself; 125 to 127 are what `env`,
@@ -45,11 +46,24 @@ impl Problem {
         Self::new(status::USAGE, message)
     }
 
+    /// The same failure, with where what is wrong was found.
+    pub fn within(self, place: &str) -> Self {
+        Self {
+            message: format!("{place}: {}", self.message),
+            ..self
+        }
+    }
+
     /// Prints the failure on stderr and returns the exit status.
     pub fn report(&self) -> ExitCode {
-        eprintln!("cohort: {self}");
+        tell(self);
         ExitCode::from(self.status)
     }
+}
+
+/// Prints a line on stderr, in the command's own form; that nobody can read it changes nothing.
+pub fn tell(text: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "cohort: {text}");
 }
 
 impl fmt::Display for Problem {

@@ -1,9 +1,10 @@
 //! Proof that the library will be in the program, by the dynamic loader's word.
 
 use crate::program::{Image, runtime};
+use cohort_lab::runner::{self, in_words, is_out_of_files};
 use std::ffi::OsStr;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 /// Lets the program's own loader lay the program out, without running it, and
 /// looks for `library` among what it loads; `preload` is the `LD_PRELOAD` that
@@ -23,12 +24,15 @@ pub fn ask_loader(image: &Image, library: &Path, preload: &OsStr) -> Result<(), 
         .arg(&program)
         .env("LD_TRACE_LOADED_OBJECTS", "1")
         .env("LD_PRELOAD", preload)
-        .stdin(Stdio::null());
+        .stdin(runner::nothing().map_err(|error| in_words(&error))?);
     // These would mix other matters into what the loader says.
     for talkative in ["LD_DEBUG", "LD_VERBOSE", "LD_WARN", "LD_BIND_NOW"] {
         command.env_remove(talkative);
     }
     let output = command.output().map_err(|error| {
+        if is_out_of_files(&error) {
+            return in_words(&error);
+        }
         format!(
             "{} asks for the loader {loader}, which cannot be run: {error}",
             image.path.display()

@@ -1,11 +1,12 @@
 //! The report of `cohort run --report`: a file that the library counts in, and
 //! the table that is made of it.
 
+use crate::page;
 use crate::problem::Problem;
 use crate::rwlocks::Rwlocks;
 use crate::settings::Settings;
+use crate::supervise::Usage;
 use cohort::report::{Kind, MAGIC, NAME_BYTES, Report};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::fs::{File, Permissions};
@@ -63,6 +64,23 @@ impl ReportFile {
         self.folder.path().join(FILE)
     }
 
+    /// The processes that count in it now, by number, as far as this one may look.
+    pub fn users(&self) -> Vec<u32> {
+        let path = self.path();
+        let path = path.to_string_lossy();
+        let Ok(processes) = std::fs::read_dir("/proc") else {
+            return Vec::new();
+        };
+        let number = |entry: std::io::Result<std::fs::DirEntry>| -> Option<u32> {
+            entry.ok()?.file_name().to_str()?.parse().ok()
+        };
+        let maps = |process: &u32| {
+            std::fs::read_to_string(format!("/proc/{process}/maps"))
+                .is_ok_and(|maps| maps.lines().any(|line| line.ends_with(&*path)))
+        };
+        processes.filter_map(number).filter(maps).collect()
+    }
+
     /// What has been counted so far.
     ///
     /// # Errors
@@ -102,7 +120,7 @@ pub fn text(
     doubt: Option<&str>,
 ) -> String {
     let processes = report.processes.load(std::sync::atomic::Ordering::Relaxed);
-    let shown = Path::new(program).file_name().unwrap_or(program).display();
+    let shown = shown(program);
     if processes == 0 {
         return inactive(settings, program, doubt);
     }
@@ -135,6 +153,48 @@ pub fn text(
     text
 }
 
+/// What a person reads at the end of a program that ran under the C library's own locks.
+pub fn baseline(program: &OsStr, ran: Duration, usage: &Usage) -> String {
+    format!(
+        "cohort: {} ran {:.2} s under the system's own locks, which cannot be counted from \
+         outside\n{}",
+        shown(program),
+        ran.as_secs_f64(),
+        used(usage)
+    )
+}
+
+/// What the program used.
+pub fn used(usage: &Usage) -> String {
+    format!(
+        "cohort: it used {:.2} CPU s, waited {} times and was preempted {} times\n",
+        usage.cpu,
+        grouped(u64::try_from(usage.waits).unwrap_or(0)),
+        grouped(u64::try_from(usage.preempted).unwrap_or(0)),
+    )
+}
+
+/// That these processes of the program go on, which nobody waits for.
+pub fn going_on(processes: &[u32]) -> String {
+    const SHOWN: usize = 8;
+    if processes.is_empty() {
+        return String::new();
+    }
+    let numbers: Vec<String> = processes.iter().take(SHOWN).map(u32::to_string).collect();
+    let more = if processes.len() > SHOWN { ", …" } else { "" };
+    format!(
+        "cohort: the report is of the program's first process until its end; others go on under \
+         the lock, and what they do from now on is not counted (process {}{more}): run the program in \
+         the foreground to have all of it\n",
+        numbers.join(", ")
+    )
+}
+
+/// A program's name without its folder.
+fn shown(program: &OsStr) -> std::ffi::os_str::Display<'_> {
+    Path::new(program).file_name().unwrap_or(program).display()
+}
+
 /// What mutexes and conditions cost beside their own bytes, and what it is bounded by.
 fn memory(report: &Report) -> String {
     use std::sync::atomic::Ordering::Relaxed;
@@ -165,14 +225,9 @@ fn memory(report: &Report) -> String {
 }
 
 fn table(report: &Report) -> Option<String> {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(["kind", "acquisitions", "contended", "share"]);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
+    let mut table = page::titled(&["kind", "acquisitions", "contended", "share"]);
+    // It goes to standard error, which may be a file where standard output is a terminal.
+    table.force_no_tty();
     for kind in Kind::ALL {
         let (acquired, contended) = report.total(kind);
         if acquired == 0 && contended == 0 {
@@ -189,8 +244,8 @@ fn table(report: &Report) -> Option<String> {
     }
     (!table.is_empty()).then(|| {
         let mut text = String::new();
-        for line in table.lines() {
-            let _ = writeln!(text, " {}", line.trim_end());
+        for line in page::lines(table, 1..4).lines() {
+            let _ = writeln!(text, "{}", line.trim_end());
         }
         text
     })
@@ -290,6 +345,6 @@ mod tests {
         let row = table.lines().find(|line| line.contains("mutex-normal"));
         let words: Vec<&str> = row.unwrap().split_whitespace().collect();
         assert_eq!(words, ["mutex-normal", "2,000", "500", "25.00", "%"]);
-        assert_eq!(table.lines().count(), 2);
+        assert_eq!(table.lines().count(), 3);
     }
 }

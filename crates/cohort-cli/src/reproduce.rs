@@ -1,12 +1,16 @@
 //! `cohort reproduce`: what the papers claim, and what simulated machines say to it.
 
-use crate::problem::{Problem, status};
+use crate::destination;
+use crate::page::{self, Origin};
+use crate::problem::{self, Problem, status};
 use clap::ValueHint;
-use cohort_lab::claims::{self, CLAIMS, Claim, Judged, JudgedPart, UNEXPLAINED, Verdict, page};
+use cohort_lab::claims::{self, CLAIMS, Claim, Judged, JudgedPart, UNEXPLAINED, Verdict};
 use cohort_lab::interrupt;
 use cohort_lab::plot::figure;
 use cohort_lab::progress::Progress;
 use cohort_machine::description::nearest;
+use comfy_table::Cell;
+use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -20,7 +24,7 @@ pub struct Arguments {
     #[arg(value_name = "ID")]
     ids: Vec<String>,
     /// Show what is claimed; run nothing
-    #[arg(long, conflicts_with_all = ["json", "html"])]
+    #[arg(long, conflicts_with = "html")]
     list: bool,
     /// Print JSON
     #[arg(long)]
@@ -44,10 +48,23 @@ same command gives the same bytes on every host.";
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let chosen = chosen(&arguments.ids)?;
     if arguments.list {
-        for claim in chosen {
-            println!("{:4} {}. ({})", claim.id, claim.says, claim.source);
+        if arguments.json {
+            let listed: Vec<Listed> = chosen.into_iter().map(Listed::from).collect();
+            page::print_list(Origin::here(), "claims", &listed)?;
+            return Ok(ExitCode::SUCCESS);
         }
+        let mut table = page::bare();
+        for claim in chosen {
+            table.add_row([
+                page::name(claim.id),
+                Cell::new(format!("{}. ({})", claim.says, claim.source)),
+            ]);
+        }
+        page::print(&page::lines(table, 0..0))?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(file) = &arguments.html {
+        destination::writable(file)?;
     }
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
@@ -58,9 +75,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Ok(rows) => rows,
         Err(signal) => return Ok(ExitCode::from(signal.status())),
     };
-    eprint!("{}", times(&rows));
+    if let Some(times) = times(&rows) {
+        problem::tell(times);
+    }
     if let Some(file) = &arguments.html {
-        std::fs::write(file, page::page(&rows)).map_err(|error| {
+        std::fs::write(file, claims::page::page(&rows)).map_err(|error| {
             Problem::new(
                 status::REFUSED,
                 format!(
@@ -71,13 +90,29 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         })?;
     }
     if arguments.json {
-        let text = serde_json::to_string_pretty(&rows)
-            .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-        println!("{text}");
+        page::print_list(Origin::simulated("as each part says"), "claims", &rows)?;
     } else {
-        print!("{}", text(&rows));
+        page::print(&text(&rows))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A claim as the list in JSON shows it.
+#[derive(Serialize)]
+struct Listed {
+    id: &'static str,
+    says: &'static str,
+    source: &'static str,
+}
+
+impl From<&'static Claim> for Listed {
+    fn from(claim: &'static Claim) -> Self {
+        Self {
+            id: claim.id,
+            says: claim.says,
+            source: claim.source,
+        }
+    }
 }
 
 /// The claims of these names, in the order of the list, each once.
@@ -105,7 +140,7 @@ fn chosen(ids: &[String]) -> Result<Vec<&'static Claim>, Problem> {
 }
 
 /// How long each row took, slowest first; on stderr, since it differs from run to run.
-fn times(rows: &[Judged]) -> String {
+fn times(rows: &[Judged]) -> Option<String> {
     let mut slow: Vec<&Judged> = rows.iter().filter(|row| row.took >= TOLD).collect();
     slow.sort_by_key(|row| std::cmp::Reverse(row.took));
     let times = slow.iter().map(|row| {
@@ -113,11 +148,11 @@ fn times(rows: &[Judged]) -> String {
         format!("{} {seconds:.1} s", row.id)
     });
     match slow.as_slice() {
-        [] => String::new(),
-        _ => format!(
-            "CPU time by row, with the runs that it shares with others: {}.\n",
+        [] => None,
+        _ => Some(format!(
+            "CPU time by row, with the runs that it shares with others: {}.",
             times.collect::<Vec<_>>().join(", ")
-        ),
+        )),
     }
 }
 
@@ -125,52 +160,54 @@ fn times(rows: &[Judged]) -> String {
 const TOLD: Duration = Duration::from_millis(100);
 
 fn text(rows: &[Judged]) -> String {
-    let mut text = String::new();
-    for row in rows {
-        let _ = writeln!(text, "{:4} {}", row.id, row.verdict.name());
-        let _ = writeln!(text, "     {} ({})", row.claim, row.source);
-        for part in &row.parts {
-            if part.missing.is_empty() {
-                text.push_str(&part_text(part));
-            }
-        }
-        if let Some(missing) = &row.missing {
-            let _ = writeln!(text, "     not yet runnable: {missing}");
-        }
-        if row.verdict == Verdict::Disagrees {
-            let because = row.because.unwrap_or(UNEXPLAINED);
-            let _ = writeln!(text, "     because: {because}");
-        }
-        text.push('\n');
-    }
+    let mut parts: Vec<String> = rows.iter().map(row_text).collect();
     let count = |verdict| rows.iter().filter(|row| row.verdict == verdict).count();
-    let _ = writeln!(
-        text,
-        "{} of {} rows agree, {} agree so far, {} disagree, {} failed, {} cannot be run yet.\nAll figures of \
-         ours are simulated; none was measured on the machine it is for.",
+    parts.push(page::prose(&format!(
+        "{} of {} rows agree, {} agree so far, {} disagree, {} failed, {} cannot be run yet. All \
+         figures of ours are simulated; none was measured on the machine it is for.",
         count(Verdict::Agrees),
         rows.len(),
         count(Verdict::AgreesSoFar),
         count(Verdict::Disagrees),
         count(Verdict::Failed),
         count(Verdict::NotYetRunnable),
-    );
-    text
+    )));
+    parts.join("\n\n")
+}
+
+fn row_text(row: &Judged) -> String {
+    let mut table = page::bare();
+    table.add_row([page::name(row.id), page::name(row.verdict.name())]);
+    let mut add = |mark: &str, text: String| {
+        table.add_row([format!("{mark:>3}"), text]);
+    };
+    add("", format!("{} ({})", row.claim, row.source));
+    for part in row.parts.iter().filter(|part| part.missing.is_empty()) {
+        let mark = match part.agrees {
+            Some(true) => "+",
+            Some(false) => "-",
+            None => "!",
+        };
+        add(mark, part_text(part));
+    }
+    if let Some(missing) = &row.missing {
+        add("", format!("not yet runnable: {missing}"));
+    }
+    if row.verdict == Verdict::Disagrees {
+        let because = row.because.unwrap_or(UNEXPLAINED);
+        add("", format!("because: {because}"));
+    }
+    page::lines(table, 0..0)
 }
 
 fn part_text(part: &JudgedPart) -> String {
-    let mark = match part.agrees {
-        Some(true) => "+",
-        Some(false) => "-",
-        None => "!",
-    };
     let ours = part.ours.map_or_else(|| "nothing".to_owned(), figure);
     let at = part
         .at
         .as_ref()
         .map_or_else(String::new, |at| format!(" at {at}"));
     let mut text = format!(
-        "   {mark} {}: paper {}, ours {ours}{at}\n       {} on {} (file {}), {} sections: {}\n",
+        "{}: paper {}, ours {ours}{at}\n{} on {} (file {}), {} sections: {}",
         part.says,
         part.paper,
         part.computed,
@@ -180,7 +217,7 @@ fn part_text(part: &JudgedPart) -> String {
         part.experiment
     );
     if let Some(why) = &part.why {
-        let _ = writeln!(text, "       why: {why}");
+        let _ = write!(text, "\nwhy: {why}");
     }
     text
 }

@@ -2,14 +2,16 @@
 
 use crate::choice::Choice;
 use crate::environment::{self, Changes};
-use crate::problem::{Problem, status};
+use crate::problem::{self, Problem, status};
 use crate::program::{Program, runtime};
 use crate::report::{self, ReportFile};
 use crate::settings::{Options, Settings};
 use crate::signals::{self, Mask};
+use crate::supervise::{Ending, Usage};
 use crate::wait::Wait;
 use crate::{proof, realtime, supervise};
 use clap::{ArgMatches, ValueHint};
+use cohort_lab::runner::in_words;
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -39,16 +41,21 @@ const NOTES: &str = "\
 Before anything runs, the program's own dynamic loader is asked whether the library will be in it; \
 if not, nothing is run and the reason is given. Without --report the command then becomes the \
 program: same process, same terminal, same end. With --report it stays as the parent, passes \
-signals on, ends as the program ends, and does not wait for what that leaves in the background.
+signals on, ends as the program ends, and does not wait for what that leaves in the background, \
+but says so. The C library's locks cannot be counted from outside; of them --report shows what the \
+program used, as of ours.
 
 What is typed wins over --config, and this over the environment.
 
 Examples:
   cohort run -- memcached -t 8
   cohort run --lock mcs --report -- kccachetest wicked -th 2 400000
-  cohort run --lock clof:ticket-clh-mcs@core,numa,system -- kccachetest wicked -th 8 400000
-  cohort run --lock clof:ticket-clh-mcs/compiled -- kccachetest wicked -th 8 400000
-  cohort run --lock c-bo-mcs --rwlock c-rw-np -- kcpolytest wicked -th 8 400000
+  cohort run --lock clof:ticket-clh-mcs@core,numa,system \\
+      -- kccachetest wicked -th 8 400000
+  cohort run --lock clof:ticket-clh-mcs/compiled \\
+      -- kccachetest wicked -th 8 400000
+  cohort run --lock c-bo-mcs --rwlock c-rw-np \\
+      -- kcpolytest wicked -th 8 : 400000
   cohort run --only mariadbd -- ./start-everything.sh
 
 A configuration file:
@@ -69,10 +76,14 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     let program = Program::find(name)?;
     let wants_report = arguments.report || settings.report;
     if let Choice::System = settings.lock {
-        if wants_report {
-            eprintln!("cohort: --report has nothing to show: `system` locks are not counted");
+        let changes = environment::without();
+        if !wants_report {
+            return become_it(&program, &arguments.command, &changes);
         }
-        return become_it(&program, &arguments.command, &environment::without());
+        let started = Instant::now();
+        let (ending, usage) = watch(&program, &arguments.command, &changes)?;
+        show(&report::baseline(name, started.elapsed(), &usage));
+        supervise::end_alike(ending)
     }
     if settings.wait == Wait::Spin
         && let Some(policy) = realtime::policy(&arguments.command)
@@ -88,11 +99,10 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         .as_ref()
         .is_ok_and(|image| runtime::is_go(&image.path))
     {
-        eprintln!(
-            "cohort: note: {} is a program in Go: only its C code's locks are served, never Go's \
-             own",
+        problem::tell(format!(
+            "note: {} is a program in Go: only its C code's locks are served, never Go's own",
             name.display()
-        );
+        ));
     }
     if !wants_report {
         let changes = environment::changes(&settings, &library, None);
@@ -101,17 +111,39 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     let file = ReportFile::new()?;
     let changes = environment::changes(&settings, &library, Some(&file.path()));
     let started = Instant::now();
-    let ending = supervise::run(command(&program, &arguments.command, &changes))
-        .map_err(|error| cannot_start(name, &error))?;
+    let (ending, usage) = watch(&program, &arguments.command, &changes)?;
     let ran = started.elapsed();
     let text = file.read().map_or_else(
         |problem| format!("cohort: {problem}\n"),
-        |report| report::text(&report, &settings, name, ran, doubt.as_deref()),
+        |report| {
+            let mut text = report::text(&report, &settings, name, ran, doubt.as_deref());
+            text.push_str(&report::used(&usage));
+            text.push_str(&report::going_on(&file.users()));
+            text
+        },
     );
-    // A reader of stderr that has gone must not change how this ends.
-    let _ = std::io::stderr().write_all(text.as_bytes());
+    show(&text);
     drop(file);
     supervise::end_alike(ending)
+}
+
+/// Runs the program to its end as if this process were it; how it ended, and what it and all
+/// that it waited for used.
+fn watch(
+    program: &Program,
+    words: &[OsString],
+    changes: &Changes,
+) -> Result<(Ending, Usage), Problem> {
+    // The loader that was asked is a child too.
+    let before = Usage::of_children();
+    let ending = supervise::run(command(program, words, changes))
+        .map_err(|error| cannot_start(&words[0], &error))?;
+    Ok((ending, Usage::of_children().since(&before)))
+}
+
+/// Prints on stderr, where a reader that has gone must not change how this ends.
+fn show(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// # Errors
@@ -130,7 +162,7 @@ fn spinning_at(policy: &str) -> String {
 
 fn unless(forced: bool, why: &str) -> Result<(), Problem> {
     if forced {
-        eprintln!("cohort: warning: {why}");
+        problem::tell(format!("warning: {why}"));
         return Ok(());
     }
     Err(Problem::refused(format!(
@@ -158,6 +190,6 @@ fn become_it(
 fn cannot_start(name: &OsStr, error: &std::io::Error) -> Problem {
     Problem::new(
         status::NOT_EXECUTABLE,
-        format!("cannot start {}: {error}", name.display()),
+        format!("cannot start {}: {}", name.display(), in_words(error)),
     )
 }

@@ -5,7 +5,7 @@ use crate::choice::{self, Choice, LockName};
 use crate::cohorts;
 use crate::config::{Configuration, check_executable};
 use crate::library::{self, Library};
-use crate::problem::Problem;
+use crate::problem::{self, Problem};
 use crate::program;
 use crate::rwlocks::Rwlocks;
 use crate::wait::Wait;
@@ -120,26 +120,40 @@ impl Settings {
             None => Configuration::default(),
         };
         let typed = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+        // A person whose setting is refused without having typed it must be told where it is from.
+        let from = |name: &str, variable: &str, in_file: bool| {
+            let by_environment = matches.value_source(name) == Some(ValueSource::EnvVariable);
+            (by_environment && !in_file).then(|| variable.to_owned())
+        };
+        let of_lock = from("lock", "COHORT_LOCK", file.lock().is_some());
         let lock = pick(typed("lock"), options.lock, file.lock().map(str::to_owned));
-        let lock = Choice::for_programs(lock.as_deref().unwrap_or(choice::DEFAULT))?;
+        let lock = Choice::for_programs(lock.as_deref().unwrap_or(choice::DEFAULT)).map_err(
+            |problem| match &of_lock {
+                Some(variable) => problem.within(variable),
+                None => problem,
+            },
+        )?;
         let asked = typed("rwlock").then_some(options.rwlock).flatten();
         if let (Choice::System, Some(rwlocks)) = (&lock, asked.or(file.rwlock))
             && rwlocks != Rwlocks::System
         {
             return Err(Problem::usage(format!(
-                "`{}` serves rwlocks under one of our locks only, and the lock is `{}`",
+                "`{}` serves rwlocks under one of our locks only, and the lock is `{}`{}",
                 rwlocks.name(),
-                lock.name()
+                lock.name(),
+                of_lock.map_or_else(String::new, |variable| format!(" by {variable}"))
             )));
         }
+        let of_only = from("only", "COHORT_ONLY", file.only().is_some());
+        let of_exclude = from("exclude", "COHORT_EXCLUDE", file.exclude().is_some());
         let only = pick(typed("only"), Some(options.only), file.only());
         let exclude = pick(typed("exclude"), Some(options.exclude), file.exclude());
         Ok(Self {
             lock,
             rwlocks: pick(typed("rwlock"), options.rwlock, file.rwlock).unwrap_or_default(),
             wait: pick(typed("wait"), options.wait, file.wait).unwrap_or_default(),
-            only: executables(only)?,
-            exclude: executables(exclude)?,
+            only: executables(of_only.as_deref().unwrap_or("--only"), only)?,
+            exclude: executables(of_exclude.as_deref().unwrap_or("--exclude"), exclude)?,
             report: file.report.unwrap_or(false),
             cohorts: options.cohorts.as_deref().map(cohorts::text).transpose()?,
         })
@@ -151,18 +165,22 @@ fn pick<T>(typed: bool, option: Option<T>, file: Option<T>) -> Option<T> {
     if typed { option } else { file.or(option) }
 }
 
-fn executables(names: Option<Vec<String>>) -> Result<Vec<OsString>, Problem> {
+/// The names that the library is told for these: as they are typed, and as the kernel knows
+/// them.
+///
+/// # Errors
+/// A name that the library could not be told.
+pub fn executables(from: &str, names: Option<Vec<String>>) -> Result<Vec<OsString>, Problem> {
     let mut accepted = Vec::new();
     for name in names.unwrap_or_default() {
-        check_executable(&name)
-            .map_err(|why| Problem::usage(format!("--only and --exclude: {why}")))?;
+        check_executable(&name).map_err(|why| Problem::usage(format!("{from}: {why}")))?;
         if let Some(found) = find(&name) {
             if program::is_script(&found) {
-                eprintln!(
-                    "cohort: warning: {} is a script, and a running script is known by its \
-                     interpreter's name",
+                problem::tell(format!(
+                    "warning: {} is a script, and a running script is known by its interpreter's \
+                     name",
                     found.display()
-                );
+                ));
             }
             accepted.extend(resolved(&name, &found));
         }

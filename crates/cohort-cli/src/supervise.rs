@@ -34,6 +34,44 @@ pub enum Ending {
     Killed(i32),
 }
 
+/// What ended children used, those of children that these waited for included.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// CPU seconds.
+    pub cpu: f64,
+    /// How often threads gave up their CPU to wait.
+    pub waits: i64,
+    /// How often a CPU was taken from them.
+    pub preempted: i64,
+}
+
+impl Usage {
+    /// Of all children of this process so far.
+    pub fn of_children() -> Self {
+        // SAFETY: all zeroes is a valid rusage to overwrite.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+            usage
+        };
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        Self {
+            cpu: seconds(usage.ru_utime) + seconds(usage.ru_stime),
+            waits: usage.ru_nvcsw,
+            preempted: usage.ru_nivcsw,
+        }
+    }
+
+    /// What came after `before`.
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            cpu: self.cpu - before.cpu,
+            waits: self.waits - before.waits,
+            preempted: self.preempted - before.preempted,
+        }
+    }
+}
+
 /// Starts `command`, passes signals on to it and waits for its end.  Blocks.
 ///
 /// # Errors

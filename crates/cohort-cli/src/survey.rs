@@ -4,20 +4,20 @@ mod show;
 
 use crate::choice::{Choice, DEFAULT, LockName};
 use crate::compare::contestants;
+use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
 use crate::settings::Settings;
 use crate::{bar, config};
 use clap::ValueHint;
-use clap::builder::RangedU64ValueParser;
 use cohort_lab::disturb::allowed_cpus;
-use cohort_lab::interrupt;
 use cohort_lab::progress::Progress;
 use cohort_lab::rounds::Contestant;
 use cohort_lab::runner::Launch;
 use cohort_lab::survey::list::{self, Row};
 use cohort_lab::survey::{Cpus, Plan, Surveyed};
-use serde::Serialize;
+use cohort_lab::{interrupt, options};
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -43,9 +43,9 @@ pub struct Arguments {
         value_parser = clap::value_parser!(u16).range(1..))]
     repeat: u16,
     /// The numbers of threads
-    #[arg(long, value_name = "N,M,…", value_delimiter = ',', default_value = "2,8",
-        value_parser = RangedU64ValueParser::<u16>::new().range(1..))]
-    threads: Vec<u16>,
+    #[arg(long, value_name = "N,N-M,…", value_delimiter = ',', default_value = "2,8",
+        value_parser = options::counts)]
+    threads: Vec<RangeInclusive<u32>>,
     /// The CPUs that a program may use
     #[arg(long, value_enum, default_value = "both")]
     cpus: Which,
@@ -106,9 +106,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let rows = chosen(rows(arguments.file.as_deref())?, &arguments.names)?;
     if arguments.list {
         if arguments.json {
-            print_json(&rows)?;
+            page::print_list(Origin::here(), "programs", &rows)?;
         } else {
-            println!("{}", show::list(&rows));
+            page::print(&show::list(&rows))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -132,7 +132,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
     let plan = Plan {
         rows,
-        threads: arguments.threads,
+        threads: arguments.threads.into_iter().flatten().collect(),
         cpus: arguments.cpus.list(),
         rounds: usize::from(arguments.repeat),
         variables: variables(arguments.file.as_deref())?,
@@ -143,9 +143,9 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let (found, ended) = plan.run(&mut progress);
     drop(progress);
     if arguments.json {
-        print_json(&found)?;
+        page::print_list(Origin::here(), "programs", &found)?;
     } else {
-        println!("{}", show::text(&found, usize::from(arguments.repeat)));
+        page::print(&show::text(&found, usize::from(arguments.repeat)))?;
     }
     Ok(match ended {
         Some(signal) => ExitCode::from(signal.status()),
@@ -214,13 +214,6 @@ impl Which {
             Self::Both => vec![Cpus::All, Cpus::One],
         }
     }
-}
-
-fn print_json(shown: &impl Serialize) -> Result<(), Problem> {
-    let text = serde_json::to_string_pretty(shown)
-        .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-    println!("{text}");
-    Ok(())
 }
 
 #[cfg(test)]

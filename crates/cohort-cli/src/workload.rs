@@ -1,5 +1,6 @@
 //! `cohort workload`: runs one bundled load in this process.
 
+use crate::page;
 use crate::problem::Problem;
 use cohort_lab::workloads::{self, Workload};
 use std::process::ExitCode;
@@ -16,6 +17,6 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let outcome = workloads::run(&arguments.workload).map_err(Problem::refused)?;
     let line = serde_json::to_string(&outcome)
         .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-    println!("{line}");
+    page::print(&line)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -172,7 +172,7 @@ fn verdict(
     )
 }
 
-/// "faster by 4.1×", "slower by 1.3×", "inside the noise".
+/// "faster by 4.1×", "slower by 1.3×", "no difference shown".
 #[must_use]
 pub fn in_words(gain: Estimate, (better, worse): (&str, &str)) -> String {
     let (word, factor) = if gain.median >= 1.0 {
@@ -182,12 +182,23 @@ pub fn in_words(gain: Estimate, (better, worse): (&str, &str)) -> String {
     };
     let difference = format!("{word} by {}", times(factor));
     match Answer::of(Some(gain)) {
-        Answer::Noise => "inside the noise".to_owned(),
+        Answer::Noise => "no difference shown".to_owned(),
+        Answer::Unsure if gain.holds(1.0) => format!(
+            "no difference shown, and {} too few to be sure",
+            rounds(gain.count)
+        ),
         Answer::Unsure => format!(
-            "{difference}, but {} rounds are too few to be sure",
-            gain.count
+            "{difference}, but {} too few to be sure",
+            rounds(gain.count)
         ),
         _ => difference,
+    }
+}
+
+fn rounds(count: usize) -> String {
+    match count {
+        1 => "a single round is".to_owned(),
+        count => format!("{count} rounds are"),
     }
 }
 
@@ -254,7 +265,9 @@ mod tests {
     #[test]
     fn what_straddles_one_is_noise() {
         let noise = verdict_on(&[3.9, 4.3, 4.1, 4.2, 4.0, 4.1, 4.4]);
-        assert_eq!(noise, "inside the noise");
+        assert_eq!(noise, "no difference shown");
+        let few = verdict_on(&[3.9, 4.3]);
+        assert!(few.starts_with("no difference shown"), "{few}");
     }
 
     #[test]

@@ -22,8 +22,9 @@ impl Progress {
             ProgressDrawTarget::hidden()
         };
         let bar = ProgressBar::with_draw_target(Some(runs as u64), target);
-        let style = "{bar:32} {pos}/{len} {elapsed}, about {eta} left  {msg}";
-        if let Ok(style) = ProgressStyle::with_template(style) {
+        let size = rustix::termios::tcgetwinsize(std::io::stderr());
+        let columns = size.map_or(0, |size| size.ws_col);
+        if let Ok(style) = ProgressStyle::with_template(template(columns)) {
             bar.set_style(style);
         }
         bar.enable_steady_tick(Duration::from_secs(1));
@@ -32,6 +33,16 @@ impl Progress {
             show_output,
             begun: false,
         }
+    }
+}
+
+/// What fits into a line of so many columns, 0 if that is not known: a line that the terminal
+/// has to break is drawn again and again.  The message is cut to the room that is left.
+const fn template(columns: u16) -> &'static str {
+    match columns {
+        1..30 => "{pos}/{len}",
+        30..72 => "{pos}/{len}, {eta} left  {wide_msg}",
+        _ => "{bar:24} {pos}/{len} {elapsed}, about {eta} left  {wide_msg}",
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Contestant<'a> {
     pub launch: Launch,
     /// What is run once before, and not measured; none to do without.
     pub warm_up: Option<Launch>,
+    /// What is run before each of its runs, and not measured.
+    pub prepare: Option<Launch>,
     /// What must hold after the warm-up run.
     pub proof: Option<Proof<'a>>,
 }
@@ -108,7 +110,7 @@ pub fn play<T>(
             continue;
         };
         observer.starts(&contestant.name, false);
-        match attempt(&limited(launch, limit), &read, &contestant.name, observer)? {
+        match attempt(contestant, &limited(launch, limit), &read, observer)? {
             Ok(sample) => {
                 let patience = Duration::from_secs_f64(30.0 + 20.0 * sample.run.wall);
                 limit = limit.or(Some(patience));
@@ -133,7 +135,7 @@ pub fn play<T>(
                 continue;
             }
             let launch = limited(&contestant.launch, limit);
-            match settled(&launch, &read, &contestant.name, &mut spare, observer)? {
+            match settled(contestant, &launch, &read, &mut spare, observer)? {
                 Ok(sample) => series.samples.push(sample),
                 Err(why) => series.failure = Some(format!("in round {}, {why}", round + 1)),
             }
@@ -152,14 +154,14 @@ fn limited(launch: &Launch, limit: Option<Duration>) -> Launch {
 /// Runs `launch` until it is left alone, as often as is allowed; the least
 /// disturbed run counts.
 fn settled<T>(
+    contestant: &Contestant,
     launch: &Launch,
     read: &impl Fn(&Run) -> Result<T, String>,
-    name: &str,
     spare: &mut usize,
     observer: &mut dyn Observer,
 ) -> Result<Result<Sample<T>, String>, Interrupted> {
-    observer.starts(name, false);
-    let mut best = match attempt(launch, read, name, observer)? {
+    observer.starts(&contestant.name, false);
+    let mut best = match attempt(contestant, launch, read, observer)? {
         Ok(sample) => sample,
         failed => return Ok(failed),
     };
@@ -168,8 +170,8 @@ fn settled<T>(
             break;
         }
         *spare -= 1;
-        observer.starts(name, true);
-        match attempt(launch, read, name, observer)? {
+        observer.starts(&contestant.name, true);
+        match attempt(contestant, launch, read, observer)? {
             Ok(sample) if sample.run.foreign < best.run.foreign => best = sample,
             Ok(_) => {}
             failed => return Ok(failed),
@@ -179,11 +181,22 @@ fn settled<T>(
 }
 
 fn attempt<T>(
+    contestant: &Contestant,
     launch: &Launch,
     read: &impl Fn(&Run) -> Result<T, String>,
-    name: &str,
     observer: &mut dyn Observer,
 ) -> Result<Result<Sample<T>, String>, Interrupted> {
+    let name = &contestant.name;
+    if let Some(prepare) = &contestant.prepare {
+        match runner::run(prepare) {
+            Err(Failure::Interrupted(signal)) => return Err(signal),
+            Err(Failure::Program { why, output }) => {
+                let why = format!("what prepares it failed: {why}");
+                return Ok(Err(with_last_lines(why, &output)));
+            }
+            Ok(_) => {}
+        }
+    }
     let (why, output) = match runner::run(launch) {
         Err(Failure::Interrupted(signal)) => return Err(signal),
         Err(Failure::Program { why, output }) => {
@@ -236,6 +249,7 @@ mod tests {
             name: name.to_owned(),
             warm_up: Some(launch.clone()),
             launch,
+            prepare: None,
             proof: None,
         }
     }
@@ -274,6 +288,23 @@ mod tests {
         );
         assert!(series[2].failure.as_ref().unwrap().contains("no number"));
         assert!(series[2].samples.is_empty());
+    }
+
+    #[test]
+    fn what_prepares_a_run_comes_before_each() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        let file = file.display();
+        let mut prepared = contestant("a", &format!("mv {file} {file}.gone && echo 1"));
+        let first = contestant("", &format!("touch {file}"));
+        prepared.prepare = Some(first.launch);
+        let series = play(&[prepared], 3, number, &mut Log(Vec::new())).unwrap();
+        assert_eq!(series[0].samples.len(), 3, "{:?}", series[0].failure);
+        let mut unprepared = contestant("a", "echo 1");
+        unprepared.prepare = Some(contestant("", "exit 3").launch);
+        let series = play(&[unprepared], 1, number, &mut Log(Vec::new())).unwrap();
+        let why = series[0].failure.as_ref().unwrap();
+        assert!(why.contains("what prepares it failed"), "{why}");
     }
 
     #[test]

@@ -95,10 +95,14 @@ pub fn run(launch: &Launch) -> Result<Run, Failure> {
         why,
         output: String::new(),
     };
-    let mut file = tempfile::tempfile()
-        .map_err(|error| failed(format!("no file for its output can be made: {error}")))?;
+    let mut file = tempfile::tempfile().map_err(|error| {
+        failed(format!(
+            "no file for its output can be made: {}",
+            in_words(&error)
+        ))
+    })?;
     let mut command = command(launch, &file)
-        .map_err(|error| failed(format!("it cannot be prepared: {error}")))?;
+        .map_err(|error| failed(format!("it cannot be prepared: {}", in_words(&error))))?;
     let cpus = launch.cpus.clone().unwrap_or_else(disturb::allowed_cpus);
     // Servers that the program leaves running become children of this process,
     // which then learns what they used; without, they would look foreign.
@@ -107,7 +111,7 @@ pub fn run(launch: &Launch) -> Result<Run, Failure> {
     let started = Instant::now();
     let child = command
         .spawn()
-        .map_err(|error| failed(format!("it cannot be started: {error}")))?;
+        .map_err(|error| failed(format!("it cannot be started: {}", in_words(&error))))?;
     let pid = Pid::from_child(&child);
     interrupt::watch(pid);
     let in_time = wait_for_end(pid, launch.limit);
@@ -153,6 +157,36 @@ impl Usage {
     }
 }
 
+/// Whether a process was refused because too many files are open.
+#[must_use]
+pub fn is_out_of_files(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+/// Why a process cannot be started, and what helps where the program is not to blame.
+#[must_use]
+pub fn in_words(error: &io::Error) -> String {
+    if is_out_of_files(error) {
+        return format!(
+            "too few files may be open at once to start a process ({error}); `ulimit -n` shows \
+             and raises the limit"
+        );
+    }
+    error.to_string()
+}
+
+/// What has nothing to read: `/dev/null`, or where a container lacks it a pipe that nobody
+/// writes to.
+///
+/// # Errors
+/// Neither can be opened.
+pub fn nothing() -> io::Result<Stdio> {
+    match File::open("/dev/null") {
+        Ok(file) => Ok(file.into()),
+        Err(_) => io::pipe().map(|(reader, _)| reader.into()),
+    }
+}
+
 fn command(launch: &Launch, output: &File) -> io::Result<Command> {
     let (program, arguments) = launch
         .words
@@ -162,7 +196,7 @@ fn command(launch: &Launch, output: &File) -> io::Result<Command> {
     command
         .args(arguments)
         .process_group(0)
-        .stdin(Stdio::null())
+        .stdin(nothing()?)
         .stdout(output.try_clone()?)
         .stderr(output.try_clone()?);
     for (name, value) in &launch.environment {

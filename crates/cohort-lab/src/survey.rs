@@ -53,7 +53,7 @@ pub struct Plan<'a> {
     /// The programs.
     pub rows: Vec<Row>,
     /// The numbers of threads.
-    pub threads: Vec<u16>,
+    pub threads: Vec<u32>,
     /// The CPUs.
     pub cpus: Vec<Cpus>,
     /// Rounds that count.
@@ -70,7 +70,7 @@ pub struct Plan<'a> {
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Case {
     /// The number of threads it is told to use.
-    pub threads: u16,
+    pub threads: u32,
     /// The CPUs it may use.
     pub cpus: Cpus,
 }
@@ -187,7 +187,7 @@ impl Plan<'_> {
 
     fn cases(&self, row: &Row) -> Vec<Case> {
         let threads = row.threads.as_ref().unwrap_or(&self.threads);
-        let with = |threads: &u16| {
+        let with = |threads: &u32| {
             let threads = *threads;
             self.cpus.iter().map(move |cpus| Case {
                 threads,

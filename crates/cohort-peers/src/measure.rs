@@ -231,6 +231,7 @@ impl Point {
         };
         let first = || allowed_cpus().first().map(|first| vec![*first]);
         Contestant {
+            prepare: None,
             name: peer.name.to_owned(),
             launch: Launch {
                 words,

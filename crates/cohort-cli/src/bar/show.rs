@@ -1,24 +1,21 @@
 //! Bars for people.
 
+use crate::page;
 use cohort_lab::bars::{Bar, Judgement, Unit, Verdict};
 use cohort_lab::stats::Estimate;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
-/// The widest table, in characters.
-const WIDTH: u16 = 100;
 
 /// Every bar and what it asks for.
-pub fn list(bars: &[&Bar]) -> Table {
-    let mut table = new_table(&["bar", "what is compared", "target"]);
+pub fn list(bars: &[&Bar]) -> String {
+    let mut table = page::titled(&["bar", "what is compared", "target"]);
     for bar in bars {
         table.add_row([bar.name, bar.asks, &bar.target()]);
     }
-    table
+    page::lines(table, 0..0)
 }
 
 /// Every bar, its figure and what came of it.
-pub fn table(judgements: &[Judgement], points: bool) -> Table {
-    let mut table = new_table(&["bar", "figure", "interval", "target", "verdict"]);
+pub fn table(judgements: &[Judgement], points: bool) -> String {
+    let mut table = page::titled(&["bar", "figure", "interval", "target", "verdict"]);
     for judgement in judgements {
         let unit = judgement.unit;
         table.add_row([
@@ -44,10 +41,7 @@ pub fn table(judgements: &[Judgement], points: bool) -> Table {
             }
         }
     }
-    for column in table.column_iter_mut().skip(1).take(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    page::lines(table, 1..4)
 }
 
 /// How many are met, and how far to trust it.
@@ -71,17 +65,7 @@ pub fn closing(judgements: &[Judgement], quick: bool) -> String {
     if judgements.iter().any(|judgement| judgement.disturbed > 0) {
         text.push_str(" Others used the CPUs meanwhile: measure again when the machine is quiet.");
     }
-    text
-}
-
-fn new_table(titles: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
-        .set_header(titles);
-    table
+    page::prose(&text)
 }
 
 fn nothing() -> String {
@@ -92,7 +76,7 @@ fn interval(figure: Estimate, unit: Unit) -> String {
     if figure.count < 2 {
         return nothing();
     }
-    format!("{} to {}", unit.show(figure.low), unit.show(figure.high))
+    page::interval(&unit.show(figure.low), &unit.show(figure.high))
 }
 
 fn verdict(judgement: &Judgement) -> String {

@@ -1,32 +1,50 @@
 //! A benchmark for people: a table, and what stands behind it.
 
-use cohort_lab::bench::WORKLOADS;
+use crate::page;
 use cohort_lab::bench::outcome::{Latency, Outcome};
 use cohort_lab::bench::report::{Point, Report};
+use cohort_lab::bench::{Info, WORKLOADS};
 use cohort_lab::plot::figure;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use serde::Serialize;
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// The widest table of workloads, in characters.
-const WIDTH: u16 = 100;
+/// A workload as the list shows it.
+#[derive(Serialize)]
+pub struct Listed {
+    name: &'static str,
+    about: &'static str,
+    source: &'static str,
+    /// Each of its options, and where it stands.
+    options: BTreeMap<&'static str, Option<String>>,
+}
 
 /// Every workload, its options and where they stand.
-pub fn workloads() -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
-        .set_header(["workload", "what it is", "its options"]);
-    for info in WORKLOADS {
+pub fn listed() -> Vec<Listed> {
+    let of = |info: &'static Info| {
         let stands = info.defaults.shown();
-        let options =
-            info.takes
-                .iter()
-                .map(|name| match stands.iter().find(|(knob, _)| knob == name) {
-                    Some((_, value)) => format!("--{name} {value}"),
-                    None => format!("--{name} (none)"),
-                });
+        let value = |name: &&str| {
+            let known = stands.iter().find(|(knob, _)| knob == name);
+            known.map(|(_, value)| value.clone())
+        };
+        Listed {
+            name: info.name,
+            about: info.about,
+            source: info.source,
+            options: info.takes.iter().map(|name| (*name, value(name))).collect(),
+        }
+    };
+    WORKLOADS.iter().map(of).collect()
+}
+
+/// The same as a table.
+pub fn workloads() -> String {
+    let mut table = page::titled(&["workload", "what it is", "its options"]);
+    for info in listed() {
+        let options = info.options.iter().map(|(name, value)| {
+            let value = value.as_deref().unwrap_or("(none)");
+            format!("--{name} {value}")
+        });
         let options: Vec<String> = options.collect();
         table.add_row([
             info.name.to_owned(),
@@ -34,105 +52,134 @@ pub fn workloads() -> Table {
             options.join("\n"),
         ]);
     }
-    table
+    page::lines(table, 0..0)
 }
 
 /// The table, how it came about, and the details if they are wanted.
 pub fn text(report: &Report, detail: bool) -> String {
-    let mut text = format!("{}\n{}", table(report), closing(report));
+    let mut parts = vec![table(report), page::prose(&closing(report))];
     if detail {
-        for point in &report.points {
-            text.push_str(&details(point));
-        }
+        parts.extend(
+            report
+                .points
+                .iter()
+                .map(|point| page::prose(&details(point))),
+        );
     }
-    text
+    parts.join("\n\n")
 }
 
-/// Whether times are given in cycles, since they are a machine's that nobody has.
+/// Whether the points are a machine's that nobody has.
 fn is_simulated(report: &Report) -> bool {
     report.hash.is_some()
 }
 
-fn table(report: &Report) -> Table {
-    let simulated = is_simulated(report);
-    let unit = if simulated { "cycles" } else { "ns" };
-    let mut titles = vec![
-        "lock".to_owned(),
-        "wait".to_owned(),
-        "threads".to_owned(),
-        format!("{}s/s", report.operation),
-    ];
-    if simulated {
-        titles.push("ended".to_owned());
-    } else {
-        titles.push("interval".to_owned());
-    }
-    titles.extend(["jain".to_owned(), "least–most".to_owned()]);
-    titles.push("migrations".to_owned());
-    if simulated {
-        titles.extend(["transfers".to_owned(), "energy".to_owned()]);
-    }
-    titles.push(format!("acquire {unit}"));
-    titles.push("p99".to_owned());
-    titles.push("release".to_owned());
-    let mut table = Table::new();
-    table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(titles);
+fn table(report: &Report) -> String {
+    let columns = columns(report);
+    let titles: Vec<&str> = columns.iter().map(|column| column.title.as_str()).collect();
+    let mut table = page::titled(&titles);
     for point in &report.points {
-        table.add_row(cells(point, simulated));
+        table.add_row(columns.iter().map(|column| (column.of)(point)));
     }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    let figures = columns.iter().position(|column| column.is_figure);
+    page::lines(table, figures.unwrap_or(0)..titles.len())
 }
 
-fn cells(point: &Point, simulated: bool) -> Vec<String> {
+/// What is shown of every point.
+struct Column {
+    title: String,
+    of: fn(&Point) -> String,
+    is_figure: bool,
+}
+
+/// The columns of a report.  Titles are broken where a page of 80 columns asks for it.
+fn columns(report: &Report) -> Vec<Column> {
+    let column = |title: &str, of: fn(&Point) -> String, is_figure| Column {
+        title: title.to_owned(),
+        of,
+        is_figure,
+    };
+    let simulated = is_simulated(report);
+    let mut columns = vec![column("lock", |point| point.lock.clone(), false)];
+    if common(report, waits).is_none() {
+        columns.push(column("wait", waits, false));
+    }
+    if simulated && common(report, ended).is_none() {
+        columns.push(column("ended", ended, false));
+    }
+    let speed = format!("{}s\na second", report.operation);
+    columns.push(column("thr.", |point| point.threads.to_string(), true));
+    columns.push(column(
+        &speed,
+        |point| figure(point.per_second.median),
+        true,
+    ));
+    if !simulated {
+        columns.push(column("interval", interval, true));
+    }
+    columns.push(column("jain", jain, true));
+    columns.push(column(
+        "migra-\ntions",
+        |point| each(point.middle.migrations_each()),
+        true,
+    ));
+    if simulated {
+        let transfers = |point: &Point| each(point.middle.transfers_each());
+        let energy = |point: &Point| point.middle.energy_each().map_or_else(nothing, figure);
+        columns.push(column("trans-\nfers", transfers, true));
+        columns.push(column("energy", energy, true));
+    }
+    let unit = if simulated { "cycles" } else { "ns" };
+    let acquire = format!("acquire\n{unit}");
+    let median = |point: &Point| time(point, point.middle.acquire, |latency| latency.p50);
+    let tail = |point: &Point| time(point, point.middle.acquire, |latency| latency.p99);
+    let release = |point: &Point| time(point, point.middle.release, |latency| latency.p50);
+    columns.push(column(&acquire, median, true));
+    columns.push(column("p99", tail, true));
+    columns.push(column("release", release, true));
+    columns
+}
+
+/// What all points have in common, if it is the same for all.
+fn common(report: &Report, of: fn(&Point) -> String) -> Option<String> {
+    let first = report.points.first().map(of)?;
+    let same = report.points.iter().all(|point| of(point) == first);
+    same.then_some(first)
+}
+
+fn waits(point: &Point) -> String {
+    point.wait.name().to_owned()
+}
+
+fn ended(point: &Point) -> String {
+    let facts = point.middle.simulated.as_ref();
+    facts.map_or_else(nothing, |facts| format!("{:?}", facts.ended).to_lowercase())
+}
+
+fn interval(point: &Point) -> String {
+    let estimate = point.per_second;
+    if estimate.count < 2 {
+        return nothing();
+    }
+    page::interval(&figure(estimate.low), &figure(estimate.high))
+}
+
+fn jain(point: &Point) -> String {
+    if is_idle(point) {
+        return nothing();
+    }
+    format!("{:.3}", point.middle.fairness.jain)
+}
+
+/// A time in nanoseconds, or in cycles where they are a machine's that nobody has.
+fn time(point: &Point, latency: Option<Latency>, of: fn(&Latency) -> u64) -> String {
     let middle = &point.middle;
-    let scale = if simulated {
+    let scale = if middle.simulated.is_some() {
         1.0
     } else {
         middle.seconds * 1e9 / middle.cycles.max(1) as f64
     };
-    let time = |latency: Option<Latency>, of: fn(&Latency) -> f64| {
-        latency.map_or_else(nothing, |latency| figure(of(&latency) * scale))
-    };
-    let mut cells = vec![
-        point.lock.clone(),
-        point.wait.name().to_owned(),
-        point.threads.to_string(),
-        figure(point.per_second.median),
-    ];
-    match &middle.simulated {
-        Some(facts) => cells.push(format!("{:?}", facts.ended).to_lowercase()),
-        None if point.per_second.count > 1 => cells.push(format!(
-            "{} to {}",
-            figure(point.per_second.low),
-            figure(point.per_second.high)
-        )),
-        None => cells.push(nothing()),
-    }
-    cells.push(if is_idle(point) {
-        nothing()
-    } else {
-        format!("{:.3}", middle.fairness.jain)
-    });
-    cells.push(format!(
-        "{}–{}",
-        figure(middle.fairness.least as f64),
-        figure(middle.fairness.most as f64)
-    ));
-    cells.push(each(middle.migrations_each()));
-    if simulated {
-        cells.push(each(middle.transfers_each()));
-        cells.push(middle.energy_each().map_or_else(nothing, figure));
-    }
-    cells.push(time(middle.acquire, |latency| latency.p50 as f64));
-    cells.push(time(middle.acquire, |latency| latency.p99 as f64));
-    cells.push(time(middle.release, |latency| latency.p50 as f64));
-    cells
+    latency.map_or_else(nothing, |latency| figure(of(&latency) as f64 * scale))
 }
 
 /// Whether no thread did anything: then nothing was shared out, fairly or not.
@@ -210,6 +257,9 @@ fn closing(report: &Report) -> String {
             idle.join(", ")
         );
     }
+    if let Some(wait) = common(report, waits) {
+        let _ = write!(text, "\nHow waiters wait: {wait}.");
+    }
     text.push_str(
         "\nMigrations are hand-overs between the largest cohorts; they and transfers are for each \
          section.",
@@ -247,7 +297,7 @@ fn details(point: &Point) -> String {
         counts,
         ..
     } = &point.middle;
-    let mut text = format!("\n\n{} with {} threads", point.lock, point.threads);
+    let mut text = format!("{} with {} threads", point.lock, point.threads);
     let _ = write!(text, "\n  by thread: {}", list(per_thread));
     for level in cohorts {
         let _ = write!(

@@ -9,7 +9,7 @@ use crate::settings::Settings;
 use crate::{environment, proof};
 use cohort_lab::rounds::{Contestant, Proof};
 use cohort_lab::runner::Launch;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -31,9 +31,24 @@ pub fn all(arguments: &Arguments, all: &[Settings]) -> Result<Vec<Contestant<'st
             let library = settings.served_from().locate()?;
             proof::ask_loader(image, &library, &environment::preload(Some(&library)))
                 .map_err(Problem::refused)?;
-            under(settings, &library, &launch)
+            let contestant = under(settings, &library, &launch)?;
+            Ok(Contestant {
+                prepare: arguments.prepare.as_deref().map(prepare),
+                ..contestant
+            })
         })
         .collect()
+}
+
+/// A text for the shell, which runs under the system's locks whatever comes after it.
+fn prepare(text: &OsStr) -> Launch {
+    let system = Settings::of(Choice::System);
+    Launch {
+        words: vec!["/bin/sh".into(), "-c".into(), text.to_owned()],
+        environment: environment(&system, Path::new(""), None),
+        cpus: None,
+        limit: None,
+    }
 }
 
 /// `launch` under those settings.  Its warm-up run counts acquisitions, which the
@@ -63,6 +78,7 @@ pub fn under(
         name: settings.name(),
         launch: with(None),
         warm_up: Some(warm_up),
+        prepare: None,
         proof,
     })
 }
@@ -86,7 +102,7 @@ fn served(report: &ReportFile) -> Result<(), String> {
     }
     Err(
         "no process of the program was served: it may have emptied LD_PRELOAD, or passed on to a \
-         static or setuid program"
+         static or setuid program, or --only and --exclude leave out every executable that ran"
             .to_owned(),
     )
 }

@@ -1,17 +1,18 @@
 //! A comparison for people: a table, its verdicts, a picture.
 
+use crate::page;
 use cohort_lab::compare::{Comparison, Row, times};
 use cohort_lab::metric::Metric;
 use cohort_lab::plot::{Panel, Picture, PlotRow, figure};
 use cohort_lab::stats::Estimate;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::Table;
 use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::Path;
 
 /// The table, a verdict for each lock, and how sure all this is.
-pub fn text(comparison: &Comparison, metric: &Metric) -> String {
-    let mut text = format!("{}\n{}", table(comparison, metric), verdicts(comparison));
+pub fn text(comparison: &Comparison, metric: &Metric, markdown: bool) -> String {
+    let mut text = verdicts(comparison);
     let sure = comparison
         .rows
         .iter()
@@ -26,7 +27,16 @@ pub fn text(comparison: &Comparison, metric: &Metric) -> String {
             figure.confidence * 100.0
         );
     }
-    text
+    if markdown {
+        // A list, since Markdown would make one paragraph of the lines.
+        let lines: Vec<String> = text.lines().map(|line| format!("- {line}")).collect();
+        return format!(
+            "{}\n\n{}",
+            page::markdown(rows(comparison, metric)),
+            lines.join("\n")
+        );
+    }
+    format!("{}\n\n{}", table(comparison, metric), page::prose(&text))
 }
 
 /// A line for each lock, and what went wrong under it.
@@ -44,7 +54,13 @@ pub fn verdicts(comparison: &Comparison) -> String {
 }
 
 /// A row for each lock.
-pub fn table(comparison: &Comparison, metric: &Metric) -> Table {
+pub fn table(comparison: &Comparison, metric: &Metric) -> String {
+    let rows = rows(comparison, metric);
+    let columns = rows.column_iter().count();
+    page::lines(rows, 1..columns)
+}
+
+fn rows(comparison: &Comparison, metric: &Metric) -> Table {
     let mut titles = vec!["lock".to_owned(), metric.column()];
     titles.extend(["interval", "gain", "interval"].map(str::to_owned));
     if !matches!(metric, Metric::Wall) {
@@ -54,16 +70,9 @@ pub fn table(comparison: &Comparison, metric: &Metric) -> Table {
         titles.push("CPU s".to_owned());
     }
     titles.extend(["waits", "preempted"].map(str::to_owned));
-    let mut table = Table::new();
-    table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(titles);
+    let mut table = page::titled(&titles);
     for row in &comparison.rows {
         table.add_row(cells(row, metric));
-    }
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
     }
     table
 }
@@ -100,7 +109,7 @@ fn interval(estimate: Option<Estimate>, show: fn(f64) -> String) -> String {
     estimate
         .filter(|estimate| estimate.count > 1)
         .map_or_else(nothing, |estimate| {
-            format!("{} to {}", show(estimate.low), show(estimate.high))
+            page::interval(&show(estimate.low), &show(estimate.high))
         })
 }
 

@@ -5,13 +5,18 @@ use super::{Finding, sysfs};
 const CPUS: &str = "/sys/devices/system/cpu";
 const NODES: &str = "/sys/devices/system/node";
 
-/// CPUs that this process may use, of those online, of those present.
-pub fn cpus() -> Finding {
-    let model = sysfs::field("/proc/cpuinfo", "model name")
+/// What the CPUs are called.
+pub fn model() -> String {
+    sysfs::field("/proc/cpuinfo", "model name")
         .or_else(|| {
             sysfs::field("/proc/cpuinfo", "CPU part").map(|part| format!("CPU part {part}"))
         })
-        .unwrap_or_else(|| "a CPU without a name".to_owned());
+        .unwrap_or_else(|| "a CPU without a name".to_owned())
+}
+
+/// CPUs that this process may use, of those online, of those present.
+pub fn cpus() -> Finding {
+    let model = model();
     let counted = |file: &str| {
         sysfs::text(format!("{CPUS}/{file}"))
             .and_then(|list| sysfs::count(&list))

@@ -1,10 +1,12 @@
 //! Where files can be put, and whether a library can be preloaded at all.
 
 use super::Finding;
+use crate::bar::own_path;
 use crate::program::Program;
 use crate::report::ReportFile;
 use crate::{environment, library, proof};
-use std::process::{Command, Stdio};
+use cohort_lab::runner::{self, in_words};
+use std::process::Command;
 use std::sync::atomic::Ordering;
 
 /// Whether reports can be counted in memory.
@@ -60,7 +62,7 @@ fn served_itself() -> Result<(), String> {
     let library = library::USUAL
         .locate()
         .map_err(|problem| problem.to_string())?;
-    let own = std::env::current_exe().map_err(|error| format!("cannot find myself: {error}"))?;
+    let own = own_path().map_err(|problem| problem.to_string())?;
     let program = Program::find(own.as_os_str()).map_err(|problem| problem.to_string())?;
     let preload = environment::preload(Some(&library));
     proof::ask_loader(&program.image?, &library, &preload)?;
@@ -72,10 +74,13 @@ fn served_itself() -> Result<(), String> {
         .env_remove("COHORT_LOCK")
         .env_remove("COHORT_ONLY")
         .env_remove("COHORT_EXCLUDE")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .status()
-        .map_err(|error| format!("a process with the library cannot be started: {error}"))?;
+        .stdin(runner::nothing().map_err(|error| in_words(&error))?)
+        .output()
+        .map_err(|error| {
+            let why = in_words(&error);
+            format!("a process with the library cannot be started: {why}")
+        })?
+        .status;
     if !status.success() {
         return Err(format!("a process with the library failed ({status})"));
     }

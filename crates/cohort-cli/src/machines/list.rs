@@ -1,9 +1,9 @@
 //! The machines that are shipped, a row each.
 
-use super::{WIDTH, print_json};
+use crate::page::{self, Origin};
 use crate::problem::Problem;
 use cohort_machine::description::{Machine, Source, shipped};
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::Cell;
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -72,13 +72,14 @@ pub fn run(json: bool) -> Result<ExitCode, Problem> {
         })
         .collect::<Result<Vec<Row>, Problem>>()?;
     if json {
-        return print_json(&rows);
+        page::print_list(Origin::here(), "machines", &rows)?;
+        return Ok(ExitCode::SUCCESS);
     }
-    println!("{}", table(&rows));
-    println!(
-        "figures: how many stand on a paper, on a vendor's or another public document, and on an\n\
-         estimate alone. `cohort machines show NAME` gives each with its source."
+    let notes = page::prose(
+        "figures: how many stand on a paper, on a vendor's or another public document, and on an \
+         estimate alone. `cohort machines show NAME` gives each with its source.",
     );
+    page::print(&format!("{}\n\n{notes}", table(&rows)))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -96,38 +97,24 @@ fn row(machine: &Machine) -> Row {
     }
 }
 
-fn table(rows: &[Row]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::UTF8_HORIZONTAL_ONLY)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
-        .set_header(
-            [
-                "machine",
-                "what it is",
-                "CPUs",
-                "GHz",
-                "coherence",
-                "figures",
-            ]
-            .map(|title| Cell::new(title).add_attribute(Attribute::Bold)),
-        );
+fn table(rows: &[Row]) -> String {
+    let mut table = page::titled(&[
+        "machine",
+        "CPUs",
+        "GHz",
+        "coherence",
+        "what it is",
+        "figures",
+    ]);
     for row in rows {
         table.add_row([
-            Cell::new(format!("{}\n{}", row.name, row.fingerprint)),
-            Cell::new(format!(
-                "{}\n{}\n{}",
-                row.about, row.hierarchy, row.described
-            )),
+            page::name(&row.name),
             Cell::new(row.cpus),
             Cell::new(format!("{:.1}", row.clock_mhz as f64 / 1000.0)),
             Cell::new(&row.protocol),
-            Cell::new(row.figures.text().replace(", ", "\n")),
+            Cell::new(format!("{} ({})", row.about, row.hierarchy)),
+            Cell::new(row.figures.text()),
         ]);
     }
-    for column in table.column_iter_mut().skip(2).take(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    page::lines(table, 1..3)
 }

@@ -1,11 +1,11 @@
 //! One machine: its tree, its costs, and where each figure comes from.
 
 use super::list::Figures;
-use super::{WIDTH, print_json, tree};
+use super::{MachineName, tree};
+use crate::page::{self, Origin};
 use crate::problem::Problem;
 use clap::ArgGroup;
 use cohort_machine::description::{Cycles, Entry, Figure, Machine, Source, synthetic};
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, Table, presets};
 use serde::Serialize;
 use std::process::ExitCode;
 
@@ -14,13 +14,15 @@ use std::process::ExitCode;
 #[command(group = ArgGroup::new("which").required(true).args(["machine", "synthetic"]))]
 pub struct Arguments {
     /// A machine from `cohort machines`, or the path of a file
+    #[arg(value_parser = MachineName, hide_possible_values = true)]
     machine: Option<String>,
     /// Print a file for a machine of this shape instead, in hwloc's synthetic
     /// notation
     #[arg(long, value_name = "SHAPE", requires = "like")]
     synthetic: Option<String>,
     /// The machine whose costs it has, level by level
-    #[arg(long, value_name = "MACHINE", requires = "synthetic")]
+    #[arg(long, value_name = "MACHINE", requires = "synthetic", value_parser = MachineName,
+        hide_possible_values = true)]
     like: Option<String>,
     /// What the new machine is called
     #[arg(long, requires = "synthetic", default_value = "synthetic")]
@@ -35,21 +37,27 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let (Some(shape), Some(like)) = (&arguments.synthetic, &arguments.like) {
         let template = open(like)?;
         let text = synthetic(shape, &template, &arguments.name).map_err(Problem::usage)?;
-        print!("# {shape} like {like} ({})\n{text}", template.fingerprint);
+        let file = format!("# {shape} like {like} ({})\n{text}", template.fingerprint);
+        page::print_as_it_is(&file)?;
         return Ok(ExitCode::SUCCESS);
     }
     let machine = open(arguments.machine.as_deref().unwrap_or_default())?;
     if arguments.json {
-        return print_json(&Shown {
+        let shown = Shown {
             fingerprint: &machine.fingerprint,
             machine: &machine,
-        });
+        };
+        page::print_json(Origin::simulated(&machine.name), &shown)?;
+        return Ok(ExitCode::SUCCESS);
     }
-    println!("{}\n", heading(&machine));
-    println!("{}\n", tree::draw(&machine.hierarchy));
-    println!("{}", costs(&machine));
-    println!("{LEGEND}\n");
-    println!("{}", figures(&machine.entries()));
+    let parts = [
+        page::prose(&heading(&machine)),
+        tree::draw(&machine.hierarchy),
+        costs(&machine),
+        page::prose(LEGEND),
+        figures(&machine.entries()),
+    ];
+    page::print(&parts.join("\n\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -79,12 +87,12 @@ fn heading(machine: &Machine) -> String {
 }
 
 const LEGEND: &str = "\
-Cycles, for a line that another cache within that level has modified. p: from a paper; v: from a
-vendor's or another public document; m: measured there; e: estimate. queue: how long a load keeps
+Cycles, for a line that another cache within that level has modified. p: from a paper; v: from a \
+vendor's or another public document; m: measured there; e: estimate. queue: how long a load keeps \
 others waiting.";
 
 /// What each distance costs.
-fn costs(machine: &Machine) -> Table {
+fn costs(machine: &Machine) -> String {
     let titles = [
         "within",
         "load",
@@ -94,7 +102,7 @@ fn costs(machine: &Machine) -> Table {
         "queue",
         "memory",
     ];
-    let mut table = plain(&titles);
+    let mut table = page::titled(&titles);
     for transfer in &machine.transfers {
         let within = match transfer.hops {
             0 => transfer.within.clone(),
@@ -118,10 +126,7 @@ fn costs(machine: &Machine) -> Table {
     cells.extend(hit.map(cost));
     cells.extend([String::new(), String::new(), cost(&machine.memory.local)]);
     table.add_row(cells);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    table
+    page::lines(table, 1..titles.len())
 }
 
 fn cost(figure: &Figure<Cycles>) -> String {
@@ -135,8 +140,8 @@ fn cost(figure: &Figure<Cycles>) -> String {
 }
 
 /// Every figure with its source.
-fn figures(entries: &[Entry]) -> Table {
-    let mut table = plain(&["figure", "value", "source", "where it comes from"]);
+fn figures(entries: &[Entry]) -> String {
+    let mut table = page::titled(&["figure", "value", "source", "where it comes from"]);
     for entry in entries {
         let unit = match entry.unit.as_str() {
             unit @ ("cycles" | "ns") => format!(" {unit}"),
@@ -150,19 +155,5 @@ fn figures(entries: &[Entry]) -> Table {
             entry.note.clone(),
         ]);
     }
-    table
-}
-
-fn plain(titles: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
-        .set_header(
-            titles
-                .iter()
-                .map(|title| Cell::new(title).add_attribute(Attribute::Bold)),
-        );
-    table
+    page::lines(table, 0..0)
 }

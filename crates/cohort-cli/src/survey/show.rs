@@ -1,26 +1,23 @@
 //! A survey for people.
 
+use crate::page;
 use cohort_lab::stats::Estimate;
 use cohort_lab::survey::judge::Verdict;
 use cohort_lab::survey::list::Row;
 use cohort_lab::survey::{Cell, Finding, Surveyed};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
-
-/// The widest table, in characters.
-const WIDTH: u16 = 80;
 
 /// Every program and what it does, or which package is missing for it.
-pub fn list(rows: &[Row]) -> Table {
-    let mut table = new_table(&["program", "what it does", "not here"]);
+pub fn list(rows: &[Row]) -> String {
+    let mut table = page::titled(&["program", "what it does", "not here"]);
     for row in rows {
         table.add_row([&row.name, &row.about, row.missing().unwrap_or_default()]);
     }
-    table
+    page::lines(table, 0..0)
 }
 
 /// Every program in each way it was run, what is not here, and what failed.
 pub fn text(found: &[Surveyed], rounds: usize) -> String {
-    let mut table = new_table(&["program", "run on", "wall", "CPU", "switches", ""]);
+    let mut table = page::titled(&["program", "run on", "wall", "CPU", "switches", ""]);
     let mut absent = Vec::new();
     let mut complaints = Vec::new();
     for Surveyed { name, found } in found {
@@ -37,28 +34,21 @@ pub fn text(found: &[Surveyed], rounds: usize) -> String {
             }
         }
     }
-    for column in table.column_iter_mut().skip(2).take(3) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
     let mut parts = Vec::new();
     if !table.is_empty() {
-        parts.push(format!("{}\n{}", trimmed(&table), legend(rounds)));
+        parts.push(format!(
+            "{}\n\n{}",
+            page::lines(table, 2..5),
+            legend(rounds)
+        ));
     }
     parts.extend(
         [absent, complaints]
             .into_iter()
-            .filter_map(|lines| (!lines.is_empty()).then(|| lines.join("\n"))),
+            .filter_map(|lines| (!lines.is_empty()).then(|| page::prose(&lines.join("\n")))),
     );
     parts.push(closing(found));
     parts.join("\n\n")
-}
-
-fn trimmed(table: &Table) -> String {
-    let lines: Vec<String> = table
-        .lines()
-        .map(|line| line.trim_end().to_owned())
-        .collect();
-    lines.join("\n")
 }
 
 fn row(name: &str, cell: &Cell) -> [String; 6] {
@@ -137,7 +127,9 @@ fn legend(rounds: usize) -> String {
     } else {
         ""
     };
-    format!("Ours over the system's, {medians}.\nRun on so many threads, on all CPUs or one.{few}")
+    page::prose(&format!(
+        "Ours over the system's, {medians}.\nRun on so many threads, on all CPUs or one.{few}"
+    ))
 }
 
 fn closing(found: &[Surveyed]) -> String {
@@ -162,15 +154,5 @@ fn closing(found: &[Surveyed]) -> String {
     } else {
         ""
     };
-    format!("{run} {noun} run, {failed}.{warning}")
-}
-
-fn new_table(titles: &[&str]) -> Table {
-    let mut table = Table::new();
-    table
-        .load_preset(presets::NOTHING)
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(WIDTH)
-        .set_header(titles);
-    table
+    page::prose(&format!("{run} {noun} run, {failed}.{warning}"))
 }

@@ -28,35 +28,38 @@ fn output(arguments: &[&str]) -> Vec<u8> {
 /// Twice, and however many of this machine's CPUs take part.
 #[test]
 fn a_simulated_benchmark_gives_the_same_bytes() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let (one, other) = (folder.path().join("1.svg"), folder.path().join("2.svg"));
-    let run = |plot: &std::path::Path| {
-        let mut arguments = THERE.to_vec();
-        arguments.extend(["--json", "--plot", plot.to_str().expect("plain names")]);
-        output(&arguments)
+    let run = |folder: &std::path::Path, cpus: Option<&str>| {
+        let mut command = cohort();
+        if let Some(cpus) = cpus {
+            command.env("RAYON_NUM_THREADS", cpus);
+        }
+        let output = command
+            .args(THERE)
+            .args(["--json", "--plot", "p.svg"])
+            .current_dir(folder)
+            .output()
+            .expect("the command runs");
+        assert!(output.status.success(), "{output:?}");
+        let plot = std::fs::read_to_string(folder.join("p.svg")).expect("a plot was written");
+        (output.stdout, plot)
     };
-    let said = run(&one);
-    assert_eq!(said, run(&other));
-    let alone = cohort()
-        .args(THERE)
-        .arg("--json")
-        .env("RAYON_NUM_THREADS", "1")
-        .output()
-        .expect("the command runs");
-    assert_eq!(said, alone.stdout);
-    let read = |file| std::fs::read_to_string(file).expect("a plot was written");
-    let plot = read(&one);
-    assert_eq!(plot, read(&other));
+    let folder = || tempfile::tempdir().expect("a temporary folder");
+    let first = run(folder().path(), None);
+    assert_eq!(first, run(folder().path(), None));
+    assert_eq!(first, run(folder().path(), Some("1")));
     for words in ["ticket", "mcs", "threads", "simulated"] {
-        assert!(plot.contains(words), "{words}");
+        assert!(first.1.contains(words), "{words}");
     }
 }
 
 #[test]
 fn a_simulated_result_says_that_it_is_one() {
     let said = String::from_utf8(output(&THERE)).expect("text");
+    let words: Vec<&str> = said.split_whitespace().collect();
     assert!(
-        said.contains("Simulated on xeon-e7-4850x4 (file "),
+        words
+            .join(" ")
+            .contains("Simulated on xeon-e7-4850x4 (file "),
         "{said}"
     );
     let mut arguments = THERE.to_vec();
@@ -114,6 +117,54 @@ fn readers_and_writers_are_both_counted_under_every_lock() {
                 let count = point["middle"]["counts"][what].as_u64();
                 assert!(count > Some(0), "{what}: {point}");
             }
+        }
+    }
+}
+
+#[test]
+fn all_locks_and_ranges_of_threads_have_a_short_form() {
+    let mut arguments = THERE.to_vec();
+    arguments[6] = "all";
+    arguments[8] = "1-2";
+    arguments.push("--json");
+    let report: Value = serde_json::from_slice(&output(&arguments)).expect("JSON");
+    let points = report["points"].as_array().expect("points");
+    assert_eq!(points.len(), 2 * cohort::catalogue::LOCKS.len());
+}
+
+#[test]
+fn a_plot_of_one_count_of_threads_has_one_tick() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("p.svg");
+    let mut arguments = THERE.to_vec();
+    arguments[8] = "12";
+    arguments.extend(["--plot", file.to_str().expect("a plain name")]);
+    output(&arguments);
+    let plot = std::fs::read_to_string(&file).expect("a plot was written");
+    let panels = plot.matches("\nthreads\n").count();
+    assert!(panels > 0, "{plot}");
+    assert_eq!(plot.matches("\n12\n").count(), panels, "{plot}");
+    for other in ["\n11\n", "\n13\n", "\n8\n", "\n16\n"] {
+        assert!(!plot.contains(other), "{plot}");
+    }
+}
+
+/// Before anything is measured.
+#[test]
+fn a_plot_that_cannot_be_written_is_refused() {
+    for (file, status) in [("p.png", 2), ("p", 2), ("/absent/p.svg", 125)] {
+        for arguments in [
+            &["bench", "--workload", "lbench"][..],
+            &["demo"],
+            &["compare", "true"],
+        ] {
+            let mut command = cohort();
+            command.args([&arguments[..1], &["--plot", file], &arguments[1..]].concat());
+            command
+                .assert()
+                .code(status)
+                .stdout("")
+                .stderr(contains(file));
         }
     }
 }

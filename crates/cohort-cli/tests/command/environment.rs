@@ -31,6 +31,50 @@ fn an_unwritable_cache_is_not_needed() {
         .stderr(contains("mutex-normal"));
 }
 
+/// Neither the program nor its loader is to blame.
+#[test]
+fn too_few_descriptors_are_named() {
+    let command = env!("CARGO_BIN_EXE_cohort");
+    for words in ["run -- true", "compare --repeat 1 -- true"] {
+        let output = std::process::Command::new("sh")
+            .args(["-c", &format!("ulimit -n 7; exec {command} {words}")])
+            .output()
+            .expect("there is a shell");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(125), "{words}: {said}");
+        assert!(said.contains("ulimit -n"), "{words}: {said}");
+    }
+}
+
+/// A container may lack both.
+#[test]
+fn neither_proc_nor_dev_null_is_needed_to_run() {
+    let command = env!("CARGO_BIN_EXE_cohort");
+    for place in ["/proc", "/dev"] {
+        let script = format!(
+            "mount -t tmpfs none {place} || exit 99; {command} run -- echo served && {command} \
+             compare --repeat 1 -- true"
+        );
+        let output = std::process::Command::new("unshare")
+            .args(["-rm", "sh", "-c", &script])
+            .output();
+        let Ok(output) = output else {
+            eprintln!("skip: no `unshare` here; install the package util-linux");
+            return;
+        };
+        let errors = String::from_utf8_lossy(&output.stderr);
+        if matches!(output.status.code(), Some(99 | 1)) && errors.contains("mount: ")
+            || errors.starts_with("unshare: ")
+        {
+            eprintln!("skip: no mounts of one's own are allowed here: {errors}");
+            return;
+        }
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{place}: {said}{errors}");
+        assert!(said.starts_with("served\n"), "{place}: {said}{errors}");
+    }
+}
+
 #[test]
 fn other_preloaded_libraries_stay_behind_ours() {
     let output = cohort()

@@ -1,9 +1,11 @@
 //! What a person sees of the command: options, refusals, endings, reports.
 
 mod bench;
+mod compare;
 mod compiled;
 mod ending;
 mod environment;
+mod examples;
 mod machines;
 mod refusal;
 mod report;
@@ -17,7 +19,9 @@ use std::time::Duration;
 
 /// What the command, or a test that reads the environment it passes on, would take
 /// from whoever runs the tests.
-const LEFT_OUT: [&str; 9] = [
+const LEFT_OUT: [&str; 11] = [
+    "COLUMNS",
+    "NO_COLOR",
     "COHORT_LOCK",
     "COHORT_RWLOCK",
     "COHORT_WAIT",

@@ -109,7 +109,31 @@ fn the_systems_locks_are_not_counted() {
     let (status, report) = report_of("system", &program.path(), "");
     assert_eq!(status, Some(0));
     assert_eq!(rows(&report), []);
-    assert!(report.contains("system"), "{report}");
+    assert!(report.contains("the system's own locks"), "{report}");
+    assert!(report.contains("cannot be counted"), "{report}");
+    // What ours can be compared with.
+    assert!(report.contains("CPU s, waited"), "{report}");
+    let (_, ours) = report_of("futex", &program.path(), "");
+    assert!(ours.contains("CPU s, waited"), "{ours}");
+    let (status, _) = report_of("system", &program.path(), "failing");
+    assert_eq!(status, Some(7));
+}
+
+/// Nobody waits for a daemon, whose counts are those up to now.
+#[test]
+fn a_daemon_that_lives_on_is_told() {
+    let output = cohort()
+        .args(["run", "--report", "--", "sh", "-c"])
+        .arg("sleep 20 >/dev/null 2>&1 & echo $!")
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    let daemon: i32 = said.trim().parse().expect("its number");
+    let daemon = rustix::process::Pid::from_raw(daemon).expect("a number");
+    rustix::process::kill_process(daemon, rustix::process::Signal::KILL).expect("it lives");
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert!(report.contains("others go on"), "{report}");
+    assert!(report.contains(said.trim()), "{report}");
 }
 
 /// The number after `before` in the report's line on memory; 0 if it is not there.

@@ -28,8 +28,173 @@ fn the_list_has_every_lock() {
             lock.name
         );
     }
-    let widest = said.lines().map(|line| line.chars().count()).max();
-    assert!(widest <= Some(100), "{widest:?} columns:\n{said}");
+    let notes = said.lines().position(str::is_empty).expect("notes below");
+    assert_eq!(notes, LOCKS.len() + 2, "a line for each lock:\n{said}");
+    for words in ["tkt", "shfllock"] {
+        assert!(
+            said.contains(words),
+            "the alias {words} is missing:\n{said}"
+        );
+    }
+}
+
+#[test]
+fn a_lock_is_shown_whole_when_it_is_asked_for() {
+    let one = cohort().args(["list", "tkt"]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&one.stdout);
+    for words in ["ticket: ", "also called", "described in", "can", "bytes"] {
+        assert!(said.contains(words), "{words} is missing:\n{said}");
+    }
+    let all = cohort().args(["list", "--long"]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&all.stdout);
+    assert_eq!(said.matches("described in").count(), LOCKS.len());
+    cohort()
+        .args(["list", "tiket"])
+        .assert()
+        .code(2)
+        .stderr(contains("`ticket`"));
+}
+
+/// What prints tables, and is quick.
+const TABLES: [&[&str]; 12] = [
+    &["list"],
+    &["list", "--long"],
+    &["list", "--rwlocks"],
+    &["list", "--compositions"],
+    &["doctor"],
+    &["bar", "--list"],
+    &["survey", "--list"],
+    &["machines"],
+    &["machines", "show", "epyc-7352x2"],
+    &["bench", "--list"],
+    &["reproduce", "--list"],
+    &["reproduce", "F1", "S4"],
+];
+
+fn lines(arguments: &[&str], columns: Option<&str>) -> Vec<String> {
+    let mut command = cohort();
+    if let Some(columns) = columns {
+        command.env("COLUMNS", columns);
+    }
+    let output = command.args(arguments).output().expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(!said.is_empty(), "{arguments:?}: {output:?}");
+    said.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn tables_fit_the_page_and_lines_end_with_no_blank() {
+    for arguments in TABLES {
+        for (columns, most) in [(None, 80), (Some("60"), 60), (Some("120"), 120)] {
+            for line in lines(arguments, columns) {
+                assert!(line.chars().count() <= most, "{arguments:?} {most}: {line}");
+                assert_eq!(line.trim_end(), line, "{arguments:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn json_says_where_it_is_from_wherever_there_is_a_table() {
+    for arguments in TABLES {
+        let said = json(&[arguments, &["--json"]].concat());
+        let origin = &said["origin"];
+        assert_eq!(origin["command"][1], arguments[0]);
+        assert_eq!(origin["version"], env!("CARGO_PKG_VERSION"));
+        // What is simulated is the same on every machine and on every day.
+        let simulated = origin["machine"]["simulated"].is_string();
+        assert_eq!(origin["date"].is_null(), simulated, "{origin}");
+        assert!(
+            simulated || origin["machine"]["cpus"].as_u64() > Some(0),
+            "{origin}"
+        );
+    }
+}
+
+/// A table that is cut short must not pass for a whole one.
+#[test]
+fn a_full_disk_is_an_error_and_no_panic() {
+    let others: [&[&str]; 8] = [
+        &["--help"],
+        &["help", "run"],
+        &["run", "--help"],
+        &["--version"],
+        &["list", "--json"],
+        &["compare", "--repeat", "1", "--", "true"],
+        &["demo", "--seconds", "0.1"],
+        &[
+            "machines",
+            "show",
+            "--synthetic",
+            "pu:2",
+            "--like",
+            "superdome-x",
+        ],
+    ];
+    for arguments in TABLES.iter().chain(&others) {
+        let full = std::fs::File::create("/dev/full").expect("Linux has it");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_cohort"))
+            .args(*arguments)
+            .stdout(full)
+            .output()
+            .expect("the command runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(125), "{arguments:?}: {said}");
+        assert!(said.contains("cannot write to standard output"), "{said}");
+    }
+    let full = std::fs::File::create("/dev/full").expect("Linux has it");
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_cohort"))
+        .args(["list", "nonsense"])
+        .stderr(full)
+        .status()
+        .expect("the command runs");
+    assert_eq!(status.code(), Some(2));
+}
+
+#[test]
+fn help_is_a_subcommand_too() {
+    for (typed, usage) in [
+        (&["help"][..], "Usage: cohort <COMMAND>"),
+        (&["help", "run"], "Usage: cohort run"),
+        (&["help", "machines", "show"], "Usage: cohort machines show"),
+    ] {
+        cohort()
+            .args(typed)
+            .assert()
+            .code(0)
+            .stdout(contains(usage));
+    }
+}
+
+#[test]
+fn completions_know_the_names() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    cohort()
+        .args(["generate", "completions"])
+        .arg(folder.path())
+        .assert()
+        .code(0);
+    let text = std::fs::read_to_string(folder.path().join("cohort.bash")).expect("bash");
+    let offered = |after: &str, name: &str| {
+        let mut lines = text.lines().skip_while(|line| line.trim() != after);
+        let line = lines.find(|line| line.contains("compgen"));
+        line.is_some_and(|line| line.contains(name))
+    };
+    assert!(offered("--on)", "epyc-7352x2"), "{text}");
+    assert!(offered("--like)", "superdome-x"), "{text}");
+    assert!(offered("--lock)", "ticket-delay"), "{text}");
+    assert!(offered("--locks)", "c-tkt-mcs"), "{text}");
+}
+
+/// A line below the titles, and none between rows.
+#[test]
+fn tables_have_one_rule_at_most() {
+    for arguments in TABLES {
+        let is_rule = |line: &&String| line.starts_with('─');
+        let rules = lines(arguments, None).iter().filter(is_rule).count();
+        let tables = if arguments.contains(&"show") { 2 } else { 1 };
+        assert!(rules <= tables, "{arguments:?}: {rules} rules");
+    }
 }
 
 #[test]
@@ -57,8 +222,6 @@ fn locks_that_readers_share_have_a_list() {
         assert!(list.contains(&format!("\"name\":\"{name}\"")), "{list}");
         assert!(said.contains(name), "{said}");
     }
-    let widest = said.lines().map(|line| line.chars().count()).max();
-    assert!(widest <= Some(100), "{widest:?} columns:\n{said}");
 }
 
 /// A pipe has no columns and no colours.

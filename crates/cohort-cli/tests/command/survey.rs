@@ -91,7 +91,8 @@ fn json_has_every_figure() {
         .args(["--threads", "2", "--json"])
         .output()
         .expect("the command runs");
-    let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let found = &said["programs"];
     assert_eq!(found[0]["name"], "packed");
     let cell = &found[0]["found"]["cells"][0];
     assert_eq!(cell["threads"], 2);

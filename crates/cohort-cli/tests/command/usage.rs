@@ -31,6 +31,30 @@ fn the_environment_is_checked_like_an_option() {
 }
 
 #[test]
+fn a_setting_from_the_environment_is_named_in_its_error() {
+    for (variable, value) in [
+        ("COHORT_LOCK", "nonsense"),
+        ("COHORT_WAIT", "doze"),
+        ("COHORT_RWLOCK", "x"),
+        ("COHORT_ONLY", "a::b"),
+        ("COHORT_EXCLUDE", ":"),
+    ] {
+        cohort()
+            .env(variable, value)
+            .args(["run", "--", "true", "--wait"])
+            .assert()
+            .code(2)
+            .stderr(contains(variable));
+    }
+    cohort()
+        .env("COHORT_WAIT", "doze")
+        .args(["run", "--wait", "nap", "--", "true"])
+        .assert()
+        .code(2)
+        .stderr(contains("COHORT_WAIT").not());
+}
+
+#[test]
 fn an_unknown_wait_names_the_known_ones() {
     cohort()
         .args(["run", "--wait", "doze", "--", "true"])

@@ -475,6 +475,7 @@ impl Setup<'_> {
         let words = || [program.into()].into_iter().chain(words.clone()).collect();
         let contestants = [("system", &self.system), ("futex", &self.ours)];
         let contestants = contestants.map(|(name, environment)| Contestant {
+            prepare: None,
             name: name.to_owned(),
             launch: Launch {
                 words: words(),
@@ -515,6 +516,7 @@ impl Setup<'_> {
         let contestants = runs
             .into_iter()
             .map(|(name, (launch, warm_up))| Contestant {
+                prepare: None,
                 name: name.to_owned(),
                 launch,
                 warm_up: Some(warm_up),

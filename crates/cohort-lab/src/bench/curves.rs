@@ -5,6 +5,8 @@ use crate::plot::figure;
 use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::Path;
 
 const WIDTH: u32 = 960;
@@ -155,8 +157,7 @@ fn panels(report: &Report) -> Vec<Panel> {
 
 impl Panel {
     fn draw(&self, report: &Report, area: &DrawingArea<SVGBackend, Shift>) -> Drawn {
-        let most_threads = report.points.iter().map(|point| point.threads).max();
-        let most_threads = most_threads.unwrap_or(1).max(2);
+        let counts: BTreeSet<usize> = report.points.iter().map(|point| point.threads).collect();
         let values = report.points.iter().filter_map(|point| (self.of)(point));
         let scattered = report.points.iter().flat_map(|point| &point.rounds);
         let greatest = if self.rounds {
@@ -165,7 +166,6 @@ impl Panel {
             values.fold(0.0, f64::max)
         };
         let greatest = if greatest > 0.0 { greatest } else { 1.0 };
-        // Threads double from tick to tick where they span a wide range.
         let mut chart = ChartBuilder::on(area)
             .margin_left(MARGIN)
             .margin_right(LEGEND)
@@ -173,7 +173,10 @@ impl Panel {
             .x_label_area_size(THREADS)
             .y_label_area_size(AXIS)
             .build_cartesian_2d(
-                (1.0..most_threads as f64).log_scale().base(2.0),
+                span(&counts)
+                    .log_scale()
+                    .base(2.0)
+                    .with_key_points(ticks(&counts)),
                 0.0..greatest * 1.05,
             )?;
         chart
@@ -229,6 +232,33 @@ impl Panel {
     }
 }
 
+/// What the axis of threads spans; a single count stands in its middle.
+fn span(counts: &BTreeSet<usize>) -> Range<f64> {
+    let most = counts.last().map_or(1.0, |count| *count as f64);
+    if counts.len() < 2 {
+        return most / 2.0..most * 2.0;
+    }
+    1.0..most
+}
+
+/// A tick for each count of threads that was measured, unless it would stand in the one
+/// before it.
+fn ticks(counts: &BTreeSet<usize>) -> Vec<f64> {
+    const MOST: f64 = 24.0;
+    let most = counts.last().map_or(1.0, |count| *count as f64);
+    let least_step = most.log2() / MOST;
+    let mut ticks: Vec<f64> = Vec::new();
+    for count in counts.iter().map(|count| *count as f64) {
+        if ticks
+            .last()
+            .is_none_or(|last| (count / last).log2() >= least_step)
+        {
+            ticks.push(count);
+        }
+    }
+    ticks
+}
+
 fn plain(size: i32, colour: &RGBColor) -> TextStyle<'static> {
     ("sans-serif", size).into_font().color(colour)
 }
@@ -238,4 +268,18 @@ fn bold(size: i32, colour: &RGBColor) -> TextStyle<'static> {
         .into_font()
         .style(FontStyle::Bold)
         .color(colour)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_a_tick_for_each_count_that_has_room() {
+        assert_eq!(ticks(&BTreeSet::from([8])), [8.0]);
+        assert_eq!(ticks(&BTreeSet::from([1])), [1.0]);
+        assert_eq!(ticks(&BTreeSet::from([1, 2, 64])), [1.0, 2.0, 64.0]);
+        assert_eq!(ticks(&BTreeSet::from([1, 63, 64])), [1.0, 63.0]);
+        assert_eq!(span(&BTreeSet::from([8])), 4.0..16.0);
+    }
 }

@@ -62,7 +62,7 @@ pub struct Row {
     pub cleanup: Option<String>,
     /// The numbers of threads for a program that cannot have others.
     #[serde(default)]
-    pub threads: Option<Vec<u16>>,
+    pub threads: Option<Vec<u32>>,
 }
 
 impl Row {

@@ -1,0 +1,337 @@
+//! What the command prints: tables in one style, prose that is broken where the page ends,
+//! and JSON that says where it comes from.
+//!
+//! Everything that a subcommand prints on standard output goes through [`print`] or
+//! [`print_json`], so that a full disk is an error and no panic.
+
+use crate::problem::Problem;
+use comfy_table::{
+    Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Row, Table,
+    TableComponent, presets,
+};
+use rustix::termios::tcgetwinsize;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{IsTerminal, Write, stdout};
+use std::ops::Range;
+
+/// The columns of a page where nothing says how many there are.
+const COLUMNS: u16 = 80;
+
+/// What a column of text needs at least to be readable; a shorter one needs its own length.
+const READABLE: u16 = 14;
+
+/// How many columns a line may have: those of the terminal, or else what `COLUMNS` says.
+pub fn width() -> u16 {
+    let of_terminal = || {
+        let size = stdout().is_terminal().then(|| tcgetwinsize(stdout()))?;
+        size.ok().map(|size| size.ws_col).filter(|width| *width > 0)
+    };
+    let asked = || {
+        let columns = std::env::var("COLUMNS").ok()?.parse().ok()?;
+        (columns > 0).then_some(columns)
+    };
+    of_terminal().or_else(asked).unwrap_or(COLUMNS)
+}
+
+/// The width of help: long lines of prose are hard to read on a wide terminal.
+pub fn help_width() -> usize {
+    let width = usize::from(width());
+    if stdout().is_terminal() {
+        width.min(100)
+    } else {
+        width
+    }
+}
+
+/// Whether letters may be bold or coloured.
+fn is_styled() -> bool {
+    let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    stdout().is_terminal() && !forbidden
+}
+
+/// An empty table without any line.
+pub fn bare() -> Table {
+    let mut table = Table::new();
+    table
+        .load_preset(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width())
+        .set_truncation_indicator("…")
+        .style_text_only();
+    if !is_styled() {
+        table.force_no_tty();
+    }
+    table
+}
+
+/// An empty table under these titles, with a line below them and no other.
+pub fn titled<S: AsRef<str>>(titles: &[S]) -> Table {
+    let mut table = bare();
+    table
+        .set_style(TableComponent::HeaderLines, '─')
+        .set_header(titles.iter().map(|title| name(title.as_ref())));
+    table
+}
+
+/// A cell whose text stands out.
+pub fn name(text: &str) -> Cell {
+    Cell::new(text).add_attribute(Attribute::Bold)
+}
+
+/// The lines of a table; the columns in `figures` are right-aligned, and are not broken unless
+/// the page is too narrow for them.
+pub fn lines(mut table: Table, figures: Range<usize>) -> String {
+    let page = table.width().unwrap_or(COLUMNS);
+    let widths = widths(&table);
+    let needed: u16 = widths
+        .iter()
+        .enumerate()
+        .map(|(place, width)| {
+            if figures.contains(&place) {
+                *width
+            } else {
+                READABLE.min(*width)
+            }
+        })
+        .sum();
+    let gaps = u16::try_from(widths.len().saturating_sub(1)).unwrap_or(0);
+    let gap = if needed + 2 * gaps <= page { 2 } else { 1 };
+    let is_room = needed + gap * gaps <= page;
+    let last = widths.len().saturating_sub(1);
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, if place == last { 0 } else { gap }));
+        if figures.contains(&place) {
+            column.set_cell_alignment(CellAlignment::Right);
+            if is_room {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+    }
+    table.to_string()
+}
+
+/// A table as Markdown has it, in lines as long as they get.
+pub fn markdown(mut table: Table) -> String {
+    table
+        .load_preset(presets::ASCII_MARKDOWN)
+        .set_content_arrangement(ContentArrangement::Disabled)
+        .force_no_tty()
+        .to_string()
+}
+
+/// The width that each column needs if nothing in it is broken.
+fn widths(table: &Table) -> Vec<u16> {
+    let mut widths = table.column_max_content_widths();
+    let titles = table.header().into_iter().flat_map(Row::cell_iter);
+    for (width, title) in widths.iter_mut().zip(titles) {
+        let lines = title.content();
+        let longest = lines.lines().map(|line| line.chars().count()).max();
+        *width = (*width).max(u16::try_from(longest.unwrap_or(0)).unwrap_or(u16::MAX));
+    }
+    widths
+}
+
+/// Prose, with its lines broken where the page ends.
+pub fn prose(text: &str) -> String {
+    let mut table = bare();
+    table.add_row([text]);
+    lines(table, 0..0)
+}
+
+/// The two ends of an interval, with a unit that they share said once.
+pub fn interval(low: &str, high: &str) -> String {
+    let bare = match (low.rsplit_once(' '), high.rsplit_once(' ')) {
+        (Some((number, unit)), Some((_, same))) if unit == same => number,
+        _ => low,
+    };
+    format!("{bare}–{high}")
+}
+
+/// Prints a text and a line break on standard output, and leaves out the blanks at the ends
+/// of lines.
+///
+/// # Errors
+/// Standard output cannot be written to.
+pub fn print(text: &str) -> Result<(), Problem> {
+    let mut trimmed: String = text.lines().map(str::trim_end).fold(
+        String::with_capacity(text.len() + 1),
+        |mut lines, line| {
+            lines.push_str(line);
+            lines.push('\n');
+            lines
+        },
+    );
+    if trimmed.is_empty() {
+        trimmed.push('\n');
+    }
+    print_as_it_is(&trimmed)
+}
+
+/// Prints a text on standard output as it is.
+///
+/// # Errors
+/// Standard output cannot be written to.
+pub fn print_as_it_is(text: &str) -> Result<(), Problem> {
+    let mut output = stdout().lock();
+    output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush())
+        .map_err(|error| unwritable(&error))
+}
+
+/// Standard output cannot be written to.
+pub fn unwritable(error: &std::io::Error) -> Problem {
+    Problem::refused(format!("cannot write to standard output: {error}"))
+}
+
+/// Where JSON comes from.
+#[derive(Serialize)]
+pub struct Origin {
+    command: Vec<String>,
+    version: &'static str,
+    machine: Machine,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    date: Option<String>,
+}
+
+/// The machine that was looked at.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Machine {
+    /// This one.
+    Here {
+        cpu: String,
+        cpus: usize,
+        architecture: String,
+        kernel: String,
+    },
+    /// A simulated one.
+    There { simulated: String },
+}
+
+impl Origin {
+    /// This machine, now.
+    pub fn here() -> Self {
+        let kernel = rustix::system::uname();
+        let cpus = rustix::thread::sched_getaffinity(None).map_or(0, |set| set.count() as usize);
+        Self {
+            date: Some(now()),
+            ..Self::on(Machine::Here {
+                cpu: crate::doctor::cpu_model(),
+                cpus,
+                architecture: kernel.machine().to_string_lossy().into_owned(),
+                kernel: kernel.release().to_string_lossy().into_owned(),
+            })
+        }
+    }
+
+    /// A simulated machine, which gives the same bytes on every host and every day.
+    pub fn simulated(machine: &str) -> Self {
+        Self::on(Machine::There {
+            simulated: machine.to_owned(),
+        })
+    }
+
+    fn on(machine: Machine) -> Self {
+        let words = std::env::args_os().skip(1);
+        let words = words.map(|word| word.to_string_lossy().into_owned());
+        Self {
+            command: std::iter::once("cohort".to_owned()).chain(words).collect(),
+            version: env!("CARGO_PKG_VERSION"),
+            machine,
+            date: None,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Sheet<'a, T> {
+    origin: Origin,
+    #[serde(flatten)]
+    body: &'a T,
+}
+
+/// Prints what is an object as JSON, with its origin.
+///
+/// # Errors
+/// Standard output cannot be written to.
+pub fn print_json(origin: Origin, body: &impl Serialize) -> Result<(), Problem> {
+    let text = serde_json::to_string_pretty(&Sheet { origin, body })
+        .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
+    print_as_it_is(&format!("{text}\n"))
+}
+
+/// Prints a list as JSON, under that name and with its origin.
+///
+/// # Errors
+/// Standard output cannot be written to.
+pub fn print_list(origin: Origin, name: &str, list: &impl Serialize) -> Result<(), Problem> {
+    print_json(origin, &BTreeMap::from([(name, list)]))
+}
+
+/// The time of day in UTC, as RFC 3339 has it.
+fn now() -> String {
+    // SAFETY: all zeroes is a valid `tm`; both calls get places of the right kind, and only
+    // the second writes to one.
+    let parts = unsafe {
+        let mut parts: libc::tm = std::mem::zeroed();
+        let seconds = libc::time(std::ptr::null_mut());
+        libc::gmtime_r(&raw const seconds, &raw mut parts);
+        parts
+    };
+    format!(
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+        parts.tm_year + 1900,
+        parts.tm_mon + 1,
+        parts.tm_mday,
+        parts.tm_hour,
+        parts.tm_min,
+        parts.tm_sec
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(page: u16) -> Table {
+        let mut table = titled(&["name", "about", "count", "bytes"]);
+        table.set_width(page);
+        table.add_row([
+            "first",
+            "a text that is longer than a narrow page",
+            "12",
+            "1234567",
+        ]);
+        table
+    }
+
+    #[test]
+    fn figures_stay_whole_and_text_is_broken() {
+        let said = lines(table(40), 2..4);
+        assert!(said.contains("1234567"), "{said}");
+        assert!(
+            said.lines().all(|line| line.chars().count() <= 40),
+            "{said}"
+        );
+        assert_eq!(
+            said.matches('─').count(),
+            said.lines().nth(1).unwrap().chars().count()
+        );
+    }
+
+    #[test]
+    fn where_there_is_no_room_figures_are_broken_too() {
+        let said = lines(table(16), 2..4);
+        assert!(
+            said.lines().all(|line| line.chars().count() <= 16),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_date_is_as_long_as_dates_are() {
+        assert_eq!(now().len(), "2026-01-01T00:00:00Z".len());
+    }
+}

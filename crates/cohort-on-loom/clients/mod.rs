@@ -3,7 +3,7 @@
 //! They run in every world.  Whoever includes them provides, at its root, `locks`
 //! (the build of the locks to use) and `world`: `together` to run threads, `Kept`
 //! for memory that outlives its threads' failures, `nodes` for pools, `soon` for a
-//! deadline that passes.
+//! deadline that passes, `linger` for a moment in which others may come.
 
 pub mod arena;
 pub mod condvar;
@@ -17,6 +17,7 @@ pub mod recipes;
 pub mod rwlock;
 
 use crate::locks::door::Cell;
+use crate::world::linger;
 
 /// Makes a wrapper with a number a lock as the one in its field is.
 macro_rules! passes_on {
@@ -46,19 +47,21 @@ pub(crate) use passes_on;
 
 /// Adds one, plainly: two threads that do so at once are a race.
 pub fn add_one(count: &Cell<u64>) {
-    // SAFETY: the caller holds the lock that guards the count; a checker reports
-    // it if that lock does not exclude others.
-    count.with_mut(|count| unsafe { *count += 1 });
+    let seen = read(count);
+    // Where nothing but the sum tells of a race, another thread has to come just then.
+    linger();
+    write(count, seen + 1);
 }
 
 /// Reads plainly.
 pub fn read<T: Copy>(cell: &Cell<T>) -> T {
-    // SAFETY: as in `add_one`.
+    // SAFETY: the caller holds the lock that guards the cell; a checker reports it if that
+    // lock does not exclude others.
     cell.with(|value| unsafe { *value })
 }
 
 /// Writes plainly.
 pub fn write<T>(cell: &Cell<T>, value: T) {
-    // SAFETY: as in `add_one`.
+    // SAFETY: as in `read`.
     cell.with_mut(|place| unsafe { *place = value });
 }

@@ -29,6 +29,7 @@ use std::time::Duration;
 mod world {
     use crate::locks::host::{Arena, Census};
     use crate::locks::{Clock, Deadline};
+    use std::cell::Cell;
     use std::sync::Arc;
 
     /// Memory of its own; here any box.
@@ -74,6 +75,21 @@ mod world {
         cache: usize,
     ) -> Arc<impl Census<T> + Send + 'static> {
         Arc::new(Arena::<T>::new(cache))
+    }
+
+    thread_local! {
+        /// How often this thread has lingered.
+        static LINGERED: Cell<u32> = const { Cell::new(0) };
+    }
+
+    /// Now and then gives the CPU away, so that a lock which does not exclude is found on a
+    /// machine that is busy with something else too.
+    pub fn linger() {
+        let before = LINGERED.get();
+        LINGERED.set(before.wrapping_add(1));
+        if before.is_multiple_of(128) {
+            std::thread::yield_now();
+        }
     }
 
     /// A deadline that many acquisitions miss.

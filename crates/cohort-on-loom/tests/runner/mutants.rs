@@ -51,9 +51,17 @@ static WHERE: &[(&str, &[&str])] = &[
         "host/in_place",
         &["fork::ticket_beside", "fork::claim_granted"],
     ),
+    // Which lock is inflated makes no difference to these.
     (
         "host/inflated",
-        &["inflated::", "fork::inflated", "fork::anderson"],
+        &[
+            "inflated::anderson",
+            "inflated::three",
+            "inflated::try",
+            "inflated::ahead",
+            "fork::inflated",
+            "fork::anderson",
+        ],
     ),
 ];
 

@@ -6,4 +6,5 @@ pub mod child;
 pub mod equivalent;
 pub mod models;
 pub mod mutants;
+mod stacks;
 pub mod standard;

@@ -35,7 +35,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use problem::Problem;
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 /// Put scalable locks under a program without touching it
@@ -146,9 +146,16 @@ fn complain(error: &clap::Error) -> ExitCode {
         problem::tell(text.strip_prefix("error: ").unwrap_or(&text).trim_end());
         ExitCode::from(problem::status::USAGE)
     } else {
-        match error.print().and_then(|()| std::io::stdout().flush()) {
+        // On a terminal help has letters that stand out.
+        let printed = if std::io::stdout().is_terminal() {
+            let printed = error.print().and_then(|()| std::io::stdout().flush());
+            printed.map_err(|error| page::unwritable(&error))
+        } else {
+            page::print(&error.render().to_string())
+        };
+        match printed {
             Ok(()) => ExitCode::SUCCESS,
-            Err(error) => page::unwritable(&error).report(),
+            Err(problem) => problem.report(),
         }
     }
 }

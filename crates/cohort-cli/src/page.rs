@@ -257,9 +257,17 @@ struct Sheet<'a, T> {
 /// # Errors
 /// Standard output cannot be written to.
 pub fn print_json(origin: Origin, body: &impl Serialize) -> Result<(), Problem> {
-    let text = serde_json::to_string_pretty(&Sheet { origin, body })
-        .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))?;
-    print_as_it_is(&format!("{text}\n"))
+    print_as_it_is(&json(origin, body)?)
+}
+
+/// What is an object as JSON, with its origin.
+///
+/// # Errors
+/// It cannot be written as JSON.
+pub fn json(origin: Origin, body: &impl Serialize) -> Result<String, Problem> {
+    serde_json::to_string_pretty(&Sheet { origin, body })
+        .map(|text| format!("{text}\n"))
+        .map_err(|error| Problem::refused(format!("cannot write JSON: {error}")))
 }
 
 /// Prints a list as JSON, under that name and with its origin.

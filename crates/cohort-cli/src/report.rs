@@ -1,6 +1,8 @@
 //! The report of `cohort run --report`: a file that the library counts in, and
 //! the table that is made of it.
 
+pub mod summary;
+
 use crate::page;
 use crate::problem::Problem;
 use crate::rwlocks::Rwlocks;
@@ -234,10 +236,8 @@ fn table(report: &Report) -> Option<String> {
             continue;
         }
         let (contended, share) = match kind {
-            // Waiting for an event is no contention, and signals never wait.
-            Kind::CondWait | Kind::CondSignal => ("-".to_owned(), "-".to_owned()),
-            // What the C library does inside is not seen from outside.
-            Kind::Libc if contended == 0 => ("?".to_owned(), "?".to_owned()),
+            Kind::Libc if uncounted(kind, contended) => ("?".to_owned(), "?".to_owned()),
+            _ if uncounted(kind, contended) => ("-".to_owned(), "-".to_owned()),
             _ => (grouped(contended), percent(contended, acquired)),
         };
         table.add_row([kind.name().to_owned(), grouped(acquired), contended, share]);
@@ -249,6 +249,17 @@ fn table(report: &Report) -> Option<String> {
         }
         text
     })
+}
+
+/// Whether contention is unknown, or means nothing, for locks of a kind.
+fn uncounted(kind: Kind, contended: u64) -> bool {
+    match kind {
+        // Waiting for an event is no contention, and signals never wait.
+        Kind::CondWait | Kind::CondSignal => true,
+        // What the C library does inside is not seen from outside.
+        Kind::Libc => contended == 0,
+        _ => false,
+    }
 }
 
 fn inactive(settings: &Settings, program: &OsStr, doubt: Option<&str>) -> String {

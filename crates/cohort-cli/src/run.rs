@@ -2,8 +2,10 @@
 
 use crate::choice::Choice;
 use crate::environment::{self, Changes};
+use crate::page::{self, Origin};
 use crate::problem::{self, Problem, status};
 use crate::program::{Program, runtime};
+use crate::report::summary::Summary;
 use crate::report::{self, ReportFile};
 use crate::settings::{Options, Settings};
 use crate::signals::{self, Mask};
@@ -28,6 +30,9 @@ pub struct Arguments {
     /// was taken already
     #[arg(long)]
     report: bool,
+    /// Report in JSON
+    #[arg(long)]
+    json: bool,
     /// Run the program even if it cannot be served, or spins where it must not
     #[arg(long)]
     force: bool,
@@ -74,7 +79,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     let settings = Settings::new(arguments.options, matches)?;
     let name = &arguments.command[0];
     let program = Program::find(name)?;
-    let wants_report = arguments.report || settings.report;
+    let wants_report = arguments.report || arguments.json || settings.report;
     if let Choice::System = settings.lock {
         let changes = environment::without();
         if !wants_report {
@@ -82,7 +87,12 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         }
         let started = Instant::now();
         let (ending, usage) = watch(&program, &arguments.command, &changes)?;
-        show(&report::baseline(name, started.elapsed(), &usage));
+        let ran = started.elapsed();
+        show(&if arguments.json {
+            in_json(&Summary::baseline(name, ran, usage))
+        } else {
+            report::baseline(name, ran, &usage)
+        });
         supervise::end_alike(ending)
     }
     if settings.wait == Wait::Spin
@@ -116,6 +126,10 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     let text = file.read().map_or_else(
         |problem| format!("cohort: {problem}\n"),
         |report| {
+            if arguments.json {
+                let users = file.users();
+                return in_json(&Summary::new(&report, &settings, name, ran, usage, users));
+            }
             let mut text = report::text(&report, &settings, name, ran, doubt.as_deref());
             text.push_str(&report::used(&usage));
             text.push_str(&report::going_on(&file.users()));
@@ -139,6 +153,11 @@ fn watch(
     let ending = supervise::run(command(program, words, changes))
         .map_err(|error| cannot_start(&words[0], &error))?;
     Ok((ending, Usage::of_children().since(&before)))
+}
+
+/// The summary with where it comes from, or why there is none.
+fn in_json(summary: &Summary) -> String {
+    page::json(Origin::here(), summary).unwrap_or_else(|problem| format!("cohort: {problem}\n"))
 }
 
 /// Prints on stderr, where a reader that has gone must not change how this ends.

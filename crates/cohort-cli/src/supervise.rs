@@ -5,6 +5,7 @@ use crate::signals::{self, Mask};
 use rustix::process::{
     DumpableBehavior, Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, WaitIdStatus,
 };
+use serde::Serialize;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -35,7 +36,7 @@ pub enum Ending {
 }
 
 /// What ended children used, those of children that these waited for included.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Usage {
     /// CPU seconds.
     pub cpu: f64,

@@ -119,6 +119,29 @@ fn the_systems_locks_are_not_counted() {
     assert_eq!(status, Some(7));
 }
 
+#[test]
+fn a_report_is_json_on_request() {
+    let program = compiled::usual();
+    let said = |lock: &str| -> serde_json::Value {
+        let output = cohort()
+            .args(["run", "--lock", lock, "--json", "--"])
+            .arg(program.path())
+            .output()
+            .expect("the command runs");
+        serde_json::from_slice(&output.stderr).expect("JSON")
+    };
+    let ours = said("mcs");
+    assert_eq!(ours["origin"]["command"][1], "run");
+    assert_eq!(ours["lock"], "mcs");
+    assert_eq!(ours["counted"]["processes"], 1);
+    let kinds = ours["counted"]["kinds"].as_array().expect("kinds");
+    let normal = kinds.iter().find(|kind| kind["kind"] == "mutex-normal");
+    assert_eq!(normal.expect("it is counted")["acquired"], 1000);
+    let system = said("system");
+    assert_eq!(system["lock"], "system");
+    assert!(system["counted"].is_null() && system["used"]["cpu"].is_number());
+}
+
 /// Nobody waits for a daemon, whose counts are those up to now.
 #[test]
 fn a_daemon_that_lives_on_is_told() {

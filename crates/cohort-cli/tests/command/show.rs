@@ -230,6 +230,11 @@ fn pipes_get_plain_text() {
     for arguments in [&["list"][..], &["doctor"], &["--help"], &["run", "--help"]] {
         let output = cohort().args(arguments).output().expect("the command runs");
         assert!(!output.stdout.is_empty(), "{arguments:?}");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(
+            said.lines().all(|line| line == line.trim_end()),
+            "{arguments:?}"
+        );
         assert!(!output.stdout.contains(&0x1b), "{arguments:?}");
     }
 }

@@ -1,0 +1,102 @@
+//! A report as JSON shows it.
+
+use super::{shown, uncounted};
+use crate::choice::SYSTEM;
+use crate::settings::Settings;
+use crate::supervise::Usage;
+use cohort::report::{Kind, Report};
+use serde::Serialize;
+use std::ffi::OsStr;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+/// What a program did under a lock.
+#[derive(Serialize)]
+pub struct Summary {
+    program: String,
+    lock: String,
+    rwlocks: &'static str,
+    wait: Option<&'static str>,
+    seconds: f64,
+    used: Usage,
+    /// None where nothing could be counted.
+    counted: Option<Counted>,
+}
+
+/// What the processes that were served counted.
+#[derive(Serialize)]
+struct Counted {
+    processes: u64,
+    /// The processes that live on, whose later locks are not in here.
+    going_on: Vec<u32>,
+    kinds: Vec<OfKind>,
+    waiters: u64,
+    waiters_at_conditions: u64,
+    node_bytes: u64,
+    inflated: u64,
+}
+
+/// What was locked of one kind.
+#[derive(Serialize)]
+struct OfKind {
+    kind: &'static str,
+    acquired: u64,
+    /// None where it is not known, or means nothing.
+    contended: Option<u64>,
+}
+
+impl Summary {
+    /// What ran under the C library's own locks.
+    pub fn baseline(program: &OsStr, ran: Duration, used: Usage) -> Self {
+        Self {
+            program: shown(program).to_string(),
+            lock: SYSTEM[0].to_owned(),
+            rwlocks: SYSTEM[0],
+            wait: None,
+            seconds: ran.as_secs_f64(),
+            used,
+            counted: None,
+        }
+    }
+
+    /// What ran under ours.
+    pub fn new(
+        report: &Report,
+        settings: &Settings,
+        program: &OsStr,
+        ran: Duration,
+        used: Usage,
+        going_on: Vec<u32>,
+    ) -> Self {
+        Self {
+            lock: settings.lock.name().to_owned(),
+            rwlocks: settings.rwlocks.name(),
+            wait: Some(settings.wait.name()),
+            counted: Some(Counted::of(report, going_on)),
+            ..Self::baseline(program, ran, used)
+        }
+    }
+}
+
+impl Counted {
+    fn of(report: &Report, going_on: Vec<u32>) -> Self {
+        let memory = &report.memory;
+        let of_kind = |kind: Kind| {
+            let (acquired, contended) = report.total(kind);
+            (acquired > 0 || contended > 0).then(|| OfKind {
+                kind: kind.name(),
+                acquired,
+                contended: (!uncounted(kind, contended)).then_some(contended),
+            })
+        };
+        Self {
+            processes: report.processes.load(Relaxed).into(),
+            going_on,
+            kinds: Kind::ALL.into_iter().filter_map(of_kind).collect(),
+            waiters: memory.waiters.load(Relaxed).into(),
+            waiters_at_conditions: memory.at_conditions.load(Relaxed).into(),
+            node_bytes: memory.bytes.load(Relaxed),
+            inflated: memory.inflated.load(Relaxed).into(),
+        }
+    }
+}

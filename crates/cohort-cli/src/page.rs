@@ -1,7 +1,7 @@
 //! What the command prints: tables in one style, prose that is broken where the page ends,
 //! and JSON that says where it comes from.
 //!
-//! Everything that a subcommand prints on standard output goes through [`print`] or
+//! Everything that a subcommand prints on standard output goes through [`print()`] or
 //! [`print_json`], so that a full disk is an error and no panic.
 
 use crate::problem::Problem;

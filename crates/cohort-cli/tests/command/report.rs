@@ -145,9 +145,15 @@ fn a_report_is_json_on_request() {
 /// Nobody waits for a daemon, whose counts are those up to now.
 #[test]
 fn a_daemon_that_lives_on_is_told() {
+    // A process counts from when the library is in it, so the daemon says when it runs.
+    let folder = tempfile::tempdir().expect("a folder");
     let output = cohort()
         .args(["run", "--report", "--", "sh", "-c"])
-        .arg("sleep 20 >/dev/null 2>&1 & echo $!")
+        .arg(
+            "sh -c 'mkfifo never; echo $$ >number; mv number here; read line <never' \
+             >/dev/null 2>&1 & until [ -s here ]; do :; done; cat here",
+        )
+        .current_dir(folder.path())
         .output()
         .expect("the command runs");
     let said = String::from_utf8_lossy(&output.stdout);

@@ -29,7 +29,7 @@ macro_rules! table {
         }
         #[cfg(not(peer = $library))]
         {
-            None
+            None::<&'static $crate::foreign::Table>
         }
     }};
 }

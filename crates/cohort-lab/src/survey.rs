@@ -62,7 +62,7 @@ pub struct Plan<'a> {
     pub variables: Vec<(String, Option<OsString>)>,
     /// What must change in the environment for the system's locks.
     pub system: Vec<(String, Option<OsString>)>,
-    /// Who runs each launch.
+    /// The contestant that runs each launch.
     pub contestants: &'a Contestants<'a>,
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A node that knows to whom it was given last.
+/// A node that knows which thread it was given to last.
 #[derive(Debug, Default)]
 struct Probe {
     owner: AtomicUsize,

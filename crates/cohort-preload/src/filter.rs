@@ -4,7 +4,7 @@
 //! Both go on to the C library.  The filter is asked itself, as the kernel would ask it, with
 //! the calls that the locks make; one that refuses with an error does no harm.  A filter that
 //! comes by another way, such as a program's own instructions, is not seen.  The strict mode,
-//! which has no filter, kills whoever waits under the C library too.
+//! which has no filter, kills a waiting thread under the C library too.
 
 use crate::libc::keeping_errno;
 use crate::next::find;

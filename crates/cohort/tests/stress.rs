@@ -106,7 +106,7 @@ mod world {
 /// Many on this machine, few enough for a second.
 const THREADS: usize = 6;
 
-/// How long the last ones of them have patience who claim.
+/// How long the last of the threads, which claim, have patience.
 const CLAIMS: [Option<u64>; 4] = [None, Some(5_000_000), Some(300_000), Some(0)];
 
 /// Four levels, with a different lock at each.

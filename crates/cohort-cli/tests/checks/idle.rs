@@ -15,7 +15,7 @@ const LEAST: u64 = 100;
 /// The program's word for a machine with one CPU, or without the idle class.
 const UNAVAILABLE: i32 = 77;
 
-/// Under the default lock: one in strict order waits for whoever is next.
+/// Under the default lock: one in strict order waits for the thread that is next.
 pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
     let check = |lock: &'static str| Check {
         name: format!("idle/{lock}"),

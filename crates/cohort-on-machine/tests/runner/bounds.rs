@@ -186,7 +186,7 @@ fn passes_as_many_over_as_it_may() {
     assert_eq!(passes_over::<2>(200), 2);
 }
 
-/// How long a turn of those who claim may take to come, and a section of this client's.
+/// How long a claim's turn may take to come, and a section of this client's.
 const TURN: u64 = 700_000;
 const SECTION: u64 = 2_000;
 

@@ -21,7 +21,7 @@ use libtest_mimic::Trial;
 /// The last value of a wait cell, after which numbers begin again.
 const CELL: u32 = WaitCell::<MayPark>::MAX;
 
-/// How long some have patience who claim: many of them have to give up.
+/// How long some of the claiming threads have patience: many of them have to give up.
 const CLAIM: u64 = 20_000;
 
 /// Neither readers nor writers are preferred.

@@ -32,7 +32,7 @@
 //! The marks of a parent process do no harm in a forked child: each waiter overwrites
 //! `WOKEN` before it sleeps, and accepts a grant rather than sleep on it.
 //!
-//! A head that gets no CPU must not stop the others.  Whoever has slept at the gate for
+//! A head that gets no CPU must not stop the others.  A waiter that has slept at the gate for
 //! several turns goes past it, and one of the crowd that finds a `TURN` untaken for the
 //! length of another takes it.
 //!
@@ -331,7 +331,7 @@ impl Futex {
         loop {
             // A holder that comes back at once leaves the lock free for less than a look and an
             // attempt after it take; an attempt alone finds it free, since that brings in the
-            // line.  Not for those who wait often, for it costs the holder a miss each time.
+            // line.  Not for threads that wait often, for it costs the holder a miss each time.
             if visits && !slept && self.acquire_untouched() {
                 return Some(Outcome::Acquired);
             }
@@ -415,7 +415,8 @@ impl Futex {
         let Some(bound) = unless_starved(WAKING_NANOSECONDS) else {
             return false;
         };
-        // The mark stays with the grant, so the release of whoever accepts it wakes sleepers.
+        // The mark stays with the grant, so the release of the thread that accepts it wakes
+        // sleepers.
         sleep_on(&self.word, granted, CROWD, Some(&bound)) == Slept::Woken
     }
 

@@ -39,7 +39,7 @@ impl Cache {
         Some(Opened(self))
     }
 
-    /// Forgets all nodes, and whoever was using it.
+    /// Forgets all nodes, and the thread that was using it.
     pub fn forget(&self) {
         self.first.store(0, Relaxed);
         self.count.store(0, Relaxed);

@@ -19,7 +19,7 @@
 //! one that finds the thread's [`Cache`](crate::door::Cache) in use goes past it, to the common
 //! list, whose every step is one exchange.
 //!
-//! Where the system has no memory left, even beyond its [reserve](map_slots), whoever needs a
+//! Where the system has no memory left, even beyond its [reserve](map_slots), a thread that needs a
 //! node waits until there is one: those that are taken are given back at some time.
 
 use super::{Census, Pool};

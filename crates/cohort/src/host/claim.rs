@@ -8,19 +8,19 @@
 //!
 //! | bits of `word` | meaning | set and cleared by |
 //! |---|---|---|
-//! | `HEAD` | the first of those with deadlines stands here | whoever finds nobody here; itself |
+//! | `HEAD` | the first of those with deadlines stands here | a waiter that finds nobody here; itself |
 //! | `DUE` | its turn has come: the next release hands the lock over | the head; the holder that does |
 //! | `NAPPING` | and it may be asleep | the same |
 //! | `GRANTED` | the lock is the head's, which has still to notice | the holder that hands it over; the head |
 //! | `OWED` | the holder got the lock so, and releases it in the ordinary way | the head that noticed; the holder, before it releases |
-//! | `BEHIND` | others may sleep here until the head has left | whoever goes to sleep; the head that wakes one |
+//! | `BEHIND` | others may sleep here until the head has left | a waiter that goes to sleep; the head that wakes one |
 //!
 //! None of these bits is nobody's claim.  The head takes a lock that comes free, like anybody; its
 //! turn comes once it has stood here for half a millisecond, or half of its patience is
-//! over.  Every other release at least is an ordinary one, so whoever queues gets on too.
+//! over.  Every other release at least is an ordinary one, so threads that queue get on too.
 //!
 //! A holder may look for claims just before one is made, and release: then nobody comes
-//! any more who would hand the lock over, or wake the head.  So the head never sleeps for
+//! any more that would hand the lock over, or wake the head.  So the head never sleeps for
 //! long.
 
 use crate::door::{
@@ -57,7 +57,7 @@ const OTHERS: u32 = 4;
 const PATIENCE_NANOSECONDS: u64 = 500_000;
 
 /// How long a waiter spins before it sleeps.  It gives no turns away: where others want its
-/// CPU each may cost it milliseconds, and so its deadline; who sleeps is run when it is woken.
+/// CPU each may cost it milliseconds, and so its deadline; a sleeper is run when it is woken.
 const SPIN_NANOSECONDS: u64 = 4_000;
 
 /// The head's first nap; each is twice as long as the one before.

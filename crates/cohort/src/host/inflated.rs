@@ -468,7 +468,7 @@ impl Inflated {
     }
 
     /// In a forked child: whoever's critical section had begun keeps the object,
-    /// thin, unless it had handed it over; the fat lock and those who were in it are
+    /// thin, unless it had handed it over; the fat lock and the threads that were in it are
     /// forgotten.
     #[cold]
     #[inline(never)]

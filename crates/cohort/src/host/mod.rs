@@ -101,7 +101,7 @@ pub trait Census<T: 'static>: Pool<T> {
 }
 
 /// An acquisition's record: its context, and for whoever looks for deadlocks
-/// which object it is for and which thread made it, who need not be the one that was
+/// which object it is for and which thread made it, which need not be the one that was
 /// handed the lock since.
 #[derive(Debug, Default)]
 #[repr(C)]

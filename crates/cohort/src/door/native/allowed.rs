@@ -1,7 +1,7 @@
 //! System calls that the C library's locks do not make, and a process may therefore have
 //! forbidden itself on pain of death, by a filter of its own.
 //!
-//! Nothing here asks the kernel, which could kill for the question: whoever sees a filter
+//! Nothing here asks the kernel, which could kill for the question: a caller that sees a filter
 //! installed says so, *before* it is.  A filter from before the program's start is not seen;
 //! the calls made at the start try it.
 

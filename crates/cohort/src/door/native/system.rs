@@ -244,7 +244,7 @@ const PATIENT: u64 = 0;
 /// How long they sleep then.
 const IMPATIENT_NANOSECONDS: u64 = 1_000_000;
 
-/// For that many nanoseconds whoever falls asleep looks again by itself.
+/// For that many nanoseconds a thread that falls asleep looks again by itself.
 pub(super) fn be_impatient(nanoseconds: u64) {
     IMPATIENT_UNTIL.store(now() + nanoseconds, Ordering::SeqCst);
 }

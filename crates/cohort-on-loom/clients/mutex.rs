@@ -145,6 +145,31 @@ pub fn remembers<L: Abortable<Context: Send + Sync> + 'static>(hurried: [bool; 3
     });
 }
 
+/// The first thread holds two locks, and each of the others wants one of them: whoever has the
+/// one has nothing of the other.
+pub fn keeps_apart<L: RawLock<Context = ()> + 'static>() {
+    let shared = Arc::new([(L::default(), Cell::new(0)), (L::default(), Cell::new(0))]);
+    shared.iter().for_each(|(lock, _)| lock.acquire(&()));
+    let theirs = Arc::clone(&shared);
+    let ended = together(3, move |thread| {
+        let mine: &[usize] = [&[0, 1][..], &[0], &[1]][thread];
+        for (lock, count) in mine.iter().map(|which| &theirs[*which]) {
+            if thread > 0 {
+                lock.acquire(&());
+            }
+            add_one(count);
+            // SAFETY: acquired by this thread, or before there were others.
+            unsafe { lock.release(&()) };
+        }
+    });
+    if ended.is_some() {
+        for (lock, count) in shared.iter() {
+            assert_eq!(read(count), 2, "an acquisition was lost");
+            assert!(!lock.is_locked(), "the lock is left held");
+        }
+    }
+}
+
 fn counts<L: RawLock + 'static>(
     threads: usize,
     rounds: u64,

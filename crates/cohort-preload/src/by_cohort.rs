@@ -10,7 +10,7 @@ use crate::layout::{Mutex, RwLock};
 use crate::owner::{self, NOBODY};
 use crate::serve::Service;
 use cohort::Patience;
-use cohort::basic::Futex;
+use cohort::numa::FutexHmcs;
 use cohort::door::AtomicU32;
 use cohort::host::Generation;
 use cohort::rwlock::object::{Object, Owed, Writers};
@@ -28,7 +28,7 @@ struct Body {
     readers: Count,
     name: AtomicU32,
     /// Of the writers' mutex: its first field, whose last one is `_body`.
-    futex: Futex,
+    futex: FutexHmcs,
     /// The writer; see [`crate::owner`].
     writer: AtomicUsize,
     phase: AtomicU32,

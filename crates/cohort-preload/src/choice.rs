@@ -22,6 +22,7 @@ use crate::{count, filter, mutex};
 use cohort::catalogue::{self, Placement};
 use cohort::compose::stacked::{PREFIX, Recipe};
 use cohort::door::{Monitor, WaitPolicy, set_cohorts, set_monitor, set_policy};
+use cohort::numa::FutexHmcs;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};
 
@@ -44,8 +45,12 @@ const SYSTEM: u8 = 1;
 const FIRST_LOCK: u8 = 2;
 
 /// The default lock, first in the catalogue.
-const FUTEX: u8 = FIRST_LOCK;
+const DEFAULT: u8 = FIRST_LOCK;
 const _: () = assert!(matches!(catalogue::LOCKS[0].placement, Placement::Word));
+
+/// The default lock without its queues, second in the catalogue.
+const WITHOUT_QUEUES: usize = 1;
+const _: () = assert!(matches!(catalogue::LOCKS[WITHOUT_QUEUES].placement, Placement::Word));
 
 /// Set, beside the choice, while acquisitions are counted; so the fast path's
 /// one comparison excludes that too.
@@ -53,8 +58,8 @@ const COUNTING: u8 = 0x80;
 
 /// Whether the default lock serves and nobody counts: the fast path.
 #[inline(always)]
-pub fn is_plain_futex() -> bool {
-    CHOICE.load(Ordering::Relaxed) == FUTEX
+pub fn is_plain_default() -> bool {
+    CHOICE.load(Ordering::Relaxed) == DEFAULT
 }
 
 /// Whether we serve the process, with whichever lock, and nobody counts.
@@ -178,7 +183,9 @@ static ANNOUNCE: extern "C" fn() = {
 /// first decision stands.
 #[cold]
 fn decide() -> u8 {
-    let mut chosen = FUTEX;
+    let mut chosen = DEFAULT;
+    // Where in the catalogue the lock is that was asked for by its name.
+    let mut named = None;
     match variable(c"COHORT_LOCK").map(|name| (name, catalogue::place(name))) {
         None | Some(("", _)) => {}
         Some(("system" | "posix", _)) => chosen = SYSTEM,
@@ -189,23 +196,30 @@ fn decide() -> u8 {
                 if composed(text).1 && compiled::choose(&recipe) {
                     chosen = FIRST_LOCK + SERVICES.len() as u8 + 1;
                 }
-                if chosen == FUTEX {
+                if chosen == DEFAULT {
                     if recipe.is_stackable() {
                         chosen = FIRST_LOCK + SERVICES.len() as u8;
                     } else {
-                        warn("LOCK", text, ": not without /compiled; using futex");
+                        warn("LOCK", text, ": not without /compiled; using futex-hmcs");
                     }
                 }
             }
             Err(why) => say(format_args!(
-                "cohort: COHORT_LOCK={text}: {why}; using futex\n"
+                "cohort: COHORT_LOCK={text}: {why}; using futex-hmcs\n"
             )),
         },
-        Some((_, Some(place))) if SERVICES[place].is_some() => chosen = FIRST_LOCK + place as u8,
+        Some((_, Some(place))) if SERVICES[place].is_some() => {
+            named = Some(place);
+            if place == WITHOUT_QUEUES {
+                FutexHmcs::never_queue();
+            } else {
+                chosen = FIRST_LOCK + place as u8;
+            }
+        }
         Some((name, _)) => warn(
             "LOCK",
             name,
-            " names no lock for programs (see `cohort list`); using futex",
+            " names no lock for programs (see `cohort list`); using futex-hmcs",
         ),
     }
     if is_left_out() {
@@ -246,7 +260,8 @@ fn decide() -> u8 {
         return theirs;
     }
     if counts {
-        let name = catalogue::name(usize::from(chosen - FIRST_LOCK));
+        let place = named.unwrap_or(usize::from(chosen - FIRST_LOCK));
+        let name = catalogue::name(place);
         // One that the catalogue does not know is the composition that was asked for.
         let asked = || variable(c"COHORT_LOCK").unwrap_or("");
         count::announce(name.unwrap_or_else(asked));

@@ -10,7 +10,7 @@
 //! on bytes they do not use.  (Not so under `ticket`, whose counters stay, nor where rwlocks are served by cohort.)
 
 use crate::libc::Attributes;
-use cohort::basic::Futex;
+use cohort::numa::FutexHmcs;
 use cohort::condvar::RawCondvar;
 use cohort::rwlock::RawRwLock;
 use core::cell::UnsafeCell;
@@ -21,7 +21,7 @@ use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize};
 #[repr(C)]
 pub struct Mutex {
     /// The lock of the default choice.
-    pub futex: Futex,
+    pub futex: FutexHmcs,
     /// The owner of a recursive or error-checking mutex; see [`crate::owner`].
     pub owner: AtomicUsize,
     /// `__kind`: set by static initialisers.

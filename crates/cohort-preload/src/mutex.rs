@@ -1,6 +1,6 @@
 //! `pthread_mutex_*`.
 
-use crate::choice::{Choice, choice, is_plain_futex, is_system};
+use crate::choice::{Choice, choice, is_plain_default, is_system};
 use crate::count::{count, note_needs, waiting};
 use crate::layout::{
     ADAPTIVE, Attr, DESTROYED, ELISION, ERRORCHECK, Mutex, NORMAL, RECURSIVE, clear,
@@ -14,7 +14,7 @@ use crate::libc::{
 use crate::owner::{self, NOBODY};
 use crate::serve::{Pair, Service, done, hold};
 use crate::{next, time};
-use cohort::basic::Futex;
+use cohort::numa::FutexHmcs;
 use cohort::door::{AtomicU32 as Word, keep_off};
 use cohort::host::Generation;
 use cohort::report::Kind;
@@ -312,14 +312,14 @@ pub fn is_libcs(mutex: &Mutex) -> bool {
 /// Whether the default lock serves this plain mutex; in one comparison each.
 #[inline(always)]
 fn is_fast(mutex: &Mutex) -> bool {
-    mutex.is_normal() && is_plain_futex()
+    mutex.is_normal() && is_plain_default()
 }
 
 /// Locks a recursive mutex that is the caller's already, or free and the default
 /// lock's; false if it takes longer.
 #[inline(always)]
 fn lock_recursive(mutex: &Mutex) -> bool {
-    if mutex.kind.load(Relaxed) != RECURSIVE || !is_plain_futex() {
+    if mutex.kind.load(Relaxed) != RECURSIVE || !is_plain_default() {
         return false;
     }
     let me = owner::me();
@@ -339,7 +339,7 @@ fn lock_recursive(mutex: &Mutex) -> bool {
 #[inline(always)]
 fn unlock_recursive(mutex: &Mutex) -> bool {
     let mine = mutex.kind.load(Relaxed) == RECURSIVE
-        && is_plain_futex()
+        && is_plain_default()
         && mutex.owner.load(Relaxed) == owner::me();
     if mine && is_last(mutex) {
         // SAFETY: the caller's, as its owner says.
@@ -374,7 +374,7 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
         // SAFETY: passed on.
         return unsafe { lock_other_kind(mutex) };
     }
-    if !is_plain_futex() {
+    if !is_plain_default() {
         // SAFETY: the process's lock serves all its mutexes.
         return unsafe { (plain().lock)(object) };
     }
@@ -441,7 +441,7 @@ pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
         // SAFETY: passed on.
         return unsafe { unlock_other_kind(mutex) };
     }
-    if !is_plain_futex() {
+    if !is_plain_default() {
         // SAFETY: the process's lock serves all its mutexes; the program unlocks what it
         // locked.
         return unsafe { (plain().unlock)(object) };
@@ -480,7 +480,7 @@ fn unlock_attentively(mutex: &Mutex) -> c_int {
 #[inline(never)]
 fn answer_lost_mark(mutex: *const Mutex) -> c_int {
     let futex = mutex.wrapping_byte_add(offset_of!(Mutex, futex));
-    Futex::wake_everybody(futex.cast());
+    FutexHmcs::wake_everybody(futex.cast());
     done()
 }
 
@@ -549,8 +549,9 @@ pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr)
     // SAFETY: the program gives memory for a mutex that nobody uses.
     unsafe {
         clear(mutex);
+        FutexHmcs::begin_at(&raw const (*mutex).futex);
         (*mutex).kind.store(kind, Relaxed);
-        if !is_plain_futex() {
+        if !is_plain_default() {
             begin_generation(&*mutex);
         }
     }

@@ -3,7 +3,7 @@
 use crate::layout::Mutex;
 #[cfg(feature = "compositions")]
 use cohort::Inherit;
-use cohort::basic::Futex;
+use cohort::numa::FutexHmcs;
 use cohort::catalogue::own_pool_bytes;
 use cohort::compose::stacked::{Recipe, Stacked, Text};
 use cohort::door::{AtomicU32 as Word, thread};
@@ -79,7 +79,7 @@ unsafe fn body<T>(mutex: &Mutex) -> &T {
 /// The gate of a lock in the mutex's spare bytes, where the default lock would be; of an
 /// inflated one only the claim.
 fn gate(mutex: &Mutex) -> &Gate {
-    const { assert!(size_of::<Gate>() <= size_of::<Futex>()) };
+    const { assert!(size_of::<Gate>() <= size_of::<FutexHmcs>()) };
     // SAFETY: both are words that are good whatever they hold, and a process that does
     // not use the one uses the other.
     unsafe { &*ptr::from_ref(&mutex.futex).cast() }
@@ -87,7 +87,7 @@ fn gate(mutex: &Mutex) -> &Gate {
 
 /// Where a lock with a gate keeps the mutex's threads at conditions.
 fn behind_gate(mutex: &Mutex) -> &Returning {
-    const { assert!(size_of::<Gate>() + size_of::<Returning>() <= size_of::<Futex>()) };
+    const { assert!(size_of::<Gate>() + size_of::<Returning>() <= size_of::<FutexHmcs>()) };
     // SAFETY: a word of the mutex's, all zero at first, that nobody uses for anything else
     // in a process whose lock is not the default.
     unsafe {
@@ -299,6 +299,49 @@ pub mod inflated {
     }
 }
 
+/// The default lock, in the mutex's first word; with its queues or without them.
+const WORD: Service = {
+    fn lock(mutex: &Mutex) -> c_int {
+        mutex.futex.acquire(&());
+        0
+    }
+    fn unlock(mutex: &Mutex) -> c_int {
+        if mutex.futex.is_locked() {
+            // SAFETY: locked, and the caller may unlock.
+            unsafe { mutex.futex.release(&()) };
+        }
+        0
+    }
+    fn try_lock(mutex: &Mutex) -> bool {
+        mutex.futex.try_acquire(&())
+    }
+    fn lock_within(mutex: &Mutex, patience: &Patience) -> bool {
+        mutex.futex.acquire_within(&(), patience) == Outcome::Acquired
+    }
+    fn is_locked(mutex: &Mutex) -> bool {
+        mutex.futex.is_locked()
+    }
+    /// # Safety
+    /// As [`Service::forget`].
+    #[cfg(feature = "compositions")]
+    unsafe fn forget(mutex: &Mutex) {
+        // SAFETY: the caller's.
+        unsafe { mutex.futex.inherit(None) };
+    }
+    Service {
+        pair: Pair { lock, unlock },
+        try_lock,
+        lock_within,
+        is_locked,
+        generation: None,
+        needs: Needs::default,
+        #[cfg(feature = "compositions")]
+        has_waiters: |_| false,
+        #[cfg(feature = "compositions")]
+        forget,
+    }
+};
+
 macro_rules! served {
     ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal,
        $source:literal, $capabilities:tt;)+) => {
@@ -309,35 +352,7 @@ macro_rules! served {
     (?Nowhere $lock:ty, $capabilities:tt) => { None };
     (?$placement:ident $lock:ty, $capabilities:tt) => { Some(served!(@$placement $lock, $capabilities)) };
 
-    (@Word $lock:ty, $capabilities:tt) => {
-        Service {
-            pair: Pair {
-                lock: |mutex| {
-                    mutex.futex.acquire(&());
-                    0
-                },
-                unlock: |mutex| {
-                    if mutex.futex.is_locked() {
-                        // SAFETY: locked, and the caller may unlock.
-                        unsafe { mutex.futex.release(&()) };
-                    }
-                    0
-                },
-            },
-            try_lock: |mutex| mutex.futex.try_acquire(&()),
-            lock_within: |mutex, patience| {
-                mutex.futex.acquire_within(&(), patience) == Outcome::Acquired
-            },
-            is_locked: |mutex| mutex.futex.is_locked(),
-            generation: None,
-            needs: Needs::default,
-            #[cfg(feature = "compositions")]
-            has_waiters: |_| false,
-            #[cfg(feature = "compositions")]
-            // SAFETY: passed on.
-            forget: |mutex| unsafe { mutex.futex.inherit(None) },
-        }
-    };
+    (@Word $lock:ty, $capabilities:tt) => { WORD };
 
     (@InPlace $lock:ty, $capabilities:tt) => {{
         static RECORDS_OF: in_place::Records<$lock> = Arena::new(RECORDS);

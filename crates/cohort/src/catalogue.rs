@@ -131,7 +131,12 @@ pub fn name(place: usize) -> Option<&'static str> {
 macro_rules! for_each_lock {
     ($callback:ident) => {
         $callback! {
-            futex, $crate::basic::Futex, Word, ["default"],
+            futex_hmcs, $crate::numa::FutexHmcs, Word, ["default"],
+            "as futex; where CPUs are in several cache groups its waiters stand in a tree of queues",
+            "Cohort; see numa/futex_hmcs.rs",
+            [RawTry, Abortable, ThreadOblivious, Inherit];
+
+            futex, $crate::basic::Futex, Word, [],
             "sleeping mutex: barges, spins for a bounded time, hands over to who waits too long",
             "Cohort; see basic/futex.rs",
             [RawTry, Abortable, ThreadOblivious, Inherit];
@@ -406,6 +411,7 @@ const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
 pub fn own_pool_bytes() -> usize {
     crate::basic::clh::pool_bytes()
         + crate::basic::k42::pool_bytes()
+        + crate::numa::futex_hmcs::pool_bytes()
         + crate::numa::hclh::pool_bytes()
         + crate::numa::hmcs::pool_bytes()
         + crate::compose::stacked::pool_bytes()
@@ -483,6 +489,7 @@ pub static ORDERS: &[(&str, &[Order])] = &[
     ("compose/tree", crate::compose::TREE_ORDERS),
     ("numa/cna", crate::numa::cna::ORDERS),
     ("numa/fc_mcs", crate::numa::fc_mcs::ORDERS),
+    ("numa/futex_hmcs", crate::numa::futex_hmcs::ORDERS),
     ("numa/hclh", crate::numa::hclh::ORDERS),
     ("numa/hmcs", crate::numa::hmcs::ORDERS),
     ("numa/near", crate::numa::near::ORDERS),
@@ -568,6 +575,11 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("numa/cna", "cna.lose-aside"),
     ("numa/cna", "cna.keep-for-ever"),
     ("numa/fc_mcs", "fc-mcs.forget-followers"),
+    ("numa/futex_hmcs", "futex-hmcs.take-in-use"),
+    ("numa/futex_hmcs", "futex-hmcs.pass-what-is-free"),
+    ("numa/futex_hmcs", "futex-hmcs.lose-mark"),
+    ("numa/futex_hmcs", "futex-hmcs.believe-places"),
+    ("numa/futex_hmcs", "futex-hmcs.keep-queue"),
     ("numa/hclh", "hclh.forget-followers"),
     ("numa/hclh", "hclh.stay-behind"),
     ("numa/hclh", "hclh.forget-end"),

@@ -1,8 +1,8 @@
 //! `Mutex<T>`: data behind a lock, the default one or any other.
 
 use crate::at_last::AtLast;
-use crate::basic::Futex;
 use crate::door::Cell;
+use crate::numa::FutexHmcs;
 use cohort_raw::{Abortable, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;
@@ -29,14 +29,14 @@ use core::ops::{Deref, DerefMut};
 /// list.lock().push(1);
 /// ```
 #[derive(Debug, Default)]
-pub struct Mutex<T, L = Futex> {
+pub struct Mutex<T, L = FutexHmcs> {
     lock: L,
     data: Cell<T>,
 }
 
 /// Access to a [`Mutex`]'s data; unlocks when dropped.
 #[must_use = "the mutex is unlocked as soon as its guard is dropped"]
-pub struct MutexGuard<'a, T, L: RawLock = Futex> {
+pub struct MutexGuard<'a, T, L: RawLock = FutexHmcs> {
     mutex: &'a Mutex<T, L>,
     /// A guard shares what `&mut T` may share.
     data: PhantomData<&'a mut T>,
@@ -48,7 +48,7 @@ impl<T> Mutex<T> {
         #[must_use]
         pub fn new(data: T) -> Self {
             Self {
-                lock: Futex::new(),
+                lock: FutexHmcs::new(),
                 data: Cell::new(data),
             }
         }

@@ -17,7 +17,7 @@ const EXPECTED: &str = "40000 money, 40000 transfers";
 
 /// Under the default lock; under each lock in the full tier.
 pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
-    let quick = selection.some_of(&["futex"]);
+    let quick = selection.some_of(&["futex-hmcs"]);
     let check = |lock: &'static str| Check {
         name: format!("berkeleydb/{lock}"),
         tier: if quick.contains(&lock) {

@@ -32,7 +32,7 @@ const RWLOCK_BOUND: [&str; 2] = ["rwlock", "rwlock_misuse"];
 
 /// What else than the default can serve rwlocks, each with the writers' lock of the quick
 /// tier: one in place, and one that is inflated.
-const RWLOCKS: [(&str, &str); 2] = [("c-rw-np", "futex"), ("c-rw-wp", "c-tkt-mcs")];
+const RWLOCKS: [(&str, &str); 2] = [("c-rw-np", "futex-hmcs"), ("c-rw-wp", "c-tkt-mcs")];
 
 /// Each CPU a cohort, whatever this machine is, so that readers of several meet.
 const APART: &str = "cache 0\ncache 1\ncache 2\ncache 3\n";

@@ -24,7 +24,7 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
         run: Box::new(move || run(lock)),
     };
     Ok(selection
-        .some_of(&["futex"])
+        .some_of(&["futex-hmcs"])
         .into_iter()
         .map(check)
         .collect())

@@ -10,7 +10,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 
 /// Under the default lock and a queueing one; all of them in the full tier.
 pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
-    let quick = selection.some_of(&["futex", "mcs"]);
+    let quick = selection.some_of(&["futex-hmcs", "mcs"]);
     let check = |lock: &'static str| Check {
         name: format!("memcached/{lock}"),
         tier: if quick.contains(&lock) {

@@ -85,5 +85,5 @@ fn json_says_where_it_is_from() {
     let output = compare(&["--json"], &["true"]).output().expect("it runs");
     let said: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     assert_eq!(said["origin"]["command"][1], "compare");
-    assert_eq!(said["rows"][1]["lock"], "futex");
+    assert_eq!(said["rows"][1]["lock"], "futex-hmcs");
 }

@@ -124,6 +124,9 @@ const PYTHON: &str = include_str!("python.py");
 /// How many threads and locks `sysbench threads` has.
 const YIELDING: [(u16, u16); 3] = [(8, 2), (8, 8), (64, 8)];
 
+/// The default lock, by its name in the catalogue.
+const OURS: &str = "futex-hmcs";
+
 /// Operations of `kccachetest wicked`: seconds where it goes badly.
 const WICKED: u32 = 200_000;
 const WICKED_QUICK: u32 = 50_000;
@@ -171,9 +174,9 @@ impl Setup<'_> {
         let run = |environment: &Changes| self.load(&words, seconds, environment, cpus.clone());
         let system = ("system", run(&self.system));
         if single {
-            return self.point("", [system, ("futex", run(&self.ours))]);
+            return self.point("", [system, (OURS, run(&self.ours))]);
         }
-        let locks = ["futex", "ticket", "tas"].into_iter().filter_map(find);
+        let locks = [OURS, "ticket", "tas"].into_iter().filter_map(find);
         let ours = locks.map(|lock| (lock.name, run(&self.under(lock))));
         self.point("", ours.chain([system]).collect::<Vec<_>>())
     }
@@ -240,7 +243,7 @@ impl Setup<'_> {
             let pinned = self.load(&words, seconds, &system, Some(vec![first]));
             let free = self.load(&words, seconds, &ours, None);
             let label = format!("{threads} threads");
-            self.point(&label, [("system on one CPU", pinned), ("futex", free)])
+            self.point(&label, [("system on one CPU", pinned), (OURS, free)])
         });
         Ok(points.into())
     }
@@ -267,7 +270,7 @@ impl Setup<'_> {
                         ("system", run(&[], &self.system)),
                         ("adaptive", run(&["--kind", "adaptive"], &self.system)),
                         ("parking_lot", run(&["--raw", "parking_lot"], &self.system)),
-                        ("futex", run(&[], &self.ours)),
+                        (OURS, run(&[], &self.ours)),
                     ],
                 ));
             }
@@ -291,7 +294,7 @@ impl Setup<'_> {
             };
             let mut runs: Vec<_> = LOCKS.iter().filter(strict).map(run).collect();
             runs.push((
-                "futex",
+                OURS,
                 self.load(&words, seconds, &self.ours, Some(cpus.clone())),
             ));
             self.point(section, runs)
@@ -335,7 +338,7 @@ impl Setup<'_> {
             [
                 ("system", run(&[], &self.system)),
                 ("parking_lot", run(&["--raw", "parking_lot"], &self.system)),
-                ("futex", run(&[], &self.ours)),
+                (OURS, run(&[], &self.ours)),
             ],
         )
     }
@@ -343,10 +346,7 @@ impl Setup<'_> {
     fn timed(&self) -> Point {
         let seconds = self.seconds(2.0, 0.5);
         let run = |environment| self.load(&["timed"], seconds, environment, None);
-        self.point(
-            "",
-            [("system", run(&self.system)), ("futex", run(&self.ours))],
-        )
+        self.point("", [("system", run(&self.system)), (OURS, run(&self.ours))])
     }
 
     fn life(&self) -> Vec<Point> {
@@ -354,7 +354,7 @@ impl Setup<'_> {
         let cpus = allowed_cpus().first().map(|first| vec![*first]);
         let point = |label: &str, words: &[&str]| {
             let run = |environment: &Changes| self.load(words, seconds, environment, cpus.clone());
-            let locks = ["futex", "mcs"].into_iter().filter_map(find);
+            let locks = [OURS, "mcs"].into_iter().filter_map(find);
             let ours = locks.map(|lock| (lock.name, run(&self.under(lock))));
             let all = ours.chain([("system", run(&self.system))]);
             self.point(label, all.collect::<Vec<_>>())
@@ -390,10 +390,7 @@ impl Setup<'_> {
             let operations = if self.quick { 30_000 } else { 100_000 };
             (after(operations), after(operations / 10))
         };
-        self.point(
-            "",
-            [("system", run(&self.system)), ("futex", run(&self.ours))],
-        )
+        self.point("", [("system", run(&self.system)), (OURS, run(&self.ours))])
     }
 
     fn sysbench(&self) -> Result<Vec<Point>, String> {
@@ -423,10 +420,7 @@ impl Setup<'_> {
             let launch = self.launch(&["idle"], environment, None);
             (launch.clone(), launch)
         };
-        self.point(
-            "",
-            [("system", run(&self.system)), ("futex", run(&self.ours))],
-        )
+        self.point("", [("system", run(&self.system)), (OURS, run(&self.ours))])
     }
 
     fn seconds(&self, full: f64, quick: f64) -> f64 {
@@ -473,7 +467,7 @@ impl Setup<'_> {
     ) -> Point {
         let words = words.iter().map(OsString::from);
         let words = || [program.into()].into_iter().chain(words.clone()).collect();
-        let contestants = [("system", &self.system), ("futex", &self.ours)];
+        let contestants = [("system", &self.system), (OURS, &self.ours)];
         let contestants = contestants.map(|(name, environment)| Contestant {
             prepare: None,
             name: name.to_owned(),
@@ -657,7 +651,7 @@ mod tests {
         for point in points {
             let names: Vec<&str> = point.contestants.iter().map(|one| &*one.name).collect();
             let (last, strict) = names.split_last().unwrap();
-            assert_eq!(*last, "futex");
+            assert_eq!(*last, OURS);
             assert!(strict.contains(&"mcs") && !strict.contains(last) && !strict.contains(&"tas"));
         }
     }
@@ -670,7 +664,7 @@ mod tests {
         assert_eq!(labels.len(), points.len());
         for point in &points {
             let names: Vec<&str> = point.contestants.iter().map(|one| &*one.name).collect();
-            assert_eq!(names, ["system", "parking_lot", "futex"]);
+            assert_eq!(names, ["system", "parking_lot", OURS]);
         }
     }
 

@@ -3,6 +3,7 @@
 //! Outside of a run these do nothing and take no time, so that objects can be made
 //! before it and looked at after it.
 
+use super::clock::Ticks;
 use super::coherence::Access;
 use super::current::{step, step_drained, suspend, with};
 use super::memory::Owner;
@@ -10,6 +11,7 @@ use super::options::{Schedule, Waiting};
 use super::polling::Pause;
 use super::turns::Engine;
 use std::alloc::Layout;
+use std::collections::BTreeSet;
 use std::ptr::NonNull;
 
 /// The current thread loads from an address; its value is to be read next.
@@ -124,6 +126,27 @@ pub fn cohort(levels: &[&str]) -> usize {
     cohort.flatten().unwrap_or(0)
 }
 
+/// How many cohorts there are of the CPUs that threads may use, by the first of these levels
+/// that the run's options or the machine have; 1 if there is none.
+#[must_use]
+pub fn cohorts(levels: &[&str]) -> usize {
+    let count = with(|engine| {
+        let mapping = Mapping::of(engine, levels)?;
+        let cpus = engine.allowed.iter().enumerate();
+        let allowed = cpus.filter_map(|(cpu, allowed)| allowed.then_some(cpu));
+        let cohorts: BTreeSet<usize> = match mapping {
+            Mapping::Given(cohorts) => allowed
+                .filter_map(|cpu| cohorts.get(cpu).copied())
+                .collect(),
+            Mapping::Level(level) => allowed
+                .map(|cpu| engine.hardware.cohort(level, cpu))
+                .collect(),
+        };
+        Some(cohorts.len())
+    });
+    count.flatten().unwrap_or(1)
+}
+
 /// What says in which cohort a CPU is.
 enum Mapping<'a> {
     Given(&'a [usize]),
@@ -232,22 +255,52 @@ pub fn expired(deadline: u64) -> bool {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wait {
     /// When it began, in ticks and one more; 0 before the first look.
-    began: u64,
+    since: Ticks,
+    /// The same of the present spell of spinning.
+    began: Ticks,
+    /// When the turn was given away that the thread is coming back from; as above.
+    given: Ticks,
     looks: u32,
-    yields: u32,
+    turns: u32,
+    /// How many waits before this one did not end by spinning.
+    vain: u8,
+    passes: bool,
+    in_line: bool,
+    keeps_turns: bool,
 }
-
-/// Turns given away before sleeping.
-const YIELDS: u32 = 16;
 
 impl Wait {
     /// At the beginning of a wait.
     #[must_use]
     pub const fn new() -> Self {
         Self {
+            since: 0,
             began: 0,
+            given: 0,
             looks: 0,
-            yields: 0,
+            turns: 0,
+            vain: 0,
+            passes: false,
+            in_line: false,
+            keeps_turns: false,
+        }
+    }
+
+    /// At the beginning of a wait for one's own place in a line.
+    #[must_use]
+    pub const fn in_line() -> Self {
+        Self {
+            in_line: true,
+            ..Self::new()
+        }
+    }
+
+    /// At the beginning of a wait that is to sleep rather than give a turn away.
+    #[must_use]
+    pub const fn keeping_turns() -> Self {
+        Self {
+            keeps_turns: true,
+            ..Self::new()
         }
     }
 
@@ -259,9 +312,50 @@ impl Wait {
         };
         match advice {
             Decision::Sleep => return true,
-            Decision::Poll(pause, until) => poll(pause, until),
+            Decision::Poll(pause, until) => self.pass(pause, until),
         }
         false
+    }
+
+    /// Passes a little time, and notes whether anybody took a turn that was given away.
+    fn pass(&mut self, pause: Pause, until: Ticks) {
+        poll(pause, until);
+        if self.given != 0 {
+            with(|engine| self.come_back(engine));
+        }
+    }
+
+    fn come_back(&mut self, engine: &mut Engine<'_>) {
+        let rate = &engine.hardware.rate;
+        let (soon, long) = (rate.ticks(1_000), rate.ticks(1_000_000));
+        let now = engine.me().clock;
+        let taken = now - (self.given - 1) >= soon;
+        self.given = 0;
+        self.began = now + 1;
+        let known = &mut engine.me().turns;
+        known.taken = if taken {
+            known.taken.saturating_add(1)
+        } else {
+            0
+        };
+        known.lost |= known.taken > 1 && known.keeps_cpu;
+        known.untaken = if taken {
+            0
+        } else {
+            UNTAKEN.min(known.untaken + 1)
+        };
+        let kept = known.keeps_cpu && !taken && now - (self.since - 1) < long;
+        self.turns += match known.untaken {
+            _ if kept => 0,
+            UNTAKEN => WEIGHT,
+            _ => 1,
+        };
+    }
+
+    /// [`step`](Self::step), past others that sleep, or not.
+    pub fn step_past(&mut self, sleepers: bool) -> bool {
+        self.passes = sleepers;
+        self.step()
     }
 
     fn decide(&mut self, engine: &mut Engine<'_>) -> Decision {
@@ -276,24 +370,64 @@ impl Wait {
             };
         }
         let now = engine.me().clock;
-        if self.began == 0 {
-            self.began = now + 1;
+        if self.since == 0 {
+            (self.since, self.began) = (now + 1, now + 1);
+            self.vain = std::mem::take(&mut engine.me().turns.vain);
+        }
+        if waiting == Waiting::Park {
+            return self.decide_to_park(engine);
         }
         let spin = engine.hardware.rate.ticks(engine.options.spin);
         let end = (self.began - 1).saturating_add(spin);
-        if self.yields == 0 && waiting != Waiting::Yield && now < end {
+        if self.turns == 0 && waiting != Waiting::Yield && now < end {
             return Decision::Poll(Pause::Spin, end);
         }
-        if waiting == Waiting::Park {
-            if self.yields >= YIELDS {
-                return Decision::Sleep;
-            }
-            self.yields += 1;
-            // Each turn is an event of its own: they are few.
-            return Decision::Poll(Pause::Yield, 0);
-        }
-        self.yields = self.yields.saturating_add(1);
+        self.turns = self.turns.saturating_add(1);
         Decision::Poll(Pause::Yield, u64::MAX)
+    }
+
+    /// As the locks' native world decides for a waiter that may sleep; its spinner, whose
+    /// constants these are, says why.
+    fn decide_to_park(&mut self, engine: &mut Engine<'_>) -> Decision {
+        let ticks = |nanoseconds| engine.hardware.rate.ticks(nanoseconds);
+        let (spin, short, alone) = (ticks(600), ticks(150), ticks(4_000));
+        let undisturbed = ticks(32_000);
+        let has_one_cpu = engine
+            .allowed
+            .iter()
+            .filter(|allowed| **allowed)
+            .nth(1)
+            .is_none();
+        let me = engine.me();
+        let now = me.clock;
+        let is_alone = me.turns.untaken == UNTAKEN && !self.passes;
+        let bound = if has_one_cpu {
+            0
+        } else if is_alone && me.turns.keeps_cpu {
+            undisturbed
+        } else if is_alone || me.turns.keeps_cpu || self.keeps_turns {
+            alone
+        } else if self.turns > 0 && self.in_line {
+            0
+        } else if self.turns == 0 && self.vain >= VAIN {
+            short
+        } else {
+            spin
+        };
+        let end = self.began - 1 + bound;
+        if now < end {
+            return Decision::Poll(Pause::Spin, end);
+        }
+        if self.turns == 0 {
+            let vain = self.vain + 1;
+            me.turns.vain = if vain < VAIN + SHORTS { vain } else { VAIN - 1 };
+        }
+        if self.turns >= TURNS || self.keeps_turns {
+            return Decision::Sleep;
+        }
+        // Each turn is an event of its own: they are few.
+        self.given = now + 1;
+        Decision::Poll(Pause::Yield, 0)
     }
 
     /// [`step`](Self::step) until that many nanoseconds have passed or sleeping pays.
@@ -309,13 +443,40 @@ impl Wait {
                 None => return false,
                 Some((Decision::Sleep, _)) => return true,
                 Some((Decision::Poll(Pause::Spin, end), _)) => delay(until.min(end)),
-                Some((Decision::Poll(pause, end), _)) => poll(pause, end),
+                Some((Decision::Poll(pause, end), _)) => self.pass(pause, end),
             }
             if with(|engine| engine.me().clock >= until).unwrap_or(true) {
                 return false;
             }
         }
     }
+}
+
+/// Turns given away before sleeping.
+const TURNS: u32 = 16;
+
+/// So many turns in a row that nobody took show that nobody wants the CPU.
+const UNTAKEN: u8 = 4;
+
+/// How many turns one counts for that is given away then.
+const WEIGHT: u32 = 4;
+
+/// So many waits in a row that did not end by spinning show that sections are long.
+const VAIN: u8 = 2;
+
+/// After so many short spells of spinning the next is a long one.
+const SHORTS: u8 = 8;
+
+/// From here on the current thread's waits may keep its CPU for long, or no longer.
+pub fn keep_cpu(keeps: bool) {
+    with(|engine| engine.me().turns.keeps_cpu = keeps);
+}
+
+/// Whether a wait of the current thread that might [keep its CPU](keep_cpu) has lost it since
+/// this was last asked, two turns in a row.
+#[must_use]
+pub fn has_lost_cpu() -> bool {
+    with(|engine| std::mem::take(&mut engine.me().turns.lost)).unwrap_or(false)
 }
 
 enum Decision {

@@ -51,6 +51,8 @@ pub(crate) struct Thread {
     pub(crate) stores: VecDeque<Ticks>,
     /// Whether the last sleep was ended by a waker.
     pub(crate) woken: bool,
+    /// What its waits have found out about its CPU.
+    pub(crate) turns: Turns,
     pub(crate) random: Random,
     pub(crate) fiber: *const Fiber,
     /// What the door keeps for it.
@@ -72,6 +74,7 @@ impl Thread {
             stuck: false,
             stores: VecDeque::new(),
             woken: false,
+            turns: Turns::default(),
             random,
             fiber: std::ptr::null(),
             local: None,
@@ -82,6 +85,21 @@ impl Thread {
     pub(crate) fn drained(&self) -> Ticks {
         self.stores.back().copied().unwrap_or(0)
     }
+}
+
+/// What a thread's waits have found out about its CPU, and are told of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turns {
+    /// How many turns in a row it has given away that nobody took, up to a few.
+    pub(crate) untaken: u8,
+    /// How many in a row that others took.
+    pub(crate) taken: u8,
+    /// How many of its waits in a row did not end by spinning, up to a few.
+    pub(crate) vain: u8,
+    /// Whether its waits may keep the CPU though others want it.
+    pub(crate) keeps_cpu: bool,
+    /// Whether one that may has lost it since somebody asked.
+    pub(crate) lost: bool,
 }
 
 /// How a wait passes its time.

@@ -19,7 +19,7 @@ use crate::locks::compose::{
 };
 use crate::locks::door::{self, Model as Bounds, Tally, WaitPolicy, thread_id};
 use crate::locks::numa::hmcs::Entry;
-use crate::locks::numa::{Cna, FcMcs, Hclh, Hmcs, Near, Shfl, WhereMet};
+use crate::locks::numa::{Cna, FcMcs, FutexHmcs, Hclh, Hmcs, Near, Shfl, WhereMet};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, SpinOnly};
 use crate::moved_clients::{self as moved, Hesitant};
@@ -155,6 +155,11 @@ const QUIET_1: Bounds = Bounds {
 const TURNS: Bounds = Bounds {
     tries: true,
     ..PARK
+};
+/// Threads try what is worth a try, and spin.
+const SPIN_TRIES: Bounds = Bounds {
+    tries: true,
+    ..SPIN
 };
 /// And a turn is over as soon as it began.
 const TURNS_END: Bounds = Bounds {
@@ -559,6 +564,34 @@ static OTHERS: &[Model] = &[
     quick("anderson::late", PARK, || {
         mutex::excludes::<Late<SmallAnderson, { u32::MAX }>>(3, 1, 0)
     }),
+    quick("futex_hmcs::park_deeper", PARK_3, || {
+        mutex::excludes::<FutexHmcs>(2, 2, 0)
+    }),
+    quick("futex_hmcs::queues", PARK_1, || {
+        mutex::queues::<FutexHmcs, 3>([1, 1, 1])
+    }),
+    quick("futex_hmcs::spin_queues", SPIN_1, || {
+        mutex::queues::<FutexHmcs, 3>([1, 1, 1])
+    }),
+    quick("futex_hmcs::owed", IMPATIENT_1, || {
+        mutex::lets_go::<FutexHmcs>(3, 1, 1)
+    }),
+    quick("futex_hmcs::quick", QUIET, || {
+        mutex::excludes::<FutexHmcs>(3, 1, 0)
+    }),
+    quick("futex_hmcs::quick_timed", QUIET, || {
+        mutex::lets_go::<FutexHmcs>(3, 1, 1)
+    }),
+    quick(
+        "futex_hmcs::keeps_apart",
+        TURNS,
+        mutex::keeps_apart::<FutexHmcs>,
+    ),
+    quick(
+        "futex_hmcs::keeps_apart_spin",
+        SPIN_TRIES,
+        mutex::keeps_apart::<FutexHmcs>,
+    ),
     quick("futex::park_deeper", PARK_3, || {
         mutex::excludes::<Futex>(3, 1, 0)
     }),
@@ -949,6 +982,12 @@ static OTHERS: &[Model] = &[
     }),
     quick("fork::futex_turns_multiplies", FORK_TURNS, || {
         fork::multiplies(fork::bare::<Futex>(), 2);
+    }),
+    quick("fork::futex_hmcs_multiplies", FORK, || {
+        fork::multiplies(fork::bare::<FutexHmcs>(), 2)
+    }),
+    quick("fork::futex_hmcs_beside", FORK_2, || {
+        fork::looks_on(fork::bare::<FutexHmcs>(), 3)
     }),
     quick("fork::claim", FORK_DUE, || {
         fork::holds_what_is_claimed(host::in_place::<Mcs>(), 2)

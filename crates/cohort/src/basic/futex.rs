@@ -19,6 +19,7 @@
 //! | `NAPPING` | and it sleeps | the same |
 //! | `TURN` | held by nobody: released to the head | the releaser; the head |
 //! | `WATCHED` | free: nobody has taken it since the head looked | the head; whoever takes it |
+//! | `QUEUED` | and the holder came by a queue that puts waiters in order, and to which the lock may go on; see [`FutexHmcs`](crate::numa::FutexHmcs) | the holder |
 //! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | whoever sets `PARKED`; a hand-over |
 //!
 //! A word of 0 is a free lock without sleepers, and `LOCKED` alone a held one.  A
@@ -102,7 +103,8 @@ const WANTED: u32 = 16;
 const NAPPING: u32 = 32;
 const TURN: u32 = 64;
 const WATCHED: u32 = 128;
-const STAMP: u32 = !0xff;
+const QUEUED: u32 = 256;
+const STAMP: u32 = !0x1ff;
 
 /// The head's marks on a holder's word.
 const CLAIM: u32 = WANTED | NAPPING;
@@ -153,12 +155,12 @@ pub struct Futex {
 
 /// The time, as a stamp.
 fn stamp() -> u32 {
-    (now() >> 8) as u32 & STAMP
+    (now() >> 7) as u32 & STAMP
 }
 
 /// Whether the patience that began at a word's stamp is over.
 fn is_over(word: u32) -> bool {
-    stamp().wrapping_sub(word & STAMP) >= (PATIENCE_NANOSECONDS >> 8) as u32 & STAMP
+    stamp().wrapping_sub(word & STAMP) >= (PATIENCE_NANOSECONDS >> 7) as u32 & STAMP
 }
 
 impl Futex {
@@ -228,6 +230,43 @@ impl Futex {
         self.wait_in_crowd(patience, Some(done), false, false)
     }
 
+    /// Whether it was free and had no marks a moment ago.
+    #[inline(always)]
+    pub(crate) fn looks_free(&self) -> bool {
+        self.word.load(Order::RELAXED) == 0
+    }
+
+    /// Whether the holder came by a queue, which it has not left.
+    #[inline(always)]
+    pub(crate) fn is_queued(&self) -> bool {
+        self.word.load(Order::RELAXED) & QUEUED != 0
+    }
+
+    /// Blocks until the lock is held, for the head of a queue that puts its other waiters in
+    /// order: as one of the crowd, but never in turns.
+    pub(crate) fn acquire_as_queued(&self) {
+        let _ = self.acquire_unless(&Patience::ENDLESS, &|| false);
+        if self.manner.is_quick() {
+            // The releases of those who come by the queue look for the mark.
+            self.manner.be_attentive();
+        }
+        self.word.fetch_or(QUEUED, Order::RELAXED);
+    }
+
+    /// Whether a waiter that is not in the queue has waited too long; for its holder.
+    pub(crate) fn owes_others(&self) -> bool {
+        let word = self.word.load(Order::RELAXED);
+        word & WANTED != 0 || word & PARKED != 0 && is_over(word)
+    }
+
+    /// Releases a lock to which the queue does not go on.
+    pub(crate) fn release_queued(&self) {
+        if !self.exchange(LOCKED | QUEUED, 0, FUTEX_RELEASE) {
+            self.word.fetch_and(!QUEUED, Order::RELAXED);
+            self.release_marked();
+        }
+    }
+
     /// Makes a thread that sleeps at `place`, while that holds `seen`, one of this lock's
     /// sleepers, which it leaves by [`acquire_adopted`](Self::acquire_adopted); false if
     /// nobody sleeps there, or if the lock is free.
@@ -246,7 +285,7 @@ impl Futex {
             let word = self.word.load(Order::RELAXED);
             // Free, whose releaser did not know of the sleeper.
             let missed = word & LOCKED == 0;
-            let held = word & (LOCKED | GRANTED);
+            let held = word & (LOCKED | GRANTED | QUEUED);
             let marked = parked(word) & !LOCKED | held | if missed { WOKEN } else { 0 };
             // Exchanged even where nothing changes: the sleeper has no look of its own, at
             // which the kernel would find that the word is another by now.
@@ -274,13 +313,17 @@ impl Futex {
     #[cold]
     #[inline(never)]
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
-        let visits = !waits_often();
+        let outcome = self.wait_long(patience, !waits_often());
+        has_waited();
+        outcome
+    }
+
+    /// The same, for a thread that seldom waits or for one that [does](waits_often).
+    pub(crate) fn wait_long(&self, patience: &Patience, visits: bool) -> Outcome {
         if !visits {
             self.manner.consider_turns();
         }
-        let outcome = self.wait_on(patience, false, visits);
-        has_waited();
-        outcome
+        self.wait_on(patience, false, visits)
     }
 
     /// Waits; `woken` if the thread has slept among this lock's sleepers and may have been
@@ -627,7 +670,12 @@ fn parked(word: u32) -> u32 {
     } else {
         stamp()
     };
-    LOCKED | PARKED | since | (word & (CLAIM | TURN))
+    let queued = if mutant("futex-hmcs.lose-mark") {
+        0
+    } else {
+        QUEUED
+    };
+    LOCKED | PARKED | since | (word & (CLAIM | TURN | queued))
 }
 
 // SAFETY: `LOCKED` is set by one exchange of a word without it, or handed over with

@@ -104,7 +104,17 @@ impl Gate {
         if policy() != WaitPolicy::Park {
             return Passed(false);
         }
-        let places = (cpus().max(2) - 1).min(PLACES);
+        self.admit(cpus().max(2) - 1, true);
+        keep_cpu(true);
+        Passed(true)
+    }
+
+    /// Blocks until there is one of so many places inside, and counts the caller in; it sleeps
+    /// at once unless it `spins`, if it may sleep.
+    #[cold]
+    pub(crate) fn admit(&self, places: u32, spins: bool) {
+        let places = places.clamp(1, PLACES);
+        let spins = spins || policy() != WaitPolicy::Park;
         let mut spinner = Spinner::new();
         let mut woken = false;
         loop {
@@ -117,12 +127,11 @@ impl Gate {
                     word
                 };
                 if self.exchange(word, answered + 1) {
-                    keep_cpu(true);
-                    return Passed(true);
+                    return;
                 }
                 continue;
             }
-            if spinner.step() == Advice::Again {
+            if spins && spinner.step() == Advice::Again {
                 continue;
             }
             let since = if word & PARKED != 0 {
@@ -137,6 +146,18 @@ impl Gate {
             woken = sleep_on(&self.claim.word, marked, CLASS, None) == Slept::Woken;
             spinner = Spinner::new();
         }
+    }
+
+    /// Counts a caller out that was [admitted](Self::admit), and wakes a sleeper if it is time
+    /// to; for a gate that outlives the lock behind it.
+    pub(crate) fn depart(&self) {
+        self.claim.word.fetch_sub(1, Order::RELAXED);
+        self.pass_on();
+    }
+
+    /// Whether nobody is inside.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.claim.word.load(Order::RELAXED) & INSIDE == 0
     }
 
     /// Gives the place up; the caller holds the lock.

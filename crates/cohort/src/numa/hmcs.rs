@@ -266,6 +266,51 @@ pub(crate) fn pool_bytes() -> usize {
 /// Beyond every level: where an acquisition has met somebody that met nobody.
 pub const NOWHERE: usize = usize::MAX;
 
+/// What goes with the lock from a thread to the next without being released, and what its
+/// release is: for a lock that this one puts its waiters in order for.
+pub(crate) trait Carried {
+    /// Leaves the system's queue, with what is carried or after letting go of it.
+    fn leave<P: Parking>(&self, root: RootQueue<'_, P>);
+
+    /// Whether it may go on to the next of the same cohort.
+    fn may_go_on(&self) -> bool;
+}
+
+/// The system's queue, of which the holder has to leave the place of that node.
+pub(crate) struct RootQueue<'a, P: Parking> {
+    queue: &'a Queue<P>,
+    node: &'a Node<P>,
+}
+
+impl<P: Parking> RootQueue<'_, P> {
+    /// Passes it on with all that is carried; false if nobody is next yet.
+    #[inline]
+    pub(crate) fn pass(&self) -> bool {
+        self.queue.pass(self.node, FIRST)
+    }
+
+    /// Passes it on, now or as soon as somebody is next, with nothing that is carried.
+    #[inline]
+    pub(crate) fn leave(self) {
+        self.queue.leave(self.node, ALONE);
+    }
+}
+
+/// Nothing.
+struct Nothing;
+
+impl Carried for Nothing {
+    #[inline]
+    fn leave<P: Parking>(&self, root: RootQueue<'_, P>) {
+        root.queue.leave(root.node, FIRST);
+    }
+
+    #[inline]
+    fn may_go_on(&self) -> bool {
+        true
+    }
+}
+
 /// At which level acquisitions enter the tree, and what a context remembers for that.
 /// Levels are numbered from the smallest cohorts', 0, to the system's, `top`.
 pub trait Entry: Default + Send + Sync + 'static {
@@ -402,9 +447,10 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
     }
 
     /// Enters the queue of the caller's cohort at that level, and all above; the first
-    /// level at which somebody was in the queue, or [`NOWHERE`].
+    /// level at which somebody was in the queue, or [`NOWHERE`], and whether what is
+    /// [`Carried`] has come with the lock.
     #[inline]
-    fn climb(&self, mut level: usize, cx: &HmcsContext<P, E>) -> usize {
+    fn climb(&self, mut level: usize, cx: &HmcsContext<P, E>) -> (usize, bool) {
         let mut met = NOWHERE;
         let mut cohort = self.begin(cx, level);
         let mut node = &cx.node;
@@ -419,28 +465,42 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
                     (cohort, node) = (here.above(), &here.node.0);
                     level += 1;
                 }
-                _ => return met,
+                _ => return (met, entered == Entered::WithAllAbove),
             }
         }
     }
 
+    /// Blocks until it is held; whether what is [`Carried`] has come with it.
+    pub(crate) fn acquire_carried(&self, cx: &HmcsContext<P, E>) -> bool {
+        self.climb(0, cx).1
+    }
+
+    /// Releases it, with what is carried or after letting go of it.
+    ///
+    /// # Safety
+    /// As [`RawLock::release`].
+    pub(crate) unsafe fn release_carried(&self, cx: &HmcsContext<P, E>, carried: &impl Carried) {
+        self.pass_on(cx.cohort(), &cx.node, carried);
+    }
+
     /// Passes on all that is held from that cohort upwards.
     #[inline]
-    fn pass_on(&self, cohort: Option<&Cohort<P>>, node: &Node<P>) {
+    fn pass_on(&self, cohort: Option<&Cohort<P>>, node: &Node<P>, carried: &impl Carried) {
         let Some(here) = cohort else {
-            return self.root.0.leave(node, FIRST);
+            let queue = &self.root.0;
+            return carried.leave(RootQueue { queue, node });
         };
         let row = node.status.value(Order::RELAXED);
-        let may = row < HAND_OFFS || mutant("hmcs.keep-for-ever");
+        let may = carried.may_go_on() && (row < HAND_OFFS || mutant("hmcs.keep-for-ever"));
         if may && here.queue.pass(node, (row + 1).min(HAND_OFFS)) {
             return;
         }
         if mutant("hmcs.low-first") {
             here.queue.leave(node, ALONE);
-            return self.pass_on(here.above(), &here.node.0);
+            return self.pass_on(here.above(), &here.node.0, carried);
         }
         if !mutant("hmcs.forget-above") {
-            self.pass_on(here.above(), &here.node.0);
+            self.pass_on(here.above(), &here.node.0, carried);
         }
         here.queue.leave(node, ALONE);
     }
@@ -465,7 +525,7 @@ unsafe impl<
 
     #[inline]
     fn acquire(&self, cx: &HmcsContext<P, E>) {
-        let met = self.climb(cx.entry.level(L::COUNT), cx);
+        let (met, _) = self.climb(cx.entry.level(L::COUNT), cx);
         cx.entry.learn(L::COUNT, met);
     }
 
@@ -474,7 +534,7 @@ unsafe impl<
         if mutant("hmcs.forget-level") {
             self.begin(cx, 0);
         }
-        self.pass_on(cx.cohort(), &cx.node);
+        self.pass_on(cx.cohort(), &cx.node, &Nothing);
     }
 
     fn is_locked(&self) -> bool {

@@ -4,6 +4,7 @@
 pub mod ahmcs;
 pub mod cna;
 pub mod fc_mcs;
+pub mod futex_hmcs;
 pub mod hbo;
 pub mod hclh;
 pub mod hmcs;
@@ -13,6 +14,7 @@ pub mod shfl;
 pub use ahmcs::{Ahmcs3, Ahmcs4, WhereMet};
 pub use cna::Cna;
 pub use fc_mcs::FcMcs;
+pub use futex_hmcs::FutexHmcs;
 pub use hbo::Hbo;
 pub use hclh::Hclh;
 pub use hmcs::{Hmcs, Hmcs2, Hmcs3, Hmcs4, Hmcs4Package};

@@ -9,6 +9,7 @@ use super::std;
 use core::ops::Deref;
 use core::ptr::NonNull;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::sync::Mutex;
 use std::vec::Vec;
 
 struct Block {
@@ -49,6 +50,54 @@ pub const ARENA_CACHED: u32 = 1;
 
 /// Nodes given out before an arena looks for orphans.
 pub const ARENA_FIRST_SEARCH: u32 = 2;
+
+/// Places for queues that put a lock's waiters in order: so few that two locks want the same.
+pub const QUEUES: usize = 1;
+
+/// Cache groups that such a queue tells apart.
+pub const QUEUE_GROUPS: usize = 3;
+
+/// What is static natively: made anew in each execution, by its first user.
+#[derive(Debug)]
+pub struct OfExecution<T> {
+    make: fn() -> T,
+    /// In which execution it was made last, and where it is.
+    made: Mutex<(u64, usize)>,
+}
+
+impl<T: 'static> OfExecution<T> {
+    /// Made by `make`.
+    #[must_use]
+    pub const fn new(make: fn() -> T) -> Self {
+        Self {
+            make,
+            made: Mutex::new((0, 0)),
+        }
+    }
+
+    /// The execution's own.
+    ///
+    /// # Panics
+    /// If another user of it panicked.
+    pub fn get(&self) -> &'static T {
+        let serial = with(|execution| execution.serial);
+        let mut made = self.made.lock().expect("no user of a static panics");
+        if *made == (0, 0) || made.0 != serial {
+            let at = allocate(Layout::new::<T>()).cast::<T>();
+            // SAFETY: fresh memory of that layout.
+            unsafe { at.write((self.make)()) };
+            *made = (serial, at.as_ptr() as usize);
+        }
+        // SAFETY: written above in this execution, never dropped while that lasts.
+        unsafe { &*(made.1 as *const T) }
+    }
+}
+
+/// Makes it now, if it is not made yet: whoever comes later sees it as it sees a static, if that
+/// was before there were threads.
+pub fn beforehand<T: 'static>(it: &'static OfExecution<T>) {
+    let _ = it.get();
+}
 
 /// Room for `count` slots, each as `make` says, until the execution ends.
 #[must_use]

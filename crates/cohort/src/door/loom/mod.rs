@@ -27,7 +27,8 @@ pub use flaw::mutant;
 pub use interrupt::interrupted_after;
 pub(crate) use interrupt::interruption;
 pub use kept::{
-    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, Kept, map_slots, unmap_slots,
+    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, Kept, OfExecution, QUEUE_GROUPS, QUEUES,
+    beforehand, map_slots, unmap_slots,
 };
 pub use model::{Model, Tally, fork, together};
 pub use nodes::Nodes;
@@ -36,10 +37,12 @@ pub use sleep::{
     unless_starved, wake, wake_shared, yield_now,
 };
 pub use spinner::{
-    Spinner, cpus, has_waited, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything,
-    waits_often,
+    Spinner, cpus, has_lost_cpu, has_waited, is_worth_a_try, keep_cpu, policy, set_policy,
+    tries_anything, waits_often,
 };
-pub use thread::{CACHES, ThreadRecord, cohort, distance, is_gone, thread, thread_id, wander};
+pub use thread::{
+    CACHES, ThreadRecord, cache_groups, cohort, distance, is_gone, thread, thread_id, wander,
+};
 pub use trace::steps;
 
 /// Natively, keeps a locked instruction off the store before it.
@@ -57,6 +60,15 @@ macro_rules! pool {
     };
 }
 pub(crate) use pool;
+
+/// Declares what is static natively, and one of each execution here.
+macro_rules! process_wide {
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $of:ty = $make:path) => {
+        $(#[$meta])* $vis static $name: $crate::door::OfExecution<$of> =
+            $crate::door::OfExecution::new($make);
+    };
+}
+pub(crate) use process_wide;
 
 /// An array of things that are all made alike.
 macro_rules! repeated {

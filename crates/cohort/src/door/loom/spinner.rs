@@ -37,6 +37,12 @@ pub fn tries_anything() -> bool {
 /// Does nothing: no time passes here.
 pub const fn keep_cpu(_keeps: bool) {}
 
+/// Whether a wait has lost its CPU: threads have one each.
+#[must_use]
+pub const fn has_lost_cpu() -> bool {
+    false
+}
+
 /// Does nothing: see [`waits_often`].
 pub const fn has_waited() {}
 

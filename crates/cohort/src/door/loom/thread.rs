@@ -22,6 +22,8 @@ pub struct ThreadRecord {
     pub reading: Cell<u32>,
     /// The cohort in which it is counted while it does.
     pub row: Cell<u32>,
+    /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
+    pub queued: [Cell<u32>; 4],
     /// Each arena's cached nodes.
     pub caches: [Cache; CACHES],
 }
@@ -35,6 +37,7 @@ impl ThreadRecord {
             wanders: Cell::new(false),
             reading: Cell::new(0),
             row: Cell::new(0),
+            queued: Default::default(),
             caches: Default::default(),
         }
     }
@@ -64,6 +67,12 @@ pub fn thread_id() -> u32 {
     let me = thread();
     me.settle();
     me.generation.get() * 0x100 + me.index as u32
+}
+
+/// How many cache groups threads are in: more than one.
+#[must_use]
+pub const fn cache_groups() -> usize {
+    2
 }
 
 /// The cohort of the calling thread.  The first and the third thread are neighbours, the

@@ -14,6 +14,15 @@ pub const ARENA_CACHED: u32 = 8;
 /// As natively: nodes given out before an arena looks for orphans.
 pub const ARENA_FIRST_SEARCH: u32 = 256;
 
+/// As natively: places for queues that put a lock's waiters in order.
+pub const QUEUES: usize = 256;
+
+/// As natively: cache groups that such a queue tells apart.
+pub const QUEUE_GROUPS: usize = 64;
+
+/// In loom's world, makes it before there are threads.
+pub const fn beforehand<T>(_: &OfRun<T>) {}
+
 /// Room for `count` slots whose atoms are all zero, for as long as the run's memory
 /// lives; `None` outside of a run.  `make` says what a slot is where zero bytes are
 /// none.

@@ -15,14 +15,15 @@ mod thread;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update};
 pub use memory::{
-    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, OfRun, map_slots, unmap_slots,
+    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, OfRun, QUEUE_GROUPS, QUEUES, beforehand,
+    map_slots, unmap_slots,
 };
 pub use spinner::{
-    Spinner, cpus, has_waited, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything,
-    waits_often,
+    Spinner, cpus, has_lost_cpu, has_waited, is_worth_a_try, keep_cpu, policy, set_policy,
+    tries_anything, waits_often,
 };
 pub use system::{
-    calls_off, cohort, distance, expired, fence_everywhere, fence_here, generation,
+    cache_groups, calls_off, cohort, distance, expired, fence_everywhere, fence_here, generation,
     generation as generation_so_far, is_long_quiet, move_sleeper, mutant, nap, note, noted, now,
     random, sleep_on, sleep_on_shared, unless_starved, wake, wake_shared, yield_now,
 };
@@ -62,6 +63,14 @@ macro_rules! pool {
     };
 }
 pub(crate) use pool;
+
+/// Declares what is static natively and one of each run here.
+macro_rules! process_wide {
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $of:ty = $make:path) => {
+        $(#[$meta])* $vis static $name: $crate::door::OfRun<$of> = $crate::door::OfRun::new($make);
+    };
+}
+pub(crate) use process_wide;
 
 /// Natively, puts pages into the memory of the caller's NUMA node.  Here memory lies where it is touched first.
 #[must_use]

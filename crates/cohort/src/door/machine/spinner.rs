@@ -40,8 +40,16 @@ pub const fn tries_anything() -> bool {
     true
 }
 
-/// Does nothing: threads have a CPU each.
-pub const fn keep_cpu(_keeps: bool) {}
+/// As natively.
+pub fn keep_cpu(keeps: bool) {
+    door::keep_cpu(keeps);
+}
+
+/// As natively.
+#[must_use]
+pub fn has_lost_cpu() -> bool {
+    door::has_lost_cpu()
+}
 
 /// Does nothing: see [`waits_often`].
 pub const fn has_waited() {}
@@ -73,16 +81,22 @@ impl Spinner {
         }
     }
 
-    /// The same.
+    /// At the beginning of a wait that is to sleep rather than give a turn away.
     #[must_use]
     pub const fn keeping_turns() -> Self {
-        Self::new()
+        Self {
+            wait: door::Wait::keeping_turns(),
+            loans: 0,
+        }
     }
 
-    /// The same.
+    /// At the beginning of a wait for one's own place in a line.
     #[must_use]
     pub const fn in_line() -> Self {
-        Self::new()
+        Self {
+            wait: door::Wait::in_line(),
+            loans: 0,
+        }
     }
 
     /// Passes a little time and says what pays next.
@@ -90,9 +104,9 @@ impl Spinner {
         advice(self.wait.step())
     }
 
-    /// [`step`](Self::step), whoever sleeps.
-    pub fn step_past(&mut self, _sleepers: bool) -> Advice {
-        self.step()
+    /// [`step`](Self::step), past others that sleep, or not.
+    pub fn step_past(&mut self, sleepers: bool) -> Advice {
+        advice(self.wait.step_past(sleepers))
     }
 
     /// Goes on after an advice to sleep that the caller cannot follow.

@@ -41,12 +41,28 @@ pub fn expired(deadline: &Deadline) -> bool {
 /// has the next larger one instead, or else the next smaller one.
 #[must_use]
 pub fn cohort(level: Level) -> usize {
-    door::cohort(match level {
+    door::cohort(levels(level))
+}
+
+/// How many cache groups the threads of the run may be in.
+#[must_use]
+pub fn cache_groups() -> usize {
+    static GROUPS: OfRun<usize> = OfRun::new(|| door::cohorts(levels(Level::CacheGroup)));
+    if cohort_machine::is_running() {
+        *GROUPS.get()
+    } else {
+        1
+    }
+}
+
+/// The levels that may stand for one, the best first.
+const fn levels(level: Level) -> &'static [&'static str] {
+    match level {
         Level::Core => &["core", "cache", "numa", "package"],
         Level::CacheGroup => &["cache", "numa", "package", "core"],
         Level::Numa => NUMA,
         Level::Package => &["package", "numa", "cache", "core"],
-    })
+    }
 }
 
 /// The levels that may stand for NUMA nodes, the best first.

@@ -24,6 +24,33 @@ pub const ARENA_CACHED: u32 = 8;
 /// there may be as many as this, and again until the arena has doubled.
 pub const ARENA_FIRST_SEARCH: u32 = 256;
 
+/// Places for queues that put a lock's waiters in order: more than a program has locks that many
+/// threads wait for.
+pub const QUEUES: usize = 256;
+
+/// Cache groups that such a queue tells apart; those beyond share.
+pub const QUEUE_GROUPS: usize = 64;
+
+/// What the process has once.
+#[derive(Debug)]
+pub struct OfProcess<T>(T);
+
+impl<T> OfProcess<T> {
+    /// That.
+    pub const fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    /// What it is.
+    #[inline(always)]
+    pub const fn get(&'static self) -> &'static T {
+        &self.0
+    }
+}
+
+/// In loom's world, makes it before there are threads.
+pub const fn beforehand<T>(_: &OfProcess<T>) {}
+
 /// Maps room for `count` slots whose atoms are all zero; `None` if the kernel
 /// refuses, and the reserve is used up.  `make` says what a slot is where zero bytes are none.
 #[must_use]

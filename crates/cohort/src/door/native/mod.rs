@@ -20,14 +20,15 @@ pub use atomic::{
 pub use fences::{calls_off, fence_everywhere, fence_here, is_long_quiet};
 pub use generation::{generation, generation_so_far};
 pub use memory::{
-    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, map_slots, place_here, unmap_slots,
+    ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, OfProcess, QUEUE_GROUPS, QUEUES,
+    beforehand, map_slots, place_here, unmap_slots,
 };
 pub use monitor::{monitor, offered_monitor, set_monitor};
 pub use noted::{note, noted};
-pub use place::{cohort, distance, lowest_of, set_cohorts};
+pub use place::{cache_groups, cohort, distance, lowest_of, set_cohorts};
 pub use spinner::{
-    Spinner, cpus, has_waited, is_worth_a_try, keep_cpu, policy, set_policy, tries_anything,
-    waits_often,
+    Spinner, cpus, has_lost_cpu, has_waited, is_worth_a_try, keep_cpu, policy, set_policy,
+    tries_anything, waits_often,
 };
 pub use system::{
     expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared, unless_starved, wake,
@@ -70,3 +71,12 @@ macro_rules! pool {
     };
 }
 pub(crate) use pool;
+
+/// Declares a static.
+macro_rules! process_wide {
+    ($(#[$meta:meta])* $vis:vis static $name:ident: $of:ty = $make:path) => {
+        $(#[$meta])* $vis static $name: $crate::door::OfProcess<$of> =
+            $crate::door::OfProcess::new($make());
+    };
+}
+pub(crate) use process_wide;

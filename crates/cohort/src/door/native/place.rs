@@ -48,6 +48,14 @@ pub fn cohort(level: Level) -> usize {
     usize::from(known) - 1
 }
 
+/// How many cache groups threads of this process have been met in, by whoever asked for
+/// theirs.
+#[inline]
+#[must_use]
+pub fn cache_groups() -> usize {
+    usize::from(USED[Level::CacheGroup as usize].load(Ordering::Relaxed))
+}
+
 #[cold]
 fn look_up(level: Level, cpu: usize) -> usize {
     let lowest = lowest_of(level, cpu) % CPUS;
@@ -323,6 +331,9 @@ pub fn set_cohorts(text: &str) -> Result<(), Mistake> {
     let result = cohorts::read(text, &mut |level, cohort, cpu| {
         COHORTS[level as usize][cpu % CPUS].store(cohort as u16 + 1, Ordering::Relaxed);
     });
+    for (used, count) in USED.iter().zip(counts) {
+        used.fetch_max(count, Ordering::Relaxed);
+    }
     for distance in DISTANCES.iter().flatten() {
         distance.store(0, Ordering::Relaxed);
     }

@@ -33,6 +33,10 @@ const SHORTS: u8 = 8;
 /// same, or where it is to sleep at once: to fall asleep and be woken takes longer.
 const ALONE_NANOSECONDS: u64 = 4_000;
 
+/// The same where it may keep its CPU and nobody has wanted that of late: the lock may be handed
+/// to it while it is away.
+const UNDISTURBED_NANOSECONDS: u64 = 32_000;
+
 /// A turn that came back sooner than this was taken by nobody.
 const UNTAKEN_NANOSECONDS: u64 = 1_000;
 
@@ -50,6 +54,11 @@ const TURNS: u32 = 16;
 
 /// How many turns one counts for that a waiter gives away while nobody wants its CPU.
 const WEIGHT: u32 = 4;
+
+/// For how long a wait that [keeps its CPU](keep_cpu) goes on although it gives turns away, as
+/// long as nobody takes them: to sleep and be woken would take longer than its share of a line
+/// of short sections, and a longer wait is one behind long sections.
+const KEPT_NANOSECONDS: u64 = 1_000_000;
 
 /// A thread that waits again within this time after a wait comes back at once.
 const SOON_NANOSECONDS: u64 = 100_000;
@@ -133,6 +142,15 @@ pub fn keep_cpu(keeps: bool) {
     super::thread().keeps_cpu.set(keeps);
 }
 
+/// Whether a wait of the calling thread that might [keep its CPU](keep_cpu) has lost it since
+/// this was last asked: others took two turns in a row that it gave away.  One may have been
+/// an interrupt.
+#[inline]
+#[must_use]
+pub fn has_lost_cpu() -> bool {
+    super::thread().lost_cpu.replace(false)
+}
+
 /// Whether the calling thread, which begins to wait, did so [soon after](has_waited) its last
 /// wait more often than not of late.  One gap does not tell: it may have been out of its CPU.
 ///
@@ -156,6 +174,8 @@ pub fn has_waited() {
 /// One wait: made at its beginning, asked between looks.
 #[derive(Debug, Default)]
 pub struct Spinner {
+    /// When it began; 0 before the first look.
+    since: u64,
     /// When the present spell of spinning began; 0 before the first.
     began: u64,
     /// Looks until the clock is asked again.
@@ -181,6 +201,7 @@ impl Spinner {
     #[inline]
     pub const fn new() -> Self {
         Self {
+            since: 0,
             began: 0,
             looks: 0,
             turns: 0,
@@ -273,13 +294,24 @@ impl Spinner {
         let given = now();
         yield_now();
         self.began = now();
-        let untaken = if self.began - given < UNTAKEN_NANOSECONDS {
-            UNTAKEN.min(me.untaken.get() + 1)
+        let (untaken, taken) = if self.began - given < UNTAKEN_NANOSECONDS {
+            (UNTAKEN.min(me.untaken.get() + 1), 0)
         } else {
-            0
+            (0, me.taken.get().saturating_add(1))
         };
         me.untaken.set(untaken);
-        let weight = if untaken == UNTAKEN { WEIGHT } else { 1 };
+        me.taken.set(taken);
+        let kept = me.keeps_cpu.get();
+        if kept && taken > 1 {
+            me.lost_cpu.set(true);
+        }
+        let weight = if kept && untaken > 0 && self.began - self.since < KEPT_NANOSECONDS {
+            0
+        } else if untaken == UNTAKEN {
+            WEIGHT
+        } else {
+            1
+        };
         self.turns = self.turns.saturating_add(weight);
     }
 
@@ -361,9 +393,14 @@ impl Spinner {
             self.vain = me.vain.replace(0);
         }
         let alone = me.untaken.get() == UNTAKEN && !self.passes;
-        let bound = if alone || me.keeps_cpu.get() || self.keeps_turns {
+        let kept = me.keeps_cpu.get();
+        let bound = if alone || kept || self.keeps_turns {
             self.looks = LOOKS - 1;
-            ALONE_NANOSECONDS
+            if alone && kept {
+                UNDISTURBED_NANOSECONDS
+            } else {
+                ALONE_NANOSECONDS
+            }
         } else if self.turns > 0 && self.in_line {
             0
         } else if self.turns == 0 && self.vain >= VAIN {
@@ -373,7 +410,7 @@ impl Spinner {
         };
         let now = now();
         if self.began == 0 {
-            self.began = now;
+            (self.since, self.began) = (now, now);
         }
         let left = bound.saturating_sub(now - self.began);
         if left == 0 {

@@ -35,6 +35,8 @@ pub struct ThreadRecord {
     pub(super) believed: Cell<u32>,
     /// How many turns in a row it has given away that nobody took.
     pub(super) untaken: Cell<u8>,
+    /// How many in a row that others took.
+    pub(super) taken: Cell<u8>,
     /// How many of its waits in a row did not end by spinning, up to a few.
     pub(super) vain: Cell<u8>,
     /// When it last ended a wait, as [`super::has_waited`] was told.
@@ -43,9 +45,13 @@ pub struct ThreadRecord {
     pub(super) gaps: Cell<u8>,
     /// Whether its waits may [keep its CPU](super::keep_cpu) all the same.
     pub(super) keeps_cpu: Cell<bool>,
+    /// Whether such a wait has [lost it](super::has_lost_cpu).
+    pub(super) lost_cpu: Cell<bool>,
     /// The address of the mutex that the thread has locked last and not unlocked since, or
     /// 0; only a named lock's host keeps it.
     pub holds: Cell<usize>,
+    /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
+    pub queued: [Cell<u32>; 4],
     /// Each arena's cached nodes.
     pub caches: [Cache; CACHES],
 }

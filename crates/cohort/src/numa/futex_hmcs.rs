@@ -1,0 +1,648 @@
+//! `futex-hmcs`: a [`Futex`] whose waiters stand in an `hmcs` queue where their CPUs are in
+//! several cache groups.  The queue does not exclude: it puts those in order who want the
+//! word, so that the lock goes round one cache group before it goes to the next.
+//!
+//! **Not for** strict order: whoever comes while the word is free takes it.  Alone, between few
+//! threads of one cache group, and on a machine that has one, it is `futex`.
+//!
+//! The head of the queue waits for the word as one of `futex`'s crowd.  From then on the word
+//! goes on with the queue: it stays `LOCKED`, and `QUEUED`, while the lock passes from one thread
+//! to the next, so nobody writes it, and those who come read a copy of it.  It is freed when
+//! nobody is next, or when a waiter that is not in the queue, as those with deadlines and those
+//! that come back from conditions are, has waited too long.
+//!
+//! | field of a queue | written by | meaning |
+//! |---|---|---|
+//! | `owner` | a waiter that finds the queue empty | the address of the lock whose waiters it has; 0: nobody's; 1: about to be another's |
+//! | `groups` | the first waiter of each cache group | whose gates have been used |
+//! | `crowded` | a waiter that has lost its CPU | until when its CPUs are wanted by others |
+//! | `order` | waiters | the tree of queues |
+//! | `gates` | waiters | how many of a cache group are in the queue, the holder included; those beyond its CPUs sleep outside |
+//!
+//! **A queue is nobody's part.**  Queues are the process's, found by the lock's address, so a lock
+//! owns nothing and may end whenever nobody holds it or waits for it: what its last holder does
+//! after the word is free, it does to a queue.  A queue whose gates are all empty may become
+//! another lock's.  A waiter is counted in before it looks whose the queue is, and a queue is
+//! taken from a lock before the gates are looked at, with a fence between the two of each: so
+//! one of them sees the other.  A lock that finds both of its places taken is a `futex` meanwhile.
+//! A lock at the address of another that has ended has that one's queue, which is empty unless
+//! that one was held; see [`begin_at`](FutexHmcs::begin_at).
+//!
+//! **The holder's record** is found by its thread, or, where another thread releases the lock,
+//! among all of them.  In a forked child the queues are empty, whoever stood in them; a
+//! holder that came by one there frees the word, and leaves no queue.
+
+use super::Hmcs;
+use super::hmcs::{Carried, HmcsContext, RootQueue};
+use crate::basic::Futex;
+use crate::compose::{Apart, CacheGroup, Numa};
+use crate::door::{
+    self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Level, Order, QUEUE_GROUPS, QUEUES,
+    beforehand, cache_groups, constructor, cpus, fence_after_update, generation, has_lost_cpu,
+    has_waited, is_worth_a_try, keep_cpu, mutant, now, orders, pool, process_wide, repeated,
+    thread, waits_often,
+};
+use crate::host::{Census, Gate, Generation, Pool};
+use crate::wait::{MayPark, Parking};
+use cohort_raw::{Abortable, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious};
+use core::ptr;
+
+orders! {
+    /// A queue is seen as it was made.
+    QUEUE_FIND = Acquire;
+    /// The same, from its maker's side.
+    QUEUE_MAKE = Release;
+    /// A waiter that is counted in sees that the queue is taken from its lock, or is seen
+    /// by whoever takes it.
+    QUEUE_ENTER = SeqCst;
+    /// The same, from the taker's side.
+    QUEUE_TAKE = SeqCst;
+}
+
+/// How often in a row a cohort has the lock.  Four times as often brings a few hundredths more,
+/// and makes a group that has few waiters wait four times as long.
+const HAND_OFFS: u32 = 16;
+
+/// NUMA nodes that a queue tells apart; those beyond share.
+const NODES: usize = 16;
+
+/// For how long a queue is short after a waiter has lost its CPU: some time slices.
+const CROWDED_NANOSECONDS: u64 = 20_000_000;
+
+/// How rarely a lock tries for a queue that is another lock's.
+const ONE_IN: u32 = 16;
+
+/// The owner of a queue that is nobody's.
+const NOBODY: usize = 0;
+/// And of one that is about to be another's: no lock is there.
+const TAKEN: usize = 1;
+
+/// A queue, for one lock at a time.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Queue {
+    bound: Apart<Bound>,
+    order: Hmcs<(CacheGroup, Numa), QUEUE_GROUPS, NODES, MayPark, HAND_OFFS>,
+    gates: Gates,
+}
+
+/// What is hardly ever written.
+#[derive(Debug, Default)]
+struct Bound {
+    owner: AtomicUsize,
+    groups: AtomicU64,
+    crowded: AtomicU64,
+    generation: Generation,
+}
+
+#[derive(Debug)]
+struct Gates([Apart<Gate>; QUEUE_GROUPS]);
+
+impl Default for Gates {
+    fn default() -> Self {
+        Self(repeated!(Apart(Gate::new()), QUEUE_GROUPS))
+    }
+}
+
+/// A waiter's, then a holder's.
+#[derive(Debug, Default)]
+struct Place {
+    /// Written by those before and behind.
+    context: HmcsContext<MayPark>,
+    way: Apart<Way>,
+}
+
+/// The way by which somebody has come.
+#[derive(Debug, Default)]
+struct Way {
+    /// The lock, while its holder is here.
+    lock: AtomicUsize,
+    queue: AtomicPtr<Queue>,
+    group: AtomicU32,
+    /// In which process it entered.
+    generation: AtomicU32,
+}
+
+pool! {
+    static MADE: Queue, placed
+}
+
+pool! {
+    static PLACES: Place, cache 7
+}
+
+process_wide! {
+    static TABLE: Table = Table::new
+}
+
+process_wide! {
+    /// Whether no lock has a queue.
+    static NEVER: Never = Never::new
+}
+
+/// Bytes of all queues and places made so far.
+pub(crate) fn pool_bytes() -> usize {
+    MADE.bytes() + PLACES.bytes()
+}
+
+/// Not zero if it is so.
+#[derive(Debug)]
+struct Never(AtomicU32);
+
+impl Never {
+    constructor! {
+        fn new() -> Self {
+            Self(AtomicU32::new(0))
+        }
+    }
+}
+
+/// The queues made so far.
+#[derive(Debug)]
+struct Table([AtomicPtr<Queue>; QUEUES]);
+
+impl Table {
+    constructor! {
+        fn new() -> Self {
+            Self(repeated!(AtomicPtr::null(), QUEUES))
+        }
+    }
+
+    /// The queue in that place.
+    fn at(&self, place: usize) -> &'static Queue {
+        let known = self.0[place].load(QUEUE_FIND);
+        let known = if known.is_null() {
+            self.make(place)
+        } else {
+            known
+        };
+        // SAFETY: nodes of a pool stay.
+        unsafe { &*known }
+    }
+
+    #[cold]
+    fn make(&self, place: usize) -> *mut Queue {
+        let new = MADE.take();
+        let pointer = ptr::from_ref(new).cast_mut();
+        match self.0[place].compare_exchange(ptr::null_mut(), pointer, QUEUE_MAKE, QUEUE_FIND) {
+            Ok(_) => pointer,
+            Err(theirs) => {
+                // SAFETY: taken above, and seen by nobody.
+                unsafe { MADE.give(new) };
+                theirs
+            }
+        }
+    }
+
+    /// The two queues of which one may be that of the lock at that address.
+    fn queues(&self, lock: usize) -> [&'static Queue; 2] {
+        // Fibonacci's hash spreads addresses that differ in their middle bits only.
+        let spread = (lock as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        [48, 32].map(|bits: u32| self.at((spread >> bits) as usize % QUEUES))
+    }
+
+    /// The queue of the lock at that address, if it has one.
+    fn known(&self, lock: usize) -> Option<&'static Queue> {
+        let mut queues = self.queues(lock).into_iter();
+        queues.find(|queue| queue.is_of(lock))
+    }
+
+    /// The same, or one that becomes its queue.
+    fn find(&self, lock: usize) -> Option<&'static Queue> {
+        let binds = || self.queues(lock).into_iter().find(|queue| queue.bind(lock));
+        self.known(lock).or_else(binds)
+    }
+}
+
+impl Queue {
+    /// Whether it is that lock's in this process.
+    fn is_of(&self, lock: usize) -> bool {
+        let bound = &self.bound.0;
+        bound.generation.settle(|| self.forget());
+        bound.owner.load(Order::RELAXED) == lock
+    }
+
+    /// In a forked child, forgets everybody.
+    fn forget(&self) {
+        if mutant("futex-hmcs.keep-queue") {
+            return;
+        }
+        let bound = &self.bound.0;
+        bound.owner.store(NOBODY, Order::RELAXED);
+        bound.crowded.store(0, Order::RELAXED);
+        self.gates.0.iter().for_each(|Apart(gate)| gate.reset());
+        // SAFETY: nobody of this process has entered it.
+        unsafe { self.order.inherit(None) };
+    }
+
+    /// Makes it that lock's, if nobody is in it.
+    #[cold]
+    fn bind(&self, lock: usize) -> bool {
+        let bound = &self.bound.0;
+        let owner = bound.owner.load(Order::RELAXED);
+        if owner == TAKEN || owner != NOBODY && !is_worth_a_try(ONE_IN) {
+            return false;
+        }
+        let take = |from, to| {
+            let taken = bound
+                .owner
+                .compare_exchange(from, to, Order::RELAXED, Order::RELAXED);
+            taken.is_ok()
+        };
+        if owner == NOBODY {
+            // Nor has anybody been in it.
+            return take(NOBODY, lock) || bound.owner.load(Order::RELAXED) == lock;
+        }
+        if !take(owner, TAKEN) {
+            return false;
+        }
+        fence_after_update(QUEUE_TAKE);
+        let groups = bound.groups.load(Order::RELAXED);
+        let mut used = (0..QUEUE_GROUPS).filter(|group| groups >> group & 1 != 0);
+        let free =
+            used.all(|group| self.gates.0[group].0.is_empty()) || mutant("futex-hmcs.take-in-use");
+        bound
+            .owner
+            .store(if free { lock } else { owner }, Order::RELAXED);
+        free
+    }
+
+    /// Counts the caller in, in which of the cache groups; nothing if the queue is not that
+    /// lock's any more.  Blocks while all places of the group are taken.
+    fn enter(&self, lock: usize) -> Option<u32> {
+        let bound = &self.bound.0;
+        let group = door::cohort(Level::CacheGroup) % QUEUE_GROUPS;
+        let bit = 1 << group;
+        if bound.groups.load(Order::RELAXED) & bit == 0 {
+            bound.groups.fetch_or(bit, Order::RELAXED);
+        }
+        let gate = &self.gates.0[group].0;
+        if self.is_crowded() {
+            gate.admit(1, false);
+        } else {
+            gate.admit(cpus().div_ceil(cache_groups().max(1) as u32), true);
+        }
+        fence_after_update(QUEUE_ENTER);
+        if bound.owner.load(Order::RELAXED) == lock {
+            return Some(group as u32);
+        }
+        gate.depart();
+        None
+    }
+
+    /// Whether others have wanted the waiters' CPUs of late.
+    fn is_crowded(&self) -> bool {
+        let crowded = &self.bound.0.crowded;
+        let until = crowded.load(Order::RELAXED);
+        if until == 0 {
+            return false;
+        }
+        let still = now() < until;
+        if !still {
+            crowded.store(0, Order::RELAXED);
+        }
+        still
+    }
+
+    /// Notes that they do.
+    fn be_crowded(&self) {
+        let crowded = &self.bound.0.crowded;
+        let until = now() + CROWDED_NANOSECONDS;
+        if crowded.load(Order::RELAXED) + CROWDED_NANOSECONDS / 2 < until {
+            crowded.store(until, Order::RELAXED);
+        }
+    }
+}
+
+/// The lock; all zero when new.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct FutexHmcs {
+    futex: Futex,
+}
+
+impl Default for FutexHmcs {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for FutexHmcs {
+    fn drop(&mut self) {
+        // Nobody released it; the queue goes on.
+        if self.futex.is_queued() {
+            Self::forget_holder(self.address());
+        }
+    }
+}
+
+impl Way {
+    /// Whether somebody of this process came by it.
+    fn is_here(&self) -> bool {
+        self.generation.load(Order::RELAXED) == generation() || mutant("futex-hmcs.believe-places")
+    }
+}
+
+impl Place {
+    /// Leaves the queue, which the place's owner, or the lock's releaser for it, holds.
+    fn leave(&'static self, word: &Word<'_>) {
+        let way = &self.way.0;
+        way.lock.store(0, Order::RELAXED);
+        // SAFETY: queues stay.
+        let queue = unsafe { &*way.queue.load(Order::RELAXED) };
+        let group = way.group.load(Order::RELAXED) as usize;
+        // SAFETY: held by this context.
+        unsafe { queue.order.release_carried(&self.context, word) };
+        queue.gates.0[group].0.depart();
+        self.give();
+    }
+
+    /// Gives it back.
+    fn give(&'static self) {
+        self.way.0.lock.store(0, Order::RELAXED);
+        // SAFETY: taken by the acquisition that ends here; no queue of this process has it.
+        unsafe { PLACES.give(self) };
+    }
+}
+
+/// The word of a lock, which its queue passes on; none if the lock has ended.
+struct Word<'a> {
+    futex: Option<&'a Futex>,
+    goes_on: bool,
+}
+
+impl Carried for Word<'_> {
+    #[inline]
+    fn leave<P: Parking>(&self, root: RootQueue<'_, P>) {
+        if self.goes_on && root.pass() {
+            return;
+        }
+        if let Some(futex) = self.futex {
+            futex.release_queued();
+        }
+        if mutant("futex-hmcs.pass-what-is-free") && root.pass() {
+            return;
+        }
+        root.leave();
+    }
+
+    #[inline]
+    fn may_go_on(&self) -> bool {
+        self.goes_on
+    }
+}
+
+impl FutexHmcs {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            beforehand(&TABLE);
+            beforehand(&NEVER);
+            Self { futex: Futex::new() }
+        }
+    }
+
+    /// From here on no lock of this process has its waiters in a queue: each is a [`Futex`].
+    pub fn never_queue() {
+        NEVER.get().0.store(1, Order::RELAXED);
+    }
+
+    /// Takes a free lock without an atomic read-modify-write; false if it was not free.  Only
+    /// for the one thread of a process that has one.
+    #[inline(always)]
+    pub fn acquire_alone(&self) -> bool {
+        self.futex.acquire_alone()
+    }
+
+    /// Releases a lock without marks, as [`acquire_alone`](Self::acquire_alone) took it; false
+    /// if it has some.
+    #[inline(always)]
+    pub fn release_alone(&self) -> bool {
+        self.futex.release_alone()
+    }
+
+    /// As [`Futex::adopt`].
+    pub fn adopt(&self, place: &AtomicU32, seen: u32) -> bool {
+        self.futex.adopt(place, seen)
+    }
+
+    /// As [`Futex::acquire_adopted`].
+    pub fn acquire_adopted(&self) {
+        self.futex.acquire_adopted();
+    }
+
+    fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
+    /// Takes the lock if it is free and has no marks: the shortest way.
+    #[inline(always)]
+    pub fn acquire_untouched(&self) -> bool {
+        // While the queue passes the word on, those who come share it: an attempt that must fail
+        // would take it from them all, and from the holder.
+        self.futex.looks_free() && self.futex.acquire_untouched()
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn acquire_contended(&self, patience: &Patience) -> Outcome {
+        let visits = !waits_often();
+        // What a thread wants that seldom comes is to be in and out.
+        if visits || patience.deadline().is_some() || !self.acquire_in_queue() {
+            let outcome = self.futex.wait_long(patience, visits);
+            has_waited();
+            return outcome;
+        }
+        has_waited();
+        Outcome::Acquired
+    }
+
+    /// Blocks until the lock is held by way of a queue; false if there is none for it.
+    fn acquire_in_queue(&self) -> bool {
+        // Asking makes it known.
+        let _ = door::cohort(Level::CacheGroup);
+        if cache_groups() < 2 || NEVER.get().0.load(Order::RELAXED) != 0 {
+            return false;
+        }
+        let lock = self.address();
+        let Some(queue) = TABLE.get().find(lock) else {
+            return false;
+        };
+        let Some(group) = queue.enter(lock) else {
+            return false;
+        };
+        let place = PLACES.take();
+        let way = &place.way.0;
+        way.queue
+            .store(ptr::from_ref(queue).cast_mut(), Order::RELAXED);
+        way.group.store(group, Order::RELAXED);
+        way.generation.store(generation(), Order::RELAXED);
+        keep_cpu(true);
+        if !queue.order.acquire_carried(&place.context) {
+            self.futex.acquire_as_queued();
+        }
+        keep_cpu(false);
+        if has_lost_cpu() {
+            queue.be_crowded();
+        }
+        way.lock.store(lock, Order::RELAXED);
+        Self::remembered(lock).set(PLACES.number(place));
+        true
+    }
+
+    /// Where the calling thread remembers its place as the holder of the lock at that address.
+    fn remembered(lock: usize) -> &'static core::cell::Cell<u32> {
+        let known = &thread().queued;
+        &known[lock / align_of::<u64>() % known.len()]
+    }
+
+    /// The holder's place.
+    fn place(lock: usize) -> Option<&'static Place> {
+        let number = Self::remembered(lock).take();
+        if number != 0 {
+            // SAFETY: a number of this pool's.
+            let place = unsafe { PLACES.at(number) };
+            if place.way.0.lock.load(Order::RELAXED) == lock {
+                return Some(place);
+            }
+        }
+        Self::search(lock)
+    }
+
+    /// The same, among everybody's.
+    #[cold]
+    fn search(lock: usize) -> Option<&'static Place> {
+        let mut found = None;
+        PLACES.each(&mut |place| {
+            if place.way.0.lock.load(Order::RELAXED) == lock {
+                found = Some(place);
+            }
+        });
+        found
+    }
+
+    /// Releases a lock that the caller holds by way of a queue.
+    #[inline(never)]
+    fn release_in_queue(&self) {
+        match Self::place(self.address()) {
+            Some(place) if place.way.0.is_here() => {
+                let goes_on = !self.futex.owes_others();
+                place.leave(&Word {
+                    futex: Some(&self.futex),
+                    goes_on,
+                });
+            }
+            left_behind => {
+                self.futex.release_queued();
+                if let Some(place) = left_behind {
+                    place.give();
+                }
+            }
+        }
+    }
+
+    /// Where a lock begins, or ends though somebody may hold it, which POSIX leaves undefined: a
+    /// queue by which somebody came to the one that was here goes on without it.
+    #[inline]
+    pub fn begin_at(place: *const Self) {
+        if cache_groups() > 1 {
+            Self::forget_holder(place.addr());
+        }
+    }
+
+    #[cold]
+    fn forget_holder(lock: usize) {
+        let is_empty = |queue: &Queue| queue.gates.0.iter().all(|Apart(gate)| gate.is_empty());
+        let queue = TABLE.get().known(lock);
+        if !queue.is_none_or(is_empty)
+            && let Some(place) = Self::search(lock)
+            && place.way.0.is_here()
+        {
+            place.leave(&Word {
+                futex: None,
+                goes_on: false,
+            });
+        }
+    }
+
+    /// Releases a lock that the caller holds by an exchange, be it in a quick time or not.
+    #[inline(never)]
+    pub fn release_attentive(&self) {
+        if self.futex.is_queued() {
+            self.release_in_queue();
+        } else {
+            self.futex.release_attentive();
+        }
+    }
+}
+
+// SAFETY: the word excludes: whoever comes out of the queue has taken it, or was passed it by
+// its holder.
+unsafe impl RawLock for FutexHmcs {
+    type Context = ();
+
+    #[inline(always)]
+    fn acquire(&self, (): &()) {
+        if !self.acquire_untouched() {
+            let _ = self.acquire_contended(&Patience::ENDLESS);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn release(&self, (): &()) {
+        let place = &raw const *self;
+        // SAFETY: passed on.
+        match unsafe { self.release_quickly(&()) } {
+            Quick::Released => {}
+            Quick::MarkLost => Self::wake_everybody(place),
+            Quick::Refused => self.release_attentive(),
+        }
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        self.futex.is_locked()
+    }
+
+    #[inline(always)]
+    unsafe fn release_quickly(&self, (): &()) -> Quick {
+        // SAFETY: passed on; a lock that was acquired by way of a queue is in no quick time.
+        unsafe { self.futex.release_quickly(&()) }
+    }
+
+    #[cold]
+    fn wake_everybody(place: *const Self) {
+        Futex::wake_everybody(place.cast());
+    }
+}
+
+// SAFETY: as the word's.
+unsafe impl RawTry for FutexHmcs {
+    #[inline(always)]
+    fn try_acquire(&self, (): &()) -> bool {
+        self.futex.try_acquire(&())
+    }
+}
+
+// SAFETY: as the word's; no waiter with a deadline is in the queue.
+unsafe impl Abortable for FutexHmcs {
+    #[inline]
+    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        if self.acquire_untouched() {
+            return Outcome::Acquired;
+        }
+        self.acquire_contended(patience)
+    }
+}
+
+// SAFETY: the holder's place is found by whoever releases the lock.
+unsafe impl ThreadOblivious for FutexHmcs {}
+
+// SAFETY: as the word's; a queue is forgotten by the first who comes to it.
+unsafe impl Inherit for FutexHmcs {
+    unsafe fn inherit(&self, holder: Option<&()>) {
+        // SAFETY: passed on.
+        unsafe { self.futex.inherit(holder) };
+    }
+}

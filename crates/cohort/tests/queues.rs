@@ -1,0 +1,226 @@
+//! `futex-hmcs` where CPUs are in several cache groups: its waiters stand in queues that are
+//! the process's, whatever becomes of the lock and whoever releases it.
+
+#[path = "support/cpus.rs"]
+#[expect(dead_code, reason = "these threads run where they please")]
+mod cpus;
+mod support;
+
+use cohort::catalogue::own_pool_bytes;
+use cohort::door::set_cohorts;
+use cohort::numa::FutexHmcs;
+use cohort::{Abortable, Deadline, Outcome, Patience, RawLock, RawTry};
+use cpus::allowed;
+use std::cell::UnsafeCell;
+use std::fmt::Write;
+use std::hint::spin_loop;
+use std::mem::MaybeUninit;
+use std::sync::Barrier;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::mpsc::channel;
+use std::thread::scope;
+use support::within_limit;
+
+const THREADS: usize = 8;
+const ROUNDS: usize = 10_000;
+
+/// Every CPU is a cache group, and there are two at least.
+fn groups() {
+    let mut text = String::new();
+    for cpu in allowed().into_iter().chain([1023]) {
+        writeln!(text, "cache {cpu}").expect("texts grow");
+    }
+    set_cohorts(&text).expect("cohorts of one CPU each");
+}
+
+/// Some time inside, so that others come.
+fn linger() {
+    (0..50).for_each(|_| spin_loop());
+}
+
+/// A lock, and a number that it guards.
+#[derive(Default)]
+struct Guarded {
+    lock: FutexHmcs,
+    number: UnsafeCell<usize>,
+}
+
+// SAFETY: whoever touches the number has the lock.
+unsafe impl Sync for Guarded {}
+
+impl Guarded {
+    fn acquire(&self) {
+        self.lock.acquire(&());
+        linger();
+        // SAFETY: acquired just now.
+        unsafe { *self.number.get() += 1 };
+    }
+
+    fn release(&self) {
+        // SAFETY: each is paired with an acquisition, by whichever thread.
+        unsafe { self.lock.release(&()) };
+    }
+
+    fn number(self) -> usize {
+        assert!(!self.lock.is_locked(), "the lock is left held");
+        self.number.into_inner()
+    }
+}
+
+#[test]
+fn nobody_is_lost() {
+    within_limit("a waiter is never passed the lock", || {
+        groups();
+        let before = own_pool_bytes();
+        let guarded = Guarded::default();
+        scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        guarded.acquire();
+                        guarded.release();
+                    }
+                });
+            }
+        });
+        assert_eq!(guarded.number(), THREADS * ROUNDS);
+        assert!(own_pool_bytes() > before, "nobody has stood in a queue");
+    });
+}
+
+#[test]
+fn waiters_with_deadlines_and_tries_get_in_beside_a_queue() {
+    within_limit("a waiter is never passed the lock", || {
+        groups();
+        let (guarded, left) = (Guarded::default(), AtomicUsize::new(THREADS));
+        let entered = scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for _ in 0..ROUNDS {
+                        guarded.acquire();
+                        guarded.release();
+                    }
+                    left.fetch_sub(1, Relaxed);
+                });
+            }
+            let mut entered = 0;
+            while left.load(Relaxed) > 0 {
+                let soon = Deadline::monotonic(cohort::door::now() + 5_000_000);
+                let patience = Patience::until(soon);
+                let timed = guarded.lock.acquire_within(&(), &patience) == Outcome::Acquired;
+                if timed || guarded.lock.try_acquire(&()) {
+                    entered += 1;
+                    guarded.release();
+                }
+            }
+            entered
+        });
+        assert_eq!(guarded.number(), THREADS * ROUNDS);
+        assert!(entered > 0, "nobody with a deadline ever got in");
+    });
+}
+
+#[test]
+fn locks_are_released_in_any_order() {
+    within_limit("a waiter is never passed the lock", || {
+        groups();
+        let locks: [Guarded; 6] = Default::default();
+        scope(|scope| {
+            for thread in 0..THREADS {
+                let locks = &locks;
+                scope.spawn(move || {
+                    for round in 0..ROUNDS / 5 {
+                        locks.iter().for_each(Guarded::acquire);
+                        let first = thread + round;
+                        (0..locks.len()).for_each(|next| locks[(first + next) % 6].release());
+                    }
+                });
+            }
+        });
+        for guarded in locks {
+            assert_eq!(guarded.number(), THREADS * ROUNDS / 5);
+        }
+    });
+}
+
+#[test]
+fn another_thread_may_release() {
+    within_limit("a waiter is never passed the lock", || {
+        groups();
+        let guarded = &Guarded::default();
+        scope(|scope| {
+            let (held, releases) = channel();
+            for _ in 0..THREADS {
+                let held = held.clone();
+                scope.spawn(move || {
+                    for round in 0..ROUNDS / 2 {
+                        guarded.acquire();
+                        if round % 2 == 0 {
+                            held.send(()).expect("somebody releases");
+                        } else {
+                            guarded.release();
+                        }
+                    }
+                });
+            }
+            drop(held);
+            scope.spawn(move || releases.iter().for_each(|()| guarded.release()));
+        });
+        // SAFETY: all threads have ended.
+        assert_eq!(THREADS * ROUNDS / 2, unsafe { *guarded.number.get() });
+    });
+}
+
+/// The place of one lock after another.
+struct Place(UnsafeCell<MaybeUninit<Guarded>>);
+
+// SAFETY: a lock is put there and taken away while there is one thread.
+unsafe impl Sync for Place {}
+
+#[test]
+fn a_lock_may_end_while_it_is_held() {
+    within_limit("what an ended lock left behind is in the way", || {
+        groups();
+        let place = Place(UnsafeCell::new(MaybeUninit::uninit()));
+        for round in 0..400 {
+            // SAFETY: nobody else is here, and what was here has ended.
+            let guarded: &Guarded = unsafe { (*place.0.get()).write(Guarded::default()) };
+            let (together, comes) = (Barrier::new(2), AtomicBool::new(false));
+            scope(|scope| {
+                for first in [true, false] {
+                    let (together, comes) = (&together, &comes);
+                    scope.spawn(move || {
+                        // So that both wait often, and stand in the queue.
+                        for _ in 0..100 {
+                            guarded.acquire();
+                            guarded.release();
+                        }
+                        together.wait();
+                        if first {
+                            guarded.acquire();
+                            together.wait();
+                            while !comes.load(Relaxed) {
+                                spin_loop();
+                            }
+                            (0..20).for_each(|_| linger());
+                            guarded.release();
+                        } else {
+                            together.wait();
+                            comes.store(true, Relaxed);
+                            // Nobody releases this one.
+                            guarded.acquire();
+                        }
+                    });
+                }
+            });
+            assert!(guarded.lock.is_locked());
+            if round % 2 == 0 {
+                // SAFETY: initialised above, and nobody uses it any more.
+                unsafe { (*place.0.get()).assume_init_drop() };
+            } else {
+                FutexHmcs::begin_at(&raw const guarded.lock);
+            }
+        }
+    });
+}

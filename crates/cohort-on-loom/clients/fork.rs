@@ -55,6 +55,28 @@ pub fn holds_what_is_claimed<H: Host>(host: H, threads: usize) {
     });
 }
 
+/// The first thread waits for the lock, which the other releases and comes back to, and forks
+/// while it holds it: it has come by whatever waiters come by, and the other stands behind it.
+pub fn holds_what_it_waited_for<H: Host>(host: H) {
+    host.lock();
+    let shared = Arc::new((host, Cell::new(0)));
+    together(2, move |thread| {
+        let (host, count) = &*shared;
+        if thread > 0 {
+            assert!(host.unlock(), "the holder does not hold it");
+        }
+        host.lock();
+        if thread == 0 {
+            fork();
+        }
+        add_one(count);
+        assert!(host.unlock(), "the holder does not hold it");
+        if thread == 0 {
+            goes_on(host, count);
+        }
+    });
+}
+
 fn holds_before<H: Host>(host: H, threads: usize, others: fn(&H)) {
     let shared = Arc::new((host, Cell::new(0)));
     together(threads, move |thread| {

@@ -334,7 +334,10 @@ const WORD: Service = {
         lock_within,
         is_locked,
         generation: None,
-        needs: Needs::default,
+        needs: || Needs {
+            bytes: own_pool_bytes(),
+            inflated: 0,
+        },
         #[cfg(feature = "compositions")]
         has_waiters: |_| false,
         #[cfg(feature = "compositions")]

@@ -19,7 +19,7 @@ use locks::compose::{
     Adaptive, Bypass, CMcsMcs, CTktMcs, CacheGroup, Clof, Core, Fast, Gated, Package, Stacked,
 };
 use locks::door::set_cohorts;
-use locks::numa::{Ahmcs4, Cna, Hclh, Hmcs3, Near, Shfl};
+use locks::numa::{Ahmcs4, Cna, FutexHmcs, Hclh, Hmcs3, Near, Shfl};
 use locks::rwlock::{CRwNp, CRwWp, CohortRw, RawRwLock};
 use locks::wait::MayPark;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -233,6 +233,9 @@ mod every {
 
 stress! {
     anderson_excludes: mutex::excludes::<Anderson<2>>(THREADS, 20_000, 1);
+    futex_hmcs_excludes: { apart(); mutex::excludes::<FutexHmcs>(THREADS, 50_000, 1) };
+    futex_hmcs_lets_go: { apart(); mutex::lets_go::<FutexHmcs>(THREADS, 30_000, 3) };
+    futex_hmcs_keeps_apart: { apart(); (0..2_000).for_each(|_| mutex::keeps_apart::<FutexHmcs>()) };
     stacked_excludes: mutex::excludes::<Stacked<McsTicketClh>>(THREADS, 20_000, 1);
     stacked_takes_turns: {
         mutex::takes_turns::<Stacked<TicketMcs>, _>([20_000; 6]);

@@ -576,7 +576,7 @@ static OTHERS: &[Model] = &[
     quick("futex_hmcs::owed", IMPATIENT_1, || {
         mutex::lets_go::<FutexHmcs>(3, 1, 1)
     }),
-    quick("futex_hmcs::quick", QUIET, || {
+    quick("futex_hmcs::quick", QUIET_1, || {
         mutex::excludes::<FutexHmcs>(3, 1, 0)
     }),
     quick("futex_hmcs::quick_timed", QUIET, || {
@@ -982,6 +982,9 @@ static OTHERS: &[Model] = &[
     }),
     quick("fork::futex_turns_multiplies", FORK_TURNS, || {
         fork::multiplies(fork::bare::<Futex>(), 2);
+    }),
+    quick("fork::futex_hmcs_waited", FORK_0, || {
+        fork::holds_what_it_waited_for(fork::bare::<FutexHmcs>())
     }),
     quick("fork::futex_hmcs_multiplies", FORK, || {
         fork::multiplies(fork::bare::<FutexHmcs>(), 2)

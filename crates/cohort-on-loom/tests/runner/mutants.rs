@@ -36,7 +36,7 @@ static WHERE: &[(&str, &[&str])] = &[
     ("rwlock/object", &["fork::rw_object"]),
     ("host/returning", &["condvar::"]),
     ("compose/tree", &["stacked::", "hmcs_2::", "hmcs::"]),
-    ("numa/futex_hmcs", &["futex_hmcs::", "fork::futex_hmcs"]),
+    ("numa/futex_hmcs", &["fork::futex_hmcs", "futex_hmcs::"]),
     ("numa/hmcs", &["hmcs_2::", "hmcs::", "ahmcs_3::", "ahmcs::"]),
     ("door/cache", &["arena::entered_again"]),
     (

@@ -13,7 +13,7 @@ use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas}
 use crate::locks::compose::{
     Adaptive, Bypass, CacheGroup, Clof, Fast, Gated, Numa, OnPages, Package, Stacked,
 };
-use crate::locks::numa::{Cna, FcMcs, Hbo, Hclh, Hmcs, Near, Shfl, WhereMet};
+use crate::locks::numa::{Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, Near, Shfl, WhereMet};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
@@ -45,6 +45,9 @@ macro_rules! clients {
 
 static CLIENTS: &[Sizes] = clients! {
     futex_lets_go: |threads, rounds| mutex::lets_go::<Futex>(threads, rounds, threads / 2);
+    futex_hmcs_lets_go: |threads, rounds| mutex::lets_go::<FutexHmcs>(threads, rounds, threads / 2);
+    futex_hmcs_keeps_apart: |_threads, _rounds| mutex::keeps_apart::<FutexHmcs>();
+    futex_hmcs_is_destroyed: |threads, _rounds| destroy::is_destroyed::<FutexHmcs>(threads);
     tas_lets_go: |threads, rounds| mutex::lets_go::<Tas>(threads, rounds, threads / 2);
     ttas_lets_go: |threads, rounds| mutex::lets_go::<Ttas>(threads, rounds, threads / 2);
     bo_lets_go: |threads, rounds| mutex::lets_go::<Bo>(threads, rounds, threads / 2);

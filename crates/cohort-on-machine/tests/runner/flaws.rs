@@ -16,7 +16,7 @@ use crate::locks::baseline::Posix;
 use crate::locks::basic::{Futex, Hemlock, Mcs, Tas, Ticket, Ttas};
 use crate::locks::catalogue::MUTANTS;
 use crate::locks::compose::{Bypass, CMcsMcs, Clof, Numa};
-use crate::locks::numa::{Cna, Hmcs, WhereMet};
+use crate::locks::numa::{Cna, FutexHmcs, Hmcs, WhereMet};
 use crate::locks::wait::MayPark;
 use crate::locks::{RawLock, RawTry};
 use cohort_machine::Options;
@@ -36,6 +36,9 @@ fn places(flaw: &str) -> Vec<Client> {
             few("condvar_signals"),
             few("condvar_broadcasts"),
         ],
+        "futex-hmcs" => vec![few("futex_hmcs_lets_go"), || {
+            mutex::excludes::<FutexHmcs>(6, 4, 0)
+        }],
         "flag" => vec![
             few("tas_lets_go"),
             || mutex::remembers::<Ttas>([true, true, false]),
@@ -147,6 +150,12 @@ static BEYOND: &[(&str, &str)] = &[
         "cache.open-twice",
         "no thread is interrupted by a handler here",
     ),
+    (
+        "futex-hmcs.take-in-use",
+        "there are so many queues here that no two locks of a client want the same",
+    ),
+    ("futex-hmcs.believe-places", "nobody forks here"),
+    ("futex-hmcs.keep-queue", "nobody forks here"),
     ("in_place.believe-grants", "nobody forks here"),
     ("in_place.believe-claims", "nobody forks here"),
     ("inflated.take-as-left", "nobody forks here"),

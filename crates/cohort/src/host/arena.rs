@@ -383,21 +383,17 @@ impl Slots {
 
     /// A slot whose node never was, if there is memory for one.
     fn grow(&self, shape: &Shape) -> Option<NonNull<u8>> {
-        let mut used = self.used();
-        let (number, index, base) = loop {
-            // Beyond that, numbers have no place.
-            used.checked_add(shape.first)?;
-            let number = used + 1;
-            let (segment, index) = shape.place(number);
-            // Before the number is taken, which would be lost if there is no memory.
-            let base = self.mapped(shape, segment)?;
-            match self
+        // Beyond that, numbers have no place.
+        self.used().checked_add(shape.first)?;
+        // One step, however many threads come for their first node at once.
+        let number = self.used.fetch_add(1, Order::RELAXED) + 1;
+        let (segment, index) = shape.place(number);
+        let Some(base) = self.mapped(shape, segment) else {
+            // Given back, unless another was given out since: then nobody has it.
+            let _ = self
                 .used
-                .compare_exchange(used, number, Order::RELAXED, Order::RELAXED)
-            {
-                Ok(_) => break (number, index, base),
-                Err(now) => used = now,
-            }
+                .compare_exchange(number, number - 1, Order::RELAXED, Order::RELAXED);
+            return None;
         };
         // SAFETY: the place is within the segment and nobody else's.  The link and the
         // keeper are good as mapped, and not written again here: somebody may be

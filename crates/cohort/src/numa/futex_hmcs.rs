@@ -37,10 +37,10 @@ use super::hmcs::{Carried, HmcsContext, RootQueue};
 use crate::basic::Futex;
 use crate::compose::{Apart, CacheGroup, Numa};
 use crate::door::{
-    self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Level, Order, QUEUE_GROUPS, QUEUES,
-    beforehand, cache_groups, constructor, cpus, fence_after_update, generation, has_lost_cpu,
-    has_waited, is_worth_a_try, keep_cpu, mutant, now, orders, pool, process_wide, repeated,
-    thread, waits_often,
+    self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Level, Order, QUEUE_GROUPS, QUEUE_NODES,
+    QUEUES, beforehand, cache_groups, constructor, cpus, fence_after_update, generation,
+    has_lost_cpu, has_waited, is_worth_a_try, keep_cpu, mutant, now, orders, pool, process_wide,
+    repeated, thread, waits_often,
 };
 use crate::host::{Census, Gate, Generation, Pool};
 use crate::wait::{MayPark, Parking};
@@ -63,11 +63,9 @@ orders! {
 /// and makes a group that has few waiters wait four times as long.
 const HAND_OFFS: u32 = 16;
 
-/// NUMA nodes that a queue tells apart; those beyond share.
-const NODES: usize = 16;
-
-/// For how long a queue is short after a waiter has lost its CPU: some time slices.
-const CROWDED_NANOSECONDS: u64 = 20_000_000;
+/// For how long a queue is short after a waiter has lost its CPU: many time slices, for while it is
+/// long in vain a thread may wait for some of them.
+const CROWDED_NANOSECONDS: u64 = 100_000_000;
 
 /// How rarely a lock tries for a queue that is another lock's.
 const ONE_IN: u32 = 16;
@@ -82,7 +80,7 @@ const TAKEN: usize = 1;
 #[repr(C)]
 struct Queue {
     bound: Apart<Bound>,
-    order: Hmcs<(CacheGroup, Numa), QUEUE_GROUPS, NODES, MayPark, HAND_OFFS>,
+    order: Hmcs<(CacheGroup, Numa), QUEUE_GROUPS, QUEUE_NODES, MayPark, HAND_OFFS>,
     gates: Gates,
 }
 

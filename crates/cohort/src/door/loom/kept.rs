@@ -55,7 +55,10 @@ pub const ARENA_FIRST_SEARCH: u32 = 2;
 pub const QUEUES: usize = 1;
 
 /// Cache groups that such a queue tells apart.
-pub const QUEUE_GROUPS: usize = 3;
+pub const QUEUE_GROUPS: usize = 2;
+
+/// NUMA nodes that such a queue tells apart.
+pub const QUEUE_NODES: usize = 1;
 
 /// What is static natively: made anew in each execution, by its first user.
 #[derive(Debug)]

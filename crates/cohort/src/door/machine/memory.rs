@@ -20,6 +20,9 @@ pub const QUEUES: usize = 256;
 /// As natively: cache groups that such a queue tells apart.
 pub const QUEUE_GROUPS: usize = 64;
 
+/// As natively: NUMA nodes that such a queue tells apart.
+pub const QUEUE_NODES: usize = 16;
+
 /// In loom's world, makes it before there are threads.
 pub const fn beforehand<T>(_: &OfRun<T>) {}
 

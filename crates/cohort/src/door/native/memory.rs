@@ -31,6 +31,9 @@ pub const QUEUES: usize = 256;
 /// Cache groups that such a queue tells apart; those beyond share.
 pub const QUEUE_GROUPS: usize = 64;
 
+/// NUMA nodes that such a queue tells apart; those beyond share.
+pub const QUEUE_NODES: usize = 16;
+
 /// What the process has once.
 #[derive(Debug)]
 pub struct OfProcess<T>(T);

@@ -58,7 +58,7 @@ pub const QUEUES: usize = 1;
 pub const QUEUE_GROUPS: usize = 2;
 
 /// NUMA nodes that such a queue tells apart.
-pub const QUEUE_NODES: usize = 1;
+pub const QUEUE_NODES: usize = 2;
 
 /// What is static natively: made anew in each execution, by its first user.
 #[derive(Debug)]

@@ -50,7 +50,10 @@ const _: () = assert!(matches!(catalogue::LOCKS[0].placement, Placement::Word));
 
 /// The default lock without its queues, second in the catalogue.
 const WITHOUT_QUEUES: usize = 1;
-const _: () = assert!(matches!(catalogue::LOCKS[WITHOUT_QUEUES].placement, Placement::Word));
+const _: () = assert!(matches!(
+    catalogue::LOCKS[WITHOUT_QUEUES].placement,
+    Placement::Word
+));
 
 /// Set, beside the choice, while acquisitions are counted; so the fast path's
 /// one comparison excludes that too.

@@ -10,8 +10,8 @@
 //! on bytes they do not use.  (Not so under `ticket`, whose counters stay, nor where rwlocks are served by cohort.)
 
 use crate::libc::Attributes;
-use cohort::numa::FutexHmcs;
 use cohort::condvar::RawCondvar;
+use cohort::numa::FutexHmcs;
 use cohort::rwlock::RawRwLock;
 use core::cell::UnsafeCell;
 use core::mem::offset_of;

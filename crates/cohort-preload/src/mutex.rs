@@ -14,9 +14,9 @@ use crate::libc::{
 use crate::owner::{self, NOBODY};
 use crate::serve::{Pair, Service, done, hold};
 use crate::{next, time};
-use cohort::numa::FutexHmcs;
 use cohort::door::{AtomicU32 as Word, keep_off};
 use cohort::host::Generation;
+use cohort::numa::FutexHmcs;
 use cohort::report::Kind;
 use cohort::{Clock, Quick, RawLock, RawTry};
 use core::ffi::c_int;

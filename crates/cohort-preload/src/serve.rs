@@ -3,13 +3,13 @@
 use crate::layout::Mutex;
 #[cfg(feature = "compositions")]
 use cohort::Inherit;
-use cohort::numa::FutexHmcs;
 use cohort::catalogue::own_pool_bytes;
 use cohort::compose::stacked::{Recipe, Stacked, Text};
 use cohort::door::{AtomicU32 as Word, thread};
 use cohort::host::{
     Arena, Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Returning, Seldom, Served, Stock,
 };
+use cohort::numa::FutexHmcs;
 use cohort::{Abortable, Outcome, Patience, Quick, RawLock, RawTry};
 use core::ffi::c_int;
 use core::mem::offset_of;

@@ -27,6 +27,7 @@ mod number {
     pub const SCHED_YIELD: u32 = 24;
     pub const TGKILL: u32 = 234;
     pub const GETPID: u32 = 39;
+    pub const OPENAT: u32 = 257;
     pub const AUDIT_ARCH: u32 = 0xc000_003e;
 }
 
@@ -38,15 +39,17 @@ mod number {
     pub const SCHED_YIELD: u32 = 124;
     pub const TGKILL: u32 = 131;
     pub const GETPID: u32 = 172;
+    pub const OPENAT: u32 = 56;
     pub const AUDIT_ARCH: u32 = 0xc000_00b7;
 }
 
 /// What the locks do that a filter may kill for, and the calls by which they do it.
-const CALLS: [(Beyond, u32); 4] = [
+const CALLS: [(Beyond, u32); 5] = [
     (Beyond::Barrier, number::MEMBARRIER),
     (Beyond::Yield, number::SCHED_YIELD),
     (Beyond::Search, number::TGKILL),
     (Beyond::Search, number::GETPID),
+    (Beyond::Files, number::OPENAT),
 ];
 
 /// `struct sock_filter`.

@@ -33,6 +33,7 @@ static struct sock_filter instructions[] = {
     KILL_FOR(SYS_gettid),
     KILL_FOR(SYS_getpid),
     KILL_FOR(SYS_tgkill),
+    KILL_FOR(SYS_openat),
     BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 };
 

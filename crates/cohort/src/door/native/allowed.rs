@@ -20,6 +20,9 @@ pub enum Beyond {
     /// Finding out whether a thread lives, by `tgkill` and `getpid`; without it, what threads
     /// of the past kept is not found.
     Search = 4,
+    /// Reading where a CPU is from the kernel's files, by `openat`; without it, CPUs that nobody
+    /// has asked about are all in one place.
+    Files = 8,
 }
 
 /// Those that are forbidden.

@@ -28,9 +28,9 @@ const WAY: (Monitor, u64) = (Monitor::Umwait, 1 << 17);
 #[cfg(target_arch = "aarch64")]
 const WAY: (Monitor, u64) = (Monitor::Wfet, 1 << 12);
 
-/// How many ticks a deadline is away at most: a waiter's longest bound of 4 µs, its nanoseconds
+/// How many ticks a deadline is away at most: a waiter's longest bound of 32 µs, its nanoseconds
 /// taken for ticks on x86-64; other counters have no more.
-const BOUND: u64 = 4_000;
+const BOUND: u64 = 32_000;
 
 /// A time in ticks that no test takes.
 const FOR_EVER: u64 = 1 << 40;

@@ -74,7 +74,7 @@ fn markdown_is_a_table_and_a_list() {
         lines.next().is_some_and(|line| line.starts_with("|-")),
         "{said}"
     );
-    assert!(said.contains("\n- futex: "), "{said}");
+    assert!(said.contains("\n- futex-hmcs: "), "{said}");
     compare(&["--markdown", "--json"], &["true"])
         .assert()
         .code(2);

@@ -18,6 +18,7 @@ use cohort_lab::progress::Progress;
 use cohort_lab::world::native::{Host, Settings};
 use cohort_lab::world::recipe::Of;
 use cohort_lab::world::recipe::rejoined;
+use cohort_lab::world::served::refusal;
 use cohort_lab::world::simulated::{Simulator, is_baseline};
 use cohort_lab::world::{Placement, Recipe, Wait};
 use cohort_lab::{interrupt, options};
@@ -52,6 +53,9 @@ pub struct Arguments {
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
         value_parser = MachineName, hide_possible_values = true)]
     on: Option<String>,
+    /// Measure each lock as a program has it under `cohort run`, not raw
+    #[arg(long)]
+    served: bool,
     /// Seconds that each point is measured [default: 0.5]; with --on, virtual ones at
     /// most [default: as long as it takes to be steady]
     #[arg(long, value_name = "SECONDS", value_parser = options::seconds)]
@@ -94,7 +98,8 @@ pub struct Arguments {
 
 const NOTES: &str = "\
 Locks are measured raw: a lock and a context for each thread, called through a table, without what \
-`cohort run` adds to serve a program's mutexes. A time is a number of cycles (1000) or has a unit \
+`cohort run` adds to serve a program's mutexes. With --served they are in a mutex's 40 bytes, with \
+those additions, and their waiters may sleep: that is what a program gets. A time is a number of cycles (1000) or has a unit \
 (250ns, 4us).
 
 On this machine all points are measured in turn, in rounds whose order rotates; a figure is the \
@@ -116,6 +121,8 @@ Examples:
   cohort bench --workload lbench --locks ticket,mcs --threads 1-2
   cohort bench --on epyc-7352x2 --workload leveldb \\
       --locks clof:tkt-clh-tkt@core,numa,system,c-tkt-mcs
+  cohort bench --on epyc-7352x2 --served --workload lbench --locks default,posix,hmcs-4 \\
+      --threads 1,8,96
   cohort bench --workload pingpong --threads 2 --plot p.svg
   cohort bench --on kunpeng-920x2 --workload lbench --locks ticket,mcs,clh \\
       --threads 1,4,16,64,127
@@ -194,6 +201,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         }
     };
     let locks = locks(arguments, info, &place)?;
+    if let Some(why) = locks
+        .iter()
+        .filter(|_| arguments.served)
+        .find_map(|lock| refusal(lock))
+    {
+        return Err(Problem::usage(why));
+    }
     let threads = threads(arguments, &place)?;
     let setting = |(lock, threads): (&String, usize)| Setting {
         lock: lock.clone(),
@@ -230,6 +244,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         report.hash = Some(simulator.machine().fingerprint.clone());
     }
     report.background = usize::from(arguments.background);
+    report.served = arguments.served;
     report.points = points;
     finish(arguments, &report)
 }
@@ -270,8 +285,9 @@ fn here(
                 placement: arguments.placement,
                 wait: arguments
                     .wait
-                    .unwrap_or_else(|| Wait::natural(&setting.lock)),
+                    .unwrap_or_else(|| Wait::natural(&setting.lock, arguments.served)),
                 background: usize::from(arguments.background),
+                served: arguments.served,
             },
         })
         .collect();
@@ -296,6 +312,7 @@ fn there(
         placement: arguments.placement,
         wait: arguments.wait,
         background: usize::from(arguments.background),
+        served: arguments.served,
     };
     let mut progress = Progress::new(settings.len(), false);
     match simulated::measure(info, simulator, &course, settings, &mut progress) {

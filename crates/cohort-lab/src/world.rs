@@ -10,6 +10,7 @@ pub mod native;
 pub mod placement;
 pub mod raw;
 pub mod recipe;
+pub mod served;
 pub mod simulated;
 pub mod topology;
 pub mod wait;

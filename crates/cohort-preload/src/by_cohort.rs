@@ -8,10 +8,10 @@
 use crate::choice::{Choice, Rwlocks, choice, rwlocks};
 use crate::layout::{Mutex, RwLock};
 use crate::owner::{self, NOBODY};
-use crate::serve::Service;
 use cohort::Patience;
 use cohort::door::AtomicU32;
 use cohort::host::Generation;
+use cohort::host::served::Service;
 use cohort::numa::FutexHmcs;
 use cohort::rwlock::object::{Object, Owed, Writers};
 use cohort::rwlock::{Count, Table};
@@ -95,32 +95,32 @@ impl OfWriters {
 impl Writers for OfWriters {
     fn acquire(&self) {
         // SAFETY: the process's lock alone serves the mutex; so for all below.
-        unsafe { (self.service().pair.lock)(self.mutex()) };
+        unsafe { (self.service().pair.lock)(self.mutex().served()) };
     }
 
     fn try_acquire(&self) -> bool {
         // SAFETY: as above.
-        unsafe { (self.service().try_lock)(self.mutex()) }
+        unsafe { (self.service().try_lock)(self.mutex().served()) }
     }
 
     fn acquire_within(&self, patience: &Patience) -> bool {
         // SAFETY: as above.
-        unsafe { (self.service().lock_within)(self.mutex(), patience) }
+        unsafe { (self.service().lock_within)(self.mutex().served(), patience) }
     }
 
     unsafe fn release(&self) {
         // SAFETY: as above, and the caller may unlock.
-        unsafe { (self.service().pair.unlock)(self.mutex()) };
+        unsafe { (self.service().pair.unlock)(self.mutex().served()) };
     }
 
     unsafe fn forget(&self) {
         // SAFETY: as above, and nobody of this process is at the mutex.
-        unsafe { (self.service().forget)(self.mutex()) };
+        unsafe { (self.service().forget)(self.mutex().served()) };
     }
 
     fn has_waiters(&self) -> bool {
         // SAFETY: as above.
-        unsafe { (self.service().has_waiters)(self.mutex()) }
+        unsafe { (self.service().has_waiters)(self.mutex().served()) }
     }
 
     fn begin(&self) {

@@ -17,11 +17,12 @@
 #[cfg(feature = "compositions")]
 use crate::compiled;
 use crate::libc::{environ, keeping_errno, readlink, say, strlen};
-use crate::serve::{COMPOSITION, SERVICES, Service, set_recipe};
+use crate::serve::{COMPOSITION, set_recipe};
 use crate::{count, filter, mutex};
 use cohort::catalogue::{self, Placement};
 use cohort::compose::stacked::{PREFIX, Recipe};
 use cohort::door::{Monitor, WaitPolicy, set_cohorts, set_monitor, set_policy};
+use cohort::host::served::{SERVICES, Service};
 use cohort::numa::FutexHmcs;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};

@@ -4,12 +4,13 @@
 //! Which one is found when the process decides on its lock; its pools are made then, in
 //! memory mapped for them.
 
-use crate::serve::{Needs, Pair, Said, Service, inflated};
+use crate::serve::Said;
 use cohort::catalogue::own_pool_bytes;
 use cohort::compose::stacked::Recipe;
 use cohort::compose::{Shareable, Told, Visitor, generated};
 use cohort::door::map_slots;
-use cohort::host::{Fat, Holding, Inflated, Pool, Pooled, Seldom, Stock};
+use cohort::host::served::{Needs, Service};
+use cohort::host::{Fat, Holding, Pool, Pooled, Seldom, Stock};
 use cohort::wait::MayPark;
 use core::ops::Deref;
 use core::ptr;
@@ -19,27 +20,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 pub const SUFFIX: &str = "/compiled";
 
 /// The composition that [`choose`] has found.
-pub static COMPILED: Service = Service {
-    pair: Pair {
-        // SAFETY: passed on.
-        lock: |mutex| unsafe { inflated::lock(mutex, stock()) },
-        // SAFETY: passed on.
-        unlock: |mutex| unsafe { inflated::unlock(mutex, stock()) },
-    },
-    // SAFETY: passed on.
-    try_lock: |mutex| unsafe { inflated::try_lock(mutex, stock()) },
-    // SAFETY: passed on.
-    lock_within: |mutex, patience| unsafe { inflated::lock_within(mutex, stock(), patience) },
-    is_locked: inflated::is_locked,
-    generation: Some(Inflated::GENERATION),
-    needs: || chosen().needs(),
-    // SAFETY: passed on.
-    has_waiters: |mutex| unsafe { inflated::has_waiters(mutex, stock()) },
-    // SAFETY: passed on; all but a holder is forgotten first.
-    forget: |mutex| unsafe {
-        inflated::unlock(mutex, stock());
-    },
-};
+pub static COMPILED: Service = cohort::service_of_stock!(stock(), || chosen().needs());
 
 /// A pool that another thing owns.
 #[derive(Debug)]

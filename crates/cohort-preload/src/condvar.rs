@@ -9,17 +9,17 @@ use crate::libc::{
     pthread_condattr_getclock, pthread_condattr_getpshared, pthread_setcanceltype,
 };
 use crate::mutex::{self, Wait, is_libcs};
-use crate::{next, serve, time};
+use crate::{next, time};
 use cohort::condvar::{Adopt, Left, Waited, Waiter, stir};
 use cohort::door::{Advice, Spinner, nap, now};
-use cohort::host::{Arena, Pool};
+use cohort::host::{Arena, Pool, served};
 use cohort::report::Kind;
 use cohort::{Clock, Patience};
 use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 
-static WAITERS: Arena<Waiter> = Arena::new(serve::WAITERS);
+static WAITERS: Arena<Waiter> = Arena::new(served::WAITERS);
 
 /// Bytes of all nodes that conditions have taken so far.
 pub fn pool_bytes() -> usize {

@@ -2,9 +2,9 @@
 
 use crate::condvar;
 use crate::libc::{close, mmap, open};
-use crate::serve::Service;
 use cohort::door::thread;
 use cohort::host::Generation;
+use cohort::host::served::Service;
 use cohort::report::{Kind, MAGIC, Memory, Report, SHARDS};
 use core::ffi::CStr;
 use core::ptr;

@@ -11,10 +11,12 @@
 
 use crate::libc::Attributes;
 use cohort::condvar::RawCondvar;
+use cohort::host::served::Object;
 use cohort::numa::FutexHmcs;
 use cohort::rwlock::RawRwLock;
 use core::cell::UnsafeCell;
 use core::mem::offset_of;
+use core::ptr;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize};
 
 /// `pthread_mutex_t` and `mtx_t`: 40 bytes.
@@ -30,6 +32,16 @@ pub struct Mutex {
     pub count: AtomicU32,
     /// The lock of any other choice.
     pub body: UnsafeCell<[u64; 2]>,
+}
+
+impl Mutex {
+    /// The mutex as a lock of the catalogue serves it.
+    #[inline(always)]
+    pub fn served(&self) -> &Object {
+        // SAFETY: of the same size, as asserted below; all its bytes may be changed through a
+        // shared reference.
+        unsafe { &*ptr::from_ref(self).cast() }
+    }
 }
 
 /// `pthread_cond_t` and `cnd_t`: 48 bytes.
@@ -74,6 +86,9 @@ pub type Spin = AtomicU32;
 
 const _: () = {
     assert!(size_of::<Mutex>() == 40);
+    assert!(size_of::<Object>() == size_of::<Mutex>());
+    assert!(align_of::<Object>() == align_of::<Mutex>());
+    assert!(offset_of!(Object, word) == offset_of!(Mutex, futex));
     assert!(offset_of!(Mutex, kind) == 16);
     assert!(size_of::<Cond>() == 48);
     assert!(offset_of!(Cond, flags) == 36);

@@ -12,10 +12,10 @@ use crate::libc::{
     pthread_mutexattr_gettype,
 };
 use crate::owner::{self, NOBODY};
-use crate::serve::{Pair, Service, done, hold};
 use crate::{next, time};
 use cohort::door::{AtomicU32 as Word, keep_off};
 use cohort::host::Generation;
+use cohort::host::served::{Pair, Service, done};
 use cohort::numa::FutexHmcs;
 use cohort::report::Kind;
 use cohort::{Clock, Quick, RawLock, RawTry};
@@ -78,9 +78,9 @@ static PLAIN: AtomicPtr<Pair> = AtomicPtr::new((&raw const THE_LONG_WAY).cast_mu
 
 static THE_LONG_WAY: Pair = Pair {
     // SAFETY: passed on.
-    lock: |mutex| unsafe { lock(ptr::from_ref(mutex).cast_mut(), Wait::Endless) },
+    lock: |object| unsafe { lock(ptr::from_ref(object).cast_mut().cast(), Wait::Endless) },
     // SAFETY: passed on.
-    unlock: |mutex| unsafe { unlock(ptr::from_ref(mutex).cast_mut()) },
+    unlock: |object| unsafe { unlock(ptr::from_ref(object).cast_mut().cast()) },
 };
 
 /// From here on that lock serves plain mutexes.
@@ -97,20 +97,20 @@ fn plain() -> &'static Pair {
 /// Locks by the process's lock; 0, `EBUSY`, `ETIMEDOUT` or `EINVAL`.
 unsafe fn acquire(service: &Service, counting: bool, mutex: &Mutex, wait: Wait) -> c_int {
     // SAFETY: the process's lock serves all its mutexes.
-    let at_once = unsafe { (service.try_lock)(mutex) };
+    let at_once = unsafe { (service.try_lock)(mutex.served()) };
     let result = match wait {
         _ if at_once => 0,
         Wait::No => EBUSY,
         Wait::Endless => {
             // SAFETY: as above.
-            waiting(counting, || unsafe { (service.pair.lock)(mutex) })
+            waiting(counting, || unsafe { (service.pair.lock)(mutex.served()) })
         }
         // SAFETY: the caller's time is readable.
         Wait::Until(clock, at) => match unsafe { time::until(clock, at) } {
             Err(error) => error,
             Ok(patience) => {
                 // SAFETY: as above.
-                let lock = || unsafe { (service.lock_within)(mutex, &patience) };
+                let lock = || unsafe { (service.lock_within)(mutex.served(), &patience) };
                 if waiting(counting, lock) {
                     0
                 } else {
@@ -120,7 +120,7 @@ unsafe fn acquire(service: &Service, counting: bool, mutex: &Mutex, wait: Wait) 
         },
     };
     if result == 0 {
-        hold(mutex);
+        mutex.served().hold();
         if counting {
             count(mutex.counted_as(), !at_once);
             note_needs(service);
@@ -160,7 +160,7 @@ pub unsafe fn relock(mutex: *mut Mutex, adopted: bool) -> c_int {
         if let Choice::Ours(service) = choice().0
             && !object.is_libcs()
         {
-            service.returning(object).come_back();
+            service.returning(object.served()).come_back();
         }
         error
     }
@@ -196,7 +196,7 @@ unsafe fn lock_as(mutex: *mut Mutex, wait: Wait, adopted: bool) -> c_int {
     // Strict queues cannot be tried first without losing their order.
     } else if matches!(wait, Wait::Endless) && !counting {
         // SAFETY: the process's lock serves all its mutexes.
-        unsafe { (service.pair.lock)(object) }
+        unsafe { (service.pair.lock)(object.served()) }
     } else {
         // SAFETY: passed on.
         unsafe { acquire(service, counting, object, wait) }
@@ -278,13 +278,13 @@ unsafe fn unlock_for(mutex: *mut Mutex, waits: bool) -> c_int {
     }
     if waits {
         // SAFETY: the process's lock serves all its mutexes.
-        unsafe { service.returning(object) }.go();
+        unsafe { service.returning(object.served()) }.go();
     }
     // Unlocking a normal mutex that nobody locked is undefined; like the C
     // library's it is let pass.
     // SAFETY: the process's lock serves all its mutexes; the program unlocks what it
     // locked.
-    unsafe { (service.pair.unlock)(object) }
+    unsafe { (service.pair.unlock)(object.served()) }
 }
 
 /// Makes the mutex adopt a thread that waits at a condition; see [`Service::adopt`].
@@ -297,7 +297,7 @@ pub unsafe fn adopt(mutex: *const Mutex, place: &Word, seen: u32) -> bool {
     match choice().0 {
         // SAFETY: the process's lock serves all its mutexes.
         Choice::Ours(service) if !object.is_libcs() => unsafe {
-            service.adopt(object, place, seen)
+            service.adopt(object.served(), place, seen)
         },
         _ => false,
     }
@@ -376,7 +376,7 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
     }
     if !is_plain_default() {
         // SAFETY: the process's lock serves all its mutexes.
-        return unsafe { (plain().lock)(object) };
+        return unsafe { (plain().lock)(object.served()) };
     }
     let locked = if alone() {
         object.futex.acquire_alone()
@@ -444,7 +444,7 @@ pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
     if !is_plain_default() {
         // SAFETY: the process's lock serves all its mutexes; the program unlocks what it
         // locked.
-        return unsafe { (plain().unlock)(object) };
+        return unsafe { (plain().unlock)(object.served()) };
     }
     if alone() {
         return unlock_alone(object);
@@ -586,7 +586,9 @@ pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
         _ => return unsafe { next::pthread_mutex_destroy(mutex) },
     };
     // SAFETY: the process's lock serves all its mutexes.
-    let used = unsafe { (service.is_locked)(object) || !service.returning(object).is_empty() };
+    let used = unsafe {
+        (service.is_locked)(object.served()) || !service.returning(object.served()).is_empty()
+    };
     if used {
         return EBUSY;
     }

@@ -257,6 +257,11 @@ fn closing(report: &Report) -> String {
             idle.join(", ")
         );
     }
+    text.push_str(if report.served {
+        "\nLocks are served, as programs have them."
+    } else {
+        "\nLocks are raw; --served measures what programs get."
+    });
     if let Some(wait) = common(report, waits) {
         let _ = write!(text, "\nHow waiters wait: {wait}.");
     }

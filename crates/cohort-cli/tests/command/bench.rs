@@ -247,3 +247,44 @@ fn slips_are_answered_with_what_was_meant() {
             .stderr(starts_with("cohort: ").and(contains(words)));
     }
 }
+
+/// The queue of `mcs` is the same raw and served; what stands round it is not.
+#[test]
+fn what_programs_get_is_measured() {
+    let run = |more: &[&str]| {
+        let arguments = [&THERE[..], &["--wait", "park", "--json"], more].concat();
+        let mut page: Value = serde_json::from_slice(&output(&arguments)).expect("JSON");
+        (page["served"].take(), page["points"].take())
+    };
+    let (raw, served) = (run(&[]), run(&["--served"]));
+    assert_eq!((raw.0, served.0), (false.into(), true.into()));
+    assert_ne!(raw.1, served.1);
+    let locks = [
+        "--locks",
+        "futex-hmcs,futex,posix,mcs,hmcs-4,clof:mcs-ticket",
+    ];
+    let arguments = [&THERE[..5], &["--served"], &locks[..], &THERE[7..]].concat();
+    let said = String::from_utf8(output(&arguments)).expect("text");
+    assert!(said.contains("as programs have them"), "{said}");
+    let here = [
+        "bench",
+        "--served",
+        "--workload",
+        "lbench",
+        "--threads",
+        "2",
+        "--rounds",
+        "1",
+    ];
+    for lock in ["mcs", "hmcs-2", "clof:mcs-ticket", "posix"] {
+        output(&[&here[..], &["--seconds", "0.02", "--locks", lock]].concat());
+    }
+    for lock in ["near", "c-tkt-tkt/7"] {
+        cohort()
+            .args(&THERE[..5])
+            .args(["--served", "--locks", lock])
+            .assert()
+            .code(2)
+            .stderr(contains("cannot be served"));
+    }
+}

@@ -80,6 +80,7 @@ pub fn lbench(
         placement: Placement::Scattered,
         wait: None,
         background: 0,
+        served: false,
         cohorts: Vec::new(),
     };
     let world = simulator.world(course.settings(simulator, &setting));

@@ -86,7 +86,12 @@ fn draw(report: &Report, panels: &[Panel]) -> Drawn<String> {
         root.fill(&WHITE)?;
         let left = Pos::new(HPos::Left, VPos::Top);
         root.draw(&Text::new(
-            format!("{} on {}", report.workload, report.on),
+            format!(
+                "{} on {}, locks {}",
+                report.workload,
+                report.on,
+                if report.served { "served" } else { "raw" }
+            ),
             (MARGIN, 20),
             bold(22, &INK).pos(left),
         ))?;

@@ -116,6 +116,7 @@ mod tests {
                 placement: Placement::Free,
                 wait: Wait::Park,
                 background: 0,
+                served: false,
             },
         };
         let mut points = measure(info, &host, &[wanted], 1, &mut Silent).unwrap();

@@ -27,6 +27,8 @@ pub struct Report {
     pub hash: Option<String>,
     /// Where threads ran.
     pub placement: Placement,
+    /// Whether locks were as programs have them, not raw.
+    pub served: bool,
     /// Threads beside those of the workload that only computed.
     pub background: usize,
     /// What all random choices depend on.
@@ -66,6 +68,7 @@ impl Report {
             on,
             hash: None,
             placement,
+            served: false,
             background: 0,
             seed,
             points: Vec::new(),

@@ -40,6 +40,8 @@ pub struct Course {
     pub wait: Option<Wait>,
     /// Threads beside the workload's that only compute.
     pub background: usize,
+    /// Whether locks are as [programs have them](crate::world::served), not raw.
+    pub served: bool,
     /// What locks are told of a level instead of the machine's cohorts.
     pub cohorts: Vec<(String, Vec<usize>)>,
 }
@@ -52,8 +54,11 @@ impl Course {
             length: self.length(simulator, setting),
             placement: self.placement,
             cpus: None,
-            wait: self.wait.unwrap_or_else(|| Wait::natural(&setting.lock)),
+            wait: self
+                .wait
+                .unwrap_or_else(|| Wait::natural(&setting.lock, self.served)),
             background: self.background,
+            served: self.served,
             seed: setting.seed,
             cohorts: self.cohorts.clone(),
         }
@@ -154,6 +159,7 @@ mod tests {
         placement: Placement::Compact,
         wait: None,
         background: 0,
+        served: false,
         cohorts: Vec::new(),
     };
 

@@ -216,7 +216,7 @@ impl Experiment {
             for threads in counts {
                 let point = self.point(lock, *threads, self.knobs);
                 if let Some(Ok(outcome)) = points.get(&point) {
-                    let wait = self.wait.unwrap_or_else(|| Wait::natural(lock));
+                    let wait = self.wait.unwrap_or_else(|| Wait::natural(lock, false));
                     let rounds = vec![outcome.clone()];
                     let name = (*lock).to_owned();
                     report
@@ -354,6 +354,7 @@ impl Point {
             placement,
             wait: self.wait,
             background: self.background,
+            served: false,
             cohorts: Vec::new(),
         };
         let mut settings = course.settings(&simulator, &setting);

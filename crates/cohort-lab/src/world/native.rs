@@ -6,6 +6,7 @@ mod system;
 
 use super::raw::lock_maker;
 use super::recipe::Recipe;
+use super::served;
 use super::wait::Wait;
 use super::{Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topology, WORDS, World};
 use crate::disturb::{Watch, allowed_cpus};
@@ -37,6 +38,8 @@ pub struct Settings {
     pub wait: Wait,
     /// Threads beside it that compute and want no lock.
     pub background: usize,
+    /// Whether locks are as [programs have them](super::served), not raw.
+    pub served: bool,
 }
 
 /// What is the same for all runs on this machine; measured once.
@@ -103,6 +106,30 @@ mod sharing {
     cohort::for_each_shared!(shared_maker);
 }
 
+mod programs {
+    use crate::world::served::served_maker;
+    served_maker!(cohort, text);
+
+    /// The text of the composition that runs; points of this machine run one at a time.
+    mod text {
+        use std::sync::Mutex;
+
+        static WORDS: Mutex<[u64; 2]> = Mutex::new([0; 2]);
+
+        pub fn set(words: [u64; 2]) {
+            *WORDS
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner()) = words;
+        }
+
+        pub fn get() -> [u64; 2] {
+            *WORDS
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+        }
+    }
+}
+
 mod compositions {
     crate::world::raw::composition_maker!(cohort);
 }
@@ -136,6 +163,9 @@ impl World for Native {
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
         if let Some(system) = system::lock(name) {
             return Some(system);
+        }
+        if self.settings.served && !served::is_itself(name) {
+            return programs::make(self, name);
         }
         if let Some(shared) = sharing::make(self, name, threads) {
             return Some(shared);

@@ -103,10 +103,19 @@ impl Block {
     }
 
     /// Puts `value` there, whose layout was asked for.
-    fn put<T>(&self, value: T) {
+    pub(super) fn put<T>(&self, value: T) {
         assert!(self.layout.size() >= size_of::<T>() && self.layout.align() >= align_of::<T>());
         // SAFETY: the memory is large enough, aligned, and nobody else's yet.
         unsafe { self.at.cast::<T>().write(value) };
+    }
+
+    /// What was put there.
+    ///
+    /// # Safety
+    /// It is a `T`.
+    pub(super) unsafe fn get<T>(&self) -> &T {
+        // SAFETY: the caller's; it stays as long as the block.
+        unsafe { self.at.cast().as_ref() }
     }
 
     /// Drops what was put there, unless an owner keeps it.

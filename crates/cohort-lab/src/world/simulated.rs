@@ -9,6 +9,7 @@ pub use lines::Lines;
 
 use super::raw;
 use super::recipe::{Assignment, Recipe};
+use super::served;
 use super::wait::Wait;
 use super::{Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, World};
 use crate::bench::NO_LOCK;
@@ -103,6 +104,8 @@ pub struct Settings {
     pub wait: Wait,
     /// Threads beside it that compute and want no lock.
     pub background: usize,
+    /// Whether locks are as [programs have them](super::served), not raw.
+    pub served: bool,
     /// What all chance depends on.
     pub seed: u64,
     /// What locks are told of a level instead of the machine's cohorts.
@@ -130,6 +133,29 @@ mod baselines {
 mod sharing {
     use crate::world::raw::shared_maker;
     cohort_on_machine::for_each_shared!(shared_maker);
+}
+
+mod programs {
+    use crate::world::served::served_maker;
+    served_maker!(cohort_on_machine, text);
+
+    /// The text of the composition that runs: a run is one host thread's from its locks to its
+    /// end.
+    mod text {
+        use std::cell::Cell;
+
+        std::thread_local! {
+            static WORDS: Cell<[u64; 2]> = const { Cell::new([0; 2]) };
+        }
+
+        pub fn set(words: [u64; 2]) {
+            WORDS.set(words);
+        }
+
+        pub fn get() -> [u64; 2] {
+            WORDS.get()
+        }
+    }
 }
 
 mod compositions {
@@ -166,6 +192,9 @@ impl World for Simulated {
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
         if name == NO_LOCK {
             return Some(raw::open());
+        }
+        if self.settings.served && !served::is_itself(name) {
+            return programs::make(self, name);
         }
         if let Some(shared) = sharing::make(self, name, threads) {
             return Some(shared);

@@ -22,13 +22,13 @@ pub enum Wait {
 
 impl Wait {
     /// How the waiters of that lock wait where nobody says otherwise: those of a
-    /// sleeping mutex sleep, all others are busy.
+    /// sleeping mutex sleep, and all that are served; others are busy.
     #[must_use]
-    pub fn natural(lock: &str) -> Self {
+    pub fn natural(lock: &str, served: bool) -> Self {
         let sleeps = |placement| placement == Placement::Word;
         match catalogue::find(lock) {
-            Some(info) if !sleeps(info.placement) => Self::Busy,
-            None if Recipe::is_one(lock) => Self::Busy,
+            Some(info) if !served && !sleeps(info.placement) => Self::Busy,
+            None if !served && Recipe::is_one(lock) => Self::Busy,
             _ => Self::Park,
         }
     }
@@ -67,9 +67,10 @@ mod tests {
 
     #[test]
     fn sleeping_mutexes_sleep_and_queues_are_busy() {
-        assert_eq!(Wait::natural("futex"), Wait::Park);
-        assert_eq!(Wait::natural("posix"), Wait::Park);
-        assert_eq!(Wait::natural("mcs"), Wait::Busy);
-        assert_eq!(Wait::natural("c-tkt-tkt/7"), Wait::Busy);
+        assert_eq!(Wait::natural("futex", false), Wait::Park);
+        assert_eq!(Wait::natural("posix", false), Wait::Park);
+        assert_eq!(Wait::natural("mcs", false), Wait::Busy);
+        assert_eq!(Wait::natural("mcs", true), Wait::Park);
+        assert_eq!(Wait::natural("c-tkt-tkt/7", false), Wait::Busy);
     }
 }

@@ -17,6 +17,8 @@ mod in_place;
 mod inflated;
 mod placed;
 mod returning;
+#[cfg(not(world = "loom"))]
+pub mod served;
 
 pub use arena::{Arena, MadeInPlace, Seldom};
 pub use claim::Claim;

@@ -84,6 +84,10 @@ unsafe impl<N: 'static, P: Pool<N> + 'static> Pool<N> for OfRun<P> {
         // SAFETY: passed on.
         unsafe { self.get().at(number) }
     }
+
+    fn bytes(&self) -> usize {
+        self.get().bytes()
+    }
 }
 
 impl<N: 'static, P: Census<N> + 'static> Census<N> for OfRun<P> {

@@ -51,6 +51,9 @@ macro_rules! repeated {
 }
 pub(crate) use repeated;
 
+/// What the world has once.
+pub use memory::OfRun as Static;
+
 /// Declares a pool of nodes of one type: static natively, one of each run here.
 macro_rules! pool {
     ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, cache $cache:expr) => {

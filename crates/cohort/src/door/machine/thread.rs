@@ -19,6 +19,8 @@ pub struct ThreadRecord {
     pub(super) quiet: Cell<u32>,
     /// Questions to [`super::is_worth_a_try`].
     pub(super) tries: Cell<u32>,
+    /// The object that it locked last, for `host::served`.
+    pub holds: Cell<usize>,
     /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
     pub queued: [Cell<u32>; 4],
     /// Each arena's cached nodes.

@@ -3,6 +3,7 @@
 
 use super::super::{NODES, PAGE};
 use super::system::{call, number};
+use crate::host::Pool;
 use core::cell::UnsafeCell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -48,6 +49,31 @@ impl<T> OfProcess<T> {
     #[inline(always)]
     pub const fn get(&'static self) -> &'static T {
         &self.0
+    }
+}
+
+// SAFETY: every call goes to the process's own pool.
+unsafe impl<N: 'static, P: Pool<N>> Pool<N> for OfProcess<P> {
+    fn take(&self) -> &'static N {
+        self.0.take()
+    }
+
+    unsafe fn give(&self, node: &'static N) {
+        // SAFETY: passed on.
+        unsafe { self.0.give(node) };
+    }
+
+    fn number(&self, node: &'static N) -> u32 {
+        self.0.number(node)
+    }
+
+    unsafe fn at(&self, number: u32) -> &'static N {
+        // SAFETY: passed on.
+        unsafe { self.0.at(number) }
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
     }
 }
 

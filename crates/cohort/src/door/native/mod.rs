@@ -61,6 +61,9 @@ macro_rules! repeated {
 }
 pub(crate) use repeated;
 
+/// What the world has once.
+pub use memory::OfProcess as Static;
+
 /// Declares a static pool of nodes of one type.
 macro_rules! pool {
     ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, cache $cache:expr) => {

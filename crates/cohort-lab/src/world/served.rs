@@ -1,0 +1,358 @@
+//! A lock as a program has it: in 40 bytes, by the host's own code, gates and pools, as
+//! `pthread_mutex_lock` runs it under `cohort run`.
+//!
+//! The [default](cohort::numa::FutexHmcs) and `futex` are the same either way, and so is the C
+//! library's: they are measured as they are.  The writers of an rwlock by cohort take the
+//! default, as in a program that does not say otherwise.
+
+use cohort::catalogue::Placement;
+
+/// Whether a program has the lock of that name just as it is raw.
+pub(super) fn is_itself(name: &str) -> bool {
+    match cohort::catalogue::find(name) {
+        Some(info) => info.placement == Placement::Word,
+        // What is one word in a program is one here.
+        None => name.starts_with("posix") || name == "rwlock",
+    }
+}
+
+/// Why a lock is not measured as it serves programs; `None` if it is.
+#[must_use]
+pub fn refusal(name: &str) -> Option<String> {
+    let why = match cohort::catalogue::find(name) {
+        Some(info) if info.serves_programs() => return None,
+        Some(_) => "it serves no program (see `cohort list`)",
+        None if name == "posix" || name.starts_with("posix-") => return None,
+        None if name.starts_with(cohort::compose::stacked::PREFIX) => {
+            match cohort::compose::stacked::Recipe::read(name) {
+                Ok(recipe) if recipe.is_stackable() => return None,
+                Ok(_) => "programs have it compiled only, which is not measured",
+                Err(why) => why,
+            }
+        }
+        None if cohort::catalogue::find_shared(name).is_some() => return None,
+        None => "programs cannot have it so",
+    };
+    Some(format!("the lock `{name}` cannot be served: {why}"))
+}
+
+/// Declares, for a build of the locks, the function of that name that makes one as it serves
+/// programs; `$recipe` is a module that keeps the words of a composition's text, by `set` and
+/// `get`, for all threads of a run.
+macro_rules! served_maker {
+    ($($build:ident)::+, $recipe:ident) => {
+        /// `c-rw-np` and `c-rw-wp`: the words of the object beside the writers' mutex, and the
+        /// table of all of them.
+        mod by_cohort {
+            use $crate::world::{Block, Room, Tested};
+            use $($build)::+::door::AtomicU32;
+            use $($build)::+::host::Generation;
+            use $($build)::+::host::served::{Object as Mutex, SERVICES, Service};
+            use $($build)::+::rwlock::object::{Object, Owed, Writers};
+            use $($build)::+::rwlock::{Count, Table};
+            use $($build)::+::{Outcome, Patience, Recursion};
+            use std::alloc::Layout;
+            use std::sync::Arc;
+
+            /// As many as the interposer has.
+            type Readers = Table<32, 256>;
+
+            #[derive(Default)]
+            #[repr(C)]
+            struct Body {
+                readers: Count,
+                name: AtomicU32,
+                mutex: Mutex,
+                /// Whether a writer's section has begun.
+                writes: AtomicU32,
+                phase: AtomicU32,
+                owed: Owed,
+                generation: Generation,
+            }
+
+            struct Lock {
+                body: Block,
+                table: Block,
+                is_neutral: bool,
+            }
+
+            struct OfWriters<'a> {
+                body: &'a Body,
+                service: &'static Service,
+            }
+
+            impl Writers for OfWriters<'_> {
+                fn acquire(&self) {
+                    // SAFETY: the mutex is served by this alone; so for all below.
+                    unsafe { (self.service.pair.lock)(&self.body.mutex) };
+                }
+                fn try_acquire(&self) -> bool {
+                    // SAFETY: as above.
+                    unsafe { (self.service.try_lock)(&self.body.mutex) }
+                }
+                fn acquire_within(&self, patience: &Patience) -> bool {
+                    // SAFETY: as above.
+                    unsafe { (self.service.lock_within)(&self.body.mutex, patience) }
+                }
+                unsafe fn release(&self) {
+                    // SAFETY: as above, and the caller may unlock.
+                    unsafe { (self.service.pair.unlock)(&self.body.mutex) };
+                }
+                unsafe fn forget(&self) {
+                    unreachable!("a run does not fork");
+                }
+                fn has_waiters(&self) -> bool {
+                    // As of the interposer's default.
+                    false
+                }
+                fn begin(&self) {
+                    self.body.writes.store(1, $($build)::+::door::Order::RELAXED);
+                }
+                fn end(&self) {
+                    self.body.writes.store(0, $($build)::+::door::Order::RELAXED);
+                }
+                fn has_begun(&self) -> bool {
+                    self.body.writes.load($($build)::+::door::Order::RELAXED) != 0
+                }
+            }
+
+            impl Lock {
+                fn object(&self) -> Object<'_, OfWriters<'_>, 32, 256> {
+                    // SAFETY: one was put there.
+                    let body: &Body = unsafe { self.body.get() };
+                    // SAFETY: as above.
+                    let table: &Readers = unsafe { self.table.get() };
+                    let service = SERVICES[0].as_ref().expect("the default serves programs");
+                    Object {
+                        table,
+                        readers: &body.readers,
+                        name: &body.name,
+                        owed: &body.owed,
+                        phase: &body.phase,
+                        generation: &body.generation,
+                        writers: OfWriters { body, service },
+                        is_neutral: self.is_neutral,
+                    }
+                }
+            }
+
+            // SAFETY: it is an rwlock, which excludes.
+            unsafe impl Tested for Lock {
+                fn acquire(&self, _thread: usize) {
+                    let outcome = self.object().write(&Patience::ENDLESS);
+                    debug_assert_eq!(outcome, Outcome::Acquired);
+                }
+                fn acquire_within(
+                    &self,
+                    _thread: usize,
+                    patience: &Patience,
+                ) -> Option<cohort::Outcome> {
+                    Some(self.object().write(patience))
+                }
+                unsafe fn release(&self, _thread: usize) {
+                    // SAFETY: the caller has it.
+                    unsafe { self.object().release() };
+                }
+                fn is_locked(&self) -> bool {
+                    self.object().is_locked()
+                }
+                fn read(&self, _thread: usize) {
+                    let outcome = self.object().read(Recursion::Allowed, &Patience::ENDLESS);
+                    debug_assert_eq!(outcome, Outcome::Acquired);
+                }
+                unsafe fn release_read(&self, _thread: usize) {
+                    // SAFETY: the caller has it to read.
+                    unsafe { self.object().release() };
+                }
+            }
+
+            pub fn lock(room: &mut dyn Room, name: &str) -> Option<Arc<dyn Tested>> {
+                let is_neutral = match name {
+                    "c-rw-np" => true,
+                    "c-rw-wp" => false,
+                    _ => return None,
+                };
+                let body = room.block(Layout::new::<Body>());
+                body.put(Body::default());
+                let table = room.block(Layout::new::<Readers>());
+                table.put(Readers::new());
+                Some(Arc::new(Lock { body, table, is_neutral }))
+            }
+        }
+
+        pub(super) fn make(
+            room: &mut dyn $crate::world::Room,
+            name: &str,
+        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
+            use $crate::world::{Block, Tested};
+            use $($build)::+::compose::stacked::{Recipe, Stacked, Text};
+            use $($build)::+::host::served::{Object, SERVICES, Service, inflated};
+            use $($build)::+::host::{Fat, Holding, Pooled, Seldom};
+            use $($build)::+::{Patience, RawLock, catalogue};
+            use std::alloc::Layout;
+            use std::ops::Deref;
+            use std::sync::Arc;
+
+            /// An object, and what serves it.
+            struct Mutex<S> {
+                object: Block,
+                by: S,
+            }
+
+            /// What serves an object.
+            trait Serves: Send + Sync {
+                /// # Safety
+                /// The object is served by this alone; so for all below.
+                unsafe fn lock(&self, object: &Object);
+                unsafe fn lock_within(&self, object: &Object, patience: &Patience) -> bool;
+                /// # Safety
+                /// As above, and the caller may unlock.
+                unsafe fn unlock(&self, object: &Object);
+                unsafe fn is_locked(&self, object: &Object) -> bool;
+            }
+
+            impl Serves for &'static Service {
+                unsafe fn lock(&self, object: &Object) {
+                    // SAFETY: passed on; so for all below.
+                    unsafe { (self.pair.lock)(object) };
+                }
+                unsafe fn lock_within(&self, object: &Object, patience: &Patience) -> bool {
+                    // SAFETY: as above.
+                    unsafe { (self.lock_within)(object, patience) }
+                }
+                unsafe fn unlock(&self, object: &Object) {
+                    // SAFETY: as above.
+                    unsafe { (self.pair.unlock)(object) };
+                }
+                unsafe fn is_locked(&self, object: &Object) -> bool {
+                    // SAFETY: as above.
+                    unsafe { (self.is_locked)(object) }
+                }
+            }
+
+            /// The composition whose text was told.
+            struct Told;
+
+            impl Text for Told {
+                fn recipe() -> Recipe {
+                    Recipe::of_words($recipe::get())
+                }
+            }
+
+            type Composed = Stacked<Told>;
+
+            /// A pool that the stock owns.
+            #[derive(Default)]
+            struct Owned<T>(T);
+
+            impl<T> Deref for Owned<T> {
+                type Target = T;
+                fn deref(&self) -> &T {
+                    &self.0
+                }
+            }
+
+            type Store = Pooled<
+                Composed,
+                Owned<Seldom<Holding<<Composed as RawLock>::Context>>>,
+                Owned<Seldom<Fat<Composed>>>,
+            >;
+
+            /// Where a composition's fat locks come from.
+            struct OfStock(Block);
+
+            impl OfStock {
+                fn store(&self) -> &Store {
+                    // SAFETY: one was put there.
+                    unsafe { self.0.get() }
+                }
+            }
+
+            impl Serves for OfStock {
+                unsafe fn lock(&self, object: &Object) {
+                    // SAFETY: passed on; so for all below.
+                    unsafe { inflated::lock(object, self.store()) };
+                }
+                unsafe fn lock_within(&self, object: &Object, patience: &Patience) -> bool {
+                    // SAFETY: as above.
+                    unsafe { inflated::lock_within(object, self.store(), patience) }
+                }
+                unsafe fn unlock(&self, object: &Object) {
+                    // SAFETY: as above.
+                    unsafe { inflated::unlock(object, self.store()) };
+                }
+                unsafe fn is_locked(&self, object: &Object) -> bool {
+                    // SAFETY: as above.
+                    unsafe { inflated::is_locked(object) }
+                }
+            }
+
+            impl<S> Mutex<S> {
+                fn object(&self) -> &Object {
+                    // SAFETY: one was put there.
+                    unsafe { self.object.get() }
+                }
+            }
+
+            // SAFETY: each object has one service, which excludes.
+            unsafe impl<S: Serves> Tested for Mutex<S> {
+                fn acquire(&self, _thread: usize) {
+                    // SAFETY: nothing else serves the object; so for all below.
+                    unsafe { self.by.lock(self.object()) };
+                }
+                fn acquire_within(
+                    &self,
+                    _thread: usize,
+                    patience: &Patience,
+                ) -> Option<cohort::Outcome> {
+                    // SAFETY: as above.
+                    Some(match unsafe { self.by.lock_within(self.object(), patience) } {
+                        true => cohort::Outcome::Acquired,
+                        false => cohort::Outcome::GaveUp,
+                    })
+                }
+                unsafe fn release(&self, _thread: usize) {
+                    // SAFETY: as above, and the caller has the lock.
+                    unsafe { self.by.unlock(self.object()) };
+                }
+                fn is_locked(&self) -> bool {
+                    // SAFETY: as above.
+                    unsafe { self.by.is_locked(self.object()) }
+                }
+            }
+
+            if let Some(info) = catalogue::find_shared(name) {
+                return by_cohort::lock(room, info.name);
+            }
+            let object = room.block(Layout::new::<Object>());
+            object.put(Object::default());
+            if let Some(place) = catalogue::place(name) {
+                let by = SERVICES[place].as_ref()?;
+                return Some(Arc::new(Mutex { object, by }));
+            }
+            let recipe = Recipe::read(name).ok().filter(Recipe::is_stackable)?;
+            $recipe::set(recipe.to_words());
+            let store = room.block(Layout::new::<Store>());
+            store.put(Store::new(Owned::default(), Owned::default()));
+            let by = OfStock(store);
+            Some(Arc::new(Mutex { object, by }))
+        }
+    };
+}
+
+pub(crate) use served_maker;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_program_can_have_is_refused() {
+        for name in ["futex-hmcs", "mcs", "hmcs-4", "clof:mcs-ticket", "posix"] {
+            assert_eq!(refusal(name), None);
+        }
+        for name in ["c-tkt-tkt/7", "clof:mcs-nobody", "none"] {
+            assert!(refusal(name).is_some(), "{name}");
+        }
+    }
+}

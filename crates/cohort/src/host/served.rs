@@ -1,0 +1,537 @@
+//! Every lock of the catalogue as a value: how it serves an object that a program has, such as
+//! a `pthread_mutex_t`, whatever lock it is.
+//!
+//! | bytes of the object | whose they are |
+//! |---|---|
+//! | 0–7 | the [default lock](FutexHmcs); under any other, its [`Gate`] (of an inflated one only the claim) and the threads that will [return](Returning) |
+//! | 8–23 | the face's: a kind, an owner, a count; no service touches them |
+//! | 24–39 | any other lock, [in place](InPlace) or [inflated](Inflated); under the default, the threads that will return |
+//!
+//! All bytes but the face's are zero at rest, save the [`Generation`](super::Generation) of the
+//! last use.  One process serves all its objects by one lock, so that a word has one meaning in
+//! it, and the threads' caches of records are shared by all locks.
+
+use super::{
+    Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Returning, Seldom, Served, Stock,
+};
+use crate::catalogue::own_pool_bytes;
+use crate::door::{AtomicU32, Static, pool, process_wide, thread};
+use crate::numa::FutexHmcs;
+use cohort_raw::{Abortable, Outcome, Patience, Quick, RawLock, RawTry};
+use core::cell::UnsafeCell;
+use core::mem::offset_of;
+use core::{hint, ptr};
+
+/// The threads' caches of records, which all locks share, since a process uses one for its
+/// objects; and of waiters at conditions.  (The others are those of fat locks and of pools
+/// that locks have themselves.)
+const RECORDS: usize = 0;
+/// The threads' caches of waiters at conditions.
+pub const WAITERS: usize = 2;
+
+/// 40 bytes, laid out as the table above says; all zero when new.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Object {
+    /// The default lock.
+    pub word: FutexHmcs,
+    face: UnsafeCell<[u64; 2]>,
+    body: UnsafeCell<[u64; 2]>,
+}
+
+const _: () = assert!(size_of::<Object>() == 40 && align_of::<Object>() == 8);
+
+// SAFETY: the face's bytes are its own business; the others are atoms.
+unsafe impl Sync for Object {}
+
+/// How an object is locked and unlocked.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// Blocks until the object is locked; 0, so that a C function may end in the call.
+    pub lock: unsafe fn(&Object) -> i32,
+    /// Unlocks the object, or leaves alone one that nobody had locked; 0.
+    pub unlock: unsafe fn(&Object) -> i32,
+}
+
+/// One lock, as it serves objects.  Each function may be called only with objects that
+/// this lock alone has served; `unlock` only by whoever may unlock.
+#[derive(Clone, Copy, Debug)]
+pub struct Service {
+    /// What has to be short.
+    pub pair: Pair,
+    /// Locks the object if nobody has.
+    pub try_lock: unsafe fn(&Object) -> bool,
+    /// Blocks until the object is locked or patience runs out; false then.
+    pub lock_within: unsafe fn(&Object, &Patience) -> bool,
+    /// Whether the object was locked a moment ago.
+    pub is_locked: unsafe fn(&Object) -> bool,
+    /// Where in the object's [body](Object) the lock notes in which process it is used, if it
+    /// does.
+    pub generation: Option<usize>,
+    /// What the process's objects needed so far.
+    pub needs: fn() -> Needs,
+    /// Whether somebody waits who will lock the object; false too where nobody can tell.
+    #[cfg(feature = "writers")]
+    pub has_waiters: unsafe fn(&Object) -> bool,
+    /// In a forked child, forgets whoever was at an object that nobody of this process is at.
+    #[cfg(feature = "writers")]
+    pub forget: unsafe fn(&Object),
+}
+
+/// What the process's objects needed so far beside their own bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Needs {
+    /// Bytes of nodes, records and inflated locks.
+    pub bytes: usize,
+    /// Inflated locks.
+    pub inflated: u32,
+}
+
+impl Object {
+    /// Views the body as a lock.
+    ///
+    /// # Safety
+    /// It is all zero or has only ever been a `T` since it was.
+    unsafe fn body<T>(&self) -> &T {
+        const {
+            assert!(size_of::<T>() <= 16);
+            assert!(align_of::<T>() <= 8);
+        }
+        // SAFETY: the caller's; the bytes are in a cell.
+        unsafe { &*self.body.get().cast() }
+    }
+
+    /// The gate of a lock in the body; of an inflated one only the claim.
+    fn gate(&self) -> &Gate {
+        const { assert!(size_of::<Gate>() <= size_of::<FutexHmcs>()) };
+        // SAFETY: both are words that are good whatever they hold, and a process that does
+        // not use the one uses the other.
+        unsafe { &*ptr::from_ref(&self.word).cast() }
+    }
+
+    /// Where a lock with a gate keeps the object's threads at conditions.
+    fn behind_gate(&self) -> &Returning {
+        const { assert!(size_of::<Gate>() + size_of::<Returning>() <= size_of::<FutexHmcs>()) };
+        // SAFETY: a word of the object's, all zero at first, that nobody uses for anything else
+        // in a process whose lock is not the default.
+        unsafe { &*ptr::from_ref(&self.word).byte_add(size_of::<Gate>()).cast() }
+    }
+
+    /// Notes that the calling thread is locking the object, or has locked it.
+    #[inline(always)]
+    pub fn hold(&self) {
+        thread().holds.set(ptr::from_ref(self).addr());
+    }
+
+    /// Whether the calling thread is known to hold the object.
+    fn is_known_held(&self) -> bool {
+        thread().holds.get() == ptr::from_ref(self).addr()
+    }
+
+    /// Notes that the calling thread is about to unlock the object; whether that owes a thread
+    /// that the object has adopted a wake-up.
+    #[inline(always)]
+    fn owes_at_unlock(&self) -> bool {
+        if self.is_known_held() {
+            thread().holds.set(0);
+        }
+        !self.behind_gate().owes_nothing()
+    }
+}
+
+impl Service {
+    /// Whether it is the lock in the object's first word, which has its own way to adopt
+    /// threads that come back from conditions.
+    #[must_use]
+    pub fn is_word(&self) -> bool {
+        // The catalogue's first one.
+        SERVICES[0].as_ref().is_some_and(|word| ptr::eq(self, word))
+    }
+
+    /// The threads that wait at conditions and will lock the object then: a word of the
+    /// object that its lock leaves alone.
+    ///
+    /// # Safety
+    /// This lock serves the object; so for all below.
+    #[must_use]
+    pub unsafe fn returning<'a>(&self, object: &'a Object) -> &'a Returning {
+        if self.is_word() {
+            // SAFETY: that lock leaves the body alone, which is zero at first.
+            unsafe { object.body() }
+        } else {
+            object.behind_gate()
+        }
+    }
+
+    /// Makes a thread that sleeps on a word, while that holds a value, one of the object's
+    /// sleepers; false if the thread has to be woken.
+    ///
+    /// Where a lock's sleepers each have a place of their own, only a thread that holds the
+    /// object can: the release might be under way.
+    ///
+    /// # Safety
+    /// As above.
+    #[must_use]
+    pub unsafe fn adopt(&self, object: &Object, place: &AtomicU32, seen: u32) -> bool {
+        if self.is_word() {
+            object.word.adopt(place, seen)
+        } else {
+            object.is_known_held() && object.behind_gate().adopt(place, seen)
+        }
+    }
+}
+
+/// 0, which a function returns that others end in: were it known to be constant, they
+/// would call it, and build a frame for that, rather than jump to it.
+#[must_use]
+pub fn done() -> i32 {
+    hint::black_box(0)
+}
+
+/// An object whose lock is in place: what is short at once, and the rest in functions of its
+/// own, since an uncontended lock cannot afford what those need.
+mod in_place {
+    use super::*;
+
+    /// # Safety
+    /// The object is only ever served by `L`.
+    #[inline(always)]
+    pub unsafe fn lock<L: Served>(object: &Object, slowly: unsafe fn(&Object) -> i32) -> i32 {
+        object.hold();
+        // SAFETY: the caller's.
+        if unsafe { object.body::<InPlace<L>>() }.lock_untouched() {
+            return 0;
+        }
+        // SAFETY: passed on.
+        unsafe { slowly(object) }
+    }
+
+    /// # Safety
+    /// As above.
+    #[inline(never)]
+    pub unsafe fn lock_slowly<L: Served>(
+        object: &Object,
+        records: &impl Pool<Holding<L::Context>>,
+    ) -> i32 {
+        // SAFETY: the caller's.
+        unsafe { object.body::<InPlace<L>>() }.lock(object.gate(), records);
+        done()
+    }
+
+    /// # Safety
+    /// As above, and the caller may unlock.
+    #[inline(always)]
+    pub unsafe fn unlock<L: Served>(object: &Object, slowly: unsafe fn(&Object) -> i32) -> i32 {
+        if object.owes_at_unlock() {
+            // SAFETY: passed on.
+            return unsafe { unlock_and_wake(object, slowly) };
+        }
+        let place = ptr::from_ref(object);
+        // SAFETY: the caller's.
+        match unsafe { object.body::<InPlace<L>>().unlock_quickly(object.gate()) } {
+            Quick::Released => 0,
+            Quick::MarkLost => wake_everybody::<L>(place),
+            // SAFETY: passed on.
+            Quick::Refused => unsafe { slowly(object) },
+        }
+    }
+
+    /// # Safety
+    /// As above.
+    #[cold]
+    #[inline(never)]
+    unsafe fn unlock_and_wake(object: &Object, slowly: unsafe fn(&Object) -> i32) -> i32 {
+        // SAFETY: passed on.
+        object.behind_gate().release(|| unsafe { slowly(object) })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wake_everybody<L: Served>(place: *const Object) -> i32 {
+        let body = place.wrapping_byte_add(offset_of!(Object, body));
+        InPlace::<L>::wake_everybody(body.cast());
+        done()
+    }
+
+    /// # Safety
+    /// As above.
+    #[inline(never)]
+    pub unsafe fn unlock_slowly<L: Served>(
+        object: &Object,
+        records: &impl Pool<Holding<L::Context>>,
+    ) -> i32 {
+        // SAFETY: the caller's.
+        unsafe { object.body::<InPlace<L>>().unlock(object.gate(), records) };
+        done()
+    }
+}
+
+/// An object whose lock is inflated while it is contended: the same code for all locks, which
+/// differ in their stock.
+pub mod inflated {
+    use super::*;
+
+    /// Blocks until the object is locked; 0.
+    ///
+    /// # Safety
+    /// The object is only ever served from that stock; so for all below.
+    #[inline(never)]
+    pub unsafe fn lock(object: &Object, stock: &dyn Stock) -> i32 {
+        object.hold();
+        // SAFETY: the caller's.
+        unsafe { object.body::<Inflated>() }.lock(&object.gate().claim, stock);
+        0
+    }
+
+    /// Unlocks it, or leaves alone one that nobody had locked; 0.
+    ///
+    /// # Safety
+    /// As above, and the caller may unlock.
+    #[inline(never)]
+    pub unsafe fn unlock(object: &Object, stock: &dyn Stock) -> i32 {
+        let claim = &object.gate().claim;
+        // SAFETY: the caller's.
+        let unlock = || unsafe { object.body::<Inflated>().unlock(claim, stock) };
+        if object.owes_at_unlock() {
+            object.behind_gate().release(unlock);
+        } else {
+            unlock();
+        }
+        0
+    }
+
+    /// Locks it if nobody has.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(never)]
+    #[must_use]
+    pub unsafe fn try_lock(object: &Object, stock: &dyn Stock) -> bool {
+        // SAFETY: the caller's.
+        unsafe { object.body::<Inflated>() }.try_lock(&object.gate().claim, stock)
+    }
+
+    /// Blocks until it is locked or patience runs out; false then.
+    ///
+    /// # Safety
+    /// As above.
+    #[inline(never)]
+    #[must_use]
+    pub unsafe fn lock_within(object: &Object, stock: &dyn Stock, patience: &Patience) -> bool {
+        // SAFETY: the caller's.
+        let body = unsafe { object.body::<Inflated>() };
+        body.lock_within(&object.gate().claim, stock, patience)
+    }
+
+    /// Whether it was locked a moment ago.
+    ///
+    /// # Safety
+    /// As above.
+    #[must_use]
+    pub unsafe fn is_locked(object: &Object) -> bool {
+        // SAFETY: the caller's.
+        unsafe { object.body::<Inflated>() }.is_locked()
+    }
+
+    /// Whether somebody waits who will lock it.
+    ///
+    /// # Safety
+    /// As above, and the caller holds the object.
+    #[must_use]
+    pub unsafe fn has_waiters(object: &Object, stock: &dyn Stock) -> bool {
+        // SAFETY: the caller's.
+        unsafe { object.body::<Inflated>() }.has_waiters(&object.gate().claim, stock)
+    }
+}
+
+/// The [`Service`] of the locks of a [`Stock`], an expression that is evaluated at each call;
+/// and what they need, a function.
+#[macro_export]
+macro_rules! service_of_stock {
+    ($stock:expr, $needs:expr) => {
+        $crate::host::served::Inflating {
+            pair: $crate::host::served::Pair {
+                // SAFETY: passed on.
+                lock: |object| unsafe { $crate::host::served::inflated::lock(object, $stock) },
+                // SAFETY: passed on.
+                unlock: |object| unsafe { $crate::host::served::inflated::unlock(object, $stock) },
+            },
+            // SAFETY: passed on.
+            try_lock: |object| unsafe { $crate::host::served::inflated::try_lock(object, $stock) },
+            // SAFETY: passed on.
+            lock_within: |object, patience| unsafe {
+                $crate::host::served::inflated::lock_within(object, $stock, patience)
+            },
+            needs: $needs,
+            // SAFETY: passed on.
+            has_waiters: |object| unsafe {
+                $crate::host::served::inflated::has_waiters(object, $stock)
+            },
+            // SAFETY: passed on.
+            forget: |object| unsafe {
+                $crate::host::served::inflated::unlock(object, $stock);
+            },
+        }
+        .service()
+    };
+}
+
+/// What differs between services of inflated locks; see [`service_of_stock!`](crate::service_of_stock).
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Inflating {
+    pub pair: Pair,
+    pub try_lock: unsafe fn(&Object) -> bool,
+    pub lock_within: unsafe fn(&Object, &Patience) -> bool,
+    pub needs: fn() -> Needs,
+    pub has_waiters: unsafe fn(&Object) -> bool,
+    pub forget: unsafe fn(&Object),
+}
+
+impl Inflating {
+    /// The service.
+    #[must_use]
+    pub const fn service(self) -> Service {
+        Service {
+            pair: self.pair,
+            try_lock: self.try_lock,
+            lock_within: self.lock_within,
+            is_locked: inflated::is_locked,
+            generation: Some(Inflated::GENERATION),
+            needs: self.needs,
+            #[cfg(feature = "writers")]
+            has_waiters: self.has_waiters,
+            // All but a holder is forgotten first.
+            #[cfg(feature = "writers")]
+            forget: self.forget,
+        }
+    }
+}
+
+/// The default lock, in the object's first word; with its queues or without them.
+const WORD: Service = {
+    fn lock(object: &Object) -> i32 {
+        object.word.acquire(&());
+        0
+    }
+    fn unlock(object: &Object) -> i32 {
+        if object.word.is_locked() {
+            // SAFETY: locked, and the caller may unlock.
+            unsafe { object.word.release(&()) };
+        }
+        0
+    }
+    fn try_lock(object: &Object) -> bool {
+        object.word.try_acquire(&())
+    }
+    fn lock_within(object: &Object, patience: &Patience) -> bool {
+        object.word.acquire_within(&(), patience) == Outcome::Acquired
+    }
+    fn is_locked(object: &Object) -> bool {
+        object.word.is_locked()
+    }
+    /// # Safety
+    /// As [`Service::forget`].
+    #[cfg(feature = "writers")]
+    unsafe fn forget(object: &Object) {
+        use cohort_raw::Inherit;
+        // SAFETY: the caller's.
+        unsafe { object.word.inherit(None) };
+    }
+    Service {
+        pair: Pair { lock, unlock },
+        try_lock,
+        lock_within,
+        is_locked,
+        generation: None,
+        needs: || Needs {
+            bytes: own_pool_bytes(),
+            inflated: 0,
+        },
+        #[cfg(feature = "writers")]
+        has_waiters: |_| false,
+        #[cfg(feature = "writers")]
+        forget,
+    }
+};
+
+macro_rules! services {
+    ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal,
+       $source:literal, $capabilities:tt;)+) => {
+        /// Every lock, as in the catalogue; none for those that serve no program.
+        pub static SERVICES: &[Option<Service>] = &[$(services!(?$placement $lock, $capabilities)),+];
+    };
+
+    (?Nowhere $lock:ty, $capabilities:tt) => { None };
+    (?$placement:ident $lock:ty, $capabilities:tt) => { Some(services!(@$placement $lock, $capabilities)) };
+
+    (@Word $lock:ty, $capabilities:tt) => { WORD };
+
+    (@InPlace $lock:ty, $capabilities:tt) => {{
+        pool!(static RECORDS_OF: Holding<<$lock as RawLock>::Context>, cache RECORDS);
+        Service {
+            pair: Pair {
+                // SAFETY: passed on.
+                lock: |object| unsafe {
+                    in_place::lock::<$lock>(object, |object| {
+                        in_place::lock_slowly::<$lock>(object, &RECORDS_OF)
+                    })
+                },
+                // SAFETY: passed on.
+                unlock: |object| unsafe {
+                    in_place::unlock::<$lock>(object, |object| {
+                        in_place::unlock_slowly::<$lock>(object, &RECORDS_OF)
+                    })
+                },
+            },
+            // SAFETY: passed on.
+            try_lock: |object| unsafe {
+                object.body::<InPlace<$lock>>().try_lock(object.gate(), &RECORDS_OF)
+            },
+            lock_within: services!(@within $lock, RECORDS_OF, $capabilities),
+            // SAFETY: passed on.
+            is_locked: |object| unsafe { object.body::<InPlace<$lock>>() }.is_locked(),
+            generation: Some(InPlace::<$lock>::GENERATION),
+            needs: || Needs {
+                bytes: RECORDS_OF.bytes() + own_pool_bytes(),
+                inflated: 0,
+            },
+            #[cfg(feature = "writers")]
+            has_waiters: |_| false,
+            // SAFETY: passed on; all but a holder is forgotten first.
+            #[cfg(feature = "writers")]
+            forget: |object| unsafe {
+                in_place::unlock_slowly::<$lock>(object, &RECORDS_OF);
+            },
+        }
+    }};
+
+    (@within $lock:ty, $records:ident, [RawTry, Abortable $($rest:tt)*]) => {
+        |object, patience| {
+            // SAFETY: passed on.
+            unsafe { object.body::<InPlace<$lock>>() }
+                .lock_within(object.gate(), &$records, patience)
+        }
+    };
+
+    (@within $lock:ty, $records:ident, $capabilities:tt) => {
+        |object, patience| {
+            // SAFETY: passed on.
+            unsafe { object.body::<InPlace<$lock>>() }
+                .claim_within(object.gate(), &$records, patience)
+        }
+    };
+
+    (@Inflated $lock:ty, $capabilities:tt) => {{
+        type Record = Holding<<$lock as RawLock>::Context>;
+        process_wide!(static RECORDS_OF: Seldom<Record> = Seldom::new);
+        process_wide!(static FATS_OF: Seldom<Fat<$lock>> = Seldom::new);
+        static STOCK: Pooled<$lock, &Static<Seldom<Record>>, &Static<Seldom<Fat<$lock>>>> =
+            Pooled::new(&RECORDS_OF, &FATS_OF);
+        crate::service_of_stock!(&STOCK, || Needs {
+            bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
+            inflated: FATS_OF.get().used(),
+        })
+    }};
+}
+crate::for_each_lock!(services);

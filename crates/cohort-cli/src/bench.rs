@@ -121,8 +121,8 @@ Examples:
   cohort bench --workload lbench --locks ticket,mcs --threads 1-2
   cohort bench --on epyc-7352x2 --workload leveldb \\
       --locks clof:tkt-clh-tkt@core,numa,system,c-tkt-mcs
-  cohort bench --on epyc-7352x2 --served --workload lbench --locks default,posix,hmcs-4 \\
-      --threads 1,8,96
+  cohort bench --on epyc-7352x2 --served --workload lbench --threads 1,8,96 \\
+      --locks default,posix,hmcs-4
   cohort bench --workload pingpong --threads 2 --plot p.svg
   cohort bench --on kunpeng-920x2 --workload lbench --locks ticket,mcs,clh \\
       --threads 1,4,16,64,127

@@ -56,6 +56,16 @@ pub fn queues<L: RawLock + 'static, const THREADS: usize>(rounds: [u64; THREADS]
 /// while the second, of another, waits: they have the lock `most` times in a row
 /// before it does.
 pub fn lets_others_in<L: DetectsWaiters + 'static>(most: u64, rounds: u64) {
+    lets_others_in_by(most, rounds, L::acquire, L::has_waiters);
+}
+
+/// The same for a lock of which something else says whether somebody waits.
+pub fn lets_others_in_by<L: RawLock + 'static>(
+    most: u64,
+    rounds: u64,
+    acquire: impl Fn(&L, &L::Context) + Send + Sync + 'static,
+    has_waiters: impl Fn(&L, &L::Context) -> bool + Send + Sync + 'static,
+) {
     const HELD: u32 = 1;
     const WANTED: u32 = 2;
     let shared = Arc::new((
@@ -75,9 +85,9 @@ pub fn lets_others_in<L: DetectsWaiters + 'static>(most: u64, rounds: u64) {
         };
         match thread {
             0 => {
-                lock.acquire(&context);
+                acquire(lock, &context);
                 stage.store(HELD, Order::RELAXED);
-                until(&|| lock.has_waiters(&context));
+                until(&|| has_waiters(lock, &context));
                 stage.store(WANTED, Order::RELAXED);
                 // SAFETY: acquired above, with this context.
                 unsafe { lock.release(&context) };
@@ -118,6 +128,48 @@ pub fn lets_go<L: Abortable + 'static>(threads: usize, rounds: u64, hurried: usi
         assert!(hurried || outcome == Outcome::Acquired);
         outcome == Outcome::Acquired
     });
+}
+
+/// The last `hurried` threads give up at a deadline and come back at once, for as long as it
+/// takes, with the same contexts or with fresh ones: all get in.
+pub fn comes_back<L: Abortable + 'static>(threads: usize, hurried: usize, fresh: bool) {
+    let shared = Arc::new((L::default(), Cell::new(0)));
+    let theirs = Arc::clone(&shared);
+    let entered = together(threads, move |thread| {
+        let (lock, count) = &*theirs;
+        let context = Kept::new(L::Context::default());
+        let enter = |context: &L::Context, patience: &Patience| {
+            let got = lock.acquire_within(context, patience) == Outcome::Acquired;
+            if got {
+                add_one(count);
+                // SAFETY: acquired just now, with this context.
+                unsafe { lock.release(context) };
+            }
+            u64::from(got)
+        };
+        let mut entered = 0;
+        if thread + hurried >= threads {
+            entered += enter(&context, &Patience::until(soon()));
+        }
+        if fresh {
+            drop(context);
+            let context = Kept::new(L::Context::default());
+            entered += enter(&context, &Patience::ENDLESS);
+        } else {
+            entered += enter(&context, &Patience::ENDLESS);
+        }
+        entered
+    });
+    if let Some(entered) = entered {
+        let (lock, count) = &*shared;
+        let all: u64 = entered.iter().sum();
+        assert_eq!(read(count), all, "an acquisition was lost");
+        assert!(
+            all >= threads as u64,
+            "somebody of endless patience gave up"
+        );
+        assert!(!lock.is_locked(), "the lock is left held");
+    }
 }
 
 /// Two wait for a lock that is held; whoever held it, the first thread, comes back past

@@ -261,6 +261,26 @@ macro_rules! for_each_lock {
             "Chabbi and Mellor-Crummey 2016; 002 §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
+            hmcs_t_1, $crate::numa::HmcsT1, Inflated, ["hmcs-t-1@system"],
+            "a queue whose waiters can give up, and find their place again",
+            "Chabbi, Amer, Wen and Liu 2017; 003 §3, §4",
+            [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
+
+            hmcs_t_2, $crate::numa::HmcsT2, Inflated, ["hmcs-t", "hmcs-t-2@numa,system"],
+            "the same for each NUMA node below one for all",
+            "Chabbi, Amer, Wen and Liu 2017; 003 §3, §4",
+            [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
+
+            hmcs_t_3, $crate::numa::HmcsT3, Inflated, ["hmcs-t-3@core,numa,system"],
+            "the same for cores below NUMA nodes below the system",
+            "Chabbi, Amer, Wen and Liu 2017; 003 §3, §4",
+            [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
+
+            hmcs_t_4, $crate::numa::HmcsT4, Inflated, ["hmcs-t-4@core,cache,numa,system"],
+            "the same for cores, cache groups, NUMA nodes, the system",
+            "Chabbi, Amer, Wen and Liu 2017; 003 §3, §4",
+            [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
+
             c_bo_bo, $crate::compose::CBoBo, Inflated, [],
             "a bo lock for each NUMA node below one for all",
             "000 §3.4.1",
@@ -414,6 +434,7 @@ pub fn own_pool_bytes() -> usize {
         + crate::numa::futex_hmcs::pool_bytes()
         + crate::numa::hclh::pool_bytes()
         + crate::numa::hmcs::pool_bytes()
+        + crate::numa::hmcs_t::pool_bytes()
         + crate::compose::stacked::pool_bytes()
 }
 
@@ -492,6 +513,7 @@ pub static ORDERS: &[(&str, &[Order])] = &[
     ("numa/futex_hmcs", crate::numa::futex_hmcs::ORDERS),
     ("numa/hclh", crate::numa::hclh::ORDERS),
     ("numa/hmcs", crate::numa::hmcs::ORDERS),
+    ("numa/hmcs_t", crate::numa::hmcs_t::ORDERS),
     ("numa/near", crate::numa::near::ORDERS),
     ("numa/shfl", crate::numa::shfl::ORDERS),
     ("baseline/posix", crate::baseline::posix::ORDERS),
@@ -593,6 +615,12 @@ pub static MUTANTS: &[(&str, &str)] = &[
     ("numa/hmcs", "hmcs.forget-above"),
     ("numa/hmcs", "hmcs.forget-level"),
     ("numa/hmcs", "hmcs.keep-for-ever"),
+    ("numa/hmcs_t", "hmcs-t.keep-first"),
+    ("numa/hmcs_t", "hmcs-t.forget-node"),
+    ("numa/hmcs_t", "hmcs-t.ignore-mark"),
+    ("numa/hmcs_t", "hmcs-t.overwrite-grant"),
+    ("numa/hmcs_t", "hmcs-t.keep-for-ever"),
+    ("numa/hmcs_t", "hmcs-t.low-first"),
     ("compose/clof", "clof.keep-for-ever"),
     ("compose/bypass", "bypass.forget-way"),
 ];

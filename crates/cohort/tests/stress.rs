@@ -19,7 +19,7 @@ use locks::compose::{
     Adaptive, Bypass, CMcsMcs, CTktMcs, CacheGroup, Clof, Core, Fast, Gated, Package, Stacked,
 };
 use locks::door::set_cohorts;
-use locks::numa::{Ahmcs4, Cna, FutexHmcs, Hclh, Hmcs3, Near, Shfl};
+use locks::numa::{Ahmcs4, Cna, FutexHmcs, Hclh, Hmcs3, HmcsT1, HmcsT2, HmcsT3, Near, Shfl};
 use locks::rwlock::{CRwNp, CRwWp, CohortRw, RawRwLock};
 use locks::wait::MayPark;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -164,6 +164,10 @@ mod every {
         (@destroyed hmcs_3, $lock:ty) => {};
         (@destroyed hmcs_4, $lock:ty) => {};
         (@destroyed hmcs_4_package, $lock:ty) => {};
+        (@destroyed hmcs_t_1, $lock:ty) => {};
+        (@destroyed hmcs_t_2, $lock:ty) => {};
+        (@destroyed hmcs_t_3, $lock:ty) => {};
+        (@destroyed hmcs_t_4, $lock:ty) => {};
         (@destroyed ahmcs_3, $lock:ty) => {};
         (@destroyed ahmcs_4, $lock:ty) => {};
         (@destroyed c_bo_bo, $lock:ty) => {};
@@ -243,6 +247,18 @@ stress! {
         mutex::takes_turns::<Stacked<HemlockTicket>, _>([20_000; 6]);
     };
     stacked_inflated: host::excludes(host::inflated::<Stacked<ClhHemlock>>(), THREADS, 20_000, 1);
+    hmcs_t_lets_go: {
+        apart();
+        mutex::lets_go::<HmcsT1>(THREADS, 20_000, 3);
+        mutex::lets_go::<HmcsT3>(THREADS, 20_000, 3);
+    };
+    hmcs_t_comes_back: {
+        apart();
+        for round in 0..2_000 {
+            mutex::comes_back::<HmcsT1>(THREADS, THREADS - 1, round % 2 == 0);
+            mutex::comes_back::<HmcsT2>(THREADS, THREADS - 1, round % 2 == 0);
+        }
+    };
     ahmcs_takes_turns: { apart(); mutex::takes_turns::<Ahmcs4, _>([20_000, 10_000, 10_000]) };
     hclh_queues: mutex::queues::<Hclh, _>([20_000; THREADS]);
     cna_queues: mutex::queues::<Cna, _>([20_000; THREADS]);

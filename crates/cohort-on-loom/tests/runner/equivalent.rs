@@ -52,6 +52,10 @@ pub static BEYOND: &[(&str, &str)] = &[
          holder notes itself, is noticed",
     ),
     (
+        "hmcs-t.keep-for-ever",
+        "as clof.keep-for-ever; the simulated machine counts the hand-offs",
+    ),
+    (
         "clof.keep-for-ever",
         "starves other cohorts, which no finite execution shows; the simulated machine counts \
          the hand-offs, and a Spin model lacks progress",

@@ -19,7 +19,7 @@ use crate::locks::compose::{
 };
 use crate::locks::door::{self, Model as Bounds, Tally, WaitPolicy, thread_id};
 use crate::locks::numa::hmcs::Entry;
-use crate::locks::numa::{Cna, FcMcs, FutexHmcs, Hclh, Hmcs, Near, Shfl, WhereMet};
+use crate::locks::numa::{Cna, FcMcs, FutexHmcs, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, SpinOnly};
 use crate::moved_clients::{self as moved, Hesitant};
@@ -254,6 +254,9 @@ pub type SmallNear<P> = Near<P, 1>;
 
 /// As above, with none.
 pub type SmallHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1>;
+
+/// The same, whose waiters can give up.
+pub type SmallHmcsT<P> = HmcsT<(Numa,), 2, 0, P, 1>;
 
 /// As above: readers of two cohorts, writers of a basic lock, neither preferred.
 type Neutral<W> = CohortRw<W, true, Numa, 0, 2>;
@@ -495,6 +498,24 @@ static OTHERS: &[Model] = &[
     }),
     quick("hmcs::three_levels_try", PARK_1, || {
         mutex::excludes::<TallHmcs<SpinOnly>>(3, 1, 2);
+    }),
+    quick("hmcs_t::turns", SPIN_1, || {
+        mutex::takes_turns::<SmallHmcsT<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("hmcs_t::two_let_go", SPIN_1, || {
+        mutex::lets_go::<HmcsT1<SpinOnly>>(3, 1, 2);
+    }),
+    quick("hmcs_t::comes_back", PARK, || {
+        mutex::comes_back::<HmcsT1<MayPark>>(2, 1, false);
+    }),
+    quick("hmcs_t::another_comes", SPIN_1, || {
+        mutex::comes_back::<HmcsT1<SpinOnly>>(3, 1, true);
+    }),
+    quick("hmcs_t::two_levels_come_back", SPIN_1, || {
+        mutex::comes_back::<SmallHmcsT<SpinOnly>>(3, 1, false);
+    }),
+    quick("hmcs_t::two_levels_two_let_go", SPIN_1, || {
+        mutex::lets_go::<SmallHmcsT<SpinOnly>>(3, 1, 2);
     }),
     quick("ahmcs::turns", SPIN, || {
         mutex::takes_turns::<SmallAhmcs<SpinOnly>, _>([2, 1, 1]);

@@ -38,6 +38,10 @@ static WHERE: &[(&str, &[&str])] = &[
     ("compose/tree", &["stacked::", "hmcs_2::", "hmcs::"]),
     ("numa/futex_hmcs", &["fork::futex_hmcs", "futex_hmcs::"]),
     ("numa/hmcs", &["hmcs_2::", "hmcs::", "ahmcs_3::", "ahmcs::"]),
+    (
+        "numa/hmcs_t",
+        &["hmcs_t_1::", "hmcs_t_2::", "hmcs_t::", "fork::hmcs_t"],
+    ),
     ("door/cache", &["arena::entered_again"]),
     (
         "host/generation",

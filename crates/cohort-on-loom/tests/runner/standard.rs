@@ -4,7 +4,7 @@
 //! too large for loom, [`smallest!`] has a smaller one.
 
 use super::models::{FORK, Model, PARK, SPIN, SmallAhmcs, SmallAnderson, SmallCna, SmallHmcs};
-use super::models::{SmallNear, SmallPtl, quick};
+use super::models::{SmallHmcsT, SmallNear, SmallPtl, quick};
 use crate::clients::{destroy, host, mutex};
 use crate::fork_clients as fork;
 use crate::locks::wait::MayPark;
@@ -17,6 +17,7 @@ macro_rules! smallest {
     (cna, $lock:ty) => { SmallCna<MayPark> };
     (near, $lock:ty) => { SmallNear<MayPark> };
     (hmcs_2, $lock:ty) => { SmallHmcs<MayPark> };
+    (hmcs_t_2, $lock:ty) => { SmallHmcsT<MayPark> };
     (ahmcs_3, $lock:ty) => { SmallAhmcs<MayPark> };
     ($name:ident, $lock:ty) => { $lock };
 }
@@ -28,6 +29,8 @@ macro_rules! owed {
     ($models:ident, hmcs_3, $($rest:tt)*) => {};
     ($models:ident, hmcs_4, $($rest:tt)*) => {};
     ($models:ident, hmcs_4_package, $($rest:tt)*) => {};
+    ($models:ident, hmcs_t_3, $($rest:tt)*) => {};
+    ($models:ident, hmcs_t_4, $($rest:tt)*) => {};
     ($models:ident, ahmcs_4, $($rest:tt)*) => {};
     ($models:ident, c_bo_bo, $($rest:tt)*) => {};
     ($models:ident, c_tkt_tkt, $($rest:tt)*) => {};
@@ -53,11 +56,13 @@ macro_rules! owed {
         $(owed!(@$capability $models, $name, $lock);)*
     };
 
-    // A release of these touches the lock after another thread may have destroyed it, so no host
+    // A release of these touches the lock, or its nodes, after another thread may have destroyed it, so no host
     // has them in an object.
     (@destroyed $models:ident, anderson, $lock:ty) => {};
     (@destroyed $models:ident, fc_mcs, $lock:ty) => {};
     (@destroyed $models:ident, hmcs_2, $lock:ty) => {};
+    (@destroyed $models:ident, hmcs_t_1, $lock:ty) => {};
+    (@destroyed $models:ident, hmcs_t_2, $lock:ty) => {};
     (@destroyed $models:ident, ahmcs_3, $lock:ty) => {};
     (@destroyed $models:ident, $name:ident, $lock:ty) => {
         $models.push(quick(concat!(stringify!($name), "::destroyed"), PARK, || {

@@ -13,7 +13,9 @@ use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas}
 use crate::locks::compose::{
     Adaptive, Bypass, CacheGroup, Clof, Fast, Gated, Numa, OnPages, Package, Stacked,
 };
-use crate::locks::numa::{Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, Near, Shfl, WhereMet};
+use crate::locks::numa::{
+    Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet,
+};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
@@ -86,6 +88,28 @@ static CLIENTS: &[Sizes] = clients! {
     };
     hmcs_lets_others_in: |_threads, rounds| {
         mutex::lets_others_in::<Hmcs<(Numa,), 4, 0, MayPark, 2>>(1, 3 * rounds);
+    };
+    hmcs_t_lets_go: |threads, rounds| {
+        mutex::lets_go::<HmcsT<(Numa,), 4, 0, MayPark, 2>>(threads, rounds, threads / 2);
+    };
+    hmcs_t_comes_back: |threads, _rounds| {
+        mutex::comes_back::<HmcsT1>(threads, threads - 1, false);
+        mutex::comes_back::<HmcsT<(Numa,), 4, 0, MayPark, 2>>(threads, threads / 2, true);
+    };
+    hmcs_t_of_three_levels: |threads, rounds| {
+        type Lock = HmcsT<(CacheGroup, Numa), 4, 2, MayPark, 2>;
+        mutex::excludes::<Lock>(threads, rounds, 1);
+        mutex::lets_go::<Lock>(threads, rounds, threads / 2);
+        mutex::comes_back::<Lock>(threads, threads - 1, false);
+    };
+    hmcs_t_lets_others_in: |_threads, rounds| {
+        type Lock = HmcsT<(Numa,), 4, 0, MayPark, 2>;
+        mutex::lets_others_in_by::<Lock>(
+            1,
+            3 * rounds,
+            Lock::acquire_among_others,
+            Lock::is_followed,
+        );
     };
     ahmcs_of_three_levels: |threads, rounds| {
         mutex::excludes::<Hmcs<(CacheGroup, Numa), 4, 2, MayPark, 2, WhereMet>>(threads, rounds, 1);

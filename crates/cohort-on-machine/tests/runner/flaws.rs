@@ -96,6 +96,12 @@ fn places(flaw: &str) -> Vec<Client> {
             || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2, WhereMet>>(4, 4, 0),
             few("hmcs_lets_others_in"),
         ],
+        "hmcs-t" => vec![
+            few("hmcs_t_lets_go"),
+            few("hmcs_t_comes_back"),
+            few("hmcs_t_of_three_levels"),
+            few("hmcs_t_lets_others_in"),
+        ],
         "cna" => vec![
             || mutex::excludes::<Cna<MayPark, 2>>(4, 4, 0),
             few("cna_queues"),

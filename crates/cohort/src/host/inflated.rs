@@ -15,8 +15,10 @@
 //! lock.  So a quiet object owns nothing, whoever frees or forgets it, and a release
 //! touches the object no more once another thread may have it.
 //!
-//! Waiters with deadlines are not counted: they have a [`Claim`] beside the object, thin or
-//! fat, by which a holder may leave everything as it is to one of them.
+//! Waiters with deadlines are counted too where the lock's can give up; whoever does so counts
+//! itself out, and may be the fat lock's last user.  Those of other locks are not: they have a
+//! [`Claim`] beside the object, thin or fat, by which a holder may leave everything as it is to
+//! one of them.
 //!
 //! The object's code is the same for all locks; what depends on the lock is its
 //! [`Stock`]'s.
@@ -28,9 +30,8 @@
 //! | `generation` | the first user in each process | see [`Generation`] |
 
 use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool};
-use crate::door::{AtomicU32, AtomicU64, Order, mutant, orders};
-use cohort_raw::{Inherit, Patience, RawLock, RawTry, ThreadOblivious};
-use core::marker::PhantomData;
+use crate::door::{AtomicU32, AtomicU64, Order, expired, mutant, orders};
+use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 use core::mem::offset_of;
 use core::ops::Deref;
 
@@ -106,6 +107,21 @@ pub unsafe trait Stock {
     /// caller's.
     unsafe fn acquire(&self, fat: u32, object: Option<&Inflated>) -> u32;
 
+    /// Whether its waiters can give up.
+    fn gives_up(&self) -> bool;
+
+    /// [`acquire`](Self::acquire), past the gate and no longer than `patience` lasts; none if
+    /// that has run out.
+    ///
+    /// # Safety
+    /// As there, and the waiters can give up.
+    unsafe fn acquire_within(
+        &self,
+        fat: u32,
+        object: &Inflated,
+        patience: &Patience,
+    ) -> Option<u32>;
+
     /// Releases it, and puts it back if that was its last user.
     ///
     /// # Safety
@@ -164,24 +180,42 @@ impl dyn Stock + '_ {
     }
 }
 
-/// A stock that takes its fat locks and its records from two pools, to which it points.
+/// A stock that takes its fat locks and its records from two pools, to which it points; of a
+/// lock whose waiters can give up, or are taken for such as cannot: what only those need is
+/// not compiled then.
 #[derive(Debug)]
-pub struct Pooled<L, R, F> {
+pub struct Pooled<L: RawLock, R, F, const GIVE_UP: bool = false> {
     records: R,
     fats: F,
-    lock: PhantomData<fn() -> L>,
+    within: Option<Within<L>>,
 }
 
-impl<L, R, F> Pooled<L, R, F> {
-    /// That stock.
+/// [`Abortable::acquire_within`] of a lock that has it.
+type Within<L> = fn(&L, &<L as RawLock>::Context, &Patience) -> Outcome;
+
+impl<L: RawLock, R, F> Pooled<L, R, F> {
+    /// That stock, of a lock whose waiters cannot give up.
     pub const fn new(records: R, fats: F) -> Self {
         Self {
             records,
             fats,
-            lock: PhantomData,
+            within: None,
         }
     }
+}
 
+impl<L: Abortable, R, F> Pooled<L, R, F, true> {
+    /// The same, of one whose waiters can.
+    pub const fn abortable(records: R, fats: F) -> Self {
+        Self {
+            records,
+            fats,
+            within: Some(L::acquire_within),
+        }
+    }
+}
+
+impl<L: RawLock, R, F, const GIVE_UP: bool> Pooled<L, R, F, GIVE_UP> {
     /// Where records and fat locks come from.
     pub const fn pools(&self) -> (&R, &F) {
         (&self.records, &self.fats)
@@ -189,16 +223,13 @@ impl<L, R, F> Pooled<L, R, F> {
 
     /// A function of its own, which each lock has once.
     #[inline(never)]
-    fn acquire_by(fat: &Fat<L>, context: &L::Context)
-    where
-        L: RawLock,
-    {
+    fn acquire_by(fat: &Fat<L>, context: &L::Context) {
         fat.lock.acquire(context);
     }
 }
 
 // SAFETY: pools hand out a node once.
-unsafe impl<L, R, F> Stock for Pooled<L, R, F>
+unsafe impl<L, R, F, const GIVE_UP: bool> Stock for Pooled<L, R, F, GIVE_UP>
 where
     L: RawTry<Context: 'static> + ThreadOblivious + Inherit + 'static,
     R: Deref<Target: Pool<Holding<L::Context>>>,
@@ -224,6 +255,29 @@ where
             fat.hall.gate.leave(passed);
         }
         self.records.number(record)
+    }
+
+    fn gives_up(&self) -> bool {
+        GIVE_UP
+    }
+
+    unsafe fn acquire_within(
+        &self,
+        fat: u32,
+        object: &Inflated,
+        patience: &Patience,
+    ) -> Option<u32> {
+        let within = self.within.filter(|_| GIVE_UP)?;
+        // SAFETY: the caller's.
+        let fat = unsafe { self.fats.at(fat) };
+        let record = self.records.take();
+        record.note(Some(object));
+        if within(&fat.lock, &record.context, patience) == Outcome::Acquired {
+            return Some(self.records.number(record));
+        }
+        // SAFETY: whoever gives up holds nothing by its context.
+        unsafe { self.records.give(record) };
+        None
     }
 
     unsafe fn release(&self, fat: u32, record: u32, last: bool) {
@@ -329,7 +383,54 @@ impl Inflated {
     /// Blocks until the object is locked or patience runs out; false then.
     pub fn lock_within(&self, claim: &Claim, stock: &dyn Stock, patience: &Patience) -> bool {
         self.settle(claim, stock);
-        claim.wait(patience, &|| !self.is_locked() && self.take_thin())
+        if !stock.gives_up() {
+            return claim.wait(patience, &|| !self.is_locked() && self.take_thin());
+        }
+        if self.take_thin() {
+            return true;
+        }
+        if patience.deadline().is_some_and(expired) {
+            return false;
+        }
+        let Some(fat) = self.enter(stock) else {
+            return true;
+        };
+        // SAFETY: counted in, so the number stays the object's.
+        match unsafe { stock.acquire_within(fat, self, patience) } {
+            Some(record) => {
+                self.holder.store(record, Order::RELAXED);
+                true
+            }
+            None => {
+                // SAFETY: counted in, and at the fat lock no more.
+                unsafe { self.give_up(stock) };
+                false
+            }
+        }
+    }
+
+    /// Counts a waiter out; the last one deflates, whose predecessor may still be releasing.
+    ///
+    /// # Safety
+    /// The caller is counted in, and waits no more.
+    #[cold]
+    unsafe fn give_up(&self, stock: &dyn Stock) {
+        let mut word = self.word.load(Order::RELAXED);
+        loop {
+            let last = word & USERS == USER;
+            let new = if last { FREE } else { word - USER };
+            match self
+                .word
+                .compare_exchange(word, new, INFLATED_LEAVE, Order::RELAXED)
+            {
+                Ok(_) if last => {
+                    // SAFETY: nobody else is counted in; whoever takes it next waits for it.
+                    return unsafe { stock.give(number(word)) };
+                }
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
     }
 
     #[inline(always)]

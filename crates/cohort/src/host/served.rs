@@ -522,12 +522,30 @@ macro_rules! services {
         }
     };
 
+    (@stock $lock:ty, $records:ty, $fats:ty, [RawTry, Abortable $($rest:tt)*]) => {
+        Pooled<$lock, $records, $fats, true>
+    };
+
+    (@stock $lock:ty, $records:ty, $fats:ty, $capabilities:tt) => {
+        Pooled<$lock, $records, $fats>
+    };
+
+    (@make $records:ident, $fats:ident, [RawTry, Abortable $($rest:tt)*]) => {
+        Pooled::abortable(&$records, &$fats)
+    };
+
+    (@make $records:ident, $fats:ident, $capabilities:tt) => {
+        Pooled::new(&$records, &$fats)
+    };
+
     (@Inflated $lock:ty, $capabilities:tt) => {{
         type Record = Holding<<$lock as RawLock>::Context>;
         process_wide!(static RECORDS_OF: Seldom<Record> = Seldom::new);
         process_wide!(static FATS_OF: Seldom<Fat<$lock>> = Seldom::new);
-        static STOCK: Pooled<$lock, &Static<Seldom<Record>>, &Static<Seldom<Fat<$lock>>>> =
-            Pooled::new(&RECORDS_OF, &FATS_OF);
+        type Records = &'static Static<Seldom<Record>>;
+        type Fats = &'static Static<Seldom<Fat<$lock>>>;
+        static STOCK: services!(@stock $lock, Records, Fats, $capabilities) =
+            services!(@make RECORDS_OF, FATS_OF, $capabilities);
         crate::service_of_stock!(&STOCK, || Needs {
             bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
             inflated: FATS_OF.get().used(),

@@ -8,6 +8,7 @@ pub mod futex_hmcs;
 pub mod hbo;
 pub mod hclh;
 pub mod hmcs;
+pub mod hmcs_t;
 pub mod near;
 pub mod shfl;
 
@@ -18,6 +19,7 @@ pub use futex_hmcs::FutexHmcs;
 pub use hbo::Hbo;
 pub use hclh::Hclh;
 pub use hmcs::{Hmcs, Hmcs2, Hmcs3, Hmcs4, Hmcs4Package};
+pub use hmcs_t::{HmcsT, HmcsT1, HmcsT2, HmcsT3, HmcsT4};
 pub use near::Near;
 pub use shfl::Shfl;
 

@@ -9,7 +9,8 @@
 //! | `value` | the setter's value, 31 bits | the setter |
 //! | `value \| ASLEEP` | somebody sleeps, or is about to, until the value changes | a waiter, by compare-exchange |
 
-use crate::door::{Advice, AtomicU32, Order, Spinner, mutant, orders, sleep_on, wake};
+use crate::door::{Advice, AtomicU32, Order, Spinner, expired, mutant, orders, sleep_on, wake};
+use cohort_raw::Patience;
 use core::marker::PhantomData;
 
 orders! {
@@ -108,6 +109,31 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
+    /// Writes `value`, wakes every sleeper, and returns what was there.
+    #[inline]
+    pub fn swap(&self, value: u32, order: Order) -> u32 {
+        let old = self.word.swap(value, order);
+        if P::MAY_SLEEP && old & ASLEEP != 0 {
+            self.wake(EVERY_CLASS);
+        }
+        old & !ASLEEP
+    }
+
+    /// Replaces a value by another, whether or not there is a mark; whether it did.  `failure`
+    /// is the order of the look that found another value.  For a word for which one thread at
+    /// a time waits: the caller, or nobody.
+    #[inline]
+    pub fn exchange(&self, from: u32, to: u32, order: Order, failure: Order) -> bool {
+        let mut expected = from;
+        loop {
+            match self.word.compare_exchange(expected, to, order, failure) {
+                Ok(_) => return true,
+                Err(now) if now & !ASLEEP == from => expected = now,
+                Err(_) => return false,
+            }
+        }
+    }
+
     /// Writes `value`, which only waiters of one `class` wait for, and wakes
     /// those.  `others` says that waiters of further classes may be asleep and
     /// stay so.
@@ -150,6 +176,55 @@ impl<P: Parking> WaitCell<P> {
         if !ready(self.value(order)) {
             let pass = |spinner: &mut Spinner, word| spinner.step_at(&self.word, word);
             self.wait_long(class, || self.word.load(order), ready, pass, || true);
+        }
+    }
+
+    /// [`wait_for`](Self::wait_for), but no longer than `patience` lasts; whether the value
+    /// became `ready`.
+    #[inline]
+    pub fn wait_within(
+        &self,
+        order: Order,
+        class: u32,
+        ready: impl Fn(u32) -> bool,
+        patience: &Patience,
+    ) -> bool {
+        ready(self.value(order)) || self.wait_long_within(order, class, ready, patience)
+    }
+
+    #[cold]
+    fn wait_long_within(
+        &self,
+        order: Order,
+        class: u32,
+        ready: impl Fn(u32) -> bool,
+        patience: &Patience,
+    ) -> bool {
+        let mut spinner = Spinner::in_line();
+        loop {
+            let word = self.word.load(order);
+            if ready(word & !ASLEEP) {
+                return true;
+            }
+            if patience.deadline().is_some_and(expired) {
+                return false;
+            }
+            if spinner.step_at(&self.word, word) == Advice::Again {
+                continue;
+            }
+            if !P::MAY_SLEEP {
+                spinner.insist();
+                continue;
+            }
+            let asleep = word | ASLEEP;
+            let marked = word == asleep
+                || self
+                    .word
+                    .compare_exchange(word, asleep, CELL_ANNOUNCE, Order::RELAXED)
+                    .is_ok();
+            if marked {
+                let _ = sleep_on(&self.word, asleep, class, patience.deadline());
+            }
         }
     }
 

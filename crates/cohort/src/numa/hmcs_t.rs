@@ -1,0 +1,902 @@
+//! `hmcs-t-1` to `hmcs-t-4`: `hmcs` whose waiters can give up at any level, in a bounded
+//! number of steps and without allocating (Chabbi, Amer, Wen and Liu 2017; 003 §3, §4).
+//!
+//! **Not for** waiters of endless patience: `hmcs` does the same with plain stores where this
+//! one exchanges.
+//!
+//! Whoever gives up marks its node and leaves it in the queue, and passes on the queues that
+//! it holds below.  A releaser that finds such a mark goes on to the next node, and gives the
+//! nodes that it has passed over back once the lock is somebody's.  Until then whoever comes
+//! back finds its old place again.
+//!
+//! | a node's `status` | written by | meaning |
+//! |---|---|---|
+//! | `RECYCLED` | whoever passed over it, or released by it | in no queue; anybody may claim it |
+//! | `WAITING` | its claimant, by compare-exchange | entering the queue, or in it |
+//! | `ABANDONED` | its waiter, by compare-exchange | in the queue; whoever claims it has its place |
+//! | `PREFIX` | a releaser, by exchange | holds its queue, and has to go on above it |
+//! | `FIRST` | its holder | the same, and has begun to: the queues above may be held already |
+//! | `FIRST` + n | a releaser, by exchange | holds its queue and all above; the cohort has had the lock n times more in a row |
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | a node's `next` | its successor, by exchange; a releaser that goes past it | the successor; then the node before it, for the way back; `IMPATIENT`: released before the successor had linked itself, which therefore holds the queue |
+//! | a queue's `tail` | arrivals; whoever leaves last | as in `mcs` |
+//! | a queue's `nodes` | whoever makes a node for it | the first of them, which is also the queue's name and survives moving the lock; and how many there are |
+//! | a cohort's `node` | the holder of the cohort's queue | its place in the queue above |
+//!
+//! **Who owns a node.**  A release may leave its own node behind, for a successor that is slow
+//! to link itself, and hosts return a context at once; so a node belongs to the queue it was
+//! made for, and is claimed for one acquisition by an exchange of its status.  A context only
+//! remembers which one it had.  A context that is dropped, or a thread that ends or moves,
+//! owes nothing: others of the cohort claim what it left, its place in the queue included.
+//!
+//! **Where the paper is silent or errs.**  It lets a waiter time out by an exchange that could
+//! overwrite a grant; here that is a compare-exchange, whose failure is the grant.  Before
+//! `IMPATIENT` is left at a node, its `FIRST` becomes `PREFIX`: the next user of that node
+//! would take it for a queue that it holds.  A cohort's node is recycled before the cohort's
+//! queue is passed on, so that whoever gets that finds the node in order.  A release has no
+//! patience: it looks twice for its successor.
+//!
+//! **Bounds.**  After its deadline a waiter looks once at each level above, and then passes on
+//! at most as many nodes as are in the queues that it holds; none of them can come back before
+//! it is done, since they are recycled last.
+
+use super::hmcs::Levels;
+use crate::compose::{Apart, CacheGroup, Core, Numa, Tree};
+use crate::door::{AtomicPtr, AtomicU32, Order, Spinner, mutant, orders, pool};
+use crate::host::{Arena, Pool};
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{
+    Abortable, BoundedAbort, Fair, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
+    TwoForms,
+};
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr;
+
+orders! {
+    /// Sees the links that whoever recycled the node has left in it.
+    HMCS_T_CLAIM = Acquire;
+    /// As above, from the recycler's side.
+    HMCS_T_RECYCLE = Release;
+    /// A node that is found among its queue's has been made.
+    HMCS_T_FIND = Acquire;
+    /// As above, from the maker's side; sees the nodes made before.
+    HMCS_T_MAKE = AcqRel;
+    /// Passes those on to whoever finds them behind this one.
+    HMCS_T_BESIDE = Release;
+    /// Acquires what the last holder did if the queue was empty; publishes the node's fresh
+    /// fields to the successor that will write `next`.
+    HMCS_T_ENQUEUE = AcqRel;
+    /// Publishes the fresh node to whoever will grant it; sees what a releaser did that has
+    /// not waited for it.
+    HMCS_T_LINK = AcqRel;
+    /// Sees that fresh node before writing its status.
+    HMCS_T_SUCCESSOR = Acquire;
+    /// What the holder did is seen by its successor.
+    HMCS_T_GRANT = Release;
+    /// Sees it.
+    HMCS_T_GRANTED = Acquire;
+    /// What the holder did is seen by whoever finds the queue empty.
+    HMCS_T_LEAVE = Release;
+    /// What the holder did is seen by the successor that finds the mark.
+    HMCS_T_IMPATIENT = Release;
+    /// Sees what the last holder did; publishes the fresh node.
+    HMCS_T_TRY = AcqRel;
+}
+
+const RECYCLED: u32 = 0;
+const WAITING: u32 = 1;
+const ABANDONED: u32 = 2;
+const PREFIX: u32 = 3;
+/// The first in a row.
+const FIRST: u32 = 4;
+const CLASS: u32 = 1;
+
+/// Looks for a successor that has entered the queue and is not linked to it.
+const LOOKS: u32 = 2;
+
+/// Nodes that are looked through for one that can be claimed, as long as their number has not
+/// doubled since all were: as many of them are made at most as twice the most that were in
+/// use at once, and these.
+const FEW: u32 = 8;
+
+/// Looks for the node that a context remembers, before others are looked through.
+const NEARLY: u32 = 64;
+
+/// In a node's `next`: its releaser has not waited for the successor.
+const IMPATIENT: usize = 1;
+
+/// A place in a queue: an acquisition's, or a cohort's in the one above.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Node<P: Parking> {
+    next: AtomicPtr<Node<P>>,
+    status: WaitCell<P>,
+    /// The first node of its queue's; null while it is of none.
+    eldest: AtomicPtr<Node<P>>,
+    /// Another node of the queue's.
+    beside: AtomicPtr<Node<P>>,
+}
+
+/// How a node was claimed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Claimed {
+    /// It is in no queue.
+    Fresh,
+    /// It is where it was abandoned.
+    Resumed,
+}
+
+impl<P: Parking> Node<P> {
+    fn pointer(&self) -> *mut Self {
+        ptr::from_ref(self).cast_mut()
+    }
+
+    fn mark() -> *mut Self {
+        ptr::without_provenance_mut(IMPATIENT)
+    }
+
+    fn status(&self) -> u32 {
+        self.status.value(Order::RELAXED)
+    }
+
+    /// Claims it if it may be claimed.
+    #[inline]
+    fn claim(&self) -> Option<Claimed> {
+        match self.status() {
+            RECYCLED if self.claim_fresh() => Some(Claimed::Fresh),
+            // The place in the queue is all there is to it.
+            ABANDONED
+                if self
+                    .status
+                    .exchange(ABANDONED, WAITING, Order::RELAXED, Order::RELAXED) =>
+            {
+                Some(Claimed::Resumed)
+            }
+            _ => None,
+        }
+    }
+
+    /// Claims it if it is in no queue.
+    #[inline]
+    fn claim_fresh(&self) -> bool {
+        self.status
+            .exchange(RECYCLED, WAITING, HMCS_T_CLAIM, Order::RELAXED)
+    }
+
+    fn recycle(&self) {
+        self.status.set(RECYCLED, HMCS_T_RECYCLE);
+    }
+}
+
+/// How far the entry into a queue has come.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Entered {
+    /// The queue is held, and nobody was in it.
+    Empty,
+    /// The queue is held.
+    Alone,
+    /// The queue is held, and all above.
+    WithAllAbove,
+    /// Patience has run out; the node stays, if it is in the queue.
+    GaveUp,
+}
+
+/// A releaser's way along a queue whose waiters may have gone.
+struct Walk<'a, P: Parking> {
+    /// Whose successor is to be looked at.
+    at: &'a Node<P>,
+    /// The node passed over before it, from which `next` leads back to the releaser's own.
+    behind: *mut Node<P>,
+}
+
+impl<'a, P: Parking> Walk<'a, P> {
+    fn from(own: &'a Node<P>) -> Self {
+        Self {
+            at: own,
+            behind: ptr::null_mut(),
+        }
+    }
+
+    /// Passes over the node; the way back begins at it from here on.
+    fn turn(&mut self) {
+        self.at.next.store(self.behind, Order::RELAXED);
+        self.behind = self.at.pointer();
+    }
+
+    /// Grants that status to the first waiter that is there; false, at the last node of the
+    /// queue, if there is none.
+    fn pass(&mut self, status: u32) -> bool {
+        loop {
+            let successor = self.at.next.load(HMCS_T_SUCCESSOR);
+            if successor.is_null() {
+                return false;
+            }
+            debug_assert_ne!(successor, Node::mark(), "released twice");
+            // SAFETY: a linked successor is in the queue until it is granted or recycled, and
+            // a node stays one.
+            let successor = unsafe { &*successor };
+            // First of all: the successor waits for this alone.
+            let waits = successor.status.swap(status, HMCS_T_GRANT) == WAITING;
+            self.turn();
+            if waits {
+                return true;
+            }
+            self.at = successor;
+        }
+    }
+
+    /// Passes the queue on, or leaves it to nobody.
+    fn finish(&mut self, queue: &Queue<P>, status: u32) {
+        loop {
+            if self.pass(status) {
+                return;
+            }
+            if queue
+                .tail
+                .compare_exchange(
+                    self.at.pointer(),
+                    ptr::null_mut(),
+                    HMCS_T_LEAVE,
+                    Order::RELAXED,
+                )
+                .is_ok()
+            {
+                return self.turn();
+            }
+            let linked = || !self.at.next.load(Order::RELAXED).is_null();
+            if (0..LOOKS).any(|_| linked()) {
+                continue;
+            }
+            // The releaser's own: nobody waits for it yet.
+            if self.at.status() == FIRST && !mutant("hmcs-t.keep-first") {
+                self.at.status.reset(PREFIX);
+            }
+            if self
+                .at
+                .next
+                .compare_exchange(
+                    ptr::null_mut(),
+                    Node::mark(),
+                    HMCS_T_IMPATIENT,
+                    Order::RELAXED,
+                )
+                .is_ok()
+            {
+                return;
+            }
+        }
+    }
+
+    /// Gives back all nodes passed over, the last first: newcomers have the most time left.
+    fn recycle(self) {
+        let mut node = self.behind;
+        // SAFETY: nodes stay, and these are the releaser's until they are recycled.
+        while let Some(here) = unsafe { node.as_ref() } {
+            node = here.next.load(Order::RELAXED);
+            if !mutant("hmcs-t.forget-node") {
+                here.recycle();
+            }
+        }
+    }
+}
+
+/// One queue of the tree.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Queue<P: Parking> {
+    tail: AtomicPtr<Node<P>>,
+    /// Read before each arrival, and seldom written.
+    nodes: Apart<Nodes<P>>,
+}
+
+/// The nodes of a queue.
+#[derive(Debug, Default)]
+struct Nodes<P: Parking> {
+    eldest: AtomicPtr<Node<P>>,
+    made: AtomicU32,
+    /// When so many are made, all are looked through before another is.
+    search_at: AtomicU32,
+}
+
+impl<P: Form> Queue<P> {
+    fn is_empty(&self) -> bool {
+        self.tail.load(Order::RELAXED).is_null()
+    }
+
+    /// All nodes made for it.
+    fn all(&self) -> impl Iterator<Item = &'static Node<P>> {
+        let mut node = self.nodes.0.eldest.load(HMCS_T_FIND);
+        core::iter::from_fn(move || {
+            // SAFETY: nodes of a pool stay, and null is none.
+            let here = unsafe { node.as_ref() }?;
+            node = here.beside.load(HMCS_T_FIND);
+            Some(here)
+        })
+    }
+
+    /// A node for one acquisition: the one that is remembered, or whichever can be had.
+    #[inline]
+    fn node(
+        &self,
+        remembered: &AtomicPtr<Node<P>>,
+        claim: impl Fn(&Node<P>) -> Option<Claimed>,
+    ) -> (&'static Node<P>, Claimed) {
+        let eldest = self.nodes.0.eldest.load(HMCS_T_FIND);
+        // SAFETY: as above.
+        if let Some(node) = unsafe { remembered.load(Order::RELAXED).as_ref() }
+            && node.eldest.load(Order::RELAXED) == eldest
+        {
+            // As a rule nobody else claims it; but a successor may be about to link itself,
+            // or a releaser on its way back.
+            let mut spinner = Spinner::new();
+            for _ in 0..=NEARLY {
+                if let Some(claimed) = claim(node) {
+                    return (node, claimed);
+                }
+                spinner.spin();
+            }
+        }
+        let (node, claimed) = self.another(claim);
+        remembered.store(node.pointer(), Order::RELAXED);
+        (node, claimed)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn another(&self, claim: impl Fn(&Node<P>) -> Option<Claimed>) -> (&'static Node<P>, Claimed) {
+        let Nodes {
+            made, search_at, ..
+        } = &self.nodes.0;
+        let count = made.load(Order::RELAXED);
+        let due = search_at.load(Order::RELAXED);
+        // One thread does it.
+        let all = count >= due.max(FEW)
+            && search_at
+                .compare_exchange(due, 2 * count, Order::RELAXED, Order::RELAXED)
+                .is_ok();
+        let looks = if all { usize::MAX } else { FEW as usize };
+        let found = self
+            .all()
+            .take(looks)
+            .find_map(|node| claim(node).map(|claimed| (node, claimed)));
+        found.unwrap_or_else(|| {
+            made.fetch_add(1, Order::RELAXED);
+            (self.make(), Claimed::Fresh)
+        })
+    }
+
+    /// Has no nodes any more.
+    fn renounce(&self) {
+        let Nodes {
+            eldest,
+            made,
+            search_at,
+        } = &self.nodes.0;
+        eldest.store(ptr::null_mut(), Order::RELAXED);
+        made.store(0, Order::RELAXED);
+        search_at.store(0, Order::RELAXED);
+    }
+
+    fn make(&self) -> &'static Node<P> {
+        let new = P::nodes().take();
+        new.status.reset(WAITING);
+        new.beside.store(ptr::null_mut(), Order::RELAXED);
+        new.eldest.store(new.pointer(), Order::RELAXED);
+        let first = self.nodes.0.eldest.compare_exchange(
+            ptr::null_mut(),
+            new.pointer(),
+            HMCS_T_MAKE,
+            HMCS_T_FIND,
+        );
+        if let Err(eldest) = first {
+            new.eldest.store(eldest, Order::RELAXED);
+            // SAFETY: as in `all`.
+            let list = unsafe { &(*eldest).beside };
+            // Until the link is there whoever looks through them sees fewer.
+            let next = list.swap(new.pointer(), HMCS_T_MAKE);
+            new.beside.store(next, HMCS_T_BESIDE);
+        }
+        new
+    }
+
+    /// Blocks until the queue is held or patience runs out, with a node that was claimed.
+    #[inline]
+    fn enter(&self, node: &Node<P>, claimed: Claimed, patience: &Patience) -> Entered {
+        if claimed == Claimed::Fresh {
+            node.next.store(ptr::null_mut(), Order::RELAXED);
+            let predecessor = self.tail.swap(node.pointer(), HMCS_T_ENQUEUE);
+            // SAFETY: a predecessor is not recycled before this link is there.
+            let Some(predecessor) = (unsafe { predecessor.as_ref() }) else {
+                node.status.reset(FIRST);
+                return Entered::Empty;
+            };
+            let found = predecessor.next.swap(node.pointer(), HMCS_T_LINK);
+            if found == Node::mark() && !mutant("hmcs-t.ignore-mark") {
+                predecessor.recycle();
+                node.status.reset(FIRST);
+                return Entered::Alone;
+            }
+        }
+        let granted =
+            node.status
+                .wait_within(HMCS_T_GRANTED, CLASS, |status| status != WAITING, patience);
+        if !granted {
+            if mutant("hmcs-t.overwrite-grant") {
+                node.status.reset(ABANDONED);
+                return Entered::GaveUp;
+            }
+            if node
+                .status
+                .exchange(WAITING, ABANDONED, Order::RELAXED, HMCS_T_GRANTED)
+            {
+                return Entered::GaveUp;
+            }
+        }
+        if node.status() != PREFIX {
+            return Entered::WithAllAbove;
+        }
+        node.status.reset(FIRST);
+        Entered::Alone
+    }
+
+    /// [`enter`](Self::enter) for the holder of a cohort's queue, with the cohort's node, in
+    /// whatever state those have left it that held that queue before.
+    #[inline]
+    fn enter_above(&self, node: &Node<P>, patience: &Patience) -> Entered {
+        loop {
+            if let Some(claimed) = node.claim() {
+                return self.enter(node, claimed, patience);
+            }
+            if node.status() == FIRST {
+                // Whoever gave the caller the queue below held this one too.
+                return Entered::Alone;
+            }
+            // A releaser will be done with it, or its successor will be linked.
+            let recycled = |status| status == RECYCLED;
+            if !node
+                .status
+                .wait_within(HMCS_T_CLAIM, CLASS, recycled, patience)
+            {
+                return Entered::GaveUp;
+            }
+        }
+    }
+
+    /// Forgets every acquisition.
+    fn reset(&self) {
+        for node in self.all() {
+            node.status.reset(RECYCLED);
+        }
+        self.tail.store(ptr::null_mut(), Order::RELAXED);
+    }
+
+    /// Its only acquisition is that one, which holds it.
+    fn keep(&self, holder: &Node<P>) {
+        holder.next.store(ptr::null_mut(), Order::RELAXED);
+        holder.status.reset(FIRST);
+        self.tail.store(holder.pointer(), Order::RELAXED);
+    }
+
+    /// Returns its nodes, of a lock that is going.
+    fn give_back(&self) {
+        for node in self.all() {
+            node.eldest.store(ptr::null_mut(), Order::RELAXED);
+            // SAFETY: made for this queue alone, which nobody uses any more.
+            unsafe { P::nodes().give(node) };
+        }
+        self.renounce();
+    }
+}
+
+/// A cohort of one lock.
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+pub struct Cohort<P: Parking> {
+    queue: Queue<P>,
+    above: AtomicPtr<Cohort<P>>,
+    /// Others write it than those who come to the cohort.
+    node: Apart<Node<P>>,
+}
+
+impl<P: Parking> Cohort<P> {
+    fn above(&self) -> Option<&Self> {
+        // SAFETY: cohorts are nodes of a pool, which stay, and null is none.
+        unsafe { self.above.load(Order::RELAXED).as_ref() }
+    }
+}
+
+/// A form of the lock, and the pools of its nodes and cohorts.
+pub trait Form: Parking {
+    /// The pool of nodes.
+    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static);
+
+    /// The pool of cohorts.
+    fn cohorts() -> &'static (impl Pool<Cohort<Self>> + 'static);
+}
+
+macro_rules! forms {
+    ($($form:ident $nodes:ident $cohorts:ident;)+) => {
+        $(pool! {
+            static $nodes: Node<$form>, placed
+        }
+
+        pool! {
+            static $cohorts: Cohort<$form>, placed
+        }
+
+        impl Form for $form {
+            fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
+                &$nodes
+            }
+
+            fn cohorts() -> &'static (impl Pool<Cohort<Self>> + 'static) {
+                &$cohorts
+            }
+        })+
+
+        /// Bytes of all nodes and cohorts made so far.
+        pub(crate) fn pool_bytes() -> usize {
+            0 $(+ $nodes.bytes() + $cohorts.bytes())+
+        }
+    };
+}
+
+forms! {
+    MayPark PARKING_NODES PARKING_COHORTS;
+    SpinOnly SPINNING_NODES SPINNING_COHORTS;
+}
+
+/// What one acquisition carries; it owns nothing, and may be dropped whenever nobody holds
+/// the lock by it.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct HmcsTContext<P: Parking = MayPark> {
+    /// The node of the acquisition.
+    node: AtomicPtr<Node<P>>,
+    /// The cohort in whose queue it is; null: in the system's.
+    cohort: AtomicPtr<Cohort<P>>,
+    /// The node used last in a queue of the smallest cohorts.
+    leaf: AtomicPtr<Node<P>>,
+    /// The same in the system's.
+    root: AtomicPtr<Node<P>>,
+    /// Whether the last acquisition met somebody.
+    met: AtomicU32,
+}
+
+impl<P: Parking> HmcsTContext<P> {
+    /// The node of an acquisition.
+    fn node(&self) -> &'static Node<P> {
+        // SAFETY: set when the acquisition began, and nodes stay.
+        unsafe { &*self.node.load(Order::RELAXED) }
+    }
+
+    fn cohort(&self) -> Option<&'static Cohort<P>> {
+        // SAFETY: as `Cohort::above`.
+        unsafe { self.cohort.load(Order::RELAXED).as_ref() }
+    }
+
+    fn begin(&self, node: &Node<P>, cohort: *mut Cohort<P>) {
+        self.node.store(node.pointer(), Order::RELAXED);
+        self.cohort.store(cohort, Order::RELAXED);
+    }
+}
+
+/// What depends on the levels no more: the tree below the system's queue.
+impl<P: Form> Queue<P> {
+    fn at<'a>(&'a self, cohort: Option<&'a Cohort<P>>) -> &'a Self {
+        cohort.map_or(self, |here| &here.queue)
+    }
+
+    /// Enters the queue of the caller's smallest cohort, and all above, as long as patience
+    /// lasts.
+    #[inline(never)]
+    fn climb(&self, leaf: *mut Cohort<P>, cx: &HmcsTContext<P>, patience: &Patience) -> Outcome {
+        // SAFETY: as `Cohort::above`.
+        let mut cohort = unsafe { leaf.as_ref() };
+        let remembered = if cohort.is_some() { &cx.leaf } else { &cx.root };
+        let queue = self.at(cohort);
+        let (node, claimed) = queue.node(remembered, Node::claim);
+        cx.begin(node, leaf);
+        let mut level = 0;
+        let mut entered = queue.enter(node, claimed, patience);
+        let mut met = false;
+        loop {
+            match entered {
+                Entered::WithAllAbove => return Outcome::Acquired,
+                Entered::GaveUp => {
+                    if let Some(here) = cx.cohort()
+                        && level > 0
+                    {
+                        Self::retreat(here, node, level - 1);
+                    }
+                    return Outcome::GaveUp;
+                }
+                Entered::Alone => met = true,
+                Entered::Empty => {}
+            }
+            let Some(here) = cohort else {
+                cx.met.store(u32::from(met), Order::RELAXED);
+                return Outcome::Acquired;
+            };
+            cohort = here.above();
+            level += 1;
+            let queue = self.at(cohort);
+            entered = queue.enter_above(&here.node.0, patience);
+        }
+    }
+
+    /// Gives away the queue of `here`, held by `node`, and those of so many cohorts above: to
+    /// a waiter of the smallest of them that has one, who goes on from there; those below it
+    /// to others, who have to come up to it (003 §4).
+    fn retreat(here: &Cohort<P>, node: &Node<P>, above: usize) {
+        let mut walk = Walk::from(node);
+        let passed = above > 0 && walk.pass(PREFIX);
+        if !passed {
+            if above > 0
+                && let Some(next) = here.above()
+            {
+                Self::retreat(next, &here.node.0, above - 1);
+            }
+            walk.finish(&here.queue, PREFIX);
+        }
+        walk.recycle();
+    }
+
+    /// Passes on all that is held from that cohort upwards.
+    #[inline(never)]
+    fn pass_on(&self, cohort: Option<&Cohort<P>>, node: &Node<P>, hand_offs: u32) {
+        let mut walk = Walk::from(node);
+        let Some(here) = cohort else {
+            walk.finish(self, FIRST + 1);
+            return walk.recycle();
+        };
+        let row = node.status();
+        let may = row + 1 < FIRST + hand_offs || mutant("hmcs-t.keep-for-ever");
+        let passed = may && walk.pass((row + 1).min(FIRST + hand_offs));
+        if !passed {
+            if mutant("hmcs-t.low-first") {
+                walk.finish(&here.queue, PREFIX);
+                self.pass_on(here.above(), &here.node.0, hand_offs);
+            } else {
+                self.pass_on(here.above(), &here.node.0, hand_offs);
+                walk.finish(&here.queue, PREFIX);
+            }
+        }
+        walk.recycle();
+    }
+}
+
+/// The lock of the levels `L` and the whole system, with places for `LEAVES` cohorts of
+/// the smallest level and `INNER` of all others together.  A cohort has it up to
+/// `HAND_OFFS` times in a row.
+#[repr(C)]
+pub struct HmcsT<
+    L,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form = MayPark,
+    const HAND_OFFS: u32 = 64,
+> {
+    root: Apart<Queue<P>>,
+    cohorts: Tree<Cohort<P>, LEAVES, INNER>,
+    levels: PhantomData<fn() -> L>,
+}
+
+/// `hmcs-t-1@system`.
+pub type HmcsT1<P = MayPark> = HmcsT<(), 0, 0, P>;
+/// `hmcs-t-2@numa,system`.
+pub type HmcsT2<P = MayPark> = HmcsT<(Numa,), 16, 0, P>;
+/// `hmcs-t-3@core,numa,system`.
+pub type HmcsT3<P = MayPark> = HmcsT<(Core, Numa), 512, 16, P>;
+/// `hmcs-t-4@core,cache,numa,system`.
+pub type HmcsT4<P = MayPark> = HmcsT<(Core, CacheGroup, Numa), 512, 128, P>;
+
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> fmt::Debug
+    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HmcsT").finish_non_exhaustive()
+    }
+}
+
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> Default
+    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    fn default() -> Self {
+        Self {
+            root: Apart::default(),
+            cohorts: Tree::default(),
+            levels: PhantomData,
+        }
+    }
+}
+
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> Drop
+    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    fn drop(&mut self) {
+        for cohort in self.cohorts.all() {
+            cohort.queue.give_back();
+        }
+        self.root.0.give_back();
+        self.cohorts.give_back(P::cohorts());
+    }
+}
+
+impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    /// The caller's cohort at that level; null above the last.
+    #[inline]
+    fn find(&self, level: usize) -> *mut Cohort<P> {
+        const {
+            let enough = Tree::<Cohort<P>, LEAVES, INNER>::has_room_for(L::COUNT);
+            assert!(enough, "each level has a place at least");
+            assert!(HAND_OFFS < WaitCell::<P>::MAX - FIRST, "a row has an end");
+        }
+        if level == L::COUNT {
+            return ptr::null_mut();
+        }
+        let cohort = L::cohort(level);
+        let known = self.cohorts.find(level, L::COUNT, cohort);
+        if known.is_null() {
+            self.make(level, cohort)
+        } else {
+            known
+        }
+    }
+
+    #[cold]
+    fn make(&self, level: usize, cohort: usize) -> *mut Cohort<P> {
+        let new = P::cohorts().take();
+        new.queue.renounce();
+        new.queue.reset();
+        new.node.0.status.reset(RECYCLED);
+        new.above.store(self.find(level + 1), Order::RELAXED);
+        self.cohorts
+            .put((level, L::COUNT, cohort), new, P::cohorts())
+    }
+
+    /// Acquires without the fast path: for whoever knows that others come.  Blocks.
+    pub fn acquire_among_others(&self, cx: &HmcsTContext<P>) {
+        let _ = self.root.0.climb(self.find(0), cx, &Patience::ENDLESS);
+    }
+
+    /// Whether somebody has entered a queue that the holder has, and waits or has given up:
+    /// a hint, for the holder.
+    pub fn is_followed(&self, cx: &HmcsTContext<P>) -> bool {
+        let mut cohort = cx.cohort();
+        let mut node: &Node<P> = cx.node();
+        loop {
+            if self.root.0.at(cohort).tail.load(Order::RELAXED) != node.pointer() {
+                return true;
+            }
+            let Some(here) = cohort else { return false };
+            (cohort, node) = (here.above(), &here.node.0);
+        }
+    }
+}
+
+// SAFETY: whoever returns from an acquisition is at the head of its cohort's queue, and
+// the cohort's node of the queue above, up to the system's: by its own way up, by what a
+// predecessor passed on, or by queues that whoever gave up left held.  Each queue has one
+// head, and a grant publishes what was done before it.
+unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    RawLock for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    type Context = HmcsTContext<P>;
+
+    const NODE_BYTES: usize = Arena::<Node<P>>::NODE_BYTES;
+    const COHORT_BYTES: usize = L::COUNT * Arena::<Cohort<P>>::NODE_BYTES;
+
+    #[inline]
+    fn acquire(&self, cx: &HmcsTContext<P>) {
+        let _ = self.acquire_within(cx, &Patience::ENDLESS);
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &HmcsTContext<P>) {
+        self.root.0.pass_on(cx.cohort(), cx.node(), HAND_OFFS);
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.root.0.is_empty()
+    }
+}
+
+// SAFETY: who finds the system's queue empty holds all that there is to hold.
+unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    RawTry for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    #[inline]
+    fn try_acquire(&self, cx: &HmcsTContext<P>) -> bool {
+        let queue = &self.root.0;
+        if !queue.is_empty() {
+            return false;
+        }
+        let fresh = |node: &Node<P>| {
+            let free = node.status() == RECYCLED && node.claim_fresh();
+            free.then_some(Claimed::Fresh)
+        };
+        let (node, _) = queue.node(&cx.root, fresh);
+        cx.begin(node, ptr::null_mut());
+        node.next.store(ptr::null_mut(), Order::RELAXED);
+        let taken = queue
+            .tail
+            .compare_exchange(ptr::null_mut(), node.pointer(), HMCS_T_TRY, Order::RELAXED)
+            .is_ok();
+        if taken {
+            node.status.reset(FIRST);
+        } else {
+            node.recycle();
+        }
+        taken
+    }
+}
+
+// SAFETY: who gives up holds no queue afterwards, and its node is in none, or marked as
+// somebody's to come back to.
+unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    Abortable for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    /// A thread that met nobody last time enters the system's queue alone, if it is empty
+    /// (003 §5, the fast path).
+    #[inline]
+    fn acquire_within(&self, cx: &HmcsTContext<P>, patience: &Patience) -> Outcome {
+        if L::COUNT > 0 {
+            if cx.met.load(Order::RELAXED) == 0 && self.try_acquire(cx) {
+                return Outcome::Acquired;
+            }
+            cx.met.store(1, Order::RELAXED);
+        }
+        self.root.0.climb(self.find(0), cx, patience)
+    }
+}
+
+// SAFETY: see "Bounds" above.
+unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    BoundedAbort for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+{
+}
+
+// SAFETY: release reads the node and the cohort from the context, and nothing of the thread.
+unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    ThreadOblivious for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+{
+}
+
+impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> Fair
+    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+{
+}
+
+// SAFETY: afterwards every queue is empty, but for the holder's way up, and every other node
+// can be claimed.
+unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
+    Inherit for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    unsafe fn inherit(&self, holder: Option<&HmcsTContext<P>>) {
+        for cohort in self.cohorts.all() {
+            cohort.queue.reset();
+            cohort.node.0.status.reset(RECYCLED);
+        }
+        self.root.0.reset();
+        let Some(cx) = holder else { return };
+        let mut cohort = cx.cohort();
+        let mut node = cx.node();
+        loop {
+            self.root.0.at(cohort).keep(node);
+            let Some(here) = cohort else { return };
+            (cohort, node) = (here.above(), &here.node.0);
+        }
+    }
+}
+
+impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> TwoForms
+    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+{
+    type Spinning = HmcsT<L, LEAVES, INNER, SpinOnly, HAND_OFFS>;
+}

@@ -1,12 +1,13 @@
 //! `Mutex<T>`: data behind a lock, the default one or any other.
 
 use crate::at_last::AtLast;
-use crate::door::Cell;
+use crate::door::{Cell, now};
 use crate::numa::FutexHmcs;
-use cohort_raw::{Abortable, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{Abortable, Deadline, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
+use core::time::Duration;
 
 /// Data that one thread at a time may touch.  The default lock takes eight bytes beside the
 /// data.  Not poisoned by a panic, which releases the lock.
@@ -98,6 +99,25 @@ impl<T, L: RawLock<Context = ()> + ThreadOblivious> Mutex<T, L> {
     {
         (self.lock.acquire_within(&(), patience) == Outcome::Acquired).then(|| self.guard())
     }
+
+    /// Blocks until the mutex is locked, but no longer than that.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let total = cohort::Mutex::new(1);
+    /// let guard = total.lock();
+    /// assert!(total.try_lock_for(Duration::from_millis(1)).is_none());
+    /// drop(guard);
+    /// assert_eq!(total.try_lock_for(Duration::from_millis(1)).map(|total| *total), Some(1));
+    /// ```
+    #[inline]
+    pub fn try_lock_for(&self, timeout: Duration) -> Option<MutexGuard<'_, T, L>>
+    where
+        L: Abortable,
+    {
+        self.lock_within(&patience(timeout))
+    }
 }
 
 /// By closures, under every lock.
@@ -141,6 +161,32 @@ impl<T, L: RawLock> Mutex<T, L> {
         (outcome == Outcome::Acquired).then(|| unsafe { self.inside(&context, section) })
     }
 
+    /// Blocks until the mutex is locked, but no longer than that, and lets `section` have the
+    /// data if it is.
+    ///
+    /// ```
+    /// use cohort::Mutex;
+    /// use cohort::numa::HmcsT2;
+    /// use std::time::Duration;
+    ///
+    /// // Waiters stand in a queue for each NUMA node, and leave it when their time is up.
+    /// let total: Mutex<u64, HmcsT2> = Mutex::from(1);
+    /// let soon = Duration::from_millis(1);
+    /// total.locking(|_| assert_eq!(total.try_locking_for(soon, |total| *total), None));
+    /// assert_eq!(total.try_locking_for(soon, |total| *total), Some(1));
+    /// ```
+    #[inline]
+    pub fn try_locking_for<R>(
+        &self,
+        timeout: Duration,
+        section: impl FnOnce(&mut T) -> R,
+    ) -> Option<R>
+    where
+        L: Abortable,
+    {
+        self.locking_within(&patience(timeout), section)
+    }
+
     /// Runs the section, and releases.
     ///
     /// # Safety
@@ -152,6 +198,15 @@ impl<T, L: RawLock> Mutex<T, L> {
         // SAFETY: the lock is held.
         self.data.with_mut(|data| section(unsafe { &mut *data }))
     }
+}
+
+/// So long from now; for ever, if that is beyond the clock.
+fn patience(timeout: Duration) -> Patience {
+    let nanoseconds = u64::try_from(timeout.as_nanos()).ok();
+    let end = nanoseconds.and_then(|nanoseconds| now().checked_add(nanoseconds));
+    end.map_or(Patience::ENDLESS, |end| {
+        Patience::until(Deadline::monotonic(end))
+    })
 }
 
 impl<T, L: RawLock> Deref for MutexGuard<'_, T, L> {

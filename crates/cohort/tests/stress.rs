@@ -254,7 +254,7 @@ stress! {
     };
     hmcs_t_comes_back: {
         apart();
-        for round in 0..2_000 {
+        for round in 0..300 {
             mutex::comes_back::<HmcsT1>(THREADS, THREADS - 1, round % 2 == 0);
             mutex::comes_back::<HmcsT2>(THREADS, THREADS - 1, round % 2 == 0);
         }

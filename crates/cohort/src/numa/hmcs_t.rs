@@ -44,7 +44,7 @@
 
 use super::hmcs::Levels;
 use crate::compose::{Apart, CacheGroup, Core, Numa, Tree};
-use crate::door::{AtomicPtr, AtomicU32, Order, Spinner, mutant, orders, pool};
+use crate::door::{AtomicPtr, AtomicU32, Order, mutant, orders, pool, tries_anything};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
@@ -96,6 +96,9 @@ const CLASS: u32 = 1;
 
 /// Looks for a successor that has entered the queue and is not linked to it.
 const LOOKS: u32 = 2;
+
+/// Looks for a neighbour who comes back.
+const NEIGHBOURLY: u32 = 32;
 
 /// Nodes that are looked through for one that can be claimed, as long as their number has not
 /// doubled since all were: as many of them are made at most as twice the most that were in
@@ -164,6 +167,13 @@ impl<P: Parking> Node<P> {
     fn claim_fresh(&self) -> bool {
         self.status
             .exchange(RECYCLED, WAITING, HMCS_T_CLAIM, Order::RELAXED)
+    }
+
+    /// Looks for a successor a few times: the cohort has just handed the lock over, and
+    /// whoever had it before is on its way back into the queue.  To leave all the levels above
+    /// takes longer.
+    fn await_neighbour(&self) {
+        let _ = (0..NEIGHBOURLY).any(|_| !self.next.load(Order::RELAXED).is_null());
     }
 
     fn recycle(&self) {
@@ -331,12 +341,9 @@ impl<P: Form> Queue<P> {
         {
             // As a rule nobody else claims it; but a successor may be about to link itself,
             // or a releaser on its way back.
-            let mut spinner = Spinner::new();
-            for _ in 0..=NEARLY {
-                if let Some(claimed) = claim(node) {
-                    return (node, claimed);
-                }
-                spinner.spin();
+            let looks = if tries_anything() { NEARLY } else { 1 };
+            if let Some(claimed) = (0..looks).find_map(|_| claim(node)) {
+                return (node, claimed);
             }
         }
         let (node, claimed) = self.another(claim);
@@ -655,6 +662,9 @@ impl<P: Form> Queue<P> {
         };
         let row = node.status();
         let may = row + 1 < FIRST + hand_offs || mutant("hmcs-t.keep-for-ever");
+        if may && row > FIRST && tries_anything() {
+            node.await_neighbour();
+        }
         let passed = may && walk.pass((row + 1).min(FIRST + hand_offs));
         if !passed {
             if mutant("hmcs-t.low-first") {

@@ -30,6 +30,14 @@ pub fn takes_turns<L: RawLock + 'static, const THREADS: usize>(rounds: [u64; THR
     );
 }
 
+/// Each thread acquires once, in that way.
+pub fn comes_by<L: RawLock + 'static>(threads: usize, acquire: fn(&L, &L::Context)) {
+    counts::<L>(threads, 1, move |_, lock, context| {
+        acquire(lock, context);
+        true
+    });
+}
+
 /// As [`takes_turns`], in a crowd: the first thread keeps the lock until all others have
 /// come, and whoever has it lets them go on first.
 pub fn queues<L: RawLock + 'static, const THREADS: usize>(rounds: [u64; THREADS]) {
@@ -128,6 +136,24 @@ pub fn lets_go<L: Abortable + 'static>(threads: usize, rounds: u64, hurried: usi
         assert!(hurried || outcome == Outcome::Acquired);
         outcome == Outcome::Acquired
     });
+}
+
+/// All come while the lock is held, and give up at a deadline: nothing of them is left.
+pub fn all_let_go<L: Abortable<Context: Send + Sync> + 'static>(threads: usize) {
+    let shared = Arc::new((L::default(), Kept::new(L::Context::default())));
+    shared.0.acquire(&shared.1);
+    let theirs = Arc::clone(&shared);
+    let ended = together(threads, move |_| {
+        let context = Kept::new(L::Context::default());
+        let outcome = theirs.0.acquire_within(&context, &Patience::until(soon()));
+        assert!(outcome == Outcome::GaveUp, "the lock was held");
+    });
+    if ended.is_some() {
+        let (lock, holder) = &*shared;
+        // SAFETY: acquired above, with this context.
+        unsafe { lock.release(holder) };
+        assert!(!lock.is_locked(), "the lock is left held");
+    }
 }
 
 /// The last `hurried` threads give up at a deadline and come back at once, for as long as it

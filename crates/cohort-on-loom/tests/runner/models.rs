@@ -141,6 +141,11 @@ const TICKING: Bounds = Bounds {
     nanoseconds_per_look: 1,
     ..PARK
 };
+/// The same, for clients with few steps.
+const TICKING_3: Bounds = Bounds {
+    preemptions: 3,
+    ..TICKING
+};
 /// Every release makes the lock quick.
 const QUIET: Bounds = Bounds {
     quiet: true,
@@ -499,11 +504,20 @@ static OTHERS: &[Model] = &[
     quick("hmcs::three_levels_try", PARK_1, || {
         mutex::excludes::<TallHmcs<SpinOnly>>(3, 1, 2);
     }),
-    quick("hmcs_t::turns", SPIN_1, || {
+    deep("hmcs_t::turns", SPIN_1, || {
         mutex::takes_turns::<SmallHmcsT<SpinOnly>, _>([2, 1, 1]);
     }),
     quick("hmcs_t::two_let_go", SPIN_1, || {
         mutex::lets_go::<HmcsT1<SpinOnly>>(3, 1, 2);
+    }),
+    quick("hmcs_t::leaves_its_own", SPIN, || {
+        mutex::comes_by::<SmallHmcsT<SpinOnly>>(3, SmallHmcsT::acquire_among_others);
+    }),
+    quick("hmcs_t::all_let_go", TICKING, || {
+        mutex::all_let_go::<HmcsT1<SpinOnly>>(3);
+    }),
+    quick("hmcs_t::lets_go", TICKING_3, || {
+        mutex::lets_go::<HmcsT1<MayPark>>(2, 1, 1);
     }),
     quick("hmcs_t::comes_back", PARK, || {
         mutex::comes_back::<HmcsT1<MayPark>>(2, 1, false);

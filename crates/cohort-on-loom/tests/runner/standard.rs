@@ -7,6 +7,7 @@ use super::models::{FORK, Model, PARK, SPIN, SmallAhmcs, SmallAnderson, SmallCna
 use super::models::{SmallHmcsT, SmallNear, SmallPtl, quick};
 use crate::clients::{destroy, host, mutex};
 use crate::fork_clients as fork;
+use crate::locks::door::Model as Bounds;
 use crate::locks::wait::MayPark;
 
 /// The form of a lock that has the fewest steps, slots and cohorts, so that few threads share
@@ -20,6 +21,14 @@ macro_rules! smallest {
     (hmcs_t_2, $lock:ty) => { SmallHmcsT<MayPark> };
     (ahmcs_3, $lock:ty) => { SmallAhmcs<MayPark> };
     ($name:ident, $lock:ty) => { $lock };
+}
+
+/// A model's bounds, with one preemption fewer for locks with many steps.
+macro_rules! within {
+    (hmcs_t_1, $bounds:expr) => { within!(@fewer $bounds) };
+    (hmcs_t_2, $bounds:expr) => { within!(@fewer $bounds) };
+    (@fewer $bounds:expr) => { Bounds { preemptions: 1, ..$bounds } };
+    ($name:ident, $bounds:expr) => { $bounds };
 }
 
 /// Adds a lock's models to a list.
@@ -41,13 +50,13 @@ macro_rules! owed {
 
     ($models:ident, $name:ident, $lock:ty, $placement:ident, [$($capability:ident),*]) => {
         $models.extend([
-            quick(concat!(stringify!($name), "::spin"), SPIN, || {
+            quick(concat!(stringify!($name), "::spin"), within!($name, SPIN), || {
                 mutex::excludes::<smallest!($name, $lock)>(3, 1, 0);
             }),
-            quick(concat!(stringify!($name), "::park"), PARK, || {
+            quick(concat!(stringify!($name), "::park"), within!($name, PARK), || {
                 mutex::excludes::<smallest!($name, $lock)>(3, 1, 0);
             }),
-            quick(concat!(stringify!($name), "::again"), PARK, || {
+            quick(concat!(stringify!($name), "::again"), within!($name, PARK), || {
                 mutex::excludes::<smallest!($name, $lock)>(2, 2, 0);
             }),
         ]);
@@ -71,16 +80,16 @@ macro_rules! owed {
     };
 
     (@RawTry $models:ident, $name:ident, $lock:ty) => {
-        $models.push(quick(concat!(stringify!($name), "::try"), SPIN, || {
+        $models.push(quick(concat!(stringify!($name), "::try"), within!($name, SPIN), || {
             mutex::excludes::<smallest!($name, $lock)>(3, 1, 2);
         }));
     };
     (@Abortable $models:ident, $name:ident, $lock:ty) => {
         $models.extend([
-            quick(concat!(stringify!($name), "::timed"), PARK, || {
+            quick(concat!(stringify!($name), "::timed"), within!($name, PARK), || {
                 mutex::lets_go::<smallest!($name, $lock)>(3, 1, 1);
             }),
-            quick(concat!(stringify!($name), "::timed_spin"), SPIN, || {
+            quick(concat!(stringify!($name), "::timed_spin"), within!($name, SPIN), || {
                 mutex::lets_go::<smallest!($name, $lock)>(3, 1, 1);
             }),
         ]);

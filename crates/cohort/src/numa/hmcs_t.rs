@@ -62,10 +62,9 @@ orders! {
     HMCS_T_RECYCLE = Release;
     /// A node that is found among its queue's has been made.
     HMCS_T_FIND = Acquire;
-    /// As above, from the maker's side; sees the nodes made before.
-    HMCS_T_MAKE = AcqRel;
-    /// Passes those on to whoever finds them behind this one.
-    HMCS_T_BESIDE = Release;
+    /// As above, from the maker's side.  Whoever finds the newest node has seen those behind it
+    /// made too: all are put there by exchanges of one word.
+    HMCS_T_MAKE = Release;
     /// Acquires what the last holder did if the queue was empty; publishes the node's fresh
     /// fields to the successor that will write `next`.
     HMCS_T_ENQUEUE = AcqRel;
@@ -318,10 +317,12 @@ impl<P: Form> Queue<P> {
 
     /// All nodes made for it.
     fn all(&self) -> impl Iterator<Item = &'static Node<P>> {
-        let mut node = self.nodes.0.eldest.load(HMCS_T_FIND);
+        let eldest = self.nodes.0.eldest.load(HMCS_T_FIND);
+        let mut node = eldest;
         core::iter::from_fn(move || {
             // SAFETY: nodes of a pool stay, and null is none.
             let here = unsafe { node.as_ref() }?;
+            debug_assert_eq!(here.eldest.load(Order::RELAXED), eldest, "another queue's");
             node = here.beside.load(HMCS_T_FIND);
             Some(here)
         })
@@ -404,7 +405,7 @@ impl<P: Form> Queue<P> {
             let list = unsafe { &(*eldest).beside };
             // Until the link is there whoever looks through them sees fewer.
             let next = list.swap(new.pointer(), HMCS_T_MAKE);
-            new.beside.store(next, HMCS_T_BESIDE);
+            new.beside.store(next, Order::RELAXED);
         }
         new
     }

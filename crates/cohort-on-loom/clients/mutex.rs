@@ -138,21 +138,35 @@ pub fn lets_go<L: Abortable + 'static>(threads: usize, rounds: u64, hurried: usi
     });
 }
 
-/// All come while the lock is held, and give up at a deadline: nothing of them is left.
-pub fn all_let_go<L: Abortable<Context: Send + Sync> + 'static>(threads: usize) {
-    let shared = Arc::new((L::default(), Kept::new(L::Context::default())));
-    shared.0.acquire(&shared.1);
+/// All others come while the first thread has the lock, and give up at a deadline: nothing of
+/// them is left.
+pub fn all_let_go<L: Abortable + 'static>(threads: usize) {
+    let shared = Arc::new((L::default(), AtomicU32::new(0)));
     let theirs = Arc::clone(&shared);
-    let ended = together(threads, move |_| {
+    let ended = together(threads, move |thread| {
+        let (lock, stage) = &*theirs;
         let context = Kept::new(L::Context::default());
-        let outcome = theirs.0.acquire_within(&context, &Patience::until(soon()));
-        assert!(outcome == Outcome::GaveUp, "the lock was held");
+        let until = |reached: u32| {
+            let mut spinner = Spinner::new();
+            while stage.load(Order::RELAXED) < reached {
+                spinner.turn();
+            }
+        };
+        if thread > 0 {
+            until(1);
+            let outcome = lock.acquire_within(&context, &Patience::until(soon()));
+            assert!(outcome == Outcome::GaveUp, "the lock was held");
+            stage.fetch_add(1, Order::RELAXED);
+            return;
+        }
+        lock.acquire(&context);
+        stage.fetch_add(1, Order::RELAXED);
+        until(threads as u32);
+        // SAFETY: acquired above, with this context.
+        unsafe { lock.release(&context) };
     });
     if ended.is_some() {
-        let (lock, holder) = &*shared;
-        // SAFETY: acquired above, with this context.
-        unsafe { lock.release(holder) };
-        assert!(!lock.is_locked(), "the lock is left held");
+        assert!(!shared.0.is_locked(), "the lock is left held");
     }
 }
 

@@ -259,6 +259,8 @@ stress! {
             mutex::comes_back::<HmcsT2>(THREADS, THREADS - 1, round % 2 == 0);
         }
     };
+    hmcs_t_all_let_go: mutex::all_let_go::<HmcsT1>(THREADS);
+    hmcs_t_comes_past: { apart(); mutex::comes_by::<HmcsT2>(THREADS, HmcsT2::acquire_among_others) };
     ahmcs_takes_turns: { apart(); mutex::takes_turns::<Ahmcs4, _>([20_000, 10_000, 10_000]) };
     hclh_queues: mutex::queues::<Hclh, _>([20_000; THREADS]);
     cna_queues: mutex::queues::<Cna, _>([20_000; THREADS]);

@@ -30,6 +30,17 @@ const LOCK_BOUND: [&str; 3] = ["mutex", "misuse", "cond"];
 /// Those in which rwlocks do.
 const RWLOCK_BOUND: [&str; 2] = ["rwlock", "rwlock_misuse"];
 
+/// The kinds of mutex in whose cases less depends on the lock than in those of the others: the
+/// quick tier checks these under the default alone.
+const UNBOUND_KINDS: [&str; 6] = [
+    "adaptive",
+    "errorcheck",
+    "shared",
+    "robust",
+    "inherit",
+    "protect",
+];
+
 /// What else than the default can serve rwlocks, each with the writers' lock of the quick
 /// tier: one in place, and one that is inflated.
 const RWLOCKS: [(&str, &str); 2] = [("c-rw-np", "futex-hmcs"), ("c-rw-wp", "c-tkt-mcs")];
@@ -57,7 +68,10 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
     let mut checks = Vec::new();
     for topic in build()? {
         let name = topic.name.as_str();
+        let bound_kinds = topic.without_unbound_kinds();
         for (place, lock) in locks.iter().copied().enumerate() {
+            let all = place == 0 || selection.has(Tier::Full) || selection.names(lock);
+            let topic = if all { &topic } else { &bound_kinds };
             for wait in WAITS {
                 if lock == SYSTEM && wait != WAITS[0] {
                     continue;
@@ -65,7 +79,7 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
                 let bound = BOUND.contains(&name) || LOCK_BOUND.contains(&name);
                 let quick = wait == WAITS[0] && (place == 0 || bound || selection.names(lock));
                 let options = vec!["--wait".to_owned(), wait.to_owned()];
-                checks.push(check(&topic, lock, wait, quick, options));
+                checks.push(check(topic, lock, wait, quick, options));
             }
         }
         if BOUND.contains(&name) || RWLOCK_BOUND.contains(&name) {
@@ -136,6 +150,18 @@ struct Topic {
     name: String,
     program: PathBuf,
     cases: Vec<Case>,
+}
+
+impl Topic {
+    /// The same, without the cases that the default checks for all locks.
+    fn without_unbound_kinds(&self) -> Self {
+        let mut topic = self.clone();
+        topic.cases.retain(|case| {
+            let kind = case.name.rsplit_once('/').map(|(_, kind)| kind);
+            kind.is_none_or(|kind| !UNBOUND_KINDS.contains(&kind))
+        });
+        topic
+    }
 }
 
 #[derive(Clone)]

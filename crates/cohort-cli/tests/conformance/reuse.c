@@ -211,7 +211,7 @@ LEFT(garbage)
 static void freed_while_locked(const void *with)
 {
     (void)with;
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 600; i++) {
         union object *object = malloc(sizeof *object);
         CHECK(object != NULL);
         lives[i % LIVES](object);

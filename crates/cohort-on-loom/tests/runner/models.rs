@@ -324,7 +324,7 @@ pub const fn quick(name: &'static str, bounds: Bounds, client: fn()) -> Model {
 }
 
 /// A model that only the full tier runs.
-const fn deep(name: &'static str, bounds: Bounds, client: fn()) -> Model {
+pub const fn deep(name: &'static str, bounds: Bounds, client: fn()) -> Model {
     Model {
         full_only: true,
         ..quick(name, bounds, client)
@@ -513,7 +513,7 @@ static OTHERS: &[Model] = &[
     quick("hmcs_t::leaves_its_own", SPIN, || {
         mutex::comes_by::<SmallHmcsT<SpinOnly>>(3, SmallHmcsT::acquire_among_others);
     }),
-    quick("hmcs_t::all_let_go", TICKING, || {
+    quick("hmcs_t::all_let_go", SPIN_0, || {
         mutex::all_let_go::<HmcsT1<SpinOnly>>(3);
     }),
     quick("hmcs_t::lets_go", TICKING_3, || {
@@ -599,7 +599,7 @@ static OTHERS: &[Model] = &[
     quick("anderson::late", PARK, || {
         mutex::excludes::<Late<SmallAnderson, { u32::MAX }>>(3, 1, 0)
     }),
-    quick("futex_hmcs::park_deeper", PARK_3, || {
+    deep("futex_hmcs::park_deeper", PARK_3, || {
         mutex::excludes::<FutexHmcs>(2, 2, 0)
     }),
     quick("futex_hmcs::queues", PARK_1, || {
@@ -1036,7 +1036,7 @@ static OTHERS: &[Model] = &[
     quick("fork::claim_granted", FORK_DUE_2, || {
         fork::hands_over(host::in_place::<Mcs>())
     }),
-    quick("fork::ticket_multiplies", FORK, || {
+    deep("fork::ticket_multiplies", FORK, || {
         fork::multiplies(host::in_place::<Ticket>(), 2);
     }),
     quick("fork::mcs_multiplies", FORK, || {

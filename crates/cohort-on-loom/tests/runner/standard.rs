@@ -4,7 +4,7 @@
 //! too large for loom, [`smallest!`] has a smaller one.
 
 use super::models::{FORK, Model, PARK, SPIN, SmallAhmcs, SmallAnderson, SmallCna, SmallHmcs};
-use super::models::{SmallHmcsT, SmallNear, SmallPtl, quick};
+use super::models::{SmallHmcsT, SmallNear, SmallPtl, deep, quick};
 use crate::clients::{destroy, host, mutex};
 use crate::fork_clients as fork;
 use crate::locks::door::Model as Bounds;
@@ -103,9 +103,14 @@ macro_rules! owed {
     (@Inherit $($rest:tt)*) => {};
 
     (@Word $models:ident, $name:ident, $lock:ty) => {
-        $models.push(quick(concat!("fork::", stringify!($name)), FORK, || {
-            fork::holds(fork::bare::<smallest!($name, $lock)>(), 3);
-        }));
+        $models.extend([
+            quick(concat!("fork::", stringify!($name)), FORK, || {
+                fork::holds(fork::bare::<smallest!($name, $lock)>(), 2);
+            }),
+            deep(concat!("fork::", stringify!($name), "_three"), FORK, || {
+                fork::holds(fork::bare::<smallest!($name, $lock)>(), 3);
+            }),
+        ]);
     };
     (@InPlace $models:ident, $name:ident, $lock:ty) => {
         owed!(@hosted in_place $models, $name, $lock);
@@ -123,6 +128,9 @@ macro_rules! owed {
                 host::excludes(host::$host::<smallest!($name, $lock)>(), 2, 2, 0);
             }),
             quick(concat!("fork::", stringify!($name)), FORK, || {
+                fork::holds(host::$host::<smallest!($name, $lock)>(), 2);
+            }),
+            deep(concat!("fork::", stringify!($name), "_three"), FORK, || {
                 fork::holds(host::$host::<smallest!($name, $lock)>(), 3);
             }),
         ]);

@@ -96,6 +96,13 @@ static CLIENTS: &[Sizes] = clients! {
         mutex::comes_back::<HmcsT1>(threads, threads - 1, false);
         mutex::comes_back::<HmcsT<(Numa,), 4, 0, MayPark, 2>>(threads, threads / 2, true);
     };
+    hmcs_t_all_let_go: |threads, _rounds| {
+        mutex::all_let_go::<HmcsT1>(threads);
+    };
+    hmcs_t_comes_past: |threads, _rounds| {
+        type Lock = HmcsT<(CacheGroup, Numa), 4, 2, MayPark, 2>;
+        mutex::comes_by::<Lock>(threads, Lock::acquire_among_others);
+    };
     hmcs_t_of_three_levels: |threads, rounds| {
         type Lock = HmcsT<(CacheGroup, Numa), 4, 2, MayPark, 2>;
         mutex::excludes::<Lock>(threads, rounds, 1);

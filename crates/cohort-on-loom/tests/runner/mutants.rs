@@ -4,7 +4,8 @@
 use super::child::{Verdict, verdict};
 use super::equivalent::{BEYOND, EQUIVALENT};
 use super::models::{MODELS, full};
-use crate::locks::catalogue::{MUTANTS, ORDERS};
+use crate::locks::catalogue::MUTANTS;
+use crate::locks::door::{FLAWS, ORDERS};
 use libtest_mimic::{Failed, Trial};
 use std::time::Duration;
 
@@ -18,11 +19,13 @@ static WHERE: &[(&str, &[&str])] = &[
         &["tas::quick", "ticket::quick", "futex::quick"],
     ),
     ("basic/futex", &["futex::", "condvar::"]),
+    ("basic/futex/manner", &["futex::"]),
     ("basic/hemlock", &["hemlock::", "hemlock_ctr::"]),
     (
         "baseline/posix_rwlock",
         &["posix_rwlock::", "posix_rwlock_w::"],
     ),
+    ("rwlock/raw", &["rwlock::"]),
     ("rwlock/cohorts", &["rw_cohorts::", "rw_cohorts_w::"]),
     (
         "rwlock/count",
@@ -78,20 +81,25 @@ fn limit() -> Duration {
 /// One test for each, and one for the table's own sake.
 pub fn tests() -> Vec<Trial> {
     let mut flaws = Vec::new();
-    for (file, orders) in ORDERS {
+    for (module, orders) in ORDERS {
         for order in *orders {
             let Some(name) = order.name else { continue };
             for weaker in order.strength.weaker() {
                 let weaker = format!("{weaker:?}").to_lowercase();
-                flaws.push((*file, format!("{name}:{weaker}")));
+                flaws.push((file(module), format!("{name}:{weaker}")));
             }
         }
     }
-    flaws.extend(
-        MUTANTS
-            .iter()
-            .map(|(file, name)| (*file, (*name).to_owned())),
-    );
+    for (module, named) in FLAWS {
+        let named = named.iter().map(|flaw| (file(module), flaw.0.to_owned()));
+        flaws.extend(named);
+    }
+    let others = MUTANTS
+        .iter()
+        .map(|(file, name)| ((*file).to_owned(), (*name).to_owned()));
+    flaws.extend(others);
+    // The linker gathers files in no order.
+    flaws.sort();
 
     let stale: Vec<_> = unnoticed()
         .map(|(name, _)| *name)
@@ -107,9 +115,17 @@ pub fn tests() -> Vec<Trial> {
         },
     )];
     tests.extend(flaws.into_iter().map(|(file, flaw)| {
-        Trial::test(format!("mutant::{flaw}"), move || is_noticed(file, &flaw))
+        Trial::test(format!("mutant::{flaw}"), move || is_noticed(&file, &flaw))
     }));
     tests
+}
+
+/// The path of a module's file below `src`, without its ending.
+fn file(module: &str) -> String {
+    let (_, path) = module
+        .split_once("::")
+        .expect("locks are in no crate's root");
+    path.replace("::", "/")
 }
 
 /// The flaws that no model is expected to notice.

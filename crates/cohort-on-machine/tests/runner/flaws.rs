@@ -16,6 +16,7 @@ use crate::locks::baseline::Posix;
 use crate::locks::basic::{Futex, Hemlock, Mcs, Tas, Ticket, Ttas};
 use crate::locks::catalogue::MUTANTS;
 use crate::locks::compose::{Bypass, CMcsMcs, Clof, Numa};
+use crate::locks::door::FLAWS;
 use crate::locks::numa::{Cna, FutexHmcs, Hmcs, WhereMet};
 use crate::locks::wait::MayPark;
 use crate::locks::{RawLock, RawTry};
@@ -210,9 +211,17 @@ fn an_open_lock_is_noticed() -> Result<(), Failed> {
 /// One test for each, and for a lock that is none.
 pub fn tests() -> Vec<Trial> {
     let open = Trial::test("flaw::open", an_open_lock_is_noticed);
-    let named = MUTANTS
+    let gathered = FLAWS
         .iter()
-        .map(|(_, flaw)| Trial::test(format!("flaw::{flaw}"), || is_noticed(flaw)));
+        .flat_map(|(_, flaws)| flaws.iter().map(|flaw| flaw.0));
+    let mut named: Vec<_> = gathered
+        .chain(MUTANTS.iter().map(|(_, flaw)| *flaw))
+        .collect();
+    // The linker gathers files in no order.
+    named.sort_unstable();
+    let named = named
+        .into_iter()
+        .map(|flaw| Trial::test(format!("flaw::{flaw}"), || is_noticed(flaw)));
     std::iter::once(open).chain(named).collect()
 }
 

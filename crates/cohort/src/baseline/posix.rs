@@ -19,7 +19,7 @@
 //!
 //! It sleeps whatever the process's waiting policy is: that is what it is.
 
-use crate::door::{AtomicU32, Order, Slept, Spinner, mutant, orders, sleep_on, wake};
+use crate::door::{AtomicU32, Order, Slept, Spinner, flaws, mutant, orders, sleep_on, wake};
 use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 
 orders! {
@@ -29,6 +29,10 @@ orders! {
     POSIX_TAKE_WAITING = Acquire;
     /// What this holder did is seen by the next.
     POSIX_RELEASE = Release;
+}
+
+flaws! {
+    FORGET_WAKE = "posix.forget-wake";
 }
 
 const FREE: u32 = 0;
@@ -104,7 +108,7 @@ unsafe impl<const LOOKS: u32> RawLock for Posix<LOOKS> {
     #[inline]
     unsafe fn release(&self, (): &()) {
         let word = &raw const self.word;
-        if self.word.swap(FREE, POSIX_RELEASE) == WAITED_FOR && !mutant("posix.forget-wake") {
+        if self.word.swap(FREE, POSIX_RELEASE) == WAITED_FOR && !mutant(flaw::FORGET_WAKE) {
             // The word may belong to somebody else by now; its address is a name.
             wake(word, 1, CLASS);
         }

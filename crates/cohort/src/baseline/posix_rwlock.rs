@@ -28,7 +28,7 @@
 //! A phase that somebody waits for begins for it when `phase` says so, and not before:
 //! else a late telling would be taken for the next one.
 
-use crate::door::{AtomicU32, Order, Spinner, mutant, orders, sleep_on, wake};
+use crate::door::{AtomicU32, Order, Spinner, flaws, mutant, orders, sleep_on, wake};
 use cohort_raw::{RawShared, Recursion};
 
 orders! {
@@ -42,6 +42,12 @@ orders! {
     POSIX_RW_HAND = Release;
     /// Sees it.
     POSIX_RW_HANDED = Acquire;
+}
+
+flaws! {
+    FORGET_WAKE = "posix-rwlock.forget-wake";
+    HOLD_UP = "posix-rwlock.hold-up";
+    FORGET_WRITER = "posix-rwlock.forget-writer";
 }
 
 const WRITING: u32 = 1;
@@ -84,7 +90,7 @@ impl Signal {
     }
 
     fn wake(&self, count: u32) {
-        if !mutant("posix-rwlock.forget-wake") {
+        if !mutant(flaw::FORGET_WAKE) {
             wake(&raw const self.0, count, CLASS);
         }
     }
@@ -314,7 +320,7 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
         if new & WRITING != 0 {
             self.tell(1);
         }
-        if (state ^ new) & HELD_UP != 0 && !mutant("posix-rwlock.hold-up") {
+        if (state ^ new) & HELD_UP != 0 && !mutant(flaw::HOLD_UP) {
             wake(&raw const self.state, EVERYBODY, CLASS);
         }
     }
@@ -343,7 +349,7 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
                 self.tell(0);
             }
         }
-        if others_slept && !mutant("posix-rwlock.forget-writer") {
+        if others_slept && !mutant(flaw::FORGET_WRITER) {
             wake(primary, 1, CLASS);
         }
     }

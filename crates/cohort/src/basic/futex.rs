@@ -60,9 +60,9 @@
 mod manner;
 
 use crate::door::{
-    Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, has_waited, is_long_quiet,
-    move_sleeper, mutant, nap, note, noted, now, orders, sleep_on, unless_starved, waits_often,
-    wake,
+    Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, flaws, has_waited,
+    is_long_quiet, move_sleeper, mutant, nap, note, noted, now, orders, sleep_on, unless_starved,
+    waits_often, wake,
 };
 use crate::wait::quick;
 use cohort_raw::{
@@ -93,6 +93,16 @@ orders! {
     /// A waiter that marks a holder's word sees the manner in which that holder
     /// will release it: set before an earlier release, which the holder acquired.
     FUTEX_MARK = Acquire;
+}
+
+flaws! {
+    ADOPT_UNMARKED = "futex.adopt-unmarked";
+    ADOPT_LATE = "futex.adopt-late";
+    SWALLOW_WAKE = "futex.swallow-wake";
+    MARK_AND_HOPE = "futex.mark-and-hope";
+    FORGET_WAKE = "futex.forget-wake";
+    LET_THE_HEAD_SLEEP = "futex.let-the-head-sleep";
+    STAY_QUICK = "futex.stay-quick";
 }
 
 const LOCKED: u32 = 1;
@@ -289,13 +299,13 @@ impl Futex {
             let marked = parked(word) & !LOCKED | held | if missed { WOKEN } else { 0 };
             // Exchanged even where nothing changes: the sleeper has no look of its own, at
             // which the kernel would find that the word is another by now.
-            let marks = !mutant("futex.adopt-unmarked");
+            let marks = !mutant(flaw::ADOPT_UNMARKED);
             if marks && !(self.exchange(word, marked, FUTEX_MARK) && self.heeds_marks()) {
                 continue;
             }
             // `WOKEN` may have stood there before: no release heard of the sleeper, and one
             // that woke nobody leaves that mark behind too.
-            if missed && !mutant("futex.adopt-late") {
+            if missed && !mutant(flaw::ADOPT_LATE) {
                 wake(&raw const self.word, 1, CROWD);
             }
             return true;
@@ -412,7 +422,7 @@ impl Futex {
             if patience.deadline().is_some_and(expired) {
                 // A wake-up that reached this thread goes on to another: the next
                 // release sees the mark.
-                if woken && !mutant("futex.swallow-wake") && !self.mark(word, parked(word)) {
+                if woken && !mutant(flaw::SWALLOW_WAKE) && !self.mark(word, parked(word)) {
                     continue;
                 }
                 return Some(Outcome::GaveUp);
@@ -562,7 +572,7 @@ impl Futex {
     /// Whether holders look for the mark that the caller has just left; if not, they do
     /// from here on, and the caller has to look again.
     fn heeds_marks(&self) -> bool {
-        if self.manner.is_quick() && !mutant("futex.mark-and-hope") {
+        if self.manner.is_quick() && !mutant(flaw::MARK_AND_HOPE) {
             self.manner.be_attentive();
             quick::call_off(|| Self::wake_everybody(self));
             return false;
@@ -601,7 +611,7 @@ impl Futex {
             let wakes = word & (PARKED | WOKEN) == PARKED;
             let free = (word & !LOCKED) | if wakes { WOKEN } else { 0 };
             if self.exchange(word, free, FUTEX_RELEASE_MARKED) {
-                if wakes && !mutant("futex.forget-wake") {
+                if wakes && !mutant(flaw::FORGET_WAKE) {
                     wake(&raw const self.word, 1, CROWD);
                 }
                 return;
@@ -624,7 +634,7 @@ impl Futex {
             return false;
         }
         // Had the head only just come, it would claim once more.
-        if word & NAPPING != 0 && !mutant("futex.let-the-head-sleep") {
+        if word & NAPPING != 0 && !mutant(flaw::LET_THE_HEAD_SLEEP) {
             wake(at, 1, HEAD);
         }
         gives
@@ -655,7 +665,7 @@ impl Futex {
         self.manner.be_quick();
         if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {
             // Its maker may have seen the lock attentive, and sleep.
-            if !mutant("futex.stay-quick") {
+            if !mutant(flaw::STAY_QUICK) {
                 self.manner.be_attentive();
             }
             self.release_marked();

@@ -24,7 +24,7 @@
 //! Who takes a free lock without waiting looks at `serving` alone: `next` was the target
 //! of the last read-modify-write, and reading it would have to wait for that.
 
-use crate::door::{AtomicU32, Order, is_long_quiet, mutant, orders};
+use crate::door::{AtomicU32, Order, flaws, is_long_quiet, mutant, orders};
 use crate::wait::{MayPark, Parking, WaitCell, quick};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, Quick, RawLock, RawTry, ThreadOblivious};
 use core::mem::offset_of;
@@ -40,6 +40,10 @@ orders! {
     TICKET_SERVE_QUICK = Release;
     /// The number is free only if the last holder's work is visible.
     TICKET_TRY = Acquire;
+}
+
+flaws! {
+    MARK_AND_HOPE = "ticket.mark-and-hope";
 }
 
 /// The lock; all zero when new.  A waiter looks again after `UNIT` nanoseconds for each
@@ -159,7 +163,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
     /// time, which is over now.
     fn is_heeded(&self) -> bool {
         let quick = self.serving.value(Order::RELAXED) & QUICK != 0;
-        if !quick || mutant("ticket.mark-and-hope") {
+        if !quick || mutant(flaw::MARK_AND_HOPE) {
             return true;
         }
         self.serving.clear(QUICK);

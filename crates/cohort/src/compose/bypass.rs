@@ -17,9 +17,13 @@
 
 use super::{Clof, Composed, Place, Plan, Shareable, Visitor};
 use crate::basic::Ttas;
-use crate::door::{self, Cell, mutant};
+use crate::door::{self, Cell, flaws, mutant};
 use crate::wait::MayPark;
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+
+flaws! {
+    FORGET_WAY = "bypass.forget-way";
+}
 
 /// A composition under a word: who finds it free takes it and nothing else; a queue that
 /// has it keeps it for up to `HAND_OFFS` hand-offs.
@@ -138,7 +142,7 @@ unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> RawLock for Bypass<L, 
             self.try_acquire(cx)
         };
         if !bypasses {
-            if !mutant("bypass.forget-way") {
+            if !mutant(flaw::FORGET_WAY) {
                 cx.note(false);
             }
             self.lock.acquire(&cx.whole);

@@ -25,7 +25,7 @@ pub use on_pages::OnPages;
 pub use plan::{Composed, Plan, Shareable, Visitor};
 pub use stacked::Stacked;
 pub use told::Told;
-pub(crate) use tree::{ORDERS as TREE_ORDERS, Tree};
+pub(crate) use tree::Tree;
 
 /// On lines of its own; processors fetch them in pairs.
 #[derive(Debug, Default)]

@@ -21,12 +21,16 @@ use super::any::{Any, AnyContext};
 use super::clof::Metadata;
 use super::generated::{Basic, LEVELS, is_ordered};
 use super::{Apart, Bound, Composed, Plan, Tree};
-use crate::door::{AtomicPtr, Level, Order, cohort, mutant, pool};
+use crate::door::{AtomicPtr, Level, Order, cohort, flaws, mutant, pool};
 use crate::host::{Arena, Pool};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr;
+
+flaws! {
+    FORGET_ABOVE = "stacked.forget-above";
+}
 
 /// What a composition is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -423,7 +427,7 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
         // SAFETY: the caller's.
         unsafe {
             metadata.release(&here.low, cx, &self.recipe.bound, |_| {
-                if !mutant("stacked.forget-above") {
+                if !mutant(flaw::FORGET_ABOVE) {
                     self.pass_on(here.above(), &metadata.high);
                 }
             });

@@ -13,6 +13,10 @@
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 use core::sync::atomic::{AtomicBool, AtomicU32, compiler_fence};
 
+super::flaws! {
+    OPEN_TWICE = "cache.open-twice";
+}
+
 /// The first node's number, 0 if there is none; and how many there are.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -30,7 +34,7 @@ impl Cache {
     /// The cache, unless it is in use by what the caller has interrupted.
     #[inline(always)]
     pub fn open(&self) -> Option<Opened<'_>> {
-        if self.open.load(Relaxed) && !super::mutant("cache.open-twice") {
+        if self.open.load(Relaxed) && !super::mutant(flaw::OPEN_TWICE) {
             return None;
         }
         super::interruption();

@@ -14,6 +14,7 @@
 
 mod cache;
 pub mod cohorts;
+mod flaw;
 mod order;
 
 #[cfg(world = "native")]
@@ -29,6 +30,12 @@ mod world;
 mod world;
 
 pub use cache::{Cache, Opened};
+#[cfg(not(world = "native"))]
+pub use flaw::FLAWS;
+pub use flaw::Flaw;
+pub(crate) use flaw::flaws;
+#[cfg(not(world = "native"))]
+pub use order::ORDERS;
 pub(crate) use order::orders;
 pub use order::{Order, Strength};
 pub use world::*;

@@ -86,15 +86,23 @@ impl Order {
     }
 }
 
-/// Declares the named orders of one file, each with its reason, and lists them
-/// in `ORDERS` for the mutation suite.
+/// What every file says that has named orders: its module, and the orders.
+#[cfg(not(world = "native"))]
+#[linkme::distributed_slice]
+pub static ORDERS: [(&str, &[Order])];
+
+/// Declares the named orders of one file, each with its reason, and lists them for the
+/// mutation suite.
 macro_rules! orders {
     ($($(#[doc = $why:literal])+ $name:ident = $strength:ident;)+) => {
         $($(#[doc = $why])+ const $name: $crate::door::Order =
             $crate::door::Order::named(stringify!($name), $crate::door::Strength::$strength);)+
 
-        /// The named orders of this file, for the mutation suite.
-        pub(crate) const ORDERS: &[$crate::door::Order] = &[$($name),+];
+        const _: () = {
+            #[cfg(not(world = "native"))]
+            #[linkme::distributed_slice($crate::door::ORDERS)]
+            static HERE: (&str, &[$crate::door::Order]) = (module_path!(), &[$($name),+]);
+        };
     };
 }
 pub(crate) use orders;

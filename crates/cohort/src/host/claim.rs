@@ -24,7 +24,7 @@
 //! long.
 
 use crate::door::{
-    AtomicU32, Order, Slept, Spinner, WaitPolicy, constructor, expired, mutant, now, orders,
+    AtomicU32, Order, Slept, Spinner, WaitPolicy, constructor, expired, flaws, mutant, now, orders,
     policy, sleep_on, wake,
 };
 use cohort_raw::{Deadline, Patience};
@@ -34,6 +34,16 @@ orders! {
     CLAIM_GRANT = Release;
     /// As above, from the head's side.
     CLAIM_ACCEPT = Acquire;
+}
+
+flaws! {
+    SWALLOW_WAKE = "claim.swallow-wake";
+    FORGET_OTHERS = "claim.forget-others";
+    OVERLOOK_GRANT = "claim.overlook-grant";
+    FORGET_NEXT = "claim.forget-next";
+    FORGET_QUEUE = "claim.forget-queue";
+    FORGET_WAKE = "claim.forget-wake";
+    OUTLIVE_FORK = "claim.outlive-fork";
 }
 
 const HEAD: u32 = 0x400;
@@ -148,7 +158,7 @@ impl Claim {
             let locked = attempt();
             if locked || is_over(patience) {
                 // The place that it was woken for is the next one's.
-                if woken && !mutant("claim.swallow-wake") {
+                if woken && !mutant(flaw::SWALLOW_WAKE) {
                     wake(&raw const self.word, 1, OTHERS);
                 }
                 return Some(locked);
@@ -157,7 +167,7 @@ impl Claim {
             if word & HEAD == 0 {
                 // The mark went with the head, and the woken one cannot tell whether it was
                 // the last to sleep.
-                let behind = if woken && !mutant("claim.forget-others") {
+                let behind = if woken && !mutant(flaw::FORGET_OTHERS) {
                     BEHIND
                 } else {
                     0
@@ -212,13 +222,13 @@ impl Claim {
     fn leave(&self) -> bool {
         loop {
             let word = self.word.load(Order::RELAXED);
-            let granted = word & GRANTED != 0 && !mutant("claim.overlook-grant");
+            let granted = word & GRANTED != 0 && !mutant(flaw::OVERLOOK_GRANT);
             let others = word & !(HEAD | DUE | NAPPING | GRANTED | BEHIND);
             let left = if granted { others | OWED } else { others };
             if !self.exchange(word, left, CLAIM_ACCEPT) {
                 continue;
             }
-            if word & BEHIND != 0 && !mutant("claim.forget-next") {
+            if word & BEHIND != 0 && !mutant(flaw::FORGET_NEXT) {
                 wake(&raw const self.word, 1, OTHERS);
             }
             return granted;
@@ -243,7 +253,7 @@ impl Claim {
                 // The caller has released already what it releases again.
                 return true;
             }
-            if word & OWED != 0 && !mutant("claim.forget-queue") {
+            if word & OWED != 0 && !mutant(flaw::FORGET_QUEUE) {
                 if self.exchange(word, word & !OWED, Order::RELAXED) {
                     return false;
                 }
@@ -254,7 +264,7 @@ impl Claim {
             }
             let granted = (word & !(DUE | NAPPING)) | GRANTED;
             if self.exchange(word, granted, CLAIM_GRANT) {
-                if word & NAPPING != 0 && !mutant("claim.forget-wake") {
+                if word & NAPPING != 0 && !mutant(flaw::FORGET_WAKE) {
                     wake(place, 1, FIRST);
                 }
                 return true;
@@ -266,7 +276,7 @@ impl Claim {
     /// noticed.
     pub fn forget(&self) -> bool {
         let granted = self.word.load(Order::RELAXED) & GRANTED != 0;
-        if !mutant("claim.outlive-fork") {
+        if !mutant(flaw::OUTLIVE_FORK) {
             self.word.store(0, Order::RELAXED);
         }
         granted

@@ -14,9 +14,14 @@
 //! from another thread, costs the same.  A lock without a context takes no record.
 
 use super::{Gate, Generation, Holding, Pool};
-use crate::door::{AtomicU32, Order, keep_off, mutant};
+use crate::door::{AtomicU32, Order, flaws, keep_off, mutant};
 use cohort_raw::{Abortable, Inherit, Outcome, Patience, Quick, RawTry, ThreadOblivious};
 use core::mem::offset_of;
+
+flaws! {
+    BELIEVE_GRANTS = "in_place.believe-grants";
+    BELIEVE_CLAIMS = "in_place.believe-claims";
+}
 
 /// The object; all zero when new.
 #[derive(Debug, Default)]
@@ -207,7 +212,7 @@ where
         let holder = self.holder.load(Order::RELAXED);
         if Self::NEEDS_RECORD {
             holder != NOBODY
-        } else if L::GRANTS && !mutant("in_place.believe-grants") {
+        } else if L::GRANTS && !mutant(flaw::BELIEVE_GRANTS) {
             holder == self.lock.turn()
         } else {
             self.lock.is_locked()
@@ -246,7 +251,7 @@ where
     /// is forgotten, even one that had been granted the lock, or handed it over, just then.
     #[cold]
     fn inherit(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) {
-        if gate.claim.forget() && !mutant("in_place.believe-claims") {
+        if gate.claim.forget() && !mutant(flaw::BELIEVE_CLAIMS) {
             self.holder.store(NOBODY, Order::RELAXED);
         }
         let nothing = L::Context::default();

@@ -29,11 +29,6 @@ pub use inflated::{Fat, Inflated, Pooled, Stock};
 pub use placed::Placed;
 pub use returning::Returning;
 
-pub(crate) use arena::ORDERS as ARENA_ORDERS;
-pub(crate) use claim::ORDERS as CLAIM_ORDERS;
-pub(crate) use generation::ORDERS as GENERATION_ORDERS;
-pub(crate) use inflated::ORDERS as INFLATED_ORDERS;
-
 use crate::door::{AtomicU32, AtomicUsize, Order};
 use cohort_raw::{Inherit, RawTry, ThreadOblivious};
 

@@ -14,7 +14,11 @@
 //! No sleeper is forgotten: each of them brought one wake-up, and every release gives one
 //! while any is owed.  One that woke by itself leaves a wake-up too many.
 
-use crate::door::{AtomicU32, Order, move_sleeper, mutant, wake};
+use crate::door::{AtomicU32, Order, flaws, move_sleeper, mutant, wake};
+
+flaws! {
+    ADOPT_UNMARKED = "returning.adopt-unmarked";
+}
 
 const ASLEEP: u32 = 0xffff;
 const WAITER: u32 = 0x1_0000;
@@ -55,7 +59,7 @@ impl Returning {
     pub fn adopt(&self, place: &AtomicU32, seen: u32) -> bool {
         let room = self.word.load(Order::RELAXED) & ASLEEP != ASLEEP;
         let moved = room && move_sleeper(place, seen, &raw const self.word);
-        if moved && !mutant("returning.adopt-unmarked") {
+        if moved && !mutant(flaw::ADOPT_UNMARKED) {
             self.change(|word| word + 1);
         }
         moved

@@ -28,7 +28,7 @@
 //! decides by chance when a turn is over; a count bounds every wait.
 
 use super::linked;
-use crate::door::{self, AtomicPtr, Cell, Level, Order, mutant, orders};
+use crate::door::{self, AtomicPtr, Cell, Level, Order, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 use core::ptr;
@@ -52,6 +52,12 @@ orders! {
     CNA_RESTORE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     CNA_TRY = AcqRel;
+}
+
+flaws! {
+    FORGET_ASIDE = "cna.forget-aside";
+    KEEP_FOR_EVER = "cna.keep-for-ever";
+    LOSE_ASIDE = "cna.lose-aside";
 }
 
 const NO: u32 = 0;
@@ -199,7 +205,7 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
                 .is_ok()
             {
                 if let Some((first, _)) = aside
-                    && !mutant("cna.forget-aside")
+                    && !mutant(flaw::FORGET_ASIDE)
                 {
                     // SAFETY: as above.
                     unsafe { &*first }.grant(None, 1);
@@ -210,10 +216,10 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
         }
         // SAFETY: a linked successor stays until it is granted.
         let successor = unsafe { &*successor };
-        if (node.row() < HAND_OFFS || mutant("cna.keep-for-ever"))
+        if (node.row() < HAND_OFFS || mutant(flaw::KEEP_FOR_EVER))
             && let Some((neighbour, passed)) = node.neighbour(successor)
         {
-            let aside = if mutant("cna.lose-aside") && passed.is_some() {
+            let aside = if mutant(flaw::LOSE_ASIDE) && passed.is_some() {
                 passed
             } else {
                 joined(aside, passed)

@@ -21,7 +21,7 @@
 
 use super::{EachNode, linked};
 use crate::compose::Apart;
-use crate::door::{AtomicPtr, Order, Spinner, mutant, orders};
+use crate::door::{AtomicPtr, Order, Spinner, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 use core::ptr;
@@ -46,6 +46,10 @@ orders! {
     FC_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     FC_TRY = AcqRel;
+}
+
+flaws! {
+    FORGET_FOLLOWERS = "fc-mcs.forget-followers";
 }
 
 const NO: u32 = 0;
@@ -122,7 +126,7 @@ impl<P: Parking, const WINDOW: u64> FcMcs<P, WINDOW> {
             arrival.next.store(after, Order::RELAXED);
             (node, after) = (before, node);
         }
-        if !mutant("fc-mcs.forget-followers") {
+        if !mutant(flaw::FORGET_FOLLOWERS) {
             collector.next.store(after, Order::RELAXED);
         }
         let predecessor = self.tail().swap(last, FC_APPEND);

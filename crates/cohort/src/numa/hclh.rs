@@ -31,7 +31,7 @@
 
 use super::{Apart, EachNode};
 use crate::basic::clh::{Inherited, Owned, pointer};
-use crate::door::{AtomicPtr, Cell, Order, Spinner, mutant, orders, pool};
+use crate::door::{AtomicPtr, Cell, Order, Spinner, flaws, mutant, orders, pool};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
@@ -54,6 +54,12 @@ orders! {
     HCLH_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     HCLH_TRY = AcqRel;
+}
+
+flaws! {
+    FORGET_FOLLOWERS = "hclh.forget-followers";
+    STAY_BEHIND = "hclh.stay-behind";
+    FORGET_END = "hclh.forget-end";
 }
 
 const NO: u32 = 0;
@@ -147,15 +153,15 @@ impl<P: Form, const WINDOW: u64> Hclh<P, WINDOW> {
         if WINDOW > 0 {
             Spinner::new().watch(WINDOW, || self.is_locked());
         }
-        let last = if mutant("hclh.forget-followers") {
+        let last = if mutant(flaw::FORGET_FOLLOWERS) {
             local.store(ptr::null_mut(), Order::RELAXED);
             pointer(master)
-        } else if mutant("hclh.stay-behind") {
+        } else if mutant(flaw::STAY_BEHIND) {
             local.load(HCLH_COLLECT)
         } else {
             local.swap(ptr::null_mut(), HCLH_COLLECT)
         };
-        if !mutant("hclh.forget-end") {
+        if !mutant(flaw::FORGET_END) {
             // SAFETY: nodes live for ever, and the last one's owner waits or is the master.
             unsafe { &*last }.set_ends(true);
         }

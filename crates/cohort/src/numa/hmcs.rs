@@ -35,7 +35,7 @@
 
 use super::linked;
 use crate::compose::{Apart, CacheGroup, Core, Level, Numa, Package, Tree};
-use crate::door::{AtomicPtr, Order, mutant, orders, pool};
+use crate::door::{AtomicPtr, Order, flaws, mutant, orders, pool};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
@@ -60,6 +60,13 @@ orders! {
     HMCS_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     HMCS_TRY = AcqRel;
+}
+
+flaws! {
+    KEEP_FOR_EVER = "hmcs.keep-for-ever";
+    LOW_FIRST = "hmcs.low-first";
+    FORGET_ABOVE = "hmcs.forget-above";
+    FORGET_LEVEL = "hmcs.forget-level";
 }
 
 const WAITING: u32 = 0;
@@ -491,15 +498,15 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
             return carried.leave(RootQueue { queue, node });
         };
         let row = node.status.value(Order::RELAXED);
-        let may = carried.may_go_on() && (row < HAND_OFFS || mutant("hmcs.keep-for-ever"));
+        let may = carried.may_go_on() && (row < HAND_OFFS || mutant(flaw::KEEP_FOR_EVER));
         if may && here.queue.pass(node, (row + 1).min(HAND_OFFS)) {
             return;
         }
-        if mutant("hmcs.low-first") {
+        if mutant(flaw::LOW_FIRST) {
             here.queue.leave(node, ALONE);
             return self.pass_on(here.above(), &here.node.0, carried);
         }
-        if !mutant("hmcs.forget-above") {
+        if !mutant(flaw::FORGET_ABOVE) {
             self.pass_on(here.above(), &here.node.0, carried);
         }
         here.queue.leave(node, ALONE);
@@ -531,7 +538,7 @@ unsafe impl<
 
     #[inline]
     unsafe fn release(&self, cx: &HmcsContext<P, E>) {
-        if mutant("hmcs.forget-level") {
+        if mutant(flaw::FORGET_LEVEL) {
             self.begin(cx, 0);
         }
         self.pass_on(cx.cohort(), &cx.node, &Nothing);

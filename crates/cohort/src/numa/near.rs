@@ -44,7 +44,7 @@
 //! keep the lock, by count or by duration (000 §2.2).
 
 use super::linked;
-use crate::door::{self, AtomicPtr, Cell, Level, Order, mutant, orders};
+use crate::door::{self, AtomicPtr, Cell, Level, Order, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 use core::{cell, ptr};
@@ -70,6 +70,13 @@ orders! {
     NEAR_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     NEAR_TRY = AcqRel;
+}
+
+flaws! {
+    FORGET_KNOWN = "near.forget-known";
+    KEEP_FOR_EVER = "near.keep-for-ever";
+    MOVE_THE_LAST = "near.move-the-last";
+    FORGET_OWED = "near.forget-owed";
 }
 
 const NO: u32 = 0;
@@ -237,7 +244,7 @@ impl<P: Parking> NearNode<P> {
         }
         // SAFETY: a node stays while its owner waits, and the holder asks.
         let next_node = unsafe { &*address(next) };
-        if front.known > 1 && !mutant("near.forget-known") {
+        if front.known > 1 && !mutant(flaw::FORGET_KNOWN) {
             front.forget_next();
             front.place = place(next) as u8;
             next_node.set_front(front);
@@ -318,9 +325,9 @@ impl<P: Parking> Front<P> {
     /// Decides who comes next; somebody is known.  Whether that is not the oldest.
     fn choose(&mut self, bound: u8) -> bool {
         let mut at = 0;
-        if self.spent < bound || mutant("near.keep-for-ever") {
+        if self.spent < bound || mutant(flaw::KEEP_FOR_EVER) {
             let here = usize::from(self.place);
-            let stays = usize::from(!mutant("near.move-the-last"));
+            let stays = usize::from(!mutant(flaw::MOVE_THE_LAST));
             let movable = &self.known()[..self.known().len() - stays];
             let nearest =
                 (0..movable.len()).min_by_key(|at| door::distance(here, place(movable[*at])));
@@ -329,7 +336,7 @@ impl<P: Parking> Front<P> {
         let at = at as u8;
         self.next = at;
         self.owed = if at < self.owed { self.owed - 1 } else { at };
-        let forgets = at == 0 && mutant("near.forget-owed");
+        let forgets = at == 0 && mutant(flaw::FORGET_OWED);
         self.spent = if self.owed == 0 || forgets {
             0
         } else {

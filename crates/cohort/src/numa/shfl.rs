@@ -28,7 +28,7 @@
 
 use super::linked;
 use crate::basic::Ttas;
-use crate::door::{self, AtomicPtr, Cell, Level, Order, mutant, orders};
+use crate::door::{self, AtomicPtr, Cell, Level, Order, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 use core::ptr;
@@ -45,6 +45,11 @@ orders! {
     SHFL_GRANT = Release;
     /// Sees it.
     SHFL_GRANTED = Acquire;
+}
+
+flaws! {
+    MOVE_THE_LAST = "shfl.move-the-last";
+    FORGET_THE_GAP = "shfl.forget-the-gap";
 }
 
 const NO: u32 = 0;
@@ -134,10 +139,10 @@ impl<P: Parking, const ROW: u32> Shfl<P, ROW> {
                 before = waiter;
             } else {
                 let after = waiter.next.load(SHFL_SUCCESSOR);
-                if after.is_null() && !mutant("shfl.move-the-last") {
+                if after.is_null() && !mutant(flaw::MOVE_THE_LAST) {
                     break;
                 }
-                if !mutant("shfl.forget-the-gap") {
+                if !mutant(flaw::FORGET_THE_GAP) {
                     before.next.store(after, Order::RELAXED);
                 }
                 let passed = last.next.load(Order::RELAXED);

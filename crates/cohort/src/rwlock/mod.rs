@@ -13,10 +13,7 @@ pub use cohorts::{CRwNp, CRwWp, CohortRw};
 pub use count::Count;
 pub use in_object::InObject;
 pub use object::Object;
-pub(crate) use phase::ORDERS as PHASE_ORDERS;
-pub(crate) use raw::ORDERS;
 pub use raw::RawRwLock;
-pub(crate) use table::ORDERS as TABLE_ORDERS;
 pub use table::Table;
 
 use crate::at_last::AtLast;

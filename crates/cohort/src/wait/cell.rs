@@ -9,7 +9,9 @@
 //! | `value` | the setter's value, 31 bits | the setter |
 //! | `value \| ASLEEP` | somebody sleeps, or is about to, until the value changes | a waiter, by compare-exchange |
 
-use crate::door::{Advice, AtomicU32, Order, Spinner, expired, mutant, orders, sleep_on, wake};
+use crate::door::{
+    Advice, AtomicU32, Order, Spinner, expired, flaws, mutant, orders, sleep_on, wake,
+};
 use cohort_raw::Patience;
 use core::marker::PhantomData;
 
@@ -18,6 +20,11 @@ orders! {
     /// of the same word comes before the announcement, which then fails, or
     /// after, and sees it.
     CELL_ANNOUNCE = Relaxed;
+}
+
+flaws! {
+    WAKE_ONE_CLASS = "cell.wake-one-class";
+    FORGET_WAKE = "cell.forget-wake";
 }
 
 /// Somebody may be asleep on this cell.
@@ -151,7 +158,7 @@ impl<P: Parking> WaitCell<P> {
             let new = if stay { value | ASLEEP } else { value };
             match self.word.compare_exchange(old, new, order, Order::RELAXED) {
                 Ok(_) if old & ASLEEP == 0 => return,
-                Ok(_) if stay || mutant("cell.wake-one-class") => return self.wake(class),
+                Ok(_) if stay || mutant(flaw::WAKE_ONE_CLASS) => return self.wake(class),
                 Ok(_) => return self.wake(EVERY_CLASS),
                 Err(now) => old = now,
             }
@@ -160,7 +167,7 @@ impl<P: Parking> WaitCell<P> {
 
     #[cold]
     fn wake(&self, classes: u32) {
-        if mutant("cell.forget-wake") {
+        if mutant(flaw::FORGET_WAKE) {
             return;
         }
         // The cell may belong to somebody else by now; its address is a name.

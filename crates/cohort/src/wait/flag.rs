@@ -20,7 +20,8 @@
 
 use super::{Parking, quick};
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, expired, is_long_quiet, mutant, orders, sleep_on, wake,
+    Advice, AtomicU32, Order, Spinner, expired, flaws, is_long_quiet, mutant, orders, sleep_on,
+    wake,
 };
 use cohort_raw::{Outcome, Patience, Quick};
 use core::marker::PhantomData;
@@ -33,6 +34,14 @@ orders! {
     FLAG_RELEASE = Release;
     /// The same, by a plain store.
     FLAG_RELEASE_QUICK = Release;
+}
+
+flaws! {
+    TAKE_AND_HURRY = "flag.take-and-hurry";
+    FORGET_WAKE = "flag.forget-wake";
+    MARK_AND_HOPE = "flag.mark-and-hope";
+    FORGET_MARK = "flag.forget-mark";
+    SWALLOW_WAKE = "flag.swallow-wake";
 }
 
 const FREE: u32 = 0;
@@ -82,7 +91,7 @@ impl<P: Parking> Flag<P> {
     fn take_marked(&self) -> bool {
         let free = self.word.fetch_or(HELD | ASLEEP, FLAG_TAKE) & HELD == 0;
         // The caller's release has to see the mark.
-        if free && self.is_quick() && !mutant("flag.take-and-hurry") {
+        if free && self.is_quick() && !mutant(flaw::TAKE_AND_HURRY) {
             self.haste.store(ATTENTIVE, Order::RELAXED);
         }
         free
@@ -124,7 +133,7 @@ impl<P: Parking> Flag<P> {
             return;
         }
         let word = &raw const self.word;
-        if self.word.swap(FREE, FLAG_RELEASE) & ASLEEP != 0 && !mutant("flag.forget-wake") {
+        if self.word.swap(FREE, FLAG_RELEASE) & ASLEEP != 0 && !mutant(flaw::FORGET_WAKE) {
             // The word may belong to somebody else by now; its address is a name.
             wake(word, 1, CLASS);
         }
@@ -156,7 +165,7 @@ impl<P: Parking> Flag<P> {
     /// Whether the mark that the caller has left on a holder's word will be heeded;
     /// if not, it was a quick time, which is over now: look again.
     fn is_heeded(&self) -> bool {
-        if !self.is_quick() || mutant("flag.mark-and-hope") {
+        if !self.is_quick() || mutant(flaw::MARK_AND_HOPE) {
             return true;
         }
         self.haste.store(ATTENTIVE, Order::RELAXED);
@@ -171,7 +180,7 @@ impl<P: Parking> Flag<P> {
         let mut slept = false;
         loop {
             let skips = M::LOOKS_FIRST && self.is_held();
-            let marks = slept && !mutant("flag.forget-mark");
+            let marks = slept && !mutant(flaw::FORGET_MARK);
             if !skips
                 && (if marks {
                     self.take_marked()
@@ -183,7 +192,7 @@ impl<P: Parking> Flag<P> {
             }
             if patience.deadline().is_some_and(expired) {
                 // A wake-up that reached this thread goes on to another.
-                if slept && !mutant("flag.swallow-wake") {
+                if slept && !mutant(flaw::SWALLOW_WAKE) {
                     if self.take_marked() {
                         return Outcome::Acquired;
                     }

@@ -12,7 +12,7 @@
 //! The lock says where it keeps the word *quick*; a holder sets it, when it finds nobody
 //! waiting, and anybody takes it back.
 
-use crate::door::{Order, calls_off, fence_everywhere, fence_here, mutant, orders};
+use crate::door::{Order, calls_off, fence_everywhere, fence_here, flaws, mutant, orders};
 use cohort_raw::Quick;
 
 orders! {
@@ -22,6 +22,12 @@ orders! {
     QUICK_CALLED_OFF = Acquire;
     /// Both sides of the agreement, in a checker's world.
     QUICK_AGREE = SeqCst;
+}
+
+flaws! {
+    LOST_MARK = "quick.lost-mark";
+    NO_BARRIER = "quick.no-barrier";
+    CALL_OFF_ALONE = "quick.call-off-alone";
 }
 
 /// Releases by `store` in a quick time, of which `look` says whether it is one, and what
@@ -34,7 +40,7 @@ pub fn release<T>(look: impl FnOnce() -> Option<T>, store: impl FnOnce(T)) -> Qu
     };
     store(seen);
     fence_here(QUICK_AGREE);
-    if calls_off().load(Order::RELAXED) == called_off || mutant("quick.lost-mark") {
+    if calls_off().load(Order::RELAXED) == called_off || mutant(flaw::LOST_MARK) {
         Quick::Released
     } else {
         Quick::MarkLost
@@ -47,12 +53,12 @@ pub fn release<T>(look: impl FnOnce() -> Option<T>, store: impl FnOnce(T)) -> Qu
 #[cold]
 pub fn call_off(wake_everybody: impl FnOnce()) {
     calls_off().fetch_add(1, QUICK_CALL_OFF);
-    if !mutant("quick.no-barrier") {
+    if !mutant(flaw::NO_BARRIER) {
         fence_everywhere(QUICK_AGREE);
     }
     // Waiters that found the time over before the barrier may have slept on marks that
     // a quick release was wiping out.
-    if !mutant("quick.call-off-alone") {
+    if !mutant(flaw::CALL_OFF_ALONE) {
         wake_everybody();
     }
 }

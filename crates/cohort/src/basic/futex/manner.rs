@@ -23,10 +23,15 @@
 //! to it orders any other.
 
 use crate::door::{
-    AtomicU32, Order, Slept, WaitPolicy, constructor, cpus, expired, generation, is_worth_a_try,
-    mutant, policy, sleep_on, tries_anything, unless_starved, wake,
+    AtomicU32, Order, Slept, WaitPolicy, constructor, cpus, expired, flaws, generation,
+    is_worth_a_try, mutant, policy, sleep_on, tries_anything, unless_starved, wake,
 };
 use cohort_raw::Patience;
+
+flaws! {
+    GATE_FORGETS = "futex.gate-forgets";
+    GATE_OPENS_SILENTLY = "futex.gate-opens-silently";
+}
 
 const QUICK: u32 = 1;
 const TURNS: u32 = 2;
@@ -217,7 +222,7 @@ impl Manner {
             if !self.set_gate(seen, if crowded { HANDED } else { OPEN }) {
                 continue;
             }
-            if crowded && !mutant("futex.gate-forgets") && wake(&raw const self.0, 1, CLASS) == 0 {
+            if crowded && !mutant(flaw::GATE_FORGETS) && wake(&raw const self.0, 1, CLASS) == 0 {
                 self.take_back();
             }
             return;
@@ -235,7 +240,7 @@ impl Manner {
             }
             if self.set_gate(seen, OPEN) {
                 // Whoever fell asleep meanwhile looks again.
-                if !mutant("futex.gate-opens-silently") {
+                if !mutant(flaw::GATE_OPENS_SILENTLY) {
                     wake(&raw const self.0, 1, CLASS);
                 }
                 return;

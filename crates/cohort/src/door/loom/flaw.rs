@@ -15,7 +15,7 @@ enum Flaw {
     Named(String),
 }
 
-fn flaw() -> &'static Flaw {
+fn chosen() -> &'static Flaw {
     static FLAW: OnceLock<Flaw> = OnceLock::new();
     FLAW.get_or_init(|| match std::env::var("COHORT_MUTANT") {
         Err(_) => Flaw::None,
@@ -32,15 +32,15 @@ fn flaw() -> &'static Flaw {
     })
 }
 
-/// Whether a named flaw is switched on.
+/// Whether a flaw is switched on.
 #[must_use]
-pub fn mutant(name: &'static str) -> bool {
-    matches!(flaw(), Flaw::Named(flaw) if flaw == name)
+pub fn mutant(flaw: impl Into<super::super::Flaw>) -> bool {
+    matches!(chosen(), Flaw::Named(name) if name == flaw.into().0)
 }
 
 /// The order to use where the code says `order`.
 pub(super) fn ordering(order: Order) -> Ordering {
-    match (flaw(), order.name) {
+    match (chosen(), order.name) {
         (Flaw::Weak(flaw, strength), Some(name)) if flaw == name => strength.ordering(),
         _ => order.strength.ordering(),
     }

@@ -1,6 +1,6 @@
 //! Time, sleep, and the rest of what a kernel gives.
 
-use super::super::{AtomicU32, Level, Order, Slept};
+use super::super::{AtomicU32, Flaw, Level, Order, Slept};
 use super::OfRun;
 use cohort_machine::door;
 use cohort_raw::Deadline;
@@ -185,8 +185,8 @@ pub const fn generation() -> u32 {
     1
 }
 
-/// Whether the run's locks shall have the flaw of that name.
+/// Whether the run's locks shall have that flaw.
 #[must_use]
-pub fn mutant(name: &'static str) -> bool {
-    door::has_flaw(name)
+pub fn mutant(flaw: impl Into<Flaw>) -> bool {
+    door::has_flaw(flaw.into().0)
 }

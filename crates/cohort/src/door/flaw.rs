@@ -1,0 +1,34 @@
+//! Flaws that a checker's build can switch on.
+
+/// A flaw by name: a step that the code could have forgotten.  The mutation suite switches it
+/// on and requires a checker to fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flaw(pub &'static str);
+
+impl From<&'static str> for Flaw {
+    fn from(name: &'static str) -> Self {
+        Self(name)
+    }
+}
+
+/// What every file says that has flaws: its module, and their names.
+#[cfg(not(world = "native"))]
+#[linkme::distributed_slice]
+pub static FLAWS: [(&str, &[Flaw])];
+
+/// Declares the flaws of one file as constants in `flaw`, for [`mutant`](super::mutant) beside
+/// the code that they spoil, and lists them for the mutation suite.
+macro_rules! flaws {
+    ($($(#[doc = $what:literal])* $name:ident = $text:literal;)+) => {
+        pub(crate) mod flaw {
+            $($(#[doc = $what])*
+            pub(crate) const $name: $crate::door::Flaw = $crate::door::Flaw($text);)+
+
+            #[cfg(not(world = "native"))]
+            #[linkme::distributed_slice($crate::door::FLAWS)]
+            static HERE: (&str, &[$crate::door::Flaw]) =
+                (module_path!().split_at(module_path!().len() - "::flaw".len()).0, &[$($name),+]);
+        }
+    };
+}
+pub(crate) use flaws;

@@ -19,7 +19,7 @@ static WHERE: &[(&str, &[&str])] = &[
         &["tas::quick", "ticket::quick", "futex::quick"],
     ),
     ("basic/futex", &["futex::", "condvar::"]),
-    ("basic/futex/manner", &["futex::"]),
+    ("basic/futex/manner", &["futex::", "condvar::"]),
     ("basic/hemlock", &["hemlock::", "hemlock_ctr::"]),
     (
         "baseline/posix_rwlock",

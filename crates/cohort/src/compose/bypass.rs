@@ -15,7 +15,8 @@
 //! at each acquisition once it was not (000 §5.1.5).  What it has learnt is in the context,
 //! so that a thread learns from its own acquisitions and nobody writes for it.
 
-use super::{Clof, Composed, Place, Plan, Shareable, Visitor};
+use super::forward::forwards;
+use super::{Clof, Composed, Place, Shareable, Visitor};
 use crate::basic::Ttas;
 use crate::door::{self, Cell, flaws, mutant};
 use crate::wait::MayPark;
@@ -125,6 +126,23 @@ pub struct Bypass<L, const LEARNS: bool = false> {
 
 type Top<L> = <L as Composed>::Top;
 
+impl<L: Composed<Top: RawTry>, const LEARNS: bool> Bypass<L, LEARNS> {
+    /// Whether the context's acquisition has the top lock by itself; it is noted to go by way
+    /// of the whole if not.
+    #[inline(always)]
+    fn bypasses(&self, cx: &<Self as RawLock>::Context) -> bool {
+        let bypasses = if LEARNS {
+            cx.bypasses(|| self.try_acquire(cx))
+        } else {
+            self.try_acquire(cx)
+        };
+        if !bypasses && !mutant(flaw::FORGET_WAY) {
+            cx.note(false);
+        }
+        bypasses
+    }
+}
+
 // SAFETY: whoever returns from an acquisition holds the composition or its top lock, and
 // whoever holds the composition holds its top lock, which excludes.
 unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> RawLock for Bypass<L, LEARNS> {
@@ -134,19 +152,25 @@ unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> RawLock for Bypass<L, 
 
     const NODE_BYTES: usize = L::NODE_BYTES + Top::<L>::NODE_BYTES;
 
+    forwards!(memory of L in lock);
+
     #[inline]
     fn acquire(&self, cx: &Self::Context) {
-        let bypasses = if LEARNS {
-            cx.bypasses(|| self.try_acquire(cx))
-        } else {
-            self.try_acquire(cx)
-        };
-        if !bypasses {
-            if !mutant(flaw::FORGET_WAY) {
-                cx.note(false);
-            }
+        if !self.bypasses(cx) {
             self.lock.acquire(&cx.whole);
         }
+    }
+
+    #[inline]
+    fn acquire_settled(&self, cx: &Self::Context) {
+        if !self.bypasses(cx) {
+            self.lock.acquire_settled(&cx.whole);
+        }
+    }
+
+    #[inline(always)]
+    fn unsettle(cx: &Self::Context) {
+        L::unsettle(&cx.whole);
     }
 
     #[inline]
@@ -208,6 +232,8 @@ unsafe impl<L, const LEARNS: bool> Inherit for Bypass<L, LEARNS>
 where
     L: Composed<Top: RawTry + Inherit> + Inherit,
 {
+    const GRANTS: bool = L::GRANTS || Top::<L>::GRANTS;
+
     unsafe fn inherit(&self, holder: Option<&Self::Context>) {
         let bypassed = holder.filter(|cx| cx.has_bypassed());
         let whole = holder.filter(|cx| !cx.has_bypassed());
@@ -222,17 +248,7 @@ where
 }
 
 impl<L: Composed<Top: RawTry>, const LEARNS: bool> Composed for Bypass<L, LEARNS> {
-    type Top = L::Top;
-
-    fn planned(plan: &Plan<'_>) -> Self {
-        Self {
-            lock: L::planned(plan),
-        }
-    }
-
-    fn top(&self) -> &L::Top {
-        self.lock.top()
-    }
+    forwards!(composition of L in lock);
 }
 
 impl<L, const LEARNS: bool> TwoForms for Bypass<L, LEARNS>

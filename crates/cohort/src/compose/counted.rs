@@ -8,7 +8,8 @@
 //! accesses are relaxed: a holder sees what everybody did who held the lock before it,
 //! so it never counts one of them; of those still waiting it may miss some.
 
-use super::{Composed, Plan};
+use super::Composed;
+use super::forward::forwards;
 use crate::door::{AtomicU32, Order};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 
@@ -28,6 +29,10 @@ unsafe impl<L: RawLock> RawLock for Counted<L> {
 
     const NODE_BYTES: usize = L::NODE_BYTES;
 
+    forwards!(memory of L in lock, beside waiters);
+
+    forwards!(release of L in lock);
+
     #[inline]
     fn acquire(&self, cx: &L::Context) {
         self.waiters.fetch_add(1, Order::RELAXED);
@@ -36,9 +41,15 @@ unsafe impl<L: RawLock> RawLock for Counted<L> {
     }
 
     #[inline]
-    unsafe fn release(&self, cx: &L::Context) {
-        // SAFETY: passed on.
-        unsafe { self.lock.release(cx) };
+    fn acquire_settled(&self, cx: &L::Context) {
+        self.waiters.fetch_add(1, Order::RELAXED);
+        self.lock.acquire_settled(cx);
+        self.waiters.fetch_sub(1, Order::RELAXED);
+    }
+
+    #[inline(always)]
+    fn unsettle(cx: &L::Context) {
+        L::unsettle(cx);
     }
 
     fn is_locked(&self) -> bool {
@@ -69,6 +80,8 @@ unsafe impl<L: RawLock> DetectsWaiters for Counted<L> {
 
 // SAFETY: the lock's own; nobody waits any more.
 unsafe impl<L: Inherit> Inherit for Counted<L> {
+    forwards!(grants of L in lock);
+
     unsafe fn inherit(&self, holder: Option<&L::Context>) {
         self.waiters.store(0, Order::RELAXED);
         // SAFETY: passed on.
@@ -77,18 +90,7 @@ unsafe impl<L: Inherit> Inherit for Counted<L> {
 }
 
 impl<L: Composed> Composed for Counted<L> {
-    type Top = L::Top;
-
-    fn top(&self) -> &L::Top {
-        self.lock.top()
-    }
-
-    fn planned(plan: &Plan<'_>) -> Self {
-        Self {
-            lock: L::planned(plan),
-            waiters: AtomicU32::default(),
-        }
-    }
+    forwards!(composition of L in lock, beside waiters);
 }
 
 impl<L: TwoForms> TwoForms for Counted<L> {

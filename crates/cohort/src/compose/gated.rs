@@ -10,6 +10,7 @@
 //! parks does anybody wait outside.  The lock behind has to be [`Fair`]: under one that
 //! newcomers take past its waiters, more and more whom the gate has woken would wait there.
 
+use super::forward::forwards;
 use crate::host::Gate;
 use cohort_raw::{Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 
@@ -29,19 +30,25 @@ unsafe impl<L: RawTry + Fair> RawLock for Gated<L> {
 
     const NODE_BYTES: usize = L::NODE_BYTES;
 
-    const COHORT_BYTES: usize = L::COHORT_BYTES;
-
-    unsafe fn make_at(place: *mut Self) {
-        // SAFETY: the caller's; each field is written once.
-        unsafe {
-            (&raw mut (*place).gate).write(Gate::default());
-            L::make_at(&raw mut (*place).lock);
-        }
-    }
+    forwards!(memory of L in lock, beside gate);
 
     #[inline]
     fn acquire(&self, cx: &L::Context) {
         self.gate.acquire(&self.lock, cx);
+    }
+
+    #[inline]
+    fn acquire_settled(&self, cx: &L::Context) {
+        if !self.lock.try_acquire(cx) {
+            let passed = self.gate.enter();
+            self.lock.acquire_settled(cx);
+            self.gate.leave(passed);
+        }
+    }
+
+    #[inline(always)]
+    fn unsettle(cx: &L::Context) {
+        L::unsettle(cx);
     }
 
     #[inline]

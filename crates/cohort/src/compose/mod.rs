@@ -5,6 +5,7 @@ pub mod bypass;
 pub mod clof;
 pub mod cohorting;
 pub mod counted;
+mod forward;
 pub mod gated;
 pub mod generated;
 mod level;

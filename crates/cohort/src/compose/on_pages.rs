@@ -9,7 +9,8 @@
 //! `cohort run` takes, whose fat locks are kept small; those that are built at run time have
 //! the nodes of each NUMA node in pages of its own, many locks' together.
 
-use super::{Composed, Plan};
+use super::Composed;
+use super::forward::forwards;
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 
 /// The lock, at the beginning of a page.
@@ -25,15 +26,23 @@ unsafe impl<L: RawLock> RawLock for OnPages<L> {
 
     const NODE_BYTES: usize = L::NODE_BYTES;
 
+    forwards!(memory of L in 0);
+
+    forwards!(release of L in 0);
+
     #[inline]
     fn acquire(&self, cx: &L::Context) {
         self.0.acquire(cx);
     }
 
-    #[inline]
-    unsafe fn release(&self, cx: &L::Context) {
-        // SAFETY: passed on.
-        unsafe { self.0.release(cx) };
+    #[inline(always)]
+    fn acquire_settled(&self, cx: &L::Context) {
+        self.0.acquire_settled(cx);
+    }
+
+    #[inline(always)]
+    fn unsettle(cx: &L::Context) {
+        L::unsettle(cx);
     }
 
     fn is_locked(&self) -> bool {
@@ -85,6 +94,8 @@ unsafe impl<L: DetectsWaiters> DetectsWaiters for OnPages<L> {
 
 // SAFETY: passed on.
 unsafe impl<L: Inherit> Inherit for OnPages<L> {
+    forwards!(grants of L in 0);
+
     unsafe fn inherit(&self, holder: Option<&L::Context>) {
         // SAFETY: passed on.
         unsafe { self.0.inherit(holder) };
@@ -92,15 +103,7 @@ unsafe impl<L: Inherit> Inherit for OnPages<L> {
 }
 
 impl<L: Composed> Composed for OnPages<L> {
-    type Top = L::Top;
-
-    fn top(&self) -> &L::Top {
-        self.0.top()
-    }
-
-    fn planned(plan: &Plan<'_>) -> Self {
-        Self(L::planned(plan))
-    }
+    forwards!(composition of L in 0);
 }
 
 impl<L: TwoForms> TwoForms for OnPages<L> {

@@ -1,5 +1,5 @@
 //! `posix`: the mutex of the GNU C library, `PTHREAD_MUTEX_NORMAL`: a word of three
-//! values; whoever finds it taken sleeps (001 §2 describes it as the lock that sleeps
+//! values; a thread that finds it taken sleeps (001 §2 describes it as the lock that sleeps
 //! at once; Drepper, *Futexes Are Tricky*, gives the three values).
 //! `posix-adaptive`: `PTHREAD_MUTEX_ADAPTIVE_NP`, which looks some times before.
 //!
@@ -10,8 +10,8 @@
 //! | `word` | meaning | who writes it |
 //! |---|---|---|
 //! | `FREE` | free | the holder |
-//! | `HELD` | held, nobody sleeps | who finds it free at once |
-//! | `WAITED_FOR` | held, somebody may sleep | whoever waits, before it sleeps and when it takes the lock |
+//! | `HELD` | held, nobody sleeps | the thread that finds it free at once |
+//! | `WAITED_FOR` | held, somebody may sleep | each waiter, before it sleeps and when it takes the lock |
 //!
 //! | `usual` | meaning | who writes it |
 //! |---|---|---|
@@ -82,7 +82,7 @@ impl<const LOOKS: u32> Posix<LOOKS> {
         if LOOKS > 0 && self.take_soon() {
             return Outcome::Acquired;
         }
-        // Whoever has waited cannot know whether others still do.
+        // A thread that has waited cannot know whether others still do.
         while self.word.swap(WAITED_FOR, POSIX_TAKE_WAITING) != FREE {
             let slept = sleep_on(&self.word, WAITED_FOR, CLASS, patience.deadline());
             if slept == Slept::TimedOut {
@@ -129,7 +129,7 @@ unsafe impl<const LOOKS: u32> RawTry for Posix<LOOKS> {
     }
 }
 
-// SAFETY: who gives up was not woken, and leaves the word saying that others may sleep.
+// SAFETY: a waiter that gives up was not woken, and leaves the word saying that others may sleep.
 unsafe impl<const LOOKS: u32> Abortable for Posix<LOOKS> {
     #[inline]
     fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {

@@ -21,9 +21,9 @@
 //! | field | meaning | who writes it |
 //! |---|---|---|
 //! | `state` | the table above; `HELD_UP`: readers sleep here that gave way to a writer | everybody |
-//! | `phase` | a word to sleep on: the phase, told to those who wait for it | whoever changed it, afterwards |
+//! | `phase` | a word to sleep on: the phase, told to those who wait for it | the thread that changed it, afterwards |
 //! | `primary` | a word to sleep on: whether there is a primary writer | that writer |
-//! | `writers` | how many wait to be primary; `HANDED`: one of them may be, at once | they; who hands over |
+//! | `writers` | how many wait to be primary; `HANDED`: one of them may be, at once | they; the thread that hands over |
 //!
 //! A phase that somebody waits for begins for it when `phase` says so, and not before:
 //! else a late telling would be taken for the next one.
@@ -96,7 +96,7 @@ impl Signal {
     }
 }
 
-/// The lock; all zero, and free, when new.  Who waits for it cannot give up.
+/// The lock; all zero, and free, when new.  A waiter cannot give up.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct PosixRwLock<const PREFERS_WRITERS: bool = false> {

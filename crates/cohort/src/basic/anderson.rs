@@ -26,7 +26,7 @@ use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious
 orders! {
     /// Drawing a position says nothing about the data.
     ANDERSON_DRAW = Relaxed;
-    /// What the last holder did is seen by whoever it grants.
+    /// What the last holder did is seen by the thread that it grants.
     ANDERSON_GRANTED = Acquire;
     /// What this holder did is seen by the next.
     ANDERSON_GRANT = Release;
@@ -146,7 +146,7 @@ unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Anderson<SLOTS, 
 
 impl<const SLOTS: usize, P: Parking> Fair for Anderson<SLOTS, P> {}
 
-// SAFETY: the next position is the one after the holder's until somebody draws it, who then
+// SAFETY: the next position is the one after the holder's until a thread draws it, which then
 // waits at its slot. Nothing is carried.
 unsafe impl<const SLOTS: usize, P: Parking> DetectsWaiters for Anderson<SLOTS, P> {
     #[inline]

@@ -3,7 +3,7 @@
 //! drawn at random (truncated binary exponential backoff; Agarwal and Cherian; 000 §3.3
 //! and §6).
 //!
-//! **Not for** anybody who minds waiting: who has waited longest looks most rarely, so
+//! **Not for** anybody who minds waiting: the longest waiter looks most rarely, so
 //! newcomers and the last holder's neighbours win, and a lock that has become free
 //! stays so until somebody's pause ends (000 §6).  What it gives for that is few
 //! migrations.
@@ -103,7 +103,7 @@ unsafe impl<P: Parking> RawTry for Bo<P> {
     }
 }
 
-// SAFETY: who gives up has not taken the flag, and passes on a wake-up it got.
+// SAFETY: a waiter that gives up has not taken the flag, and passes on a wake-up it got.
 unsafe impl<P: Parking> Abortable for Bo<P> {
     #[inline]
     fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {

@@ -32,7 +32,7 @@ orders! {
     CLH_RELEASE = Release;
     /// Sees it.
     CLH_RELEASED = Acquire;
-    /// What the holder did is seen by whoever finds the lock free.
+    /// What the holder did is seen by the thread that finds the lock free.
     CLH_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     CLH_TRY = AcqRel;
@@ -289,8 +289,8 @@ unsafe impl ThreadOblivious for Clh {}
 
 impl Fair for Clh {}
 
-// SAFETY: who has linked itself waits, and leaves with the lock.  What is carried is in the
-// predecessor's node, which the holder owns and nobody writes any more; without a
+// SAFETY: a thread that has linked itself waits, and leaves with the lock.  What is carried is in
+// the predecessor's node, which the holder owns and nobody writes any more; without a
 // predecessor there is none.
 unsafe impl DetectsWaiters for Clh {
     #[inline]

@@ -47,7 +47,7 @@ orders! {
     HEMLOCK_ANSWERED = Acquire;
     /// Both at once, where seeing and answering are one step.
     HEMLOCK_GRANTED_ANSWER = AcqRel;
-    /// What the holder did is seen by whoever finds the queue empty.
+    /// What the holder did is seen by the thread that finds the queue empty.
     HEMLOCK_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     HEMLOCK_TRY = AcqRel;

@@ -3,7 +3,7 @@
 //! (Auslander, Edelsohn, Krieger, Rosenburg and Wisniewski; 001 §2).
 //!
 //! **Not for** more runnable threads than CPUs unless its waiters may sleep, as `mcs`;
-//! nor as the fastest under load: whoever is served puts the lock in its node's place
+//! nor as the fastest under load: the waiter that is served puts the lock in its node's place
 //! first, which touches the one line that all arrivals touch.
 //!
 //! | `tail` | `head` | state |
@@ -13,8 +13,8 @@
 //! | n | 0 | held; a waiter has arrived and not linked itself yet |
 //! | n | m | held; waiters from node m to node n |
 //!
-//! `tail` is written by arrivals and by whoever is served, releases or finds nobody
-//! behind; `head` by the first arrival behind the lock's own place and by whoever is
+//! `tail` is written by arrivals and by a thread that is served, releases or finds nobody
+//! behind; `head` by the first arrival behind the lock's own place and by a thread that is
 //! served.  Nodes are named by their numbers, so that the lock is eight bytes.
 //!
 //! The published lock enters the queue by a compare-exchange and tries again if it
@@ -33,7 +33,7 @@ orders! {
     /// Acquires what the last holder did if the lock was free after all; publishes the
     /// fresh node to the successor that will link itself to it.
     K42_ENQUEUE = AcqRel;
-    /// Publishes the fresh node to whoever will grant it.
+    /// Publishes the fresh node to the thread that will grant it.
     K42_LINK = Release;
     /// Sees that fresh node: the holder, before it grants.
     K42_SUCCESSOR = Acquire;
@@ -44,7 +44,7 @@ orders! {
     /// Publishes that the lock's own place has no successor yet, to the arrival that
     /// will link itself there.
     K42_REPLACE = Release;
-    /// What the holder did is seen by whoever finds the lock free.
+    /// What the holder did is seen by the thread that finds the lock free.
     K42_LEAVE = Release;
 }
 

@@ -32,7 +32,7 @@ orders! {
     MCS_GRANT = Release;
     /// Sees it.
     MCS_GRANTED = Acquire;
-    /// What the holder did is seen by whoever finds the queue empty.
+    /// What the holder did is seen by the thread that finds the queue empty.
     MCS_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     MCS_TRY = AcqRel;
@@ -160,8 +160,8 @@ unsafe impl<P: Parking> ThreadOblivious for Mcs<P> {}
 
 impl<P: Parking> Fair for Mcs<P> {}
 
-// SAFETY: who has linked itself waits, and leaves with the lock.  What is carried is in the
-// holder's node, which is renewed for each acquisition and granted by its predecessor alone;
+// SAFETY: a thread that has linked itself waits, and leaves with the lock.  What is carried is in
+// the holder's node, which is renewed for each acquisition and granted by its predecessor alone;
 // after its acquisition only marks of sleepers could change that word, and nobody sleeps.
 unsafe impl<P: Parking> DetectsWaiters for Mcs<P> {
     /// Looks at the holder's node first, whose line its release needs anyway; the tail's is

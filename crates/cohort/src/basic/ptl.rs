@@ -22,7 +22,7 @@ use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious
 orders! {
     /// Drawing a number says nothing about the data.
     PTL_DRAW = Relaxed;
-    /// What the last holder did is seen by whoever it serves.
+    /// What the last holder did is seen by the thread that it serves.
     PTL_SERVED = Acquire;
     /// What this holder did is seen by the next.
     PTL_SERVE = Release;

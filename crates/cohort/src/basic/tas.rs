@@ -72,7 +72,7 @@ unsafe impl<P: Parking> RawTry for Tas<P> {
     }
 }
 
-// SAFETY: who gives up has not taken the flag, and passes on a wake-up it got.
+// SAFETY: a waiter that gives up has not taken the flag, and passes on a wake-up it got.
 unsafe impl<P: Parking> Abortable for Tas<P> {
     #[inline]
     fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {

@@ -21,7 +21,7 @@
 //! way, and the next waiter finds it.  Between `QUICK` and the number, `serving` has what
 //! the last holder carried to this one; nothing, if it found the lock free.
 //!
-//! Who takes a free lock without waiting looks at `serving` alone: `next` was the target
+//! A thread that takes a free lock without waiting looks at `serving` alone: `next` was the target
 //! of the last read-modify-write, and reading it would have to wait for that.
 
 use crate::door::{AtomicU32, Order, flaws, is_long_quiet, mutant, orders};
@@ -32,7 +32,7 @@ use core::mem::offset_of;
 orders! {
     /// Drawing a number says nothing about the data.
     TICKET_DRAW = Relaxed;
-    /// What the last holder did is seen by whoever it serves.
+    /// What the last holder did is seen by the thread that it serves.
     TICKET_SERVED = Acquire;
     /// What this holder did is seen by the next.
     TICKET_SERVE = Release;
@@ -144,7 +144,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
         let served = self.serving.value(Order::RELAXED);
         let next = number(served.wrapping_add(ONE));
         let successor = next | carried;
-        // Nobody has left a mark, and who does clears `QUICK`.
+        // Nobody has left a mark, and a thread that does clears `QUICK`.
         if P::MAY_SLEEP
             && is_long_quiet()
             && self
@@ -232,9 +232,9 @@ unsafe impl<P: Parking, const UNIT: u64> ThreadOblivious for Ticket<P, UNIT> {}
 
 impl<P: Parking, const UNIT: u64> Fair for Ticket<P, UNIT> {}
 
-// SAFETY: who has drawn a number waits, and leaves with the lock.  What is carried stands with
-// the number that is served, which the holder has read; until its release only `QUICK` and
-// marks of sleepers change beside it.
+// SAFETY: a thread that has drawn a number waits, and leaves with the lock.  What is carried
+// stands with the number that is served, which the holder has read; until its release only `QUICK`
+// and marks of sleepers change beside it.
 unsafe impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
     #[inline]
     fn has_waiters(&self, (): &()) -> bool {

@@ -7,7 +7,7 @@
 //! A thread that meets nobody pays for one lock, however many levels there are.  It has a
 //! context of its own for the top lock, since it does not hold the low lock that owns a
 //! cohort's.  Fairness is the top lock's: a cohort's first waiter stands in the top lock's
-//! order like anybody else, and who bypasses finds that lock free.
+//! order like anybody else, and a thread that bypasses finds that lock free.
 //!
 //! [`Fast`] puts a test-and-set word above a composition and bypasses to that (002 §6).
 //!
@@ -26,7 +26,7 @@ flaws! {
     FORGET_WAY = "bypass.forget-way";
 }
 
-/// A composition under a word: who finds it free takes it and nothing else; a queue that
+/// A composition under a word: a thread that finds it free takes it and nothing else; a queue that
 /// has it keeps it for up to `HAND_OFFS` hand-offs.
 pub type Fast<L, P = MayPark, const HAND_OFFS: u32 = 128> =
     Bypass<Clof<L, Ttas<P>, Everybody, HAND_OFFS, 1>>;
@@ -143,8 +143,8 @@ impl<L: Composed<Top: RawTry>, const LEARNS: bool> Bypass<L, LEARNS> {
     }
 }
 
-// SAFETY: whoever returns from an acquisition holds the composition or its top lock, and
-// whoever holds the composition holds its top lock, which excludes.
+// SAFETY: an acquisition that returns holds the composition or its top lock, and
+// one that holds the composition holds its top lock, which excludes.
 unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> RawLock for Bypass<L, LEARNS> {
     type Context = BypassContext<L::Context, <Top<L> as RawLock>::Context>;
 

@@ -4,7 +4,7 @@
 //! **Not for** locks that can tell by themselves: the count costs two
 //! read-modify-writes an acquisition, and the second of them in the section.
 //!
-//! Whoever waits has raised `waiters` before and lowers it once it holds the lock.  The
+//! A waiter has raised `waiters` before and lowers it once it holds the lock.  The
 //! accesses are relaxed: a holder sees what everybody did who held the lock before it,
 //! so it never counts one of them; of those still waiting it may miss some.
 
@@ -57,7 +57,7 @@ unsafe impl<L: RawLock> RawLock for Counted<L> {
     }
 }
 
-// SAFETY: as above; who tries does not wait.
+// SAFETY: as above; a try does not wait.
 unsafe impl<L: RawTry> RawTry for Counted<L> {
     #[inline]
     fn try_acquire(&self, cx: &L::Context) -> bool {
@@ -70,7 +70,7 @@ unsafe impl<L: ThreadOblivious> ThreadOblivious for Counted<L> {}
 
 impl<L: Fair> Fair for Counted<L> {}
 
-// SAFETY: who is counted has come to acquire and does not hold it; nothing is carried.
+// SAFETY: a thread that is counted has come to acquire and does not hold it; nothing is carried.
 unsafe impl<L: RawLock> DetectsWaiters for Counted<L> {
     #[inline]
     fn has_waiters(&self, _cx: &L::Context) -> bool {

@@ -1,14 +1,14 @@
 //! `Gated<L>`: a lock that serves in order of arrival, behind a [`Gate`]: no more waiters
-//! queue than there are CPUs to run them, but for those whom the gate wakes now and then.
+//! queue than there are CPUs to run them, but for those that the gate wakes now and then.
 //! Under a program every strict lock has one; this gives it to a type.
 //!
 //! **Not for** a part of a composition: the gate belongs before the whole.  Nor where
 //! threads never exceed CPUs: there a waiter counts itself in and out for nothing.
 //!
-//! Whoever finds the lock free takes it past those outside, so the order is no longer
+//! A thread that finds the lock free takes it past those outside, so the order is no longer
 //! strict; nobody is passed over for ever ([`Gate`] says why).  Only under the policy that
 //! parks does anybody wait outside.  The lock behind has to be [`Fair`]: under one that
-//! newcomers take past its waiters, more and more whom the gate has woken would wait there.
+//! newcomers take past its waiters, more and more that the gate has woken would wait there.
 
 use super::forward::forwards;
 use crate::host::Gate;
@@ -63,7 +63,7 @@ unsafe impl<L: RawTry + Fair> RawLock for Gated<L> {
     }
 }
 
-// SAFETY: the lock inside is tried; who tries passes no gate.
+// SAFETY: the lock inside is tried; a try passes no gate.
 unsafe impl<L: RawTry + Fair> RawTry for Gated<L> {
     #[inline]
     fn try_acquire(&self, cx: &L::Context) -> bool {
@@ -71,7 +71,7 @@ unsafe impl<L: RawTry + Fair> RawTry for Gated<L> {
     }
 }
 
-// SAFETY: the gate asks nothing of whoever passes on.
+// SAFETY: the gate asks nothing of the thread that passes on.
 unsafe impl<L: RawTry + Fair + ThreadOblivious> ThreadOblivious for Gated<L> {}
 
 // SAFETY: afterwards nobody is at the gate, and the lock inside is as the holder has it.

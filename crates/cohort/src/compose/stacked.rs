@@ -10,7 +10,7 @@
 //!
 //! | field of a cohort | written by | meaning |
 //! |---|---|---|
-//! | `low` | its waiters | who of the cohort is next |
+//! | `low` | its waiters | which of the cohort is next |
 //! | `above` | its maker | the cohort around it; null: that is the whole system |
 //! | `metadata` | the holder of `low` | as in [`clof`](super::clof) |
 //!
@@ -162,7 +162,7 @@ impl Recipe {
         }
     }
 
-    /// The recipe in two words, for whoever keeps it in atoms.
+    /// The recipe in two words, to be kept in atoms.
     #[must_use]
     pub fn to_words(&self) -> [u64; 2] {
         let mut word = self.depth as u64;
@@ -435,7 +435,7 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
     }
 }
 
-// SAFETY: whoever returns from an acquisition holds its cohort's low lock and, passed or
+// SAFETY: a thread that returns from an acquisition holds its cohort's low lock and, passed or
 // acquired, all above it with its cohorts' contexts; each has one holder, and publishes
 // what was done before.
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> RawLock
@@ -465,7 +465,7 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> RawLock
     }
 }
 
-// SAFETY: as above; who finds a lock taken gives back those below it.
+// SAFETY: as above; a thread that finds a lock taken gives back those below it.
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> RawTry for Stacked<T, LEAVES, INNER> {
     fn try_acquire(&self, cx: &StackedContext) -> bool {
         self.try_climb(self.begin(cx), &cx.low)
@@ -480,7 +480,7 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> ThreadOblivious
 
 impl<T: Text, const LEAVES: usize, const INNER: usize> Fair for Stacked<T, LEAVES, INNER> {}
 
-// SAFETY: whoever waits for a lock on the way up wants the whole; nothing is carried.
+// SAFETY: a thread that waits for a lock on the way up wants the whole; nothing is carried.
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> DetectsWaiters
     for Stacked<T, LEAVES, INNER>
 {

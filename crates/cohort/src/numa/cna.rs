@@ -16,10 +16,10 @@
 //!
 //! | field of a node | written by | meaning |
 //! |---|---|---|
-//! | `next` | its successor; the holder, who sets it aside or takes it back | who comes after it in its queue |
+//! | `next` | its successor; the holder, which sets it aside or takes it back | the waiter after it in its queue |
 //! | `granted` | the holder before it | whether it holds the lock |
 //! | `place` | its owner, before it enters | its NUMA node |
-//! | `first`, `last` | the holder, to the next one | who is set aside; null: nobody |
+//! | `first`, `last` | the holder, to the next one | the waiters that are set aside; null: none |
 //! | `row` | as above | how often the NUMA node has had the lock in a row |
 //!
 //! A node that is set aside had a successor, so nobody will link itself to it; the last
@@ -45,7 +45,7 @@ orders! {
     CNA_GRANT = Release;
     /// Sees it.
     CNA_GRANTED = Acquire;
-    /// What the holder did is seen by whoever finds the queue empty.
+    /// What the holder did is seen by the thread that finds the queue empty.
     CNA_LEAVE = Release;
     /// Publishes that the last one set aside has no successor, to the arrival that will
     /// link itself to it.
@@ -84,7 +84,7 @@ pub struct Cna<P: Parking = MayPark, const HAND_OFFS: u32 = 128> {
     tail: AtomicPtr<CnaNode<P>>,
 }
 
-/// Who is set aside: the first and the last of them, linked by `next`.
+/// The waiters that are set aside: the first and the last of them, linked by `next`.
 type Aside<P> = Option<(*mut CnaNode<P>, *mut CnaNode<P>)>;
 
 impl<P: Parking> CnaNode<P> {
@@ -107,7 +107,7 @@ impl<P: Parking> CnaNode<P> {
     }
 
     fn row(&self) -> u32 {
-        // SAFETY: written by whoever made it the holder's node, and the holder asks.
+        // SAFETY: written by the thread that made it the holder's node, and the holder asks.
         self.row.with(|row| unsafe { *row })
     }
 
@@ -162,7 +162,7 @@ fn joined<P: Parking>(front: Aside<P>, back: Aside<P>) -> Aside<P> {
 }
 
 // SAFETY: the holder's node is the one that was granted last or found the queue empty;
-// whoever waits is in one of the two queues, and is granted once, by a holder, after its
+// every waiter is in one of the two queues, and is granted once, by a holder, after its
 // own work.
 unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
     type Context = CnaNode<P>;

@@ -1,4 +1,4 @@
-//! `fc-mcs`: the arrivals of each NUMA node are collected by one of them, who appends
+//! `fc-mcs`: the arrivals of each NUMA node are collected by one of them, which appends
 //! them to one `mcs` queue together, so that neighbours hold the lock in a row (Dice,
 //! Marathe and Shavit 2011; 000 §1, §5.1).
 //!
@@ -10,10 +10,10 @@
 //! |---|---|---|
 //! | `arrivals` of a NUMA node | arrivals; the collector, who takes all | the last arrival, and by `next` those before it |
 //! | `tail` | collectors; the holder, if it is the last | as in `mcs` |
-//! | a node's `next` | its owner, as an arrival; then the collector; its successor in the queue | who arrived before it; then who comes after it |
+//! | a node's `next` | its owner, as an arrival; then the collector; its successor in the queue | the arrival before it; then its successor in the queue |
 //! | a node's `granted` | its predecessor | whether it holds the lock |
 //!
-//! Who arrives and finds nobody before it is the collector.  It waits a while for others,
+//! An arrival that finds nobody before it is the collector.  It waits a while for others,
 //! unless the lock is free; takes all arrivals; turns their order round, so that it comes
 //! first itself; and puts them in the queue by one exchange.  In the published lock each
 //! thread has a record in a list that collectors look through, several times over; here
@@ -34,7 +34,7 @@ orders! {
     /// Acquires what the last holder did if the queue was empty, and publishes that the
     /// last node has no successor to the collector that will write its `next`.
     FC_APPEND = AcqRel;
-    /// Publishes the appended nodes to whoever will grant them.
+    /// Publishes the appended nodes to the threads that will grant them.
     FC_LINK = Release;
     /// Sees them.
     FC_SUCCESSOR = Acquire;
@@ -42,7 +42,7 @@ orders! {
     FC_GRANT = Release;
     /// Sees it.
     FC_GRANTED = Acquire;
-    /// What the holder did is seen by whoever finds the queue empty.
+    /// What the holder did is seen by the thread that finds the queue empty.
     FC_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     FC_TRY = AcqRel;
@@ -98,7 +98,7 @@ impl<P: Parking, const WINDOW: u64> FcMcs<P, WINDOW> {
         &self.tail.0
     }
 
-    /// Enters a list; whether nobody was in it.  By one exchange, since who had to try
+    /// Enters a list; whether nobody was in it.  By one exchange, since a thread that had to try
     /// again could be passed over for ever; so the link comes after it.
     fn arrive(list: &List<P>, node: &FcMcsNode<P>) -> bool {
         let before = list.swap(node.pointer(), FC_ARRIVE);
@@ -119,7 +119,7 @@ impl<P: Parking, const WINDOW: u64> FcMcs<P, WINDOW> {
         // From the last to the collector, which came first.
         let (mut node, mut after) = (last, ptr::null_mut());
         while node != collector.pointer() {
-            // SAFETY: who arrived waits until it is granted.
+            // SAFETY: an arrival waits until it is granted.
             let arrival = unsafe { &*node };
             // Nothing is published by the link: the list is what publishes nodes.
             let before = linked(&arrival.next, Order::RELAXED);
@@ -199,13 +199,13 @@ unsafe impl<P: Parking, const WINDOW: u64> RawTry for FcMcs<P, WINDOW> {
 // SAFETY: release reads and writes the lock and its nodes alone.
 unsafe impl<P: Parking, const WINDOW: u64> ThreadOblivious for FcMcs<P, WINDOW> {}
 
-/// Who has arrived is in the queue once its collector has waited its while, behind those
+/// An arrival is in the queue once its collector has waited its while, behind those
 /// who were there before.
 impl<P: Parking, const WINDOW: u64> Fair for FcMcs<P, WINDOW> {}
 
 // SAFETY: another tail than the holder's node is the last of those whom a collector has put
-// behind it, and each of them stays until it is granted; who is in a list yet goes unseen.
-// Nothing is carried.
+// behind it, and each of them stays until it is granted; a waiter that is still in a list goes
+// unseen. Nothing is carried.
 unsafe impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
     #[inline]
     fn has_waiters(&self, node: &FcMcsNode<P>) -> bool {

@@ -137,7 +137,7 @@ unsafe impl<P: Parking, T: Tuning> RawTry for Hbo<P, T> {
     }
 }
 
-// SAFETY: who gives up has not taken the flag, and passes on a wake-up it got.
+// SAFETY: a waiter that gives up has not taken the flag, and passes on a wake-up it got.
 unsafe impl<P: Parking, T: Tuning> Abortable for Hbo<P, T> {
     #[inline]
     fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {

@@ -2,21 +2,21 @@
 //! one for the whole system, so that neighbours hold the lock in a row (Luchangco,
 //! Nussbaum and Shavit 2006; 000 §1, §5.1).
 //!
-//! **Not for** few waiters to a node: whoever comes first waits for others that do not
+//! **Not for** few waiters to a node: the first to come waits for others that do not
 //! come, and nothing then stands against that delay (000 §1).  Nor for more runnable
 //! threads than CPUs unless its waiters may sleep, as `clh`.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `local` of a NUMA node | arrivals; the master, who takes all | the last arrival that is in no other queue; null: who comes next is a master |
-//! | `tail` | masters; whoever finds the lock free; the holder, if it is the last | null: free; else the last node of the queue |
+//! | `local` of a NUMA node | arrivals; the master, who takes all | the last arrival that is in no other queue; null: the next arrival is a master |
+//! | `tail` | masters; the thread that finds the lock free; the holder, if it is the last | null: free; else the last node of the queue |
 //! | a node's `released` | its owner | whether its successor, which owns it from then on, holds the lock |
 //! | a node's `ends` | its owner, when fresh; then the master | whether it was the last to be spliced with others, or alone |
 //!
-//! Who arrives and finds nobody before it is the master of all who come until it has
+//! A waiter that finds nobody before it is the master of all that come until it has
 //! spliced them.  It waits a while for others, unless the lock is free, and puts the whole
 //! queue at the end of the global one by one exchange, whatever its length: each waiter
-//! knows whom it waits for, and the master alone has still to learn that.  Only a node that
+//! knows which node it waits for, and the master alone has still to learn that.  Only a node that
 //! ends what was spliced may be the lock's last; so releases to a neighbour leave the
 //! global tail, which is everybody's line, alone.
 //!
@@ -50,7 +50,7 @@ orders! {
     HCLH_RELEASE = Release;
     /// Sees it.
     HCLH_RELEASED = Acquire;
-    /// What the holder did is seen by whoever finds the lock free.
+    /// What the holder did is seen by the thread that finds the lock free.
     HCLH_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     HCLH_TRY = AcqRel;
@@ -81,7 +81,7 @@ impl<P: Parking> HclhNode<P> {
     }
 
     fn ends(&self) -> bool {
-        // SAFETY: its owner asks, who holds the lock, and so has the master or had.
+        // SAFETY: its owner asks, which holds the lock, as its master does or did.
         self.ends.with(|ends| unsafe { *ends })
     }
 }
@@ -240,7 +240,7 @@ unsafe impl<P: Form, const WINDOW: u64> RawTry for Hclh<P, WINDOW> {
 // SAFETY: release reads and writes the lock, the context and its nodes alone.
 unsafe impl<P: Form, const WINDOW: u64> ThreadOblivious for Hclh<P, WINDOW> {}
 
-/// Who has arrived is in the queue once its master has waited its while, behind those who
+/// An arrival is in the queue once its master has waited its while, behind those that
 /// were there before.
 impl<P: Form, const WINDOW: u64> Fair for Hclh<P, WINDOW> {}
 

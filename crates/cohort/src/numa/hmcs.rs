@@ -15,7 +15,7 @@
 //!
 //! | field of a cohort | written by | meaning |
 //! |---|---|---|
-//! | `tail` | arrivals; whoever leaves last | as in `mcs` |
+//! | `tail` | arrivals; the last to leave | as in `mcs` |
 //! | `node` | the holder of the cohort's queue | its place in the queue above |
 //! | `above` | its maker | the cohort around it; null: that is the whole system |
 //!
@@ -48,7 +48,7 @@ orders! {
     /// cohort's node above all; publishes the node's fresh fields to the successor that
     /// will write `next`.
     HMCS_ENQUEUE = AcqRel;
-    /// Publishes the successor's fresh node to whoever will grant it.
+    /// Publishes the successor's fresh node to the thread that will grant it.
     HMCS_LINK = Release;
     /// Sees that fresh node before writing its status.
     HMCS_SUCCESSOR = Acquire;
@@ -56,7 +56,7 @@ orders! {
     HMCS_GRANT = Release;
     /// Sees it.
     HMCS_GRANTED = Acquire;
-    /// What the holder did is seen by whoever finds the queue empty.
+    /// What the holder did is seen by the thread that finds the queue empty.
     HMCS_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     HMCS_TRY = AcqRel;
@@ -132,9 +132,9 @@ impl<P: Parking> Node<P> {
 enum Entered {
     /// Nobody was in it.
     Empty,
-    /// Somebody was, who has left all above it to others.
+    /// A thread was, which has left all above it to others.
     Alone,
-    /// Somebody was, who has passed on all above it too.
+    /// A thread was, which has passed on all above it too.
     WithAllAbove,
 }
 
@@ -195,7 +195,7 @@ impl<P: Parking> Queue<P> {
         true
     }
 
-    /// Leaves it to whoever is next, with that status.
+    /// Leaves it to the next waiter, with that status.
     #[inline]
     fn leave(&self, node: &Node<P>, status: u32) {
         if self.pass(node, status)
@@ -513,7 +513,7 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
     }
 }
 
-// SAFETY: whoever returns from an acquisition is at the head of its cohort's queue, and
+// SAFETY: a thread that returns from an acquisition is at the head of its cohort's queue, and
 // the cohort's node of the queue above, up to the system's: by its own way up, or by what
 // a predecessor passed on.  Each queue has one head, and a grant publishes what was done
 // before it.
@@ -549,7 +549,7 @@ unsafe impl<
     }
 }
 
-// SAFETY: who finds the system's queue empty holds all that there is to hold.
+// SAFETY: a thread that finds the system's queue empty holds all that there is to hold.
 unsafe impl<
     L: Levels,
     const LEAVES: usize,
@@ -583,7 +583,7 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
 }
 
 // SAFETY: on each level up to the root the holder's queue ends with its own node or the cohort's;
-// any other tail is the node of somebody who enters that queue for the whole. What goes with a
+// any other tail is the node of a thread that enters that queue for the whole. What goes with a
 // grant is between HMCS's own levels: nothing is carried.
 unsafe impl<
     L: Levels,

@@ -7,10 +7,10 @@
 //! sleep, as `mcs`.
 //!
 //! A hand-over gains less by a shorter way than it would lose by one line fetched to find
-//! the nearest.  So whoever is *next* looks, while it still waits: the holder tells it so as
+//! the nearest.  So the *next* waiter looks, while it still waits: the holder tells it so as
 //! soon as it has the lock itself, and with it passes on the list of those who are known.
-//! The next one reads on along the queue from the last of them, and decides who comes after
-//! itself; the holder's release is one write, as that of `mcs`.
+//! The next one reads on along the queue from the last of them, and decides which waiter comes
+//! after itself; the holder's release is one write, as that of `mcs`.
 //!
 //! | `tail` | `next` of the last whom the holder knows, or else of the holder | state |
 //! |---|---|---|
@@ -30,17 +30,17 @@
 //! | `front.owed` | as `known` | how many of the known, from the first on, have been passed over |
 //! | `front.spent` | as `known` | how often somebody was, since nobody was owed |
 //!
-//! Who is known and who links itself are in the order of arrival, always.  Names out of the
-//! middle leave no link to mend, since a list and not links tells the known.  The last known
-//! waiter stays where it is unless it is the only one: whoever arrives next links itself to
+//! The known waiters and those that link themselves are in the order of arrival, always.  Names
+//! out of the middle leave no link to mend, since a list and not links tells the known.  The last
+//! known waiter stays where it is unless it is the only one: the next arrival links itself to
 //! it.  Holders who know nobody hand over to the waiter that is linked to them, as in `mcs`;
 //! a thread that has looked and found nobody to prefer leaves it at that for `REST` turns.
 //!
-//! Whoever is passed over is owed the lock, and so are all before it: those owed are a front
+//! A waiter that is passed over is owed the lock, and so are all before it: those owed are a front
 //! part of the queue.  While somebody is, one account is spent from; once it is at the bound
 //! the oldest comes next, until nobody is owed.  So **nobody is passed over more often than
-//! the bound says**, and who finds q others before it has the lock after q and the bound at
-//! most.  How long that takes is up to the sections; above cohorts, to how long each may
+//! the bound says**, and a waiter that finds q others before it has the lock after q and the bound
+//! at most.  How long that takes is up to the sections; above cohorts, to how long each may
 //! keep the lock, by count or by duration (000 §2.2).
 
 use super::linked;
@@ -58,7 +58,7 @@ orders! {
     /// Sees that fresh node before anybody writes to it; holders tell each other by the
     /// grant.
     NEAR_SUCCESSOR = Acquire;
-    /// Publishes who is known, and what is owed, to the one who is next.
+    /// Publishes the known waiters, and what is owed, to the one that is next.
     NEAR_TELL = Release;
     /// Sees it; or, if that one comes late, what the holder did.
     NEAR_TOLD = Acquire;
@@ -66,7 +66,7 @@ orders! {
     NEAR_GRANT = Release;
     /// Sees it.
     NEAR_GRANTED = Acquire;
-    /// What the holder did is seen by whoever finds the queue empty.
+    /// What the holder did is seen by the thread that finds the queue empty.
     NEAR_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     NEAR_TRY = AcqRel;
@@ -187,7 +187,7 @@ impl<P: Parking> NearNode<P> {
     }
 
     fn front(&self) -> Front<P> {
-        // SAFETY: whoever is next or holds the lock has been told so, and asks.
+        // SAFETY: the caller is next or holds the lock, and has been told so.
         self.front.with(|front| unsafe { *front })
     }
 
@@ -213,7 +213,7 @@ impl<P: Parking> NearNode<P> {
         self.tell(front);
     }
 
-    /// Decides who comes after its owner, which has been told that it is next: among those
+    /// Decides which waiter comes after its owner, which has been told that it is next: among those
     /// it was told of, and more if it still `waits`.
     fn plan(&self, waits: bool, bound: u8) -> Front<P> {
         let mut front = self.front();
@@ -232,7 +232,7 @@ impl<P: Parking> NearNode<P> {
         front
     }
 
-    /// Tells the one who comes after the holder that it does, and who else is known.
+    /// Tells the one who comes after the holder that it does, and which others are known.
     fn tell(&self, mut front: Front<P>) {
         // One that is told of nobody is told so that it looks.
         if front.known < 2 && self.rests() > 0 {
@@ -252,7 +252,7 @@ impl<P: Parking> NearNode<P> {
         next_node.granted.set(NEXT, NEAR_TELL);
     }
 
-    /// Who comes after the holder; null: nobody has come yet.
+    /// The waiter that comes after the holder; null: nobody has come yet.
     #[inline]
     fn follower(&self, front: &Front<P>) -> Name<P> {
         match front.known().get(usize::from(front.next)) {
@@ -262,7 +262,7 @@ impl<P: Parking> NearNode<P> {
     }
 
     /// Calls `each` with the nodes of those who wait and have linked themselves, and with
-    /// their NUMA nodes, oldest first: for whoever checks in which order they are served.
+    /// their NUMA nodes, oldest first: for a check of the order in which they are served.
     ///
     /// # Safety
     /// The caller holds the lock by this node.
@@ -303,7 +303,7 @@ impl<P: Parking> Front<P> {
         }
     }
 
-    /// Looks who has come, as far as there is room.
+    /// Looks which waiters have come, as far as there is room.
     fn look(&mut self, owner: &NearNode<P>) {
         while self.known().len() < KNOWN {
             let next = self.end(owner).next.load(NEAR_SUCCESSOR);
@@ -322,7 +322,7 @@ impl<P: Parking> Front<P> {
         self.next = 0;
     }
 
-    /// Decides who comes next; somebody is known.  Whether that is not the oldest.
+    /// Decides which waiter comes next; one is known.  Whether that is not the oldest.
     fn choose(&mut self, bound: u8) -> bool {
         let mut at = 0;
         if self.spent < bound || mutant(flaw::KEEP_FOR_EVER) {
@@ -347,7 +347,7 @@ impl<P: Parking> Front<P> {
 }
 
 // SAFETY: the holder's node is the one that was granted last or found the queue empty;
-// whoever waits is known or linked behind those who are, and is granted once, by a holder,
+// every waiter is known or linked behind those that are, and is granted once, by a holder,
 // after its own work.
 unsafe impl<P: Parking, const BOUND: u8> RawLock for Near<P, BOUND> {
     type Context = NearNode<P>;
@@ -408,8 +408,8 @@ unsafe impl<P: Parking, const BOUND: u8> ThreadOblivious for Near<P, BOUND> {}
 
 impl<P: Parking, const BOUND: u8> Fair for Near<P, BOUND> {}
 
-// SAFETY: those known to the holder, one linked to its node, and whoever has taken the tail from
-// it all wait until they are granted. Nothing is carried.
+// SAFETY: those known to the holder, one linked to its node, and the thread that has taken the
+// tail from it all wait until they are granted. Nothing is carried.
 unsafe impl<P: Parking, const BOUND: u8> DetectsWaiters for Near<P, BOUND> {
     /// Looks at the holder's node first, as `mcs`.
     #[inline]

@@ -15,7 +15,7 @@
 //!
 //! | field of a node | written by | meaning |
 //! |---|---|---|
-//! | `next` | its successor; the head, who sorts | who comes after it |
+//! | `next` | its successor; the head, which sorts | the waiter after it |
 //! | `granted` | the head before it | whether it is the head |
 //! | `place` | its owner, before it enters | its NUMA node |
 //! | `sorts` | its owner, or the head before it | whether it sorts when it is the head |
@@ -107,7 +107,7 @@ impl<P: Parking> ShflNode<P> {
     }
 
     fn part(&self) -> Part {
-        // SAFETY: its owner asks, who is the head.
+        // SAFETY: its owner asks, which is the head.
         self.part.with(|part| unsafe { *part })
     }
 
@@ -238,11 +238,11 @@ unsafe impl<P: Parking, const ROW: u32> RawTry for Shfl<P, ROW> {
 // SAFETY: release is the word's, which is any thread's.
 unsafe impl<P: Parking, const ROW: u32> ThreadOblivious for Shfl<P, ROW> {}
 
-/// Who has entered the queue is passed by the few who found it empty before, and by a
+/// A waiter in the queue is passed by the few that found it empty before, and by a
 /// row of each waiter before it.
 impl<P: Parking, const ROW: u32> Fair for Shfl<P, ROW> {}
 
-// SAFETY: the holder has left the queue, so whoever is the tail waits, and leaves by taking the
+// SAFETY: the holder has left the queue, so the tail's owner waits, and leaves by taking the
 // word. Nothing is carried.
 unsafe impl<P: Parking, const ROW: u32> DetectsWaiters for Shfl<P, ROW> {
     #[inline]

@@ -10,7 +10,7 @@
 //! | `HELD` | held | the taker |
 //! | `HELD \| ASLEEP` | held, and its release has to wake somebody | a waiter before it sleeps; a taker that slept |
 //!
-//! A release wipes out the mark and wakes one sleeper.  There may be more, so whoever
+//! A release wipes out the mark and wakes one sleeper.  There may be more, so a thread that
 //! has slept leaves a mark behind: it takes the word with one or, giving up, sees to
 //! it that the holder has one.
 //!
@@ -196,7 +196,7 @@ impl<P: Parking> Flag<P> {
                     if self.take_marked() {
                         return Outcome::Acquired;
                     }
-                    // Whoever sleeps is woken if it is not.
+                    // A sleeper is woken if it is not.
                     let _ = self.is_heeded();
                 }
                 return Outcome::GaveUp;

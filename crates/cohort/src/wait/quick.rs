@@ -1,7 +1,7 @@
 //! Releasing by a plain store: a lock that has long been quiet saves its release's
 //! read-modify-write, which costs more than all the rest of it.
 //!
-//! What makes it safe is an agreement between whoever releases and whoever is about to
+//! What makes it safe is an agreement between the thread that releases and one that is about to
 //! sleep.  A waiter that has left its mark on the lock, and finds it in a quick time,
 //! *calls that off*: it makes the lock attentive, raises the process's count of such
 //! calls, and passes a barrier that every running thread takes part in; then it looks

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-/// Ten days: whoever waits longer has mistyped.
+/// Ten days: a user who waits longer has mistyped.
 const MOST_SECONDS: f64 = 864_000.0;
 
 /// Parses a positive number of seconds.

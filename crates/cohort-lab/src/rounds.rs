@@ -83,7 +83,7 @@ pub fn planned(contestants: &[Contestant], rounds: usize) -> usize {
 
 /// Lets the contestants run `rounds` times after a warm-up round, and reads a
 /// figure from each run.  A contestant that fails is taken out; if the first one
-/// fails, with whom the others are compared, nothing more is run.  A run without a
+/// fails, with which the others are compared, nothing more is run.  A run without a
 /// time limit of its own gets one from the first contestant's, twenty times as
 /// long and half a minute more: a lock that hangs a program must not hang the
 /// measurement.  Blocks.

@@ -55,7 +55,7 @@ pub trait Memory: Send + Sync + 'static {
     fn add(&self, line: usize, word: usize, value: u64) -> u64;
 
     /// Keeps `value` beside a line, and returns what was kept there before: a note
-    /// for whoever counts, which costs nothing where time is simulated.  Call it
+    /// for those that count, which costs nothing where time is simulated.  Call it
     /// while holding the lock that guards the line.
     ///
     /// # Panics

@@ -1,4 +1,4 @@
-//! Whoever releases a mutex does not look at it afterwards, so the next holder
+//! A thread that releases a mutex does not look at it afterwards, so the next holder
 //! may destroy it.
 
 use crate::locks::RawTry;

@@ -28,7 +28,7 @@ pub trait Host: Send + Sync + 'static {
     fn unlock(&self) -> bool;
     /// Whether it is locked, or not at rest.
     fn is_busy(&self) -> bool;
-    /// In a forked child, forgets whoever was there.
+    /// In a forked child, forgets every thread that was there.
     fn forget(&self) {
         let _ = self.unlock();
     }

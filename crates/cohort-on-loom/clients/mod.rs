@@ -1,6 +1,6 @@
 //! Small programs that use the locks, each checking one promise.
 //!
-//! They run in every world.  Whoever includes them provides, at its root, `locks`
+//! They run in every world.  A program that includes them provides, at its root, `locks`
 //! (the build of the locks to use) and `world`: `together` to run threads, `Kept`
 //! for memory that outlives its threads' failures, `nodes` for pools, `soon` for a
 //! deadline that passes, `linger` for a moment in which others may come.

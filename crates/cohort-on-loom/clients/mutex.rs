@@ -39,7 +39,7 @@ pub fn comes_by<L: RawLock + 'static>(threads: usize, acquire: fn(&L, &L::Contex
 }
 
 /// As [`takes_turns`], in a crowd: the first thread keeps the lock until all others have
-/// come, and whoever has it lets them go on first.
+/// come, and the one that has it lets them go on first.
 pub fn queues<L: RawLock + 'static, const THREADS: usize>(rounds: [u64; THREADS]) {
     let come = AtomicU32::new(0);
     counts_each::<L>(
@@ -212,8 +212,8 @@ pub fn comes_back<L: Abortable + 'static>(threads: usize, hurried: usize, fresh:
     }
 }
 
-/// Two wait for a lock that is held; whoever held it, the first thread, comes back past
-/// them.  Some are in a hurry; who is not must not be forgotten.
+/// Two wait for a lock that is held; its holder, the first thread, comes back past
+/// them.  Some are in a hurry; one that is not must not be forgotten.
 pub fn remembers<L: Abortable<Context: Send + Sync> + 'static>(hurried: [bool; 3]) {
     let shared = Arc::new((L::default(), Kept::new(L::Context::default())));
     shared.0.acquire(&shared.1);
@@ -237,8 +237,8 @@ pub fn remembers<L: Abortable<Context: Send + Sync> + 'static>(hurried: [bool; 3
     });
 }
 
-/// The first thread holds two locks, and each of the others wants one of them: whoever has the
-/// one has nothing of the other.
+/// The first thread holds two locks, and each of the others wants one of them: the thread that has
+/// the one has nothing of the other.
 pub fn keeps_apart<L: RawLock<Context = ()> + 'static>() {
     let shared = Arc::new([(L::default(), Cell::new(0)), (L::default(), Cell::new(0))]);
     shared.iter().for_each(|(lock, _)| lock.acquire(&()));

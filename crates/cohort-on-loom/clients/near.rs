@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// How many waiters a section looks at.
 const SEEN: usize = 16;
 
-/// One who waits.
+/// One that waits.
 #[derive(Clone, Copy, Default)]
 struct Waiter {
     node: usize,
@@ -22,7 +22,8 @@ struct Waiter {
     passes: u32,
 }
 
-/// Who waited in the last section, oldest first, and where its holder was, if that is known.
+/// The threads that waited in the last section, oldest first, and where its holder was, if that is
+/// known.
 #[derive(Clone, Copy, Default)]
 struct Queue {
     waiters: [Waiter; SEEN],
@@ -87,8 +88,8 @@ impl Queue {
 /// Each thread acquires as often as `rounds` says for it; the first thread keeps the lock
 /// until so many others wait as `come` says.  The most that anybody was passed over.
 ///
-/// Who is passed over is farther away than who is not, if distances are `fixed`: while nobody
-/// tells the locks other cohorts.
+/// A waiter that is passed over is farther away than one that is not, if distances are `fixed`:
+/// while nobody tells the locks other cohorts.
 pub fn prefers_the_nearest<P: Parking, const BOUND: u8, const THREADS: usize>(
     rounds: [u64; THREADS],
     come: u32,

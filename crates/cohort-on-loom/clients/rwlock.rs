@@ -149,7 +149,7 @@ pub fn lets_go<L: AbortableShared + 'static>(
 }
 
 /// The first thread writes, or gives up at a deadline; the others read, and promise not
-/// to read again.  Whoever gives up must not leave them waiting.
+/// to read again.  A thread that gives up must not leave them waiting.
 pub fn lets_writers_go<L: AbortableShared + 'static>(threads: usize, rounds: u64) {
     takes_part::<L>(threads, 1, rounds, |_, writes, lock, cx| {
         if writes {

@@ -24,9 +24,9 @@ enum Property {
     /// Two threads are never inside at once, no context is used twice at once, and
     /// nobody is stuck.
     Safety,
-    /// Whoever is alone in its cohort gets in, whenever it wants (under weak fairness).
+    /// A thread that is alone in its cohort gets in, whenever it wants (under weak fairness).
     Lonely,
-    /// Whoever shares its cohort does.
+    /// A thread that shares its cohort does.
     Shared,
     /// Threads that acquire a few times come to their end: every wait ends.
     Ends,

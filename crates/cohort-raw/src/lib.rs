@@ -37,7 +37,7 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// the machine; each further place adds as many at most.
     const COHORT_BYTES: usize = 0;
 
-    /// Makes a free lock at `place`, for those who would not have it on a thread's stack.
+    /// Makes a free lock at `place`, for callers that would not have it on a thread's stack.
     ///
     /// # Safety
     /// The place is valid for writes, and nobody's.
@@ -210,14 +210,14 @@ pub trait TwoForms: RawLock {
 
 /// A lock that a forked child can go on using.
 ///
-/// In the child only the forking thread exists; whoever was queued is gone.
+/// In the child only the forking thread exists; every queued thread is gone.
 ///
 /// # Safety
 /// After [`inherit`](Self::inherit) the lock must be held by `holder`, or free,
 /// with no trace of any other acquisition.
 pub unsafe trait Inherit: RawLock {
     /// Whether a release gives the lock to a waiter, which holds it from then on though it
-    /// has still to notice.  If not, whoever holds the lock has taken it itself.
+    /// has still to notice.  If not, the holder has taken the lock itself.
     const GRANTS: bool = true;
 
     /// Of a lock that grants and has no contexts, the number of the holder's turn: not 0,

@@ -180,7 +180,7 @@ fn a_number_is_not_taken_for_the_one_a_round_ago() {
                     unsafe { lock.release(&()) };
                 }
             });
-            // Whoever was not stopped lets the other one end.
+            // The one that was not stopped lets the other one end.
             STOPPED.store(true, SeqCst);
             assert!(!together, "two are inside after step {steps}");
         });

@@ -246,7 +246,7 @@ impl<O: Objects> Stop<O> {
         stay_on(self.cpus.0);
         let all = self.all;
         let went_on = match self.moment {
-            // Who finds an object held acquires a fat lock on the holder's behalf, by its
+            // A thread that finds an object held acquires a fat lock on the holder's behalf, by its
             // own cohort: so this thread comes second, and holds by its own.
             Moment::Release => {
                 COMING.store(true, SeqCst);
@@ -265,7 +265,7 @@ impl<O: Objects> Stop<O> {
         went_on
     }
 
-    /// Whoever is the last to leave puts the fat lock back, and forks with it in hand.
+    /// The last to leave puts the fat lock back, and forks with it in hand.
     fn worker(&self) -> Option<i32> {
         stay_on(self.cpus.1);
         match self.moment {

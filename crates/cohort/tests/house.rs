@@ -1,5 +1,5 @@
-//! What the sources of the locks owe the lists that are kept beside them: whoever forgets one
-//! is told by a test, and not by a figure or a flaw that is missing in silence.
+//! What the sources of the locks owe the lists that are kept beside them: an entry that is
+//! forgotten is named by a test, and not by a figure or a flaw that is missing in silence.
 
 use std::fs;
 use std::path::{Path, PathBuf};

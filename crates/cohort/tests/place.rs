@@ -62,7 +62,7 @@ fn threads_are_where_the_text_puts_them() {
     };
     let text = format!("numa {other} # the second first\nnuma {one}\ncore {one};");
     set_cohorts(&text).expect("the text is right");
-    // Who is left out at a level is in one more cohort.
+    // A CPU that is left out at a level is in one more cohort.
     let (first, second) = (on(one), on(other));
     assert_eq!((first[0], second[0]), (0, 1), "core");
     assert_eq!((first[2], second[2]), (1, 0), "numa");
@@ -188,7 +188,7 @@ fn nodes_of_two_places_share_no_page_and_return_to_their_own() {
         // SAFETY: its own number.
         assert!(std::ptr::eq(unsafe { NODES.at(NODES.number(node)) }, *node));
     }
-    // Whoever gives them back, and wherever: they are taken again in their own place.
+    // Whichever thread gives them back, and wherever: they are taken again in their own place.
     let known = (pages(&here), pages(&there));
     let all: Vec<&'static Node> = here.into_iter().chain(there).collect();
     made_on(other, move || {

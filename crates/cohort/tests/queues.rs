@@ -1,5 +1,5 @@
 //! `futex-hmcs` where CPUs are in several cache groups: its waiters stand in queues that are
-//! the process's, whatever becomes of the lock and whoever releases it.
+//! the process's, whatever becomes of the lock and whichever thread releases it.
 
 #[path = "support/cpus.rs"]
 #[expect(dead_code, reason = "these threads run where they please")]
@@ -46,7 +46,7 @@ struct Guarded {
     number: UnsafeCell<usize>,
 }
 
-// SAFETY: whoever touches the number has the lock.
+// SAFETY: a thread that touches the number has the lock.
 unsafe impl Sync for Guarded {}
 
 impl Guarded {

@@ -45,7 +45,7 @@ impl Place for Upper {
     }
 }
 
-/// Two cohorts below, two above; whoever waits makes a cohort give the high lock away.
+/// Two cohorts below, two above; a waiter makes a cohort give the high lock away.
 type Three = Clof<Ticket, Clof<Mcs, Ticket, Upper, 128, 2>, Lower, 0, 2>;
 
 /// How often the upper level is asked by one more acquisition, of the lower cohort of that

@@ -88,7 +88,7 @@ pub enum Load {
 pub struct Point {
     /// Which of the experiment's points.
     pub label: String,
-    /// Who runs.
+    /// What runs.
     pub contestants: Vec<Contestant<'static>>,
     /// Reads a run.
     pub read: fn(&Run) -> Result<Outcome, String>,

@@ -34,7 +34,7 @@ pub struct Shared<W: World> {
     outside: u64,
 }
 
-/// The allocator; whoever calls it holds the lock.
+/// The allocator; its caller holds the lock.
 struct Heap<M: Memory>(Tree<M>);
 
 impl<M: Memory> Heap<M> {

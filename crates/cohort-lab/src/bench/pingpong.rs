@@ -40,7 +40,7 @@ impl Workload for PingPong {
             let is_mine = || counter.read(0, 0) % shared.threads == mine;
             player.actor().poll(is_mine);
             if !player.goes_on() {
-                // Whoever waits for the next turn is to see that it is over.
+                // The thread that waits for the next turn is to see that it is over.
                 counter.add(0, 0, 1);
                 return;
             }

@@ -326,7 +326,7 @@ impl Points {
 }
 
 impl Point {
-    /// What is being run, for whoever watches.
+    /// What is being run, to be shown.
     pub(super) fn name(&self) -> String {
         format!(
             "{} on {}: {} × {}",

@@ -50,7 +50,7 @@ const LONGEST: u64 = 1 << 40;
 /// the threads have them alternately; a number stands for all turns before it.
 #[derive(Default)]
 struct Turns {
-    /// Who has asked for the lock.
+    /// How many have asked for the lock.
     asked: Apart<AtomicU64>,
     /// Who has been inside.
     entered: Apart<AtomicU64>,

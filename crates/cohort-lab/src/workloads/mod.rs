@@ -1,4 +1,4 @@
-//! Loads written once, for the demo, the bars and whoever compares locks.
+//! Loads written once, for the demo, the bars and every comparison of locks.
 //!
 //! They call the C library's own functions, so that a preloaded library serves
 //! them; the harness round them takes no pthread lock while it measures.

@@ -23,7 +23,7 @@ pub struct Mutex(UnsafeCell<libc::pthread_mutex_t>);
 
 // SAFETY: pthread mutexes are made to be used by several threads.
 unsafe impl Sync for Mutex {}
-// SAFETY: it is never moved while locked: locking borrows it, and whoever owns it
+// SAFETY: it is never moved while locked: locking borrows it, and the thread that owns it
 // can only move it once no borrow is left.
 unsafe impl Send for Mutex {}
 

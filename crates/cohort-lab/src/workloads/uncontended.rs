@@ -138,7 +138,7 @@ struct Nested {
     ticket: Apart<Ticket>,
 }
 
-// SAFETY: each of the four excludes, and the contexts inside are used by whoever holds the
+// SAFETY: each of the four excludes, and the contexts inside are used by the thread that holds the
 // first.
 unsafe impl RawLock for Nested {
     type Context = <Hemlock as RawLock>::Context;

@@ -328,7 +328,7 @@ unsafe impl Tested for Raw {
 
 impl Drop for Raw {
     fn drop(&mut self) {
-        // SAFETY: as above, and whoever drops the lock is the last to have it.
+        // SAFETY: as above, and the thread that drops the lock is the last to have it.
         unsafe {
             self.lock.empty(self.operations.drop);
             for context in &mut self.contexts {

@@ -1,5 +1,5 @@
 //! What a lock's name can say beyond the catalogue: which basic locks, at which levels,
-//! how long a cohort keeps the lock, who is in which cohort.
+//! how long a cohort keeps the lock, which threads are in which cohort.
 //!
 //! ```text
 //! clof:tkt-clh-tkt                    smallest cohort first, at the levels that suit the machine
@@ -37,7 +37,7 @@ pub struct Recipe {
     pub bypass: Option<Bypass>,
     /// How it comes to be, if that is said; for compositions of basic locks.
     pub form: Option<Form>,
-    /// Who is in which cohort, if the machine does not say it.
+    /// Which threads are in which cohort, if the machine does not say it.
     pub assignment: Option<Assignment>,
 }
 

@@ -16,7 +16,7 @@ pub struct Entry {
     /// The key of its value: `cycles`, `ns`, `mhz`, `count`, `ratio`, `ratios` or
     /// `is`.
     pub unit: String,
-    /// Who stands behind it.
+    /// The source that stands behind it.
     pub source: Source,
     /// Where it comes from.
     pub note: String,

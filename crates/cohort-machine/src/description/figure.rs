@@ -5,7 +5,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Who stands behind a figure.
+/// What stands behind a figure: its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -35,7 +35,7 @@ impl Source {
     }
 }
 
-/// A value, who stands behind it, and a word on where it comes from.
+/// A value, the source that stands behind it, and a word on where it comes from.
 ///
 /// In a file: `{ cycles = 281, source = "paper", note = "001 Table 4" }`, the
 /// first key being the unit's.
@@ -43,7 +43,7 @@ impl Source {
 pub struct Figure<U: Unit> {
     /// The value, in the unit `U`.
     pub value: U::Value,
-    /// Who stands behind it.
+    /// The source that stands behind it.
     pub source: Source,
     /// Where it comes from.
     pub note: String,

@@ -11,7 +11,7 @@ pub struct Hops {
     pub between: String,
     /// Hops from each node to each: symmetric, 0 on the diagonal only.
     pub matrix: Vec<Vec<u64>>,
-    /// Who stands behind it.
+    /// The source that stands behind it.
     pub source: Source,
     /// Where it comes from.
     pub note: String,

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// How caches agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub enum Protocol {
-    /// A shared line is clean: whoever reads a modified one makes its owner write
+    /// A shared line is clean: a cache that reads a modified one makes its owner write
     /// it back.
     #[serde(rename = "MESI")]
     Mesi,
@@ -58,7 +58,7 @@ pub struct Machine {
     pub name: String,
     /// What it is, in a line.
     pub about: String,
-    /// Where it is described (`002 §5.1.1`), or who described it.
+    /// Where it is described (`002 §5.1.1`), or the name of its author.
     pub described: String,
     /// Its clock.
     pub clock: Figure<Megahertz>,

@@ -1,4 +1,4 @@
-//! Who is next: each thread's next event, the earliest at the root of a
+//! Which thread is next: each thread's next event, the earliest at the root of a
 //! tournament.
 //!
 //! A thread has one event at most, and waiters' events move often (a line they

@@ -1,11 +1,11 @@
-//! Who holds each line, and what an access to it costs.
+//! Which caches hold each line, and what an access to it costs.
 //!
 //! Values are not this file's matter: they are the host's, and change in the order
 //! of events.  An access is served as soon as the line is not busy with an earlier
 //! one and the links on its way are free; what it does to the line's state it does
 //! at once, so requests for a line are served in the order of their events.
 //!
-//! | state | holders | who supplies it |
+//! | state | holders | what supplies it |
 //! |---|---|---|
 //! | `Absent` | none | a last-level cache or the home node's memory |
 //! | `Exclusive` | `owner` | `owner`, unmodified |
@@ -189,7 +189,7 @@ impl Caches {
         }
     }
 
-    /// Whoever watches a line that has just been written; they watch no more.
+    /// The threads that watch a line that has just been written; they watch no more.
     pub(crate) fn watchers(&mut self, line: LineId, watchers: &mut Vec<u32>) {
         let line = &mut self.lines[line as usize];
         watchers.append(&mut line.watchers);
@@ -205,7 +205,7 @@ impl Caches {
     /// When it is the turn of a load-linked that asks at `at`; `at` if that is now.
     ///
     /// It queues as other requests do, but is not served ahead of its time: until then
-    /// whoever has the line already may store to it.  If that store is still under way
+    /// the CPU that has the line already may store to it.  If that store is still under way
     /// when the `turn` given before has come, the load-linked queues anew.
     pub(crate) fn turn(
         &mut self,
@@ -454,7 +454,7 @@ impl Caches {
         (began, began + hardware.memory(cache, home))
     }
 
-    /// Who supplies a line that some cache holds, and over which distance.
+    /// What supplies a line that some cache holds, and over which distance.
     fn supplier(&self, hardware: &Hardware, cache: usize, id: LineId) -> (usize, usize) {
         let line = &self.lines[id as usize];
         let owner = line.owner as usize;

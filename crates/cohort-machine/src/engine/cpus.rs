@@ -1,4 +1,4 @@
-//! Who has which CPU: run queues, time slices, and what siblings cost each other.
+//! Which thread has which CPU: run queues, time slices, and what siblings cost each other.
 
 use super::clock::{NEVER, Ticks};
 use super::hardware::{Hardware, ONE};
@@ -229,7 +229,7 @@ impl Engine<'_> {
             self.preempt(index, at);
             return true;
         }
-        // Whoever wanted it has found another.
+        // The thread that wanted it has found another.
         self.cpus.cpus[cpu].slice_end = NEVER;
         let due = match thread.state {
             State::Polling => thread.poll.until,

@@ -23,7 +23,7 @@ const RUSH: u64 = 64;
 const DELAY: u64 = 16;
 const LONGEST: u64 = 26;
 
-/// Who goes on, and when.
+/// Which thread goes on, and when.
 #[derive(Debug)]
 pub(crate) struct Explorer {
     random: Random,
@@ -34,7 +34,7 @@ pub(crate) struct Explorer {
     /// Threads that can go on.
     runnable: Vec<usize>,
     now: Ticks,
-    /// Who was chosen to go on.
+    /// The threads that were chosen to go on.
     chosen: Option<usize>,
 }
 
@@ -70,7 +70,7 @@ impl Explorer {
         })
     }
 
-    /// Who goes on; somebody can.
+    /// The thread that goes on; one can.
     fn choose(&mut self, step: u64, current: usize) -> usize {
         let Some(priorities) = &mut self.priorities else {
             if self.random.below(self.patience) > 0 && self.runnable.contains(&current) {

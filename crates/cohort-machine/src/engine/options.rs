@@ -10,7 +10,7 @@ pub struct Options {
     /// Threads that compute for ever beside the run's own, spread over the CPUs
     /// and free to move.  Default: none.
     pub background: usize,
-    /// What decides who runs next.  Default: virtual time.
+    /// What decides which thread runs next.  Default: virtual time.
     pub schedule: Schedule,
     /// How waiters wait.  Default: they park.
     pub waiting: Waiting,
@@ -70,10 +70,10 @@ pub enum Placement {
     Cpus(Vec<usize>),
 }
 
-/// What decides who runs next.
+/// What decides which thread runs next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schedule {
-    /// The machine: whoever's next step comes first in virtual time.
+    /// The machine: the thread whose next step comes first in virtual time.
     Time,
     /// Chance, before every step.  Caches and CPUs play no part.
     Random,

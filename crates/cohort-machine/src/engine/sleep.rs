@@ -6,7 +6,7 @@ use super::coherence::Access;
 use super::thread::State;
 use super::turns::Engine;
 
-/// Whoever sleeps, those that came first in front.
+/// The sleepers, those that came first in front.
 #[derive(Debug, Default)]
 pub(crate) struct Sleepers {
     queue: Vec<Sleeper>,

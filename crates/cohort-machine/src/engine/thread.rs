@@ -155,7 +155,7 @@ impl Look {
         }
         let seen = &mut self.lines[..self.count as usize];
         if let Some(place) = seen.iter_mut().find(|(seen, _)| *seen == line) {
-            // Two values of one line in one look: whoever compares them must look
+            // Two values of one line in one look: a thread that compares them must look
             // again.
             self.pure = place.1 == version;
         } else if (self.count as usize) < LINES {

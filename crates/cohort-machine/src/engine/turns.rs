@@ -34,14 +34,14 @@ pub(crate) struct Engine<'m> {
     pub(crate) allowed: Vec<bool>,
     /// The thread whose fiber runs.
     pub(crate) current: usize,
-    /// Until when it may go on without looking who else is due.
+    /// Until when it may go on without looking which other is due.
     pub(crate) horizon: Ticks,
     pub(crate) agenda: Agenda,
     pub(crate) lines: Lines,
     pub(crate) caches: Caches,
     pub(crate) cpus: Cpus,
     pub(crate) sleepers: Sleepers,
-    /// Who decides instead of time, if somebody does.
+    /// What decides instead of time, if anything does.
     pub(crate) explorer: Option<Explorer>,
     /// Steps so far.
     pub(crate) steps: u64,
@@ -57,7 +57,7 @@ pub(crate) struct Engine<'m> {
     /// Objects that are static natively and one a run here, by the place that
     /// stands for them.
     pub(crate) statics: Vec<(usize, *const ())>,
-    /// Who is in plain memory, where time does not decide.
+    /// The threads that are in plain memory, where time does not decide.
     pub(crate) inside: Vec<Inside>,
     /// Whether a thread's fiber runs, so that it has no event.
     pub(crate) fiber_runs: bool,
@@ -301,7 +301,7 @@ impl<'m> Engine<'m> {
         thread.clock > at
     }
 
-    /// Something has changed: whoever does not watch may not be stuck any more.
+    /// Something has changed: a thread that does not watch may not be stuck any more.
     fn reassure(&mut self) {
         while let Some(index) = self.doubtful.pop() {
             self.set_stuck(index, false);
@@ -314,7 +314,7 @@ impl<'m> Engine<'m> {
         self.me().look.load(line, version);
     }
 
-    /// Whoever watches a line hears that it has been written, sooner or later.
+    /// A thread that watches a line hears that it has been written, sooner or later.
     fn alert(&mut self, line: LineId, from: usize, at: Ticks) {
         let mut woken = std::mem::take(&mut self.woken);
         self.caches.watchers(line, &mut woken);

@@ -1,4 +1,4 @@
-//! How long a cohort keeps the high lock, and whom `near` passes over: never longer and
+//! How long a cohort keeps the high lock, and which waiters `near` passes over: never longer and
 //! never more often than the bound says, whatever happens, which no schedule may change.
 
 use super::trial::{KUNPENG, SUNFIRE, by_chance, by_time, passes};
@@ -173,8 +173,8 @@ fn passes_over<const BOUND: u8>(rounds: u64) -> u32 {
     most.unwrap_or(0)
 }
 
-/// In each section whoever waited in the last one still does, in the same order; nobody was
-/// passed over too often, nor for one who is no nearer.
+/// In each section those that waited in the last one still do, in the same order; nobody was
+/// passed over too often, nor for one that is no nearer.
 pub fn passes_few_over() {
     passes_over::<1>(6);
     passes_over::<3>(6);

@@ -144,7 +144,7 @@ fn stand(deadline: u64) -> bool {
         core::hint::spin_loop();
     };
     STANDS.store(false, SeqCst);
-    // In this order: whoever sees the count sees why.
+    // In this order: a reader that sees the count sees why.
     compiler_fence(SeqCst);
     WOKEN.fetch_add(u32::from(changed), SeqCst);
     STOOD.fetch_add(1, SeqCst);

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The memory of one run, which stays until nobody has anything in it.
 pub struct Arena(cohort_machine::Memory);
 
-// SAFETY: whoever has a share of an arena only keeps it alive; its methods are called
+// SAFETY: an owner that has a share of an arena only keeps it alive; its methods are called
 // by the one world that owns it, which stays on the host thread that made it.
 unsafe impl Send for Arena {}
 // SAFETY: as above.

@@ -50,11 +50,11 @@ const LONGEST: u64 = 1 << 40;
 /// the threads have them alternately; a number stands for all turns before it.
 #[derive(Default)]
 struct Turns {
-    /// How many have asked for the lock.
+    /// The turns that have asked for the lock.
     asked: Apart<AtomicU64>,
-    /// Who has been inside.
+    /// The turns that have been inside.
     entered: Apart<AtomicU64>,
-    /// Who has released it.
+    /// The turns that have released it.
     left: Apart<AtomicU64>,
     /// When the last holder released it.
     released: Apart<AtomicU64>,

@@ -447,6 +447,19 @@ const fn record_bytes<L: RawLock<Context: 'static>>(placement: Placement) -> usi
     }
 }
 
+/// Whether capabilities stand in the order in which they are declared, each once: macros that
+/// choose by them match them so, and would take another order for a lack.
+const fn are_in_order(capabilities: &[Capability]) -> bool {
+    let mut at = 1;
+    while at < capabilities.len() {
+        if capabilities[at - 1] as u8 >= capabilities[at] as u8 {
+            return false;
+        }
+        at += 1;
+    }
+    true
+}
+
 macro_rules! list {
     ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
@@ -484,6 +497,14 @@ macro_rules! list {
 
         /// What the catalogue says a lock can do, the compiler has checked.
         const _: () = {
+            $(assert!(
+                are_in_order(&[$(Capability::$capability),*]),
+                concat!(
+                    stringify!($name),
+                    ": list what it can do once each, in the order in which `Capability` declares \
+                     it, for what serves a lock is chosen by that order",
+                )
+            );)+
             $($({
                 const fn can<L: crate::$capability>() {}
                 can::<$lock>();

@@ -200,6 +200,16 @@ macro_rules! for_each_lock {
             "Anderson 1990",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
+            reciprocating, $crate::basic::Reciprocating, Nowhere, [],
+            "a stack of arrivals, which the holder takes over as a whole; one write hands over",
+            "Dice and Kogan 2025",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            malthusian, $crate::basic::Malthusian, Nowhere, ["mcscr"],
+            "as mcs; waiters that the lock can do without are set aside until it cannot",
+            "Dice 2017",
+            [RawTry, ThreadOblivious, DetectsWaiters, Inherit];
+
             cna, $crate::numa::Cna, InPlace, [],
             "as mcs; the holder sets waiters of other NUMA nodes aside",
             "Dice and Kogan 2019; 002 §2.1, §6",
@@ -208,6 +218,11 @@ macro_rules! for_each_lock {
             near, $crate::numa::Near, Nowhere, ["near-mcs"],
             "as mcs; the lock goes to the nearest of the first five who wait, within a bound",
             "000 §7; Cohort, see numa/near.rs",
+            [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            fissile, $crate::numa::Fissile, Nowhere, [],
+            "a word, and behind it cna, whose head arrivals may pass until it is impatient",
+            "Dice and Kogan 2020",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             shfl, $crate::numa::Shfl, Inflated, ["shfllock"],
@@ -314,8 +329,8 @@ macro_rules! for_each_lock {
 }
 
 /// Calls a macro with every baseline, as [`for_each_lock!`](crate::for_each_lock) does
-/// with every lock: the algorithms that stand for the C library's own locks where there
-/// is no C library.
+/// with every lock: the algorithms that stand for the C library's own locks, and for other
+/// libraries' mutexes, where there is no such library.
 #[macro_export]
 macro_rules! for_each_baseline {
     ($callback:ident) => {
@@ -328,6 +343,16 @@ macro_rules! for_each_baseline {
             posix_adaptive, $crate::baseline::PosixAdaptive, Word, [],
             "as posix, of the adaptive kind: looks up to a hundred times first",
             "glibc manual, PTHREAD_MUTEX_ADAPTIVE_NP",
+            [RawTry, Abortable, ThreadOblivious, Inherit];
+
+            spin_park, $crate::baseline::SpinPark, Word, [],
+            "as posix; every waiter spins, more and more rarely, before it sleeps",
+            "ordo-one, synchronization-benchmarks, 2026",
+            [RawTry, Abortable, ThreadOblivious, Inherit];
+
+            spin_park_4, $crate::baseline::SpinPark4, Word, [],
+            "as spin-park; at most four waiters spin",
+            "ordo-one, synchronization-benchmarks, 2026",
             [RawTry, Abortable, ThreadOblivious, Inherit];
         }
     };

@@ -13,7 +13,7 @@ use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMc
 use clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
 /// The build of the locks that the clients use.
 use cohort as locks;
-use locks::baseline::{Posix, PosixAdaptive, PosixRwLock};
+use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
 use locks::basic::{Anderson, Clh, Futex, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
 use locks::compose::{
     Adaptive, Bypass, CMcsMcs, CTktMcs, CacheGroup, Clof, Core, Fast, Gated, Package, Stacked,
@@ -291,6 +291,8 @@ stress! {
     posix_excludes: mutex::excludes::<Posix>(THREADS, 200_000, 1);
     posix_adaptive_excludes: mutex::excludes::<PosixAdaptive>(THREADS, 200_000, 1);
     posix_lets_go: mutex::lets_go::<PosixAdaptive>(THREADS, 30_000, 3);
+    spin_park_excludes: mutex::excludes::<SpinPark>(THREADS, 200_000, 1);
+    spin_park_4_lets_go: mutex::lets_go::<SpinPark4>(THREADS, 30_000, 3);
     posix_readers_share: rwlock::shares::<PosixRwLock>(THREADS, 2, 30_000, 1);
     posix_writers_come_first: rwlock::shares::<PosixRwLock<true>>(THREADS, 3, 30_000, 1);
     readers_share: rwlock::shares::<RawRwLock>(THREADS, 2, 60_000, 0);

@@ -11,15 +11,19 @@ use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
 use crate::fork_clients as fork;
-use crate::locks::baseline::{Posix, PosixRwLock};
+use crate::locks::baseline::{Posix, PosixRwLock, SpinPark};
 use crate::locks::basic::futex::TURN_NANOSECONDS;
-use crate::locks::basic::{Anderson, Bo, Clh, Futex, Hemlock, K42, Mcs, Ptl, Tas, Ticket, Ttas};
+use crate::locks::basic::{
+    Anderson, Bo, Clh, Futex, Hemlock, K42, Malthusian, Mcs, Ptl, Reciprocating, Tas, Ticket, Ttas,
+};
 use crate::locks::compose::{
     Adaptive, Bypass, Clof, Core, Counted, Fast, Gated, Level, Numa, Stacked,
 };
 use crate::locks::door::{self, Model as Bounds, Tally, WaitPolicy, thread_id};
 use crate::locks::numa::hmcs::Entry;
-use crate::locks::numa::{Cna, FcMcs, FutexHmcs, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet};
+use crate::locks::numa::{
+    Cna, FcMcs, Fissile, FutexHmcs, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet,
+};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, SpinOnly};
 use crate::moved_clients::{self as moved, Hesitant};
@@ -165,6 +169,11 @@ const TURNS: Bounds = Bounds {
 const SPIN_TRIES: Bounds = Bounds {
     tries: true,
     ..SPIN
+};
+/// The same, for clients that switch threads by themselves.
+const SPIN_0_TRIES: Bounds = Bounds {
+    tries: true,
+    ..SPIN_0
 };
 /// And a turn is over as soon as it began.
 const TURNS_END: Bounds = Bounds {
@@ -448,6 +457,27 @@ static OTHERS: &[Model] = &[
     quick("shfl::queues", SPIN_0, || {
         mutex::queues::<Shfl, _>([2, 1, 1, 1, 1]);
     }),
+    quick("malthusian::turns", SPIN, || {
+        mutex::takes_turns::<Malthusian<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("malthusian::promotes", SPIN_TRIES, || {
+        mutex::takes_turns::<Malthusian<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("malthusian::queues", SPIN_0, || {
+        mutex::queues::<Malthusian<SpinOnly>, _>([2, 1, 1, 1]);
+    }),
+    quick("malthusian::promotes_of_many", SPIN_0_TRIES, || {
+        mutex::queues::<Malthusian<SpinOnly>, _>([2, 1, 1, 1]);
+    }),
+    quick("reciprocating::turns", SPIN, || {
+        mutex::takes_turns::<Reciprocating<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("reciprocating::queues", SPIN_0, || {
+        mutex::queues::<Reciprocating<SpinOnly>, _>([2, 1, 1, 1]);
+    }),
+    quick("fissile::impatient", IMPATIENT_1, || {
+        mutex::excludes::<Fissile>(3, 1, 0);
+    }),
     quick("near::turns", SPIN, || {
         mutex::takes_turns::<SmallNear<SpinOnly>, _>([2, 1, 1]);
     }),
@@ -716,6 +746,24 @@ static OTHERS: &[Model] = &[
     }),
     quick("posix::destroyed", PARK, || {
         destroy::is_destroyed::<Posix>(2)
+    }),
+    quick("spin_then_park::sleep", PARK, || {
+        mutex::excludes::<SpinPark<0, 0>>(3, 1, 0)
+    }),
+    quick("spin_then_park::flood", PARK, || {
+        mutex::excludes::<SpinPark<0, 1>>(3, 1, 0)
+    }),
+    quick("spin_then_park::one_spins", PARK, || {
+        mutex::excludes::<SpinPark<1, 1>>(3, 1, 0)
+    }),
+    quick("spin_then_park::again", PARK, || {
+        mutex::excludes::<SpinPark<1, 1>>(2, 2, 0)
+    }),
+    quick("spin_then_park::timed", PARK, || {
+        mutex::lets_go::<SpinPark<1, 1>>(3, 1, 1)
+    }),
+    quick("spin_then_park::destroyed", PARK, || {
+        destroy::is_destroyed::<SpinPark<1, 1>>(2)
     }),
     quick("posix_rwlock::reader", PARK, || {
         rwlock::shares::<PosixRwLock>(2, 1, 1, 0)

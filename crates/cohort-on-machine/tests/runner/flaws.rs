@@ -12,8 +12,8 @@ use super::trial::{KUNPENG, by_chance, by_chance_in_four_nodes, outcomes};
 use super::world::Client;
 use crate::clients::condvar::{self, Queued};
 use crate::clients::mutex;
-use crate::locks::baseline::Posix;
-use crate::locks::basic::{Futex, Hemlock, Mcs, Tas, Ticket, Ttas};
+use crate::locks::baseline::{Posix, SpinPark4};
+use crate::locks::basic::{Futex, Hemlock, Malthusian, Mcs, Reciprocating, Tas, Ticket, Ttas};
 use crate::locks::catalogue::MUTANTS;
 use crate::locks::compose::{Bypass, CMcsMcs, Clof, Numa};
 use crate::locks::door::FLAWS;
@@ -67,7 +67,10 @@ fn places(flaw: &str) -> Vec<Client> {
             few("claimed_by_many"),
         ],
         "gate" => vec![few("ticket_in_place"), few("mcs_in_place")],
+        "malthusian" => vec![|| mutex::excludes::<Malthusian>(4, 4, 0)],
+        "reciprocating" => vec![|| mutex::excludes::<Reciprocating>(4, 4, 0)],
         "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
+        "spin-park" => vec![|| mutex::excludes::<SpinPark4>(4, 4, 0)],
         "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],
         "rwlock" => vec![few("readers_share"), few("readers_and_writers_let_go")],
         "rw-phase" if flaw == "rw-phase.overtake" => vec![few("object_readers_share")],

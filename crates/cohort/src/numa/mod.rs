@@ -4,6 +4,7 @@
 pub mod ahmcs;
 pub mod cna;
 pub mod fc_mcs;
+pub mod fissile;
 pub mod futex_hmcs;
 pub mod hbo;
 pub mod hclh;
@@ -15,6 +16,7 @@ pub mod shfl;
 pub use ahmcs::{Ahmcs3, Ahmcs4, WhereMet};
 pub use cna::Cna;
 pub use fc_mcs::FcMcs;
+pub use fissile::Fissile;
 pub use futex_hmcs::FutexHmcs;
 pub use hbo::Hbo;
 pub use hclh::Hclh;
@@ -52,7 +54,7 @@ impl<T> EachNode<T> {
 }
 
 /// Blocks until the waiter that has entered a queue behind a node is linked to it.
-fn linked<N>(next: &AtomicPtr<N>, order: Order) -> *mut N {
+pub(crate) fn linked<N>(next: &AtomicPtr<N>, order: Order) -> *mut N {
     let mut spinner = Spinner::new();
     loop {
         let successor = next.load(order);

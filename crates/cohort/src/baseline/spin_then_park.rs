@@ -1,0 +1,195 @@
+//! `spin-park`: a word whose waiters spin before they sleep, as those of many libraries do: each
+//! looks more and more rarely, then gives its turn away at each look, then sleeps, and begins anew
+//! when it is woken.  `spin-park-4`: the same, but at most four spin at a time, none gives its turn
+//! away, all others sleep at once, and nobody is woken while somebody spins.
+//!
+//! **Not for** anything but comparison.  The first is the *flood* of published measurements: where
+//! a lock's line has to travel between cache groups, each hand-over is paid for by all who look.
+//! The second is their plain remedy (ordo-one's synchronization-benchmarks, 2026).
+//!
+//! | bits of `word` | meaning | who writes them |
+//! |---|---|---|
+//! | `HELD` | it is held | a thread that finds it free; the holder |
+//! | `ASLEEP` | somebody may sleep | a waiter, before it sleeps and when it takes the lock after that; the holder, when it wakes one |
+//! | from `SPINNER` on | how many waiters spin; 0 where all may | each of them, when it begins and when it ends |
+//!
+//! A spinner tries once more after it has ended, and marks the word by that attempt: so a release
+//! that leaves the lock to the spinners leaves it to nobody that is about to sleep.
+
+use crate::door::{AtomicU32, Order, Slept, Spinner, flaws, mutant, orders, sleep_on, wake};
+use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
+
+orders! {
+    /// Sees what the last holder did.
+    SPIN_PARK_TAKE = Acquire;
+    /// The same, for a waiter, which also says that it waits.
+    SPIN_PARK_TAKE_WAITING = Acquire;
+    /// What this holder did is seen by the next.
+    SPIN_PARK_RELEASE = Release;
+}
+
+flaws! {
+    FORGET_WAKE = "spin-park.forget-wake";
+    FORGET_MARK = "spin-park.forget-mark";
+}
+
+const HELD: u32 = 1;
+const ASLEEP: u32 = 2;
+const SPINNER: u32 = 4;
+
+/// There is one class of sleepers.
+const CLASS: u32 = 1;
+
+/// How often the pauses between looks double where waiters give their turns away after that.
+const FEW: u32 = 3;
+
+/// The same where they do not: with the usual number of looks they spin about as long as a sleep
+/// and its wake-up take.
+const MANY: u32 = 6;
+
+/// Any number of waiters may spin.
+const ALL: u32 = 0;
+
+/// The lock; all zero when new.  At most `MOST` of its waiters spin, 0: all, and each sleeps after
+/// `LOOKS` looks in vain.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct SpinPark<const MOST: u32 = ALL, const LOOKS: u32 = 10> {
+    word: AtomicU32,
+}
+
+/// Of which at most four spin.
+pub type SpinPark4 = SpinPark<4>;
+
+impl<const MOST: u32, const LOOKS: u32> SpinPark<MOST, LOOKS> {
+    /// Spins for a bounded time, if there is room; whether the lock was taken, with that mark.
+    fn take_soon(&self, mark: u32) -> bool {
+        if MOST == ALL {
+            return self.spin(mark);
+        }
+        if self.word.load(Order::RELAXED) / SPINNER >= MOST {
+            return false;
+        }
+        let others = self.word.fetch_add(SPINNER, Order::RELAXED) / SPINNER;
+        let taken = others < MOST && self.spin(mark);
+        self.word.fetch_sub(SPINNER, Order::RELAXED);
+        taken
+    }
+
+    fn spin(&self, mark: u32) -> bool {
+        let mut spinner = Spinner::new();
+        for look in 0..LOOKS {
+            if look >= FEW && MOST == ALL {
+                spinner.insist();
+            } else {
+                (0..1_u32 << look.min(MANY)).for_each(|_| spinner.spin());
+            }
+            if !self.is_locked() && self.take(mark) {
+                return true;
+            }
+        }
+        false
+    }
+
+    #[inline]
+    fn take(&self, mark: u32) -> bool {
+        self.word.fetch_or(HELD | mark, SPIN_PARK_TAKE) & HELD == 0
+    }
+
+    /// Frees the lock; whether a sleeper has to be woken, since no spinner is there to take it.
+    fn leave(&self) -> bool {
+        if MOST == ALL {
+            return self.word.swap(0, SPIN_PARK_RELEASE) & ASLEEP != 0;
+        }
+        let mut word = HELD;
+        loop {
+            let spins = word >= SPINNER;
+            let left = if spins { word & !HELD } else { 0 };
+            match self
+                .word
+                .compare_exchange(word, left, SPIN_PARK_RELEASE, Order::RELAXED)
+            {
+                Ok(_) => return !spins && word & ASLEEP != 0,
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    #[cold]
+    fn acquire_contended(&self, patience: &Patience) -> Outcome {
+        // A thread that has slept cannot know whether others still do.
+        let mut mark = 0;
+        loop {
+            if self.take_soon(mark) {
+                return Outcome::Acquired;
+            }
+            let marks = HELD | ASLEEP;
+            let word = self.word.fetch_or(marks, SPIN_PARK_TAKE_WAITING);
+            if word & HELD == 0 {
+                return Outcome::Acquired;
+            }
+            let slept = sleep_on(&self.word, word | marks, CLASS, patience.deadline());
+            if slept == Slept::TimedOut {
+                return Outcome::GaveUp;
+            }
+            if !mutant(flaw::FORGET_MARK) {
+                mark = ASLEEP;
+            }
+        }
+    }
+}
+
+// SAFETY: one update makes the word `HELD` that was not, and acquires what the release released.
+unsafe impl<const MOST: u32, const LOOKS: u32> RawLock for SpinPark<MOST, LOOKS> {
+    type Context = ();
+
+    #[inline]
+    fn acquire(&self, (): &()) {
+        if !self.try_acquire(&()) {
+            let _ = self.acquire_contended(&Patience::ENDLESS);
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, (): &()) {
+        let word = &raw const self.word;
+        if self.leave() && !mutant(flaw::FORGET_WAKE) {
+            // The word may belong to somebody else by now; its address is a name.
+            wake(word, 1, CLASS);
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        self.word.load(Order::RELAXED) & HELD != 0
+    }
+}
+
+// SAFETY: as `acquire`.
+unsafe impl<const MOST: u32, const LOOKS: u32> RawTry for SpinPark<MOST, LOOKS> {
+    #[inline]
+    fn try_acquire(&self, (): &()) -> bool {
+        self.take(0)
+    }
+}
+
+// SAFETY: a waiter that gives up was not woken, and leaves the word saying that others may sleep.
+unsafe impl<const MOST: u32, const LOOKS: u32> Abortable for SpinPark<MOST, LOOKS> {
+    #[inline]
+    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        if self.try_acquire(&()) {
+            return Outcome::Acquired;
+        }
+        self.acquire_contended(patience)
+    }
+}
+
+// SAFETY: release reads and writes the lock alone.
+unsafe impl<const MOST: u32, const LOOKS: u32> ThreadOblivious for SpinPark<MOST, LOOKS> {}
+
+// SAFETY: waiters leave marks only.
+unsafe impl<const MOST: u32, const LOOKS: u32> Inherit for SpinPark<MOST, LOOKS> {
+    unsafe fn inherit(&self, holder: Option<&()>) {
+        let word = if holder.is_some() { HELD } else { 0 };
+        self.word.store(word, Order::RELAXED);
+    }
+}

@@ -1,0 +1,306 @@
+//! `malthusian`: an `mcs` queue that is kept as short as it can be: a holder with more than one
+//! waiter behind it sets the first of them aside, and takes waiters back when the queue runs empty
+//! (Dice, *Malthusian Locks*, EuroSys 2017: MCSCR).
+//!
+//! **Not for** fairness over short times: a waiter that was set aside comes back when nobody else
+//! wants the lock, or else by chance, one release in `ONE_IN`.
+//!
+//! | `tail` | `aside` | state |
+//! |---|---|---|
+//! | null | null | free |
+//! | the holder's node | null | held, nobody waits |
+//! | the holder's node | a waiter | held; those who wait are all set aside |
+//! | another node | any | held; a waiter is in the queue, or about to link itself |
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `aside` of the lock | the holder | the waiter set aside last |
+//! | `eldest` of the lock | the holder | the one set aside first |
+//! | `next` of a node | its successor; the holder, of one that is set aside or taken back | who comes after it in the queue; who was set aside before it |
+//! | `newer` of a node | the holder, while it is set aside | who was set aside after it |
+//! | `granted` of a node | the holder before it | whether it has the lock |
+//!
+//! Only a waiter that somebody has linked itself to is set aside, so that the tail stays where it
+//! is.  It goes on waiting as it did; under a policy that parks, it sleeps soon.
+
+use crate::door::{AtomicPtr, Cell, Order, flaws, is_worth_a_try, mutant, orders};
+use crate::numa::linked;
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{DetectsWaiters, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use core::ptr;
+
+orders! {
+    /// Acquires what the last holder did if the queue was empty, and publishes the node's fresh
+    /// fields to the successor that will write `next`.
+    MALTHUSIAN_ENQUEUE = AcqRel;
+    /// Publishes the successor's fresh node to the holder that will grant it or set it aside.
+    MALTHUSIAN_LINK = Release;
+    /// Sees that fresh node.
+    MALTHUSIAN_SUCCESSOR = Acquire;
+    /// What the holder did is seen by the next one.
+    MALTHUSIAN_GRANT = Release;
+    /// Sees it.
+    MALTHUSIAN_GRANTED = Acquire;
+    /// What the holder did is seen by a thread that finds the queue empty.
+    MALTHUSIAN_LEAVE = Release;
+    /// Publishes that nobody comes after a waiter that is taken back.
+    MALTHUSIAN_TAKE_BACK = Release;
+    /// Sees what the last holder did; publishes the fresh node.
+    MALTHUSIAN_TRY = AcqRel;
+}
+
+flaws! {
+    LOSE_ASIDE = "malthusian.lose-aside";
+    FORGET_ASIDE = "malthusian.forget-aside";
+}
+
+const NO: u32 = 0;
+const YES: u32 = 1;
+const CLASS: u32 = 1;
+
+type Name<P> = *mut MalthusianNode<P>;
+
+/// A waiter's place in the queue, or aside.
+#[derive(Debug)]
+#[repr(C)]
+pub struct MalthusianNode<P: Parking = MayPark> {
+    next: AtomicPtr<MalthusianNode<P>>,
+    granted: WaitCell<P>,
+    newer: Cell<Name<P>>,
+}
+
+// SAFETY: what the pointers lead to is shared by threads; holders alone touch the cell.
+unsafe impl<P: Parking> Send for MalthusianNode<P> {}
+// SAFETY: as above.
+unsafe impl<P: Parking> Sync for MalthusianNode<P> {}
+
+impl<P: Parking> Default for MalthusianNode<P> {
+    fn default() -> Self {
+        Self {
+            next: AtomicPtr::null(),
+            granted: WaitCell::default(),
+            newer: Cell::new(ptr::null_mut()),
+        }
+    }
+}
+
+/// The lock; all zero when new.  One release in `ONE_IN`, a power of two, is the eldest's of those
+/// set aside.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Malthusian<P: Parking = MayPark, const ONE_IN: u32 = 1024> {
+    tail: AtomicPtr<MalthusianNode<P>>,
+    aside: AtomicPtr<MalthusianNode<P>>,
+    eldest: AtomicPtr<MalthusianNode<P>>,
+}
+
+impl<P: Parking> MalthusianNode<P> {
+    fn pointer(&self) -> Name<P> {
+        ptr::from_ref(self).cast_mut()
+    }
+
+    fn renew(&self) {
+        self.next.store(ptr::null_mut(), Order::RELAXED);
+        self.granted.reset(NO);
+    }
+
+    fn newer(&self) -> Name<P> {
+        // SAFETY: the holder asks, of one set aside.
+        self.newer.with(|newer| unsafe { *newer })
+    }
+
+    fn set_newer(&self, newer: Name<P>) {
+        // SAFETY: as above.
+        self.newer.with_mut(|own| unsafe { *own = newer });
+    }
+}
+
+impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
+    /// Sets a waiter aside; the holder calls, which has taken it out of the queue.
+    fn set_aside(&self, waiter: &MalthusianNode<P>) {
+        let older = self.aside.load(Order::RELAXED);
+        waiter.next.store(older, Order::RELAXED);
+        waiter.set_newer(ptr::null_mut());
+        // SAFETY: one set aside waits until the holder takes it back.
+        match unsafe { older.as_ref() } {
+            Some(older) => older.set_newer(waiter.pointer()),
+            None => self.eldest.store(waiter.pointer(), Order::RELAXED),
+        }
+        self.aside.store(waiter.pointer(), Order::RELAXED);
+    }
+
+    /// Takes one that is set aside off there: the newest or the eldest; the holder calls.
+    fn take_off(&self, waiter: &MalthusianNode<P>) {
+        let (older, newer) = (waiter.next.load(Order::RELAXED), waiter.newer());
+        // SAFETY: those set aside wait, and the holder alone changes who they are.
+        match unsafe { newer.as_ref() } {
+            Some(newer) => newer.next.store(older, Order::RELAXED),
+            None => self.aside.store(older, Order::RELAXED),
+        }
+        // SAFETY: as above.
+        match unsafe { older.as_ref() } {
+            Some(older) => older.set_newer(newer),
+            None => self.eldest.store(newer, Order::RELAXED),
+        }
+    }
+
+    /// Makes one that was set aside the queue's last waiter, if the holder is its tail; whether it
+    /// is.
+    fn append(&self, holder: &MalthusianNode<P>, waiter: &MalthusianNode<P>) -> bool {
+        waiter.next.store(ptr::null_mut(), Order::RELAXED);
+        self.tail
+            .compare_exchange(
+                holder.pointer(),
+                waiter.pointer(),
+                MALTHUSIAN_TAKE_BACK,
+                Order::RELAXED,
+            )
+            .is_ok()
+    }
+
+    /// Lets the eldest of those set aside go first, now and then; it, if it does.
+    fn promoted(&self, holder: &MalthusianNode<P>) -> Option<&MalthusianNode<P>> {
+        // SAFETY: one set aside waits until the holder takes it back.
+        let eldest = unsafe { self.eldest.load(Order::RELAXED).as_ref() }?;
+        if !is_worth_a_try(ONE_IN) {
+            return None;
+        }
+        self.take_off(eldest);
+        if !self.append(holder, eldest) {
+            let successor = linked(&holder.next, MALTHUSIAN_SUCCESSOR);
+            eldest.next.store(successor, Order::RELAXED);
+        }
+        Some(eldest)
+    }
+
+    /// The waiter that comes next, out of the queue's first ones; the second if the first can be
+    /// set aside.
+    fn culled(&self, successor: Name<P>) -> Name<P> {
+        // SAFETY: a linked waiter stays until it is granted.
+        let first = unsafe { &*successor };
+        let second = first.next.load(MALTHUSIAN_SUCCESSOR);
+        if second.is_null() {
+            return successor;
+        }
+        if !mutant(flaw::LOSE_ASIDE) {
+            self.set_aside(first);
+        }
+        second
+    }
+
+    /// The waiter that comes next; none: the lock is free.
+    fn next(&self, holder: &MalthusianNode<P>) -> Option<&MalthusianNode<P>> {
+        if let Some(eldest) = self.promoted(holder) {
+            return Some(eldest);
+        }
+        let mut successor = holder.next.load(MALTHUSIAN_SUCCESSOR);
+        if successor.is_null() {
+            // SAFETY: as in `promoted`.
+            match unsafe { self.aside.load(Order::RELAXED).as_ref() } {
+                Some(newest) if !mutant(flaw::FORGET_ASIDE) => {
+                    self.take_off(newest);
+                    if self.append(holder, newest) {
+                        return Some(newest);
+                    }
+                    self.set_aside(newest);
+                }
+                _ => {
+                    let left = self.tail.compare_exchange(
+                        holder.pointer(),
+                        ptr::null_mut(),
+                        MALTHUSIAN_LEAVE,
+                        Order::RELAXED,
+                    );
+                    if left.is_ok() {
+                        return None;
+                    }
+                }
+            }
+            successor = linked(&holder.next, MALTHUSIAN_SUCCESSOR);
+        }
+        // SAFETY: a waiter stays until it is granted.
+        Some(unsafe { &*self.culled(successor) })
+    }
+}
+
+// SAFETY: the holder's node is the one that was granted last or found the queue empty; whoever
+// waits is in the queue or set aside, and is granted once, by the holder, after its own work.
+unsafe impl<P: Parking, const ONE_IN: u32> RawLock for Malthusian<P, ONE_IN> {
+    type Context = MalthusianNode<P>;
+
+    #[inline]
+    fn acquire(&self, node: &MalthusianNode<P>) {
+        node.renew();
+        let predecessor = self.tail.swap(node.pointer(), MALTHUSIAN_ENQUEUE);
+        if predecessor.is_null() {
+            return;
+        }
+        // SAFETY: the predecessor cannot leave, nor be set aside, before this link was read.
+        unsafe { &*predecessor }
+            .next
+            .store(node.pointer(), MALTHUSIAN_LINK);
+        node.granted
+            .wait_for(MALTHUSIAN_GRANTED, CLASS, |granted| granted == YES);
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &MalthusianNode<P>) {
+        if let Some(next) = self.next(node) {
+            next.granted.set(YES, MALTHUSIAN_GRANT);
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+// SAFETY: an empty queue is nobody's lock, and one exchange takes it.
+unsafe impl<P: Parking, const ONE_IN: u32> RawTry for Malthusian<P, ONE_IN> {
+    #[inline]
+    fn try_acquire(&self, node: &MalthusianNode<P>) -> bool {
+        if self.is_locked() {
+            return false;
+        }
+        node.renew();
+        self.tail
+            .compare_exchange(
+                ptr::null_mut(),
+                node.pointer(),
+                MALTHUSIAN_TRY,
+                Order::RELAXED,
+            )
+            .is_ok()
+    }
+}
+
+// SAFETY: release reads and writes the lock and its nodes alone.
+unsafe impl<P: Parking, const ONE_IN: u32> ThreadOblivious for Malthusian<P, ONE_IN> {}
+
+// SAFETY: those set aside, one linked to the holder's node, and whoever has taken the tail from it
+// all wait until they are granted.  Nothing is carried.
+unsafe impl<P: Parking, const ONE_IN: u32> DetectsWaiters for Malthusian<P, ONE_IN> {
+    #[inline]
+    fn has_waiters(&self, node: &MalthusianNode<P>) -> bool {
+        !node.next.load(Order::RELAXED).is_null()
+            || self.tail.load(Order::RELAXED) != node.pointer()
+            || !self.aside.load(Order::RELAXED).is_null()
+    }
+}
+
+// SAFETY: afterwards the queue is empty or the holder's node alone, and nobody is set aside.
+unsafe impl<P: Parking, const ONE_IN: u32> Inherit for Malthusian<P, ONE_IN> {
+    unsafe fn inherit(&self, holder: Option<&MalthusianNode<P>>) {
+        let tail = holder.map_or(ptr::null_mut(), |node| {
+            node.next.store(ptr::null_mut(), Order::RELAXED);
+            node.pointer()
+        });
+        self.tail.store(tail, Order::RELAXED);
+        self.aside.store(ptr::null_mut(), Order::RELAXED);
+        self.eldest.store(ptr::null_mut(), Order::RELAXED);
+    }
+}
+
+impl<P: Parking, const ONE_IN: u32> TwoForms for Malthusian<P, ONE_IN> {
+    type Spinning = Malthusian<SpinOnly, ONE_IN>;
+}

@@ -1,0 +1,233 @@
+//! `reciprocating`: arrivals push themselves on a stack, which the holder takes over as a whole
+//! when those that it took over before have all been served (Dice and Kogan, *Reciprocating Locks*,
+//! PPoPP 2025).
+//!
+//! **Not for** more runnable threads than CPUs unless its waiters may sleep, as `mcs`; nor where
+//! waiters are to be served in the order in which they came: a segment is served backwards, so
+//! that one that comes between two turns of another may have two turns to that one's one.
+//!
+//! An arrival is one exchange of `arrivals`, a release one write to the next waiter's node: a
+//! waiter learns its successor as it arrives, and nobody has to wait for a link.
+//!
+//! | `arrivals` | state |
+//! |---|---|
+//! | null | free |
+//! | the node of a holder that found it free | held, nobody waits |
+//! | `TAKEN` | held; the holder's segment may have waiters, the next has none |
+//! | another node | held; that waiter came last, and its successor came before it |
+//!
+//! | field of a node | written by | meaning |
+//! |---|---|---|
+//! | `successor` | its owner, as it arrives | the waiter that came before it; null: none |
+//! | `end` | the holder before it, or its owner if it found the lock free | what stands below the segment's last waiter: the node of the holder under whom it came, or `TAKEN` |
+//! | `granted` | the holder before it | whether it has the lock |
+//!
+//! An end is compared and never followed: the node's owner may be gone, or have come again.  The
+//! last of a segment finds that its successor is the end, and goes on with `TAKEN`.  So **nobody is
+//! passed more than once by another** between its arrival and its turn: those that come after it
+//! come into a later segment as soon as its own has been taken over.
+
+use crate::door::{AtomicPtr, Cell, Order, flaws, mutant, orders};
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use core::ptr;
+
+orders! {
+    /// Acquires what the last holder did if the lock was free, and the fresh node of the waiter
+    /// before, which this one will grant; publishes this node to the holder that will.
+    RECIPROCATING_ARRIVE = AcqRel;
+    /// Sees the fresh node of the waiter that came last.
+    RECIPROCATING_TAKE_OVER = Acquire;
+    /// What the holder did is seen by the next one.
+    RECIPROCATING_GRANT = Release;
+    /// Sees it.
+    RECIPROCATING_GRANTED = Acquire;
+    /// What the holder did is seen by a thread that finds the lock free.
+    RECIPROCATING_LEAVE = Release;
+    /// Sees it; nobody follows the node of a holder that did not wait.
+    RECIPROCATING_TRY = Acquire;
+}
+
+flaws! {
+    FORGET_SUCCESSOR = "reciprocating.forget-successor";
+}
+
+const NO: u32 = 0;
+const YES: u32 = 1;
+const CLASS: u32 = 1;
+
+/// A waiter's place in its segment.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ReciprocatingNode<P: Parking = MayPark> {
+    granted: WaitCell<P>,
+    successor: Cell<*mut ReciprocatingNode<P>>,
+    end: Cell<*mut ReciprocatingNode<P>>,
+}
+
+// SAFETY: what the pointers lead to is shared by threads, and the cells are touched by one thread
+// at a time.
+unsafe impl<P: Parking> Send for ReciprocatingNode<P> {}
+// SAFETY: as above.
+unsafe impl<P: Parking> Sync for ReciprocatingNode<P> {}
+
+impl<P: Parking> Default for ReciprocatingNode<P> {
+    fn default() -> Self {
+        Self {
+            granted: WaitCell::default(),
+            successor: Cell::new(ptr::null_mut()),
+            end: Cell::new(ptr::null_mut()),
+        }
+    }
+}
+
+/// The lock; all zero when new.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Reciprocating<P: Parking = MayPark> {
+    arrivals: AtomicPtr<ReciprocatingNode<P>>,
+}
+
+/// No node's address: the lock is held, and all who came before the holder are in its segment.
+const fn taken<P: Parking>() -> *mut ReciprocatingNode<P> {
+    ptr::without_provenance_mut(1)
+}
+
+impl<P: Parking> ReciprocatingNode<P> {
+    fn pointer(&self) -> *mut Self {
+        ptr::from_ref(self).cast_mut()
+    }
+
+    /// Makes it that of a holder that found the lock free, as far as nobody came before.
+    fn renew(&self) {
+        self.granted.reset(NO);
+        self.follow(ptr::null_mut(), self.pointer());
+    }
+
+    /// Its owner calls before anybody grants it or once it is granted; a holder before it grants.
+    fn follow(&self, successor: *mut Self, end: *mut Self) {
+        // SAFETY: nobody else touches them meanwhile.
+        self.successor.with_mut(|own| unsafe { *own = successor });
+        self.end_at(end);
+    }
+
+    fn end_at(&self, end: *mut Self) {
+        // SAFETY: as above.
+        self.end.with_mut(|own| unsafe { *own = end });
+    }
+
+    fn successor(&self) -> *mut Self {
+        // SAFETY: its owner asks, which is not waiting.
+        self.successor.with(|successor| unsafe { *successor })
+    }
+
+    fn end(&self) -> *mut Self {
+        // SAFETY: as above.
+        self.end.with(|end| unsafe { *end })
+    }
+
+    /// Gives the lock to the waiter of a node; what ends its segment is told with it.
+    ///
+    /// # Safety
+    /// It waits, and the caller holds the lock.
+    unsafe fn grant(next: *mut Self, end: *mut Self) {
+        // SAFETY: a waiter stays until it is granted, and only the holder grants.
+        let next = unsafe { &*next };
+        next.end_at(end);
+        next.granted.set(YES, RECIPROCATING_GRANT);
+    }
+}
+
+// SAFETY: the lock is its finder's that found null, or was granted by its holder after its own
+// work; a waiter is in one segment, which one holder takes over, and is granted by the one above it.
+unsafe impl<P: Parking> RawLock for Reciprocating<P> {
+    type Context = ReciprocatingNode<P>;
+
+    #[inline]
+    fn acquire(&self, node: &ReciprocatingNode<P>) {
+        node.renew();
+        let before = self.arrivals.swap(node.pointer(), RECIPROCATING_ARRIVE);
+        if before.is_null() {
+            return;
+        }
+        node.granted
+            .wait_for(RECIPROCATING_GRANTED, CLASS, |granted| granted == YES);
+        let is_last = before == taken() || before == node.end();
+        if is_last || mutant(flaw::FORGET_SUCCESSOR) {
+            node.follow(ptr::null_mut(), taken());
+        } else {
+            node.follow(before, node.end());
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &ReciprocatingNode<P>) {
+        let (mut next, end) = (node.successor(), node.end());
+        if next.is_null() {
+            let left = self.arrivals.compare_exchange(
+                end,
+                ptr::null_mut(),
+                RECIPROCATING_LEAVE,
+                Order::RELAXED,
+            );
+            if left.is_ok() {
+                return;
+            }
+            next = self.arrivals.swap(taken(), RECIPROCATING_TAKE_OVER);
+        }
+        // SAFETY: it waits in the holder's segment, or on top of the one taken over.
+        unsafe { ReciprocatingNode::grant(next, end) };
+    }
+
+    #[inline]
+    fn is_locked(&self) -> bool {
+        !self.arrivals.load(Order::RELAXED).is_null()
+    }
+}
+
+// SAFETY: null is nobody's lock, and one exchange takes it.
+unsafe impl<P: Parking> RawTry for Reciprocating<P> {
+    #[inline]
+    fn try_acquire(&self, node: &ReciprocatingNode<P>) -> bool {
+        if self.is_locked() {
+            return false;
+        }
+        node.renew();
+        self.arrivals
+            .compare_exchange(
+                ptr::null_mut(),
+                node.pointer(),
+                RECIPROCATING_TRY,
+                Order::RELAXED,
+            )
+            .is_ok()
+    }
+}
+
+// SAFETY: release reads and writes the lock and its nodes alone.
+unsafe impl<P: Parking> ThreadOblivious for Reciprocating<P> {}
+
+impl<P: Parking> Fair for Reciprocating<P> {}
+
+// SAFETY: a successor waits, and so does whoever has pushed itself since.  Nothing is carried.
+unsafe impl<P: Parking> DetectsWaiters for Reciprocating<P> {
+    #[inline]
+    fn has_waiters(&self, node: &ReciprocatingNode<P>) -> bool {
+        !node.successor().is_null() || self.arrivals.load(Order::RELAXED) != node.end()
+    }
+}
+
+// SAFETY: afterwards nobody waits, and the lock is free or the holder's as if it had found it so.
+unsafe impl<P: Parking> Inherit for Reciprocating<P> {
+    unsafe fn inherit(&self, holder: Option<&ReciprocatingNode<P>>) {
+        let arrivals = holder.map_or(ptr::null_mut(), |node| {
+            node.follow(ptr::null_mut(), node.pointer());
+            node.pointer()
+        });
+        self.arrivals.store(arrivals, Order::RELAXED);
+    }
+}
+
+impl<P: Parking> TwoForms for Reciprocating<P> {
+    type Spinning = Reciprocating<SpinOnly>;
+}

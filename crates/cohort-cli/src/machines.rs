@@ -24,7 +24,7 @@ pub struct Arguments {
 
 const EXAMPLES: &str = "\
 Examples:
-  cohort machines                   the ten machines of the papers
+  cohort machines                   the machines that are shipped
   cohort machines show epyc-7352x2  its tree, and each figure's source
   cohort machines show ./mine.toml  the same of a file of your own
   cohort machines show --synthetic \"pack:4 numa:2 l3:8 core:4 pu:2\" \\

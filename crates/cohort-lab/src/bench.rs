@@ -13,6 +13,7 @@ pub mod knobs;
 pub mod kyoto;
 pub mod lbench;
 pub mod leveldb;
+pub mod map64;
 pub mod memcached_set;
 pub mod mmicro;
 pub mod native;
@@ -130,6 +131,7 @@ workloads! {
     splay::Splay,
     phases::Phases,
     zipf::Zipf,
+    map64::Map64,
     rw::Rw,
     cachelock::CacheLock,
     kyoto::Kyoto,

@@ -5,14 +5,16 @@
 //! library's: they are measured as they are.  The writers of an rwlock by cohort take the
 //! default, as in a program that does not say otherwise.
 
+use super::simulated::is_baseline;
 use cohort::catalogue::Placement;
 
 /// Whether a program has the lock of that name just as it is raw.
-pub(super) fn is_itself(name: &str) -> bool {
+#[must_use]
+pub fn is_itself(name: &str) -> bool {
     match cohort::catalogue::find(name) {
         Some(info) => info.placement == Placement::Word,
         // What is one word in a program is one here.
-        None => name.starts_with("posix") || name == "rwlock",
+        None => is_baseline(name) || name.starts_with("posix-") || name == "rwlock",
     }
 }
 
@@ -22,7 +24,7 @@ pub fn refusal(name: &str) -> Option<String> {
     let why = match cohort::catalogue::find(name) {
         Some(info) if info.serves_programs() => return None,
         Some(_) => "it serves no program (see `cohort list`)",
-        None if name == "posix" || name.starts_with("posix-") => return None,
+        None if is_baseline(name) || name.starts_with("posix-") => return None,
         None if name.starts_with(cohort::compose::stacked::PREFIX) => {
             match cohort::compose::stacked::Recipe::read(name) {
                 Ok(recipe) if recipe.is_stackable() => return None,

@@ -1,7 +1,7 @@
 //! What a machine is: its shape, what each access costs, and where each figure
 //! comes from.
 //!
-//! A [`Machine`] is read from a TOML file ([`Machine::parse`]); ten are shipped
+//! A [`Machine`] is read from a TOML file ([`Machine::parse`]); twelve are shipped
 //! ([`shipped`]).  Every [`Figure`] says whether a paper, a vendor or nobody but
 //! an estimate stands behind it.  `docs/machine-files.md` is the reference.
 

@@ -7,14 +7,19 @@
 //! only = ["mysqld"]           # executables to serve, all if absent
 //! exclude = ["bash"]          # executables to leave alone
 //! report = true               # the report of `--report`
+//! cohorts = "mine.cohorts"    # cohorts that locks are told, by a path from this file's folder
 //! ```
+//!
+//! `cohort tune -o` writes such a file, with where it is from in a table `[tuned]`.
 
 use crate::choice::Choice;
-use crate::problem::Problem;
+use crate::cohorts;
+use crate::problem::{self, Problem};
 use crate::rwlocks::Rwlocks;
+use crate::tune::{self, From};
 use crate::wait::Wait;
 use serde::Deserialize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use toml::Spanned;
 
 /// What a configuration file may say; whatever it leaves out stays as it is.
@@ -30,6 +35,11 @@ pub struct Configuration {
     exclude: Option<Vec<Spanned<String>>>,
     /// Whether to print a report at the end.
     pub report: Option<bool>,
+    cohorts: Option<Spanned<PathBuf>>,
+    tuned: Option<From>,
+    /// Where the file is.
+    #[serde(skip)]
+    folder: PathBuf,
 }
 
 impl Configuration {
@@ -38,12 +48,39 @@ impl Configuration {
     /// # Errors
     /// Says where in the file the trouble is, what stands there and what may.
     pub fn read(file: &Path) -> Result<Self, Problem> {
-        Self::parse(&text(file)?, file)
+        let text = text(file)?;
+        let read = Self::parse(&text, file)?;
+        if let Some(cohorts) = &read.cohorts {
+            let path = read.cohorts().unwrap_or_default();
+            if let Err(problem) = cohorts::text(&path) {
+                return Err(at(&text, cohorts.span().start, file, &problem.to_string()));
+            }
+        }
+        read.warn(file)?;
+        Ok(read)
+    }
+
+    /// Says so if the lock was tuned for a machine of another shape.
+    fn warn(&self, file: &Path) -> Result<(), Problem> {
+        let Some(tuned) = &self.tuned else {
+            return Ok(());
+        };
+        let here = tune::shape_here(self.cohorts().as_deref())?;
+        if tuned.shape != here {
+            problem::tell(format!(
+                "warning: {} was tuned on {} ({}), and this machine is another ({here}); the lock \
+                 is used all the same",
+                file.display(),
+                tuned.machine,
+                tuned.shape
+            ));
+        }
+        Ok(())
     }
 
     fn parse(text: &str, file: &Path) -> Result<Self, Problem> {
         let at = |offset, message: &str| at(text, offset, file, message);
-        let read: Self = toml::from_str(text).map_err(|error| misread(&error, text, file))?;
+        let mut read: Self = toml::from_str(text).map_err(|error| misread(&error, text, file))?;
         if let Some(lock) = &read.lock {
             Choice::for_programs(lock.get_ref())
                 .map_err(|problem| at(lock.span().start, &problem.to_string()))?;
@@ -51,12 +88,19 @@ impl Configuration {
         for name in [&read.only, &read.exclude].into_iter().flatten().flatten() {
             check_executable(name.get_ref()).map_err(|why| at(name.span().start, &why))?;
         }
+        read.folder = file.parent().map(Path::to_owned).unwrap_or_default();
         Ok(read)
     }
 
     /// The lock's name as written.
     pub fn lock(&self) -> Option<&str> {
         self.lock.as_ref().map(|lock| lock.get_ref().as_str())
+    }
+
+    /// The file of the cohorts that locks are told.
+    pub fn cohorts(&self) -> Option<PathBuf> {
+        let cohorts = self.cohorts.as_ref()?;
+        Some(self.folder.join(cohorts.get_ref()))
     }
 
     /// The executables to serve.

@@ -9,6 +9,7 @@ mod compare;
 mod config;
 mod demo;
 mod destination;
+mod discover;
 mod doctor;
 mod environment;
 mod install;
@@ -28,6 +29,7 @@ mod settings;
 mod signals;
 mod supervise;
 mod survey;
+mod tune;
 mod wait;
 mod workload;
 
@@ -73,6 +75,10 @@ enum Subcommands {
     Machines(machines::Arguments),
     /// Run the papers' workloads, on this machine or on a simulated one
     Bench(bench::Arguments),
+    /// Find a machine's real hierarchy by measuring how far its CPUs are apart
+    Discover(discover::Arguments),
+    /// Find the composition that is best on a machine, for `cohort run --config`
+    Tune(tune::Arguments),
     /// Check what the papers claim, on simulated machines
     Reproduce(reproduce::Arguments),
     /// Show what this machine and container offer, and what that leaves out
@@ -119,6 +125,8 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
         Subcommands::Compare(arguments) => compare::run(arguments),
         Subcommands::List(arguments) => list::run(&arguments),
         Subcommands::Bench(arguments) => bench::run(&arguments),
+        Subcommands::Discover(arguments) => discover::run(&arguments),
+        Subcommands::Tune(arguments) => tune::run(&arguments),
         Subcommands::Reproduce(arguments) => reproduce::run(&arguments),
         Subcommands::Machines(arguments) => machines::run(&arguments),
         Subcommands::Doctor(arguments) => doctor::run(&arguments),

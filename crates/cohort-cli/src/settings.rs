@@ -41,7 +41,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
     /// Take what is not said here from a TOML file: lock, rwlock, wait, only,
-    /// exclude, report
+    /// exclude, report, cohorts
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
     /// Serve only this executable, by name or path, among all that the program
@@ -144,6 +144,7 @@ impl Settings {
                 of_lock.map_or_else(String::new, |variable| format!(" by {variable}"))
             )));
         }
+        let cohorts = options.cohorts.or_else(|| file.cohorts());
         let of_only = from("only", "COHORT_ONLY", file.only().is_some());
         let of_exclude = from("exclude", "COHORT_EXCLUDE", file.exclude().is_some());
         let only = pick(typed("only"), Some(options.only), file.only());
@@ -155,7 +156,7 @@ impl Settings {
             only: executables(of_only.as_deref().unwrap_or("--only"), only)?,
             exclude: executables(of_exclude.as_deref().unwrap_or("--exclude"), exclude)?,
             report: file.report.unwrap_or(false),
-            cohorts: options.cohorts.as_deref().map(cohorts::text).transpose()?,
+            cohorts: cohorts.as_deref().map(cohorts::text).transpose()?,
         })
     }
 }

@@ -3,6 +3,7 @@
 mod bench;
 mod compare;
 mod compiled;
+mod discover;
 mod ending;
 mod environment;
 mod examples;

@@ -4,6 +4,7 @@ use super::report::Point;
 use super::{Info, Knobs, Setting, run};
 use crate::interrupt::{self, Interrupted};
 use crate::rounds::Observer;
+use crate::tune::Effort;
 use crate::world::Placement;
 use crate::world::simulated::{Settings, Simulator};
 use crate::world::wait::Wait;
@@ -29,6 +30,9 @@ const WARM_UP: u64 = 8;
 /// Rounds of each thread that the least time should have room for.
 const ROUNDS: u64 = 32;
 
+/// Virtual seconds of the first look at a lock that is tuned.
+const BRIEF: f64 = 0.000_25;
+
 /// How simulated points are to be run, apart from the setting of each.
 #[derive(Clone, Debug)]
 pub struct Course {
@@ -47,6 +51,27 @@ pub struct Course {
 }
 
 impl Course {
+    /// For locks as programs have them that are tuned with such an effort.
+    #[must_use]
+    pub fn tuning(
+        effort: Effort,
+        placement: Placement,
+        cohorts: Vec<(String, Vec<usize>)>,
+    ) -> Self {
+        Self {
+            seconds: match effort {
+                Effort::Brief => Some(BRIEF),
+                Effort::Longer => Some(4.0 * BRIEF),
+                Effort::Steady => None,
+            },
+            placement,
+            wait: None,
+            background: 0,
+            served: true,
+            cohorts,
+        }
+    }
+
     /// The world's side of one point.
     #[must_use]
     pub fn settings(&self, simulator: &Simulator, setting: &Setting) -> Settings {

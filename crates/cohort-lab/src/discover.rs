@@ -1,0 +1,463 @@
+//! A machine's hierarchy by measurement (002 §3.1).
+//!
+//! [`here`] and [`there`] measure hand-overs between pairs of CPUs and look for levels in
+//! them ([`cluster`]); [`heat`] draws the pairs, [`Discovery::cohorts`] is the file that tells
+//! locks, [`file`] a machine file.
+
+pub mod cluster;
+pub mod file;
+pub mod heat;
+pub mod map;
+mod names;
+mod native;
+mod simulated;
+
+use crate::interrupt::Interrupted;
+use crate::progress::Progress;
+use crate::stats::median;
+use crate::world::Topology;
+use crate::world::simulated::Simulator;
+use cohort::door::Level;
+use map::{Map, Pair};
+use std::fmt::Write;
+use std::sync::Arc;
+
+/// Why nothing was found out.
+#[derive(Debug)]
+pub enum Stop {
+    /// A signal asked this process to end.
+    Interrupted(Interrupted),
+    /// Why it cannot be measured.
+    Failed(String),
+}
+
+/// A level that was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What locks know it by; none if all names are taken.
+    pub name: Option<Level>,
+    /// Its cohorts, by the places of their CPUs.
+    pub cohorts: Vec<Vec<usize>>,
+    /// The median time of a hand-over within it; none if no pair of it could be measured.
+    pub nanoseconds: Option<f64>,
+    /// Whether the machine tells of the same cohorts.
+    pub is_told: bool,
+    /// Whether it is here because the machine tells of it, and times that scatter do not
+    /// deny it.
+    pub is_kept: bool,
+}
+
+/// A level that the machine tells of and the measurement denies.
+#[derive(Clone, Debug)]
+pub struct Denied {
+    /// What the machine calls it.
+    pub name: String,
+    /// How many cohorts it is said to have.
+    pub cohorts: usize,
+    /// How many times as long a hand-over takes between these cohorts as within them.
+    pub ratio: f64,
+}
+
+/// What was found out of a machine.
+#[derive(Clone, Debug)]
+pub struct Discovery {
+    /// The machine.
+    pub on: String,
+    /// Whether it is simulated.
+    pub simulated: bool,
+    /// Its CPUs; all else speaks of their places here.
+    pub cpus: Vec<usize>,
+    /// The times.
+    pub map: Map,
+    /// Levels, smallest cohorts first, without the whole system.
+    pub levels: Vec<Found>,
+    /// The median time of a hand-over between CPUs that share no smaller cohort.
+    pub system: Option<f64>,
+    /// What the machine tells of and the measurement denies.
+    pub denied: Vec<Denied>,
+    /// Cohorts of levels that one of two looks at this machine found and the other did not:
+    /// others were busy, or virtual CPUs moved.
+    pub unsteady: usize,
+    /// Pairs that could not be measured without disturbance.
+    pub left_out: Vec<Pair>,
+}
+
+/// Looks at a simulated machine; `full` measures every pair.  Blocks.
+///
+/// # Errors
+/// A run failed, or a signal arrived.
+pub fn there(
+    simulator: &Arc<Simulator>,
+    full: bool,
+    progress: &mut Progress,
+) -> Result<Discovery, Stop> {
+    let topology = simulator.topology();
+    let mut map = Map::new(topology.cpus().len());
+    let found = cluster::levels(&mut map, full, &mut |pairs: &[Pair]| {
+        simulated::measure(simulator, pairs, progress)
+    })?;
+    let on = simulator.machine().name.clone();
+    Ok(Discovery::new(on, true, topology, map, found))
+}
+
+/// Looks at the CPUs of this machine that this process may use, twice: a level counts if both
+/// looks find it.  Blocks.
+///
+/// # Errors
+/// A thread cannot be pinned, or a signal arrived.
+pub fn here(topology: &Topology, full: bool, progress: &mut Progress) -> Result<Discovery, Stop> {
+    let mut bench = native::Bench::new(topology).map_err(Stop::Failed)?;
+    let cpus = topology.cpus().len();
+    let mut look = |map: &mut Map| {
+        cluster::levels(map, full, &mut |pairs: &[Pair]| {
+            bench.measure(pairs, progress)
+        })
+    };
+    let (mut first, mut second) = (Map::new(cpus), Map::new(cpus));
+    let looks = [look(&mut first)?, look(&mut second)?];
+    let mut map = first.and(&second);
+    let mut found = look(&mut map)?;
+    let before = found.len();
+    let system = found.pop();
+    found.retain(|level| {
+        looks
+            .iter()
+            .all(|look| look.iter().any(|l| is_alike(l, level)))
+    });
+    let steady = found.len() + usize::from(system.is_some());
+    found.extend(system);
+    let mut left_out = std::mem::take(&mut bench.left_out);
+    left_out.sort_unstable();
+    left_out.dedup();
+    let mut discovery = Discovery::new("this machine".to_owned(), false, topology, map, found);
+    discovery.unsteady = before - steady;
+    discovery.left_out = left_out;
+    Ok(discovery)
+}
+
+/// Whether all but one in twenty CPUs are in the same cohorts.
+fn is_alike(one: &cluster::Level, other: &cluster::Level) -> bool {
+    let same = |cohort: &&Vec<usize>| other.cohorts.contains(cohort);
+    let cpus =
+        |cohorts: &mut dyn Iterator<Item = &Vec<usize>>| -> usize { cohorts.map(Vec::len).sum() };
+    let all = cpus(&mut one.cohorts.iter());
+    20 * cpus(&mut one.cohorts.iter().filter(same)) >= 19 * all
+}
+
+impl Discovery {
+    fn new(
+        on: String,
+        simulated: bool,
+        topology: &Topology,
+        map: Map,
+        mut found: Vec<cluster::Level>,
+    ) -> Self {
+        let cpus = topology.cpus().to_vec();
+        let system = found.pop().map(|level| level.nanoseconds);
+        let system = system.filter(|time| time.is_finite());
+        let told: Vec<(String, Vec<Vec<usize>>)> = told(topology);
+        let of = |level: Level| {
+            let named = told.iter().find(|(name, _)| name == level.name());
+            named.map(|(_, cohorts)| cohorts.clone())
+        };
+        let names = names::names(&found, &of);
+        let is_told = |cohorts: &Vec<Vec<usize>>| told.iter().any(|(_, told)| told == cohorts);
+        let mut levels: Vec<Found> = found
+            .into_iter()
+            .zip(names)
+            .map(|(level, name)| Found {
+                name,
+                is_told: is_told(&level.cohorts),
+                is_kept: false,
+                cohorts: level.cohorts,
+                nanoseconds: Some(level.nanoseconds),
+            })
+            .collect();
+        let mut denied = Vec::new();
+        for (name, cohorts) in told {
+            if levels.iter().any(|level| level.cohorts == cohorts) {
+                continue;
+            }
+            match deny(&map, &cohorts) {
+                Some(ratio) => denied.push(Denied {
+                    name,
+                    cohorts: cohorts.len(),
+                    ratio,
+                }),
+                None => keep(&mut levels, &map, &name, cohorts),
+            }
+        }
+        Self {
+            on,
+            simulated,
+            cpus,
+            map,
+            levels,
+            system,
+            denied,
+            unsteady: 0,
+            left_out: Vec::new(),
+        }
+    }
+
+    /// The places of the CPUs in the order of their cohorts.
+    #[must_use]
+    pub fn order(&self) -> Vec<usize> {
+        let path = |place: usize| -> Vec<usize> {
+            let at = |level: &Found| {
+                level
+                    .cohorts
+                    .iter()
+                    .position(|cohort| cohort.contains(&place))
+            };
+            self.levels.iter().rev().filter_map(at).collect()
+        };
+        let mut order: Vec<usize> = (0..self.cpus.len()).collect();
+        order.sort_by_cached_key(|place| (path(*place), *place));
+        order
+    }
+
+    /// The file that tells locks of the cohorts.
+    #[must_use]
+    pub fn cohorts(&self) -> String {
+        let mut text = format!(
+            "# {} CPUs of {}, found by cohort discover\n",
+            self.cpus.len(),
+            self.on
+        );
+        if self.levels.is_empty() {
+            text += "# no level below the whole system\n";
+        }
+        for level in &self.levels {
+            let Some(name) = level.name else {
+                let _ = writeln!(
+                    text,
+                    "# one more level, for which locks have no name: {} cohorts{}",
+                    level.cohorts.len(),
+                    level.time()
+                );
+                continue;
+            };
+            let _ = writeln!(
+                text,
+                "# {}: {} cohorts{}",
+                name.name(),
+                level.cohorts.len(),
+                level.time()
+            );
+            for cohort in &level.cohorts {
+                let cpus: Vec<usize> = cohort.iter().map(|place| self.cpus[*place]).collect();
+                let _ = writeln!(text, "{} {}", name.name(), list(&cpus));
+            }
+        }
+        if let Some(system) = self.system {
+            let _ = writeln!(text, "# system: {system:.1} ns a hand-over");
+        }
+        text
+    }
+}
+
+impl Found {
+    /// Its hand-overs, to stand behind something; nothing if they are not known.
+    fn time(&self) -> String {
+        let time = self.nanoseconds;
+        time.map_or_else(String::new, |time| format!(", {time:.1} ns a hand-over"))
+    }
+}
+
+/// Numbers in ascending order as the kernel lists them.
+#[must_use]
+pub fn list(numbers: &[usize]) -> String {
+    let runs = numbers.chunk_by(|one, next| one + 1 == *next);
+    let runs = runs.map(|run| match run {
+        [one] => one.to_string(),
+        [one, .., last] => format!("{one}-{last}"),
+        [] => String::new(),
+    });
+    runs.collect::<Vec<_>>().join(",")
+}
+
+/// The levels that a machine tells of, without those that say nothing.
+fn told(topology: &Topology) -> Vec<(String, Vec<Vec<usize>>)> {
+    let levels = topology.levels().iter().enumerate();
+    let levels = levels.filter(|(number, _)| topology.cohorts(*number) > 1);
+    let cohorts = |number: usize| {
+        let mut cohorts = vec![Vec::new(); topology.cohorts(number)];
+        for (place, cpu) in topology.cpus().iter().enumerate() {
+            if let Some(cohort) = topology.cohort_of(*cpu, number) {
+                cohorts[cohort].push(place);
+            }
+        }
+        cohorts.sort();
+        cohorts
+    };
+    levels
+        .map(|(number, level)| (level.name.clone(), cohorts(number)))
+        .collect()
+}
+
+/// How many times as long hand-overs between these cohorts take as within them, if that is
+/// too little for a level beyond the spread of the times.
+fn deny(map: &Map, cohorts: &[Vec<usize>]) -> Option<f64> {
+    let mut of = vec![0; map.cpus()];
+    for (number, cohort) in cohorts.iter().enumerate() {
+        cohort.iter().for_each(|place| of[*place] = number);
+    }
+    let (mut within, mut between) = (Vec::new(), Vec::new());
+    for one in 0..map.cpus() {
+        for other in one + 1..map.cpus() {
+            if let Some(time) = map.get((one, other)) {
+                if of[one] == of[other] {
+                    within.push(time);
+                } else {
+                    between.push(time);
+                }
+            }
+        }
+    }
+    within.sort_by(f64::total_cmp);
+    let (inside, outside) = (median(&within)?, median(&between)?);
+    let quarter = |share: usize| within[(within.len() - 1) * share / 4];
+    let spread = (quarter(3) - quarter(1)) / inside;
+    let ratio = outside / inside;
+    (ratio * (1.0 + spread) < cluster::APART).then_some(ratio)
+}
+
+/// Keeps what the machine tells of and no measurement denies, if it nests.
+fn keep(levels: &mut Vec<Found>, map: &Map, name: &str, cohorts: Vec<Vec<usize>>) {
+    let Some(name) = Level::named(name) else {
+        return;
+    };
+    let is_inside = |small: &[Vec<usize>], large: &[Vec<usize>]| {
+        small.iter().all(|small| {
+            large
+                .iter()
+                .any(|large| small.iter().all(|place| large.contains(place)))
+        })
+    };
+    let at = levels
+        .iter()
+        .take_while(|level| is_inside(&level.cohorts, &cohorts))
+        .count();
+    let fits = levels[at..]
+        .iter()
+        .all(|level| is_inside(&cohorts, &level.cohorts));
+    let rank = |level: &Found| level.name.map_or(usize::MAX, |name| name as usize);
+    let free = levels[..at].iter().all(|level| rank(level) < name as usize)
+        && levels[at..].iter().all(|level| rank(level) > name as usize);
+    if !fits || !free {
+        return;
+    }
+    let within = cohorts.iter().flat_map(|cohort| {
+        let after = |(at, one): (usize, &usize)| {
+            let one = *one;
+            cohort[at + 1..]
+                .iter()
+                .map(move |other| (one, *other))
+                .collect::<Vec<_>>()
+        };
+        cohort
+            .iter()
+            .enumerate()
+            .flat_map(after)
+            .collect::<Vec<_>>()
+    });
+    let times: Vec<f64> = within.filter_map(|pair| map.get(pair)).collect();
+    levels.insert(
+        at,
+        Found {
+            name: Some(name),
+            cohorts,
+            nanoseconds: median(&times),
+            is_told: true,
+            is_kept: true,
+        },
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cohort_machine::description::{Machine, shipped};
+
+    fn look(machine: Machine) -> Discovery {
+        let simulator = Arc::new(Simulator::new(machine));
+        there(&simulator, false, &mut Progress::new(0, false)).unwrap()
+    }
+
+    /// What the machine's own file says is found, and what is written of it is read again.
+    #[test]
+    fn a_file_made_of_what_was_found_is_found_again() {
+        let machine = shipped::find("ivy-bridge-2s").unwrap();
+        let found = look(machine.clone());
+        assert!(found.levels.iter().all(|level| level.is_told));
+        assert!(found.denied.is_empty());
+        let like = shipped::find("haswell-ep-2s").unwrap();
+        let text = file::text(&found, "mine", &like).unwrap();
+        let again = look(Machine::parse(&text).unwrap());
+        let cohorts = |found: &Discovery| -> Vec<Vec<Vec<usize>>> {
+            found
+                .levels
+                .iter()
+                .map(|level| level.cohorts.clone())
+                .collect()
+        };
+        assert_eq!(cohorts(&found), cohorts(&again));
+        let times = |found: &Discovery| -> Vec<f64> {
+            let times = found.levels.iter().filter_map(|level| level.nanoseconds);
+            times.chain(found.system).collect()
+        };
+        for (was, is) in times(&found).into_iter().zip(times(&again)) {
+            assert!((is / was - 1.0).abs() < 0.05, "{was} became {is}");
+        }
+    }
+
+    #[test]
+    fn locks_are_told_what_was_found() {
+        let found = look(shipped::find("xeon-e7-4850x4").unwrap());
+        let mut cpus = Vec::new();
+        let text = found.cohorts();
+        cohort::door::cohorts::read(&text, &mut |level, cohort, cpu| {
+            cpus.push((level.name(), cohort, cpu));
+        })
+        .unwrap();
+        assert_eq!(cpus.len(), 40, "{text}");
+        assert_eq!(cpus[10], ("numa", 1, 10));
+        assert!(text.contains("numa 10-19"), "{text}");
+    }
+
+    #[test]
+    fn what_the_machine_tells_stands_unless_it_is_denied() {
+        let halves = vec![vec![0, 1], vec![2, 3]];
+        let map = |between: f64, last: f64| {
+            let mut map = Map::new(4);
+            for one in 0..4 {
+                for other in one + 1..4 {
+                    let time = if one / 2 == other / 2 { 100.0 } else { between };
+                    map.add((one, other), Some(time));
+                }
+            }
+            map.add((2, 3), Some(last));
+            map
+        };
+        assert_eq!(deny(&map(105.0, 100.0), &halves), Some(1.05));
+        assert_eq!(deny(&map(200.0, 100.0), &halves), None);
+        assert_eq!(deny(&Map::new(4), &halves), None);
+        let mut levels = Vec::new();
+        keep(&mut levels, &Map::new(4), "numa", halves.clone());
+        assert_eq!(levels.len(), 1);
+        keep(
+            &mut levels,
+            &Map::new(4),
+            "core",
+            vec![vec![0, 2], vec![1, 3]],
+        );
+        assert_eq!(levels.len(), 1, "it does not nest");
+    }
+
+    #[test]
+    fn lists_are_as_the_kernel_writes_them() {
+        assert_eq!(list(&[0, 1, 2, 48, 50, 51]), "0-2,48,50-51");
+        assert_eq!(list(&[]), "");
+    }
+}

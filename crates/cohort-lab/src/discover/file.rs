@@ -1,0 +1,128 @@
+//! A machine file for the machine that was looked at: its shape and hand-overs as measured,
+//! all else as another machine has it.
+
+use super::map::Pair;
+use super::{Discovery, Found, simulated};
+use crate::world::simulated::Simulator;
+use cohort_machine::description::{
+    Cycles, Figure, Machine, Numbering, Source, Transfer, synthetic,
+};
+use std::sync::Arc;
+
+/// What of a hand-over is the load; the rest is the invalidation.  As the ten files were
+/// calibrated.
+const LOAD: f64 = 0.6;
+
+/// What is said of figures that nobody measured.
+const SCALED: &str = ", scaled with the load";
+
+/// How often costs are corrected by what the file then simulates.
+const ROUNDS: usize = 3;
+
+/// The text of a file called `name`, with the figures of `like` for what was not measured.
+///
+/// # Errors
+/// The shape is uneven, which files have no words for, or `like` has no such figures.
+pub fn text(discovery: &Discovery, name: &str, like: &Machine) -> Result<String, String> {
+    let count = discovery.cpus.len();
+    let mut notation = String::new();
+    let mut outside = 1;
+    for level in discovery.levels.iter().rev() {
+        let size = level.cohorts[0].len();
+        if level.cohorts.iter().any(|cohort| cohort.len() != size)
+            || !level.cohorts.len().is_multiple_of(outside)
+        {
+            return Err(format!(
+                "the cohorts of the level `{}` are not alike, and a machine file has equal ones \
+                 only; -o writes them as they are",
+                level.label()
+            ));
+        }
+        notation += &format!("{}:{} ", level.label(), level.cohorts.len() / outside);
+        outside = level.cohorts.len();
+    }
+    notation += &format!("pu:{}", count / outside);
+    let text = synthetic(&notation, like, name)?;
+    let mut machine =
+        Machine::parse(&text).map_err(|complaint| format!("{notation}: {complaint}"))?;
+    machine.about = format!(
+        "{count} CPUs, with the shape and hand-overs of {}",
+        discovery.on
+    );
+    machine.described = "made by cohort discover".to_owned();
+    machine.hierarchy = machine
+        .hierarchy
+        .numbered(Numbering::Listed(discovery.order()))?;
+    for _ in 0..ROUNDS {
+        let simulator = Arc::new(Simulator::new(machine.clone()));
+        for transfer in &mut machine.transfers {
+            let level = discovery
+                .levels
+                .iter()
+                .find(|l| l.label() == transfer.within);
+            let wanted = level.map_or(discovery.system, |level| level.nanoseconds);
+            let pair = pair_within(&simulator, &transfer.within);
+            if let (Some(wanted), Some(pair)) = (wanted, pair) {
+                let more = wanted - simulated::one(&simulator, pair)?;
+                settle(
+                    transfer,
+                    wanted,
+                    more * simulator.machine().clock.value as f64 / 1e3,
+                    discovery,
+                );
+            }
+        }
+    }
+    machine.to_toml().map_err(|error| error.to_string())
+}
+
+/// The places of two CPUs whose smallest common cohort is of that level.
+fn pair_within(simulator: &Simulator, level: &str) -> Option<Pair> {
+    let topology = simulator.topology();
+    let level = topology.levels().iter().position(|l| l.name == level)?;
+    let cpus = topology.cpus();
+    let other = |other: &usize| topology.nearest_common(cpus[0], cpus[*other]) == Some(level);
+    (1..cpus.len()).find(other).map(|other| (0, other))
+}
+
+/// Lets a hand-over take `more` cycles than by the file; all costs keep their proportions to
+/// the load.
+fn settle(transfer: &mut Transfer, nanoseconds: f64, more: f64, discovery: &Discovery) {
+    let cycles = (transfer.load.value + transfer.invalidate.value) as f64 + more;
+    let load = (LOAD * cycles).max(1.0);
+    let share = load / transfer.load.value.max(1) as f64;
+    let source = if discovery.simulated {
+        Source::Estimate
+    } else {
+        Source::Measured
+    };
+    let note = format!(
+        "a hand-over of {nanoseconds:.1} ns on {}, of which the load is 3/5",
+        discovery.on
+    );
+    let put = |figure: &mut Figure<Cycles>, value: f64| {
+        figure.value = value.round().max(0.0) as u64;
+        figure.source = source;
+        figure.note.clone_from(&note);
+    };
+    let (store, rmw) = (transfer.store.value as f64, transfer.rmw.value as f64);
+    put(&mut transfer.load, load);
+    put(&mut transfer.invalidate, (1.0 - LOAD) * cycles);
+    // Nobody measured these: they go with the load.
+    for (figure, value) in [(&mut transfer.store, store), (&mut transfer.rmw, rmw)] {
+        figure.value = (value * share).round() as u64;
+        if !figure.note.ends_with(SCALED) {
+            figure.note += SCALED;
+        }
+    }
+    let occupancy = transfer.occupancy.value as f64 * share;
+    transfer.occupancy.value = occupancy.round() as u64;
+}
+
+impl Found {
+    /// Its name; a fifth level's is that of what is larger than a package.
+    #[must_use]
+    pub fn label(&self) -> &'static str {
+        self.name.map_or("blade", |level| level.name())
+    }
+}

@@ -1,0 +1,110 @@
+//! The beam (002 figure 9): every composition in grey, and what stands out.
+
+use super::{Plan, Policy, Score, Tuned};
+use crate::plot::figure;
+use plotters::prelude::*;
+use std::path::Path;
+
+type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+const SIZE: (u32, u32) = (960, 560);
+const GREY: RGBColor = RGBColor(148, 163, 184);
+const INK: RGBColor = RGBColor(31, 41, 55);
+const FAINT: RGBColor = RGBColor(107, 114, 128);
+const GRID: RGBColor = RGBColor(229, 231, 235);
+const COLOURS: [RGBColor; 6] = [
+    RGBColor(15, 118, 110),
+    RGBColor(180, 83, 9),
+    RGBColor(190, 24, 93),
+    RGBColor(67, 56, 202),
+    RGBColor(2, 132, 199),
+    RGBColor(77, 124, 15),
+];
+
+/// Writes the beam as SVG.
+///
+/// # Errors
+/// It cannot be drawn, or the file cannot be written: why.
+pub fn save(plan: &Plan, tuned: &Tuned, on: &str, file: &Path) -> Result<(), String> {
+    let text =
+        svg(plan, tuned, on).map_err(|error| format!("the plot cannot be drawn: {error}"))?;
+    std::fs::write(file, text).map_err(|error| {
+        format!(
+            "the plot cannot be written to {}: {error}; name another file",
+            file.display()
+        )
+    })
+}
+
+fn svg(plan: &Plan, tuned: &Tuned, on: &str) -> Drawn<String> {
+    let points = |score: &Score| -> Vec<(f64, f64)> {
+        let all = score.throughputs.iter();
+        all.map(|(threads, value)| (*threads as f64, value.per_second))
+            .collect()
+    };
+    let all = tuned.scores.iter().flat_map(points);
+    let most = all.fold((1.0_f64, 0.0_f64), |most, point| {
+        (most.0.max(point.0), most.1.max(point.1))
+    });
+    let mut shown: Vec<(String, &str)> = Vec::new();
+    for (policy, (lock, _)) in plan.policies.iter().zip(&tuned.best) {
+        let name = match policy {
+            Policy::Low => "LC-best".to_owned(),
+            Policy::High => "HC-best".to_owned(),
+            Policy::Said(_) => "best".to_owned(),
+        };
+        shown.push((format!("{name}: {lock}"), lock));
+    }
+    shown.push((format!("worst: {}", tuned.worst), &tuned.worst));
+    let rivals = tuned.scores.iter().filter(|score| score.rival);
+    shown.extend(rivals.map(|score| (score.lock.clone(), score.lock.as_str())));
+    let mut text = String::new();
+    {
+        let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
+        root.fill(&WHITE)?;
+        let compositions = tuned.scores.iter().filter(|score| !score.rival).count();
+        let title = format!(
+            "{compositions} compositions under {} on {on}",
+            plan.info.name
+        );
+        let mut chart = ChartBuilder::on(&root)
+            .caption(title, ("sans-serif", 20).into_font().color(&INK))
+            .margin(24)
+            .x_label_area_size(44)
+            .y_label_area_size(72)
+            .build_cartesian_2d((1.0..most.0).log_scale(), 0.0..most.1 * 1.05)?;
+        chart
+            .configure_mesh()
+            .light_line_style(TRANSPARENT)
+            .bold_line_style(GRID)
+            .axis_style(GRID)
+            .x_label_formatter(&|value| format!("{value:.0}"))
+            .y_label_formatter(&|value| figure(*value))
+            .x_desc("threads")
+            .y_desc(format!("{}s a second", plan.info.operation))
+            .label_style(("sans-serif", 13).into_font().color(&FAINT))
+            .draw()?;
+        for score in tuned.scores.iter().filter(|score| !score.rival) {
+            chart.draw_series(LineSeries::new(points(score), GREY.mix(0.35)))?;
+        }
+        for (index, (label, lock)) in shown.iter().enumerate() {
+            let Some(score) = tuned.scores.iter().find(|score| score.lock == *lock) else {
+                continue;
+            };
+            let colour = COLOURS[index % COLOURS.len()];
+            let style = colour.stroke_width(if score.rival { 1 } else { 3 });
+            chart
+                .draw_series(LineSeries::new(points(score), style))?
+                .label(label.clone())
+                .legend(move |(x, y)| PathElement::new([(x, y), (x + 18, y)], style));
+        }
+        chart
+            .configure_series_labels()
+            .position(SeriesLabelPosition::LowerLeft)
+            .background_style(WHITE.mix(0.8))
+            .label_font(("sans-serif", 12).into_font().color(&INK))
+            .draw()?;
+        root.present()?;
+    }
+    Ok(text)
+}

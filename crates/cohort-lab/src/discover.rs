@@ -2,7 +2,7 @@
 //!
 //! [`here`] and [`there`] measure hand-overs between pairs of CPUs and look for levels in
 //! them ([`cluster`]); [`heat`] draws the pairs, [`Discovery::cohorts`] is the file that tells
-//! locks, [`file`] a machine file.
+//! locks, [`mod@file`] a machine file.
 
 pub mod cluster;
 pub mod file;

@@ -651,7 +651,7 @@ mod tests {
 
     #[test]
     fn the_ten_machines_are_found_whatever_their_cpus_are_called() {
-        for file in shipped::MACHINES {
+        for file in &shipped::MACHINES[..10] {
             let machine = shipped::find(file.name).unwrap();
             let hierarchy = &machine.hierarchy;
             let wanted: Vec<Vec<Vec<usize>>> = hierarchy

@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands whose help has examples; the first is the command alone.
-const SUBCOMMANDS: [&str; 6] = ["", "run", "compare", "machines", "bench", "survey"];
+const SUBCOMMANDS: [&str; 7] = ["", "run", "debug", "compare", "machines", "bench", "survey"];
 
 fn help(subcommand: &str) -> String {
     let words = subcommand.split_whitespace().chain(["--help"]);

@@ -3,6 +3,7 @@
 mod bench;
 mod compare;
 mod compiled;
+mod debug;
 mod ending;
 mod environment;
 mod examples;

@@ -44,5 +44,5 @@ install: all
 uninstall:
 	rm -f $(BIN)/cohort $(MAN)/cohort.1 $(MAN)/cohort-*.1
 	rm -f $(BASH)/cohort $(ZSH)/_cohort $(FISH)/cohort.fish
-	rm -f $(LIB)/libcohort_preload.so $(LIB)/libcohort_compositions.so
+	rm -f $(LIB)/libcohort_preload.so $(LIB)/libcohort_compositions.so $(LIB)/libcohort_observe.so
 	-rmdir $(LIB) 2>/dev/null

@@ -13,9 +13,10 @@ use std::process::{Command, ExitCode};
 const BUILT: &str = "libcohort_preload.so";
 
 /// The libraries: each one's file, and the features it is built with.
-const LIBRARIES: [(&str, &str); 2] = [
+const LIBRARIES: [(&str, &str); 3] = [
     ("libcohort_preload.so", ""),
     ("libcohort_compositions.so", "compositions"),
+    ("libcohort_observe.so", "observe"),
 ];
 
 /// What the library is made of, seen from the workspace's root.

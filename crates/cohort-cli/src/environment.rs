@@ -17,6 +17,7 @@ const EXCLUDE: &str = "COHORT_EXCLUDE";
 const REPORT: &str = "COHORT_REPORT";
 const COHORTS: &str = "COHORT_COHORTS";
 const MONITOR: &str = "COHORT_MONITOR";
+const OBSERVE: &str = "COHORT_OBSERVE";
 
 /// Changes to an environment: a variable with its value, or none to remove it.
 pub type Changes = Vec<(&'static str, Option<OsString>)>;
@@ -68,12 +69,22 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
     }
 }
 
+/// The same, for a program that is observed: its processes write down what they do in files in
+/// `folder`.
+pub fn observing(settings: &Settings, library: &Path, folder: &Path) -> Changes {
+    let mut changes = changes(settings, library, None);
+    changes.push((OBSERVE, Some(folder.as_os_str().to_owned())));
+    changes
+}
+
 /// What must change for a program to run under the C library's own locks, even
 /// where this process runs under ours.
 pub fn without() -> Changes {
     let kept = preload(None);
     let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
-    let ours = [LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, MONITOR];
+    let ours = [
+        LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, MONITOR, OBSERVE,
+    ];
     changes.extend(ours.map(|name| (name, None)));
     changes
 }

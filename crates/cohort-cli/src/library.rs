@@ -40,8 +40,11 @@ pub static USUAL: Library = embedded!("libcohort_preload.so");
 /// The same with every generated composition compiled in.
 pub static COMPOSITIONS: Library = embedded!("libcohort_compositions.so");
 
+/// The usual one, which writes down what threads hold and wait for.
+pub static OBSERVING: Library = embedded!("libcohort_observe.so");
+
 /// All of them.
-pub static ALL: [&Library; 2] = [&USUAL, &COMPOSITIONS];
+pub static ALL: [&Library; 3] = [&USUAL, &COMPOSITIONS, &OBSERVING];
 
 /// Write permission for the group or for everybody.
 const WRITABLE_BY_OTHERS: u32 = 0o022;

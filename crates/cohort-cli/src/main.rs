@@ -7,6 +7,7 @@ mod choice;
 mod cohorts;
 mod compare;
 mod config;
+mod debug;
 mod demo;
 mod destination;
 mod discover;
@@ -16,6 +17,7 @@ mod install;
 mod library;
 mod list;
 mod machines;
+mod observe;
 mod page;
 mod problem;
 mod program;
@@ -67,6 +69,8 @@ Examples:
 enum Subcommands {
     /// Run a program with its pthread locks served by a lock of your choice
     Run(run::Arguments),
+    /// Run a program and find what is wrong with its locking: deadlocks, misuse, wrong order
+    Debug(debug::Arguments),
     /// Measure a program under several locks and the system's own
     Compare(compare::Arguments),
     /// Show every lock: what it can do, what it costs, where it comes from
@@ -122,6 +126,7 @@ fn parse() -> Result<(Cohort, ArgMatches), clap::Error> {
 fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, Problem> {
     match subcommand {
         Subcommands::Run(arguments) => run::run(arguments, matches),
+        Subcommands::Debug(arguments) => debug::run(arguments, matches),
         Subcommands::Compare(arguments) => compare::run(arguments),
         Subcommands::List(arguments) => list::run(&arguments),
         Subcommands::Bench(arguments) => bench::run(&arguments),

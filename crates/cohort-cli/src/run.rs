@@ -165,9 +165,11 @@ fn show(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
+/// Whether the library will be in the program.
+///
 /// # Errors
-/// The reason why the library will not be in the program.
-fn can_be_served(program: &Program, library: &std::path::Path) -> Result<(), String> {
+/// The reason why it will not.
+pub fn can_be_served(program: &Program, library: &std::path::Path) -> Result<(), String> {
     let image = program.image.as_ref().map_err(Clone::clone)?;
     proof::ask_loader(image, library, &environment::preload(Some(library)))
 }
@@ -189,7 +191,8 @@ fn unless(forced: bool, why: &str) -> Result<(), Problem> {
     )))
 }
 
-fn command(program: &Program, words: &[OsString], changes: &Changes) -> Command {
+/// The program with these words and this environment.
+pub fn command(program: &Program, words: &[OsString], changes: &Changes) -> Command {
     let mut command = Command::new(&program.path);
     command.arg0(&words[0]).args(&words[1..]);
     environment::apply(changes, &mut command);
@@ -206,7 +209,8 @@ fn become_it(
     Err(cannot_start(&words[0], &command.exec()))
 }
 
-fn cannot_start(name: &OsStr, error: &std::io::Error) -> Problem {
+/// Why a program could not be started.
+pub fn cannot_start(name: &OsStr, error: &std::io::Error) -> Problem {
     Problem::new(
         status::NOT_EXECUTABLE,
         format!("cannot start {}: {}", name.display(), in_words(error)),

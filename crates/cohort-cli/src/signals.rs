@@ -74,6 +74,16 @@ impl Mask {
         }
     }
 
+    /// All of them.
+    pub fn all() -> Self {
+        // SAFETY: all zeroes is a valid set to overwrite.
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigfillset(&raw mut set);
+            Self(set)
+        }
+    }
+
     /// Makes it this thread's mask.
     pub fn set(&self) {
         // SAFETY: the set is initialised; the old mask is not asked for.

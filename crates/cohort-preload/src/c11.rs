@@ -2,13 +2,17 @@
 
 use crate::condvar::{
     pthread_cond_broadcast, pthread_cond_destroy, pthread_cond_init, pthread_cond_signal,
-    pthread_cond_timedwait, pthread_cond_wait,
 };
+#[cfg(not(feature = "observe"))]
+use crate::condvar::{pthread_cond_timedwait, pthread_cond_wait};
 use crate::layout::{Cond, Mutex, NORMAL, RECURSIVE, clear};
-use crate::libc::{EBUSY, ENOMEM, ETIMEDOUT, Timespec};
+#[cfg(not(feature = "observe"))]
+use crate::libc::Timespec;
+use crate::libc::{EBUSY, ENOMEM, ETIMEDOUT};
+use crate::mutex::pthread_mutex_destroy;
+#[cfg(not(feature = "observe"))]
 use crate::mutex::{
-    pthread_mutex_destroy, pthread_mutex_lock, pthread_mutex_timedlock, pthread_mutex_trylock,
-    pthread_mutex_unlock,
+    pthread_mutex_lock, pthread_mutex_timedlock, pthread_mutex_trylock, pthread_mutex_unlock,
 };
 use core::ffi::c_int;
 use core::ptr;
@@ -23,7 +27,8 @@ const THRD_TIMEDOUT: c_int = 4;
 const MTX_RECURSIVE: c_int = 1;
 const MTX_TIMED: c_int = 2;
 
-const fn thrd(error: c_int) -> c_int {
+/// What C11 has for an error number.
+pub const fn thrd(error: c_int) -> c_int {
     match error {
         0 => THRD_SUCCESS,
         EBUSY => THRD_BUSY,
@@ -47,17 +52,21 @@ macro_rules! c11 {
     };
 }
 
+#[cfg(not(feature = "observe"))]
 c11! {
     mtx_lock(mutex: *mut Mutex) = pthread_mutex_lock(mutex);
     mtx_trylock(mutex: *mut Mutex) = pthread_mutex_trylock(mutex);
     mtx_timedlock(mutex: *mut Mutex, at: *const Timespec) = pthread_mutex_timedlock(mutex, at);
     mtx_unlock(mutex: *mut Mutex) = pthread_mutex_unlock(mutex);
-    cnd_init(cond: *mut Cond) = pthread_cond_init(cond, ptr::null());
-    cnd_signal(cond: *mut Cond) = pthread_cond_signal(cond);
-    cnd_broadcast(cond: *mut Cond) = pthread_cond_broadcast(cond);
     cnd_wait(cond: *mut Cond, mutex: *mut Mutex) = pthread_cond_wait(cond, mutex);
     cnd_timedwait(cond: *mut Cond, mutex: *mut Mutex, at: *const Timespec) =
         pthread_cond_timedwait(cond, mutex, at);
+}
+
+c11! {
+    cnd_init(cond: *mut Cond) = pthread_cond_init(cond, ptr::null());
+    cnd_signal(cond: *mut Cond) = pthread_cond_signal(cond);
+    cnd_broadcast(cond: *mut Cond) = pthread_cond_broadcast(cond);
 }
 
 /// See C11 §7.26.4.2.

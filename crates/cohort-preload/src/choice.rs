@@ -333,7 +333,8 @@ fn variable(name: &CStr) -> Option<&'static str> {
     variable_c(name)?.to_str().ok()
 }
 
-fn variable_c(name: &CStr) -> Option<&'static CStr> {
+/// The same, as it is.
+pub fn variable_c(name: &CStr) -> Option<&'static CStr> {
     let mut entry = environ;
     if entry.is_null() {
         return None;

@@ -212,7 +212,7 @@ unsafe extern "C" fn cancelled_in_a_slice(mutex: *mut c_void) {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_cond_wait(cond: *mut Cond, mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's; passed on.
     unsafe {
@@ -249,7 +249,7 @@ unsafe fn wait_until(
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_cond_timedwait(
     cond: *mut Cond,
     mutex: *mut Mutex,
@@ -273,7 +273,7 @@ pub unsafe extern "C" fn pthread_cond_timedwait(
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_cond_clockwait(
     cond: *mut Cond,
     mutex: *mut Mutex,

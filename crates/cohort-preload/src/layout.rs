@@ -28,7 +28,8 @@ pub struct Mutex {
     pub owner: AtomicUsize,
     /// `__kind`: set by static initialisers.
     pub kind: AtomicI32,
-    /// How often the owner of a recursive mutex has locked it.
+    /// How often the owner of a recursive mutex has locked it.  Of a plain one, where threads are
+    /// observed, which of the process's mutexes it is.
     pub count: AtomicU32,
     /// The lock of any other choice.
     pub body: UnsafeCell<[u64; 2]>,
@@ -66,7 +67,8 @@ pub struct RwLock {
     pub lock: RawRwLock,
     /// The writer; see [`crate::owner`].
     pub writer: AtomicUsize,
-    _padding2: u32,
+    /// Which of the process's locks it is, where threads are observed.
+    pub identity: AtomicU32,
     /// `__shared`: set by `pthread_rwlock_init`.
     pub shared: AtomicU32,
     _padding3: [u64; 2],

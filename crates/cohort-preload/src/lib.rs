@@ -33,6 +33,8 @@ mod layout;
 mod libc;
 mod mutex;
 mod next;
+#[cfg(feature = "observe")]
+mod observe;
 mod owner;
 mod rwlock;
 mod serve;

@@ -365,7 +365,7 @@ fn is_last(mutex: &Mutex) -> bool {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
@@ -414,7 +414,7 @@ unsafe fn lock_other_kind(mutex: *mut Mutex) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
@@ -433,7 +433,7 @@ pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
@@ -500,7 +500,7 @@ unsafe fn unlock_other_kind(mutex: *mut Mutex) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_mutex_timedlock(mutex: *mut Mutex, at: *const Timespec) -> c_int {
     // SAFETY: passed on.
     unsafe { lock(mutex, Wait::Until(Clock::Realtime, at)) }
@@ -510,7 +510,7 @@ pub unsafe extern "C" fn pthread_mutex_timedlock(mutex: *mut Mutex, at: *const T
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_mutex_clocklock(
     mutex: *mut Mutex,
     clock: c_int,
@@ -527,7 +527,7 @@ pub unsafe extern "C" fn pthread_mutex_clocklock(
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr) -> c_int {
     if is_system() {
         // SAFETY: passed on.
@@ -576,7 +576,7 @@ unsafe fn begin_generation(mutex: &Mutex) {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
@@ -612,6 +612,7 @@ macro_rules! also {
 }
 pub(crate) use also;
 
+#[cfg(not(feature = "observe"))]
 also! {
     __pthread_mutex_init = pthread_mutex_init(mutex: *mut Mutex, attributes: Attr);
     __pthread_mutex_destroy = pthread_mutex_destroy(mutex: *mut Mutex);

@@ -210,7 +210,7 @@ unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut RwLock) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*lock };
@@ -229,7 +229,7 @@ pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut RwLock) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut RwLock) -> c_int {
     // SAFETY: passed on.
     unsafe { read(lock, Wait::No) }
@@ -239,7 +239,7 @@ pub unsafe extern "C" fn pthread_rwlock_tryrdlock(lock: *mut RwLock) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_timedrdlock(
     lock: *mut RwLock,
     at: *const Timespec,
@@ -252,7 +252,7 @@ pub unsafe extern "C" fn pthread_rwlock_timedrdlock(
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_clockrdlock(
     lock: *mut RwLock,
     clock: c_int,
@@ -269,7 +269,7 @@ pub unsafe extern "C" fn pthread_rwlock_clockrdlock(
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut RwLock) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*lock };
@@ -285,7 +285,7 @@ pub unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut RwLock) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut RwLock) -> c_int {
     // SAFETY: passed on.
     unsafe { write(lock, Wait::No) }
@@ -295,7 +295,7 @@ pub unsafe extern "C" fn pthread_rwlock_trywrlock(lock: *mut RwLock) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_timedwrlock(
     lock: *mut RwLock,
     at: *const Timespec,
@@ -308,7 +308,7 @@ pub unsafe extern "C" fn pthread_rwlock_timedwrlock(
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
     lock: *mut RwLock,
     clock: c_int,
@@ -326,7 +326,7 @@ pub unsafe extern "C" fn pthread_rwlock_clockwrlock(
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut RwLock) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*lock };
@@ -379,7 +379,7 @@ pub unsafe extern "C" fn pthread_rwlock_init(lock: *mut RwLock, attributes: Attr
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut RwLock) -> c_int {
     // SAFETY: the program's; passed on.
     unsafe {
@@ -392,6 +392,10 @@ pub unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut RwLock) -> c_int {
 
 also! {
     __pthread_rwlock_init = pthread_rwlock_init(lock: *mut RwLock, attributes: Attr);
+}
+
+#[cfg(not(feature = "observe"))]
+also! {
     __pthread_rwlock_destroy = pthread_rwlock_destroy(lock: *mut RwLock);
     __pthread_rwlock_rdlock = pthread_rwlock_rdlock(lock: *mut RwLock);
     __pthread_rwlock_tryrdlock = pthread_rwlock_tryrdlock(lock: *mut RwLock);

@@ -31,6 +31,7 @@ pub mod door;
 pub mod host;
 mod mutex;
 pub mod numa;
+pub mod records;
 pub mod report;
 pub mod rwlock;
 pub mod wait;

@@ -4,6 +4,7 @@ mod bench;
 mod compare;
 mod compiled;
 mod discover;
+mod debug;
 mod ending;
 mod environment;
 mod examples;

@@ -1,0 +1,166 @@
+//! `cohort debug`: runs a program, and says what is wrong with its locking.
+
+mod find;
+
+use crate::choice::Choice;
+use crate::environment;
+use crate::library;
+use crate::observe::Records;
+use crate::page::{self, Origin};
+use crate::problem::{Problem, status};
+use crate::program::Program;
+use crate::run::{can_be_served, cannot_start, command};
+use crate::settings::{Options, Settings};
+use crate::signals::Mask;
+use crate::supervise;
+use clap::{ArgMatches, ValueEnum, ValueHint};
+use find::{Finder, Finding};
+use serde::Serialize;
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Options of `cohort debug`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    /// How much is looked for; each level has those before it
+    #[arg(long, value_enum, default_value_t = Level::Owner)]
+    level: Level,
+    /// Tell of locks that are held for longer than so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    held: Option<Duration>,
+    /// Leave a program that is stuck as it is, for a debugger
+    #[arg(long)]
+    keep: bool,
+    /// End a program that is stuck by SIGABRT, so that it leaves a core
+    #[arg(long, conflicts_with = "keep")]
+    abort: bool,
+    /// Tell in JSON, when the program has ended
+    #[arg(long)]
+    json: bool,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
+        value_hint = ValueHint::CommandWithArguments)]
+    command: Vec<OsString>,
+}
+
+/// How much is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Threads that wait for each other, or for one that has ended, for ever
+    Stuck,
+    /// And locks that are used wrongly: unlocked by others or while free, locked twice,
+    /// destroyed in use, used after that, held by a thread that has ended
+    Owner,
+    /// And locks that are taken in different orders, a deadlock to come
+    Order,
+}
+
+const NOTES: &str = "\
+The program runs under the lock of your choice, as by `cohort run`, and what its threads hold and \
+wait for is written down. Each thing that is found is told at once, on stderr, with the threads \
+and where in the code they are: files and lines where there is debug information (-g, or below \
+/usr/lib/debug), else functions and offsets.
+
+A program whose first thread waits for a deadlock can never end by itself: it is ended, unless \
+--keep is given.
+
+Not seen: locks that the program builds itself, and those of programs that cannot be preloaded.
+
+Examples:
+  cohort debug -- sort --parallel 2 /etc/passwd
+  cohort debug --level order --lock mcs -- kccachetest wicked -th 2 400000
+  cohort debug --held 0.5 --json -- memcached -t 8
+
+Exit status: 1 if something was found, else the program's own; 2 for a mistake in the options, 125 \
+if the program cannot be served, 126 if it cannot be executed, 127 if it was not found.";
+
+/// A number of seconds, more than none.
+fn seconds(text: &str) -> Result<Duration, String> {
+    text.parse()
+        .ok()
+        .filter(|seconds: &f64| *seconds > 0.0)
+        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+        .ok_or_else(|| "write a number of seconds, such as 0.5".to_owned())
+}
+
+/// What was found, for a program.
+#[derive(Serialize)]
+struct Found<'a> {
+    program: String,
+    level: Level,
+    findings: &'a [Finding],
+    /// Records of threads and edges that there was no room for.
+    lost: u64,
+}
+
+/// Carries out `cohort debug`.
+///
+/// # Errors
+/// The program cannot be observed, or not be started.
+pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
+    let settings = Settings::new(arguments.options, matches)?;
+    if matches!(settings.lock, Choice::System)
+        || !std::ptr::eq(settings.served_from(), &library::USUAL)
+    {
+        return Err(Problem::usage(
+            "`cohort debug` observes the locks of the usual library: not `system`, compiled \
+             compositions, or rwlocks by cohort",
+        ));
+    }
+    let name = &arguments.command[0];
+    let program = Program::find(name)?;
+    let library = library::OBSERVING.locate()?;
+    can_be_served(&program, &library).map_err(Problem::refused)?;
+    let records = Records::new()?;
+    let changes = environment::observing(&settings, &library, records.folder());
+    let mut finder = Finder::new(records, arguments.level, arguments.held, arguments.json);
+    finder.ends_stuck = (!arguments.keep).then_some(if arguments.abort {
+        libc::SIGABRT
+    } else {
+        libc::SIGKILL
+    });
+
+    let is_over = AtomicBool::new(false);
+    // The thread that watches takes none of the signals that are passed on.
+    let before = Mask::current();
+    Mask::all().block();
+    let (ending, finder) = std::thread::scope(|scope| {
+        let watching = scope.spawn(|| {
+            finder.watch(&is_over);
+            finder
+        });
+        before.set();
+        let ending = supervise::run(command(&program, &arguments.command, &changes));
+        is_over.store(true, Ordering::Release);
+        (ending, watching.join())
+    });
+    let ending = ending.map_err(|error| cannot_start(name, &error))?;
+    let finder = finder.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    let lost = finder.lost();
+    if arguments.json {
+        let found = Found {
+            program: name.display().to_string(),
+            level: arguments.level,
+            findings: finder.found(),
+            lost,
+        };
+        let text = page::json(Origin::here(), &found)?;
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    } else if lost > 0 {
+        crate::problem::tell(format!(
+            "{lost} records did not fit: something may have been missed"
+        ));
+    }
+    if finder.found().is_empty() {
+        drop(finder);
+        supervise::end_alike(ending)
+    }
+    Ok(ExitCode::from(status::NEGATIVE))
+}

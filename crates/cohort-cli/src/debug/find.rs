@@ -1,0 +1,485 @@
+//! Looking at a program's records again and again, and telling what is wrong.
+
+use super::Level;
+use crate::observe::Records;
+use crate::observe::cycles::Waits;
+use crate::observe::order;
+use crate::observe::process::{Held, Moment, Process, Site};
+use crate::observe::stacks::{Frame, Stack};
+use cohort::records::{Doing, How, STACK_BYTES, Wrong};
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+use std::io::Write;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::{Duration, Instant};
+
+/// How far two looks are apart: threads that wait for each other at both do so for ever.
+const APART: Duration = Duration::from_millis(100);
+
+/// Bytes of a living thread's stack that are read.
+const READ_BYTES: usize = 4 * STACK_BYTES;
+
+/// A thread's part in a finding.
+#[derive(Clone, Debug, Serialize)]
+pub struct Part {
+    /// The thread's number; 0: not known.
+    thread: u32,
+    /// Its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// What it does or did.
+    does: String,
+    /// Where.
+    stack: Stack,
+}
+
+/// One thing that is wrong.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// A word for the kind.
+    kind: &'static str,
+    /// The process.
+    process: u32,
+    /// What it is, in a sentence.
+    says: String,
+    /// The threads that take part.
+    parts: Vec<Part>,
+}
+
+/// What is remembered of a process between two looks.
+#[derive(Default)]
+struct Seen {
+    /// Which waits made a cycle at the last look: threads with the numbers of their waits.
+    stuck: HashSet<Vec<(u32, u32)>>,
+    /// Those that were told.
+    told: HashSet<Vec<(u32, u32)>>,
+    /// How many of its findings were told.
+    findings: usize,
+    /// The sets of locks whose order was told.
+    orders: HashSet<Vec<order::Lock>>,
+    /// Since when a lock is held: by the thread and the number of its acquisition.
+    held: HashMap<(u32, u64), Instant>,
+    /// The threads that ended while they held something, told.
+    ended: HashSet<(u32, u64)>,
+    /// Whether its end was looked at.
+    is_over: bool,
+}
+
+/// Finds what is wrong in the processes of a program.
+pub struct Finder {
+    records: Records,
+    level: Level,
+    held: Option<Duration>,
+    silent: bool,
+    /// The signal that ends a program that can never end by itself.
+    pub ends_stuck: Option<i32>,
+    seen: HashMap<u32, Seen>,
+    found: Vec<Finding>,
+}
+
+impl Finder {
+    /// A finder that tells at once, unless it is `silent`.
+    pub fn new(records: Records, level: Level, held: Option<Duration>, silent: bool) -> Self {
+        Self {
+            records,
+            level,
+            held,
+            silent,
+            ends_stuck: None,
+            seen: HashMap::new(),
+            found: Vec::new(),
+        }
+    }
+
+    /// What was found.
+    pub fn found(&self) -> &[Finding] {
+        &self.found
+    }
+
+    /// How many records had no room.
+    pub fn lost(&self) -> u64 {
+        self.records
+            .known()
+            .map(|process| {
+                let records = process.records();
+                let beyond = |all: u32, room: usize| u64::from(all).saturating_sub(room as u64);
+                u64::from(records.lost_threads.load(Relaxed))
+                    + u64::from(records.lost_edges.load(Relaxed))
+                    + beyond(records.found.load(Relaxed), records.findings.len())
+            })
+            .sum()
+    }
+
+    /// Looks until the program is over, and once more.
+    pub fn watch(&mut self, is_over: &AtomicBool) {
+        loop {
+            let last = is_over.load(Acquire);
+            self.look(last);
+            if last {
+                return;
+            }
+            let until = Instant::now() + APART;
+            while Instant::now() < until && !is_over.load(Acquire) {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        }
+    }
+
+    fn look(&mut self, last: bool) {
+        let mut fresh = Vec::new();
+        for process in self.records.processes() {
+            let seen = self.seen.entry(process.id).or_default();
+            if seen.is_over {
+                continue;
+            }
+            // Asked first: what a process did before its end is complete then.
+            let is_alive = process.is_alive();
+            seen.is_over = !is_alive;
+            process.stacks.refresh(&process.kept_maps());
+            if is_alive {
+                let threads = process.threads();
+                let waits = Waits::of(&threads);
+                let stuck = stuck(process, seen, &threads, &waits, &mut fresh);
+                if let (Some(signal), false) = (self.ends_stuck, stuck.is_empty())
+                    && let Some(first) = threads.iter().position(|one| one.id == process.id)
+                    && waits.leads_to(first, &stuck)
+                {
+                    fresh.extend(ended(process, signal));
+                }
+                if self.level >= Level::Owner {
+                    gone(process, seen, &threads, &mut fresh);
+                }
+                if let Some(limit) = self.held {
+                    long(process, seen, &threads, limit, &mut fresh);
+                }
+            }
+            if self.level >= Level::Owner {
+                wrong(process, seen, &mut fresh);
+            }
+            if self.level >= Level::Order && (last || !is_alive) {
+                orders(process, seen, &mut fresh);
+            }
+        }
+        for finding in fresh {
+            if !self.silent {
+                let _ = std::io::stderr().write_all(text(&finding).as_bytes());
+            }
+            self.found.push(finding);
+        }
+    }
+}
+
+/// Threads that wait for each other, or for a lock whose holder has ended, now and at the last
+/// look; the places of those that do.
+fn stuck(
+    process: &mut Process,
+    seen: &mut Seen,
+    threads: &[Moment],
+    waits: &Waits,
+    fresh: &mut Vec<Finding>,
+) -> Vec<usize> {
+    let mut groups = waits.cycles();
+    // Whoever waits for a thread that has ended waits as long.
+    groups.extend((0..threads.len()).filter_map(|place| {
+        let waits_for_gone =
+            |(holder, held): &(usize, Option<Held>)| held.is_some() && threads[*holder].is_gone;
+        waits
+            .from(place)
+            .iter()
+            .any(waits_for_gone)
+            .then(|| vec![place])
+    }));
+    let mut now = HashSet::new();
+    let mut stuck = Vec::new();
+    for group in groups {
+        let key: Vec<(u32, u32)> = group
+            .iter()
+            .filter_map(|place| Some((threads[*place].id, threads[*place].waiting?.turn)))
+            .collect();
+        if seen.stuck.contains(&key) {
+            stuck.extend(&group);
+            if seen.told.insert(key.clone()) {
+                fresh.push(deadlock(process, threads, waits, &group));
+            }
+        }
+        now.insert(key);
+    }
+    seen.stuck = now;
+    stuck
+}
+
+fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[usize]) -> Finding {
+    let says = match group {
+        [_] if waits
+            .from(group[0])
+            .iter()
+            .any(|(other, _)| *other == group[0]) =>
+        {
+            "deadlock: a thread waits for a lock that it holds itself".to_owned()
+        }
+        [_] => "stuck: a thread waits for a lock whose holder has ended".to_owned(),
+        _ => format!(
+            "deadlock: {} threads wait for each other for ever",
+            group.len()
+        ),
+    };
+    let parts = group
+        .iter()
+        .enumerate()
+        .filter_map(|(turn, place)| {
+            let thread = &threads[*place];
+            let waiting = thread.waiting?;
+            // The next of the cycle, or whoever is waited for.
+            let next = group[(turn + 1) % group.len()];
+            let (other, held) = *waits
+                .from(*place)
+                .iter()
+                .find(|(other, _)| *other == next)
+                .or(waits.from(*place).first())?;
+            let what = match waiting.doing {
+                Doing::Join => "the end of".to_owned(),
+                doing => format!("{}, held by", lock(process, waiting.object, word(doing))),
+            };
+            let mut does = format!("waits for {what} thread {}", threads[other].id);
+            if let Some(held) = held {
+                let _ = write!(does, "\n      since {}", at(process, held.site));
+            }
+            let memory = process.memory(waiting.site.stack, READ_BYTES);
+            let stack = process.stacks.stack(&waiting.site, &memory);
+            Some(Part {
+                thread: thread.id,
+                name: process.name_of(thread.id),
+                does,
+                stack,
+            })
+        })
+        .collect();
+    Finding {
+        kind: "deadlock",
+        process: process.id,
+        says,
+        parts,
+    }
+}
+
+/// Ends a process that can never end by itself; says so, if it could be ended.
+fn ended(process: &Process, signal: i32) -> Option<Finding> {
+    let id = libc::pid_t::try_from(process.id).ok()?;
+    // SAFETY: signals a process that was seen alive just now, and whose file is in our folder.
+    let sent = unsafe { libc::kill(id, signal) } == 0;
+    sent.then(|| Finding {
+        kind: "ended",
+        process: process.id,
+        says:
+            "the first thread waits for that too: the program cannot end by itself, and is ended \
+               (--keep leaves it)"
+                .to_owned(),
+        parts: Vec::new(),
+    })
+}
+
+/// Locks whose holders have ended.
+fn gone(process: &mut Process, seen: &mut Seen, threads: &[Moment], fresh: &mut Vec<Finding>) {
+    for thread in threads.iter().filter(|thread| thread.is_gone) {
+        for held in &thread.holds {
+            if seen.ended.insert((thread.id, held.number)) {
+                let what = lock(process, held.object, how(held.how));
+                fresh.push(Finding {
+                    kind: "held-at-exit",
+                    process: process.id,
+                    says: format!("a thread has ended while it held {what}"),
+                    parts: vec![taken(process, thread.id, held.site)],
+                });
+            }
+        }
+    }
+}
+
+/// Locks that are held for longer than `limit`.
+fn long(
+    process: &mut Process,
+    seen: &mut Seen,
+    threads: &[Moment],
+    limit: Duration,
+    fresh: &mut Vec<Finding>,
+) {
+    let now = Instant::now();
+    let mut held_now = HashMap::new();
+    for thread in threads.iter().filter(|thread| !thread.is_gone) {
+        for held in &thread.holds {
+            let key = (thread.id, held.number);
+            let since = seen.held.get(&key).copied().unwrap_or(now);
+            held_now.insert(key, since);
+            if now - since > limit && seen.ended.insert(key) {
+                let what = lock(process, held.object, how(held.how));
+                fresh.push(Finding {
+                    kind: "held-long",
+                    process: process.id,
+                    says: format!(
+                        "{what} has been held for more than {:.3} s",
+                        limit.as_secs_f64()
+                    ),
+                    parts: vec![taken(process, thread.id, held.site)],
+                });
+            }
+        }
+    }
+    seen.held = held_now;
+}
+
+/// What threads did that their locks do not allow.
+fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
+    for finding in process.findings(seen.findings) {
+        seen.findings += 1;
+        let raw = finding.kind.load(Acquire);
+        let Some(kind) = Wrong::ALL.into_iter().find(|kind| *kind as u32 == raw) else {
+            continue;
+        };
+        let object = lock(process, finding.object.load(Relaxed), "lock");
+        let (kind, says) = match kind {
+            Wrong::UnlockFree => (
+                "unlock-free",
+                format!("{object} is unlocked, and nobody holds it"),
+            ),
+            Wrong::UnlockOthers => (
+                "unlock-others",
+                format!("{object} is unlocked by a thread that did not lock it"),
+            ),
+            Wrong::DestroyUsed => (
+                "destroy-used",
+                format!("{object} is destroyed while it is used"),
+            ),
+            Wrong::UseDestroyed => (
+                "use-destroyed",
+                format!("{object} is used after it was destroyed"),
+            ),
+            Wrong::WaitUnlocked => (
+                "wait-unlocked",
+                format!("a thread waits at a condition with {object}, which it does not hold"),
+            ),
+            Wrong::LockTwice => (
+                "lock-twice",
+                format!("{object} is locked by the thread that holds it, and is not recursive"),
+            ),
+        };
+        let site = Site::of(&finding.place);
+        let kept = process.kept(finding.stack.load(Relaxed));
+        let thread = finding.thread.load(Relaxed);
+        let mut parts = vec![Part {
+            thread,
+            name: process.name_of(thread),
+            does: "does that here".to_owned(),
+            stack: process.stacks.stack(&site, &kept),
+        }];
+        match finding.other.load(Relaxed) {
+            0 => {}
+            other => parts.push(taken(process, other, finding.other_site.load(Relaxed))),
+        }
+        fresh.push(Finding {
+            kind,
+            process: process.id,
+            says,
+            parts,
+        });
+    }
+}
+
+/// Locks that are taken in different orders.
+fn orders(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
+    let edges = order::edges(process.records());
+    for cycle in order::inversions(&edges) {
+        let mut locks: Vec<order::Lock> = cycle.iter().map(|edge| edge.held).collect();
+        locks.sort_unstable();
+        if !seen.orders.insert(locks) {
+            continue;
+        }
+        let parts = cycle
+            .iter()
+            .map(|edge| {
+                let held = lock(process, edge.held.0, "lock");
+                let other = lock(process, edge.taken.0, "lock");
+                let kept = process.kept(edge.stack);
+                Part {
+                    thread: edge.thread,
+                    name: process.name_of(edge.thread),
+                    does: format!(
+                        "takes {other} while it holds {held}\n      since {}",
+                        at(process, edge.held_site)
+                    ),
+                    stack: process.stacks.stack(&edge.site, &kept),
+                }
+            })
+            .collect();
+        fresh.push(Finding {
+            kind: "order",
+            process: process.id,
+            says: format!(
+                "{} locks are taken in different orders: threads that meet there wait for ever",
+                cycle.len()
+            ),
+            parts,
+        });
+    }
+}
+
+/// The part of a thread that has taken a lock.
+fn taken(process: &mut Process, thread: u32, site: u64) -> Part {
+    let frames = process.stacks.frames(site.saturating_sub(1));
+    Part {
+        thread,
+        name: process.name_of(thread),
+        does: "has taken it here".to_owned(),
+        stack: Stack {
+            frames,
+            is_cut: false,
+        },
+    }
+}
+
+/// A lock, by its address and, if it is a variable, its name.
+fn lock(process: &mut Process, object: u64, kind: &str) -> String {
+    match process.stacks.variable(object) {
+        Some(name) => format!("the {kind} {name} ({object:#x})"),
+        None => format!("the {kind} at {object:#x}"),
+    }
+}
+
+fn at(process: &mut Process, site: u64) -> String {
+    let frames = process.stacks.frames(site.saturating_sub(1));
+    frames.first().map_or_else(String::new, Frame::to_string)
+}
+
+const fn word(doing: Doing) -> &'static str {
+    match doing {
+        Doing::Read | Doing::Write => "rwlock",
+        _ => "mutex",
+    }
+}
+
+const fn how(how: How) -> &'static str {
+    match how {
+        How::Mutex => "mutex",
+        How::Read | How::Write => "rwlock",
+    }
+}
+
+/// A finding as a person reads it.
+fn text(finding: &Finding) -> String {
+    let mut text = format!("cohort: process {}: {}\n", finding.process, finding.says);
+    for part in &finding.parts {
+        let name = match &part.name {
+            Some(name) => format!(" ({name})"),
+            None => String::new(),
+        };
+        let _ = writeln!(text, "  thread {}{name} {}", part.thread, part.does);
+        for frame in &part.stack.frames {
+            let _ = writeln!(text, "      {frame}");
+        }
+        if part.stack.is_cut {
+            text.push_str("      … the rest of the stack could not be read\n");
+        }
+    }
+    text
+}

@@ -1,0 +1,82 @@
+//! Watching a program from outside, through the records that the observing library writes.
+
+pub mod cycles;
+pub mod order;
+pub mod process;
+pub mod stacks;
+
+use crate::problem::Problem;
+use process::Process;
+use std::collections::HashMap;
+use std::ffi::OsString;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// The folder in which each process of a program makes its records.  It goes with this value.
+pub struct Records {
+    folder: TempDir,
+    processes: HashMap<OsString, Process>,
+}
+
+impl Records {
+    /// An empty folder.
+    ///
+    /// Any process may make a file in it, since a program may go on as another user; but it
+    /// cannot be listed, so that only those that inherit its name find it.
+    ///
+    /// # Errors
+    /// No folder can be made.
+    pub fn new() -> Result<Self, Problem> {
+        let make = |parent: &Path| {
+            let folder = tempfile::Builder::new()
+                .prefix("cohort-")
+                .rand_bytes(16)
+                .tempdir_in(parent)?;
+            // What the process's mask would take away is given here.
+            std::fs::set_permissions(folder.path(), Permissions::from_mode(0o1733))?;
+            Ok(folder)
+        };
+        // Pages of a file in memory are never written to a disk.
+        let folder = make(Path::new("/dev/shm"))
+            .or_else(|_: std::io::Error| make(&std::env::temp_dir()))
+            .map_err(|error| {
+                Problem::refused(format!(
+                    "cannot make a folder for the records ({error}); set TMPDIR to a folder of \
+                     yours with some room"
+                ))
+            })?;
+        Ok(Self {
+            folder,
+            processes: HashMap::new(),
+        })
+    }
+
+    /// What the library is told.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The processes that have records, those that have ended too.
+    pub fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
+        for entry in std::fs::read_dir(self.folder.path())
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let name = entry.file_name();
+            if !self.processes.contains_key(&name)
+                && let Some(process) = Process::open(&entry.path())
+            {
+                self.processes.insert(name, process);
+            }
+        }
+        self.processes.values_mut()
+    }
+
+    /// Those that [`processes`](Self::processes) has found.
+    pub fn known(&self) -> impl Iterator<Item = &Process> {
+        self.processes.values()
+    }
+}

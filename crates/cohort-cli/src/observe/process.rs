@@ -1,0 +1,257 @@
+//! One process's records, as they are while it goes on.
+
+use super::stacks::Stacks;
+use cohort::records::{Doing, Finding, Hold, How, MAGIC, Place, Records, Thread};
+use rustix::mm::{MapFlags, ProtFlags, mmap};
+use std::fs::File;
+use std::path::Path;
+use std::ptr;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+
+/// A process that is observed.
+pub struct Process {
+    /// Its number.
+    pub id: u32,
+    /// Where its code is, and how to name it.
+    pub stacks: Stacks,
+    records: &'static Records,
+}
+
+/// Where a call came from, in numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Site {
+    /// Where the call returns.
+    pub returns_to: u64,
+    /// The stack pointer there.
+    pub stack: u64,
+    /// The frame pointer there.
+    pub frame: u64,
+}
+
+impl Site {
+    /// A recorded place.
+    pub fn of(place: &Place) -> Self {
+        Self {
+            returns_to: place.returns_to.load(Relaxed),
+            stack: place.stack.load(Relaxed),
+            frame: place.frame.load(Relaxed),
+        }
+    }
+}
+
+/// A thread's wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Waiting {
+    /// The number of the wait among the thread's.
+    pub turn: u32,
+    /// What it does.
+    pub doing: Doing,
+    /// What it waits for.
+    pub object: u64,
+    /// At a condition, the mutex.
+    pub mutex: u64,
+    /// Where it began.
+    pub site: Site,
+}
+
+/// A lock that a thread holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// The lock.
+    pub object: u64,
+    /// Where it was taken.
+    pub site: u64,
+    /// How it is held.
+    pub how: How,
+    /// Which of the thread's acquisitions that was.
+    pub number: u64,
+}
+
+/// A thread at one moment.
+#[derive(Clone, Debug)]
+pub struct Moment {
+    /// The kernel's number of the thread.
+    pub id: u32,
+    /// The C library's name of it.
+    pub pthread: u64,
+    /// Its wait, if it waits.
+    pub waiting: Option<Waiting>,
+    /// What it holds, but for the mutex of a condition that it waits at.
+    pub holds: Vec<Held>,
+    /// Whether the thread has ended.
+    pub is_gone: bool,
+}
+
+impl Process {
+    /// The records in a file; none if it is not complete yet, or of another version.
+    pub fn open(path: &Path) -> Option<Self> {
+        let name = path.file_name()?.to_str()?;
+        let id = name.split('.').next()?.parse().ok()?;
+        let file = File::open(path).ok()?;
+        if file.metadata().ok()?.len() != size_of::<Records>() as u64 {
+            return None;
+        }
+        // SAFETY: as long as the file, which nobody makes shorter; all its bytes are atoms.
+        let records: &Records = unsafe {
+            let at = mmap(
+                ptr::null_mut(),
+                size_of::<Records>(),
+                ProtFlags::READ,
+                MapFlags::SHARED,
+                &file,
+                0,
+            )
+            .ok()?;
+            &*at.cast()
+        };
+        let is_ours =
+            |(byte, wanted): (&std::sync::atomic::AtomicU8, u8)| byte.load(Relaxed) == wanted;
+        records.magic.iter().zip(MAGIC).all(is_ours).then(|| Self {
+            id,
+            stacks: Stacks::new(id),
+            records,
+        })
+    }
+
+    /// The records themselves.
+    pub fn records(&self) -> &'static Records {
+        self.records
+    }
+
+    /// Whether the process goes on.
+    pub fn is_alive(&self) -> bool {
+        let state = std::fs::read_to_string(format!("/proc/{}/stat", self.id));
+        state.is_ok_and(|line| {
+            // The state follows the name, which may hold anything, in brackets.
+            line.rsplit_once(") ")
+                .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+        })
+    }
+
+    /// A thread's name, as the kernel has it.
+    pub fn name_of(&self, thread: u32) -> Option<String> {
+        let path = format!("/proc/{}/task/{thread}/comm", self.id);
+        Some(std::fs::read_to_string(path).ok()?.trim_end().to_owned())
+    }
+
+    /// All threads that have a record, as they are now.
+    pub fn threads(&self) -> Vec<Moment> {
+        let used = (self.records.used.load(Acquire) as usize).min(self.records.threads.len());
+        self.records.threads[..used]
+            .iter()
+            .filter_map(|thread| self.moment(thread))
+            .collect()
+    }
+
+    fn moment(&self, thread: &Thread) -> Option<Moment> {
+        let id = match thread.id.load(Acquire) {
+            0 => return None,
+            id => id,
+        };
+        let turn = thread.turn.load(Acquire);
+        let waiting = Waiting {
+            turn,
+            doing: Doing::of(thread.doing.load(Relaxed)),
+            object: thread.object.load(Relaxed),
+            mutex: thread.mutex.load(Relaxed),
+            site: Site::of(&thread.place),
+        };
+        let held = (thread.held.load(Acquire) as usize).min(thread.holds.len());
+        let holds = thread.holds[..held]
+            .iter()
+            .map(|hold| {
+                let (site, how) = Hold::unpack(hold.site.load(Relaxed));
+                Held {
+                    object: hold.object.load(Acquire),
+                    site,
+                    how,
+                    number: hold.number.load(Relaxed),
+                }
+            })
+            .filter(|held| held.object != 0);
+        let mut holds: Vec<Held> = holds.collect();
+        // A thread that went on meanwhile waits for nothing.
+        let waits =
+            turn & 1 == 1 && waiting.doing != Doing::Nothing && thread.turn.load(Acquire) == turn;
+        if waits && waiting.mutex != 0 {
+            holds.retain(|held| held.object != waiting.mutex);
+        }
+        Some(Moment {
+            id,
+            pthread: thread.pthread.load(Relaxed),
+            waiting: waits.then_some(waiting),
+            holds,
+            is_gone: !Path::new(&format!("/proc/{}/task/{id}", self.id)).exists(),
+        })
+    }
+
+    /// The complete findings from that number on.
+    pub fn findings(&self, from: usize) -> &'static [Finding] {
+        let begun = (self.records.found.load(Acquire) as usize).min(self.records.findings.len());
+        let findings = &self.records.findings[from.min(begun)..begun];
+        let complete = findings
+            .iter()
+            .take_while(|finding| finding.kind.load(Acquire) != 0)
+            .count();
+        &findings[..complete]
+    }
+
+    /// A kept stack: its bytes from the stack pointer upwards.
+    pub fn kept(&self, number: u32) -> Vec<u8> {
+        let Some(stack) = number
+            .checked_sub(1)
+            .and_then(|place| self.records.stacks.get(place as usize))
+        else {
+            return Vec::new();
+        };
+        let length = (stack.length.load(Acquire) as usize).min(stack.bytes.len());
+        stack.bytes[..length]
+            .iter()
+            .map(|byte| byte.load(Relaxed))
+            .collect()
+    }
+
+    /// The list of mappings that the process has kept.
+    pub fn kept_maps(&self) -> String {
+        let length = self.records.maps_length.load(Acquire) as usize;
+        let bytes: Vec<u8> = self.records.maps[..length.min(self.records.maps.len())]
+            .iter()
+            .map(|byte| byte.load(Relaxed))
+            .collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Bytes of the living process's memory from `at` upwards, as many as can be had.
+    pub fn memory(&self, at: u64, length: usize) -> Vec<u8> {
+        const PAGE: u64 = 4096;
+        let mut bytes = vec![0_u8; length];
+        let local = libc::iovec {
+            iov_base: bytes.as_mut_ptr().cast(),
+            iov_len: length,
+        };
+        // A page at a time: the last ones may be beyond the stack's end.
+        let mut remote = Vec::new();
+        let (mut from, end) = (at, at.saturating_add(length as u64));
+        while from < end {
+            let next = ((from | (PAGE - 1)) + 1).min(end);
+            remote.push(libc::iovec {
+                iov_base: ptr::without_provenance_mut(from as usize),
+                iov_len: (next - from) as usize,
+            });
+            from = next;
+        }
+        // SAFETY: the call writes at most `length` bytes to `bytes`, and only reads elsewhere.
+        let read = unsafe {
+            libc::process_vm_readv(
+                libc::pid_t::try_from(self.id).unwrap_or(0),
+                &raw const local,
+                1,
+                remote.as_ptr(),
+                remote.len() as libc::c_ulong,
+                0,
+            )
+        };
+        bytes.truncate(usize::try_from(read).unwrap_or(0));
+        bytes
+    }
+}

@@ -1,0 +1,396 @@
+//! Names for addresses of another process: stacks unwound from copied memory, functions with
+//! their files and lines, and variables.
+
+use super::process::Site;
+use addr2line::Loader;
+use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
+use framehop::{ExplicitModuleSectionInfo, Module, Unwinder};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Frames of a stack that are shown.
+const FRAMES: usize = 24;
+
+/// Where debug information that was split off is kept.
+const SPLIT_OFF: &str = "/usr/lib/debug/.build-id";
+
+/// One frame.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Frame {
+    /// The address, in the process.
+    pub address: u64,
+    /// The file that it is mapped from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+    /// Where in that file's image.
+    pub offset: u64,
+    /// The function, or the nearest exported name below.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// The source file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The line in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+impl fmt::Display for Frame {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let module = self
+            .module
+            .as_deref()
+            .map_or("?", |path| path.rsplit('/').next().unwrap_or(path));
+        match (&self.function, &self.file, self.line) {
+            (Some(function), Some(file), Some(line)) => write!(to, "{function}  {file}:{line}"),
+            (Some(function), _, _) => write!(to, "{function}  {module}+{:#x}", self.offset),
+            (None, _, _) if self.module.is_some() => write!(to, "{module}+{:#x}", self.offset),
+            (None, _, _) => write!(to, "{:#x}", self.address),
+        }
+    }
+}
+
+/// A stack.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Stack {
+    /// Its frames, the innermost first.
+    pub frames: Vec<Frame>,
+    /// Whether there was more of it than could be read.
+    pub is_cut: bool,
+}
+
+/// A file that is mapped.
+struct Mapped {
+    range: Range<u64>,
+    /// What is added to an address of the file's image.
+    bias: u64,
+    path: PathBuf,
+}
+
+/// Names for one file's addresses.
+struct Names {
+    loader: Option<Loader>,
+    split_off: Option<Loader>,
+    /// Variables and exported functions: address, size, name.
+    symbols: Vec<(u64, u64, String)>,
+}
+
+/// Names for the addresses of one process.
+pub struct Stacks {
+    process: u32,
+    maps: String,
+    mapped: Vec<Mapped>,
+    unwinder: UnwinderX86_64<Vec<u8>>,
+    names: HashMap<PathBuf, Names>,
+}
+
+impl Stacks {
+    /// Of a process whose mappings are not known yet.
+    pub fn new(process: u32) -> Self {
+        Self {
+            process,
+            maps: String::new(),
+            mapped: Vec::new(),
+            unwinder: UnwinderX86_64::new(),
+            names: HashMap::new(),
+        }
+    }
+
+    /// Goes by the process's mappings as they are now; by `kept`, if it is gone and they were
+    /// never seen.
+    pub fn refresh(&mut self, kept: &str) {
+        let now = std::fs::read_to_string(format!("/proc/{}/maps", self.process));
+        let maps = match now {
+            Ok(maps) if !maps.is_empty() => maps,
+            _ if self.mapped.is_empty() => kept.to_owned(),
+            _ => return,
+        };
+        if maps == self.maps {
+            return;
+        }
+        self.mapped.clear();
+        self.unwinder = UnwinderX86_64::new();
+        for (path, ranges) in files(&maps) {
+            self.map(&path, &ranges);
+        }
+        self.maps = maps;
+    }
+
+    /// Takes note of a file, from its mappings: where each is, and from where in the file.
+    fn map(&mut self, path: &Path, ranges: &[(Range<u64>, u64)]) {
+        let Some(bytes) = self.read(path) else { return };
+        let Ok(image) = object::File::parse(&*bytes) else {
+            return;
+        };
+        let Some(bias) = bias(&image, ranges) else {
+            return;
+        };
+        let range = ranges[0].0.start..ranges[ranges.len() - 1].0.end;
+        let section = |name: &str| {
+            let section = image.section_by_name(name)?;
+            let data = section.uncompressed_data().ok()?.into_owned();
+            let start = section.address();
+            Some((start..start + section.size(), data))
+        };
+        let (eh_frame_svma, eh_frame) = section(".eh_frame").unzip();
+        let (eh_frame_hdr_svma, eh_frame_hdr) = section(".eh_frame_hdr").unzip();
+        let (text_svma, text) = section(".text").unzip();
+        let got_svma = section(".got").map(|(range, _)| range);
+        self.unwinder.add_module(Module::new(
+            path.display().to_string(),
+            range.clone(),
+            bias,
+            ExplicitModuleSectionInfo {
+                base_svma: 0,
+                text_svma,
+                text,
+                got_svma,
+                eh_frame_svma,
+                eh_frame,
+                eh_frame_hdr_svma,
+                eh_frame_hdr,
+                ..Default::default()
+            },
+        ));
+        self.mapped.push(Mapped {
+            range,
+            bias,
+            path: path.to_path_buf(),
+        });
+    }
+
+    /// A file as the process sees it, which may be in a container.
+    fn seen(&self, path: &Path) -> PathBuf {
+        let inside = Path::new("/proc")
+            .join(self.process.to_string())
+            .join("root")
+            .join(path.strip_prefix("/").unwrap_or(path));
+        if inside.exists() {
+            inside
+        } else {
+            path.to_path_buf()
+        }
+    }
+
+    fn read(&self, path: &Path) -> Option<Vec<u8>> {
+        std::fs::read(self.seen(path)).ok()
+    }
+
+    /// The stack of a call, by `memory` of it, which begins at the stack pointer.
+    pub fn stack(&mut self, site: &Site, memory: &[u8]) -> Stack {
+        let mut cut = false;
+        let mut read = |address: u64| {
+            let word = address
+                .checked_sub(site.stack)
+                .and_then(|from| usize::try_from(from).ok())
+                .and_then(|from| memory.get(from..from.checked_add(8)?))
+                .and_then(|word| word.try_into().ok())
+                .map(u64::from_le_bytes);
+            cut |= word.is_none();
+            word.ok_or(())
+        };
+        let mut cache = CacheX86_64::<_>::new();
+        let registers = UnwindRegsX86_64::new(site.returns_to, site.stack, site.frame);
+        let mut frames =
+            self.unwinder
+                .iter_frames(site.returns_to, registers, &mut cache, &mut read);
+        let mut addresses = Vec::new();
+        while addresses.len() < FRAMES
+            && let Ok(Some(frame)) = frames.next()
+        {
+            addresses.push(match addresses.len() {
+                // A call returns behind itself: to the next line, perhaps.
+                0 => site.returns_to - 1,
+                _ => frame.address_for_lookup(),
+            });
+        }
+        if addresses.is_empty() && site.returns_to != 0 {
+            addresses.push(site.returns_to - 1);
+        }
+        let mut all = Vec::new();
+        for address in addresses {
+            all.extend(self.frames(address));
+        }
+        Stack {
+            frames: all,
+            is_cut: cut,
+        }
+    }
+
+    /// The frames at an address: more than one where functions are inlined.
+    pub fn frames(&mut self, address: u64) -> Vec<Frame> {
+        let Some((path, bias)) = self.at(address) else {
+            return vec![Frame {
+                address,
+                ..Frame::default()
+            }];
+        };
+        let offset = address.wrapping_sub(bias);
+        let bare = Frame {
+            address,
+            module: Some(path.display().to_string()),
+            offset,
+            ..Frame::default()
+        };
+        let names = self.names(&path);
+        let mut frames = Vec::new();
+        for loader in [&names.loader, &names.split_off].into_iter().flatten() {
+            let Ok(mut found) = loader.find_frames(offset) else {
+                continue;
+            };
+            while let Ok(Some(frame)) = found.next() {
+                let function = frame
+                    .function
+                    .and_then(|name| Some(name.demangle().ok()?.into_owned()));
+                let location = frame.location;
+                frames.push(Frame {
+                    function,
+                    file: location.as_ref().and_then(|at| at.file).map(shortened),
+                    line: location.and_then(|at| at.line),
+                    ..bare.clone()
+                });
+            }
+            if frames.iter().any(|frame| frame.line.is_some()) {
+                return frames;
+            }
+            frames.clear();
+        }
+        vec![Frame {
+            function: names.nearest(offset),
+            ..bare
+        }]
+    }
+
+    /// The variable at an address, if it has a name.
+    pub fn variable(&mut self, address: u64) -> Option<String> {
+        let (path, bias) = self.at(address)?;
+        let offset = address.wrapping_sub(bias);
+        let symbols = &self.names(&path).symbols;
+        let place = symbols.partition_point(|(start, _, _)| *start <= offset);
+        let (start, size, name) = &symbols[place.checked_sub(1)?];
+        match offset - start {
+            0 => Some(name.clone()),
+            inside if inside < *size => Some(format!("{name}+{inside}")),
+            _ => None,
+        }
+    }
+
+    fn at(&self, address: u64) -> Option<(PathBuf, u64)> {
+        self.mapped
+            .iter()
+            .find(|mapped| mapped.range.contains(&address))
+            .map(|mapped| (mapped.path.clone(), mapped.bias))
+    }
+
+    fn names(&mut self, path: &Path) -> &Names {
+        let seen = self.seen(path);
+        match self.names.entry(path.to_path_buf()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Names::of(&seen)),
+        }
+    }
+}
+
+impl Names {
+    fn of(path: &Path) -> Self {
+        let bytes = std::fs::read(path).unwrap_or_default();
+        let image = object::File::parse(&*bytes).ok();
+        let mut symbols = Vec::new();
+        if let Some(image) = &image {
+            for symbol in image.symbols().chain(image.dynamic_symbols()) {
+                if let (true, Ok(name)) = (symbol.is_definition(), symbol.name())
+                    && !name.is_empty()
+                {
+                    let name = addr2line::demangle_auto(name.into(), None).into_owned();
+                    symbols.push((symbol.address(), symbol.size(), name));
+                }
+            }
+            symbols.sort();
+            symbols.dedup_by_key(|(address, _, _)| *address);
+        }
+        let split_off = image
+            .and_then(|image| image.build_id().ok().flatten().map(<[u8]>::to_vec))
+            .and_then(|id| {
+                let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+                let (folder, file) = hex.split_at_checked(2)?;
+                Loader::new(format!("{SPLIT_OFF}/{folder}/{file}.debug")).ok()
+            });
+        Self {
+            loader: Loader::new(path).ok(),
+            split_off,
+            symbols,
+        }
+    }
+
+    /// The function that contains an address, else the nearest name below it.
+    fn nearest(&self, offset: u64) -> Option<String> {
+        let place = self
+            .symbols
+            .partition_point(|(start, _, _)| *start <= offset);
+        let (start, size, name) = &self.symbols[place.checked_sub(1)?];
+        if offset - start < *size {
+            Some(name.clone())
+        } else {
+            Some(format!("{name}+{:#x}", offset - start))
+        }
+    }
+}
+
+/// The last two parts of a source file's path: folder and name.
+fn shortened(path: &str) -> String {
+    let mut parts = path.rsplitn(3, '/');
+    match (parts.next(), parts.next()) {
+        (Some(name), Some(folder)) if !folder.is_empty() => format!("{folder}/{name}"),
+        (Some(name), _) => name.to_owned(),
+        (None, _) => path.to_owned(),
+    }
+}
+
+/// The files of a list of mappings, each with where it is mapped, and from where in it.
+fn files(maps: &str) -> Vec<(PathBuf, Vec<(Range<u64>, u64)>)> {
+    let mut files: Vec<(PathBuf, Vec<(Range<u64>, u64)>)> = Vec::new();
+    for line in maps.lines() {
+        let mut words = line.split_whitespace();
+        let (Some(range), Some(_), Some(offset)) = (words.next(), words.next(), words.next())
+        else {
+            continue;
+        };
+        let Some(path) = line.find('/').map(|at| &line[at..]) else {
+            continue;
+        };
+        let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+        let Some((Some(start), Some(end))) = range
+            .split_once('-')
+            .map(|(start, end)| (hex(start), hex(end)))
+        else {
+            continue;
+        };
+        let Some(offset) = hex(offset) else { continue };
+        let piece = (start..end, offset);
+        match files.last_mut() {
+            Some((last, ranges)) if last.as_os_str() == path => ranges.push(piece),
+            _ => files.push((PathBuf::from(path), vec![piece])),
+        }
+    }
+    files
+}
+
+/// What is added to an address of an image where it is mapped so.
+fn bias(image: &object::File<'_>, ranges: &[(Range<u64>, u64)]) -> Option<u64> {
+    let (range, offset) = ranges.first()?;
+    image.segments().find_map(|segment| {
+        let (from, length) = segment.file_range();
+        // Mappings begin at a page.
+        let page = from & !4095;
+        (page <= *offset && *offset < from + length).then(|| {
+            range
+                .start
+                .wrapping_sub((segment.address() & !4095) + (offset - page))
+        })
+    })
+}

@@ -1,0 +1,223 @@
+//! `cohort debug` finds each bug of `examples/bugs`, and none in the programs beside them that
+//! only look alike.
+
+use crate::cohort;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/bugs")
+}
+
+/// Compiles one of the programs.
+fn compile(name: &str, into: &TempDir) -> PathBuf {
+    let program = into.path().join(name.replace('/', "-"));
+    let status = Command::new("cc")
+        .args(["-g", "-O1", "-Wall", "-Wextra", "-Werror", "-o"])
+        .arg(&program)
+        .arg(sources().join(format!("{name}.c")))
+        .arg("-lpthread")
+        .status()
+        .expect("there is a C compiler");
+    assert!(status.success(), "{name}.c does not compile");
+    program
+}
+
+/// Each bug: the level that finds it, and what is said of it, lines of code among that.
+const BUGS: &[(&str, &str, &[&str])] = &[
+    (
+        "abba",
+        "stuck",
+        &[
+            "2 threads wait for each other for ever",
+            "waits for the mutex second",
+            "waits for the mutex first",
+            "forwards  bugs/abba.c:13",
+            "backwards  bugs/abba.c:23",
+        ],
+    ),
+    (
+        "rwlock",
+        "stuck",
+        &["waits for the rwlock table", "upgrade  bugs/rwlock.c:9"],
+    ),
+    (
+        "join",
+        "stuck",
+        &["waits for the end of thread", "finish  bugs/join.c:9"],
+    ),
+    (
+        "exit_holding",
+        "owner",
+        &[
+            "a thread has ended while it held the mutex account",
+            "leave_locked  bugs/exit_holding.c:9",
+        ],
+    ),
+    (
+        "unlock_free",
+        "owner",
+        &["counter", "nobody holds it", "main  bugs/unlock_free.c:10"],
+    ),
+    (
+        "unlock_others",
+        "owner",
+        &[
+            "by a thread that did not lock it",
+            "unlock  bugs/unlock_others.c:9",
+            "main  bugs/unlock_others.c:16",
+        ],
+    ),
+    (
+        "destroy_used",
+        "owner",
+        &["destroyed while it is used", "main  bugs/destroy_used.c:9"],
+    ),
+    (
+        "use_destroyed",
+        "owner",
+        &[
+            "used after it was destroyed",
+            "main  bugs/use_destroyed.c:9",
+        ],
+    ),
+    (
+        "lock_twice",
+        "owner",
+        &[
+            "is not recursive",
+            "append  bugs/lock_twice.c:8",
+            "main  bugs/lock_twice.c:15",
+        ],
+    ),
+    (
+        "wait_unlocked",
+        "owner",
+        &["which it does not hold", "main  bugs/wait_unlocked.c:13"],
+    ),
+    (
+        "inversion",
+        "order",
+        &[
+            "taken in different orders",
+            "takes the lock journal",
+            "takes the lock accounts",
+            "transfer  bugs/inversion.c:11",
+            "audit  bugs/inversion.c:20",
+        ],
+    ),
+];
+
+/// Runs a program of this folder at a level, under a lock; its exit status and what was said.
+fn debugged(program: &Path, level: &str, lock: &str) -> (Option<i32>, String) {
+    let output = cohort()
+        .args(["debug", "--level", level, "--lock", lock, "--"])
+        .arg(program)
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), said)
+}
+
+#[test]
+fn each_bug_is_found_with_its_lock_and_its_lines() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for (name, level, expected) in BUGS {
+        let program = compile(name, &folder);
+        for lock in ["futex-hmcs", "mcs"] {
+            let (status, said) = debugged(&program, level, lock);
+            assert_eq!(status, Some(1), "{name} under {lock}: {said}");
+            for words in *expected {
+                assert!(
+                    said.contains(words),
+                    "{name} under {lock}: no {words:?} in {said}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn every_bug_of_the_folder_is_expected_here() {
+    for entry in std::fs::read_dir(sources()).expect("the examples") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_some_and(|extension| extension == "c") {
+            let name = path.file_stem().expect("a name").to_string_lossy();
+            assert!(BUGS.iter().any(|(known, _, _)| *known == name), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_only_looks_alike_is_not_reported() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    for entry in std::fs::read_dir(sources().join("clean")).expect("the examples") {
+        let path = entry.expect("an entry").path();
+        if path.extension().is_none_or(|extension| extension != "c") {
+            continue;
+        }
+        let name = path.file_stem().expect("a name").to_string_lossy();
+        let program = compile(&format!("clean/{name}"), &folder);
+        for lock in ["futex-hmcs", "mcs"] {
+            let (status, said) = debugged(&program, "order", lock);
+            assert_eq!(
+                (status, said.as_str()),
+                (Some(0), ""),
+                "{name} under {lock}"
+            );
+        }
+    }
+}
+
+/// The program is ended, and the command with it, though nobody does anything.
+#[test]
+fn a_deadlock_ends_and_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile("abba", &folder);
+    let began = Instant::now();
+    let (status, said) = debugged(&program, "stuck", "ticket");
+    assert_eq!(status, Some(1), "{said}");
+    assert!(began.elapsed() < Duration::from_secs(30));
+    assert!(said.contains("is ended"), "{said}");
+}
+
+#[test]
+fn findings_are_told_in_json() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile("unlock_free", &folder);
+    let output = cohort()
+        .args(["debug", "--json", "--"])
+        .arg(&program)
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(1));
+    let found: serde_json::Value = serde_json::from_slice(&output.stderr).expect("JSON");
+    let finding = &found["findings"][0];
+    assert_eq!(finding["kind"], "unlock-free");
+    let frame = &finding["parts"][0]["stack"]["frames"][0];
+    assert_eq!(frame["function"], "main");
+    assert_eq!(frame["file"], "bugs/unlock_free.c");
+    assert_eq!(frame["line"], 10);
+}
+
+#[test]
+fn a_program_without_findings_ends_as_it_ends() {
+    cohort()
+        .args(["debug", "--", "sh", "-c", "exit 7"])
+        .assert()
+        .code(7)
+        .stderr("");
+}
+
+#[test]
+fn what_cannot_be_observed_is_refused() {
+    for lock in ["system", "clof:ticket-mcs/compiled"] {
+        cohort()
+            .args(["debug", "--lock", lock, "--", "true"])
+            .assert()
+            .code(2)
+            .stderr(predicates::str::contains("cohort debug"));
+    }
+}

@@ -1,0 +1,452 @@
+//! The calling thread's own record.
+
+use super::FOLDER;
+use crate::choice::variable_c;
+use crate::libc::{close, keeping_errno, mmap, open, say};
+use cohort::door::{generation, is_gone, thread_id};
+use cohort::records::{
+    Doing, HOLDS, Hold, How, MAGIC, MAPS_BYTES, Place, Records, STACK_BYTES, STACKS, THREADS,
+    Thread,
+};
+use core::cell::Cell;
+use core::ffi::c_int;
+use core::ptr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicPtr, AtomicU32, fence};
+
+/// Where a call came from.
+#[derive(Clone, Copy)]
+pub struct Caller {
+    pub returns_to: usize,
+    pub stack: usize,
+    pub frame: usize,
+}
+
+/// Holds that a forked child is told of.
+const MIRRORED: usize = 64;
+
+/// What a thread holds, in memory that a fork copies.
+#[repr(C)]
+struct Mirror {
+    held: Cell<u32>,
+    holds: [[Cell<u64>; 2]; MIRRORED],
+}
+
+/// What a thread keeps of its own.
+#[repr(C)]
+struct Words {
+    /// The process in which `slot` is the thread's.
+    generation: Cell<u32>,
+    /// The record's place, plus one; 0: it has none.
+    slot: Cell<u32>,
+}
+
+core::arch::global_asm!(
+    ".section .tbss.cohort_observed,\"awT\",@nobits",
+    ".balign 8",
+    ".hidden cohort_observed",
+    ".globl cohort_observed",
+    ".type cohort_observed,%object",
+    ".size cohort_observed,{size}",
+    "cohort_observed:",
+    ".zero {size}",
+    ".text",
+    size = const size_of::<Words>(),
+);
+
+#[inline(always)]
+fn words() -> &'static Words {
+    let at: *const Words;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: reads the offset of our own symbol and the thread pointer.
+    unsafe {
+        core::arch::asm!(
+            "mov {0}, qword ptr fs:[0]",
+            "add {0}, qword ptr [rip + cohort_observed@GOTTPOFF]",
+            out(reg) at,
+            options(pure, readonly, nostack),
+        );
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: reads the offset of our own symbol and the thread pointer.
+    unsafe {
+        core::arch::asm!(
+            "adrp {1}, :gottprel:cohort_observed",
+            "ldr {1}, [{1}, :gottprel_lo12:cohort_observed]",
+            "mrs {0}, tpidr_el0",
+            "add {0}, {0}, {1}",
+            out(reg) at,
+            out(reg) _,
+            options(pure, readonly, nostack),
+        );
+    }
+    // SAFETY: the words live as long as their thread, which is the one running.
+    unsafe { &*at }
+}
+
+/// The mapped records, of the process whose generation [`OF`] is; null before, and where there
+/// can be none.
+static RECORDS: AtomicPtr<Records> = AtomicPtr::new(ptr::null_mut());
+static OF: AtomicU32 = AtomicU32::new(0);
+
+/// The mirrors of all threads.
+static MIRRORS: AtomicPtr<Mirror> = AtomicPtr::new(ptr::null_mut());
+
+/// A thread that is observed.
+#[derive(Clone, Copy)]
+pub struct Own {
+    pub records: &'static Records,
+    pub thread: &'static Thread,
+    mirror: &'static Mirror,
+}
+
+/// The calling thread's record; none if observations go nowhere.
+#[inline(always)]
+pub fn own() -> Option<Own> {
+    let words = words();
+    if words.generation.get() != generation() {
+        keeping_errno(|| begin(words));
+    }
+    let slot = words.slot.get().checked_sub(1)? as usize;
+    // SAFETY: a thread that has a place has records and a mirror, for ever.
+    unsafe {
+        let records = &*RECORDS.load(Relaxed);
+        Some(Own {
+            records,
+            thread: &records.threads[slot],
+            mirror: &*MIRRORS.load(Relaxed).add(slot),
+        })
+    }
+}
+
+/// Gives the thread a place in this process's records.
+#[cold]
+#[inline(never)]
+fn begin(words: &Words) {
+    let here = generation();
+    let before = words.slot.get();
+    words.slot.set(0);
+    words.generation.set(here);
+    let Some(records) = records(here) else { return };
+    let Some(slot) = place(records) else {
+        records.lost_threads.fetch_add(1, Relaxed);
+        return;
+    };
+    let thread = &records.threads[slot];
+    thread.turn.store(0, Relaxed);
+    thread.doing.store(Doing::Nothing as u32, Relaxed);
+    thread.held.store(0, Relaxed);
+    thread.beyond.store(0, Relaxed);
+    thread.uncertain.store(0, Relaxed);
+    thread.pthread.store(pthread_self() as u64, Relaxed);
+    // SAFETY: there are as many mirrors as places.
+    let mirrors = MIRRORS.load(Acquire);
+    // SAFETY: the same; only the thread at a place writes its mirror.
+    let mirror = unsafe { &*mirrors.add(slot) };
+    mirror.held.set(0);
+    words.slot.set(slot as u32 + 1);
+    if let Some(old) = before.checked_sub(1) {
+        // In a forked child: what the thread held in its parent.
+        // SAFETY: the thread's mirror in its parent, of which this is the copy.
+        let held = unsafe { &*mirrors.add(old as usize) };
+        let own = Own {
+            records,
+            thread,
+            mirror,
+        };
+        for hold in held.holds.iter().take(held.held.get() as usize) {
+            if hold[0].get() != 0 {
+                let (site, how) = Hold::unpack(hold[1].get());
+                own.holds_now(hold[0].get() as usize, how, site as usize);
+            }
+        }
+        thread
+            .uncertain
+            .store((held.held.get() as usize > MIRRORED) as u32, Relaxed);
+    }
+}
+
+/// A place that no living thread has.
+fn place(records: &Records) -> Option<usize> {
+    let me = thread_id();
+    let fresh = records.used.fetch_add(1, AcqRel) as usize;
+    if fresh < THREADS {
+        records.threads[fresh].id.store(me, Release);
+        return Some(fresh);
+    }
+    records.used.store(THREADS as u32, Relaxed);
+    records.threads.iter().position(|thread| {
+        let id = thread.id.load(Acquire);
+        is_gone(id) && thread.id.compare_exchange(id, me, AcqRel, Relaxed).is_ok()
+    })
+}
+
+/// Maps this process's records, and makes them if they are not there yet.
+fn records(here: u32) -> Option<&'static Records> {
+    if OF.load(Acquire) != here {
+        let folder = variable_c(FOLDER)?;
+        let mapped = map(folder.to_bytes(), here)?;
+        if MIRRORS.load(Acquire).is_null() {
+            let mirrors = anonymous(size_of::<Mirror>() * THREADS)?.cast();
+            // Several threads may begin at once; the spare mapping stays, untouched.
+            let _ = MIRRORS.compare_exchange(ptr::null_mut(), mirrors, AcqRel, Acquire);
+        }
+        // Threads that begin at once map the same file.
+        RECORDS.store(mapped, Release);
+        OF.store(here, Release);
+    }
+    // SAFETY: null, or mapped for ever.
+    unsafe { RECORDS.load(Acquire).as_ref() }
+}
+
+const READ_WRITE: c_int = 3;
+const MAP_SHARED: c_int = 1;
+const MAP_PRIVATE: c_int = 2;
+const MAP_ANONYMOUS: c_int = 0x20;
+const MAP_NORESERVE: c_int = 0x4000;
+
+fn anonymous(bytes: usize) -> Option<*mut u8> {
+    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    // SAFETY: fresh memory.
+    let at = unsafe { mmap(ptr::null_mut(), bytes, READ_WRITE, flags, -1, 0) };
+    (at as usize != usize::MAX).then_some(at.cast())
+}
+
+unsafe extern "C" {
+    safe fn getpid() -> c_int;
+    safe fn pthread_self() -> usize;
+    fn read(file: c_int, bytes: *mut u8, count: usize) -> isize;
+    fn ftruncate(file: c_int, length: i64) -> c_int;
+    fn process_vm_readv(
+        process: c_int,
+        local: *const [usize; 2],
+        locals: usize,
+        remote: *const [usize; 2],
+        remotes: usize,
+        flags: usize,
+    ) -> isize;
+}
+
+/// The file `FOLDER/PROCESS.GENERATION`, mapped.
+fn map(folder: &[u8], here: u32) -> Option<*mut Records> {
+    const O_RDWR: c_int = 2;
+    const O_CREAT: c_int = 0o100;
+    const O_CLOEXEC: c_int = 0o2_000_000;
+    let mut path = [0u8; 512];
+    let mut length = 0;
+    let mut put = |bytes: &[u8]| {
+        let end = length + bytes.len();
+        // The last byte stays zero.
+        let room = path[..511].get_mut(length..end)?;
+        room.copy_from_slice(bytes);
+        length = end;
+        Some(())
+    };
+    put(folder)?;
+    put(b"/")?;
+    put(decimal(getpid() as u32, &mut [0; 10]))?;
+    put(b".")?;
+    put(decimal(here, &mut [0; 10]))?;
+    // SAFETY: the path ends by zero; the file is as long as the mapping before it is used.
+    unsafe {
+        let file = open(path.as_ptr().cast(), O_RDWR | O_CREAT | O_CLOEXEC, 0o666);
+        if file < 0 {
+            return None;
+        }
+        let bytes = size_of::<Records>();
+        let at = if ftruncate(file, bytes as i64) == 0 {
+            mmap(
+                ptr::null_mut(),
+                bytes,
+                READ_WRITE,
+                MAP_SHARED | MAP_NORESERVE,
+                file,
+                0,
+            )
+        } else {
+            usize::MAX as *mut _
+        };
+        close(file);
+        if at as usize == usize::MAX {
+            say(format_args!(
+                "cohort: this process cannot be observed: no room for its records\n"
+            ));
+            return None;
+        }
+        let records: *mut Records = at.cast();
+        for (byte, wanted) in (*records).magic.iter().zip(MAGIC) {
+            byte.store(wanted, Relaxed);
+        }
+        Some(records)
+    }
+}
+
+/// A number's digits, at the end of the buffer.
+fn decimal(mut number: u32, buffer: &mut [u8; 10]) -> &[u8] {
+    let mut first = buffer.len();
+    loop {
+        first -= 1;
+        buffer[first] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return &buffer[first..];
+        }
+    }
+}
+
+/// Keeps the list of mappings, for a reader that comes when this process is gone.
+fn keep_maps(records: &Records) {
+    const O_RDONLY: c_int = 0;
+    const O_CLOEXEC: c_int = 0o2_000_000;
+    // SAFETY: the path is a string; what is read goes into bytes that are atoms.
+    unsafe {
+        let file = open(c"/proc/self/maps".as_ptr(), O_RDONLY | O_CLOEXEC);
+        if file < 0 {
+            return;
+        }
+        let mut length = 0;
+        while length < MAPS_BYTES {
+            let room = records.maps[length..].as_ptr().cast::<u8>().cast_mut();
+            let got = read(file, room, MAPS_BYTES - length);
+            if got <= 0 {
+                break;
+            }
+            length += got as usize;
+        }
+        close(file);
+        records.maps_length.store(length as u32, Release);
+    }
+}
+
+fn note(place: &Place, caller: &Caller) {
+    place.returns_to.store(caller.returns_to as u64, Relaxed);
+    place.stack.store(caller.stack as u64, Relaxed);
+    place.frame.store(caller.frame as u64, Relaxed);
+}
+
+impl Own {
+    /// The thread begins to wait.
+    #[inline]
+    pub fn begins(&self, doing: Doing, object: usize, mutex: usize, caller: &Caller) {
+        let thread = self.thread;
+        note(&thread.place, caller);
+        thread.object.store(object as u64, Relaxed);
+        thread.mutex.store(mutex as u64, Relaxed);
+        thread.doing.store(doing as u32, Relaxed);
+        // A wait that cancellation ended has left the turn odd.
+        let turn = thread.turn.load(Relaxed);
+        thread
+            .turn
+            .store((turn | 1).wrapping_add((turn & 1) * 2), Release);
+    }
+
+    /// It has waited.
+    #[inline]
+    pub fn ends(&self) {
+        let thread = self.thread;
+        thread.doing.store(Doing::Nothing as u32, Relaxed);
+        let turn = thread.turn.load(Relaxed);
+        thread.turn.store((turn | 1).wrapping_add(1), Release);
+    }
+
+    /// The thread holds a lock from now on.
+    #[inline]
+    pub fn holds_now(&self, object: usize, how: How, site: usize) {
+        let thread = self.thread;
+        let number = thread.acquired.load(Relaxed) + 1;
+        thread.acquired.store(number, Relaxed);
+        let held = thread.held.load(Relaxed) as usize;
+        if held == HOLDS {
+            thread
+                .beyond
+                .store(thread.beyond.load(Relaxed) + 1, Relaxed);
+            return;
+        }
+        let site = Hold::pack(site as u64, how);
+        let hold = &thread.holds[held];
+        hold.site.store(site, Relaxed);
+        hold.number.store(number, Relaxed);
+        hold.object.store(object as u64, Release);
+        thread.held.store(held as u32 + 1, Release);
+        if let Some([of, at]) = self.mirror.holds.get(held) {
+            of.set(object as u64);
+            at.set(site);
+        }
+        self.mirror.held.set(held as u32 + 1);
+    }
+
+    /// Where in the list the thread's latest hold of a lock is.
+    #[inline]
+    pub fn find(&self, object: usize) -> Option<usize> {
+        let held = self.thread.held.load(Relaxed) as usize;
+        self.thread.holds[..held]
+            .iter()
+            .rposition(|hold| hold.object.load(Relaxed) == object as u64)
+    }
+
+    /// The thread lets go of a lock; false if it does not have it, as far as is known.
+    #[inline]
+    pub fn lets_go(&self, object: usize) -> bool {
+        let Some(place) = self.find(object) else {
+            return false;
+        };
+        let thread = self.thread;
+        let held = thread.held.load(Relaxed) as usize;
+        // Those behind move up, lest a thread that goes from lock to lock fill the list.
+        for place in place..held - 1 {
+            let (to, from) = (&thread.holds[place], &thread.holds[place + 1]);
+            let (object, site) = (from.object.load(Relaxed), from.site.load(Relaxed));
+            to.object.store(object, Relaxed);
+            to.site.store(site, Relaxed);
+            to.number.store(from.number.load(Relaxed), Relaxed);
+            if let Some([of, at]) = self.mirror.holds.get(place) {
+                of.set(object);
+                at.set(site);
+            }
+        }
+        thread.held.store(held as u32 - 1, Release);
+        self.mirror.held.set(held as u32 - 1);
+        true
+    }
+
+    /// Whether all that the thread holds is listed.
+    pub fn is_certain(&self) -> bool {
+        self.thread.beyond.load(Relaxed) == 0 && self.thread.uncertain.load(Relaxed) == 0
+    }
+
+    /// Keeps the caller's stack; its number plus one, or 0 if there is no room.
+    #[cold]
+    pub fn keep_stack(&self, caller: &Caller) -> u32 {
+        let number = self.records.stacked.fetch_add(1, Relaxed) as usize;
+        let Some(kept) = self.records.stacks.get(number) else {
+            self.records.stacked.store(STACKS as u32, Relaxed);
+            return 0;
+        };
+        let local = [kept.bytes.as_ptr() as usize, STACK_BYTES];
+        // A page at a time: the last pages may be beyond the stack's end.
+        let mut remote = [[0; 2]; 3];
+        let mut at = caller.stack;
+        let end = at + STACK_BYTES;
+        for piece in &mut remote {
+            let next = ((at | 4095) + 1).min(end);
+            *piece = [at, next - at];
+            at = next;
+        }
+        // SAFETY: the call writes what it can read into bytes that are atoms, and fails where
+        // there is nothing to read.
+        let copied = keeping_errno(|| unsafe {
+            process_vm_readv(getpid(), &raw const local, 1, remote.as_ptr(), 3, 0)
+        });
+        kept.length.store(copied.max(0) as u32, Release);
+        fence(Release);
+        if number.is_power_of_two() || number == 0 {
+            keeping_errno(|| keep_maps(self.records));
+        }
+        number as u32 + 1
+    }
+
+    /// Writes a place down.
+    pub fn note(&self, place: &Place, caller: &Caller) {
+        note(place, caller);
+    }
+}

@@ -1,0 +1,274 @@
+//! What the observing library writes down of a process, in a file that it and the command map:
+//! which thread holds which locks, what each waits for, what it did wrong, and in which order
+//! locks were taken.  The file survives a process that hangs or is killed.
+//!
+//! Each record but those of edges is written by one thread, and read by others while it changes:
+//! a reader looks at [`Thread::turn`] before and after, and a finding is complete once its
+//! [`Finding::kind`] is not zero.  Addresses are the process's own.
+
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
+
+/// What records begin with; the last digit is the layout's version.
+pub const MAGIC: [u8; 8] = *b"COHORTO1";
+
+/// Threads that can be recorded at once.
+pub const THREADS: usize = 10_240;
+/// Locks that a thread can hold at once and have listed.
+pub const HOLDS: usize = 1_152;
+/// Findings of one process.
+pub const FINDINGS: usize = 256;
+/// Edges of one process: one lock taken while another is held.
+pub const EDGES: usize = 1 << 16;
+/// Other locks that are held while an edge is made, and noted with it.
+pub const GATES: usize = 6;
+/// Bytes of a stack that are kept with a finding or an edge.
+pub const STACK_BYTES: usize = 8192;
+/// Stacks that can be kept.
+pub const STACKS: usize = 4096;
+/// Bytes of the process's list of mappings that are kept.
+pub const MAPS_BYTES: usize = 1 << 16;
+
+/// Where in the program a call came from: enough to unwind its stack.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Place {
+    /// The address to which the call returns.
+    pub returns_to: AtomicU64,
+    /// The stack pointer there.
+    pub stack: AtomicU64,
+    /// The frame pointer there.
+    pub frame: AtomicU64,
+}
+
+/// What a thread is in the middle of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Doing {
+    /// Nothing that waits.
+    Nothing = 0,
+    /// Locking a mutex.
+    Lock = 1,
+    /// Taking a read lock.
+    Read = 2,
+    /// Taking a write lock.
+    Write = 3,
+    /// Waiting for another thread's end.
+    Join = 4,
+    /// Waiting at a condition.
+    Condition = 5,
+    /// One of these, with a deadline.
+    Timed = 6,
+}
+
+impl Doing {
+    /// What a recorded number means.
+    #[must_use]
+    pub const fn of(raw: u32) -> Self {
+        match raw {
+            1 => Self::Lock,
+            2 => Self::Read,
+            3 => Self::Write,
+            4 => Self::Join,
+            5 => Self::Condition,
+            6 => Self::Timed,
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// How a lock is held, above the address of a [`Hold`]'s site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum How {
+    /// A mutex.
+    Mutex = 1,
+    /// For reading.
+    Read = 2,
+    /// For writing.
+    Write = 3,
+}
+
+/// The bits of a hold's site that are its address.
+const ADDRESS: u64 = (1 << 56) - 1;
+
+/// One lock that a thread holds.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Hold {
+    /// The lock's address; 0: another thread has released it meanwhile.
+    pub object: AtomicU64,
+    /// Where it was taken, and [`How`] in the uppermost byte.
+    pub site: AtomicU64,
+    /// The number of the acquisition among the thread's.
+    pub number: AtomicU64,
+}
+
+impl Hold {
+    /// A site in the form in which it is recorded.
+    #[must_use]
+    pub const fn pack(site: u64, how: How) -> u64 {
+        (site & ADDRESS) | (how as u64) << 56
+    }
+
+    /// The site and how the lock is held.
+    #[must_use]
+    pub const fn unpack(raw: u64) -> (u64, How) {
+        let how = match raw >> 56 {
+            2 => How::Read,
+            3 => How::Write,
+            _ => How::Mutex,
+        };
+        (raw & ADDRESS, how)
+    }
+}
+
+/// One thread.
+#[derive(Debug)]
+#[repr(C, align(4096))]
+pub struct Thread {
+    /// The kernel's number; 0: the record is nobody's.
+    pub id: AtomicU32,
+    /// Goes up by one when a wait begins, so that it is odd then, and when it ends.
+    pub turn: AtomicU32,
+    /// [`Doing`].
+    pub doing: AtomicU32,
+    /// How many of `holds` are in use.
+    pub held: AtomicU32,
+    /// How many more are held than fit.
+    pub beyond: AtomicU32,
+    /// Whether the thread may hold what is not listed: the process was forked beside the
+    /// library.
+    pub uncertain: AtomicU32,
+    /// The C library's name of the thread.
+    pub pthread: AtomicU64,
+    /// What it waits for: a lock, a condition, or another thread's `pthread`.
+    pub object: AtomicU64,
+    /// Where it waits at a condition, the mutex.
+    pub mutex: AtomicU64,
+    /// Where it began to wait.
+    pub place: Place,
+    /// Acquisitions so far.
+    pub acquired: AtomicU64,
+    /// What it holds, in the order in which it was taken.
+    pub holds: [Hold; HOLDS],
+}
+
+/// What a thread did that a lock does not allow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Wrong {
+    /// Unlocked a lock that nobody held.
+    UnlockFree = 1,
+    /// Unlocked a lock that another thread held.
+    UnlockOthers = 2,
+    /// Destroyed a lock that was held or awaited.
+    DestroyUsed = 3,
+    /// Used a lock after it was destroyed.
+    UseDestroyed = 4,
+    /// Waited at a condition without its mutex.
+    WaitUnlocked = 5,
+    /// Locked a mutex that it held, of a kind that cannot be locked twice.
+    LockTwice = 6,
+}
+
+impl Wrong {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::UnlockFree,
+        Self::UnlockOthers,
+        Self::DestroyUsed,
+        Self::UseDestroyed,
+        Self::WaitUnlocked,
+        Self::LockTwice,
+    ];
+}
+
+/// One such deed.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Finding {
+    /// [`Wrong`], written last; 0: not yet.
+    pub kind: AtomicU32,
+    /// The thread.
+    pub thread: AtomicU32,
+    /// The thread that holds the lock, if one does.
+    pub other: AtomicU32,
+    /// The number of the kept stack, plus one; 0: none is left.
+    pub stack: AtomicU32,
+    /// The lock.
+    pub object: AtomicU64,
+    /// Where the other thread took it.
+    pub other_site: AtomicU64,
+    /// Where it was done.
+    pub place: Place,
+}
+
+/// One lock taken while another was held.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Edge {
+    /// The lock that was held; written last, and 0 before.
+    pub held: AtomicU64,
+    /// The lock that was taken; 0 once one of the two has ended.
+    pub taken: AtomicU64,
+    /// Which lock at its address the first is: memory that is used again holds another lock, and
+    /// has another number.  0: only the address is known.
+    pub held_identity: AtomicU32,
+    /// The same of the second.
+    pub taken_identity: AtomicU32,
+    /// Where the first was taken, as a [`Hold`] has it.
+    pub held_site: AtomicU64,
+    /// The thread.
+    pub thread: AtomicU32,
+    /// The number of the kept stack, plus one; 0: none is left.
+    pub stack: AtomicU32,
+    /// Other locks that were held: as many as fit, then zeroes.
+    pub gates: [AtomicU64; GATES],
+    /// Where the second was taken.
+    pub place: Place,
+    /// A hash of the two, the thread and the gates; what threads compare first.
+    pub key: AtomicU64,
+}
+
+/// A process's records.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Records {
+    /// [`MAGIC`].
+    pub magic: [AtomicU8; 8],
+    /// How many of `threads` have been used.
+    pub used: AtomicU32,
+    /// How many of `findings` have been begun; more than there are, if some did not fit.
+    pub found: AtomicU32,
+    /// How many of `stacks` have been begun.
+    pub stacked: AtomicU32,
+    /// Threads that did not fit.
+    pub lost_threads: AtomicU32,
+    /// Edges that did not fit.
+    pub lost_edges: AtomicU32,
+    /// How many bytes of `maps` are kept.
+    pub maps_length: AtomicU32,
+    /// The process's mappings, as the kernel lists them, when a stack was last kept that was
+    /// the first, the second, the fourth, and so on: for a process that is gone when its
+    /// addresses are looked at.
+    pub maps: [AtomicU8; MAPS_BYTES],
+    /// The findings.
+    pub findings: [Finding; FINDINGS],
+    /// The edges, by a hash.
+    pub edges: [Edge; EDGES],
+    /// The threads.
+    pub threads: [Thread; THREADS],
+    /// Kept stacks, from their stack pointers upwards.
+    pub stacks: [Stack; STACKS],
+}
+
+/// A stack's upper end.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Stack {
+    /// How many bytes are kept.
+    pub length: AtomicU32,
+    _padding: u32,
+    /// The bytes.
+    pub bytes: [AtomicU8; STACK_BYTES],
+}

@@ -1,0 +1,20 @@
+/* A thread ends and leaves a mutex locked; the next one waits for ever. */
+#include <pthread.h>
+#include <stddef.h>
+
+static pthread_mutex_t account = PTHREAD_MUTEX_INITIALIZER;
+
+static void *leave_locked(void *nothing)
+{
+    pthread_mutex_lock(&account);
+    return nothing;
+}
+
+int main(void)
+{
+    pthread_t worker;
+    pthread_create(&worker, NULL, leave_locked, NULL);
+    pthread_join(worker, NULL);
+    pthread_mutex_lock(&account);
+    return 0;
+}

@@ -300,6 +300,7 @@ impl Queue {
     }
 
     /// Whether others have wanted the waiters' CPUs of late.
+    #[inline(never)]
     fn is_crowded(&self) -> bool {
         let crowded = &self.bound.0.crowded;
         let until = crowded.load(Order::RELAXED);

@@ -327,9 +327,15 @@ impl Wait {
 
     fn come_back(&mut self, engine: &mut Engine<'_>) {
         let rate = &engine.hardware.rate;
-        let (soon, long) = (rate.ticks(1_000), rate.ticks(1_000_000));
+        let soon = rate.ticks(1_000);
+        let long = rate.ticks(1_000_000.max(16_000 * engine.hardware.cpus as u64));
         let now = engine.me().clock;
-        let taken = now - (self.given - 1) >= soon;
+        let turn = now - (self.given - 1);
+        let shortest = engine.shortest_turn.unwrap_or(0);
+        let taken = turn >= (2 * shortest).clamp(soon, 2 * soon);
+        if engine.shortest_turn.is_none_or(|shortest| turn < shortest) {
+            engine.shortest_turn = Some(turn);
+        }
         self.given = 0;
         self.began = now + 1;
         let known = &mut engine.me().turns;

@@ -52,6 +52,8 @@ pub(crate) struct Engine<'m> {
     /// Stuck threads that lost their CPU, and so do not watch: a write may be what
     /// they wait for.
     pub(crate) doubtful: Vec<usize>,
+    /// How long the shortest turn took that somebody gave away.
+    pub(crate) shortest_turn: Option<Ticks>,
     pub(crate) traffic: Traffic,
     pub(crate) record: Record,
     /// Objects that are static natively and one a run here, by the place that
@@ -103,6 +105,7 @@ impl<'m> Engine<'m> {
             live,
             stuck: 0,
             doubtful: Vec::new(),
+            shortest_turn: None,
             traffic: Traffic::new(hardware),
             record: Record::new(hardware, &options, &threads),
             statics: Vec::new(),

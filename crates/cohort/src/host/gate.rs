@@ -149,10 +149,12 @@ impl Gate {
     }
 
     /// Counts a caller out that was [admitted](Self::admit), and wakes a sleeper if it is time
-    /// to; for a gate that outlives the lock behind it.
-    pub(crate) fn depart(&self) {
-        self.claim.word.fetch_sub(1, Order::RELAXED);
-        self.pass_on();
+    /// to, or if one of so many places is free; for a gate that outlives the lock behind it.
+    pub(crate) fn depart(&self, places: u32) {
+        let word = self.claim.word.fetch_sub(1, Order::RELAXED) - 1;
+        if word & (PARKED | WOKEN) == PARKED {
+            self.consider(word, places.saturating_sub(1));
+        }
     }
 
     /// Whether nobody is inside.
@@ -175,15 +177,16 @@ impl Gate {
     pub fn pass_on(&self) {
         let word = self.claim.word.load(Order::RELAXED);
         if word & (PARKED | WOKEN) == PARKED {
-            self.consider(word);
+            self.consider(word, 0);
         }
     }
 
+    /// Wakes a sleeper if no more than a `few` are inside, or if its patience is over.
     #[cold]
     #[inline(never)]
-    fn consider(&self, mut word: u32) {
+    fn consider(&self, mut word: u32, few: u32) {
         loop {
-            if word & INSIDE != 0 && !is_over(word) || word & (PARKED | WOKEN) != PARKED {
+            if word & INSIDE > few && !is_over(word) || word & (PARKED | WOKEN) != PARKED {
                 return;
             }
             let announced = word & KEPT | PARKED | WOKEN | stamp();

@@ -67,6 +67,10 @@ const HAND_OFFS: u32 = 16;
 /// long in vain a thread may wait for some of them.
 const CROWDED_NANOSECONDS: u64 = 100_000_000;
 
+/// How many may be in a short queue, or one of each cache group if that is more: the lock goes
+/// round among them while one is woken that sleeps outside.
+const CROWDED_PLACES: u32 = 8;
+
 /// How rarely a lock tries for a queue that is another lock's.
 const ONE_IN: u32 = 16;
 
@@ -278,20 +282,25 @@ impl Queue {
             bound.groups.fetch_or(bit, Order::RELAXED);
         }
         let gate = &self.gates.0[group].0;
-        if self.is_crowded() {
-            gate.admit(1, false);
-        } else {
-            gate.admit(cpus().div_ceil(cache_groups().max(1) as u32), true);
-        }
+        let crowded = self.is_crowded();
+        gate.admit(Self::places(crowded), !crowded);
         fence_after_update(QUEUE_ENTER);
         if bound.owner.load(Order::RELAXED) == lock {
             return Some(group as u32);
         }
-        gate.depart();
+        gate.depart(0);
         None
     }
 
+    /// How many of a cache group may be in the queue: as many as have CPUs; where others want
+    /// those, one, or as many as it takes to have enough in all.
+    fn places(crowded: bool) -> u32 {
+        let all = if crowded { CROWDED_PLACES } else { cpus() };
+        all.div_ceil(cache_groups().max(1) as u32)
+    }
+
     /// Whether others have wanted the waiters' CPUs of late.
+    #[inline(never)]
     fn is_crowded(&self) -> bool {
         let crowded = &self.bound.0.crowded;
         let until = crowded.load(Order::RELAXED);
@@ -354,7 +363,10 @@ impl Place {
         let group = way.group.load(Order::RELAXED) as usize;
         // SAFETY: held by this context.
         unsafe { queue.order.release_carried(&self.context, word) };
-        queue.gates.0[group].0.depart();
+        // Where CPUs suffice, places are for all.
+        let crowded = queue.is_crowded();
+        let places = if crowded { Queue::places(crowded) } else { 0 };
+        queue.gates.0[group].0.depart(places);
         self.give();
     }
 

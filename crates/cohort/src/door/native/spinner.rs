@@ -37,8 +37,12 @@ const ALONE_NANOSECONDS: u64 = 4_000;
 /// to it while it is away.
 const UNDISTURBED_NANOSECONDS: u64 = 32_000;
 
-/// A turn that came back sooner than this was taken by nobody.
+/// A turn that came back sooner than this was taken by nobody; where each takes long, as on a
+/// core whose other hardware threads are busy, one that took less than twice the shortest.
 const UNTAKEN_NANOSECONDS: u64 = 1_000;
+
+/// But a turn that took as long as this was taken: that is what two switches cost.
+const TAKEN_NANOSECONDS: u64 = 2_000;
 
 /// So many of them in a row show that nobody wants the CPU: one may have come back because the
 /// kernel's fairness owed the giver some time.
@@ -60,6 +64,10 @@ const WEIGHT: u32 = 4;
 /// of short sections, and a longer wait is one behind long sections.
 const KEPT_NANOSECONDS: u64 = 1_000_000;
 
+/// The same for each CPU, if that is longer: in a line of as many threads as CPUs of which each
+/// has to be woken nobody waits longer, so such a line comes to spinning again.
+const KEPT_NANOSECONDS_PER_CPU: u64 = 16_000;
+
 /// A thread that waits again within this time after a wait comes back at once.
 const SOON_NANOSECONDS: u64 = 100_000;
 
@@ -71,6 +79,10 @@ const IN_VAIN: u32 = 16_384;
 
 static POLICY: AtomicU8 = AtomicU8::new(WaitPolicy::Park as u8);
 static CPUS: atomic::AtomicU32 = atomic::AtomicU32::new(0);
+
+/// How many nanoseconds the shortest turn took that was given away, at most
+/// [`TAKEN_NANOSECONDS`]; 0 before the first.
+static SHORTEST_TURN: atomic::AtomicU32 = atomic::AtomicU32::new(0);
 
 /// Sets how every waiter of this process waits from now on.
 pub fn set_policy(policy: WaitPolicy) {
@@ -169,6 +181,17 @@ pub fn waits_often() -> bool {
 #[inline]
 pub fn has_waited() {
     super::thread().waited.set(now());
+}
+
+/// Whether nobody took a turn that came back after so many nanoseconds.
+fn is_untaken(turn: u64) -> bool {
+    let shortest = SHORTEST_TURN.load(Ordering::Relaxed);
+    let bound = (2 * u64::from(shortest)).clamp(UNTAKEN_NANOSECONDS, TAKEN_NANOSECONDS);
+    let now = turn.min(TAKEN_NANOSECONDS) as u32;
+    if shortest == 0 || now < shortest {
+        SHORTEST_TURN.store(now, Ordering::Relaxed);
+    }
+    turn < bound
 }
 
 /// One wait: made at its beginning, asked between looks.
@@ -294,7 +317,7 @@ impl Spinner {
         let given = now();
         yield_now();
         self.began = now();
-        let (untaken, taken) = if self.began - given < UNTAKEN_NANOSECONDS {
+        let (untaken, taken) = if is_untaken(self.began - given) {
             (UNTAKEN.min(me.untaken.get() + 1), 0)
         } else {
             (0, me.taken.get().saturating_add(1))
@@ -305,7 +328,8 @@ impl Spinner {
         if kept && taken > 1 {
             me.lost_cpu.set(true);
         }
-        let weight = if kept && untaken > 0 && self.began - self.since < KEPT_NANOSECONDS {
+        let long = KEPT_NANOSECONDS.max(KEPT_NANOSECONDS_PER_CPU * u64::from(cpus()));
+        let weight = if kept && untaken > 0 && self.began - self.since < long {
             0
         } else if untaken == UNTAKEN {
             WEIGHT

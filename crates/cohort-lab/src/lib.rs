@@ -12,6 +12,7 @@ pub mod bench;
 pub mod claims;
 pub mod compare;
 pub mod disturb;
+pub mod envelope;
 pub mod interrupt;
 pub mod metric;
 pub mod options;

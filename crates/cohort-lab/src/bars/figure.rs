@@ -1,5 +1,6 @@
 //! Which figure of an experiment counts.
 
+use super::envelope::Reach;
 use super::{Played, Reading, Unit};
 use crate::rounds::Series;
 use crate::stats::{Estimate, geometric_mean, median};
@@ -45,6 +46,8 @@ pub enum Figure {
     LibraryBytes,
     /// How many libraries it needs besides the C library.
     Needed,
+    /// One of the envelope's.
+    Envelope(Reach),
 }
 
 /// A share of all acquisitions, of which the slowest counts.
@@ -139,9 +142,11 @@ impl Figure {
             Self::Tail => paired(ours, last, tail, ratio),
             Self::LeastServed => paired(ours, last, least, ratio),
             Self::BytesEach => paired(ours, last, bytes, |ours, theirs| ours - theirs),
-            Self::EachThroughput | Self::EachPairTime | Self::LibraryBytes | Self::Needed => {
-                Err("this is no figure of one contestant's runs".to_owned())
-            }
+            Self::EachThroughput
+            | Self::EachPairTime
+            | Self::LibraryBytes
+            | Self::Needed
+            | Self::Envelope(_) => Err("this is no figure of one contestant's runs".to_owned()),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What is asked of the default lock over the envelope's grid.
 
 use super::Reading;
+use super::figure::UNFELT;
 use crate::envelope::{Envelope, Extent, Grid, JUDGED, Plan, Point, grid, mean};
 use crate::stats::Estimate;
 use cohort_machine::description::shipped::{self, MACHINES};
@@ -86,7 +87,7 @@ pub fn read(reach: Reach, envelope: &Envelope) -> Result<Vec<Reading>, String> {
         Reach::OfBestEverywhere => at(&of_best),
         Reach::OfBestMean => middle(&at(&of_best)),
         Reach::LeastServed => at(&|point| point.against(OURS, |run| Some(run.least))),
-        Reach::Waiting => at(&|point| point.against(OURS, |run| run.waits_p999)),
+        Reach::Waiting => at(&|point| point.against(OURS, |run| Some(run.waits_p999?.max(UNFELT)))),
         Reach::Energy => at(&|point| {
             let is_level = (of_system(point)? - 1.0).abs() <= LEVEL;
             is_level.then(|| point.against(OURS, |run| run.energy))?
@@ -122,7 +123,7 @@ fn but_for(exceptions: usize, mut figures: Vec<(String, f64)>) -> Vec<(String, f
 /// Their geometric mean.
 fn middle(figures: &[(String, f64)]) -> Vec<(String, f64)> {
     let values: Vec<f64> = figures.iter().map(|(_, figure)| *figure).collect();
-    let mean = mean(&values).map(|mean| (format!("{} points", values.len()), mean));
+    let mean = mean(&values).map(|mean| (format!("mean of {}", values.len()), mean));
     mean.into_iter().collect()
 }
 
@@ -150,7 +151,7 @@ mod tests {
             is_judged,
             per_second,
             least: 0.5,
-            waits_p999: Some(1000.0 / per_second),
+            waits_p999: Some(1e6 / per_second),
             energy: Some(10.0),
         };
         Point {

@@ -64,7 +64,7 @@ pub enum Quantile {
 /// A wait that nobody feels, in nanoseconds: shorter ones count as this, since the
 /// thread comes once in two hundred times as long, and its clock and its way to the lock
 /// are in what it measures.
-const UNFELT: f64 = 5_000.0;
+pub(super) const UNFELT: f64 = 5_000.0;
 
 /// So many switches, or takings of a lock, are chance: fewer count as this.
 const CHANCE: f64 = 300.0;

@@ -1,5 +1,6 @@
 //! `cohort bench`: the papers' workloads, here or on a simulated machine.
 
+mod envelope;
 mod show;
 
 use crate::choice::{self, Choice, LockName, SYSTEM};
@@ -34,11 +35,20 @@ use std::sync::Arc;
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
     /// What the threads do
-    #[arg(long, value_name = "NAME", value_parser = WorkloadName, required_unless_present = "list")]
+    #[arg(long, value_name = "NAME", value_parser = WorkloadName, required_unless_present_any = ["list", "envelope"])]
     workload: Option<String>,
     /// Show every workload, its options and where they stand; run nothing
     #[arg(long)]
     list: bool,
+    /// Measure a grid of machines, workloads and numbers of threads (of --on and --workload alone if
+    /// they are given) and show, point by point, the best raw lock, and what share of it each of
+    /// --locks reaches
+    #[arg(long, conflicts_with_all = ["list", "threads", "rounds", "wait", "cohorts",
+        "background", "oversubscribe", "detail"])]
+    envelope: bool,
+    /// Of the envelope a part only, in a minute
+    #[arg(long, requires = "envelope")]
+    quick: bool,
     /// The locks, by the names that `cohort list` shows; also `posix`, the C library's,
     /// for pingpong `none`, and for rw those of `cohort list --rwlocks` too; `all` for
     /// all of the list, of rw for the latter [default: all]
@@ -83,7 +93,8 @@ pub struct Arguments {
     /// What all random choices depend on
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Draw throughput, fairness, migrations and transfers against the threads
+    /// Draw throughput, fairness, migrations and transfers against the threads; of the envelope
+    /// a map
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
     /// Show what each thread and each cohort did
@@ -115,6 +126,10 @@ c-tkt-tkt/20us. With /bypass the threads of a cohort lock try its top lock first
 /adaptive as long as that is not in vain. On simulated machines /random, /balanced and \
 /pathological put threads into cohorts that have nothing to do with memory.
 
+The envelope is simulated: 12 machines and 10 workloads, with 1 to 4n threads on n CPUs, pinned and \
+free, with sections as they are and of 20 µs, some six points for each machine and workload; it \
+takes up to an hour of one CPU. After Ctrl-C it shows the points that it has.
+
 A file of cohorts has a line for each: its level, and its CPUs as in `numa 0-7,16-23`.
 
 Examples:
@@ -123,6 +138,7 @@ Examples:
       --locks clof:tkt-clh-tkt@core,numa,system,c-tkt-mcs
   cohort bench --on epyc-7352x2 --served --workload lbench --threads 1,8,96 \\
       --locks default,posix,hmcs-4
+  cohort bench --envelope --served --on i5-12500 --plot e.svg
   cohort bench --workload pingpong --threads 2 --plot p.svg
   cohort bench --on kunpeng-920x2 --workload lbench --locks ticket,mcs,clh \\
       --threads 1,4,16,64,127
@@ -190,6 +206,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     if let Some(file) = &arguments.plot {
         destination::plot(file)?;
+    }
+    if arguments.envelope {
+        return envelope::run(arguments);
     }
     let info = workload(arguments.workload.as_deref().unwrap_or_default())?;
     let knobs = arguments.knobs.over(info).map_err(Problem::usage)?;
@@ -372,6 +391,17 @@ fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String
     Ok(locks)
 }
 
+/// The printed name of a lock of any simulated machine that no workload needs to know.
+fn printed_there(name: &str) -> Result<String, Problem> {
+    if SYSTEM.contains(&name) {
+        return Ok("posix".to_owned());
+    }
+    if is_baseline(name) && Choice::named(name).is_err() {
+        return Ok(name.to_owned());
+    }
+    Choice::named(name).map(|choice| choice.name().to_owned())
+}
+
 fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result<String, Problem> {
     if name == NO_LOCK {
         if info.name == "pingpong" {
@@ -395,7 +425,7 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
         return match place {
             Place::There(_) => Ok(name.to_owned()),
             Place::Here(_) => Err(Problem::usage(format!(
-                "`{name}` stands for the C library's lock on simulated machines; name one with \
+                "`{name}` stands for another library's lock on simulated machines; name one with \
                  --on, or take `posix`"
             ))),
         };

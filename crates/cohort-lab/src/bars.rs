@@ -1,6 +1,7 @@
 //! Every speed figure that is asked for is one named bar: what is run, which
 //! figure counts, what it must reach.
 
+mod envelope;
 mod experiment;
 mod figure;
 mod library;
@@ -9,6 +10,7 @@ mod table;
 pub use experiment::Setup;
 pub use table::{BARS, Bar, families, find};
 
+use crate::envelope::{Envelope, Plan, measure};
 use crate::interrupt::Interrupted;
 use crate::rounds::{self, Observer, Series};
 use crate::stats::Estimate;
@@ -105,6 +107,7 @@ type Played = Vec<(Point, Vec<Series<Outcome>>)>;
 pub struct Session {
     bars: Vec<&'static Bar>,
     experiments: Vec<(Experiment, Result<Vec<Point>, String>)>,
+    envelope: Option<Plan>,
     rounds: usize,
 }
 
@@ -121,9 +124,13 @@ impl Session {
                 experiments.push((bar.experiment, bar.experiment.points(setup)));
             }
         }
+        let is_wanted = bars
+            .iter()
+            .any(|bar| bar.experiment == Experiment::Envelope);
         Self {
             bars,
             experiments,
+            envelope: is_wanted.then(|| envelope::plan(setup.quick)),
             rounds: setup.rounds,
         }
     }
@@ -135,10 +142,11 @@ impl Session {
             .experiments
             .iter()
             .filter_map(|(_, points)| points.as_ref().ok());
-        points
+        let played: usize = points
             .flatten()
             .map(|point| rounds::planned(&point.contestants, self.rounds))
-            .sum()
+            .sum();
+        played + self.envelope.as_ref().map_or(0, Plan::runs)
     }
 
     /// Runs everything and judges every bar.  Blocks for minutes.
@@ -148,8 +156,16 @@ impl Session {
     pub fn run(
         self,
         setup: &Setup,
-        observer: &mut dyn Observer,
+        observer: &mut (dyn Observer + Send),
     ) -> Result<Vec<Judgement>, Interrupted> {
+        let measured = match &self.envelope {
+            None => Err("it was not measured".to_owned()),
+            Some(plan) => match measure(plan, observer) {
+                Ok((_, Some(signal))) => return Err(signal),
+                Ok((envelope, None)) => Ok(envelope),
+                Err(why) => Err(why),
+            },
+        };
         let mut all: Vec<(Experiment, Result<Played, String>)> = Vec::new();
         for (experiment, points) in self.experiments {
             let played = match points {
@@ -163,7 +179,7 @@ impl Session {
                 .iter()
                 .find(|(experiment, _)| *experiment == bar.experiment)
                 .map(|(_, played)| played);
-            judgement(bar, setup, played)
+            judgement(bar, setup, played, &measured)
         };
         Ok(self.bars.iter().map(judge).collect())
     }
@@ -186,6 +202,7 @@ fn judgement(
     bar: &'static Bar,
     setup: &Setup,
     played: Option<&Result<Played, String>>,
+    measured: &Result<Envelope, String>,
 ) -> Judgement {
     let mut judgement = Judgement {
         name: bar.name,
@@ -202,6 +219,10 @@ fn judgement(
     };
     let readings = match (bar.figure, played) {
         (Figure::LibraryBytes | Figure::Needed, _) => library::read(bar.figure, &setup.interposer),
+        (Figure::Envelope(reach), _) => match measured {
+            Ok(measured) => envelope::read(reach, measured),
+            Err(why) => Err(why.clone()),
+        },
         (_, Some(Ok(played))) => {
             let series = || played.iter().flat_map(|(_, series)| series);
             judgement.disturbed = series().map(Series::disturbed).sum();

@@ -13,6 +13,7 @@ pub mod claims;
 pub mod compare;
 pub mod discover;
 pub mod disturb;
+pub mod envelope;
 pub mod interrupt;
 pub mod metric;
 pub mod options;

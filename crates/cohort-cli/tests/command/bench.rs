@@ -25,6 +25,68 @@ fn output(arguments: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
+/// The envelope's words, on a machine that is quickly simulated.
+const ENVELOPE: [&str; 11] = [
+    "bench",
+    "--envelope",
+    "--served",
+    "--on",
+    "i5-12500",
+    "--workload",
+    "lbench",
+    "--locks",
+    "default,mcs",
+    "--seconds",
+    "0.0003",
+];
+
+#[test]
+fn the_envelope_shows_each_points_best_and_the_shares_of_it() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let plot = folder.path().join("e.svg");
+    let plot = plot.to_str().expect("a plain path");
+    let said = output(&[&ENVELOPE[..], &["--plot", plot]].concat());
+    let said = String::from_utf8(said).expect("text");
+    for words in ["best raw", "both", "over posix", "i5-12500 (12 CPUs"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let widest = said.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{widest:?} columns:\n{said}");
+    let drawn = std::fs::read_to_string(plot).expect("a plot was written");
+    assert!(drawn.contains("futex-hmcs") && drawn.contains("lbench"));
+
+    let json = [&ENVELOPE[..], &["--json"]].concat();
+    let once = output(&json);
+    assert_eq!(once, output(&json), "the same twice");
+    let sheet: Value = serde_json::from_slice(&once).expect("it prints JSON");
+    assert_eq!(sheet["wanted"], 6);
+    let points = sheet["points"].as_array().expect("points");
+    for run in points
+        .iter()
+        .flat_map(|point| point["runs"].as_array())
+        .flatten()
+    {
+        assert!(run["per_second"].as_f64() > Some(0.0), "{run}");
+    }
+}
+
+#[test]
+fn the_envelope_refuses_what_it_has_itself() {
+    for (more, why) in [
+        (["--placement", "free"], "its own placements"),
+        (["--critical", "1us"], "its own placements"),
+        (["--threads", "2"], "cannot be used with"),
+        (["--locks", "near"], "cannot be served"),
+    ] {
+        cohort()
+            .args(["bench", "--envelope", "--served"])
+            .args(more)
+            .assert()
+            .code(2)
+            .stderr(contains(why));
+    }
+}
+
 /// Twice, and however many of this machine's CPUs take part.
 #[test]
 fn a_simulated_benchmark_gives_the_same_bytes() {

@@ -68,6 +68,8 @@ pub enum Experiment {
     Idle,
     /// The library's file; nothing is run.
     Library,
+    /// A grid of simulated machines, workloads and numbers of threads.
+    Envelope,
 }
 
 /// A load that suffers under the system's locks.
@@ -139,7 +141,7 @@ impl Experiment {
     pub fn points(self, setup: &Setup) -> Result<Vec<Point>, String> {
         if !matches!(
             self,
-            Self::Library | Self::Wicked | Self::Python | Self::Sysbench
+            Self::Library | Self::Envelope | Self::Wicked | Self::Python | Self::Sysbench
         ) {
             (setup.prove)(&setup.command)?;
         }
@@ -157,7 +159,7 @@ impl Experiment {
             Self::Convoy => Ok(vec![setup.convoy()]),
             Self::Sysbench => setup.sysbench(),
             Self::Idle => Ok(vec![setup.idle()]),
-            Self::Library => Ok(Vec::new()),
+            Self::Library | Self::Envelope => Ok(Vec::new()),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Which figure of an experiment counts.
 
+use super::envelope::Reach;
 use super::{Played, Reading, Unit};
 use crate::rounds::Series;
 use crate::stats::{Estimate, geometric_mean, median};
@@ -45,6 +46,8 @@ pub enum Figure {
     LibraryBytes,
     /// How many libraries it needs besides the C library.
     Needed,
+    /// One of the envelope's.
+    Envelope(Reach),
 }
 
 /// A share of all acquisitions, of which the slowest counts.
@@ -61,7 +64,7 @@ pub enum Quantile {
 /// A wait that nobody feels, in nanoseconds: shorter ones count as this, since the
 /// thread comes once in two hundred times as long, and its clock and its way to the lock
 /// are in what it measures.
-const UNFELT: f64 = 5_000.0;
+pub(super) const UNFELT: f64 = 5_000.0;
 
 /// So many switches, or takings of a lock, are chance: fewer count as this.
 const CHANCE: f64 = 300.0;
@@ -139,9 +142,11 @@ impl Figure {
             Self::Tail => paired(ours, last, tail, ratio),
             Self::LeastServed => paired(ours, last, least, ratio),
             Self::BytesEach => paired(ours, last, bytes, |ours, theirs| ours - theirs),
-            Self::EachThroughput | Self::EachPairTime | Self::LibraryBytes | Self::Needed => {
-                Err("this is no figure of one contestant's runs".to_owned())
-            }
+            Self::EachThroughput
+            | Self::EachPairTime
+            | Self::LibraryBytes
+            | Self::Needed
+            | Self::Envelope(_) => Err("this is no figure of one contestant's runs".to_owned()),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The bars.
 
 use super::Target;
+use super::envelope::Reach;
 use super::experiment::Experiment::{
-    Composition, Convoy, Idle, Library, Life, Occasional, Oversubscribed, Python, Queues, Scaling,
-    Sysbench, Timed, Uncontended, Wicked,
+    Composition, Convoy, Envelope, Idle, Library, Life, Occasional, Oversubscribed, Python, Queues,
+    Scaling, Sysbench, Timed, Uncontended, Wicked,
 };
 use super::experiment::{Experiment, Load};
 use super::figure::{Figure, Quantile};
@@ -26,6 +27,12 @@ impl Bar {
     #[must_use]
     pub fn target(&self) -> String {
         self.target.in_words(self.figure.unit())
+    }
+
+    /// Whether it takes up to an hour, so that it is run by its name only.
+    #[must_use]
+    pub fn is_long(&self) -> bool {
+        self.experiment == Envelope
     }
 
     /// What its name begins with.
@@ -260,5 +267,82 @@ pub static BARS: &[Bar] = &[
         experiment: Library,
         figure: Figure::Needed,
         target: Target::AtMost(0.0),
+    },
+    Bar {
+        name: "envelope-posix",
+        asks: "the default as programs have it, at each point of the simulated grid of `cohort bench --envelope`: throughput over posix's, but for the lowest three points",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::OfSystem),
+        target: Target::AtLeast(0.97),
+    },
+    Bar {
+        name: "envelope-exceptions",
+        asks: "the same, without exceptions",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::OfSystemEverywhere),
+        target: Target::AtLeast(0.9),
+    },
+    Bar {
+        name: "envelope-crowded",
+        asks: "the same where there are more threads than CPUs, the geometric mean",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::OfSystemCrowded),
+        target: Target::AtLeast(1.2),
+    },
+    Bar {
+        name: "envelope-best",
+        asks: "the same up to as many threads as CPUs, over the best raw lock's, at nine points of ten",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::OfBest),
+        target: Target::AtLeast(0.9),
+    },
+    Bar {
+        name: "envelope-everywhere",
+        asks: "the same at every point",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::OfBestEverywhere),
+        target: Target::AtLeast(0.75),
+    },
+    Bar {
+        name: "envelope-mean",
+        asks: "the same, the geometric mean over all points",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::OfBestMean),
+        target: Target::AtLeast(0.95),
+    },
+    Bar {
+        name: "envelope-least",
+        asks: "the same: what the least-served thread has of an even share, over that under posix",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::LeastServed),
+        target: Target::AtLeast(0.5),
+    },
+    Bar {
+        name: "envelope-wait",
+        asks: "the same: 99.9th percentile of waiting over posix's",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::Waiting),
+        target: Target::AtMost(2.0),
+    },
+    Bar {
+        name: "envelope-energy",
+        asks: "the same: energy proxy over posix's, where throughput is level within 5 %",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::Energy),
+        target: Target::AtMost(1.0),
+    },
+    Bar {
+        name: "envelope-named",
+        asks: "hmcs-4, c-tkt-mcs and cna as programs have them, up to as many threads as CPUs: throughput over their own raw",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::NamedOfRaw),
+        target: Target::AtLeast(0.85),
+    },
+    Bar {
+        name: "envelope-named-crowded",
+        asks: "the same where there are more threads than CPUs: throughput over posix's",
+        experiment: Envelope,
+        figure: Figure::Envelope(Reach::NamedOfSystem),
+        target: Target::AtLeast(0.9),
     },
 ];

@@ -1,0 +1,188 @@
+//! Which points the envelope is measured at.
+//!
+//! All machines by all workloads by nine numbers of threads by two placements by two lengths of
+//! sections are some four thousand points, and a run of an hour has room for a seventh of them.
+//! So each pair of a machine and a workload has a few: three numbers of threads pinned, with
+//! sections as the workload has them, and one for each other manner.  Which ones moves on from
+//! pair to pair, so that each machine and each workload has all numbers of threads.
+
+use super::workload;
+use crate::bench::Info;
+use crate::world::Placement;
+use crate::world::simulated::Simulator;
+use cohort_machine::description::Machine;
+use std::sync::Arc;
+
+/// The workloads.
+pub const WORKLOADS: &[&str] = &[
+    "lbench",
+    "leveldb",
+    "mmicro",
+    "kyoto",
+    "zipf",
+    "phases",
+    "cachelock",
+    "berkeleydb",
+    "memcached-set",
+    "map64",
+];
+
+/// Workloads whose operation is of so many sections that a run has room for none of long ones.
+const MANY_SECTIONS: &[&str] = &["berkeleydb"];
+
+/// Numbers of threads of a machine of that many CPUs.
+fn threads(cpus: usize) -> [usize; 9] {
+    [1, 2, 4, 8, cpus / 4, cpus / 2, cpus, 2 * cpus, 4 * cpus]
+}
+
+/// The manners: how many numbers of threads, where they run, whether sections are long.
+const MANNERS: [(usize, Placement, bool); 4] = [
+    (3, Placement::Compact, false),
+    (1, Placement::Free, false),
+    (1, Placement::Compact, true),
+    (1, Placement::Free, true),
+];
+
+/// How much of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All.
+    Full,
+    /// One point in so many, that a minute is enough.
+    Quick,
+}
+
+/// One point in so many is in the quick part: no divisor of what a pair or a machine has.
+const ONE_IN: usize = 37;
+
+/// One point.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    /// Which of the grid's machines.
+    pub machine: usize,
+    /// The workload.
+    pub workload: &'static Info,
+    /// How many threads.
+    pub threads: usize,
+    /// Where they run.
+    pub placement: Placement,
+    /// Whether sections are [long](super::LONG).
+    pub is_long: bool,
+}
+
+/// The points, and the machines that they are on.
+#[derive(Debug)]
+pub struct Grid {
+    /// Those, ready to run.
+    pub simulators: Vec<Arc<Simulator>>,
+    /// The points.
+    pub spots: Vec<Spot>,
+    /// How much of it this is.
+    pub extent: Extent,
+}
+
+impl Grid {
+    /// The points of these machines and workloads.
+    ///
+    /// # Panics
+    /// If there is no workload of such a name.
+    #[must_use]
+    pub fn of(machines: Vec<Machine>, workloads: &[&str], extent: Extent) -> Self {
+        let simulators: Vec<_> = machines
+            .into_iter()
+            .map(|machine| Arc::new(Simulator::new(machine)))
+            .collect();
+        let mut spots = Vec::new();
+        for (machine, simulator) in simulators.iter().enumerate() {
+            let cpus = simulator.topology().cpus().len();
+            for (number, name) in workloads.iter().enumerate() {
+                spots.extend(pair(machine, number, cpus, workload(name)));
+            }
+        }
+        if extent == Extent::Quick {
+            spots = spots.into_iter().step_by(ONE_IN).collect();
+        }
+        Self {
+            simulators,
+            spots,
+            extent,
+        }
+    }
+}
+
+/// The points of one machine and one workload, each once.
+fn pair(machine: usize, number: usize, cpus: usize, workload: &'static Info) -> Vec<Spot> {
+    let counts = threads(cpus);
+    let mut spots: Vec<Spot> = Vec::new();
+    for (manner, (several, placement, is_long)) in MANNERS.into_iter().enumerate() {
+        let has_long =
+            workload.takes.contains(&"critical") && !MANY_SECTIONS.contains(&workload.name);
+        if is_long && !has_long {
+            continue;
+        }
+        for nth in 0..several {
+            let place = 5 * machine + number + 2 * manner + nth * counts.len() / several;
+            spots.push(Spot {
+                machine,
+                workload,
+                threads: counts[place % counts.len()].max(1),
+                placement,
+                is_long,
+            });
+        }
+    }
+    let mut seen = Vec::new();
+    spots.retain(|spot| {
+        let key = (spot.threads, spot.placement, spot.is_long);
+        let is_new = !seen.contains(&key);
+        seen.push(key);
+        is_new
+    });
+    spots
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cohort_machine::description::shipped::{self, MACHINES};
+    use std::collections::BTreeSet;
+
+    fn grid(extent: Extent) -> Grid {
+        let machines = MACHINES
+            .iter()
+            .map(|file| shipped::find(file.name).unwrap());
+        Grid::of(machines.collect(), WORKLOADS, extent)
+    }
+
+    #[test]
+    fn every_machine_and_every_workload_has_every_number_of_threads() {
+        let grid = grid(Extent::Full);
+        for (machine, simulator) in grid.simulators.iter().enumerate() {
+            let cpus = simulator.topology().cpus().len();
+            let of = grid.spots.iter().filter(|spot| spot.machine == machine);
+            let counts: BTreeSet<usize> = of.map(|spot| spot.threads).collect();
+            assert_eq!(counts, threads(cpus).into_iter().collect(), "{machine}");
+        }
+        for name in WORKLOADS {
+            let of = grid.spots.iter().filter(|spot| spot.workload.name == *name);
+            let crowded = of.clone().filter(|spot| {
+                spot.threads > grid.simulators[spot.machine].topology().cpus().len()
+            });
+            assert!(of.count() > 40 && crowded.count() > 5, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_quick_part_has_both_placements_and_both_lengths() {
+        let grid = grid(Extent::Quick);
+        let has = |of: fn(&Spot) -> bool| grid.spots.iter().any(of);
+        assert!(has(|spot| spot.is_long) && has(|spot| !spot.is_long));
+        assert!(has(|spot| spot.placement == Placement::Free));
+        assert!(has(|spot| spot.placement == Placement::Compact));
+        assert!(
+            (10..=30).contains(&grid.spots.len()),
+            "{}",
+            grid.spots.len()
+        );
+    }
+}

@@ -7,6 +7,8 @@
 mod again_clients;
 #[path = "../clients/mod.rs"]
 mod clients;
+#[path = "../clients/delegate.rs"]
+mod delegate_clients;
 #[path = "../clients/fork.rs"]
 mod fork_clients;
 #[path = "../clients/moved.rs"]

@@ -5,9 +5,11 @@
 //! is *CLoF*, 003 is *HMCS-T*).
 #![no_std]
 
+mod delegate;
 mod patience;
 mod shared;
 
+pub use delegate::{AbortableDelegate, Delegate, Section, TryDelegate};
 pub use patience::{Clock, Deadline, Patience};
 pub use shared::{AbortableShared, RawShared, Recursion};
 

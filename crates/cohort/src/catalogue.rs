@@ -391,6 +391,20 @@ macro_rules! for_each_shared {
     };
 }
 
+/// Calls a macro with every lock that sections are brought to: its name as an identifier, its
+/// type, what it is, its source, what else it can do.
+#[macro_export]
+macro_rules! for_each_delegate {
+    ($callback:ident) => {
+        $callback! {
+            cc_synch, $crate::delegation::CcSynch,
+            "sections are brought to a queue, whose first runs those behind it",
+            "Fatourou and Kallimanis 2012; 001 §1",
+            [];
+        }
+    };
+}
+
 /// The printed form of a constant text of identifiers.
 macro_rules! printed {
     ($identifiers:expr) => {{
@@ -415,6 +429,70 @@ macro_rules! shared {
     };
 }
 for_each_shared!(shared);
+
+macro_rules! delegates {
+    ($($name:ident, $delegate:ty, $about:literal, $source:literal, [$($can:ident),*];)+) => {
+        /// Every lock that sections are brought to, and that is no lock otherwise.
+        pub static DELEGATES: &[DelegateInfo] = &[$(DelegateInfo {
+            name: printed!(stringify!($name)),
+            identifier: stringify!($name),
+            about: $about,
+            source: $source,
+            gives_up: DelegateInfo::has(&[$(stringify!($can)),*], "AbortableDelegate"),
+            tries: DelegateInfo::has(&[$(stringify!($can)),*], "TryDelegate"),
+            bytes_raw: size_of::<$delegate>(),
+        }),+];
+
+        /// What the catalogue says a delegate can do, the compiler has checked.
+        const _: () = {
+            $($({
+                const fn can<D: crate::$can>() {}
+                can::<$delegate>();
+            })*)+
+        };
+    };
+}
+for_each_delegate!(delegates);
+
+/// A lock that sections are brought to.
+#[derive(Clone, Copy, Debug)]
+pub struct DelegateInfo {
+    /// The name that is printed.
+    pub name: &'static str,
+    /// The same as an identifier.
+    pub identifier: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// The paper and section it is described in.
+    pub source: &'static str,
+    /// Whether its callers can give up.
+    pub gives_up: bool,
+    /// Whether it can be tried without waiting.
+    pub tries: bool,
+    /// Bytes of the lock by itself.
+    pub bytes_raw: usize,
+}
+
+impl DelegateInfo {
+    /// Whether a capability is among some.
+    const fn has(all: &[&str], one: &str) -> bool {
+        let mut place = 0;
+        while place < all.len() {
+            // Their first letters tell them apart.
+            if all[place].as_bytes()[0] == one.as_bytes()[0] {
+                return true;
+            }
+            place += 1;
+        }
+        false
+    }
+}
+
+/// The lock of that name that sections are brought to.
+#[must_use]
+pub fn find_delegate(name: &str) -> Option<&'static DelegateInfo> {
+    DELEGATES.iter().find(|info| info.name == name)
+}
 
 /// A lock that readers share.
 #[derive(Clone, Copy, Debug)]

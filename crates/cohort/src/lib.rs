@@ -15,7 +15,8 @@
 //!
 //! The rooms: [`basic`] holds one file per basic lock, [`baseline`] what they are compared
 //! with, [`compose`] what is made of them, [`numa`] the locks that know where their
-//! waiters run and are not made so, [`rwlock`] and [`condvar`] what stands beside them,
+//! waiters run and are not made so, [`delegation`] those that take the code to the data,
+//! [`rwlock`] and [`condvar`] what stands beside them,
 //! [`host`] puts any lock into a small object of an unchanged program, [`wait`] is how
 //! waiters wait, [`door`] is the only way to the world outside, [`catalogue`] lists what
 //! there is.
@@ -27,6 +28,8 @@ pub mod basic;
 pub mod catalogue;
 pub mod compose;
 pub mod condvar;
+mod delegated;
+pub mod delegation;
 pub mod door;
 pub mod host;
 mod mutex;
@@ -37,5 +40,6 @@ pub mod rwlock;
 pub mod wait;
 
 pub use cohort_raw::*;
+pub use delegated::Delegated;
 pub use mutex::{Mutex, MutexGuard};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};

@@ -201,7 +201,7 @@ impl<T, L: RawLock> Mutex<T, L> {
 }
 
 /// So long from now; for ever, if that is beyond the clock.
-fn patience(timeout: Duration) -> Patience {
+pub(crate) fn patience(timeout: Duration) -> Patience {
     let nanoseconds = u64::try_from(timeout.as_nanos()).ok();
     let end = nanoseconds.and_then(|nanoseconds| now().checked_add(nanoseconds));
     end.map_or(Patience::ENDLESS, |end| {

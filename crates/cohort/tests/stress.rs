@@ -5,6 +5,8 @@
 
 #[path = "../../cohort-on-loom/clients/mod.rs"]
 mod clients;
+#[path = "../../cohort-on-loom/clients/delegate.rs"]
+mod delegate;
 
 use clients::condvar::Queued;
 use clients::late::Late;
@@ -233,6 +235,24 @@ mod every {
         };
     }
     cohort::for_each_lock!(each);
+}
+
+/// What every delegate of the catalogue owes.
+mod every_delegate {
+    use super::*;
+
+    macro_rules! each {
+        ($($name:ident, $delegate:ty, $about:literal, $source:literal, $can:tt;)+) => {
+            $(#[test]
+            fn $name() {
+                within_limit(|| {
+                    apart();
+                    delegate::runs::<$delegate>(THREADS, 20_000, 2);
+                });
+            })+
+        };
+    }
+    cohort::for_each_delegate!(each);
 }
 
 stress! {

@@ -3,6 +3,7 @@
 pub mod broken;
 pub mod carrier;
 pub mod child;
+mod delegates;
 pub mod equivalent;
 pub mod models;
 pub mod mutants;

@@ -3,7 +3,7 @@
 use super::broken::BROKEN;
 use super::carrier::Little;
 use super::child::{Verdict, verdict};
-use super::standard;
+use super::{delegates, standard};
 use crate::again_clients as again;
 use crate::clients::condvar::Queued;
 use crate::clients::late::Late;
@@ -111,7 +111,7 @@ const SPIN_0: Bounds = Bounds {
     ..SPIN
 };
 /// For clients with few.
-const PARK_3: Bounds = Bounds {
+pub const PARK_3: Bounds = Bounds {
     preemptions: 3,
     ..PARK
 };
@@ -243,7 +243,7 @@ const FORK_TURNS: Bounds = Bounds {
     ..TURNS_END_1
 };
 /// Threads that end leave something behind.
-const ENDING: Bounds = Bounds {
+pub const ENDING: Bounds = Bounds {
     ends: true,
     ..PARK_1
 };
@@ -1176,6 +1176,7 @@ static OTHERS: &[Model] = &[
 /// All of them.
 pub static MODELS: LazyLock<Vec<Model>> = LazyLock::new(|| {
     let mut models = standard::models();
+    models.extend(delegates::models());
     models.extend_from_slice(OTHERS);
     models
 });

@@ -94,6 +94,13 @@ impl<P: Parking> WaitCell<P> {
             .is_ok()
     }
 
+    /// The same cell, as one in whose lock waiters wait in that way.
+    #[inline(always)]
+    pub fn in_form<Q: Parking>(&self) -> &WaitCell<Q> {
+        // SAFETY: both are one word, and say nothing of what it may be.
+        unsafe { &*core::ptr::from_ref(self).cast() }
+    }
+
     /// Clears bits of the value, in whichever thread.
     pub fn clear(&self, bits: u32) {
         self.word.fetch_and(!bits, Order::RELAXED);

@@ -8,6 +8,7 @@
 extern crate std;
 
 mod atomic;
+mod caught;
 mod execution;
 mod fences;
 mod flaw;
@@ -21,6 +22,7 @@ mod thread;
 mod trace;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update};
+pub use caught::{Panic, caught, panic_on};
 pub use execution::{calls_off, generation, generation as generation_so_far};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet};
 pub use flaw::mutant;

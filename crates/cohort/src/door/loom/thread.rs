@@ -24,6 +24,8 @@ pub struct ThreadRecord {
     pub row: Cell<u32>,
     /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
     pub queued: [Cell<u32>; 4],
+    /// Whether the thread runs a section that was brought to a delegate.
+    pub in_section: Cell<bool>,
     /// Each arena's cached nodes.
     pub caches: [Cache; CACHES],
 }
@@ -38,6 +40,7 @@ impl ThreadRecord {
             reading: Cell::new(0),
             row: Cell::new(0),
             queued: Default::default(),
+            in_section: Cell::new(false),
             caches: Default::default(),
         }
     }

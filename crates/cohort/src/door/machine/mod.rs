@@ -8,12 +8,14 @@
 extern crate std;
 
 mod atomic;
+mod caught;
 mod memory;
 mod spinner;
 mod system;
 mod thread;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update};
+pub use caught::{Panic, caught, panic_on};
 pub use memory::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, OfRun, QUEUE_GROUPS, QUEUE_NODES,
     QUEUES, beforehand, map_slots, unmap_slots,

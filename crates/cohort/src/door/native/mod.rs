@@ -2,6 +2,7 @@
 
 mod allowed;
 mod atomic;
+mod caught;
 mod fences;
 mod generation;
 mod memory;
@@ -17,6 +18,7 @@ pub use allowed::{Beyond, forbid};
 pub use atomic::{
     AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update, keep_off,
 };
+pub use caught::{Panic, caught, panic_on};
 pub use fences::{calls_off, fence_everywhere, fence_here, is_long_quiet};
 pub use generation::{generation, generation_so_far};
 pub use memory::{

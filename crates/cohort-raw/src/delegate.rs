@@ -1,0 +1,169 @@
+//! Locks to which a section is brought, rather than the lock to the section (001 §2.2).
+
+use crate::{Abortable, Outcome, Patience, RawLock, RawTry};
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+
+/// A critical section that another thread may run: an `FnMut()` whose type is forgotten.
+///
+/// It is run once at most, by whoever has it.
+pub struct Section<'a> {
+    of: NonNull<()>,
+    /// # Safety
+    /// `of` is what this section was made of, and nobody else uses that.
+    code: unsafe fn(NonNull<()>),
+    borrows: PhantomData<&'a mut ()>,
+}
+
+// SAFETY: whoever makes one promises that any thread may run it.
+unsafe impl Send for Section<'_> {}
+
+impl<'a> Section<'a> {
+    /// That section.
+    ///
+    /// # Safety
+    /// It never unwinds, and the thread that runs it may be any: what it captures and writes
+    /// is good there too, or it is given only to [`Delegate::run_here`].
+    pub unsafe fn new<F: FnMut()>(section: &'a mut F) -> Self {
+        /// # Safety
+        /// As [`Section::code`].
+        unsafe fn call<F: FnMut()>(of: NonNull<()>) {
+            // SAFETY: the caller's.
+            unsafe { (of.cast::<F>().as_mut())() };
+        }
+        Self {
+            of: NonNull::from(section).cast(),
+            code: call::<F>,
+            borrows: PhantomData,
+        }
+    }
+
+    /// Runs it.
+    ///
+    /// # Safety
+    /// The caller excludes every other section of the same delegate.
+    #[inline]
+    pub unsafe fn run(self) {
+        // SAFETY: this is what it was made of, borrowed for as long as the section lives.
+        unsafe { (self.code)(self.of) };
+    }
+
+    /// The same section where its lifetime cannot be said.
+    ///
+    /// # Safety
+    /// It is run or forgotten before `'a` ends.
+    #[must_use]
+    pub const unsafe fn outliving(self) -> Section<'static> {
+        Section {
+            of: self.of,
+            code: self.code,
+            borrows: PhantomData,
+        }
+    }
+}
+
+impl fmt::Debug for Section<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Section").finish_non_exhaustive()
+    }
+}
+
+/// A lock that runs sections: the caller's own thread runs them, or one that is at it already.
+///
+/// Every [`RawLock`] is one, whose sections are run by those who bring them.
+///
+/// A delegate must stay where it is until every call has returned, and be used by
+/// the threads of one process: where it says nothing else, a child of a fork has to make its own.
+///
+/// # Safety
+/// No two sections of one delegate run at once, and everything in one happens before
+/// whatever is in the next.  A section that was brought to [`run`](Self::run) or
+/// [`run_here`](Self::run_here) has been run once when that returns, and happens before
+/// the return; what went before the call happens before it.
+pub unsafe trait Delegate: Default + Send + Sync {
+    /// What one call carries.
+    type Context: Default;
+
+    /// Blocks until the section has been run, by whichever thread.
+    ///
+    /// `cx` must not be in use by another call, and must stay where it is until this one
+    /// returns.  A section must not bring another to its own delegate: that never returns.
+    fn run(&self, cx: &Self::Context, section: Section<'_>);
+
+    /// The same, but the calling thread runs it.
+    fn run_here(&self, cx: &Self::Context, section: Section<'_>);
+}
+
+/// A delegate that can be tried without waiting.
+///
+/// # Safety
+/// As [`Delegate`]: after a `true` the section has been run, after a `false` it never is.
+pub unsafe trait TryDelegate: Delegate {
+    /// Runs the section if no other is being run, nor waits ahead of it; never blocks for the
+    /// lock.
+    fn try_run(&self, cx: &Self::Context, section: Section<'_>) -> bool;
+}
+
+/// A delegate whose callers can give up.
+///
+/// # Safety
+/// As [`Delegate`]: after [`Outcome::Acquired`] the section has been run, after
+/// [`Outcome::GaveUp`] it never is.
+pub unsafe trait AbortableDelegate: Delegate {
+    /// Blocks until the section has been run or `patience` runs out.  A section that has begun
+    /// is waited for.
+    fn run_within(&self, cx: &Self::Context, section: Section<'_>, patience: &Patience) -> Outcome;
+}
+
+// SAFETY: sections run while the lock is held, which excludes and orders them.
+unsafe impl<L: RawLock> Delegate for L {
+    type Context = L::Context;
+
+    #[inline]
+    fn run(&self, cx: &L::Context, section: Section<'_>) {
+        self.acquire(cx);
+        // SAFETY: the lock is held, by that context.
+        unsafe {
+            section.run();
+            self.release(cx);
+        }
+    }
+
+    #[inline]
+    fn run_here(&self, cx: &L::Context, section: Section<'_>) {
+        self.run(cx, section);
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: RawTry> TryDelegate for L {
+    #[inline]
+    fn try_run(&self, cx: &L::Context, section: Section<'_>) -> bool {
+        let acquired = self.try_acquire(cx);
+        if acquired {
+            // SAFETY: the lock is held, by that context.
+            unsafe {
+                section.run();
+                self.release(cx);
+            }
+        }
+        acquired
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: Abortable> AbortableDelegate for L {
+    #[inline]
+    fn run_within(&self, cx: &L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
+        let outcome = self.acquire_within(cx, patience);
+        if outcome == Outcome::Acquired {
+            // SAFETY: the lock is held, by that context.
+            unsafe {
+                section.run();
+                self.release(cx);
+            }
+        }
+        outcome
+    }
+}

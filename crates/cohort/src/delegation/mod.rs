@@ -1,0 +1,36 @@
+//! Locks that take the code to the data: a thread brings its section to the one that runs
+//! sections already and has the data in its cache (001 §2.2), one file each, under their
+//! papers' names.
+
+pub mod cc_synch;
+
+pub use cc_synch::CcSynch;
+
+use crate::door::thread;
+use cohort_raw::{Delegate, Section};
+
+/// Runs a section of a delegate.
+///
+/// # Safety
+/// As [`Section::run`].
+#[inline]
+unsafe fn run(section: Section<'_>) {
+    let inside = &thread().in_section;
+    let before = inside.replace(true);
+    // SAFETY: the caller's.
+    unsafe { section.run() };
+    inside.set(before);
+}
+
+/// Whether the calling thread may run the sections of others.  One that is in a section
+/// already serves nobody: those would wait for what it does next, and it for them.
+#[inline]
+fn may_serve() -> bool {
+    !thread().in_section.get()
+}
+
+/// A delegate that is compiled in two forms, as a lock of [`TwoForms`](cohort_raw::TwoForms) is.
+pub trait InTwoForms: Delegate {
+    /// The form whose waiters never sleep.
+    type Spinning: Delegate;
+}

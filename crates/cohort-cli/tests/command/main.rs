@@ -3,8 +3,8 @@
 mod bench;
 mod compare;
 mod compiled;
-mod discover;
 mod debug;
+mod discover;
 mod ending;
 mod environment;
 mod examples;

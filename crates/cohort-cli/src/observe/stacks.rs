@@ -64,6 +64,14 @@ pub struct Stack {
     pub is_cut: bool,
 }
 
+/// A part of a file that is mapped.
+struct Piece {
+    /// Where.
+    range: Range<u64>,
+    /// From where in the file.
+    offset: u64,
+}
+
 /// A file that is mapped.
 struct Mapped {
     range: Range<u64>,
@@ -115,22 +123,22 @@ impl Stacks {
         }
         self.mapped.clear();
         self.unwinder = UnwinderX86_64::new();
-        for (path, ranges) in files(&maps) {
-            self.map(&path, &ranges);
+        for (path, pieces) in files(&maps) {
+            self.map(&path, &pieces);
         }
         self.maps = maps;
     }
 
-    /// Takes note of a file, from its mappings: where each is, and from where in the file.
-    fn map(&mut self, path: &Path, ranges: &[(Range<u64>, u64)]) {
+    /// Takes note of a file that is mapped in these pieces.
+    fn map(&mut self, path: &Path, pieces: &[Piece]) {
         let Some(bytes) = self.read(path) else { return };
         let Ok(image) = object::File::parse(&*bytes) else {
             return;
         };
-        let Some(bias) = bias(&image, ranges) else {
+        let Some(bias) = bias(&image, pieces) else {
             return;
         };
-        let range = ranges[0].0.start..ranges[ranges.len() - 1].0.end;
+        let range = pieces[0].range.start..pieces[pieces.len() - 1].range.end;
         let section = |name: &str| {
             let section = image.section_by_name(name)?;
             let data = section.uncompressed_data().ok()?.into_owned();
@@ -351,9 +359,9 @@ fn shortened(path: &str) -> String {
     }
 }
 
-/// The files of a list of mappings, each with where it is mapped, and from where in it.
-fn files(maps: &str) -> Vec<(PathBuf, Vec<(Range<u64>, u64)>)> {
-    let mut files: Vec<(PathBuf, Vec<(Range<u64>, u64)>)> = Vec::new();
+/// The files of a list of mappings, each with its pieces.
+fn files(maps: &str) -> Vec<(PathBuf, Vec<Piece>)> {
+    let mut files: Vec<(PathBuf, Vec<Piece>)> = Vec::new();
     for line in maps.lines() {
         let mut words = line.split_whitespace();
         let (Some(range), Some(_), Some(offset)) = (words.next(), words.next(), words.next())
@@ -371,9 +379,12 @@ fn files(maps: &str) -> Vec<(PathBuf, Vec<(Range<u64>, u64)>)> {
             continue;
         };
         let Some(offset) = hex(offset) else { continue };
-        let piece = (start..end, offset);
+        let piece = Piece {
+            range: start..end,
+            offset,
+        };
         match files.last_mut() {
-            Some((last, ranges)) if last.as_os_str() == path => ranges.push(piece),
+            Some((last, pieces)) if last.as_os_str() == path => pieces.push(piece),
             _ => files.push((PathBuf::from(path), vec![piece])),
         }
     }
@@ -381,8 +392,8 @@ fn files(maps: &str) -> Vec<(PathBuf, Vec<(Range<u64>, u64)>)> {
 }
 
 /// What is added to an address of an image where it is mapped so.
-fn bias(image: &object::File<'_>, ranges: &[(Range<u64>, u64)]) -> Option<u64> {
-    let (range, offset) = ranges.first()?;
+fn bias(image: &object::File<'_>, pieces: &[Piece]) -> Option<u64> {
+    let Piece { range, offset } = pieces.first()?;
     image.segments().find_map(|segment| {
         let (from, length) = segment.file_range();
         // Mappings begin at a page.

@@ -134,7 +134,7 @@ fn decide_rwlocks() -> Rwlocks {
             warn(
                 "RWLOCK",
                 other,
-                " serves no rwlocks here (see `cohort run --help`); using rwlock",
+                " serves no rwlocks here; using rwlock",
             );
             Rwlocks::Word
         }
@@ -245,7 +245,7 @@ fn decide() -> u8 {
         && let Err(mistake) = set_cohorts(text)
     {
         say(format_args!(
-            "cohort: COHORT_COHORTS, {mistake}; using the machine's cohorts\n"
+            "cohort: COHORT_COHORTS, {mistake}; using the machine's\n"
         ));
     }
     let report = variable_c(c"COHORT_REPORT");

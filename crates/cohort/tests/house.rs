@@ -59,7 +59,11 @@ fn every_pool_is_in_the_sum_of_all_pools() {
         .split_once("pub fn own_pool_bytes() -> usize {")
         .expect("the sum is in the catalogue");
     let (sum, _) = sum.split_once("\n}").expect("the sum ends");
-    for (file, text) in of_locks() {
+    // No program is served by a delegate, and the interposer has none.
+    let locks = of_locks()
+        .into_iter()
+        .filter(|(file, _)| !file.starts_with("delegation/"));
+    for (file, text) in locks {
         let declares = text.lines().any(|line| line.trim().ends_with("pool! {"));
         let module = file.trim_end_matches(".rs").replace('/', "::");
         assert!(

@@ -36,7 +36,7 @@ impl<T: Default + 'static> Placed<T> {
     /// The place that has that node.
     fn place_of(&self, node: &'static T) -> usize {
         let place = self.places.iter().position(|place| place.has(node));
-        place.expect("a node is given back where it was taken")
+        place.expect("a node is of one place")
     }
 }
 

@@ -27,6 +27,7 @@ pub mod basic;
 pub mod catalogue;
 pub mod compose;
 pub mod condvar;
+pub mod context;
 pub mod door;
 pub mod host;
 mod mutex;

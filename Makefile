@@ -1,6 +1,8 @@
-# Installs the command, the preload libraries, man pages and completions.
+# Installs the command, the preload libraries, the library for C and C++, man pages and
+# completions.
 #
 #   make install PREFIX=$HOME/.local
+#   make install-c PREFIX=$HOME/.local      # the library for C and C++ alone
 #   make install DESTDIR=/tmp/package PREFIX=/usr
 #   make uninstall PREFIX=$HOME/.local
 
@@ -13,6 +15,12 @@ INSTALL ?= install
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 COHORT := $(TARGET)/release/cohort
 STAGE  := $(TARGET)/install
+C      := $(TARGET)/c/release
+
+# Of the library for C; its file's last two numbers change, its name stays while programs that
+# were linked with one run with the next.
+VERSION := 0.1.0
+SONAME  := libcohort.so.0
 
 ROOT   := $(DESTDIR)$(PREFIX)
 BIN    := $(ROOT)/bin
@@ -22,12 +30,32 @@ BASH   := $(ROOT)/share/bash-completion/completions
 ZSH    := $(ROOT)/share/zsh/site-functions
 FISH   := $(ROOT)/share/fish/vendor_completions.d
 
-.PHONY: all install uninstall
+.PHONY: all c install install-c uninstall
 
-all:
+all: c
 	$(CARGO) build --release --package cohort-cli
 
-install: all
+# Rustc gives no versions to the symbols of a shared library, so the linker makes it of the
+# static one.
+c:
+	RUSTFLAGS="--remap-path-prefix=$(CURDIR)=cohort" $(CARGO) build --release \
+	    --manifest-path crates/cohort-c/Cargo.toml --target-dir $(TARGET)/c
+	$(CC) -shared -s -o $(C)/libcohort.so.$(VERSION) -Wl,-soname,$(SONAME) \
+	    -Wl,--version-script=crates/cohort-c/cohort.map -Wl,-z,defs -Wl,-z,nodelete \
+	    -Wl,--gc-sections -Wl,--whole-archive $(C)/libcohort.a -Wl,--no-whole-archive -lc
+
+install-c: c
+	$(INSTALL) -D -m 644 $(C)/libcohort.a $(ROOT)/lib/libcohort.a
+	$(INSTALL) -D -m 755 $(C)/libcohort.so.$(VERSION) $(ROOT)/lib/libcohort.so.$(VERSION)
+	ln -sf libcohort.so.$(VERSION) $(ROOT)/lib/$(SONAME)
+	ln -sf $(SONAME) $(ROOT)/lib/libcohort.so
+	$(INSTALL) -d $(ROOT)/include $(ROOT)/lib/pkgconfig
+	$(INSTALL) -m 644 crates/cohort-c/include/* $(ROOT)/include
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' crates/cohort-c/cohort.pc.in \
+	    > $(ROOT)/lib/pkgconfig/cohort.pc
+	$(INSTALL) -D -m 644 crates/cohort-c/man/cohort.h.3 $(ROOT)/share/man/man3/cohort.h.3
+
+install: all install-c
 	rm -rf $(STAGE)
 	$(COHORT) generate man $(STAGE)/man
 	$(COHORT) generate completions $(STAGE)/completions
@@ -45,4 +73,7 @@ uninstall:
 	rm -f $(BIN)/cohort $(MAN)/cohort.1 $(MAN)/cohort-*.1
 	rm -f $(BASH)/cohort $(ZSH)/_cohort $(FISH)/cohort.fish
 	rm -f $(LIB)/libcohort_preload.so $(LIB)/libcohort_compositions.so $(LIB)/libcohort_observe.so
+	rm -f $(ROOT)/lib/libcohort.a $(ROOT)/lib/libcohort.so* $(ROOT)/lib/pkgconfig/cohort.pc
+	rm -f $(ROOT)/include/cohort.h $(ROOT)/include/cohort.hpp
+	rm -f $(ROOT)/share/man/man3/cohort.h.3
 	-rmdir $(LIB) 2>/dev/null

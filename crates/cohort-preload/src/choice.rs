@@ -131,11 +131,7 @@ fn decide_rwlocks() -> Rwlocks {
         #[cfg(feature = "compositions")]
         Some("c-rw-wp") => Rwlocks::WritersFirst,
         Some(other) => {
-            warn(
-                "RWLOCK",
-                other,
-                " serves no rwlocks here; using rwlock",
-            );
+            warn("RWLOCK", other, " serves no rwlocks here; using rwlock");
             Rwlocks::Word
         }
     }
@@ -208,9 +204,8 @@ fn decide() -> u8 {
                     }
                 }
             }
-            Err(why) => say(format_args!(
-                "cohort: COHORT_LOCK={text}: {why}; using futex-hmcs\n"
-            )),
+            // `cohort run` has read it before, and says what is wrong with it.
+            Err(_) => warn("LOCK", text, " is no composition; using futex-hmcs"),
         },
         Some((_, Some(place))) if SERVICES[place].is_some() => {
             named = Some(place);
@@ -241,12 +236,15 @@ fn decide() -> u8 {
         Some("off") => unsafe { set_monitor(Monitor::Missing) },
         Some(other) => warn("MONITOR", other, " is neither on nor off; using on"),
     }
+    // `cohort run` has checked what it passes on, and says what is wrong with it.
     if let Some(text) = variable(c"COHORT_COHORTS")
-        && let Err(mistake) = set_cohorts(text)
+        && set_cohorts(text).is_err()
     {
-        say(format_args!(
-            "cohort: COHORT_COHORTS, {mistake}; using the machine's\n"
-        ));
+        warn(
+            "COHORTS",
+            text,
+            " is no list of cohorts; using the machine's",
+        );
     }
     let report = variable_c(c"COHORT_REPORT");
     let counts = chosen != SYSTEM && report.is_some_and(count::can_open);

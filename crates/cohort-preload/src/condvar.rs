@@ -10,21 +10,13 @@ use crate::libc::{
 };
 use crate::mutex::{self, Wait, is_libcs};
 use crate::{next, time};
-use cohort::condvar::{Adopt, Left, Waited, Waiter, stir};
+use cohort::condvar::{Adopt, Left, WAITERS, Waited, Waiter, stir};
 use cohort::door::{Advice, Spinner, nap, now};
-use cohort::host::{Arena, Pool, served};
 use cohort::report::Kind;
 use cohort::{Clock, Patience};
 use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
-
-static WAITERS: Arena<Waiter> = Arena::new(served::WAITERS);
-
-/// Bytes of all nodes that conditions have taken so far.
-pub fn pool_bytes() -> usize {
-    WAITERS.bytes()
-}
 
 /// Whether the C library serves the condition: a shared one, whose other users may
 /// not know us.

@@ -1,6 +1,5 @@
 //! Counting, for `cohort run --report`.
 
-use crate::condvar;
 use crate::libc::{close, mmap, open};
 use cohort::door::thread;
 use cohort::host::Generation;
@@ -136,7 +135,7 @@ pub fn waiting<R>(counting: bool, wait: impl FnOnce() -> R) -> R {
 pub fn note_needs(service: &Service) {
     if let Some(report) = report() {
         let needs = (service.needs)();
-        let bytes = needs.bytes + condvar::pool_bytes();
+        let bytes = needs.bytes;
         let memory = &report.memory;
         memory.bytes.fetch_max(bytes as u64, Ordering::Relaxed);
         memory.inflated.fetch_max(needs.inflated, Ordering::Relaxed);

@@ -531,7 +531,9 @@ const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
 /// what hosts take for them.
 #[must_use]
 pub fn own_pool_bytes() -> usize {
-    crate::basic::clh::pool_bytes()
+    crate::condvar::pool_bytes()
+        + crate::context::pool_bytes()
+        + crate::basic::clh::pool_bytes()
         + crate::basic::k42::pool_bytes()
         + crate::numa::futex_hmcs::pool_bytes()
         + crate::numa::hclh::pool_bytes()

@@ -24,10 +24,12 @@
 
 use crate::basic::Futex;
 use crate::door::{
-    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, mutant, orders, sleep_on, wake,
+    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, mutant, orders, pool, sleep_on, wake,
 };
 use crate::host::{Census, Generation, Pool};
+use crate::numa::FutexHmcs;
 use cohort_raw::{Inherit, Patience, RawLock};
+use core::ptr;
 
 orders! {
     /// A signaller that must wake somebody has seen the mutex that the waiter
@@ -68,6 +70,16 @@ pub struct Waiter {
     mutex: AtomicUsize,
 }
 
+pool! {
+    /// The nodes of all who wait at conditions.
+    pub static WAITERS: Waiter, cache 2
+}
+
+/// Bytes of all nodes made so far.
+pub(crate) fn pool_bytes() -> usize {
+    WAITERS.bytes()
+}
+
 /// How a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
@@ -106,6 +118,24 @@ impl Adopt for WakeAll {
     }
 }
 
+/// Waiters whose mutex is named by the address of a [`FutexHmcs`], which adopts them; one whose
+/// mutex has no name is woken.
+#[derive(Clone, Copy, Debug)]
+struct ByWord;
+
+/// The name of a mutex that adopts nobody.
+const NAMELESS: usize = 0;
+
+impl Adopt for ByWord {
+    fn adopt(&self, waiter: &Waiter) -> bool {
+        let word: *const FutexHmcs = ptr::with_exposed_provenance(waiter.mutex());
+        // SAFETY: the waiter takes its mutex before it does anything else, so that is there
+        // until the waiter has been told.
+        waiter.mutex() != NAMELESS
+            && waiter.sleep_at(|place, seen| unsafe { (*word).adopt(place, seen) })
+    }
+}
+
 /// The condition variable; all zero when new.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -118,6 +148,72 @@ pub struct RawCondvar {
 
 /// No waiter.
 const NOBODY: u32 = 0;
+
+/// By nodes of [`WAITERS`], for locks that are the caller's own: what most callers need.
+impl RawCondvar {
+    crate::door::constructor! {
+        /// A condition at which nobody waits.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                lock: Futex::new(),
+                first: AtomicU32::new(NOBODY),
+                last: AtomicU32::new(NOBODY),
+                generation: Generation::new(),
+            }
+        }
+    }
+
+    /// Releases the lock, blocks until signalled or patience runs out, and takes the lock
+    /// again, which may take longer.  A signaller that holds the lock leaves the wake-up to
+    /// its release.
+    ///
+    /// # Safety
+    /// The caller holds the lock; and everybody who signals this condition does so by
+    /// [`notify_one`](Self::notify_one) and [`notify_all`](Self::notify_all).
+    pub unsafe fn wait_with(&self, lock: &FutexHmcs, patience: &Patience) -> Waited {
+        let waiter = self.enqueue(&WAITERS, ptr::from_ref(lock).expose_provenance());
+        // SAFETY: the caller holds it, and the waiter was queued above.
+        let left = unsafe {
+            lock.release(&());
+            self.wait(&WAITERS, waiter, patience)
+        };
+        if left.adopted {
+            lock.acquire_adopted();
+        } else {
+            lock.acquire(&());
+        }
+        left.waited
+    }
+
+    /// The same with any other lock, by what releases it and what takes it again.
+    ///
+    /// # Safety
+    /// As [`wait_with`](Self::wait_with) about signals.
+    pub unsafe fn wait_between(
+        &self,
+        release: impl FnOnce(),
+        acquire: impl FnOnce(),
+        patience: &Patience,
+    ) -> Waited {
+        let waiter = self.enqueue(&WAITERS, NAMELESS);
+        release();
+        // SAFETY: queued above.
+        let left = unsafe { self.wait(&WAITERS, waiter, patience) };
+        acquire();
+        left.waited
+    }
+
+    /// Lets the waiter go that has waited longest, if there is one.
+    pub fn notify_one(&self) {
+        self.signal(&WAITERS, &ByWord);
+    }
+
+    /// Lets every waiter go.
+    pub fn notify_all(&self) {
+        self.broadcast(&WAITERS, &ByWord);
+    }
+}
 
 impl RawCondvar {
     /// Joins the queue; from here on a signal counts.  The caller, who holds the

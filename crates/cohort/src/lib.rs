@@ -28,6 +28,7 @@ pub mod basic;
 pub mod catalogue;
 pub mod compose;
 pub mod condvar;
+pub mod context;
 mod delegated;
 pub mod delegation;
 pub mod door;

@@ -65,6 +65,13 @@ impl<T, L: RawLock> From<T> for Mutex<T, L> {
     }
 }
 
+impl<T, L> Mutex<T, L> {
+    /// Where the data is.  To look there without holding the mutex is a race.
+    pub fn data_ptr(&self) -> *mut T {
+        self.data.with_mut(|data| data)
+    }
+}
+
 /// By guards, which may go to another thread.
 impl<T, L: RawLock<Context = ()> + ThreadOblivious> Mutex<T, L> {
     fn guard(&self) -> MutexGuard<'_, T, L> {

@@ -66,7 +66,7 @@ pub struct Node {
 
 pool! {
     /// Nodes change hands with each section, so no frame owns one.
-    static NODES: Node, cache 2
+    static NODES: Node, cache 9
 }
 
 /// The lock.  A combiner runs `MOST` sections, its own among them.

@@ -23,11 +23,9 @@ use core::mem::offset_of;
 use core::{hint, ptr};
 
 /// The threads' caches of records, which all locks share, since a process uses one for its
-/// objects; and of waiters at conditions.  (The others are those of fat locks and of pools
-/// that locks have themselves.)
+/// objects.  (The others are those of fat locks, of waiters at conditions, of contexts that
+/// are [kept](crate::context), and of pools that locks have themselves.)
 const RECORDS: usize = 0;
-/// The threads' caches of waiters at conditions.
-pub const WAITERS: usize = 2;
 
 /// 40 bytes, laid out as the table above says; all zero when new.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use cohort_machine::door;
 use core::cell::Cell;
 
 /// How many arenas may keep a cache in each thread: a power of two.
-pub const CACHES: usize = 8;
+pub const CACHES: usize = 16;
 
 /// The words of one thread.
 #[derive(Debug, Default)]

@@ -12,7 +12,7 @@ use core::cell::Cell;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// How many arenas may keep a cache in each thread: a power of two.
-pub const CACHES: usize = 8;
+pub const CACHES: usize = 16;
 
 /// The words of one thread.
 #[derive(Debug)]

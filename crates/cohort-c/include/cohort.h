@@ -1,0 +1,330 @@
+/* Cohort's locks for C and C++.  Made by cbindgen of crates/cohort-c; do not edit. */
+
+#ifndef COHORT_H
+#define COHORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+/*
+ * Version of this header: major << 16 | minor << 8 | patch.  cohort_check_version() tells
+ * whether the library serves it.
+ */
+#define COHORT_VERSION 0x000100u
+
+/*
+ * What clang's -Wthread-safety checks.  C++ programs that use libstdc++'s own guards may turn
+ * it off by defining COHORT_NO_THREAD_SAFETY.
+ */
+#if defined(__clang__) && !defined(COHORT_NO_THREAD_SAFETY)
+#define COHORT_ANNOTATION(x) __attribute__((x))
+#else
+#define COHORT_ANNOTATION(x)
+#endif
+#define COHORT_CAPABILITY COHORT_ANNOTATION(capability("mutex"))
+#define COHORT_GUARDED_BY(lock) COHORT_ANNOTATION(guarded_by(lock))
+#define COHORT_REQUIRES(lock) COHORT_ANNOTATION(requires_capability(lock))
+#define COHORT_ACQUIRE(lock) COHORT_ANNOTATION(acquire_capability(lock))
+#define COHORT_ACQUIRE_SHARED(lock) COHORT_ANNOTATION(acquire_shared_capability(lock))
+#define COHORT_TRY_ACQUIRE(result, lock) \
+    COHORT_ANNOTATION(try_acquire_capability(result, lock))
+#define COHORT_TRY_ACQUIRE_SHARED(result, lock) \
+    COHORT_ANNOTATION(try_acquire_shared_capability(result, lock))
+#define COHORT_RELEASE(lock) COHORT_ANNOTATION(release_capability(lock))
+#define COHORT_RELEASE_GENERIC(lock) COHORT_ANNOTATION(release_generic_capability(lock))
+
+/* Opaque words, all zero when nobody holds them; on any memory, shared by no two processes. */
+typedef struct COHORT_CAPABILITY cohort_mutex { uint32_t cohort_words[2]; } cohort_mutex_t;
+typedef struct COHORT_CAPABILITY cohort_rwlock { uint32_t cohort_words[4]; } cohort_rwlock_t;
+typedef struct cohort_cond { uint32_t cohort_words[6]; } cohort_cond_t;
+
+/* A lock that was made by its name. */
+typedef struct COHORT_CAPABILITY cohort_lock cohort_lock_t;
+
+/*
+ * What one acquisition of such a lock carries, for those who keep it themselves: it stays where
+ * it is until the lock is released.
+ */
+typedef struct cohort_context {
+    unsigned char cohort_bytes[128] __attribute__((aligned(64)));
+} cohort_context_t;
+
+#define COHORT_MUTEX_INIT { { 0, 0 } }
+#define COHORT_RWLOCK_INIT { { 0, 0, 0, 0 } }
+#define COHORT_COND_INIT { { 0, 0, 0, 0, 0, 0 } }
+
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+/*
+ Makes a mutex of any bytes, as `COHORT_MUTEX_INIT` does.
+ */
+int cohort_mutex_init(cohort_mutex_t *mutex);
+
+/*
+ Ends a mutex, which is ready again at once; `EBUSY` if somebody has locked it.  Nothing is
+ lost if nobody calls this.
+ */
+int cohort_mutex_destroy(cohort_mutex_t *mutex);
+
+/*
+ Blocks until the mutex is locked.  A thread that has locked it already waits for ever.
+ */
+int cohort_mutex_lock(cohort_mutex_t *mutex) COHORT_ACQUIRE(*mutex);
+
+/*
+ Locks the mutex, or returns `EBUSY` if somebody has; never blocks.
+ */
+int cohort_mutex_lock_try(cohort_mutex_t *mutex) COHORT_TRY_ACQUIRE(0, *mutex);
+
+/*
+ Blocks until the mutex is locked, or returns `ETIMEDOUT` at that time of
+ `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
+ */
+int cohort_mutex_lock_until(cohort_mutex_t *mutex,
+                            int clock,
+                            const struct timespec *time)
+COHORT_TRY_ACQUIRE(0, *mutex);
+
+/*
+ Blocks until the mutex is locked, or returns `ETIMEDOUT` after so many nanoseconds.
+ */
+int cohort_mutex_lock_for(cohort_mutex_t *mutex,
+                          uint64_t nanoseconds)
+COHORT_TRY_ACQUIRE(0, *mutex);
+
+/*
+ Unlocks the mutex; `EPERM` if nobody has locked it.  A mutex does not know who has: to
+ unlock another thread's is not noticed, and its section is no longer alone.
+ */
+int cohort_mutex_unlock(cohort_mutex_t *mutex) COHORT_RELEASE(*mutex);
+
+/*
+ 1 if somebody had locked the mutex a moment ago, else 0: for assertions.
+ */
+int cohort_mutex_is_locked(const cohort_mutex_t *mutex);
+
+/*
+ Makes a lock of any bytes, as `COHORT_RWLOCK_INIT` does.
+ */
+int cohort_rwlock_init(cohort_rwlock_t *rwlock);
+
+/*
+ Ends a lock, which is ready again at once; `EBUSY` if somebody holds it.  Nothing is lost
+ if nobody calls this.
+ */
+int cohort_rwlock_destroy(cohort_rwlock_t *rwlock);
+
+/*
+ Blocks until the lock is held to read.  A thread that holds it to read already passes
+ waiting writers.  `EAGAIN` if half a million hold it.
+ */
+int cohort_rwlock_read(cohort_rwlock_t *rwlock) COHORT_ACQUIRE_SHARED(*rwlock);
+
+/*
+ Takes the lock to read, or returns `EBUSY` if a writer holds it or waits; never blocks.
+ */
+int cohort_rwlock_read_try(cohort_rwlock_t *rwlock) COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
+
+/*
+ Blocks until the lock is held to read, or returns `ETIMEDOUT` at that time of
+ `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
+ */
+int cohort_rwlock_read_until(cohort_rwlock_t *rwlock,
+                             int clock,
+                             const struct timespec *time)
+COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
+
+/*
+ Blocks until the lock is held to read, or returns `ETIMEDOUT` after so many nanoseconds.
+ */
+int cohort_rwlock_read_for(cohort_rwlock_t *rwlock,
+                           uint64_t nanoseconds)
+COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
+
+/*
+ Blocks until the lock is held to write.  A thread that holds it waits for ever.
+ */
+int cohort_rwlock_write(cohort_rwlock_t *rwlock) COHORT_ACQUIRE(*rwlock);
+
+/*
+ Takes the lock to write, or returns `EBUSY` if somebody holds it; never blocks.
+ */
+int cohort_rwlock_write_try(cohort_rwlock_t *rwlock) COHORT_TRY_ACQUIRE(0, *rwlock);
+
+/*
+ Blocks until the lock is held to write, or returns `ETIMEDOUT` at that time of
+ `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
+ */
+int cohort_rwlock_write_until(cohort_rwlock_t *rwlock,
+                              int clock,
+                              const struct timespec *time)
+COHORT_TRY_ACQUIRE(0, *rwlock);
+
+/*
+ Blocks until the lock is held to write, or returns `ETIMEDOUT` after so many nanoseconds.
+ */
+int cohort_rwlock_write_for(cohort_rwlock_t *rwlock,
+                            uint64_t nanoseconds)
+COHORT_TRY_ACQUIRE(0, *rwlock);
+
+/*
+ Releases what the caller holds, to read or to write; `EPERM` if nobody holds the lock.
+ */
+int cohort_rwlock_unlock(cohort_rwlock_t *rwlock) COHORT_RELEASE_GENERIC(*rwlock);
+
+/*
+ Makes a condition of any bytes, as `COHORT_COND_INIT` does.
+ */
+int cohort_cond_init(cohort_cond_t *cond);
+
+/*
+ Ends a condition, which is ready again at once; `EBUSY` if somebody waits.  Nothing is lost
+ if nobody calls this.
+ */
+int cohort_cond_destroy(cohort_cond_t *cond);
+
+/*
+ Unlocks the mutex, blocks until it is signalled, and locks the mutex again; `EPERM` if
+ nobody has locked it.  As with every condition, look again in a loop.  No cancellation point.
+ */
+int cohort_cond_wait(cohort_cond_t *cond, cohort_mutex_t *mutex) COHORT_REQUIRES(*mutex);
+
+/*
+ The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest:
+ `ETIMEDOUT`, with the mutex locked.
+ */
+int cohort_cond_wait_until(cohort_cond_t *cond,
+                           cohort_mutex_t *mutex,
+                           int clock,
+                           const struct timespec *time)
+COHORT_REQUIRES(*mutex);
+
+/*
+ The same, for so many nanoseconds at most.
+ */
+int cohort_cond_wait_for(cohort_cond_t *cond,
+                         cohort_mutex_t *mutex,
+                         uint64_t nanoseconds)
+COHORT_REQUIRES(*mutex);
+
+/*
+ `cohort_cond_wait` with a lock that was made by name, and acquired without a context of
+ the caller's; else `EPERM`.
+ */
+int cohort_cond_wait_lock(cohort_cond_t *cond, cohort_lock_t *lock) COHORT_REQUIRES(*lock);
+
+/*
+ The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest.
+ */
+int cohort_cond_wait_lock_until(cohort_cond_t *cond,
+                                cohort_lock_t *lock,
+                                int clock,
+                                const struct timespec *time)
+COHORT_REQUIRES(*lock);
+
+/*
+ The same, for so many nanoseconds at most.
+ */
+int cohort_cond_wait_lock_for(cohort_cond_t *cond,
+                              cohort_lock_t *lock,
+                              uint64_t nanoseconds)
+COHORT_REQUIRES(*lock);
+
+/*
+ Lets the thread go that has waited longest, if there is one.
+ */
+int cohort_cond_signal(cohort_cond_t *cond);
+
+/*
+ Lets every waiting thread go.
+ */
+int cohort_cond_broadcast(cohort_cond_t *cond);
+
+/*
+ Makes a lock of that name, as `cohort list` shows them, or a composition such as
+ `clof:ticket-clh-mcs@cache,numa,system`, which `cohort run --help` describes.  Null, with
+ `errno` `EINVAL` if no lock has that name (`cohort_lock_explain` says why) or `ENOMEM`.
+ */
+cohort_lock_t *cohort_lock_new(const char *name);
+
+/*
+ Writes what is wrong with a name, as `snprintf` does, into so many bytes: an empty text if a
+ lock has it.  0, or `EINVAL` if no lock has it.
+ */
+int cohort_lock_explain(const char *name, char *buffer, size_t size);
+
+/*
+ Ends a lock and frees its memory; `EBUSY` if somebody holds it, who may go on.  Null is
+ nothing.
+ */
+int cohort_lock_free(cohort_lock_t *lock);
+
+/*
+ Blocks until the lock is held.  A thread that holds it already waits for ever.
+ */
+int cohort_lock_acquire(cohort_lock_t *lock) COHORT_ACQUIRE(*lock);
+
+/*
+ Takes the lock, or returns `EBUSY` if somebody holds it or waits for it; never blocks.
+ */
+int cohort_lock_acquire_try(cohort_lock_t *lock) COHORT_TRY_ACQUIRE(0, *lock);
+
+/*
+ Blocks until the lock is held, or returns `ETIMEDOUT` at that time of `CLOCK_MONOTONIC` or
+ `CLOCK_REALTIME`.  Where a lock's waiters cannot give up in their queue, the caller does not
+ queue: it tries again and again, and others may pass it.
+ */
+int cohort_lock_acquire_until(cohort_lock_t *lock,
+                              int clock,
+                              const struct timespec *time)
+COHORT_TRY_ACQUIRE(0, *lock);
+
+/*
+ The same, for so many nanoseconds at most.
+ */
+int cohort_lock_acquire_for(cohort_lock_t *lock,
+                            uint64_t nanoseconds)
+COHORT_TRY_ACQUIRE(0, *lock);
+
+/*
+ Releases the lock; `EPERM` if nobody holds it, or a context of the caller's does.  Any
+ thread may release what another has acquired.
+ */
+int cohort_lock_release(cohort_lock_t *lock) COHORT_RELEASE(*lock);
+
+/*
+ `cohort_lock_acquire` by a context in memory of the caller's, which takes no block of a pool.
+ */
+int cohort_lock_acquire_by(cohort_lock_t *lock, cohort_context_t *context) COHORT_ACQUIRE(*lock);
+
+/*
+ `cohort_lock_acquire_try` by a context of the caller's.
+ */
+int cohort_lock_acquire_try_by(cohort_lock_t *lock,
+                               cohort_context_t *context)
+COHORT_TRY_ACQUIRE(0, *lock);
+
+/*
+ Releases the lock, which was acquired by that context; `EPERM` if it was not.
+ */
+int cohort_lock_release_by(cohort_lock_t *lock, cohort_context_t *context) COHORT_RELEASE(*lock);
+
+/*
+ 1 if somebody held the lock a moment ago, else 0: for assertions.
+ */
+int cohort_lock_is_held(const cohort_lock_t *lock);
+
+/*
+ Tells whether this library serves programs that were compiled with that `COHORT_VERSION`:
+ 0, or `ENOTSUP`.
+ */
+int cohort_check_version(uint32_t version);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#endif  /* COHORT_H */

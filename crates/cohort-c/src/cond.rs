@@ -1,0 +1,228 @@
+//! `cohort_cond_t`: a condition, for mutexes and for locks that are made by name.
+
+use crate::libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
+use crate::lock::cohort_lock_t;
+use crate::mutex::cohort_mutex_t;
+use crate::time;
+use cohort::condvar::{RawCondvar, Waited};
+use cohort::{Patience, RawLock};
+use core::ffi::c_int;
+
+/// A condition: 24 bytes, ready when they are zero.
+#[repr(C)]
+pub struct cohort_cond_t {
+    queue: RawCondvar,
+    _unused: u32,
+}
+
+const _: () = assert!(size_of::<cohort_cond_t>() == 24 && align_of::<cohort_cond_t>() == 4);
+
+/// The condition at that address.
+macro_rules! at {
+    ($cond:expr) => {
+        // SAFETY: the caller's: null, or a condition.
+        match unsafe { $cond.as_ref() } {
+            Some(cond) => &cond.queue,
+            None => return EINVAL,
+        }
+    };
+}
+
+fn ended(waited: Waited) -> c_int {
+    match waited {
+        Waited::Signalled | Waited::Broadcast => 0,
+        Waited::GaveUp => ETIMEDOUT,
+    }
+}
+
+/// # Safety
+/// Null, or a condition and a mutex.
+unsafe fn wait(cond: *mut cohort_cond_t, mutex: *mut cohort_mutex_t, patience: &Patience) -> c_int {
+    let queue = at!(cond);
+    // SAFETY: the caller's.
+    let Some(mutex) = (unsafe { mutex.as_ref() }) else {
+        return EINVAL;
+    };
+    if !mutex.lock.is_locked() {
+        return EPERM;
+    }
+    // SAFETY: the program waits with what it has locked; nobody signals here in another way.
+    ended(unsafe { queue.wait_with(&mutex.lock, patience) })
+}
+
+/// # Safety
+/// Null, or a condition and a lock.
+unsafe fn wait_lock(
+    cond: *mut cohort_cond_t,
+    lock: *mut cohort_lock_t,
+    patience: &Patience,
+) -> c_int {
+    let queue = at!(cond);
+    // SAFETY: the caller's.
+    let Some(lock) = (unsafe { lock.as_ref() }) else {
+        return EINVAL;
+    };
+    if !lock.is_held() {
+        return EPERM;
+    }
+    // SAFETY: the program waits with what it holds; nobody signals here in another way.
+    ended(unsafe { queue.wait_between(|| _ = lock.release(), || lock.acquire(), patience) })
+}
+
+/// Makes a condition of any bytes, as `COHORT_COND_INIT` does.
+///
+/// # Safety
+/// Null, or memory for a condition that nobody uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_init(cond: *mut cohort_cond_t) -> c_int {
+    if cond.is_null() {
+        return EINVAL;
+    }
+    let queue = RawCondvar::new();
+    // SAFETY: the caller's.
+    unsafe { cond.write(cohort_cond_t { queue, _unused: 0 }) };
+    0
+}
+
+/// Ends a condition, which is ready again at once; `EBUSY` if somebody waits.  Nothing is lost
+/// if nobody calls this.
+///
+/// # Safety
+/// Null, or a condition.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_destroy(cond: *mut cohort_cond_t) -> c_int {
+    if !at!(cond).is_quiet() {
+        return EBUSY;
+    }
+    // SAFETY: passed on.
+    unsafe { cohort_cond_init(cond) }
+}
+
+/// Unlocks the mutex, blocks until it is signalled, and locks the mutex again; `EPERM` if
+/// nobody has locked it.  As with every condition, look again in a loop.  No cancellation point.
+///
+/// cbindgen:postfix=COHORT_REQUIRES(*mutex)
+///
+/// # Safety
+/// Null, or a condition and a mutex; so for all below.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait(
+    cond: *mut cohort_cond_t,
+    mutex: *mut cohort_mutex_t,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { wait(cond, mutex, &Patience::ENDLESS) }
+}
+
+/// The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest:
+/// `ETIMEDOUT`, with the mutex locked.
+///
+/// cbindgen:postfix=COHORT_REQUIRES(*mutex)
+///
+/// # Safety
+/// As `cohort_cond_wait`; the time is null or readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait_until(
+    cond: *mut cohort_cond_t,
+    mutex: *mut cohort_mutex_t,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe {
+        match time::until(clock, time) {
+            Ok(patience) => wait(cond, mutex, &patience),
+            Err(error) => error,
+        }
+    }
+}
+
+/// The same, for so many nanoseconds at most.
+///
+/// cbindgen:postfix=COHORT_REQUIRES(*mutex)
+///
+/// # Safety
+/// As `cohort_cond_wait`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait_for(
+    cond: *mut cohort_cond_t,
+    mutex: *mut cohort_mutex_t,
+    nanoseconds: u64,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { wait(cond, mutex, &time::during(nanoseconds)) }
+}
+
+/// `cohort_cond_wait` with a lock that was made by name, and acquired without a context of
+/// the caller's; else `EPERM`.
+///
+/// cbindgen:postfix=COHORT_REQUIRES(*lock)
+///
+/// # Safety
+/// Null, or a condition and a lock; so for all below.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait_lock(
+    cond: *mut cohort_cond_t,
+    lock: *mut cohort_lock_t,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { wait_lock(cond, lock, &Patience::ENDLESS) }
+}
+
+/// The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest.
+///
+/// cbindgen:postfix=COHORT_REQUIRES(*lock)
+///
+/// # Safety
+/// As `cohort_cond_wait_lock`; the time is null or readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait_lock_until(
+    cond: *mut cohort_cond_t,
+    lock: *mut cohort_lock_t,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe {
+        match time::until(clock, time) {
+            Ok(patience) => wait_lock(cond, lock, &patience),
+            Err(error) => error,
+        }
+    }
+}
+
+/// The same, for so many nanoseconds at most.
+///
+/// cbindgen:postfix=COHORT_REQUIRES(*lock)
+///
+/// # Safety
+/// As `cohort_cond_wait_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait_lock_for(
+    cond: *mut cohort_cond_t,
+    lock: *mut cohort_lock_t,
+    nanoseconds: u64,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { wait_lock(cond, lock, &time::during(nanoseconds)) }
+}
+
+/// Lets the thread go that has waited longest, if there is one.
+///
+/// # Safety
+/// Null, or a condition.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_signal(cond: *mut cohort_cond_t) -> c_int {
+    at!(cond).notify_one();
+    0
+}
+
+/// Lets every waiting thread go.
+///
+/// # Safety
+/// Null, or a condition.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_broadcast(cond: *mut cohort_cond_t) -> c_int {
+    at!(cond).notify_all();
+    0
+}

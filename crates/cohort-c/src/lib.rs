@@ -1,0 +1,29 @@
+//! Cohort's locks for C: `cohort.h`.
+//!
+//! A mutex, a rwlock and a condition are a few words of the program's own, which are good when
+//! they are all zero and need nothing to be destroyed ([`mutex`], [`rwlock`], [`cond`]); any
+//! lock of the catalogue is made by its name ([`lock`]).  Every function returns 0 or a value
+//! of `errno.h`, and touches `errno` itself nowhere but where it says so.
+//!
+//! `include/cohort.h` is made from these sources by cbindgen, below what stands in
+//! `prelude.h`; `cargo test -p cohort --test library` says when it is stale.
+//!
+//! Beside the preloaded library this one has its own threads' records, and so works in the
+//! same process; neither knows of the other.
+#![no_std]
+
+mod cond;
+mod libc;
+mod lock;
+mod mutex;
+mod rwlock;
+mod time;
+mod version;
+
+/// Only a violated invariant or a system without memory gets here.
+#[panic_handler]
+fn panic(info: &core::panic::PanicInfo<'_>) -> ! {
+    libc::say(format_args!("cohort: {}\n", info.message()));
+    // SAFETY: ends the process.
+    unsafe { libc::abort() }
+}

@@ -1,0 +1,52 @@
+//! What this library asks of the C library, and its constants.
+
+use core::ffi::{c_char, c_int, c_void};
+use core::fmt;
+
+pub const EPERM: c_int = 1;
+pub const EAGAIN: c_int = 11;
+pub const ENOMEM: c_int = 12;
+pub const EBUSY: c_int = 16;
+pub const EINVAL: c_int = 22;
+pub const ENOTSUP: c_int = 95;
+pub const ETIMEDOUT: c_int = 110;
+
+pub const CLOCK_REALTIME: c_int = 0;
+pub const CLOCK_MONOTONIC: c_int = 1;
+
+/// `struct timespec`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct timespec {
+    pub seconds: i64,
+    pub nanoseconds: i64,
+}
+
+#[link(name = "c")]
+unsafe extern "C" {
+    pub fn abort() -> !;
+    pub fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
+    pub fn free(memory: *mut c_void);
+    pub fn strlen(text: *const c_char) -> usize;
+    fn write(file: c_int, bytes: *const u8, count: usize) -> isize;
+    fn __errno_location() -> *mut c_int;
+}
+
+/// Says in `errno` why a function that returns no number fails.
+pub fn set_errno(error: c_int) {
+    // SAFETY: the calling thread's own.
+    unsafe { *__errno_location() = error };
+}
+
+/// Writes a message to standard error, as far as it takes it.
+pub fn say(message: fmt::Arguments<'_>) {
+    struct Stderr;
+    impl fmt::Write for Stderr {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            // SAFETY: the bytes are alive; a failed write is nobody's to hear.
+            unsafe { write(2, text.as_ptr(), text.len()) };
+            Ok(())
+        }
+    }
+    let _ = fmt::Write::write_fmt(&mut Stderr, message);
+}

@@ -1,0 +1,662 @@
+//! `cohort_lock_t`: any lock of the catalogue, or a composition that a text describes, made by
+//! its name.
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `lock` | its maker | the lock, behind the functions that all locks have |
+//! | `holder` | the holder | the context by which it holds the lock; null: nobody has noted one |
+//! | `is_kept` | the holder | whether that context is a block of ours, or the caller's |
+//! | `generation` | whoever comes first | the process in which it was last used |
+//!
+//! A lock that serves in strict order has a gate, as under a whole program, so that more
+//! threads than CPUs do not make it stand still.
+
+use crate::libc::{
+    EBUSY, EINVAL, ENOMEM, EPERM, ETIMEDOUT, aligned_alloc, free, set_errno, strlen, timespec,
+};
+use crate::time;
+use cohort::catalogue;
+use cohort::compose::Gated;
+use cohort::compose::stacked::{PREFIX, Recipe, Stacked, Text};
+use cohort::context::{BYTES, Kept};
+use cohort::door::{Advice, Spinner, expired, nap};
+use cohort::host::{Generation, Served};
+use cohort::{Abortable, Mutex, Outcome, Patience};
+use core::ffi::{c_char, c_int, c_void};
+use core::fmt::{self, Write};
+use core::marker::PhantomData;
+use core::ptr::{self, NonNull};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicBool, AtomicPtr};
+use core::{slice, str};
+
+/// What one acquisition carries, in memory of the caller's: aligned to a cache line, in
+/// whatever state.  It stays where it is until the lock is released.
+#[repr(C, align(64))]
+pub struct cohort_context_t {
+    _bytes: [u8; 128],
+}
+
+const _: () = assert!(BYTES <= size_of::<cohort_context_t>());
+
+/// A context of whichever lock.
+type Context = NonNull<c_void>;
+
+/// A lock that was made by its name.
+#[expect(non_camel_case_types, reason = "as C has it")]
+pub struct cohort_lock_t {
+    lock: NonNull<dyn Lockable>,
+    holder: AtomicPtr<c_void>,
+    is_kept: AtomicBool,
+    generation: Generation,
+}
+
+// SAFETY: locks are for all threads, and the other fields are atoms.
+unsafe impl Sync for cohort_lock_t {}
+
+/// Every lock, behind one face.  Contexts are of the lock's own type.
+trait Lockable: Sync {
+    /// A new context in a block.
+    fn keep(&self) -> Context;
+
+    /// # Safety
+    /// It came from [`keep`](Self::keep) and is used no more.
+    unsafe fn give(&self, context: Context);
+
+    /// Makes a context in memory of the caller's.
+    ///
+    /// # Safety
+    /// The place is valid for writes, and nobody's.
+    unsafe fn begin(&self, place: Context);
+
+    /// # Safety
+    /// It was made by [`begin`](Self::begin) and is used no more.
+    unsafe fn end(&self, context: Context);
+
+    /// # Safety
+    /// As [`RawLock::acquire`]; so for all below.
+    unsafe fn acquire(&self, context: Context);
+
+    /// # Safety
+    /// As above.
+    unsafe fn try_acquire(&self, context: Context) -> bool;
+
+    /// False when patience ran out.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn acquire_within(&self, context: Context, patience: &Patience) -> bool;
+
+    /// # Safety
+    /// As [`RawLock::release`].
+    unsafe fn release(&self, context: Context);
+
+    fn is_locked(&self) -> bool;
+
+    /// # Safety
+    /// As [`cohort::Inherit::inherit`].
+    unsafe fn inherit(&self, holder: Option<Context>);
+}
+
+/// How a lock's waiters give up.
+trait GivesUp<L>: Sync {
+    fn within(lock: &L, context: &L::Context, patience: &Patience) -> bool
+    where
+        L: Served;
+}
+
+/// As the lock's own do.
+struct ByItself;
+
+impl<L: Abortable> GivesUp<L> for ByItself {
+    fn within(lock: &L, context: &L::Context, patience: &Patience) -> bool {
+        lock.acquire_within(context, patience) == Outcome::Acquired
+    }
+}
+
+/// They never queue, but try again and again.
+struct ByTrying;
+
+impl<L> GivesUp<L> for ByTrying {
+    fn within(lock: &L, context: &L::Context, patience: &Patience) -> bool
+    where
+        L: Served,
+    {
+        const NAP_NANOSECONDS: u64 = 50_000;
+        let mut spinner = Spinner::new();
+        while !lock.try_acquire(context) {
+            if patience.deadline().is_some_and(expired) {
+                return false;
+            }
+            if spinner.step() == Advice::Sleep {
+                nap(NAP_NANOSECONDS);
+            }
+        }
+        true
+    }
+}
+
+/// A lock, and how its waiters give up.
+struct Whole<L, G> {
+    lock: L,
+    gives_up: PhantomData<G>,
+}
+
+impl<L: Served, G: GivesUp<L>> Lockable for Whole<L, G> {
+    fn keep(&self) -> Context {
+        Kept::<L>::new().into_raw().cast()
+    }
+
+    unsafe fn give(&self, context: Context) {
+        // SAFETY: the caller's.
+        drop(unsafe { Kept::<L>::from_raw(context.cast()) });
+    }
+
+    unsafe fn begin(&self, place: Context) {
+        // SAFETY: the caller's.
+        unsafe { place.cast().write(L::Context::default()) };
+    }
+
+    unsafe fn end(&self, context: Context) {
+        // SAFETY: the caller's.
+        unsafe { context.cast::<L::Context>().drop_in_place() };
+    }
+
+    unsafe fn acquire(&self, context: Context) {
+        // SAFETY: the caller's.
+        self.lock.acquire(unsafe { context.cast().as_ref() });
+    }
+
+    unsafe fn try_acquire(&self, context: Context) -> bool {
+        // SAFETY: the caller's.
+        self.lock.try_acquire(unsafe { context.cast().as_ref() })
+    }
+
+    unsafe fn acquire_within(&self, context: Context, patience: &Patience) -> bool {
+        // SAFETY: the caller's.
+        G::within(&self.lock, unsafe { context.cast().as_ref() }, patience)
+    }
+
+    unsafe fn release(&self, context: Context) {
+        // SAFETY: the caller's.
+        unsafe { self.lock.release(context.cast().as_ref()) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+
+    unsafe fn inherit(&self, holder: Option<Context>) {
+        // SAFETY: the caller's.
+        unsafe {
+            let holder = holder.map(|context| context.cast().as_ref());
+            self.lock.inherit(holder);
+        }
+    }
+}
+
+/// Where a lock and its face lie in one piece of memory.
+#[repr(C)]
+struct Placed<L> {
+    face: cohort_lock_t,
+    lock: L,
+}
+
+/// What locks are aligned to: two cache lines, which are fetched together.
+const LINES: usize = 128;
+
+/// Makes a lock; null where there is no memory.
+fn make<L: Served, G: GivesUp<L> + 'static>() -> *mut cohort_lock_t {
+    type Of<L, G> = Placed<Whole<L, G>>;
+    const { assert!(align_of::<Of<L, G>>() <= LINES) };
+    // SAFETY: the alignment is a power of two, and the size a multiple of it.
+    let place = unsafe { aligned_alloc(LINES, size_of::<Of<L, G>>().next_multiple_of(LINES)) };
+    let place: *mut Of<L, G> = place.cast();
+    if place.is_null() {
+        return ptr::null_mut();
+    }
+    // SAFETY: memory of that size, nobody else's; each field is written once.
+    unsafe {
+        L::make_at(&raw mut (*place).lock.lock);
+        let lock: *mut (dyn Lockable + 'static) = &raw mut (*place).lock;
+        let face = &raw mut (*place).face;
+        face.write(cohort_lock_t {
+            lock: NonNull::new_unchecked(lock),
+            holder: AtomicPtr::new(ptr::null_mut()),
+            is_kept: AtomicBool::new(false),
+            generation: Generation::new(),
+        });
+        (*face).generation.begin();
+        face
+    }
+}
+
+macro_rules! makers {
+    ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal, $source:literal,
+       $capabilities:tt;)+) => {
+        /// What makes each lock of the catalogue.
+        static MAKERS: &[fn() -> *mut cohort_lock_t] = &[$(makers!(@ $lock, $capabilities)),+];
+    };
+    (@ $lock:ty, [RawTry, Abortable $($rest:tt)*]) => { make::<$lock, ByItself> };
+    (@ $lock:ty, [RawTry, ThreadOblivious, DetectsWaiters, Fair $($rest:tt)*]) => {
+        make::<Gated<$lock>, ByTrying>
+    };
+    (@ $lock:ty, $capabilities:tt) => { make::<$lock, ByTrying> };
+}
+cohort::for_each_lock!(makers);
+
+/// The composition that is being made, by whoever holds this.
+static RECIPE: Mutex<Option<Recipe>> = Mutex::new(None);
+
+/// What that recipe says.
+struct Said;
+
+impl Text for Said {
+    fn recipe() -> Recipe {
+        // SAFETY: only called under `make_composition`, which holds the mutex.
+        let said = unsafe { *RECIPE.data_ptr() };
+        said.unwrap_or_else(|| unreachable!("a recipe is said before a lock is made by it"))
+    }
+}
+
+fn make_composition(recipe: Recipe) -> *mut cohort_lock_t {
+    let mut said = RECIPE.lock();
+    *said = Some(recipe);
+    make::<Gated<Stacked<Said>>, ByTrying>()
+}
+
+/// What a name stands for.
+enum Named {
+    /// The lock at that place of the catalogue.
+    Lock(usize),
+    /// A composition.
+    Composition(Recipe),
+}
+
+const UNKNOWN: &str = "no lock has that name; `cohort list` shows those there are";
+const NOT_STACKABLE: &str = "its locks are one to four of ticket, mcs, clh, hemlock";
+
+/// # Errors
+/// What is wrong with the name.
+///
+/// # Safety
+/// Null, or a text.
+unsafe fn find(name: *const c_char) -> Result<Named, &'static str> {
+    if name.is_null() {
+        return Err(UNKNOWN);
+    }
+    // SAFETY: the caller's.
+    let bytes = unsafe { slice::from_raw_parts(name.cast::<u8>(), strlen(name)) };
+    let name = str::from_utf8(bytes).map_err(|_| UNKNOWN)?;
+    if name.starts_with(PREFIX) {
+        let recipe = Recipe::read(name)?;
+        if recipe.is_stackable() {
+            Ok(Named::Composition(recipe))
+        } else {
+            Err(NOT_STACKABLE)
+        }
+    } else {
+        catalogue::place(name).map(Named::Lock).ok_or(UNKNOWN)
+    }
+}
+
+impl cohort_lock_t {
+    fn inner(&self) -> &dyn Lockable {
+        // SAFETY: it lies behind the face, and is there as long.
+        unsafe { self.lock.as_ref() }
+    }
+
+    /// Before anything else: in a forked child, forgets whoever waited, and a holder that had
+    /// not noted itself.
+    fn settle(&self) {
+        self.generation.settle(|| {
+            let holder = NonNull::new(self.holder.load(Relaxed));
+            // SAFETY: no thread of this process is inside; a holder has noted its context.
+            unsafe { self.inner().inherit(holder) };
+        });
+    }
+
+    fn note(&self, context: Context, is_kept: bool) {
+        self.is_kept.store(is_kept, Relaxed);
+        self.holder.store(context.as_ptr(), Relaxed);
+    }
+
+    /// The holder's context, if it is a block or the caller's, as is asked.
+    fn noted(&self, is_kept: bool) -> Option<Context> {
+        let context = NonNull::new(self.holder.load(Relaxed))?;
+        (self.is_kept.load(Relaxed) == is_kept).then_some(context)
+    }
+
+    /// Whether somebody holds it, by a block.
+    pub fn is_held(&self) -> bool {
+        self.noted(true).is_some()
+    }
+
+    /// Blocks until it is held, by a block.
+    pub fn acquire(&self) {
+        self.settle();
+        let context = self.inner().keep();
+        // SAFETY: a new context.
+        unsafe { self.inner().acquire(context) };
+        self.note(context, true);
+    }
+
+    /// Takes it by a block, as `take` says; gives that back if it fails.
+    fn acquire_if(&self, take: impl FnOnce(&dyn Lockable, Context) -> bool) -> bool {
+        self.settle();
+        let context = self.inner().keep();
+        let taken = take(self.inner(), context);
+        if taken {
+            self.note(context, true);
+        } else {
+            // SAFETY: kept above; nobody will grant the lock to it.
+            unsafe { self.inner().give(context) };
+        }
+        taken
+    }
+
+    /// The same, by a context of the caller's.
+    ///
+    /// # Safety
+    /// The place is valid for writes, nobody's, and stays until the release.
+    unsafe fn acquire_by_if(
+        &self,
+        place: Context,
+        take: impl FnOnce(&dyn Lockable, Context) -> bool,
+    ) -> bool {
+        self.settle();
+        // SAFETY: the caller's.
+        unsafe { self.inner().begin(place) };
+        let taken = take(self.inner(), place);
+        if taken {
+            self.note(place, false);
+        } else {
+            // SAFETY: begun above; nobody will grant the lock to it.
+            unsafe { self.inner().end(place) };
+        }
+        taken
+    }
+
+    /// Releases what is held by a block.
+    pub fn release(&self) -> c_int {
+        self.settle();
+        let Some(context) = self.noted(true) else {
+            return EPERM;
+        };
+        self.holder.store(ptr::null_mut(), Relaxed);
+        // SAFETY: the holder's, and the program releases what it holds.
+        unsafe {
+            let lock = self.lock.as_ref();
+            lock.release(context);
+            // The lock may be gone by now; what its type says is not.
+            lock.give(context);
+        }
+        0
+    }
+}
+
+/// The lock at that address.
+macro_rules! at {
+    ($lock:expr) => {
+        // SAFETY: the caller's: null, or a lock.
+        match unsafe { $lock.as_ref() } {
+            Some(lock) => lock,
+            None => return EINVAL,
+        }
+    };
+}
+
+/// Makes a lock of that name, as `cohort list` shows them, or a composition such as
+/// `clof:ticket-clh-mcs@cache,numa,system`, which `cohort run --help` describes.  Null, with
+/// `errno` `EINVAL` if no lock has that name (`cohort_lock_explain` says why) or `ENOMEM`.
+///
+/// # Safety
+/// Null, or a text.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_new(name: *const c_char) -> *mut cohort_lock_t {
+    // SAFETY: the caller's.
+    let made = match unsafe { find(name) } {
+        Ok(Named::Lock(place)) => MAKERS[place](),
+        Ok(Named::Composition(recipe)) => make_composition(recipe),
+        Err(_) => {
+            set_errno(EINVAL);
+            return ptr::null_mut();
+        }
+    };
+    if made.is_null() {
+        set_errno(ENOMEM);
+    }
+    made
+}
+
+/// Writes what is wrong with a name, as `snprintf` does, into so many bytes: an empty text if a
+/// lock has it.  0, or `EINVAL` if no lock has it.
+///
+/// # Safety
+/// The name is null or a text; the bytes are writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_explain(
+    name: *const c_char,
+    buffer: *mut c_char,
+    size: usize,
+) -> c_int {
+    // SAFETY: the caller's.
+    let found = unsafe { find(name) };
+    let why = found.as_ref().err().copied().unwrap_or("");
+    if !buffer.is_null() && size > 0 {
+        // SAFETY: the caller's.
+        let bytes = unsafe { slice::from_raw_parts_mut(buffer.cast::<u8>(), size) };
+        let mut cut = Cut { bytes, length: 0 };
+        let _ = cut.write_str(why);
+        cut.bytes[cut.length] = 0;
+    }
+    found.map_or(EINVAL, |_| 0)
+}
+
+/// A text in a buffer, without what has no room in it.
+struct Cut<'a> {
+    bytes: &'a mut [u8],
+    length: usize,
+}
+
+impl Write for Cut<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let room = self.bytes.len() - 1 - self.length;
+        let taken = text.len().min(room);
+        self.bytes[self.length..][..taken].copy_from_slice(&text.as_bytes()[..taken]);
+        self.length += taken;
+        Ok(())
+    }
+}
+
+/// Ends a lock and frees its memory; `EBUSY` if somebody holds it, who may go on.  Null is
+/// nothing.
+///
+/// # Safety
+/// Null, or a lock that nobody uses afterwards.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_free(lock: *mut cohort_lock_t) -> c_int {
+    // SAFETY: the caller's.
+    let Some(face) = (unsafe { lock.as_ref() }) else {
+        return 0;
+    };
+    face.settle();
+    if face.inner().is_locked() {
+        return EBUSY;
+    }
+    // SAFETY: the caller's; made by `make`, in one piece.
+    unsafe {
+        face.lock.drop_in_place();
+        free(lock.cast());
+    }
+    0
+}
+
+/// Blocks until the lock is held.  A thread that holds it already waits for ever.
+///
+/// cbindgen:postfix=COHORT_ACQUIRE(*lock)
+///
+/// # Safety
+/// Null, or a lock; so for all below.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_acquire(lock: *mut cohort_lock_t) -> c_int {
+    at!(lock).acquire();
+    0
+}
+
+/// Takes the lock, or returns `EBUSY` if somebody holds it or waits for it; never blocks.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *lock)
+///
+/// # Safety
+/// As `cohort_lock_acquire`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_acquire_try(lock: *mut cohort_lock_t) -> c_int {
+    // SAFETY: a new context.
+    if at!(lock).acquire_if(|lock, context| unsafe { lock.try_acquire(context) }) {
+        0
+    } else {
+        EBUSY
+    }
+}
+
+fn acquire_within(lock: &cohort_lock_t, patience: &Patience) -> c_int {
+    // SAFETY: a new context.
+    if lock.acquire_if(|lock, context| unsafe { lock.acquire_within(context, patience) }) {
+        0
+    } else {
+        ETIMEDOUT
+    }
+}
+
+/// Blocks until the lock is held, or returns `ETIMEDOUT` at that time of `CLOCK_MONOTONIC` or
+/// `CLOCK_REALTIME`.  Where a lock's waiters cannot give up in their queue, the caller does not
+/// queue: it tries again and again, and others may pass it.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *lock)
+///
+/// # Safety
+/// As `cohort_lock_acquire`; the time is null or readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_acquire_until(
+    lock: *mut cohort_lock_t,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's.
+    match unsafe { time::until(clock, time) } {
+        Ok(patience) => acquire_within(at!(lock), &patience),
+        Err(error) => error,
+    }
+}
+
+/// The same, for so many nanoseconds at most.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *lock)
+///
+/// # Safety
+/// As `cohort_lock_acquire`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_acquire_for(
+    lock: *mut cohort_lock_t,
+    nanoseconds: u64,
+) -> c_int {
+    acquire_within(at!(lock), &time::during(nanoseconds))
+}
+
+/// Releases the lock; `EPERM` if nobody holds it, or a context of the caller's does.  Any
+/// thread may release what another has acquired.
+///
+/// cbindgen:postfix=COHORT_RELEASE(*lock)
+///
+/// # Safety
+/// As `cohort_lock_acquire`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_release(lock: *mut cohort_lock_t) -> c_int {
+    at!(lock).release()
+}
+
+/// `cohort_lock_acquire` by a context in memory of the caller's, which takes no block of a pool.
+///
+/// cbindgen:postfix=COHORT_ACQUIRE(*lock)
+///
+/// # Safety
+/// As `cohort_lock_acquire`; the context is null, or nobody's until the release returns.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_acquire_by(
+    lock: *mut cohort_lock_t,
+    context: *mut cohort_context_t,
+) -> c_int {
+    let Some(place) = NonNull::new(context.cast()) else {
+        return EINVAL;
+    };
+    let lock = at!(lock);
+    // SAFETY: the caller's.
+    unsafe {
+        lock.acquire_by_if(place, |lock, context| {
+            lock.acquire(context);
+            true
+        });
+    }
+    0
+}
+
+/// `cohort_lock_acquire_try` by a context of the caller's.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *lock)
+///
+/// # Safety
+/// As `cohort_lock_acquire_by`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_acquire_try_by(
+    lock: *mut cohort_lock_t,
+    context: *mut cohort_context_t,
+) -> c_int {
+    let Some(place) = NonNull::new(context.cast()) else {
+        return EINVAL;
+    };
+    let lock = at!(lock);
+    // SAFETY: the caller's.
+    let taken = unsafe { lock.acquire_by_if(place, |lock, context| lock.try_acquire(context)) };
+    if taken { 0 } else { EBUSY }
+}
+
+/// Releases the lock, which was acquired by that context; `EPERM` if it was not.
+///
+/// cbindgen:postfix=COHORT_RELEASE(*lock)
+///
+/// # Safety
+/// As `cohort_lock_acquire_by`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_release_by(
+    lock: *mut cohort_lock_t,
+    context: *mut cohort_context_t,
+) -> c_int {
+    let lock = at!(lock);
+    lock.settle();
+    let Some(noted) = lock.noted(false) else {
+        return EPERM;
+    };
+    if noted.as_ptr() != context.cast() {
+        return EPERM;
+    }
+    lock.holder.store(ptr::null_mut(), Relaxed);
+    // SAFETY: the holder's, and the program releases what it holds.
+    unsafe {
+        let inner = lock.lock.as_ref();
+        inner.release(noted);
+        inner.end(noted);
+    }
+    0
+}
+
+/// 1 if somebody held the lock a moment ago, else 0: for assertions.
+///
+/// # Safety
+/// As `cohort_lock_acquire`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_is_held(lock: *const cohort_lock_t) -> c_int {
+    // SAFETY: the caller's.
+    let lock = unsafe { lock.as_ref() };
+    c_int::from(lock.is_some_and(|lock| lock.inner().is_locked()))
+}

@@ -1,0 +1,153 @@
+//! `cohort_mutex_t`: the default lock, and nothing else.
+
+use crate::libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
+use crate::time;
+use cohort::numa::FutexHmcs;
+use cohort::{Abortable, Outcome, Patience, RawLock, RawTry};
+use core::ffi::c_int;
+
+/// A mutex: eight bytes, ready when they are zero.
+#[repr(C)]
+pub struct cohort_mutex_t {
+    pub lock: FutexHmcs,
+}
+
+const _: () = assert!(size_of::<cohort_mutex_t>() == 8 && align_of::<cohort_mutex_t>() == 4);
+
+/// The mutex at that address.
+macro_rules! at {
+    ($mutex:expr) => {
+        // SAFETY: the caller's: null, or a mutex.
+        match unsafe { $mutex.as_ref() } {
+            Some(mutex) => &mutex.lock,
+            None => return EINVAL,
+        }
+    };
+}
+
+fn within(lock: &FutexHmcs, patience: &Patience) -> c_int {
+    match lock.acquire_within(&(), patience) {
+        Outcome::Acquired => 0,
+        Outcome::GaveUp => ETIMEDOUT,
+    }
+}
+
+/// Makes a mutex of any bytes, as `COHORT_MUTEX_INIT` does.
+///
+/// # Safety
+/// Null, or memory for a mutex that nobody uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_mutex_init(mutex: *mut cohort_mutex_t) -> c_int {
+    if mutex.is_null() {
+        return EINVAL;
+    }
+    FutexHmcs::begin_at(mutex.cast());
+    let lock = FutexHmcs::new();
+    // SAFETY: the caller's.
+    unsafe { mutex.write(cohort_mutex_t { lock }) };
+    0
+}
+
+/// Ends a mutex, which is ready again at once; `EBUSY` if somebody has locked it.  Nothing is
+/// lost if nobody calls this.
+///
+/// # Safety
+/// Null, or a mutex.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_mutex_destroy(mutex: *mut cohort_mutex_t) -> c_int {
+    if at!(mutex).is_locked() {
+        return EBUSY;
+    }
+    // SAFETY: passed on.
+    unsafe { cohort_mutex_init(mutex) }
+}
+
+/// Blocks until the mutex is locked.  A thread that has locked it already waits for ever.
+///
+/// cbindgen:postfix=COHORT_ACQUIRE(*mutex)
+///
+/// # Safety
+/// Null, or a mutex; so for all below.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_mutex_lock(mutex: *mut cohort_mutex_t) -> c_int {
+    at!(mutex).acquire(&());
+    0
+}
+
+/// Locks the mutex, or returns `EBUSY` if somebody has; never blocks.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *mutex)
+///
+/// # Safety
+/// As `cohort_mutex_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_mutex_lock_try(mutex: *mut cohort_mutex_t) -> c_int {
+    if at!(mutex).try_acquire(&()) {
+        0
+    } else {
+        EBUSY
+    }
+}
+
+/// Blocks until the mutex is locked, or returns `ETIMEDOUT` at that time of
+/// `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *mutex)
+///
+/// # Safety
+/// As `cohort_mutex_lock`; the time is null or readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_mutex_lock_until(
+    mutex: *mut cohort_mutex_t,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's.
+    match unsafe { time::until(clock, time) } {
+        Ok(patience) => within(at!(mutex), &patience),
+        Err(error) => error,
+    }
+}
+
+/// Blocks until the mutex is locked, or returns `ETIMEDOUT` after so many nanoseconds.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *mutex)
+///
+/// # Safety
+/// As `cohort_mutex_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_mutex_lock_for(
+    mutex: *mut cohort_mutex_t,
+    nanoseconds: u64,
+) -> c_int {
+    within(at!(mutex), &time::during(nanoseconds))
+}
+
+/// Unlocks the mutex; `EPERM` if nobody has locked it.  A mutex does not know who has: to
+/// unlock another thread's is not noticed, and its section is no longer alone.
+///
+/// cbindgen:postfix=COHORT_RELEASE(*mutex)
+///
+/// # Safety
+/// As `cohort_mutex_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_mutex_unlock(mutex: *mut cohort_mutex_t) -> c_int {
+    let lock = at!(mutex);
+    if !lock.is_locked() {
+        return EPERM;
+    }
+    // SAFETY: locked, and the program unlocks what it has locked.
+    unsafe { lock.release(&()) };
+    0
+}
+
+/// 1 if somebody had locked the mutex a moment ago, else 0: for assertions.
+///
+/// # Safety
+/// As `cohort_mutex_lock`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_mutex_is_locked(mutex: *const cohort_mutex_t) -> c_int {
+    // SAFETY: the caller's.
+    let mutex = unsafe { mutex.as_ref() };
+    c_int::from(mutex.is_some_and(|mutex| mutex.lock.is_locked()))
+}

@@ -1,0 +1,39 @@
+//! How long a caller waits.
+
+use crate::libc::{CLOCK_MONOTONIC, CLOCK_REALTIME, EINVAL, timespec};
+use cohort::door::now;
+use cohort::{Clock, Deadline, Patience};
+use core::ffi::c_int;
+
+/// Patience until that time on that clock, of the two that locks wait by.
+///
+/// # Errors
+/// `EINVAL` if it is no time, or another clock.
+///
+/// # Safety
+/// `at` is null or readable.
+pub unsafe fn until(clock: c_int, at: *const timespec) -> Result<Patience, c_int> {
+    // SAFETY: the caller's.
+    let at = unsafe { at.as_ref() }.ok_or(EINVAL)?;
+    let nanoseconds = u32::try_from(at.nanoseconds).map_err(|_| EINVAL)?;
+    if nanoseconds >= 1_000_000_000 {
+        return Err(EINVAL);
+    }
+    Ok(Patience::until(Deadline {
+        clock: match clock {
+            CLOCK_REALTIME => Clock::Realtime,
+            CLOCK_MONOTONIC => Clock::Monotonic,
+            _ => return Err(EINVAL),
+        },
+        seconds: at.seconds,
+        nanoseconds,
+    }))
+}
+
+/// Patience for so many nanoseconds; for ever, if that is beyond the clock.
+pub fn during(nanoseconds: u64) -> Patience {
+    let end = now().checked_add(nanoseconds);
+    end.map_or(Patience::ENDLESS, |end| {
+        Patience::until(Deadline::monotonic(end))
+    })
+}

@@ -1,0 +1,86 @@
+/* What the library answers to mistakes that it can see. */
+#define COHORT_NO_THREAD_SAFETY /* clang would not let them pass */
+#include <cohort.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EXPECT(call, result)                                                      \
+    do {                                                                          \
+        int came = (call);                                                        \
+        if (came != (result)) {                                                   \
+            printf("misuse: line %d: %s is %d\n", __LINE__, #call, came);         \
+            return 1;                                                             \
+        }                                                                         \
+    } while (0)
+
+int main(void)
+{
+    cohort_mutex_t mutex = COHORT_MUTEX_INIT;
+    cohort_rwlock_t rwlock = COHORT_RWLOCK_INIT;
+    cohort_cond_t cond = COHORT_COND_INIT;
+    cohort_context_t context;
+    struct timespec no_time = { 0, 1000000000 };
+
+    EXPECT(cohort_check_version(COHORT_VERSION), 0);
+    EXPECT(cohort_check_version(0x990000), ENOTSUP);
+
+    EXPECT(cohort_mutex_unlock(&mutex), EPERM);
+    EXPECT(cohort_mutex_lock(NULL), EINVAL);
+    EXPECT(cohort_mutex_lock_until(&mutex, CLOCK_MONOTONIC, &no_time), EINVAL);
+    EXPECT(cohort_mutex_lock_until(&mutex, CLOCK_MONOTONIC, NULL), EINVAL);
+    no_time.tv_nsec = 0;
+    EXPECT(cohort_mutex_lock_until(&mutex, CLOCK_PROCESS_CPUTIME_ID, &no_time), EINVAL);
+    EXPECT(cohort_mutex_lock(&mutex), 0);
+    EXPECT(cohort_mutex_destroy(&mutex), EBUSY);
+    EXPECT(cohort_mutex_unlock(&mutex), 0);
+    EXPECT(cohort_mutex_destroy(&mutex), 0);
+
+    EXPECT(cohort_rwlock_unlock(&rwlock), EPERM);
+    EXPECT(cohort_rwlock_write(&rwlock), 0);
+    EXPECT(cohort_rwlock_read_for(&rwlock, 1000000), ETIMEDOUT);
+    EXPECT(cohort_rwlock_destroy(&rwlock), EBUSY);
+    EXPECT(cohort_rwlock_unlock(&rwlock), 0);
+
+    /* Readers share; a writer waits for all of them. */
+    EXPECT(cohort_rwlock_read(&rwlock), 0);
+    EXPECT(cohort_rwlock_read_try(&rwlock), 0);
+    EXPECT(cohort_rwlock_write_try(&rwlock), EBUSY);
+    EXPECT(cohort_rwlock_unlock(&rwlock), 0);
+    EXPECT(cohort_rwlock_write_for(&rwlock, 1000000), ETIMEDOUT);
+    EXPECT(cohort_rwlock_unlock(&rwlock), 0);
+
+    EXPECT(cohort_cond_wait(&cond, &mutex), EPERM);
+    EXPECT(cohort_cond_signal(NULL), EINVAL);
+
+    errno = 0;
+    if (cohort_lock_new("no-such-lock") || errno != EINVAL)
+        return 1;
+    cohort_lock_t *lock = cohort_lock_new("mcs");
+    EXPECT(cohort_lock_release(lock), EPERM);
+    EXPECT(cohort_lock_acquire_by(lock, NULL), EINVAL);
+    EXPECT(cohort_lock_acquire_by(lock, &context), 0);
+    EXPECT(cohort_lock_release(lock), EPERM);
+    EXPECT(cohort_cond_wait_lock(&cond, lock), EPERM);
+    EXPECT(cohort_lock_free(lock), EBUSY);
+    EXPECT(cohort_lock_acquire_try(lock), EBUSY);
+    EXPECT(cohort_lock_acquire_for(lock, 1000000), ETIMEDOUT);
+
+    /* A forked child goes on with what its thread held. */
+    pid_t child = fork();
+    if (child == 0) {
+        int ended = cohort_lock_release_by(lock, &context);
+        ended |= cohort_lock_acquire(lock);
+        ended |= cohort_lock_release(lock);
+        _exit(ended);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    EXPECT(status, 0);
+
+    EXPECT(cohort_lock_release_by(lock, &context), 0);
+    EXPECT(cohort_lock_free(lock), 0);
+    printf("misuse: noticed\n");
+    return 0;
+}

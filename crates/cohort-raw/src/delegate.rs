@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 
 /// A critical section that another thread may run: an `FnMut()` whose type is forgotten.
 ///
-/// It is run once at most, by whoever has it.
+/// It is run once at most, by the thread that has it.
 pub struct Section<'a> {
     of: NonNull<()>,
     /// # Safety
@@ -16,7 +16,7 @@ pub struct Section<'a> {
     borrows: PhantomData<&'a mut ()>,
 }
 
-// SAFETY: whoever makes one promises that any thread may run it.
+// SAFETY: the maker of one promises that any thread may run it.
 unsafe impl Send for Section<'_> {}
 
 impl<'a> Section<'a> {

@@ -5,7 +5,7 @@
 //! section runs inside a call, the frame of that call holds it; this is for all others.  It
 //! lies in a block of a pool; a lock without contexts takes none.
 //!
-//! Whoever forgets a `Kept` loses a block, and nothing dangles: the block stays taken, and the
+//! A caller that forgets a `Kept` loses a block, and nothing dangles: the block stays taken, and the
 //! lock that was acquired by it locked.
 
 use crate::door::{Cell, pool};
@@ -34,7 +34,7 @@ impl Default for Block {
     }
 }
 
-// SAFETY: nobody reads a block's bytes but whoever took it, as what it has written there.
+// SAFETY: nobody reads a block's bytes but the thread that took it, as what it has written there.
 unsafe impl Send for Block {}
 // SAFETY: as above.
 unsafe impl Sync for Block {}
@@ -99,7 +99,7 @@ impl<L: RawLock> Kept<L> {
         }
     }
 
-    /// The context, by its address, for whoever keeps that.
+    /// The context, by its address, for a caller that keeps that.
     #[inline(always)]
     #[must_use]
     pub const fn into_raw(self) -> NonNull<L::Context> {

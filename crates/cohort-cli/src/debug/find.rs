@@ -181,7 +181,7 @@ fn stuck(
     fresh: &mut Vec<Finding>,
 ) -> Vec<usize> {
     let mut groups = waits.cycles();
-    // Whoever waits for a thread that has ended waits as long.
+    // A thread that waits for one that has ended waits as long.
     groups.extend((0..threads.len()).filter_map(|place| {
         let waits_for_gone =
             |(holder, held): &(usize, Option<Held>)| held.is_some() && threads[*holder].is_gone;
@@ -231,7 +231,7 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
         .filter_map(|(turn, place)| {
             let thread = &threads[*place];
             let waiting = thread.waiting?;
-            // The next of the cycle, or whoever is waited for.
+            // The next of the cycle, or the thread that is waited for.
             let next = group[(turn + 1) % group.len()];
             let (other, held) = *waits
                 .from(*place)

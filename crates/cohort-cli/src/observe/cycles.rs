@@ -11,7 +11,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Puts together who waits for whom.  A wait with a deadline ends by itself, and a condition
+    /// Puts together which thread waits for which.  A wait with a deadline ends by itself, and a condition
     /// is nobody's.
     pub fn of(threads: &[Moment]) -> Self {
         let mut holders: HashMap<u64, Vec<(usize, Held)>> = HashMap::new();

@@ -28,8 +28,8 @@ fn bit(object: u64) -> (&'static AtomicU64, u64) {
 /// The next lock's number.
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
-/// Which lock it is, of all that were at its address: a number in its own bytes, which whoever
-/// makes another there sets to zero.
+/// Which lock it is, of all that were at its address: a number in its own bytes, which the
+/// maker of another there sets to zero.
 ///
 /// # Safety
 /// The lock is one, of that sort, and not gone.

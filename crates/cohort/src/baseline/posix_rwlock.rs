@@ -18,7 +18,7 @@
 //! | 0 | yes | yes | a writer writes |
 //! | n | yes | yes | a writer writes, n wait for a read phase |
 //!
-//! | field | meaning | who writes it |
+//! | field | meaning | written by |
 //! |---|---|---|
 //! | `state` | the table above; `HELD_UP`: readers sleep here that gave way to a writer | everybody |
 //! | `phase` | a word to sleep on: the phase, told to those who wait for it | the thread that changed it, afterwards |

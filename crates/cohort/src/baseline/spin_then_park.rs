@@ -7,7 +7,7 @@
 //! a lock's line has to travel between cache groups, each hand-over is paid for by all who look.
 //! The second is their plain remedy (ordo-one's synchronization-benchmarks, 2026).
 //!
-//! | bits of `word` | meaning | who writes them |
+//! | bits of `word` | meaning | written by |
 //! |---|---|---|
 //! | `HELD` | it is held | a thread that finds it free; the holder |
 //! | `ASLEEP` | somebody may sleep | a waiter, before it sleeps and when it takes the lock after that; the holder, when it wakes one |

@@ -5,9 +5,9 @@
 //! for more runnable threads than CPUs unless its waiters may sleep, since the first in the
 //! queue runs all.
 //!
-//! | field | meaning | who writes it |
+//! | field | meaning | written by |
 //! |---|---|---|
-//! | `tail` | the node in which whoever comes next brings its section; null: nobody has come yet | arrivals, by an exchange |
+//! | `tail` | the node in which the next arrival brings its section; null: nobody has come yet | arrivals, by an exchange |
 //! | a node's `section`, `here` | the section; whether its owner is to run it: 1, or 0 if not | the arrival that found the node |
 //! | a node's `next` | the node after it, where the next one brings its section; null: nothing is brought here yet | the same, last |
 //! | a node's `state` | see below | the combiner |
@@ -16,7 +16,7 @@
 //! |---|---|
 //! | `WAIT` | its section is to be run |
 //! | `DONE` | it has been |
-//! | `COMBINE` | whoever brings a section here runs it, and those behind it |
+//! | `COMBINE` | the thread that brings a section here runs it, and those behind it |
 //!
 //! An arrival leaves a fresh node for the next one and takes the one that it found, which is its
 //! own until it returns.  A combiner runs `MOST` sections at most, and then leaves its part to
@@ -128,7 +128,7 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
         if state.value(CC_ANSWERED) == COMBINE {
             self.combine(mine);
         }
-        // SAFETY: it came from this pool; whoever wrote its state has gone past it.
+        // SAFETY: it came from this pool; the thread that wrote its state has gone past it.
         unsafe { NODES.give(mine) };
     }
 

@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | `word` | whoever takes it; the holder | whether the lock is held |
 //! | `impatient` | the head of the queue | whether arrivals have to let it through |
-//! | `queue` | [`Cna`] | who waits behind the head |
+//! | `queue` | [`Cna`] | the waiters behind the head |
 //!
 //! The head leaves the queue as soon as it has the word, so the next head is on its way while this
 //! one holds the lock, and a release is the word's: nodes are free once their owners have it.

@@ -68,8 +68,8 @@ wait for is written down. Each thing that is found is told at once, on stderr, w
 and where in the code they are: files and lines where there is debug information (-g, or below \
 /usr/lib/debug), else functions and offsets.
 
-A program whose first thread waits for a deadlock can never end by itself: it is ended, unless \
---keep is given.
+A program whose first thread waits for a deadlock, or whose first thread has ended and all others \
+wait for it, can never end by itself: it is ended, unless --keep is given.
 
 Not seen: locks that the program builds itself, and those of programs that cannot be preloaded.
 

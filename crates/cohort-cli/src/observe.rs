@@ -75,7 +75,21 @@ impl Records {
         self.processes.values_mut()
     }
 
-    /// Those that [`processes`](Self::processes) has found.
+    /// Lets go of a process's records: its file, which another process of the same number would
+    /// go on with, and what is known of its code.
+    pub fn forget(&mut self, process: u32) {
+        let folder = self.folder.path();
+        self.processes.retain(|name, one| {
+            let stays = one.id != process;
+            if !stays {
+                // A file that stays goes with the folder.
+                let _ = std::fs::remove_file(folder.join(name));
+            }
+            stays
+        });
+    }
+
+    /// Those that [`processes`](Self::processes) has found and that were not forgotten.
     pub fn known(&self) -> impl Iterator<Item = &Process> {
         self.processes.values()
     }

@@ -63,8 +63,6 @@ struct Seen {
     held: HashMap<(u32, u64), Instant>,
     /// The threads that ended while they held something, told.
     ended: HashSet<(u32, u64)>,
-    /// Whether its end was looked at.
-    is_over: bool,
 }
 
 /// Finds what is wrong in the processes of a program.
@@ -77,6 +75,8 @@ pub struct Finder {
     pub ends_stuck: Option<i32>,
     seen: HashMap<u32, Seen>,
     found: Vec<Finding>,
+    /// Records that had no room, of processes that are over.
+    lost: u64,
 }
 
 impl Finder {
@@ -90,6 +90,7 @@ impl Finder {
             ends_stuck: None,
             seen: HashMap::new(),
             found: Vec::new(),
+            lost: 0,
         }
     }
 
@@ -100,16 +101,7 @@ impl Finder {
 
     /// How many records had no room.
     pub fn lost(&self) -> u64 {
-        self.records
-            .known()
-            .map(|process| {
-                let records = process.records();
-                let beyond = |all: u32, room: usize| u64::from(all).saturating_sub(room as u64);
-                u64::from(records.lost_threads.load(Relaxed))
-                    + u64::from(records.lost_edges.load(Relaxed))
-                    + beyond(records.found.load(Relaxed), records.findings.len())
-            })
-            .sum()
+        self.lost + self.records.known().map(lost).sum::<u64>()
     }
 
     /// Looks until the program is over, and once more.
@@ -129,22 +121,24 @@ impl Finder {
 
     fn look(&mut self, last: bool) {
         let mut fresh = Vec::new();
+        let mut over = Vec::new();
         for process in self.records.processes() {
             let seen = self.seen.entry(process.id).or_default();
-            if seen.is_over {
-                continue;
-            }
             // Asked first: what a process did before its end is complete then.
-            let is_alive = process.is_alive();
-            seen.is_over = !is_alive;
-            process.stacks.refresh(&process.kept_maps());
+            let living = process.living();
+            let is_alive = !living.is_empty();
+            if !is_alive {
+                over.push(process.id);
+                self.lost += lost(process);
+            }
+            let any = living.iter().next().copied();
+            process.stacks.refresh(any, &process.kept_maps());
             if is_alive {
-                let threads = process.threads();
+                let threads = process.threads(&living);
                 let waits = Waits::of(&threads);
                 let stuck = stuck(process, seen, &threads, &waits, &mut fresh);
                 if let (Some(signal), false) = (self.ends_stuck, stuck.is_empty())
-                    && let Some(first) = threads.iter().position(|one| one.id == process.id)
-                    && waits.leads_to(first, &stuck)
+                    && never_ends(process.id, &living, &threads, &waits, &stuck)
                 {
                     fresh.extend(ended(process, signal));
                 }
@@ -162,6 +156,10 @@ impl Finder {
                 orders(process, seen, &mut fresh);
             }
         }
+        for process in over {
+            self.records.forget(process);
+            self.seen.remove(&process);
+        }
         for finding in fresh {
             if !self.silent {
                 let _ = std::io::stderr().write_all(text(&finding).as_bytes());
@@ -169,6 +167,15 @@ impl Finder {
             self.found.push(finding);
         }
     }
+}
+
+/// How many records of a process had no room.
+fn lost(process: &Process) -> u64 {
+    let records = process.records();
+    let beyond = |all: u32, room: usize| u64::from(all).saturating_sub(room as u64);
+    u64::from(records.lost_threads.load(Relaxed))
+        + u64::from(records.lost_edges.load(Relaxed))
+        + beyond(records.found.load(Relaxed), records.findings.len())
 }
 
 /// Threads that wait for each other, or for a lock whose holder has ended, now and at the last
@@ -246,7 +253,7 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
             if let Some(held) = held {
                 let _ = write!(does, "\n      since {}", at(process, held.site));
             }
-            let memory = process.memory(waiting.site.stack, READ_BYTES);
+            let memory = process.memory(thread.id, waiting.site.stack, READ_BYTES);
             let stack = process.stacks.stack(&waiting.site, &memory);
             Some(Part {
                 thread: thread.id,
@@ -264,6 +271,28 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
     }
 }
 
+/// Whether the process's end is beyond a deadlock: its first thread waits for that, or every
+/// thread does once the first has ended.
+fn never_ends(
+    process: u32,
+    living: &HashSet<u32>,
+    threads: &[Moment],
+    waits: &Waits,
+    stuck: &[usize],
+) -> bool {
+    let is_stuck = |id: u32| {
+        threads
+            .iter()
+            .position(|one| one.id == id && !one.is_gone)
+            .is_some_and(|place| waits.leads_to(place, stuck))
+    };
+    if living.contains(&process) {
+        is_stuck(process)
+    } else {
+        living.iter().all(|id| is_stuck(*id))
+    }
+}
+
 /// Ends a process that can never end by itself; says so, if it could be ended.
 fn ended(process: &Process, signal: i32) -> Option<Finding> {
     let id = libc::pid_t::try_from(process.id).ok()?;
@@ -273,7 +302,7 @@ fn ended(process: &Process, signal: i32) -> Option<Finding> {
         kind: "ended",
         process: process.id,
         says:
-            "the first thread waits for that too: the program cannot end by itself, and is ended \
+            "what would end the program waits for that too: it cannot end by itself, and is ended \
                (--keep leaves it)"
                 .to_owned(),
         parts: Vec::new(),

@@ -2,7 +2,8 @@
 
 use super::stacks::Stacks;
 use cohort::records::{Doing, Finding, Hold, How, MAGIC, Place, Records, Thread};
-use rustix::mm::{MapFlags, ProtFlags, mmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::Path;
 use std::ptr;
@@ -15,6 +16,19 @@ pub struct Process {
     /// Where its code is, and how to name it.
     pub stacks: Stacks,
     records: &'static Records,
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `open`, in this length; every reader borrows this.
+        let unmapped = unsafe {
+            munmap(
+                ptr::from_ref(self.records).cast_mut().cast(),
+                size_of::<Records>(),
+            )
+        };
+        debug_assert!(unmapped.is_ok(), "{unmapped:?}");
+    }
 }
 
 /// Where a call came from, in numbers.
@@ -114,18 +128,28 @@ impl Process {
     }
 
     /// The records themselves.
-    pub fn records(&self) -> &'static Records {
+    pub fn records(&self) -> &Records {
         self.records
     }
 
-    /// Whether the process goes on.
-    pub fn is_alive(&self) -> bool {
+    /// Its threads that have not ended, by the kernel's numbers; none if it is over.
+    pub fn living(&self) -> HashSet<u32> {
+        let mut threads: HashSet<u32> = std::fs::read_dir(format!("/proc/{}/task", self.id))
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .collect();
+        // The first thread keeps its place until all others have ended.
         let state = std::fs::read_to_string(format!("/proc/{}/stat", self.id));
-        state.is_ok_and(|line| {
+        let has_ended = state.is_ok_and(|line| {
             // The state follows the name, which may hold anything, in brackets.
             line.rsplit_once(") ")
-                .is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
-        })
+                .is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
+        });
+        if has_ended {
+            threads.remove(&self.id);
+        }
+        threads
     }
 
     /// A thread's name, as the kernel has it.
@@ -135,19 +159,23 @@ impl Process {
     }
 
     /// All threads that have a record, as they are now.
-    pub fn threads(&self) -> Vec<Moment> {
+    pub fn threads(&self, living: &HashSet<u32>) -> Vec<Moment> {
         let used = (self.records.used.load(Acquire) as usize).min(self.records.threads.len());
         self.records.threads[..used]
             .iter()
-            .filter_map(|thread| self.moment(thread))
+            .filter_map(|thread| self.moment(thread, living))
             .collect()
     }
 
-    fn moment(&self, thread: &Thread) -> Option<Moment> {
+    fn moment(&self, thread: &Thread, living: &HashSet<u32>) -> Option<Moment> {
         let id = match thread.id.load(Acquire) {
             0 => return None,
             id => id,
         };
+        // Asked before its holds are read, since those of a thread that goes on change; a thread
+        // that is not among the living may have begun since they were listed.
+        let is_gone = !living.contains(&id)
+            && (id == self.id || !Path::new(&format!("/proc/{}/task/{id}", self.id)).exists());
         let turn = thread.turn.load(Acquire);
         let waiting = Waiting {
             turn,
@@ -181,7 +209,7 @@ impl Process {
             pthread: thread.pthread.load(Relaxed),
             waiting: waits.then_some(waiting),
             holds,
-            is_gone: !Path::new(&format!("/proc/{}/task/{id}", self.id)).exists(),
+            is_gone,
         })
     }
 
@@ -221,8 +249,8 @@ impl Process {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Bytes of the living process's memory from `at` upwards, as many as can be had.
-    pub fn memory(&self, at: u64, length: usize) -> Vec<u8> {
+    /// Bytes of memory from `at` upwards, as many as can be had, by a living thread of it.
+    pub fn memory(&self, thread: u32, at: u64, length: usize) -> Vec<u8> {
         const PAGE: u64 = 4096;
         let mut bytes = vec![0_u8; length];
         let local = libc::iovec {
@@ -243,7 +271,7 @@ impl Process {
         // SAFETY: the call writes at most `length` bytes to `bytes`, and only reads elsewhere.
         let read = unsafe {
             libc::process_vm_readv(
-                libc::pid_t::try_from(self.id).unwrap_or(0),
+                libc::pid_t::try_from(thread).unwrap_or(0),
                 &raw const local,
                 1,
                 remote.as_ptr(),

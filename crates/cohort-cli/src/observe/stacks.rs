@@ -65,6 +65,7 @@ pub struct Stack {
 }
 
 /// A part of a file that is mapped.
+#[derive(PartialEq, Eq)]
 struct Piece {
     /// Where.
     range: Range<u64>,
@@ -91,7 +92,8 @@ struct Names {
 /// Names for the addresses of one process.
 pub struct Stacks {
     process: u32,
-    maps: String,
+    /// The files with code, as they were mapped at the last look.
+    files: Vec<(PathBuf, Vec<Piece>)>,
     mapped: Vec<Mapped>,
     unwinder: UnwinderX86_64<Vec<u8>>,
     names: HashMap<PathBuf, Names>,
@@ -102,31 +104,33 @@ impl Stacks {
     pub fn new(process: u32) -> Self {
         Self {
             process,
-            maps: String::new(),
+            files: Vec::new(),
             mapped: Vec::new(),
             unwinder: UnwinderX86_64::new(),
             names: HashMap::new(),
         }
     }
 
-    /// Goes by the process's mappings as they are now; by `kept`, if it is gone and they were
-    /// never seen.
-    pub fn refresh(&mut self, kept: &str) {
-        let now = std::fs::read_to_string(format!("/proc/{}/maps", self.process));
+    /// Goes by the process's mappings as a living thread has them now; by `kept`, if it is gone
+    /// and they were never seen.
+    pub fn refresh(&mut self, thread: Option<u32>, kept: &str) {
+        let thread = thread.unwrap_or(self.process);
+        let now = std::fs::read_to_string(format!("/proc/{}/task/{thread}/maps", self.process));
         let maps = match now {
             Ok(maps) if !maps.is_empty() => maps,
             _ if self.mapped.is_empty() => kept.to_owned(),
             _ => return,
         };
-        if maps == self.maps {
+        let files = files(&maps);
+        if files == self.files {
             return;
         }
         self.mapped.clear();
         self.unwinder = UnwinderX86_64::new();
-        for (path, pieces) in files(&maps) {
-            self.map(&path, &pieces);
+        for (path, pieces) in &files {
+            self.map(path, pieces);
         }
-        self.maps = maps;
+        self.files = files;
     }
 
     /// Takes note of a file that is mapped in these pieces.
@@ -359,12 +363,15 @@ fn shortened(path: &str) -> String {
     }
 }
 
-/// The files of a list of mappings, each with its pieces.
+/// The files with code in a list of mappings, each with its pieces.
+///
+/// Others are data, such as the process's own records, of hundreds of megabytes: they have no
+/// names, and they come and go.
 fn files(maps: &str) -> Vec<(PathBuf, Vec<Piece>)> {
-    let mut files: Vec<(PathBuf, Vec<Piece>)> = Vec::new();
+    let mut files: Vec<(PathBuf, Vec<Piece>, bool)> = Vec::new();
     for line in maps.lines() {
         let mut words = line.split_whitespace();
-        let (Some(range), Some(_), Some(offset)) = (words.next(), words.next(), words.next())
+        let (Some(range), Some(allowed), Some(offset)) = (words.next(), words.next(), words.next())
         else {
             continue;
         };
@@ -383,12 +390,19 @@ fn files(maps: &str) -> Vec<(PathBuf, Vec<Piece>)> {
             range: start..end,
             offset,
         };
+        let has_code = allowed.contains('x');
         match files.last_mut() {
-            Some((last, pieces)) if last.as_os_str() == path => pieces.push(piece),
-            _ => files.push((PathBuf::from(path), vec![piece])),
+            Some((last, pieces, code)) if last.as_os_str() == path => {
+                pieces.push(piece);
+                *code |= has_code;
+            }
+            _ => files.push((PathBuf::from(path), vec![piece], has_code)),
         }
     }
     files
+        .into_iter()
+        .filter_map(|(path, pieces, code)| code.then_some((path, pieces)))
+        .collect()
 }
 
 /// What is added to an address of an image where it is mapped so.

@@ -49,6 +49,16 @@ const BUGS: &[(&str, &str, &[&str])] = &[
         &["waits for the end of thread", "finish  bugs/join.c:9"],
     ),
     (
+        "first_ended",
+        "stuck",
+        &[
+            "2 threads wait for each other for ever",
+            "forwards  bugs/first_ended.c:14",
+            "backwards  bugs/first_ended.c:24",
+            "is ended",
+        ],
+    ),
+    (
         "exit_holding",
         "owner",
         &[
@@ -181,6 +191,21 @@ fn a_deadlock_ends_and_leaves_nothing_behind() {
     assert_eq!(status, Some(1), "{said}");
     assert!(began.elapsed() < Duration::from_secs(30));
     assert!(said.contains("is ended"), "{said}");
+}
+
+/// Each forked child has records of its own, a sparse file of hundreds of megabytes: those are
+/// neither read as if they were code nor kept once the child is over.
+#[test]
+fn many_forked_children_cost_little() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile("clean/many_children", &folder);
+    let mut command = cohort();
+    command.args(["debug", "--"]).arg(&program);
+    let output = command
+        .timeout(Duration::from_secs(60))
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn files(below: &Path, found: &mut Vec<(String, String)>) {
         if path.is_dir() {
             files(&path, found);
         } else if path.extension().is_some_and(|ending| ending == "rs") {
-            let name = path.strip_prefix(sources()).expect("it is below them");
+            let name = path.strip_prefix(sources()).unwrap_or(&path);
             let name = name.to_str().expect("names are plain").to_owned();
             let text = fs::read_to_string(&path).expect("sources are text");
             found.push((name, text));
@@ -70,6 +70,55 @@ fn every_pool_is_in_the_sum_of_all_pools() {
             !declares || sum.contains(&format!("crate::{module}::pool_bytes()")),
             "src/{file} has a pool, whose bytes `cohort run --report` leaves out. Add \
              crate::{module}::pool_bytes() to `own_pool_bytes` in src/catalogue.rs"
+        );
+    }
+}
+
+/// Each thread keeps nodes back in caches of its own, one for each pool: two pools that shared a
+/// cache would hand out each other's nodes, and each would write over what the other keeps.
+#[test]
+fn no_two_pools_share_a_cache_of_the_threads() {
+    let mut all = Vec::new();
+    for part in ["src", "../cohort-service/src", "../cohort-preload/src"] {
+        let below = Path::new(env!("CARGO_MANIFEST_DIR")).join(part);
+        if below.is_dir() {
+            files(&below, &mut all);
+        }
+    }
+    let constant = |name: &str| {
+        let declared = format!("const {name}: usize = ");
+        let values = all
+            .iter()
+            .filter_map(|(_, text)| text.split_once(&declared));
+        let (_, value) = values
+            .last()
+            .unwrap_or_else(|| panic!("{name} is a constant"));
+        value.split(';').next().expect("a value").to_owned()
+    };
+    let mut pools: Vec<(usize, &str)> = Vec::new();
+    let declarations = all.iter().flat_map(|(_, text)| text.lines());
+    for line in declarations.filter(|line| line.contains("static ")) {
+        let Some((pool, cache)) = line.trim().rsplit_once(", cache ") else {
+            continue;
+        };
+        if cache.contains('$') {
+            // The macro itself.
+            continue;
+        }
+        let cache = cache.trim_end_matches(");");
+        let number = cache.parse().or_else(|_| constant(cache).parse());
+        pools.push((number.expect("the cache is a number"), pool));
+    }
+    assert!(
+        pools.len() >= 9,
+        "the declarations look otherwise: {pools:?}"
+    );
+    pools.sort_unstable();
+    for pair in pools.windows(2) {
+        // The holdings of all locks, of which a process has one kind, share one.
+        assert!(
+            pair[0].0 != pair[1].0,
+            "{pair:?} share a cache of the threads"
         );
     }
 }

@@ -53,7 +53,8 @@ install-c: c
 	$(INSTALL) -m 644 crates/cohort-c/include/* $(ROOT)/include
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' crates/cohort-c/cohort.pc.in \
 	    > $(ROOT)/lib/pkgconfig/cohort.pc
-	$(INSTALL) -D -m 644 crates/cohort-c/man/cohort.h.3 $(ROOT)/share/man/man3/cohort.h.3
+	$(INSTALL) -d $(ROOT)/share/man/man3
+	$(INSTALL) -m 644 crates/cohort-c/man/*.3 $(ROOT)/share/man/man3
 
 install: all install-c
 	rm -rf $(STAGE)
@@ -75,5 +76,5 @@ uninstall:
 	rm -f $(LIB)/libcohort_preload.so $(LIB)/libcohort_compositions.so $(LIB)/libcohort_observe.so
 	rm -f $(ROOT)/lib/libcohort.a $(ROOT)/lib/libcohort.so* $(ROOT)/lib/pkgconfig/cohort.pc
 	rm -f $(ROOT)/include/cohort.h $(ROOT)/include/cohort.hpp
-	rm -f $(ROOT)/share/man/man3/cohort.h.3
+	rm -f $(ROOT)/share/man/man3/cohort.h.3 $(ROOT)/share/man/man3/cohort.hpp.3
 	-rmdir $(LIB) 2>/dev/null

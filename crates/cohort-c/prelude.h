@@ -23,6 +23,7 @@
 #define COHORT_TRY_ACQUIRE_SHARED(result, lock) \
     COHORT_ANNOTATION(try_acquire_shared_capability(result, lock))
 #define COHORT_RELEASE(lock) COHORT_ANNOTATION(release_capability(lock))
+#define COHORT_RELEASE_SHARED(lock) COHORT_ANNOTATION(release_shared_capability(lock))
 #define COHORT_RELEASE_GENERIC(lock) COHORT_ANNOTATION(release_generic_capability(lock))
 
 /* Opaque words, all zero when nobody holds them; on any memory, shared by no two processes. */
@@ -34,12 +35,15 @@ typedef struct cohort_cond { uint32_t cohort_words[6]; } cohort_cond_t;
 typedef struct COHORT_CAPABILITY cohort_lock cohort_lock_t;
 
 /*
- * What one acquisition of such a lock carries, for those who keep it themselves: it stays where
- * it is until the lock is released.
+ * What one acquisition of such a lock carries, for callers that keep it themselves: it stays
+ * where it is until the lock is released.
  */
 typedef struct cohort_context {
     unsigned char cohort_bytes[128] __attribute__((aligned(64)));
 } cohort_context_t;
+
+/* What releases or acquires a lock of the program's own, for cohort_cond_wait_between(). */
+typedef void (*cohort_step_t)(void *argument);
 
 #define COHORT_MUTEX_INIT { { 0, 0 } }
 #define COHORT_RWLOCK_INIT { { 0, 0, 0, 0 } }

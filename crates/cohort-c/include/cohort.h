@@ -31,6 +31,7 @@
 #define COHORT_TRY_ACQUIRE_SHARED(result, lock) \
     COHORT_ANNOTATION(try_acquire_shared_capability(result, lock))
 #define COHORT_RELEASE(lock) COHORT_ANNOTATION(release_capability(lock))
+#define COHORT_RELEASE_SHARED(lock) COHORT_ANNOTATION(release_shared_capability(lock))
 #define COHORT_RELEASE_GENERIC(lock) COHORT_ANNOTATION(release_generic_capability(lock))
 
 /* Opaque words, all zero when nobody holds them; on any memory, shared by no two processes. */
@@ -42,12 +43,15 @@ typedef struct cohort_cond { uint32_t cohort_words[6]; } cohort_cond_t;
 typedef struct COHORT_CAPABILITY cohort_lock cohort_lock_t;
 
 /*
- * What one acquisition of such a lock carries, for those who keep it themselves: it stays where
- * it is until the lock is released.
+ * What one acquisition of such a lock carries, for callers that keep it themselves: it stays
+ * where it is until the lock is released.
  */
 typedef struct cohort_context {
     unsigned char cohort_bytes[128] __attribute__((aligned(64)));
 } cohort_context_t;
+
+/* What releases or acquires a lock of the program's own, for cohort_cond_wait_between(). */
+typedef void (*cohort_step_t)(void *argument);
 
 #define COHORT_MUTEX_INIT { { 0, 0 } }
 #define COHORT_RWLOCK_INIT { { 0, 0, 0, 0 } }
@@ -96,8 +100,8 @@ int cohort_mutex_lock_for(cohort_mutex_t *mutex,
 COHORT_TRY_ACQUIRE(0, *mutex);
 
 /*
- Unlocks the mutex; `EPERM` if nobody has locked it.  A mutex does not know who has: to
- unlock another thread's is not noticed, and its section is no longer alone.
+ Unlocks the mutex; `EPERM` if nobody has locked it.  A mutex does not know its
+ owner: to unlock another thread's is not noticed, and its section is no longer alone.
  */
 int cohort_mutex_unlock(cohort_mutex_t *mutex) COHORT_RELEASE(*mutex);
 
@@ -234,6 +238,36 @@ int cohort_cond_wait_lock_for(cohort_cond_t *cond,
 COHORT_REQUIRES(*lock);
 
 /*
+ `cohort_cond_wait` with any other lock, which the caller holds: `release` has to release it
+ and `acquire` to acquire it again.  Each is called once with `argument`, by the thread that
+ waits, and may not leave in another way than by returning.
+ */
+int cohort_cond_wait_between(cohort_cond_t *cond,
+                             cohort_step_t release,
+                             cohort_step_t acquire,
+                             void *argument);
+
+/*
+ The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest:
+ `ETIMEDOUT`, with the lock acquired again.
+ */
+int cohort_cond_wait_between_until(cohort_cond_t *cond,
+                                   cohort_step_t release,
+                                   cohort_step_t acquire,
+                                   void *argument,
+                                   int clock,
+                                   const struct timespec *time);
+
+/*
+ The same, for so many nanoseconds at most.
+ */
+int cohort_cond_wait_between_for(cohort_cond_t *cond,
+                                 cohort_step_t release,
+                                 cohort_step_t acquire,
+                                 void *argument,
+                                 uint64_t nanoseconds);
+
+/*
  Lets the thread go that has waited longest, if there is one.
  */
 int cohort_cond_signal(cohort_cond_t *cond);
@@ -257,7 +291,7 @@ cohort_lock_t *cohort_lock_new(const char *name);
 int cohort_lock_explain(const char *name, char *buffer, size_t size);
 
 /*
- Ends a lock and frees its memory; `EBUSY` if somebody holds it, who may go on.  Null is
+ Ends a lock and frees its memory; `EBUSY` if a thread holds it, and may go on.  Null is
  nothing.
  */
 int cohort_lock_free(cohort_lock_t *lock);

@@ -6,7 +6,7 @@ use crate::mutex::cohort_mutex_t;
 use crate::time;
 use cohort::condvar::{RawCondvar, Waited};
 use cohort::{Patience, RawLock};
-use core::ffi::c_int;
+use core::ffi::{c_int, c_void};
 
 /// A condition: 24 bytes, ready when they are zero.
 #[repr(C)]
@@ -67,6 +67,27 @@ unsafe fn wait_lock(
     }
     // SAFETY: the program waits with what it holds; nobody signals here in another way.
     ended(unsafe { queue.wait_between(|| _ = lock.release(), || lock.acquire(), patience) })
+}
+
+/// What releases or acquires a lock of the program's own.
+#[expect(non_camel_case_types, reason = "as C has it")]
+pub type cohort_step_t = Option<unsafe extern "C" fn(argument: *mut c_void)>;
+
+/// # Safety
+/// Null, or a condition and two functions that may be called with the argument.
+unsafe fn wait_between(
+    cond: *mut cohort_cond_t,
+    release: cohort_step_t,
+    acquire: cohort_step_t,
+    argument: *mut c_void,
+    patience: &Patience,
+) -> c_int {
+    let queue = at!(cond);
+    let (Some(release), Some(acquire)) = (release, acquire) else {
+        return EINVAL;
+    };
+    // SAFETY: the caller's; nobody signals here in another way.
+    ended(unsafe { queue.wait_between(|| release(argument), || acquire(argument), patience) })
 }
 
 /// Makes a condition of any bytes, as `COHORT_COND_INIT` does.
@@ -205,6 +226,62 @@ pub unsafe extern "C" fn cohort_cond_wait_lock_for(
 ) -> c_int {
     // SAFETY: passed on.
     unsafe { wait_lock(cond, lock, &time::during(nanoseconds)) }
+}
+
+/// `cohort_cond_wait` with any other lock, which the caller holds: `release` has to release it
+/// and `acquire` to acquire it again.  Each is called once with `argument`, by the thread that
+/// waits, and may not leave in another way than by returning.
+///
+/// # Safety
+/// Null, or a condition and two functions; so for all below.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait_between(
+    cond: *mut cohort_cond_t,
+    release: cohort_step_t,
+    acquire: cohort_step_t,
+    argument: *mut c_void,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { wait_between(cond, release, acquire, argument, &Patience::ENDLESS) }
+}
+
+/// The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest:
+/// `ETIMEDOUT`, with the lock acquired again.
+///
+/// # Safety
+/// As `cohort_cond_wait_between`; the time is null or readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait_between_until(
+    cond: *mut cohort_cond_t,
+    release: cohort_step_t,
+    acquire: cohort_step_t,
+    argument: *mut c_void,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe {
+        match time::until(clock, time) {
+            Ok(patience) => wait_between(cond, release, acquire, argument, &patience),
+            Err(error) => error,
+        }
+    }
+}
+
+/// The same, for so many nanoseconds at most.
+///
+/// # Safety
+/// As `cohort_cond_wait_between`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait_between_for(
+    cond: *mut cohort_cond_t,
+    release: cohort_step_t,
+    acquire: cohort_step_t,
+    argument: *mut c_void,
+    nanoseconds: u64,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { wait_between(cond, release, acquire, argument, &time::during(nanoseconds)) }
 }
 
 /// Lets the thread go that has waited longest, if there is one.

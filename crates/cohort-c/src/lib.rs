@@ -1,9 +1,11 @@
-//! Cohort's locks for C: `cohort.h`.
+//! Cohort's locks for C and C++: `cohort.h`, `cohort.hpp`.
 //!
 //! A mutex, a rwlock and a condition are a few words of the program's own, which are good when
 //! they are all zero and need nothing to be destroyed ([`mutex`], [`rwlock`], [`cond`]); any
 //! lock of the catalogue is made by its name ([`lock`]).  Every function returns 0 or a value
 //! of `errno.h`, and touches `errno` itself nowhere but where it says so.
+//!
+//! `include/cohort.hpp` gives C++ programs the same as classes, by these functions alone.
 //!
 //! `include/cohort.h` is made from these sources by cbindgen, below what stands in
 //! `prelude.h`; `cargo test -p cohort --test library` says when it is stale.

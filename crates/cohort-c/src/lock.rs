@@ -6,7 +6,7 @@
 //! | `lock` | its maker | the lock, behind the functions that all locks have |
 //! | `holder` | the holder | the context by which it holds the lock; null: nobody has noted one |
 //! | `is_kept` | the holder | whether that context is a block of ours, or the caller's |
-//! | `generation` | whoever comes first | the process in which it was last used |
+//! | `generation` | the first caller in a process | the process in which it was last used |
 //!
 //! A lock that serves in strict order has a gate, as under a whole program, so that more
 //! threads than CPUs do not make it stand still.
@@ -245,7 +245,7 @@ macro_rules! makers {
 }
 cohort::for_each_lock!(makers);
 
-/// The composition that is being made, by whoever holds this.
+/// The composition that is being made by the thread that holds this.
 static RECIPE: Mutex<Option<Recipe>> = Mutex::new(None);
 
 /// What that recipe says.
@@ -306,7 +306,7 @@ impl cohort_lock_t {
         unsafe { self.lock.as_ref() }
     }
 
-    /// Before anything else: in a forked child, forgets whoever waited, and a holder that had
+    /// Before anything else: in a forked child, forgets all waiters, and a holder that had
     /// not noted itself.
     fn settle(&self) {
         self.generation.settle(|| {
@@ -469,7 +469,7 @@ impl Write for Cut<'_> {
     }
 }
 
-/// Ends a lock and frees its memory; `EBUSY` if somebody holds it, who may go on.  Null is
+/// Ends a lock and frees its memory; `EBUSY` if a thread holds it, and may go on.  Null is
 /// nothing.
 ///
 /// # Safety

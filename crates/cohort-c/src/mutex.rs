@@ -123,8 +123,8 @@ pub unsafe extern "C" fn cohort_mutex_lock_for(
     within(at!(mutex), &time::during(nanoseconds))
 }
 
-/// Unlocks the mutex; `EPERM` if nobody has locked it.  A mutex does not know who has: to
-/// unlock another thread's is not noticed, and its section is no longer alone.
+/// Unlocks the mutex; `EPERM` if nobody has locked it.  A mutex does not know its
+/// owner: to unlock another thread's is not noticed, and its section is no longer alone.
 ///
 /// cbindgen:postfix=COHORT_RELEASE(*mutex)
 ///

@@ -141,6 +141,23 @@ fn the_library_has_the_symbols_of_the_record() {
     }
 }
 
+#[test]
+fn the_page_on_cpp_tells_of_every_class() {
+    let header = fs::read_to_string(in_prefix("include/cohort.hpp")).unwrap();
+    let page = fs::read_to_string(in_prefix("share/man/man3/cohort.hpp.3")).unwrap();
+    let classes = header.lines().filter(|line| line.starts_with("class "));
+    let names: Vec<&str> = classes
+        .filter_map(|line| {
+            let head = line.split([':', '{']).next()?;
+            head.split_whitespace().last()
+        })
+        .collect();
+    assert!(names.contains(&"shared_timed_mutex"), "{names:?}");
+    for name in names {
+        assert!(page.contains(name), "cohort.hpp(3) does not tell of {name}");
+    }
+}
+
 /// Compiles and runs the examples of a language.
 fn examples(language: &str, options: &[&str]) {
     let build = TempDir::new().unwrap();
@@ -158,11 +175,49 @@ fn the_examples_in_c_run() {
 }
 
 #[test]
+fn the_examples_in_cpp_run() {
+    examples("cpp", &[]);
+    let plain = "CXXFLAGS=-O1 -fno-exceptions -fno-rtti";
+    examples("cpp", &["EXAMPLES=counter", plain]);
+}
+
+#[test]
 fn clang_finds_the_locks_kept_to() {
     if run(command("clang").arg("--version")).is_ok() {
         examples("c", &["CC=clang", "CFLAGS=-O1 -Wthread-safety"]);
     } else {
         eprintln!("skip: no clang here (package clang)");
+    }
+    if run(command("clang++").arg("--version")).is_ok() {
+        let flags = "CXXFLAGS=-O1 -Wthread-safety";
+        examples("cpp", &["CXX=clang++", flags, "STANDARD=c++20"]);
+    } else {
+        eprintln!("skip: no clang++ here (package clang)");
+    }
+}
+
+/// A program without exceptions, and one that destroys what is held, end with a message.
+#[test]
+fn mistakes_in_cpp_end_a_program_that_cannot_catch_them() {
+    let unlocks = "cohort::mutex mutex; mutex.unlock();";
+    let destroys = "cohort::named_lock lock(\"mcs\"); lock.lock();";
+    for (body, option, message) in [
+        (unlocks, "-fno-exceptions", "cohort::mutex::unlock: "),
+        (destroys, "-fexceptions", "destroyed while it is held: "),
+    ] {
+        let folder = TempDir::new().unwrap();
+        let source = folder.path().join("mistake.cpp");
+        let text = format!("#include <cohort.hpp>\nint main() {{ {body} }}\n");
+        fs::write(&source, text).unwrap();
+        let program = folder.path().join("mistake");
+        let mut cpp = command("c++");
+        cpp.args(["-std=c++17", "-pthread", option, "-o"]);
+        cpp.arg(&program).arg(&source);
+        cpp.arg(format!("-I{}", in_prefix("include").display()));
+        cpp.arg(in_prefix("lib/libcohort.a"));
+        succeed(&mut cpp);
+        let why = run(&mut command(&program)).expect_err("it is a mistake");
+        assert!(why.contains(message), "{why}");
     }
 }
 

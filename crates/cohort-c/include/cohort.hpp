@@ -1,0 +1,575 @@
+/*
+ * Cohort's locks for C++17 and later, over cohort.h.  Link with libcohort; cohort.hpp(3) tells
+ * how they are used.
+ *
+ * The classes have the names and the functions of the standard library's, and go with its
+ * std::lock_guard, unique_lock, shared_lock, scoped_lock and std::lock.
+ */
+#ifndef COHORT_HPP
+#define COHORT_HPP
+
+#if __cplusplus < 201703L
+#error "cohort.hpp needs C++17: compile with -std=c++17 or later"
+#endif
+
+#include <cohort.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <type_traits>
+#include <utility>
+
+/* Clang's analysis sees what the functions promise, and not how they keep it. */
+#define COHORT_UNCHECKED COHORT_ANNOTATION(no_thread_safety_analysis)
+
+namespace cohort {
+
+namespace detail {
+
+/* Throws std::system_error; a program without exceptions ends with the same message. */
+[[noreturn]] inline void fail(int error, const std::string &what)
+{
+#ifdef __cpp_exceptions
+    throw std::system_error(error, std::generic_category(), what);
+#else
+    std::fprintf(stderr, "%s: %s\n", what.c_str(), std::generic_category().message(error).c_str());
+    std::abort();
+#endif
+}
+
+inline void check(int error, const char *what)
+{
+    if (__builtin_expect(error != 0, 0))
+        fail(error, what);
+}
+
+/* A duration in nanoseconds, rounded up; none below zero, and for ever beyond 292 years. */
+template <class Rep, class Period>
+std::uint64_t nanoseconds(const std::chrono::duration<Rep, Period> &duration)
+{
+    constexpr std::chrono::duration<long double> longest = std::chrono::nanoseconds::max();
+    if (!(duration > duration.zero()))
+        return 0;
+    if (!(std::chrono::duration<long double>(duration) < longest))
+        return std::numeric_limits<std::uint64_t>::max();
+    const auto rounded = std::chrono::ceil<std::chrono::nanoseconds>(duration);
+    return static_cast<std::uint64_t>(rounded.count());
+}
+
+/* That long from now; the clock's end, if it is beyond. */
+template <class Rep, class Period>
+std::chrono::steady_clock::time_point after(const std::chrono::duration<Rep, Period> &duration)
+{
+    using clock = std::chrono::steady_clock;
+    const auto now = clock::now();
+    const std::uint64_t left = nanoseconds(clock::time_point::max() - now);
+    const std::uint64_t asked = nanoseconds(duration);
+    if (asked >= left)
+        return clock::time_point::max();
+    return now + std::chrono::nanoseconds(asked);
+}
+
+/* A time of C's, from a duration since the clock's epoch; the epoch, if it is before. */
+template <class Duration>
+timespec since_epoch(const Duration &duration)
+{
+    constexpr std::time_t latest = std::numeric_limits<std::time_t>::max();
+    const std::chrono::duration<long double> rough = duration;
+    if (!(rough.count() > 0))
+        return {0, 0};
+    if (!(rough.count() < static_cast<long double>(latest)))
+        return {latest, 0};
+    const auto whole = std::chrono::floor<std::chrono::seconds>(duration);
+    const auto rest = std::chrono::ceil<std::chrono::nanoseconds>(duration - whole);
+    const bool is_next = rest >= std::chrono::seconds(1);
+    return {static_cast<std::time_t>(whole.count() + is_next),
+            is_next ? 0 : static_cast<long>(rest.count())};
+}
+
+/* Calls `wait` with a clock of C's and a time on it, and returns what it returned. */
+template <class Duration, class Wait>
+int once(const std::chrono::time_point<std::chrono::steady_clock, Duration> &time, Wait wait)
+{
+    const timespec at = since_epoch(time.time_since_epoch());
+    return wait(CLOCK_MONOTONIC, &at);
+}
+
+template <class Duration, class Wait>
+int once(const std::chrono::time_point<std::chrono::system_clock, Duration> &time, Wait wait)
+{
+    const timespec at = since_epoch(time.time_since_epoch());
+    return wait(CLOCK_REALTIME, &at);
+}
+
+/* A clock that is none of C's may run as it likes, and so is looked at now and then: ETIMEDOUT
+ * may come before its time. */
+template <class Clock, class Duration, class Wait>
+int once(const std::chrono::time_point<Clock, Duration> &time, Wait wait)
+{
+    constexpr std::uint64_t longest = 60'000'000'000;
+    const auto now = Clock::now();
+    const std::uint64_t left = now < time ? nanoseconds(time - now) : 0;
+    return once(after(std::chrono::nanoseconds(left < longest ? left : longest)), wait);
+}
+
+/* The same, until the time has come by its own clock. */
+template <class Clock, class Duration, class Wait>
+int until(const std::chrono::time_point<Clock, Duration> &time, Wait wait)
+{
+    int error;
+    do
+        error = once(time, wait);
+    while (error == ETIMEDOUT && Clock::now() < time);
+    return error;
+}
+
+/* A name of the calling thread's, which no other living thread has. */
+inline const void *self() noexcept
+{
+    static thread_local const char here = 0;
+    return &here;
+}
+
+} // namespace detail
+
+/* Throws ENOTSUP if the library is of another version than this header. */
+inline void check_version()
+{
+    detail::check(cohort_check_version(COHORT_VERSION),
+                  "cohort: the library is of another version than cohort.hpp");
+}
+
+/* Lockable, in 8 bytes.  A thread that locks it twice waits for ever; unlock() throws EPERM if
+ * nobody has locked it. */
+class COHORT_CAPABILITY mutex {
+public:
+    using native_handle_type = cohort_mutex_t *;
+
+    constexpr mutex() noexcept = default;
+    mutex(const mutex &) = delete;
+    mutex &operator=(const mutex &) = delete;
+
+    void lock() noexcept COHORT_ACQUIRE(this) COHORT_UNCHECKED { cohort_mutex_lock(&native); }
+
+    bool try_lock() noexcept COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_mutex_lock_try(&native) == 0;
+    }
+
+    void unlock() COHORT_RELEASE(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_mutex_unlock(&native), "cohort::mutex::unlock");
+    }
+
+    native_handle_type native_handle() noexcept { return &native; }
+
+protected:
+    cohort_mutex_t native = COHORT_MUTEX_INIT;
+};
+
+/* TimedLockable: a mutex, and no larger. */
+class COHORT_CAPABILITY timed_mutex : public mutex {
+public:
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &duration)
+        COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_mutex_lock_for(&native, detail::nanoseconds(duration)) == 0;
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time)
+        COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return detail::until(time, [this](int clock, const timespec *at) COHORT_UNCHECKED {
+            return cohort_mutex_lock_until(&native, clock, at);
+        }) == 0;
+    }
+};
+
+/* Lockable, as often as one thread likes; unlock() throws EPERM for any other thread, lock()
+ * EAGAIN beyond 4294967295 times.  Clang's analysis knows no such lock, and is told nothing. */
+class recursive_mutex {
+public:
+    constexpr recursive_mutex() noexcept = default;
+    recursive_mutex(const recursive_mutex &) = delete;
+    recursive_mutex &operator=(const recursive_mutex &) = delete;
+
+    void lock() COHORT_UNCHECKED
+    {
+        if (is_mine()) {
+            if (!again())
+                detail::fail(EAGAIN, "cohort::recursive_mutex::lock");
+        } else {
+            inner.lock();
+            begin();
+        }
+    }
+
+    bool try_lock() noexcept COHORT_UNCHECKED
+    {
+        return is_mine() ? again() : inner.try_lock() && begin();
+    }
+
+    void unlock() COHORT_UNCHECKED
+    {
+        if (!is_mine())
+            detail::fail(EPERM, "cohort::recursive_mutex::unlock");
+        if (--depth == 0) {
+            owner.store(nullptr, std::memory_order_relaxed);
+            inner.unlock();
+        }
+    }
+
+protected:
+    /* A thread reads its own name here only if it has written that itself. */
+    bool is_mine() const noexcept
+    {
+        return owner.load(std::memory_order_relaxed) == detail::self();
+    }
+
+    bool again() noexcept
+    {
+        const bool is_room = depth < std::numeric_limits<std::uint32_t>::max();
+        depth += is_room;
+        return is_room;
+    }
+
+    bool begin() noexcept
+    {
+        owner.store(detail::self(), std::memory_order_relaxed);
+        depth = 1;
+        return true;
+    }
+
+    timed_mutex inner;
+    std::atomic<const void *> owner{nullptr};
+    std::uint32_t depth = 0;
+};
+
+/* TimedLockable: the same with deadlines. */
+class recursive_timed_mutex : public recursive_mutex {
+public:
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &duration) COHORT_UNCHECKED
+    {
+        return is_mine() ? again() : inner.try_lock_for(duration) && begin();
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time) COHORT_UNCHECKED
+    {
+        return is_mine() ? again() : inner.try_lock_until(time) && begin();
+    }
+};
+
+/* SharedLockable, in 16 bytes.  The thread that took it unlocks it; one that reads may read
+ * again, and one that writes waits for itself for ever.  Unlocking throws EPERM if nobody holds
+ * it, and lock_shared() EAGAIN if half a million do. */
+class COHORT_CAPABILITY shared_mutex {
+public:
+    using native_handle_type = cohort_rwlock_t *;
+
+    constexpr shared_mutex() noexcept = default;
+    shared_mutex(const shared_mutex &) = delete;
+    shared_mutex &operator=(const shared_mutex &) = delete;
+
+    void lock() noexcept COHORT_ACQUIRE(this) COHORT_UNCHECKED { cohort_rwlock_write(&native); }
+
+    bool try_lock() noexcept COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_rwlock_write_try(&native) == 0;
+    }
+
+    void unlock() COHORT_RELEASE(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_rwlock_unlock(&native), "cohort::shared_mutex::unlock");
+    }
+
+    void lock_shared() COHORT_ACQUIRE_SHARED(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_rwlock_read(&native), "cohort::shared_mutex::lock_shared");
+    }
+
+    bool try_lock_shared() noexcept COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return cohort_rwlock_read_try(&native) == 0;
+    }
+
+    void unlock_shared() COHORT_RELEASE_SHARED(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_rwlock_unlock(&native), "cohort::shared_mutex::unlock_shared");
+    }
+
+    native_handle_type native_handle() noexcept { return &native; }
+
+protected:
+    cohort_rwlock_t native = COHORT_RWLOCK_INIT;
+};
+
+/* SharedTimedLockable: the same with deadlines, and no larger. */
+class COHORT_CAPABILITY shared_timed_mutex : public shared_mutex {
+public:
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &duration)
+        COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_rwlock_write_for(&native, detail::nanoseconds(duration)) == 0;
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time)
+        COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return detail::until(time, [this](int clock, const timespec *at) COHORT_UNCHECKED {
+            return cohort_rwlock_write_until(&native, clock, at);
+        }) == 0;
+    }
+
+    template <class Rep, class Period>
+    bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &duration)
+        COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return cohort_rwlock_read_for(&native, detail::nanoseconds(duration)) == 0;
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_shared_until(const std::chrono::time_point<Clock, Duration> &time)
+        COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return detail::until(time, [this](int clock, const timespec *at) COHORT_UNCHECKED {
+            return cohort_rwlock_read_until(&native, clock, at);
+        }) == 0;
+    }
+};
+
+/* TimedLockable: the lock of that name, as `cohort list` shows them, or a composition such as
+ * clof:mcs-mcs-ticket@cache,numa,system.  The constructor throws EINVAL if no lock has the name,
+ * unlock() EPERM if nobody holds the lock; to destroy one that is held ends the program. */
+class COHORT_CAPABILITY named_lock {
+public:
+    using native_handle_type = cohort_lock_t *;
+
+    explicit named_lock(const std::string &name) : native(cohort_lock_new(name.c_str()))
+    {
+        if (!native) {
+            const int error = errno;
+            char why[160];
+            cohort_lock_explain(name.c_str(), why, sizeof why);
+            detail::fail(error, "cohort: lock \"" + name + "\": " + why);
+        }
+    }
+
+    named_lock(const named_lock &) = delete;
+    named_lock &operator=(const named_lock &) = delete;
+
+    ~named_lock()
+    {
+        detail::check(cohort_lock_free(native), "cohort: a lock is destroyed while it is held");
+    }
+
+    void lock() noexcept COHORT_ACQUIRE(this) COHORT_UNCHECKED { cohort_lock_acquire(native); }
+
+    bool try_lock() noexcept COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_lock_acquire_try(native) == 0;
+    }
+
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &duration)
+        COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_lock_acquire_for(native, detail::nanoseconds(duration)) == 0;
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time)
+        COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return detail::until(time, [this](int clock, const timespec *at) COHORT_UNCHECKED {
+            return cohort_lock_acquire_until(native, clock, at);
+        }) == 0;
+    }
+
+    void unlock() COHORT_RELEASE(this) COHORT_UNCHECKED
+    {
+        detail::check(cohort_lock_release(native), "cohort::named_lock::unlock");
+    }
+
+    native_handle_type native_handle() noexcept { return native; }
+
+private:
+    cohort_lock_t *native;
+};
+
+/* Holds a named lock for as long as it is there, with the lock's queue node inside itself, where
+ * named_lock::lock() takes one from a pool. */
+class COHORT_ANNOTATION(scoped_lockable) context_guard {
+public:
+    explicit context_guard(named_lock &lock) noexcept COHORT_ACQUIRE(lock) COHORT_UNCHECKED
+        : native(lock.native_handle())
+    {
+        cohort_lock_acquire_by(native, &context);
+    }
+
+    context_guard(const context_guard &) = delete;
+    context_guard &operator=(const context_guard &) = delete;
+
+    ~context_guard() COHORT_ANNOTATION(release_capability()) COHORT_UNCHECKED
+    {
+        cohort_lock_release_by(native, &context);
+    }
+
+private:
+    cohort_context_t context;
+    cohort_lock_t *native;
+};
+
+/* Where the compiler has C++20's: lock<"hmcs-3">, a named lock that needs no argument. */
+#if __cplusplus >= 202002L && (__cpp_nontype_template_args >= 201911L || __clang_major__ >= 12)
+namespace detail {
+template <std::size_t Size>
+struct name {
+    char text[Size];
+
+    constexpr name(const char (&given)[Size]) noexcept
+    {
+        for (std::size_t i = 0; i < Size; i++)
+            text[i] = given[i];
+    }
+};
+} // namespace detail
+
+template <detail::name Name>
+class COHORT_CAPABILITY lock : public named_lock {
+public:
+    lock() : named_lock(Name.text) {}
+};
+#endif
+
+using std::cv_status;
+
+/* A condition, in 24 bytes: for any BasicLockable, as std::condition_variable_any, and with
+ * std::unique_lock of a mutex, timed_mutex or named_lock as cheap as C's.  Waiters are let go in
+ * the order in which they came.  A wait throws EPERM if its std::unique_lock does not own the
+ * lock. */
+class condition_variable {
+public:
+    using native_handle_type = cohort_cond_t *;
+
+    constexpr condition_variable() noexcept = default;
+    condition_variable(const condition_variable &) = delete;
+    condition_variable &operator=(const condition_variable &) = delete;
+
+    void notify_one() noexcept { cohort_cond_signal(&native); }
+    void notify_all() noexcept { cohort_cond_broadcast(&native); }
+
+    template <class Lock>
+    void wait(Lock &lock)
+    {
+        sleep(lock, 0, nullptr);
+    }
+
+    template <class Lock, class Predicate>
+    void wait(Lock &lock, Predicate predicate)
+    {
+        while (!predicate())
+            wait(lock);
+    }
+
+    template <class Lock, class Clock, class Duration>
+    cv_status wait_until(Lock &lock, const std::chrono::time_point<Clock, Duration> &time)
+    {
+        const int error = detail::once(time, [&](int clock, const timespec *at) {
+            return sleep(lock, clock, at);
+        });
+        const bool is_over = error == ETIMEDOUT && !(Clock::now() < time);
+        return is_over ? cv_status::timeout : cv_status::no_timeout;
+    }
+
+    template <class Lock, class Clock, class Duration, class Predicate>
+    bool wait_until(Lock &lock, const std::chrono::time_point<Clock, Duration> &time,
+                    Predicate predicate)
+    {
+        while (!predicate())
+            if (wait_until(lock, time) == cv_status::timeout)
+                return predicate();
+        return true;
+    }
+
+    template <class Lock, class Rep, class Period>
+    cv_status wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &duration)
+    {
+        return wait_until(lock, detail::after(duration));
+    }
+
+    template <class Lock, class Rep, class Period, class Predicate>
+    bool wait_for(Lock &lock, const std::chrono::duration<Rep, Period> &duration,
+                  Predicate predicate)
+    {
+        return wait_until(lock, detail::after(duration), std::move(predicate));
+    }
+
+    native_handle_type native_handle() noexcept { return &native; }
+
+private:
+    /* Waits until that time, or as long as it takes if there is none: 0 or ETIMEDOUT. */
+    template <class Mutex>
+    int sleep(std::unique_lock<Mutex> &lock, int clock, const timespec *at) COHORT_UNCHECKED
+    {
+        int error = EPERM;
+        if (!lock.owns_lock()) {
+        } else if constexpr (std::is_base_of_v<mutex, Mutex>) {
+            cohort_mutex_t *held = lock.mutex()->native_handle();
+            error = at ? cohort_cond_wait_until(&native, held, clock, at)
+                       : cohort_cond_wait(&native, held);
+        } else if constexpr (std::is_base_of_v<named_lock, Mutex>) {
+            cohort_lock_t *held = lock.mutex()->native_handle();
+            error = at ? cohort_cond_wait_lock_until(&native, held, clock, at)
+                       : cohort_cond_wait_lock(&native, held);
+        } else {
+            error = sleep_by(lock, clock, at);
+        }
+        if (error != ETIMEDOUT)
+            detail::check(error, "cohort::condition_variable::wait");
+        return error;
+    }
+
+    template <class Lock>
+    int sleep(Lock &lock, int clock, const timespec *at)
+    {
+        return sleep_by(lock, clock, at);
+    }
+
+    /* What a lock throws here ends the program: no exception passes through C. */
+    template <class Lock>
+    int sleep_by(Lock &lock, int clock, const timespec *at)
+    {
+        const cohort_step_t release = [](void *held) noexcept { static_cast<Lock *>(held)->unlock(); };
+        const cohort_step_t acquire = [](void *held) noexcept { static_cast<Lock *>(held)->lock(); };
+        void *held = std::addressof(lock);
+        return at ? cohort_cond_wait_between_until(&native, release, acquire, held, clock, at)
+                  : cohort_cond_wait_between(&native, release, acquire, held);
+    }
+
+    cohort_cond_t native = COHORT_COND_INIT;
+};
+
+/* It is for any lock already. */
+using condition_variable_any = condition_variable;
+
+} // namespace cohort
+
+#endif /* COHORT_HPP */

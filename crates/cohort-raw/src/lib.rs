@@ -198,6 +198,42 @@ pub unsafe trait DetectsWaiters: RawLock {
     }
 }
 
+/// A lock whose holder can hand something over with it, to a waiter that does not leave any
+/// more: what a cohort needs whose waiters can give up (000 §3.4).
+///
+/// [`DetectsWaiters`] is not enough there: a waiter may be gone before the lock
+/// reaches it, and what was handed over with it would be nobody's.
+///
+/// # Safety
+/// Compositions exclude by it.  After [`HandOver::Done`] another acquisition has the lock,
+/// however little patience it has left, and [`handed`](Self::handed) is the number that came
+/// with it; after any other release it is 0, as where the lock was found free.
+pub unsafe trait HandsOver: RawLock {
+    /// The largest number that can be handed over.
+    const MOST: u32;
+
+    /// Gives the lock and that number, from 1 to [`MOST`](Self::MOST), to a waiter that takes
+    /// both; or keeps the lock, which is still to be [released](RawLock::release).  Never
+    /// blocks.
+    ///
+    /// # Safety
+    /// As [`release`](RawLock::release).
+    unsafe fn hand_over(&self, cx: &Self::Context, number: u32) -> HandOver;
+
+    /// The number that came with the lock.  Call it while holding.
+    fn handed(&self, cx: &Self::Context) -> u32;
+}
+
+/// What became of an attempt to hand a lock over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum HandOver {
+    /// Another acquisition has the lock, or is about to notice.
+    Done,
+    /// Nobody is known to stay: the caller still has the lock.
+    Kept,
+}
+
 /// Every acquisition succeeds after finitely many others: waiters are served in
 /// an order that cannot pass one over for ever.
 pub trait Fair: RawLock {}

@@ -145,7 +145,7 @@ macro_rules! for_each_lock {
             "test-and-set; 004 §2",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
-            ttas, $crate::basic::Ttas, InPlace, [],
+            ttas, $crate::basic::Ttas, InPlace, ["tatas-t"],
             "a word that waiters try to set once they have seen it free",
             "test-and-test-and-set; 004 §2",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
@@ -230,7 +230,7 @@ macro_rules! for_each_lock {
             "Kashyap et al. 2019; 002 §2.1, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
-            hbo, $crate::numa::Hbo, Inflated, [],
+            hbo, $crate::numa::Hbo, Inflated, ["a-hbo"],
             "as bo; who is of another NUMA node than the holder looks more rarely",
             "Radović and Hagersten 2003; 000 §1, §5.1",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
@@ -324,6 +324,16 @@ macro_rules! for_each_lock {
             "an mcs lock for each NUMA node below one for all",
             "000 §2.2, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
+
+            a_c_bo_bo, $crate::compose::ACBoBo, Nowhere, [],
+            "as c-bo-bo; waiters can give up at either lock",
+            "000 §3.4.1",
+            [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
+
+            a_c_bo_clh, $crate::compose::ACBoClh, Nowhere, [],
+            "a clh lock for each NUMA node below a bo lock; waiters can give up at either",
+            "000 §3.4.2, Scott 2002",
+            [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
         }
     };
 }

@@ -177,7 +177,7 @@ fn hand_over<L: RawLock>(threads: usize) {
 }
 
 /// Locks in which many wait for one word: none of theirs is watched.
-const SHARED: [&str; 10] = [
+const SHARED: [&str; 11] = [
     "futex",
     "tas",
     "ttas",
@@ -187,6 +187,7 @@ const SHARED: [&str; 10] = [
     "hemlock_ctr",
     "hbo",
     "c_bo_bo",
+    "a_c_bo_bo",
     "c_tkt_tkt",
 ];
 

@@ -178,6 +178,8 @@ mod every {
         (@destroyed c_bo_mcs, $lock:ty) => {};
         (@destroyed c_tkt_mcs, $lock:ty) => {};
         (@destroyed c_mcs_mcs, $lock:ty) => {};
+        (@destroyed a_c_bo_bo, $lock:ty) => {};
+        (@destroyed a_c_bo_clh, $lock:ty) => {};
         (@destroyed $name:ident, $lock:ty) => {
             #[test]
             fn is_destroyed() {

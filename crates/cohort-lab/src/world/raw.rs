@@ -466,6 +466,15 @@ fn raw<L: Testable>(
     tested(room, L::default(), threads, within)
 }
 
+/// The same for one whose waiters can give up.
+pub fn abortable<L: Testable + Abortable>(
+    room: &mut dyn Room,
+    lock: L,
+    threads: usize,
+) -> Arc<dyn Tested> {
+    tested(room, lock, threads, Some(acquire_within::<L>))
+}
+
 /// That lock and its contexts, in that room; it need not be one of the catalogue.
 pub fn tested<L: Testable>(
     room: &mut dyn Room,
@@ -526,7 +535,9 @@ macro_rules! composition_maker {
             use $crate::world::recipe::{Bypass, Form, Of};
             use $($build)::+::compose::generated::{self, Basic};
             use $($build)::+::compose::stacked::{Stacked, Unsaid};
-            use $($build)::+::compose::{Bound, Plan, Shareable, Visitor, WithBypass, cohorting};
+            use $($build)::+::compose::{
+                AbortableVisitor, Bound, Plan, Shareable, Visitor, WithBypass, cohorting,
+            };
             use $($build)::+::door::Level;
             use $($build)::+::wait::{MayPark, SpinOnly};
 
@@ -542,6 +553,15 @@ macro_rules! composition_maker {
                 fn found<L: Shareable>(self) -> Self::Found {
                     let lock = L::planned(&self.plan);
                     $crate::world::raw::tested(self.room, lock, self.threads, None)
+                }
+            }
+
+            impl AbortableVisitor for Making<'_> {
+                type Found = std::sync::Arc<dyn $crate::world::Tested>;
+
+                fn found<L: Shareable + cohort::Abortable>(self) -> Self::Found {
+                    let lock = L::planned(&self.plan);
+                    $crate::world::raw::abortable(self.room, lock, self.threads)
                 }
             }
 
@@ -569,6 +589,10 @@ macro_rules! composition_maker {
                 threads,
             };
             match &recipe.of {
+                Of::Named(name) if !cohorting::has_bypass(name) => match spins {
+                    true => cohorting::find_abortable::<SpinOnly, _>(name, making),
+                    false => cohorting::find_abortable::<MayPark, _>(name, making),
+                },
                 Of::Named(name) => match (recipe.bypass, spins) {
                     (None, true) => cohorting::find::<SpinOnly, _>(name, making),
                     (None, false) => cohorting::find::<MayPark, _>(name, making),
@@ -587,7 +611,7 @@ macro_rules! composition_maker {
                 },
                 // Twice as many types would be twice as long to compile.
                 Of::Locks(_) if recipe.form == Some(Form::Stacked) || !spins => {
-                    Some(making.found::<Stacked<Unsaid>>())
+                    Some(Visitor::found::<Stacked<Unsaid>>(making))
                 }
                 Of::Locks(_) => generated::find::<SpinOnly, _>(&locks, making),
             }

@@ -17,9 +17,9 @@ use super::Topology;
 use super::best;
 use crate::bench::Span;
 use cohort::catalogue;
-use cohort::compose::Bound;
 use cohort::compose::generated::{Basic, LEVELS, is_ordered};
 use cohort::compose::stacked::{self, PREFIX, SYSTEM};
+use cohort::compose::{Bound, cohorting};
 use cohort::door::Level;
 use std::fmt;
 
@@ -111,6 +111,8 @@ const NAMED: &[&str] = &[
     "c-bo-mcs",
     "c-tkt-mcs",
     "c-mcs-mcs",
+    "a-c-bo-bo",
+    "a-c-bo-clh",
 ];
 
 impl Recipe {
@@ -189,7 +191,12 @@ impl Recipe {
             return Ok(());
         }
         let bypass = Bypass::ALL.into_iter().find(|way| way.name() == part);
-        if bypass.is_some() && matches!(self.of, Of::Named(_)) {
+        if bypass.is_some()
+            && let Of::Named(name) = self.of
+        {
+            if !cohorting::has_bypass(name) {
+                return Err(format!("{name} has no /{part}: its waiters can give up"));
+            }
             self.bypass = bypass;
             return Ok(());
         }

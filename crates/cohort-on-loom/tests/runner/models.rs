@@ -11,13 +11,14 @@ use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
 use crate::fork_clients as fork;
+use crate::locks::abortable::{ABo, AClh};
 use crate::locks::baseline::{Posix, PosixRwLock, SpinPark};
 use crate::locks::basic::futex::TURN_NANOSECONDS;
 use crate::locks::basic::{
     Anderson, Bo, Clh, Futex, Hemlock, K42, Malthusian, Mcs, Ptl, Reciprocating, Tas, Ticket, Ttas,
 };
 use crate::locks::compose::{
-    Adaptive, Bypass, Clof, Core, Counted, Fast, Gated, Level, Numa, Stacked,
+    AClof, Adaptive, Bypass, Clof, Core, Counted, Fast, Gated, Level, Numa, Stacked,
 };
 use crate::locks::door::{self, Model as Bounds, Tally, WaitPolicy, thread_id};
 use crate::locks::numa::hmcs::Entry;
@@ -100,7 +101,12 @@ const PARK_1: Bounds = Bounds {
     preemptions: 1,
     ..PARK
 };
-/// The same, where waiters spin.
+/// For clients with the fewest, where waiters spin.
+const SPIN_5: Bounds = Bounds {
+    preemptions: 5,
+    ..SPIN
+};
+/// For clients with many steps, where waiters spin.
 const SPIN_1: Bounds = Bounds {
     preemptions: 1,
     ..SPIN
@@ -272,6 +278,19 @@ pub type SmallHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1>;
 /// The same, whose waiters can give up.
 pub type SmallHmcsT<P> = HmcsT<(Numa,), 2, 0, P, 1>;
 
+/// As above, with one hand-off.
+type SmallAClof<Low, High> = AClof<Low, High, Numa, 1, 2>;
+
+/// As above.
+pub type SmallACBoBo<P> = SmallAClof<ABo<P>, Bo<P>>;
+
+/// All threads in one cohort, below a lock that each release exchanges: loom does not tell a
+/// plain store from exchanges of others that it does not know to be before it.
+type OneCohort<Low> = AClof<Low, Bo<MayPark>, Whole, 1, 1>;
+
+/// As above.
+pub type SmallACBoClh<P> = SmallAClof<AClh<P>, Bo<P>>;
+
 /// As above: readers of two cohorts, writers of a basic lock, neither preferred.
 type Neutral<W> = CohortRw<W, true, Numa, 0, 2>;
 
@@ -306,6 +325,7 @@ impl Entry for Mixed {
 }
 
 /// A level with one cohort.
+#[derive(Default)]
 struct Whole;
 
 impl Level for Whole {
@@ -533,6 +553,32 @@ static OTHERS: &[Model] = &[
     }),
     quick("hmcs::three_levels_try", PARK_1, || {
         mutex::excludes::<TallHmcs<SpinOnly>>(3, 1, 2);
+    }),
+    quick("aclof::two_contexts", SPIN_1, || {
+        mutex::excludes::<SmallAClof<ABo<SpinOnly>, AClh<SpinOnly>>>(3, 1, 0);
+    }),
+    quick("aclof::lets_go_above", SPIN_1, || {
+        mutex::lets_go::<SmallAClof<AClh<SpinOnly>, AClh<SpinOnly>>>(3, 1, 1);
+    }),
+    // In this form releases are exchanges: loom lets the last look see a follower's
+    // exchange instead of a plain store that it raced with, which no machine does.
+    quick("a_clh::two_let_go", SPIN, || {
+        mutex::lets_go::<AClh<MayPark>>(3, 1, 2);
+    }),
+    quick("a_clh::lets_go", PARK, || {
+        mutex::lets_go::<AClh<MayPark>>(3, 1, 1);
+    }),
+    quick("a_clh::again", PARK, || {
+        mutex::excludes::<AClh<MayPark>>(2, 2, 0);
+    }),
+    quick("a_clh::try", SPIN, || {
+        mutex::excludes::<AClh<MayPark>>(3, 1, 2);
+    }),
+    quick("a_clh::leaves_what_is_handed_over", SPIN_5, || {
+        mutex::lets_go::<OneCohort<AClh<MayPark>>>(2, 1, 1);
+    }),
+    quick("a_bo::leaves_what_is_handed_over", SPIN_5, || {
+        mutex::lets_go::<OneCohort<ABo<MayPark>>>(2, 1, 1);
     }),
     deep("hmcs_t::turns", SPIN_1, || {
         mutex::takes_turns::<SmallHmcsT<SpinOnly>, _>([2, 1, 1]);

@@ -3,7 +3,8 @@
 //! A lock that is new in the catalogue has them too, as the type that stands there; if that is
 //! too large for loom, [`smallest!`] has a smaller one.
 
-use super::models::{FORK, Model, PARK, SPIN, SmallAhmcs, SmallAnderson, SmallCna, SmallHmcs};
+use super::models::{FORK, Model, PARK, SPIN, SmallACBoBo, SmallACBoClh, SmallAhmcs};
+use super::models::{SmallAnderson, SmallCna, SmallHmcs};
 use super::models::{SmallHmcsT, SmallNear, SmallPtl, deep, quick};
 use crate::clients::{destroy, host, mutex};
 use crate::fork_clients as fork;
@@ -20,6 +21,8 @@ macro_rules! smallest {
     (hmcs_2, $lock:ty) => { SmallHmcs<MayPark> };
     (hmcs_t_2, $lock:ty) => { SmallHmcsT<MayPark> };
     (ahmcs_3, $lock:ty) => { SmallAhmcs<MayPark> };
+    (a_c_bo_bo, $lock:ty) => { SmallACBoBo<MayPark> };
+    (a_c_bo_clh, $lock:ty) => { SmallACBoClh<MayPark> };
     ($name:ident, $lock:ty) => { $lock };
 }
 
@@ -27,6 +30,8 @@ macro_rules! smallest {
 macro_rules! within {
     (hmcs_t_1, $bounds:expr) => { within!(@fewer $bounds) };
     (hmcs_t_2, $bounds:expr) => { within!(@fewer $bounds) };
+    (a_c_bo_bo, $bounds:expr) => { within!(@fewer $bounds) };
+    (a_c_bo_clh, $bounds:expr) => { within!(@fewer $bounds) };
     (@fewer $bounds:expr) => { Bounds { preemptions: 1, ..$bounds } };
     ($name:ident, $bounds:expr) => { $bounds };
 }
@@ -73,6 +78,8 @@ macro_rules! owed {
     (@destroyed $models:ident, hmcs_t_1, $lock:ty) => {};
     (@destroyed $models:ident, hmcs_t_2, $lock:ty) => {};
     (@destroyed $models:ident, ahmcs_3, $lock:ty) => {};
+    (@destroyed $models:ident, a_c_bo_bo, $lock:ty) => {};
+    (@destroyed $models:ident, a_c_bo_clh, $lock:ty) => {};
     (@destroyed $models:ident, $name:ident, $lock:ty) => {
         $models.push(quick(concat!(stringify!($name), "::destroyed"), PARK, || {
             destroy::is_destroyed::<smallest!($name, $lock)>(2);

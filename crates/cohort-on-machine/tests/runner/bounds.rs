@@ -5,12 +5,13 @@ use super::trial::{KUNPENG, SUNFIRE, by_chance, by_time, passes};
 use super::world::{Client, Kept, together};
 use crate::clients::host::{self, Host, patience};
 use crate::clients::{near, read, write};
-use crate::locks::basic::{Clh, Hemlock, Mcs, Ticket};
-use crate::locks::compose::{Bound, Clof, Composed, Numa, Plan};
+use crate::locks::abortable::{ABo, AClh};
+use crate::locks::basic::{Bo, Clh, Hemlock, Mcs, Ticket};
+use crate::locks::compose::{AClof, Bound, Clof, Composed, Numa, Plan};
 use crate::locks::door::{self, AtomicU32, Cell, Level, Order, Spinner, now};
 use crate::locks::numa::Near;
 use crate::locks::wait::MayPark;
-use crate::locks::{DetectsWaiters, RawLock, ThreadOblivious};
+use crate::locks::{Abortable, DetectsWaiters, Outcome, Patience, RawLock, ThreadOblivious};
 use cohort_machine::{Options, Placement};
 use libtest_mimic::Trial;
 use std::cell;
@@ -23,11 +24,11 @@ std::thread_local! {
 
 /// A high lock that counts its releases.
 #[derive(Debug, Default)]
-struct Noted(Mcs);
+struct Noted<L>(L);
 
 // SAFETY: every call goes to a lock that excludes.
-unsafe impl RawLock for Noted {
-    type Context = <Mcs as RawLock>::Context;
+unsafe impl<L: RawLock> RawLock for Noted<L> {
+    type Context = L::Context;
 
     fn acquire(&self, cx: &Self::Context) {
         self.0.acquire(cx);
@@ -44,10 +45,17 @@ unsafe impl RawLock for Noted {
     }
 }
 
-// SAFETY: release is the lock's own.
-unsafe impl ThreadOblivious for Noted {}
+// SAFETY: as above.
+unsafe impl<L: Abortable> Abortable for Noted<L> {
+    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+        self.0.acquire_within(cx, patience)
+    }
+}
 
-impl Composed for Noted {
+// SAFETY: release is the lock's own.
+unsafe impl<L: ThreadOblivious> ThreadOblivious for Noted<L> {}
+
+impl<L: RawLock> Composed for Noted<L> {
     type Top = Self;
 
     fn top(&self) -> &Self {
@@ -60,7 +68,7 @@ impl Composed for Noted {
 }
 
 /// As many hand-offs in a row as that.
-type Bounded<Low, const HAND_OFFS: u32> = Clof<Low, Noted, Numa, HAND_OFFS>;
+type Bounded<Low, const HAND_OFFS: u32> = Clof<Low, Noted<Mcs>, Numa, HAND_OFFS>;
 
 /// A time with the high lock, as the sections in it see it.
 #[derive(Clone, Copy, Default)]
@@ -106,10 +114,12 @@ fn keeps<L: RawLock + 'static>(
     longest.unwrap_or_default().into_iter().max().unwrap_or(0)
 }
 
+/// How many hand-offs in a row there are at most.
+const HAND_OFFS: u32 = 3;
+
 /// No time with the high lock has more sections than the bound allows.
-fn keeps_to<Low: DetectsWaiters + Default + 'static>() {
-    const HAND_OFFS: u32 = 3;
-    keeps(Bounded::<Low, HAND_OFFS>::default(), 4, 8, |seen| {
+fn keeps_to<L: RawLock + 'static>() {
+    keeps(L::default(), 4, 8, |seen| {
         assert!(
             seen.sections <= u64::from(HAND_OFFS),
             "{} hand-offs in a row",
@@ -121,10 +131,12 @@ fn keeps_to<Low: DetectsWaiters + Default + 'static>() {
 /// Whether the low lock carries how many it has been, in its word, in a node of the next
 /// holder, or in one of the last, or not.
 pub fn keeps_to_its_hand_offs() {
-    keeps_to::<Ticket>();
-    keeps_to::<Mcs>();
-    keeps_to::<Clh>();
-    keeps_to::<Hemlock>();
+    keeps_to::<Bounded<Ticket, HAND_OFFS>>();
+    keeps_to::<Bounded<Mcs, HAND_OFFS>>();
+    keeps_to::<Bounded<Clh, HAND_OFFS>>();
+    keeps_to::<Bounded<Hemlock, HAND_OFFS>>();
+    keeps_to::<AClof<ABo, Noted<Bo>, Numa, HAND_OFFS>>();
+    keeps_to::<AClof<AClh, Noted<Bo>, Numa, HAND_OFFS>>();
 }
 
 /// The bound of [`keeps_to_its_time`].

@@ -8,10 +8,11 @@ use crate::clients::late::Late;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
+use crate::locks::abortable::{ABo, AClh};
 use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::locks::compose::{
-    Adaptive, Bypass, CacheGroup, Clof, Fast, Gated, Numa, OnPages, Package, Stacked,
+    AClof, Adaptive, Bypass, CacheGroup, Clof, Fast, Gated, Numa, OnPages, Package, Stacked,
 };
 use crate::locks::numa::{
     Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet,
@@ -117,6 +118,17 @@ static CLIENTS: &[Sizes] = clients! {
             Lock::acquire_among_others,
             Lock::is_followed,
         );
+    };
+    a_c_bo_bo_lets_go: |threads, rounds| {
+        mutex::lets_go::<AClof<ABo, Bo, Numa, 2, 4>>(threads, rounds, threads / 2);
+    };
+    a_c_bo_clh_lets_go: |threads, rounds| {
+        mutex::lets_go::<AClof<AClh, Bo, Numa, 2, 4>>(threads, rounds, threads / 2);
+    };
+    aclof_of_three_levels: |threads, rounds| {
+        type Lock = AClof<AClh, AClof<ABo, AClh, Numa, 2, 4>, CacheGroup, 2, 4>;
+        mutex::excludes::<Lock>(threads, rounds, 1);
+        mutex::lets_go::<Lock>(threads, rounds, threads / 2);
     };
     ahmcs_of_three_levels: |threads, rounds| {
         mutex::excludes::<Hmcs<(CacheGroup, Numa), 4, 2, MayPark, 2, WhereMet>>(threads, rounds, 1);

@@ -94,6 +94,10 @@ fn places(flaw: &str) -> Vec<Client> {
             || mutex::excludes::<CMcsMcs>(4, 4, 0),
             || mutex::excludes::<Clof<Hemlock, Mcs>>(4, 4, 0),
         ],
+        "a-bo" => vec![few("a_c_bo_bo_lets_go")],
+        "a-clh" => vec![few("a_c_bo_clh_lets_go")],
+        "aclof" if flaw == "aclof.keep-for-ever" => vec![keeps_to_its_hand_offs],
+        "aclof" => vec![few("aclof_of_three_levels")],
         "stacked" => vec![few("stacked_excludes")],
         "hmcs" => vec![
             || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2>>(4, 4, 0),

@@ -53,7 +53,7 @@ const DOUBLINGS: u32 = 7;
 /// The bound doubles once for each other CPU that this process may use, and at least once: on
 /// few CPUs few look at the word at once, and a long pause only leaves the lock free.  Measured
 /// on two CPUs, and on simulated machines.
-fn pauses() -> Pauses {
+pub(crate) fn pauses() -> Pauses {
     let others = cpus().max(2) - 1;
     Pauses {
         first: FIRST,

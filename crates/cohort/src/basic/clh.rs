@@ -113,8 +113,9 @@ fn set<N>(cell: &Cell<Option<&'static N>>, node: Option<&'static N>) {
     cell.with_mut(|place| unsafe { *place = node });
 }
 
+/// Gives a node back to where such nodes come from.
 #[inline(never)]
-fn discard<N: Inherited>(node: Option<&'static N>) {
+pub(crate) fn discard<N: Inherited>(node: Option<&'static N>) {
     if let Some(node) = node {
         // SAFETY: the caller owns the node, and nobody looks at it any more.
         unsafe { N::pool().give(node) };
@@ -164,6 +165,12 @@ impl<N: Inherited> Owned<N> {
             set(&self.spare, None);
             discard(spare);
         }
+    }
+
+    /// The node stays in its queue: it is the successor's from here on.
+    #[inline]
+    pub(crate) fn abandon(&self) {
+        set(&self.mine, None);
     }
 
     /// The node is about to be released: it is the successor's from then on.

@@ -4,7 +4,8 @@
 //!
 //! **Not for** machines of one node, where the lower lock is a lock too many.
 
-use super::{Clof, Counted, Numa, Visitor};
+use super::{AClof, AbortableVisitor, Clof, Counted, Numa, Visitor};
+use crate::abortable::{ABo, AClh, clh};
 use crate::basic::{Bo, Mcs, Ptl, Ticket};
 use crate::wait::{MayPark, Parking};
 
@@ -28,6 +29,14 @@ pub type CTktMcs<P = MayPark> = Cohorts<Ticket<P>, Mcs<P>>;
 /// in 000 §6 (1).
 pub type CMcsMcs<P = MayPark> = Cohorts<Mcs<P>, Mcs<P>>;
 
+/// As [`Cohorts`], of locks whose waiters can give up.
+type AbortableCohorts<Global, Local> = AClof<Local, Global, Numa, HAND_OFFS>;
+
+/// `a-c-bo-bo` (000 §3.4.1, with a bound, which figure 6 does not show).
+pub type ACBoBo<P = MayPark> = AbortableCohorts<Bo<P>, ABo<P>>;
+/// `a-c-bo-clh` (000 §3.4.2).
+pub type ACBoClh<P = MayPark> = AbortableCohorts<Bo<P>, AClh<P>>;
+
 /// Tells `visitor` the cohort lock of that printed name, in the form whose waiters may
 /// sleep or not; none if there is none.
 pub fn find<P: Parking, V: Visitor>(name: &str, visitor: V) -> Option<V::Found> {
@@ -40,4 +49,22 @@ pub fn find<P: Parking, V: Visitor>(name: &str, visitor: V) -> Option<V::Found> 
         "c-mcs-mcs" => visitor.found::<CMcsMcs<P>>(),
         _ => return None,
     })
+}
+
+/// The same of those whose waiters can give up.
+pub fn find_abortable<P: clh::Form, V: AbortableVisitor>(
+    name: &str,
+    visitor: V,
+) -> Option<V::Found> {
+    Some(match name {
+        "a-c-bo-bo" => visitor.found::<ACBoBo<P>>(),
+        "a-c-bo-clh" => visitor.found::<ACBoClh<P>>(),
+        _ => return None,
+    })
+}
+
+/// Whether that one of either kind can be tried at its top lock alone first.
+#[must_use]
+pub fn has_bypass(name: &str) -> bool {
+    !name.starts_with("a-")
 }

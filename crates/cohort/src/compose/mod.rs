@@ -1,5 +1,6 @@
 //! Locks that know where their holders run, made of locks that do not (002 §4, 000).
 
+pub mod aclof;
 mod any;
 pub mod bypass;
 pub mod clof;
@@ -15,15 +16,16 @@ pub mod stacked;
 mod told;
 mod tree;
 
+pub use aclof::AClof;
 pub use any::{Any, AnyContext};
 pub use bypass::{Adaptive, Bypass, Everybody, Fast, WithBypass};
 pub use clof::{Bound, Clof};
-pub use cohorting::{CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt};
+pub use cohorting::{ACBoBo, ACBoClh, CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt};
 pub use counted::Counted;
 pub use gated::Gated;
 pub use level::{CacheGroup, Chosen, Core, Level, Numa, Package, Place};
 pub use on_pages::OnPages;
-pub use plan::{Composed, Plan, Shareable, Visitor};
+pub use plan::{AbortableVisitor, Composed, Plan, Shareable, Visitor};
 pub use stacked::Stacked;
 pub use told::Told;
 pub(crate) use tree::Tree;

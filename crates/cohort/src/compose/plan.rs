@@ -2,12 +2,13 @@
 
 use super::Bound;
 use super::generated::Basic;
+use crate::abortable::{AClh, clh};
 use crate::basic::{Bo, Clh, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::door::Level;
 use crate::host::Served;
-use crate::numa::Near;
+use crate::numa::{HmcsT1, Near, hmcs_t};
 use crate::wait::Parking;
-use cohort_raw::RawLock;
+use cohort_raw::{Abortable, RawLock};
 
 /// How a composition is to be made.
 #[derive(Clone, Copy, Debug, Default)]
@@ -72,6 +73,15 @@ pub trait Visitor {
     fn found<L: Shareable>(self) -> Self::Found;
 }
 
+/// As [`Visitor`], for locks whose waiters can give up.
+pub trait AbortableVisitor {
+    /// What becomes of it.
+    type Found;
+
+    /// The type is `L`.
+    fn found<L: Shareable + Abortable>(self) -> Self::Found;
+}
+
 macro_rules! basic {
     ($([$($generic:tt)*] $lock:ty;)+) => {
         $(impl $($generic)* Composed for $lock {
@@ -97,4 +107,6 @@ basic! {
     [] Clh;
     [<P: Parking, const CTR: bool>] Hemlock<CTR, P>;
     [<P: Parking, const BOUND: u8>] Near<P, BOUND>;
+    [<P: clh::Form>] AClh<P>;
+    [<P: hmcs_t::Form>] HmcsT1<P>;
 }

@@ -133,6 +133,27 @@ impl<P: Parking> WaitCell<P> {
         old & !ASLEEP
     }
 
+    /// Replaces a value by another and wakes every sleeper; whether it did.
+    #[inline]
+    pub fn change(&self, from: u32, to: u32, order: Order) -> bool {
+        let mut expected = from;
+        loop {
+            let changed = self
+                .word
+                .compare_exchange(expected, to, order, Order::RELAXED);
+            match changed {
+                Ok(old) => {
+                    if P::MAY_SLEEP && old & ASLEEP != 0 {
+                        self.wake(EVERY_CLASS);
+                    }
+                    return true;
+                }
+                Err(now) if now & !ASLEEP == from => expected = now,
+                Err(_) => return false,
+            }
+        }
+    }
+
     /// Replaces a value by another, whether or not there is a mark; whether it did.  `failure`
     /// is the order of the look that found another value.  For a word for which one thread at
     /// a time waits: the caller, or nobody.

@@ -1,0 +1,369 @@
+//! `clh` whose waiters can leave the queue, and whose holder can hand something over to one
+//! that has not: the local lock of `a-c-bo-clh` (000 §3.4.2, which has no code, on the queue
+//! of Scott 2002).
+//!
+//! **Not for** waiters of endless patience: [`Clh`](crate::basic::Clh) does the same with a
+//! plain store where this one compares and exchanges.
+//!
+//! Each waiter looks at its predecessor's node.  A waiter that leaves tells that node first,
+//! then writes into its own which one it was; its follower goes on there, and has the node that
+//! was left.  The last of the queue takes its node out of it and leaves nothing.
+//!
+//! | a node's `state` | written by | meaning |
+//! |---|---|---|
+//! | `BUSY` | its owner, before it enters; its new follower, over `GONE` | its owner waits or holds, and its follower, if any, stays |
+//! | `GONE` | its follower, over `BUSY` | the same, and the follower has left or is about to |
+//! | `ABANDONED` | its owner, the last time | its owner has left; `before` is the node to go on at |
+//! | `RELEASED` | its owner, the last time | the lock is the follower's |
+//! | `RELEASED` + n | its owner, over `BUSY`, the last time | the same, with that number |
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `tail` | arrivals; the last of the queue, when it leaves | as in `clh`; a released or abandoned node: nobody holds the lock |
+//! | a node's `before` | its owner, before `ABANDONED` | the node that it waited at |
+//!
+//! `GONE` is 000's *successor-aborted*, in one word with the state, as there: the holder hands
+//! over by a compare-exchange from `BUSY`, which fails if the follower has gone; if it succeeds,
+//! the follower's own compare-exchange to `GONE` fails, so that it finds the lock handed over and
+//! takes it, however late it is.
+//!
+//! **A release need not see `GONE`**, and is a plain store where waiters never sleep.  Every other
+//! write to that word is a compare-exchange from `BUSY` or `GONE`: it comes before `RELEASED`, or
+//! fails.  And the releaser does the same whichever of them it overwrites: a follower that goes
+//! leaves its node to the next one or takes it out of the queue, and in both cases the next
+//! arrival comes to the node before, and finds `RELEASED`.
+//!
+//! **Where the paper is silent.**  A follower of one that left finds `GONE` at the node it goes
+//! on at, which would stay for ever: it puts `BUSY` back, since it waits there itself.  So does
+//! an arrival behind a waiter that took its node out.  Until it has, the holder believes that
+//! nobody stays, which costs a release and no more.
+//!
+//! **Bounds.**  After its deadline a waiter goes past the abandoned nodes right before its
+//! own, looks once at the next, and leaves.  A node that was left is in the queue until the
+//! next waiter behind it looks.
+
+use crate::basic::clh::{Inherited, Owned, discard, pointer};
+use crate::door::{AtomicPtr, Order, flaws, mutant, orders, pool};
+use crate::host::{Arena, Pool};
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{
+    Abortable, BoundedAbort, Deadline, Fair, HandOver, HandsOver, Inherit, Outcome, Patience,
+    RawLock, RawTry, ThreadOblivious, TwoForms,
+};
+use core::ptr;
+
+orders! {
+    /// Acquires what the last holder did if the queue was empty; publishes the fresh node to
+    /// the follower that will look at it.
+    A_CLH_ENQUEUE = AcqRel;
+    /// What the holder did is seen by its follower.
+    A_CLH_RELEASE = Release;
+    /// The same, by a hand-over.
+    A_CLH_HAND_OVER = Release;
+    /// Publishes the node to go on at.
+    A_CLH_ABANDON = Release;
+    /// Sees all three.
+    A_CLH_RELEASED = Acquire;
+    /// What the holder did is seen by a thread that finds the queue empty.
+    A_CLH_LEAVE = Release;
+    /// The next arrival at the node before sees that it says `GONE`, and puts `BUSY` back:
+    /// otherwise it would not be told from one that has been released.
+    A_CLH_RETURN = Release;
+    /// Sees what the last holder did; publishes the fresh node.
+    A_CLH_TRY = AcqRel;
+}
+
+flaws! {
+    /// A waiter that leaves does not say so first.
+    LEAVE_UNTOLD = "a-clh.leave-untold";
+    /// A holder hands over whether or not its follower has gone.
+    HAND_OVER_BLINDLY = "a-clh.hand-over-blindly";
+}
+
+const BUSY: u32 = 0;
+const GONE: u32 = 1;
+const ABANDONED: u32 = 2;
+const RELEASED: u32 = 3;
+const CLASS: u32 = 1;
+
+/// A waiter's node: what its follower looks at.
+#[derive(Debug, Default)]
+pub struct Node<P: Parking> {
+    state: WaitCell<P>,
+    before: AtomicPtr<Node<P>>,
+}
+
+impl<P: Form> Node<P> {
+    /// The caller waits at it from here on.
+    fn follow(&self) {
+        if self.state.value(Order::RELAXED) == GONE {
+            // If it fails, the owner has written its last.
+            let _ = self
+                .state
+                .exchange(GONE, BUSY, Order::RELAXED, Order::RELAXED);
+        }
+    }
+}
+
+/// A form of the lock, and the pool of its nodes.
+pub trait Form: Parking {
+    /// The pool.  Nodes change hands, so no frame owns one.
+    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static);
+}
+
+impl<P: Form> Inherited for Node<P> {
+    #[inline]
+    fn pool() -> &'static (impl Pool<Self> + 'static) {
+        P::nodes()
+    }
+
+    #[inline]
+    fn renew(&self) {
+        self.state.reset(BUSY);
+    }
+}
+
+pool! {
+    /// Nodes whose followers may sleep.
+    static PARKING: Node<MayPark>, cache 14
+}
+
+pool! {
+    /// Nodes whose followers never do.
+    static SPINNING: Node<SpinOnly>, cache 15
+}
+
+impl Form for MayPark {
+    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
+        &PARKING
+    }
+}
+
+impl Form for SpinOnly {
+    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
+        &SPINNING
+    }
+}
+
+/// The lock; all zero when new.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct AClh<P: Form = MayPark> {
+    tail: AtomicPtr<Node<P>>,
+}
+
+impl<P: Form> AClh<P> {
+    /// Waits at that node until the lock is held or patience runs out.
+    fn wait(
+        &self,
+        mut before: &'static Node<P>,
+        node: &'static Node<P>,
+        cx: &Owned<Node<P>>,
+        patience: &Patience,
+    ) -> Outcome {
+        loop {
+            before.follow();
+            let ended = |state| state > GONE;
+            let in_time = before
+                .state
+                .wait_within(A_CLH_RELEASED, CLASS, ended, patience);
+            if !in_time && self.leave(before, node, cx) {
+                return Outcome::GaveUp;
+            }
+            if before.state.value(A_CLH_RELEASED) != ABANDONED {
+                cx.succeed(before);
+                return Outcome::Acquired;
+            }
+            // SAFETY: nodes live for ever, and this one stays in the queue until its follower,
+            // which is the caller from here on, has gone past it.
+            let next = unsafe { &*before.before.load(Order::RELAXED) };
+            discard(Some(before));
+            before = next;
+        }
+    }
+
+    /// Leaves the queue, unless the node before has been released or abandoned.
+    fn leave(&self, before: &'static Node<P>, node: &'static Node<P>, cx: &Owned<Node<P>>) -> bool {
+        let tells = !mutant(flaw::LEAVE_UNTOLD);
+        if tells
+            && !before
+                .state
+                .exchange(BUSY, GONE, Order::RELAXED, A_CLH_RELEASED)
+        {
+            return false;
+        }
+        let last = self.tail.load(Order::RELAXED) == pointer(node)
+            && self
+                .tail
+                .compare_exchange(pointer(node), pointer(before), A_CLH_RETURN, Order::RELAXED)
+                .is_ok();
+        if !last {
+            // In this order: the follower has the node as soon as it sees it.
+            cx.abandon();
+            node.before.store(pointer(before), Order::RELAXED);
+            node.state.set(ABANDONED, A_CLH_ABANDON);
+        }
+        true
+    }
+
+    fn node(cx: &Owned<Node<P>>) -> &'static Node<P> {
+        match cx.node() {
+            Some(node) => node,
+            None => unreachable!("a context that holds the lock owns a node"),
+        }
+    }
+}
+
+// SAFETY: each waiter waits for the release of the node before its own, or of the one
+// before that if its owner has left, and so on; that node's owner releases it once, after
+// its own work, and one waiter at a time looks at it.
+unsafe impl<P: Form> RawLock for AClh<P> {
+    type Context = Owned<Node<P>>;
+
+    const NODE_BYTES: usize = Arena::<Node<P>>::NODE_BYTES;
+
+    #[inline]
+    fn acquire(&self, cx: &Self::Context) {
+        let _ = self.acquire_within(cx, &Patience::ENDLESS);
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &Self::Context) {
+        let node = Self::node(cx);
+        let alone = self.tail.load(Order::RELAXED) == pointer(node)
+            && self
+                .tail
+                .compare_exchange(pointer(node), ptr::null_mut(), A_CLH_LEAVE, Order::RELAXED)
+                .is_ok();
+        if alone {
+            cx.forget_predecessor();
+        } else {
+            cx.leave();
+            node.state.set(RELEASED, A_CLH_RELEASE);
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        let mut at = self.tail.load(Order::RELAXED);
+        // SAFETY: nodes live for ever; one that has left the queue gives a stale answer.
+        while let Some(node) = unsafe { at.as_ref() } {
+            match node.state.value(A_CLH_RELEASED) {
+                BUSY | GONE => return true,
+                ABANDONED => at = node.before.load(Order::RELAXED),
+                _ => return false,
+            }
+        }
+        false
+    }
+}
+
+// SAFETY: a null tail is nobody's lock, and one exchange takes it; where there is a node, the
+// attempt is an acquisition that has no patience.
+unsafe impl<P: Form> RawTry for AClh<P> {
+    fn try_acquire(&self, cx: &Self::Context) -> bool {
+        if !self.tail.load(Order::RELAXED).is_null() {
+            return self.acquire_within(cx, &NONE) == Outcome::Acquired;
+        }
+        let node = pointer(cx.fresh());
+        let taken = self
+            .tail
+            .compare_exchange(ptr::null_mut(), node, A_CLH_TRY, Order::RELAXED)
+            .is_ok();
+        if taken {
+            cx.forget_predecessor();
+        }
+        taken
+    }
+}
+
+/// It has run out before it is asked.
+const NONE: Patience = Patience::until(Deadline::monotonic(0));
+
+// SAFETY: a waiter that gives up has left its node to its follower, or taken it out of the queue.
+unsafe impl<P: Form> Abortable for AClh<P> {
+    #[inline]
+    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+        let node = cx.fresh();
+        let before = self.tail.swap(pointer(node), A_CLH_ENQUEUE);
+        // SAFETY: nodes live for ever, and this one is left to its follower.
+        match unsafe { before.as_ref() } {
+            None => {
+                cx.forget_predecessor();
+                Outcome::Acquired
+            }
+            Some(before) => self.wait(before, node, cx, patience),
+        }
+    }
+}
+
+// SAFETY: see "Bounds" above: no more nodes are before one's own than were when it entered.
+unsafe impl<P: Form> BoundedAbort for AClh<P> {}
+
+// SAFETY: release reads and writes the lock and the context alone.
+unsafe impl<P: Form> ThreadOblivious for AClh<P> {}
+
+impl<P: Form> Fair for AClh<P> {}
+
+// SAFETY: a follower leaves by changing `BUSY`, and so does a hand-over: one of them fails.
+// Behind a node that is not the tail somebody has entered; if that one had left, there would
+// be `GONE` here, or another which has put `BUSY` back and not left.  The number is in the
+// predecessor's node, which the holder owns and nobody writes any more; without a predecessor
+// there is none.
+unsafe impl<P: Form> HandsOver for AClh<P> {
+    const MOST: u32 = WaitCell::<P>::MAX - RELEASED;
+
+    #[inline]
+    unsafe fn hand_over(&self, cx: &Self::Context, number: u32) -> HandOver {
+        let node = Self::node(cx);
+        if self.tail.load(Order::RELAXED) == pointer(node) {
+            return HandOver::Kept;
+        }
+        if mutant(flaw::HAND_OVER_BLINDLY) {
+            node.state.set(RELEASED + number, A_CLH_HAND_OVER);
+        } else if !node.state.change(BUSY, RELEASED + number, A_CLH_HAND_OVER) {
+            return HandOver::Kept;
+        }
+        cx.leave();
+        HandOver::Done
+    }
+
+    #[inline]
+    fn handed(&self, cx: &Self::Context) -> u32 {
+        cx.predecessor().map_or(0, |node| {
+            node.state.value(Order::RELAXED).saturating_sub(RELEASED)
+        })
+    }
+}
+
+// SAFETY: afterwards the tail is null or the holder's node.
+unsafe impl<P: Form> Inherit for AClh<P> {
+    unsafe fn inherit(&self, holder: Option<&Self::Context>) {
+        let node = holder.and_then(Owned::node);
+        if let Some(node) = node {
+            node.state.reset(BUSY);
+        }
+        self.tail
+            .store(node.map_or(ptr::null_mut(), pointer), Order::RELAXED);
+    }
+}
+
+/// Gives back the nodes that were left in the queue.
+impl<P: Form> Drop for AClh<P> {
+    fn drop(&mut self) {
+        let mut node = self.tail.load(Order::RELAXED);
+        // SAFETY: nodes live for ever, and nobody else is at the lock.
+        while let Some(here) = unsafe { node.as_ref() } {
+            match here.state.value(A_CLH_RELEASED) {
+                // A context has it.
+                BUSY | GONE => return,
+                ABANDONED => node = here.before.load(Order::RELAXED),
+                _ => node = ptr::null_mut(),
+            }
+            discard(Some(here));
+        }
+    }
+}
+
+impl<P: Form> TwoForms for AClh<P> {
+    type Spinning = AClh<SpinOnly>;
+}

@@ -24,6 +24,11 @@ pub use shared::{AbortableShared, RawShared, Recursion};
 /// [`acquire`](Self::acquire) and the call of [`release`](Self::release) no other
 /// acquisition returns, and everything before that release happens before
 /// whatever follows the next acquisition.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no lock",
+    note = "locks are in `cohort::basic`, `cohort::numa` and `cohort::compose`; those that readers share \
+            go into `RwLock`"
+)]
 pub unsafe trait RawLock: Default + Send + Sync {
     /// What one acquisition carries.
     type Context: Default;
@@ -112,6 +117,10 @@ pub enum Quick {
 ///
 /// # Safety
 /// As [`RawLock`]: a `true` is an acquisition.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be tried without waiting",
+    note = "every lock that `cohort list` shows can; `Gated<L>` can if `L` can"
+)]
 pub unsafe trait RawTry: RawLock {
     /// Takes the lock if nobody holds it or waits for it ahead of the caller;
     /// never blocks.  After a `false`, `cx` may be reused at once.
@@ -123,6 +132,11 @@ pub unsafe trait RawTry: RawLock {
 /// # Safety
 /// As [`RawLock`]: [`Outcome::Acquired`] is an acquisition; after
 /// [`Outcome::GaveUp`] nobody will ever grant the lock to this context.
+#[diagnostic::on_unimplemented(
+    message = "the waiters of `{Self}` cannot give up",
+    note = "where they must, use the default lock, `basic::Bo`, or a queue whose waiters can: \
+            `numa::HmcsT1` to `HmcsT4`"
+)]
 pub unsafe trait Abortable: RawLock {
     /// Blocks until the lock is held or `patience` runs out.
     fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
@@ -149,6 +163,10 @@ pub unsafe trait BoundedAbort: Abortable {}
 ///
 /// # Safety
 /// `release` must not depend on the calling thread.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has to be released by the thread that acquired it",
+    note = "such a lock has no guards, which may go to another thread: use closures (`locking`)"
+)]
 pub unsafe trait ThreadOblivious: RawLock {}
 
 /// The holder can tell whether others wait (000, definition 2.2), and may carry a number to
@@ -159,6 +177,10 @@ pub unsafe trait ThreadOblivious: RawLock {}
 /// nobody waits.  [`carried`](Self::carried) must be the number with which this holder's
 /// predecessor [released to it](Self::release_carrying), and 0 if it was given none or found
 /// the lock free, in whatever way it was acquired.
+#[diagnostic::on_unimplemented(
+    message = "the holder of `{Self}` cannot tell whether others wait",
+    note = "all levels of a composition but the last have to: `basic::Ticket`, `Mcs`, `Clh`, `Hemlock` can"
+)]
 pub unsafe trait DetectsWaiters: RawLock {
     /// A false "no" is allowed, a false "yes" never.  Call it while holding.
     fn has_waiters(&self, cx: &Self::Context) -> bool;
@@ -236,6 +258,10 @@ pub enum HandOver {
 
 /// Every acquisition succeeds after finitely many others: waiters are served in
 /// an order that cannot pass one over for ever.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` may pass a waiter over for ever",
+    note = "what is wanted here is a lock that serves in order, such as `basic::Ticket` or `basic::Mcs`"
+)]
 pub trait Fair: RawLock {}
 
 /// A lock that is compiled in two forms: one whose waiters may sleep, and one whose

@@ -1,7 +1,7 @@
 //! Scalable, NUMA-aware, abortable, adaptive locks.
 //!
-//! [`Mutex`] and [`RwLock`] are what most programs want, and take any other lock as their
-//! second parameter:
+//! [`Mutex`], [`RwLock`] and [`Condvar`] are what most programs want; the first two take any
+//! other lock as their second parameter:
 //!
 //! ```
 //! static TOTAL: cohort::Mutex<u64> = cohort::Mutex::new(0);
@@ -12,6 +12,32 @@
 //! });
 //! assert_eq!(*TOTAL.lock(), 4);
 //! ```
+//!
+//! A lock that carries a context with each acquisition, as a queue does, has guards like any
+//! other, whose context is in a block of a pool, and closures, which have it in their frame.
+//! What a lock cannot do does not compile, and the compiler says what to use instead.
+//!
+//! # For those who come from `std` or `parking_lot`
+//!
+//! | there | here |
+//! |---|---|
+//! | `Mutex`, `MutexGuard`, `MappedMutexGuard` | the same names; [`Mutex::from_raw`] for a static under another lock than the default |
+//! | `lock`, `try_lock`, `try_lock_for`, `try_lock_until`, `is_locked`, `get_mut`, `into_inner`, `force_unlock`, `data_ptr`, `MutexGuard::map`, `unlocked` | the same; [`Mutex::lock_within`] where there is no `std`, [`Mutex::raw`] for the lock |
+//! | `FairMutex` | `Mutex<T, Gated<Ticket>>`, or any other lock that serves in order |
+//! | `RwLock`, its guards, `read`, `write`, `try_…`, `try_…_for`, `try_…_until` | the same; no upgradable reads, no downgrade |
+//! | `Condvar`, `wait`, `wait_for`, `wait_until`, `wait_while`, `wait_while_for`, `wait_while_until` | the same, under every lock, also with several mutexes; `notify_…` return nothing |
+//! | `ReentrantMutex`, `Once`, `lock_arc`, serde | none |
+//! | `lock_api::Mutex<R, T>` | feature `lock_api`: `R` is [`numa::FutexHmcs`], [`rwlock::RawRwLock`], or one of [`basic`] that needs no context |
+//! | poisoning (`std`) | none: a panic unlocks |
+//!
+//! A [`Mutex`] takes 8 bytes beside its data (`parking_lot`: 1, `std`: 5), a [`RwLock`] 16 and a
+//! [`Condvar`] 20. Waiters of a condition go in the order in which they came.
+//!
+//! # Features
+//!
+//! `std` (on): deadlines by [`std::time::Instant`](https://doc.rust-lang.org/std/time/struct.Instant.html),
+//! and panics that come back from sections which another thread has run. `lock_api`: the traits of
+//! that crate.
 //!
 //! The rooms: [`basic`] holds one file per basic lock, [`baseline`] what they are compared
 //! with, [`abortable`] those made to give up, [`compose`] what is made of them, [`numa`] the
@@ -28,6 +54,7 @@ pub mod baseline;
 pub mod basic;
 pub mod catalogue;
 pub mod compose;
+mod condition;
 pub mod condvar;
 pub mod context;
 mod delegated;
@@ -36,12 +63,15 @@ pub mod door;
 pub mod host;
 mod mutex;
 pub mod numa;
+#[cfg(world = "native")]
+mod outside;
 pub mod records;
 pub mod report;
 pub mod rwlock;
 pub mod wait;
 
 pub use cohort_raw::*;
+pub use condition::{Condvar, WaitTimeoutResult};
 pub use delegated::Delegated;
-pub use mutex::{Mutex, MutexGuard};
+pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};

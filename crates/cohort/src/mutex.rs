@@ -1,19 +1,23 @@
 //! `Mutex<T>`: data behind a lock, the default one or any other.
 
 use crate::at_last::AtLast;
+use crate::context::Kept;
 use crate::door::{Cell, now};
 use crate::numa::FutexHmcs;
 use cohort_raw::{Abortable, Deadline, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
+use core::ptr::{self, NonNull};
 use core::time::Duration;
 
 /// Data that one thread at a time may touch.  The default lock takes eight bytes beside the
 /// data.  Not poisoned by a panic, which releases the lock.
 ///
-/// Any other lock can stand in for that one.  A lock whose acquisitions carry a context has
-/// no guards, since a guard can be moved and a context cannot: it is used through closures.
+/// Any other lock can stand in for that one.  Where a lock's acquisitions carry a context, as
+/// those of a queue do, a guard has it in a block of a pool, since a guard can be moved and a
+/// context cannot; closures ([`locking`](Self::locking)) have it in their frame.
 ///
 /// ```
 /// use cohort::Mutex;
@@ -26,57 +30,174 @@ use core::time::Duration;
 /// assert_eq!(total.locking(|total| { *total += 1; *total }), 2);
 ///
 /// // In strict order, but for more threads than CPUs.
-/// let list: Mutex<Vec<u32>, Gated<Ticket>> = Mutex::from(Vec::new());
+/// let list: Mutex<Vec<u32>, Gated<Mcs>> = Mutex::from(Vec::new());
 /// list.lock().push(1);
+///
+/// // Data without a size of its own.
+/// let words: &Mutex<[u32], Ticket> = &Mutex::<_, Ticket>::from([1, 2, 3]);
+/// words.lock()[0] = 4;
+/// assert_eq!(format!("{words:?}"), "Mutex { data: [4, 2, 3] }");
 /// ```
-#[derive(Debug, Default)]
-pub struct Mutex<T, L = FutexHmcs> {
+///
+/// Data that cannot go to another thread cannot be shared by a mutex,
+///
+/// ```compile_fail,E0277
+/// # use cohort::Mutex;
+/// # use std::rc::Rc;
+/// let shared = Mutex::new(Rc::new(1));
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| drop(shared.lock()));
+/// });
+/// ```
+///
+/// nor data that cannot be shared by its guard:
+///
+/// ```compile_fail,E0277
+/// # use cohort::Mutex;
+/// # use std::cell::Cell;
+/// let mutex = Mutex::new(Cell::new(1));
+/// let guard = mutex.lock();
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| guard.set(2));
+/// });
+/// ```
+#[derive(Default)]
+pub struct Mutex<T: ?Sized, L = FutexHmcs> {
     lock: L,
     data: Cell<T>,
 }
 
-/// Access to a [`Mutex`]'s data; unlocks when dropped.
+/// Access to a [`Mutex`]'s data; unlocks when dropped.  One that is forgotten leaves the mutex
+/// locked.
 #[must_use = "the mutex is unlocked as soon as its guard is dropped"]
-pub struct MutexGuard<'a, T, L: RawLock = FutexHmcs> {
+pub struct MutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
     mutex: &'a Mutex<T, L>,
+    context: Kept<L>,
     /// A guard shares what `&mut T` may share.
     data: PhantomData<&'a mut T>,
 }
 
-impl<T> Mutex<T> {
-    crate::door::constructor! {
-        /// A mutex around `data`, unlocked.
-        #[must_use]
-        pub fn new(data: T) -> Self {
-            Self {
-                lock: FutexHmcs::new(),
-                data: Cell::new(data),
-            }
-        }
-    }
+/// Access to a part of a [`Mutex`]'s data, by [`MutexGuard::map`]; unlocks when dropped.
+#[must_use = "the mutex is unlocked as soon as its guard is dropped"]
+pub struct MappedMutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
+    lock: &'a L,
+    context: Kept<L>,
+    part: NonNull<T>,
+    data: PhantomData<&'a mut T>,
 }
 
-impl<T, L: RawLock> From<T> for Mutex<T, L> {
-    fn from(data: T) -> Self {
-        Self {
-            lock: L::default(),
-            data: Cell::new(data),
+// SAFETY: it is `&mut T`, and the right to release a lock that any thread may release: without
+// that no guard is made.
+unsafe impl<T: ?Sized + Send, L: RawLock<Context: Send>> Send for MappedMutexGuard<'_, T, L> {}
+// SAFETY: it lends `&T`.
+unsafe impl<T: ?Sized + Sync, L: RawLock<Context: Sync>> Sync for MappedMutexGuard<'_, T, L> {}
+
+impl<T> Mutex<T> {
+    crate::door::constructor! {
+        /// A mutex around `data`, unlocked, under the default lock.
+        #[must_use]
+        pub fn new(data: T) -> Self {
+            Self::from_raw(FutexHmcs::new(), data)
         }
     }
 }
 
 impl<T, L> Mutex<T, L> {
+    crate::door::constructor! {
+        /// A mutex around `data` under that lock, which nobody holds: for statics, where the lock
+        /// has a constructor that is `const`.  Elsewhere `Mutex::from(data)` makes both.
+        ///
+        /// ```
+        /// use cohort::Mutex;
+        /// use cohort::basic::{Mcs, Ticket};
+        /// use cohort::compose::Gated;
+        ///
+        /// static TURNS: Mutex<u32, Ticket> = Mutex::from_raw(Ticket::new(), 0);
+        /// static QUEUE: Mutex<u32, Gated<Mcs>> = Mutex::from_raw(Gated::new(Mcs::new()), 0);
+        /// *TURNS.lock() += 1;
+        /// *QUEUE.lock() += 1;
+        /// assert_eq!(*TURNS.lock() + *QUEUE.lock(), 2);
+        /// ```
+        #[must_use]
+        pub fn from_raw(lock: L, data: T) -> Self {
+            Self {
+                lock,
+                data: Cell::new(data),
+            }
+        }
+    }
+
+    /// The data, of a mutex that nobody else has any more.
+    #[must_use]
+    pub fn into_inner(self) -> T {
+        self.data.into_inner()
+    }
+}
+
+impl<T, L: RawLock> From<T> for Mutex<T, L> {
+    fn from(data: T) -> Self {
+        Self::from_raw(L::default(), data)
+    }
+}
+
+impl<T: ?Sized, L> Mutex<T, L> {
     /// Where the data is.  To look there without holding the mutex is a race.
     pub fn data_ptr(&self) -> *mut T {
         self.data.with_mut(|data| data)
     }
+
+    /// The data, without locking: nobody else has the mutex.
+    ///
+    /// ```
+    /// let mut total = cohort::Mutex::new(1);
+    /// *total.get_mut() += 1;
+    /// assert_eq!(total.into_inner(), 2);
+    /// ```
+    pub fn get_mut(&mut self) -> &mut T {
+        // SAFETY: borrowed mutably.
+        self.data.with_mut(|data| unsafe { &mut *data })
+    }
+
+    /// The lock.  One that is acquired there is released there.
+    pub const fn raw(&self) -> &L {
+        &self.lock
+    }
+}
+
+impl<T: ?Sized, L: RawLock> Mutex<T, L> {
+    /// Whether somebody had locked the mutex a moment ago; never blocks.
+    pub fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+
+    /// Unlocks a mutex whose guard was forgotten.
+    ///
+    /// ```
+    /// let total = cohort::Mutex::new(1);
+    /// std::mem::forget(total.lock());
+    /// assert!(total.is_locked());
+    /// // SAFETY: locked and forgotten above.
+    /// unsafe { total.force_unlock() };
+    /// assert!(!total.is_locked());
+    /// ```
+    ///
+    /// # Safety
+    /// The mutex is locked, by a guard that was forgotten.
+    pub unsafe fn force_unlock(&self)
+    where
+        L: RawLock<Context = ()> + ThreadOblivious,
+    {
+        // SAFETY: the caller's.
+        unsafe { self.lock.release(&()) };
+    }
 }
 
 /// By guards, which may go to another thread.
-impl<T, L: RawLock<Context = ()> + ThreadOblivious> Mutex<T, L> {
-    fn guard(&self) -> MutexGuard<'_, T, L> {
+impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
+    fn guard(&self, context: Kept<L>) -> MutexGuard<'_, T, L> {
         MutexGuard {
             mutex: self,
+            context,
             data: PhantomData,
         }
     }
@@ -85,8 +206,9 @@ impl<T, L: RawLock<Context = ()> + ThreadOblivious> Mutex<T, L> {
     /// returns.
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T, L> {
-        self.lock.acquire(&());
-        self.guard()
+        let context = Kept::new();
+        self.lock.acquire(context.get());
+        self.guard(context)
     }
 
     /// Locks the mutex if nobody has; never blocks.
@@ -95,7 +217,9 @@ impl<T, L: RawLock<Context = ()> + ThreadOblivious> Mutex<T, L> {
     where
         L: RawTry,
     {
-        self.lock.try_acquire(&()).then(|| self.guard())
+        let context = Kept::new();
+        let locked = self.lock.try_acquire(context.get());
+        locked.then(|| self.guard(context))
     }
 
     /// Blocks until the mutex is locked or patience runs out.
@@ -104,7 +228,9 @@ impl<T, L: RawLock<Context = ()> + ThreadOblivious> Mutex<T, L> {
     where
         L: Abortable,
     {
-        (self.lock.acquire_within(&(), patience) == Outcome::Acquired).then(|| self.guard())
+        let context = Kept::new();
+        let outcome = self.lock.acquire_within(context.get(), patience);
+        (outcome == Outcome::Acquired).then(|| self.guard(context))
     }
 
     /// Blocks until the mutex is locked, but no longer than that.
@@ -118,6 +244,14 @@ impl<T, L: RawLock<Context = ()> + ThreadOblivious> Mutex<T, L> {
     /// drop(guard);
     /// assert_eq!(total.try_lock_for(Duration::from_millis(1)).map(|total| *total), Some(1));
     /// ```
+    ///
+    /// Waiters of most queues cannot give up:
+    ///
+    /// ```compile_fail,E0277
+    /// # use std::time::Duration;
+    /// let total: cohort::Mutex<u64, cohort::basic::Mcs> = cohort::Mutex::from(1);
+    /// total.try_lock_for(Duration::from_millis(1));
+    /// ```
     #[inline]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<MutexGuard<'_, T, L>>
     where
@@ -128,7 +262,7 @@ impl<T, L: RawLock<Context = ()> + ThreadOblivious> Mutex<T, L> {
 }
 
 /// By closures, under every lock.
-impl<T, L: RawLock> Mutex<T, L> {
+impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     /// Blocks until the mutex is locked, and lets `section` have the data.  Locking it
     /// twice in one thread never returns.
     #[inline]
@@ -216,7 +350,85 @@ pub(crate) fn patience(timeout: Duration) -> Patience {
     })
 }
 
-impl<T, L: RawLock> Deref for MutexGuard<'_, T, L> {
+/// What the data is, or that it is locked.
+impl<T: ?Sized + fmt::Debug, L: RawTry> fmt::Debug for Mutex<T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = self.try_locking(|data| f.debug_struct("Mutex").field("data", &data).finish());
+        shown.unwrap_or_else(|| write!(f, "Mutex {{ <locked> }}"))
+    }
+}
+
+impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
+    /// Goes on with a part of the data.  No method, since the data may have one of that name.
+    ///
+    /// ```
+    /// use cohort::{Mutex, MutexGuard};
+    ///
+    /// let pair = Mutex::new((1, "one"));
+    /// let mut number = MutexGuard::map(pair.lock(), |pair| &mut pair.0);
+    /// *number += 1;
+    /// assert!(pair.is_locked());
+    /// drop(number);
+    /// assert_eq!(*pair.lock(), (2, "one"));
+    /// ```
+    pub fn map<U: ?Sized>(
+        mut this: Self,
+        part: impl FnOnce(&mut T) -> &mut U,
+    ) -> MappedMutexGuard<'a, U, L> {
+        let part = NonNull::from(part(&mut this));
+        let this = ManuallyDrop::new(this);
+        MappedMutexGuard {
+            lock: &this.mutex.lock,
+            // SAFETY: moved out of a guard that is never dropped.
+            context: unsafe { ptr::read(&raw const this.context) },
+            part,
+            data: PhantomData,
+        }
+    }
+
+    /// Runs `pause` while the mutex is unlocked, and blocks until it is locked again.
+    ///
+    /// ```
+    /// use cohort::{Mutex, MutexGuard};
+    ///
+    /// let total = Mutex::new(1);
+    /// let mut guard = total.lock();
+    /// MutexGuard::unlocked(&mut guard, || *total.lock() += 1);
+    /// assert_eq!(*guard, 2);
+    /// ```
+    pub fn unlocked<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
+        let (lock, context) = Self::held(this);
+        // SAFETY: the guard holds the lock, is borrowed, and is given back when it holds it again.
+        unsafe { lock.release(context) };
+        let _last = AtLast(|| lock.acquire(context));
+        pause()
+    }
+
+    /// The lock that a guard holds, and by which context.
+    pub(crate) fn held(this: &Self) -> (&'a L, &L::Context) {
+        (&this.mutex.lock, this.context.get())
+    }
+}
+
+impl<'a, T: ?Sized, L: RawLock> MappedMutexGuard<'a, T, L> {
+    /// Goes on with a part of the part.
+    pub fn map<U: ?Sized>(
+        mut this: Self,
+        part: impl FnOnce(&mut T) -> &mut U,
+    ) -> MappedMutexGuard<'a, U, L> {
+        let part = NonNull::from(part(&mut this));
+        let this = ManuallyDrop::new(this);
+        MappedMutexGuard {
+            lock: this.lock,
+            // SAFETY: moved out of a guard that is never dropped.
+            context: unsafe { ptr::read(&raw const this.context) },
+            part,
+            data: PhantomData,
+        }
+    }
+}
+
+impl<T: ?Sized, L: RawLock> Deref for MutexGuard<'_, T, L> {
     type Target = T;
 
     #[inline]
@@ -227,7 +439,7 @@ impl<T, L: RawLock> Deref for MutexGuard<'_, T, L> {
     }
 }
 
-impl<T, L: RawLock> DerefMut for MutexGuard<'_, T, L> {
+impl<T: ?Sized, L: RawLock> DerefMut for MutexGuard<'_, T, L> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above, and the guard is borrowed mutably.
@@ -235,15 +447,53 @@ impl<T, L: RawLock> DerefMut for MutexGuard<'_, T, L> {
     }
 }
 
-impl<T, L: RawLock> Drop for MutexGuard<'_, T, L> {
+impl<T: ?Sized, L: RawLock> Deref for MappedMutexGuard<'_, T, L> {
+    type Target = T;
+
     #[inline]
-    fn drop(&mut self) {
-        // SAFETY: the guard stands for the acquisition.
-        unsafe { self.mutex.lock.release(&L::Context::default()) };
+    fn deref(&self) -> &T {
+        // SAFETY: a part of what the lock guards, which the guard holds.
+        unsafe { self.part.as_ref() }
     }
 }
 
-impl<T: fmt::Debug, L: RawLock> fmt::Debug for MutexGuard<'_, T, L> {
+impl<T: ?Sized, L: RawLock> DerefMut for MappedMutexGuard<'_, T, L> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and the guard is borrowed mutably.
+        unsafe { self.part.as_mut() }
+    }
+}
+
+impl<T: ?Sized, L: RawLock> Drop for MutexGuard<'_, T, L> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard stands for the acquisition.
+        unsafe { self.mutex.lock.release(self.context.get()) };
+    }
+}
+
+impl<T: ?Sized, L: RawLock> Drop for MappedMutexGuard<'_, T, L> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard stands for the acquisition.
+        unsafe { self.lock.release(self.context.get()) };
+    }
+}
+
+impl<T: ?Sized + fmt::Debug, L: RawLock> fmt::Debug for MutexGuard<'_, T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug, L: RawLock> fmt::Debug for MappedMutexGuard<'_, T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display, L: RawLock> fmt::Display for MutexGuard<'_, T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

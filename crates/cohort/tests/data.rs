@@ -2,7 +2,10 @@
 
 use cohort::basic::{Bo, Clh, Mcs, Ticket};
 use cohort::compose::{CTktMcs, Gated};
-use cohort::{Deadline, Mutex, MutexGuard, Patience, RawLock};
+use cohort::{
+    Condvar, Deadline, MappedMutexGuard, Mutex, MutexGuard, Patience, RawLock, RwLock,
+    ThreadOblivious,
+};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::scope;
 
@@ -94,4 +97,101 @@ fn a_guard_goes_to_another_thread() {
     let data: Mutex<u32, Gated<Ticket>> = Mutex::from(1);
     takes(data.lock());
     assert_eq!(data.try_lock().map(|data| *data), Some(1));
+}
+
+/// By guards, whose contexts are in blocks of a pool, and by a condition.
+fn counts_by_guards<L: RawLock + ThreadOblivious + 'static>(name: &str) {
+    let total: Mutex<u64, L> = Mutex::from(0);
+    let changed = Condvar::new();
+    scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    *total.lock() += 1;
+                    changed.notify_one();
+                }
+            });
+        }
+        let mut total = total.lock();
+        changed.wait_while(&mut total, |total| *total < 150);
+        assert_eq!(*total, 150, "{name}");
+    });
+    assert!(!total.is_locked(), "{name}");
+}
+
+#[test]
+fn every_lock_has_guards() {
+    macro_rules! all {
+        ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal, $source:literal,
+           $capabilities:tt;)+) => {
+            $(counts_by_guards::<$lock>(stringify!($name));)+
+        };
+    }
+    cohort::for_each_lock!(all);
+    counts_by_guards::<Gated<CTktMcs>>("gated");
+}
+
+/// Nothing that the lock looks at is in the frame of the thread that forgot.
+#[test]
+fn a_forgotten_guard_leaves_the_mutex_locked() {
+    fn forgets<L: RawLock + ThreadOblivious + cohort::RawTry>() {
+        let data: Mutex<u32, L> = Mutex::from(1);
+        std::mem::forget(data.lock());
+        assert!(data.is_locked());
+        scope(|scope| {
+            scope.spawn(|| assert!(data.try_lock().is_none()));
+        });
+        assert!(format!("{data:?}").contains("<locked>"));
+    }
+    forgets::<Mcs>();
+    forgets::<Clh>();
+    forgets::<Gated<CTktMcs>>();
+}
+
+#[test]
+fn a_guard_of_a_queue_goes_to_another_thread() {
+    fn takes<L: RawLock>(guard: MutexGuard<'_, (u32, u32), L>)
+    where
+        for<'a> MappedMutexGuard<'a, u32, L>: Send,
+        for<'a> MutexGuard<'a, (u32, u32), L>: Send,
+    {
+        scope(|scope| {
+            scope.spawn(move || {
+                let mut second = MutexGuard::map(guard, |pair| &mut pair.1);
+                *second += 1;
+                scope.spawn(move || drop(MappedMutexGuard::map(second, |second| second)));
+            });
+        });
+    }
+    let data: Mutex<(u32, u32), Mcs> = Mutex::from((1, 1));
+    takes(data.lock());
+    let data_of_clh: Mutex<(u32, u32), Clh> = Mutex::from((1, 1));
+    takes(data_of_clh.lock());
+    assert_eq!(data.try_lock().map(|pair| *pair), Some((1, 2)));
+    assert_eq!(data_of_clh.into_inner(), (1, 2));
+}
+
+/// What a pause panics with goes on with the mutex locked, and released by the guard.
+#[test]
+fn a_pause_that_panics_locks_again() {
+    let data: Mutex<u32, Mcs> = Mutex::from(1);
+    let thrown = catch_unwind(AssertUnwindSafe(|| {
+        let mut guard = data.lock();
+        MutexGuard::unlocked(&mut guard, || {
+            assert!(!data.is_locked());
+            panic!("thrown on purpose");
+        })
+    }));
+    assert!(thrown.is_err());
+    assert_eq!(data.try_lock().map(|data| *data), Some(1));
+}
+
+#[test]
+fn data_need_not_have_a_size() {
+    let data: Box<Mutex<[u32], Ticket>> = Box::new(Mutex::from([1, 2]));
+    data.lock()[1] += 1;
+    assert_eq!(format!("{data:?}"), "Mutex { data: [1, 3] }");
+    let table: Box<RwLock<dyn std::fmt::Debug + Send + Sync>> = Box::new(RwLock::new(1));
+    let guard = table.read();
+    assert_eq!(format!("{guard:?} {table:?}"), "1 RwLock { data: 1 }");
 }

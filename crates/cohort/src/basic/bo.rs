@@ -10,7 +10,7 @@
 //!
 //! The word is a [`Flag`]; its table says who writes what.
 
-use crate::door::{cpus, random};
+use crate::door::{constructor, cpus, random};
 use crate::wait::{Flag, Manner, MayPark, Parking};
 use cohort_raw::{
     Abortable, BoundedAbort, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
@@ -21,6 +21,18 @@ use cohort_raw::{
 #[repr(transparent)]
 pub struct Bo<P: Parking = MayPark> {
     flag: Flag<P>,
+}
+
+impl<P: Parking> Bo<P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                flag: Flag::new(),
+            }
+        }
+    }
 }
 
 /// Pauses are drawn at random below a bound, in nanoseconds, that doubles with each look

@@ -18,7 +18,7 @@
 //! A node's `released` is written by its owner and read by its successor, which
 //! owns the node from then on: 1 plus the number that is carried.
 
-use crate::door::{AtomicPtr, Cell, Order, orders, pool};
+use crate::door::{AtomicPtr, Cell, Order, constructor, orders, pool};
 use crate::host::Pool;
 use crate::wait::{MayPark, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
@@ -201,6 +201,18 @@ pub(crate) fn pointer<N>(node: &'static N) -> *mut N {
 #[repr(C)]
 pub struct Clh {
     tail: AtomicPtr<ClhNode>,
+}
+
+impl Clh {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+            }
+        }
+    }
 }
 
 // SAFETY: each waiter waits for the release of the one node before its own,

@@ -27,7 +27,7 @@
 //! With `CTR` the lock reduces coherence traffic as 002 §2.1 describes; see
 //! [`hemlock_ctr`](super::hemlock_ctr).
 
-use crate::door::{AtomicPtr, Order, orders};
+use crate::door::{AtomicPtr, Order, constructor, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 use core::ptr;
@@ -65,6 +65,18 @@ pub struct HemlockNode<P: Parking = MayPark> {
 #[repr(C)]
 pub struct Hemlock<const CTR: bool = false, P: Parking = MayPark> {
     tail: AtomicPtr<HemlockNode<P>>,
+}
+
+impl<const CTR: bool, P: Parking> Hemlock<CTR, P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+            }
+        }
+    }
 }
 
 const NOTHING: u32 = 0;

@@ -22,7 +22,7 @@
 //! find the lock free exchanges unconditionally, and if the lock has become free
 //! meanwhile, it is the holder all the same.
 
-use crate::door::{AtomicU32, Order, Spinner, orders, pool};
+use crate::door::{AtomicU32, Order, Spinner, constructor, orders, pool};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
@@ -80,6 +80,19 @@ const CLASS: u32 = 1;
 pub struct K42 {
     tail: AtomicU32,
     head: AtomicU32,
+}
+
+impl K42 {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicU32::new(0),
+                head: AtomicU32::new(0),
+            }
+        }
+    }
 }
 
 /// The node of that number.

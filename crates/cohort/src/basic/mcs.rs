@@ -15,7 +15,7 @@
 //! written once by its predecessor and read by its owner: 1 plus the number that is
 //! carried.
 
-use crate::door::{AtomicPtr, Order, Spinner, orders};
+use crate::door::{AtomicPtr, Order, Spinner, constructor, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 use core::ptr;
@@ -51,6 +51,18 @@ pub struct McsNode<P: Parking = MayPark> {
 #[repr(C)]
 pub struct Mcs<P: Parking = MayPark> {
     tail: AtomicPtr<McsNode<P>>,
+}
+
+impl<P: Parking> Mcs<P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+            }
+        }
+    }
 }
 
 const NO: u32 = 0;

@@ -24,7 +24,7 @@
 //! A thread that takes a free lock without waiting looks at `serving` alone: `next` was the target
 //! of the last read-modify-write, and reading it would have to wait for that.
 
-use crate::door::{AtomicU32, Order, flaws, is_long_quiet, mutant, orders};
+use crate::door::{AtomicU32, Order, constructor, flaws, is_long_quiet, mutant, orders};
 use crate::wait::{MayPark, Parking, WaitCell, quick};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, Quick, RawLock, RawTry, ThreadOblivious};
 use core::mem::offset_of;
@@ -53,6 +53,19 @@ flaws! {
 pub struct Ticket<P: Parking = MayPark, const UNIT: u64 = 0> {
     next: AtomicU32,
     serving: WaitCell<P>,
+}
+
+impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                next: AtomicU32::new(0),
+                serving: WaitCell::new(),
+            }
+        }
+    }
 }
 
 /// In `serving`: the holder releases by a plain store.

@@ -7,6 +7,7 @@
 //!
 //! The word is a [`Flag`]; its table says who writes what.
 
+use crate::door::constructor;
 use crate::wait::{Flag, Manner, MayPark, Parking};
 use cohort_raw::{
     Abortable, BoundedAbort, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
@@ -17,6 +18,18 @@ use cohort_raw::{
 #[repr(transparent)]
 pub struct Ttas<P: Parking = MayPark> {
     flag: Flag<P>,
+}
+
+impl<P: Parking> Ttas<P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                flag: Flag::new(),
+            }
+        }
+    }
 }
 
 /// Waiters look until the word is free.

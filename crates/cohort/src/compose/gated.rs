@@ -11,6 +11,7 @@
 //! newcomers take past its waiters, more and more that the gate has woken would wait there.
 
 use super::forward::forwards;
+use crate::door::constructor;
 use crate::host::Gate;
 use cohort_raw::{Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 
@@ -20,6 +21,19 @@ use cohort_raw::{Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 pub struct Gated<L> {
     gate: Gate,
     lock: L,
+}
+
+impl<L> Gated<L> {
+    constructor! {
+        /// That lock, behind a gate at which nobody waits.
+        #[must_use]
+        pub fn new(lock: L) -> Self {
+            Self {
+                gate: Gate::new(),
+                lock,
+            }
+        }
+    }
 }
 
 // SAFETY: every acquisition is one of a lock that excludes.

@@ -28,7 +28,7 @@
 //! decides by chance when a turn is over; a count bounds every wait.
 
 use super::linked;
-use crate::door::{self, AtomicPtr, Cell, Level, Order, flaws, mutant, orders};
+use crate::door::{self, AtomicPtr, Cell, Level, Order, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 use core::ptr;
@@ -82,6 +82,18 @@ pub struct CnaNode<P: Parking = MayPark> {
 #[repr(transparent)]
 pub struct Cna<P: Parking = MayPark, const HAND_OFFS: u32 = 128> {
     tail: AtomicPtr<CnaNode<P>>,
+}
+
+impl<P: Parking, const HAND_OFFS: u32> Cna<P, HAND_OFFS> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+            }
+        }
+    }
 }
 
 /// The waiters that are set aside: the first and the last of them, linked by `next`.

@@ -18,10 +18,12 @@ pub use table::Table;
 
 use crate::at_last::AtLast;
 use crate::door::Cell;
-use cohort_raw::{Patience, RawShared};
+use crate::mutex::patience;
+use cohort_raw::{Outcome, Patience, RawShared};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
+use core::time::Duration;
 
 /// Data that many threads may read or one may write; see [`RawRwLock`].  Sixteen
 /// bytes beside the data; not poisoned by a panic.
@@ -39,14 +41,24 @@ use core::ops::{Deref, DerefMut};
 /// lock.writing(|list| list.push(2));
 /// assert_eq!(lock.reading(|list| list.len()), 2);
 /// ```
-#[derive(Debug, Default)]
-pub struct RwLock<T, L = RawRwLock> {
+///
+/// A guard that reads stays in its thread:
+///
+/// ```compile_fail,E0277
+/// let lock = cohort::RwLock::new(1);
+/// let guard = lock.read();
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || drop(guard));
+/// });
+/// ```
+#[derive(Default)]
+pub struct RwLock<T: ?Sized, L = RawRwLock> {
     lock: L,
     data: Cell<T>,
 }
 
 // SAFETY: the lock gives out `&T` to several threads at once, or `&mut T` to one.
-unsafe impl<T: Send + Sync, L: RawShared> Sync for RwLock<T, L> {}
+unsafe impl<T: ?Sized + Send + Sync, L: RawShared> Sync for RwLock<T, L> {}
 
 impl<T, L: RawShared> From<T> for RwLock<T, L> {
     fn from(data: T) -> Self {
@@ -57,7 +69,34 @@ impl<T, L: RawShared> From<T> for RwLock<T, L> {
     }
 }
 
-impl<T, L: RawShared> RwLock<T, L> {
+impl<T, L> RwLock<T, L> {
+    /// The data, of a lock that nobody else has any more.
+    #[must_use]
+    pub fn into_inner(self) -> T {
+        self.data.into_inner()
+    }
+}
+
+impl<T: ?Sized, L> RwLock<T, L> {
+    /// The data, without locking: nobody else has the lock.
+    ///
+    /// ```
+    /// let mut total = cohort::RwLock::new(1);
+    /// *total.get_mut() += 1;
+    /// assert_eq!(total.into_inner(), 2);
+    /// ```
+    pub fn get_mut(&mut self) -> &mut T {
+        // SAFETY: borrowed mutably.
+        self.data.with_mut(|data| unsafe { &mut *data })
+    }
+}
+
+impl<T: ?Sized, L: RawShared> RwLock<T, L> {
+    /// Whether somebody held the lock a moment ago, to read or to write; never blocks.
+    pub fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+
     /// Blocks until the data may be read, and lets `look` do so.
     pub fn reading<R>(&self, look: impl FnOnce(&T) -> R) -> R {
         let context = L::Context::default();
@@ -81,7 +120,7 @@ impl<T, L: RawShared> RwLock<T, L> {
 
 /// Shared access to an [`RwLock`]'s data; unlocks when dropped.
 #[must_use = "the lock is released as soon as its guard is dropped"]
-pub struct ReadGuard<'a, T> {
+pub struct ReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     /// Released by the thread that took it, whose read locks are counted.
     here: PhantomData<*const T>,
@@ -89,7 +128,7 @@ pub struct ReadGuard<'a, T> {
 
 /// Exclusive access to an [`RwLock`]'s data; unlocks when dropped.
 #[must_use = "the lock is released as soon as its guard is dropped"]
-pub struct WriteGuard<'a, T> {
+pub struct WriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
     data: PhantomData<&'a mut T>,
 }
@@ -105,6 +144,22 @@ impl<T> RwLock<T> {
             }
         }
     }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    fn reader(&self) -> ReadGuard<'_, T> {
+        ReadGuard {
+            lock: self,
+            here: PhantomData,
+        }
+    }
+
+    fn writer(&self) -> WriteGuard<'_, T> {
+        WriteGuard {
+            lock: self,
+            data: PhantomData,
+        }
+    }
 
     /// Blocks until the data may be read.
     ///
@@ -113,42 +168,73 @@ impl<T> RwLock<T> {
     #[inline]
     pub fn read(&self) -> ReadGuard<'_, T> {
         RawShared::read(&self.lock, &(), Recursion::Allowed);
-        ReadGuard {
-            lock: self,
-            here: PhantomData,
-        }
+        self.reader()
     }
 
     /// Takes the lock to read if no writer holds it or waits ahead; never blocks.
     #[inline]
     pub fn try_read(&self) -> Option<ReadGuard<'_, T>> {
-        self.lock.try_read(Recursion::Allowed).then(|| ReadGuard {
-            lock: self,
-            here: PhantomData,
-        })
+        let taken = self.lock.try_read(Recursion::Allowed);
+        taken.then(|| self.reader())
+    }
+
+    /// Blocks until the data may be read, but no longer than that.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let total = cohort::RwLock::new(1);
+    /// let soon = Duration::from_millis(1);
+    /// let guard = total.write();
+    /// assert!(total.try_read_for(soon).is_none());
+    /// assert_eq!(format!("{total:?}"), "RwLock { <locked> }");
+    /// drop(guard);
+    /// assert_eq!(total.try_read_for(soon).as_deref(), Some(&1));
+    /// assert_eq!(format!("{total:?}"), "RwLock { data: 1 }");
+    /// ```
+    #[inline]
+    pub fn try_read_for(&self, timeout: Duration) -> Option<ReadGuard<'_, T>> {
+        let outcome = self.lock.read(Recursion::Allowed, &patience(timeout));
+        (outcome == Outcome::Acquired).then(|| self.reader())
     }
 
     /// Blocks until the data may be written.
     #[inline]
     pub fn write(&self) -> WriteGuard<'_, T> {
         let _ = self.lock.write(&Patience::ENDLESS);
-        WriteGuard {
-            lock: self,
-            data: PhantomData,
-        }
+        self.writer()
     }
 
     /// Takes the lock to write if nobody holds it; never blocks.
     #[inline]
     pub fn try_write(&self) -> Option<WriteGuard<'_, T>> {
-        self.lock.try_write().then(|| WriteGuard {
-            lock: self,
-            data: PhantomData,
-        })
+        self.lock.try_write().then(|| self.writer())
+    }
+
+    /// Blocks until the data may be written, but no longer than that.
+    #[inline]
+    pub fn try_write_for(&self, timeout: Duration) -> Option<WriteGuard<'_, T>> {
+        let outcome = self.lock.write(&patience(timeout));
+        (outcome == Outcome::Acquired).then(|| self.writer())
     }
 }
 
-impl<T> Deref for ReadGuard<'_, T> {
+/// What the data is, or that a writer holds the lock or waits for it.
+impl<T: ?Sized + fmt::Debug, L: RawShared> fmt::Debug for RwLock<T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let context = L::Context::default();
+        if !self.lock.try_read(&context, Recursion::Allowed) {
+            return write!(f, "RwLock {{ <locked> }}");
+        }
+        // SAFETY: acquired above, by this thread and with this context.
+        let _last = AtLast(|| unsafe { self.lock.release_read(&context) });
+        // SAFETY: the lock is held to read.
+        let data: &T = self.data.with(|data| unsafe { &*data });
+        f.debug_struct("RwLock").field("data", &data).finish()
+    }
+}
+
+impl<T: ?Sized> Deref for ReadGuard<'_, T> {
     type Target = T;
 
     #[inline]
@@ -158,7 +244,7 @@ impl<T> Deref for ReadGuard<'_, T> {
     }
 }
 
-impl<T> Deref for WriteGuard<'_, T> {
+impl<T: ?Sized> Deref for WriteGuard<'_, T> {
     type Target = T;
 
     #[inline]
@@ -168,7 +254,7 @@ impl<T> Deref for WriteGuard<'_, T> {
     }
 }
 
-impl<T> DerefMut for WriteGuard<'_, T> {
+impl<T: ?Sized> DerefMut for WriteGuard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as above, and the guard is borrowed mutably.
@@ -176,7 +262,7 @@ impl<T> DerefMut for WriteGuard<'_, T> {
     }
 }
 
-impl<T> Drop for ReadGuard<'_, T> {
+impl<T: ?Sized> Drop for ReadGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard stands for one of its readers.
@@ -184,7 +270,7 @@ impl<T> Drop for ReadGuard<'_, T> {
     }
 }
 
-impl<T> Drop for WriteGuard<'_, T> {
+impl<T: ?Sized> Drop for WriteGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
         // SAFETY: the guard stands for its writer.
@@ -192,13 +278,13 @@ impl<T> Drop for WriteGuard<'_, T> {
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for ReadGuard<'_, T> {
+impl<T: ?Sized + fmt::Debug> fmt::Debug for ReadGuard<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }
 }
 
-impl<T: fmt::Debug> fmt::Debug for WriteGuard<'_, T> {
+impl<T: ?Sized + fmt::Debug> fmt::Debug for WriteGuard<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

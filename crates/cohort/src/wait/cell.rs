@@ -10,7 +10,7 @@
 //! | `value \| ASLEEP` | somebody sleeps, or is about to, until the value changes | a waiter, by compare-exchange |
 
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, expired, flaws, mutant, orders, sleep_on, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, expired, flaws, mutant, orders, sleep_on, wake,
 };
 use cohort_raw::Patience;
 use core::marker::PhantomData;
@@ -62,6 +62,19 @@ impl Parking for MayPark {
 pub struct WaitCell<P: Parking = MayPark> {
     word: AtomicU32,
     parking: PhantomData<P>,
+}
+
+impl<P: Parking> WaitCell<P> {
+    constructor! {
+        /// A cell of zero.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                word: AtomicU32::new(0),
+                parking: PhantomData,
+            }
+        }
+    }
 }
 
 impl<P: Parking> WaitCell<P> {

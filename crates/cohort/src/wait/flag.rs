@@ -20,8 +20,8 @@
 
 use super::{Parking, quick};
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, expired, flaws, is_long_quiet, mutant, orders, sleep_on,
-    wake,
+    Advice, AtomicU32, Order, Spinner, constructor, expired, flaws, is_long_quiet, mutant, orders,
+    sleep_on, wake,
 };
 use cohort_raw::{Outcome, Patience, Quick};
 use core::marker::PhantomData;
@@ -72,6 +72,20 @@ pub struct Flag<P: Parking> {
     haste: AtomicU32,
     word: AtomicU32,
     parking: PhantomData<P>,
+}
+
+impl<P: Parking> Flag<P> {
+    constructor! {
+        /// A free word.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                haste: AtomicU32::new(0),
+                word: AtomicU32::new(FREE),
+                parking: PhantomData,
+            }
+        }
+    }
 }
 
 impl<P: Parking> Flag<P> {

@@ -233,11 +233,11 @@ pub fn fence_after_update(order: Order) {
 
 /// Plain memory that a protocol guards; loom reports every race on it.
 #[derive(Debug, Default)]
-pub struct Cell<T>(loom::cell::UnsafeCell<T>);
+pub struct Cell<T: ?Sized>(loom::cell::UnsafeCell<T>);
 
 // SAFETY: a `Cell` is only touched inside `with` and `with_mut`, where loom
 // reports conflicting accesses that nothing orders.
-unsafe impl<T: Send> Sync for Cell<T> {}
+unsafe impl<T: ?Sized + Send> Sync for Cell<T> {}
 
 impl<T> Cell<T> {
     /// A cell holding `value`.
@@ -245,6 +245,13 @@ impl<T> Cell<T> {
     pub fn new(value: T) -> Self {
         Self(loom::cell::UnsafeCell::new(value))
     }
+    /// What it holds.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+impl<T: ?Sized> Cell<T> {
     /// Lends a pointer for reading; the caller may read through it only while
     /// nobody writes.
     #[track_caller]

@@ -161,11 +161,11 @@ pub fn fence_after_update(_order: Order) {
 /// threads that are in it at once, one of them writing, are reported.
 #[derive(Debug, Default)]
 #[repr(transparent)]
-pub struct Cell<T>(core::cell::UnsafeCell<T>);
+pub struct Cell<T: ?Sized>(core::cell::UnsafeCell<T>);
 
 // SAFETY: a `Cell` is only touched inside `with` and `with_mut`, whose callers
 // promise that the protocol around it excludes conflicting accesses.
-unsafe impl<T: Send> Sync for Cell<T> {}
+unsafe impl<T: ?Sized + Send> Sync for Cell<T> {}
 
 impl<T> Cell<T> {
     /// A cell holding `value`.
@@ -173,16 +173,23 @@ impl<T> Cell<T> {
     pub const fn new(value: T) -> Self {
         Self(core::cell::UnsafeCell::new(value))
     }
+    /// What it holds.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+impl<T: ?Sized> Cell<T> {
     /// Lends a pointer for reading; the caller may read through it only while
     /// nobody writes.
     #[inline]
     pub fn with<R>(&self, read: impl FnOnce(*const T) -> R) -> R {
-        door::plain(self.0.get() as usize, false, || read(self.0.get()))
+        door::plain(self.0.get().addr(), false, || read(self.0.get()))
     }
     /// Lends a pointer for writing; the caller may write through it only while
     /// nobody else reads or writes.
     #[inline]
     pub fn with_mut<R>(&self, write: impl FnOnce(*mut T) -> R) -> R {
-        door::plain(self.0.get() as usize, true, || write(self.0.get()))
+        door::plain(self.0.get().addr(), true, || write(self.0.get()))
     }
 }

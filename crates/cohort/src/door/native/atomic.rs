@@ -162,11 +162,11 @@ pub fn fence_after_update(order: Order) {
 /// it.
 #[derive(Debug, Default)]
 #[repr(transparent)]
-pub struct Cell<T>(core::cell::UnsafeCell<T>);
+pub struct Cell<T: ?Sized>(core::cell::UnsafeCell<T>);
 
 // SAFETY: a `Cell` is only touched inside `with` and `with_mut`, whose callers
 // promise that the protocol around it excludes conflicting accesses.
-unsafe impl<T: Send> Sync for Cell<T> {}
+unsafe impl<T: ?Sized + Send> Sync for Cell<T> {}
 
 impl<T> Cell<T> {
     /// A cell holding `value`.
@@ -174,6 +174,13 @@ impl<T> Cell<T> {
     pub const fn new(value: T) -> Self {
         Self(core::cell::UnsafeCell::new(value))
     }
+    /// What it holds.
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}
+
+impl<T: ?Sized> Cell<T> {
     /// Lends a pointer for reading; the caller may read through it only while
     /// nobody writes.
     #[inline(always)]

@@ -1,0 +1,39 @@
+//! A counter that four threads share, under three locks, and the thread that waits for it.
+//!
+//! `cargo run --example counter`
+
+use cohort::basic::Ticket;
+use cohort::compose::{CTktMcs, Gated};
+use cohort::{Condvar, Mutex, RawLock, ThreadOblivious};
+use std::thread::scope;
+
+static DEFAULT: Mutex<u64> = Mutex::new(0);
+static IN_TURNS: Mutex<u64, Ticket> = Mutex::from_raw(Ticket::new(), 0);
+
+const THREADS: u64 = 4;
+const ROUNDS: u64 = 10_000;
+
+fn count<L: RawLock + ThreadOblivious + 'static>(name: &str, total: &Mutex<u64, L>) {
+    let changed = Condvar::new();
+    scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for _ in 0..ROUNDS {
+                    *total.lock() += 1;
+                }
+                changed.notify_one();
+            });
+        }
+        let mut total = total.lock();
+        changed.wait_while(&mut total, |total| *total < THREADS * ROUNDS);
+        println!("{name}: {total}");
+    });
+}
+
+fn main() {
+    count("default", &DEFAULT);
+    count("ticket", &IN_TURNS);
+    // By NUMA node, and for more threads than CPUs.
+    let by_node: Mutex<u64, Gated<CTktMcs>> = Mutex::from(0);
+    count("c-tkt-mcs", &by_node);
+}

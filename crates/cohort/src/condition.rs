@@ -1,0 +1,181 @@
+//! `Condvar`: a condition, for a [`Mutex`](crate::Mutex) under any lock.
+
+use crate::condvar::{RawCondvar, Waited};
+use crate::mutex::{MutexGuard, patience};
+use crate::numa::FutexHmcs;
+use cohort_raw::{Patience, RawLock};
+use core::any::Any;
+use core::time::Duration;
+
+/// A place where threads wait until something about a [`Mutex`](crate::Mutex)'s data has changed.
+/// Twenty bytes; waiters are let go in the order in which they came.
+///
+/// It serves every lock, and threads that wait with several mutexes.  Under the default lock a
+/// thread that is let go by the holder of its mutex sleeps on until that is unlocked.
+///
+/// ```
+/// use cohort::{Condvar, Mutex};
+///
+/// static READY: Mutex<bool> = Mutex::new(false);
+/// static CHANGED: Condvar = Condvar::new();
+///
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         *READY.lock() = true;
+///         CHANGED.notify_one();
+///     });
+///     let mut ready = READY.lock();
+///     CHANGED.wait_while(&mut ready, |ready| !*ready);
+///     assert!(*ready);
+/// });
+/// ```
+///
+/// Under a queue:
+///
+/// ```
+/// use cohort::basic::Mcs;
+/// use cohort::compose::Gated;
+/// use cohort::{Condvar, Mutex};
+///
+/// let list: Mutex<Vec<u32>, Gated<Mcs>> = Mutex::from(Vec::new());
+/// let filled = Condvar::new();
+/// std::thread::scope(|scope| {
+///     scope.spawn(|| {
+///         list.lock().push(1);
+///         filled.notify_all();
+///     });
+///     let mut list = list.lock();
+///     filled.wait_while(&mut list, |list| list.is_empty());
+///     assert_eq!(list.pop(), Some(1));
+/// });
+/// ```
+#[derive(Debug, Default)]
+pub struct Condvar {
+    queue: RawCondvar,
+}
+
+/// How a wait with a limit ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the time was over before anybody let the waiter go.
+    #[must_use]
+    pub const fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+impl Condvar {
+    crate::door::constructor! {
+        /// A condition at which nobody waits.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                queue: RawCondvar::new(),
+            }
+        }
+    }
+
+    /// Unlocks the mutex, blocks until the thread is let go, and locks the mutex again.  Look
+    /// again then at what was waited for: [`wait_while`](Self::wait_while) does.
+    pub fn wait<T: ?Sized, L: RawLock + 'static>(&self, guard: &mut MutexGuard<'_, T, L>) {
+        let _ = self.wait_within(guard, &Patience::ENDLESS);
+    }
+
+    /// The same, until patience runs out at the latest.
+    pub fn wait_within<T: ?Sized, L: RawLock + 'static>(
+        &self,
+        guard: &mut MutexGuard<'_, T, L>,
+        patience: &Patience,
+    ) -> WaitTimeoutResult {
+        let (lock, context) = MutexGuard::held(guard);
+        let default: Option<&FutexHmcs> = (lock as &dyn Any).downcast_ref();
+        // SAFETY: the guard holds the lock, by that context, is borrowed, and is given back when
+        // it holds the lock again; everybody who signals does so below.
+        let waited = unsafe {
+            match default {
+                Some(lock) => self.queue.wait_with(lock, patience),
+                None => self.queue.wait_between(
+                    || lock.release(context),
+                    || lock.acquire(context),
+                    patience,
+                ),
+            }
+        };
+        WaitTimeoutResult(waited == Waited::GaveUp)
+    }
+
+    /// The same, for that long at most.
+    ///
+    /// ```
+    /// use cohort::{Condvar, Mutex};
+    /// use std::time::Duration;
+    ///
+    /// let (mutex, changed) = (Mutex::new(()), Condvar::new());
+    /// let mut guard = mutex.lock();
+    /// assert!(changed.wait_for(&mut guard, Duration::from_millis(1)).timed_out());
+    /// ```
+    pub fn wait_for<T: ?Sized, L: RawLock + 'static>(
+        &self,
+        guard: &mut MutexGuard<'_, T, L>,
+        timeout: Duration,
+    ) -> WaitTimeoutResult {
+        self.wait_within(guard, &patience(timeout))
+    }
+
+    /// Waits until `goes_on`, which is asked while the mutex is locked, says no.
+    pub fn wait_while<T: ?Sized, L: RawLock + 'static>(
+        &self,
+        guard: &mut MutexGuard<'_, T, L>,
+        goes_on: impl FnMut(&mut T) -> bool,
+    ) {
+        let _ = self.wait_while_within(guard, goes_on, &Patience::ENDLESS);
+    }
+
+    /// The same, until patience runs out at the latest.
+    pub fn wait_while_within<T: ?Sized, L: RawLock + 'static>(
+        &self,
+        guard: &mut MutexGuard<'_, T, L>,
+        mut goes_on: impl FnMut(&mut T) -> bool,
+        patience: &Patience,
+    ) -> WaitTimeoutResult {
+        while goes_on(&mut **guard) {
+            if self.wait_within(guard, patience).timed_out() {
+                return WaitTimeoutResult(goes_on(&mut **guard));
+            }
+        }
+        WaitTimeoutResult(false)
+    }
+
+    /// The same, for that long at most.
+    ///
+    /// ```
+    /// use cohort::{Condvar, Mutex};
+    /// use std::time::Duration;
+    ///
+    /// let (number, changed) = (Mutex::new(1), Condvar::new());
+    /// let mut guard = number.lock();
+    /// let soon = Duration::from_millis(1);
+    /// assert!(changed.wait_while_for(&mut guard, |number| *number == 1, soon).timed_out());
+    /// assert!(!changed.wait_while_for(&mut guard, |number| *number == 2, soon).timed_out());
+    /// ```
+    pub fn wait_while_for<T: ?Sized, L: RawLock + 'static>(
+        &self,
+        guard: &mut MutexGuard<'_, T, L>,
+        goes_on: impl FnMut(&mut T) -> bool,
+        timeout: Duration,
+    ) -> WaitTimeoutResult {
+        self.wait_while_within(guard, goes_on, &patience(timeout))
+    }
+
+    /// Lets the thread go that has waited longest, if there is one.
+    pub fn notify_one(&self) {
+        self.queue.notify_one();
+    }
+
+    /// Lets every waiting thread go.
+    pub fn notify_all(&self) {
+        self.queue.notify_all();
+    }
+}

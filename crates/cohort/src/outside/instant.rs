@@ -1,0 +1,82 @@
+//! Deadlines by the standard library's clock (feature `std`).
+
+extern crate std;
+
+use crate::condition::{Condvar, WaitTimeoutResult};
+use crate::mutex::{Mutex, MutexGuard};
+use crate::rwlock::{ReadGuard, RwLock, WriteGuard};
+use cohort_raw::{Abortable, RawLock, ThreadOblivious};
+use core::time::Duration;
+use std::time::Instant;
+
+/// What is left until then.
+pub(super) fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
+impl<T: ?Sized, L: RawLock + ThreadOblivious + Abortable> Mutex<T, L> {
+    /// Blocks until the mutex is locked, but no longer than until then (feature `std`).
+    ///
+    /// ```
+    /// use std::time::{Duration, Instant};
+    ///
+    /// let total = cohort::Mutex::new(1);
+    /// let guard = total.lock();
+    /// assert!(total.try_lock_until(Instant::now() + Duration::from_millis(1)).is_none());
+    /// ```
+    pub fn try_lock_until(&self, deadline: Instant) -> Option<MutexGuard<'_, T, L>> {
+        self.try_lock_for(left(deadline))
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    /// Blocks until the data may be read, but no longer than until then (feature `std`).
+    ///
+    /// ```
+    /// use std::time::Instant;
+    ///
+    /// let total = cohort::RwLock::new(1);
+    /// let guard = total.read();
+    /// assert!(total.try_read_until(Instant::now()).is_some());
+    /// assert!(total.try_write_until(Instant::now()).is_none());
+    /// ```
+    pub fn try_read_until(&self, deadline: Instant) -> Option<ReadGuard<'_, T>> {
+        self.try_read_for(left(deadline))
+    }
+
+    /// Blocks until the data may be written, but no longer than until then (feature `std`).
+    pub fn try_write_until(&self, deadline: Instant) -> Option<WriteGuard<'_, T>> {
+        self.try_write_for(left(deadline))
+    }
+}
+
+impl Condvar {
+    /// Unlocks the mutex, blocks until the thread is let go, but no longer than until then, and
+    /// locks the mutex again (feature `std`).
+    ///
+    /// ```
+    /// use cohort::{Condvar, Mutex};
+    /// use std::time::Instant;
+    ///
+    /// let (mutex, changed) = (Mutex::new(()), Condvar::new());
+    /// assert!(changed.wait_until(&mut mutex.lock(), Instant::now()).timed_out());
+    /// ```
+    pub fn wait_until<T: ?Sized, L: RawLock + 'static>(
+        &self,
+        guard: &mut MutexGuard<'_, T, L>,
+        deadline: Instant,
+    ) -> WaitTimeoutResult {
+        self.wait_for(guard, left(deadline))
+    }
+
+    /// Waits until `goes_on`, which is asked while the mutex is locked, says no, but no longer
+    /// than until then (feature `std`).
+    pub fn wait_while_until<T: ?Sized, L: RawLock + 'static>(
+        &self,
+        guard: &mut MutexGuard<'_, T, L>,
+        goes_on: impl FnMut(&mut T) -> bool,
+        deadline: Instant,
+    ) -> WaitTimeoutResult {
+        self.wait_while_for(guard, goes_on, left(deadline))
+    }
+}

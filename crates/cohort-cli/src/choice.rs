@@ -3,7 +3,7 @@
 use crate::problem::Problem;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
-use cohort::catalogue::{self, LOCKS};
+use cohort::catalogue::{self, LOCKS, LockInfo, Placement};
 use cohort::compose::stacked::PREFIX;
 use cohort_lab::world::native::topology;
 use cohort_lab::world::{Form, Recipe};
@@ -69,9 +69,11 @@ impl Choice {
         Ok(Self::Ours(format!("{served}{form}").into()))
     }
 
-    /// Whether it is a composition, compiled.
-    pub fn is_compiled(&self) -> bool {
-        self.name().ends_with(COMPILED)
+    /// Whether the usual library is without it: a composition, compiled, or a lock that is
+    /// placed apart.
+    pub fn is_apart(&self) -> bool {
+        let is_placed = |info: &LockInfo| info.placement == Placement::Apart;
+        self.name().ends_with(COMPILED) || catalogue::find(self.name()).is_some_and(is_placed)
     }
 
     /// The one name that is printed.

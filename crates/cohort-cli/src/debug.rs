@@ -111,7 +111,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     {
         return Err(Problem::usage(
             "`cohort debug` observes the locks of the usual library: not `system`, compiled \
-             compositions, or rwlocks by cohort",
+             compositions, rwlocks by cohort, or the locks that adapt",
         ));
     }
     let name = &arguments.command[0];

@@ -37,7 +37,7 @@ macro_rules! embedded {
 /// The one that serves programs unless they ask for what only another has.
 pub static USUAL: Library = embedded!("libcohort_preload.so");
 
-/// The same with every generated composition compiled in.
+/// The same with every generated composition compiled in, and the locks that are placed apart.
 pub static COMPOSITIONS: Library = embedded!("libcohort_compositions.so");
 
 /// The usual one, which writes down what threads hold and wait for.

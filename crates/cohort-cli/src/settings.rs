@@ -102,7 +102,7 @@ impl Settings {
 
     /// The library that has both.
     pub fn served_from(&self) -> &'static Library {
-        if self.lock.is_compiled() || self.rwlocks.is_composed() {
+        if self.lock.is_apart() || self.rwlocks.is_composed() {
             &library::COMPOSITIONS
         } else {
             &library::USUAL

@@ -8,7 +8,7 @@ use crate::clients::object::Hosted;
 use crate::clients::{add_one, read};
 use crate::locks::door::{Cell, fork, yield_now};
 use crate::locks::{Inherit, RawTry};
-use crate::world::together;
+use crate::world::{Kept, together};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::SeqCst;
@@ -74,6 +74,27 @@ pub fn holds_what_it_waited_for<H: Host>(host: H) {
         if thread == 0 {
             goes_on(host, count);
         }
+    });
+}
+
+/// A thread forks while it holds a lock by a context, after another may have changed the lock's
+/// mode; the child's lock is held by the same context, and by nobody else.
+pub fn holds_changed<L: RawTry + Inherit + 'static>() {
+    let shared = Arc::new((L::default(), Cell::new(0)));
+    together(2, move |thread| {
+        let (lock, count) = &*shared;
+        let context = Kept::new(L::Context::default());
+        lock.acquire(&context);
+        if thread == 0 {
+            fork();
+            // SAFETY: the child's only thread holds it, by this context.
+            unsafe { lock.inherit(Some(&context)) };
+            let other = Kept::new(L::Context::default());
+            assert!(!lock.try_acquire(&other), "what is held was taken");
+        }
+        add_one(count);
+        // SAFETY: acquired above, by this context.
+        unsafe { lock.release(&context) };
     });
 }
 

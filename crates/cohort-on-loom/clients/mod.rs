@@ -8,6 +8,7 @@
 pub mod arena;
 pub mod condvar;
 pub mod destroy;
+pub mod glk;
 pub mod host;
 pub mod late;
 pub mod mutex;

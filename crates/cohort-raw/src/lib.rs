@@ -37,6 +37,10 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// Such a lock stands still wherever more wait than there are CPUs to run them.
     const STRICT: bool = true;
 
+    /// Whether the lock decides for itself, again and again, whether its waiters spin or sleep;
+    /// for measurements, which leave it the choice.
+    const ADAPTS: bool = false;
+
     /// Bytes of nodes that an acquisition takes beside its context.
     const NODE_BYTES: usize = 0;
 

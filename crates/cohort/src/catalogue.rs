@@ -15,6 +15,8 @@ pub enum Placement {
     InPlace,
     /// One word at rest; inflated into the arena while contended.
     Inflated,
+    /// The same, in the interposer's form that has all compositions: the usual one has no room left.
+    Apart,
     /// In none: the interposer, which every program carries, does without the lock.
     Nowhere,
 }
@@ -26,7 +28,7 @@ impl Placement {
         match self {
             Self::Word => "word",
             Self::InPlace => "in place",
-            Self::Inflated => "inflated",
+            Self::Inflated | Self::Apart => "inflated",
             Self::Nowhere => "nowhere",
         }
     }
@@ -83,6 +85,8 @@ pub struct LockInfo {
     pub source: &'static str,
     /// What it can do.
     pub capabilities: &'static [Capability],
+    /// Whether it decides for itself whether its waiters spin or sleep.
+    pub adapts: bool,
     /// Where it lives in a program's mutex.
     pub placement: Placement,
     /// Bytes of the lock by itself, used raw.
@@ -209,6 +213,16 @@ macro_rules! for_each_lock {
             "as mcs; waiters that the lock can do without are set aside until it cannot",
             "Dice 2017",
             [RawTry, ThreadOblivious, DetectsWaiters, Inherit];
+
+            glk, $crate::adaptive::Glk, Apart, [],
+            "ticket, mcs or futex, as its queue and the load of the machine ask for",
+            "Antić et al. 2016; 004 §3",
+            [RawTry, ThreadOblivious, Inherit];
+
+            glk_plus, $crate::adaptive::GlkPlus, Apart, ["glk+"],
+            "as glk; asks whether the process's threads lack CPUs, not the machine",
+            "Cohort; see adaptive/glk.rs",
+            [RawTry, ThreadOblivious, Inherit];
 
             cna, $crate::numa::Cna, InPlace, [],
             "as mcs; the holder sets waiters of other NUMA nodes aside",
@@ -594,12 +608,13 @@ macro_rules! list {
             about: $about,
             source: $source,
             capabilities: &[$(Capability::$capability),*],
+            adapts: <$lock as RawLock>::ADAPTS,
             placement: Placement::$placement,
             bytes_raw: size_of::<$lock>(),
             bytes_idle: 0,
             bytes_contended: match Placement::$placement {
                 // With the record of whoever held it when it was inflated.
-                Placement::Inflated => {
+                Placement::Inflated | Placement::Apart => {
                     Arena::<Fat<$lock>>::NODE_BYTES
                         + record_bytes::<$lock>(Placement::Inflated)
                         + <$lock as RawLock>::COHORT_BYTES

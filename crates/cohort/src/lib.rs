@@ -40,15 +40,17 @@
 //! that crate.
 //!
 //! The rooms: [`basic`] holds one file per basic lock, [`baseline`] what they are compared
-//! with, [`abortable`] those made to give up, [`compose`] what is made of them, [`numa`] the
-//! locks that know where their waiters run and are not made so, [`delegation`] those that take
-//! the code to the data, [`rwlock`] and [`condvar`] what stands beside them,
+//! with, [`abortable`] those made to give up, [`adaptive`] those that choose how to wait,
+//! [`compose`] what is made of them, [`numa`] the locks that know where their waiters run and are
+//! not made so, [`delegation`] those that take the code to the data, [`rwlock`] and [`condvar`]
+//! what stands beside them,
 //! [`host`] puts any lock into a small object of an unchanged program, [`wait`] is how
 //! waiters wait, [`door`] is the only way to the world outside, [`catalogue`] lists what
 //! there is.
 #![no_std]
 
 pub mod abortable;
+pub mod adaptive;
 mod at_last;
 pub mod baseline;
 pub mod basic;

@@ -374,6 +374,7 @@ macro_rules! moments {
     (@InPlace $lock:ty) => { Here<$lock> };
     (@Word $lock:ty) => { Here<$lock> };
     (@Inflated $lock:ty) => { There<$lock> };
+    (@Apart $lock:ty) => { There<$lock> };
     (@Nowhere $lock:ty) => { There<$lock> };
     ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {

@@ -12,7 +12,7 @@ use clients::condvar::Queued;
 use clients::late::Late;
 use clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
+use clients::{arena, condvar, destroy, glk, host, mutex, near, object, rwlock};
 /// The build of the locks that the clients use.
 use cohort as locks;
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
@@ -203,6 +203,7 @@ mod every {
         (@Word $lock:ty) => {};
         (@InPlace $lock:ty) => { owed!(@hosted in_place, $lock); };
         (@Nowhere $lock:ty) => { owed!(@hosted in_place, $lock); };
+        (@Apart $lock:ty) => { owed!(@hosted inflated, $lock); };
         (@Inflated $lock:ty) => { owed!(@hosted inflated, $lock); };
         (@hosted $host:ident, $lock:ty) => {
             #[test]
@@ -284,6 +285,12 @@ stress! {
     hmcs_t_all_let_go: mutex::all_let_go::<HmcsT1>(THREADS);
     hmcs_t_comes_past: { apart(); mutex::comes_by::<HmcsT2>(THREADS, HmcsT2::acquire_among_others) };
     ahmcs_takes_turns: { apart(); mutex::takes_turns::<Ahmcs4, _>([20_000, 10_000, 10_000]) };
+    glk_changes: mutex::excludes::<glk::Forwards>(THREADS, 20_000, 1);
+    glk_changes_back: mutex::excludes::<glk::Backwards>(THREADS, 20_000, 1);
+    glk_to_and_fro: mutex::excludes::<glk::ToAndFro>(THREADS, 20_000, 1);
+    glk_comes_round: (0..500).for_each(|_| glk::comes_round(THREADS));
+    glk_is_free: (0..2_000).for_each(|_| glk::is_free_for_a_try::<glk::Forwards>());
+    glk_is_destroyed: (0..500).for_each(|_| destroy::is_destroyed::<glk::Forwards>(THREADS));
     hclh_queues: mutex::queues::<Hclh, _>([20_000; THREADS]);
     cna_queues: mutex::queues::<Cna, _>([20_000; THREADS]);
     near_queues: { apart(); mutex::queues::<Near, _>([20_000; THREADS]) };

@@ -8,6 +8,7 @@ use crate::tune::Effort;
 use crate::world::Placement;
 use crate::world::simulated::{Settings, Simulator};
 use crate::world::wait::Wait;
+use cohort::catalogue;
 use cohort_machine::Length;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex};
@@ -26,6 +27,9 @@ const PATIENCE: u64 = 16;
 
 /// The part of the least time that only warms up.
 const WARM_UP: u64 = 8;
+
+/// What a lock that adapts has to find out how it is used: a few thousand sections (004 §3.1).
+const ADAPTING: u64 = 10_000_000;
 
 /// Rounds of each thread that the least time should have room for.
 const ROUNDS: u64 = 32;
@@ -98,9 +102,11 @@ impl Course {
         let least = least
             .max(LEAST_EACH * setting.threads as u64)
             .max(ROUNDS * round(&setting.knobs, simulator));
+        let adapts = catalogue::find(&setting.lock).is_some_and(|info| info.adapts);
+        let adapting = if adapts { ADAPTING } else { 0 };
         match self.seconds {
             None => Length {
-                warm_up: least / WARM_UP,
+                warm_up: (least / WARM_UP).max(adapting),
                 least,
                 most: least * PATIENCE,
             },

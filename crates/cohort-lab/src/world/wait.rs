@@ -22,12 +22,13 @@ pub enum Wait {
 
 impl Wait {
     /// How the waiters of that lock wait where nobody says otherwise: those of a
-    /// sleeping mutex sleep, and all that are served; others are busy.
+    /// sleeping mutex sleep, and all that are served or that choose for themselves; others
+    /// are busy.
     #[must_use]
     pub fn natural(lock: &str, served: bool) -> Self {
         let sleeps = |placement| placement == Placement::Word;
         match catalogue::find(lock) {
-            Some(info) if !served && !sleeps(info.placement) => Self::Busy,
+            Some(info) if !served && !info.adapts && !sleeps(info.placement) => Self::Busy,
             None if !served && Recipe::is_one(lock) => Self::Busy,
             _ => Self::Park,
         }
@@ -71,6 +72,7 @@ mod tests {
         assert_eq!(Wait::natural("posix", false), Wait::Park);
         assert_eq!(Wait::natural("mcs", false), Wait::Busy);
         assert_eq!(Wait::natural("mcs", true), Wait::Park);
+        assert_eq!(Wait::natural("glk", false), Wait::Park);
         assert_eq!(Wait::natural("c-tkt-tkt/7", false), Wait::Busy);
     }
 }

@@ -65,6 +65,12 @@ impl Cpus {
         self.cpus[cpu].slice_end
     }
 
+    /// Threads that have a CPU or wait for one, and CPUs.
+    pub(crate) fn workload(&self) -> (usize, usize) {
+        let running = self.cpus.iter().filter(|cpu| cpu.current.is_some());
+        (running.count() + self.waiting, self.cpus.len())
+    }
+
     /// Whether somebody waits for the CPU.
     pub(crate) fn is_wanted(&self, cpu: usize) -> bool {
         !self.cpus[cpu].queue.is_empty()
@@ -95,6 +101,15 @@ impl Cpus {
 }
 
 impl Engine<'_> {
+    /// Whether a thread of the workload waits for a CPU.
+    pub(crate) fn lacks_cpus(&self) -> bool {
+        let queues = self.cpus.cpus.iter().map(|cpu| &cpu.queue);
+        self.cpus.waiting > 0
+            && queues
+                .flatten()
+                .any(|index| !self.threads[*index].background)
+    }
+
     /// A thread can go on from `at`, as soon as it has a CPU.
     pub(crate) fn make_ready(&mut self, index: usize, at: Ticks) {
         let cpu = self.choose_cpu(index);

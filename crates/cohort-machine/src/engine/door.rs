@@ -485,6 +485,32 @@ pub fn has_lost_cpu() -> bool {
     with(|engine| std::mem::take(&mut engine.me().turns.lost)).unwrap_or(false)
 }
 
+/// Threads that run or could, those of the background too, and CPUs; nothing outside of a run
+/// or where chance decides who runs.  To find out costs as much as a read of a kernel's file.
+#[must_use]
+pub fn workload() -> Option<(usize, usize)> {
+    with(|engine| {
+        if engine.options.schedule != Schedule::Time {
+            return None;
+        }
+        let ticks = engine.hardware.rate.ticks(FILE_NANOSECONDS);
+        engine.compute(ticks);
+        Some(engine.cpus.workload())
+    })
+    .flatten()
+}
+
+/// What opening, reading and closing a kernel's file takes.
+const FILE_NANOSECONDS: u64 = 2_000;
+
+/// Whether threads of the run that are not of the background stand in line for a CPU; nothing
+/// outside of a run or where chance decides who runs.
+#[must_use]
+pub fn lacks_cpus() -> Option<bool> {
+    with(|engine| (engine.options.schedule == Schedule::Time).then(|| engine.lacks_cpus()))
+        .flatten()
+}
+
 enum Decision {
     Sleep,
     Poll(Pause, u64),

@@ -6,6 +6,7 @@ use super::child::{Verdict, verdict};
 use super::{delegates, standard};
 use crate::again_clients as again;
 use crate::clients::condvar::Queued;
+use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
 use crate::clients::late::Late;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
@@ -538,6 +539,35 @@ static OTHERS: &[Model] = &[
     }),
     quick("hclh::queues", SPIN_0, || {
         mutex::queues::<Hclh<SpinOnly>, _>([1; 5]);
+    }),
+    quick("glk::changes", SPIN_1, || {
+        mutex::excludes::<Forwards>(3, 1, 0);
+    }),
+    quick("glk::changes_back", PARK_1, || {
+        mutex::excludes::<Backwards>(3, 1, 0);
+    }),
+    quick("glk::comes_back_changed", SPIN_1, || {
+        mutex::takes_turns::<ToAndFro, _>([2, 1]);
+    }),
+    quick("glk::to_and_fro", SPIN_1, || {
+        mutex::takes_turns::<ToAndFro, _>([2, 1, 1]);
+    }),
+    quick("glk::again_changed", PARK, || {
+        mutex::takes_turns::<Forwards, _>([2, 2]);
+    }),
+    quick("glk::tries", SPIN_1, || {
+        mutex::excludes::<Forwards>(3, 1, 2);
+    }),
+    quick("glk::comes_round", SPIN_1, || glk::comes_round(3)),
+    quick("glk::is_free", SPIN, glk::is_free_for_a_try::<Forwards>),
+    quick("glk::destroyed_changed", PARK, || {
+        destroy::is_destroyed::<Forwards>(2);
+    }),
+    quick("glk::inflated", PARK_1, || {
+        host::excludes(host::inflated::<Backwards>(), 2, 2, 0);
+    }),
+    quick("glk::forked", FORK, || {
+        fork::holds_changed::<Forwards>();
     }),
     quick("hmcs::turns", SPIN, || {
         mutex::takes_turns::<SmallHmcs<SpinOnly>, _>([2, 1, 1]);

@@ -18,6 +18,8 @@ static WHERE: &[(&str, &[&str])] = &[
         "wait/quick",
         &["tas::quick", "ticket::quick", "futex::quick"],
     ),
+    ("basic/ticket", &["ticket::", "glk::"]),
+    ("basic/mcs", &["mcs::", "glk::"]),
     ("basic/futex", &["futex::", "condvar::"]),
     ("basic/futex/manner", &["futex::", "condvar::"]),
     ("basic/hemlock", &["hemlock::", "hemlock_ctr::"]),

@@ -125,6 +125,9 @@ macro_rules! owed {
     (@Inflated $models:ident, $name:ident, $lock:ty) => {
         owed!(@hosted inflated $models, $name, $lock);
     };
+    (@Apart $models:ident, $name:ident, $lock:ty) => {
+        owed!(@hosted inflated $models, $name, $lock);
+    };
     // A host could have it, though no program's does.
     (@Nowhere $models:ident, $name:ident, $lock:ty) => {
         owed!(@hosted in_place $models, $name, $lock);

@@ -4,6 +4,7 @@
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
 use crate::clients::condvar::Queued;
+use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
 use crate::clients::late::Late;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
@@ -84,6 +85,11 @@ static CLIENTS: &[Sizes] = clients! {
         mutex::takes_turns::<Stacked<ClhHemlock>, _>([2 * rounds, rounds, rounds]);
         mutex::takes_turns::<Stacked<HemlockTicket>, _>([2 * rounds, rounds, rounds]);
     };
+    glk_changes: |threads, rounds| mutex::excludes::<Forwards>(threads, rounds, 1);
+    glk_changes_back: |threads, rounds| mutex::excludes::<Backwards>(threads, rounds, 1);
+    glk_to_and_fro: |threads, rounds| mutex::excludes::<ToAndFro>(threads, rounds, 1);
+    glk_comes_round: |threads, _rounds| glk::comes_round(threads);
+    glk_tries: |_threads, _rounds| glk::is_free_for_a_try::<Forwards>();
     hmcs_of_three_levels: |threads, rounds| {
         mutex::excludes::<Hmcs<(CacheGroup, Numa), 4, 2, MayPark, 2>>(threads, rounds, 1);
     };

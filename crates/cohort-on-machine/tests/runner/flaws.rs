@@ -52,6 +52,13 @@ fn places(flaw: &str) -> Vec<Client> {
             || mutex::excludes::<Ticket>(4, 4, 0),
             || mutex::excludes::<Futex>(4, 4, 0),
         ],
+        "ticket" if flaw == "ticket.forget-dismissal" => vec![few("glk_comes_round")],
+        "mcs" => vec![few("glk_changes"), few("glk_changes_back")],
+        "glk" => vec![
+            few("glk_changes"),
+            few("glk_changes_back"),
+            few("glk_tries"),
+        ],
         "ticket" => vec![|| mutex::excludes::<Ticket>(3, 2, 0), || {
             mutex::excludes::<Ticket>(4, 4, 0)
         }],
@@ -170,6 +177,11 @@ static BEYOND: &[(&str, &str)] = &[
     ),
     ("futex-hmcs.believe-places", "nobody forks here"),
     ("futex-hmcs.keep-queue", "nobody forks here"),
+    (
+        "glk.change-first",
+        "it publishes too little: values are sequentially consistent here",
+    ),
+    ("glk.forget-mode", "nobody forks here"),
     ("in_place.believe-grants", "nobody forks here"),
     ("in_place.believe-claims", "nobody forks here"),
     ("inflated.take-as-left", "nobody forks here"),

@@ -15,7 +15,7 @@
 //! written once by its predecessor and read by its owner: 1 plus the number that is
 //! carried.
 
-use crate::door::{AtomicPtr, Order, Spinner, constructor, orders};
+use crate::door::{AtomicPtr, Order, Spinner, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 use core::ptr;
@@ -36,6 +36,12 @@ orders! {
     MCS_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     MCS_TRY = AcqRel;
+    /// What the holder did is seen by whoever finds the queue empty that it has sent away.
+    MCS_DISMISS = Release;
+}
+
+flaws! {
+    FORGET_DISMISSAL = "mcs.forget-dismissal";
 }
 
 /// A waiter's place in the queue.
@@ -68,6 +74,9 @@ impl<P: Parking> Mcs<P> {
 const NO: u32 = 0;
 const YES: u32 = 1;
 const CLASS: u32 = 1;
+
+/// Not granted, and no longer in the queue.
+const GO: u32 = WaitCell::<MayPark>::MAX;
 
 impl<P: Parking> McsNode<P> {
     fn renew(&self) {
@@ -124,17 +133,71 @@ impl<P: Parking> Mcs<P> {
     /// Blocks until the lock is held; whether somebody has granted it.
     #[inline(always)]
     fn enter(&self, node: &McsNode<P>) -> bool {
+        let waits = !self.line_up(node);
+        if waits {
+            node.wait();
+        }
+        waits
+    }
+
+    /// Joins the queue; whether that was empty, and the lock is held.
+    #[inline(always)]
+    pub(crate) fn line_up(&self, node: &McsNode<P>) -> bool {
         node.renew();
         let predecessor = self.tail.swap(node.pointer(), MCS_ENQUEUE);
         if predecessor.is_null() {
-            return false;
+            return true;
         }
         // SAFETY: the predecessor cannot leave before it has read this link.
         unsafe { &*predecessor }
             .next
             .store(node.pointer(), MCS_LINK);
+        false
+    }
+
+    /// Blocks until the lock is granted to a node in the queue, or that is
+    /// [dismissed](Self::dismiss); false then.
+    pub(crate) fn wait_or_go(&self, node: &McsNode<P>) -> bool {
         node.wait();
-        true
+        node.granted.value(Order::RELAXED) != GO || mutant(flaw::FORGET_DISMISSAL)
+    }
+
+    /// How many are in the queue, the holder included, whose node that is; no more than `most` are
+    /// counted.
+    pub(crate) fn count_up_to(&self, most: u32, node: &McsNode<P>) -> u32 {
+        let mut count = 1;
+        let mut next = node.next.load(MCS_SUCCESSOR);
+        while !next.is_null() && count < most {
+            count += 1;
+            // SAFETY: a linked waiter stays until it is granted.
+            next = unsafe { &*next }.next.load(MCS_SUCCESSOR);
+        }
+        count
+    }
+
+    /// Releases the lock, and sends all who wait for it away.  For locks whose waiters
+    /// [go](Self::wait_or_go), as nobody carries a number to them.
+    pub(crate) fn dismiss(&self, node: &McsNode<P>) {
+        let last = self.tail.swap(ptr::null_mut(), MCS_DISMISS);
+        let mut node = node.pointer();
+        let mut is_own = true;
+        loop {
+            // Read before its owner may use it again.
+            let next = if node == last {
+                ptr::null_mut()
+            } else {
+                // SAFETY: the holder's own, or a waiter's that has not been sent away yet.
+                unsafe { &*node }.await_successor()
+            };
+            if !is_own {
+                // SAFETY: as above.
+                unsafe { &*node }.granted.set(GO, MCS_GRANT);
+            }
+            if next.is_null() {
+                return;
+            }
+            (node, is_own) = (next, false);
+        }
     }
 
     /// Leaves the lock free, or to the successor with that value of its flag.

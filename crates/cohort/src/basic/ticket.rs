@@ -44,6 +44,7 @@ orders! {
 
 flaws! {
     MARK_AND_HOPE = "ticket.mark-and-hope";
+    FORGET_DISMISSAL = "ticket.forget-dismissal";
 }
 
 /// The lock; all zero when new.  A waiter looks again after `UNIT` nanoseconds for each
@@ -77,6 +78,9 @@ const CARRIED: u32 = 2;
 /// From one number to the next.
 const ONE: u32 = 1 << 9;
 
+/// How many numbers there are.
+const ALL: u32 = (WaitCell::<MayPark>::MAX / ONE) + 1;
+
 /// The number in a value of either word.
 const fn number(value: u32) -> u32 {
     value & WaitCell::<MayPark>::MAX & !(ONE - 1)
@@ -106,7 +110,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
 
     /// How many have drawn a number and not yet released.
     #[inline]
-    fn drawn(&self) -> u32 {
+    pub(crate) fn drawn(&self) -> u32 {
         let next = self.next.load(Order::RELAXED);
         between(number(self.serving.value(Order::RELAXED)), next)
     }
@@ -121,6 +125,53 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
             move |serving| UNIT * u64::from(between(number(serving), mine)),
             || self.is_heeded(),
         );
+    }
+
+    /// Draws a number.
+    #[inline(always)]
+    pub(crate) fn draw(&self) -> u32 {
+        let drawn = self.next.fetch_add(ONE, TICKET_DRAW);
+        if drawn.wrapping_add(ONE) > WaitCell::<P>::MAX {
+            // It wraps where `serving` does.
+            self.next.fetch_and(WaitCell::<P>::MAX, Order::RELAXED);
+        }
+        number(drawn)
+    }
+
+    /// Whether that number, which the caller has drawn, is served at once.
+    #[inline(always)]
+    pub(crate) fn is_served(&self, mine: u32) -> bool {
+        number(self.serving.value(TICKET_SERVED)) == mine
+    }
+
+    /// How many have been served; it wraps.  For the holder.
+    #[inline(always)]
+    pub(crate) fn served(&self) -> u32 {
+        number(self.serving.value(Order::RELAXED)) / ONE
+    }
+
+    /// Blocks until that number, which the caller has drawn, is served or
+    /// [dismissed](Self::dismiss); false then.  Until all that were sent away have found out,
+    /// the numbers must not go round.
+    pub(crate) fn wait_or_go(&self, mine: u32) -> bool {
+        let is_reached = |serving| between(mine, number(serving)) <= ALL / 2;
+        self.serving.wait_spaced(
+            TICKET_SERVED,
+            class(mine),
+            is_reached,
+            |_| 0,
+            || self.is_heeded(),
+        );
+        number(self.serving.value(Order::RELAXED)) == mine || mutant(flaw::FORGET_DISMISSAL)
+    }
+
+    /// Releases the lock, and sends all who wait for it away, how many `noted` is told before
+    /// they are: the number served next is one that nobody had drawn.  For locks whose waiters
+    /// [go](Self::wait_or_go).
+    pub(crate) fn dismiss(&self, noted: impl FnOnce(u32)) {
+        let next = number(self.next.load(Order::RELAXED));
+        noted(between(number(self.serving.value(Order::RELAXED)), next) - 1);
+        self.serving.set(next, TICKET_SERVE);
     }
 
     /// Serves the next number, to which something may be carried.
@@ -192,12 +243,7 @@ unsafe impl<P: Parking, const UNIT: u64> RawLock for Ticket<P, UNIT> {
 
     #[inline]
     fn acquire(&self, (): &()) {
-        let drawn = self.next.fetch_add(ONE, TICKET_DRAW);
-        if drawn.wrapping_add(ONE) > WaitCell::<P>::MAX {
-            // It wraps where `serving` does.
-            self.next.fetch_and(WaitCell::<P>::MAX, Order::RELAXED);
-        }
-        self.wait_for(number(drawn));
+        self.wait_for(self.draw());
     }
 
     #[inline]

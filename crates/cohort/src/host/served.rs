@@ -453,14 +453,29 @@ const WORD: Service = {
     }
 };
 
+/// A lock that the interposer has only where it need not be small.
+#[cfg(feature = "writers")]
+macro_rules! apart {
+    ($lock:ty, $capabilities:tt) => {
+        Some(services!(@Inflated $lock, $capabilities))
+    };
+}
+#[cfg(not(feature = "writers"))]
+macro_rules! apart {
+    ($lock:ty, $capabilities:tt) => {
+        None
+    };
+}
+
 macro_rules! services {
     ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal,
        $source:literal, $capabilities:tt;)+) => {
-        /// Every lock, as in the catalogue; none for those that serve no program.
+        /// Every lock, as in the catalogue; none for those that serve no program, or not from here.
         pub static SERVICES: &[Option<Service>] = &[$(services!(?$placement $lock, $capabilities)),+];
     };
 
     (?Nowhere $lock:ty, $capabilities:tt) => { None };
+    (?Apart $lock:ty, $capabilities:tt) => { apart!($lock, $capabilities) };
     (?$placement:ident $lock:ty, $capabilities:tt) => { Some(services!(@$placement $lock, $capabilities)) };
 
     (@Word $lock:ty, $capabilities:tt) => { WORD };

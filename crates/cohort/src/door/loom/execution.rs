@@ -91,6 +91,8 @@ pub(super) struct Execution {
     pub(super) threads: Vec<Thread>,
     /// Nanoseconds on every clock.
     pub(super) clock: u64,
+    /// What was last said of whether CPUs are lacking.
+    pub(super) lacking: bool,
     pub(super) sleepers: Vec<Sleeper>,
     pub(super) abandoned: bool,
     /// Whether loom has done what no machine could.
@@ -153,6 +155,7 @@ pub(super) fn begin(serial: u64, settings: Settings) {
         current: 0,
         threads: Vec::from([Thread::new(0)]),
         clock: 1,
+        lacking: false,
         sleepers: Vec::new(),
         abandoned: false,
         unreal: false,

@@ -37,6 +37,21 @@ pub fn tries_anything() -> bool {
 /// Does nothing: no time passes here.
 pub const fn keep_cpu(_keeps: bool) {}
 
+/// Nothing: no model depends on other processes.
+#[must_use]
+pub const fn workload() -> Option<(i64, i64)> {
+    None
+}
+
+/// Whether threads lack CPUs: yes and no by turns, whoever asks.
+#[must_use]
+pub fn threads_lack_cpus() -> Option<bool> {
+    with(|execution| {
+        execution.lacking = !execution.lacking;
+        Some(execution.lacking)
+    })
+}
+
 /// Whether a wait has lost its CPU: threads have one each.
 #[must_use]
 pub const fn has_lost_cpu() -> bool {

@@ -51,6 +51,19 @@ pub fn has_lost_cpu() -> bool {
     door::has_lost_cpu()
 }
 
+/// Threads that run or could, those of the background too, and CPUs.
+#[must_use]
+pub fn workload() -> Option<(i64, i64)> {
+    let (threads, cpus) = door::workload()?;
+    Some((threads as i64, cpus as i64))
+}
+
+/// Whether threads of the run stand in line for a CPU: the simulated scheduler knows.
+#[must_use]
+pub fn threads_lack_cpus() -> Option<bool> {
+    door::lacks_cpus()
+}
+
 /// Does nothing: see [`waits_often`].
 pub const fn has_waited() {}
 

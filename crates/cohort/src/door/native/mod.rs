@@ -13,6 +13,7 @@ mod spinner;
 mod start;
 mod system;
 mod thread;
+mod workload;
 
 pub use allowed::{Beyond, forbid};
 pub use atomic::{
@@ -30,13 +31,14 @@ pub use noted::{note, noted};
 pub use place::{cache_groups, cohort, distance, lowest_of, set_cohorts};
 pub use spinner::{
     Spinner, cpus, has_lost_cpu, has_waited, is_worth_a_try, keep_cpu, policy, set_policy,
-    tries_anything, waits_often,
+    threads_lack_cpus, tries_anything, waits_often,
 };
 pub use system::{
     expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared, unless_starved, wake,
     wake_shared, yield_now,
 };
 pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
+pub use workload::workload;
 
 /// Whether a flaw is switched on; only the checkers' worlds have flaws.
 #[inline(always)]

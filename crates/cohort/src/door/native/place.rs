@@ -243,8 +243,13 @@ fn first(file: fmt::Arguments<'_>) -> Option<usize> {
     leading(Path::new(file)?.read(&mut [0u8; 16])?)
 }
 
+/// As much of a file as there is room for.
+pub(super) fn file_of<'a>(file: fmt::Arguments<'_>, text: &'a mut [u8]) -> Option<&'a [u8]> {
+    Path::anywhere(file)?.read(text)
+}
+
 /// The number with which a text begins.
-fn leading(text: &[u8]) -> Option<usize> {
+pub(super) fn leading(text: &[u8]) -> Option<usize> {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
     let count = digits.clone().count();
     let value = digits.fold(0, |value, digit| value * 10 + usize::from(digit - b'0'));
@@ -263,12 +268,17 @@ struct Path {
 }
 
 impl Path {
+    /// That of a file below the system's devices.
     fn new(file: fmt::Arguments<'_>) -> Option<Self> {
+        Self::anywhere(format_args!("/sys/devices/system/{file}"))
+    }
+
+    fn anywhere(file: fmt::Arguments<'_>) -> Option<Self> {
         let mut path = Self {
             bytes: [0; 96],
             length: 0,
         };
-        write!(path, "/sys/devices/system/{file}\0").ok()?;
+        write!(path, "{file}\0").ok()?;
         Some(path)
     }
 

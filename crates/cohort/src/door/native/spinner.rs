@@ -4,7 +4,7 @@ use super::super::{Advice, Monitor, WaitPolicy, loan};
 use super::allowed::{Beyond, is_allowed};
 use super::system::{call, nap, now, number, yield_now};
 use super::{AtomicU32, monitor};
-use core::sync::atomic::{self, AtomicU8, Ordering};
+use core::sync::atomic::{self, AtomicU8, AtomicU64, Ordering};
 
 /// How long a waiter spins where its CPU is wanted, before it gives its turn away and, if it
 /// takes whatever comes free, after each turn that another thread took: a waiter in a line is
@@ -194,6 +194,31 @@ fn is_untaken(turn: u64) -> bool {
     turn < bound
 }
 
+/// When a thread of this process last lost two turns in a row to others; 0: never yet.
+static LACKED: AtomicU64 = AtomicU64::new(0);
+
+/// For so long after that CPUs are lacking, and so long after that there are enough.  A thread
+/// that waits gives turns away every few microseconds unless it sleeps, and loses one for
+/// milliseconds.
+const LACKING_NANOSECONDS: u64 = 4_000_000;
+const ENOUGH_NANOSECONDS: u64 = 8_000_000;
+
+/// Whether threads of this process lack CPUs, as those find out that give turns of theirs away
+/// while they wait: what others do shows only where it takes their CPUs.  Nothing where it is
+/// not clear.
+#[must_use]
+pub fn threads_lack_cpus() -> Option<bool> {
+    let lacked = LACKED.load(Ordering::Relaxed);
+    if lacked == 0 {
+        return Some(false);
+    }
+    match now().saturating_sub(lacked) {
+        ..LACKING_NANOSECONDS => Some(true),
+        ENOUGH_NANOSECONDS.. => Some(false),
+        _ => None,
+    }
+}
+
 /// One wait: made at its beginning, asked between looks.
 #[derive(Debug, Default)]
 pub struct Spinner {
@@ -325,8 +350,11 @@ impl Spinner {
         me.untaken.set(untaken);
         me.taken.set(taken);
         let kept = me.keeps_cpu.get();
-        if kept && taken > 1 {
-            me.lost_cpu.set(true);
+        if taken > 1 {
+            LACKED.store(self.began, Ordering::Relaxed);
+            if kept {
+                me.lost_cpu.set(true);
+            }
         }
         let long = KEPT_NANOSECONDS.max(KEPT_NANOSECONDS_PER_CPU * u64::from(cpus()));
         let weight = if kept && untaken > 0 && self.began - self.since < long {

@@ -1,0 +1,119 @@
+//! `glk` that changes its mode at each section, to each of the others by turns.
+
+use crate::locks::adaptive::Glk;
+use crate::locks::adaptive::glk::{Judge, Mean, Mode};
+use crate::locks::basic::mcs::McsNode;
+use crate::locks::door::{AtomicU32, Order, Strength};
+use crate::locks::{RawLock, RawTry};
+use crate::world::{Kept, together};
+use std::sync::Arc;
+
+/// How one thread tells the other that it has left the lock.
+const TELLS: Order = Order {
+    name: None,
+    strength: Strength::Release,
+};
+const IS_TOLD: Order = Order {
+    name: None,
+    strength: Strength::Acquire,
+};
+
+/// Goes round the modes, forwards or backwards.
+#[derive(Debug, Default)]
+pub struct Restless<const BACKWARDS: bool>;
+
+impl<const BACKWARDS: bool> Judge for Restless<BACKWARDS> {
+    const SAMPLE: u32 = 1;
+    const CONSIDER: u32 = 1;
+
+    fn is_crowded() -> bool {
+        unreachable!("it changes without asking")
+    }
+
+    fn choose(mode: Mode, _queue: Mean) -> Mode {
+        let step = if BACKWARDS { Mode::ALL.len() - 1 } else { 1 };
+        Mode::ALL[(mode as usize + step) % Mode::ALL.len()]
+    }
+}
+
+/// Goes to and fro between the first mode and the second, or from the second where it is
+/// crowded: both answers are tried by turns.
+#[derive(Debug, Default)]
+pub struct Asking;
+
+impl Judge for Asking {
+    const SAMPLE: u32 = 1;
+    const CONSIDER: u32 = 1;
+
+    fn is_crowded() -> bool {
+        crate::locks::door::threads_lack_cpus() == Some(true)
+    }
+
+    fn choose(mode: Mode, _queue: Mean) -> Mode {
+        match mode {
+            Mode::Ticket => Mode::Mcs,
+            Mode::Mcs if Self::is_crowded() => Mode::Mutex,
+            Mode::Mcs | Mode::Mutex => Mode::Ticket,
+        }
+    }
+}
+
+/// Forwards.
+pub type Forwards = Glk<Restless<false>>;
+
+/// Backwards.
+pub type Backwards = Glk<Restless<true>>;
+
+/// A lock that was changed twice behind a thread's back.
+pub type ToAndFro = Glk<Asking>;
+
+/// A lock that another thread has left, as this one knows, is free for its try, through
+/// whatever modes it went; a try that fails has met a holder.
+pub fn is_free_for_a_try<L: RawTry<Context = McsNode> + 'static>() {
+    let shared = Arc::new((L::default(), AtomicU32::new(0)));
+    together(2, move |thread| {
+        let (lock, done) = &*shared;
+        let node = Kept::new(McsNode::default());
+        let is_done = thread == 1 && done.load(IS_TOLD) == 1;
+        if thread == 0 {
+            lock.acquire(&node);
+        } else if !lock.try_acquire(&node) {
+            assert!(!is_done, "a free lock was not taken");
+            return;
+        }
+        // SAFETY: acquired just now, by this node.
+        unsafe { lock.release(&node) };
+        if thread == 0 {
+            done.store(1, TELLS);
+        }
+    });
+}
+
+/// Once everybody has left, each mode comes round again: nothing is left behind in one.
+pub fn comes_round(threads: usize) {
+    const LEAVES: Order = Order {
+        name: None,
+        strength: Strength::AcqRel,
+    };
+    let shared = Arc::new((Forwards::default(), AtomicU32::new(0)));
+    together(threads, move |_| {
+        let (lock, left) = &*shared;
+        let node = Kept::new(McsNode::default());
+        let section = || {
+            lock.acquire(&node);
+            let mode = lock.mode();
+            // SAFETY: acquired just now, by this node.
+            unsafe { lock.release(&node) };
+            mode
+        };
+        section();
+        if left.fetch_add(1, LEAVES) as usize + 1 == threads {
+            let first = section();
+            let others = [(); 2].map(|()| section());
+            assert!(
+                !others.contains(&first) && others[0] != others[1],
+                "a mode is stuck"
+            );
+        }
+    });
+}

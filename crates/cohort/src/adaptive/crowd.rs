@@ -1,0 +1,304 @@
+//! Whether more threads want CPUs than there are, as [`glk`](super::glk) wants to know it:
+//! slowly, so that locks do not change their ways with each thread that falls asleep
+//! (004 §3; what that leaves open is as its authors' release has it).
+//!
+//! The paper has a thread that looks every hundred microseconds.  Here a lock's holder looks, if
+//! the last look is that old: so nobody looks while nothing is contended, no process gets a
+//! thread that it did not start, and a forked child has nothing to start again.
+//!
+//! | bits of `word` | meaning |
+//! |---|---|
+//! | `CROWDED` | the answer |
+//! | `QUIET` | rounds in a row, while crowded, in which there were CPUs enough |
+//! | `NEEDED` | so many of them end the crowd; 0: there has been none yet |
+//! | `STAMP` | when somebody looked last, in rounds |
+//!
+//! Whoever looks changes the word in one exchange, and gives up if another has; the other fields
+//! are written by whoever changed the answer, and are not exact.  Nothing here orders anything.
+
+use crate::door::{
+    AtomicU32, AtomicU64, Order, constructor, now, process_wide, threads_lack_cpus, workload,
+};
+
+/// The rounds that end a crowd: at first, and at most.
+const FEWEST: u64 = 4;
+const MOST: u64 = 8_192;
+
+/// It takes so many times as many at each return of the crowd, and one less for each round
+/// without it.
+const AGAIN: u64 = 4;
+
+/// A crowd is when so many more tasks are runnable than there are CPUs; it may have ended when
+/// so many fewer are.
+const MORE: i64 = 2;
+const FEWER: i64 = 5;
+
+/// A round, of about 0.13 ms, is what this power of two of nanoseconds takes.
+const ROUND: u32 = 17;
+
+/// More changes than these in a second, and the crowd stays for a second, then for two, and so
+/// on.
+const CHANGES: u32 = 8;
+const SECOND: u32 = (1_000_000_000u64 >> ROUND) as u32;
+const LONGEST_SECONDS: u32 = 32;
+
+const CROWDED: u64 = 1;
+const QUIET_SHIFT: u32 = 1;
+const NEEDED_SHIFT: u32 = 16;
+const STAMP_SHIFT: u32 = 32;
+const FIFTEEN_BITS: u64 = 0x7fff;
+
+/// What a look has found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// CPUs are lacking.
+    Crowd,
+    /// Neither.
+    Between,
+    /// There are enough.
+    Quiet,
+}
+
+/// One answer, which everybody who asks in the same way shares; all zero when new.
+#[derive(Debug, Default)]
+pub struct Crowd {
+    word: AtomicU64,
+    /// How often the answer has changed of late, as [`Changes`] has it.
+    changes: AtomicU64,
+    /// Until when the crowd stays.
+    until: AtomicU32,
+}
+
+process_wide!(static OF_MACHINE: Crowd = Crowd::new);
+process_wide!(static OF_PROCESS: Crowd = Crowd::new);
+
+/// Whether more tasks are runnable on this machine than it has CPUs (004 §3).
+#[must_use]
+pub fn is_machine_crowded() -> bool {
+    OF_MACHINE.get().is_there(|| match workload() {
+        Some((tasks, cpus)) if tasks > cpus + MORE => Found::Crowd,
+        Some((tasks, cpus)) if tasks < cpus - FEWER => Found::Quiet,
+        Some(_) | None => Found::Between,
+    })
+}
+
+/// Whether threads of this process lack CPUs, wherever it may run, and whatever others do
+/// elsewhere.
+#[must_use]
+pub fn is_process_crowded() -> bool {
+    OF_PROCESS.get().is_there(|| match threads_lack_cpus() {
+        Some(true) => Found::Crowd,
+        Some(false) => Found::Quiet,
+        None => Found::Between,
+    })
+}
+
+impl Crowd {
+    constructor! {
+        /// No crowd so far.
+        fn new() -> Self {
+            Self {
+                word: AtomicU64::new(0),
+                changes: AtomicU64::new(0),
+                until: AtomicU32::new(0),
+            }
+        }
+    }
+
+    /// The answer; `look` is asked if the last look is a round ago.
+    pub fn is_there(&self, look: impl FnOnce() -> Found) -> bool {
+        let word = self.word.load(Order::RELAXED);
+        let stamp = (now() >> ROUND) as u32;
+        let rounds = stamp.wrapping_sub((word >> STAMP_SHIFT) as u32);
+        if rounds == 0 {
+            return word & CROWDED != 0;
+        }
+        let stays = self
+            .until
+            .load(Order::RELAXED)
+            .wrapping_sub(stamp)
+            .cast_signed()
+            > 0;
+        let state = State::of(word).after(look(), u64::from(rounds), stays);
+        let changed = state.word() | u64::from(stamp) << STAMP_SHIFT;
+        let mine = self
+            .word
+            .compare_exchange(word, changed, Order::RELAXED, Order::RELAXED)
+            .is_ok();
+        if mine && (word ^ changed) & CROWDED != 0 {
+            self.note_change(stamp);
+        }
+        self.word.load(Order::RELAXED) & CROWDED != 0
+    }
+
+    fn note_change(&self, stamp: u32) {
+        let (changes, stays) = Changes::of(self.changes.load(Order::RELAXED)).after(stamp);
+        self.changes.store(changes.word(), Order::RELAXED);
+        if let Some(rounds) = stays {
+            self.until.store(stamp.wrapping_add(rounds), Order::RELAXED);
+        }
+    }
+}
+
+/// Changes of the answer in the second that began then, and for how many seconds the crowd had
+/// to stay last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Changes {
+    began: u32,
+    count: u32,
+    stayed: u32,
+}
+
+impl Changes {
+    fn of(word: u64) -> Self {
+        Self {
+            began: (word >> 32) as u32,
+            count: word as u32 >> 8,
+            stayed: word as u32 & 0xff,
+        }
+    }
+
+    fn word(self) -> u64 {
+        u64::from(self.began) << 32 | u64::from(self.count << 8 | self.stayed)
+    }
+
+    /// After one more; for how many rounds the crowd stays, if it is one too many.
+    fn after(self, stamp: u32) -> (Self, Option<u32>) {
+        let more = if stamp.wrapping_sub(self.began) < SECOND {
+            Self {
+                count: self.count + 1,
+                ..self
+            }
+        } else {
+            Self {
+                began: stamp,
+                count: 1,
+                ..self
+            }
+        };
+        if more.count <= CHANGES {
+            return (more, None);
+        }
+        let stayed = (2 * self.stayed).clamp(1, LONGEST_SECONDS);
+        (Self { stayed, ..more }, Some(stayed * SECOND))
+    }
+}
+
+/// What the word says, but for the stamp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    crowded: bool,
+    quiet: u64,
+    needed: u64,
+}
+
+impl State {
+    fn of(word: u64) -> Self {
+        Self {
+            crowded: word & CROWDED != 0,
+            quiet: word >> QUIET_SHIFT & FIFTEEN_BITS,
+            needed: word >> NEEDED_SHIFT & FIFTEEN_BITS,
+        }
+    }
+
+    fn word(self) -> u64 {
+        u64::from(self.crowded) | self.quiet << QUIET_SHIFT | self.needed << NEEDED_SHIFT
+    }
+
+    /// After a look so many rounds later; `stays` if a crowd may not end yet.
+    fn after(self, found: Found, rounds: u64, stays: bool) -> Self {
+        match (self.crowded, found) {
+            (false, Found::Crowd) => Self {
+                crowded: true,
+                quiet: 0,
+                needed: (self.needed * AGAIN).clamp(FEWEST, MOST),
+            },
+            (false, _) if self.needed > FEWEST => Self {
+                needed: self.needed.saturating_sub(rounds).max(FEWEST),
+                ..self
+            },
+            (false, _) | (true, Found::Between) => self,
+            (true, Found::Crowd) => Self { quiet: 0, ..self },
+            (true, Found::Quiet) => {
+                // What was before the first quiet look, nobody knows.
+                let more = if self.quiet == 0 { 1 } else { rounds };
+                let quiet = (self.quiet + more).min(self.needed);
+                let crowded = stays || quiet < self.needed;
+                Self {
+                    crowded,
+                    quiet: if crowded { quiet } else { 0 },
+                    ..self
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALM: State = State {
+        crowded: false,
+        quiet: 0,
+        needed: 0,
+    };
+
+    /// How many quiet rounds end a crowd that has just come.
+    fn lasts(mut state: State) -> (u64, State) {
+        let mut rounds = 0;
+        while state.crowded {
+            state = State::of(state.after(Found::Quiet, 1, false).word());
+            rounds += 1;
+        }
+        (rounds, state)
+    }
+
+    #[test]
+    fn a_crowd_that_returns_stays_four_times_as_long_up_to_a_bound() {
+        let mut state = CALM;
+        for expected in [4, 16, 64, 256, 1024, 4096, 8192, 8192] {
+            state = state.after(Found::Crowd, 1, false);
+            assert!(state.crowded);
+            let (rounds, after) = lasts(state);
+            assert_eq!(rounds, expected);
+            state = after;
+        }
+    }
+
+    #[test]
+    fn each_calm_round_takes_one_off() {
+        let once = lasts(CALM.after(Found::Crowd, 1, false)).1;
+        let twice = lasts(once.after(Found::Crowd, 1, false)).1;
+        assert_eq!(twice.needed, 16);
+        assert_eq!(twice.after(Found::Quiet, 5, false).needed, 11);
+        assert_eq!(twice.after(Found::Between, 1_000, false).needed, 4);
+    }
+
+    #[test]
+    fn between_changes_nothing_and_a_crowd_begins_the_count_again() {
+        let crowd = CALM.after(Found::Crowd, 1, false);
+        let quieter = crowd.after(Found::Quiet, 9, false);
+        assert_eq!(quieter.quiet, 1);
+        assert_eq!(quieter.after(Found::Between, 9, false), quieter);
+        assert_eq!(quieter.after(Found::Crowd, 9, false).quiet, 0);
+        assert!(!quieter.after(Found::Quiet, 9, false).crowded);
+        assert!(quieter.after(Found::Quiet, 9, true).crowded);
+    }
+
+    #[test]
+    fn many_changes_make_it_stay() {
+        let mut changes = Changes::of(0);
+        for _ in 0..CHANGES {
+            let stays;
+            (changes, stays) = changes.after(7 * SECOND);
+            assert_eq!(stays, None);
+        }
+        for expected in [1, 2, 4, 8, 16, 32, 32] {
+            let (after, stays) = changes.after(7 * SECOND);
+            assert_eq!(stays, Some(expected * SECOND));
+            changes = Changes::of(after.word());
+        }
+        assert_eq!(changes.after(8 * SECOND).1, None);
+    }
+}

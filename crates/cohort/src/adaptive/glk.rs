@@ -1,0 +1,714 @@
+//! `glk`: a lock with three ways to wait, of which it takes the one that its queue and the
+//! machine's load ask for: `ticket` while few want it, `mcs` for a longer queue, `futex` where
+//! threads exceed CPUs (Antić, Chatzopoulos, Guerraoui and Trigonakis 2016; 004 §3, what that
+//! leaves open as its authors' release has it).  `glk-plus` asks another question about the
+//! load: not whether the machine has more runnable tasks than CPUs, but whether this process's
+//! threads lack CPUs; see [`crowd`](super::crowd).
+//!
+//! **Not for** a lock of which one knows how it is used: the right one of the three has one load
+//! and one compare less to do.  On fewer than six CPUs `glk` itself never finds the machine quiet
+//! again once it was crowded; `glk-plus` does.
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `mode` | the holder, before its section | by which of `ways` the lock is taken |
+//! | `samples`, `queued` | the holder, before its section | the queue's length, holder included, in eighths: how often it was looked at, and its sum |
+//! | `ways` | each by its own rules | the low locks; in all but the mode's, threads that find out so |
+//! | `ways.sections` | the holder, before its section | counts acquisitions, in modes whose lock does not |
+//!
+//! A thread holds the lock when it holds the low lock of a mode and sees after that that it *is*
+//! the mode.  A thread that got a low lock and finds another mode leaves it and looks again.
+//!
+//! The mode goes from one to another only while one thread, which holds the lock, holds the low
+//! locks of both.  So whether a mode is the lock's is a question that its own low lock guards: the
+//! answer does not change behind the thread that holds that, and what was done in other modes came
+//! through the thread that changed.  Therefore no look at the mode orders anything; where the paper's
+//! figure 4 changes the mode and takes the new low lock only then, another thread may have that
+//! first, and has seen nothing of the sections before.  And a lock that was released is no
+//! longer touched, since the mode is changed before the section and not after it: the next holder
+//! may destroy the lock.
+//!
+//! The next low lock is not waited for.  A thread on its way out of it, which had read the mode
+//! before it changed, makes the holder keep its mode until the next look.
+//!
+//! Waiters of a mode that is left do not queue through it, which might take each of them a time
+//! slice: its last holder sends them all away at once, and they come again.  Sleepers of the
+//! futex are few enough, since that mode ends where threads do not exceed CPUs; each passes its
+//! wake on.  One that has been sent away from `ticket` has still its number, which may be drawn
+//! again when they have gone round; so the lock does not come back to `ticket` before all of them
+//! have gone.
+//!
+//! A mode lasts while an acquisition does, so a release needs no note of how the lock was taken,
+//! whichever thread makes it, and a forked child's holder finds the mode that it had.
+//!
+//! A try that meets another mode than it saw looks again.  One that fails has met a holder, in its
+//! section or before it, so a lock that its caller knows to be free is never refused.
+
+use super::crowd;
+use crate::basic::mcs::McsNode;
+use crate::basic::{Futex, Mcs, Ticket};
+use crate::door::{AtomicU32, Order, flaws, is_worth_a_try, keep_cpu, mutant, now, yield_now};
+use cohort_raw::{Inherit, RawLock, RawTry, ThreadOblivious};
+use core::fmt;
+use core::marker::PhantomData;
+
+flaws! {
+    BELIEVE_MODE = "glk.believe-mode";
+    ADAPT_STALE = "glk.adapt-stale";
+    CHANGE_FIRST = "glk.change-first";
+    TRY_FIRST = "glk.try-first";
+    FORGET_MODE = "glk.forget-mode";
+}
+
+/// What a low lock has to do for [`Glk`].
+trait Way: RawTry {
+    /// Blocks until the lock is held, or all that wait are sent away; false then.  Where that
+    /// takes a wait, it is made by `waiting`, which returns what the wait does.
+    fn enter(&self, cx: &Self::Context, waiting: impl FnOnce(&dyn Fn() -> bool) -> bool) -> bool;
+
+    /// How many hold it or wait, as far as the holder can tell.
+    fn queue(&self, cx: &Self::Context) -> u32;
+
+    /// Counts the holder's acquisition, if the lock does not; how many there were, the wrapping
+    /// count.
+    #[inline(always)]
+    fn count(&self, sections: &AtomicU32) -> u32 {
+        let count = sections.load(Order::RELAXED).wrapping_add(1);
+        sections.store(count, Order::RELAXED);
+        count
+    }
+
+    /// Whether all that were sent away have gone; for the holder of a lock in another mode.
+    fn is_deserted(&self) -> bool {
+        true
+    }
+
+    /// Releases it, and sends those away that wait.
+    ///
+    /// # Safety
+    /// As [`release`](RawLock::release).
+    unsafe fn leave(&self, cx: &Self::Context);
+}
+
+/// Nobody decides by longer queues.
+const LONGEST: u32 = 64;
+
+/// A ticket lock, and how many of those that were sent away have not gone yet.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Dismissing {
+    ticket: Ticket,
+    leaving: AtomicU32,
+}
+
+// SAFETY: the ticket lock excludes.
+unsafe impl RawLock for Dismissing {
+    type Context = ();
+
+    fn acquire(&self, (): &()) {
+        self.ticket.acquire(&());
+    }
+
+    #[inline(always)]
+    unsafe fn release(&self, (): &()) {
+        // SAFETY: passed on.
+        unsafe { self.ticket.release(&()) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.ticket.is_locked()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl RawTry for Dismissing {
+    #[inline(always)]
+    fn try_acquire(&self, (): &()) -> bool {
+        self.ticket.try_acquire(&())
+    }
+}
+
+// SAFETY: nobody waits or leaves afterwards.
+unsafe impl Inherit for Dismissing {
+    unsafe fn inherit(&self, holder: Option<&()>) {
+        self.leaving.store(0, Order::RELAXED);
+        // SAFETY: passed on.
+        unsafe { self.ticket.inherit(holder) };
+    }
+}
+
+impl Way for Dismissing {
+    #[inline(always)]
+    fn enter(&self, (): &(), waiting: impl FnOnce(&dyn Fn() -> bool) -> bool) -> bool {
+        let mine = self.ticket.draw();
+        self.ticket.is_served(mine)
+            || waiting(&|| {
+                let held = self.ticket.wait_or_go(mine);
+                if !held {
+                    self.leaving.fetch_sub(1, Order::RELAXED);
+                }
+                held
+            })
+    }
+
+    fn queue(&self, (): &()) -> u32 {
+        self.ticket.drawn()
+    }
+
+    #[inline(always)]
+    fn count(&self, _sections: &AtomicU32) -> u32 {
+        self.ticket.served()
+    }
+
+    fn is_deserted(&self) -> bool {
+        self.leaving.load(Order::RELAXED) == 0
+    }
+
+    unsafe fn leave(&self, (): &()) {
+        self.ticket.dismiss(|waiters| {
+            self.leaving.fetch_add(waiters, Order::RELAXED);
+        });
+    }
+}
+
+impl Way for Mcs {
+    #[inline(always)]
+    fn enter(&self, node: &McsNode, waiting: impl FnOnce(&dyn Fn() -> bool) -> bool) -> bool {
+        self.line_up(node) || waiting(&|| self.wait_or_go(node))
+    }
+
+    fn queue(&self, node: &McsNode) -> u32 {
+        self.count_up_to(LONGEST, node)
+    }
+
+    unsafe fn leave(&self, node: &McsNode) {
+        self.dismiss(node);
+    }
+}
+
+/// A mutex that counts who waits.
+#[derive(Debug, Default)]
+struct Counted {
+    futex: Futex,
+    waiting: AtomicU32,
+}
+
+// SAFETY: the mutex excludes.
+unsafe impl RawLock for Counted {
+    type Context = ();
+
+    fn acquire(&self, (): &()) {
+        self.futex.acquire(&());
+    }
+
+    unsafe fn release(&self, (): &()) {
+        // SAFETY: passed on.
+        unsafe { self.futex.release(&()) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.futex.is_locked()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl RawTry for Counted {
+    fn try_acquire(&self, (): &()) -> bool {
+        self.futex.try_acquire(&())
+    }
+}
+
+// SAFETY: nobody waits afterwards.
+unsafe impl Inherit for Counted {
+    unsafe fn inherit(&self, holder: Option<&()>) {
+        self.waiting.store(0, Order::RELAXED);
+        // SAFETY: passed on.
+        unsafe { self.futex.inherit(holder) };
+    }
+}
+
+impl Way for Counted {
+    #[inline(always)]
+    fn enter(&self, (): &(), waiting: impl FnOnce(&dyn Fn() -> bool) -> bool) -> bool {
+        self.futex.acquire_untouched()
+            || waiting(&|| {
+                self.waiting.fetch_add(1, Order::RELAXED);
+                self.futex.acquire(&());
+                self.waiting.fetch_sub(1, Order::RELAXED);
+                true
+            })
+    }
+
+    fn queue(&self, (): &()) -> u32 {
+        1 + self.waiting.load(Order::RELAXED)
+    }
+
+    unsafe fn leave(&self, (): &()) {
+        // SAFETY: passed on.
+        unsafe { self.futex.release(&()) };
+    }
+}
+
+/// Makes the modes, and what is done by each, from the table of them.
+macro_rules! modes {
+    ($node:ident; $($mode:ident: $way:ident, $lock:ty, $name:literal, $spins:literal, $context:expr;)+) => {
+        /// A way to wait.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u32)]
+        pub enum Mode {
+            $(#[doc = concat!("As `", $name, "`.")] $mode),+
+        }
+
+        impl Mode {
+            /// All of them; a lock begins in the first.
+            pub const ALL: &[Self] = &[$(Self::$mode),+];
+
+            /// Its name.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$mode => $name),+
+                }
+            }
+
+            /// Whether waiters had best keep their CPUs.
+            const fn spins(self) -> bool {
+                match self {
+                    $(Self::$mode => $spins),+
+                }
+            }
+
+            #[inline(always)]
+            fn of(word: u32) -> Self {
+                match word {
+                    $(word if word == Self::$mode as u32 => Self::$mode,)+
+                    _ => Self::ALL[0],
+                }
+            }
+        }
+
+        /// The low locks, and how often those were taken that do not count.  Apart from the mode,
+        /// which every arrival reads: it need not fetch a line for that which it then changes.
+        #[derive(Debug, Default)]
+        #[repr(C, align(64))]
+        struct Ways {
+            $($way: $lock,)+
+            sections: AtomicU32,
+        }
+
+        impl Ways {
+            #[inline(always)]
+            fn enter(
+                &self,
+                mode: Mode,
+                $node: &McsNode,
+                waiting: impl FnOnce(&dyn Fn() -> bool) -> bool,
+            ) -> bool {
+                match mode {
+                    $(Mode::$mode => self.$way.enter($context, waiting)),+
+                }
+            }
+
+            fn try_enter(&self, mode: Mode, $node: &McsNode) -> bool {
+                match mode {
+                    $(Mode::$mode => self.$way.try_acquire($context)),+
+                }
+            }
+
+            /// # Safety
+            /// The caller holds the low lock of that mode by that node; so for all below.
+            #[inline(always)]
+            unsafe fn release(&self, mode: Mode, $node: &McsNode) {
+                match mode {
+                    // SAFETY: passed on.
+                    $(Mode::$mode => unsafe { self.$way.release($context) }),+
+                }
+            }
+
+            unsafe fn leave(&self, mode: Mode, $node: &McsNode) {
+                match mode {
+                    // SAFETY: passed on.
+                    $(Mode::$mode => unsafe { self.$way.leave($context) }),+
+                }
+            }
+
+            #[inline(always)]
+            fn count(&self, mode: Mode) -> u32 {
+                match mode {
+                    $(Mode::$mode => self.$way.count(&self.sections)),+
+                }
+            }
+
+            fn queue(&self, mode: Mode, $node: &McsNode) -> u32 {
+                match mode {
+                    $(Mode::$mode => self.$way.queue($context)),+
+                }
+            }
+
+            fn is_deserted(&self, mode: Mode) -> bool {
+                match mode {
+                    $(Mode::$mode => self.$way.is_deserted()),+
+                }
+            }
+
+            fn is_locked(&self, mode: Mode) -> bool {
+                match mode {
+                    $(Mode::$mode => self.$way.is_locked()),+
+                }
+            }
+
+            /// # Safety
+            /// As [`Inherit::inherit`], of a lock in that mode.
+            unsafe fn inherit(&self, mode: Mode, holder: Option<&McsNode>) {
+                $({
+                    let holder = holder.filter(|_| mode == Mode::$mode);
+                    // SAFETY: passed on; nobody holds a low lock of another mode.
+                    unsafe { self.$way.inherit(holder.map(|$node| $context)) };
+                })+
+            }
+        }
+    };
+}
+
+modes! { node;
+    Ticket: ticket, Dismissing, "ticket", true, { let _ = node; &() };
+    Mcs: mcs, Mcs, "mcs", true, node;
+    Mutex: mutex, Counted, "mutex", false, { let _ = node; &() };
+}
+
+/// The mean length of a queue, in eighths: of so many looks, the sum of what they found.
+#[derive(Clone, Copy, Debug)]
+pub struct Mean {
+    samples: u32,
+    queued: u32,
+}
+
+impl Mean {
+    /// Whether it is above that length.
+    #[must_use]
+    pub const fn is_above(self, length: u32) -> bool {
+        self.queued > length * self.samples
+    }
+
+    /// Whether it is below that length.
+    #[must_use]
+    pub const fn is_below(self, length: u32) -> bool {
+        self.queued < length * self.samples
+    }
+}
+
+impl fmt::Display for Mean {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = 10 * self.queued / self.samples.max(1);
+        write!(f, "{}.{}", tenths / 10, tenths % 10)
+    }
+}
+
+/// How a lock decides.
+pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
+    /// The queue is looked at once in so many sections, a power of two (004 §3.1).
+    const SAMPLE: u32 = 128;
+
+    /// The mode is considered once in so many sections, a power of two (004 §3.1).
+    const CONSIDER: u32 = 4_096;
+
+    /// The mode is considered too when a thread has waited so long for a lock whose waiters
+    /// spin: so many sections of a lock that waits for threads without a CPU take seconds.
+    const LATE_NANOSECONDS: u64 = 1_000_000;
+
+    /// Whether threads exceed CPUs.
+    fn is_crowded() -> bool;
+
+    /// The mode in which a lock goes on, whose queue has that length.
+    #[must_use]
+    fn choose(mode: Mode, queue: Mean) -> Mode {
+        match mode {
+            Mode::Mutex if queue.is_below(DOWN) || !Self::is_crowded() => Mode::Ticket,
+            Mode::Ticket | Mode::Mcs if queue.is_above(UP) && Self::is_crowded() => Mode::Mutex,
+            Mode::Ticket if queue.is_above(UP) => Mode::Mcs,
+            Mode::Mcs if queue.is_below(DOWN) => Mode::Ticket,
+            _ => mode,
+        }
+    }
+}
+
+/// A longer queue on average is none for `ticket`; from a shorter one than that `mcs` goes back
+/// (004 §3).
+const UP: u32 = 3;
+const DOWN: u32 = 2;
+
+/// One in so many waits of a thread is timed, a power of two.
+const TIMED: u32 = 8;
+
+/// Whether the machine's runnable tasks exceed its CPUs (004 §3).
+#[derive(Debug, Default)]
+pub struct OfMachine;
+
+impl Judge for OfMachine {
+    fn is_crowded() -> bool {
+        crowd::is_machine_crowded()
+    }
+}
+
+/// Whether this process's threads lack CPUs.
+#[derive(Debug, Default)]
+pub struct OfProcess;
+
+impl Judge for OfProcess {
+    fn is_crowded() -> bool {
+        crowd::is_process_crowded()
+    }
+}
+
+/// The lock; all zero when new.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Glk<J: Judge = OfMachine> {
+    mode: AtomicU32,
+    samples: AtomicU32,
+    queued: AtomicU32,
+    judge: PhantomData<J>,
+    ways: Ways,
+}
+
+/// The same, which asks whether this process's threads lack CPUs.
+pub type GlkPlus = Glk<OfProcess>;
+
+impl<J: Judge> Glk<J> {
+    /// By which way it is taken at the moment.
+    #[must_use]
+    #[inline(always)]
+    pub fn mode(&self) -> Mode {
+        Mode::of(self.mode.load(Order::RELAXED))
+    }
+
+    /// Whether the caller, which holds the low lock of that mode, holds the lock.
+    #[inline(always)]
+    fn is_mode(&self, mode: Mode) -> bool {
+        self.mode() == mode || mutant(flaw::BELIEVE_MODE)
+    }
+
+    /// Waits in that mode, and notes now and then whether it was late: where all waits are, one
+    /// of them tells it, and the clock is asked while nobody holds the lock.
+    #[cold]
+    #[inline(never)]
+    fn wait_in(mode: Mode, late: &mut bool, wait: &dyn Fn() -> bool) -> bool {
+        if !mode.spins() {
+            return wait();
+        }
+        let began = is_worth_a_try(TIMED).then(now);
+        keep_cpu(true);
+        let held = wait();
+        keep_cpu(false);
+        *late = began.is_some_and(|began| now() - began > J::LATE_NANOSECONDS);
+        held
+    }
+
+    /// Looks at the queue, and now and then considers the mode, which changes then or not.
+    ///
+    /// # Safety
+    /// The caller has just taken the lock in that mode, by that node.
+    #[cold]
+    #[inline(never)]
+    unsafe fn look(&self, mode: Mode, node: &McsNode, considers: bool) {
+        let mean = Mean {
+            samples: self.samples.load(Order::RELAXED) + 8,
+            queued: self.queued.load(Order::RELAXED) + 8 * self.ways.queue(mode, node).min(LONGEST),
+        };
+        // An eighth stays, so that a short change of the load counts for less.
+        let kept = if considers { 8 } else { 1 };
+        self.samples.store(mean.samples / kept, Order::RELAXED);
+        self.queued.store(mean.queued / kept, Order::RELAXED);
+        if considers {
+            let next = J::choose(mode, mean);
+            if next != mode {
+                // SAFETY: passed on.
+                unsafe { self.change(mode, next, node) };
+            }
+        }
+    }
+
+    /// Goes from one mode to another, if that one's low lock can be had at once.
+    ///
+    /// # Safety
+    /// As [`look`](Self::look); the modes are two.
+    unsafe fn change(&self, mode: Mode, next: Mode, node: &McsNode) {
+        if mutant(flaw::CHANGE_FIRST) {
+            self.mode.store(next as u32, Order::RELAXED);
+            // SAFETY: as below.
+            unsafe { self.ways.leave(mode, node) };
+            while !self.try_acquire(node) {
+                yield_now();
+            }
+            return;
+        }
+        // No two modes of the table need the node, so that one is free for it.
+        if !self.ways.is_deserted(next) || !self.ways.try_enter(next, node) {
+            return;
+        }
+        self.mode.store(next as u32, Order::RELAXED);
+        // SAFETY: the caller holds it.
+        unsafe { self.ways.leave(mode, node) };
+    }
+}
+
+// SAFETY: a thread that returns from an acquisition holds the low lock of a mode, which was the
+// lock's when it held that; the mode changes only where a thread that holds the lock holds the low
+// locks of both, so nobody else gets that far before the release.  What was done before is seen
+// by the low lock's order: in this mode, or by the thread that brought the lock to it.
+unsafe impl<J: Judge> RawLock for Glk<J> {
+    type Context = McsNode;
+
+    const ADAPTS: bool = true;
+
+    #[inline]
+    fn acquire(&self, node: &McsNode) {
+        loop {
+            let mode = self.mode();
+            let mut late = false;
+            let waiting = |wait: &dyn Fn() -> bool| Self::wait_in(mode, &mut late, wait);
+            if !self.ways.enter(mode, node, waiting) {
+                continue;
+            }
+            if self.is_mode(mode) {
+                let count = self.ways.count(mode);
+                if count & (J::SAMPLE - 1) == 0 || late {
+                    let considers = late || count & (J::CONSIDER - 1) == 0;
+                    // SAFETY: taken just now, by this node.
+                    unsafe { self.look(mode, node, considers) };
+                }
+                return;
+            }
+            if mutant(flaw::ADAPT_STALE) {
+                self.mode.store(mode as u32, Order::RELAXED);
+            }
+            // SAFETY: taken just now, by this node.
+            unsafe { self.ways.release(mode, node) };
+        }
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &McsNode) {
+        // SAFETY: the caller's; nobody changes the mode meanwhile.
+        unsafe { self.ways.release(self.mode(), node) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.ways.is_locked(self.mode())
+    }
+}
+
+// SAFETY: as `acquire`, by a try of the low lock.
+unsafe impl<J: Judge> RawTry for Glk<J> {
+    #[inline]
+    fn try_acquire(&self, node: &McsNode) -> bool {
+        loop {
+            let gives_up = mutant(flaw::TRY_FIRST);
+            let mode = if gives_up { Mode::ALL[0] } else { self.mode() };
+            if self.ways.try_enter(mode, node) {
+                if self.is_mode(mode) {
+                    return true;
+                }
+                // SAFETY: taken just now, by this node.
+                unsafe { self.ways.release(mode, node) };
+            } else if self.mode() == mode {
+                return false;
+            }
+            if gives_up {
+                return false;
+            }
+        }
+    }
+}
+
+// SAFETY: release reads and writes the lock and the node alone.
+unsafe impl<J: Judge> ThreadOblivious for Glk<J> {}
+
+// SAFETY: afterwards the low lock of the mode is the holder's or free, and all others are free.
+unsafe impl<J: Judge> Inherit for Glk<J> {
+    unsafe fn inherit(&self, holder: Option<&McsNode>) {
+        let mode = if mutant(flaw::FORGET_MODE) {
+            Mode::ALL[0]
+        } else {
+            self.mode()
+        };
+        // SAFETY: the holder has had the mode since it took the lock.
+        unsafe { self.ways.inherit(mode, holder) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Default)]
+    struct Round;
+
+    impl Judge for Round {
+        const SAMPLE: u32 = 1;
+        const CONSIDER: u32 = 1;
+
+        fn is_crowded() -> bool {
+            false
+        }
+
+        fn choose(mode: Mode, _queue: Mean) -> Mode {
+            Mode::ALL[(mode as usize + 1) % Mode::ALL.len()]
+        }
+    }
+
+    fn once(lock: &Glk<Round>) -> Mode {
+        let node = McsNode::default();
+        lock.acquire(&node);
+        // SAFETY: taken just now, by this node.
+        unsafe { lock.release(&node) };
+        lock.mode()
+    }
+
+    #[test]
+    fn it_does_not_come_back_to_numbers_that_somebody_still_has() {
+        let lock = Glk::<Round>::default();
+        assert_eq!(once(&lock), Mode::Mcs);
+        assert_eq!(once(&lock), Mode::Mutex);
+        lock.ways.ticket.leaving.store(1, Order::RELAXED);
+        assert_eq!(once(&lock), Mode::Mutex);
+        lock.ways.ticket.leaving.store(0, Order::RELAXED);
+        assert_eq!(once(&lock), Mode::Ticket);
+    }
+
+    #[test]
+    fn it_stays_where_the_next_lock_is_in_use() {
+        let lock = Glk::<Round>::default();
+        let passing = McsNode::default();
+        assert!(lock.ways.mcs.try_acquire(&passing));
+        assert_eq!(once(&lock), Mode::Ticket);
+        // SAFETY: taken above.
+        unsafe { lock.ways.mcs.release(&passing) };
+        assert_eq!(once(&lock), Mode::Mcs);
+    }
+
+    #[test]
+    fn the_paper_s_thresholds() {
+        #[derive(Debug, Default)]
+        struct Is<const CROWDED: bool>;
+        impl<const CROWDED: bool> Judge for Is<CROWDED> {
+            fn is_crowded() -> bool {
+                CROWDED
+            }
+        }
+        let of = |queued| Mean { samples: 8, queued };
+        let (calm, crowd) = (Is::<false>::choose, Is::<true>::choose);
+        for (queued, mode, quiet, crowded) in [
+            (24, Mode::Ticket, Mode::Ticket, Mode::Ticket),
+            (25, Mode::Ticket, Mode::Mcs, Mode::Mutex),
+            (16, Mode::Mcs, Mode::Mcs, Mode::Mcs),
+            (15, Mode::Mcs, Mode::Ticket, Mode::Ticket),
+            (25, Mode::Mcs, Mode::Mcs, Mode::Mutex),
+            (16, Mode::Mutex, Mode::Ticket, Mode::Mutex),
+            (15, Mode::Mutex, Mode::Ticket, Mode::Ticket),
+        ] {
+            assert_eq!(calm(mode, of(queued)), quiet, "{mode:?} {queued}");
+            assert_eq!(crowd(mode, of(queued)), crowded, "{mode:?} {queued}");
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Locks that choose, each for itself and again and again, how their waiters wait.
+
+pub mod crowd;
+pub mod glk;
+
+pub use glk::{Glk, GlkPlus};

@@ -1,0 +1,43 @@
+//! How much the whole machine has to do.
+
+use super::allowed::{Beyond, is_allowed};
+use super::place::{file_of, leading};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+/// Tasks of the machine that run or could, and the CPUs that it has for them; nothing where the
+/// kernel does not tell, or must not be asked.
+#[must_use]
+pub fn workload() -> Option<(i64, i64)> {
+    if !is_allowed(Beyond::Files) {
+        return None;
+    }
+    let mut text = [0u8; 64];
+    let averages = file_of(format_args!("/proc/loadavg"), &mut text)?;
+    // Three averages, then `runnable/all`.
+    let runnable = averages.split(|byte| *byte == b' ').nth(3)?;
+    Some((leading(runnable)? as i64, online()?))
+}
+
+/// The CPUs that are online: asked once.
+fn online() -> Option<i64> {
+    static ONLINE: AtomicU32 = AtomicU32::new(0);
+    let known = ONLINE.load(Ordering::Relaxed);
+    if known != 0 {
+        return Some(i64::from(known));
+    }
+    let mut text = [0u8; 1024];
+    let list = file_of(format_args!("/sys/devices/system/cpu/online"), &mut text)?;
+    let count = count(list)?;
+    ONLINE.store(count, Ordering::Relaxed);
+    Some(i64::from(count))
+}
+
+/// How many numbers a list such as `0-3,8` has.
+fn count(list: &[u8]) -> Option<u32> {
+    list.split(|byte| *byte == b',').try_fold(0, |sum, range| {
+        let mut ends = range.split(|byte| *byte == b'-').map(leading);
+        let first = ends.next()??;
+        let last = ends.next().unwrap_or(Some(first))?;
+        Some(sum + (last.checked_sub(first)? + 1) as u32)
+    })
+}

@@ -152,7 +152,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "G5",
-        source: "004 §4.2, figure 11",
+        source: "004 §4.1, figure 11",
         says: "GLS adds a few cycles with one lock, about 30 cycles with 512",
         parts: &[],
         needs: Some("the service for any address is missing; this row is for this machine"),
@@ -179,7 +179,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "G8",
-        source: "004 §5.3",
+        source: "004 §5.2",
         says: "With more threads than the hardware has, fair spin locks livelock, TTAS loses 50 \
                to 90 %, GLK stays with the mutex",
         parts: &[

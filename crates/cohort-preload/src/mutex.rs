@@ -568,7 +568,7 @@ unsafe fn begin_generation(mutex: &Mutex) {
     {
         let body = mutex.body.get();
         // SAFETY: the lock has that there, in bytes that are in a cell.
-        unsafe { &*body.byte_add(at).cast::<Generation>() }.begin();
+        unsafe { &*body.byte_add(at as usize).cast::<Generation>() }.begin();
     }
 }
 

@@ -3,7 +3,7 @@
 //! threads exceed CPUs (Antić, Chatzopoulos, Guerraoui and Trigonakis 2016; 004 §3, what that
 //! leaves open as its authors' release has it).  `glk-plus` asks another question about the
 //! load: not whether the machine has more runnable tasks than CPUs, but whether this process's
-//! threads lack CPUs; see [`crowd`](super::crowd).
+//! threads lack CPUs; see [`crowd`].
 //!
 //! **Not for** a lock of which one knows how it is used: the right one of the three has one load
 //! and one compare less to do.  On fewer than six CPUs `glk` itself never finds the machine quiet

@@ -65,7 +65,7 @@ pub struct Service {
     pub is_locked: unsafe fn(&Object) -> bool,
     /// Where in the object's [body](Object) the lock notes in which process it is used, if it
     /// does.
-    pub generation: Option<usize>,
+    pub generation: Option<u32>,
     /// What the process's objects needed so far.
     pub needs: fn() -> Needs,
     /// Whether somebody waits who will lock the object; false too where nobody can tell.
@@ -395,7 +395,7 @@ impl Inflating {
             try_lock: self.try_lock,
             lock_within: self.lock_within,
             is_locked: inflated::is_locked,
-            generation: Some(Inflated::GENERATION),
+            generation: Some(Inflated::GENERATION as u32),
             needs: self.needs,
             #[cfg(feature = "writers")]
             has_waiters: self.has_waiters,
@@ -504,7 +504,7 @@ macro_rules! services {
             lock_within: services!(@within $lock, RECORDS_OF, $capabilities),
             // SAFETY: passed on.
             is_locked: |object| unsafe { object.body::<InPlace<$lock>>() }.is_locked(),
-            generation: Some(InPlace::<$lock>::GENERATION),
+            generation: Some(InPlace::<$lock>::GENERATION as u32),
             needs: || Needs {
                 bytes: RECORDS_OF.bytes() + own_pool_bytes(),
                 inflated: 0,

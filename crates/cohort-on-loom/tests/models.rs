@@ -11,6 +11,8 @@ mod clients;
 mod delegate_clients;
 #[path = "../clients/fork.rs"]
 mod fork_clients;
+#[path = "../clients/guard.rs"]
+mod guard_clients;
 #[path = "../clients/moved.rs"]
 mod moved_clients;
 mod runner;

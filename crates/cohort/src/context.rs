@@ -8,28 +8,30 @@
 //! A caller that forgets a `Kept` loses a block, and nothing dangles: the block stays taken, and the
 //! lock that was acquired by it locked.
 
-use crate::door::{Cell, pool};
+use crate::door::pool;
 use crate::host::Pool;
 use cohort_raw::RawLock;
+use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 
 /// The most bytes of a context: a block's, which with its tag in the pool takes two lines that
 /// no other shares.
 pub const BYTES: usize = 112;
 
-/// The place of any context; a block begins with a line.
+/// The place of any context; a block begins with a line.  It is memory and nothing else: what a
+/// checker watches is the context that is made in it.
 #[derive(Debug)]
 #[repr(C, align(16))]
 pub struct Block {
-    bytes: Cell<MaybeUninit<[u8; BYTES]>>,
+    bytes: UnsafeCell<MaybeUninit<[u8; BYTES]>>,
 }
 
 impl Default for Block {
     fn default() -> Self {
         Self {
-            bytes: Cell::new(MaybeUninit::uninit()),
+            bytes: UnsafeCell::new(MaybeUninit::uninit()),
         }
     }
 }
@@ -75,7 +77,7 @@ impl<L: RawLock> Kept<L> {
             );
         }
         let context = if Self::HAS_BLOCK {
-            let place = BLOCKS.take().bytes.with_mut(|bytes| bytes.cast());
+            let place = ptr::from_ref(BLOCKS.take()).cast_mut().cast();
             // SAFETY: a block nobody else has, which is large enough and begins with a line.
             unsafe { Self::begin(place) }
         } else {

@@ -26,7 +26,8 @@
 //! | `FairMutex` | `Mutex<T, Gated<Ticket>>`, or any other lock that serves in order |
 //! | `RwLock`, its guards, `read`, `write`, `try_…`, `try_…_for`, `try_…_until` | the same; no upgradable reads, no downgrade |
 //! | `Condvar`, `wait`, `wait_for`, `wait_until`, `wait_while`, `wait_while_for`, `wait_while_until` | the same, under every lock, also with several mutexes; `notify_…` return nothing |
-//! | `ReentrantMutex`, `Once`, `lock_arc`, serde | none |
+//! | `ReentrantMutex` | the same, under every lock; its guards are not mapped |
+//! | `Once`, `lock_arc`, serde | none |
 //! | `lock_api::Mutex<R, T>` | feature `lock_api`: `R` is [`numa::FutexHmcs`], [`rwlock::RawRwLock`], or one of [`basic`] that needs no context |
 //! | poisoning (`std`) | none: a panic unlocks |
 //!
@@ -68,6 +69,7 @@ pub mod numa;
 #[cfg(world = "native")]
 mod outside;
 pub mod records;
+mod reentrant;
 pub mod report;
 pub mod rwlock;
 pub mod wait;
@@ -76,4 +78,5 @@ pub use cohort_raw::*;
 pub use condition::{Condvar, WaitTimeoutResult};
 pub use delegated::Delegated;
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
+pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
 pub use rwlock::{ReadGuard, RwLock, WriteGuard};

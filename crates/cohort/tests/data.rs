@@ -3,8 +3,8 @@
 use cohort::basic::{Bo, Clh, Mcs, Ticket};
 use cohort::compose::{CTktMcs, Gated};
 use cohort::{
-    Condvar, Deadline, MappedMutexGuard, Mutex, MutexGuard, Patience, RawLock, RwLock,
-    ThreadOblivious,
+    Condvar, Deadline, MappedMutexGuard, Mutex, MutexGuard, Patience, RawLock, ReentrantMutex,
+    RwLock, ThreadOblivious,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread::scope;
@@ -194,4 +194,29 @@ fn data_need_not_have_a_size() {
     let table: Box<RwLock<dyn std::fmt::Debug + Send + Sync>> = Box::new(RwLock::new(1));
     let guard = table.read();
     assert_eq!(format!("{guard:?} {table:?}"), "1 RwLock { data: 1 }");
+}
+
+/// The last guard unlocks, in whatever order they end.
+#[test]
+fn a_thread_locks_again_what_it_has_locked() {
+    let data: ReentrantMutex<u32, Clh> = ReentrantMutex::from(1);
+    let elsewhere = || {
+        scope(|scope| {
+            let looks = scope.spawn(|| {
+                assert!(!data.is_owned_by_current_thread());
+                (data.try_lock().is_some(), format!("{data:?}"))
+            });
+            looks.join().unwrap()
+        })
+    };
+    let first = data.lock();
+    let second = data.try_lock();
+    assert!(data.is_owned_by_current_thread() && second.as_deref() == Some(&1));
+    drop(first);
+    assert_eq!(
+        elsewhere(),
+        (false, "ReentrantMutex { <locked> }".to_owned())
+    );
+    drop(second);
+    assert_eq!(elsewhere(), (true, "ReentrantMutex { data: 1 }".to_owned()));
 }

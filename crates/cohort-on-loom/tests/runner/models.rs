@@ -12,6 +12,7 @@ use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
 use crate::fork_clients as fork;
+use crate::guard_clients as guard;
 use crate::locks::abortable::{ABo, AClh};
 use crate::locks::baseline::{Posix, PosixRwLock, SpinPark};
 use crate::locks::basic::futex::TURN_NANOSECONDS;
@@ -1057,6 +1058,20 @@ static OTHERS: &[Model] = &[
     }),
     quick("condvar::destroyed_by_broadcast", PARK, || {
         condvar::is_destroyed::<Futex>(true);
+    }),
+    quick("guard::mcs", PARK, || guard::excludes::<Mcs>(2, 2)),
+    quick("guard::clh", PARK, || guard::excludes::<Clh>(2, 2)),
+    quick("guard::three", PARK_1, || guard::excludes::<Mcs>(3, 1)),
+    quick("guard::reentrant", PARK, || guard::locks_again::<Mcs>(2)),
+    quick("guard::ended", ENDING, || guard::excludes::<Mcs>(2, 1)),
+    quick("guard::mcs_handed_on", PARK, || {
+        guard::is_handed_on::<Mcs>(2);
+    }),
+    quick("guard::clh_handed_on", PARK, || {
+        guard::is_handed_on::<Clh>(2);
+    }),
+    deep("guard::handed_on_three", PARK_1, || {
+        guard::is_handed_on::<Mcs>(3);
     }),
     quick("arena::two", SPIN, || arena::hands_out_once(2, 1, 2)),
     quick("arena::again", PARK_1, || arena::hands_out_once(2, 2, 2)),

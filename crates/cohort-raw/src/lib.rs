@@ -139,7 +139,7 @@ pub unsafe trait RawTry: RawLock {
 #[diagnostic::on_unimplemented(
     message = "the waiters of `{Self}` cannot give up",
     note = "where they must, use the default lock, `basic::Bo`, or a queue whose waiters can: \
-            `numa::HmcsT1` to `HmcsT4`"
+            `numa::HmcsT1` to `HmcsT4`, or one of `abortable`"
 )]
 pub unsafe trait Abortable: RawLock {
     /// Blocks until the lock is held or `patience` runs out.

@@ -14,7 +14,9 @@ use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use cohort::catalogue::{LOCKS, SHARED, find_shared};
 use cohort_lab::bench::report::{Point, Report};
 use cohort_lab::bench::simulated::{self, Course};
-use cohort_lab::bench::{self, Info, Knobs, NO_LOCK, Setting, WORKLOADS, curves, native};
+use cohort_lab::bench::{
+    self, Info, Knobs, NO_LOCK, Setting, WORKLOADS, curves, efficiency, native,
+};
 use cohort_lab::progress::Progress;
 use cohort_lab::world::native::{Host, Settings};
 use cohort_lab::world::recipe::Of;
@@ -97,6 +99,9 @@ pub struct Arguments {
     /// a map
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
+    /// What locks are compared by
+    #[arg(long, value_enum, default_value_t = Metric::Throughput, conflicts_with = "envelope")]
+    metric: Metric,
     /// Show what each thread and each cohort did
     #[arg(long, conflicts_with = "json")]
     detail: bool,
@@ -105,6 +110,16 @@ pub struct Arguments {
     json: bool,
     #[command(flatten)]
     knobs: Knobs,
+}
+
+/// What locks are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Metric {
+    /// Operations a second
+    Throughput,
+    /// Work done under the lock and, by threads that gave up, elsewhere, each against the lock
+    /// that let do most of it (003 §6.3)
+    Efficiency,
 }
 
 const NOTES: &str = "\
@@ -123,7 +138,8 @@ clof:mcs-ticket has an mcs lock for each node below a ticket lock for all. Their
 cache, numa, package, system) are those that suit the machine, or stand behind an @. How long a \
 cohort may keep the lock stands behind a /, for cohort locks too: c-tkt-tkt/1000 hand-offs, \
 c-tkt-tkt/20us. With /bypass the threads of a cohort lock try its top lock first, with \
-/adaptive as long as that is not in vain. On simulated machines /random, /balanced and \
+/adaptive as long as that is not in vain. Waiters of clof:clh-bo-mcs/abortable can give up: such \
+compositions are of clh and bo, and at the top also of mcs. On simulated machines /random, /balanced and \
 /pathological put threads into cohorts that have nothing to do with memory.
 
 The envelope is simulated: 12 machines and 10 workloads, with 1 to 4n threads on n CPUs, pinned and \
@@ -140,6 +156,8 @@ Examples:
       --locks default,posix,hmcs-4
   cohort bench --envelope --served --on i5-12500 --plot e.svg
   cohort bench --workload pingpong --threads 2 --plot p.svg
+  cohort bench --on superdome-x --workload splay --locks hmcs-t-2,a-c-bo-clh --threads 18 \\
+      --metric efficiency
   cohort bench --on kunpeng-920x2 --workload lbench --locks ticket,mcs,clh \\
       --threads 1,4,16,64,127
   cohort bench --on ./my-own.toml --workload interval --locks mcs --json
@@ -212,6 +230,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     let info = workload(arguments.workload.as_deref().unwrap_or_default())?;
     let knobs = arguments.knobs.over(info).map_err(Problem::usage)?;
+    let weighed = arguments.metric == Metric::Efficiency;
+    if weighed && !efficiency::is_counted(info) {
+        return Err(Problem::usage(
+            "--metric efficiency is for --workload splay, which counts the work under the lock and \
+             elsewhere",
+        ));
+    }
     let place = match &arguments.on {
         None => Place::Here(Host::look().map_err(Problem::refused)?),
         Some(named) => {
@@ -265,6 +290,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     report.background = usize::from(arguments.background);
     report.served = arguments.served;
     report.points = points;
+    if weighed {
+        efficiency::weigh(&mut report);
+    }
     finish(arguments, &report)
 }
 
@@ -440,7 +468,7 @@ fn recipe(name: &str, place: &Place, wait: Option<Wait>) -> Result<String, Probl
         Place::Here(_) if recipe.assignment.is_some() => Err(Problem::usage(format!(
             "the lock `{name}`: on this machine a file says who is in which cohort; see --cohorts"
         ))),
-        _ if wait == Some(Wait::Park) && matches!(recipe.of, Of::Locks(_)) => {
+        _ if wait == Some(Wait::Park) && !matches!(recipe.of, Of::Named(_)) => {
             Err(Problem::usage(format!(
                 "the lock `{name}`: compositions by their parts do not sleep; take --wait busy, \
                  spin or yield, or a cohort lock"

@@ -49,11 +49,18 @@ impl Choice {
     /// The lock called `name`, for a program.
     pub fn for_programs(name: &str) -> Result<Self, Problem> {
         match catalogue::find(name) {
-            Some(lock) if !lock.serves_programs() => Err(Problem::usage(format!(
-                "no program runs under `{0}` by this name: `cohort bench` and Rust have it, and \
-                 programs as `{PREFIX}{0}{COMPILED}`",
-                lock.name
-            ))),
+            Some(lock) if !lock.serves_programs() => {
+                let whole = format!("{PREFIX}{}{COMPILED}", lock.name);
+                let instead = match Self::composed(&whole) {
+                    Ok(_) => format!(", and programs as `{whole}`"),
+                    Err(_) => String::new(),
+                };
+                Err(Problem::usage(format!(
+                    "no program runs under `{}` by this name: `cohort bench` and Rust have it\
+                     {instead}",
+                    lock.name
+                )))
+            }
             _ => Self::named(name),
         }
     }

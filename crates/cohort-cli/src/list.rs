@@ -39,6 +39,7 @@ struct Entry {
     about: &'static str,
     source: &'static str,
     capabilities: Vec<&'static str>,
+    timed: &'static str,
     placement: &'static str,
     bytes_raw: usize,
     bytes_idle: usize,
@@ -54,6 +55,7 @@ impl From<&'static LockInfo> for Entry {
             about: lock.about,
             source: lock.source,
             capabilities: capabilities(lock),
+            timed: timed(lock),
             placement: lock.placement.name(),
             bytes_raw: lock.bytes_raw,
             bytes_idle: lock.bytes_idle,
@@ -202,9 +204,18 @@ fn capabilities(lock: &LockInfo) -> Vec<&'static str> {
     names_of(lock.capabilities)
 }
 
+/// What a waiter with a deadline does: it abandons the wait that it is in, or polls beside it.
+fn timed(lock: &LockInfo) -> &'static str {
+    if lock.capabilities.contains(&Capability::Abortable) {
+        "abandons"
+    } else {
+        "polls"
+    }
+}
+
 /// A line for each lock.
 fn table() -> String {
-    let mut table = page::titled(&["lock", "also", "what it is"]);
+    let mut table = page::titled(&["lock", "also", "timed", "what it is"]);
     for lock in LOCKS {
         // An alias that spells the levels out is as long as the rest of the line.
         let short = lock.aliases.iter().filter(|alias| !alias.contains('@'));
@@ -212,6 +223,7 @@ fn table() -> String {
         let mut row = Row::from([
             page::name(lock.name),
             Cell::new(short.join(", ")),
+            Cell::new(timed(lock)),
             Cell::new(lock.about),
         ]);
         row.max_height(1);
@@ -231,6 +243,14 @@ fn entry(lock: &'static LockInfo) -> String {
     }
     add("described in", lock.source.to_owned());
     add("can", capabilities(lock).join(", "));
+    add(
+        "timed waiter",
+        match timed(lock) {
+            "abandons" => "abandons its wait at the deadline",
+            _ => "polls beside the lock, with a claim that releases heed",
+        }
+        .to_owned(),
+    );
     add(
         "lives",
         match lock.serves_programs() {
@@ -255,7 +275,8 @@ fn notes() -> String {
         "The default is {DEFAULT}; {} (or {}) means the C library's own locks. `cohort list LOCK` \
          and `--long` say where a lock is described, what it can do, and how many bytes a \
          program's mutex costs beyond its own while nobody holds it, while it is fought over, and \
-         for each thread that waits. There are {} more: `clof:` and up to {} of {}, as in \
+         for each thread that waits. Timed: at its deadline a waiter abandons its place in the lock, or it has \
+         none, and polls. There are {} more: `clof:` and up to {} of {}, as in \
          clof:mcs-ticket; `--compositions` shows them, and `--rwlocks` those that readers share.",
         SYSTEM[0],
         SYSTEM[1],

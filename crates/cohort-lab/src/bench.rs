@@ -8,6 +8,7 @@ pub mod berkeleydb;
 pub mod bfs;
 pub mod cachelock;
 pub mod curves;
+pub mod efficiency;
 pub mod interval;
 pub mod knobs;
 pub mod kyoto;

@@ -1,6 +1,7 @@
 //! A benchmark for people: a table, and what stands behind it.
 
 use crate::page;
+use cohort_lab::bench::efficiency::Efficiency;
 use cohort_lab::bench::outcome::{Latency, Outcome};
 use cohort_lab::bench::report::{Point, Report};
 use cohort_lab::bench::{Info, WORKLOADS};
@@ -117,17 +118,35 @@ fn columns(report: &Report) -> Vec<Column> {
     if !simulated {
         columns.push(column("interval", interval, true));
     }
-    columns.push(column("jain", jain, true));
-    columns.push(column(
-        "migra-\ntions",
-        |point| each(point.middle.migrations_each()),
-        true,
-    ));
-    if simulated {
-        let transfers = |point: &Point| each(point.middle.transfers_each());
-        let energy = |point: &Point| point.middle.energy_each().map_or_else(nothing, figure);
-        columns.push(column("trans-\nfers", transfers, true));
-        columns.push(column("energy", energy, true));
+    // Ten figures fill a page; those of giving up take the place of others.
+    let timed = is_timed(report);
+    if is_weighed(report) {
+        columns.push(column(
+            "critical\n%",
+            |point| weighed(point, |of| of.critical),
+            true,
+        ));
+        columns.push(column(
+            "other\n%",
+            |point| weighed(point, |of| of.elsewhere),
+            true,
+        ));
+        let efficiency = |point: &Point| weighed(point, |of| Some(of.efficiency));
+        columns.push(column("effi-\nciency", efficiency, true));
+    } else {
+        columns.push(column("jain", jain, true));
+        if !timed {
+            let migrations = |point: &Point| each(point.middle.migrations_each());
+            columns.push(column("migra-\ntions", migrations, true));
+        }
+        if simulated {
+            let transfers = |point: &Point| each(point.middle.transfers_each());
+            columns.push(column("trans-\nfers", transfers, true));
+        }
+        if simulated && !timed {
+            let energy = |point: &Point| point.middle.energy_each().map_or_else(nothing, figure);
+            columns.push(column("energy", energy, true));
+        }
     }
     let unit = if simulated { "cycles" } else { "ns" };
     let acquire = format!("acquire\n{unit}");
@@ -137,7 +156,31 @@ fn columns(report: &Report) -> Vec<Column> {
     columns.push(column(&acquire, median, true));
     columns.push(column("p99", tail, true));
     columns.push(column("release", release, true));
+    if timed {
+        let share = |point: &Point| percent(point.middle.given_up());
+        let late = |point: &Point| time(point, point.middle.give_up, |latency| latency.p50);
+        columns.push(column("gave\nup %", share, true));
+        columns.push(column("within", late, true));
+    }
     columns
+}
+
+/// Whether any thread gave up.
+fn is_timed(report: &Report) -> bool {
+    report.points.iter().any(|point| point.middle.abandoned > 0)
+}
+
+/// Whether locks are compared by all the work that they let do.
+fn is_weighed(report: &Report) -> bool {
+    report.points.iter().any(|point| point.efficiency.is_some())
+}
+
+fn weighed(point: &Point, of: fn(&Efficiency) -> Option<f64>) -> String {
+    percent(point.efficiency.as_ref().and_then(of))
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(nothing, |share| format!("{:.1}", 100.0 * share))
 }
 
 /// What all points have in common, if it is the same for all.
@@ -265,11 +308,30 @@ fn closing(report: &Report) -> String {
     if let Some(wait) = common(report, waits) {
         let _ = write!(text, "\nHow waiters wait: {wait}.");
     }
-    text.push_str(
-        "\nMigrations are hand-overs between the largest cohorts; they and transfers are for each \
-         section.",
-    );
-    if is_simulated(report) {
+    let timed = is_timed(report);
+    if is_weighed(report) {
+        text.push_str(
+            "\nCritical work is what sections did, other work what threads did that had given up: \
+             in percent of the lock that let do most of it; efficiency is their mean.",
+        );
+    } else if timed {
+        text.push_str(if is_simulated(report) {
+            "\nTransfers are for each section."
+        } else {
+            ""
+        });
+    } else {
+        text.push_str(
+            "\nMigrations are hand-overs between the largest cohorts; they and transfers are for \
+             each section.",
+        );
+    }
+    if timed {
+        text.push_str(
+            "\nGave up: of all acquisitions asked for, and within what time from asking (the \
+             median). Migrations and energy are in --json.",
+        );
+    } else if is_simulated(report) && !is_weighed(report) {
         text.push_str(
             "\nEnergy too, as a proxy: all CPUs' cycles, those of polling and idling ones and the \
              transfers weighed, in cycles of a running CPU.",

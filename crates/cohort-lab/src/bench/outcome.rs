@@ -52,6 +52,15 @@ pub struct Outcome {
     pub simulated: Option<Facts>,
 }
 
+impl Outcome {
+    /// The share of all acquisitions asked for that were given up; none if none was asked for.
+    #[must_use]
+    pub fn given_up(&self) -> Option<f64> {
+        let asked = self.sections + self.abandoned;
+        (asked > 0).then(|| self.abandoned as f64 / asked as f64)
+    }
+}
+
 /// How evenly something is shared out.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fairness {

@@ -1,6 +1,7 @@
 //! What a benchmark found: its setting, and each point of it.
 
 use super::Info;
+use super::efficiency::Efficiency;
 use super::knobs::Knobs;
 use super::outcome::Outcome;
 use crate::disturb::TOLERANCE;
@@ -54,6 +55,9 @@ pub struct Point {
     pub middle: Outcome,
     /// Operations a second of every round.
     pub rounds: Vec<f64>,
+    /// Its work against the other locks', if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub efficiency: Option<Efficiency>,
 }
 
 impl Report {
@@ -110,6 +114,7 @@ impl Point {
             disturbed,
             middle,
             rounds: figures,
+            efficiency: None,
         })
     }
 }

@@ -7,6 +7,12 @@ use super::{Guarded, Knobs, Player, Setting, Span, Workload};
 use crate::world::{Actor, World};
 use std::sync::Arc;
 
+/// Lookups in the shared tree.
+pub(super) const INSIDE: &str = "global";
+
+/// Lookups in a thread's own.
+pub(super) const ELSEWHERE: &str = "local";
+
 /// Lookups of a hundred that are for the hot key.
 const HOT: u64 = 90;
 
@@ -86,10 +92,10 @@ impl Workload for Splay {
                 shared.global.splay(key);
             });
             if found.is_some() {
-                player.count("global", 1);
+                player.count(INSIDE, 1);
             } else {
                 local.splay(key);
-                player.count("local", 1);
+                player.count(ELSEWHERE, 1);
             }
             player.done();
         }

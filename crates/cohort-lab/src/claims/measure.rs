@@ -278,10 +278,7 @@ impl Metric {
             Self::LongestAcquire => outcome.acquire.map(|latency| latency.most as f64),
             Self::Release => outcome.release.map(|latency| latency.p50 as f64),
             Self::GiveUp => outcome.give_up.map(|latency| latency.mean),
-            Self::Abandoned => {
-                let asked = outcome.sections + outcome.abandoned;
-                (asked > 0).then(|| outcome.abandoned as f64 / asked as f64)
-            }
+            Self::Abandoned => outcome.given_up(),
             Self::Count(what) => Some(counted(outcome, what) / outcome.seconds),
             Self::Total(what) => Some(counted(outcome, what)),
         }

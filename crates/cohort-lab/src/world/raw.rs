@@ -533,6 +533,7 @@ macro_rules! composition_maker {
             spins: bool,
         ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
             use $crate::world::recipe::{Bypass, Form, Of};
+            use $($build)::+::compose::abortables;
             use $($build)::+::compose::generated::{self, Basic};
             use $($build)::+::compose::stacked::{Stacked, Unsaid};
             use $($build)::+::compose::{
@@ -573,7 +574,7 @@ macro_rules! composition_maker {
                 .collect();
             let named = |lock: &cohort::compose::generated::Basic| Basic::named(lock.name());
             let locks: Vec<Basic> = match &recipe.of {
-                Of::Named(_) => Vec::new(),
+                Of::Named(_) | Of::Abortable(_) => Vec::new(),
                 Of::Locks(locks) => locks.iter().filter_map(named).collect(),
             };
             let making = Making {
@@ -614,6 +615,13 @@ macro_rules! composition_maker {
                     Some(Visitor::found::<Stacked<Unsaid>>(making))
                 }
                 Of::Locks(_) => generated::find::<SpinOnly, _>(&locks, making),
+                Of::Abortable(locks) => {
+                    let locks: Vec<abortables::Basic> = locks
+                        .iter()
+                        .filter_map(|lock| abortables::Basic::named(lock.name()))
+                        .collect();
+                    abortables::find::<SpinOnly, _>(&locks, making)
+                }
             }
         }
     };

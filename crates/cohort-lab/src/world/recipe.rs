@@ -9,6 +9,7 @@
 //! c-tkt-mcs/adaptive                  as long as that is not in vain
 //! clof:tkt-mcs/stacked                built at run time, as for a preloaded program
 //! clof:tkt-mcs/compiled               compiled, as in the bench unless it is said
+//! clof:clh-bo-mcs/abortable           of the forms of these locks whose waiters can give up
 //! c-ptl-tkt/random                    with threads in cohorts that have nothing to do with memory
 //! clof:best-4@kunpeng-920x2           the best of four levels that was found on that machine
 //! ```
@@ -17,6 +18,7 @@ use super::Topology;
 use super::best;
 use crate::bench::Span;
 use cohort::catalogue;
+use cohort::compose::abortables;
 use cohort::compose::generated::{Basic, LEVELS, is_ordered};
 use cohort::compose::stacked::{self, PREFIX, SYSTEM};
 use cohort::compose::{Bound, cohorting};
@@ -48,6 +50,8 @@ pub enum Of {
     Named(&'static str),
     /// These locks, smallest cohort first.
     Locks(Vec<Basic>),
+    /// The forms of these whose waiters can give up.
+    Abortable(Vec<abortables::Basic>),
 }
 
 /// How threads try the top lock itself (000 §5.1.5).
@@ -103,6 +107,9 @@ impl Form {
     }
 }
 
+/// The refinement that asks for waiters that can give up.
+const ABORTABLE: &str = "abortable";
+
 /// Compositions of the catalogue whose bound can be set.
 const NAMED: &[&str] = &[
     "c-bo-bo",
@@ -130,8 +137,12 @@ impl Recipe {
     pub fn read(name: &str, machine: &str) -> Result<Self, String> {
         let mut parts = name.split('/');
         let base = parts.next().unwrap_or_default();
-        let mut recipe = Self::base(base, machine)?;
-        for part in parts {
+        let mut recipe = if parts.clone().any(|part| part == ABORTABLE) {
+            Self::abortable(base)?
+        } else {
+            Self::base(base, machine)?
+        };
+        for part in parts.filter(|part| *part != ABORTABLE) {
             recipe.refine(part)?;
         }
         Ok(recipe)
@@ -168,6 +179,42 @@ impl Recipe {
         Ok(Self {
             levels,
             ..Self::plain(Of::Locks(locks))
+        })
+    }
+
+    /// One whose waiters can give up.
+    fn abortable(base: &str) -> Result<Self, String> {
+        let composition = base.strip_prefix(PREFIX).ok_or_else(|| {
+            format!(
+                "`/{ABORTABLE}` is for {PREFIX}…; `cohort list` says which other waiters give up"
+            )
+        })?;
+        let (names, at) = match composition.split_once('@') {
+            None => (composition, None),
+            Some((names, at)) => (names, Some(at)),
+        };
+        let locks: Vec<abortables::Basic> = names
+            .split('-')
+            .map(|name| {
+                abortables::Basic::named(name).ok_or_else(|| {
+                    let known = abortables::Basic::ALL.map(abortables::Basic::name);
+                    format!(
+                        "no waiter of `{name}` can give up: take {}",
+                        known.join(", ")
+                    )
+                })
+            })
+            .collect::<Result<_, _>>()?;
+        if locks.len() > LEVELS {
+            return Err(format!("a composition has at most {LEVELS} levels"));
+        }
+        if !abortables::is_ordered(&locks) {
+            return Err("mcs whose waiters can give up stands at the top only".to_owned());
+        }
+        let levels = at.map(|at| levels(at, locks.len())).transpose()?;
+        Ok(Self {
+            levels,
+            ..Self::plain(Of::Abortable(locks))
         })
     }
 
@@ -240,6 +287,12 @@ impl Recipe {
                  cohort (--cohorts)"
             ));
         }
+        if matches!(self.of, Of::Abortable(_)) {
+            return Err(format!(
+                "/{ABORTABLE} is for `cohort bench` and Rust; of what serves programs, waiters of \
+                 hmcs-t give up"
+            ));
+        }
         let Of::Locks(locks) = &self.of else {
             return Err(format!(
                 "programs run under {PREFIX}… with a bound of their own, and under the locks of \
@@ -262,13 +315,15 @@ impl Recipe {
         if let Some(levels) = &self.levels {
             return levels.clone();
         }
-        let Of::Locks(locks) = &self.of else {
-            return Vec::new();
+        let locks = match &self.of {
+            Of::Named(_) => return Vec::new(),
+            Of::Locks(locks) => locks.len(),
+            Of::Abortable(locks) => locks.len(),
         };
         let mut wanted = [Level::Numa, Level::CacheGroup, Level::Core, Level::Package];
         let has = |level: Level| topology.levels().iter().any(|l| l.name == level.name());
         wanted.sort_by_key(|level| !has(*level));
-        let mut levels = wanted[..locks.len() - 1].to_vec();
+        let mut levels = wanted[..locks - 1].to_vec();
         levels.sort_by_key(|level| *level as usize);
         levels
     }
@@ -302,6 +357,10 @@ impl fmt::Display for Recipe {
                 let names: Vec<&str> = locks.iter().map(|lock| lock.name()).collect();
                 write!(f, "{PREFIX}{}", names.join("-"))?;
             }
+            Of::Abortable(locks) => {
+                let names: Vec<&str> = locks.iter().map(|lock| lock.name()).collect();
+                write!(f, "{PREFIX}{}", names.join("-"))?;
+            }
         }
         if let Some(levels) = &self.levels {
             let names = levels.iter().map(|level| level.name()).chain([SYSTEM]);
@@ -320,6 +379,9 @@ impl fmt::Display for Recipe {
         }
         if let Some(form) = self.form {
             write!(f, "/{}", form.name())?;
+        }
+        if matches!(self.of, Of::Abortable(_)) {
+            write!(f, "/{ABORTABLE}")?;
         }
         match self.assignment {
             None => Ok(()),
@@ -444,6 +506,12 @@ mod tests {
         assert_eq!(printed("c-tkt-tkt/20us/random"), "c-tkt-tkt/20us/random");
         assert_eq!(printed("c-tkt-tkt/7/20us"), "c-tkt-tkt/7/20us");
         assert_eq!(printed("c-tkt-tkt/20us/7"), "c-tkt-tkt/7/20us");
+        let abortable = "clof:clh-bo-mcs@cache,numa,system/64/abortable";
+        assert_eq!(printed(abortable), abortable);
+        assert_eq!(
+            printed("clof:bo-clh/abortable/9"),
+            "clof:bo-clh/9/abortable"
+        );
     }
 
     #[test]
@@ -460,6 +528,10 @@ mod tests {
             ("mcs/100", "no bound"),
             ("c-tkt-tkt/soon", "/soon"),
             ("clof:best-9", "searched"),
+            ("clof:ticket-bo/abortable", "ticket"),
+            ("clof:mcs-bo/abortable", "top only"),
+            ("c-bo-bo/abortable", "clof:"),
+            ("clof:clh-bo/abortable/bypass", "/bypass"),
         ] {
             assert!(printed(name).contains(word), "{name}: {}", printed(name));
         }

@@ -286,6 +286,10 @@ type SmallAClof<Low, High> = AClof<Low, High, Numa, 1, 2>;
 /// As above.
 pub type SmallACBoBo<P> = SmallAClof<ABo<P>, Bo<P>>;
 
+/// Three levels, another lock at each: three cores, of which the first and the third are
+/// neighbours.
+type TallAClof = AClof<AClh<SpinOnly>, SmallAClof<ABo<SpinOnly>, HmcsT1<SpinOnly>>, Core, 1, 3>;
+
 /// All threads in one cohort, below a lock that each release exchanges: loom does not tell a
 /// plain store from exchanges of others that it does not know to be before it.
 type OneCohort<Low> = AClof<Low, Bo<MayPark>, Whole, 1, 1>;
@@ -590,6 +594,15 @@ static OTHERS: &[Model] = &[
     }),
     quick("aclof::lets_go_above", SPIN_1, || {
         mutex::lets_go::<SmallAClof<AClh<SpinOnly>, AClh<SpinOnly>>>(3, 1, 1);
+    }),
+    quick("aclof::below_hmcs_t", SPIN_1, || {
+        mutex::lets_go::<SmallAClof<AClh<SpinOnly>, HmcsT1<SpinOnly>>>(3, 1, 1);
+    }),
+    quick("aclof::three_levels", SPIN_1, || {
+        mutex::lets_go::<TallAClof>(3, 1, 1);
+    }),
+    quick("aclof::three_levels_two_let_go", SPIN_1, || {
+        mutex::lets_go::<TallAClof>(3, 1, 2);
     }),
     // In this form releases are exchanges: loom lets the last look see a follower's
     // exchange instead of a plain store that it raced with, which no machine does.

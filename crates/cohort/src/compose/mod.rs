@@ -1,5 +1,6 @@
 //! Locks that know where their holders run, made of locks that do not (002 §4, 000).
 
+pub mod abortables;
 pub mod aclof;
 mod any;
 pub mod bypass;

@@ -280,7 +280,7 @@ pub const ROWS: &[Claim] = &[
         says: "Memory against TATAS-T: CLH-NB 6.6 times, MCS-NB 14 times, all others the same",
         parts: &[],
         needs: Some(
-            "the memory of a run is not counted yet; the locks clh-nb, mcs-nb and hmcs-t are missing",
+            "the memory of a run is not counted yet; the locks clh-nb and mcs-nb are missing",
         ),
         because: None,
     },
@@ -290,7 +290,7 @@ pub const ROWS: &[Claim] = &[
         says: "The share of waits resumed from an abandoned node: 99, 97, 92, 47 % for one to \
                four levels",
         parts: &[],
-        needs: Some("resumed waits are not counted yet; the locks hmcs-t are missing"),
+        needs: Some("waits that are resumed are not counted yet"),
         because: None,
     },
     Claim {
@@ -329,7 +329,7 @@ pub const ROWS: &[Claim] = &[
         source: "003 §5",
         says: "The steps to abandon and to acquire late and release never exceed their bounds",
         parts: &[],
-        needs: Some("the locks hmcs-t are missing, and steps of a level are not counted yet"),
+        needs: Some("the steps of a level are not counted yet"),
         because: None,
     },
     Claim {

@@ -1,0 +1,80 @@
+//! How much work a lock lets its threads do, inside it and, having given up, outside, against the
+//! best of the locks beside it (003 §6.3).
+
+use super::report::{Point, Report};
+use super::splay::{ELSEWHERE, INSIDE, Splay};
+use super::{Info, Workload};
+use serde::Serialize;
+
+/// Shares of the most that any lock of the report did with as many threads, 0 to 1; none of work
+/// that no lock let its threads do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Efficiency {
+    /// Work in critical sections.
+    pub critical: Option<f64>,
+    /// Work of those that gave up.
+    pub elsewhere: Option<f64>,
+    /// Their mean.
+    pub efficiency: f64,
+}
+
+/// Whether a workload counts both sorts of work.
+#[must_use]
+pub fn is_counted(info: &Info) -> bool {
+    info.name == Splay::NAME
+}
+
+/// Weighs each point of a report against those with as many threads.
+pub fn weigh(report: &mut Report) {
+    let rate = |point: &Point, what| {
+        let times = point.middle.counts.get(what).copied().unwrap_or(0);
+        times as f64 / point.middle.seconds
+    };
+    let rates: Vec<(usize, [f64; 2])> = report
+        .points
+        .iter()
+        .map(|point| {
+            (
+                point.threads,
+                [INSIDE, ELSEWHERE].map(|what| rate(point, what)),
+            )
+        })
+        .collect();
+    for (point, (threads, own)) in report.points.iter_mut().zip(&rates) {
+        let beside = rates.iter().filter(|(others, _)| others == threads);
+        let most = beside.fold([0.0_f64; 2], |most, (_, rates)| {
+            [most[0].max(rates[0]), most[1].max(rates[1])]
+        });
+        point.efficiency = Efficiency::of(*own, most);
+    }
+}
+
+impl Efficiency {
+    /// None if there was no work.
+    fn of(own: [f64; 2], most: [f64; 2]) -> Option<Self> {
+        let share = |sort: usize| (most[sort] > 0.0).then(|| own[sort] / most[sort]);
+        let (critical, elsewhere) = (share(0), share(1));
+        let shares: Vec<f64> = critical.into_iter().chain(elsewhere).collect();
+        (!shares.is_empty()).then(|| Self {
+            critical,
+            elsewhere,
+            efficiency: shares.iter().sum::<f64>() / shares.len() as f64,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_sort_of_work_is_weighed_against_the_most_of_it() {
+        let of = |own| Efficiency::of(own, [200.0, 50.0]).unwrap();
+        assert_eq!(of([200.0, 0.0]).efficiency, 0.5);
+        assert_eq!(of([100.0, 50.0]).efficiency, 0.75);
+        assert_eq!(of([100.0, 50.0]).critical, Some(0.5));
+        let alone = Efficiency::of([30.0, 0.0], [60.0, 0.0]).unwrap();
+        assert_eq!((alone.elsewhere, alone.efficiency), (None, 0.5));
+        assert_eq!(Efficiency::of([0.0; 2], [0.0; 2]), None);
+    }
+}

@@ -1,0 +1,109 @@
+//! Compositions whose waiters can give up, by the names of their locks, up to four levels deep
+//! (000 §3.4): `clof:clh-bo-mcs/abortable`.
+//!
+//! Below the top stand `bo` and `clh`, each in the form that hands over to a waiter that stays;
+//! at the top also `mcs`, of which that form is `hmcs-t` of one level.
+
+use super::generated::LEVELS;
+use super::{AClof, AbortableVisitor, Chosen, Shareable};
+use crate::abortable::{ABo, AClh, clh};
+use crate::basic::Bo;
+use crate::numa::{HmcsT1, hmcs_t};
+use cohort_raw::Abortable;
+
+/// A basic lock that has a form whose waiters can give up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Basic {
+    /// `bo`
+    Bo,
+    /// `clh`
+    Clh,
+    /// `mcs`; as the top lock only, since it cannot tell whether a waiter stays
+    Mcs,
+}
+
+impl Basic {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Bo, Self::Clh, Self::Mcs];
+
+    /// The name that is printed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Bo => "bo",
+            Self::Clh => "clh",
+            Self::Mcs => "mcs",
+        }
+    }
+
+    /// The lock of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|lock| lock.name() == name)
+    }
+}
+
+/// Whether locks, smallest cohort first, may stand so.
+#[must_use]
+pub fn is_ordered(locks: &[Basic]) -> bool {
+    let below = locks.split_last().map_or(&[][..], |(_, below)| below);
+    !below.contains(&Basic::Mcs)
+}
+
+/// Tells `visitor` the composition of these locks, smallest cohort first, in the form
+/// whose waiters may sleep or not; none if they are too many or none, or may not stand so.
+pub fn find<P: Form, V: AbortableVisitor>(locks: &[Basic], visitor: V) -> Option<V::Found> {
+    const { assert!(LEVELS == 4) };
+    let (top, below) = locks.split_last()?;
+    match top {
+        Basic::Bo => Three::on::<P, Bo<P>, V>(below, visitor),
+        Basic::Clh => Three::on::<P, AClh<P>, V>(below, visitor),
+        Basic::Mcs => Three::on::<P, HmcsT1<P>, V>(below, visitor),
+    }
+}
+
+/// A form that all of them have.
+pub trait Form: clh::Form + hmcs_t::Form {}
+
+impl<P: clh::Form + hmcs_t::Form> Form for P {}
+
+/// Levels that may still come below one, counted in types.
+trait Below {
+    /// Goes on below `High`.
+    fn on<P: Form, High: Shareable + Abortable, V: AbortableVisitor>(
+        locks: &[Basic],
+        visitor: V,
+    ) -> Option<V::Found>;
+}
+
+struct Nothing;
+struct More<B>(B);
+type Three = More<More<More<Nothing>>>;
+
+impl Below for Nothing {
+    fn on<P: Form, High: Shareable + Abortable, V: AbortableVisitor>(
+        locks: &[Basic],
+        visitor: V,
+    ) -> Option<V::Found> {
+        locks.is_empty().then(|| visitor.found::<High>())
+    }
+}
+
+/// `Low` in each cohort, below `High`.
+type Step<Low, High> = AClof<Low, High, Chosen, 128, 64>;
+
+impl<B: Below> Below for More<B> {
+    fn on<P: Form, High: Shareable + Abortable, V: AbortableVisitor>(
+        locks: &[Basic],
+        visitor: V,
+    ) -> Option<V::Found> {
+        let Some((low, below)) = locks.split_last() else {
+            return Some(visitor.found::<High>());
+        };
+        match low {
+            Basic::Bo => B::on::<P, Step<ABo<P>, High>, V>(below, visitor),
+            Basic::Clh => B::on::<P, Step<AClh<P>, High>, V>(below, visitor),
+            Basic::Mcs => None,
+        }
+    }
+}

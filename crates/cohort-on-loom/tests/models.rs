@@ -16,6 +16,8 @@ mod guard_clients;
 #[path = "../clients/moved.rs"]
 mod moved_clients;
 mod runner;
+#[path = "../../cohort/tests/support/slowest.rs"]
+mod slowest;
 
 /// The build of the locks that the clients use.
 use cohort_on_loom as locks;
@@ -58,5 +60,7 @@ fn main() {
         .into_iter()
         .chain(runner::mutants::tests())
         .collect();
-    libtest_mimic::run(&arguments, tests).exit();
+    let conclusion = libtest_mimic::run(&arguments, tests);
+    slowest::tell();
+    conclusion.exit();
 }

@@ -3,6 +3,8 @@
 #[path = "../../cohort-on-loom/clients/mod.rs"]
 mod clients;
 mod runner;
+#[path = "../../cohort/tests/support/slowest.rs"]
+mod slowest;
 
 /// The build of the locks that the clients use.
 use cohort_on_machine as locks;
@@ -13,5 +15,7 @@ fn main() {
     // Flaws make clients panic on purpose, and each test says why it failed.
     std::panic::set_hook(Box::new(|_| ()));
     let arguments = libtest_mimic::Arguments::from_args();
-    libtest_mimic::run(&arguments, runner::tests()).exit();
+    let conclusion = libtest_mimic::run(&arguments, runner::tests());
+    slowest::tell();
+    conclusion.exit();
 }

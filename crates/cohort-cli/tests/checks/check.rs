@@ -1,5 +1,6 @@
 //! One row of the table.
 
+use crate::slowest;
 use cohort_lab::survey::here::is_here;
 use libtest_mimic::{Failed, Trial};
 
@@ -36,7 +37,7 @@ impl Check {
                 self.name
             );
         }
-        Trial::test(self.name, || (self.run)().map_err(Failed::from))
+        slowest::trial(self.name, || (self.run)().map_err(Failed::from))
             .with_ignored_flag(missing.is_some())
     }
 }

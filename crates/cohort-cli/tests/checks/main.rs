@@ -22,6 +22,8 @@ mod python;
 mod redis;
 mod rocksdb;
 mod selection;
+#[path = "../../../cohort/tests/support/slowest.rs"]
+mod slowest;
 
 use check::Check;
 use libtest_mimic::{Arguments, Trial};
@@ -37,7 +39,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    libtest_mimic::run(&arguments, trials).exit_code()
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    slowest::tell();
+    conclusion.exit_code()
 }
 
 /// The checks of one file, or why they cannot be put together.

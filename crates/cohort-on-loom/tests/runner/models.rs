@@ -30,6 +30,7 @@ use crate::locks::numa::{
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, SpinOnly};
 use crate::moved_clients::{self as moved, Hesitant};
+use crate::slowest;
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
@@ -1337,7 +1338,7 @@ fn limit() -> Duration {
 pub fn tests() -> Vec<Trial> {
     let models = MODELS.iter().filter(|model| model.is_wanted());
     let sound = models.map(|model| {
-        Trial::test(format!("loom::{}", model.name), || match model.verdict() {
+        slowest::trial(format!("loom::{}", model.name), || match model.verdict() {
             Verdict::Passed(_) => Ok(()),
             Verdict::Failed(why) | Verdict::Undecided(why) => Err(Failed::from(why.as_str())),
         })

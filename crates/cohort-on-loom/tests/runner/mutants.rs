@@ -6,6 +6,7 @@ use super::equivalent::{BEYOND, EQUIVALENT};
 use super::models::{MODELS, full};
 use crate::locks::catalogue::MUTANTS;
 use crate::locks::door::{FLAWS, ORDERS};
+use crate::slowest;
 use libtest_mimic::{Failed, Trial};
 use std::time::Duration;
 
@@ -120,7 +121,7 @@ pub fn tests() -> Vec<Trial> {
         },
     )];
     tests.extend(flaws.into_iter().map(|(file, flaw)| {
-        Trial::test(format!("mutant::{flaw}"), move || is_noticed(&file, &flaw))
+        slowest::trial(format!("mutant::{flaw}"), move || is_noticed(&file, &flaw))
     }));
     tests
 }

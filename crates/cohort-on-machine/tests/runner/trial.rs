@@ -1,6 +1,7 @@
 //! One client under one schedule, as a test.
 
 use super::world::{self, Client};
+use crate::slowest;
 use cohort_machine::description::shipped;
 use cohort_machine::{Hardware, Options, Outcome, Placement, Schedule};
 use libtest_mimic::{Failed, Trial};
@@ -110,7 +111,7 @@ pub fn passes(
     options: impl FnOnce() -> Vec<Options> + Send + 'static,
     client: Client,
 ) -> Trial {
-    Trial::test(name, move || {
+    slowest::trial(name, move || {
         for options in options() {
             outcomes(hardware, options, client).map_err(Failed::from)?;
         }

@@ -34,7 +34,7 @@ use crate::slowest;
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Lets the models go deeper where it is `full`.
 const TIER: &str = "COHORT_TIER";
@@ -1314,13 +1314,29 @@ impl Model {
         }
     }
 
+    /// Where what is found out of it once is kept.
+    fn known(&self) -> &'static OnceLock<(Verdict, Duration)> {
+        static KNOWN: LazyLock<BTreeMap<&str, OnceLock<(Verdict, Duration)>>> =
+            LazyLock::new(|| {
+                let empty = |model: &Model| (model.name, OnceLock::new());
+                MODELS.iter().map(empty).collect()
+            });
+        &KNOWN[self.name]
+    }
+
     /// How it ends without a flaw, in a process of its own; found out once.
-    pub fn verdict(&'static self) -> &'static Verdict {
-        static VERDICTS: LazyLock<BTreeMap<&str, OnceLock<Verdict>>> = LazyLock::new(|| {
-            let empty = |model: &Model| (model.name, OnceLock::new());
-            MODELS.iter().map(empty).collect()
+    pub fn verdict(&self) -> &'static Verdict {
+        let (verdict, _) = self.known().get_or_init(|| {
+            let began = Instant::now();
+            let verdict = verdict(self.name, None, limit());
+            (verdict, began.elapsed())
         });
-        VERDICTS[self.name].get_or_init(|| verdict(self.name, None, limit()))
+        verdict
+    }
+
+    /// How long that took, if it is known yet.
+    pub fn took(&self) -> Option<Duration> {
+        self.known().get().map(|(_, took)| *took)
     }
 
     /// Whether this tier runs it.

@@ -24,7 +24,31 @@ pub struct Mistake {
     /// The line, counted from 1.
     pub line: usize,
     /// What is wrong there.
-    pub what: &'static str,
+    pub what: What,
+}
+
+/// What may be wrong in a line.  No text, so that a library that does not say it has none of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// It begins with no level.
+    NoLevel,
+    /// What should be a CPU or two is none.
+    NoCpu,
+    /// The first of a row of CPUs is beyond the last.
+    Backwards,
+    /// It names no CPU.
+    Empty,
+}
+
+impl fmt::Display for What {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoLevel => "begin with a level: core, cache, numa or package",
+            Self::NoCpu => "a CPU is a number, and CPUs in a row are two: 8-15",
+            Self::Backwards => "CPUs in a row begin with the lower one",
+            Self::Empty => "a cohort has at least one CPU",
+        })
+    }
 }
 
 impl fmt::Display for Mistake {
@@ -55,8 +79,7 @@ pub fn read(text: &str, each: &mut dyn FnMut(Level, usize, usize)) -> Result<(),
         let Some(level) = words.next() else {
             continue;
         };
-        let level = Level::named(level)
-            .ok_or_else(|| mistake("begin with a level: core, cache, numa or package"))?;
+        let level = Level::named(level).ok_or_else(|| mistake(What::NoLevel))?;
         let cohort = next[level as usize];
         next[level as usize] += 1;
         let mut any = false;
@@ -67,18 +90,16 @@ pub fn read(text: &str, each: &mut dyn FnMut(Level, usize, usize)) -> Result<(),
             let (first, last) = range.split_once('-').unwrap_or((range, range));
             let cpu = |text: &str| text.parse().ok().filter(|cpu| *cpu < CPUS);
             let (Some(first), Some(last)) = (cpu(first), cpu(last)) else {
-                return Err(mistake(
-                    "a CPU is a number, and CPUs in a row are two: 8-15",
-                ));
+                return Err(mistake(What::NoCpu));
             };
             if last < first {
-                return Err(mistake("CPUs in a row begin with the lower one"));
+                return Err(mistake(What::Backwards));
             }
             any = true;
             (first..=last).for_each(|cpu| each(level, cohort, cpu));
         }
         if !any {
-            return Err(mistake("a cohort has at least one CPU"));
+            return Err(mistake(What::Empty));
         }
     }
     Ok(())

@@ -11,7 +11,7 @@ use crate::page::{self, Origin};
 use crate::problem::Problem;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use cohort::catalogue::{LOCKS, SHARED, find_shared};
+use cohort::catalogue::{LOCKS, SHARED, find_delegate, find_shared};
 use cohort_lab::bench::report::{Point, Report};
 use cohort_lab::bench::simulated::{self, Course};
 use cohort_lab::bench::{
@@ -445,6 +445,15 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
     }
     if find_shared(name).is_some() {
         return Ok(name.to_owned());
+    }
+    if find_delegate(name).is_some() {
+        return match info.takes.contains(&"reads") {
+            false => Ok(name.to_owned()),
+            true => Err(Problem::usage(format!(
+                "the workload {} has readers, which no section that is brought to `{name}` is",
+                info.name
+            ))),
+        };
     }
     if Recipe::is_one(name) {
         return recipe(name, place, wait);

@@ -41,6 +41,14 @@ impl Choice {
             return Self::composed(name)
                 .map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")));
         }
+        if catalogue::find_delegate(name).is_some() {
+            return Err(Problem::usage(format!(
+                "`{name}` is no lock that a thread holds: sections are brought to it, and a \
+                 program that locks and unlocks has none to bring\nin Rust, write \
+                 `cohort::Delegated` in place of `cohort::Mutex`; `cohort bench` has `{name}`, and \
+                 `cohort list --delegates` shows all such locks"
+            )));
+        }
         catalogue::find(name)
             .map(|lock| Self::Ours(lock.name.into()))
             .ok_or_else(|| Problem::usage(unknown(name)))
@@ -183,6 +191,13 @@ mod tests {
         assert!(Choice::named("near").is_ok());
         let message = Choice::for_programs("near").unwrap_err().to_string();
         assert!(message.contains("clof:near/compiled"), "{message}");
+    }
+
+    #[test]
+    fn a_lock_that_sections_are_brought_to_is_refused_with_what_to_do() {
+        let message = Choice::for_programs("sanl").unwrap_err().to_string();
+        assert!(message.contains("cohort::Delegated"), "{message}");
+        assert!(message.contains("cohort list --delegates"), "{message}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::choice::{self, DEFAULT, LockName, SYSTEM};
 use crate::page::{self, Origin};
 use crate::problem::Problem;
-use cohort::catalogue::{Capability, LOCKS, LockInfo, SHARED, find};
+use cohort::catalogue::{Capability, DELEGATES, LOCKS, LockInfo, SHARED, find};
 use cohort::compose::generated;
 use comfy_table::{Cell, Row};
 use serde::Serialize;
@@ -15,20 +15,23 @@ use std::process::ExitCode;
 pub struct Arguments {
     /// Locks to show with all that is known of them [default: every lock, in a line]
     #[arg(value_name = "LOCK", value_parser = LockName, hide_possible_values = true,
-        conflicts_with_all = ["compositions", "rwlocks"])]
+        conflicts_with_all = ["compositions", "rwlocks", "delegates"])]
     locks: Vec<String>,
     /// Show where each lock is described, what it can do and what it costs in memory
-    #[arg(long, conflicts_with_all = ["compositions", "rwlocks"])]
+    #[arg(long, conflicts_with_all = ["compositions", "rwlocks", "delegates"])]
     long: bool,
     /// Print JSON: one object for each lock
     #[arg(long)]
     json: bool,
     /// Show every composition that `cohort bench` has by its parts, with its bytes
-    #[arg(long, conflicts_with = "rwlocks")]
+    #[arg(long, conflicts_with_all = ["rwlocks", "delegates"])]
     compositions: bool,
     /// Show the locks that readers share, with their bytes
-    #[arg(long)]
+    #[arg(long, conflicts_with = "delegates")]
     rwlocks: bool,
+    /// Show the locks that sections are brought to, with their bytes
+    #[arg(long)]
+    delegates: bool,
 }
 
 /// A lock as JSON shows it; sizes are in bytes.
@@ -72,6 +75,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     if arguments.rwlocks {
         return rwlocks(arguments.json);
+    }
+    if arguments.delegates {
+        return delegates(arguments.json);
     }
     let locks = chosen(&arguments.locks)?;
     if arguments.json {
@@ -196,6 +202,61 @@ fn rwlocks(json: bool) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// A lock that sections are brought to, as JSON shows it.
+#[derive(Serialize)]
+struct Brought {
+    name: &'static str,
+    about: &'static str,
+    source: &'static str,
+    gives_up: bool,
+    tries: bool,
+    bytes_raw: usize,
+}
+
+fn delegates(json: bool) -> Result<ExitCode, Problem> {
+    let all: Vec<Brought> = DELEGATES
+        .iter()
+        .map(|lock| Brought {
+            name: lock.name,
+            about: lock.about,
+            source: lock.source,
+            gives_up: lock.gives_up,
+            tries: lock.tries,
+            bytes_raw: lock.bytes_raw,
+        })
+        .collect();
+    if json {
+        page::print_list(Origin::here(), "delegates", &all)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut table = page::titled(&["lock", "what it is, and where it is described", "bytes"]);
+    for lock in &all {
+        table.add_row([
+            page::name(lock.name),
+            Cell::new(format!("{} ({})", lock.about, lock.source)),
+            Cell::new(lock.bytes_raw),
+        ]);
+    }
+    let list = |has: fn(&&Brought) -> bool| {
+        let names: Vec<&str> = all.iter().filter(has).map(|lock| lock.name).collect();
+        names.join(", ")
+    };
+    page::print(&format!(
+        "{}\n\n{}",
+        page::lines(table, 2..3),
+        page::prose(&format!(
+            "A section that is brought to one of these may be run by another thread, which has \
+             the data in its cache. Delegated<T, L> has them in Rust, beside every other lock, \
+             whose sections run where they are; `cohort bench` compares both. Of those that \
+             bring sections, the ones of {} can give up, and those of {} can try. No unchanged \
+             program has them: it has no sections to bring.",
+            list(|lock| lock.gives_up),
+            list(|lock| lock.tries),
+        ))
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
 fn names_of(capabilities: &[Capability]) -> Vec<&'static str> {
     capabilities.iter().copied().map(Capability::name).collect()
 }
@@ -277,7 +338,8 @@ fn notes() -> String {
          program's mutex costs beyond its own while nobody holds it, while it is fought over, and \
          for each thread that waits. Timed: at its deadline a waiter abandons its place in the lock, or it has \
          none, and polls. There are {} more: `clof:` and up to {} of {}, as in \
-         clof:mcs-ticket; `--compositions` shows them, and `--rwlocks` those that readers share.",
+         clof:mcs-ticket; `--compositions` shows them, `--rwlocks` those that readers share, and \
+         `--delegates` those that sections are brought to.",
         SYSTEM[0],
         SYSTEM[1],
         generated::all().count(),

@@ -104,6 +104,7 @@ impl Part {
 fn exists(lock: &'static str, machine: &'static str) -> bool {
     lock == crate::bench::NO_LOCK
         || catalogue::find(lock).is_some()
+        || catalogue::find_delegate(lock).is_some()
         || is_baseline(lock)
         || search::is_known(lock, machine)
         || Recipe::read(lock, machine).is_ok()

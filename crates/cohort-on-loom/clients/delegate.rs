@@ -2,9 +2,12 @@
 //! whoever brought them.
 
 use crate::clients::{add_one, read, write};
-use crate::locks::door::{Cell, thread_id};
-use crate::locks::{Delegate, Section};
-use crate::world::{Kept, together};
+use crate::locks::basic::Mcs;
+use crate::locks::delegation::Sanl;
+use crate::locks::delegation::sanl::{Policy, Thresholds, Tuning};
+use crate::locks::door::{Cell, caught, panic_on, thread_id};
+use crate::locks::{AbortableDelegate, Delegate, Outcome, Patience, RawLock, Section, TryDelegate};
+use crate::world::{Kept, soon, together};
 use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -24,6 +27,81 @@ pub fn runs<D: Delegate + 'static>(threads: usize, rounds: u64, here: usize) {
             true
         },
     );
+}
+
+/// The same, but the first `triers` only try.
+pub fn is_tried<D: TryDelegate + 'static>(threads: usize, rounds: u64, triers: usize) {
+    counts::<D>(
+        threads,
+        rounds,
+        0..triers,
+        move |thread, delegate, context, section| {
+            if thread < triers {
+                return delegate.try_run(context, section);
+            }
+            delegate.run(context, section);
+            true
+        },
+    );
+}
+
+/// The same, but the first `hurried` have no patience, and the `here` after them run their own.
+pub fn lets_go<D: AbortableDelegate + 'static>(
+    threads: usize,
+    rounds: u64,
+    hurried: usize,
+    here: usize,
+) {
+    let own = hurried..hurried + here;
+    counts::<D>(
+        threads,
+        rounds,
+        own.clone(),
+        move |thread, delegate, context, section| {
+            if thread < hurried {
+                let patience = Patience::until(soon());
+                return delegate.run_within(context, section, &patience) == Outcome::Acquired;
+            }
+            if own.contains(&thread) {
+                delegate.run_here(context, section);
+            } else {
+                delegate.run(context, section);
+            }
+            true
+        },
+    );
+}
+
+/// Each section panics, and its own thread is told so, whichever thread ran it.
+pub fn panics<D: Delegate + 'static>(threads: usize) {
+    let shared = Arc::new((D::default(), Cell::new(0)));
+    let theirs = Arc::clone(&shared);
+    let told = together(threads, move |thread| {
+        let (delegate, count) = &*theirs;
+        let context = Kept::new(D::Context::default());
+        let told = Kept::new(Cell::new(usize::MAX));
+        let section = Brought::new(|| {
+            let panic = caught(|| {
+                add_one(count);
+                panic_on(Box::new(thread))
+            });
+            let panic = panic.map(|never: u32| never).expect_err("it panics");
+            write(&told, *panic.downcast().expect("it is this panic"));
+        });
+        delegate.run(&context, section.section());
+        assert_eq!(
+            read(&told),
+            thread,
+            "a panic goes to the thread that brought it"
+        );
+    });
+    if told.is_some() {
+        assert_eq!(
+            read(&shared.1),
+            threads as u64,
+            "others go on after a panic"
+        );
+    }
 }
 
 /// A section on memory that outlives its thread's failure, as that of whoever runs it does.
@@ -75,5 +153,100 @@ fn counts<D: Delegate + 'static>(
     if let Some(brought) = brought {
         let brought: u64 = brought.iter().sum();
         assert_eq!(read(&shared.1), brought, "sections exclude each other");
+    }
+}
+
+/// A server goes round once; its clients wait for ever.
+const PATIENT: Thresholds = Thresholds {
+    serves: 1,
+    waits: u64::MAX,
+    brings: 0,
+    strict: 0,
+    boundary: 0,
+    idle: 1,
+};
+
+/// Clients queue as soon as they have waited at all.
+const HASTY: Thresholds = Thresholds {
+    waits: 1,
+    ..PATIENT
+};
+
+/// A `sanl` that votes as soon as somebody has waited.
+#[derive(Debug)]
+pub enum Voting {}
+
+impl Tuning for Voting {
+    const POLICY: Policy = Policy::ServingFirst;
+    const THRESHOLDS: Thresholds = PATIENT;
+}
+
+/// The same, whose threads are in one chain.
+#[derive(Debug)]
+pub enum Chained {}
+
+impl Tuning for Chained {
+    const POLICY: Policy = Policy::Flat;
+    const THRESHOLDS: Thresholds = PATIENT;
+    const CHAINS: usize = 1;
+}
+
+/// One whose clients wait for any server.
+#[derive(Debug)]
+pub enum Patiently {}
+
+impl Tuning for Patiently {
+    const POLICY: Policy = Policy::Flat;
+    const THRESHOLDS: Thresholds = PATIENT;
+}
+
+/// One whose clients queue soon.
+#[derive(Debug)]
+pub enum Hastily {}
+
+impl Tuning for Hastily {
+    const POLICY: Policy = Policy::Flat;
+    const THRESHOLDS: Thresholds = HASTY;
+}
+
+/// One whose clients wait for a server of their node, and queue to become it.
+#[derive(Debug)]
+pub enum Apart {}
+
+impl Tuning for Apart {
+    const POLICY: Policy = Policy::DistanceFirst;
+    /// So long that one that finds another in the queue sleeps, and does not look for ever.
+    const THRESHOLDS: Thresholds = Thresholds {
+        waits: 100_000,
+        ..PATIENT
+    };
+}
+
+/// A `sanl` whose threads bring every section, however they vote.
+pub struct Bringing<T: Tuning>(Sanl<Mcs, T>);
+
+impl<T: Tuning> Default for Bringing<T> {
+    fn default() -> Self {
+        Self(Sanl::default())
+    }
+}
+
+// SAFETY: as `Sanl`.
+unsafe impl<T: Tuning> Delegate for Bringing<T> {
+    type Context = <Mcs as RawLock>::Context;
+
+    fn run(&self, _: &Self::Context, section: Section<'_>) {
+        self.0.run_by_server(section);
+    }
+
+    fn run_here(&self, cx: &Self::Context, section: Section<'_>) {
+        self.0.run_here(cx, section);
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<T: Tuning> AbortableDelegate for Bringing<T> {
+    fn run_within(&self, cx: &Self::Context, section: Section<'_>, patience: &Patience) -> Outcome {
+        self.0.run_within(cx, section, patience)
     }
 }

@@ -5,9 +5,10 @@
 
 use crate::clients::host::{Host, NEVER, patience};
 use crate::clients::object::Hosted;
-use crate::clients::{add_one, read};
+use crate::clients::{add_one, read, write};
+use crate::delegate_clients::Brought;
 use crate::locks::door::{Cell, fork, yield_now};
-use crate::locks::{Inherit, RawTry};
+use crate::locks::{Delegate, Inherit, RawTry};
 use crate::world::{Kept, together};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -263,4 +264,40 @@ fn goes_on<H: Host>(host: &H, count: &Cell<u64>) {
     assert!(!host.unlock(), "unlocked though nobody held it");
     assert!(!host.is_busy(), "the object is not at rest");
     assert_eq!(read(count), before + 2);
+}
+
+/// The first thread forks in its section, which runs in place, while others bring theirs: the
+/// child, of two threads, runs its own, and none of those that its parent's threads have brought.
+pub fn drops_what_others_brought<D: Delegate + 'static>(threads: usize) {
+    let shared = Arc::new((D::default(), Cell::new(0), Cell::new(0)));
+    let before = Arc::clone(&shared);
+    together(threads, move |thread| {
+        let (delegate, count, seen) = &*before;
+        let context = Kept::new(D::Context::default());
+        if thread > 0 {
+            let section = Brought::new(|| add_one(count));
+            delegate.run(&context, section.section());
+            return;
+        }
+        let section = Brought::new(|| {
+            // The others come, wait, and queue.
+            for _ in 0..3 {
+                yield_now();
+            }
+            fork();
+            write(seen, read(count));
+        });
+        delegate.run_here(&context, section.section());
+    });
+    let after = Arc::clone(&shared);
+    let child = together(2, move |_| {
+        let (delegate, count, _) = &*after;
+        let context = Kept::new(D::Context::default());
+        let section = Brought::new(|| add_one(count));
+        delegate.run(&context, section.section());
+    });
+    if child.is_some() {
+        let (_, count, seen) = &*shared;
+        assert_eq!(read(count), read(seen) + 2, "a child runs its own sections");
+    }
 }

@@ -2,6 +2,8 @@
 
 #[path = "../../cohort-on-loom/clients/mod.rs"]
 mod clients;
+#[path = "../../cohort-on-loom/clients/delegate.rs"]
+mod delegate_clients;
 mod runner;
 #[path = "../../cohort/tests/support/slowest.rs"]
 mod slowest;

@@ -425,6 +425,21 @@ macro_rules! for_each_delegate {
             "sections are brought to a queue, whose first runs those behind it",
             "Fatourou and Kallimanis 2012; 001 §1",
             [];
+
+            sanl, $crate::delegation::Sanl,
+            "threads vote to run sections in place or to bring them to one of them",
+            "Zhang et al. 2017; 001 §3",
+            [TryDelegate, AbortableDelegate];
+
+            sanl_flat, $crate::delegation::SanlFlat,
+            "the same; every thread brings its sections to whichever server there is",
+            "Zhang et al. 2017; 001 §3.2",
+            [TryDelegate, AbortableDelegate];
+
+            sanl_distance_first, $crate::delegation::SanlDistanceFirst,
+            "the same; every thread waits for a server of its own NUMA node",
+            "Zhang et al. 2017; 001 §3.3",
+            [TryDelegate, AbortableDelegate];
         }
     };
 }

@@ -8,7 +8,7 @@
 //! A caller that forgets a `Kept` loses a block, and nothing dangles: the block stays taken, and the
 //! lock that was acquired by it locked.
 
-use crate::door::pool;
+use crate::door::{CONTEXT_BYTES, pool};
 use crate::host::Pool;
 use cohort_raw::RawLock;
 use core::cell::UnsafeCell;
@@ -16,9 +16,8 @@ use core::marker::PhantomData;
 use core::mem::MaybeUninit;
 use core::ptr::{self, NonNull};
 
-/// The most bytes of a context: a block's, which with its tag in the pool takes two lines that
-/// no other shares.
-pub const BYTES: usize = 112;
+/// The most bytes of a context: a block's.
+pub const BYTES: usize = CONTEXT_BYTES;
 
 /// The place of any context; a block begins with a line.  It is memory and nothing else: what a
 /// checker watches is the context that is made in it.

@@ -15,11 +15,13 @@ use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMc
 use clients::{arena, condvar, destroy, glk, host, mutex, near, object, rwlock};
 /// The build of the locks that the clients use.
 use cohort as locks;
+use delegate::{Apart, Bringing, Chained, Hastily, Patiently, Voting};
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
 use locks::basic::{Anderson, Clh, Futex, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
 use locks::compose::{
     Adaptive, Bypass, CMcsMcs, CTktMcs, CacheGroup, Clof, Core, Fast, Gated, Package, Stacked,
 };
+use locks::delegation::Sanl;
 use locks::door::set_cohorts;
 use locks::numa::{Ahmcs4, Cna, FutexHmcs, Hclh, Hmcs3, HmcsT1, HmcsT2, HmcsT3, Near, Shfl};
 use locks::rwlock::{CRwNp, CRwWp, CohortRw, RawRwLock};
@@ -240,18 +242,39 @@ mod every {
     cohort::for_each_lock!(each);
 }
 
-/// What every delegate of the catalogue owes.
+/// What every delegate of the catalogue owes, by what it says that it can do.
 mod every_delegate {
     use super::*;
 
+    macro_rules! owed {
+        (@AbortableDelegate $delegate:ty) => {
+            #[test]
+            fn lets_go() {
+                within_limit(|| delegate::lets_go::<$delegate>(THREADS, 5_000, 3, 1));
+            }
+        };
+        (@TryDelegate $delegate:ty) => {
+            #[test]
+            fn is_tried() {
+                within_limit(|| delegate::is_tried::<$delegate>(THREADS, 5_000, 2));
+            }
+        };
+    }
+
     macro_rules! each {
-        ($($name:ident, $delegate:ty, $about:literal, $source:literal, $can:tt;)+) => {
-            $(#[test]
-            fn $name() {
-                within_limit(|| {
-                    apart();
-                    delegate::runs::<$delegate>(THREADS, 20_000, 2);
-                });
+        ($($name:ident, $delegate:ty, $about:literal, $source:literal, [$($can:ident),*];)+) => {
+            $(mod $name {
+                use super::*;
+
+                #[test]
+                fn runs() {
+                    within_limit(|| {
+                        apart();
+                        delegate::runs::<$delegate>(THREADS, 20_000, 2);
+                    });
+                }
+
+                $(owed!(@$can $delegate);)*
             })+
         };
     }
@@ -259,6 +282,14 @@ mod every_delegate {
 }
 
 stress! {
+    sanl_votes: delegate::runs::<Sanl<Mcs, Voting>>(THREADS, 10_000, 1);
+    sanl_brings: delegate::runs::<Bringing<Patiently>>(THREADS, 10_000, 1);
+    sanl_brings_late: delegate::runs::<Bringing<Hastily>>(THREADS, 10_000, 1);
+    sanl_brings_apart: { apart(); delegate::runs::<Bringing<Apart>>(THREADS, 10_000, 1) };
+    sanl_panics: (0..300).for_each(|_| delegate::panics::<Bringing<Patiently>>(THREADS));
+    sanl_threads_come_and_go: {
+        (0..300).for_each(|_| delegate::runs::<Bringing<Chained>>(THREADS, 20, 1));
+    };
     anderson_excludes: mutex::excludes::<Anderson<2>>(THREADS, 20_000, 1);
     futex_hmcs_excludes: { apart(); mutex::excludes::<FutexHmcs>(THREADS, 50_000, 1) };
     futex_hmcs_lets_go: { apart(); mutex::lets_go::<FutexHmcs>(THREADS, 30_000, 3) };

@@ -1,7 +1,7 @@
 //! The commands that show something: `list`, `doctor`, help.
 
 use crate::cohort;
-use cohort::catalogue::{LOCKS, SHARED};
+use cohort::catalogue::{DELEGATES, LOCKS, SHARED};
 use predicates::str::contains;
 use serde_json::Value;
 
@@ -218,6 +218,21 @@ fn locks_that_readers_share_have_a_list() {
         .expect("the command runs");
     let said = String::from_utf8_lossy(&output.stdout);
     for lock in SHARED {
+        let name = lock.name;
+        assert!(list.contains(&format!("\"name\":\"{name}\"")), "{list}");
+        assert!(said.contains(name), "{said}");
+    }
+}
+
+#[test]
+fn locks_that_sections_are_brought_to_have_a_list() {
+    let list = json(&["list", "--delegates", "--json"]).to_string();
+    let output = cohort()
+        .args(["list", "--delegates"])
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8_lossy(&output.stdout);
+    for lock in DELEGATES {
         let name = lock.name;
         assert!(list.contains(&format!("\"name\":\"{name}\"")), "{list}");
         assert!(said.contains(name), "{said}");

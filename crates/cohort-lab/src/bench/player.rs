@@ -105,6 +105,17 @@ impl Default for Part {
     }
 }
 
+/// A section that has been run.
+struct Ran {
+    /// When it began and ended, if it is one of those that are timed.
+    acquired: Option<u64>,
+    ended: Option<u64>,
+    /// Where.
+    cpu: usize,
+    /// The note of the one before.
+    before: Option<u64>,
+}
+
 /// A thread at work.
 pub struct Player<A: Actor> {
     actor: A,
@@ -191,14 +202,18 @@ impl<A: Actor> Player<A> {
         }
     }
 
-    /// Executes `body` in a critical section.  Blocks.
+    /// Executes `body` in a critical section, which another thread may run where sections are
+    /// brought to the lock.  Blocks.
     pub fn section<W, T>(&mut self, guarded: &Guarded<W>, body: impl FnOnce(&mut Self) -> T) -> T
     where
         W: World<Actor = A>,
     {
         let begun = self.begins();
-        guarded.lock.acquire(self.index);
-        self.in_section(guarded, begun, body)
+        let index = self.index;
+        let (result, ()) = self.brings(guarded, begun, body, |section| {
+            guarded.lock.run(index, section)
+        });
+        result.unwrap_or_else(|| unreachable!("a lock has run what was brought to it"))
     }
 
     /// The same, but gives up after that many cycles; none if it gave up.  A lock
@@ -217,18 +232,21 @@ impl<A: Actor> Player<A> {
         };
         let begun = self.begins();
         let patience = Patience::until(self.actor.deadline(cycles));
-        match guarded.lock.acquire_within(self.index, &patience) {
-            Some(Outcome::Acquired) => {}
-            None => guarded.lock.acquire(self.index),
-            Some(Outcome::GaveUp) => {
-                if self.actor.counts() {
-                    self.part.abandoned += 1;
-                }
-                keep(&mut self.part.give_up, begun, || self.actor.now());
-                return None;
+        let index = self.index;
+        let (result, outcome) = self.brings(guarded, begun, body, |section| {
+            let outcome = guarded.lock.run_within(index, &patience, section);
+            outcome.unwrap_or_else(|| {
+                guarded.lock.run(index, section);
+                Outcome::Acquired
+            })
+        });
+        if outcome == Outcome::GaveUp {
+            if self.actor.counts() {
+                self.part.abandoned += 1;
             }
+            keep(&mut self.part.give_up, begun, || self.actor.now());
         }
-        Some(self.in_section(guarded, begun, body))
+        result
     }
 
     /// Executes `body` while it reads, as others may at the same time.  Blocks.
@@ -255,34 +273,72 @@ impl<A: Actor> Player<A> {
         timed.then(|| self.actor.now())
     }
 
-    fn in_section<W, T>(
+    /// Gives `body` to `bring`, which has it run under the lock; what it returned, if it was run,
+    /// and what `bring` did.
+    fn brings<W, T, B>(
         &mut self,
         guarded: &Guarded<W>,
         begun: Option<u64>,
         body: impl FnOnce(&mut Self) -> T,
-    ) -> T
+        bring: impl FnOnce(&mut dyn FnMut()) -> B,
+    ) -> (Option<T>, B)
     where
         W: World<Actor = A>,
     {
-        keep(&mut self.part.acquire, begun, || self.actor.now());
+        let mut body = Some(body);
+        let mut ran = None;
+        let brought = bring(&mut || {
+            if let Some(body) = body.take() {
+                ran = Some(self.inside(guarded, begun, body));
+            }
+        });
+        let Some((result, times)) = ran else {
+            return (None, brought);
+        };
+        self.has_run(begun, &times);
+        (Some(result), brought)
+    }
+
+    /// Executes `body`, in whichever thread; what there is to count of it.
+    fn inside<W, T>(
+        &mut self,
+        guarded: &Guarded<W>,
+        begun: Option<u64>,
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Ran)
+    where
+        W: World<Actor = A>,
+    {
+        let acquired = begun.map(|_| self.actor.now());
         self.actor.entered(guarded.number);
         let cpu = self.actor.cpu();
         let note = guarded.note.as_ref();
         let before = note.map(|note| note.note(0, cpu as u64 + 1));
         let result = body(self);
         let ended = begun.map(|_| self.actor.now());
-        // SAFETY: this thread acquired the lock and has not released it.
-        unsafe { guarded.lock.release(self.index) };
-        keep(&mut self.part.release, ended, || self.actor.now());
+        let ran = Ran {
+            acquired,
+            ended,
+            cpu,
+            before,
+        };
+        (result, ran)
+    }
+
+    /// Counts a section that has been run.
+    fn has_run(&mut self, begun: Option<u64>, ran: &Ran) {
+        keep(&mut self.part.acquire, begun, || {
+            ran.acquired.unwrap_or_default()
+        });
+        keep(&mut self.part.release, ran.ended, || self.actor.now());
         keep(&mut self.part.round_trip, begun, || self.actor.now());
-        if let Some(before) = before {
-            self.migrated(before, cpu);
+        if let Some(before) = ran.before {
+            self.migrated(before, ran.cpu);
         }
         if self.actor.counts() {
             self.part.sections += 1;
-            *self.part.by_cpu.entry(cpu).or_default() += 1;
+            *self.part.by_cpu.entry(ran.cpu).or_default() += 1;
         }
-        result
     }
 
     /// Counts a hand-over from the holder that `before` tells of: its CPU plus one,

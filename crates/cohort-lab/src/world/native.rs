@@ -106,6 +106,12 @@ mod sharing {
     cohort::for_each_shared!(shared_maker);
 }
 
+mod delegates {
+    use crate::world::raw::delegate_maker;
+    use cohort::delegation::InTwoForms as Forms;
+    cohort::for_each_delegate!(delegate_maker);
+}
+
 mod programs {
     use crate::world::served::served_maker;
     served_maker!(cohort, text);
@@ -171,6 +177,9 @@ impl World for Native {
             return Some(shared);
         }
         let spins = self.settings.wait.never_sleeps();
+        if let Some(delegate) = delegates::make(self, name, threads, spins) {
+            return Some(delegate);
+        }
         match cohort::catalogue::find(name) {
             Some(info) => make(self, info.identifier, threads, spins),
             None => {

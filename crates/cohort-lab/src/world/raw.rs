@@ -4,7 +4,10 @@
 //! that a workload is compiled once and not once for each lock; every lock pays
 //! the same for that, and on a simulated machine none does.
 
-use cohort::{Abortable, Outcome, Patience, RawLock, RawShared, Recursion, TwoForms};
+use cohort::{
+    Abortable, AbortableDelegate, Delegate, Outcome, Patience, RawLock, RawShared, Recursion,
+    Section, TwoForms,
+};
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -37,6 +40,38 @@ pub unsafe trait Tested: Send + Sync {
 
     /// Whether somebody has it: a hint.
     fn is_locked(&self) -> bool;
+
+    /// Blocks until `section` has been run once under the lock; by thread `thread`, unless
+    /// sections are brought to this lock.
+    ///
+    /// # Panics
+    /// As [`acquire`](Self::acquire).
+    fn run(&self, thread: usize, section: &mut dyn FnMut()) {
+        self.acquire(thread);
+        section();
+        // SAFETY: acquired above.
+        unsafe { self.release(thread) };
+    }
+
+    /// The same, but gives up when `patience` runs out; `None`, and nothing is run, if this
+    /// lock's waiters cannot.
+    ///
+    /// # Panics
+    /// As [`acquire`](Self::acquire).
+    fn run_within(
+        &self,
+        thread: usize,
+        patience: &Patience,
+        section: &mut dyn FnMut(),
+    ) -> Option<Outcome> {
+        let outcome = self.acquire_within(thread, patience)?;
+        if outcome == Outcome::Acquired {
+            section();
+            // SAFETY: acquired above.
+            unsafe { self.release(thread) };
+        }
+        Some(outcome)
+    }
 
     /// Blocks until thread `thread` has the lock to read, which others may do too; by
     /// itself, if readers do not share it.
@@ -385,6 +420,179 @@ macro_rules! shared_maker {
 }
 
 pub(crate) use shared_maker;
+
+/// A lock that sections are brought to, and what can be done with it.
+struct Brought {
+    delegate: Block,
+    contexts: Box<[Block]>,
+    operations: DelegateOperations,
+}
+
+/// As [`Operations`], of a delegate.
+#[derive(Clone, Copy)]
+struct DelegateOperations {
+    run: unsafe fn(*const u8, *const u8, Section<'_>),
+    run_within: Option<RunWithin>,
+    drop: unsafe fn(*mut u8),
+    drop_context: unsafe fn(*mut u8),
+}
+
+/// How those who bring sections to a delegate give up.
+pub(crate) type RunWithin = unsafe fn(*const u8, *const u8, Section<'_>, &Patience) -> Outcome;
+
+/// That of a delegate.
+///
+/// # Safety
+/// As for [`Operations`].
+pub(crate) unsafe fn run_within<D: AbortableDelegate>(
+    delegate: *const u8,
+    context: *const u8,
+    section: Section<'_>,
+    patience: &Patience,
+) -> Outcome {
+    // SAFETY: the caller's.
+    unsafe { (*delegate.cast::<D>()).run_within(&*context.cast(), section, patience) }
+}
+
+/// A delegate and its contexts, in that room.
+pub(crate) fn brought<D>(
+    room: &mut dyn Room,
+    delegate: D,
+    threads: usize,
+    run_within: Option<RunWithin>,
+) -> Arc<dyn Tested>
+where
+    D: Delegate<Context: Send + Sync + 'static> + 'static,
+{
+    /// # Safety
+    /// As for [`Operations`].
+    unsafe fn run<D: Delegate>(delegate: *const u8, context: *const u8, section: Section<'_>) {
+        // SAFETY: the caller's.
+        unsafe { (*delegate.cast::<D>()).run(&*context.cast(), section) }
+    }
+    /// # Safety
+    /// It is a `T` that nobody uses any more.
+    unsafe fn drop<T>(at: *mut u8) {
+        // SAFETY: the caller's.
+        unsafe { at.cast::<T>().drop_in_place() }
+    }
+    let block = room.block(Layout::new::<D>());
+    block.put(delegate);
+    let mut contexts = blocks(room, Layout::new::<D::Context>(), threads);
+    for context in &mut contexts {
+        context.put(D::Context::default());
+    }
+    Arc::new(Brought {
+        delegate: block,
+        contexts,
+        operations: DelegateOperations {
+            run: run::<D>,
+            run_within,
+            drop: drop::<D>,
+            drop_context: drop::<D::Context>,
+        },
+    })
+}
+
+impl Brought {
+    fn context(&self, thread: usize) -> *const u8 {
+        self.contexts[thread].at.as_ptr()
+    }
+}
+
+// SAFETY: every section goes to the delegate, with a context that its thread alone uses.
+unsafe impl Tested for Brought {
+    fn acquire(&self, _thread: usize) {
+        unreachable!("sections are brought to this lock, and workloads bring them");
+    }
+
+    fn acquire_within(&self, _thread: usize, _patience: &Patience) -> Option<Outcome> {
+        None
+    }
+
+    unsafe fn release(&self, _thread: usize) {}
+
+    fn is_locked(&self) -> bool {
+        false
+    }
+
+    fn run(&self, thread: usize, mut section: &mut dyn FnMut()) {
+        let delegate = self.delegate.at.as_ptr();
+        // SAFETY: both are of the type whose operations these are. Where a workload panics, its
+        // whole run is over; and what a workload's section touches is its own thread's or in
+        // atoms, which any thread may touch while that one waits.
+        unsafe {
+            let section = Section::new(&mut section);
+            (self.operations.run)(delegate, self.context(thread), section);
+        }
+    }
+
+    fn run_within(
+        &self,
+        thread: usize,
+        patience: &Patience,
+        mut section: &mut dyn FnMut(),
+    ) -> Option<Outcome> {
+        let within = self.operations.run_within?;
+        let delegate = self.delegate.at.as_ptr();
+        // SAFETY: as above.
+        Some(unsafe {
+            let section = Section::new(&mut section);
+            within(delegate, self.context(thread), section, patience)
+        })
+    }
+}
+
+impl Drop for Brought {
+    fn drop(&mut self) {
+        // SAFETY: as above, and whoever drops the delegate is the last to have it.
+        unsafe {
+            self.delegate.empty(self.operations.drop);
+            for context in &mut self.contexts {
+                context.empty(self.operations.drop_context);
+            }
+        }
+    }
+}
+
+/// The same as [`lock_maker`] for a catalogue's `for_each_delegate!`.
+macro_rules! delegate_maker {
+    ($($name:ident, $delegate:ty, $about:literal, $source:literal, $can:tt;)+) => {
+        pub(super) fn make(
+            room: &mut dyn $crate::world::Room,
+            name: &str,
+            threads: usize,
+            spins: bool,
+        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
+            use $crate::world::raw::{brought, within};
+            match cohort::catalogue::find_delegate(name)?.identifier {
+                $(stringify!($name) if spins => {
+                    type Form = <$delegate as Forms>::Spinning;
+                    Some(brought(room, Form::default(), threads, within!(Form, $can)))
+                })+
+                $(stringify!($name) => {
+                    Some(brought(room, <$delegate>::default(), threads, within!($delegate, $can)))
+                })+
+                _ => None,
+            }
+        }
+    };
+}
+
+pub(crate) use delegate_maker;
+
+/// How a delegate that can do so much gives up.
+macro_rules! within {
+    ($delegate:ty, []) => { None };
+    ($delegate:ty, [AbortableDelegate $($rest:tt)*]) => {
+        Some($crate::world::raw::run_within::<$delegate> as $crate::world::raw::RunWithin)
+    };
+    ($delegate:ty, [$other:ident $(, $($rest:tt)*)?]) => {
+        within!($delegate, [$($($rest)*)?])
+    };
+}
+
+pub(crate) use within;
 
 /// Chooses how a lock is made by what it implements: the compiler takes the method of
 /// the first trait below that fits, the one for the most references first.

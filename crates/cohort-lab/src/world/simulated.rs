@@ -135,6 +135,12 @@ mod sharing {
     cohort_on_machine::for_each_shared!(shared_maker);
 }
 
+mod delegates {
+    use crate::world::raw::delegate_maker;
+    use cohort_on_machine::delegation::InTwoForms as Forms;
+    cohort_on_machine::for_each_delegate!(delegate_maker);
+}
+
 mod programs {
     use crate::world::served::served_maker;
     served_maker!(cohort_on_machine, text);
@@ -200,6 +206,9 @@ impl World for Simulated {
             return Some(shared);
         }
         let spins = self.settings.wait.never_sleeps();
+        if let Some(delegate) = delegates::make(self, name, threads, spins) {
+            return Some(delegate);
+        }
         match cohort_on_machine::catalogue::find(name) {
             Some(info) => catalogue::make(self, info.identifier, threads, spins),
             None => baselines::make(self, &baseline(name), threads, spins)

@@ -26,10 +26,11 @@ impl Wait {
     /// are busy.
     #[must_use]
     pub fn natural(lock: &str, served: bool) -> Self {
+        let is_delegate = |lock| catalogue::find_delegate(lock).is_some();
         let sleeps = |placement| placement == Placement::Word;
         match catalogue::find(lock) {
             Some(info) if !served && !info.adapts && !sleeps(info.placement) => Self::Busy,
-            None if !served && Recipe::is_one(lock) => Self::Busy,
+            None if !served && (Recipe::is_one(lock) || is_delegate(lock)) => Self::Busy,
             _ => Self::Park,
         }
     }

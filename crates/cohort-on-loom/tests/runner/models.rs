@@ -150,12 +150,12 @@ const DUE_1: Bounds = Bounds {
     ..DUE
 };
 /// A deadline passes while its thread sleeps, or soon after.
-const TICKING: Bounds = Bounds {
+pub const TICKING: Bounds = Bounds {
     nanoseconds_per_look: 1,
     ..PARK
 };
 /// The same, for clients with few steps.
-const TICKING_3: Bounds = Bounds {
+pub const TICKING_3: Bounds = Bounds {
     preemptions: 3,
     ..TICKING
 };
@@ -226,7 +226,7 @@ pub const FORK: Bounds = Bounds {
     ..PARK_1
 };
 /// For clients with so many steps that one preemption takes more than half an hour.
-const FORK_0: Bounds = Bounds {
+pub const FORK_0: Bounds = Bounds {
     preemptions: 0,
     ..FORK
 };

@@ -51,6 +51,9 @@ static WHERE: &[(&str, &[&str])] = &[
         "numa/hmcs_t",
         &["hmcs_t_1::", "hmcs_t_2::", "hmcs_t::", "fork::hmcs_t"],
     ),
+    ("delegation/request", &["sanl::"]),
+    ("delegation/roster", &["sanl::"]),
+    ("delegation/sanl", &["sanl::brings", "fork::sanl", "sanl::"]),
     ("door/cache", &["arena::entered_again"]),
     (
         "host/generation",

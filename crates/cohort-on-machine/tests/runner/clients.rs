@@ -9,12 +9,16 @@ use crate::clients::late::Late;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
+use crate::delegate_clients::{
+    self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Voting,
+};
 use crate::locks::abortable::{ABo, AClh};
 use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::locks::compose::{
     AClof, Adaptive, Bypass, CacheGroup, Clof, Fast, Gated, Numa, OnPages, Package, Stacked,
 };
+use crate::locks::delegation::{CcSynch, Sanl};
 use crate::locks::numa::{
     Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet,
 };
@@ -226,6 +230,16 @@ static CLIENTS: &[Sizes] = clients! {
         condvar::spends_no_signal_on_who_gave_up::<Futex>(threads, cancelled, cancelled);
     };
     condvar_is_destroyed: |_threads, rounds| condvar::is_destroyed::<Futex>(rounds % 2 == 0);
+    sanl_votes: |threads, rounds| delegate::runs::<Sanl<Mcs, Voting>>(threads, rounds, 1);
+    sanl_is_tried: |threads, rounds| delegate::is_tried::<Sanl>(threads, rounds, 1);
+    sanl_panics: |threads, _rounds| delegate::panics::<Bringing<Chained>>(threads);
+    sanl_brings: |threads, rounds| delegate::runs::<Bringing<Patiently>>(threads, rounds, 1);
+    sanl_brings_late: |threads, rounds| delegate::runs::<Bringing<Hastily>>(threads, rounds, 1);
+    sanl_brings_apart: |threads, rounds| delegate::runs::<Bringing<Apart>>(threads, rounds, 0);
+    sanl_lets_go: |threads, rounds| {
+        delegate::lets_go::<Bringing<Patiently>>(threads, rounds, threads / 2, 1);
+    };
+    cc_synch_hands_on: |threads, rounds| delegate::runs::<CcSynch<MayPark, 2>>(threads, rounds, 2);
     arena_hands_out_once: |threads, rounds| arena::hands_out_once(threads, rounds, 12);
     arena_adopts_orphans: |threads, _rounds| arena::adopts_orphans(threads);
     ticket_in_place: |threads, rounds| {

@@ -128,6 +128,13 @@ fn places(flaw: &str) -> Vec<Client> {
         "hclh" => vec![few("hclh_queues")],
         "shfl" => vec![few("shfl_queues")],
         "bypass" => vec![|| mutex::excludes::<Bypass<Clof<Ticket, Mcs>>>(4, 4, 0)],
+        "cc-synch" => vec![few("cc_synch_hands_on")],
+        "request" => vec![few("sanl_brings")],
+        "sanl" => vec![
+            few("sanl_brings"),
+            few("sanl_brings_late"),
+            few("sanl_lets_go"),
+        ],
         "condvar" => vec![few("condvar_signals"), || {
             condvar::spends_no_signal_on_who_gave_up::<Queued>(3, false, true);
         }],
@@ -176,6 +183,13 @@ static BEYOND: &[(&str, &str)] = &[
         "futex-hmcs.take-in-use",
         "there are so many queues here that no two locks of a client want the same",
     ),
+    (
+        "request.leave-posted",
+        "a thread that gives up frees its section while that runs, and the whole process goes \
+         down, so no client here gives up under it; loom, which keeps that memory, notices",
+    ),
+    ("sanl.keep-posted", "nobody forks here"),
+    ("sanl.keep-queue", "nobody forks here"),
     ("futex-hmcs.believe-places", "nobody forks here"),
     ("futex-hmcs.keep-queue", "nobody forks here"),
     (

@@ -4,11 +4,15 @@
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
 use crate::clients::mutex;
+use crate::delegate_clients as delegate;
 use cohort_machine::{Options, Placement, Waiting};
 use libtest_mimic::Trial;
 
 /// Threads of the runs by chance.
 const FEW: usize = 4;
+
+/// Threads of the runs by chance of locks that sections are brought to.
+const MORE: usize = 5;
 
 /// As many threads as CPUs that do nothing else; then the last of them tries.
 fn waiting(waiting: Waiting) -> Vec<Options> {
@@ -90,9 +94,43 @@ pub fn wanted_by_few(identifier: &str) -> Option<Client> {
     Some(*client)
 }
 
+macro_rules! delegates {
+    ($($name:ident, $delegate:ty, $about:literal, $source:literal, $can:tt;)+) => {
+        vec![$(
+            passes(
+                format!("time::{}::64", stringify!($name)),
+                &EPYC,
+                || [waiting(Waiting::Spin), waiting(Waiting::Park)].concat(),
+                || delegate::runs::<$delegate>(64, 20, 4),
+            ),
+            passes(
+                format!("time::{}::crowded", stringify!($name)),
+                &KUNPENG,
+                || [crowded(Waiting::Park), crowded(Waiting::Yield)].concat(),
+                || delegate::runs::<$delegate>(16, 10, 2),
+            ),
+            passes(
+                format!("chance::{}", stringify!($name)),
+                &KUNPENG,
+                || by_chance().collect(),
+                || delegate::runs::<$delegate>(MORE, 3, 1),
+            ),
+            passes(
+                format!("chance::{}::spin", stringify!($name)),
+                &KUNPENG,
+                || by_chance()
+                    .map(|options| Options { waiting: Waiting::Spin, ..options })
+                    .collect(),
+                || delegate::runs::<$delegate>(MORE, 3, 1),
+            ),
+        )+]
+    };
+}
+
 /// All of them.
 pub fn tests() -> Vec<Trial> {
     let mut all = cohort_on_machine::for_each_lock!(tests);
     all.extend(cohort_on_machine::for_each_baseline!(tests));
+    all.extend(cohort_on_machine::for_each_delegate!(delegates));
     all
 }

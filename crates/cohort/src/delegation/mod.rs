@@ -1,10 +1,16 @@
 //! Locks that take the code to the data: a thread brings its section to the one that runs
 //! sections already and has the data in its cache (001 §2.2), one file each, under their
 //! papers' names.
+//!
+//! [`request`] is how a section is brought and answered for, [`roster`] which threads bring them.
 
 pub mod cc_synch;
+pub mod request;
+pub mod roster;
+pub mod sanl;
 
 pub use cc_synch::CcSynch;
+pub use sanl::{Sanl, SanlDistanceFirst, SanlFlat};
 
 use crate::door::thread;
 use cohort_raw::{Delegate, Section};

@@ -51,6 +51,9 @@ pub const ARENA_CACHED: u32 = 1;
 /// Nodes given out before an arena looks for orphans.
 pub const ARENA_FIRST_SEARCH: u32 = 2;
 
+/// Bytes for the context of any lock, whose atoms are large here.
+pub const CONTEXT_BYTES: usize = 2048;
+
 /// Places for queues that put a lock's waiters in order: so few that two locks want the same.
 pub const QUEUES: usize = 1;
 

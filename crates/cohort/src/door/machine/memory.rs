@@ -14,6 +14,9 @@ pub const ARENA_CACHED: u32 = 8;
 /// As natively: nodes given out before an arena looks for orphans.
 pub const ARENA_FIRST_SEARCH: u32 = 256;
 
+/// As natively: bytes for the context of any lock.
+pub const CONTEXT_BYTES: usize = 112;
+
 /// As natively: places for queues that put a lock's waiters in order.
 pub const QUEUES: usize = 256;
 

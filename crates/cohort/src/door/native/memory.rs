@@ -25,6 +25,9 @@ pub const ARENA_CACHED: u32 = 8;
 /// there may be as many as this, and again until the arena has doubled.
 pub const ARENA_FIRST_SEARCH: u32 = 256;
 
+/// Bytes for the context of any lock: with a pool's tag they take two lines that no other shares.
+pub const CONTEXT_BYTES: usize = 112;
+
 /// Places for queues that put a lock's waiters in order: more than a program has locks that many
 /// threads wait for.
 pub const QUEUES: usize = 256;

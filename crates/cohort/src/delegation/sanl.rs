@@ -1,0 +1,913 @@
+//! `sanl`: threads take a lock and run their sections in place while it is little wanted, and
+//! vote to bring them to one of them, the server, while it is much wanted (Zhang et al. 2017; 001
+//! §3).
+//!
+//! **Not for** sections that wait for other threads, which may be those that they wait for
+//! (`run_here` is); nor where one or two threads at a time want the lock, which `mcs` serves as
+//! well without a vote.
+//!
+//! | field | meaning | written by |
+//! |---|---|---|
+//! | `lock` | whose holder runs sections: its own, or as the server those of others too | its queue |
+//! | `in_hand` | the context by which it is held, where it is being handed on | the holder |
+//! | `in_row` | how often it was handed on since it was last released | the holder |
+//! | `asleep` | posters that sleep, or are about to | they |
+//! | `votes` | see [`Votes`] | voters; each census |
+//! | `generation` | the process in which it was last used | the first thread of a child to come, or its holder |
+//! | `gates` | a bit for each NUMA node one of whose threads queues in `lock` to become its server | that thread |
+//! | a place's `request` | see [`request`](super::request) | its thread, and the holder |
+//! | a place's `keeps` | whether its request is for servers of its own node: 1 plus the node; 0 if not | its thread |
+//! | a place's `holds` | whether its thread runs sections: 1, or 0 if not | its thread |
+//! | the rest of a place | what its thread has found, and how it votes | its thread; `known` and `used` each census too |
+//!
+//! A thread that brings its section posts it by one store, and waits for the answer.  Meanwhile it
+//! takes the lock if it finds that free; queues for it after `T_w`; or is handed it.  The thread
+//! that has it so is the server: it goes through all places, `T_s` times or for a millisecond
+//! at most, and leaves sooner if it has found nothing more than `L_s` times.  It hands the lock on
+//! to a thread that has posted, if there is one, with the context by which it is held, `IN_ROW`
+//! times in a row; then it releases it, for those who queue.  A thread that has released the lock
+//! looks for sections that were posted meanwhile, and takes it once more to hand it on: a server
+//! always, others only if somebody sleeps.  A store, a fence and a look on both sides: the
+//! poster finds the lock free, or the thread that left it finds the poster.
+//!
+//! What differs from the printed algorithms, and why:
+//!
+//! | 001 | here |
+//! |---|---|
+//! | `C_l` from Algorithm 3's lines 1 and 25, by each section | the same, wait included, in 1024ths; a thread that finds the lock free counts it as not wanted, without asking a clock |
+//! | `Boundary`, no default given | 4 |
+//! | §4.1: `θ_l` 17 % and 6 %, `θ_f` 56 % and 40 %, by machine | 10 % and 48 %, between them |
+//! | §3.1: `C_g` and `N` of all threads | of this lock's users of late: a census every 10 ms leaves out those that have not come; one user alone never brings its sections |
+//! | Fig. 4: an array of 256 places for each CPU, one Id manager | a [`Roster`]: places for the threads that use this lock |
+//! | Alg. 2, 7: `code` stays set during a section, which the next server may run again in a conditional wait | a section is moved out of its request before it runs; there is no conditional wait |
+//! | Alg. 3, 9 to 10: a client that has been its own server posts its request again | it returns: its section is gone, as the type says |
+//! | Alg. 3, 19 to 26: `context` is returned in place of its own result | results are written by the section itself |
+//! | Alg. 3, 22 to 24: a client that was served upgrades all the same | it serves nobody, and leaves |
+//! | Alg. 2, 19 and Alg. 3, 7: the lock is handed over and locked once more | it is handed over locked, by an exchange that a client which queues, or has given up, refuses |
+//! | `Q`: a list with a lock, of one client for each node | the posters are found in their places, those of the next nodes first; one of each node queues in `lock` |
+//! | Alg. 3, 17: after `T_w`, tries alone | queues: tries starve behind those that wait in place |
+//! | Alg. 2, 16: `T_s` bounds rounds | and time, to a millisecond |
+//! | `L_s` by a fitted quadratic of 1/C_l, given as a figure | 2 + 2/C_l, 1000 at most |
+//! | `T_w` counts polls: 10,000 | time: 100 µs |
+//!
+//! The child of a fork goes on with a lock that no thread was using, or whose section forked in
+//! place (`run_here`): it drops what its parent's other threads had posted, and that they queued.
+//! If another thread ran a section, the child waits for it for ever, as it would for a mutex.
+//! That a fork in a section that a server runs goes as well is meant, and not checked.
+
+use super::request::{Request, Told};
+use super::roster::{CHAINS, Roster, Seat, Seated};
+use super::{may_serve, run};
+use crate::basic::Mcs;
+use crate::context::Kept;
+use crate::door::{
+    Advice, AtomicPtr, AtomicU32, AtomicU64, Level, NODES, Order, Spinner, cohort, expired, fence,
+    fence_after_update, flaws, generation, mutant, now, orders, pool,
+};
+use crate::host::{Generation, Pool, Served};
+use crate::wait::{MayPark, Parking, SpinOnly};
+use cohort_raw::{
+    AbortableDelegate, Deadline, Delegate, Outcome, Patience, Section, TryDelegate, TwoForms,
+};
+use core::marker::PhantomData;
+use core::ptr;
+
+orders! {
+    /// A section that is posted, or a lock that is left, comes before the look at the other.
+    SANL_LOOK = SeqCst;
+}
+
+flaws! {
+    FORGET_ASLEEP = "sanl.forget-asleep";
+    FORGET_POSTED = "sanl.forget-posted";
+    /// 001, algorithm 3, lines 9 and 10.
+    POST_AGAIN = "sanl.post-again";
+    /// 001, algorithm 3, lines 19 to 26.
+    LOSE_RESULT = "sanl.lose-result";
+    /// 001, algorithm 3, lines 22 to 24.
+    UPGRADE_SERVED = "sanl.upgrade-served";
+    /// 001, algorithm 2, line 19, and 3, line 7.
+    LOCK_TWICE = "sanl.lock-twice";
+    HAND_TO_QUEUED = "sanl.hand-to-queued";
+    KEEP_POSTED = "sanl.keep-posted";
+    KEEP_QUEUE = "sanl.keep-queue";
+}
+
+/// How often the lock is handed on before those who queue for it have a turn.
+const IN_ROW: u32 = 4;
+
+/// All of a thread's time, in the units in which contention is counted.
+const WHOLE: u32 = 1024;
+
+/// From one census of a lock's users to the next.
+const CENSUS_NANOSECONDS: u64 = 10_000_000;
+
+/// For how long a server serves at most.
+const SERVES_NANOSECONDS: u64 = 1_000_000;
+
+/// For whom servers have time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// For every thread.
+    Flat,
+    /// For those of their own NUMA node (001 §3.3).
+    DistanceFirst,
+    /// For every thread; while the lock is wanted so much that they have no time for all, for those
+    /// of their own NUMA node, and others that want it less (001 §3.3.1).
+    ServingFirst,
+}
+
+/// What decides when sections are brought, and for how long they are served (001, table 2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    /// `T_s`: how often a server goes through all places at most.
+    pub serves: u32,
+    /// `T_w`: for how many nanoseconds a client waits before it queues for the lock;
+    /// `u64::MAX`: it never does.
+    pub waits: u64,
+    /// `θ_l`, in 1024ths: contention from which on a thread votes to bring its sections.
+    pub brings: u32,
+    /// `θ_f`, in 1024ths: contention from which on it waits for a server of its node.
+    pub strict: u32,
+    /// How often contention has to be beyond a threshold for a vote to change.
+    pub boundary: u32,
+    /// The largest number of a server's looks round in vain, `L_s`.
+    pub idle: u32,
+}
+
+impl Thresholds {
+    /// The usual ones.
+    pub const USUAL: Self = Self {
+        serves: 100,
+        waits: 100_000,
+        brings: WHOLE / 10,
+        strict: WHOLE * 48 / 100,
+        boundary: 4,
+        idle: 1000,
+    };
+}
+
+/// What is fixed of a lock when it is made.
+pub trait Tuning: Send + Sync + 'static {
+    /// Its NUMA policy.
+    const POLICY: Policy;
+    /// The thresholds that it begins with.
+    const THRESHOLDS: Thresholds = Thresholds::USUAL;
+    /// Among how many chains it looks for a thread's place.
+    const CHAINS: usize = CHAINS;
+}
+
+/// [`Policy::ServingFirst`].
+#[derive(Debug)]
+pub enum ServingFirst {}
+
+impl Tuning for ServingFirst {
+    const POLICY: Policy = Policy::ServingFirst;
+}
+
+/// [`Policy::Flat`].
+#[derive(Debug)]
+pub enum Flat {}
+
+impl Tuning for Flat {
+    const POLICY: Policy = Policy::Flat;
+}
+
+/// [`Policy::DistanceFirst`].
+#[derive(Debug)]
+pub enum DistanceFirst {}
+
+impl Tuning for DistanceFirst {
+    const POLICY: Policy = Policy::DistanceFirst;
+}
+
+/// A vote and how near it is to changing (001, algorithm 1).
+#[derive(Debug, Default)]
+struct Vote {
+    /// 1: for; 0: against.
+    cast: AtomicU32,
+    count: AtomicU32,
+}
+
+impl Vote {
+    fn begin(&self) {
+        self.cast.store(0, Order::RELAXED);
+        self.count.store(0, Order::RELAXED);
+    }
+
+    fn is_cast(&self) -> bool {
+        self.cast.load(Order::RELAXED) != 0
+    }
+
+    /// Votes on contention; the sum of all votes follows.
+    fn cast(&self, contention: u32, threshold: u32, boundary: u32, sum: &AtomicU32) {
+        let is_cast = self.is_cast();
+        let count = self.count.load(Order::RELAXED);
+        if (contention > threshold) == is_cast {
+            if count > 0 {
+                self.count.store(count - 1, Order::RELAXED);
+            }
+        } else if count < boundary {
+            self.count.store(count + 1, Order::RELAXED);
+        } else {
+            self.count.store(0, Order::RELAXED);
+            self.cast.store((!is_cast).into(), Order::RELAXED);
+            if is_cast {
+                sum.fetch_sub(1, Order::RELAXED);
+            } else {
+                sum.fetch_add(1, Order::RELAXED);
+            }
+        }
+    }
+}
+
+/// How the users of a lock vote.  A thread may come while a census counts: what one of the two
+/// loses, the next census finds.
+///
+/// | field | meaning |
+/// |---|---|
+/// | `users` | threads that have come of late |
+/// | `bring` | those of them that would bring their sections |
+/// | `strict` | those that find the lock so much wanted that each node should have a server in turn |
+/// | `counted` | when the last census was |
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+struct Votes {
+    users: AtomicU32,
+    bring: AtomicU32,
+    strict: AtomicU32,
+    counted: AtomicU64,
+}
+
+impl Votes {
+    /// Whether more than half of the users, of which there are several, have cast such a vote.
+    #[inline]
+    fn carry(&self, votes: &AtomicU32) -> bool {
+        let users = self.users.load(Order::RELAXED);
+        // A sum that was counted anew may be one less than none for a moment.
+        let votes = votes.load(Order::RELAXED).cast_signed();
+        users > 1 && i64::from(votes) * 2 > i64::from(users)
+    }
+
+    fn count(&self, users: u32, bring: u32, strict: u32) {
+        self.users.store(users, Order::RELAXED);
+        self.bring.store(bring, Order::RELAXED);
+        self.strict.store(strict, Order::RELAXED);
+    }
+}
+
+/// What the lock keeps for a thread.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub struct Place {
+    request: Request,
+    keeps: AtomicU32,
+    mine: Mine,
+}
+
+/// What servers do not look at; on lines of its own.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+struct Mine {
+    holds: AtomicU32,
+    /// Contention as this thread finds it, in 1024ths of its time.
+    contention: AtomicU32,
+    /// Whether it has come since the last census, and whether it is among the users.
+    used: AtomicU32,
+    known: AtomicU32,
+    bring: Vote,
+    strict: Vote,
+    /// When its last section but this was brought, and how long that took; 0: not known.
+    began: AtomicU64,
+    took: AtomicU64,
+}
+
+pool! {
+    /// Places of all such locks.
+    static PLACES: Seat<Place>, placed
+}
+
+impl Seated for Place {
+    #[inline]
+    fn pool() -> &'static (impl Pool<Seat<Self>> + 'static) {
+        &PLACES
+    }
+
+    fn begin(&self) {
+        self.request.renew();
+        self.mine.holds.store(0, Order::RELAXED);
+        self.forget();
+    }
+
+    fn is_left(&self) -> bool {
+        self.mine.holds.load(Order::RELAXED) == 0
+    }
+
+    fn inherit(&self) {
+        self.request.inherit();
+        self.mine.began.store(0, Order::RELAXED);
+    }
+}
+
+impl Place {
+    /// Makes it one of a thread that has found nothing yet.
+    fn forget(&self) {
+        self.mine.contention.store(0, Order::RELAXED);
+        self.mine.known.store(0, Order::RELAXED);
+        self.mine.began.store(0, Order::RELAXED);
+        self.mine.bring.begin();
+        self.mine.strict.begin();
+    }
+
+    /// Whether a server of that node is not to run its section.
+    #[inline]
+    fn keeps_from(&self, node: usize) -> bool {
+        let keeps = self.keeps.load(Order::RELAXED);
+        keeps != 0 && keeps as usize != 1 + node
+    }
+}
+
+/// How a poster's wait ends.
+enum Ended<L: Served> {
+    /// Its section has been run.
+    Served,
+    /// It has the lock.
+    Holding(Kept<L>),
+    /// It has given up.
+    GaveUp,
+}
+
+/// The lock, of which another one is a part.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Sanl<L: Served = Mcs, T: Tuning = ServingFirst, P: Parking = MayPark> {
+    lock: L,
+    in_hand: AtomicPtr<L::Context>,
+    in_row: AtomicU32,
+    asleep: AtomicU32,
+    votes: Votes,
+    thresholds: Thresholds,
+    generation: Generation,
+    roster: Roster<Place>,
+    gates: AtomicU64,
+    tuning: PhantomData<(T, P)>,
+}
+
+/// [`Sanl`] without a policy for NUMA nodes.
+pub type SanlFlat = Sanl<Mcs, Flat>;
+
+/// [`Sanl`] whose threads wait for a server of their own node.
+pub type SanlDistanceFirst = Sanl<Mcs, DistanceFirst>;
+
+impl<L: Served, T: Tuning, P: Parking> Default for Sanl<L, T, P> {
+    fn default() -> Self {
+        Self::with(T::THRESHOLDS)
+    }
+}
+
+impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
+    /// A free lock with those thresholds.
+    #[must_use]
+    pub fn with(thresholds: Thresholds) -> Self {
+        let generation = Generation::new();
+        generation.begin();
+        Self {
+            lock: L::default(),
+            in_hand: AtomicPtr::null(),
+            in_row: AtomicU32::new(0),
+            asleep: AtomicU32::new(0),
+            votes: Votes::default(),
+            thresholds,
+            generation,
+            roster: Roster::default(),
+            gates: AtomicU64::new(0),
+            tuning: PhantomData,
+        }
+    }
+
+    /// [`run`](Delegate::run), but the section is brought to a server, or served with others,
+    /// however the threads vote.
+    pub fn run_by_server(&self, section: Section<'_>) {
+        self.come();
+        let _ = self.bring(self.place(), section, None);
+    }
+
+    /// The calling thread's place.
+    #[inline]
+    fn place(&self) -> &Place {
+        &self.roster.seat(T::CHAINS).own
+    }
+
+    /// Counts the thread of that place among the users.
+    #[inline]
+    fn count(&self, place: &Place) {
+        if place.mine.used.load(Order::RELAXED) == 0 {
+            place.mine.used.store(1, Order::RELAXED);
+        }
+        if place.mine.known.load(Order::RELAXED) == 0 {
+            place.mine.known.store(1, Order::RELAXED);
+            let votes = &self.votes;
+            votes.users.fetch_add(1, Order::RELAXED);
+            for (vote, sum) in [
+                (&place.mine.bring, &votes.bring),
+                (&place.mine.strict, &votes.strict),
+            ] {
+                if vote.is_cast() {
+                    sum.fetch_add(1, Order::RELAXED);
+                }
+            }
+        }
+    }
+
+    /// Learns from the last section, and votes.
+    fn vote(&self, place: &Place, at: u64) {
+        let began = place.mine.began.load(Order::RELAXED);
+        if began != 0 {
+            let took = place.mine.took.load(Order::RELAXED) * u64::from(WHOLE);
+            let share = (took / at.saturating_sub(began).max(1)).min(WHOLE.into()) as u32;
+            let contention = u32::midpoint(place.mine.contention.load(Order::RELAXED), share);
+            self.vote_on(place, contention);
+        }
+        place.mine.began.store(at, Order::RELAXED);
+    }
+
+    fn vote_on(&self, place: &Place, contention: u32) {
+        let (these, votes) = (&self.thresholds, &self.votes);
+        place.mine.contention.store(contention, Order::RELAXED);
+        place
+            .mine
+            .bring
+            .cast(contention, these.brings, these.boundary, &votes.bring);
+        if T::POLICY == Policy::ServingFirst {
+            place
+                .mine
+                .strict
+                .cast(contention, these.strict, these.boundary, &votes.strict);
+        }
+    }
+
+    /// Counts the section of a thread that found the lock free.
+    #[inline]
+    fn was_free(&self, place: &Place) {
+        let contention = place.mine.contention.load(Order::RELAXED);
+        if contention != 0 || place.mine.bring.is_cast() {
+            self.vote_on(place, contention / 2);
+        }
+        if place.mine.began.load(Order::RELAXED) != 0 {
+            place.mine.began.store(0, Order::RELAXED);
+        }
+    }
+
+    /// Counts the users and their votes again, without those that have not come since the last
+    /// time, if that is long ago.  The caller has the lock.
+    #[inline]
+    fn take_census(&self, now: u64) {
+        // Another thread's time may be later.
+        let counted = self.votes.counted.load(Order::RELAXED);
+        if now.saturating_sub(counted) > CENSUS_NANOSECONDS {
+            self.votes.counted.store(now, Order::RELAXED);
+            self.count_again();
+        }
+    }
+
+    #[cold]
+    fn count_again(&self) {
+        let (mut users, mut bring, mut strict) = (0, 0, 0);
+        for seat in self.roster.seats() {
+            let place = &seat.own;
+            if place.mine.used.swap(0, Order::RELAXED) != 0 {
+                users += 1;
+                bring += u32::from(place.mine.bring.is_cast());
+                strict += u32::from(place.mine.strict.is_cast());
+            } else {
+                place.mine.known.store(0, Order::RELAXED);
+            }
+        }
+        self.votes.count(users, bring, strict);
+    }
+
+    /// Whether servers are for their own NUMA nodes, but for threads that want the lock little.
+    fn is_strict(&self) -> bool {
+        match T::POLICY {
+            Policy::Flat => false,
+            Policy::DistanceFirst => true,
+            Policy::ServingFirst => self.votes.carry(&self.votes.strict),
+        }
+    }
+
+    /// Which servers are to run the sections of that place: see [`Place`].
+    fn keeps(place: &Place) -> u32 {
+        let keeps = match T::POLICY {
+            Policy::Flat => false,
+            Policy::DistanceFirst => true,
+            Policy::ServingFirst => place.mine.strict.is_cast(),
+        };
+        if keeps {
+            1 + cohort(Level::Numa) as u32
+        } else {
+            0
+        }
+    }
+
+    /// The lock, if it is free.
+    #[inline]
+    fn try_hold(&self) -> Option<Kept<L>> {
+        if self.lock.is_locked() {
+            return None;
+        }
+        let held = Kept::new();
+        self.lock.try_acquire(held.get()).then_some(held)
+    }
+
+    /// Runs the section in place.  The caller has the lock by that context, which is released.
+    #[inline]
+    fn run_in_place(&self, cx: &L::Context, place: &Place, section: Section<'_>) {
+        place.mine.holds.store(1, Order::RELAXED);
+        // SAFETY: the lock excludes.
+        unsafe { run(section) };
+        self.settle(cx);
+        place.mine.holds.store(0, Order::RELAXED);
+        // SAFETY: the caller has it, by that context.
+        unsafe { self.lock.release(cx) };
+        fence(SANL_LOOK);
+        if self.asleep.load(Order::RELAXED) != 0 && !mutant(flaw::FORGET_ASLEEP) {
+            self.look_after();
+        }
+    }
+
+    /// Hands the lock to a thread that has posted, unless another has it and will look, too.
+    #[cold]
+    fn look_after(&self) {
+        if let Some(held) = self.try_hold() {
+            self.leave(held);
+        }
+    }
+
+    /// Runs the section and serves others.  The caller has the lock.
+    fn serve(&self, held: Kept<L>, place: &Place, section: Section<'_>) {
+        place.mine.holds.store(1, Order::RELAXED);
+        // SAFETY: the lock excludes.
+        unsafe { run(section) };
+        self.settle(held.get());
+        if may_serve() {
+            self.serve_others(held.get(), place);
+        }
+        place.mine.holds.store(0, Order::RELAXED);
+        self.leave(held);
+    }
+
+    fn serve_others(&self, cx: &L::Context, place: &Place) {
+        let node = match T::POLICY {
+            Policy::Flat => 0,
+            _ => cohort(Level::Numa),
+        };
+        let began = now();
+        let contention = place.mine.contention.load(Order::RELAXED).max(1);
+        let idle = (2 + 2 * WHOLE / contention).min(self.thresholds.idle);
+        let mut vain = 0;
+        for round in 1..=self.thresholds.serves {
+            let mut found = false;
+            let strict = self.is_strict();
+            for seat in self.roster.seats() {
+                if strict && seat.own.keeps_from(node) {
+                    continue;
+                }
+                found |= self.serve_one(cx, &seat.own.request);
+            }
+            vain = if found { vain.max(1) - 1 } else { vain + 1 };
+            // Now and then, since a clock takes as long as some sections.
+            let late = round.is_multiple_of(8) && now() - began > SERVES_NANOSECONDS;
+            if vain > idle || late {
+                break;
+            }
+        }
+        self.take_census(began);
+    }
+
+    /// Runs what is posted there; whether anything was.  The caller has the lock by that context.
+    #[inline]
+    fn serve_one(&self, cx: &L::Context, request: &Request) -> bool {
+        // SAFETY: the caller has the lock.
+        let Some(section) = (unsafe { request.take::<P>() }) else {
+            return false;
+        };
+        let process = generation();
+        // SAFETY: the lock excludes.
+        unsafe { run(section) };
+        if generation() == process {
+            request.answer::<P>();
+        } else {
+            // Its poster is in the parent; the place may be another thread's already.
+            self.settle(cx);
+        }
+        true
+    }
+
+    /// Hands the lock on, or releases it, and sees to it that what is posted will be run.  The
+    /// caller has it.
+    fn leave(&self, held: Kept<L>) {
+        let context = ptr::from_ref(held.get()).cast_mut();
+        loop {
+            let row = self.in_row.load(Order::RELAXED);
+            if row < IN_ROW {
+                self.in_row.store(row + 1, Order::RELAXED);
+                self.in_hand.store(context, Order::RELAXED);
+                if self.hand_on() {
+                    // It is the one's that has the lock now.
+                    let _ = held.into_raw();
+                    return;
+                }
+            }
+            self.in_row.store(0, Order::RELAXED);
+            // SAFETY: the caller has it, by that context.
+            unsafe { self.lock.release(held.get()) };
+            fence(SANL_LOOK);
+            let posted = || self.roster.seats().any(|seat| seat.own.request.is_posted());
+            if mutant(flaw::FORGET_POSTED) || !posted() || !self.lock.try_acquire(held.get()) {
+                return;
+            }
+        }
+    }
+
+    /// Hands the lock to a thread that has posted, first to one of another node that waits for a
+    /// server of its own, of each node in turn; whether there was one.
+    fn hand_on(&self) -> bool {
+        let hands = |seat: &Seat<Place>| seat.own.request.hand::<P>();
+        if T::POLICY != Policy::Flat {
+            let here = cohort(Level::Numa);
+            let waits =
+                |seat: &&Seat<Place>| seat.own.keeps_from(here) && seat.own.request.is_posted();
+            let beyond = |seat: &&Seat<Place>| {
+                let node = seat.own.keeps.load(Order::RELAXED) as usize;
+                (node + NODES - 1 - here % NODES) % NODES
+            };
+            let next = self.roster.seats().filter(waits).min_by_key(beyond);
+            if next.is_some_and(hands) {
+                return true;
+            }
+        }
+        self.roster.seats().any(hands)
+    }
+
+    /// Brings the section to a server, or serves.
+    fn bring(&self, place: &Place, section: Section<'_>, patience: Option<&Patience>) -> Outcome {
+        let mut section = section;
+        if let Some(held) = self.try_hold() {
+            let again = mutant(flaw::POST_AGAIN).then(|| twice(&section));
+            self.serve(held, place, section);
+            let Some(again) = again else {
+                return Outcome::Acquired;
+            };
+            section = again;
+        }
+        let again = mutant(flaw::UPGRADE_SERVED).then(|| twice(&section));
+        place.keeps.store(Self::keeps(place), Order::RELAXED);
+        // SAFETY: the place is this thread's, which waits for the end below.
+        unsafe { place.request.post(section, patience.is_some()) };
+        let held = match self.wait(place, patience) {
+            Ended::GaveUp => return Outcome::GaveUp,
+            Ended::Served => return Outcome::Acquired,
+            Ended::Holding(held) => held,
+        };
+        // SAFETY: this thread has posted it, and has the lock.
+        match unsafe { place.request.take_back() }.or(again) {
+            Some(_) if mutant(flaw::LOSE_RESULT) => self.leave(held),
+            Some(section) => self.serve(held, place, section),
+            None => self.leave(held),
+        }
+        Outcome::Acquired
+    }
+
+    /// Waits until what is posted there has been run, its thread is to run it, or patience runs
+    /// out.
+    fn wait(&self, place: &Place, patience: Option<&Patience>) -> Ended<L> {
+        let request = &place.request;
+        let mut spinner = Spinner::new();
+        let mut until = None;
+        loop {
+            match request.told() {
+                Some(Told::Served) => return Ended::Served,
+                Some(Told::Handed) => return Ended::Holding(self.receive()),
+                None => {}
+            }
+            if let Some(held) = self.try_hold() {
+                return Ended::Holding(held);
+            }
+            let limit = if let Some(patience) = patience {
+                if patience.deadline().is_some_and(expired) {
+                    if request.withdraw() {
+                        return Ended::GaveUp;
+                    }
+                    // It is being run, unless it has been answered.
+                    request.wait::<P>(&Patience::ENDLESS);
+                    continue;
+                }
+                *patience
+            } else {
+                let waits = self.thresholds.waits;
+                let late = *until.get_or_insert_with(|| now().saturating_add(waits));
+                if late != u64::MAX && now() >= late {
+                    if let Some(ended) = self.queue(place) {
+                        return ended;
+                    }
+                    // Another thread of this node queues.
+                    until = Some(now().saturating_add(waits));
+                }
+                match until.unwrap_or(late) {
+                    u64::MAX => Patience::ENDLESS,
+                    late => Patience::ENDLESS.at_most(late),
+                }
+            };
+            if spinner.step() == Advice::Again {
+                continue;
+            }
+            if P::MAY_SLEEP {
+                self.sleep(request, &limit);
+            } else {
+                spinner.insist();
+            }
+        }
+    }
+
+    /// Queues for the lock; not if another thread does, for the same node's server.
+    fn queue(&self, place: &Place) -> Option<Ended<L>> {
+        let keeps = place.keeps.load(Order::RELAXED) as usize;
+        let gate = match keeps {
+            0 => 0,
+            _ => 1 << ((keeps - 1) % NODES),
+        };
+        if self.gates.load(Order::RELAXED) & gate != 0
+            || gate != 0 && self.gates.fetch_or(gate, Order::RELAXED) & gate != 0
+        {
+            return None;
+        }
+        let open = || {
+            if gate != 0 {
+                self.gates.fetch_and(!gate, Order::RELAXED);
+            }
+        };
+        if !mutant(flaw::HAND_TO_QUEUED) && !place.request.queue() {
+            // It has been told something meanwhile.
+            open();
+            return None;
+        }
+        // A server of any node may run it from here on.
+        place.keeps.store(0, Order::RELAXED);
+        let held = Kept::new();
+        self.lock.acquire(held.get());
+        open();
+        Some(Ended::Holding(held))
+    }
+
+    /// The lock that was handed to the calling thread.
+    fn receive(&self) -> Kept<L> {
+        let context = self.in_hand.load(Order::RELAXED);
+        // SAFETY: the thread that handed the lock on has put it there, and gives it away.
+        let held: Kept<L> = unsafe { Kept::from_raw(ptr::NonNull::new_unchecked(context)) };
+        if mutant(flaw::LOCK_TWICE) {
+            self.lock.acquire(Kept::<L>::new().get());
+        }
+        held
+    }
+
+    /// Sleeps until the poster is told something, or patience runs out.
+    fn sleep(&self, request: &Request, patience: &Patience) {
+        self.asleep.fetch_add(1, Order::RELAXED);
+        fence_after_update(SANL_LOOK);
+        if self.lock.is_locked() {
+            request.wait::<P>(patience);
+        }
+        self.asleep.fetch_sub(1, Order::RELAXED);
+    }
+
+    /// Makes sure that the lock is one of this process: the first thing that a call does.
+    #[inline]
+    fn come(&self) {
+        if !self.generation.is_settled() {
+            self.come_first(None);
+        }
+    }
+
+    /// Makes a lock that was inherited one of this process, unless a section of the parent's goes
+    /// on, or patience runs out; whether it is.
+    #[cold]
+    fn come_first(&self, patience: Option<&Patience>) -> bool {
+        let mut spinner = Spinner::new();
+        while !self.generation.is_settled() {
+            // The forking thread's, which settles at its end; or another's, and has no end.
+            if !self.roster.seats().all(|seat| seat.own.is_left()) {
+                if patience.is_some_and(|patience| patience.deadline().is_some_and(expired)) {
+                    return false;
+                }
+                spinner.turn();
+                continue;
+            }
+            self.generation.settle(|| self.inherit(None));
+        }
+        true
+    }
+
+    /// The same at the end of a section, whose thread has the lock by that context: it may have
+    /// forked there.
+    #[inline]
+    fn settle(&self, cx: &L::Context) {
+        self.generation.settle(|| self.inherit(Some(cx)));
+    }
+
+    /// Forgets every thread but the holder's.
+    fn inherit(&self, holder: Option<&L::Context>) {
+        if !mutant(flaw::KEEP_QUEUE) {
+            // SAFETY: the others are not of this process, and those of this process wait until
+            // this is done; the holder's context is the caller's.
+            unsafe { self.lock.inherit(holder) };
+        }
+        for seat in self.roster.seats() {
+            if !mutant(flaw::KEEP_POSTED) {
+                seat.own.request.renew();
+            }
+            seat.own.forget();
+        }
+        self.gates.store(0, Order::RELAXED);
+        self.votes.count(0, 0, 0);
+        self.asleep.store(0, Order::RELAXED);
+        self.in_row.store(0, Order::RELAXED);
+    }
+}
+
+/// A section that is to be run twice: for flaws.
+fn twice(section: &Section<'_>) -> Section<'static> {
+    // SAFETY: a flaw is none; what it does to a section's memory, which outlives the thread in
+    // models, is what they look for.
+    unsafe { ptr::read(section).outliving() }
+}
+
+// SAFETY: sections run by the holder of a lock that excludes; each is taken out of its request by
+// the one that runs it, which says so there, and its poster waits for that.
+unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
+    type Context = L::Context;
+
+    fn run(&self, cx: &L::Context, section: Section<'_>) {
+        self.come();
+        let place = self.place();
+        self.count(place);
+        let bring = self.votes.carry(&self.votes.bring);
+        if !bring && !self.lock.is_locked() && self.lock.try_acquire(cx) {
+            self.was_free(place);
+            return self.run_in_place(cx, place, section);
+        }
+        let at = now();
+        self.vote(place, at);
+        if bring {
+            let _ = self.bring(place, section, None);
+        } else {
+            self.lock.acquire(cx);
+            self.take_census(at);
+            self.run_in_place(cx, place, section);
+        }
+        place.mine.took.store(now() - at, Order::RELAXED);
+    }
+
+    fn run_here(&self, cx: &L::Context, section: Section<'_>) {
+        self.come();
+        let place = self.place();
+        self.lock.acquire(cx);
+        self.run_in_place(cx, place, section);
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: Served, T: Tuning, P: Parking> TryDelegate for Sanl<L, T, P> {
+    fn try_run(&self, cx: &L::Context, section: Section<'_>) -> bool {
+        if !self.generation.is_settled()
+            && !self.come_first(Some(&Patience::until(Deadline::monotonic(0))))
+        {
+            return false;
+        }
+        let place = self.place();
+        let free = self.lock.try_acquire(cx);
+        if free {
+            self.run_in_place(cx, place, section);
+        }
+        free
+    }
+}
+
+// SAFETY: as above; a section that was taken back is in nobody's hands.
+unsafe impl<L: Served, T: Tuning, P: Parking> AbortableDelegate for Sanl<L, T, P> {
+    /// The lock's own queue lets nobody go, so a section with a deadline is posted, however the
+    /// threads vote, and its poster takes the lock only when it finds that free or is handed it:
+    /// it may come late behind threads that wait in place.
+    fn run_within(&self, _: &L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
+        if !self.generation.is_settled() && !self.come_first(Some(patience)) {
+            return Outcome::GaveUp;
+        }
+        self.bring(self.place(), section, Some(patience))
+    }
+}
+
+impl<L, T: Tuning> super::InTwoForms for Sanl<L, T, MayPark>
+where
+    L: Served + TwoForms<Spinning: Served>,
+{
+    type Spinning = Sanl<L::Spinning, T, SpinOnly>;
+}

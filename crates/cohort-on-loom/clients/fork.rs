@@ -5,7 +5,7 @@
 
 use crate::clients::host::{Host, NEVER, patience};
 use crate::clients::object::Hosted;
-use crate::clients::{add_one, read, write};
+use crate::clients::{add_one, read, service, write};
 use crate::delegate_clients::Brought;
 use crate::locks::door::{Cell, fork, yield_now};
 use crate::locks::{Delegate, Inherit, RawTry};
@@ -96,6 +96,23 @@ pub fn holds_changed<L: RawTry + Inherit + 'static>() {
         add_one(count);
         // SAFETY: acquired above, by this context.
         unsafe { lock.release(&context) };
+    });
+}
+
+/// A thread forks while another puts keys into a table; the child goes on with it.
+pub fn puts_keys() {
+    let shared = service::small();
+    together(2, move |thread| {
+        if thread == 0 {
+            shared.add(1);
+            fork();
+            for key in [1, 4] {
+                shared.add(key);
+            }
+        } else {
+            shared.add(2);
+            shared.add(3);
+        }
     });
 }
 

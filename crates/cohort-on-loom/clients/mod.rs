@@ -16,6 +16,7 @@ pub mod near;
 pub mod object;
 pub mod recipes;
 pub mod rwlock;
+pub mod service;
 
 use crate::locks::door::Cell;
 use crate::world::linger;

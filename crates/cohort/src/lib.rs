@@ -72,6 +72,7 @@ pub mod records;
 mod reentrant;
 pub mod report;
 pub mod rwlock;
+pub mod service;
 pub mod wait;
 
 pub use cohort_raw::*;

@@ -12,7 +12,7 @@ use clients::condvar::Queued;
 use clients::late::Late;
 use clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use clients::{arena, condvar, destroy, glk, host, mutex, near, object, rwlock};
+use clients::{arena, condvar, destroy, glk, host, mutex, near, object, rwlock, service};
 /// The build of the locks that the clients use.
 use cohort as locks;
 use delegate::{Apart, Bringing, Chained, Hastily, Patiently, Voting};
@@ -322,6 +322,9 @@ stress! {
     glk_comes_round: (0..500).for_each(|_| glk::comes_round(THREADS));
     glk_is_free: (0..2_000).for_each(|_| glk::is_free_for_a_try::<glk::Forwards>());
     glk_is_destroyed: (0..500).for_each(|_| destroy::is_destroyed::<glk::Forwards>(THREADS));
+    gls_excludes: (0..2_000).for_each(|_| service::excludes([&[1, 2, 3, 4][..], &[4, 3, 2, 1], &[2, 4]]));
+    gls_frees: service::frees(20_000);
+    gls_is_found: (0..2_000).for_each(|_| service::is_found([2, 3, 4]));
     hclh_queues: mutex::queues::<Hclh, _>([20_000; THREADS]);
     cna_queues: mutex::queues::<Cna, _>([20_000; THREADS]);
     near_queues: { apart(); mutex::queues::<Near, _>([20_000; THREADS]) };

@@ -10,7 +10,7 @@ use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
 use crate::clients::late::Late;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
+use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock, service};
 use crate::fork_clients as fork;
 use crate::guard_clients as guard;
 use crate::locks::abortable::{ABo, AClh};
@@ -575,6 +575,19 @@ static OTHERS: &[Model] = &[
     quick("glk::forked", FORK, || {
         fork::holds_changed::<Forwards>();
     }),
+    quick("gls::first_users", SPIN, || service::excludes([&[1], &[1]])),
+    quick("gls::grows", SPIN_1, || {
+        service::excludes([&[1, 2, 3][..], &[3, 2]])
+    }),
+    quick("gls::splits", SPIN_1, || {
+        service::excludes([&[1, 2, 3, 4][..], &[4, 1]])
+    }),
+    deep("gls::three", SPIN_1, || {
+        service::excludes([&[1, 3][..], &[2, 3], &[3]])
+    }),
+    quick("gls::frees", SPIN, || service::frees(1)),
+    quick("gls::is_found", SPIN_1, || service::is_found([2, 3, 4])),
+    quick("gls::forks", FORK, fork::puts_keys),
     quick("hmcs::turns", SPIN, || {
         mutex::takes_turns::<SmallHmcs<SpinOnly>, _>([2, 1, 1]);
     }),

@@ -19,6 +19,7 @@ static WHERE: &[(&str, &[&str])] = &[
         "wait/quick",
         &["tas::quick", "ticket::quick", "futex::quick"],
     ),
+    ("service", &["gls::"]),
     ("basic/ticket", &["ticket::", "glk::"]),
     ("basic/mcs", &["mcs::", "glk::"]),
     ("basic/futex", &["futex::", "condvar::"]),

@@ -8,7 +8,7 @@ use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
 use crate::clients::late::Late;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock};
+use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock, service};
 use crate::delegate_clients::{
     self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Voting,
 };
@@ -94,6 +94,11 @@ static CLIENTS: &[Sizes] = clients! {
     glk_to_and_fro: |threads, rounds| mutex::excludes::<ToAndFro>(threads, rounds, 1);
     glk_comes_round: |threads, _rounds| glk::comes_round(threads);
     glk_tries: |_threads, _rounds| glk::is_free_for_a_try::<Forwards>();
+    gls_excludes: |_threads, _rounds| {
+        service::excludes([&[1, 2, 3, 4][..], &[4, 3, 2, 1], &[2, 4, 1, 3], &[3, 1]]);
+    };
+    gls_frees: |_threads, _rounds| service::frees(4);
+    gls_is_found: |_threads, _rounds| service::is_found([2, 3, 4]);
     hmcs_of_three_levels: |threads, rounds| {
         mutex::excludes::<Hmcs<(CacheGroup, Numa), 4, 2, MayPark, 2>>(threads, rounds, 1);
     };

@@ -55,6 +55,7 @@ fn places(flaw: &str) -> Vec<Client> {
         ],
         "ticket" if flaw == "ticket.forget-dismissal" => vec![few("glk_comes_round")],
         "mcs" => vec![few("glk_changes"), few("glk_changes_back")],
+        "gls" => vec![few("gls_excludes"), few("gls_frees"), few("gls_is_found")],
         "glk" => vec![
             few("glk_changes"),
             few("glk_changes_back"),

@@ -1,0 +1,110 @@
+//! A table of locks for any key gives each key one lock, whoever comes first, while it grows and
+//! while keys are freed.
+
+use super::{add_one, read};
+use crate::locks::basic::Tas;
+use crate::locks::door::Cell;
+use crate::locks::host::{Census, Pool};
+use crate::locks::service::{Bucket, Entry, Refusal, Table};
+use crate::world::{nodes, together};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// It grows with the second key, and splits its bucket with the third.
+pub type Small<E, B> = Table<Tas, E, B, 1, 1>;
+
+/// A table, its pools, and what its locks guard, for several threads.
+pub type Shared<E, B> = Arc<Guarded<Small<Arc<E>, Arc<B>>>>;
+
+/// An empty one.
+pub fn small()
+-> Shared<impl Census<Entry<Tas>> + Send + 'static, impl Census<Bucket<Tas>> + Send + 'static> {
+    Arc::new(Guarded {
+        table: Small::new(15, nodes(13), nodes(14)),
+        counts: std::array::from_fn(|_| Cell::new(0)),
+    })
+}
+
+/// Keys: the first and the fourth come to one bucket, the others to another.
+const KEYS: usize = 4;
+
+/// A table, and for each key what its lock guards.
+pub struct Guarded<T> {
+    table: T,
+    counts: [Cell<u64>; KEYS + 1],
+}
+
+impl<E, B> Guarded<Small<E, B>>
+where
+    E: Deref<Target: Pool<Entry<Tas>>>,
+    B: Deref<Target: Pool<Bucket<Tas>>>,
+{
+    /// Adds one to what that key guards.
+    pub fn add(&self, key: usize) {
+        let held = self.table.lock(key).expect("no null");
+        add_one(&self.counts[key]);
+        held.unlock();
+    }
+}
+
+/// Each thread adds to what the keys guard that are listed for it, in that order.
+pub fn excludes<const THREADS: usize>(keys: [&'static [usize]; THREADS]) {
+    let shared = small();
+    let theirs = Arc::clone(&shared);
+    let done = together(THREADS, move |thread| {
+        for key in keys[thread] {
+            theirs.add(*key);
+        }
+    });
+    if done.is_some() {
+        for key in 1..=KEYS {
+            let all = keys.iter().flat_map(|keys| *keys);
+            let expected = all.filter(|its| **its == key).count() as u64;
+            assert_eq!(read(&shared.counts[key]), expected, "two locks of one key");
+        }
+    }
+}
+
+/// One thread uses a key again and again while another frees it and takes its memory for others.
+pub fn frees(rounds: usize) {
+    let shared = small();
+    let theirs = Arc::clone(&shared);
+    let done = together(2, move |thread| {
+        for _ in 0..rounds {
+            theirs.add(1);
+            if thread == 0 {
+                let freed = theirs.table.free(1);
+                assert!(matches!(freed, Ok(()) | Err(Refusal::Busy)));
+                theirs.add(2);
+                theirs.add(1);
+            }
+        }
+    });
+    if done.is_some() {
+        assert_eq!(
+            read(&shared.counts[1]),
+            3 * rounds as u64,
+            "two locks of one key"
+        );
+    }
+}
+
+/// What is held is not freed, and is found again by its key, while others make the table grow.
+pub fn is_found<const OTHERS: usize>(others: [usize; OTHERS]) {
+    let shared = small();
+    together(2, move |thread| {
+        let table = &shared.table;
+        if thread == 0 {
+            let held = table.lock(1).expect("no null");
+            assert_eq!(table.free(1), Err(Refusal::Busy));
+            add_one(&shared.counts[1]);
+            let _ = held;
+            // SAFETY: locked above.
+            assert_eq!(unsafe { table.unlock(1) }, Ok(()));
+        } else {
+            for key in others {
+                shared.add(key);
+            }
+        }
+    });
+}

@@ -1,0 +1,119 @@
+//! Many threads and many keys: nothing is lost, while the table grows and keys are freed.
+
+use cohort_service::gls::{self, Refusal, address};
+use std::cell::UnsafeCell;
+use std::thread;
+use std::time::Duration;
+
+const THREADS: usize = 8;
+
+/// What one key's lock guards.
+struct Guarded(UnsafeCell<u64>);
+
+// SAFETY: read and written under the lock of its address alone.
+unsafe impl Sync for Guarded {}
+
+impl Guarded {
+    fn add(&self) {
+        let _held = gls::lock(self);
+        self.add_held();
+    }
+
+    fn add_held(&self) {
+        // SAFETY: the caller has the lock of this address.
+        unsafe { *self.0.get() += 1 };
+    }
+}
+
+fn guarded(count: usize) -> Vec<Guarded> {
+    (0..count).map(|_| Guarded(UnsafeCell::new(0))).collect()
+}
+
+fn sum(of: Vec<Guarded>) -> u64 {
+    of.into_iter().map(|guarded| guarded.0.into_inner()).sum()
+}
+
+/// Another thread's places, in another order than this one's.
+fn place(thread: usize, turn: usize, count: usize) -> usize {
+    (turn * (2 * thread + 1) + thread * 97) % count
+}
+
+#[test]
+fn every_key_has_one_lock_while_the_table_grows() {
+    const TURNS: usize = 60_000;
+    let all = guarded(20_011);
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let all = &all;
+            scope.spawn(move || {
+                for turn in 0..TURNS {
+                    all[place(thread, turn, all.len())].add();
+                }
+            });
+        }
+    });
+    assert_eq!(sum(all), (THREADS * TURNS) as u64);
+}
+
+#[test]
+fn keys_are_freed_while_others_use_them() {
+    const TURNS: usize = 40_000;
+    let all = guarded(13);
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let all = &all;
+            scope.spawn(move || {
+                for turn in 0..TURNS {
+                    let one = &all[place(thread, turn, all.len())];
+                    match turn % 4 {
+                        0 => {
+                            let refused = gls::free(one).err();
+                            assert!(refused.is_none_or(|why| why == Refusal::Busy));
+                            one.add();
+                        }
+                        1 => {
+                            let held = gls::lock_for(one, Duration::from_secs(60));
+                            assert!(held.is_some(), "nobody holds one for long");
+                            one.add_held();
+                        }
+                        2 => match gls::try_lock(one) {
+                            Some(_held) => one.add_held(),
+                            None => one.add(),
+                        },
+                        _ => {
+                            let key = std::ptr::from_ref(one).addr();
+                            assert_eq!(address::lock(key), Ok(()));
+                            one.add_held();
+                            // SAFETY: locked above.
+                            assert_eq!(unsafe { address::unlock(key) }, Ok(()));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(sum(all), (THREADS * TURNS) as u64);
+}
+
+#[test]
+fn what_cannot_be_done_is_refused() {
+    assert_eq!(address::lock(0), Err(Refusal::NoKey));
+    assert_eq!(address::try_lock(0), Err(Refusal::NoKey));
+    assert_eq!(address::free(0), Err(Refusal::NoKey));
+    for (key, why) in [(0, Refusal::NoKey), (usize::MAX, Refusal::NotHeld)] {
+        // SAFETY: refused.
+        let refused = unsafe { address::unlock(key) };
+        assert_eq!(refused, Err(why));
+    }
+    assert_eq!(address::free(usize::MAX), Ok(()));
+    let one = Guarded(UnsafeCell::new(0));
+    let held = gls::lock(&one);
+    assert!(gls::try_lock(&one).is_none());
+    assert!(gls::lock_for(&one, Duration::from_millis(1)).is_none());
+    assert_eq!(gls::free(&one), Err(Refusal::Busy));
+    thread::scope(|scope| {
+        scope.spawn(|| drop(held));
+    });
+    assert!(gls::try_lock(&one).is_some());
+    assert_eq!(gls::free(&one), Ok(()));
+}

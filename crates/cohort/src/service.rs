@@ -1,0 +1,618 @@
+//! A lock for any address: which lock is whose (GLS; Antić, Chatzopoulos, Guerraoui and
+//! Trigonakis 2016; 004 §4.1).  Crate `cohort-service` is the face of it.
+//!
+//! **Not for** a lock that has a place of its own: finding one costs a hash and a cache line.
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `level` | the thread that grows the table | there are `FIRST << level` buckets |
+//! | `first`, `segments` | the same | bucket after bucket; each segment has as many as all before it |
+//! | `Bucket::ready` | the thread that splits the bucket before it | its keys are here, no longer there |
+//! | `Bucket::keys`, `entries` | threads that have the bucket | up to three keys, 0 for none, and the entry of each |
+//! | `Bucket::more` | the same | a further bucket of the same place |
+//! | `Entry::key` | the thread that puts or frees it | of whose lock this is |
+//!
+//! To find a key is to read: one cache line as a rule, no more steps than the table has levels and
+//! the bucket has lines, whatever other threads do.  What is looked up in vain is looked for once
+//! more by a thread that has the bucket, so two first users of a key get one entry.
+//!
+//! The table grows by a segment of empty buckets, which is all.  A bucket gets its keys from the one
+//! that had them when a thread first puts a key that belongs there; entries stay where they are.
+//! A thread that looks in the old place meanwhile finds nothing, and looks with the bucket taken.
+//!
+//! An entry stays an entry for ever, of other keys in turn, so an old look at one does no harm: a
+//! thread that has locked it compares the key, which nobody changes while it is locked, and looks
+//! again if it is another's.  So may each thread remember the last entry that it had.  No number of
+//! the key's generation is compared beside it (004 is silent on both): an entry that is the same
+//! key's once more *is* its lock.
+//!
+//! A fork may leave a bucket taken, or half split, by a thread that the child has not: a bucket that was
+//! taken in another process is free, keys count only once they are whole, and a split begins
+//! again where it was not completed.
+
+use crate::door::{
+    AtomicPtr, AtomicU32, AtomicUsize, CACHES, Order, Spinner, constructor, flaws, generation,
+    map_slots, mutant, orders, repeated, thread,
+};
+use crate::host::Pool;
+use cohort_raw::{Abortable, Outcome, Patience, RawTry};
+use core::ops::Deref;
+use core::ptr;
+
+orders! {
+    /// The entry of a key that is seen is seen too.
+    GLS_FIND = Acquire;
+    /// As above, from the other side.
+    GLS_PUT = Release;
+    /// Keys that were moved are seen in their new bucket by a thread that goes there.
+    GLS_READY = Acquire;
+    /// As above.
+    GLS_SPLIT = Release;
+    /// A further bucket, and those of a segment, have been made.
+    GLS_MORE = Acquire;
+    /// As above.
+    GLS_ADD = Release;
+    /// A thread that has a bucket sees what the last one did there.
+    GLS_TAKE = Acquire;
+    /// As above.
+    GLS_LEAVE = Release;
+}
+
+flaws! {
+    BELIEVE_ENTRY = "gls.believe-entry";
+    PUT_AT_ONCE = "gls.put-at-once";
+    SPLIT_EARLY = "gls.split-early";
+    BELIEVE_PLACE = "gls.believe-place";
+    FREE_HELD = "gls.free-held";
+}
+
+/// What a lock in an entry has to do: it needs no context.
+pub trait Lockable: Default + Send + Sync + 'static {
+    /// Blocks until it is locked.
+    fn lock(&self);
+
+    /// Locks it if nobody has.
+    fn try_lock(&self) -> bool;
+
+    /// Blocks until it is locked or patience runs out; false then.
+    fn lock_within(&self, patience: &Patience) -> bool;
+
+    /// Unlocks it.
+    ///
+    /// # Safety
+    /// It is locked, and the caller may unlock it.
+    unsafe fn unlock(&self);
+
+    /// Whether it was locked a moment ago.
+    fn is_locked(&self) -> bool;
+}
+
+impl<L: RawTry<Context = ()> + Abortable + 'static> Lockable for L {
+    fn lock(&self) {
+        self.acquire(&());
+    }
+
+    fn try_lock(&self) -> bool {
+        self.try_acquire(&())
+    }
+
+    fn lock_within(&self, patience: &Patience) -> bool {
+        self.acquire_within(&(), patience) == Outcome::Acquired
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.release(&()) };
+    }
+
+    fn is_locked(&self) -> bool {
+        cohort_raw::RawLock::is_locked(self)
+    }
+}
+
+/// A lock, and of which key it is.
+#[derive(Debug, Default)]
+pub struct Entry<L> {
+    lock: L,
+    key: AtomicUsize,
+}
+
+/// Keys of a cache line.
+const WIDTH: usize = 3;
+
+/// A cache line of keys.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct Bucket<L: 'static> {
+    /// The generation of the process in which a thread has it, or 0.
+    taken: AtomicU32,
+    ready: AtomicU32,
+    keys: [AtomicUsize; WIDTH],
+    entries: [AtomicPtr<Entry<L>>; WIDTH],
+    more: AtomicPtr<Self>,
+}
+
+impl<L> Default for Bucket<L> {
+    fn default() -> Self {
+        Self {
+            taken: AtomicU32::new(0),
+            ready: AtomicU32::new(0),
+            keys: repeated!(AtomicUsize::new(0), WIDTH),
+            entries: repeated!(AtomicPtr::null(), WIDTH),
+            more: AtomicPtr::null(),
+        }
+    }
+}
+
+/// Why something was not done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Null is no key.
+    NoKey,
+    /// The key's lock is held, or somebody waits for it.
+    Busy,
+    /// Nobody holds the key's lock.
+    NotHeld,
+    /// The time was over.
+    TimedOut,
+}
+
+/// More segments than addresses can fill.
+const SEGMENTS: usize = 26;
+
+/// The table; its entries and its further buckets are of two pools, and stay there for ever.
+/// It grows when there are more keys than `FULL` for each bucket.
+#[derive(Debug)]
+pub struct Table<L: 'static, E, B, const FIRST: usize = 64, const FULL: u32 = 2> {
+    level: AtomicU32,
+    used: AtomicU32,
+    /// The generation of the process in which a thread makes it grow, or 0.
+    growing: AtomicU32,
+    cache: usize,
+    first: [Bucket<L>; FIRST],
+    segments: [AtomicPtr<Bucket<L>>; SEGMENTS],
+    entries: E,
+    more: B,
+}
+
+/// A bucket that the caller has; nobody changes it meanwhile.
+struct Taken<'a, L: 'static> {
+    bucket: &'a Bucket<L>,
+    /// At which level its number is a key's.
+    level: u32,
+}
+
+impl<L> Drop for Taken<'_, L> {
+    fn drop(&mut self) {
+        self.bucket.taken.store(0, GLS_LEAVE);
+    }
+}
+
+/// What decides on a key's bucket.
+const fn hash(key: usize) -> usize {
+    ((key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+}
+
+impl<L: Lockable> Bucket<L> {
+    /// The lines of this place.
+    fn lines(&self) -> impl Iterator<Item = &Self> {
+        core::iter::successors(Some(self), |line| {
+            // SAFETY: of a pool whose nodes stay, if there is one.
+            unsafe { line.more.load(GLS_MORE).as_ref() }
+        })
+    }
+
+    /// The entry of a key, if it is seen.
+    #[inline]
+    fn find(&self, key: usize) -> Option<&'static Entry<L>> {
+        for line in self.lines() {
+            for (its, entry) in line.keys.iter().zip(&line.entries) {
+                if its.load(GLS_FIND) == key {
+                    // SAFETY: of a pool whose nodes stay; written before its first key was.
+                    return Some(unsafe { &*entry.load(Order::RELAXED) });
+                }
+            }
+        }
+        None
+    }
+
+    /// Puts in a key that is not there; the caller has the bucket, or nobody knows it yet.
+    fn put(&self, key: usize, entry: &'static Entry<L>, more: &(impl Pool<Self> + ?Sized)) {
+        let mut last = self;
+        for line in self.lines() {
+            for (its, place) in line.keys.iter().zip(&line.entries) {
+                if its.load(Order::RELAXED) == 0 {
+                    place.store(ptr::from_ref(entry).cast_mut(), Order::RELAXED);
+                    its.store(key, GLS_PUT);
+                    return;
+                }
+            }
+            last = line;
+        }
+        let line = more.take();
+        line.entries[0].store(ptr::from_ref(entry).cast_mut(), Order::RELAXED);
+        line.keys[0].store(key, GLS_PUT);
+        last.more.store(ptr::from_ref(line).cast_mut(), GLS_ADD);
+    }
+
+    /// Forgets all keys of which that is true; the caller has the bucket, or nobody knows it yet.
+    fn forget(&self, which: impl Fn(usize) -> bool) {
+        for its in self.lines().flat_map(|line| &line.keys) {
+            let key = its.load(Order::RELAXED);
+            if key != 0 && which(key) {
+                its.store(0, Order::RELAXED);
+            }
+        }
+    }
+
+    /// Takes it, once the thread that has it is done, which is soon.
+    fn take(&self) {
+        let mine = generation();
+        let mut spinner = Spinner::new();
+        loop {
+            let seen = self.taken.load(Order::RELAXED);
+            let free = seen != mine
+                && self
+                    .taken
+                    .compare_exchange(seen, mine, GLS_TAKE, Order::RELAXED)
+                    .is_ok();
+            if free {
+                return;
+            }
+            spinner.moment();
+        }
+    }
+}
+
+impl<L, E, B, const FIRST: usize, const FULL: u32> Table<L, E, B, FIRST, FULL>
+where
+    L: Lockable,
+    E: Deref<Target: Pool<Entry<L>>>,
+    B: Deref<Target: Pool<Bucket<L>>>,
+{
+    constructor! {
+        /// An empty table, which uses the threads' cache of that number, as no other table and no
+        /// arena does.
+        #[must_use]
+        pub fn new(cache: usize, entries: E, more: B) -> Self {
+            assert!(cache < CACHES, "threads have no such cache");
+            Self {
+                level: AtomicU32::new(0),
+                used: AtomicU32::new(0),
+                growing: AtomicU32::new(0),
+                cache,
+                first: repeated!(
+                    Bucket {
+                        taken: AtomicU32::new(0),
+                        ready: AtomicU32::new(0),
+                        keys: repeated!(AtomicUsize::new(0), WIDTH),
+                        entries: repeated!(AtomicPtr::null(), WIDTH),
+                        more: AtomicPtr::null(),
+                    },
+                    FIRST
+                ),
+                segments: repeated!(AtomicPtr::null(), SEGMENTS),
+                entries,
+                more,
+            }
+        }
+    }
+
+    /// The bucket of that number, if there is its segment.
+    #[inline]
+    fn bucket(&self, number: usize) -> Option<&Bucket<L>> {
+        if number < FIRST {
+            return Some(&self.first[number]);
+        }
+        let segment = (number / FIRST).ilog2();
+        let base = self.segments[segment as usize].load(GLS_MORE);
+        // SAFETY: mapped for that many, for ever, if it is there.
+        (!base.is_null()).then(|| unsafe { &*base.add(number - (FIRST << segment)) })
+    }
+
+    /// The last bucket that is ready of those that a hash may lead to, and the lowest level at
+    /// which it does.
+    #[inline]
+    fn nearest(&self, hash: usize) -> (&Bucket<L>, u32) {
+        let mut level = self.level.load(Order::RELAXED);
+        loop {
+            let number = hash & ((FIRST << level) - 1);
+            if number < FIRST {
+                return (&self.first[number], 0);
+            }
+            // The level at which there first was such a number.
+            level = (number / FIRST).ilog2() + 1;
+            if let Some(bucket) = self.bucket(number)
+                && bucket.ready.load(GLS_READY) != 0
+            {
+                return (bucket, level);
+            }
+            level -= 1;
+        }
+    }
+
+    /// The key's entry, if it is seen.
+    #[inline]
+    fn find(&self, key: usize) -> Option<&'static Entry<L>> {
+        let entry = self.nearest(hash(key)).0.find(key)?;
+        // Its place may have got another's between two looks.
+        (entry.key.load(Order::RELAXED) == key).then_some(entry)
+    }
+
+    /// Takes the bucket where a hash's keys are.
+    fn taken(&self, hash: usize) -> Taken<'_, L> {
+        loop {
+            let (bucket, level) = self.nearest(hash);
+            bucket.take();
+            let taken = Taken { bucket, level };
+            if ptr::eq(self.nearest(hash).0, bucket) || mutant(flaw::BELIEVE_PLACE) {
+                return taken;
+            }
+        }
+    }
+
+    /// The entry of a key that was not seen; none if it has none.
+    #[cold]
+    #[inline(never)]
+    fn find_surely(&self, key: usize) -> Option<&'static Entry<L>> {
+        self.taken(hash(key)).bucket.find(key)
+    }
+
+    /// The key's entry, which it has from here on.
+    #[inline]
+    fn entry(&self, key: usize) -> &'static Entry<L> {
+        self.find(key).unwrap_or_else(|| self.put(key))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn put(&self, key: usize) -> &'static Entry<L> {
+        let hash = hash(key);
+        let (entry, used) = loop {
+            let taken = self.taken(hash);
+            if let Some(entry) = taken.bucket.find(key)
+                && !mutant(flaw::PUT_AT_ONCE)
+            {
+                return entry;
+            }
+            if self.splits(&taken, hash) {
+                continue;
+            }
+            let entry = self.entries.take();
+            entry.key.store(key, Order::RELAXED);
+            // Counted before anybody can free it.
+            let used = self.used.fetch_add(1, Order::RELAXED) + 1;
+            taken.bucket.put(key, entry, &*self.more);
+            break (entry, used);
+        };
+        let level = self.level.load(Order::RELAXED);
+        if used as usize > (FIRST << level) * FULL as usize {
+            self.grow(level);
+        }
+        entry
+    }
+
+    /// Gives the next bucket that a hash leads to its keys, if the one that the caller has is not
+    /// the last; whether it has.
+    fn splits(&self, taken: &Taken<'_, L>, hash: usize) -> bool {
+        let number = |hash, level: u32| hash & ((FIRST << level) - 1);
+        let from = number(hash, taken.level);
+        let mut levels = taken.level + 1..=self.level.load(Order::RELAXED);
+        let Some(level) = levels.find(|level| number(hash, *level) != from) else {
+            return false;
+        };
+        let to = number(hash, level);
+        let Some(bucket) = self.bucket(to) else {
+            return false;
+        };
+        let moves = |key| number(self::hash(key), level) == to;
+        if mutant(flaw::SPLIT_EARLY) {
+            bucket.ready.store(1, GLS_SPLIT);
+        }
+        // What a split left behind that was not completed.
+        bucket.forget(|_| true);
+        for line in taken.bucket.lines() {
+            for (its, entry) in line.keys.iter().zip(&line.entries) {
+                let key = its.load(Order::RELAXED);
+                if key != 0 && moves(key) {
+                    // SAFETY: of a pool whose nodes stay.
+                    let entry = unsafe { &*entry.load(Order::RELAXED) };
+                    bucket.put(key, entry, &*self.more);
+                }
+            }
+        }
+        bucket.ready.store(1, GLS_SPLIT);
+        taken.bucket.forget(moves);
+        true
+    }
+
+    /// Doubles the number of buckets, unless another thread does, or memory is lacking.
+    #[cold]
+    fn grow(&self, level: u32) {
+        let mine = generation();
+        let seen = self.growing.load(Order::RELAXED);
+        let alone = seen != mine
+            && self
+                .growing
+                .compare_exchange(seen, mine, GLS_TAKE, Order::RELAXED)
+                .is_ok();
+        if !alone {
+            return;
+        }
+        if self.level.load(Order::RELAXED) == level && (level as usize) < SEGMENTS {
+            let count = FIRST << level;
+            let segment = &self.segments[level as usize];
+            if !segment.load(GLS_MORE).is_null() {
+                // A fork came between, and its thread is not here.
+                self.level.store(level + 1, Order::RELAXED);
+            } else if let Some(base) = map_slots(count, Bucket::default) {
+                segment.store(base.as_ptr(), GLS_ADD);
+                self.level.store(level + 1, Order::RELAXED);
+            }
+        }
+        self.growing.store(0, GLS_LEAVE);
+    }
+
+    /// The entry that the calling thread had last, if it is that key's.
+    #[inline]
+    fn remembered(&self, key: usize) -> Option<&'static Entry<L>> {
+        let me = thread();
+        me.settle();
+        let (number, _) = me.caches[self.cache % CACHES].open()?.get();
+        // SAFETY: a number of this table's pool, which this table alone puts there.
+        let entry = (number != 0).then(|| unsafe { self.entries.at(number) })?;
+        (entry.key.load(Order::RELAXED) == key).then_some(entry)
+    }
+
+    #[inline]
+    fn remember(&self, entry: &'static Entry<L>) {
+        if let Some(cache) = thread().caches[self.cache % CACHES].open() {
+            cache.set((self.entries.number(entry), 0));
+        }
+    }
+
+    /// Locks a key's entry by `how`; none if that did not.
+    #[inline]
+    fn locked(&self, key: usize, how: impl Fn(&L) -> bool) -> Option<Held<L>> {
+        let mut known = self.remembered(key);
+        loop {
+            let entry = known.take().unwrap_or_else(|| {
+                let entry = self.entry(key);
+                self.remember(entry);
+                entry
+            });
+            let locked = how(&entry.lock);
+            if entry.key.load(Order::RELAXED) == key || mutant(flaw::BELIEVE_ENTRY) {
+                return locked.then_some(Held { entry });
+            }
+            if locked {
+                // SAFETY: locked just now.
+                unsafe { entry.lock.unlock() };
+            }
+        }
+    }
+
+    /// Blocks until the key's lock is held.
+    ///
+    /// # Errors
+    /// Null is no key.
+    #[inline]
+    pub fn lock(&self, key: usize) -> Result<Held<L>, Refusal> {
+        let locked = |lock: &L| {
+            lock.lock();
+            true
+        };
+        known(key)?;
+        self.locked(key, locked).ok_or(Refusal::Busy)
+    }
+
+    /// Takes the key's lock if nobody has it.
+    ///
+    /// # Errors
+    /// Null is no key; somebody has the lock.
+    #[inline]
+    pub fn try_lock(&self, key: usize) -> Result<Held<L>, Refusal> {
+        known(key)?;
+        self.locked(key, L::try_lock).ok_or(Refusal::Busy)
+    }
+
+    /// Blocks until the key's lock is held or patience runs out.
+    ///
+    /// # Errors
+    /// Null is no key; the time was over.
+    pub fn lock_within(&self, key: usize, patience: &Patience) -> Result<Held<L>, Refusal> {
+        known(key)?;
+        self.locked(key, |lock| lock.lock_within(patience))
+            .ok_or(Refusal::TimedOut)
+    }
+
+    /// Releases the key's lock, whichever thread took it.
+    ///
+    /// # Errors
+    /// Null is no key; nobody holds the lock, if the key has one at all.
+    ///
+    /// # Safety
+    /// If the lock is held, the caller may release it.
+    pub unsafe fn unlock(&self, key: usize) -> Result<(), Refusal> {
+        known(key)?;
+        let seen = self.remembered(key).or_else(|| self.find(key));
+        let entry = seen.or_else(|| self.find_surely(key));
+        let entry = entry
+            .filter(|entry| entry.lock.is_locked())
+            .ok_or(Refusal::NotHeld)?;
+        // SAFETY: the caller's; a key whose lock is held keeps its entry.
+        unsafe { entry.lock.unlock() };
+        Ok(())
+    }
+
+    /// Forgets a key, whose memory goes to other keys; one that has no lock is forgotten already.
+    ///
+    /// # Errors
+    /// Null is no key; the lock is held or waited for.
+    pub fn free(&self, key: usize) -> Result<(), Refusal> {
+        known(key)?;
+        loop {
+            let seen = self.find(key).or_else(|| self.find_surely(key));
+            let Some(entry) = seen else {
+                return Ok(());
+            };
+            let locked = entry.lock.try_lock();
+            if entry.key.load(Order::RELAXED) != key {
+                if locked {
+                    // SAFETY: locked just now.
+                    unsafe { entry.lock.unlock() };
+                }
+                continue;
+            }
+            if !locked && !mutant(flaw::FREE_HELD) {
+                return Err(Refusal::Busy);
+            }
+            self.taken(hash(key)).bucket.forget(|its| its == key);
+            entry.key.store(0, Order::RELAXED);
+            self.used.fetch_sub(1, Order::RELAXED);
+            // SAFETY: locked above; threads that come to it now see that it is no longer the
+            // key's, and nothing else is this thread's.
+            unsafe {
+                entry.lock.unlock();
+                self.entries.give(entry);
+            }
+            return Ok(());
+        }
+    }
+
+    /// How many keys have locks.
+    pub fn keys(&self) -> u32 {
+        self.used.load(Order::RELAXED)
+    }
+
+    /// Bytes of all locks, keys and buckets beyond the table's own.
+    pub fn bytes(&self) -> usize {
+        let buckets = (FIRST << self.level.load(Order::RELAXED)) - FIRST;
+        buckets * size_of::<Bucket<L>>() + self.entries.bytes() + self.more.bytes()
+    }
+}
+
+/// Null is no key.
+#[inline]
+const fn known(key: usize) -> Result<(), Refusal> {
+    if key == 0 {
+        return Err(Refusal::NoKey);
+    }
+    Ok(())
+}
+
+/// A key's lock, held: whoever has this may release it without looking for it.
+#[derive(Debug)]
+#[must_use = "nothing else says whose lock is held"]
+pub struct Held<L: 'static> {
+    entry: &'static Entry<L>,
+}
+
+impl<L: Lockable> Held<L> {
+    /// Releases it.
+    #[inline]
+    pub fn unlock(self) {
+        // SAFETY: it is held, and its key keeps its entry so long.
+        unsafe { self.entry.lock.unlock() };
+    }
+}

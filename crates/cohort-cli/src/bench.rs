@@ -156,8 +156,8 @@ Examples:
       --locks default,posix,hmcs-4
   cohort bench --envelope --served --on i5-12500 --plot e.svg
   cohort bench --workload pingpong --threads 2 --plot p.svg
-  cohort bench --on superdome-x --workload splay --locks hmcs-t-2,a-c-bo-clh --threads 18 \\
-      --metric efficiency
+  cohort bench --on superdome-x --workload splay --threads 18 \\
+      --locks hmcs-t-2,a-c-bo-clh --metric efficiency
   cohort bench --on kunpeng-920x2 --workload lbench --locks ticket,mcs,clh \\
       --threads 1,4,16,64,127
   cohort bench --on ./my-own.toml --workload interval --locks mcs --json

@@ -12,7 +12,7 @@
 //! | `in_hand` | the context by which it is held, where it is being handed on | the holder |
 //! | `in_row` | how often it was handed on since it was last released | the holder |
 //! | `asleep` | posters that sleep, or are about to | they |
-//! | `votes` | see [`Votes`] | voters; each census |
+//! | `votes` | how many users there are, and how they vote | voters; each census |
 //! | `generation` | the process in which it was last used | the first thread of a child to come, or its holder |
 //! | `gates` | a bit for each NUMA node one of whose threads queues in `lock` to become its server | that thread |
 //! | a place's `request` | see [`request`](super::request) | its thread, and the holder |

@@ -140,7 +140,7 @@ macro_rules! for_each_lock {
             [RawTry, Abortable, ThreadOblivious, Inherit];
 
             futex, $crate::basic::Futex, Word, [],
-            "sleeping mutex: barges, spins for a bounded time, hands over to who waits too long",
+            "sleeping mutex: barges, spins for a bounded time, hands over to a thread that waits too long",
             "Cohort; see basic/futex.rs",
             [RawTry, Abortable, ThreadOblivious, Inherit];
 
@@ -165,7 +165,7 @@ macro_rules! for_each_lock {
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             ticket_delay, $crate::basic::TicketDelay, InPlace, [],
-            "as ticket; who is far behind looks more rarely",
+            "as ticket; a waiter far behind looks more rarely",
             "Mellor-Crummey and Scott 1991; 000 §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
@@ -230,7 +230,7 @@ macro_rules! for_each_lock {
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             near, $crate::numa::Near, Nowhere, ["near-mcs"],
-            "as mcs; the lock goes to the nearest of the first five who wait, within a bound",
+            "as mcs; the lock goes to the nearest of the first five waiters, within a bound",
             "000 §7; Cohort, see numa/near.rs",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
@@ -245,17 +245,17 @@ macro_rules! for_each_lock {
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hbo, $crate::numa::Hbo, Inflated, ["a-hbo"],
-            "as bo; who is of another NUMA node than the holder looks more rarely",
+            "as bo; a waiter of another NUMA node than the holder's looks more rarely",
             "Radović and Hagersten 2003; 000 §1, §5.1",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             fc_mcs, $crate::numa::FcMcs, Inflated, [],
-            "an mcs queue, to which one of each NUMA node appends all who have arrived there",
+            "an mcs queue, to which one of each NUMA node appends all that have arrived there",
             "Dice, Marathe and Shavit 2011; 000 §1, §5.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hclh, $crate::numa::Hclh, Inflated, [],
-            "a clh queue, into which one of each NUMA node splices the queue of all who have arrived there",
+            "a clh queue, into which one of each NUMA node splices the queue of all that have arrived there",
             "Luchangco, Nussbaum and Shavit 2006; 000 §1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 

@@ -248,17 +248,37 @@ pub fn serves_claims_soon() {
 /// Where everybody but one claims, sections are so long that turns come all the time, and
 /// the one in the queue is served after two others.
 pub fn serves_the_queue_between_claims() {
-    let shared = Arc::new((
-        host::in_place::<Mcs>(),
-        AtomicU32::new(0),
-        AtomicU32::new(0),
-    ));
+    const FIRST: u32 = 4;
+    struct Shared<H> {
+        host: H,
+        sections: AtomicU32,
+        /// How many sections there had been when the one in the queue came, and one more; 0 while
+        /// it is not there.
+        came: AtomicU32,
+        over: AtomicU32,
+    }
+    let shared = Arc::new(Shared {
+        host: host::in_place::<Mcs>(),
+        sections: AtomicU32::new(0),
+        came: AtomicU32::new(0),
+        over: AtomicU32::new(0),
+    });
     together(QUEUE + 1, move |thread| {
-        let (host, sections, over) = &*shared;
+        let Shared {
+            host,
+            sections,
+            came,
+            over,
+        } = &*shared;
         if thread > 0 {
             while over.load(Order::RELAXED) == 0 {
                 assert!(host.lock_within(&patience(Some(100 * TURN))), "starved");
-                sections.fetch_add(1, Order::RELAXED);
+                let section = sections.fetch_add(1, Order::RELAXED) + 1;
+                // Noticed here, for one that is passed over for ever notices nothing.
+                if let Some(before) = came.load(Order::RELAXED).checked_sub(1) {
+                    let passed = section - before;
+                    assert!(passed <= FIRST, "{passed} came first");
+                }
                 spend(TURN);
                 assert!(host.unlock(), "the holder does not hold it");
             }
@@ -266,9 +286,11 @@ pub fn serves_the_queue_between_claims() {
         }
         for _ in 0..5 {
             let before = sections.load(Order::RELAXED);
+            came.store(before + 1, Order::RELAXED);
             host.lock();
+            came.store(0, Order::RELAXED);
             let passed = sections.load(Order::RELAXED) - before;
-            assert!(passed <= 4, "{passed} came first");
+            assert!(passed <= FIRST, "{passed} came first");
             assert!(host.unlock(), "the holder does not hold it");
             spend(TURN);
         }

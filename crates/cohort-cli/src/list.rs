@@ -183,21 +183,33 @@ fn rwlocks(json: bool) -> Result<ExitCode, Problem> {
         page::print_list(Origin::here(), "rwlocks", &all)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let rows = all
+        .iter()
+        .map(|lock| (lock.name, lock.about, lock.source, lock.bytes_raw));
+    described(
+        rows,
+        "`cohort run --rwlock` has the first three, and by `system` the C library's own; \
+         RwLock<T, L> all but the C library's; `cohort bench --workload rw` has all.",
+    )
+}
+
+/// A table of names, what they are, where that is described, and bytes; with notes below.
+fn described<'a>(
+    rows: impl Iterator<Item = (&'a str, &'a str, &'a str, usize)>,
+    notes: &str,
+) -> Result<ExitCode, Problem> {
     let mut table = page::titled(&["lock", "what it is, and where it is described", "bytes"]);
-    for lock in &all {
+    for (name, about, source, bytes) in rows {
         table.add_row([
-            page::name(lock.name),
-            Cell::new(format!("{} ({})", lock.about, lock.source)),
-            Cell::new(lock.bytes_raw),
+            page::name(name),
+            Cell::new(format!("{about} ({source})")),
+            Cell::new(bytes),
         ]);
     }
     page::print(&format!(
         "{}\n\n{}",
         page::lines(table, 2..3),
-        page::prose(
-            "`cohort run --rwlock` has the first three, and by `system` the C library's own; \
-             RwLock<T, L> all but the C library's; `cohort bench --workload rw` has all."
-        )
+        page::prose(notes)
     ))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -229,32 +241,25 @@ fn delegates(json: bool) -> Result<ExitCode, Problem> {
         page::print_list(Origin::here(), "delegates", &all)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut table = page::titled(&["lock", "what it is, and where it is described", "bytes"]);
-    for lock in &all {
-        table.add_row([
-            page::name(lock.name),
-            Cell::new(format!("{} ({})", lock.about, lock.source)),
-            Cell::new(lock.bytes_raw),
-        ]);
-    }
     let list = |has: fn(&&Brought) -> bool| {
         let names: Vec<&str> = all.iter().filter(has).map(|lock| lock.name).collect();
         names.join(", ")
     };
-    page::print(&format!(
-        "{}\n\n{}",
-        page::lines(table, 2..3),
-        page::prose(&format!(
+    let rows = all
+        .iter()
+        .map(|lock| (lock.name, lock.about, lock.source, lock.bytes_raw));
+    described(
+        rows,
+        &format!(
             "A section that is brought to one of these may be run by another thread, which has \
              the data in its cache. Delegated<T, L> has them in Rust, beside every other lock, \
-             whose sections run where they are; `cohort bench` compares both. Of those that \
-             bring sections, the ones of {} can give up, and those of {} can try. No unchanged \
-             program has them: it has no sections to bring.",
+             whose sections run where they are; `cohort bench` compares both. A thread can give \
+             up its section under {}, and try under {}. No unchanged program has them: it has no \
+             sections to bring.",
             list(|lock| lock.gives_up),
             list(|lock| lock.tries),
-        ))
-    ))?;
-    Ok(ExitCode::SUCCESS)
+        ),
+    )
 }
 
 fn names_of(capabilities: &[Capability]) -> Vec<&'static str> {

@@ -94,3 +94,34 @@ impl Records {
         self.processes.values()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cohort::records::MAGIC;
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
+
+    fn make(records: &Records, name: &str) {
+        let file = File::create(records.folder().join(name)).expect("the folder is ours");
+        file.set_len(size_of::<cohort::records::Records>() as u64)
+            .expect("a sparse file");
+        let at = std::mem::offset_of!(cohort::records::Records, magic) as u64;
+        file.write_all_at(&MAGIC, at).expect("written");
+    }
+
+    /// Another process of the same number would go on with what it finds.
+    #[test]
+    fn what_a_process_left_goes_when_it_is_forgotten() {
+        let mut records = Records::new().expect("there is a place for temporary files");
+        make(&records, "17.1");
+        make(&records, "18.1");
+        let mut found: Vec<u32> = records.processes().map(|process| process.id).collect();
+        found.sort_unstable();
+        assert_eq!(found, [17, 18]);
+        records.forget(17);
+        let left: Vec<u32> = records.processes().map(|process| process.id).collect();
+        assert_eq!(left, [18]);
+        assert!(!records.folder().join("17.1").exists());
+    }
+}

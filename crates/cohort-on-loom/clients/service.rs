@@ -1,5 +1,5 @@
-//! A table of locks for any key gives each key one lock, whoever comes first, while it grows and
-//! while keys are freed.
+//! A table of locks for any key gives each key one lock, whichever thread comes first, while it
+//! grows and while keys are freed.
 
 use super::{add_one, read};
 use crate::locks::basic::Tas;

@@ -7,7 +7,7 @@
 //! static ACCOUNTS: [std::sync::atomic::AtomicU64; 2] = [const { std::sync::atomic::AtomicU64::new(50) }; 2];
 //!
 //! let held = gls::lock(&ACCOUNTS[0]);
-//! // Whoever else locks that account waits here; the other account has a lock of its own.
+//! // Another thread that locks that account waits here; the other account has a lock of its own.
 //! drop(held);
 //! ```
 //!

@@ -17,7 +17,7 @@
 //! other, whose context is in a block of a pool, and closures, which have it in their frame.
 //! What a lock cannot do does not compile, and the compiler says what to use instead.
 //!
-//! # For those who come from `std` or `parking_lot`
+//! # Coming from `std` or `parking_lot`
 //!
 //! | there | here |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! A lock for any address: which lock is whose (GLS; Antić, Chatzopoulos, Guerraoui and
+//! A lock for any address: which key has which lock (GLS; Antić, Chatzopoulos, Guerraoui and
 //! Trigonakis 2016; 004 §4.1).  Crate `cohort-service` is the face of it.
 //!
 //! **Not for** a lock that has a place of its own: finding one costs a hash and a cache line.
@@ -10,7 +10,7 @@
 //! | `Bucket::ready` | the thread that splits the bucket before it | its keys are here, no longer there |
 //! | `Bucket::keys`, `entries` | threads that have the bucket | up to three keys, 0 for none, and the entry of each |
 //! | `Bucket::more` | the same | a further bucket of the same place |
-//! | `Entry::key` | the thread that puts or frees it | of whose lock this is |
+//! | `Entry::key` | the thread that puts or frees it | the address that has this lock |
 //!
 //! To find a key is to read: one cache line as a rule, no more steps than the table has levels and
 //! the bucket has lines, whatever other threads do.  What is looked up in vain is looked for once
@@ -601,9 +601,9 @@ const fn known(key: usize) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// A key's lock, held: whoever has this may release it without looking for it.
+/// A key's lock, held: the code that has this may release it without looking for it.
 #[derive(Debug)]
-#[must_use = "nothing else says whose lock is held"]
+#[must_use = "nothing else says which lock is held"]
 pub struct Held<L: 'static> {
     entry: &'static Entry<L>,
 }

@@ -419,3 +419,29 @@ fn bias(image: &object::File<'_>, pieces: &[Piece]) -> Option<u64> {
         })
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process's own records are mapped too: hundreds of megabytes, which are not to be read as
+    /// if they were code at each look.
+    #[test]
+    fn files_without_code_are_left_alone() {
+        let maps = "\
+            55d0a000-55d0b000 r--p 00000000 fe:00 11 /usr/bin/a program\n\
+            55d0b000-55d0c000 r-xp 00001000 fe:00 11 /usr/bin/a program\n\
+            55d0c000-55d0d000 rw-p 00002000 fe:00 11 /usr/bin/a program\n\
+            7f000000-7f900000 rw-s 00000000 00:1b 12 /dev/shm/cohort-x/17.1\n\
+            7fa00000-7fa01000 rw-p 00000000 00:00 0\n\
+            7fb00000-7fb01000 r--p 00000000 fe:00 13 /usr/share/locale\n\
+            7fff0000-7fff1000 r-xp 00000000 00:00 0 [vdso]\n";
+        let [(path, pieces)] = &files(maps)[..] else {
+            panic!("one file has code");
+        };
+        assert_eq!(path, Path::new("/usr/bin/a program"));
+        let starts: Vec<u64> = pieces.iter().map(|piece| piece.range.start).collect();
+        assert_eq!(starts, [0x55d0_a000, 0x55d0_b000, 0x55d0_c000]);
+        assert_eq!(pieces[1].offset, 0x1000);
+    }
+}

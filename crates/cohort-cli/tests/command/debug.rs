@@ -193,21 +193,6 @@ fn a_deadlock_ends_and_leaves_nothing_behind() {
     assert!(said.contains("is ended"), "{said}");
 }
 
-/// Each forked child has records of its own, a sparse file of hundreds of megabytes: those are
-/// neither read as if they were code nor kept once the child is over.
-#[test]
-fn many_forked_children_cost_little() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let program = compile("clean/many_children", &folder);
-    let mut command = cohort();
-    command.args(["debug", "--"]).arg(&program);
-    let output = command
-        .timeout(Duration::from_secs(60))
-        .output()
-        .expect("the command runs");
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
-}
-
 #[test]
 fn findings_are_told_in_json() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -437,7 +437,7 @@ struct DelegateOperations {
     drop_context: unsafe fn(*mut u8),
 }
 
-/// How those who bring sections to a delegate give up.
+/// How a thread that brings a section to a delegate gives up.
 pub(crate) type RunWithin = unsafe fn(*const u8, *const u8, Section<'_>, &Patience) -> Outcome;
 
 /// That of a delegate.
@@ -545,7 +545,7 @@ unsafe impl Tested for Brought {
 
 impl Drop for Brought {
     fn drop(&mut self) {
-        // SAFETY: as above, and whoever drops the delegate is the last to have it.
+        // SAFETY: as above, and the thread that drops the delegate is the last to have it.
         unsafe {
             self.delegate.empty(self.operations.drop);
             for context in &mut self.contexts {

@@ -486,7 +486,8 @@ pub fn has_lost_cpu() -> bool {
 }
 
 /// Threads that run or could, those of the background too, and CPUs; nothing outside of a run
-/// or where chance decides who runs.  To find out costs as much as a read of a kernel's file.
+/// or where chance decides which thread runs.  To find out costs as much as a read of a
+/// kernel's file.
 #[must_use]
 pub fn workload() -> Option<(usize, usize)> {
     with(|engine| {
@@ -504,7 +505,7 @@ pub fn workload() -> Option<(usize, usize)> {
 const FILE_NANOSECONDS: u64 = 2_000;
 
 /// Whether threads of the run that are not of the background stand in line for a CPU; nothing
-/// outside of a run or where chance decides who runs.
+/// outside of a run or where chance decides which thread runs.
 #[must_use]
 pub fn lacks_cpus() -> Option<bool> {
     with(|engine| (engine.options.schedule == Schedule::Time).then(|| engine.lacks_cpus()))

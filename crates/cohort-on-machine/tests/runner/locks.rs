@@ -34,49 +34,68 @@ fn crowded(waiting: Waiting) -> Vec<Options> {
     vec![crowded]
 }
 
+/// A client by chance, with waiters that sleep and with waiters that spin.
+fn either_way_by_chance(name: &str, client: Client) -> [Trial; 2] {
+    let spinning = || {
+        by_chance().map(|options| Options {
+            waiting: Waiting::Spin,
+            ..options
+        })
+    };
+    [
+        passes(
+            format!("chance::{name}"),
+            &KUNPENG,
+            || by_chance().collect(),
+            client,
+        ),
+        passes(
+            format!("chance::{name}::spin"),
+            &KUNPENG,
+            move || spinning().collect(),
+            client,
+        ),
+    ]
+}
+
 macro_rules! tests {
     ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
-        vec![$(
-            passes(
-                format!("time::{}::16", stringify!($name)),
-                &EPYC,
-                || waiting(Waiting::Park),
-                || mutex::excludes::<$lock>(16, 50, 1),
-            ),
-            passes(
-                format!("time::{}::64", stringify!($name)),
-                &EPYC,
-                || waiting(Waiting::Spin),
-                || mutex::excludes::<$lock>(64, 20, 1),
-            ),
-            passes(
-                format!("time::{}::128", stringify!($name)),
-                &KUNPENG,
-                || waiting(Waiting::Park),
-                || mutex::excludes::<$lock>(128, 10, 1),
-            ),
-            passes(
-                format!("time::{}::crowded", stringify!($name)),
-                &KUNPENG,
-                || [crowded(Waiting::Park), crowded(Waiting::Yield)].concat(),
-                || mutex::excludes::<$lock>(16, 10, 1),
-            ),
-            passes(
-                format!("chance::{}", stringify!($name)),
-                &KUNPENG,
-                || by_chance().collect(),
-                || mutex::excludes::<$lock>(FEW, 4, 1),
-            ),
-            passes(
-                format!("chance::{}::spin", stringify!($name)),
-                &KUNPENG,
-                || by_chance()
-                    .map(|options| Options { waiting: Waiting::Spin, ..options })
-                    .collect(),
-                || mutex::excludes::<$lock>(FEW, 4, 1),
-            ),
-        )+]
+        {
+            let mut all = Vec::new();
+            $(
+                all.extend([
+                    passes(
+                        format!("time::{}::16", stringify!($name)),
+                        &EPYC,
+                        || waiting(Waiting::Park),
+                        || mutex::excludes::<$lock>(16, 50, 1),
+                    ),
+                    passes(
+                        format!("time::{}::64", stringify!($name)),
+                        &EPYC,
+                        || waiting(Waiting::Spin),
+                        || mutex::excludes::<$lock>(64, 20, 1),
+                    ),
+                    passes(
+                        format!("time::{}::128", stringify!($name)),
+                        &KUNPENG,
+                        || waiting(Waiting::Park),
+                        || mutex::excludes::<$lock>(128, 10, 1),
+                    ),
+                    passes(
+                        format!("time::{}::crowded", stringify!($name)),
+                        &KUNPENG,
+                        || [crowded(Waiting::Park), crowded(Waiting::Yield)].concat(),
+                        || mutex::excludes::<$lock>(16, 10, 1),
+                    ),
+                ]);
+                all.extend(either_way_by_chance(stringify!($name), || {
+                    mutex::excludes::<$lock>(FEW, 4, 1)
+                }));
+            )+
+            all
+        }
     };
 }
 
@@ -96,34 +115,29 @@ pub fn wanted_by_few(identifier: &str) -> Option<Client> {
 
 macro_rules! delegates {
     ($($name:ident, $delegate:ty, $about:literal, $source:literal, $can:tt;)+) => {
-        vec![$(
-            passes(
-                format!("time::{}::64", stringify!($name)),
-                &EPYC,
-                || [waiting(Waiting::Spin), waiting(Waiting::Park)].concat(),
-                || delegate::runs::<$delegate>(64, 20, 4),
-            ),
-            passes(
-                format!("time::{}::crowded", stringify!($name)),
-                &KUNPENG,
-                || [crowded(Waiting::Park), crowded(Waiting::Yield)].concat(),
-                || delegate::runs::<$delegate>(16, 10, 2),
-            ),
-            passes(
-                format!("chance::{}", stringify!($name)),
-                &KUNPENG,
-                || by_chance().collect(),
-                || delegate::runs::<$delegate>(MORE, 3, 1),
-            ),
-            passes(
-                format!("chance::{}::spin", stringify!($name)),
-                &KUNPENG,
-                || by_chance()
-                    .map(|options| Options { waiting: Waiting::Spin, ..options })
-                    .collect(),
-                || delegate::runs::<$delegate>(MORE, 3, 1),
-            ),
-        )+]
+        {
+            let mut all = Vec::new();
+            $(
+                all.extend([
+                    passes(
+                        format!("time::{}::64", stringify!($name)),
+                        &EPYC,
+                        || [waiting(Waiting::Spin), waiting(Waiting::Park)].concat(),
+                        || delegate::runs::<$delegate>(64, 20, 4),
+                    ),
+                    passes(
+                        format!("time::{}::crowded", stringify!($name)),
+                        &KUNPENG,
+                        || [crowded(Waiting::Park), crowded(Waiting::Yield)].concat(),
+                        || delegate::runs::<$delegate>(16, 10, 2),
+                    ),
+                ]);
+                all.extend(either_way_by_chance(stringify!($name), || {
+                    delegate::runs::<$delegate>(MORE, 3, 1)
+                }));
+            )+
+            all
+        }
     };
 }
 

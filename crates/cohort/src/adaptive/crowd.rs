@@ -13,8 +13,9 @@
 //! | `NEEDED` | so many of them end the crowd; 0: there has been none yet |
 //! | `STAMP` | when somebody looked last, in rounds |
 //!
-//! Whoever looks changes the word in one exchange, and gives up if another has; the other fields
-//! are written by whoever changed the answer, and are not exact.  Nothing here orders anything.
+//! The thread that looks changes the word in one exchange, and gives up if another has; the
+//! other fields are written by the thread that changed the answer, and are not exact.  Nothing
+//! here orders anything.
 
 use crate::door::{
     AtomicU32, AtomicU64, Order, constructor, now, process_wide, threads_lack_cpus, workload,
@@ -59,7 +60,7 @@ pub enum Found {
     Quiet,
 }
 
-/// One answer, which everybody who asks in the same way shares; all zero when new.
+/// One answer, which all threads that ask in the same way share; all zero when new.
 #[derive(Debug, Default)]
 pub struct Crowd {
     word: AtomicU64,

@@ -186,7 +186,7 @@ impl Way for Mcs {
     }
 }
 
-/// A mutex that counts who waits.
+/// A mutex that counts its waiters.
 #[derive(Debug, Default)]
 struct Counted {
     futex: Futex,

@@ -36,7 +36,7 @@ orders! {
     MCS_LEAVE = Release;
     /// Sees what the last holder did; publishes the fresh node.
     MCS_TRY = AcqRel;
-    /// What the holder did is seen by whoever finds the queue empty that it has sent away.
+    /// What the holder did is seen by the thread that finds the queue empty that it has sent away.
     MCS_DISMISS = Release;
 }
 
@@ -175,7 +175,7 @@ impl<P: Parking> Mcs<P> {
         count
     }
 
-    /// Releases the lock, and sends all who wait for it away.  For locks whose waiters
+    /// Releases the lock, and sends all its waiters away.  For locks whose waiters
     /// [go](Self::wait_or_go), as nobody carries a number to them.
     pub(crate) fn dismiss(&self, node: &McsNode<P>) {
         let last = self.tail.swap(ptr::null_mut(), MCS_DISMISS);

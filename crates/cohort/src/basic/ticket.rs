@@ -165,7 +165,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
         number(self.serving.value(Order::RELAXED)) == mine || mutant(flaw::FORGET_DISMISSAL)
     }
 
-    /// Releases the lock, and sends all who wait for it away, how many `noted` is told before
+    /// Releases the lock, and sends all its waiters away, how many `noted` is told before
     /// they are: the number served next is one that nobody had drawn.  For locks whose waiters
     /// [go](Self::wait_or_go).
     pub(crate) fn dismiss(&self, noted: impl FnOnce(u32)) {

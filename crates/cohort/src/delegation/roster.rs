@@ -8,7 +8,7 @@
 //! | field | meaning | written by |
 //! |---|---|---|
 //! | `chains` | the last seat of each chain | the thread that adds one |
-//! | `last` | the last seat of all, for those who look through them | the same |
+//! | `last` | the last seat of all, for threads that look through them | the same |
 //! | a seat's `owner` | its thread | that thread; a later one that finds it gone |
 //! | a seat's `chained`, `next` | the seat that was there before it | the first of them, before others see it |
 

@@ -25,8 +25,8 @@
 //! that has it so is the server: it goes through all places, `T_s` times or for a millisecond
 //! at most, and leaves sooner if it has found nothing more than `L_s` times.  It hands the lock on
 //! to a thread that has posted, if there is one, with the context by which it is held, `IN_ROW`
-//! times in a row; then it releases it, for those who queue.  A thread that has released the lock
-//! looks for sections that were posted meanwhile, and takes it once more to hand it on: a server
+//! times in a row; then it releases it, for the threads that queue.  A thread that has released
+//! the lock looks for sections that were posted meanwhile, and takes it once more to hand it on: a server
 //! always, others only if somebody sleeps.  A store, a fence and a look on both sides: the
 //! poster finds the lock free, or the thread that left it finds the poster.
 //!
@@ -93,7 +93,7 @@ flaws! {
     KEEP_QUEUE = "sanl.keep-queue";
 }
 
-/// How often the lock is handed on before those who queue for it have a turn.
+/// How often the lock is handed on before the threads that queue for it have a turn.
 const IN_ROW: u32 = 4;
 
 /// All of a thread's time, in the units in which contention is counted.
@@ -105,7 +105,7 @@ const CENSUS_NANOSECONDS: u64 = 10_000_000;
 /// For how long a server serves at most.
 const SERVES_NANOSECONDS: u64 = 1_000_000;
 
-/// For whom servers have time.
+/// Which threads a server has time for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
     /// For every thread.

@@ -43,7 +43,7 @@ pub const fn workload() -> Option<(i64, i64)> {
     None
 }
 
-/// Whether threads lack CPUs: yes and no by turns, whoever asks.
+/// Whether threads lack CPUs: yes and no by turns, whichever thread asks.
 #[must_use]
 pub fn threads_lack_cpus() -> Option<bool> {
     with(|execution| {

@@ -2,10 +2,12 @@
 //!
 //! A library has a panic strategy and a profile of its own, so it is built by
 //! a cargo of its own, always in release, and with nothing of this build's
-//! settings but the target: a debug command carries the same library.
+//! settings but the target: a debug command carries the same library.  It is
+//! compiled in a folder that all builds of the command share, and so only once.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -70,18 +72,36 @@ fn build() -> Result<(), String> {
         }
     }
 
+    let folder = shared(&out);
+    let failed = |error| format!("{} cannot be used: {error}", folder.display());
+    fs::create_dir_all(&folder).map_err(failed)?;
+    // Held until the end: the forms have one name there, and another build would put another
+    // form in its place before it is copied.
+    let turn = File::create(folder.join("turn")).map_err(failed)?;
+    turn.lock().map_err(failed)?;
     for (file, features) in LIBRARIES {
-        let built = compile(&root, &out, &target, features)?;
-        std::fs::copy(&built, out.join(file))
+        let built = compile(&root, &folder, &target, features)?;
+        fs::copy(&built, out.join(file))
             .map_err(|error| format!("{} is not there: {error}", built.display()))?;
     }
     Ok(())
 }
 
+/// The folder in which the libraries are compiled: one for debug and release builds, and for
+/// those of clippy and rustdoc, which all have output folders of their own.
+fn shared(out: &Path) -> PathBuf {
+    // TARGET/PROFILE/build/NAME-HASH/out
+    let is_usual = out
+        .parent()
+        .and_then(Path::parent)
+        .is_some_and(|build| build.ends_with("build"));
+    let target = out.ancestors().nth(4).filter(|_| is_usual);
+    target.unwrap_or(out).join("libraries")
+}
+
 /// Compiles the library with these features; where it is then.
-fn compile(root: &Path, out: &Path, target: &OsStr, features: &str) -> Result<PathBuf, String> {
+fn compile(root: &Path, folder: &Path, target: &OsStr, features: &str) -> Result<PathBuf, String> {
     let preload = root.join("crates/cohort-preload");
-    let folder = out.join("preload");
     let cargo = env::var_os("CARGO").ok_or("cargo did not set CARGO")?;
     let mut cargo = Command::new(cargo);
     cargo

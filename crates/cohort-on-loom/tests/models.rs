@@ -61,6 +61,6 @@ fn main() {
         .chain(runner::mutants::tests())
         .collect();
     let conclusion = libtest_mimic::run(&arguments, tests);
-    slowest::tell();
+    slowest::tell(&arguments);
     conclusion.exit();
 }

@@ -18,6 +18,6 @@ fn main() {
     std::panic::set_hook(Box::new(|_| ()));
     let arguments = libtest_mimic::Arguments::from_args();
     let conclusion = libtest_mimic::run(&arguments, runner::tests());
-    slowest::tell();
+    slowest::tell(&arguments);
     conclusion.exit();
 }

@@ -1,7 +1,7 @@
 //! Allocators that lock: their first lock comes before anything else has run,
 //! and nothing of ours may allocate inside it.
 
-use crate::check::{Check, Tier};
+use crate::check::Check;
 use crate::conformance::run_case;
 use crate::program::cohort_run;
 use crate::selection::Selection;
@@ -47,7 +47,7 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
         for allocator in ALLOCATORS {
             checks.push(Check {
                 name: format!("{}/{lock}", allocator.name),
-                tier: Tier::Quick,
+                tier: selection.tier_under(lock),
                 needs: allocator.needs,
                 run: Box::new(move || {
                     let mut cases = allocator.cases.iter();

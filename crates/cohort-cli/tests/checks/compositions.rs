@@ -10,12 +10,17 @@ use cohort::compose::generated::{self, Basic};
 /// All of those of one depth at once, and the top locks that stand nowhere else; none if
 /// locks were asked for by name.
 pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
-    if selection.locks().len() < cohort::catalogue::LOCKS.len() {
+    if selection.is_narrowed() {
         return Ok(Vec::new());
     }
     let check = |depth| Check {
         name: format!("compositions/{depth}"),
-        tier: Tier::Quick,
+        // Three of four are of the greatest depth.
+        tier: if depth < generated::LEVELS {
+            Tier::Quick
+        } else {
+            Tier::Full
+        },
         needs: &[("cc", "gcc")],
         run: Box::new(move || of_depth(depth)),
     };

@@ -27,6 +27,9 @@ const BOUND: [&str; 7] = [
 /// Those in which the chosen lock does, and no rwlock.
 const LOCK_BOUND: [&str; 3] = ["mutex", "misuse", "cond"];
 
+/// The one that the quick tier runs under every lock; the others under one of each kind.
+const EVERYWHERE: &str = "mutex";
+
 /// Those in which rwlocks do.
 const RWLOCK_BOUND: [&str; 2] = ["rwlock", "rwlock_misuse"];
 
@@ -77,6 +80,7 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
                     continue;
                 }
                 let bound = BOUND.contains(&name) || LOCK_BOUND.contains(&name);
+                let bound = bound && (name == EVERYWHERE || selection.has_all_under(lock));
                 let quick = wait == WAITS[0] && (place == 0 || bound || selection.names(lock));
                 let options = vec!["--wait".to_owned(), wait.to_owned()];
                 checks.push(check(topic, lock, wait, quick, options));

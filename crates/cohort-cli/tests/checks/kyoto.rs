@@ -20,7 +20,7 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
         for (threads, operations) in [("2", "50000"), ("8", "5000")] {
             checks.push(Check {
                 name: format!("kccachetest/{lock}/{threads}"),
-                tier: Tier::Quick,
+                tier: selection.tier_under(lock),
                 needs: &[("kccachetest", "kyotocabinet-utils")],
                 run: Box::new(move || run_cache(lock, threads, operations)),
             });

@@ -3,6 +3,7 @@
 use crate::check::Tier;
 use cohort::catalogue::{self, LOCKS};
 use cohort_lab::world::recipe::rejoined;
+use std::any::type_name;
 use std::env::{self, VarError};
 
 /// The pseudo-lock that leaves the C library's own locks in place.
@@ -14,6 +15,14 @@ const COMPOSITIONS: [&str; 2] = [
     "clof:ticket-clh-mcs@cache,numa,system/128",
     "clof:mcs-hemlock-clh-ticket@core,cache,numa,system/128/compiled",
 ];
+
+/// Every lock's name in the catalogue's macro, and its type.
+macro_rules! types {
+    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+       $source:literal, [$($capability:ident),*];)+) => {
+        [$((stringify!($name), type_name::<$lock>())),+]
+    };
+}
 
 /// How waiting threads may be told to wait.
 pub const WAITS: [&str; 3] = ["park", "yield", "spin"];
@@ -60,6 +69,11 @@ impl Selection {
         tier == Tier::Quick || self.full
     }
 
+    /// Whether some locks were asked for by name.
+    pub fn is_narrowed(&self) -> bool {
+        self.named.is_some()
+    }
+
     /// The locks to check: those asked for, else all of ours, and two compositions.
     pub fn locks(&self) -> Vec<&'static str> {
         let served = || LOCKS.iter().filter(|lock| lock.serves_programs());
@@ -70,6 +84,35 @@ impl Selection {
     /// Of these locks, those to check: all that were asked for, if any were.
     pub fn some_of(&self, some: &[&'static str]) -> Vec<&'static str> {
         self.named.clone().unwrap_or_else(|| some.to_vec())
+    }
+
+    /// Whether everything is to be checked under a lock: it was asked for, or everything is
+    /// wanted, or it is the first of its kind.  Locks of one kind are one type, with other
+    /// levels or other locks in them.
+    pub fn has_all_under(&self, lock: &str) -> bool {
+        if self.full || self.named.is_some() {
+            return true;
+        }
+        let types = cohort::for_each_lock!(types);
+        let kind = |name: &'static str| name.split('<').next().unwrap_or(name);
+        let Some(info) = catalogue::find(lock) else {
+            // A composition, as those that the catalogue names.
+            return false;
+        };
+        let own = types.iter().find(|(name, _)| *name == info.identifier);
+        own.is_none_or(|(identifier, own)| {
+            let first = types.iter().find(|(_, other)| kind(other) == kind(own));
+            first.is_some_and(|(first, _)| first == identifier)
+        })
+    }
+
+    /// The tier of a check under a lock that is like its check under others of its kind.
+    pub fn tier_under(&self, lock: &str) -> Tier {
+        if self.has_all_under(lock) {
+            Tier::Quick
+        } else {
+            Tier::Full
+        }
     }
 
     /// Whether a lock was asked for by name.

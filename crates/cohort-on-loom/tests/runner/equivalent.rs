@@ -21,6 +21,9 @@ pub static EQUIVALENT: &[(&str, &str)] = &[
     ),
 ];
 
+/// Flaws that models notice, but none that every tier runs, or none in a few seconds.
+pub static LATE: &[&str] = &["futex.gate-opens-silently", "rw-phase.overtake"];
+
 /// Name of the mutant and what would show it, which loom cannot do.
 pub static BEYOND: &[(&str, &str)] = &[
     (

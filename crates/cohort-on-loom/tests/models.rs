@@ -5,6 +5,10 @@
 
 #[path = "../clients/again.rs"]
 mod again_clients;
+// Each runner takes its part of a file.
+#[allow(dead_code)]
+#[path = "../../cohort/checks/mod.rs"]
+mod checks;
 #[path = "../clients/mod.rs"]
 mod clients;
 #[path = "../clients/delegate.rs"]

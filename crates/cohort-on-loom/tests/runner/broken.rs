@@ -1,7 +1,8 @@
 //! The checker checked: a small lock with one flaw at a time, which must be
 //! reported, and for the right reason.
 
-use super::models::{Model, PARK, SPIN, quick};
+use super::bounds::{PARK, SPIN};
+use super::models::{Model, quick};
 use crate::clients::{destroy, mutex};
 use crate::locks::door::{AtomicU32, Order, Spinner, Strength, sleep_on, wake};
 use crate::locks::{RawLock, RawTry};

@@ -1,5 +1,6 @@
 //! Runs models and flaws, each in a process of its own.
 
+pub mod bounds;
 pub mod broken;
 pub mod carrier;
 pub mod child;
@@ -7,5 +8,6 @@ mod delegates;
 pub mod equivalent;
 pub mod models;
 pub mod mutants;
+pub mod prelude;
 mod stacks;
 pub mod standard;

@@ -10,78 +10,21 @@ use crate::slowest;
 use libtest_mimic::{Failed, Trial};
 use std::time::Duration;
 
-/// Where a file's flaws are looked for, if not in the models that begin with its own name: models
-/// whose names begin like this, in that order.
-static WHERE: &[(&str, &[&str])] = &[
-    ("wait/cell", &["ticket::", "mcs::park", "anderson::park"]),
-    ("wait/flag", &["tas::", "ttas::"]),
-    (
-        "wait/quick",
-        &["tas::quick", "ticket::quick", "futex::quick"],
-    ),
-    ("service", &["gls::"]),
-    ("basic/ticket", &["ticket::", "glk::"]),
-    ("basic/mcs", &["mcs::", "glk::"]),
-    ("basic/futex", &["futex::", "condvar::"]),
-    ("basic/futex/manner", &["futex::", "condvar::"]),
-    ("basic/hemlock", &["hemlock::", "hemlock_ctr::"]),
-    (
-        "baseline/posix_rwlock",
-        &["posix_rwlock::", "posix_rwlock_w::"],
-    ),
-    ("rwlock/raw", &["rwlock::"]),
-    ("rwlock/cohorts", &["rw_cohorts::", "rw_cohorts_w::"]),
-    (
-        "rwlock/count",
-        &["rw_cohorts::", "rw_cohorts_w::", "rw_object::"],
-    ),
-    (
-        "rwlock/phase",
-        &["rw_cohorts::", "rw_cohorts_w::", "rw_object::"],
-    ),
-    ("rwlock/table", &["rw_object::"]),
-    ("rwlock/object", &["fork::rw_object"]),
-    ("host/returning", &["condvar::"]),
-    ("abortable/bo", &["a_c_bo_bo::", "a_bo::"]),
-    ("abortable/clh", &["a_clh::", "a_c_bo_clh::"]),
-    ("compose/aclof", &["aclof::"]),
-    ("compose/tree", &["stacked::", "hmcs_2::", "hmcs::"]),
-    ("numa/futex_hmcs", &["fork::futex_hmcs", "futex_hmcs::"]),
-    ("numa/hmcs", &["hmcs_2::", "hmcs::", "ahmcs_3::", "ahmcs::"]),
-    (
-        "numa/hmcs_t",
-        &["hmcs_t_1::", "hmcs_t_2::", "hmcs_t::", "fork::hmcs_t"],
-    ),
-    ("delegation/request", &["sanl::"]),
-    ("delegation/roster", &["sanl::"]),
-    ("delegation/sanl", &["sanl::brings", "fork::sanl", "sanl::"]),
-    ("door/cache", &["arena::entered_again"]),
-    (
-        "host/generation",
-        &[
-            "fork::mcs_multiplies",
-            "fork::clh_multiplies",
-            "fork::inflated_multiplies",
-        ],
-    ),
-    ("host/claim", &["claim::", "fork::claim"]),
-    (
-        "host/in_place",
-        &["fork::ticket_beside", "fork::claim_granted"],
-    ),
-    // Which lock is inflated makes no difference to these.
-    (
-        "host/inflated",
-        &[
-            "inflated::anderson",
-            "inflated::three",
-            "inflated::try",
-            "inflated::ahead",
-            "fork::inflated",
-            "fork::anderson",
-        ],
-    ),
-];
+/// Where the flaws of files are looked for, if not in the models that begin with their own names:
+/// the file of `checks` that says so, and models whose names begin like this.
+#[linkme::distributed_slice]
+pub static WHERE: [(&str, &[&str])];
+
+/// Says where the flaws of the file are looked for that this file of `checks` mirrors.
+macro_rules! looked_for_in {
+    ($($models:literal),+) => {
+        const _: () = {
+            #[linkme::distributed_slice($crate::runner::mutants::WHERE)]
+            static HERE: (&str, &[&str]) = (module_path!(), &[$($models),+]);
+        };
+    };
+}
+pub(crate) use looked_for_in;
 
 /// For how long every model looks for a flaw before any may look for as long as it needs: what a
 /// model finds at all it mostly finds in a small part of its executions.
@@ -153,15 +96,18 @@ fn unnoticed() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
 
 fn is_noticed(file: &str, flaw: &str) -> Result<(), Failed> {
     let own = format!("{}::", file.rsplit('/').next().unwrap_or(file));
-    let places = match WHERE.iter().find(|(known, _)| *known == file) {
-        Some((_, places)) => places.to_vec(),
-        None => vec![own.as_str()],
-    };
+    // A folder's files are looked for where the file of its name says.
+    let parts = [Some(file), file.rsplit_once('/').map(|(folder, _)| folder)];
+    let said = parts.into_iter().flatten().find_map(|file| {
+        let mirror = format!("checks::{}", file.replace('/', "::"));
+        WHERE.iter().find(|(module, _)| module.ends_with(&mirror))
+    });
+    let places = said.map_or(vec![own.as_str()], |(_, places)| places.to_vec());
     let looks = |place: &&str| MODELS.iter().any(|model| model.name.starts_with(place));
     if !places.iter().all(looks) {
         return Err(Failed::from(format!(
-            "no models for {file} begin with {places:?}: say where its flaws are looked for, in \
-             `WHERE` of tests/runner/mutants.rs"
+            "no models for {file} begin with {places:?}: say where its flaws are looked for, by \
+             `looked_for_in!` in crates/cohort/checks/{file}.rs"
         )));
     }
     let argument = unnoticed()

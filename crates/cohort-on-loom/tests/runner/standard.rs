@@ -1,103 +1,53 @@
 //! The models that every lock of the catalogue has, by what it says that it can do.
 //!
-//! A lock that is new in the catalogue has them too, as the type that stands there; if that is
-//! too large for loom, [`smallest!`] has a smaller one.
+//! A lock that is new in the catalogue has them too; its file in `crates/cohort/checks` says in
+//! which form, and how deep they go.
 
-use super::models::{FORK, Model, PARK, SPIN, SmallACBoBo, SmallACBoClh, SmallAhmcs};
-use super::models::{SmallAnderson, SmallCna, SmallHmcs};
-use super::models::{SmallHmcsT, SmallNear, SmallPtl, deep, quick};
+use super::bounds::{FORK, PARK, SPIN};
+use super::models::{Model, deep, quick};
+use crate::checks::{Checked, Standard};
 use crate::clients::{destroy, host, mutex};
 use crate::fork_clients as fork;
-use crate::locks::door::Model as Bounds;
-use crate::locks::wait::MayPark;
-
-/// The form of a lock that has the fewest steps, slots and cohorts, so that few threads share
-/// what many would.
-macro_rules! smallest {
-    (ptl, $lock:ty) => { SmallPtl };
-    (anderson, $lock:ty) => { SmallAnderson };
-    (cna, $lock:ty) => { SmallCna<MayPark> };
-    (near, $lock:ty) => { SmallNear<MayPark> };
-    (hmcs_2, $lock:ty) => { SmallHmcs<MayPark> };
-    (hmcs_t_2, $lock:ty) => { SmallHmcsT<MayPark> };
-    (ahmcs_3, $lock:ty) => { SmallAhmcs<MayPark> };
-    (a_c_bo_bo, $lock:ty) => { SmallACBoBo<MayPark> };
-    (a_c_bo_clh, $lock:ty) => { SmallACBoClh<MayPark> };
-    ($name:ident, $lock:ty) => { $lock };
-}
-
-/// A model's bounds, with one preemption fewer for locks with many steps.
-macro_rules! within {
-    (hmcs_t_1, $bounds:expr) => { within!(@fewer $bounds) };
-    (hmcs_t_2, $bounds:expr) => { within!(@fewer $bounds) };
-    (a_c_bo_bo, $bounds:expr) => { within!(@fewer $bounds) };
-    (a_c_bo_clh, $bounds:expr) => { within!(@fewer $bounds) };
-    (@fewer $bounds:expr) => { Bounds { preemptions: 1, ..$bounds } };
-    ($name:ident, $bounds:expr) => { $bounds };
-}
 
 /// Adds a lock's models to a list.
 macro_rules! owed {
-    // Trees of other heights, and compositions: the models of `hmcs_2` and `ahmcs_3` and those
-    // named `hmcs`, `ahmcs` and `clof` are of the same code.
-    ($models:ident, hmcs_3, $($rest:tt)*) => {};
-    ($models:ident, hmcs_4, $($rest:tt)*) => {};
-    ($models:ident, hmcs_4_package, $($rest:tt)*) => {};
-    ($models:ident, hmcs_t_3, $($rest:tt)*) => {};
-    ($models:ident, hmcs_t_4, $($rest:tt)*) => {};
-    ($models:ident, ahmcs_4, $($rest:tt)*) => {};
-    ($models:ident, c_bo_bo, $($rest:tt)*) => {};
-    ($models:ident, c_tkt_tkt, $($rest:tt)*) => {};
-    ($models:ident, c_ptl_tkt, $($rest:tt)*) => {};
-    ($models:ident, c_bo_mcs, $($rest:tt)*) => {};
-    ($models:ident, c_tkt_mcs, $($rest:tt)*) => {};
-    ($models:ident, c_mcs_mcs, $($rest:tt)*) => {};
+    ($models:ident, $name:ident, $lock:ty, $placement:ident, [$($capability:ident),*]) => {{
+        type Lock = <$lock as Checked>::Smallest;
+        const STANDARD: Standard = <$lock as Checked>::STANDARD;
+        if STANDARD.as_in.is_none() {
+            $models.extend([
+                quick(concat!(stringify!($name), "::spin"), STANDARD.within(SPIN), || {
+                    mutex::excludes::<Lock>(3, 1, 0);
+                }),
+                quick(concat!(stringify!($name), "::park"), STANDARD.within(PARK), || {
+                    mutex::excludes::<Lock>(3, 1, 0);
+                }),
+                quick(concat!(stringify!($name), "::again"), STANDARD.within(PARK), || {
+                    mutex::excludes::<Lock>(2, 2, 0);
+                }),
+            ]);
+            if STANDARD.destroyed {
+                $models.push(quick(concat!(stringify!($name), "::destroyed"), PARK, || {
+                    destroy::is_destroyed::<Lock>(2);
+                }));
+            }
+            owed!(@$placement $models, $name, Lock);
+            $(owed!(@$capability $models, $name, Lock, STANDARD);)*
+        }
+    }};
 
-    ($models:ident, $name:ident, $lock:ty, $placement:ident, [$($capability:ident),*]) => {
-        $models.extend([
-            quick(concat!(stringify!($name), "::spin"), within!($name, SPIN), || {
-                mutex::excludes::<smallest!($name, $lock)>(3, 1, 0);
-            }),
-            quick(concat!(stringify!($name), "::park"), within!($name, PARK), || {
-                mutex::excludes::<smallest!($name, $lock)>(3, 1, 0);
-            }),
-            quick(concat!(stringify!($name), "::again"), within!($name, PARK), || {
-                mutex::excludes::<smallest!($name, $lock)>(2, 2, 0);
-            }),
-        ]);
-        owed!(@destroyed $models, $name, $lock);
-        owed!(@$placement $models, $name, $lock);
-        $(owed!(@$capability $models, $name, $lock);)*
-    };
-
-    // A release of these touches the lock, or its nodes, after another thread may have destroyed it, so no host
-    // has them in an object.
-    (@destroyed $models:ident, anderson, $lock:ty) => {};
-    (@destroyed $models:ident, fc_mcs, $lock:ty) => {};
-    (@destroyed $models:ident, hmcs_2, $lock:ty) => {};
-    (@destroyed $models:ident, hmcs_t_1, $lock:ty) => {};
-    (@destroyed $models:ident, hmcs_t_2, $lock:ty) => {};
-    (@destroyed $models:ident, ahmcs_3, $lock:ty) => {};
-    (@destroyed $models:ident, a_c_bo_bo, $lock:ty) => {};
-    (@destroyed $models:ident, a_c_bo_clh, $lock:ty) => {};
-    (@destroyed $models:ident, $name:ident, $lock:ty) => {
-        $models.push(quick(concat!(stringify!($name), "::destroyed"), PARK, || {
-            destroy::is_destroyed::<smallest!($name, $lock)>(2);
+    (@RawTry $models:ident, $name:ident, $lock:ty, $standard:ident) => {
+        $models.push(quick(concat!(stringify!($name), "::try"), $standard.within(SPIN), || {
+            mutex::excludes::<$lock>(3, 1, 2);
         }));
     };
-
-    (@RawTry $models:ident, $name:ident, $lock:ty) => {
-        $models.push(quick(concat!(stringify!($name), "::try"), within!($name, SPIN), || {
-            mutex::excludes::<smallest!($name, $lock)>(3, 1, 2);
-        }));
-    };
-    (@Abortable $models:ident, $name:ident, $lock:ty) => {
+    (@Abortable $models:ident, $name:ident, $lock:ty, $standard:ident) => {
         $models.extend([
-            quick(concat!(stringify!($name), "::timed"), within!($name, PARK), || {
-                mutex::lets_go::<smallest!($name, $lock)>(3, 1, 1);
+            quick(concat!(stringify!($name), "::timed"), $standard.within(PARK), || {
+                mutex::lets_go::<$lock>(3, 1, 1);
             }),
-            quick(concat!(stringify!($name), "::timed_spin"), within!($name, SPIN), || {
-                mutex::lets_go::<smallest!($name, $lock)>(3, 1, 1);
+            quick(concat!(stringify!($name), "::timed_spin"), $standard.within(SPIN), || {
+                mutex::lets_go::<$lock>(3, 1, 1);
             }),
         ]);
     };
@@ -112,10 +62,10 @@ macro_rules! owed {
     (@Word $models:ident, $name:ident, $lock:ty) => {
         $models.extend([
             quick(concat!("fork::", stringify!($name)), FORK, || {
-                fork::holds(fork::bare::<smallest!($name, $lock)>(), 2);
+                fork::holds(fork::bare::<$lock>(), 2);
             }),
             deep(concat!("fork::", stringify!($name), "_three"), FORK, || {
-                fork::holds(fork::bare::<smallest!($name, $lock)>(), 3);
+                fork::holds(fork::bare::<$lock>(), 3);
             }),
         ]);
     };
@@ -135,13 +85,13 @@ macro_rules! owed {
     (@hosted $host:ident $models:ident, $name:ident, $lock:ty) => {
         $models.extend([
             quick(concat!(stringify!($host), "::", stringify!($name)), PARK, || {
-                host::excludes(host::$host::<smallest!($name, $lock)>(), 2, 2, 0);
+                host::excludes(host::$host::<$lock>(), 2, 2, 0);
             }),
             quick(concat!("fork::", stringify!($name)), FORK, || {
-                fork::holds(host::$host::<smallest!($name, $lock)>(), 2);
+                fork::holds(host::$host::<$lock>(), 2);
             }),
             deep(concat!("fork::", stringify!($name), "_three"), FORK, || {
-                fork::holds(host::$host::<smallest!($name, $lock)>(), 3);
+                fork::holds(host::$host::<$lock>(), 3);
             }),
         ]);
     };
@@ -156,7 +106,19 @@ macro_rules! all {
     }};
 }
 
+macro_rules! each {
+    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+       $source:literal, $capabilities:tt;)+) => {
+        [$(<$lock as Checked>::STANDARD),+]
+    };
+}
+
 /// All of them, in the catalogue's order.
 pub fn models() -> Vec<Model> {
     cohort_on_loom::for_each_lock!(all)
+}
+
+/// What each lock of the catalogue has of them, in its order.
+pub fn standards() -> impl Iterator<Item = Standard> {
+    cohort_on_loom::for_each_lock!(each).into_iter()
 }

@@ -1,0 +1,33 @@
+//! What the files of `checks` find here: clients, bounds, locks.
+
+pub use super::bounds::*;
+pub use super::carrier::Little;
+pub(crate) use super::models::models;
+pub use super::models::{Model, deep, quick};
+pub(crate) use super::mutants::looked_for_in;
+pub(crate) use crate::again_clients as again;
+pub(crate) use crate::checks::as_in;
+pub use crate::checks::{ALL, CELL, Checked, Small, SmallAClof, Standard, Whole};
+pub use crate::clients::condvar::Queued;
+pub use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
+pub use crate::clients::late::Late;
+pub use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
+pub use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
+pub use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock, service};
+pub(crate) use crate::delegate_clients::{
+    self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Voting,
+};
+pub(crate) use crate::fork_clients as fork;
+pub(crate) use crate::guard_clients as guard;
+pub use crate::locks::abortable::*;
+pub use crate::locks::adaptive::*;
+pub use crate::locks::baseline::*;
+pub use crate::locks::basic::*;
+pub use crate::locks::compose::*;
+pub use crate::locks::delegation::*;
+pub use crate::locks::door::{self, thread_id};
+pub use crate::locks::numa::hmcs::Entry;
+pub use crate::locks::numa::*;
+pub use crate::locks::rwlock::{CohortRw, RawRwLock};
+pub use crate::locks::wait::{MayPark, SpinOnly};
+pub(crate) use crate::moved_clients::{self as moved, Hesitant};

@@ -1,0 +1,13 @@
+//! Checks of the low lock of `a-c-bo-bo`.
+
+use crate::runner::prelude::*;
+
+/// All threads in one cohort, below a lock that each release exchanges: loom does not tell a
+/// plain store from exchanges of others that it does not know to be before it.
+pub type OneCohort<Low> = AClof<Low, Bo<MayPark>, Whole, 1, 1>;
+
+looked_for_in!["a_c_bo_bo::", "a_bo::"];
+
+models![quick("a_bo::leaves_what_is_handed_over", SPIN_5, || {
+    mutex::lets_go::<OneCohort<ABo<MayPark>>>(2, 1, 1);
+})];

@@ -1,0 +1,4 @@
+//! Locks made for waiters that can give up.
+
+mod bo;
+mod clh;

@@ -1,0 +1,3 @@
+//! Locks that choose how their waiters wait.
+
+mod glk;

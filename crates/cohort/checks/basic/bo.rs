@@ -1,0 +1,7 @@
+//! Checks of `bo`.
+
+use crate::runner::prelude::*;
+
+impl Checked for Bo {
+    type Smallest = Self;
+}

@@ -1,0 +1,102 @@
+//! Checks of `futex`.
+
+use crate::runner::prelude::*;
+
+impl Checked for Futex {
+    type Smallest = Self;
+}
+
+looked_for_in!["futex::", "condvar::"];
+
+models![
+    quick("futex::park_deeper", PARK_3, || {
+        mutex::excludes::<Futex>(3, 1, 0)
+    }),
+    quick("futex::try_deeper", PARK_3, || {
+        mutex::excludes::<Futex>(3, 1, 1)
+    }),
+    quick("futex::again_deeper", PARK_3, || {
+        mutex::excludes::<Futex>(2, 2, 0)
+    }),
+    quick("futex::handed_over", IMPATIENT, || {
+        mutex::excludes::<Futex>(3, 1, 0)
+    }),
+    quick("futex::handed_over_again", IMPATIENT, || {
+        mutex::excludes::<Futex>(2, 2, 0)
+    }),
+    quick("futex::handed_over_timed", IMPATIENT, || {
+        mutex::lets_go::<Futex>(3, 1, 1)
+    }),
+    quick("futex::timed_again", TICKING, || {
+        mutex::remembers::<Futex>([false, true, false])
+    }),
+    quick("futex::remembers", TICKING, || {
+        mutex::remembers::<Futex>([true, true, false])
+    }),
+    quick("futex::timed_by_two", TICKING, || {
+        mutex::lets_go::<Futex>(3, 2, 2)
+    }),
+    quick("futex::three_again", PARK_3, || {
+        mutex::excludes::<Futex>(3, 2, 0)
+    }),
+    quick("futex::four", PARK, || mutex::excludes::<Futex>(4, 1, 0)),
+    quick("futex::quick_three_again", QUIET, || {
+        mutex::excludes::<Futex>(3, 2, 0)
+    }),
+    quick("futex::turns", TURNS, || mutex::excludes::<Futex>(3, 1, 0)),
+    quick("futex::turns_again", TURNS, || {
+        mutex::excludes::<Futex>(2, 2, 0)
+    }),
+    quick("futex::turns_try", TURNS_END, || {
+        mutex::excludes::<Futex>(3, 1, 1)
+    }),
+    quick("futex::turns_timed", TURNS_TICK, || {
+        mutex::lets_go::<Futex>(3, 1, 2)
+    }),
+    quick("futex::turns_destroyed", TURNS_END, || {
+        destroy::is_destroyed::<Futex>(2)
+    }),
+    quick("futex::turns_end", TURNS_END, || {
+        mutex::excludes::<Futex>(3, 1, 0)
+    }),
+    quick("futex::turns_end_again", TURNS_END, || {
+        mutex::excludes::<Futex>(2, 2, 0)
+    }),
+    quick("futex::turns_end_four", TURNS_END_1, || {
+        mutex::excludes::<Futex>(4, 1, 0)
+    }),
+    quick("futex::turns_end_timed", TURNS_END, || {
+        mutex::lets_go::<Futex>(3, 1, 1)
+    }),
+    quick("futex::turns_left", TURNS_LEFT, || {
+        mutex::remembers::<Futex>([false, true, false])
+    }),
+    quick("futex::turns_end_quick", QUIET_TURNS, || {
+        mutex::excludes::<Futex>(2, 2, 0)
+    }),
+    quick("futex::turns_end_quick_three", QUIET_TURNS, || {
+        mutex::excludes::<Futex>(3, 1, 0)
+    }),
+    quick("futex::quick", QUIET, || {
+        mutex::excludes::<Futex>(2, 2, 0);
+    }),
+    quick("futex::quick_three", QUIET, || {
+        mutex::excludes::<Futex>(3, 1, 0);
+    }),
+    quick("futex::quick_timed", QUIET, || {
+        mutex::lets_go::<Futex>(3, 1, 1);
+    }),
+    quick("futex::quick_destroyed", QUIET, || {
+        destroy::is_destroyed::<Futex>(2);
+    }),
+    quick("fork::futex_turns", FORK_TURNS, || {
+        fork::holds(fork::bare::<Futex>(), 3)
+    }),
+    quick("fork::futex_turns_beside", FORK_TURNS, || {
+        fork::looks_on(fork::bare::<Futex>(), 3)
+    }),
+    quick("fork::futex_turns_multiplies", FORK_TURNS, || {
+        fork::multiplies(fork::bare::<Futex>(), 2);
+    }),
+    deep("futex::deep", PARK, || mutex::excludes::<Futex>(3, 2, 0)),
+];

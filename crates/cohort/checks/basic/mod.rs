@@ -1,0 +1,17 @@
+//! Basic locks.
+
+mod anderson;
+mod bo;
+mod clh;
+mod futex;
+mod hemlock;
+mod hemlock_ctr;
+mod k42;
+mod malthusian;
+mod mcs;
+mod ptl;
+mod reciprocating;
+mod tas;
+mod ticket;
+mod ticket_delay;
+mod ttas;

@@ -1,0 +1,18 @@
+//! Checks of `ptl`.
+
+use crate::runner::prelude::*;
+
+// As in `anderson`: places are shared.
+impl Checked for Ptl {
+    type Smallest = Ptl<2>;
+}
+
+models![
+    quick("ptl::spin_only", SPIN, || {
+        mutex::excludes::<Ptl<2, SpinOnly>>(3, 1, 0)
+    }),
+    quick("ptl::late", PARK, || {
+        mutex::excludes::<Late<Ptl<2>, CELL>>(3, 1, 0)
+    }),
+    deep("ptl::deep", PARK_1, || mutex::excludes::<Ptl<2>>(3, 2, 0)),
+];

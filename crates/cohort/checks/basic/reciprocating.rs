@@ -1,0 +1,16 @@
+//! Checks of `reciprocating`.
+
+use crate::runner::prelude::*;
+
+impl Checked for Reciprocating {
+    type Smallest = Self;
+}
+
+models![
+    quick("reciprocating::turns", SPIN, || {
+        mutex::takes_turns::<Reciprocating<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("reciprocating::queues", SPIN_0, || {
+        mutex::queues::<Reciprocating<SpinOnly>, _>([2, 1, 1, 1]);
+    }),
+];

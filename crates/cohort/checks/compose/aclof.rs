@@ -1,0 +1,30 @@
+//! Checks of compositions whose waiters can give up.
+
+use crate::runner::prelude::*;
+
+/// With one hand-off.
+pub type SmallAClof<Low, High> = AClof<Low, High, Numa, 1, 2>;
+
+/// Three levels, another lock at each: three cores, of which the first and the third are
+/// neighbours.
+type TallAClof = AClof<AClh<SpinOnly>, SmallAClof<ABo<SpinOnly>, HmcsT1<SpinOnly>>, Core, 1, 3>;
+
+looked_for_in!["aclof::"];
+
+models![
+    quick("aclof::two_contexts", SPIN_1, || {
+        mutex::excludes::<SmallAClof<ABo<SpinOnly>, AClh<SpinOnly>>>(3, 1, 0);
+    }),
+    quick("aclof::lets_go_above", SPIN_1, || {
+        mutex::lets_go::<SmallAClof<AClh<SpinOnly>, AClh<SpinOnly>>>(3, 1, 1);
+    }),
+    quick("aclof::below_hmcs_t", SPIN_1, || {
+        mutex::lets_go::<SmallAClof<AClh<SpinOnly>, HmcsT1<SpinOnly>>>(3, 1, 1);
+    }),
+    quick("aclof::three_levels", SPIN_1, || {
+        mutex::lets_go::<TallAClof>(3, 1, 1);
+    }),
+    quick("aclof::three_levels_two_let_go", SPIN_1, || {
+        mutex::lets_go::<TallAClof>(3, 1, 2);
+    }),
+];

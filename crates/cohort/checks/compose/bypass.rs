@@ -1,0 +1,23 @@
+//! Checks of the fast path past a composition.
+
+use crate::runner::prelude::*;
+
+models![
+    quick("bypass::ticket_mcs", SPIN, || {
+        mutex::takes_turns::<Bypass<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>, _>([2, 1, 1]);
+    }),
+    quick("bypass::ticket_ticket", SPIN, || {
+        mutex::takes_turns::<Bypass<Small<Ticket<SpinOnly>, Ticket<SpinOnly>>>, _>([2, 1, 1]);
+    }),
+    quick("bypass::adaptive", SPIN, || {
+        mutex::takes_turns::<Adaptive<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>, _>([3, 1, 1]);
+    }),
+    quick("bypass::try", SPIN, || {
+        mutex::excludes::<Bypass<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>>(3, 1, 2);
+    }),
+    quick("bypass::fast", PARK_1, || {
+        mutex::takes_turns::<Fast<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>, MayPark, 1>, _>([
+            2, 1, 1,
+        ]);
+    }),
+];

@@ -1,0 +1,13 @@
+//! Levels of models.
+
+use crate::runner::prelude::*;
+
+/// A level with one cohort.
+#[derive(Default)]
+pub struct Whole;
+
+impl Level for Whole {
+    fn cohort() -> usize {
+        0
+    }
+}

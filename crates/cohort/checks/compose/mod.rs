@@ -1,0 +1,9 @@
+//! One lock made of others.
+
+pub mod aclof;
+mod bypass;
+pub mod clof;
+mod cohorting;
+pub mod level;
+mod stacked;
+mod tree;

@@ -1,0 +1,9 @@
+//! Checks of the nodes that a thread keeps back.
+
+use crate::runner::prelude::*;
+
+looked_for_in!["arena::entered_again"];
+
+models![quick("arena::entered_again", SPIN_0, || {
+    again::is_entered_again(|moment, handler, it| door::interrupted_after(moment, handler, it));
+})];

@@ -1,0 +1,10 @@
+//! Checks of the arena.
+
+use crate::runner::prelude::*;
+
+models![
+    quick("arena::two", SPIN, || arena::hands_out_once(2, 1, 2)),
+    quick("arena::again", PARK_1, || arena::hands_out_once(2, 2, 2)),
+    deep("arena::three", PARK_1, || arena::hands_out_once(3, 1, 2)),
+    quick("arena::adopts", ENDING, || arena::adopts_orphans(2)),
+];

@@ -1,0 +1,24 @@
+//! Checks of the gate before a lock.
+
+use crate::runner::prelude::*;
+
+models![
+    quick("gate::mcs", PARK, || {
+        host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
+    }),
+    quick("gate::ticket", PARK_1, || {
+        host::excludes(host::in_place::<Ticket>(), 3, 1, 0)
+    }),
+    quick("gate::four", PARK_1, || {
+        host::excludes(host::in_place::<Mcs>(), 4, 1, 0)
+    }),
+    quick("gate::gated", PARK_1, || {
+        mutex::excludes::<Gated<Ticket>>(3, 1, 0)
+    }),
+    quick("gate::impatient", IMPATIENT_1, || {
+        host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
+    }),
+    deep("gate::again", PARK_1, || {
+        host::excludes(host::in_place::<Ticket>(), 3, 2, 0)
+    }),
+];

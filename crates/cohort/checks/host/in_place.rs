@@ -1,0 +1,17 @@
+//! Checks of locks that are in an object.
+
+use crate::runner::prelude::*;
+
+looked_for_in!["fork::ticket_beside", "fork::claim_granted"];
+
+models![
+    quick("in_place::mcs_try", PARK, || {
+        host::excludes(host::in_place::<Mcs>(), 3, 1, 1)
+    }),
+    quick("in_place::tas_quick", QUIET, || {
+        host::excludes(host::shortly_in_place::<Tas>(), 2, 2, 0)
+    }),
+    quick("in_place::ticket_quick", QUIET, || {
+        host::excludes(host::shortly_in_place::<Ticket>(), 2, 2, 0)
+    }),
+];

@@ -1,0 +1,9 @@
+//! Locks in the objects of a program.
+
+mod arena;
+mod claim;
+mod gate;
+mod generation;
+mod in_place;
+mod inflated;
+mod returning;

@@ -1,0 +1,49 @@
+//! Checks of `futex-hmcs`, the default.
+
+use crate::runner::prelude::*;
+
+impl Checked for FutexHmcs {
+    type Smallest = Self;
+}
+
+looked_for_in!["fork::futex_hmcs", "futex_hmcs::"];
+
+models![
+    deep("futex_hmcs::park_deeper", PARK_3, || {
+        mutex::excludes::<FutexHmcs>(2, 2, 0)
+    }),
+    quick("futex_hmcs::queues", PARK_1, || {
+        mutex::queues::<FutexHmcs, 3>([1, 1, 1])
+    }),
+    quick("futex_hmcs::spin_queues", SPIN_1, || {
+        mutex::queues::<FutexHmcs, 3>([1, 1, 1])
+    }),
+    quick("futex_hmcs::owed", IMPATIENT_1, || {
+        mutex::lets_go::<FutexHmcs>(3, 1, 1)
+    }),
+    quick("futex_hmcs::quick", QUIET_1, || {
+        mutex::excludes::<FutexHmcs>(3, 1, 0)
+    }),
+    quick("futex_hmcs::quick_timed", QUIET, || {
+        mutex::lets_go::<FutexHmcs>(3, 1, 1)
+    }),
+    quick(
+        "futex_hmcs::keeps_apart",
+        TURNS,
+        mutex::keeps_apart::<FutexHmcs>,
+    ),
+    quick(
+        "futex_hmcs::keeps_apart_spin",
+        SPIN_TRIES,
+        mutex::keeps_apart::<FutexHmcs>,
+    ),
+    quick("fork::futex_hmcs_waited", FORK_0, || {
+        fork::holds_what_it_waited_for(fork::bare::<FutexHmcs>())
+    }),
+    quick("fork::futex_hmcs_multiplies", FORK, || {
+        fork::multiplies(fork::bare::<FutexHmcs>(), 2)
+    }),
+    quick("fork::futex_hmcs_beside", FORK_2, || {
+        fork::looks_on(fork::bare::<FutexHmcs>(), 3)
+    }),
+];

@@ -1,0 +1,16 @@
+//! Checks of `hclh`.
+
+use crate::runner::prelude::*;
+
+impl Checked for Hclh {
+    type Smallest = Self;
+}
+
+models![
+    quick("hclh::turns", SPIN_1, || {
+        mutex::takes_turns::<Hclh<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("hclh::queues", SPIN_0, || {
+        mutex::queues::<Hclh<SpinOnly>, _>([1; 5]);
+    }),
+];

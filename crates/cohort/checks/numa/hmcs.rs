@@ -1,0 +1,39 @@
+//! Checks of `hmcs`.
+
+use crate::runner::prelude::*;
+
+/// Two cohorts and no hand-off.
+type SmallHmcs<P> = Hmcs<(Numa,), 2, 0, P, 1>;
+
+/// The same below a cohort of all.
+type TallHmcs<P> = Hmcs<(Numa, Whole), 2, 1, P, 1>;
+
+impl Checked for Hmcs2 {
+    type Smallest = SmallHmcs<MayPark>;
+    const STANDARD: Standard = Standard {
+        destroyed: false,
+        ..ALL
+    };
+}
+
+as_in! { "hmcs_2": Hmcs3, Hmcs4, Hmcs4Package }
+
+looked_for_in!["hmcs_2::", "hmcs::", "ahmcs_3::", "ahmcs::"];
+
+models![
+    quick("hmcs::turns", SPIN, || {
+        mutex::takes_turns::<SmallHmcs<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("hmcs::park_turns", PARK_1, || {
+        mutex::takes_turns::<SmallHmcs<MayPark>, _>([2, 1, 1]);
+    }),
+    quick("hmcs::lets_others_in", SPIN_1, || {
+        mutex::lets_others_in::<SmallHmcs<SpinOnly>>(0, 2);
+    }),
+    quick("hmcs::three_levels", PARK_1, || {
+        mutex::takes_turns::<TallHmcs<SpinOnly>, _>([2, 1, 1]);
+    }),
+    quick("hmcs::three_levels_try", PARK_1, || {
+        mutex::excludes::<TallHmcs<SpinOnly>>(3, 1, 2);
+    }),
+];

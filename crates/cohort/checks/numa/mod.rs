@@ -1,0 +1,13 @@
+//! Locks that know where their waiters run.
+
+mod ahmcs;
+mod cna;
+mod fc_mcs;
+mod fissile;
+mod futex_hmcs;
+mod hbo;
+mod hclh;
+mod hmcs;
+mod hmcs_t;
+mod near;
+mod shfl;

@@ -1,0 +1,16 @@
+//! Checks of `shfl`.
+
+use crate::runner::prelude::*;
+
+impl Checked for Shfl {
+    type Smallest = Self;
+}
+
+models![
+    quick("shfl::turns", SPIN_1, || {
+        mutex::takes_turns::<Shfl, _>([2, 1, 1]);
+    }),
+    quick("shfl::queues", SPIN_0, || {
+        mutex::queues::<Shfl, _>([2, 1, 1, 1, 1]);
+    }),
+];

@@ -1,0 +1,8 @@
+//! Locks that readers share.
+
+mod cohorts;
+mod count;
+mod object;
+mod phase;
+mod raw;
+mod table;

@@ -1,0 +1,21 @@
+//! Checks of the table that finds a lock for any address.
+
+use crate::runner::prelude::*;
+
+looked_for_in!["gls::"];
+
+models![
+    quick("gls::first_users", SPIN, || service::excludes([&[1], &[1]])),
+    quick("gls::grows", SPIN_1, || {
+        service::excludes([&[1, 2, 3][..], &[3, 2]])
+    }),
+    quick("gls::splits", SPIN_1, || {
+        service::excludes([&[1, 2, 3, 4][..], &[4, 1]])
+    }),
+    deep("gls::three", SPIN_1, || {
+        service::excludes([&[1, 3][..], &[2, 3], &[3]])
+    }),
+    quick("gls::frees", SPIN, || service::frees(1)),
+    quick("gls::is_found", SPIN_1, || service::is_found([2, 3, 4])),
+    quick("gls::forks", FORK, fork::puts_keys),
+];

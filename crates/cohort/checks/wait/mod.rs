@@ -1,0 +1,5 @@
+//! How waiters wait.
+
+pub mod cell;
+mod flag;
+mod quick;

@@ -24,7 +24,8 @@
 
 use crate::basic::Futex;
 use crate::door::{
-    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, mutant, orders, pool, sleep_on, wake,
+    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, flaws, mutant, orders, pool, sleep_on,
+    wake,
 };
 use crate::host::{Census, Generation, Pool};
 use crate::numa::FutexHmcs;
@@ -42,6 +43,11 @@ orders! {
     /// Which of leaving, being stirred and being chosen comes first; the queue's lock
     /// orders the rest.
     CONDVAR_CLAIM = Relaxed;
+}
+
+flaws! {
+    LOSE_THE_CANCELLED_SIGNAL = "condvar.lose-the-cancelled-signal";
+    FORGET_WAKE = "condvar.forget-wake";
 }
 
 const WAITING: u32 = 0;
@@ -415,7 +421,7 @@ impl RawCondvar {
 pub fn stir(condition: usize, pool: &impl Census<Waiter>) {
     pool.each(&mut |waiter| {
         if waiter.at.load(Order::RELAXED) == condition
-            && !mutant("condvar.lose-the-cancelled-signal")
+            && !mutant(flaw::LOSE_THE_CANCELLED_SIGNAL)
             && waiter
                 .state
                 .compare_exchange(WAITING, STIRRED, CONDVAR_CLAIM, Order::RELAXED)
@@ -493,7 +499,7 @@ impl Waiter {
         let adopted = mutexes.adopt(self);
         let told = if adopted { how | ADOPTED } else { how };
         let listened = self.state.swap(told, CONDVAR_TELL) == LISTENING;
-        if (listened || !adopted) && !mutant("condvar.forget-wake") {
+        if (listened || !adopted) && !mutant(flaw::FORGET_WAKE) {
             wake(&raw const self.state, 1, CLASS);
         }
     }

@@ -38,21 +38,6 @@ fn catalogue() -> String {
 }
 
 #[test]
-fn every_flaw_is_one_that_the_mutation_suite_knows() {
-    let catalogue = catalogue();
-    for (file, text) in of_locks() {
-        for part in text.split("mutant(\"").skip(1) {
-            let flaw = part.split('"').next().unwrap_or_default();
-            assert!(
-                catalogue.contains(&format!("\"{flaw}\"")),
-                "src/{file}: no suite switches {flaw} on. Declare it beside the code, with \
-                 `flaws! {{ WHAT = \"{flaw}\"; }}`, and write `mutant(flaw::WHAT)`"
-            );
-        }
-    }
-}
-
-#[test]
 fn every_pool_is_in_the_sum_of_all_pools() {
     let catalogue = catalogue();
     let (_, sum) = catalogue

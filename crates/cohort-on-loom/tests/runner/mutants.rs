@@ -4,7 +4,6 @@
 use super::child::{Verdict, verdict};
 use super::equivalent::{BEYOND, EQUIVALENT, LATE};
 use super::models::{MODELS, full};
-use crate::locks::catalogue::MUTANTS;
 use crate::locks::door::{FLAWS, ORDERS};
 use crate::slowest;
 use libtest_mimic::{Failed, Trial};
@@ -51,10 +50,6 @@ pub fn tests() -> Vec<Trial> {
         let named = named.iter().map(|flaw| (file(module), flaw.0.to_owned()));
         flaws.extend(named);
     }
-    let others = MUTANTS
-        .iter()
-        .map(|(file, name)| ((*file).to_owned(), (*name).to_owned()));
-    flaws.extend(others);
     // The linker gathers files in no order.
     flaws.sort();
 

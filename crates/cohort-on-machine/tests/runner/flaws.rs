@@ -14,7 +14,6 @@ use crate::clients::condvar::{self, Queued};
 use crate::clients::mutex;
 use crate::locks::baseline::{Posix, SpinPark4};
 use crate::locks::basic::{Futex, Hemlock, Malthusian, Mcs, Reciprocating, Tas, Ticket, Ttas};
-use crate::locks::catalogue::MUTANTS;
 use crate::locks::compose::{Bypass, CMcsMcs, Clof, Numa};
 use crate::locks::door::FLAWS;
 use crate::locks::numa::{Cna, FutexHmcs, Hmcs, WhereMet};
@@ -252,9 +251,7 @@ pub fn tests() -> Vec<Trial> {
     let gathered = FLAWS
         .iter()
         .flat_map(|(_, flaws)| flaws.iter().map(|flaw| flaw.0));
-    let mut named: Vec<_> = gathered
-        .chain(MUTANTS.iter().map(|(_, flaw)| *flaw))
-        .collect();
+    let mut named: Vec<_> = gathered.collect();
     // The linker gathers files in no order.
     named.sort_unstable();
     let named = named.into_iter().map(|flaw| {

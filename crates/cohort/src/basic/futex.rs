@@ -680,7 +680,7 @@ fn parked(word: u32) -> u32 {
     } else {
         stamp()
     };
-    let queued = if mutant("futex-hmcs.lose-mark") {
+    let queued = if mutant(crate::numa::futex_hmcs::flaw::LOSE_MARK) {
         0
     } else {
         QUEUED

@@ -55,11 +55,18 @@
 //! and as safe.
 
 use super::{Apart, Composed, Numa, Place, Plan};
-use crate::door::{Cell, PAGE, mutant, now, place_here};
+use crate::door::{Cell, PAGE, flaws, mutant, now, place_here};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::ptr;
+
+flaws! {
+    LOW_FIRST = "clof.low-first";
+    FORGET_CLEAR = "clof.forget-clear";
+    FORGET_CARRIED = "clof.forget-carried";
+    KEEP_FOR_EVER = "clof.keep-for-ever";
+}
 
 /// What one acquisition carries: the low lock's context, and in which cohort.
 #[derive(Debug, Default)]
@@ -181,7 +188,7 @@ impl<C> Metadata<C> {
             hand_offs = self.one_more(low, cx, bound);
             ran_out = hand_offs == 0;
         }
-        let low_first = hand_offs == 0 && mutant("clof.low-first");
+        let low_first = hand_offs == 0 && mutant(flaw::LOW_FIRST);
         if low_first {
             // SAFETY: none: this is the flaw.
             unsafe { low.release(cx) };
@@ -189,7 +196,7 @@ impl<C> Metadata<C> {
         let carries = low.carries();
         // A store that changes nothing would keep the locked instruction behind it waiting.
         if hand_offs >= carries && hand_offs != self.hand_offs() {
-            let forgets = hand_offs == 0 && mutant("clof.forget-clear");
+            let forgets = hand_offs == 0 && mutant(flaw::FORGET_CLEAR);
             if !forgets {
                 self.set_hand_offs(hand_offs);
             }
@@ -212,7 +219,7 @@ impl<C> Metadata<C> {
     #[inline(always)]
     fn is_passed<Low: DetectsWaiters>(&self, low: &Low, carried: u32) -> bool {
         let passed = self.count(low, carried) > 0;
-        passed && !(carried > 0 && mutant("clof.forget-carried"))
+        passed && !(carried > 0 && mutant(flaw::FORGET_CARRIED))
     }
 
     /// How often the high lock was passed in a row, of which the low lock has carried that
@@ -256,7 +263,7 @@ impl<C> Metadata<C> {
     #[inline(never)]
     fn one_more<Low: DetectsWaiters>(&self, low: &Low, cx: &Low::Context, bound: &Bound) -> u32 {
         let hand_offs = self.count(low, low.carried(cx));
-        let counts = hand_offs < bound.hand_offs || mutant("clof.keep-for-ever");
+        let counts = hand_offs < bound.hand_offs || mutant(flaw::KEEP_FOR_EVER);
         let in_time = || {
             // SAFETY: as in `begin_timed`.
             bound.nanoseconds == 0 || now() < self.until.with(|until| unsafe { *until })

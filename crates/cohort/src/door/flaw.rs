@@ -5,12 +5,6 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flaw(pub &'static str);
 
-impl From<&'static str> for Flaw {
-    fn from(name: &'static str) -> Self {
-        Self(name)
-    }
-}
-
 /// What every file says that has flaws: its module, and their names.
 #[cfg(not(world = "native"))]
 #[linkme::distributed_slice]

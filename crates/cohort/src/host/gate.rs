@@ -25,10 +25,15 @@
 
 use super::claim::{BITS, Claim, FOR_HOLDERS};
 use crate::door::{
-    Advice, Order, Slept, Spinner, WaitPolicy, constructor, cpus, keep_cpu, mutant, now, policy,
-    sleep_on, wake,
+    Advice, Order, Slept, Spinner, WaitPolicy, constructor, cpus, flaws, keep_cpu, mutant, now,
+    policy, sleep_on, wake,
 };
 use cohort_raw::RawTry;
+
+flaws! {
+    KEEP_WOKEN = "gate.keep-woken";
+    FORGET_WAKE = "gate.forget-wake";
+}
 
 const INSIDE: u32 = 0xff;
 const PARKED: u32 = 0x100;
@@ -121,7 +126,7 @@ impl Gate {
             let word = self.claim.word.load(Order::RELAXED);
             // However many were woken: what no longer fits would be counted as a mark.
             if word & INSIDE < if woken { INSIDE } else { places } {
-                let answered = if woken && !mutant("gate.keep-woken") {
+                let answered = if woken && !mutant(flaw::KEEP_WOKEN) {
                     word & !WOKEN
                 } else {
                     word
@@ -196,7 +201,7 @@ impl Gate {
             // Somebody is inside now, or the claim has changed.
             word = self.claim.word.load(Order::RELAXED);
         }
-        if mutant("gate.forget-wake") {
+        if mutant(flaw::FORGET_WAKE) {
             return;
         }
         if wake(&raw const self.claim.word, 1, CLASS) > 0 {

@@ -30,7 +30,7 @@
 //! | `generation` | the first user in each process | see [`Generation`] |
 
 use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool};
-use crate::door::{AtomicU32, AtomicU64, Order, expired, mutant, orders};
+use crate::door::{AtomicU32, AtomicU64, Order, expired, flaws, mutant, orders};
 use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 use core::mem::offset_of;
 use core::ops::Deref;
@@ -50,6 +50,11 @@ orders! {
     INFLATED_LEAVE = AcqRel;
     /// The thin holder finds the fat lock that was published meanwhile.
     INFLATED_FOUND = Acquire;
+}
+
+flaws! {
+    TAKE_AS_LEFT = "inflated.take-as-left";
+    BELIEVE_CLAIMS = "inflated.believe-claims";
 }
 
 /// A fat lock.
@@ -150,7 +155,7 @@ impl dyn Stock + '_ {
         // no thread has used it.
         unsafe {
             let hall = self.hall(fat);
-            if !mutant("inflated.take-as-left") {
+            if !mutant(flaw::TAKE_AS_LEFT) {
                 // Whoever leaves last puts the fat lock back, though others may still be on
                 // their way out of it; those whom a fork left behind never get there.
                 hall.generation.settle(|| {
@@ -575,7 +580,7 @@ impl Inflated {
     #[inline(never)]
     fn inherit(&self, claim: &Claim, stock: &dyn Stock) {
         let word = self.word.load(Order::RELAXED);
-        let handed_over = claim.forget() && !mutant("inflated.believe-claims");
+        let handed_over = claim.forget() && !mutant(flaw::BELIEVE_CLAIMS);
         if word & FAT == 0 {
             if handed_over {
                 self.word.store(FREE, Order::RELAXED);

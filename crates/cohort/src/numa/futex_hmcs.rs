@@ -38,7 +38,7 @@ use crate::basic::Futex;
 use crate::compose::{Apart, CacheGroup, Numa};
 use crate::door::{
     self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Level, Order, QUEUE_GROUPS, QUEUE_NODES,
-    QUEUES, beforehand, cache_groups, constructor, cpus, fence_after_update, generation,
+    QUEUES, beforehand, cache_groups, constructor, cpus, fence_after_update, flaws, generation,
     has_lost_cpu, has_waited, is_worth_a_try, keep_cpu, mutant, now, orders, pool, process_wide,
     repeated, thread, waits_often,
 };
@@ -57,6 +57,14 @@ orders! {
     QUEUE_ENTER = SeqCst;
     /// The same, from the taker's side.
     QUEUE_TAKE = SeqCst;
+}
+
+flaws! {
+    LOSE_MARK = "futex-hmcs.lose-mark";
+    KEEP_QUEUE = "futex-hmcs.keep-queue";
+    TAKE_IN_USE = "futex-hmcs.take-in-use";
+    BELIEVE_PLACES = "futex-hmcs.believe-places";
+    PASS_WHAT_IS_FREE = "futex-hmcs.pass-what-is-free";
 }
 
 /// How often in a row a cohort has the lock.  Four times as often brings a few hundredths more,
@@ -229,7 +237,7 @@ impl Queue {
 
     /// In a forked child, forgets everybody.
     fn forget(&self) {
-        if mutant("futex-hmcs.keep-queue") {
+        if mutant(flaw::KEEP_QUEUE) {
             return;
         }
         let bound = &self.bound.0;
@@ -264,8 +272,7 @@ impl Queue {
         fence_after_update(QUEUE_TAKE);
         let groups = bound.groups.load(Order::RELAXED);
         let mut used = (0..QUEUE_GROUPS).filter(|group| groups >> group & 1 != 0);
-        let free =
-            used.all(|group| self.gates.0[group].0.is_empty()) || mutant("futex-hmcs.take-in-use");
+        let free = used.all(|group| self.gates.0[group].0.is_empty()) || mutant(flaw::TAKE_IN_USE);
         bound
             .owner
             .store(if free { lock } else { owner }, Order::RELAXED);
@@ -349,7 +356,7 @@ impl Drop for FutexHmcs {
 impl Way {
     /// Whether somebody of this process came by it.
     fn is_here(&self) -> bool {
-        self.generation.load(Order::RELAXED) == generation() || mutant("futex-hmcs.believe-places")
+        self.generation.load(Order::RELAXED) == generation() || mutant(flaw::BELIEVE_PLACES)
     }
 }
 
@@ -393,7 +400,7 @@ impl Carried for Word<'_> {
         if let Some(futex) = self.futex {
             futex.release_queued();
         }
-        if mutant("futex-hmcs.pass-what-is-free") && root.pass() {
+        if mutant(flaw::PASS_WHAT_IS_FREE) && root.pass() {
             return;
         }
         root.leave();

@@ -44,7 +44,7 @@
 
 use super::hmcs::Levels;
 use crate::compose::{Apart, CacheGroup, Core, Numa, Tree};
-use crate::door::{AtomicPtr, AtomicU32, Order, mutant, orders, pool, tries_anything};
+use crate::door::{AtomicPtr, AtomicU32, Order, flaws, mutant, orders, pool, tries_anything};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
@@ -83,6 +83,15 @@ orders! {
     HMCS_T_IMPATIENT = Release;
     /// Sees what the last holder did; publishes the fresh node.
     HMCS_T_TRY = AcqRel;
+}
+
+flaws! {
+    KEEP_FIRST = "hmcs-t.keep-first";
+    FORGET_NODE = "hmcs-t.forget-node";
+    IGNORE_MARK = "hmcs-t.ignore-mark";
+    OVERWRITE_GRANT = "hmcs-t.overwrite-grant";
+    KEEP_FOR_EVER = "hmcs-t.keep-for-ever";
+    LOW_FIRST = "hmcs-t.low-first";
 }
 
 const RECYCLED: u32 = 0;
@@ -260,7 +269,7 @@ impl<'a, P: Parking> Walk<'a, P> {
                 continue;
             }
             // The releaser's own: nobody waits for it yet.
-            if self.at.status() == FIRST && !mutant("hmcs-t.keep-first") {
+            if self.at.status() == FIRST && !mutant(flaw::KEEP_FIRST) {
                 self.at.status.reset(PREFIX);
             }
             if self
@@ -285,7 +294,7 @@ impl<'a, P: Parking> Walk<'a, P> {
         // SAFETY: nodes stay, and these are the releaser's until they are recycled.
         while let Some(here) = unsafe { node.as_ref() } {
             node = here.next.load(Order::RELAXED);
-            if !mutant("hmcs-t.forget-node") {
+            if !mutant(flaw::FORGET_NODE) {
                 here.recycle();
             }
         }
@@ -422,7 +431,7 @@ impl<P: Form> Queue<P> {
                 return Entered::Empty;
             };
             let found = predecessor.next.swap(node.pointer(), HMCS_T_LINK);
-            if found == Node::mark() && !mutant("hmcs-t.ignore-mark") {
+            if found == Node::mark() && !mutant(flaw::IGNORE_MARK) {
                 predecessor.recycle();
                 node.status.reset(FIRST);
                 return Entered::Alone;
@@ -432,7 +441,7 @@ impl<P: Form> Queue<P> {
             node.status
                 .wait_within(HMCS_T_GRANTED, CLASS, |status| status != WAITING, patience);
         if !granted {
-            if mutant("hmcs-t.overwrite-grant") {
+            if mutant(flaw::OVERWRITE_GRANT) {
                 node.status.reset(ABANDONED);
                 return Entered::GaveUp;
             }
@@ -662,13 +671,13 @@ impl<P: Form> Queue<P> {
             return walk.recycle();
         };
         let row = node.status();
-        let may = row + 1 < FIRST + hand_offs || mutant("hmcs-t.keep-for-ever");
+        let may = row + 1 < FIRST + hand_offs || mutant(flaw::KEEP_FOR_EVER);
         if may && row > FIRST && tries_anything() {
             node.await_neighbour();
         }
         let passed = may && walk.pass((row + 1).min(FIRST + hand_offs));
         if !passed {
-            if mutant("hmcs-t.low-first") {
+            if mutant(flaw::LOW_FIRST) {
                 walk.finish(&here.queue, PREFIX);
                 self.pass_on(here.above(), &here.node.0, hand_offs);
             } else {

@@ -1,9 +1,13 @@
 //! A count that one thread at a time waits for to be zero.
 
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, expired, mutant, sleep_on, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, expired, flaws, mutant, sleep_on, wake,
 };
 use cohort_raw::{Outcome, Patience};
+
+flaws! {
+    FORGET_WRITER = "rw-count.forget-writer";
+}
 
 /// The one class of sleepers on a count.
 const DRAINER: u32 = 1;
@@ -57,7 +61,7 @@ impl<const WANTED: u32> Count<WANTED> {
     /// address is only a name.
     #[cold]
     fn wake(at: *const AtomicU32) {
-        if !mutant("rw-count.forget-writer") {
+        if !mutant(flaw::FORGET_WRITER) {
             wake(at, 1, DRAINER);
         }
     }

@@ -23,9 +23,13 @@
 use super::count::Count;
 use super::phase::{CLOSED, Indicators, OPEN, Phase, next_turn};
 use super::table::{Named, Table};
-use crate::door::{AtomicU32, Level, Order, cohort, mutant, thread};
+use crate::door::{AtomicU32, Level, Order, cohort, flaws, mutant, thread};
 use crate::host::Generation;
 use cohort_raw::{Outcome, Patience, Recursion};
+
+flaws! {
+    KEEP_READERS = "rw-object.keep-readers";
+}
 
 /// The lock that writers take, in the same object; and whether its holder writes.
 pub trait Writers {
@@ -260,7 +264,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
     fn inherit(&self) {
         self.readers().forget_owed();
         if self.writers.has_begun() {
-            if !mutant("rw-object.keep-readers") {
+            if !mutant(flaw::KEEP_READERS) {
                 self.readers().forget_readers();
             }
             self.phase.store(CLOSED, Order::RELAXED);

@@ -33,8 +33,8 @@
 
 use super::raw::DEFERENCE_NANOSECONDS;
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, expired, fence_after_update, mutant, now, orders, sleep_on,
-    thread, wake,
+    Advice, AtomicU32, Order, Spinner, expired, fence_after_update, flaws, mutant, now, orders,
+    sleep_on, thread, wake,
 };
 use cohort_raw::{Outcome, Patience, Recursion};
 
@@ -51,6 +51,18 @@ orders! {
     /// What a writer did is seen by readers; the next writers' updates of the phase go on
     /// publishing it.
     RWC_WRITE_DONE = Release;
+}
+
+flaws! {
+    STAY_CLOSED = "rw-phase.stay-closed";
+    BAR_EVERYBODY = "rw-phase.bar-everybody";
+    STAY_OWED = "rw-phase.stay-owed";
+    FORGET_READERS = "rw-phase.forget-readers";
+    OVERTAKE = "rw-phase.overtake";
+    LOOK_ONCE = "rw-phase.look-once";
+    FORGET_OWED = "rw-phase.forget-owed";
+    LEAVE_PENDING = "rw-phase.leave-pending";
+    FORGET_PASSING = "rw-phase.forget-passing";
 }
 
 pub(super) const OPEN: u32 = 0;
@@ -101,7 +113,7 @@ pub(super) trait Indicators {
 /// Of a writer that leaves after `turn` others in a row, with another that waits: the next
 /// one's turn, if the lock stays closed for it; none if readers have to be let in.
 pub(super) fn next_turn(turn: u32, most: u32, owes: impl FnOnce() -> bool) -> Option<u32> {
-    let stays = turn < most || !owes() || mutant("rw-phase.stay-closed");
+    let stays = turn < most || !owes() || mutant(flaw::STAY_CLOSED);
     stays.then_some((turn + 1).min(most))
 }
 
@@ -176,7 +188,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
     ) -> Option<I::Place> {
         let recurses = recursion == Recursion::Allowed;
         let mut passes = recurses && thread().reading.get() > 0;
-        if mutant("rw-phase.bar-everybody") {
+        if mutant(flaw::BAR_EVERYBODY) {
             passes = false;
         }
         let mut owed = None;
@@ -218,7 +230,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
             }
         };
         if let Some(owed) = owed
-            && (place.is_some() || !mutant("rw-phase.stay-owed"))
+            && (place.is_some() || !mutant(flaw::STAY_OWED))
         {
             self.readers.pay(owed);
         }
@@ -246,7 +258,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
     /// Wakes every reader of those classes.
     #[cold]
     fn wake_readers(&self, classes: u32) {
-        if !mutant("rw-phase.forget-readers") {
+        if !mutant(flaw::FORGET_READERS) {
             wake(core::ptr::from_ref(self.word), i32::MAX as u32, classes);
         }
     }
@@ -269,7 +281,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
     /// Whether the last writer has not opened it yet that is about to.
     #[inline(always)]
     fn is_being_left(&self) -> bool {
-        self.bars(LEAVING, Order::RELAXED) && !mutant("rw-phase.overtake")
+        self.bars(LEAVING, Order::RELAXED) && !mutant(flaw::OVERTAKE)
     }
 
     /// Bars readers for good if nobody is inside; the caller holds the writers' lock.
@@ -277,7 +289,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
     fn bar(&self) -> bool {
         self.word.fetch_or(CLOSED, Order::RELAXED);
         fence_after_update(RWC_CLOSE);
-        self.readers.is_idle(RWC_WRITE) || mutant("rw-phase.look-once")
+        self.readers.is_idle(RWC_WRITE) || mutant(flaw::LOOK_ONCE)
     }
 
     /// Bars readers if nobody is inside or owed entry; the caller holds the writers' lock.
@@ -322,7 +334,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         if self.is_writing() {
             return Outcome::Acquired;
         }
-        let empty = if mutant("rw-phase.forget-owed") {
+        let empty = if mutant(flaw::FORGET_OWED) {
             self.readers.is_idle(Order::RELAXED)
         } else {
             match self.readers.wait_until_paid(patience) {
@@ -341,7 +353,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         loop {
             self.retreat();
             if self.readers.wait_until_idle(patience) == Outcome::GaveUp {
-                if !mutant("rw-phase.leave-pending") {
+                if !mutant(flaw::LEAVE_PENDING) {
                     self.open();
                 }
                 return Outcome::GaveUp;
@@ -366,7 +378,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
                 Err(now) => old = now,
             }
         }
-        if old & ASLEEP_PASSING != 0 && !mutant("rw-phase.forget-passing") {
+        if old & ASLEEP_PASSING != 0 && !mutant(flaw::FORGET_PASSING) {
             self.wake_readers(PASSING);
         }
     }

@@ -35,8 +35,8 @@ use crate::basic::futex::{
     ABSENCE_NANOSECONDS, FIRST_PAUSE_NANOSECONDS, NAP_NANOSECONDS, PATIENCE_NANOSECONDS,
 };
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, expired, mutant, nap, now, orders, sleep_on,
-    thread, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, expired, flaws, mutant, nap, now, orders,
+    sleep_on, thread, wake,
 };
 use crate::host::Generation;
 use cohort_raw::{AbortableShared, Inherit, Outcome, Patience, RawLock, RawShared, Recursion};
@@ -60,6 +60,11 @@ orders! {
     RW_WRITE_DONE_MARKED = Release;
     /// The head's marks carry no data.
     RW_MARK = Relaxed;
+}
+
+flaws! {
+    LEAVE_SILENTLY = "rwlock.leave-silently";
+    FORGET_WAKE = "rwlock.forget-wake";
 }
 
 const TAKEN: u32 = !(ONCE - 1);
@@ -203,7 +208,7 @@ impl RawRwLock {
         }
         let word = self.word.fetch_add(ONCE + 1, RW_READ);
         if word & barred != 0 {
-            if mutant("rwlock.leave-silently") {
+            if mutant(flaw::LEAVE_SILENTLY) {
                 self.word.fetch_sub(1, RW_READ_DONE);
             } else {
                 self.leave();
@@ -426,7 +431,7 @@ impl RawRwLock {
     /// already: its address is only a name.
     #[cold]
     fn wake_head(word: *const AtomicU32) {
-        if !mutant("rwlock.forget-wake") {
+        if !mutant(flaw::FORGET_WAKE) {
             wake(word, 1, HEAD);
         }
     }

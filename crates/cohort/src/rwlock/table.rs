@@ -33,8 +33,8 @@
 use super::count::Count;
 use super::phase::Indicators;
 use crate::door::{
-    Advice, AtomicU32, AtomicU64, Order, Spinner, constructor, expired, mutant, orders, repeated,
-    sleep_on, thread, wake,
+    Advice, AtomicU32, AtomicU64, Order, Spinner, constructor, expired, flaws, mutant, orders,
+    repeated, sleep_on, thread, wake,
 };
 use cohort_raw::{Outcome, Patience};
 
@@ -48,6 +48,10 @@ orders! {
     RWT_GONE = Release;
     /// The same, from the writer's side.
     RWT_LOOK = Acquire;
+}
+
+flaws! {
+    FORGET_WRITER = "rw-table.forget-writer";
 }
 
 /// A writer sleeps until the slot is empty.
@@ -201,7 +205,7 @@ impl<const SLOTS: usize> Row<SLOTS> {
     /// Wakes the writers that sleep on this row.
     #[cold]
     fn tell(&self) {
-        if !mutant("rw-table.forget-writer") {
+        if !mutant(flaw::FORGET_WRITER) {
             self.gone.fetch_add(1, RWT_GONE);
             wake(&raw const self.gone, i32::MAX as u32, DRAINER);
         }

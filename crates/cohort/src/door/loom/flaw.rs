@@ -34,8 +34,8 @@ fn chosen() -> &'static Flaw {
 
 /// Whether a flaw is switched on.
 #[must_use]
-pub fn mutant(flaw: impl Into<super::super::Flaw>) -> bool {
-    matches!(chosen(), Flaw::Named(name) if name == flaw.into().0)
+pub fn mutant(flaw: super::super::Flaw) -> bool {
+    matches!(chosen(), Flaw::Named(name) if name == flaw.0)
 }
 
 /// The order to use where the code says `order`.

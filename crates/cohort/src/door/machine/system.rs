@@ -187,6 +187,6 @@ pub const fn generation() -> u32 {
 
 /// Whether the run's locks shall have that flaw.
 #[must_use]
-pub fn mutant(flaw: impl Into<Flaw>) -> bool {
-    door::has_flaw(flaw.into().0)
+pub fn mutant(flaw: Flaw) -> bool {
+    door::has_flaw(flaw.0)
 }

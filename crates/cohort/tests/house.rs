@@ -37,6 +37,25 @@ fn catalogue() -> String {
     fs::read_to_string(sources().join("catalogue.rs")).expect("the catalogue is a file")
 }
 
+/// A reader of a file finds its checks under the same name.
+#[test]
+fn every_file_of_checks_mirrors_a_source() {
+    let below = Path::new(env!("CARGO_MANIFEST_DIR")).join("checks");
+    let mut checks = Vec::new();
+    files(&below, &mut checks);
+    for (file, _) in checks {
+        let name = Path::new(&file).strip_prefix(&below).expect("it is there");
+        let folder = name.with_extension("");
+        assert!(
+            name.ends_with("mod.rs")
+                || sources().join(name).exists()
+                || sources().join(folder).is_dir(),
+            "checks/{} is like no file of src",
+            name.display()
+        );
+    }
+}
+
 #[test]
 fn every_pool_is_in_the_sum_of_all_pools() {
     let catalogue = catalogue();

@@ -454,7 +454,9 @@ impl Waiter {
 
     /// How it ended, for a waiter that was chosen.
     fn result(&self) -> Left {
-        let mut spinner = Spinner::new();
+        // A turn given away is one that the signaller may not need, and lasts for milliseconds
+        // where others want the CPU.
+        let mut spinner = Spinner::keeping_turns();
         loop {
             let state = self.state.load(CONDVAR_HEARD);
             let waited = match state & !ADOPTED {

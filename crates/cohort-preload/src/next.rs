@@ -45,6 +45,21 @@ const VERSION: &CStr = c"GLIBC_2.3.2";
 #[cfg(target_arch = "aarch64")]
 const VERSION: &CStr = c"GLIBC_2.17";
 
+/// The function of that name, looked up unless it was `found` before; once for all of them.
+#[inline(never)]
+fn known(found: &AtomicPtr<()>, name: &CStr) -> *mut () {
+    let mut function = found.load(Ordering::Relaxed);
+    if function.is_null() {
+        let version = NAMED
+            .iter()
+            .find(|(named, _)| *named == name)
+            .map(|(_, version)| *version);
+        function = keeping_errno(|| find(name, version));
+        found.store(function, Ordering::Relaxed);
+    }
+    function
+}
+
 macro_rules! next {
     ($(fn $name:ident($($argument:ident: $type:ty),*);)+) => {
         $(/// The C library's function of that name.
@@ -55,21 +70,13 @@ macro_rules! next {
         #[inline(never)]
         pub unsafe fn $name($($argument: $type),*) -> c_int {
             static FOUND: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
-            let mut function = FOUND.load(Ordering::Relaxed);
-            if function.is_null() {
-                const NAME: &CStr = match CStr::from_bytes_with_nul(
-                    concat!(stringify!($name), "\0").as_bytes(),
-                ) {
-                    Ok(name) => name,
-                    Err(_) => unreachable!(),
-                };
-                let version = NAMED
-                    .iter()
-                    .find(|(name, _)| *name == NAME)
-                    .map(|(_, version)| *version);
-                function = keeping_errno(|| find(NAME, version));
-                FOUND.store(function, Ordering::Relaxed);
-            }
+            const NAME: &CStr = match CStr::from_bytes_with_nul(
+                concat!(stringify!($name), "\0").as_bytes(),
+            ) {
+                Ok(name) => name,
+                Err(_) => unreachable!(),
+            };
+            let function = known(&FOUND, NAME);
             // SAFETY: the C library's function of that name has this signature;
             // the caller vouches for the arguments.
             unsafe {

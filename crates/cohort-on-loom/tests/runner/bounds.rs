@@ -22,6 +22,7 @@ pub const SPIN: Bounds = Bounds {
     nanoseconds_per_look: 0,
     quiet: false,
     tries: false,
+    visits: false,
     forks: false,
     ends: false,
 };
@@ -104,6 +105,31 @@ pub const QUIET_1: Bounds = Bounds {
 pub const TURNS: Bounds = Bounds {
     tries: true,
     ..PARK
+};
+/// Threads seldom wait.
+pub const VISITS: Bounds = Bounds {
+    visits: true,
+    ..PARK
+};
+/// The same, and spin.
+pub const SPIN_VISITS: Bounds = Bounds {
+    visits: true,
+    ..SPIN
+};
+/// And a deadline passes while one sleeps, or soon after.
+pub const VISITS_TICK: Bounds = Bounds {
+    visits: true,
+    ..TICKING
+};
+/// And a sleeper finds that it has waited too long.
+pub const VISITS_IMPATIENT: Bounds = Bounds {
+    visits: true,
+    ..IMPATIENT_2
+};
+/// And every release makes the lock quick.
+pub const VISITS_QUIET: Bounds = Bounds {
+    visits: true,
+    ..QUIET
 };
 /// Threads try what is worth a try, and spin.
 pub const SPIN_TRIES: Bounds = Bounds {

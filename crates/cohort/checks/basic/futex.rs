@@ -43,6 +43,27 @@ models![
     quick("futex::quick_three_again", QUIET, || {
         mutex::excludes::<Futex>(3, 2, 0)
     }),
+    quick("futex::visits", VISITS, || {
+        mutex::excludes::<Futex>(3, 1, 0)
+    }),
+    quick("futex::visits_again", VISITS, || {
+        mutex::excludes::<Futex>(2, 2, 0)
+    }),
+    quick("futex::visits_spin", SPIN_VISITS, || {
+        mutex::excludes::<Futex>(3, 1, 0)
+    }),
+    quick("futex::visits_timed", VISITS_TICK, || {
+        mutex::lets_go::<Futex>(3, 1, 1)
+    }),
+    quick("futex::visits_handed_over", VISITS_IMPATIENT, || {
+        mutex::excludes::<Futex>(3, 1, 0)
+    }),
+    quick("futex::visits_quick", VISITS_QUIET, || {
+        mutex::excludes::<Futex>(2, 2, 0)
+    }),
+    quick("futex::visits_destroyed", VISITS, || {
+        destroy::is_destroyed::<Futex>(2)
+    }),
     quick("futex::turns", TURNS, || mutex::excludes::<Futex>(3, 1, 0)),
     quick("futex::turns_again", TURNS, || {
         mutex::excludes::<Futex>(2, 2, 0)

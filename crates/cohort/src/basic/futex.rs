@@ -13,7 +13,7 @@
 //! |---|---|---|
 //! | `LOCKED` | held, or granted | taker; releaser |
 //! | `PARKED` | there may be sleepers | a waiter before it sleeps; a holder that found nobody to hand over to |
-//! | `WOKEN` | a woken sleeper may be on its way, so releases wake nobody else | the releaser that wakes; the woken sleeper, or any that falls asleep |
+//! | `WOKEN` | a woken sleeper may be on its way, or a visitor looks, so releases wake nobody else | the releaser that wakes, or the visitor; that thread, or any that falls asleep |
 //! | `GRANTED` | held by nobody: released to whichever sleeper accepts it | a releaser; the sleeper |
 //! | `WANTED` | the head's turn has come: the next release gives it the lock | the head; the releaser |
 //! | `NAPPING` | and it sleeps | the same |
@@ -377,7 +377,12 @@ impl Futex {
                 Spinner::new()
             }
         };
-        let mut spinner = spinner_anew();
+        let mut asks = visits;
+        let mut spinner = if asks {
+            Spinner::keeping_turns_briefly()
+        } else {
+            spinner_anew()
+        };
         let mut slept = woken;
         // Whether a head has left the lock alone that it was given.
         let mut starved = false;
@@ -432,6 +437,12 @@ impl Futex {
             if !long && spinner.step_past(word & PARKED != 0) == Advice::Again {
                 continue;
             }
+            if asks && !slept {
+                asks = false;
+                woken = self.ask();
+                spinner = spinner_anew();
+                continue;
+            }
             slept = true;
             let mut parked = parked(word);
             if word & PARKED == 0 && visits {
@@ -456,6 +467,29 @@ impl Futex {
             woken = ended == Slept::Woken;
             starved = ended == Slept::TimedOut && bound.is_some();
             spinner = spinner_anew();
+        }
+    }
+
+    /// Marks the word as for a sleeper that has been woken: a release that finds a mark takes
+    /// longer, and so does the holder's next acquisition, for which time the lock is free.  A
+    /// thread that spins has it then; one that sleeps would take ten times as long to be
+    /// there.  Whether the mark was made; never where somebody sleeps, for whom it would last
+    /// as long as the caller is out of its CPU.
+    #[cold]
+    fn ask(&self) -> bool {
+        let mut marked = false;
+        loop {
+            let word = self.word.load(Order::RELAXED);
+            if word & (LOCKED | PARKED | WOKEN) != LOCKED {
+                return marked;
+            }
+            if self.exchange(word, word | WOKEN, FUTEX_MARK) {
+                marked = true;
+                if self.heeds_marks() {
+                    return true;
+                }
+                // A quick release may have wiped the mark out.
+            }
         }
     }
 
@@ -573,7 +607,7 @@ impl Futex {
     /// from here on, and the caller has to look again.
     fn heeds_marks(&self) -> bool {
         if self.manner.is_quick() && !mutant(flaw::MARK_AND_HOPE) {
-            self.manner.be_attentive();
+            self.manner.call_off();
             quick::call_off(|| Self::wake_everybody(self));
             return false;
         }
@@ -583,7 +617,7 @@ impl Futex {
     /// Releases a lock that the caller holds by an exchange, be it in a quick time or not.
     #[inline(never)]
     pub fn release_attentive(&self) {
-        if is_long_quiet() {
+        if is_long_quiet() && self.manner.be_quick() {
             self.become_quick();
         } else if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {
             self.release_marked();
@@ -613,6 +647,9 @@ impl Futex {
             if self.exchange(word, free, FUTEX_RELEASE_MARKED) {
                 if wakes && !mutant(flaw::FORGET_WAKE) {
                     wake(&raw const self.word, 1, CROWD);
+                } else if word & (PARKED | WOKEN) == WOKEN {
+                    // A visitor looks, which is to find it free before the caller comes back.
+                    Spinner::new().watch(ABSENCE_NANOSECONDS, || true);
                 }
                 return;
             }
@@ -659,10 +696,10 @@ impl Futex {
         self.exchange(announced, announced | GRANTED, FUTEX_GRANT)
     }
 
-    /// Releases, and from here on does so quickly, if there are no marks.
+    /// Releases for the last time by an exchange, in a quick time that begins with it if there
+    /// are no marks.
     #[cold]
     fn become_quick(&self) {
-        self.manner.be_quick();
         if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {
             // Its maker may have seen the lock attentive, and sleep.
             if !mutant(flaw::STAY_QUICK) {

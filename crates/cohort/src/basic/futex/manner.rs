@@ -7,6 +7,7 @@
 //! | `TURNS` | waiters take turns | a waiter that tries it; the head that found it not worth while |
 //! | `GATE` | one of the four below | waiters and heads |
 //! | `RELUCTANCE` | how rarely taking turns is tried | heads: more if it was not worth while, less if it was |
+//! | `CALLED_OFF` | how often of late a quick time was called off, so how rarely there is one | whoever calls it off: more; the holder that begins one: less |
 //! | `PROCESS` | whose waiters shut the gate, or 0 if it is open; what a forked child inherits is open to it | with `GATE` |
 //!
 //! The gate lets one waiter through at a time, which is then the *head*, in the order
@@ -42,7 +43,9 @@ const CROWDED: u32 = 2 << 2;
 const HANDED: u32 = 3 << 2;
 const RELUCTANCE: u32 = 7 << 4;
 const RELUCTANT: u32 = 1 << 4;
-const PROCESS_SHIFT: u32 = 7;
+const CALLED_OFF: u32 = 7 << 7;
+const CALL: u32 = 1 << 7;
+const PROCESS_SHIFT: u32 = 10;
 const PROCESS: u32 = !0 << PROCESS_SHIFT;
 
 /// The most reluctant lock tries turns once in some 16,000 contended acquisitions.
@@ -90,9 +93,23 @@ impl Manner {
         self.0.load(Order::RELAXED) & QUICK != 0
     }
 
-    /// From here on holders release by a plain store.
-    pub(super) fn be_quick(&self) {
-        self.0.fetch_or(QUICK, Order::RELAXED);
+    /// From here on holders release by a plain store, if that is likely to last: to call it off
+    /// costs the thread that comes to wait as much as it saves thousands of releases.
+    pub(super) fn be_quick(&self) -> bool {
+        let called_off = self.0.load(Order::RELAXED) & CALLED_OFF;
+        let likely = called_off == 0 || is_worth_a_try(1 << (called_off / CALL));
+        if likely {
+            self.change(|seen| (seen | QUICK) - CALL.min(seen & CALLED_OFF));
+        }
+        likely
+    }
+
+    /// From here on they look at the word, and begin to do otherwise more rarely.
+    pub(super) fn call_off(&self) {
+        self.change(|seen| {
+            let called_off = ((seen & CALLED_OFF) + 2 * CALL).min(CALLED_OFF);
+            (seen & !(QUICK | CALLED_OFF)) | called_off
+        });
     }
 
     /// From here on they look at the word.

@@ -77,6 +77,7 @@ pub(super) struct Settings {
     pub(super) nanoseconds_per_look: u64,
     pub(super) quiet: bool,
     pub(super) tries: bool,
+    pub(super) visits: bool,
     pub(super) forks: bool,
     pub(super) ends: bool,
 }

@@ -26,6 +26,8 @@ pub struct Model {
     pub quiet: bool,
     /// Whether whatever is worth a try now and then is tried each time.
     pub tries: bool,
+    /// Whether threads that wait are ones that seldom do.
+    pub visits: bool,
     /// Whether the client calls [`fork`], which doubles the steps.
     pub forks: bool,
     /// Whether it matters to the client when a thread ends.
@@ -72,6 +74,7 @@ impl Model {
             nanoseconds_per_look: self.nanoseconds_per_look,
             quiet: self.quiet,
             tries: self.tries,
+            visits: self.visits,
             forks: self.forks,
             ends: self.ends,
         };

@@ -61,10 +61,11 @@ pub const fn has_lost_cpu() -> bool {
 /// Does nothing: see [`waits_often`].
 pub const fn has_waited() {}
 
-/// Whether the calling thread has waited a short while ago too: here every thread has.
+/// Whether the calling thread has waited a short while ago too: here every thread has, or in
+/// a model of [visits](super::Model::visits) none.
 #[must_use]
-pub const fn waits_often() -> bool {
-    true
+pub fn waits_often() -> bool {
+    !with(|execution| execution.settings.visits)
 }
 
 /// One wait: made at its beginning, asked between looks.
@@ -83,6 +84,12 @@ impl Spinner {
     /// The same.
     #[must_use]
     pub const fn keeping_turns() -> Self {
+        Self::new()
+    }
+
+    /// The same.
+    #[must_use]
+    pub const fn keeping_turns_briefly() -> Self {
         Self::new()
     }
 

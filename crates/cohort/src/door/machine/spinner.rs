@@ -103,6 +103,12 @@ impl Spinner {
         }
     }
 
+    /// The same.
+    #[must_use]
+    pub const fn keeping_turns_briefly() -> Self {
+        Self::keeping_turns()
+    }
+
     /// At the beginning of a wait for one's own place in a line.
     #[must_use]
     pub const fn in_line() -> Self {

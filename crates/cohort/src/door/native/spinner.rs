@@ -241,6 +241,8 @@ pub struct Spinner {
     in_line: bool,
     /// Whether it gives no turn away.
     keeps_turns: bool,
+    /// Whether it spins for as short as if its CPU were wanted.
+    brief: bool,
 }
 
 impl Spinner {
@@ -258,6 +260,7 @@ impl Spinner {
             passes: false,
             in_line: false,
             keeps_turns: false,
+            brief: false,
         }
     }
 
@@ -269,6 +272,16 @@ impl Spinner {
         Self {
             keeps_turns: true,
             ..Self::new()
+        }
+    }
+
+    /// The same, with something to do soon that is less than to sleep.
+    #[must_use]
+    #[inline]
+    pub const fn keeping_turns_briefly() -> Self {
+        Self {
+            brief: true,
+            ..Self::keeping_turns()
         }
     }
 
@@ -446,7 +459,8 @@ impl Spinner {
         }
         let alone = me.untaken.get() == UNTAKEN && !self.passes;
         let kept = me.keeps_cpu.get();
-        let bound = if alone || kept || self.keeps_turns {
+        let brief = self.brief || self.keeps_turns && self.vain > VAIN;
+        let bound = if (alone || kept || self.keeps_turns) && !brief {
             self.looks = LOOKS - 1;
             if alone && kept {
                 UNDISTURBED_NANOSECONDS

@@ -6,7 +6,7 @@
 #[path = "../clients/again.rs"]
 mod again_clients;
 // Each runner takes its part of a file.
-#[allow(dead_code)]
+#[allow(dead_code, unused_imports)]
 #[path = "../../cohort/checks/mod.rs"]
 mod checks;
 #[path = "../clients/mod.rs"]

@@ -1,5 +1,9 @@
 //! Every lock on the simulated machine.
 
+// Each runner takes its part of a file.
+#[allow(dead_code, unused_imports)]
+#[path = "../../cohort/checks/mod.rs"]
+mod checks;
 #[path = "../../cohort-on-loom/clients/mod.rs"]
 mod clients;
 #[path = "../../cohort-on-loom/clients/delegate.rs"]

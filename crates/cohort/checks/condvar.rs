@@ -40,3 +40,10 @@ models![
         condvar::is_destroyed::<Futex>(true);
     }),
 ];
+
+on_machine! {
+    _ => [
+        few("condvar_signals"),
+        || condvar::spends_no_signal_on_who_gave_up::<Queued>(3, false, true),
+    ];
+}

@@ -1,10 +1,11 @@
 //! What each lock is checked by beyond what every lock is: a file for each, where its source is
 //! below `src`.
 //!
-//! A lock of the catalogue is [`Checked`], or it does not compile here; `models!` has what only it
-//! does, and `looked_for_in!` where the flaws of its file are looked for, if not in the models
-//! that begin with the file's own name.  The runners find all of it by themselves; what they
-//! offer for it is in their `prelude`.
+//! A lock of the catalogue is [`Checked`], or it does not compile here.  `models!` has what only
+//! it does, `looked_for_in!` where the flaws of its file are looked for, if not in the models that
+//! begin with the file's own name, and `on_machine!` by which clients they are on the simulated
+//! machine, if not by some threads that want the lock of that name.  The runners find all of it
+//! by themselves; what they offer for it is in their `prelude`.
 
 mod abortable;
 mod adaptive;

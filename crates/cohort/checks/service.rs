@@ -19,3 +19,11 @@ models![
     quick("gls::is_found", SPIN_1, || service::is_found([2, 3, 4])),
     quick("gls::forks", FORK, fork::puts_keys),
 ];
+
+on_machine! {
+    _ => [
+        few("gls_excludes"),
+        few("gls_frees"),
+        few("gls_is_found"),
+    ];
+}

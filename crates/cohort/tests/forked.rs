@@ -381,7 +381,7 @@ macro_rules! moments {
         $(#[test]
         fn $name() {
             within_limit("somebody sleeps for ever", || {
-                all_moments::<moments!(@$placement $lock)>(stringify!($name), stride(8));
+                all_moments::<moments!(@$placement $lock)>(stringify!($name), stride(16));
             });
         })+
     };
@@ -391,14 +391,14 @@ cohort::for_each_lock!(moments);
 #[test]
 fn four_levels() {
     within_limit("somebody sleeps for ever", || {
-        all_moments::<There<Four>>("four levels", 1)
+        all_moments::<There<Four>>("four levels", stride(4))
     });
 }
 
 #[test]
 fn three_levels() {
     within_limit("somebody sleeps for ever", || {
-        all_moments::<There<Three>>("three levels", stride(8))
+        all_moments::<There<Three>>("three levels", stride(16))
     });
 }
 
@@ -406,6 +406,6 @@ fn three_levels() {
 #[test]
 fn mcs_inflated() {
     within_limit("somebody sleeps for ever", || {
-        all_moments::<There<Mcs>>("mcs, inflated", stride(8))
+        all_moments::<There<Mcs>>("mcs, inflated", stride(16))
     });
 }

@@ -160,10 +160,15 @@ fn interrupted_wait<L: RawLock>() -> u32 {
         lock: &lock,
         inside: &inside,
     };
+    let every = if std::env::var("COHORT_TIER").as_deref() == Ok("full") {
+        1
+    } else {
+        3
+    };
     let mut steps = 0;
     while steps < MOST_STEPS {
         // A wait is a loop for its greater part.
-        steps += 1 + steps / 32;
+        steps += every + steps / 32;
         turn.calm();
         forget();
         let went_on = scope(|scope| {

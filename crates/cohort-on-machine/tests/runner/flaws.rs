@@ -2,144 +2,57 @@
 //! or a wrong count; or stands in a list with the reason why this world cannot show
 //! it.
 
-use super::bounds::{
-    by_time_among_neighbours, keeps_to_its_hand_offs, passes_few_over, serves_claims_soon,
-    serves_the_queue_between_claims,
-};
-use super::clients::few;
+use super::bounds::by_time_among_neighbours;
 use super::locks::wanted_by_few;
 use super::trial::{KUNPENG, by_chance, by_chance_in_four_nodes, full, outcomes};
 use super::world::Client;
-use crate::clients::condvar::{self, Queued};
 use crate::clients::mutex;
-use crate::locks::baseline::{Posix, SpinPark4};
-use crate::locks::basic::{Futex, Hemlock, Malthusian, Mcs, Reciprocating, Tas, Ticket, Ttas};
-use crate::locks::compose::{Bypass, CMcsMcs, Clof, Numa};
 use crate::locks::door::FLAWS;
-use crate::locks::numa::{Cna, FutexHmcs, Hmcs, WhereMet};
-use crate::locks::wait::MayPark;
 use crate::locks::{RawLock, RawTry};
 use crate::slowest;
 use cohort_machine::Options;
 use libtest_mimic::{Failed, Trial};
 
-/// Where each flaw is looked for: if nothing else is said, in the lock of that name.
-fn places(flaw: &str) -> Vec<Client> {
-    let file = flaw.split_once('.').map_or(flaw, |(file, _)| file);
-    match file {
-        "cell" => vec![|| mutex::excludes::<Ticket>(4, 4, 0), || {
-            mutex::excludes::<Mcs>(4, 4, 0)
-        }],
-        "futex" => vec![
-            || mutex::excludes::<Futex>(3, 2, 0),
-            || mutex::excludes::<Futex>(4, 4, 0),
-            few("futex_lets_go"),
-            few("condvar_signals"),
-            few("condvar_broadcasts"),
-        ],
-        "futex-hmcs" => vec![few("futex_hmcs_lets_go"), || {
-            mutex::excludes::<FutexHmcs>(6, 4, 0)
-        }],
-        "flag" => vec![
-            few("tas_lets_go"),
-            || mutex::remembers::<Ttas>([true, true, false]),
-            || mutex::excludes::<Tas>(3, 2, 0),
-            || mutex::excludes::<Tas>(4, 4, 0),
-        ],
-        "quick" => vec![
-            || mutex::excludes::<Tas>(4, 4, 0),
-            || mutex::excludes::<Ticket>(3, 2, 0),
-            || mutex::excludes::<Ticket>(4, 4, 0),
-            || mutex::excludes::<Futex>(4, 4, 0),
-        ],
-        "ticket" if flaw == "ticket.forget-dismissal" => vec![few("glk_comes_round")],
-        "mcs" => vec![few("glk_changes"), few("glk_changes_back")],
-        "gls" => vec![few("gls_excludes"), few("gls_frees"), few("gls_is_found")],
-        "glk" => vec![
-            few("glk_changes"),
-            few("glk_changes_back"),
-            few("glk_tries"),
-        ],
-        "ticket" => vec![|| mutex::excludes::<Ticket>(3, 2, 0), || {
-            mutex::excludes::<Ticket>(4, 4, 0)
-        }],
-        "cache" => vec![few("arena_hands_out_once")],
-        "in_place" => vec![few("ticket_in_place")],
-        "inflated" => vec![few("anderson_inflated")],
-        "claim" if flaw == "claim.forget-wake" => vec![serves_claims_soon],
-        "claim" if flaw == "claim.forget-queue" => vec![serves_the_queue_between_claims],
-        "claim" => vec![
-            few("mcs_claimed"),
-            few("ticket_claimed"),
-            few("anderson_claimed"),
-            few("claimed_by_many"),
-        ],
-        "gate" => vec![few("ticket_in_place"), few("mcs_in_place")],
-        "malthusian" => vec![|| mutex::excludes::<Malthusian>(4, 4, 0)],
-        "reciprocating" => vec![|| mutex::excludes::<Reciprocating>(4, 4, 0)],
-        "posix" => vec![|| mutex::excludes::<Posix>(3, 2, 0)],
-        "spin-park" => vec![|| mutex::excludes::<SpinPark4>(4, 4, 0)],
-        "posix-rwlock" => vec![few("posix_readers_share"), few("posix_writers_come_first")],
-        "rwlock" => vec![few("readers_share"), few("readers_and_writers_let_go")],
-        "rw-phase" if flaw == "rw-phase.overtake" => vec![few("object_readers_share")],
-        "rw-cohorts" | "rw-phase" | "rw-count" => vec![
-            few("cohorts_readers_share"),
-            few("cohorts_let_readers_in"),
-            few("cohorts_are_read_again"),
-            few("cohorts_readers_give_way"),
-            few("cohorts_are_read_beside"),
-            few("cohorts_let_go"),
-            few("cohorts_let_writers_go"),
-        ],
-        "rw-table" | "rw-object" => vec![
-            few("object_readers_give_way"),
-            few("object_readers_share"),
-            few("object_of_a_composition"),
-        ],
-        "clof" if flaw == "clof.keep-for-ever" => vec![keeps_to_its_hand_offs],
-        "clof" => vec![
-            || mutex::excludes::<Clof<Ticket, Mcs>>(4, 4, 0),
-            || mutex::excludes::<CMcsMcs>(4, 4, 0),
-            || mutex::excludes::<Clof<Hemlock, Mcs>>(4, 4, 0),
-        ],
-        "a-bo" => vec![few("a_c_bo_bo_lets_go")],
-        "a-clh" => vec![few("a_c_bo_clh_lets_go")],
-        "aclof" if flaw == "aclof.keep-for-ever" => vec![keeps_to_its_hand_offs],
-        "aclof" => vec![few("aclof_of_three_levels")],
-        "stacked" => vec![few("stacked_excludes")],
-        "hmcs" => vec![
-            || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2>>(4, 4, 0),
-            || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2, WhereMet>>(4, 4, 0),
-            few("hmcs_lets_others_in"),
-        ],
-        "hmcs-t" => vec![
-            few("hmcs_t_lets_go"),
-            few("hmcs_t_comes_back"),
-            few("hmcs_t_of_three_levels"),
-            few("hmcs_t_lets_others_in"),
-        ],
-        "cna" => vec![
-            || mutex::excludes::<Cna<MayPark, 2>>(4, 4, 0),
-            few("cna_queues"),
-            few("cna_lets_others_in"),
-        ],
-        "near" => vec![few("near_queues"), passes_few_over],
-        "fc-mcs" => vec![few("fc_mcs_queues")],
-        "hclh" => vec![few("hclh_queues")],
-        "shfl" => vec![few("shfl_queues")],
-        "bypass" => vec![|| mutex::excludes::<Bypass<Clof<Ticket, Mcs>>>(4, 4, 0)],
-        "cc-synch" => vec![few("cc_synch_hands_on")],
-        "request" => vec![few("sanl_brings")],
-        "sanl" => vec![
-            few("sanl_brings"),
-            few("sanl_brings_late"),
-            few("sanl_lets_go"),
-        ],
-        "condvar" => vec![few("condvar_signals"), || {
-            condvar::spends_no_signal_on_who_gave_up::<Queued>(3, false, true);
-        }],
-        "returning" => vec![few("condvar_signals_queued")],
-        lock => wanted_by_few(&lock.replace('-', "_")).into_iter().collect(),
+/// Clients that look for a flaw.
+type Places = fn(&str) -> Vec<Client>;
+
+/// Where flaws are looked for: the file of `checks` that says so, and clients for each flaw.
+#[linkme::distributed_slice]
+pub static PLACES: [(&str, Places)];
+
+/// Says by which clients the flaws of the file are looked for that this file of `checks` mirrors:
+/// those of some flaws, and those of all others.
+macro_rules! on_machine {
+    ($($flaw:tt => [$($client:expr),+ $(,)?];)+) => {
+        const _: () = {
+            fn places(flaw: &str) -> Vec<Client> {
+                match flaw {
+                    $($flaw => vec![$($client),+],)+
+                }
+            }
+
+            #[linkme::distributed_slice($crate::runner::flaws::PLACES)]
+            static HERE: (&str, fn(&str) -> Vec<Client>) = (module_path!(), places);
+        };
+    };
+}
+pub(crate) use on_machine;
+
+/// Where a flaw of that file is looked for: if nothing else is said, in the lock of its name.
+fn places(module: &str, flaw: &str) -> Vec<Client> {
+    let (_, path) = module
+        .split_once("::")
+        .expect("locks are in no crate's root");
+    // A folder's files are looked for where the file of its name says.
+    let parts = [Some(path), path.rsplit_once("::").map(|(folder, _)| folder)];
+    let said = parts.into_iter().flatten().find_map(|path| {
+        let mirror = format!("checks::{path}");
+        PLACES.iter().find(|(module, _)| module.ends_with(&mirror))
+    });
+    let lock = flaw.split_once('.').map_or(flaw, |(lock, _)| lock);
+    match said {
+        Some((_, places)) => places(flaw),
+        None => wanted_by_few(&lock.replace('-', "_")).into_iter().collect(),
     }
 }
 
@@ -250,23 +163,24 @@ pub fn tests() -> Vec<Trial> {
     let open = Trial::test("flaw::open", an_open_lock_is_noticed);
     let gathered = FLAWS
         .iter()
-        .flat_map(|(_, flaws)| flaws.iter().map(|flaw| flaw.0));
+        .flat_map(|(module, flaws)| flaws.iter().map(|flaw| (flaw.0, *module)));
     let mut named: Vec<_> = gathered.collect();
     // The linker gathers files in no order.
     named.sort_unstable();
-    let named = named.into_iter().map(|flaw| {
+    let named = named.into_iter().map(|(flaw, module)| {
         let left = !full() && LATE.contains(&flaw);
-        slowest::tiered(left, format!("flaw::{flaw}"), || is_noticed(flaw))
+        slowest::tiered(left, format!("flaw::{flaw}"), || is_noticed(module, flaw))
     });
     std::iter::once(open).chain(named).collect()
 }
 
-fn is_noticed(flaw: &str) -> Result<(), Failed> {
+fn is_noticed(module: &str, flaw: &str) -> Result<(), Failed> {
     let beyond = BEYOND.iter().find(|(known, _)| *known == flaw);
-    let places = places(flaw);
+    let places = places(module, flaw);
     if places.is_empty() {
         return Err(Failed::from(format!(
-            "no client for {flaw}: add one to `places` in tests/runner/flaws.rs"
+            "no client for {flaw}: say which look for it, by `on_machine!` in the file of \
+             crates/cohort/checks"
         )));
     }
     for round in 0..ROUNDS {

@@ -2,8 +2,9 @@
 
 mod bounds;
 mod clients;
-mod flaws;
+pub mod flaws;
 mod locks;
+pub mod prelude;
 pub mod properties;
 mod trial;
 pub mod world;

@@ -11,3 +11,7 @@ looked_for_in!["a_c_bo_bo::", "a_bo::"];
 models![quick("a_bo::leaves_what_is_handed_over", SPIN_5, || {
     mutex::lets_go::<OneCohort<ABo<MayPark>>>(2, 1, 1);
 })];
+
+on_machine! {
+    _ => [few("a_c_bo_bo_lets_go")];
+}

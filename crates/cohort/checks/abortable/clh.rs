@@ -24,3 +24,7 @@ models![
         mutex::lets_go::<OneCohort<AClh<MayPark>>>(2, 1, 1);
     }),
 ];
+
+on_machine! {
+    _ => [few("a_c_bo_clh_lets_go")];
+}

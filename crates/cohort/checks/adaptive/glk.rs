@@ -41,3 +41,11 @@ models![
         fork::holds_changed::<Forwards>();
     }),
 ];
+
+on_machine! {
+    _ => [
+        few("glk_changes"),
+        few("glk_changes_back"),
+        few("glk_tries"),
+    ];
+}

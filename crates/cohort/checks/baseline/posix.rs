@@ -14,3 +14,7 @@ models![
         destroy::is_destroyed::<Posix>(2)
     }),
 ];
+
+on_machine! {
+    _ => [|| mutex::excludes::<Posix>(3, 2, 0)];
+}

@@ -26,7 +26,7 @@ models![
     quick("posix_rwlock_w::readers", PARK, || {
         rwlock::shares::<PosixRwLock<true>>(3, 1, 1, 0)
     }),
-    quick("posix_rwlock_w::writers", PARK, || {
+    deep("posix_rwlock_w::writers", PARK, || {
         rwlock::shares::<PosixRwLock<true>>(3, 2, 1, 0)
     }),
     quick("posix_rwlock_w::three_writers", PARK, || {
@@ -36,3 +36,7 @@ models![
         rwlock::shares::<PosixRwLock<true>>(2, 1, 2, 0)
     }),
 ];
+
+on_machine! {
+    _ => [few("posix_readers_share"), few("posix_writers_come_first")];
+}

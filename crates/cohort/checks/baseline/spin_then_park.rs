@@ -22,3 +22,7 @@ models![
         destroy::is_destroyed::<SpinPark<1, 1>>(2)
     }),
 ];
+
+on_machine! {
+    _ => [|| mutex::excludes::<SpinPark4>(4, 4, 0)];
+}

@@ -40,7 +40,7 @@ models![
         mutex::excludes::<Futex>(3, 2, 0)
     }),
     quick("futex::four", PARK, || mutex::excludes::<Futex>(4, 1, 0)),
-    quick("futex::quick_three_again", QUIET, || {
+    quick("futex::quick_three_again", QUIET_1, || {
         mutex::excludes::<Futex>(3, 2, 0)
     }),
     quick("futex::visits", VISITS, || {
@@ -89,7 +89,7 @@ models![
     quick("futex::turns_end_timed", TURNS_END, || {
         mutex::lets_go::<Futex>(3, 1, 1)
     }),
-    quick("futex::turns_left", TURNS_LEFT, || {
+    deep("futex::turns_left", TURNS_LEFT, || {
         mutex::remembers::<Futex>([false, true, false])
     }),
     quick("futex::turns_end_quick", QUIET_TURNS, || {
@@ -121,3 +121,13 @@ models![
     }),
     deep("futex::deep", PARK, || mutex::excludes::<Futex>(3, 2, 0)),
 ];
+
+on_machine! {
+    _ => [
+        || mutex::excludes::<Futex>(3, 2, 0),
+        || mutex::excludes::<Futex>(4, 4, 0),
+        few("futex_lets_go"),
+        few("condvar_signals"),
+        few("condvar_broadcasts"),
+    ];
+}

@@ -20,3 +20,7 @@ models![
         mutex::queues::<Malthusian<SpinOnly>, _>([2, 1, 1, 1]);
     }),
 ];
+
+on_machine! {
+    _ => [|| mutex::excludes::<Malthusian>(4, 4, 0)];
+}

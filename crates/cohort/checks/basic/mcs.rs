@@ -14,3 +14,7 @@ models![
     }),
     deep("mcs::deep", PARK_1, || mutex::excludes::<Mcs>(3, 2, 0)),
 ];
+
+on_machine! {
+    _ => [few("glk_changes"), few("glk_changes_back")];
+}

@@ -14,3 +14,7 @@ models![
         mutex::queues::<Reciprocating<SpinOnly>, _>([2, 1, 1, 1]);
     }),
 ];
+
+on_machine! {
+    _ => [|| mutex::excludes::<Reciprocating>(4, 4, 0)];
+}

@@ -43,3 +43,8 @@ models![
         mutex::excludes::<Ticket>(3, 2, 0)
     }),
 ];
+
+on_machine! {
+    "ticket.forget-dismissal" => [few("glk_comes_round")];
+    _ => [|| mutex::excludes::<Ticket>(3, 2, 0), || mutex::excludes::<Ticket>(4, 4, 0)];
+}

@@ -28,3 +28,8 @@ models![
         mutex::lets_go::<TallAClof>(3, 1, 2);
     }),
 ];
+
+on_machine! {
+    "aclof.keep-for-ever" => [keeps_to_its_hand_offs];
+    _ => [few("aclof_of_three_levels")];
+}

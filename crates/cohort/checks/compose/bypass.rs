@@ -6,10 +6,10 @@ models![
     quick("bypass::ticket_mcs", SPIN, || {
         mutex::takes_turns::<Bypass<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>, _>([2, 1, 1]);
     }),
-    quick("bypass::ticket_ticket", SPIN, || {
+    quick("bypass::ticket_ticket", SPIN_1, || {
         mutex::takes_turns::<Bypass<Small<Ticket<SpinOnly>, Ticket<SpinOnly>>>, _>([2, 1, 1]);
     }),
-    quick("bypass::adaptive", SPIN, || {
+    quick("bypass::adaptive", SPIN_1, || {
         mutex::takes_turns::<Adaptive<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>, _>([3, 1, 1]);
     }),
     quick("bypass::try", SPIN, || {
@@ -21,3 +21,7 @@ models![
         ]);
     }),
 ];
+
+on_machine! {
+    _ => [|| mutex::excludes::<Bypass<Clof<Ticket, Mcs>>>(4, 4, 0)];
+}

@@ -57,3 +57,12 @@ models![
         fork::holds(host::inflated::<Small<Ticket, Mcs>>(), 3)
     }),
 ];
+
+on_machine! {
+    "clof.keep-for-ever" => [keeps_to_its_hand_offs];
+    _ => [
+        || mutex::excludes::<Clof<Ticket, Mcs>>(4, 4, 0),
+        || mutex::excludes::<CMcsMcs>(4, 4, 0),
+        || mutex::excludes::<Clof<Hemlock, Mcs>>(4, 4, 0),
+    ];
+}

@@ -31,3 +31,7 @@ models![
         fork::holds(host::inflated::<SmallStack<TicketMcs>>(), 3)
     }),
 ];
+
+on_machine! {
+    _ => [few("stacked_excludes")];
+}

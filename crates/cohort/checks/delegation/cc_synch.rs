@@ -5,3 +5,7 @@ use crate::runner::prelude::*;
 impl Checked for CcSynch {
     type Smallest = CcSynch<MayPark, 2>;
 }
+
+on_machine! {
+    _ => [few("cc_synch_hands_on")];
+}

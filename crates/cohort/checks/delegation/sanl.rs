@@ -58,3 +58,11 @@ models![
         fork::drops_what_others_brought::<Bringing<Hastily>>(2)
     }),
 ];
+
+on_machine! {
+    _ => [
+        few("sanl_brings"),
+        few("sanl_brings_late"),
+        few("sanl_lets_go"),
+    ];
+}

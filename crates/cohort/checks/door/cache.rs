@@ -7,3 +7,7 @@ looked_for_in!["arena::entered_again"];
 models![quick("arena::entered_again", SPIN_0, || {
     again::is_entered_again(|moment, handler, it| door::interrupted_after(moment, handler, it));
 })];
+
+on_machine! {
+    _ => [few("arena_hands_out_once")];
+}

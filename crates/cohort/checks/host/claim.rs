@@ -54,3 +54,14 @@ models![
         fork::hands_over(host::in_place::<Mcs>())
     }),
 ];
+
+on_machine! {
+    "claim.forget-wake" => [serves_claims_soon];
+    "claim.forget-queue" => [serves_the_queue_between_claims];
+    _ => [
+        few("mcs_claimed"),
+        few("ticket_claimed"),
+        few("anderson_claimed"),
+        few("claimed_by_many"),
+    ];
+}

@@ -22,3 +22,7 @@ models![
         host::excludes(host::in_place::<Ticket>(), 3, 2, 0)
     }),
 ];
+
+on_machine! {
+    _ => [few("ticket_in_place"), few("mcs_in_place")];
+}

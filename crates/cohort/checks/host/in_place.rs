@@ -15,3 +15,7 @@ models![
         host::excludes(host::shortly_in_place::<Ticket>(), 2, 2, 0)
     }),
 ];
+
+on_machine! {
+    _ => [few("ticket_in_place")];
+}

@@ -28,3 +28,7 @@ models![
         fork::looks_on(host::inflated::<Anderson<2>>(), 3);
     }),
 ];
+
+on_machine! {
+    _ => [few("anderson_inflated")];
+}

@@ -3,3 +3,7 @@
 use crate::runner::prelude::*;
 
 looked_for_in!["condvar::"];
+
+on_machine! {
+    _ => [few("condvar_signals_queued")];
+}

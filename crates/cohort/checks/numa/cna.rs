@@ -23,3 +23,11 @@ models![
         mutex::queues::<Cna<SpinOnly, 8>, _>([1; 5]);
     }),
 ];
+
+on_machine! {
+    _ => [
+        || mutex::excludes::<Cna<MayPark, 2>>(4, 4, 0),
+        few("cna_queues"),
+        few("cna_lets_others_in"),
+    ];
+}

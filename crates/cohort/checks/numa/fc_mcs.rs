@@ -18,3 +18,7 @@ models![
         mutex::queues::<FcMcs<SpinOnly>, _>([1; 4]);
     }),
 ];
+
+on_machine! {
+    _ => [few("fc_mcs_queues")];
+}

@@ -4,6 +4,11 @@ use crate::runner::prelude::*;
 
 impl Checked for FutexHmcs {
     type Smallest = Self;
+    // The full tier goes one deeper.
+    const STANDARD: Standard = Standard {
+        preemptions: 1,
+        ..ALL
+    };
 }
 
 looked_for_in!["fork::futex_hmcs", "futex_hmcs::"];
@@ -15,7 +20,7 @@ models![
     quick("futex_hmcs::queues", PARK_1, || {
         mutex::queues::<FutexHmcs, 3>([1, 1, 1])
     }),
-    quick("futex_hmcs::spin_queues", SPIN_1, || {
+    deep("futex_hmcs::spin_queues", SPIN_1, || {
         mutex::queues::<FutexHmcs, 3>([1, 1, 1])
     }),
     quick("futex_hmcs::owed", IMPATIENT_1, || {
@@ -47,3 +52,7 @@ models![
         fork::looks_on(fork::bare::<FutexHmcs>(), 3)
     }),
 ];
+
+on_machine! {
+    _ => [few("futex_hmcs_lets_go"), || mutex::excludes::<FutexHmcs>(6, 4, 0)];
+}

@@ -14,3 +14,7 @@ models![
         mutex::queues::<Hclh<SpinOnly>, _>([1; 5]);
     }),
 ];
+
+on_machine! {
+    _ => [few("hclh_queues")];
+}

@@ -37,3 +37,11 @@ models![
         mutex::excludes::<TallHmcs<SpinOnly>>(3, 1, 2);
     }),
 ];
+
+on_machine! {
+    _ => [
+        || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2>>(4, 4, 0),
+        || mutex::excludes::<Hmcs<(Numa,), 2, 0, MayPark, 2, WhereMet>>(4, 4, 0),
+        few("hmcs_lets_others_in"),
+    ];
+}

@@ -49,10 +49,19 @@ models![
     quick("hmcs_t::another_comes", SPIN_1, || {
         mutex::comes_back::<HmcsT1<SpinOnly>>(3, 1, true);
     }),
-    quick("hmcs_t::two_levels_come_back", SPIN_1, || {
+    deep("hmcs_t::two_levels_come_back", SPIN_1, || {
         mutex::comes_back::<SmallHmcsT<SpinOnly>>(3, 1, false);
     }),
     quick("hmcs_t::two_levels_two_let_go", SPIN_1, || {
         mutex::lets_go::<SmallHmcsT<SpinOnly>>(3, 1, 2);
     }),
 ];
+
+on_machine! {
+    _ => [
+        few("hmcs_t_lets_go"),
+        few("hmcs_t_comes_back"),
+        few("hmcs_t_of_three_levels"),
+        few("hmcs_t_lets_others_in"),
+    ];
+}

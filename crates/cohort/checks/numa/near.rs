@@ -31,7 +31,7 @@ models![
     quick("near::above_cohorts", SPIN, || {
         mutex::takes_turns::<Small<Ticket<SpinOnly>, SmallNear<SpinOnly>>, _>([2, 1, 1]);
     }),
-    quick("near::above_mcs", SPIN, || {
+    quick("near::above_mcs", SPIN_1, || {
         mutex::takes_turns::<Small<Mcs<SpinOnly>, SmallNear<SpinOnly>>, _>([2, 1, 1]);
     }),
     quick("near::above_cores", SPIN_1, || {
@@ -40,3 +40,7 @@ models![
         ]);
     }),
 ];
+
+on_machine! {
+    _ => [few("near_queues"), passes_few_over];
+}

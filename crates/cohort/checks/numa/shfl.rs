@@ -14,3 +14,7 @@ models![
         mutex::queues::<Shfl, _>([2, 1, 1, 1, 1]);
     }),
 ];
+
+on_machine! {
+    _ => [few("shfl_queues")];
+}

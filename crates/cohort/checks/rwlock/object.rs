@@ -84,3 +84,11 @@ models![
         fork::holds(object::hosted(host::inflated::<Anderson<2>>()), 2)
     }),
 ];
+
+on_machine! {
+    _ => [
+        few("object_readers_give_way"),
+        few("object_readers_share"),
+        few("object_of_a_composition"),
+    ];
+}

@@ -40,3 +40,7 @@ models![
         rwlock::is_read_again::<RawRwLock>(1)
     }),
 ];
+
+on_machine! {
+    _ => [few("readers_share"), few("readers_and_writers_let_go")];
+}

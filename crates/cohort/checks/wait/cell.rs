@@ -6,3 +6,7 @@ use crate::runner::prelude::*;
 pub const CELL: u32 = u32::MAX >> 1;
 
 looked_for_in!["ticket::", "mcs::park", "anderson::park"];
+
+on_machine! {
+    _ => [|| mutex::excludes::<Ticket>(4, 4, 0), || mutex::excludes::<Mcs>(4, 4, 0)];
+}

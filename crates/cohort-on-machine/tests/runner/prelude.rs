@@ -1,0 +1,37 @@
+//! What the files of `checks` find here: clients and locks.  Of models this runner has none.
+
+pub use super::bounds::{
+    keeps_to_its_hand_offs, passes_few_over, serves_claims_soon, serves_the_queue_between_claims,
+};
+pub use super::clients::few;
+pub(crate) use super::flaws::on_machine;
+pub use super::world::Client;
+pub(crate) use crate::checks::as_in;
+pub use crate::checks::{ALL, Checked, SmallAClof, Standard, Whole};
+pub use crate::clients::condvar::{self, Queued};
+pub use crate::clients::mutex;
+pub use crate::clients::object::{Beginning, NAMED, NAMELESS};
+pub(crate) use crate::delegate_clients::Voting;
+pub use crate::locks::abortable::*;
+pub use crate::locks::adaptive::*;
+pub use crate::locks::baseline::*;
+pub use crate::locks::basic::*;
+pub use crate::locks::compose::*;
+pub use crate::locks::delegation::*;
+pub use crate::locks::door::thread_id;
+pub use crate::locks::numa::hmcs::Entry;
+pub use crate::locks::numa::*;
+pub use crate::locks::rwlock::CohortRw;
+pub use crate::locks::wait::{MayPark, SpinOnly};
+
+/// Models are loom's.
+macro_rules! models {
+    ($($any:tt)*) => {};
+}
+pub(crate) use models;
+
+/// As above.
+macro_rules! looked_for_in {
+    ($($any:tt)*) => {};
+}
+pub(crate) use looked_for_in;

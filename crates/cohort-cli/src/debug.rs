@@ -2,16 +2,11 @@
 
 mod find;
 
-use crate::choice::Choice;
-use crate::environment;
-use crate::library;
-use crate::observe::Records;
+use crate::environment::Purpose;
+use crate::observe;
 use crate::page::{self, Origin};
 use crate::problem::{Problem, status};
-use crate::program::Program;
-use crate::run::{can_be_served, cannot_start, command};
 use crate::settings::{Options, Settings};
-use crate::signals::Mask;
 use crate::supervise;
 use clap::{ArgMatches, ValueEnum, ValueHint};
 use find::{Finder, Finding};
@@ -19,7 +14,6 @@ use serde::Serialize;
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Options of `cohort debug`.
@@ -106,43 +100,24 @@ struct Found<'a> {
 /// The program cannot be observed, or not be started.
 pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
     let settings = Settings::new(arguments.options, matches)?;
-    if matches!(settings.lock, Choice::System)
-        || !std::ptr::eq(settings.served_from(), &library::USUAL)
-    {
-        return Err(Problem::usage(
-            "`cohort debug` observes the locks of the usual library: not `system`, compiled \
-             compositions, rwlocks by cohort, or the locks that adapt",
-        ));
-    }
     let name = &arguments.command[0];
-    let program = Program::find(name)?;
-    let library = library::OBSERVING.locate()?;
-    can_be_served(&program, &library).map_err(Problem::refused)?;
-    let records = Records::new()?;
-    let changes = environment::observing(&settings, &library, records.folder());
-    let mut finder = Finder::new(records, arguments.level, arguments.held, arguments.json);
-    finder.ends_stuck = (!arguments.keep).then_some(if arguments.abort {
+    let ends_stuck = (!arguments.keep).then_some(if arguments.abort {
         libc::SIGABRT
     } else {
         libc::SIGKILL
     });
-
-    let is_over = AtomicBool::new(false);
-    // The thread that watches takes none of the signals that are passed on.
-    let before = Mask::current();
-    Mask::all().block();
-    let (ending, finder) = std::thread::scope(|scope| {
-        let watching = scope.spawn(|| {
-            finder.watch(&is_over);
+    let (level, held, json) = (arguments.level, arguments.held, arguments.json);
+    let (ending, finder) = observe::run(
+        &settings,
+        &arguments.command,
+        Purpose::Debug,
+        |records, is_over| {
+            let mut finder = Finder::new(records, level, held, json);
+            finder.ends_stuck = ends_stuck;
+            finder.watch(is_over);
             finder
-        });
-        before.set();
-        let ending = supervise::run(command(&program, &arguments.command, &changes));
-        is_over.store(true, Ordering::Release);
-        (ending, watching.join())
-    });
-    let ending = ending.map_err(|error| cannot_start(name, &error))?;
-    let finder = finder.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        },
+    )?;
     let lost = finder.lost();
     if arguments.json {
         let found = Found {

@@ -50,6 +50,15 @@ pub fn writable(file: &Path) -> Result<(), Problem> {
     }
 }
 
+/// Writes a file.
+///
+/// # Errors
+/// Why it could not be written after all.
+pub fn write(file: &Path, bytes: &[u8]) -> Result<(), Problem> {
+    std::fs::write(file, bytes)
+        .map_err(|error| Problem::refused(format!("cannot write {}: {error}", file.display())))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -18,6 +18,7 @@ const REPORT: &str = "COHORT_REPORT";
 const COHORTS: &str = "COHORT_COHORTS";
 const MONITOR: &str = "COHORT_MONITOR";
 const OBSERVE: &str = "COHORT_OBSERVE";
+const PROFILE: &str = "COHORT_PROFILE";
 
 /// Changes to an environment: a variable with its value, or none to remove it.
 pub type Changes = Vec<(&'static str, Option<OsString>)>;
@@ -69,11 +70,22 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
     }
 }
 
+/// What a program is observed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// To find what is wrong.
+    Debug,
+    /// To find what costs time.
+    Profile,
+}
+
 /// The same, for a program that is observed: its processes write down what they do in files in
 /// `folder`.
-pub fn observing(settings: &Settings, library: &Path, folder: &Path) -> Changes {
+pub fn observing(settings: &Settings, library: &Path, folder: &Path, purpose: Purpose) -> Changes {
+    let folder = |asked| (purpose == asked).then(|| folder.as_os_str().to_owned());
     let mut changes = changes(settings, library, None);
-    changes.push((OBSERVE, Some(folder.as_os_str().to_owned())));
+    changes.push((OBSERVE, folder(Purpose::Debug)));
+    changes.push((PROFILE, folder(Purpose::Profile)));
     changes
 }
 
@@ -83,7 +95,7 @@ pub fn without() -> Changes {
     let kept = preload(None);
     let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
     let ours = [
-        LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, MONITOR, OBSERVE,
+        LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, MONITOR, OBSERVE, PROFILE,
     ];
     changes.extend(ours.map(|name| (name, None)));
     changes

@@ -20,6 +20,7 @@ mod machines;
 mod observe;
 mod page;
 mod problem;
+mod profile;
 mod program;
 mod proof;
 mod realtime;
@@ -71,6 +72,8 @@ enum Subcommands {
     Run(run::Arguments),
     /// Run a program and find what is wrong with its locking: deadlocks, misuse, wrong order
     Debug(debug::Arguments),
+    /// Run a program and say which of its locks cost it time, and where
+    Profile(profile::Arguments),
     /// Measure a program under several locks and the system's own
     Compare(compare::Arguments),
     /// Show every lock: what it can do, what it costs, where it comes from
@@ -127,6 +130,7 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
     match subcommand {
         Subcommands::Run(arguments) => run::run(arguments, matches),
         Subcommands::Debug(arguments) => debug::run(arguments, matches),
+        Subcommands::Profile(arguments) => profile::run(arguments, matches),
         Subcommands::Compare(arguments) => compare::run(arguments),
         Subcommands::List(arguments) => list::run(&arguments),
         Subcommands::Bench(arguments) => bench::run(&arguments),

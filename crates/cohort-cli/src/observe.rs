@@ -5,14 +5,68 @@ pub mod order;
 pub mod process;
 pub mod stacks;
 
+use crate::choice::Choice;
+use crate::environment::{self, Purpose};
+use crate::library;
 use crate::problem::Problem;
+use crate::program::Program;
+use crate::run::{can_be_served, cannot_start, command};
+use crate::settings::Settings;
+use crate::signals::Mask;
+use crate::supervise::{self, Ending};
 use process::Process;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
+
+/// Runs a program that writes down what its locks do, while `watch` looks at that until the
+/// program is over.
+///
+/// # Errors
+/// The program cannot be observed, or not be started.
+pub fn run<T: Send>(
+    settings: &Settings,
+    words: &[OsString],
+    purpose: Purpose,
+    watch: impl FnOnce(Records, &AtomicBool) -> T + Send,
+) -> Result<(Ending, T), Problem> {
+    if matches!(settings.lock, Choice::System)
+        || !std::ptr::eq(settings.served_from(), &library::USUAL)
+    {
+        let subcommand = match purpose {
+            Purpose::Debug => "debug",
+            Purpose::Profile => "profile",
+        };
+        return Err(Problem::usage(format!(
+            "`cohort {subcommand}` observes the locks of the usual library: not `system`, compiled \
+             compositions, rwlocks by cohort, or the locks that adapt"
+        )));
+    }
+    let name = &words[0];
+    let program = Program::find(name)?;
+    let library = library::OBSERVING.locate()?;
+    can_be_served(&program, &library).map_err(Problem::refused)?;
+    let records = Records::new()?;
+    let changes = environment::observing(settings, &library, records.folder(), purpose);
+    let is_over = AtomicBool::new(false);
+    // The thread that watches takes none of the signals that are passed on.
+    let before = Mask::current();
+    Mask::all().block();
+    let (ending, watched) = std::thread::scope(|scope| {
+        let watching = scope.spawn(|| watch(records, &is_over));
+        before.set();
+        let ending = supervise::run(command(&program, words, &changes));
+        is_over.store(true, Ordering::Release);
+        (ending, watching.join())
+    });
+    let ending = ending.map_err(|error| cannot_start(name, &error))?;
+    let watched = watched.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    Ok((ending, watched))
+}
 
 /// The folder in which each process of a program makes its records.  It goes with this value.
 pub struct Records {
@@ -92,6 +146,11 @@ impl Records {
     /// Those that [`processes`](Self::processes) has found and that were not forgotten.
     pub fn known(&self) -> impl Iterator<Item = &Process> {
         self.processes.values()
+    }
+
+    /// The same, to be changed.
+    pub fn known_mut(&mut self) -> impl Iterator<Item = &mut Process> {
+        self.processes.values_mut()
     }
 }
 

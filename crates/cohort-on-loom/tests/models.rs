@@ -20,6 +20,8 @@ mod guard_clients;
 #[path = "../clients/moved.rs"]
 mod moved_clients;
 mod runner;
+#[path = "../clients/samples.rs"]
+mod sample_clients;
 #[path = "../../cohort/tests/support/slowest.rs"]
 mod slowest;
 

@@ -331,7 +331,7 @@ pub unsafe extern "C" fn pthread_cond_broadcast(cond: *mut Cond) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_cond_init(cond: *mut Cond, attributes: Attr) -> c_int {
     let mut flags = 0;
     // SAFETY: the program's attributes are initialised, and its memory is for a

@@ -597,6 +597,7 @@ pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
 }
 
 /// Names under which old programs know the same functions.
+#[cfg(not(feature = "observe"))]
 macro_rules! also {
     ($($alias:ident = $name:ident($($argument:ident: $type:ty),*);)+) => {
         $(/// The same as the function without underscores.
@@ -610,6 +611,7 @@ macro_rules! also {
         })+
     };
 }
+#[cfg(not(feature = "observe"))]
 pub(crate) use also;
 
 #[cfg(not(feature = "observe"))]

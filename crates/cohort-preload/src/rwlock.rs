@@ -9,7 +9,9 @@ use crate::libc::{
     CLOCK_MONOTONIC, EAGAIN, EBUSY, EDEADLK, ETIMEDOUT, PTHREAD_PROCESS_PRIVATE, Timespec,
     attribute, pthread_rwlockattr_getkind_np, pthread_rwlockattr_getpshared,
 };
-use crate::mutex::{Wait, also};
+use crate::mutex::Wait;
+#[cfg(not(feature = "observe"))]
+use crate::mutex::also;
 use crate::owner::{self, NOBODY};
 use crate::{next, time};
 use cohort::door::expired;
@@ -354,7 +356,7 @@ pub unsafe extern "C" fn pthread_rwlock_unlock(lock: *mut RwLock) -> c_int {
 ///
 /// # Safety
 /// As that page asks.
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_rwlock_init(lock: *mut RwLock, attributes: Attr) -> c_int {
     // SAFETY: the program's attributes are initialised, and its memory is for a
     // lock that nobody uses.
@@ -390,12 +392,9 @@ pub unsafe extern "C" fn pthread_rwlock_destroy(lock: *mut RwLock) -> c_int {
     0
 }
 
-also! {
-    __pthread_rwlock_init = pthread_rwlock_init(lock: *mut RwLock, attributes: Attr);
-}
-
 #[cfg(not(feature = "observe"))]
 also! {
+    __pthread_rwlock_init = pthread_rwlock_init(lock: *mut RwLock, attributes: Attr);
     __pthread_rwlock_destroy = pthread_rwlock_destroy(lock: *mut RwLock);
     __pthread_rwlock_rdlock = pthread_rwlock_rdlock(lock: *mut RwLock);
     __pthread_rwlock_tryrdlock = pthread_rwlock_tryrdlock(lock: *mut RwLock);

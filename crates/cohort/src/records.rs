@@ -5,11 +5,20 @@
 //! Each record but those of edges is written by one thread, and read by others while it changes:
 //! a reader looks at [`Thread::turn`] before and after, and a finding is complete once its
 //! [`Finding::kind`] is not zero.  Addresses are the process's own.
+//!
+//! For a profile it counts as well: each lock by the sites that take it, in [`Count`]s, and
+//! it takes [`Samples`].  A lock is known there by its address and its
+//! *class*, the call that initialised it, so that memory which is used again for a lock of
+//! another sort is another lock.
+
+mod samples;
+
+pub use samples::{Samples, WORDS};
 
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// What records begin with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTO1";
+pub const MAGIC: [u8; 8] = *b"COHORTO2";
 
 /// Threads that can be recorded at once.
 pub const THREADS: usize = 10_240;
@@ -27,6 +36,28 @@ pub const STACK_BYTES: usize = 8192;
 pub const STACKS: usize = 4096;
 /// Bytes of the process's list of mappings that are kept.
 pub const MAPS_BYTES: usize = 1 << 16;
+
+/// Samples of a thread that nobody has read yet.
+pub const SAMPLES: usize = 32;
+/// Locks, each with a site, that a thread counts by itself.
+pub const TALLIES: usize = 64;
+/// Locks of one process, each as often as it has sites that take it, that are counted.
+pub const COUNTS: usize = 1 << 20;
+/// Calls that initialise locks, and are told apart.
+pub const CLASSES: usize = 1 << 12;
+/// Locks whose own bytes have no room for their class, and that have it listed.
+pub const LISTED: usize = 1 << 16;
+/// Stacks that are lent to samples at once.
+pub const LENT: usize = 256;
+
+/// The bits of an identity that are the lock's address; above them is its class.
+pub const OBJECT: u64 = (1 << 48) - 1;
+
+/// A lock, by its address and its class; 0: nobody was seen to initialise it.
+#[must_use]
+pub const fn identity(object: u64, class: u32) -> u64 {
+    (object & OBJECT) | (class as u64) << 48
+}
 
 /// Where in the program a call came from: enough to unwind its stack.
 #[derive(Debug, Default)]
@@ -77,7 +108,7 @@ impl Doing {
 }
 
 /// How a lock is held, above the address of a [`Hold`]'s site.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum How {
     /// A mutex.
@@ -86,6 +117,8 @@ pub enum How {
     Read = 2,
     /// For writing.
     Write = 3,
+    /// Not at all: a condition, which is waited at.
+    Condition = 4,
 }
 
 /// The bits of a hold's site that are its address.
@@ -116,6 +149,7 @@ impl Hold {
         let how = match raw >> 56 {
             2 => How::Read,
             3 => How::Write,
+            4 => How::Condition,
             _ => How::Mutex,
         };
         (raw & ADDRESS, how)
@@ -149,6 +183,10 @@ pub struct Thread {
     pub place: Place,
     /// Acquisitions so far.
     pub acquired: AtomicU64,
+    /// Acquisitions that were sampled, in [`Sample`]'s words.
+    pub samples: Samples<SAMPLES>,
+    /// What the thread has counted and not added to [`Records::counts`] yet, by a hash.
+    pub tallies: [Count; TALLIES],
     /// What it holds, in the order in which it was taken.
     pub holds: [Hold; HOLDS],
 }
@@ -230,6 +268,83 @@ pub struct Edge {
     pub key: AtomicU64,
 }
 
+/// How often one site took one lock.  A thread counts by itself at first, and adds what it has
+/// to all threads' when it needs the place; a lock may have two such records of one site.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Count {
+    /// The lock's [`identity`]; 0: none yet.
+    pub lock: AtomicU64,
+    /// The site and how the lock was taken, as a [`Hold`] has it; 0: not written yet.
+    pub site: AtomicU64,
+    /// How often it was taken; a condition, how often it was waited at.
+    pub acquired: AtomicU64,
+    /// How often it was held by others when the thread came.
+    pub contended: AtomicU64,
+}
+
+/// One acquisition that was sampled, from its beginning to its release.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sample {
+    /// The lock's [`identity`].
+    pub lock: u64,
+    /// Where it was taken, and how, as a [`Hold`] has it.
+    pub site: u64,
+    /// Nanoseconds for which the thread waited.
+    pub waited: u64,
+    /// Nanoseconds for which it held the lock.
+    pub held: u64,
+    /// Nanoseconds that went into the records, each time that the clock was read for it included.
+    pub spent: u32,
+    /// The same, for the stack.
+    pub spent_on_stack: u32,
+    /// Of how many acquisitions this one was sampled.
+    pub of: u32,
+    /// The number of the lent stack, plus one; 0: there is none.
+    pub stack: u16,
+    /// How many other locks the thread held.
+    pub nested: u8,
+    /// Whether others held the lock when the thread came.
+    pub contended: bool,
+}
+
+impl Sample {
+    /// As it is recorded.
+    #[must_use]
+    pub const fn to_words(self) -> [u64; WORDS] {
+        let flags = (self.of as u64)
+            | (self.stack as u64) << 32
+            | (self.nested as u64) << 48
+            | (self.contended as u64) << 56;
+        [
+            self.lock,
+            self.site,
+            self.waited,
+            self.held,
+            self.spent as u64 | (self.spent_on_stack as u64) << 32,
+            flags,
+        ]
+    }
+
+    /// What was recorded.
+    #[must_use]
+    pub const fn of_words(words: [u64; WORDS]) -> Self {
+        let [lock, site, waited, held, spent, flags] = words;
+        Self {
+            lock,
+            site,
+            waited,
+            held,
+            spent: spent as u32,
+            spent_on_stack: (spent >> 32) as u32,
+            of: flags as u32,
+            stack: (flags >> 32) as u16,
+            nested: (flags >> 48) as u8,
+            contended: flags >> 56 != 0,
+        }
+    }
+}
+
 /// A process's records.
 #[derive(Debug)]
 #[repr(C)]
@@ -248,9 +363,17 @@ pub struct Records {
     pub lost_edges: AtomicU32,
     /// How many bytes of `maps` are kept.
     pub maps_length: AtomicU32,
-    /// The process's mappings, as the kernel lists them, when a stack was last kept that was
-    /// the first, the second, the fourth, and so on: for a process that is gone when its
-    /// addresses are looked at.
+    /// Of how many acquisitions one is sampled, as the reader says; 0: it has not said yet.
+    pub every: AtomicU32,
+    /// How many of `counts` have been begun.
+    pub counted: AtomicU32,
+    /// Acquisitions that could not be counted by their locks.
+    pub lost_counts: AtomicU32,
+    /// Samples that nobody took in time.
+    pub lost_samples: AtomicU32,
+    /// The process's mappings, as the kernel lists them, when a stack was last kept, or a count
+    /// begun, that was the first, the second, the fourth, and so on: for a process that is gone
+    /// when its addresses are looked at.
     pub maps: [AtomicU8; MAPS_BYTES],
     /// The findings.
     pub findings: [Finding; FINDINGS],
@@ -260,7 +383,22 @@ pub struct Records {
     pub threads: [Thread; THREADS],
     /// Kept stacks, from their stack pointers upwards.
     pub stacks: [Stack; STACKS],
+    /// Stacks that samples have, and that the reader gives back.
+    pub lent: [Stack; LENT],
+    /// The calls that initialise locks, by where they return: class 1 first.
+    pub classes: [AtomicU64; CLASSES],
+    /// The identities of locks that have no room for their class.
+    pub listed: [AtomicU64; LISTED],
+    /// How often each site took each lock, by a hash.
+    pub counts: [Count; COUNTS],
 }
+
+/// A lent stack may be taken.
+pub const FREE: u32 = 0;
+/// It is being written.
+pub const WRITTEN: u32 = 1;
+/// It can be read, and then given back.
+pub const WHOLE: u32 = 2;
 
 /// A stack's upper end.
 #[derive(Debug)]
@@ -268,7 +406,10 @@ pub struct Records {
 pub struct Stack {
     /// How many bytes are kept.
     pub length: AtomicU32,
-    _padding: u32,
+    /// [`FREE`], [`WRITTEN`] or [`WHOLE`]; only of one that is lent.
+    pub state: AtomicU32,
+    /// Where it was copied; only of one that is lent.
+    pub place: Place,
     /// The bytes.
     pub bytes: [AtomicU8; STACK_BYTES],
 }

@@ -491,6 +491,7 @@ const fn how(how: How) -> &'static str {
     match how {
         How::Mutex => "mutex",
         How::Read | How::Write => "rwlock",
+        How::Condition => "condition",
     }
 }
 

@@ -1,13 +1,15 @@
 //! One process's records, as they are while it goes on.
 
 use super::stacks::Stacks;
-use cohort::records::{Doing, Finding, Hold, How, MAGIC, Place, Records, Thread};
+use cohort::records::{
+    CLASSES, Doing, FREE, Finding, Hold, How, MAGIC, OBJECT, Place, Records, Thread, WHOLE,
+};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::collections::HashSet;
 use std::fs::File;
 use std::path::Path;
 use std::ptr;
-use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
 /// A process that is observed.
 pub struct Process {
@@ -15,6 +17,8 @@ pub struct Process {
     pub id: u32,
     /// Where its code is, and how to name it.
     pub stacks: Stacks,
+    /// Whether something can be written into the records: not if they are another user's.
+    pub is_ours: bool,
     records: &'static Records,
 }
 
@@ -101,7 +105,9 @@ impl Process {
     pub fn open(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let id = name.split('.').next()?.parse().ok()?;
-        let file = File::open(path).ok()?;
+        let both = File::options().read(true).write(true).open(path);
+        let is_ours = both.is_ok();
+        let file = both.or_else(|_| File::open(path)).ok()?;
         if file.metadata().ok()?.len() != size_of::<Records>() as u64 {
             return None;
         }
@@ -110,7 +116,11 @@ impl Process {
             let at = mmap(
                 ptr::null_mut(),
                 size_of::<Records>(),
-                ProtFlags::READ,
+                if is_ours {
+                    ProtFlags::READ | ProtFlags::WRITE
+                } else {
+                    ProtFlags::READ
+                },
                 MapFlags::SHARED,
                 &file,
                 0,
@@ -118,11 +128,12 @@ impl Process {
             .ok()?;
             &*at.cast()
         };
-        let is_ours =
+        let is_there =
             |(byte, wanted): (&std::sync::atomic::AtomicU8, u8)| byte.load(Relaxed) == wanted;
-        records.magic.iter().zip(MAGIC).all(is_ours).then(|| Self {
+        records.magic.iter().zip(MAGIC).all(is_there).then(|| Self {
             id,
             stacks: Stacks::new(id),
+            is_ours,
             records,
         })
     }
@@ -237,6 +248,37 @@ impl Process {
             .iter()
             .map(|byte| byte.load(Relaxed))
             .collect()
+    }
+
+    /// A stack that is lent to a sample: where it was copied, and its bytes.
+    pub fn lent(&self, number: u16) -> Option<(Site, Vec<u8>)> {
+        let stack = self
+            .records
+            .lent
+            .get(usize::from(number).checked_sub(1)?)
+            .filter(|stack| stack.state.load(Acquire) == WHOLE)?;
+        let length = (stack.length.load(Relaxed) as usize).min(stack.bytes.len());
+        let bytes = stack.bytes[..length].iter();
+        let bytes = bytes.map(|byte| byte.load(Relaxed)).collect();
+        Some((Site::of(&stack.place), bytes))
+    }
+
+    /// Gives a lent stack back, which has been read.
+    pub fn give_back(&self, number: u16) {
+        if let Some(place) = usize::from(number).checked_sub(1)
+            && self.is_ours
+        {
+            self.records.lent[place].state.store(FREE, Release);
+        }
+    }
+
+    /// Where the call that initialised a lock returns, if it was seen.
+    pub fn initialised(&self, lock: u64) -> Option<u64> {
+        let class = usize::try_from(lock >> 48).ok()?;
+        (1..=CLASSES)
+            .contains(&class)
+            .then(|| self.records.classes[class - 1].load(Relaxed))
+            .filter(|_| lock & OBJECT != 0)
     }
 
     /// The list of mappings that the process has kept.

@@ -6,7 +6,7 @@ use addr2line::Loader;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, Module, Unwinder};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -20,7 +20,7 @@ const FRAMES: usize = 24;
 const SPLIT_OFF: &str = "/usr/lib/debug/.build-id";
 
 /// One frame.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {
     /// The address, in the process.
     pub address: u64,
@@ -195,6 +195,24 @@ impl Stacks {
 
     /// The stack of a call, by `memory` of it, which begins at the stack pointer.
     pub fn stack(&mut self, site: &Site, memory: &[u8]) -> Stack {
+        let (addresses, is_cut) = self.unwound(site, memory);
+        Stack {
+            frames: self.named(&addresses),
+            is_cut,
+        }
+    }
+
+    /// The frames at these addresses, the innermost first.
+    pub fn named(&mut self, addresses: &[u64]) -> Vec<Frame> {
+        addresses
+            .iter()
+            .flat_map(|address| self.frames(*address))
+            .collect()
+    }
+
+    /// The addresses of a stack's calls, the innermost first, and whether there are more that
+    /// could not be read.
+    pub fn unwound(&mut self, site: &Site, memory: &[u8]) -> (Vec<u64>, bool) {
         let mut cut = false;
         let mut read = |address: u64| {
             let word = address
@@ -224,14 +242,7 @@ impl Stacks {
         if addresses.is_empty() && site.returns_to != 0 {
             addresses.push(site.returns_to - 1);
         }
-        let mut all = Vec::new();
-        for address in addresses {
-            all.extend(self.frames(address));
-        }
-        Stack {
-            frames: all,
-            is_cut: cut,
-        }
+        (addresses, cut)
     }
 
     /// The frames at an address: more than one where functions are inlined.

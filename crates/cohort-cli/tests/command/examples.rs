@@ -7,8 +7,8 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands whose help has examples; the first is the command alone.
-const SUBCOMMANDS: [&str; 9] = [
-    "", "run", "debug", "compare", "machines", "bench", "discover", "tune", "survey",
+const SUBCOMMANDS: [&str; 10] = [
+    "", "run", "debug", "profile", "compare", "machines", "bench", "discover", "tune", "survey",
 ];
 
 fn help(subcommand: &str) -> String {

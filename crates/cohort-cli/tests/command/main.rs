@@ -9,6 +9,7 @@ mod ending;
 mod environment;
 mod examples;
 mod machines;
+mod profile;
 mod refusal;
 mod report;
 mod reproduce;

@@ -31,6 +31,7 @@ pub use crate::locks::numa::*;
 pub use crate::locks::rwlock::{CohortRw, RawRwLock};
 pub use crate::locks::wait::{MayPark, SpinOnly};
 pub(crate) use crate::moved_clients::{self as moved, Hesitant};
+pub(crate) use crate::sample_clients as samples;
 
 /// What looks for flaws on the simulated machine.
 macro_rules! on_machine {

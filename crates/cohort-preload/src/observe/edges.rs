@@ -52,6 +52,7 @@ unsafe fn identity(object: u64, how: How) -> u32 {
                 }
                 &lock.identity
             }
+            How::Condition => return 0,
         }
     };
     match place.load(Relaxed) {

@@ -3,9 +3,9 @@
 //! Each is a few instructions that hand on, beside the arguments, where the call came from; a
 //! compiled function could not tell that of its own caller.
 
-use super::edges;
 use super::own::{Caller, Own, own};
 use super::wrong::{all_are_certain, found, holder};
+use super::{edges, profile};
 use crate::c11::thrd;
 use crate::choice::{Choice, choice};
 use crate::layout::{ADAPTIVE, Attr, Cond, DESTROYED, Mutex, NORMAL, RwLock};
@@ -20,7 +20,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 /// A robust mutex is locked too where its owner has died.
 const EOWNERDEAD: c_int = 130;
 
-fn is_locked(result: c_int) -> bool {
+pub fn is_locked(result: c_int) -> bool {
     result == 0 || result == EOWNERDEAD
 }
 
@@ -102,6 +102,9 @@ fn locking(
     lock: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some(own) = own() else { return lock() };
+    if own.is_profiled {
+        return profile::locking(&own, doing, how, object, caller, lock);
+    }
     if doing != Doing::Nothing {
         // What waits with a deadline, or tries, can let go of all again.
         if doing != Doing::Timed {
@@ -123,7 +126,9 @@ fn locking(
 fn look(mutex: *mut Mutex, caller: &Caller) {
     // SAFETY: the program's.
     let kind = unsafe { (*mutex).kind.load(Relaxed) };
-    let Some(own) = own() else { return };
+    let Some(own) = own().filter(|own| !own.is_profiled) else {
+        return;
+    };
     if kind == DESTROYED {
         found(&own, Wrong::UseDestroyed, mutex as usize, caller, None);
     } else if matches!(kind & !crate::layout::ELISION, NORMAL | ADAPTIVE)
@@ -145,17 +150,32 @@ fn look(mutex: *mut Mutex, caller: &Caller) {
 /// Unlocks what the thread holds; says so if it does not.
 #[inline(always)]
 fn unlocking(
+    how: How,
     object: usize,
     caller: &Caller,
     is_free: impl FnOnce() -> bool,
     unlock: impl FnOnce() -> c_int,
 ) -> c_int {
-    if let Some(own) = own()
-        && !own.lets_go(object)
-    {
+    let Some(own) = own() else { return unlock() };
+    if own.is_profiled {
+        return profile::unlocking(&own, how, object, unlock);
+    }
+    if !own.lets_go(object) {
         unlocks_others(&own, object, caller, is_free);
     }
     unlock()
+}
+
+/// A lock has been initialised: what was at its address is another.
+fn initialised(how: How, object: usize, caller: &Caller, result: c_int) -> c_int {
+    if let (Some(own), 0) = (own(), result) {
+        if own.is_profiled {
+            profile::initialised(&own, how, object, caller);
+        } else {
+            edges::forget(&own, object);
+        }
+    }
+    result
 }
 
 #[cold]
@@ -185,7 +205,7 @@ fn is_free(mutex: *mut Mutex) -> bool {
 
 /// A mutex or rwlock of this thread's process that was used is destroyed.
 fn destroying(object: usize, caller: &Caller, result: c_int) -> c_int {
-    if let Some(own) = own() {
+    if let Some(own) = own().filter(|own| !own.is_profiled) {
         if result == EBUSY {
             found(
                 &own,
@@ -211,6 +231,9 @@ fn waiting(
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
     let Some(own) = own() else { return wait() };
+    if own.is_profiled {
+        return profile::waiting(&own, doing, cond as usize, mutex as usize, caller, wait);
+    }
     if own.find(mutex as usize).is_none() && own.is_certain() {
         found(
             &own,
@@ -252,14 +275,14 @@ entries! {
     }
     pthread_mutex_unlock, __pthread_mutex_unlock =>
     fn unlock(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        unlocking(mutex as usize, caller, || is_free(mutex), || mutex::pthread_mutex_unlock(mutex))
+        unlocking(How::Mutex, mutex as usize, caller, || is_free(mutex), || {
+            mutex::pthread_mutex_unlock(mutex)
+        })
     }
     pthread_mutex_init, __pthread_mutex_init =>
-    fn init(mutex: *mut Mutex, attributes: Attr; _c, _d) |_caller| {
-        if let Some(own) = own() {
-            edges::forget(&own, mutex as usize);
-        }
-        mutex::pthread_mutex_init(mutex, attributes)
+    fn init(mutex: *mut Mutex, attributes: Attr; _c, _d) |caller| {
+        let result = mutex::pthread_mutex_init(mutex, attributes);
+        initialised(How::Mutex, mutex as usize, caller, result)
     }
     pthread_mutex_destroy, __pthread_mutex_destroy =>
     fn destroy(mutex: *mut Mutex; _b, _c, _d) |caller| {
@@ -282,9 +305,13 @@ entries! {
         }))
     }
     mtx_unlock => fn c11_unlock(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        thrd(unlocking(mutex as usize, caller, || is_free(mutex), || {
+        thrd(unlocking(How::Mutex, mutex as usize, caller, || is_free(mutex), || {
             mutex::pthread_mutex_unlock(mutex)
         }))
+    }
+    pthread_cond_init => fn cond_init(cond: *mut Cond, attributes: Attr; _c, _d) |caller| {
+        let result = condvar::pthread_cond_init(cond, attributes);
+        initialised(How::Condition, cond as usize, caller, result)
     }
     pthread_cond_wait => fn cond_wait(cond: *mut Cond, mutex: *mut Mutex; _c, _d) |caller| {
         waiting(Doing::Condition, cond, mutex, caller, || condvar::pthread_cond_wait(cond, mutex))
@@ -361,14 +388,21 @@ entries! {
     fn rwunlock(lock: *mut RwLock; _b, _c, _d) |caller| {
         // Whether nobody holds an rwlock cannot be asked: one that is known to be held by
         // others only is told.
-        unlocking(lock as usize, caller, || false, || rwlock::pthread_rwlock_unlock(lock))
+        unlocking(How::Read, lock as usize, caller, || false, || {
+            rwlock::pthread_rwlock_unlock(lock)
+        })
+    }
+    pthread_rwlock_init, __pthread_rwlock_init =>
+    fn rwinit(lock: *mut RwLock, attributes: Attr; _c, _d) |caller| {
+        let result = rwlock::pthread_rwlock_init(lock, attributes);
+        initialised(How::Read, lock as usize, caller, result)
     }
     pthread_rwlock_destroy, __pthread_rwlock_destroy =>
     fn rwdestroy(lock: *mut RwLock; _b, _c, _d) |caller| {
         destroying(lock as usize, caller, rwlock::pthread_rwlock_destroy(lock))
     }
     pthread_join => fn join(thread: usize, value: *mut *mut c_void; _c, _d) |caller| {
-        let own = own();
+        let own = own().filter(|own| !own.is_profiled);
         if let Some(own) = own {
             own.begins(Doing::Join, thread, 0, caller);
         }

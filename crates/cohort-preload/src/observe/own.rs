@@ -1,18 +1,19 @@
 //! The calling thread's own record.
 
-use super::FOLDER;
+use super::profile::Open;
+use super::{DEBUGGED, PROFILED};
 use crate::choice::variable_c;
 use crate::libc::{close, keeping_errno, mmap, open, say};
 use cohort::door::{generation, is_gone, thread_id};
 use cohort::records::{
-    Doing, HOLDS, Hold, How, MAGIC, MAPS_BYTES, Place, Records, STACK_BYTES, STACKS, THREADS,
-    Thread,
+    Doing, FREE, HOLDS, Hold, How, LENT, MAGIC, MAPS_BYTES, Place, Records, STACK_BYTES, STACKS,
+    Stack, THREADS, Thread, WHOLE, WRITTEN,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU32, fence};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, fence};
 
 /// Where a call came from.
 #[derive(Clone, Copy)]
@@ -39,6 +40,8 @@ struct Words {
     generation: Cell<u32>,
     /// The record's place, plus one; 0: it has none.
     slot: Cell<u32>,
+    /// The acquisition that is sampled.
+    open: Open,
 }
 
 core::arch::global_asm!(
@@ -89,6 +92,9 @@ fn words() -> &'static Words {
 static RECORDS: AtomicPtr<Records> = AtomicPtr::new(ptr::null_mut());
 static OF: AtomicU32 = AtomicU32::new(0);
 
+/// Whether the process is profiled, and not debugged; as good as constant once records are mapped.
+static IS_PROFILED: AtomicBool = AtomicBool::new(false);
+
 /// The mirrors of all threads.
 static MIRRORS: AtomicPtr<Mirror> = AtomicPtr::new(ptr::null_mut());
 
@@ -97,7 +103,15 @@ static MIRRORS: AtomicPtr<Mirror> = AtomicPtr::new(ptr::null_mut());
 pub struct Own {
     pub records: &'static Records,
     pub thread: &'static Thread,
+    /// Whether the process is profiled, and not debugged.
+    pub is_profiled: bool,
     mirror: &'static Mirror,
+}
+
+/// The sampled acquisition of the calling thread, which has a record.
+#[inline(always)]
+pub fn open_sample() -> &'static Open {
+    &words().open
 }
 
 /// The calling thread's record; none if observations go nowhere.
@@ -114,6 +128,7 @@ pub fn own() -> Option<Own> {
         Some(Own {
             records,
             thread: &records.threads[slot],
+            is_profiled: IS_PROFILED.load(Relaxed),
             mirror: &*MIRRORS.load(Relaxed).add(slot),
         })
     }
@@ -127,6 +142,7 @@ fn begin(words: &Words) {
     let before = words.slot.get();
     words.slot.set(0);
     words.generation.set(here);
+    words.open.forget();
     let Some(records) = records(here) else { return };
     let Some(slot) = place(records) else {
         records.lost_threads.fetch_add(1, Relaxed);
@@ -152,6 +168,7 @@ fn begin(words: &Words) {
         let own = Own {
             records,
             thread,
+            is_profiled: IS_PROFILED.load(Relaxed),
             mirror,
         };
         for hold in held.holds.iter().take(held.held.get() as usize) {
@@ -184,8 +201,10 @@ fn place(records: &Records) -> Option<usize> {
 /// Maps this process's records, and makes them if they are not there yet.
 fn records(here: u32) -> Option<&'static Records> {
     if OF.load(Acquire) != here {
-        let folder = variable_c(FOLDER)?;
+        let profiled = variable_c(PROFILED);
+        let folder = profiled.or_else(|| variable_c(DEBUGGED))?;
         let mapped = map(folder.to_bytes(), here)?;
+        IS_PROFILED.store(profiled.is_some(), Relaxed);
         if MIRRORS.load(Acquire).is_null() {
             let mirrors = anonymous(size_of::<Mirror>() * THREADS)?.cast();
             // Several threads may begin at once; the spare mapping stays, untouched.
@@ -295,7 +314,8 @@ fn decimal(mut number: u32, buffer: &mut [u8; 10]) -> &[u8] {
 }
 
 /// Keeps the list of mappings, for a reader that comes when this process is gone.
-fn keep_maps(records: &Records) {
+#[cold]
+pub fn keep_maps(records: &Records) {
     const O_RDONLY: c_int = 0;
     const O_CLOEXEC: c_int = 0o2_000_000;
     // SAFETY: the path is a string; what is read goes into bytes that are atoms.
@@ -368,6 +388,10 @@ impl Own {
         hold.number.store(number, Relaxed);
         hold.object.store(object as u64, Release);
         thread.held.store(held as u32 + 1, Release);
+        // What a forked child holds of its parent's is no matter in a profile.
+        if self.is_profiled {
+            return;
+        }
         if let Some([of, at]) = self.mirror.holds.get(held) {
             of.set(object as u64);
             at.set(site);
@@ -387,9 +411,16 @@ impl Own {
     /// The thread lets go of a lock; false if it does not have it, as far as is known.
     #[inline]
     pub fn lets_go(&self, object: usize) -> bool {
-        let Some(place) = self.find(object) else {
-            return false;
-        };
+        let place = self.find(object);
+        if let Some(place) = place {
+            self.remove(place);
+        }
+        place.is_some()
+    }
+
+    /// Takes a hold from the list.
+    #[inline]
+    pub fn remove(&self, place: usize) {
         let thread = self.thread;
         let held = thread.held.load(Relaxed) as usize;
         // Those behind move up, lest a thread that goes from lock to lock fill the list.
@@ -399,14 +430,15 @@ impl Own {
             to.object.store(object, Relaxed);
             to.site.store(site, Relaxed);
             to.number.store(from.number.load(Relaxed), Relaxed);
-            if let Some([of, at]) = self.mirror.holds.get(place) {
+            if let Some([of, at]) = self.mirror.holds.get(place).filter(|_| !self.is_profiled) {
                 of.set(object);
                 at.set(site);
             }
         }
         thread.held.store(held as u32 - 1, Release);
-        self.mirror.held.set(held as u32 - 1);
-        true
+        if !self.is_profiled {
+            self.mirror.held.set(held as u32 - 1);
+        }
     }
 
     /// Whether all that the thread holds is listed.
@@ -422,31 +454,67 @@ impl Own {
             self.records.stacked.store(STACKS as u32, Relaxed);
             return 0;
         };
-        let local = [kept.bytes.as_ptr() as usize, STACK_BYTES];
-        // A page at a time: the last pages may be beyond the stack's end.
-        let mut remote = [[0; 2]; 3];
-        let mut at = caller.stack;
-        let end = at + STACK_BYTES;
-        for piece in &mut remote {
-            let next = ((at | 4095) + 1).min(end);
-            *piece = [at, next - at];
-            at = next;
-        }
-        // SAFETY: the call writes what it can read into bytes that are atoms, and fails where
-        // there is nothing to read.
-        let copied = keeping_errno(|| unsafe {
-            process_vm_readv(getpid(), &raw const local, 1, remote.as_ptr(), 3, 0)
-        });
-        kept.length.store(copied.max(0) as u32, Release);
-        fence(Release);
+        copy(kept, caller);
         if number.is_power_of_two() || number == 0 {
             keeping_errno(|| keep_maps(self.records));
         }
         number as u32 + 1
     }
 
+    /// Lends the caller's stack to a sample; its number plus one, or 0 if none is free.
+    #[cold]
+    pub fn lend_stack(&self, caller: &Caller) -> u16 {
+        // Threads begin to look at different places.
+        let first = self.thread.id.load(Relaxed) as usize * 7;
+        for place in (first..first + 4).map(|place| place % LENT) {
+            let stack = &self.records.lent[place];
+            if stack.state.load(Relaxed) == FREE
+                && stack
+                    .state
+                    .compare_exchange(FREE, WRITTEN, Acquire, Relaxed)
+                    .is_ok()
+            {
+                note(&stack.place, caller);
+                copy(stack, caller);
+                stack.state.store(WHOLE, Release);
+                return place as u16 + 1;
+            }
+        }
+        0
+    }
+
+    /// Gives a lent stack back whose sample nobody will see.
+    pub fn return_stack(&self, number: u16) {
+        if let Some(place) = number.checked_sub(1) {
+            self.records.lent[usize::from(place)]
+                .state
+                .store(FREE, Release);
+        }
+    }
+
     /// Writes a place down.
     pub fn note(&self, place: &Place, caller: &Caller) {
         note(place, caller);
     }
+}
+
+/// Copies the caller's stack, as far as it can be read.
+fn copy(to: &Stack, caller: &Caller) {
+    let local = [to.bytes.as_ptr() as usize, STACK_BYTES];
+    // A page at a time: the last pages may be beyond the stack's end.
+    let mut remote = [[0; 2]; 3];
+    let mut at = caller.stack;
+    let end = at + STACK_BYTES;
+    for piece in &mut remote {
+        let next = ((at | 4095) + 1).min(end);
+        *piece = [at, next - at];
+        at = next;
+    }
+    // SAFETY: the call writes what it can read into bytes that are atoms, and fails where
+    // there is nothing to read.
+    let copied = keeping_errno(|| unsafe {
+        process_vm_readv(getpid(), &raw const local, 1, remote.as_ptr(), 3, 0)
+    });
+    to.length.store(copied.max(0) as u32, Release);
+    fence(Release);
 }

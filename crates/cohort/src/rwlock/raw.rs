@@ -451,6 +451,11 @@ impl RawRwLock {
         self.word.load(Order::RELAXED) & WRITER != 0
     }
 
+    /// Whether a reader that came a moment ago had to wait.
+    pub fn keeps_readers_out(&self) -> bool {
+        self.word.load(Order::RELAXED) & BARS != 0
+    }
+
     /// In a forked child nobody waits; holders stay what they were.
     #[cold]
     fn inherit(&self) {

@@ -1,0 +1,279 @@
+//! `cohort profile`: runs a program, and says which locks cost it time.
+
+mod figures;
+mod flame;
+mod gather;
+mod html;
+mod merge;
+mod pprof;
+mod text;
+
+use crate::destination;
+use crate::environment::Purpose;
+use crate::observe;
+use crate::observe::stacks::Frame;
+use crate::page::{self, Origin};
+use crate::problem::Problem;
+use crate::settings::{Options, Settings};
+use crate::supervise::{self, Usage};
+use clap::{ArgMatches, ValueHint};
+use figures::{Range, Spread};
+use gather::Gatherer;
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The version of a profile's file.
+pub const VERSION: u32 = 1;
+
+/// Options of `cohort profile`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    #[command(flatten)]
+    options: Options,
+    /// Write the whole profile as JSON
+    #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Write a page for a browser, with a flame graph of waiting
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    html: Option<PathBuf>,
+    /// Write what `pprof` and its kin read
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pprof: Option<PathBuf>,
+    /// Print the whole profile on stderr as JSON, and no text
+    #[arg(long)]
+    json: bool,
+    /// What profiling may cost, in per cent of the program's CPU time: fewer acquisitions are
+    /// sampled until it costs less
+    #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
+    cost: f64,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
+        value_hint = ValueHint::CommandWithArguments)]
+    command: Vec<OsString>,
+}
+
+const NOTES: &str = "\
+The program runs under the lock of your choice, as by `cohort run`. Every acquisition is counted; \
+some, at random, are timed, and about a thousand times a second it is seen which threads wait for \
+which, and which hold what they want. When the program has ended, stderr shows the locks in the \
+order of the time that was lost: thread-seconds spent waiting for each, by the places that waited \
+and by the places that held the lock meanwhile.
+
+A lock is named by its variable, else by the place that initialised it, else by the place that takes \
+it most. Places have files and lines where there is debug information (-g, or below \
+/usr/lib/debug).
+
+Not seen: locks that the program builds itself, and those of programs that cannot be preloaded.
+
+Examples:
+  cohort profile -- kccachetest wicked -th 4 -capcnt 500000 400000
+  cohort profile --html p.html -o p.json --lock mcs \\
+      -- kccachetest wicked -th 4 400000
+  cohort profile --cost 2 --pprof p.pb -- memcached -t 8
+
+Exit status: the program's own; 2 for a mistake in the options, 125 if the program cannot be served \
+or a file not be written, 126 if it cannot be executed, 127 if it was not found.";
+
+/// A share in per cent that something may cost.
+fn percent(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|percent| (0.1..=100.0).contains(percent))
+        .ok_or_else(|| "write per cent from 0.1 to 100, such as 5".to_owned())
+}
+
+/// What a program's locks did.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Profile {
+    /// [`VERSION`].
+    pub cohort_profile: u32,
+    /// The program's name.
+    pub program: String,
+    /// The lock that it ran under.
+    pub lock: String,
+    /// For how long.
+    pub seconds: f64,
+    /// Its processes that took locks.
+    pub processes: usize,
+    /// The most threads of one of them that have a record.
+    pub threads: usize,
+    /// What profiling cost.
+    pub cost: Cost,
+    /// What had no room.
+    pub left_out: LeftOut,
+    /// The locks, those first that cost the most time.
+    pub locks: Vec<Lock>,
+    /// The conditions, those first that were waited at most often.
+    pub conditions: Vec<Condition>,
+    /// Stacks of threads that waited, each with the lock's place in `locks` and thread-seconds.
+    #[serde(skip)]
+    stacks: Vec<(usize, Vec<Frame>, f64)>,
+}
+
+/// What profiling cost.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Cost {
+    /// Per cent of the program's CPU time, or of one CPU's if that is more, all together.
+    pub percent: f64,
+    /// What it was to be below.
+    pub limit: f64,
+    /// The CPU time of the command itself, in per cent of the program's.
+    pub looking: f64,
+    /// Nanoseconds that an acquisition and its release take longer.
+    pub each: f64,
+    /// Acquisitions.
+    pub acquired: u64,
+    /// How many of these were sampled.
+    pub sampled: u64,
+    /// How often threads were looked at.
+    pub looks: u64,
+}
+
+/// What had no room in the records.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Threads.
+    pub threads: u64,
+    /// Acquisitions that were not counted by their locks.
+    pub acquisitions: u64,
+    /// Samples that were dropped.
+    pub samples: u64,
+}
+
+/// The locks of one name.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Lock {
+    /// `mutex` or `rwlock`.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+    /// What the name is.
+    pub named_by: NamedBy,
+    /// How many locks have it.
+    pub objects: usize,
+    /// The share of the lost time that one of them has.
+    pub busiest: f64,
+    /// Acquisitions.
+    pub acquired: u64,
+    /// How many of them found the lock held.
+    pub contended: u64,
+    /// Thread-seconds of waiting.
+    pub lost: Range,
+    /// The threads that waited, in the mean while any did, and at most.
+    pub queue: Queue,
+    /// Nanoseconds of waiting, over all acquisitions; none if none was sampled.
+    pub wait: Option<Spread>,
+    /// Nanoseconds for which it was held.
+    pub hold: Option<Spread>,
+    /// Other locks that the thread held, in the mean.
+    pub nested: f64,
+    /// Where it is taken.
+    pub sites: Vec<Site>,
+}
+
+/// What a lock is named by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NamedBy {
+    /// The variable that it is.
+    Symbol,
+    /// Where it was initialised.
+    Initialised,
+    /// Where it is taken most.
+    Taken,
+}
+
+/// Threads that wait for a lock.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Queue {
+    /// In the mean, while there was any.
+    pub mean: f64,
+    /// The most that were seen.
+    pub greatest: u32,
+}
+
+/// A place that takes a lock.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Site {
+    /// The place and its callers, as far as they are always the same.
+    pub frames: Vec<Frame>,
+    /// `lock`, `read` or `write`.
+    pub how: String,
+    /// Acquisitions.
+    pub acquired: u64,
+    /// How many of them found the lock held.
+    pub contended: u64,
+    /// Thread-seconds of waiting here.
+    pub lost: f64,
+    /// Thread-seconds for which others waited while the lock was held from here.
+    pub blamed: f64,
+    /// Nanoseconds of waiting.
+    pub wait: Option<Spread>,
+    /// Nanoseconds for which it was held.
+    pub hold: Option<Spread>,
+}
+
+/// The conditions of one name.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Condition {
+    /// The name.
+    pub name: String,
+    /// What the name is.
+    pub named_by: NamedBy,
+    /// How many conditions have it.
+    pub objects: usize,
+    /// Waits.
+    pub waits: u64,
+    /// Nanoseconds of waiting.
+    pub wait: Option<Spread>,
+}
+
+/// Carries out `cohort profile`.
+///
+/// # Errors
+/// The program cannot be observed, or not be started; a file cannot be written.
+pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
+    let settings = Settings::new(arguments.options, matches)?;
+    for file in [&arguments.output, &arguments.html, &arguments.pprof]
+        .into_iter()
+        .flatten()
+    {
+        destination::writable(file)?;
+    }
+    let limit = arguments.cost;
+    let before = Usage::of_children();
+    let (ending, gatherer) = observe::run(
+        &settings,
+        &arguments.command,
+        Purpose::Profile,
+        |records, is_over| {
+            let mut gatherer = Gatherer::new(records, limit);
+            gatherer.watch(is_over);
+            gatherer
+        },
+    )?;
+    let used = Usage::of_children().since(&before);
+    let program = arguments.command[0].to_string_lossy();
+    let profile = gatherer.finish(&program, &settings.name(), used.cpu);
+    let text = if arguments.json {
+        page::json(Origin::here(), &profile)?
+    } else {
+        text::of(&profile)
+    };
+    // A reader that has gone must not change how this ends.
+    let _ = std::io::stderr().write_all(text.as_bytes());
+    if let Some(file) = &arguments.output {
+        destination::write(file, page::json(Origin::here(), &profile)?.as_bytes())?;
+    }
+    if let Some(file) = &arguments.html {
+        destination::write(file, html::page(&profile)?.as_bytes())?;
+    }
+    if let Some(file) = &arguments.pprof {
+        destination::write(file, &pprof::file(&profile))?;
+    }
+    supervise::end_alike(ending)
+}

@@ -1,0 +1,164 @@
+//! Figures from samples of different weight, with intervals.
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+/// How many standard deviations on either side hold 95 %.
+const SIDE: f64 = 1.96;
+
+/// A figure, and the interval that holds it with 95 % confidence.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Range {
+    /// The figure.
+    pub value: f64,
+    /// The interval's lower end.
+    pub low: f64,
+    /// The interval's upper end.
+    pub high: f64,
+}
+
+impl Range {
+    /// That figure, with what its variance is.
+    pub fn around(value: f64, variance: f64) -> Self {
+        let side = SIDE * variance.max(0.0).sqrt();
+        Self {
+            value,
+            low: (value - side).max(0.0),
+            high: value + side,
+        }
+    }
+}
+
+/// How nanoseconds scatter.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Spread {
+    /// How many were sampled.
+    pub samples: u64,
+    /// In the mean.
+    pub mean: Range,
+    /// At most, for half of them.
+    pub p50: u64,
+    /// For 99 % of them.
+    pub p99: u64,
+    /// For 99.9 % of them.
+    pub p999: u64,
+}
+
+/// Durations that were sampled, each standing for as many as one was drawn of.
+pub struct Durations {
+    all: Histogram<u64>,
+    samples: u64,
+    weight: f64,
+    weight_squared: f64,
+    sum: f64,
+    sum_of_squares: f64,
+}
+
+impl Default for Durations {
+    fn default() -> Self {
+        Self {
+            all: Histogram::new(2).expect("two digits can be kept"),
+            samples: 0,
+            weight: 0.0,
+            weight_squared: 0.0,
+            sum: 0.0,
+            sum_of_squares: 0.0,
+        }
+    }
+}
+
+impl Durations {
+    /// Adds one that stands for `of`.
+    pub fn add(&mut self, nanoseconds: u64, of: u32) {
+        // It grows by itself; what it cannot hold is longer than a century.
+        let _ = self.all.record_n(nanoseconds, u64::from(of.max(1)));
+        let (weight, value) = (f64::from(of.max(1)), nanoseconds as f64);
+        self.samples += 1;
+        self.weight += weight;
+        self.weight_squared += weight * weight;
+        self.sum += weight * value;
+        self.sum_of_squares += weight * value * value;
+    }
+
+    /// Adds all of another's.
+    pub fn add_all(&mut self, other: &Self) {
+        let _ = self.all.add(&other.all);
+        self.samples += other.samples;
+        self.weight += other.weight;
+        self.weight_squared += other.weight_squared;
+        self.sum += other.sum;
+        self.sum_of_squares += other.sum_of_squares;
+    }
+
+    /// The middle one; 0 if there is none.
+    pub fn median(&self) -> u64 {
+        if self.samples == 0 {
+            return 0;
+        }
+        self.all.value_at_quantile(0.5)
+    }
+
+    /// How they scatter; none if there are none.
+    pub fn spread(&self) -> Option<Spread> {
+        if self.samples == 0 {
+            return None;
+        }
+        let mean = self.sum / self.weight;
+        let variance = self.sum_of_squares / self.weight - mean * mean;
+        // As many as there would be if all were drawn of the same number.
+        let effective = self.weight * self.weight / self.weight_squared;
+        Some(Spread {
+            samples: self.samples,
+            mean: Range::around(mean, variance / effective),
+            p50: self.all.value_at_quantile(0.5),
+            p99: self.all.value_at_quantile(0.99),
+            p999: self.all.value_at_quantile(0.999),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_counts_as_often_as_it_was_drawn_of() {
+        let mut durations = Durations::default();
+        durations.add(100, 9);
+        durations.add(1_000, 1);
+        let spread = durations.spread().expect("there are two");
+        assert!((spread.mean.value - 190.0).abs() < 1e-9);
+        assert_eq!(spread.samples, 2);
+        assert!((99..=101).contains(&spread.p50));
+        assert!((990..=1_010).contains(&spread.p999));
+        assert!(spread.mean.low < 190.0 && 190.0 < spread.mean.high);
+    }
+
+    #[test]
+    fn two_halves_make_the_whole() {
+        let (mut whole, mut half, mut other) = (
+            Durations::default(),
+            Durations::default(),
+            Durations::default(),
+        );
+        for value in 1..=1_000 {
+            whole.add(value, 3);
+            if value % 2 == 0 {
+                &mut half
+            } else {
+                &mut other
+            }
+            .add(value, 3);
+        }
+        half.add_all(&other);
+        let (whole, half) = (whole.spread().unwrap(), half.spread().unwrap());
+        assert_eq!((whole.p50, whole.p99), (half.p50, half.p99));
+        assert!((whole.mean.high - half.mean.high).abs() < 1e-6);
+    }
+
+    #[test]
+    fn nothing_has_no_spread() {
+        assert!(Durations::default().spread().is_none());
+        assert_eq!(Durations::default().median(), 0);
+    }
+}

@@ -1,0 +1,489 @@
+//! Looking at a program while it runs: its samples are taken, and again and again it is seen
+//! which threads wait and which hold what they want.
+
+use super::figures::Durations;
+use super::merge::Merged;
+use super::{Cost, LeftOut, Profile, VERSION};
+use crate::observe::Records;
+use crate::observe::process::Process;
+use cohort::records::{Doing, Hold, How, Records as Raw, Sample};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Acquire, Relaxed};
+use std::time::{Duration, Instant};
+
+/// How far two looks are apart at first, and at most.
+const TICK: Duration = Duration::from_millis(1);
+const LONGEST_TICK: Duration = Duration::from_millis(8);
+
+/// How often processes are looked for, and the cost is reckoned up.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// How many samples a second are wanted at most, and at least.
+const MOST_SAMPLES: f64 = 2_000.0;
+const FEWEST_SAMPLES: f64 = 50.0;
+
+/// Lent stacks that a process gets back at each look: more would have to be unwound.
+const RETURNED: usize = 2;
+
+/// Clock reads in what a sample says that its records took.
+const READS_WITHIN: f64 = 3.0;
+/// Clock reads of a sample.
+const READS: f64 = 7.0;
+
+/// What was seen of a lock's waiting threads.
+#[derive(Default)]
+pub struct Looks {
+    /// Looks, in their own time, times the threads that waited; and the square of that.
+    pub lost: f64,
+    pub lost_squared: f64,
+    /// Looks, in their own time, at which any thread waited.
+    pub awaited: f64,
+    /// The most that waited.
+    pub greatest: u32,
+    /// `lost` by the sites that waited, and by those that held the lock meanwhile.
+    pub waiters: HashMap<u64, f64>,
+    pub holders: HashMap<u64, f64>,
+}
+
+/// What was sampled of a lock at a site.
+#[derive(Default)]
+pub struct Sampled {
+    pub waits: Durations,
+    pub holds: Durations,
+    /// Other locks that were held, times weight; and the weight.
+    pub nested: f64,
+    pub weight: f64,
+}
+
+/// What is known of a process.
+pub struct Gathered {
+    /// When it was seen first, and how long it lived since.
+    since: Instant,
+    pub lived: Duration,
+    /// The time that looks stand for, together.
+    pub looked: f64,
+    /// By locks' identities.
+    pub looks: HashMap<u64, Looks>,
+    /// By identities and sites.
+    pub sampled: HashMap<(u64, u64), Sampled>,
+    /// Addresses of stacks that waited, innermost first, by the same, with their waits.
+    pub stacks: HashMap<(u64, u64), HashMap<Vec<u64>, f64>>,
+    /// Stacks that are to be given back.
+    returned: VecDeque<u16>,
+    /// Threads that have ended.
+    gone: HashSet<u32>,
+    /// CPU seconds so far.
+    cpu: f64,
+}
+
+impl Default for Gathered {
+    fn default() -> Self {
+        Self {
+            since: Instant::now(),
+            lived: Duration::ZERO,
+            looked: 0.0,
+            looks: HashMap::new(),
+            sampled: HashMap::new(),
+            stacks: HashMap::new(),
+            returned: VecDeque::new(),
+            gone: HashSet::new(),
+            cpu: 0.0,
+        }
+    }
+}
+
+/// What all processes' records cost.
+#[derive(Default)]
+struct Spent {
+    acquired: u64,
+    /// Of each acquisition that was sampled, clock reads and all.
+    records: Durations,
+    /// What reading the clock takes there.
+    reads: Durations,
+    sampled: u64,
+    stacks: f64,
+    looks: u64,
+}
+
+impl Spent {
+    fn add(&mut self, sample: &Sample) {
+        self.sampled += 1;
+        // A wait at a condition has none of these.
+        if Hold::unpack(sample.site).1 == How::Condition {
+            return;
+        }
+        self.records.add(u64::from(sample.spent), sample.of);
+        if sample.stack == 0 {
+            // Between the clock reads around a stack that was not copied there is nothing else.
+            self.reads.add(u64::from(sample.spent_on_stack), sample.of);
+        } else {
+            self.stacks += f64::from(sample.spent_on_stack);
+        }
+    }
+
+    /// Nanoseconds that an acquisition and its release take longer, and that a sample does.
+    fn each(&self) -> (f64, f64) {
+        let read = self.reads.median() as f64;
+        let each = self.records.median() as f64 - READS_WITHIN * read;
+        (each.max(0.0), READS * read)
+    }
+}
+
+/// Gathers what the processes of a program do with their locks.
+pub struct Gatherer {
+    records: Records,
+    limit: f64,
+    tick: Duration,
+    wanted: f64,
+    began: Instant,
+    ran: Duration,
+    processes: HashMap<u32, Gathered>,
+    merged: Merged,
+    spent: Spent,
+    /// CPU seconds of processes that are over, and acquisitions.
+    cpu_before: f64,
+    acquired_before: u64,
+    left_out: LeftOut,
+    counted_processes: usize,
+    threads: usize,
+    /// Nanoseconds of CPU time that looking has taken.
+    looking: f64,
+}
+
+impl Gatherer {
+    /// A gatherer that costs less than `limit` per cent, if it can.
+    pub fn new(records: Records, limit: f64) -> Self {
+        Self {
+            records,
+            limit,
+            tick: TICK,
+            wanted: MOST_SAMPLES,
+            began: Instant::now(),
+            ran: Duration::ZERO,
+            processes: HashMap::new(),
+            merged: Merged::default(),
+            spent: Spent::default(),
+            cpu_before: 0.0,
+            acquired_before: 0,
+            left_out: LeftOut::default(),
+            counted_processes: 0,
+            threads: 0,
+            looking: 0.0,
+        }
+    }
+
+    /// Looks until the program is over.
+    pub fn watch(&mut self, is_over: &AtomicBool) {
+        let mut settled = None::<Instant>;
+        // Looks must not keep step with what the program does.
+        let mut random = 0x9e37_79b9_7f4a_7c15_u64;
+        loop {
+            let over = is_over.load(Acquire);
+            if over || settled.is_none_or(|at| at.elapsed() >= SETTLE) {
+                self.settle(over);
+                settled = Some(Instant::now());
+            }
+            if over {
+                self.ran = self.began.elapsed();
+                return;
+            }
+            self.look();
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            let part = (random % 1024) as u32 + 512;
+            std::thread::sleep(self.tick * part / 1024);
+        }
+    }
+
+    /// Looks at all processes once, and takes their samples.
+    fn look(&mut self) {
+        let stands_for = self.tick.as_secs_f64();
+        for process in self.records.known() {
+            let gathered = self.processes.entry(process.id).or_default();
+            gathered.look(process.records(), stands_for);
+            self.spent.looks += 1;
+        }
+        self.take_samples();
+    }
+
+    fn take_samples(&mut self) {
+        for process in self.records.known_mut() {
+            if !process.is_ours {
+                continue;
+            }
+            let gathered = self.processes.entry(process.id).or_default();
+            let raw: &Raw = process.records();
+            let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
+            let mut taken = Vec::new();
+            for thread in &raw.threads[..used] {
+                // SAFETY: the only thread of the only command that knows the file.
+                while let Some(words) = unsafe { thread.samples.take() } {
+                    taken.push(Sample::of_words(words));
+                }
+            }
+            for sample in taken {
+                self.spent.add(&sample);
+                gathered.take(process, &sample);
+            }
+            for _ in 0..RETURNED {
+                if let Some(number) = gathered.returned.pop_front() {
+                    process.give_back(number);
+                }
+            }
+        }
+    }
+
+    /// Looks for processes, lets go of those that are over, and says how many acquisitions are
+    /// to be sampled from now on.
+    fn settle(&mut self, last: bool) {
+        let mut over = Vec::new();
+        let (mut cpu, mut acquired, mut alive) = (self.cpu_before, self.acquired_before, 0.0);
+        for process in self.records.processes() {
+            let living = process.living();
+            let any = living.iter().next().copied();
+            process.stacks.refresh(any, &process.kept_maps());
+            let gathered = self.processes.entry(process.id).or_default();
+            if let Some(used) = cpu_seconds(process.id) {
+                gathered.cpu = used;
+            }
+            cpu += gathered.cpu;
+            acquired += acquisitions(process.records());
+            alive += 1.0;
+            if living.is_empty() || last {
+                over.push(process.id);
+            } else {
+                gathered.lived = gathered.since.elapsed();
+                gathered.gone = gone(process.records(), &living);
+            }
+        }
+        self.looking = own_cpu_nanoseconds();
+        let fresh = acquired.saturating_sub(self.spent.acquired);
+        self.spent.acquired = acquired;
+        self.adapt(fresh as f64 / SETTLE.as_secs_f64(), cpu, alive);
+        if !over.is_empty() {
+            self.take_samples();
+            self.finish_processes(&over);
+        }
+    }
+
+    /// Keeps the cost below its limit.
+    fn adapt(&mut self, acquired_per_second: f64, cpu: f64, processes: f64) {
+        let costs = self.cost(cpu).percent;
+        if costs > 0.8 * self.limit {
+            self.wanted = (self.wanted / 2.0).max(FEWEST_SAMPLES);
+            self.tick = (self.tick * 2).min(LONGEST_TICK);
+        } else if costs < 0.4 * self.limit {
+            self.wanted = (self.wanted * 2.0).min(MOST_SAMPLES);
+            self.tick = (self.tick / 2).max(TICK);
+        }
+        let every = acquired_per_second / (self.wanted * f64::max(processes, 1.0));
+        for process in self.records.known().filter(|process| process.is_ours) {
+            let every = every.clamp(1.0, f64::from(1 << 20)) as u32;
+            process.records().every.store(every, Relaxed);
+        }
+    }
+
+    /// What profiling costs, of these CPU seconds; of a program that mostly sleeps, of one CPU's.
+    fn cost(&self, cpu: f64) -> Cost {
+        let ran = if self.ran.is_zero() {
+            self.began.elapsed()
+        } else {
+            self.ran
+        };
+        let cpu = cpu.max(ran.as_secs_f64());
+        let of_all = |nanoseconds: f64| {
+            if cpu > 0.0 {
+                nanoseconds / (cpu * 1e9) * 100.0
+            } else {
+                0.0
+            }
+        };
+        let (each, sampling) = self.spent.each();
+        let sampled = self.spent.sampled as f64;
+        let looking = of_all(self.looking);
+        let in_program = self.spent.acquired as f64 * each + sampled * sampling + self.spent.stacks;
+        Cost {
+            percent: of_all(in_program) + looking,
+            limit: self.limit,
+            looking,
+            each,
+            acquired: self.spent.acquired,
+            sampled: self.spent.sampled,
+            looks: self.spent.looks,
+        }
+    }
+
+    /// Names what processes did that are over, and lets go of them.
+    fn finish_processes(&mut self, over: &[u32]) {
+        for id in over {
+            let Some(mut gathered) = self.processes.remove(id) else {
+                continue;
+            };
+            gathered.lived = gathered.lived.max(gathered.since.elapsed());
+            self.cpu_before += gathered.cpu;
+            if let Some(process) = self.records.known_mut().find(|process| process.id == *id) {
+                let raw = process.records();
+                self.acquired_before += acquisitions(raw);
+                self.counted_processes += usize::from(raw.counted.load(Relaxed) > 0);
+                self.threads = self
+                    .threads
+                    .max((raw.used.load(Relaxed) as usize).min(raw.threads.len()));
+                self.left_out.threads += u64::from(raw.lost_threads.load(Relaxed));
+                self.left_out.acquisitions += u64::from(raw.lost_counts.load(Relaxed));
+                self.left_out.samples += u64::from(raw.lost_samples.load(Relaxed));
+                if process.is_ours {
+                    // One that goes on has nobody any more who would take its samples.
+                    raw.every.store(u32::MAX, Relaxed);
+                }
+                self.merged.add(process, &gathered);
+            }
+            self.records.forget(*id);
+        }
+    }
+
+    /// The profile, of a program that used these CPU seconds.
+    pub fn finish(self, program: &str, lock: &str, cpu: f64) -> Profile {
+        let cost = self.cost(cpu.max(self.cpu_before));
+        let (locks, conditions, stacks) = self.merged.finish();
+        Profile {
+            cohort_profile: VERSION,
+            program: program.to_owned(),
+            lock: lock.to_owned(),
+            seconds: self.ran.as_secs_f64(),
+            processes: self.counted_processes,
+            threads: self.threads,
+            cost,
+            left_out: self.left_out,
+            locks,
+            conditions,
+            stacks,
+        }
+    }
+}
+
+impl Gathered {
+    /// Sees which threads wait for locks, and which hold those.
+    fn look(&mut self, raw: &Raw, stands_for: f64) {
+        let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
+        let threads = &raw.threads[..used];
+        self.looked += stands_for;
+        let mut awaited: Vec<(u64, u32)> = Vec::new();
+        for thread in threads {
+            let turn = thread.turn.load(Acquire);
+            if turn & 1 == 0 {
+                continue;
+            }
+            let doing = Doing::of(thread.doing.load(Relaxed));
+            let lock = thread.object.load(Relaxed);
+            let site = thread.place.returns_to.load(Relaxed);
+            let at_condition = thread.mutex.load(Relaxed) != 0;
+            // One that went on meanwhile waits for nothing.
+            if thread.turn.load(Acquire) != turn
+                || at_condition
+                || self.gone.contains(&thread.id.load(Relaxed))
+            {
+                continue;
+            }
+            let how = match doing {
+                Doing::Lock | Doing::Timed => How::Mutex,
+                Doing::Read => How::Read,
+                Doing::Write => How::Write,
+                Doing::Nothing | Doing::Join | Doing::Condition => continue,
+            };
+            match awaited.iter_mut().find(|(known, _)| *known == lock) {
+                Some((_, waiters)) => *waiters += 1,
+                None => awaited.push((lock, 1)),
+            }
+            let looks = self.looks.entry(lock).or_default();
+            *looks.waiters.entry(Hold::pack(site, how)).or_default() += stands_for;
+        }
+        if awaited.is_empty() {
+            return;
+        }
+        let mut holders: Vec<(u64, u64)> = Vec::new();
+        for thread in threads {
+            let held = (thread.held.load(Acquire) as usize).min(thread.holds.len());
+            let waits = thread.turn.load(Acquire) & 1 == 1;
+            let given_away = if waits { thread.mutex.load(Relaxed) } else { 0 };
+            for hold in &thread.holds[..held] {
+                let lock = hold.object.load(Acquire);
+                if lock != given_away && awaited.iter().any(|(known, _)| *known == lock) {
+                    holders.push((lock, hold.site.load(Relaxed)));
+                }
+            }
+        }
+        for (lock, waiters) in awaited {
+            let looks = self.looks.entry(lock).or_default();
+            let lost = f64::from(waiters) * stands_for;
+            looks.lost += lost;
+            looks.lost_squared += lost * lost;
+            looks.awaited += stands_for;
+            looks.greatest = looks.greatest.max(waiters);
+            // Readers that share it share the blame.
+            let of_this = || holders.iter().filter(|(held, _)| *held == lock);
+            let share = lost / of_this().count().max(1) as f64;
+            for (_, site) in of_this() {
+                *looks.holders.entry(*site).or_default() += share;
+            }
+        }
+    }
+
+    /// Takes note of a sample, and of its stack.
+    fn take(&mut self, process: &mut Process, sample: &Sample) {
+        let key = (sample.lock, sample.site);
+        let sampled = self.sampled.entry(key).or_default();
+        sampled.waits.add(sample.waited, sample.of);
+        if Hold::unpack(sample.site).1 != How::Condition {
+            sampled.holds.add(sample.held, sample.of);
+        }
+        sampled.nested += f64::from(sample.nested) * f64::from(sample.of);
+        sampled.weight += f64::from(sample.of);
+        if let Some((site, memory)) = process.lent(sample.stack) {
+            let (addresses, _) = process.stacks.unwound(&site, &memory);
+            let waited = sample.waited as f64 * f64::from(sample.of);
+            *self
+                .stacks
+                .entry(key)
+                .or_default()
+                .entry(addresses)
+                .or_default() += waited;
+        }
+        if sample.stack != 0 {
+            self.returned.push_back(sample.stack);
+        }
+    }
+}
+
+/// Acquisitions of a process.
+fn acquisitions(raw: &Raw) -> u64 {
+    let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
+    let all = raw.threads[..used].iter();
+    all.map(|thread| thread.acquired.load(Relaxed)).sum()
+}
+
+/// Threads that have records and have ended.
+fn gone(raw: &Raw, living: &HashSet<u32>) -> HashSet<u32> {
+    let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
+    let ids = raw.threads[..used].iter();
+    ids.map(|thread| thread.id.load(Relaxed))
+        .filter(|id| !living.contains(id))
+        .collect()
+}
+
+/// CPU seconds of a process so far.
+fn cpu_seconds(process: u32) -> Option<f64> {
+    let line = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The fields follow the name, which may hold anything, in brackets.
+    let (_, rest) = line.rsplit_once(") ")?;
+    let mut fields = rest.split(' ').skip(11);
+    let ticks: f64 = fields.next()?.parse::<f64>().ok()? + fields.next()?.parse::<f64>().ok()?;
+    Some(ticks / rustix::param::clock_ticks_per_second() as f64)
+}
+
+/// Nanoseconds of CPU time that this thread has used.
+fn own_cpu_nanoseconds() -> f64 {
+    let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    used.tv_sec as f64 * 1e9 + used.tv_nsec as f64
+}

@@ -1,0 +1,177 @@
+//! A profile as a page for a browser: one file, nothing to load.
+
+use super::figures::Spread;
+use super::merge::label;
+use super::text::{count, long, seconds, share, time};
+use super::{Lock, Profile, flame};
+use crate::problem::Problem;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+/// Locks that are shown by places.
+const SHOWN: usize = 20;
+
+/// Places of a lock that are shown.
+const PLACES: usize = 12;
+
+const STYLE: &str = "\
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; \
+color: #1f2937 } \
+h1 { font-size: 1.5rem } h2 { font-size: 1.1rem; margin: 2.2rem 0 .3rem } \
+table { border-collapse: collapse; width: 100% } \
+th, td { text-align: right; padding: .25rem .6rem; border-bottom: 1px solid #e5e7eb; \
+vertical-align: top; white-space: nowrap } \
+th { font-weight: 600; color: #6b7280 } \
+th:first-child, td:first-child { text-align: left; white-space: normal; overflow-wrap: anywhere } \
+svg { max-width: 100%; height: auto } .note { color: #6b7280; font-size: .9rem } \
+.caller { color: #6b7280; font-size: .85rem; padding-left: 1rem; display: block }";
+
+/// The page.
+///
+/// # Errors
+/// The flame graph cannot be drawn.
+pub fn page(profile: &Profile) -> Result<String, Problem> {
+    let graph = flame::svg(profile)?;
+    let cost = &profile.cost;
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                title { "Locks of " (profile.program) }
+                style { (STYLE) }
+            }
+            body {
+                h1 { "Locks of " (profile.program) }
+                p {
+                    (format!("{:.2}", profile.seconds)) " s under " (profile.lock) "; "
+                    (profile.processes) " process(es), at most " (profile.threads)
+                    " thread(s) at once. Profiling cost "
+                    (format!("{:.1}", cost.percent)) " % of its CPU time (limit "
+                    (cost.limit) " %)."
+                }
+                (overview(profile))
+                p.note {
+                    "lost: seconds that threads spent waiting, all added up. queue: threads that \
+                     wait, in the mean while any does, and at most. wait and hold: over all \
+                     acquisitions, " (count(cost.sampled)) " of " (count(cost.acquired))
+                    " of which were timed. Intervals hold the figure with 95 % confidence."
+                }
+                @if let Some(graph) = &graph {
+                    h2 { "Where threads waited" }
+                    p.note { "Width: time spent waiting. A click shows a part alone." }
+                    (PreEscaped(graph))
+                } @else {
+                    p { "No thread was seen waiting." }
+                }
+                @for (place, lock) in profile.locks.iter().enumerate().take(SHOWN) {
+                    @if lock.lost.value > 0.0 { (section(place, lock)) }
+                }
+                @if !profile.conditions.is_empty() { (conditions(profile)) }
+            }
+        }
+    };
+    Ok(page.into_string())
+}
+
+fn overview(profile: &Profile) -> Markup {
+    html! {
+        table {
+            tr {
+                th { "lock" } th { "lost, s" } th { "taken" } th { "contended" } th { "queue" }
+                th { "wait: mean" } th { "p50" } th { "p99" } th { "p99.9" }
+                th { "hold: mean" } th { "p50" } th { "p99" } th { "p99.9" }
+            }
+            @for (place, lock) in profile.locks.iter().enumerate().take(100) {
+                tr {
+                    td {
+                        @if place < SHOWN && lock.lost.value > 0.0 {
+                            a href={ "#lock" (place) } { (long(lock)) }
+                        } @else {
+                            (long(lock))
+                        }
+                        @if lock.objects > 1 { " (" (count(lock.objects as u64)) " locks)" }
+                    }
+                    td { (seconds(lock.lost.value)) }
+                    td { (count(lock.acquired)) }
+                    td { (share(lock.contended, lock.acquired)) }
+                    td {
+                        (format!("{:.1}", lock.queue.mean)) ", " (lock.queue.greatest)
+                    }
+                    (spread(lock.wait.as_ref()))
+                    (spread(lock.hold.as_ref()))
+                }
+            }
+        }
+    }
+}
+
+fn spread(spread: Option<&Spread>) -> Markup {
+    html! {
+        @match spread {
+            Some(spread) => {
+                td { (time(spread.mean.value)) }
+                td { (time(spread.p50 as f64)) }
+                td { (time(spread.p99 as f64)) }
+                td { (time(spread.p999 as f64)) }
+            }
+            None => { td { "–" } td { "–" } td { "–" } td { "–" } }
+        }
+    }
+}
+
+fn section(place: usize, lock: &Lock) -> Markup {
+    html! {
+        h2 id={ "lock" (place) } { (place + 1) ". " (long(lock)) }
+        p {
+            "lost " (seconds(lock.lost.value)) " s (" (seconds(lock.lost.low)) "–"
+            (seconds(lock.lost.high)) ")"
+            @if lock.objects > 1 {
+                "; " (count(lock.objects as u64)) " locks, one of them with "
+                (format!("{:.0}", 100.0 * lock.busiest)) " % of it"
+            }
+            "; " (format!("{:.1}", lock.nested)) " other locks held when it is taken"
+        }
+        table {
+            tr {
+                th { "place" } th { "waited, s" } th { "held meanwhile, s" } th { "taken" }
+                th { "contended" } th { "wait: mean" } th { "hold: mean" }
+            }
+            @for site in lock.sites.iter().take(PLACES) {
+                tr {
+                    td {
+                        @if lock.kind == "rwlock" { (site.how) ": " }
+                        @for (depth, frame) in site.frames.iter().enumerate() {
+                            @if depth == 0 { (label(frame)) }
+                            @else { span.caller { (label(frame)) } }
+                        }
+                    }
+                    td { (seconds(site.lost)) }
+                    td { (seconds(site.blamed)) }
+                    td { (count(site.acquired)) }
+                    td { (share(site.contended, site.acquired)) }
+                    td { (site.wait.as_ref().map_or("–".into(), |spread| time(spread.mean.value))) }
+                    td { (site.hold.as_ref().map_or("–".into(), |spread| time(spread.mean.value))) }
+                }
+            }
+        }
+    }
+}
+
+fn conditions(profile: &Profile) -> Markup {
+    html! {
+        h2 { "Conditions" }
+        table {
+            tr {
+                th { "condition" } th { "waits" }
+                th { "wait: mean" } th { "p50" } th { "p99" } th { "p99.9" }
+            }
+            @for condition in profile.conditions.iter().take(100) {
+                tr {
+                    td { (condition.name) }
+                    td { (count(condition.waits)) }
+                    (spread(condition.wait.as_ref()))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! A profile as a person reads it.
+
+use super::figures::Spread;
+use super::merge::label;
+use super::{Condition, Lock, NamedBy, Profile, Site};
+use crate::page;
+use comfy_table::Cell;
+use std::fmt::Write;
+
+/// Locks that are listed, and those of them that are shown by places.
+const LISTED: usize = 12;
+const SHOWN: usize = 4;
+
+/// Places of a lock that are shown.
+const PLACES: usize = 4;
+
+/// By how much a lock's figures are indented.
+const INDENT: u16 = 3;
+
+/// The whole text.
+pub fn of(profile: &Profile) -> String {
+    let text = padded(profile);
+    let lines = text.lines().map(|line| format!("{}\n", line.trim_end()));
+    lines.collect()
+}
+
+/// The same, with blanks at the ends of lines.
+fn padded(profile: &Profile) -> String {
+    let mut text = head(profile);
+    if profile.locks.is_empty() {
+        text.push_str("no lock was taken that the library serves\n");
+        return text;
+    }
+    text.push('\n');
+    text.push_str(&overview(profile));
+    for (place, lock) in profile.locks.iter().enumerate().take(SHOWN) {
+        if lock.lost.value > 0.0 {
+            text.push('\n');
+            text.push_str(&one(place, lock));
+        }
+    }
+    if !profile.conditions.is_empty() {
+        text.push('\n');
+        text.push_str(&conditions(&profile.conditions));
+    }
+    text
+}
+
+fn head(profile: &Profile) -> String {
+    let cost = &profile.cost;
+    let mut text = page::prose(&format!(
+        "cohort: {} ran {:.2} s under {}; {}, at most {} at once",
+        profile.program,
+        profile.seconds,
+        profile.lock,
+        several(profile.processes as u64, "process", "processes"),
+        several(profile.threads as u64, "thread", "threads"),
+    ));
+    text.push('\n');
+    text.push_str(&page::prose(&format!(
+        "Profiling cost {:.1} % of its CPU time (limit {} %): {} for each of {} acquisitions, of \
+         which {} were sampled, and {} looks from outside.",
+        cost.percent,
+        cost.limit,
+        time(cost.each),
+        count(cost.acquired),
+        count(cost.sampled),
+        count(cost.looks)
+    )));
+    text.push('\n');
+    if cost.percent >= cost.limit {
+        text.push_str(&page::prose(
+            "That is over the limit: few acquisitions are sampled by now, and all are counted. A \
+             longer run costs less, in per cent, but for the counting.",
+        ));
+        text.push('\n');
+    }
+    let left_out = &profile.left_out;
+    for (lost, what) in [
+        (left_out.threads, "threads had no record"),
+        (
+            left_out.acquisitions,
+            "acquisitions were not counted by their locks",
+        ),
+        (
+            // Which ones are dropped is chance: a few are no loss.
+            left_out.samples.saturating_sub(cost.sampled),
+            "samples were dropped, more than were kept",
+        ),
+    ] {
+        if lost > 0 {
+            let _ = writeln!(text, "No room: {} {what}.", count(lost));
+        }
+    }
+    text
+}
+
+fn overview(profile: &Profile) -> String {
+    let mut table = page::titled(&[
+        "lock",
+        "lost s",
+        "taken",
+        "contended",
+        "queue",
+        "wait mean",
+        "wait p99",
+        "hold mean",
+        "hold p99",
+    ]);
+    for (place, lock) in profile.locks.iter().enumerate().take(LISTED) {
+        table.add_row([
+            Cell::new(format!("{}. {}", place + 1, short(lock))),
+            Cell::new(seconds(lock.lost.value)),
+            Cell::new(count(lock.acquired)),
+            Cell::new(share(lock.contended, lock.acquired)),
+            Cell::new(queue(lock)),
+            Cell::new(mean(lock.wait.as_ref())),
+            Cell::new(p99(lock.wait.as_ref())),
+            Cell::new(mean(lock.hold.as_ref())),
+            Cell::new(p99(lock.hold.as_ref())),
+        ]);
+    }
+    let mut text = page::lines(table, 1..9);
+    text.push('\n');
+    if profile.locks.len() > LISTED {
+        let _ = writeln!(
+            text,
+            "and {} more, in -o FILE and --json",
+            several((profile.locks.len() - LISTED) as u64, "lock", "locks")
+        );
+    }
+    text
+}
+
+/// A lock by its places.
+fn one(place: usize, lock: &Lock) -> String {
+    let mut text = page::prose(&format!("{}. {}", place + 1, long(lock)));
+    let _ = write!(
+        text,
+        "\n   lost {} s ({}–{}), up to {} waiting",
+        seconds(lock.lost.value),
+        seconds(lock.lost.low),
+        seconds(lock.lost.high),
+        several(u64::from(lock.queue.greatest), "thread", "threads"),
+    );
+    if lock.objects > 1 {
+        let _ = write!(
+            text,
+            "\n   {} locks, one of them with {:.0} % of that",
+            count(lock.objects as u64),
+            100.0 * lock.busiest
+        );
+    }
+    text.push('\n');
+    for (what, spread) in [("wait", &lock.wait), ("hold", &lock.hold)] {
+        if let Some(spread) = spread {
+            let _ = writeln!(
+                text,
+                "   {what} {} ({}–{}), p50 {}, p99 {}, p99.9 {}",
+                time(spread.mean.value),
+                time(spread.mean.low),
+                time(spread.mean.high),
+                time(spread.p50 as f64),
+                time(spread.p99 as f64),
+                time(spread.p999 as f64)
+            );
+        }
+    }
+    let waiters = |site: &Site| site.lost;
+    let holders = |site: &Site| site.blamed;
+    text.push_str(&places("waited, s", lock, &waiters));
+    text.push_str(&places("held meanwhile, s", lock, &holders));
+    text
+}
+
+/// The places that have most of something.
+fn places(title: &str, lock: &Lock, seconds_of: &dyn Fn(&Site) -> f64) -> String {
+    let mut sites: Vec<&Site> = lock
+        .sites
+        .iter()
+        .filter(|site| seconds_of(site) > 0.0)
+        .collect();
+    sites.sort_by(|one, other| seconds_of(other).total_cmp(&seconds_of(one)));
+    let mut table = page::titled(&["place", title, "taken", "contended"]);
+    table.set_width(page::width().saturating_sub(INDENT));
+    let most = sites.first().map_or(0.0, |site| seconds_of(site));
+    for site in sites.iter().take(PLACES) {
+        // What has a thousandth of the first says nothing.
+        if seconds_of(site) < most / 1_000.0 {
+            break;
+        }
+        table.add_row([
+            where_it_is(site, lock.kind == "rwlock"),
+            seconds(seconds_of(site)),
+            count(site.acquired),
+            share(site.contended, site.acquired),
+        ]);
+    }
+    if table.row_count() == 0 {
+        return String::new();
+    }
+    let lines = page::lines(table, 1..4);
+    let indented = lines.lines().map(|line| format!("   {line}\n"));
+    indented.collect()
+}
+
+/// A place with its first callers.
+fn where_it_is(site: &Site, says_how: bool) -> String {
+    let frames: Vec<String> = site.frames.iter().take(3).map(label).collect();
+    let how = if says_how {
+        format!("{}: ", site.how)
+    } else {
+        String::new()
+    };
+    format!("{how}{}", frames.join(" < "))
+}
+
+fn conditions(conditions: &[Condition]) -> String {
+    let mut table = page::titled(&["condition", "waits", "wait mean", "wait p99"]);
+    for condition in conditions.iter().take(PLACES) {
+        table.add_row([
+            condition.name.clone(),
+            count(condition.waits),
+            mean(condition.wait.as_ref()),
+            p99(condition.wait.as_ref()),
+        ]);
+    }
+    let mut text = page::lines(table, 1..4);
+    text.push('\n');
+    text
+}
+
+/// A lock's name.
+fn short(lock: &Lock) -> String {
+    let kind = if lock.kind == "rwlock" {
+        " (rwlock)"
+    } else {
+        ""
+    };
+    format!("{}{kind}", lock.name)
+}
+
+/// The same, with what it is.
+pub fn long(lock: &Lock) -> String {
+    let by = match lock.named_by {
+        NamedBy::Symbol => "",
+        NamedBy::Initialised => "initialised at ",
+        NamedBy::Taken => "taken at ",
+    };
+    format!("{} {by}{}", lock.kind, lock.name)
+}
+
+fn queue(lock: &Lock) -> String {
+    if lock.queue.greatest == 0 {
+        return "–".to_owned();
+    }
+    format!("{:.1}", lock.queue.mean)
+}
+
+fn mean(spread: Option<&Spread>) -> String {
+    spread.map_or_else(|| "–".to_owned(), |spread| time(spread.mean.value))
+}
+
+fn p99(spread: Option<&Spread>) -> String {
+    spread.map_or_else(|| "–".to_owned(), |spread| time(spread.p99 as f64))
+}
+
+/// Seconds, in three digits.
+pub fn seconds(value: f64) -> String {
+    match value {
+        0.0 => "0".to_owned(),
+        value if value < 0.001 => "<0.001".to_owned(),
+        value if value < 10.0 => format!("{value:.3}"),
+        value if value < 100.0 => format!("{value:.2}"),
+        value => format!("{value:.0}"),
+    }
+}
+
+/// Nanoseconds, in the unit in which they are short.
+pub fn time(nanoseconds: f64) -> String {
+    for (unit, size) in [("s", 1e9), ("ms", 1e6), ("µs", 1e3)] {
+        if nanoseconds >= 0.9995 * size {
+            let value = nanoseconds / size;
+            return if value < 10.0 {
+                format!("{value:.1} {unit}")
+            } else {
+                format!("{value:.0} {unit}")
+            };
+        }
+    }
+    format!("{nanoseconds:.0} ns")
+}
+
+/// A number, in thousands or millions where it is long.
+pub fn count(number: u64) -> String {
+    match number {
+        0..=99_999 => number.to_string(),
+        100_000..=9_999_999 => format!("{:.0} k", number as f64 / 1e3),
+        _ => format!("{:.1} M", number as f64 / 1e6),
+    }
+}
+
+/// A share in per cent.
+pub fn share(part: u64, whole: u64) -> String {
+    if part == 0 || whole == 0 {
+        return "0 %".to_owned();
+    }
+    let percent = 100.0 * part as f64 / whole as f64;
+    if percent < 0.1 {
+        "<0.1 %".to_owned()
+    } else {
+        format!("{percent:.1} %")
+    }
+}
+
+fn several(number: u64, one: &str, more: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { more })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_short() {
+        assert_eq!(time(999.4), "999 ns");
+        assert_eq!(time(999.9), "1.0 µs");
+        assert_eq!(time(12_345.0), "12 µs");
+        assert_eq!(time(2_500_000_000.0), "2.5 s");
+        assert_eq!(count(99_999), "99999");
+        assert_eq!(count(4_812_345), "4812 k");
+        assert_eq!(share(1, 10_000), "<0.1 %");
+        assert_eq!(share(0, 0), "0 %");
+        assert_eq!(seconds(0.0), "0");
+        assert_eq!(seconds(0.0004), "<0.001");
+    }
+}

@@ -1,0 +1,191 @@
+//! `cohort profile` counts exactly, names locks, and charges waiting to who waits and who holds.
+
+use crate::cohort;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Compiles the bank.
+fn bank(into: &TempDir) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/profile/bank.c");
+    let program = into.path().join("bank");
+    let status = Command::new("cc")
+        .args(["-g", "-O1", "-Wall", "-Wextra", "-Werror", "-o"])
+        .arg(&program)
+        .arg(source)
+        .arg("-lpthread")
+        .status()
+        .expect("there is a C compiler");
+    assert!(status.success(), "bank.c does not compile");
+    program
+}
+
+fn read(file: &Path) -> Value {
+    let bytes = std::fs::read(file).expect("the profile was written");
+    serde_json::from_slice(&bytes).expect("JSON")
+}
+
+/// The only lock whose name holds these words.
+fn lock<'a>(profile: &'a Value, words: &str) -> &'a Value {
+    let named = |lock: &&Value| {
+        lock["name"]
+            .as_str()
+            .is_some_and(|name| name.contains(words))
+    };
+    let locks = profile["locks"].as_array().expect("locks");
+    let mut found = locks.iter().filter(named);
+    let one = found.next();
+    assert!(found.next().is_none(), "{words}: {profile:#}");
+    one.unwrap_or_else(|| panic!("no {words}: {profile:#}"))
+}
+
+/// The site of a lock that is in this function.
+fn site<'a>(lock: &'a Value, function: &str) -> &'a Value {
+    let sites = lock["sites"].as_array().expect("sites");
+    sites
+        .iter()
+        .find(|site| site["frames"][0]["function"] == function)
+        .unwrap_or_else(|| panic!("no {function}: {lock:#}"))
+}
+
+#[test]
+fn locks_are_counted_named_and_charged() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = bank(&folder);
+    for lock_name in ["futex-hmcs", "mcs"] {
+        let [json, page, graph] = ["p.json", "p.html", "p.pb"].map(|name| folder.path().join(name));
+        let output = cohort()
+            .args(["profile", "--lock", lock_name])
+            .args([
+                "-o",
+                json.to_str().unwrap(),
+                "--html",
+                page.to_str().unwrap(),
+            ])
+            .args(["--pprof", graph.to_str().unwrap(), "--"])
+            .arg(&program)
+            .output()
+            .expect("the command runs");
+        assert_eq!(output.status.code(), Some(0));
+        let profile = read(&json);
+        assert_eq!(profile["cohort_profile"], 1);
+        assert_eq!(profile["lock"], lock_name);
+
+        let accounts = lock(&profile, "accounts");
+        assert_eq!(accounts["named_by"], "symbol");
+        assert_eq!(accounts["acquired"], 440);
+        let (audit, deposit) = (site(accounts, "audit"), site(accounts, "deposit"));
+        assert_eq!(
+            (&audit["acquired"], &deposit["acquired"]),
+            (&40.into(), &400.into())
+        );
+        // The auditor sleeps with the lock, and the other sleeps little without it.
+        assert!(deposit["contended"].as_u64() >= Some(10), "{accounts:#}");
+        assert!(
+            deposit["lost"].as_f64() > audit["lost"].as_f64(),
+            "{accounts:#}"
+        );
+        assert!(
+            audit["blamed"].as_f64() > deposit["blamed"].as_f64(),
+            "{accounts:#}"
+        );
+        assert_eq!(profile["locks"][0]["name"], "accounts");
+
+        // One of the three is recursive, and has no room in its bytes for its class.
+        let branches = lock(&profile, "open_branch");
+        assert_eq!(branches["named_by"], "initialised");
+        assert_eq!(
+            (&branches["objects"], &branches["acquired"]),
+            (&3.into(), &400.into())
+        );
+
+        let rates = lock(&profile, "rates");
+        assert_eq!(
+            (&rates["kind"], &rates["acquired"]),
+            (&"rwlock".into(), &200.into())
+        );
+        assert_eq!(site(rates, "quote")["how"], "read");
+
+        let page = std::fs::read_to_string(page).expect("the page was written");
+        assert!(
+            page.contains("mutex accounts") && page.contains("<svg"),
+            "{page}"
+        );
+        assert!(!page.contains("src=") && !page.contains("@import"));
+        assert!(std::fs::metadata(graph).expect("written").len() > 0);
+    }
+}
+
+#[test]
+fn the_text_fits_a_terminal_and_begins_with_what_it_cost() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let output = cohort()
+        .args(["profile", "--"])
+        .arg(bank(&folder))
+        .env("COLUMNS", "80")
+        .output()
+        .expect("the command runs");
+    let said = String::from_utf8(output.stderr).expect("text");
+    for words in ["Profiling cost", "1. accounts", "held meanwhile", "deposit"] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+    for line in said
+        .lines()
+        .filter(|line| !line.starts_with("cohort: note"))
+    {
+        assert!(line.chars().count() <= 80, "{line}");
+        assert_eq!(line, line.trim_end());
+    }
+}
+
+#[test]
+fn processes_are_put_together() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("p.json");
+    let program = bank(&folder);
+    cohort()
+        .args(["profile", "-o"])
+        .arg(&file)
+        .args(["--", "sh", "-c", "\"$0\" & \"$0\"; wait; exit 3"])
+        .arg(program)
+        .assert()
+        .code(3);
+    let profile = read(&file);
+    assert_eq!(profile["processes"], 2);
+    let accounts = lock(&profile, "accounts");
+    assert_eq!(
+        (&accounts["acquired"], &accounts["objects"]),
+        (&880.into(), &2.into())
+    );
+}
+
+#[test]
+fn a_program_without_locks_is_told_so() {
+    cohort()
+        .args(["profile", "--", "true"])
+        .assert()
+        .code(0)
+        .stderr(predicates::str::contains("no lock was taken"));
+}
+
+#[test]
+fn mistakes_are_told_before_anything_runs() {
+    for (words, status, says) in [
+        (&["--lock", "system"][..], 2, "cohort profile"),
+        (&["--cost", "0"], 2, "per cent from 0.1 to 100"),
+        (&["-o", "/no/such/folder/p.json"], 125, "cannot be written"),
+    ] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mark = folder.path().join("mark");
+        cohort()
+            .arg("profile")
+            .args(words)
+            .args(["--", "touch"])
+            .arg(&mark)
+            .assert()
+            .code(status)
+            .stderr(predicates::str::contains(says));
+        assert!(!mark.exists());
+    }
+}

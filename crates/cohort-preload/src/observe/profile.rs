@@ -1,0 +1,480 @@
+//! Counting and sampling, for `cohort profile`.
+//!
+//! Each acquisition is counted by its lock and its site, in words of the thread's own.  Whether it had to wait is what the lock's own word says when the
+//! thread comes.  Of one in [`every`](cohort::records::Records::every), at random, the clock is
+//! read before it, after it, and at its release.
+//!
+//! Who waits for whom, and for how long, is not written down here: the command looks at what
+//! threads wait for and hold, as it does for `cohort debug`, again and again.
+
+use super::entries::is_locked;
+use super::own::{Caller, Own, keep_maps, open_sample};
+use crate::choice::{Choice, choice, is_plain_default};
+use crate::layout::{ADAPTIVE, ELISION, ERRORCHECK, Mutex, NORMAL, RECURSIVE, RwLock};
+use crate::libc::keeping_errno;
+use crate::{mutex, owner};
+use cohort::RawLock;
+use cohort::door::{now, random};
+use cohort::records::{
+    CLASSES, COUNTS, Count, Doing, Hold, How, LISTED, OBJECT, Sample, TALLIES, identity,
+};
+use core::cell::Cell;
+use core::ffi::c_int;
+use core::ptr::with_exposed_provenance;
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Of how many acquisitions one is sampled until the command says.
+const AT_FIRST: u32 = 256;
+
+/// What [`every`](cohort::records::Records::every) is where none is to be sampled.
+const NONE: u32 = u32::MAX;
+
+/// How many places of a table are looked at.
+const PROBES: usize = 24;
+
+/// A thread's sampling: all zero at first.
+#[repr(C)]
+pub struct Open {
+    /// Acquisitions up to the next that is sampled, that one included; 0: not drawn yet.
+    left: Cell<u32>,
+    /// Of how many that is one.
+    of: Cell<u32>,
+    /// Of how many the one that is sampled now was one.
+    weight: Cell<u32>,
+    /// The number of the sampled acquisition that the thread holds; 0: none.
+    number: Cell<u64>,
+    /// When it was granted.
+    since: Cell<u64>,
+    waited: Cell<u64>,
+    spent: Cell<u32>,
+    spent_on_stack: Cell<u32>,
+    stack: Cell<u16>,
+    nested: Cell<u8>,
+    contended: Cell<bool>,
+}
+
+impl Open {
+    /// Forgets what was sampled in the parent of a fork, whose records have the stack.
+    pub fn forget(&self) {
+        self.number.set(0);
+    }
+
+    /// Whether the acquisition that begins now is to be sampled.
+    #[inline(always)]
+    fn is_due(&self, own: &Own) -> bool {
+        let left = self.left.get();
+        if left > 1 {
+            self.left.set(left - 1);
+            return false;
+        }
+        self.draw(own, left == 1)
+    }
+
+    /// Draws which acquisition is sampled next; `due` as it came, unless one is still open.
+    #[cold]
+    #[inline(never)]
+    fn draw(&self, own: &Own, due: bool) -> bool {
+        let of = self.of.get();
+        let every = match own.records.every.load(Relaxed) {
+            0 => AT_FIRST,
+            NONE => {
+                self.left.set(1 << 12);
+                self.of.set(0);
+                return false;
+            }
+            every => every.min(1 << 24),
+        };
+        // Evenly from 1 to twice as many, less one, so that no rhythm of the program's is met.
+        self.left
+            .set(1 + (random() % u64::from(2 * every - 1)) as u32);
+        self.of.set(every);
+        if !due || of == 0 {
+            return false;
+        }
+        if self.number.get() == 0 {
+            self.weight.set(of);
+            return true;
+        }
+        let held = own.thread.held.load(Relaxed) as usize;
+        let is_held = |hold: &Hold| hold.number.load(Relaxed) == self.number.get();
+        if own.thread.holds[..held].iter().any(is_held) {
+            return false;
+        }
+        // Another thread has unlocked it.
+        own.return_stack(self.stack.get());
+        self.number.set(0);
+        self.weight.set(of);
+        true
+    }
+}
+
+/// A clock that is read for samples only.
+#[inline(always)]
+fn clock(sampled: bool) -> u64 {
+    if sampled { now() } else { 0 }
+}
+
+fn mixed(value: u64) -> u64 {
+    let value = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    value ^ value >> 32
+}
+
+/// Where in its own bytes a lock has its class, if there is room.
+///
+/// # Safety
+/// The lock is one, of that sort, and not gone.
+unsafe fn room<'a>(how: How, object: usize) -> Option<&'a AtomicU32> {
+    // SAFETY: the caller's.
+    unsafe {
+        match how {
+            How::Mutex => {
+                let mutex = &*with_exposed_provenance::<Mutex>(object);
+                let kind = mutex.kind.load(Relaxed) & !ELISION;
+                matches!(kind, NORMAL | ADAPTIVE).then_some(&mutex.count)
+            }
+            How::Read | How::Write => {
+                let lock = &*with_exposed_provenance::<RwLock>(object);
+                (lock.shared.load(Relaxed) == 0).then_some(&lock.identity)
+            }
+            How::Condition => None,
+        }
+    }
+}
+
+/// The lock's identity.
+///
+/// # Safety
+/// As for [`room`].
+#[inline(always)]
+unsafe fn identify(own: &Own, how: How, object: usize) -> usize {
+    // SAFETY: the caller's.
+    let class = match unsafe { room(how, object) } {
+        // Memory that was not initialised may have anything there.
+        Some(room) => match room.load(Relaxed) {
+            class if class as usize <= CLASSES => class,
+            _ => 0,
+        },
+        None => listed(own, object as u64),
+    };
+    identity(object as u64, class) as usize
+}
+
+/// The class that the list has for a lock; 0 if it has none.
+fn listed(own: &Own, object: u64) -> u32 {
+    let first = mixed(object) as usize;
+    for probe in 0..PROBES {
+        let known = own.records.listed[(first + probe) % LISTED].load(Relaxed);
+        if known & OBJECT == object & OBJECT {
+            return (known >> 48) as u32;
+        }
+        if known == 0 {
+            break;
+        }
+    }
+    0
+}
+
+/// Lists a lock's class.
+fn list(own: &Own, object: u64, class: u32) {
+    let first = mixed(object) as usize;
+    for probe in 0..PROBES {
+        let place = &own.records.listed[(first + probe) % LISTED];
+        let mut known = place.load(Relaxed);
+        if known == 0 {
+            match place.compare_exchange(0, identity(object, class), Relaxed, Relaxed) {
+                Ok(_) => return,
+                Err(theirs) => known = theirs,
+            }
+        }
+        if known & OBJECT == object & OBJECT {
+            place.store(identity(object, class), Relaxed);
+            return;
+        }
+    }
+}
+
+/// The class of locks that a call initialises, from 1; 0 if there is no room for it.
+fn class_of(own: &Own, site: u64) -> u32 {
+    let first = mixed(site) as usize;
+    for probe in 0..PROBES {
+        let place = (first + probe) % CLASSES;
+        let known = &own.records.classes[place];
+        match known.compare_exchange(0, site, Relaxed, Relaxed) {
+            Ok(_) => return place as u32 + 1,
+            Err(theirs) if theirs == site => return place as u32 + 1,
+            Err(_) => {}
+        }
+    }
+    0
+}
+
+/// A lock has been initialised.
+pub fn initialised(own: &Own, how: How, object: usize, caller: &Caller) {
+    let class = class_of(own, caller.returns_to as u64);
+    // SAFETY: the program's, which has just made it.
+    match unsafe { room(how, object) } {
+        Some(room) => room.store(class, Relaxed),
+        None => list(own, object as u64, class),
+    }
+}
+
+/// Whether others hold the lock, so that the thread will wait; none if nobody can tell.
+///
+/// # Safety
+/// As for [`room`].
+#[inline(always)]
+unsafe fn is_taken(how: How, object: usize) -> Option<bool> {
+    // SAFETY: the caller's.
+    unsafe {
+        match how {
+            How::Mutex => {
+                let mutex = &*with_exposed_provenance::<Mutex>(object);
+                if is_plain_default() && mutex.kind.load(Relaxed) == NORMAL {
+                    return Some(mutex.futex.is_locked());
+                }
+                is_taken_otherwise(mutex)
+            }
+            How::Read | How::Write => {
+                let lock = &*with_exposed_provenance::<RwLock>(object);
+                (lock.shared.load(Relaxed) == 0).then(|| match how {
+                    How::Read => lock.lock.keeps_readers_out(),
+                    _ => lock.lock.is_locked(),
+                })
+            }
+            How::Condition => None,
+        }
+    }
+}
+
+/// The same for a mutex that the default lock does not serve, or that is not plain.
+unsafe fn is_taken_otherwise(mutex: &Mutex) -> Option<bool> {
+    let kind = mutex.kind.load(Relaxed) & !ELISION;
+    if matches!(kind, RECURSIVE | ERRORCHECK) && mutex.owner.load(Relaxed) == owner::me() {
+        return Some(false);
+    }
+    match choice().0 {
+        // SAFETY: the process's lock serves all mutexes that the C library does not.
+        Choice::Ours(service) if !mutex::is_libcs(mutex) => unsafe {
+            Some((service.is_locked)(mutex.served()))
+        },
+        _ => None,
+    }
+}
+
+/// Counts an acquisition, where no other thread counts.
+#[inline]
+fn count(own: &Own, lock: u64, site: u64, contended: bool) {
+    let tally = &own.thread.tallies[mixed(lock ^ site.rotate_left(24)) as usize % TALLIES];
+    if tally.lock.load(Relaxed) != lock || tally.site.load(Relaxed) != site {
+        turn_over(own, tally, lock, site);
+    }
+    let add = |place: &AtomicU64| place.store(place.load(Relaxed) + 1, Relaxed);
+    add(&tally.acquired);
+    if contended {
+        add(&tally.contended);
+    }
+}
+
+/// Adds what a tally has to all threads' counts, and begins with another lock.
+#[inline(never)]
+fn turn_over(own: &Own, tally: &Count, lock: u64, site: u64) {
+    let (before, at) = (tally.lock.load(Relaxed), tally.site.load(Relaxed));
+    // What is counted twice would be worse than what is not counted, if the process ends here.
+    tally.lock.store(0, Release);
+    if before != 0 {
+        let acquired = tally.acquired.load(Relaxed);
+        match find_count(own, before, at) {
+            Some(count) => {
+                count.acquired.fetch_add(acquired, Relaxed);
+                count
+                    .contended
+                    .fetch_add(tally.contended.load(Relaxed), Relaxed);
+            }
+            None => {
+                let lost = &own.records.lost_counts;
+                lost.fetch_add(acquired.min(u64::from(u32::MAX)) as u32, Relaxed);
+            }
+        }
+    }
+    tally.acquired.store(0, Relaxed);
+    tally.contended.store(0, Relaxed);
+    tally.site.store(site, Relaxed);
+    tally.lock.store(lock, Release);
+    let begun = own.records.counted.fetch_add(1, Relaxed) + 1;
+    if begun.is_power_of_two() {
+        keeping_errno(|| keep_maps(own.records));
+    }
+}
+
+/// All threads' count of a lock and a site.
+fn find_count(own: &Own, lock: u64, site: u64) -> Option<&'static Count> {
+    let first = mixed(lock ^ site.rotate_left(24)) as usize;
+    for probe in 0..PROBES {
+        let count = &own.records.counts[(first + probe) % COUNTS];
+        let mut known = count.lock.load(Acquire);
+        if known == 0 {
+            match count.lock.compare_exchange(0, lock, AcqRel, Acquire) {
+                Ok(_) => {
+                    count.site.store(site, Release);
+                    known = lock;
+                }
+                Err(theirs) => known = theirs,
+            }
+        }
+        if known == lock && count.site.load(Acquire) == site {
+            return Some(count);
+        }
+    }
+    None
+}
+
+/// Runs what may wait, and counts and, perhaps, samples it.
+#[inline(always)]
+pub fn locking(
+    own: &Own,
+    doing: Doing,
+    how: How,
+    object: usize,
+    caller: &Caller,
+    lock: impl FnOnce() -> c_int,
+) -> c_int {
+    let open = open_sample();
+    let sampled = open.is_due(own);
+    let began = clock(sampled);
+    // SAFETY: the program's, which is about to take it.
+    let (taken, object) = unsafe { (is_taken(how, object), identify(own, how, object)) };
+    let waits = doing != Doing::Nothing && taken != Some(false);
+    if waits {
+        own.begins(doing, object, 0, caller);
+    }
+    let contended = waits && taken == Some(true);
+    let recorded = clock(sampled);
+    let stack = if sampled && contended {
+        own.lend_stack(caller)
+    } else {
+        0
+    };
+    let goes = clock(sampled);
+    let result = lock();
+    let granted = clock(sampled);
+    if waits {
+        own.ends();
+    }
+    if !is_locked(result) {
+        own.return_stack(stack);
+        return result;
+    }
+    let site = Hold::pack(caller.returns_to as u64, how);
+    count(own, object as u64, site, contended);
+    let nested = own.thread.held.load(Relaxed).min(255) as u8;
+    own.holds_now(object, how, caller.returns_to);
+    if sampled {
+        open.number.set(own.thread.acquired.load(Relaxed));
+        open.waited.set(granted - goes);
+        open.stack.set(stack);
+        open.nested.set(nested);
+        open.contended.set(contended);
+        open.spent_on_stack.set((goes - recorded) as u32);
+        let now = now();
+        open.spent.set((recorded - began + now - granted) as u32);
+        open.since.set(granted);
+    }
+    result
+}
+
+/// Unlocks, and ends the sample if the acquisition was one.
+#[inline(always)]
+pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the program's, which holds it.
+    let object = unsafe { identify(own, how, object) };
+    let Some(place) = own.find(object) else {
+        return unlock();
+    };
+    let hold = &own.thread.holds[place];
+    let number = hold.number.load(Relaxed);
+    let site = hold.site.load(Relaxed);
+    let open = open_sample();
+    if number != open.number.get() {
+        own.remove(place);
+        return unlock();
+    }
+    let ends = now();
+    own.remove(place);
+    let spent = now() - ends;
+    open.number.set(0);
+    let result = unlock();
+    put(own, &closed(open, object, site, ends, spent));
+    result
+}
+
+/// The sample of an acquisition that ends.
+fn closed(open: &Open, lock: usize, site: u64, ends: u64, spent: u64) -> Sample {
+    Sample {
+        lock: lock as u64,
+        site,
+        waited: open.waited.get(),
+        held: ends - open.since.get(),
+        spent: open.spent.get() + spent as u32,
+        spent_on_stack: open.spent_on_stack.get(),
+        of: open.weight.get(),
+        stack: open.stack.get(),
+        nested: open.nested.get(),
+        contended: open.contended.get(),
+    }
+}
+
+#[cold]
+fn put(own: &Own, sample: &Sample) {
+    // SAFETY: the calling thread's own.
+    if !unsafe { own.thread.samples.put(sample.to_words()) } {
+        own.return_stack(sample.stack);
+        own.records.lost_samples.fetch_add(1, Relaxed);
+    }
+}
+
+/// A wait at a condition: a sampled hold of the mutex ends, and the wait is counted.
+#[inline(always)]
+pub fn waiting(
+    own: &Own,
+    doing: Doing,
+    cond: usize,
+    mutex: usize,
+    caller: &Caller,
+    wait: impl FnOnce() -> c_int,
+) -> c_int {
+    let open = open_sample();
+    // SAFETY: the program's.
+    let (cond, mutex) = unsafe {
+        (
+            identify(own, How::Condition, cond),
+            identify(own, How::Mutex, mutex),
+        )
+    };
+    if let Some(place) = own.find(mutex)
+        && own.thread.holds[place].number.load(Relaxed) == open.number.get()
+    {
+        let site = own.thread.holds[place].site.load(Relaxed);
+        open.number.set(0);
+        put(own, &closed(open, mutex, site, now(), 0));
+    }
+    let sampled = open.is_due(own);
+    own.begins(doing, cond, mutex, caller);
+    let began = clock(sampled);
+    let result = wait();
+    let waited = clock(sampled) - began;
+    own.ends();
+    let site = Hold::pack(caller.returns_to as u64, How::Condition);
+    count(own, cond as u64, site, false);
+    if sampled {
+        let sample = Sample {
+            lock: cond as u64,
+            site,
+            waited,
+            of: open.weight.get(),
+            ..Sample::default()
+        };
+        put(own, &sample);
+    }
+    result
+}

@@ -1,0 +1,3 @@
+//! Checks of what an observed process writes down.
+
+mod samples;

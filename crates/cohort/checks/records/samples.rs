@@ -1,0 +1,8 @@
+//! Checks of samples that are taken while others are put.
+
+use crate::runner::prelude::*;
+
+models![
+    quick("samples::one_place", SPIN, || samples::come_whole::<1>(3)),
+    quick("samples::two_places", SPIN, || samples::come_whole::<2>(3)),
+];

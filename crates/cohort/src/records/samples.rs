@@ -1,0 +1,77 @@
+//! Samples on their way from the thread that takes them to the one reader of a process's records.
+//!
+//! Neither waits for the other: a sample that finds no place is dropped, and one that is being
+//! written is not there yet.
+//!
+//! | field | who writes it | meaning |
+//! |---|---|---|
+//! | `put` | the thread | how many samples it has put here |
+//! | `taken` | the reader | how many of those it has taken; their places are free |
+//! | `places` | the thread | the samples, each at its number |
+
+use crate::door::{AtomicU32, Cell, Order, orders};
+
+orders! {
+    /// Who sees that a sample is there sees all of it.
+    SAMPLE_PUT = Release;
+    /// The same, from the reader's side.
+    SAMPLE_SEEN = Acquire;
+    /// A place is free once its sample has been read.
+    SAMPLE_TAKEN = Release;
+    /// The same, from the thread's side: it writes there only afterwards.
+    SAMPLE_FREE = Acquire;
+}
+
+/// The words of a sample.
+pub const WORDS: usize = 6;
+
+/// A thread's samples; all zero when new.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Samples<const PLACES: usize> {
+    put: AtomicU32,
+    taken: AtomicU32,
+    places: [Cell<[u64; WORDS]>; PLACES],
+}
+
+impl<const PLACES: usize> Default for Samples<PLACES> {
+    fn default() -> Self {
+        Self {
+            put: AtomicU32::default(),
+            taken: AtomicU32::default(),
+            places: core::array::from_fn(|_| Cell::default()),
+        }
+    }
+}
+
+impl<const PLACES: usize> Samples<PLACES> {
+    /// Puts a sample there; false, and it is dropped, if there is no place.
+    ///
+    /// # Safety
+    /// No other thread puts samples here.
+    pub unsafe fn put(&self, sample: [u64; WORDS]) -> bool {
+        let put = self.put.load(Order::RELAXED);
+        if put.wrapping_sub(self.taken.load(SAMPLE_FREE)) >= PLACES as u32 {
+            return false;
+        }
+        // SAFETY: the reader has read what was there, and looks again only once this counts.
+        self.places[put as usize % PLACES].with_mut(|place| unsafe { *place = sample });
+        self.put.store(put.wrapping_add(1), SAMPLE_PUT);
+        true
+    }
+
+    /// Takes the oldest sample, if there is one.
+    ///
+    /// # Safety
+    /// No other thread takes samples from here.
+    pub unsafe fn take(&self) -> Option<[u64; WORDS]> {
+        let taken = self.taken.load(Order::RELAXED);
+        if taken == self.put.load(SAMPLE_SEEN) {
+            return None;
+        }
+        // SAFETY: the thread has written this, and writes again only once it is taken.
+        let sample = self.places[taken as usize % PLACES].with(|place| unsafe { *place });
+        self.taken.store(taken.wrapping_add(1), SAMPLE_TAKEN);
+        Some(sample)
+    }
+}

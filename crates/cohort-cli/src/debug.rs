@@ -1,7 +1,10 @@
 //! `cohort debug`: runs a program, and says what is wrong with its locking.
 
 mod find;
+mod gdb;
+mod suppress;
 
+use crate::destination;
 use crate::environment::Purpose;
 use crate::observe;
 use crate::page::{self, Origin};
@@ -13,8 +16,10 @@ use find::{Finder, Finding};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use suppress::Suppressions;
 
 /// Options of `cohort debug`.
 #[derive(Debug, clap::Args)]
@@ -34,6 +39,15 @@ pub struct Arguments {
     /// End a program that is stuck by SIGABRT, so that it leaves a core
     #[arg(long, conflicts_with = "keep")]
     abort: bool,
+    /// Do not tell what this TOML file says is known, as --suggest writes it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    suppress: Option<PathBuf>,
+    /// Write a suppression of each thing that is found, to choose from
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    suggest: Option<PathBuf>,
+    /// Write commands for GDB: breakpoints at the places of what is found
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    gdb: Option<PathBuf>,
     /// Tell in JSON, when the program has ended
     #[arg(long)]
     json: bool,
@@ -65,12 +79,21 @@ and where in the code they are: files and lines where there is debug information
 A program whose first thread waits for a deadlock, or whose first thread has ended and all others \
 wait for it, can never end by itself: it is ended, unless --keep is given.
 
+A file for --suppress, of which `kind` has to be there; `locks` and `functions` all have to be among \
+those that take part:
+  [[suppress]]
+  kind = \"order\"
+  locks = [\"accounts\", \"journal\"]
+  functions = [\"transfer\"]
+  because = \"both are taken under a lock of our own\"
+
 Not seen: locks that the program builds itself, and those of programs that cannot be preloaded.
 
 Examples:
   cohort debug -- sort --parallel 2 /etc/passwd
   cohort debug --level order --lock mcs -- kccachetest wicked -th 2 400000
   cohort debug --held 0.5 --json -- memcached -t 8
+  cohort debug --suggest known.toml --gdb breaks.gdb -- sort /etc/passwd
 
 Exit status: 1 if something was found, else the program's own; 2 for a mistake in the options, 125 \
 if the program cannot be served, 126 if it cannot be executed, 127 if it was not found.";
@@ -101,6 +124,13 @@ struct Found<'a> {
 pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
     let settings = Settings::new(arguments.options, matches)?;
     let name = &arguments.command[0];
+    let suppressions = match &arguments.suppress {
+        Some(file) => Suppressions::read(file)?,
+        None => Suppressions::default(),
+    };
+    for file in [&arguments.suggest, &arguments.gdb].into_iter().flatten() {
+        destination::writable(file)?;
+    }
     let ends_stuck = (!arguments.keep).then_some(if arguments.abort {
         libc::SIGABRT
     } else {
@@ -114,6 +144,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         |records, is_over| {
             let mut finder = Finder::new(records, level, held, json);
             finder.ends_stuck = ends_stuck;
+            finder.suppressions = suppressions;
             finder.watch(is_over);
             finder
         },
@@ -132,6 +163,17 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         crate::problem::tell(format!(
             "{lost} records did not fit: something may have been missed"
         ));
+    }
+    for (file, text) in [
+        (&arguments.suggest, suppress::suggested(finder.found())),
+        (&arguments.gdb, gdb::commands(finder.found())),
+    ] {
+        if let Some(file) = file {
+            destination::write(file, text.as_bytes())?;
+        }
+    }
+    for place in finder.suppressions.unused() {
+        crate::problem::tell(format!("note: {place}: nothing was found that this covers"));
     }
     if finder.found().is_empty() {
         drop(finder);

@@ -1,13 +1,14 @@
 //! Looking at a program's records again and again, and telling what is wrong.
 
 use super::Level;
+use super::suppress::Suppressions;
 use crate::observe::Records;
 use crate::observe::cycles::Waits;
 use crate::observe::order;
 use crate::observe::process::{Held, Moment, Process, Site};
 use crate::observe::stacks::{Frame, Stack};
 use cohort::records::{Doing, How, STACK_BYTES, Wrong};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io::Write;
@@ -32,20 +33,71 @@ pub struct Part {
     /// What it does or did.
     does: String,
     /// Where.
-    stack: Stack,
+    pub stack: Stack,
+}
+
+#[cfg(test)]
+impl Part {
+    /// What a thread without a name does.
+    pub fn new(thread: u32, does: &str, stack: Stack) -> Self {
+        Self {
+            thread,
+            name: None,
+            does: does.to_owned(),
+            stack,
+        }
+    }
+}
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    Deadlock,
+    Ended,
+    HeldAtExit,
+    HeldLong,
+    UnlockFree,
+    UnlockOthers,
+    DestroyUsed,
+    UseDestroyed,
+    WaitUnlocked,
+    LockTwice,
+    Order,
+}
+
+impl Kind {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deadlock => "deadlock",
+            Self::Ended => "ended",
+            Self::HeldAtExit => "held-at-exit",
+            Self::HeldLong => "held-long",
+            Self::UnlockFree => "unlock-free",
+            Self::UnlockOthers => "unlock-others",
+            Self::DestroyUsed => "destroy-used",
+            Self::UseDestroyed => "use-destroyed",
+            Self::WaitUnlocked => "wait-unlocked",
+            Self::LockTwice => "lock-twice",
+            Self::Order => "order",
+        }
+    }
 }
 
 /// One thing that is wrong.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
-    /// A word for the kind.
-    kind: &'static str,
+    /// What sort of thing.
+    pub kind: Kind,
     /// The process.
-    process: u32,
+    pub process: u32,
     /// What it is, in a sentence.
-    says: String,
+    pub says: String,
+    /// The locks that take part: variables, else addresses.
+    pub locks: Vec<String>,
     /// The threads that take part.
-    parts: Vec<Part>,
+    pub parts: Vec<Part>,
 }
 
 /// What is remembered of a process between two looks.
@@ -73,6 +125,8 @@ pub struct Finder {
     silent: bool,
     /// The signal that ends a program that can never end by itself.
     pub ends_stuck: Option<i32>,
+    /// What is not to be told.
+    pub suppressions: Suppressions,
     seen: HashMap<u32, Seen>,
     found: Vec<Finding>,
     /// Records that had no room, of processes that are over.
@@ -88,6 +142,7 @@ impl Finder {
             held,
             silent,
             ends_stuck: None,
+            suppressions: Suppressions::default(),
             seen: HashMap::new(),
             found: Vec::new(),
             lost: 0,
@@ -161,6 +216,9 @@ impl Finder {
             self.seen.remove(&process);
         }
         for finding in fresh {
+            if self.suppressions.cover(&finding) {
+                continue;
+            }
             if !self.silent {
                 let _ = std::io::stderr().write_all(text(&finding).as_bytes());
             }
@@ -263,10 +321,17 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
             })
         })
         .collect();
+    let waited_for = group.iter().filter_map(|place| threads[*place].waiting);
+    // A join waits for a thread, which has no lasting name.
+    let locks = waited_for.filter(|waiting| waiting.doing != Doing::Join);
+    let locks = locks
+        .map(|waiting| called(process, waiting.object))
+        .collect();
     Finding {
-        kind: "deadlock",
+        kind: Kind::Deadlock,
         process: process.id,
         says,
+        locks,
         parts,
     }
 }
@@ -299,12 +364,13 @@ fn ended(process: &Process, signal: i32) -> Option<Finding> {
     // SAFETY: signals a process that was seen alive just now, and whose file is in our folder.
     let sent = unsafe { libc::kill(id, signal) } == 0;
     sent.then(|| Finding {
-        kind: "ended",
+        kind: Kind::Ended,
         process: process.id,
         says:
             "what would end the program waits for that too: it cannot end by itself, and is ended \
                (--keep leaves it)"
                 .to_owned(),
+        locks: Vec::new(),
         parts: Vec::new(),
     })
 }
@@ -316,9 +382,10 @@ fn gone(process: &mut Process, seen: &mut Seen, threads: &[Moment], fresh: &mut 
             if seen.ended.insert((thread.id, held.number)) {
                 let what = lock(process, held.object, how(held.how));
                 fresh.push(Finding {
-                    kind: "held-at-exit",
+                    kind: Kind::HeldAtExit,
                     process: process.id,
                     says: format!("a thread has ended while it held {what}"),
+                    locks: vec![called(process, held.object)],
                     parts: vec![taken(process, thread.id, held.site)],
                 });
             }
@@ -344,12 +411,13 @@ fn long(
             if now - since > limit && seen.ended.insert(key) {
                 let what = lock(process, held.object, how(held.how));
                 fresh.push(Finding {
-                    kind: "held-long",
+                    kind: Kind::HeldLong,
                     process: process.id,
                     says: format!(
                         "{what} has been held for more than {:.3} s",
                         limit.as_secs_f64()
                     ),
+                    locks: vec![called(process, held.object)],
                     parts: vec![taken(process, thread.id, held.site)],
                 });
             }
@@ -369,27 +437,27 @@ fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
         let object = lock(process, finding.object.load(Relaxed), "lock");
         let (kind, says) = match kind {
             Wrong::UnlockFree => (
-                "unlock-free",
+                Kind::UnlockFree,
                 format!("{object} is unlocked, and nobody holds it"),
             ),
             Wrong::UnlockOthers => (
-                "unlock-others",
+                Kind::UnlockOthers,
                 format!("{object} is unlocked by a thread that did not lock it"),
             ),
             Wrong::DestroyUsed => (
-                "destroy-used",
+                Kind::DestroyUsed,
                 format!("{object} is destroyed while it is used"),
             ),
             Wrong::UseDestroyed => (
-                "use-destroyed",
+                Kind::UseDestroyed,
                 format!("{object} is used after it was destroyed"),
             ),
             Wrong::WaitUnlocked => (
-                "wait-unlocked",
+                Kind::WaitUnlocked,
                 format!("a thread waits at a condition with {object}, which it does not hold"),
             ),
             Wrong::LockTwice => (
-                "lock-twice",
+                Kind::LockTwice,
                 format!("{object} is locked by the thread that holds it, and is not recursive"),
             ),
         };
@@ -410,6 +478,7 @@ fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
             kind,
             process: process.id,
             says,
+            locks: vec![called(process, finding.object.load(Relaxed))],
             parts,
         });
     }
@@ -442,12 +511,16 @@ fn orders(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
             })
             .collect();
         fresh.push(Finding {
-            kind: "order",
+            kind: Kind::Order,
             process: process.id,
             says: format!(
                 "{} locks are taken in different orders: threads that meet there wait for ever",
                 cycle.len()
             ),
+            locks: cycle
+                .iter()
+                .map(|edge| called(process, edge.held.0))
+                .collect(),
             parts,
         });
     }
@@ -465,6 +538,12 @@ fn taken(process: &mut Process, thread: u32, site: u64) -> Part {
             is_cut: false,
         },
     }
+}
+
+/// A lock by its variable, else by its address.
+fn called(process: &mut Process, object: u64) -> String {
+    let variable = process.stacks.variable(object);
+    variable.unwrap_or_else(|| format!("{object:#x}"))
 }
 
 /// A lock, by its address and, if it is a variable, its name.

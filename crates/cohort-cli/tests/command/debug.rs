@@ -231,3 +231,58 @@ fn what_cannot_be_observed_is_refused() {
             .stderr(predicates::str::contains("cohort debug"));
     }
 }
+
+/// What is suggested is taken, and then nothing is found; what it does not cover is told.
+#[test]
+fn what_is_known_is_not_told_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile("unlock_free", &folder);
+    let [known, breaks] = ["known.toml", "breaks.gdb"].map(|name| folder.path().join(name));
+    cohort()
+        .args(["debug", "--suggest"])
+        .arg(&known)
+        .arg("--gdb")
+        .arg(&breaks)
+        .arg("--")
+        .arg(&program)
+        .assert()
+        .code(1);
+    let breaks = std::fs::read_to_string(breaks).expect("written");
+    assert!(
+        breaks.contains("\nbreak bugs/unlock_free.c:10\n"),
+        "{breaks}"
+    );
+    cohort()
+        .args(["debug", "--suppress"])
+        .arg(&known)
+        .arg("--")
+        .arg(&program)
+        .assert()
+        .code(0)
+        .stderr("");
+    let other = compile("lock_twice", &folder);
+    cohort()
+        .args(["debug", "--suppress"])
+        .arg(&known)
+        .arg("--")
+        .arg(other)
+        .assert()
+        .code(1)
+        .stderr(predicates::str::contains("is not recursive"))
+        .stderr(predicates::str::contains("known.toml:5: nothing was found"));
+}
+
+#[test]
+fn a_file_of_suppressions_is_read_before_anything_runs() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("s.toml");
+    std::fs::write(&file, "[[suppress]]\nkind = \"ordre\"\n").expect("written");
+    cohort()
+        .args(["debug", "--suppress"])
+        .arg(&file)
+        .args(["--", "echo", "ran"])
+        .assert()
+        .code(2)
+        .stdout("")
+        .stderr(predicates::str::contains("s.toml:2:8: "));
+}

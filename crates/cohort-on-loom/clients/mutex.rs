@@ -41,17 +41,26 @@ pub fn comes_by<L: RawLock + 'static>(threads: usize, acquire: fn(&L, &L::Contex
 /// As [`takes_turns`], in a crowd: the first thread keeps the lock until all others have
 /// come, and the one that has it lets them go on first.
 pub fn queues<L: RawLock + 'static, const THREADS: usize>(rounds: [u64; THREADS]) {
+    queues_behind::<L, THREADS>(0, rounds);
+}
+
+/// The same, with another thread that keeps the lock first: the first and the third are of one
+/// cohort.
+pub fn queues_behind<L: RawLock + 'static, const THREADS: usize>(
+    keeper: usize,
+    rounds: [u64; THREADS],
+) {
     let come = AtomicU32::new(0);
     counts_each::<L>(
         THREADS,
         move |thread| rounds[thread],
         move |thread, lock, context| {
-            if thread > 0 {
+            if thread != keeper {
                 come.fetch_add(1, Order::RELAXED);
             }
             lock.acquire(context);
             let mut spinner = Spinner::new();
-            while thread == 0 && come.load(Order::RELAXED) < THREADS as u32 - 1 {
+            while thread == keeper && come.load(Order::RELAXED) < THREADS as u32 - 1 {
                 spinner.turn();
             }
             yield_now();

@@ -307,12 +307,22 @@ impl Wait {
     /// One look in vain: passes a little time, and says whether it pays to sleep
     /// next.
     pub fn step(&mut self) -> bool {
-        let Some(advice) = with(|engine| self.decide(engine)) else {
-            return false;
+        self.step_showing(|others| others())
+    }
+
+    /// [`step`](Self::step), in which a turn that others are likely to take passes in `away`.
+    pub fn step_showing(&mut self, away: impl FnOnce(&mut dyn FnMut())) -> bool {
+        let decide = |engine: &mut Engine<'_>| {
+            let decision = self.decide(engine);
+            (decision, engine.me().turns.taken > 0)
         };
-        match advice {
-            Decision::Sleep => return true,
-            Decision::Poll(pause, until) => self.pass(pause, until),
+        match with(decide) {
+            Some((Decision::Sleep, _)) => return true,
+            Some((Decision::Poll(Pause::Yield, until), true)) => {
+                away(&mut || self.pass(Pause::Yield, until));
+            }
+            Some((Decision::Poll(pause, until), _)) => self.pass(pause, until),
+            None => {}
         }
         false
     }
@@ -328,6 +338,7 @@ impl Wait {
     fn come_back(&mut self, engine: &mut Engine<'_>) {
         let rate = &engine.hardware.rate;
         let soon = rate.ticks(1_000);
+        let slice = rate.ticks(SLICE_NANOSECONDS);
         let long = rate.ticks(1_000_000.max(16_000 * engine.hardware.cpus as u64));
         let now = engine.me().clock;
         let turn = now - (self.given - 1);
@@ -344,7 +355,7 @@ impl Wait {
         } else {
             0
         };
-        known.lost |= known.taken > 1 && known.keeps_cpu;
+        known.lost |= turn >= slice && known.keeps_cpu;
         known.untaken = if taken {
             0
         } else {
@@ -457,6 +468,9 @@ impl Wait {
         }
     }
 }
+
+/// A turn that took as long went to a thread that used its time slice, or much of it.
+const SLICE_NANOSECONDS: u64 = 10_000;
 
 /// Turns given away before sleeping.
 const TURNS: u32 = 16;

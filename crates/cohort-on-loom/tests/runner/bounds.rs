@@ -23,6 +23,7 @@ pub const SPIN: Bounds = Bounds {
     quiet: false,
     tries: false,
     visits: false,
+    absent: false,
     forks: false,
     ends: false,
 };
@@ -105,6 +106,11 @@ pub const QUIET_1: Bounds = Bounds {
 pub const TURNS: Bounds = Bounds {
     tries: true,
     ..PARK
+};
+/// Waiters lose their CPUs, in clients with many steps.
+pub const SPIN_ABSENT: Bounds = Bounds {
+    absent: true,
+    ..SPIN_1
 };
 /// Threads seldom wait.
 pub const VISITS: Bounds = Bounds {

@@ -23,6 +23,9 @@ models![
     deep("futex_hmcs::spin_queues", SPIN_1, || {
         mutex::queues::<FutexHmcs, 3>([1, 1, 1])
     }),
+    quick("futex_hmcs::absent", SPIN_ABSENT, || {
+        mutex::queues_behind::<FutexHmcs, 3>(1, [1, 1, 1])
+    }),
     quick("futex_hmcs::owed", IMPATIENT_1, || {
         mutex::lets_go::<FutexHmcs>(3, 1, 1)
     }),

@@ -18,7 +18,13 @@ impl Checked for Hmcs2 {
 
 as_in! { "hmcs_2": Hmcs3, Hmcs4, Hmcs4Package }
 
-looked_for_in!["hmcs_2::", "hmcs::", "ahmcs_3::", "ahmcs::"];
+looked_for_in![
+    "hmcs_2::",
+    "hmcs::",
+    "ahmcs_3::",
+    "ahmcs::",
+    "futex_hmcs::absent"
+];
 
 models![
     quick("hmcs::turns", SPIN, || {

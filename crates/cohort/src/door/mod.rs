@@ -12,6 +12,7 @@
 //!
 //! Lock code names no world and is under no `cfg`.
 
+mod absence;
 mod cache;
 pub mod cohorts;
 mod flaw;
@@ -29,6 +30,7 @@ mod world;
 #[path = "machine/mod.rs"]
 mod world;
 
+pub use absence::{Absence, Shown};
 pub use cache::{Cache, Opened};
 #[cfg(not(world = "native"))]
 pub use flaw::FLAWS;

@@ -5,6 +5,9 @@
 //! **Not for** strict order: whoever comes while the word is free takes it.  Alone, between few
 //! threads of one cache group, and on a machine that has one, it is `futex`.
 //!
+//! Where others want the waiters' CPUs, the word does not stay in a cache group whose next waiter
+//! has given its CPU away: it goes to another group, or is freed.  The waiter keeps its place.
+//!
 //! The head of the queue waits for the word as one of `futex`'s crowd.  From then on the word
 //! goes on with the queue: it stays `LOCKED`, and `QUEUED`, while the lock passes from one thread
 //! to the next, so nobody writes it, and those who come read a copy of it.  It is freed when
@@ -362,16 +365,21 @@ impl Way {
 
 impl Place {
     /// Leaves the queue, which the place's owner, or the lock's releaser for it, holds.
-    fn leave(&'static self, word: &Word<'_>) {
+    fn leave(&'static self, futex: Option<&Futex>, goes_on: bool) {
         let way = &self.way.0;
         way.lock.store(0, Order::RELAXED);
         // SAFETY: queues stay.
         let queue = unsafe { &*way.queue.load(Order::RELAXED) };
         let group = way.group.load(Order::RELAXED) as usize;
-        // SAFETY: held by this context.
-        unsafe { queue.order.release_carried(&self.context, word) };
-        // Where CPUs suffice, places are for all.
         let crowded = queue.is_crowded();
+        let word = Word {
+            futex,
+            goes_on,
+            crowded,
+        };
+        // SAFETY: held by this context.
+        unsafe { queue.order.release_carried(&self.context, &word) };
+        // Where CPUs suffice, places are for all.
         let places = if crowded { Queue::places(crowded) } else { 0 };
         queue.gates.0[group].0.depart(places);
         self.give();
@@ -389,6 +397,9 @@ impl Place {
 struct Word<'a> {
     futex: Option<&'a Futex>,
     goes_on: bool,
+    /// Whether others have wanted the waiters' CPUs of late: a waiter that has given its own
+    /// away would keep the word from everybody until it comes back.
+    crowded: bool,
 }
 
 impl Carried for Word<'_> {
@@ -409,6 +420,11 @@ impl Carried for Word<'_> {
     #[inline]
     fn may_go_on(&self) -> bool {
         self.goes_on
+    }
+
+    #[inline]
+    fn needs_presence(&self) -> bool {
+        self.crowded
     }
 }
 
@@ -548,10 +564,7 @@ impl FutexHmcs {
         match Self::place(self.address()) {
             Some(place) if place.way.0.is_here() => {
                 let goes_on = !self.futex.owes_others();
-                place.leave(&Word {
-                    futex: Some(&self.futex),
-                    goes_on,
-                });
+                place.leave(Some(&self.futex), goes_on);
             }
             left_behind => {
                 self.futex.release_queued();
@@ -579,10 +592,7 @@ impl FutexHmcs {
             && let Some(place) = Self::search(lock)
             && place.way.0.is_here()
         {
-            place.leave(&Word {
-                futex: None,
-                goes_on: false,
-            });
+            place.leave(None, false);
         }
     }
 

@@ -35,7 +35,7 @@
 
 use super::linked;
 use crate::compose::{Apart, CacheGroup, Core, Level, Numa, Package, Tree};
-use crate::door::{AtomicPtr, Order, flaws, mutant, orders, pool};
+use crate::door::{Absence, AtomicPtr, Order, flaws, mutant, orders, pool, thread};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
@@ -67,6 +67,7 @@ flaws! {
     LOW_FIRST = "hmcs.low-first";
     FORGET_ABOVE = "hmcs.forget-above";
     FORGET_LEVEL = "hmcs.forget-level";
+    FORGET_THE_AWAY = "hmcs.forget-the-away";
 }
 
 const WAITING: u32 = 0;
@@ -114,6 +115,8 @@ levels! {
 struct Node<P: Parking> {
     next: AtomicPtr<Node<P>>,
     status: WaitCell<P>,
+    /// Of the thread that waits there, where something is [`Carried`].
+    absence: Absence,
 }
 
 impl<P: Parking> Node<P> {
@@ -150,9 +153,10 @@ impl<P: Parking> Queue<P> {
         self.tail.load(Order::RELAXED).is_null()
     }
 
-    /// Blocks until the queue is held.
+    /// Blocks until the queue is held; the node tells others when the waiter is away, if it `shows`
+    /// that.
     #[inline]
-    fn enter(&self, node: &Node<P>) -> Entered {
+    fn enter(&self, node: &Node<P>, shows: bool) -> Entered {
         node.renew(WAITING);
         let predecessor = self.tail.swap(node.pointer(), HMCS_ENQUEUE);
         let mut entered = Entered::Empty;
@@ -161,8 +165,15 @@ impl<P: Parking> Queue<P> {
             unsafe { &*predecessor }
                 .next
                 .store(node.pointer(), HMCS_LINK);
-            node.status
-                .wait_for(HMCS_GRANTED, CLASS, |status| status != WAITING);
+            let wait = || {
+                node.status
+                    .wait_for(HMCS_GRANTED, CLASS, |status| status != WAITING);
+            };
+            if shows {
+                thread().shown.during(&node.absence, wait);
+            } else {
+                wait();
+            }
             if node.status.value(Order::RELAXED) != ALONE {
                 return Entered::WithAllAbove;
             }
@@ -193,6 +204,13 @@ impl<P: Parking> Queue<P> {
         // SAFETY: a linked successor stays until it is granted.
         unsafe { &*successor }.status.set(status, HMCS_GRANT);
         true
+    }
+
+    /// Whether the next in the queue has given its CPU away.
+    fn next_is_away(node: &Node<P>) -> bool {
+        // SAFETY: a linked successor stays until it is granted.
+        let successor = unsafe { node.next.load(HMCS_SUCCESSOR).as_ref() };
+        successor.is_some_and(|next| next.absence.lasts())
     }
 
     /// Leaves it to the next waiter, with that status.
@@ -281,6 +299,9 @@ pub(crate) trait Carried {
 
     /// Whether it may go on to the next of the same cohort.
     fn may_go_on(&self) -> bool;
+
+    /// Whether it stays in a cohort only if the next there has not given its CPU away.
+    fn needs_presence(&self) -> bool;
 }
 
 /// The system's queue, of which the holder has to leave the place of that node.
@@ -315,6 +336,11 @@ impl Carried for Nothing {
     #[inline]
     fn may_go_on(&self) -> bool {
         true
+    }
+
+    #[inline]
+    fn needs_presence(&self) -> bool {
+        false
     }
 }
 
@@ -455,15 +481,16 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
 
     /// Enters the queue of the caller's cohort at that level, and all above; the first
     /// level at which somebody was in the queue, or [`NOWHERE`], and whether what is
-    /// [`Carried`] has come with the lock.
+    /// [`Carried`] has come with the lock.  Others are told when the waiter is away, if it `shows`
+    /// that.
     #[inline]
-    fn climb(&self, mut level: usize, cx: &HmcsContext<P, E>) -> (usize, bool) {
+    fn climb(&self, mut level: usize, cx: &HmcsContext<P, E>, shows: bool) -> (usize, bool) {
         let mut met = NOWHERE;
         let mut cohort = self.begin(cx, level);
         let mut node = &cx.node;
         loop {
             let queue = cohort.map_or(&self.root.0, |here| &here.queue);
-            let entered = queue.enter(node);
+            let entered = queue.enter(node, shows);
             if entered != Entered::Empty {
                 met = met.min(level);
             }
@@ -479,7 +506,7 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
 
     /// Blocks until it is held; whether what is [`Carried`] has come with it.
     pub(crate) fn acquire_carried(&self, cx: &HmcsContext<P, E>) -> bool {
-        self.climb(0, cx).1
+        self.climb(0, cx, true).1
     }
 
     /// Releases it, with what is carried or after letting go of it.
@@ -499,7 +526,11 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
         };
         let row = node.status.value(Order::RELAXED);
         let may = carried.may_go_on() && (row < HAND_OFFS || mutant(flaw::KEEP_FOR_EVER));
-        if may && here.queue.pass(node, (row + 1).min(HAND_OFFS)) {
+        let away = may && carried.needs_presence() && Queue::next_is_away(node);
+        if away && mutant(flaw::FORGET_THE_AWAY) {
+            return;
+        }
+        if may && !away && here.queue.pass(node, (row + 1).min(HAND_OFFS)) {
             return;
         }
         if mutant(flaw::LOW_FIRST) {
@@ -532,7 +563,7 @@ unsafe impl<
 
     #[inline]
     fn acquire(&self, cx: &HmcsContext<P, E>) {
-        let (met, _) = self.climb(cx.entry.level(L::COUNT), cx);
+        let (met, _) = self.climb(cx.entry.level(L::COUNT), cx, false);
         cx.entry.learn(L::COUNT, met);
     }
 

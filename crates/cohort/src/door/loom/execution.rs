@@ -78,6 +78,7 @@ pub(super) struct Settings {
     pub(super) quiet: bool,
     pub(super) tries: bool,
     pub(super) visits: bool,
+    pub(super) absent: bool,
     pub(super) forks: bool,
     pub(super) ends: bool,
 }

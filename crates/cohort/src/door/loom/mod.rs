@@ -40,7 +40,7 @@ pub use sleep::{
 };
 pub use spinner::{
     Spinner, cpus, has_lost_cpu, has_waited, is_worth_a_try, keep_cpu, policy, set_policy,
-    threads_lack_cpus, tries_anything, waits_often, workload,
+    shows_absence, threads_lack_cpus, tries_anything, waits_often, workload,
 };
 pub use thread::{
     CACHES, ThreadRecord, cache_groups, cohort, distance, is_gone, thread, thread_id, wander,

@@ -28,6 +28,8 @@ pub struct Model {
     pub tries: bool,
     /// Whether threads that wait are ones that seldom do.
     pub visits: bool,
+    /// Whether waiters lose their CPUs, and show it.
+    pub absent: bool,
     /// Whether the client calls [`fork`], which doubles the steps.
     pub forks: bool,
     /// Whether it matters to the client when a thread ends.
@@ -75,6 +77,7 @@ impl Model {
             quiet: self.quiet,
             tries: self.tries,
             visits: self.visits,
+            absent: self.absent,
             forks: self.forks,
             ends: self.ends,
         };

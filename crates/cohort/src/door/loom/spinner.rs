@@ -17,7 +17,8 @@ pub fn policy() -> WaitPolicy {
 /// How many CPUs there are: so few that three threads exceed them.
 #[must_use]
 pub fn cpus() -> u32 {
-    2
+    // So many that two of a cache group may be in a queue, in a model in which one loses its.
+    if shows_absence() { 4 } else { 2 }
 }
 
 /// Whether the calling thread should try what pays now and then only: always, in a
@@ -52,10 +53,16 @@ pub fn threads_lack_cpus() -> Option<bool> {
     })
 }
 
-/// Whether a wait has lost its CPU: threads have one each.
+/// Whether a wait has lost its CPU: threads have one each, but in a model in which they do not.
 #[must_use]
-pub const fn has_lost_cpu() -> bool {
-    false
+pub fn has_lost_cpu() -> bool {
+    shows_absence()
+}
+
+/// Whether waiters show that they have given their CPU away: in a model in which they lack some.
+#[must_use]
+pub fn shows_absence() -> bool {
+    with(|execution| execution.settings.absent)
 }
 
 /// Does nothing: see [`waits_often`].
@@ -106,7 +113,7 @@ impl Spinner {
         self.steps += 1;
         let parks = policy() == WaitPolicy::Park;
         if !parks || self.steps > 1 {
-            poll();
+            super::thread().shown.away(poll);
         }
         if parks { Advice::Sleep } else { Advice::Again }
     }

@@ -1,6 +1,6 @@
 //! What each thread keeps.
 
-use super::super::{Cache, Level};
+use super::super::{Cache, Level, Shown};
 use super::execution::{generation, touch_kernel, with};
 use super::std;
 use core::cell::Cell;
@@ -22,6 +22,8 @@ pub struct ThreadRecord {
     pub reading: Cell<u32>,
     /// The cohort in which it is counted while it does.
     pub row: Cell<u32>,
+    /// Where its present wait shows that it has given its CPU away.
+    pub shown: Shown,
     /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
     pub queued: [Cell<u32>; 4],
     /// Whether the thread runs a section that was brought to a delegate.
@@ -39,6 +41,7 @@ impl ThreadRecord {
             wanders: Cell::new(false),
             reading: Cell::new(0),
             row: Cell::new(0),
+            shown: Shown::default(),
             queued: Default::default(),
             in_section: Cell::new(false),
             caches: Default::default(),

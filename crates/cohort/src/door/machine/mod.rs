@@ -22,7 +22,7 @@ pub use memory::{
 };
 pub use spinner::{
     Spinner, cpus, has_lost_cpu, has_waited, is_worth_a_try, keep_cpu, policy, set_policy,
-    threads_lack_cpus, tries_anything, waits_often, workload,
+    shows_absence, threads_lack_cpus, tries_anything, waits_often, workload,
 };
 pub use system::{
     cache_groups, calls_off, cohort, distance, expired, fence_everywhere, fence_here, generation,

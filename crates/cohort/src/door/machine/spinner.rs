@@ -33,6 +33,13 @@ pub fn is_worth_a_try(one_in: u32) -> bool {
     count & (one_in - 1) == 0
 }
 
+/// Whether waiters show that they have given their CPU away: they do.
+#[inline(always)]
+#[must_use]
+pub const fn shows_absence() -> bool {
+    true
+}
+
 /// Whether threads ever try what is only worth a try: here they do.
 #[inline(always)]
 #[must_use]
@@ -120,7 +127,8 @@ impl Spinner {
 
     /// Passes a little time and says what pays next.
     pub fn step(&mut self) -> Advice {
-        advice(self.wait.step())
+        let shown = &super::thread().shown;
+        advice(self.wait.step_showing(|others| shown.away(others)))
     }
 
     /// [`step`](Self::step), past others that sleep, or not.
@@ -154,9 +162,9 @@ impl Spinner {
         advice(self.wait.pause(nanoseconds))
     }
 
-    /// As [`pause`](Self::pause) for no time: this machine does not watch words.
+    /// As [`step`](Self::step): this machine does not watch words.
     pub fn step_at(&mut self, _word: &AtomicU32, _seen: u32) -> Advice {
-        self.pause(0)
+        self.step()
     }
 
     /// Looks again and again for that many nanoseconds; false as soon as a look finds

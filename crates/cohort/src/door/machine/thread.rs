@@ -1,6 +1,6 @@
 //! What each simulated thread keeps.
 
-use super::super::Cache;
+use super::super::{Cache, Shown};
 use super::std;
 use cohort_machine::door;
 use core::cell::Cell;
@@ -19,6 +19,8 @@ pub struct ThreadRecord {
     pub(super) quiet: Cell<u32>,
     /// Questions to [`super::is_worth_a_try`].
     pub(super) tries: Cell<u32>,
+    /// Where its present wait shows that it has given its CPU away.
+    pub shown: Shown,
     /// The object that it locked last, for `host::served`.
     pub holds: Cell<usize>,
     /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.

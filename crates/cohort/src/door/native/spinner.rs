@@ -44,6 +44,9 @@ const UNTAKEN_NANOSECONDS: u64 = 1_000;
 /// But a turn that took as long as this was taken: that is what two switches cost.
 const TAKEN_NANOSECONDS: u64 = 2_000;
 
+/// And one that took as long went to a thread that used its time slice, or much of it.
+const SLICE_NANOSECONDS: u64 = 10_000;
+
 /// So many of them in a row show that nobody wants the CPU: one may have come back because the
 /// kernel's fairness owed the giver some time.
 const UNTAKEN: u8 = 4;
@@ -139,6 +142,13 @@ pub fn is_worth_a_try(one_in: u32) -> bool {
     count & (one_in - 1) == 0
 }
 
+/// Whether waiters show that they have given their CPU away: they do.
+#[inline(always)]
+#[must_use]
+pub const fn shows_absence() -> bool {
+    true
+}
+
 /// Whether threads ever try what is only worth a try: here they do.
 #[inline(always)]
 #[must_use]
@@ -155,8 +165,8 @@ pub fn keep_cpu(keeps: bool) {
 }
 
 /// Whether a wait of the calling thread that might [keep its CPU](keep_cpu) has lost it since
-/// this was last asked: others took two turns in a row that it gave away.  One may have been
-/// an interrupt.
+/// this was last asked: another thread used its time slice, or much of it, in a turn that the
+/// wait gave away.  Turns among waiters are shorter, and nobody wants their CPUs.
 #[inline]
 #[must_use]
 pub fn has_lost_cpu() -> bool {
@@ -353,7 +363,12 @@ impl Spinner {
         }
         let me = super::thread();
         let given = now();
-        yield_now();
+        if me.taken.get() > 0 {
+            me.shown.away(yield_now);
+        } else {
+            // A turn that nobody wants is over in no time.
+            yield_now();
+        }
         self.began = now();
         let (untaken, taken) = if is_untaken(self.began - given) {
             (UNTAKEN.min(me.untaken.get() + 1), 0)
@@ -365,9 +380,9 @@ impl Spinner {
         let kept = me.keeps_cpu.get();
         if taken > 1 {
             LACKED.store(self.began, Ordering::Relaxed);
-            if kept {
-                me.lost_cpu.set(true);
-            }
+        }
+        if kept && self.began - given >= SLICE_NANOSECONDS {
+            me.lost_cpu.set(true);
         }
         let long = KEPT_NANOSECONDS.max(KEPT_NANOSECONDS_PER_CPU * u64::from(cpus()));
         let weight = if kept && untaken > 0 && self.began - self.since < long {

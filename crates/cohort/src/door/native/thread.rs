@@ -4,7 +4,7 @@
 //!
 //! Stable Rust's `thread_local!` needs `std`; the words are declared in assembly.
 
-use super::super::Cache;
+use super::super::{Cache, Shown};
 use super::allowed::{Beyond, is_allowed};
 use super::generation::{generation, generation_so_far};
 use super::system::{call, number};
@@ -47,6 +47,8 @@ pub struct ThreadRecord {
     pub(super) keeps_cpu: Cell<bool>,
     /// Whether such a wait has [lost it](super::has_lost_cpu).
     pub(super) lost_cpu: Cell<bool>,
+    /// Where its present wait shows that it has given its CPU away.
+    pub shown: Shown,
     /// The address of the mutex that the thread has locked last and not unlocked since, or
     /// 0; only a named lock's host keeps it.
     pub holds: Cell<usize>,

@@ -38,6 +38,8 @@ pub enum Unit {
     Bytes,
     /// Libraries.
     Libraries,
+    /// Seconds.
+    Seconds,
 }
 
 /// What came of a bar.
@@ -138,14 +140,13 @@ impl Session {
     /// How many runs there will be if none is disturbed.
     #[must_use]
     pub fn planned(&self) -> usize {
-        let points = self
-            .experiments
-            .iter()
-            .filter_map(|(_, points)| points.as_ref().ok());
-        let played: usize = points
-            .flatten()
-            .map(|point| rounds::planned(&point.contestants, self.rounds))
-            .sum();
+        let planned = |(experiment, points): &(Experiment, Result<Vec<Point>, String>)| {
+            let rounds = experiment.rounds(self.rounds);
+            let points = points.iter().flatten();
+            let each = points.map(|point| rounds::planned(&point.contestants, rounds));
+            each.sum::<usize>()
+        };
+        let played: usize = self.experiments.iter().map(planned).sum();
         played + self.envelope.as_ref().map_or(0, Plan::runs)
     }
 
@@ -170,7 +171,7 @@ impl Session {
         for (experiment, points) in self.experiments {
             let played = match points {
                 Err(why) => Err(why),
-                Ok(points) => Ok(play(points, self.rounds, observer)?),
+                Ok(points) => Ok(play(points, experiment.rounds(self.rounds), observer)?),
             };
             all.push((experiment, played));
         }
@@ -287,6 +288,7 @@ impl Target {
             Unit::Ratio => self.distance(figure),
             Unit::Bytes => format!("{excess:.1} bytes"),
             Unit::Libraries => format!("{excess:.0} libraries"),
+            Unit::Seconds => format!("{excess:.1} s"),
         };
         Verdict::Missed { by }
     }
@@ -321,6 +323,7 @@ impl Unit {
             Self::Bytes if value.fract() == 0.0 => format!("{value:.0} B"),
             Self::Bytes => format!("{value:.1} B"),
             Self::Libraries => format!("{value:.0}"),
+            Self::Seconds => format!("{value:.1} s"),
         }
     }
 }
@@ -381,7 +384,7 @@ mod tests {
         let waits: Vec<&str> = find("wait").iter().map(|bar| bar.name).collect();
         assert_eq!(waits, ["wait-p50", "wait-p90", "wait-p99"]);
         let families = families();
-        for family in ["wait", "oversubscribed", "python"] {
+        for family in ["wait", "oversubscribed", "python", "tune"] {
             assert!(families.contains(family), "{families:?}");
         }
         // A bar of that name comes before those that are named after it.

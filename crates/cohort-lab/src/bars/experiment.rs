@@ -70,6 +70,8 @@ pub enum Experiment {
     Library,
     /// A grid of simulated machines, workloads and numbers of threads.
     Envelope,
+    /// This command with these words, which simulates; once.
+    Simulation(&'static [&'static str]),
 }
 
 /// A load that suffers under the system's locks.
@@ -141,7 +143,12 @@ impl Experiment {
     pub fn points(self, setup: &Setup) -> Result<Vec<Point>, String> {
         if !matches!(
             self,
-            Self::Library | Self::Envelope | Self::Wicked | Self::Python | Self::Sysbench
+            Self::Library
+                | Self::Envelope
+                | Self::Wicked
+                | Self::Python
+                | Self::Sysbench
+                | Self::Simulation(_)
         ) {
             (setup.prove)(&setup.command)?;
         }
@@ -159,12 +166,46 @@ impl Experiment {
             Self::Convoy => Ok(vec![setup.convoy()]),
             Self::Sysbench => setup.sysbench(),
             Self::Idle => Ok(vec![setup.idle()]),
+            Self::Simulation(words) => Ok(vec![setup.simulation(words)]),
             Self::Library | Self::Envelope => Ok(Vec::new()),
         }
     }
 }
 
+impl Experiment {
+    /// How many of so many rounds it is played in.
+    pub fn rounds(self, rounds: usize) -> usize {
+        match self {
+            Self::Simulation(_) => 1,
+            _ => rounds,
+        }
+    }
+}
+
 impl Setup<'_> {
+    /// A run of this command, from its start to its end.
+    fn simulation(&self, words: &[&str]) -> Point {
+        let command = self.command.clone().into_os_string();
+        let rest = words.iter().map(OsString::from);
+        let launch = Launch {
+            words: [command].into_iter().chain(rest).collect(),
+            environment: self.system.clone(),
+            cpus: None,
+            limit: Some(Duration::from_secs(1800)),
+        };
+        Point {
+            label: String::new(),
+            contestants: vec![Contestant {
+                prepare: None,
+                name: words.join(" "),
+                launch,
+                warm_up: None,
+                proof: None,
+            }],
+            read: wall,
+        }
+    }
+
     fn uncontended(&self, single: bool) -> Point {
         let mut words = vec!["uncontended"];
         if single {

@@ -42,6 +42,8 @@ pub enum Figure {
     LeastServed,
     /// Bytes that each object takes beyond theirs.
     BytesEach,
+    /// The seconds that this command takes.
+    Seconds,
     /// The size of the preload library.
     LibraryBytes,
     /// How many libraries it needs besides the C library.
@@ -75,6 +77,7 @@ impl Figure {
         match self {
             Self::BytesEach | Self::LibraryBytes => Unit::Bytes,
             Self::Needed => Unit::Libraries,
+            Self::Seconds => Unit::Seconds,
             _ => Unit::Ratio,
         }
     }
@@ -89,6 +92,11 @@ impl Figure {
             match self {
                 Self::EachThroughput => all.extend(each(&point.label, series, throughput)?),
                 Self::EachPairTime => all.extend(each(&point.label, series, pair)?),
+                Self::Seconds => {
+                    let only = series.first().ok_or("nobody ran")?;
+                    let seconds = figures(only, |outcome| Some(outcome.seconds))?;
+                    all.push((point.label.clone(), seconds));
+                }
                 _ => all.push((point.label.clone(), self.per_round(series)?)),
             }
         }
@@ -145,6 +153,7 @@ impl Figure {
             Self::EachThroughput
             | Self::EachPairTime
             | Self::LibraryBytes
+            | Self::Seconds
             | Self::Needed
             | Self::Envelope(_) => Err("this is no figure of one contestant's runs".to_owned()),
         }

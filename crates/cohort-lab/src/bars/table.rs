@@ -4,7 +4,7 @@ use super::Target;
 use super::envelope::Reach;
 use super::experiment::Experiment::{
     Composition, Convoy, Envelope, Idle, Library, Life, Occasional, Oversubscribed, Python, Queues,
-    Scaling, Sysbench, Timed, Uncontended, Wicked,
+    Scaling, Simulation, Sysbench, Timed, Uncontended, Wicked,
 };
 use super::experiment::{Experiment, Load};
 use super::figure::{Figure, Quantile};
@@ -267,6 +267,35 @@ pub static BARS: &[Bar] = &[
         experiment: Library,
         figure: Figure::Needed,
         target: Target::AtMost(0.0),
+    },
+    Bar {
+        name: "discover-kunpeng",
+        asks: "cohort discover --on kunpeng-920x2, 128 CPUs: seconds",
+        experiment: Simulation(&["discover", "--on", "kunpeng-920x2"]),
+        figure: Figure::Seconds,
+        target: Target::AtMost(10.0),
+    },
+    Bar {
+        name: "discover-superdome",
+        asks: "cohort discover --on superdome-x, 576 CPUs: seconds",
+        experiment: Simulation(&["discover", "--on", "superdome-x"]),
+        figure: Figure::Seconds,
+        target: Target::AtMost(60.0),
+    },
+    Bar {
+        name: "tune-kunpeng",
+        asks: "cohort tune --on kunpeng-920x2, 500 compositions and eight numbers of threads: \
+               seconds",
+        experiment: Simulation(&["tune", "--on", "kunpeng-920x2"]),
+        figure: Figure::Seconds,
+        target: Target::AtMost(45.0),
+    },
+    Bar {
+        name: "tune-superdome",
+        asks: "cohort tune --on superdome-x: seconds",
+        experiment: Simulation(&["tune", "--on", "superdome-x"]),
+        figure: Figure::Seconds,
+        target: Target::AtMost(300.0),
     },
     Bar {
         name: "envelope-posix",

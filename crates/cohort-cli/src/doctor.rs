@@ -8,6 +8,7 @@ mod kernel;
 mod monitor;
 mod places;
 mod sysfs;
+mod topology;
 
 pub use cpus::model as cpu_model;
 
@@ -145,6 +146,7 @@ fn examine() -> Vec<Finding> {
         cgroup::quota(),
         cpus::siblings(),
         cpus::nodes(),
+        topology::topology(),
         monitor::monitor(),
         kernel::release(),
         kernel::policy(),

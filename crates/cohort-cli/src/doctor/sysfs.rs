@@ -11,14 +11,20 @@ pub fn text(path: impl AsRef<Path>) -> Option<String> {
 
 /// How many numbers a list like `0-3,8` holds.
 pub fn count(list: &str) -> Option<usize> {
-    let mut count = 0;
+    numbers(list).map(|numbers| numbers.len())
+}
+
+/// These numbers.
+pub fn numbers(list: &str) -> Option<Vec<usize>> {
+    let mut numbers = Vec::new();
     for range in list.split(',') {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let first: usize = first.trim().parse().ok()?;
         let last: usize = last.trim().parse().ok()?;
-        count += last.checked_sub(first)? + 1;
+        last.checked_sub(first)?;
+        numbers.extend(first..=last);
     }
-    Some(count)
+    Some(numbers)
 }
 
 /// The value after `name:` in a file of such lines.

@@ -3,6 +3,7 @@
 mod envelope;
 mod show;
 
+use crate::best;
 use crate::choice::{self, Choice, LockName, SYSTEM};
 use crate::cohorts;
 use crate::destination;
@@ -13,11 +14,12 @@ use clap::ValueHint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use cohort::catalogue::{LOCKS, SHARED, find_delegate, find_shared};
 use cohort_lab::bench::report::{Point, Report};
-use cohort_lab::bench::simulated::{self, Course};
+use cohort_lab::bench::simulated::{self, Course, Until};
 use cohort_lab::bench::{
     self, Info, Knobs, NO_LOCK, Setting, WORKLOADS, curves, efficiency, native,
 };
 use cohort_lab::progress::Progress;
+use cohort_lab::tune::best::is_asked;
 use cohort_lab::world::native::{Host, Settings};
 use cohort_lab::world::recipe::Of;
 use cohort_lab::world::recipe::rejoined;
@@ -355,7 +357,7 @@ fn there(
 ) -> Result<Measured, Problem> {
     let course = Course {
         cohorts,
-        seconds: arguments.seconds,
+        until: arguments.seconds.map_or(Until::Steady, Until::Seconds),
         placement: arguments.placement,
         wait: arguments.wait,
         background: usize::from(arguments.background),
@@ -471,8 +473,22 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
 }
 
 fn recipe(name: &str, place: &Place, wait: Option<Wait>) -> Result<String, Problem> {
-    let recipe = Recipe::read(name, place.name())
-        .map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")))?;
+    let found;
+    let name = if is_asked(name) {
+        found = match place {
+            Place::Here(host) => best::here(name, host.topology())?,
+            Place::There(simulator) => best::there(name, simulator.topology())?,
+        };
+        best::tell(name, &found);
+        &found.lock
+    } else {
+        name
+    };
+    if !Recipe::is_one(name) {
+        return Ok(name.to_owned());
+    }
+    let recipe =
+        Recipe::read(name).map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")))?;
     match place {
         Place::Here(_) if recipe.assignment.is_some() => Err(Problem::usage(format!(
             "the lock `{name}`: on this machine a file says who is in which cohort; see --cohorts"
@@ -518,7 +534,7 @@ mod tests {
 
     #[test]
     fn commas_between_levels_part_no_names() {
-        let typed = "mcs,clof:mcs-mcs@numa,system,clh,clof:best-4@epyc-7352x2,clof:mcs@system/7,bo";
+        let typed = "mcs,clof:mcs-mcs@numa,system,clh,clof:best@epyc-7352x2,clof:mcs@system/7,bo";
         let pieces: Vec<String> = typed.split(',').map(str::to_owned).collect();
         let names = rejoined(&pieces);
         assert_eq!(

@@ -1,10 +1,12 @@
 //! From what a person typed to a lock.
 
+use crate::best;
 use crate::problem::Problem;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use cohort::catalogue::{self, LOCKS, LockInfo, Placement};
 use cohort::compose::stacked::PREFIX;
+use cohort_lab::tune::best::is_asked;
 use cohort_lab::world::native::topology;
 use cohort_lab::world::{Form, Recipe};
 use std::borrow::Cow;
@@ -75,8 +77,19 @@ impl Choice {
 
     /// The composition that a name describes, at the levels of this machine.
     fn composed(name: &str) -> Result<Self, String> {
-        let recipe = Recipe::read(name, "this machine")?;
-        let served = recipe.served_on(&topology()?)?;
+        let topology = topology()?;
+        let found;
+        let name = if is_asked(name) {
+            found = best::here(name, &topology).map_err(|problem| problem.to_string())?;
+            if let Some(lock) = catalogue::find(&found.lock) {
+                return Ok(Self::Ours(lock.name.into()));
+            }
+            &found.lock
+        } else {
+            name
+        };
+        let recipe = Recipe::read(name)?;
+        let served = recipe.served_on(&topology)?;
         let form = match recipe.form {
             Some(Form::Compiled) => COMPILED,
             Some(Form::Stacked) | None => "",

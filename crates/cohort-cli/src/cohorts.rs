@@ -1,16 +1,25 @@
 //! Files of cohorts: what locks are told instead of the machine's.
 
 use crate::problem::Problem;
-use cohort::door::cohorts::read;
+use cohort::door::cohorts::{What, read};
 use cohort::door::{Level, set_cohorts};
+use cohort_machine::description::nearest;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A file's text, without what only people read, in one line.
 pub fn text(file: &Path) -> Result<String, Problem> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Problem::usage(format!("cannot read {}: {error}", file.display())))?;
-    read(&text, &mut |_, _, _| ())
-        .map_err(|mistake| Problem::usage(format!("{}, {mistake}", file.display())))?;
+    read(&text, &mut |_, _, _| ()).map_err(|mistake| {
+        let line = text.lines().nth(mistake.line - 1).unwrap_or_default();
+        let word = line.split_whitespace().next().unwrap_or_default();
+        let hint = match mistake.what {
+            What::NoLevel => nearest::hint(word, Level::ALL.map(Level::name)),
+            _ => String::new(),
+        };
+        Problem::usage(format!("{}, {mistake}{hint}", file.display()))
+    })?;
     let lines = text
         .lines()
         .map(|line| line.split('#').next().unwrap_or(""));
@@ -53,9 +62,90 @@ pub fn table(text: &str, cpus: usize) -> Result<Vec<(String, Vec<usize>)>, Probl
     Ok(levels.into_iter().map(filled).collect())
 }
 
+/// Whether the cohorts of a file are of these CPUs and nest.
+///
+/// # Errors
+/// What is wrong, with the file and the line.
+pub fn check(file: &Path, cpus: &[usize]) -> Result<(), Problem> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Problem::usage(format!("cannot read {}: {error}", file.display())))?;
+    let at = |line: usize, what: &str| {
+        let line = line + 1;
+        Problem::usage(format!("{}, line {line}: {what}", file.display()))
+    };
+    // By level and CPU, the line.
+    let mut told: BTreeMap<usize, BTreeMap<usize, usize>> = BTreeMap::new();
+    for (number, line) in text.lines().enumerate() {
+        let mut missing = None;
+        read(line, &mut |level, _, cpu| {
+            if !cpus.contains(&cpu) {
+                missing = missing.or(Some(cpu));
+            }
+            told.entry(level as usize).or_default().insert(cpu, number);
+        })
+        .map_err(|mistake| at(number, &mistake.what.to_string()))?;
+        if let Some(cpu) = missing {
+            let known = cohort_lab::discover::list(cpus);
+            let what = format!("there is no CPU {cpu}; the machine's are {known}");
+            return Err(at(number, &what));
+        }
+    }
+    let levels: Vec<(&usize, &BTreeMap<usize, usize>)> = told.iter().collect();
+    for pair in levels.windows(2) {
+        let [(small, inner), (large, outer)] = pair else {
+            continue;
+        };
+        let mut of: BTreeMap<usize, Option<&usize>> = BTreeMap::new();
+        for (cpu, line) in *inner {
+            let around = outer.get(cpu);
+            if *of.entry(*line).or_insert(around) != around {
+                let name = |level: usize| Level::ALL[level].name();
+                return Err(at(
+                    *line,
+                    &format!(
+                        "the level `{}` does not nest in `{}`: these CPUs are in several of its \
+                         cohorts",
+                        name(**small),
+                        name(**large)
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_named_with_its_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("c.cohorts");
+        for (text, what) in [
+            (
+                "numa 0-1\nnuma 2-9\n",
+                "line 2: there is no CPU 4; the machine's are 0-3",
+            ),
+            (
+                "# x\ncore 0,2\nnuma 0-1\nnuma 2-3\n",
+                "line 2: the level `core` does not nest",
+            ),
+        ] {
+            std::fs::write(&file, text).unwrap();
+            let problem = check(&file, &[0, 1, 2, 3]).unwrap_err().to_string();
+            assert!(problem.contains(what), "{problem}");
+        }
+        std::fs::write(&file, "numa 0-1\nnuma 2-3\ncore 0-1\n").unwrap();
+        assert!(check(&file, &[0, 1, 2, 3]).is_ok());
+        std::fs::write(&file, "nuna 0-1\n").unwrap();
+        let problem = text(&file).unwrap_err().to_string();
+        assert!(
+            problem.contains("line 1") && problem.contains("`numa`"),
+            "{problem}"
+        );
+    }
 
     #[test]
     fn who_is_left_out_is_in_one_more_cohort() {

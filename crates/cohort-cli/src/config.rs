@@ -16,8 +16,9 @@ use crate::choice::Choice;
 use crate::cohorts;
 use crate::problem::{self, Problem};
 use crate::rwlocks::Rwlocks;
-use crate::tune::{self, From};
+use crate::tune;
 use crate::wait::Wait;
+use cohort_lab::tune::file::Origin;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
@@ -36,7 +37,7 @@ pub struct Configuration {
     /// Whether to print a report at the end.
     pub report: Option<bool>,
     cohorts: Option<Spanned<PathBuf>>,
-    tuned: Option<From>,
+    tuned: Option<Origin>,
     /// Where the file is.
     #[serde(skip)]
     folder: PathBuf,
@@ -66,7 +67,8 @@ impl Configuration {
             return Ok(());
         };
         let here = tune::shape_here(self.cohorts().as_deref())?;
-        if tuned.shape != here {
+        if here.as_deref() != Some(&tuned.shape) {
+            let here = here.unwrap_or_else(|| "its CPUs are not those of the cohorts".to_owned());
             problem::tell(format!(
                 "warning: {} was tuned on {} ({}), and this machine is another ({here}); the lock \
                  is used all the same",

@@ -3,6 +3,7 @@
 
 mod bar;
 mod bench;
+mod best;
 mod choice;
 mod cohorts;
 mod compare;

@@ -1,6 +1,7 @@
 //! Under what a program runs, put together from the command line, the
 //! configuration file and the environment, in this order of precedence.
 
+use crate::best;
 use crate::choice::{self, Choice, LockName};
 use crate::cohorts;
 use crate::config::{Configuration, check_executable};
@@ -11,6 +12,8 @@ use crate::rwlocks::Rwlocks;
 use crate::wait::Wait;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, ValueHint};
+use cohort_lab::tune::best::is_asked;
+use cohort_lab::world::native::topology;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -126,8 +129,8 @@ impl Settings {
             (by_environment && !in_file).then(|| variable.to_owned())
         };
         let of_lock = from("lock", "COHORT_LOCK", file.lock().is_some());
-        let lock = pick(typed("lock"), options.lock, file.lock().map(str::to_owned));
-        let lock = Choice::for_programs(lock.as_deref().unwrap_or(choice::DEFAULT)).map_err(
+        let named = pick(typed("lock"), options.lock, file.lock().map(str::to_owned));
+        let lock = Choice::for_programs(named.as_deref().unwrap_or(choice::DEFAULT)).map_err(
             |problem| match &of_lock {
                 Some(variable) => problem.within(variable),
                 None => problem,
@@ -144,7 +147,15 @@ impl Settings {
                 of_lock.map_or_else(String::new, |variable| format!(" by {variable}"))
             )));
         }
-        let cohorts = options.cohorts.or_else(|| file.cohorts());
+        let of_best = match named.as_deref().filter(|name| is_asked(name)) {
+            Some(name) => {
+                let here = topology().map_err(Problem::refused)?;
+                best::tell(name, &best::here(name, &here)?);
+                best::cohorts()?
+            }
+            None => None,
+        };
+        let cohorts = options.cohorts.or_else(|| file.cohorts()).or(of_best);
         let of_only = from("only", "COHORT_ONLY", file.only().is_some());
         let of_exclude = from("exclude", "COHORT_EXCLUDE", file.exclude().is_some());
         let only = pick(typed("only"), Some(options.only), file.only());

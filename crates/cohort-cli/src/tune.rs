@@ -1,11 +1,12 @@
 //! `cohort tune`: the best composition for a machine, and a configuration that `cohort run`
 //! takes.
 
-mod written;
+mod explain;
+mod show;
 
-pub use written::From;
-
+use crate::best;
 use crate::cohorts;
+use crate::config;
 use crate::destination;
 use crate::machines::MachineName;
 use crate::page::{self, Origin};
@@ -18,12 +19,14 @@ use cohort_lab::bench::simulated::{self, Course};
 use cohort_lab::bench::{self, Info, Knobs, Setting, WORKLOADS, native};
 use cohort_lab::interrupt;
 use cohort_lab::progress::Progress;
+use cohort_lab::tune::field::RIVALS;
+use cohort_lab::tune::file::File;
+use cohort_lab::tune::shape::Shape;
 use cohort_lab::tune::{self, Effort, Plan, Policy, Tuned, beam};
-use cohort_lab::world::native::{Host, Settings};
+use cohort_lab::world::native::{HERE, Host, Settings};
 use cohort_lab::world::simulated::Simulator;
 use cohort_lab::world::{Placement, Topology, Wait};
 use cohort_machine::description::{Machine, nearest};
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -68,6 +71,17 @@ pub struct Arguments {
     /// What all random choices depend on
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Run no field: say what each part of the composition of a file that -o wrote is worth
+    #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["cohorts", "levels", "basic", "workload", "threads", "policy",
+            "exhaustive", "output", "plot", "seed", "mean"])]
+    explain: Option<PathBuf>,
+    /// Run nothing: take what is best in the mean over several files that -o wrote
+    #[arg(long, value_name = "FILE.toml,…", value_delimiter = ',',
+        value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["on", "cohorts", "levels", "basic", "workload", "threads", "policy",
+            "exhaustive", "plot", "seed"])]
+    mean: Vec<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -77,21 +91,24 @@ const NOTES: &str = "\
 Every composition of the basic locks at the levels, any of which but the whole system may be left \
 out, runs as a program has it under `cohort run`, beside hmcs-4, cna, futex and mcs. A lock's mark \
 is the weighed mean of its throughputs, each over the best one's with as many threads. All run \
-briefly first; what is behind by more than it is unsure of is dropped, and the others run longer. \
-Of those that nothing sure parts from the best, the simplest is recommended, and all are named.
+briefly first; how far that is off is measured, what is behind by more is dropped, and the others \
+run longer. Of those that nothing sure parts from the best, the simplest is recommended, and all \
+are named. A rival that is better than all compositions is recommended, and written.
+
+With --explain: what another lock at each level would bring, or no level; what the bound of \
+hand-offs buys and costs in fairness; how the composition does under kyoto, and on other machines.
 
 Examples:
   cohort tune --on epyc-7352x2 --levels cache,numa --basic ticket,mcs
   cohort tune --on xeon-e7-4850x4 --threads 1,10,39 -o best.toml --plot beam.svg
   cohort tune --on haswell-ep-2s --levels numa --policy 1=1,24=3 --json
+  cohort tune --explain best.toml
 
 Then: cohort run --config best.toml -- PROGRAM
+What stands in ~/.config/cohort/best.toml is this machine's `clof:best`.
 
 Exit status: 0 if a lock was found; 2 for a mistake in the options; 125 if a run failed; 130 after \
 Ctrl-C.";
-
-/// Locks that are no compositions, to compare with.
-const RIVALS: [&str; 4] = ["hmcs-4", "cna", "futex", "mcs"];
 
 /// The workload that 002 §4.3 tunes for.
 const WORKLOAD: &str = "leveldb";
@@ -112,6 +129,22 @@ enum Place {
 }
 
 impl Place {
+    /// A simulated machine, or this one.
+    fn of(on: Option<&str>) -> Result<Self, Problem> {
+        let Some(named) = on else {
+            return Ok(Self::Here(Host::look().map_err(Problem::refused)?));
+        };
+        let machine = Machine::open(named).map_err(Problem::usage)?;
+        Ok(Self::There(Arc::new(Simulator::new(machine))))
+    }
+
+    fn origin(&self) -> Origin {
+        match self {
+            Self::Here(_) => Origin::here(),
+            Self::There(_) => Origin::simulated(self.name()),
+        }
+    }
+
     fn topology(&self) -> &Topology {
         match self {
             Self::Here(host) => host.topology(),
@@ -121,7 +154,7 @@ impl Place {
 
     fn name(&self) -> &str {
         match self {
-            Self::Here(_) => "this machine",
+            Self::Here(_) => HERE,
             Self::There(simulator) => &simulator.machine().name,
         }
     }
@@ -136,107 +169,133 @@ impl Place {
 
 /// Carries out `cohort tune`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if let Some(file) = &arguments.explain {
+        return explain::run(arguments, file);
+    }
     if let Some(file) = &arguments.plot {
         destination::plot(file)?;
     }
     if let Some(file) = &arguments.output {
+        make_place(file)?;
         destination::writable(file)?;
     }
-    let place = match &arguments.on {
-        None => Place::Here(Host::look().map_err(Problem::refused)?),
-        Some(named) => {
-            let machine = Machine::open(named).map_err(Problem::usage)?;
-            Place::There(Arc::new(Simulator::new(machine)))
-        }
-    };
-    let (told, shape) = told(arguments, &place)?;
-    let plan = plan(arguments, &place, &shape)?;
-    interrupt::arm()
-        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
-    let tuned = match measured(&plan, &place, &told)? {
+    if !arguments.mean.is_empty() {
+        return mean(arguments);
+    }
+    let place = Place::of(arguments.on.as_deref())?;
+    let (told, topology) = cohorts_of(arguments.cohorts.as_deref(), &place)?;
+    let plan = plan(arguments, &place, &topology)?;
+    arm()?;
+    let tuned = match measured(&plan, &place, &told) {
         Ok(tuned) => tuned,
-        Err(status) => return Ok(status),
+        Err(Stop::Signal(status)) => return Ok(ExitCode::from(status)),
+        Err(Stop::Failed(why)) => return Err(Problem::refused(why)),
     };
     if let Some(file) = &arguments.plot {
         beam::save(&plan, &tuned, place.name(), file).map_err(Problem::refused)?;
     }
     if let Some(file) = &arguments.output {
-        let cohorts = arguments.cohorts.as_deref();
-        let shape = shape_of(&shape);
-        let text = written::text(&plan, &tuned, place.name(), place.fingerprint(), &shape);
-        let text = written::with_cohorts(&text?, cohorts, file)?;
-        std::fs::write(file, text).map_err(|error| {
-            Problem::refused(format!("{} cannot be written: {error}", file.display()))
-        })?;
+        let shape = Shape::of(&topology);
+        let written = File::of(&plan, &tuned, place.name(), place.fingerprint(), &shape);
+        let mut written = written.ok_or_else(|| Problem::refused("no lock was measured"))?;
+        if let Some(cohorts) = &arguments.cohorts {
+            written.cohorts = Some(beside(cohorts, file)?);
+        }
+        write(file, &written)?;
     }
     if arguments.json {
-        let origin = match place {
-            Place::Here(_) => Origin::here(),
-            Place::There(_) => Origin::simulated(place.name()),
-        };
-        page::print_json(origin, &Sheet::of(&plan, &tuned, &place))?;
+        page::print_json(place.origin(), &show::Sheet::of(&plan, &tuned, &place))?;
     } else {
-        page::print(&text(&plan, &tuned, &place))?;
+        page::print(&show::text(&plan, &tuned, &place))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The cohorts that locks are told, by level, and the machine's shape by them.
+/// Carries out `cohort tune --mean`.
+fn mean(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let read = |file: &PathBuf| {
+        let text = config::text(file)?;
+        File::parse(&text).map_err(|error| config::misread(&error, &text, file))
+    };
+    let files: Vec<File> = arguments.mean.iter().map(read).collect::<Result<_, _>>()?;
+    let mean = File::mean(&files).map_err(|why| Problem::usage(format!("--mean: {why}")))?;
+    if let Some(file) = &arguments.output {
+        write(file, &mean)?;
+    }
+    if arguments.json {
+        page::print_json(Origin::here(), &mean)?;
+    } else {
+        page::print(&show::mean(&mean))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ends measurements at a signal.
+fn arm() -> Result<(), Problem> {
+    interrupt::arm().map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))
+}
+
+/// Makes the folder of the file that `clof:best` looks for, which few users have.
+fn make_place(file: &Path) -> Result<(), Problem> {
+    match (best::place(), file.parent()) {
+        (Some(place), Some(folder)) if place == file => std::fs::create_dir_all(folder)
+            .map_err(|error| Problem::refused(format!("{}: {error}", folder.display()))),
+        _ => Ok(()),
+    }
+}
+
+fn write(file: &Path, written: &File) -> Result<(), Problem> {
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| word.to_string_lossy().replace('\n', " "));
+    let command: Vec<String> = ["cohort".to_owned()].into_iter().chain(words).collect();
+    let text = written.text(&command.join(" ")).map_err(Problem::refused)?;
+    std::fs::write(file, text)
+        .map_err(|error| Problem::refused(format!("{} cannot be written: {error}", file.display())))
+}
+
+/// The path of a file of cohorts as a configuration names it: a name beside it, or else a whole
+/// path.
+fn beside(cohorts: &Path, file: &Path) -> Result<PathBuf, Problem> {
+    let whole = |path: &Path| {
+        std::path::absolute(path)
+            .map_err(|error| Problem::refused(format!("{}: {error}", path.display())))
+    };
+    let (cohorts, file) = (whole(cohorts)?, whole(file)?);
+    let name = cohorts.file_name().map(PathBuf::from);
+    let is_beside = cohorts.parent() == file.parent();
+    Ok(name.filter(|_| is_beside).unwrap_or(cohorts))
+}
+
+/// The cohorts that locks are told, by level.
 type Told = Vec<(String, Vec<usize>)>;
 
-fn told(arguments: &Arguments, place: &Place) -> Result<(Told, Topology), Problem> {
+/// What locks are told there of a file of cohorts, and the machine's topology by that; told at
+/// once where this machine is measured.
+fn cohorts_of(file: Option<&Path>, place: &Place) -> Result<(Told, Topology), Problem> {
     let own = place.topology();
-    let Some(file) = &arguments.cohorts else {
+    let Some(file) = file else {
         return Ok((Vec::new(), own.clone()));
     };
     let text = cohorts::text(file)?;
-    let cpus = own.cpus();
-    let count = cpus.last().map_or(0, |last| last + 1);
-    let table = cohorts::table(&text, count)
-        .map_err(|problem| problem.within(&file.display().to_string()))?;
+    cohorts::check(file, own.cpus())?;
+    let count = own.cpus().last().map_or(0, |last| last + 1);
+    let table = cohorts::table(&text, count)?;
     if matches!(place, Place::Here(_)) {
         cohorts::tell(&text)?;
     }
-    let mut levels: Told = table.clone();
+    let topology = topology(&table, own.cpus());
+    Ok((table, topology))
+}
+
+/// The topology of these CPUs by a table of cohorts.
+fn topology(table: &Told, cpus: &[usize]) -> Topology {
+    let mut levels = table.clone();
     levels.sort_by_key(|(name, _)| Level::named(name).map(|level| level as usize));
     for (_, cohorts) in &mut levels {
         *cohorts = cpus.iter().map(|cpu| cohorts[*cpu]).collect();
     }
     levels.push(("system".to_owned(), vec![0; cpus.len()]));
-    if let Some(pair) = levels
-        .windows(2)
-        .find(|pair| !nests(&pair[0].1, &pair[1].1))
-    {
-        return Err(Problem::usage(format!(
-            "{}: the level `{}` does not nest in `{}`: CPUs of one cohort of the former are in \
-             several of the latter",
-            file.display(),
-            pair[0].0,
-            pair[1].0
-        )));
-    }
-    Ok((table, Topology::new(cpus.to_vec(), levels)))
-}
-
-/// Whether CPUs that share one of the small cohorts share one of the large.
-fn nests(small: &[usize], large: &[usize]) -> bool {
-    let mut of = std::collections::BTreeMap::new();
-    small
-        .iter()
-        .zip(large)
-        .all(|(small, large)| *of.entry(small).or_insert(large) == large)
-}
-
-/// How many cohorts each level has, and how many CPUs there are.
-pub fn shape_of(topology: &Topology) -> String {
-    let levels = topology.levels().iter().enumerate();
-    let levels = levels.filter(|(number, _)| topology.cohorts(*number) > 1);
-    let mut words: Vec<String> = levels
-        .map(|(number, level)| format!("{}:{}", level.name, topology.cohorts(number)))
-        .collect();
-    words.reverse();
-    words.push(format!("cpus:{}", topology.cpus().len()));
-    words.join(" ")
+    Topology::new(cpus.to_vec(), levels)
 }
 
 fn plan(arguments: &Arguments, place: &Place, shape: &Topology) -> Result<Plan, Problem> {
@@ -368,57 +427,61 @@ fn policies(word: Option<&str>, threads: &[usize]) -> Result<Vec<Policy>, Proble
         Some("hc") => return Ok(vec![Policy::High]),
         Some(word) => word,
     };
-    let weight = |part: &str| {
-        let pair = part.split_once('=').and_then(|(count, weight)| {
-            let weight: f64 = weight.parse().ok()?;
-            Some((count.parse::<usize>().ok()?, weight))
-        });
-        let (count, weight) = pair
-            .filter(|(_, weight)| weight.is_finite() && *weight > 0.0)
-            .ok_or_else(|| {
-                Problem::usage(format!(
-                    "--policy: found `{part}`, expected hc, lc, or weights such as 1=1,32=4"
-                ))
-            })?;
-        if !threads.contains(&count) {
+    let wrong = |part: &str| {
+        Problem::usage(format!(
+            "--policy: found `{part}`, expected hc, lc, or weights such as 1=1,32=4"
+        ))
+    };
+    for part in word.split(',') {
+        let Some(Policy::Said(weights)) = Policy::named(part) else {
+            return Err(wrong(part));
+        };
+        if let Some((count, _)) = weights.iter().find(|(count, _)| !threads.contains(count)) {
             let all: Vec<String> = threads.iter().map(usize::to_string).collect();
             return Err(Problem::usage(format!(
                 "--policy: {count} threads are not run; there are {}",
                 all.join(", ")
             )));
         }
-        Ok((count, weight))
-    };
-    let weights = word.split(',').map(weight);
-    Ok(vec![Policy::Said(weights.collect::<Result<_, _>>()?)])
+    }
+    Ok(vec![Policy::named(word).ok_or_else(|| wrong(word))?])
 }
 
-/// What came of it, or the status to end with after a signal.
-fn measured(plan: &Plan, place: &Place, told: &Told) -> Result<Result<Tuned, ExitCode>, Problem> {
-    let rivals = RIVALS.map(str::to_owned);
-    let field = tune::field(&plan.levels, &plan.basic).len() + rivals.len();
-    let mut progress = Progress::new(field * plan.threads.len(), false);
-    let tuned = tune::tune(plan, &rivals, &mut |settings, effort| match place {
-        Place::There(simulator) => {
-            let course = Course::tuning(effort, Placement::Cores, told.clone());
-            simulated::measure(plan.info, simulator, &course, settings, &mut progress).map_err(
-                |failure| match failure {
-                    simulated::Failure::Interrupted(signal) => Err(signal.status()),
-                    simulated::Failure::Run(why) => Ok(why),
-                },
-            )
-        }
-        Place::Here(host) => here(plan.info, host, settings, effort, &mut progress),
-    });
-    match tuned {
-        Ok(tuned) => Ok(Ok(tuned)),
-        Err(Err(status)) => Ok(Err(ExitCode::from(status))),
-        Err(Ok(why)) => Err(Problem::refused(why)),
+/// Why there are no points.
+enum Stop {
+    /// A status to end with after a signal.
+    Signal(u8),
+    /// What failed.
+    Failed(String),
+}
+
+impl From<String> for Stop {
+    fn from(why: String) -> Self {
+        Self::Failed(why)
     }
 }
 
-/// Why there are no points: a status to end with, or what failed.
-type Stop = Result<String, u8>;
+impl From<simulated::Failure> for Stop {
+    fn from(failure: simulated::Failure) -> Self {
+        match failure {
+            simulated::Failure::Interrupted(signal) => Self::Signal(signal.status()),
+            simulated::Failure::Run(why) => Self::Failed(why),
+        }
+    }
+}
+
+fn measured(plan: &Plan, place: &Place, told: &Told) -> Result<Tuned, Stop> {
+    let rivals = RIVALS.map(|(name, _)| name.to_owned());
+    let mut progress = Progress::new(tune::expected(plan, rivals.len()), false);
+    tune::tune(plan, &rivals, &mut |settings, effort| match place {
+        Place::There(simulator) => {
+            let course = Course::tuning(effort, Placement::Cores, told.clone());
+            simulated::measure(plan.info, simulator, &course, settings, &mut progress)
+                .map_err(Stop::from)
+        }
+        Place::Here(host) => here(plan.info, host, settings, effort, &mut progress),
+    })
+}
 
 fn here(
     info: &Info,
@@ -440,142 +503,22 @@ fn here(
     });
     let wanted: Vec<native::Wanted> = wanted.collect();
     native::measure(info, host, &wanted, rounds, progress).map_err(|failure| match failure {
-        native::Failure::Interrupted(signal) => Err(signal.status()),
-        native::Failure::Run(why) => Ok(why),
+        native::Failure::Interrupted(signal) => Stop::Signal(signal.status()),
+        native::Failure::Run(why) => Stop::Failed(why),
     })
 }
 
-fn policy_name(policy: &Policy) -> String {
-    match policy {
-        Policy::Low => "LC".to_owned(),
-        Policy::High => "HC".to_owned(),
-        Policy::Said(_) => "mark".to_owned(),
-    }
-}
-
-/// As many compositions are shown.
-const SHOWN: usize = 8;
-
-fn text(plan: &Plan, tuned: &Tuned, place: &Place) -> String {
-    let compositions = tuned.scores.iter().filter(|score| !score.rival).count();
-    let hash = place
-        .fingerprint()
-        .map_or_else(String::new, |hash| format!(", simulated ({hash})"));
-    let head = format!(
-        "{}{hash}: {} with {} compositions, {} points",
-        place.name(),
-        plan.info.name,
-        compositions,
-        tuned.points
-    );
-    let counts = [
-        plan.threads.first(),
-        plan.threads.get(plan.threads.len() / 2),
-        plan.threads.last(),
-    ];
-    let mut counts: Vec<usize> = counts.into_iter().flatten().copied().collect();
-    counts.dedup();
-    let mut titles = vec!["lock".to_owned()];
-    titles.extend(plan.policies.iter().map(policy_name));
-    titles.extend(counts.iter().map(|count| format!("×{count}")));
-    let mut table = page::titled(&titles);
-    let bare = |lock: &str| lock.trim_start_matches("clof:").to_owned();
-    let steady = tuned
-        .scores
-        .iter()
-        .filter(|score| score.steady && !score.rival);
-    let shown = steady
-        .take(SHOWN)
-        .chain(tuned.scores.iter().filter(|score| score.rival));
-    let shown = shown.chain(
-        tuned
-            .scores
-            .iter()
-            .filter(|score| score.lock == tuned.worst),
-    );
-    for score in shown {
-        let mut row = vec![bare(&score.lock)];
-        row.extend(score.marks.iter().map(|mark| format!("{mark:.3}")));
-        row.extend(counts.iter().map(|count| score.with(*count)));
-        table.add_row(row);
-    }
-    let mut text = format!(
-        "{}\n\n{}\n",
-        page::prose(&head),
-        page::lines(table, 1..titles.len())
-    );
-    for (policy, (lock, ties)) in plan.policies.iter().zip(&tuned.best) {
-        let others: Vec<String> = ties[1.min(ties.len())..]
-            .iter()
-            .map(|lock| bare(lock))
-            .collect();
-        let others = match others.as_slice() {
-            [] => String::new(),
-            others => format!("; nothing sure parts it from {}", others.join(", ")),
-        };
-        let what = match policy {
-            Policy::Said(_) => "Best".to_owned(),
-            policy => format!("{}-best", policy_name(policy)),
-        };
-        text += &format!("\n{}\n", page::prose(&format!("{what}: {lock}{others}.")));
-    }
-    if plan.levels.is_empty() {
-        let note = "There is no level below the whole system: compositions are plain locks here.";
-        text += &format!("\n{}\n", page::prose(note));
-    }
-    text.trim_end().to_owned()
-}
-
-#[derive(Serialize)]
-struct Sheet<'a> {
-    on: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hash: Option<&'a str>,
-    workload: &'a str,
-    threads: &'a [usize],
-    policies: Vec<String>,
-    best: Vec<&'a str>,
-    ties: Vec<&'a [String]>,
-    worst: &'a str,
-    points: usize,
-    scores: &'a [tune::Score],
-}
-
-impl<'a> Sheet<'a> {
-    fn of(plan: &'a Plan, tuned: &'a Tuned, place: &'a Place) -> Self {
-        Self {
-            on: place.name(),
-            hash: place.fingerprint(),
-            workload: plan.info.name,
-            threads: &plan.threads,
-            policies: plan.policies.iter().map(Policy::name).collect(),
-            best: tuned.best.iter().map(|(lock, _)| lock.as_str()).collect(),
-            ties: tuned.best.iter().map(|(_, ties)| ties.as_slice()).collect(),
-            worst: &tuned.worst,
-            points: tuned.points,
-            scores: &tuned.scores,
-        }
-    }
-}
-
-/// The shape of this machine, as [`shape_of`] writes it.
-pub fn shape_here(cohorts: Option<&Path>) -> Result<String, Problem> {
+/// The shape of this machine, by the cohorts that locks are told; none if those are of another
+/// machine.
+pub fn shape_here(cohorts: Option<&Path>) -> Result<Option<String>, Problem> {
     let own = cohort_lab::world::native::topology().map_err(Problem::refused)?;
     let Some(file) = cohorts else {
-        return Ok(shape_of(&own));
+        return Ok(Some(Shape::of(&own).to_string()));
     };
     let text = cohorts::text(file)?;
     let count = own.cpus().last().map_or(0, |last| last + 1);
-    // Cohorts of another machine have another shape, whatever they say.
-    let Ok(mut levels) = cohorts::table(&text, count) else {
-        return Ok("that of another machine".to_owned());
-    };
-    levels.sort_by_key(|(name, _)| Level::named(name).map(|level| level as usize));
-    for (_, cohorts) in &mut levels {
-        *cohorts = own.cpus().iter().map(|cpu| cohorts[*cpu]).collect();
-    }
-    levels.push(("system".to_owned(), vec![0; own.cpus().len()]));
-    Ok(shape_of(&Topology::new(own.cpus().to_vec(), levels)))
+    let table = cohorts::table(&text, count).ok();
+    Ok(table.map(|table| Shape::of(&topology(&table, own.cpus())).to_string()))
 }
 
 #[cfg(test)]
@@ -600,11 +543,5 @@ mod tests {
             let problem = policies(Some(word), &threads).unwrap_err().to_string();
             assert!(problem.contains(why), "{problem}");
         }
-    }
-
-    #[test]
-    fn cohorts_nest_or_not() {
-        assert!(nests(&[0, 0, 1, 1], &[0, 0, 0, 0]));
-        assert!(!nests(&[0, 0, 1, 1], &[0, 1, 0, 1]));
     }
 }

@@ -107,7 +107,7 @@ fn exists(lock: &'static str, machine: &'static str) -> bool {
         || catalogue::find_delegate(lock).is_some()
         || is_baseline(lock)
         || search::is_known(lock, machine)
-        || Recipe::read(lock, machine).is_ok()
+        || Recipe::read(lock).is_ok()
 }
 
 /// The claim of that name, in whatever case.
@@ -174,31 +174,6 @@ pub fn run(
             judged
         })
         .collect())
-}
-
-/// What each of these names stands for on its machine, as [`run`] would find it; nothing for
-/// one that no search finds.  Blocks.
-///
-/// # Errors
-/// A signal asked this process to end.
-pub fn search(
-    names: &[(&'static str, &'static str)],
-    observer: &mut (dyn Observer + Send),
-) -> Result<Vec<Option<&'static str>>, Interrupted> {
-    let searches = names.iter().filter_map(|(lock, on)| Search::of(lock, on));
-    let searches = searches.collect();
-    let mut points = Points::default();
-    run_points(
-        searched(&searches),
-        &mut points,
-        &Simulators::default(),
-        &Mutex::new(observer),
-    )?;
-    let found = Found::new(&searches, &points);
-    let first = names
-        .iter()
-        .map(|(lock, on)| found.locks(lock, on).first().copied());
-    Ok(first.collect())
 }
 
 /// Runs what has not been run, several points at a time.

@@ -9,7 +9,7 @@ pub mod heat;
 
 pub use grid::{Extent, Grid, Spot};
 
-use crate::bench::simulated::Course;
+use crate::bench::simulated::{Course, Until};
 use crate::bench::{Info, Knobs, Outcome, Setting, Span, find, run};
 use crate::interrupt::{self, Interrupted};
 use crate::rounds::Observer;
@@ -315,7 +315,7 @@ fn play(plan: &Plan, spot: &Spot, form: &Form, at: &Arc<Simulator>) -> Result<Ru
     let is_crowded = spot.threads > at.topology().cpus().len();
     let served = plan.served && form.is_judged;
     let course = Course {
-        seconds: Some(seconds(spot, is_crowded).min(plan.seconds.unwrap_or(f64::INFINITY))),
+        until: Until::Seconds(seconds(spot, is_crowded).min(plan.seconds.unwrap_or(f64::INFINITY))),
         placement: spot.placement,
         // Where CPUs are scarce a spinning lock's waiters would only be in the way.
         wait: is_crowded.then_some(Wait::Park),

@@ -5,7 +5,6 @@
 //! machine; [`simulated`] is one that is described by a file, on a virtual clock.  Time is counted
 //! in cycles of the world's clock everywhere.
 
-pub mod best;
 pub mod native;
 pub mod placement;
 pub mod raw;

@@ -2,6 +2,7 @@
 //! command gives the same bytes, and mistakes are named.
 
 use crate::cohort;
+use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
 use std::path::Path;
@@ -65,6 +66,19 @@ fn a_simulated_machine_is_found_twice_alike_and_tuned_for() {
     );
     assert!(written.contains("cohorts = \"h.cohorts\""), "{written}");
     let configuration = folder.join("best.toml");
+    let explained = run(folder, &["tune", "--explain", "best.toml", "--json"]);
+    let explained: Value = serde_json::from_slice(&explained).expect("JSON");
+    let choices = explained["choices"].as_array().expect("a list");
+    assert!(
+        choices
+            .iter()
+            .all(|choice| choice["swapped"].as_array().unwrap().len() == 3)
+    );
+    assert_eq!(explained["bounds"].as_array().map(Vec::len), Some(5));
+    assert_eq!(explained["elsewhere"].as_array().map(Vec::len), Some(8));
+    let mean = run(folder, &["tune", "--mean", "best.toml,best.toml", "--json"]);
+    let mean: Value = serde_json::from_slice(&mean).expect("JSON");
+    assert_eq!(mean["tuned"]["machine"], "ivy-bridge-2s, ivy-bridge-2s");
     // From another folder: the file of cohorts is looked for beside the configuration.
     cohort()
         .args(["run", "--config"])
@@ -75,6 +89,64 @@ fn a_simulated_machine_is_found_twice_alike_and_tuned_for() {
         .stderr(contains(
             "was tuned on ivy-bridge-2s (numa:2 core:20 cpus:40)",
         ));
+}
+
+/// A file that was tuned here is what `clof:best` stands for, with its cohorts; else a shipped
+/// one, or the default lock where there is one node.
+#[test]
+fn the_best_lock_is_known_by_its_file_or_by_the_shape() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let place = folder.path().join("cohort");
+    let best = |name: &str| {
+        let mut command = cohort();
+        command.env("XDG_CONFIG_HOME", folder.path());
+        command.args(["run", "--report", "--lock", name, "--", "true"]);
+        command.assert()
+    };
+    best("clof:best")
+        .code(0)
+        .stderr(contains("note: clof:best is "));
+    let tune = [
+        "tune",
+        "--on",
+        "xeon-e7-4850x4",
+        "--basic",
+        "mcs",
+        "--threads",
+        "1,10",
+        "-o",
+    ];
+    let mut command = cohort();
+    command.env("XDG_CONFIG_HOME", folder.path()).args(tune);
+    command.arg(place.join("best.toml")).assert().code(0);
+    best("clof:best")
+        .code(0)
+        .stderr(contains("as this machine's file has it"));
+    std::fs::write(place.join("best.toml"), "lock = \"mcs\"\n").unwrap();
+    best("clof:best")
+        .code(2)
+        .stderr(contains("best.toml:").and(contains("tuned")));
+    let bench = |lock: &str| {
+        let mut command = cohort();
+        command.args([
+            "bench",
+            "--on",
+            "kunpeng-920x2",
+            "--workload",
+            "leveldb",
+            "--locks",
+            lock,
+        ]);
+        command
+            .args(["--threads", "2", "--seconds", "0.001"])
+            .assert()
+    };
+    bench("clof:best")
+        .code(0)
+        .stderr(contains("tuned for kunpeng-920x2, which is of this shape"));
+    bench("clof:best@epyc-7352x2")
+        .code(0)
+        .stderr(contains("tuned for epyc-7352x2"));
 }
 
 #[test]
@@ -103,16 +175,22 @@ fn mistakes_are_named() {
     write("across.cohorts", "core 0,30\nnuma 0-19\nnuma 20-39\n");
     write("broken.toml", "lock = \"mcs\"\ncohorts = \"absent\"\n");
     write("odd.toml", "lock = \"mcs\"\n[tuned]\nmachin = \"x\"\n");
+    write("slip.cohorts", "core 0,20\nnuna 0-19\n");
     let on = ["tune", "--on", "ivy-bridge-2s"];
     for (arguments, why) in [
         (
             &["--cohorts", "other.cohorts"][..],
-            "other.cohorts: there is no CPU 40",
+            "other.cohorts, line 2: there is no CPU 40",
         ),
         (
             &["--cohorts", "across.cohorts"],
-            "the level `core` does not nest in `numa`",
+            "across.cohorts, line 1: the level `core` does not nest in `numa`",
         ),
+        (
+            &["--cohorts", "slip.cohorts"],
+            "slip.cohorts, line 2: begin with a level",
+        ),
+        (&["--cohorts", "slip.cohorts"], "did you mean `numa`?"),
         (&["--levels", "nuna"], "did you mean `numa`?"),
         (&["--levels", "package"], "has no level `package`"),
         (&["--basic", "tickt"], "did you mean `ticket`?"),
@@ -135,6 +213,26 @@ fn mistakes_are_named() {
         let mut command = cohort();
         command.current_dir(folder.path());
         let command = command.args(["run", "--config", file, "--", "true"]);
+        command.assert().code(2).stderr(contains(why));
+        let mut command = cohort();
+        command.current_dir(folder.path());
+        let command = command.args(["tune", "--explain", file]);
+        command.assert().code(2).stderr(contains(file));
+    }
+    for (lock, why) in [
+        ("clof:best@epyc-7352x3", "did you mean `epyc-7352x2`?"),
+        ("clof:best/soon", "/soon"),
+    ] {
+        let mut command = cohort();
+        command.args([
+            "bench",
+            "--on",
+            "epyc-7352x2",
+            "--workload",
+            "leveldb",
+            "--locks",
+            lock,
+        ]);
         command.assert().code(2).stderr(contains(why));
     }
     let mut command = cohort();

@@ -1,6 +1,6 @@
 //! LBench on a simulated machine under a lock that is in no catalogue.
 
-use cohort_lab::bench::simulated::Course;
+use cohort_lab::bench::simulated::{Course, Until};
 use cohort_lab::bench::{self, Knobs, Outcome, Setting};
 use cohort_lab::world::raw::{Testable, tested};
 use cohort_lab::world::simulated::{Fiber, Lines, Simulated, Simulator};
@@ -76,7 +76,7 @@ pub fn lbench(
         seed: 1,
     };
     let course = Course {
-        seconds,
+        until: seconds.map_or(Until::Steady, Until::Seconds),
         placement: Placement::Scattered,
         wait: None,
         background: 0,

@@ -34,14 +34,25 @@ const ADAPTING: u64 = 10_000_000;
 /// Rounds of each thread that the least time should have room for.
 const ROUNDS: u64 = 32;
 
-/// Virtual seconds of the first look at a lock that is tuned.
-const BRIEF: f64 = 0.000_25;
+/// What part of the least time locks run that are tuned, at the first look and at the second.
+const PARTS: [u64; 2] = [4, 1];
+
+/// How long simulated points go on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Until {
+    /// As long as it takes to be steady.
+    Steady,
+    /// That part of the least time that a steady run would take, but some time at least.
+    Part(u64),
+    /// Virtual seconds, at most.
+    Seconds(f64),
+}
 
 /// How simulated points are to be run, apart from the setting of each.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// Virtual seconds at most; none for as long as it takes to be steady.
-    pub seconds: Option<f64>,
+    /// How long it goes on.
+    pub until: Until,
     /// Where threads run.
     pub placement: Placement,
     /// How waiters wait; none for what is natural for each lock.
@@ -63,10 +74,10 @@ impl Course {
         cohorts: Vec<(String, Vec<usize>)>,
     ) -> Self {
         Self {
-            seconds: match effort {
-                Effort::Brief => Some(BRIEF),
-                Effort::Longer => Some(4.0 * BRIEF),
-                Effort::Steady => None,
+            until: match effort {
+                Effort::Brief => Until::Part(PARTS[0]),
+                Effort::Longer => Until::Part(PARTS[1]),
+                Effort::Steady => Until::Steady,
             },
             placement,
             wait: None,
@@ -104,13 +115,21 @@ impl Course {
             .max(ROUNDS * round(&setting.knobs, simulator));
         let adapts = catalogue::find(&setting.lock).is_some_and(|info| info.adapts);
         let adapting = if adapts { ADAPTING } else { 0 };
-        match self.seconds {
-            None => Length {
+        match self.until {
+            Until::Steady => Length {
                 warm_up: (least / WARM_UP).max(adapting),
                 least,
                 most: least * PATIENCE,
             },
-            Some(seconds) => {
+            Until::Part(part) => {
+                let most = (least / part).max(LEAST);
+                Length {
+                    warm_up: (most / WARM_UP).max(adapting),
+                    least: most,
+                    most,
+                }
+            }
+            Until::Seconds(seconds) => {
                 let most = (seconds * 1e9) as u64;
                 Length {
                     warm_up: most / WARM_UP,
@@ -186,7 +205,7 @@ mod tests {
     }
 
     const COURSE: Course = Course {
-        seconds: Some(0.000_3),
+        until: Until::Seconds(0.000_3),
         placement: Placement::Compact,
         wait: None,
         background: 0,
@@ -258,7 +277,7 @@ mod tests {
     #[test]
     fn models_spend_the_papers_share_of_their_time_at_the_locks() {
         let course = Course {
-            seconds: None,
+            until: Until::Steady,
             ..COURSE
         };
         for (name, share) in [("berkeleydb", 0.762), ("memcached-set", 0.616)] {
@@ -271,7 +290,7 @@ mod tests {
     #[test]
     fn phases_leave_some_threads_out() {
         let course = Course {
-            seconds: Some(0.004),
+            until: Until::Seconds(0.004),
             background: 4,
             ..COURSE
         };

@@ -1,7 +1,7 @@
 //! What is run for a claim.
 
 use crate::bench::report::{self, Report};
-use crate::bench::simulated::Course;
+use crate::bench::simulated::{Course, Until};
 use crate::bench::{self, Knobs, Outcome, Setting, Span, curves};
 use crate::world::simulated::Simulator;
 use crate::world::{Placement, Topology, Wait};
@@ -350,7 +350,7 @@ impl Point {
             Place::Pair(_) | Place::One { .. } => Placement::Compact,
         };
         let course = Course {
-            seconds: None,
+            until: Until::Steady,
             placement,
             wait: self.wait,
             background: self.background,

@@ -9,13 +9,12 @@
 //! clof:best-4@MACHINE       what was found on that machine, used here
 //! ```
 //!
-//! A search runs every composition of so many levels as any other point is run: simulated,
-//! each takes a fraction of a second.  A composition's mark is the mean of its throughputs,
-//! each over the best one's with as many threads, weighed by the number of threads or by
-//! its inverse; the paper does not print its weights.
+//! A search runs every composition of so many levels, raw and compiled as the paper's are, as any
+//! other point is run, and marks them as [`tune`](crate::tune) does.
 
 use super::experiment::{Experiment, Points, Sweep};
 use super::measure::Metric;
+use crate::tune::Policy;
 use crate::world::Placement;
 use cohort::compose::generated::{self, Basic};
 use std::collections::{BTreeMap, BTreeSet};
@@ -136,15 +135,6 @@ impl Search {
     }
 }
 
-/// What a composition is worth, where a number of threads counts `weight`.
-fn mark(values: &[Share], weight: impl Fn(usize) -> f64) -> f64 {
-    let all: f64 = values.iter().map(|(threads, _)| weight(*threads)).sum();
-    let weighed = values
-        .iter()
-        .map(|(threads, value)| weight(*threads) * value);
-    weighed.sum::<f64>() / all
-}
-
 /// What searches have found.
 #[derive(Clone, Debug, Default)]
 pub struct Found(BTreeMap<(Search, Wanted), &'static str>);
@@ -156,8 +146,8 @@ impl Found {
         let mut found = BTreeMap::new();
         for search in searches {
             let marks = search.marks(points);
-            let low = |values: &[_]| mark(values, |threads| 1.0 / threads as f64);
-            let high = |values: &[_]| mark(values, |threads| threads as f64);
+            let low = |values: &[_]| Policy::Low.mean(values);
+            let high = |values: &[_]| Policy::High.mean(values);
             let best = |mark: &dyn Fn(&[Share]) -> f64| {
                 let by = marks.iter().map(|(lock, values)| (mark(values), *lock));
                 by.reduce(|best, next| if next.0 > best.0 { next } else { best })
@@ -254,12 +244,5 @@ mod tests {
         for other in ["mcs", "clof:mcs-mcs", "clof:best-9", "clof:best-4@moon"] {
             assert_eq!(asked(other), None, "{other}");
         }
-    }
-
-    #[test]
-    fn many_threads_or_few_count_more() {
-        let values = [(1, 1.0), (100, 0.5)];
-        assert!(mark(&values, |threads| threads as f64) < 0.51);
-        assert!(mark(&values, |threads| 1.0 / threads as f64) > 0.99);
     }
 }

@@ -12,13 +12,14 @@ const GREY: RGBColor = RGBColor(148, 163, 184);
 const INK: RGBColor = RGBColor(31, 41, 55);
 const FAINT: RGBColor = RGBColor(107, 114, 128);
 const GRID: RGBColor = RGBColor(229, 231, 235);
-const COLOURS: [RGBColor; 6] = [
+const COLOURS: [RGBColor; 7] = [
     RGBColor(15, 118, 110),
     RGBColor(180, 83, 9),
     RGBColor(190, 24, 93),
     RGBColor(67, 56, 202),
     RGBColor(2, 132, 199),
     RGBColor(77, 124, 15),
+    RGBColor(120, 53, 15),
 ];
 
 /// Writes the beam as SVG.
@@ -47,7 +48,8 @@ fn svg(plan: &Plan, tuned: &Tuned, on: &str) -> Drawn<String> {
         (most.0.max(point.0), most.1.max(point.1))
     });
     let mut shown: Vec<(String, &str)> = Vec::new();
-    for (policy, (lock, _)) in plan.policies.iter().zip(&tuned.best) {
+    for (policy, best) in plan.policies.iter().zip(&tuned.best) {
+        let lock = &best.composition;
         let name = match policy {
             Policy::Low => "LC-best".to_owned(),
             Policy::High => "HC-best".to_owned(),
@@ -56,6 +58,7 @@ fn svg(plan: &Plan, tuned: &Tuned, on: &str) -> Drawn<String> {
         shown.push((format!("{name}: {lock}"), lock));
     }
     shown.push((format!("worst: {}", tuned.worst), &tuned.worst));
+    shown.dedup_by(|one, other| one.1 == other.1);
     let rivals = tuned.scores.iter().filter(|score| score.rival);
     shown.extend(rivals.map(|score| (score.lock.clone(), score.lock.as_str())));
     let mut text = String::new();

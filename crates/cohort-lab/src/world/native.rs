@@ -24,7 +24,7 @@ use std::time::Duration;
 /// enough not to be the load.  A prime, so that it beats with no other period.
 const TIMED: u64 = 13;
 
-/// This machine's name, where compositions that are best on some machine are looked for.
+/// What this machine is called.
 pub const HERE: &str = "this machine";
 
 /// How a run on this machine is to be.
@@ -183,7 +183,7 @@ impl World for Native {
         match cohort::catalogue::find(name) {
             Some(info) => make(self, info.identifier, threads, spins),
             None => {
-                let recipe = Recipe::read(name, HERE).ok()?;
+                let recipe = Recipe::read(name).ok()?;
                 let topology = Arc::clone(&self.host.topology);
                 compositions::make(self, &topology, &recipe, threads, spins)
             }

@@ -11,11 +11,9 @@
 //! clof:tkt-mcs/compiled               compiled, as in the bench unless it is said
 //! clof:clh-bo-mcs/abortable           of the forms of these locks whose waiters can give up
 //! c-ptl-tkt/random                    with threads in cohorts that have nothing to do with memory
-//! clof:best-4@kunpeng-920x2           the best of four levels that was found on that machine
 //! ```
 
 use super::Topology;
-use super::best;
 use crate::bench::Span;
 use cohort::catalogue;
 use cohort::compose::abortables;
@@ -130,17 +128,17 @@ impl Recipe {
         catalogue::find(name).is_none() && (name.starts_with(PREFIX) || name.contains('/'))
     }
 
-    /// Reads a recipe; `machine` is where `best` is looked for, if the name does not say it.
+    /// Reads a recipe.
     ///
     /// # Errors
     /// What is wrong with it, in words.
-    pub fn read(name: &str, machine: &str) -> Result<Self, String> {
+    pub fn read(name: &str) -> Result<Self, String> {
         let mut parts = name.split('/');
         let base = parts.next().unwrap_or_default();
         let mut recipe = if parts.clone().any(|part| part == ABORTABLE) {
             Self::abortable(base)?
         } else {
-            Self::base(base, machine)?
+            Self::base(base)?
         };
         for part in parts.filter(|part| *part != ABORTABLE) {
             recipe.refine(part)?;
@@ -148,7 +146,7 @@ impl Recipe {
         Ok(recipe)
     }
 
-    fn base(base: &str, machine: &str) -> Result<Self, String> {
+    fn base(base: &str) -> Result<Self, String> {
         let Some(composition) = base.strip_prefix(PREFIX) else {
             let named = catalogue::find(base).filter(|lock| NAMED.contains(&lock.name));
             let named = named.ok_or_else(|| {
@@ -163,17 +161,6 @@ impl Recipe {
             None => (composition, None),
             Some((locks, at)) => (locks, Some(at)),
         };
-        if locks == "best" || locks.starts_with("best-") {
-            let machine = at.unwrap_or(machine);
-            let found = best::find(locks, machine).ok_or_else(|| {
-                format!("nobody has searched for `{PREFIX}{locks}` on {machine} yet")
-            })?;
-            return Self::base(found, machine).map(|best| Self {
-                // What is best elsewhere stands at the levels of this machine.
-                levels: None,
-                ..best
-            });
-        }
         let locks = basic(locks)?;
         let levels = at.map(|at| levels(at, locks.len())).transpose()?;
         Ok(Self {
@@ -492,7 +479,7 @@ mod tests {
     use super::*;
 
     fn printed(name: &str) -> String {
-        Recipe::read(name, "epyc-7352x2").map_or_else(|why| why, |recipe| recipe.to_string())
+        Recipe::read(name).map_or_else(|why| why, |recipe| recipe.to_string())
     }
 
     #[test]
@@ -527,7 +514,6 @@ mod tests {
             ("clof:mcs-mcs@node,system", "node"),
             ("mcs/100", "no bound"),
             ("c-tkt-tkt/soon", "/soon"),
-            ("clof:best-9", "searched"),
             ("clof:ticket-bo/abortable", "ticket"),
             ("clof:mcs-bo/abortable", "top only"),
             ("c-bo-bo/abortable", "clof:"),
@@ -549,7 +535,7 @@ mod tests {
             let recipe = stacked::Recipe::read(text).unwrap();
             assert_eq!(recipe.to_string(), text);
             assert_eq!(stacked::Recipe::of_words(recipe.to_words()), recipe);
-            let typed = Recipe::read(text, "").unwrap();
+            let typed = Recipe::read(text).unwrap();
             assert_eq!(
                 typed
                     .served_on(&Topology::new(vec![0], Vec::new()))
@@ -590,7 +576,7 @@ mod tests {
             Topology::new((0..64).collect(), levels.collect())
         };
         let names = |name: &str, topology: &Topology| {
-            let recipe = Recipe::read(name, "").unwrap();
+            let recipe = Recipe::read(name).unwrap();
             let levels = recipe.levels_on(topology);
             levels
                 .iter()

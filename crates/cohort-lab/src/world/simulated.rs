@@ -265,7 +265,7 @@ impl World for Simulated {
 
 impl Simulated {
     fn composition(&mut self, name: &str, threads: usize, spins: bool) -> Option<Arc<dyn Tested>> {
-        let recipe = Recipe::read(name, &self.simulator.machine.name).ok()?;
+        let recipe = Recipe::read(name).ok()?;
         if let Some(assignment) = recipe.assignment {
             self.settings.cohorts = self.simulator.assigned(assignment, self.settings.seed);
         }

@@ -1,0 +1,56 @@
+//! `clof:best`: the composition that tuning found for this machine, or for one like it.
+
+use crate::problem::{self, Problem};
+use cohort_lab::tune::best::{self, Stands};
+use cohort_lab::tune::file::File;
+use cohort_lab::world::Topology;
+use std::path::PathBuf;
+
+/// Where the file is looked for that `cohort tune` wrote for this machine.
+pub fn place() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let of_user = || Some(PathBuf::from(set("HOME")?).join(".config"));
+    let folder = set("XDG_CONFIG_HOME").map(PathBuf::from).or_else(of_user);
+    Some(folder?.join("cohort").join("best.toml"))
+}
+
+/// What is in it; nothing if there is none.
+fn tuned() -> Result<Option<File>, Problem> {
+    let Some(place) = place().filter(|place| place.exists()) else {
+        return Ok(None);
+    };
+    let text = crate::config::text(&place)?;
+    let read = File::parse(&text).map_err(|error| crate::config::misread(&error, &text, &place));
+    read.map(Some)
+}
+
+/// What a name stands for here.
+///
+/// # Errors
+/// The file that was tuned here cannot be read, or there is nothing for the name.
+pub fn here(name: &str, topology: &Topology) -> Result<Stands, Problem> {
+    let tuned = tuned()?;
+    best::stands(name, topology, tuned.as_ref())
+        .map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")))
+}
+
+/// The same for a simulated machine, for which nothing was tuned here.
+///
+/// # Errors
+/// There is nothing for the name.
+pub fn there(name: &str, topology: &Topology) -> Result<Stands, Problem> {
+    best::stands(name, topology, None)
+        .map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")))
+}
+
+/// Says what a name stands for.
+pub fn tell(name: &str, stands: &Stands) {
+    problem::tell(format!("note: {name} is {}, {}", stands.lock, stands.why));
+}
+
+/// The cohorts that the file tuned here was tuned with.
+pub fn cohorts() -> Result<Option<PathBuf>, Problem> {
+    let named = tuned()?.and_then(|file| file.cohorts);
+    let folder = place().and_then(|place| place.parent().map(PathBuf::from));
+    Ok(named.map(|named| folder.unwrap_or_default().join(named)))
+}

@@ -1,0 +1,272 @@
+//! What `clof:best` stands for: the composition that tuning found for this machine, or for one
+//! that looks like it.
+//!
+//! ```text
+//! clof:best             of the file tuned here; or else of the shipped one whose shape is nearest
+//! clof:best@MACHINE     what was found on that machine, at the levels of this one
+//! clof:best/64          with another bound, as of any composition
+//! ```
+
+use super::field;
+use super::file::File;
+use super::shape::Shape;
+use crate::world::Topology;
+use cohort::catalogue::LOCKS;
+use cohort::compose::stacked::PREFIX;
+use cohort_machine::description::nearest;
+
+/// What `cohort tune` wrote for a machine of that name; the last one for several.
+static SHIPPED: &[(&str, &str)] = &[
+    ("epyc-7352x2", include_str!("shipped/epyc-7352x2.toml")),
+    ("haswell-ep-2s", include_str!("shipped/haswell-ep-2s.toml")),
+    ("ivy-bridge-2s", include_str!("shipped/ivy-bridge-2s.toml")),
+    ("kunpeng-920x2", include_str!("shipped/kunpeng-920x2.toml")),
+    (
+        "opteron-6274x8",
+        include_str!("shipped/opteron-6274x8.toml"),
+    ),
+    ("sparc-t4-1", include_str!("shipped/sparc-t4-1.toml")),
+    ("sparc-t5440", include_str!("shipped/sparc-t5440.toml")),
+    ("sunfire-x4800", include_str!("shipped/sunfire-x4800.toml")),
+    ("superdome-x", include_str!("shipped/superdome-x.toml")),
+    (
+        "xeon-e7-4850x4",
+        include_str!("shipped/xeon-e7-4850x4.toml"),
+    ),
+];
+
+/// Those of them that have nodes.
+pub const NODED: [&str; 9] = [
+    "epyc-7352x2",
+    "haswell-ep-2s",
+    "ivy-bridge-2s",
+    "kunpeng-920x2",
+    "opteron-6274x8",
+    "sparc-t5440",
+    "sunfire-x4800",
+    "superdome-x",
+    "xeon-e7-4850x4",
+];
+
+/// For any machine with nodes.
+static NODES: &str = include_str!("shipped/nodes.toml");
+
+/// What stands for the best composition.
+const NAME: &str = "best";
+
+/// What a name stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stands {
+    /// The lock's name.
+    pub lock: String,
+    /// Why this one, in words that follow its name.
+    pub why: String,
+}
+
+/// Whether a lock's name is one of those that are looked up here.
+#[must_use]
+pub fn is_asked(name: &str) -> bool {
+    asked(name).is_some()
+}
+
+/// The machine that a name speaks of, and what follows it.
+fn asked(name: &str) -> Option<(Option<&str>, &str)> {
+    let rest = name.strip_prefix(PREFIX)?.strip_prefix(NAME)?;
+    let (at, refined) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    match at.strip_prefix('@') {
+        Some(machine) => Some((Some(machine), refined)),
+        None => at.is_empty().then_some((None, refined)),
+    }
+}
+
+/// What a name stands for on a machine, for which `tuned` was written there, if anything was.
+///
+/// # Errors
+/// There is nothing for it: why.
+pub fn stands(name: &str, topology: &Topology, tuned: Option<&File>) -> Result<Stands, String> {
+    let (machine, refined) = asked(name).ok_or_else(|| format!("`{name}` is not {PREFIX}best"))?;
+    let shape = Shape::of(topology);
+    let found = match (machine, tuned) {
+        (Some(machine), _) => {
+            let file = shipped(machine)?;
+            Stands {
+                lock: moved(&file.tuned.composition, &shape),
+                why: format!("tuned for {machine}"),
+            }
+        }
+        (None, Some(file)) => Stands {
+            lock: file.tuned.composition.clone(),
+            why: format!("as this machine's file has it{}", rival(file)),
+        },
+        (None, None) => fitting(&shape)?,
+    };
+    if !refined.is_empty() && field::parts(&found.lock).is_none() && machine.is_none() {
+        return Err(format!(
+            "it is the plain lock {} on a machine with one node, where nothing can follow a `/`",
+            found.lock
+        ));
+    }
+    Ok(Stands {
+        lock: found.lock + refined,
+        ..found
+    })
+}
+
+/// The shipped composition for a shape.
+fn fitting(shape: &Shape) -> Result<Stands, String> {
+    if !shape.has_nodes() {
+        return Ok(Stands {
+            lock: LOCKS[0].name.to_owned(),
+            why: "a plain lock, since there is one node only".to_owned(),
+        });
+    }
+    let mut near: Option<(f64, File)> = None;
+    for (_, text) in SHIPPED {
+        let file = File::parse(text).map_err(|error| error.to_string())?;
+        let unlike = file.tuned.shape.parse::<Shape>()?.unlike(shape);
+        if let Some(unlike) = unlike
+            && near.as_ref().is_none_or(|(least, _)| unlike < *least)
+        {
+            near = Some((unlike, file));
+        }
+    }
+    let (file, why) = match near {
+        Some((unlike, file)) => {
+            let alike = if unlike == 0.0 {
+                "of this shape"
+            } else {
+                "of like levels"
+            };
+            let why = format!("tuned for {}, which is {alike}", file.tuned.machine);
+            (file, why)
+        }
+        None => {
+            let file = File::parse(NODES).map_err(|error| error.to_string())?;
+            (file, "in the mean over machines with nodes".to_owned())
+        }
+    };
+    Ok(Stands {
+        why: why + &rival(&file),
+        lock: file.tuned.composition,
+    })
+}
+
+/// What was better than the composition.
+fn rival(file: &File) -> String {
+    if file.lock == file.tuned.composition {
+        return String::new();
+    }
+    let behind = 100.0 * file.tuned.behind;
+    format!("; {} was better there by {behind:.1} %", file.lock)
+}
+
+/// A composition as it stands on a machine of that shape: if that lacks its levels, at those that
+/// suit it.
+#[must_use]
+pub fn moved(composition: &str, to: &Shape) -> String {
+    let fits = field::parts(composition).is_some_and(|(_, below)| to.has(&below));
+    let bare = composition.split('@').next().unwrap_or_default();
+    if fits { composition } else { bare }.to_owned()
+}
+
+/// What was written for a shipped machine.
+///
+/// # Errors
+/// There is none of that name.
+pub fn shipped(machine: &str) -> Result<File, String> {
+    let found = SHIPPED.iter().find(|(name, _)| *name == machine);
+    let (_, text) = found.ok_or_else(|| {
+        let hint = nearest::hint(machine, SHIPPED.iter().map(|(name, _)| *name));
+        format!("nobody has tuned for `{machine}`{hint}")
+    })?;
+    File::parse(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::Recipe;
+    use crate::world::simulated::Simulator;
+    use cohort_machine::description::shipped as machines;
+
+    fn topology(machine: &str) -> Topology {
+        let machine = machines::find(machine).unwrap();
+        Simulator::new(machine).topology().clone()
+    }
+
+    fn by(levels: &[(&str, usize)], cpus: usize) -> Topology {
+        let levels = levels.iter().map(|(name, each)| {
+            let cohorts = (0..cpus).map(|cpu| cpu / each).collect();
+            ((*name).to_owned(), cohorts)
+        });
+        let system = ("system".to_owned(), vec![0; cpus]);
+        Topology::new((0..cpus).collect(), levels.chain([system]).collect())
+    }
+
+    #[test]
+    fn each_of_the_ten_machines_has_a_file_of_its_own_shape() {
+        for file in &machines::MACHINES[..10] {
+            let written = shipped(file.name).unwrap();
+            let machine = machines::find(file.name).unwrap();
+            assert_eq!(written.tuned.machine, file.name);
+            assert_eq!(
+                written.tuned.fingerprint.as_ref(),
+                Some(&machine.fingerprint)
+            );
+            let topology = topology(file.name);
+            assert_eq!(written.tuned.shape, Shape::of(&topology).to_string());
+            let stands = stands("clof:best", &topology, None).unwrap();
+            if Shape::of(&topology).has_nodes() {
+                assert_eq!(stands.lock, written.tuned.composition, "{}", file.name);
+                assert!(Recipe::read(&stands.lock).is_ok());
+            } else {
+                assert_eq!(stands.lock, LOCKS[0].name);
+            }
+        }
+    }
+
+    #[test]
+    fn machines_with_nodes_are_those_whose_shape_has_them() {
+        let noded = SHIPPED.iter().filter(|(_, text)| {
+            let file = File::parse(text).unwrap();
+            file.tuned.shape.parse::<Shape>().unwrap().has_nodes()
+        });
+        assert!(noded.map(|(name, _)| *name).eq(NODED));
+    }
+
+    #[test]
+    fn a_machine_is_known_by_its_shape() {
+        let found = |topology: &Topology| stands("clof:best", topology, None).unwrap();
+        let like = found(&by(&[("numa", 12)], 48));
+        assert!(like.why.contains("of like levels"), "{like:?}");
+        // No shipped machine has cache groups and nodes alone.
+        let other = found(&by(&[("cache", 4), ("numa", 16)], 64));
+        assert!(other.why.contains("in the mean"), "{other:?}");
+        let flat = found(&by(&[("core", 2)], 8));
+        assert_eq!(flat.lock, LOCKS[0].name);
+    }
+
+    #[test]
+    fn names_say_more() {
+        let kunpeng = topology("kunpeng-920x2");
+        let of = |name: &str| stands(name, &kunpeng, None);
+        let own = of("clof:best").unwrap().lock;
+        assert_eq!(of("clof:best/64").unwrap().lock, format!("{own}/64"));
+        let epyc = of("clof:best@epyc-7352x2").unwrap().lock;
+        assert!(!epyc.contains('@'), "{epyc}");
+        assert!(
+            of("clof:best@epyc-7352")
+                .unwrap_err()
+                .contains("epyc-7352x2")
+        );
+        let mut tuned = shipped("epyc-7352x2").unwrap();
+        tuned.tuned.composition = "clof:mcs-mcs@numa,system".to_owned();
+        let here = stands("clof:best", &kunpeng, Some(&tuned)).unwrap();
+        assert_eq!(here.lock, tuned.tuned.composition);
+        let flat = by(&[], 4);
+        assert!(stands("clof:best/64", &flat, None).is_err());
+        for other in ["clof:best-4", "mcs", "clof:bestmcs", "best"] {
+            assert!(!is_asked(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The locks that are compared: every composition, and rivals that are none.
+
+use super::Plan;
+use cohort::basic::{Clh, Hemlock, Mcs, Ticket};
+use cohort::compose::generated::{self, Basic, LEVELS};
+use cohort::compose::stacked::{PREFIX, SYSTEM};
+use cohort::door::Level;
+use cohort::wait::SpinOnly;
+use cohort::{RawLock, catalogue};
+
+/// What is simpler comes first: how many levels a lock has, and the bytes of a lock and a
+/// waiter at each.
+pub type Size = (usize, usize);
+
+/// A rival that is no composition, and how many levels it tells apart.
+pub const RIVALS: [(&str, usize); 4] = [("hmcs-4", 4), ("cna", 2), ("futex", 1), ("mcs", 1)];
+
+/// A lock of the field.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// Whether it is no composition.
+    pub is_rival: bool,
+    /// What it takes.
+    pub size: Size,
+}
+
+impl Entry {
+    /// A lock of the catalogue.
+    #[must_use]
+    pub fn rival(name: &str) -> Self {
+        let known = RIVALS.iter().find(|(rival, _)| *rival == name);
+        let bytes = catalogue::find(name).map(|info| info.bytes_raw + info.bytes_per_waiter);
+        Self {
+            name: name.to_owned(),
+            is_rival: true,
+            size: (known.map_or(1, |(_, levels)| *levels), bytes.unwrap_or(0)),
+        }
+    }
+}
+
+/// How many compositions a plan has.
+#[must_use]
+pub fn count(plan: &Plan) -> usize {
+    entries(&plan.levels, &plan.basic).len()
+}
+
+/// Every composition of these locks at these levels, which may be left out, below the whole
+/// system; the simplest first.
+#[must_use]
+pub fn entries(levels: &[Level], basic: &[Basic]) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for set in 0..1_usize << levels.len() {
+        let below: Vec<Level> = (0..levels.len())
+            .filter(|at| set >> at & 1 == 1)
+            .map(|at| levels[at])
+            .collect();
+        if below.len() >= LEVELS {
+            continue;
+        }
+        let compositions = generated::all().filter(|(locks, depth)| {
+            *depth == below.len() + 1 && locks[..*depth].iter().all(|lock| basic.contains(lock))
+        });
+        for (locks, depth) in compositions {
+            let bytes = locks[..depth].iter().map(|lock| bytes(*lock)).sum();
+            entries.push(Entry {
+                name: name(&locks[..depth], &below),
+                is_rival: false,
+                size: (depth, bytes),
+            });
+        }
+    }
+    entries.sort_by_key(|entry| entry.size);
+    entries
+}
+
+/// The name of the composition of these locks, the last for the whole system.
+#[must_use]
+pub fn name(locks: &[Basic], below: &[Level]) -> String {
+    let names: Vec<&str> = locks.iter().map(|lock| lock.name()).collect();
+    let at = below.iter().map(|level| level.name()).chain([SYSTEM]);
+    let at: Vec<&str> = at.collect();
+    format!("{PREFIX}{}@{}", names.join("-"), at.join(","))
+}
+
+/// The locks and levels of a composition, by a name that says both.
+#[must_use]
+pub fn parts(name: &str) -> Option<(Vec<Basic>, Vec<Level>)> {
+    let (locks, at) = name.strip_prefix(PREFIX)?.split_once('@')?;
+    let locks: Vec<Basic> = locks.split('-').map(Basic::named).collect::<Option<_>>()?;
+    let below = at.strip_suffix(SYSTEM)?;
+    let below = below.split(',').filter(|level| !level.is_empty());
+    let below: Vec<Level> = below.map(Level::named).collect::<Option<_>>()?;
+    (locks.len() == below.len() + 1).then_some((locks, below))
+}
+
+/// The bytes of a lock with a context.
+const fn bytes(lock: Basic) -> usize {
+    const fn of<L: RawLock>() -> usize {
+        size_of::<L>() + size_of::<L::Context>()
+    }
+    match lock {
+        Basic::Ticket => of::<Ticket<SpinOnly>>(),
+        Basic::Mcs | Basic::Near => of::<Mcs<SpinOnly>>(),
+        Basic::Clh => of::<Clh>(),
+        Basic::Hemlock => of::<Hemlock>(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(levels: &[Level], basic: &[Basic]) -> Vec<String> {
+        let entries = entries(levels, basic).into_iter();
+        entries.map(|entry| entry.name).collect()
+    }
+
+    #[test]
+    fn the_field_is_every_composition_with_levels_left_out() {
+        let levels = [Level::Core, Level::CacheGroup, Level::Numa];
+        let all = names(&levels, &Basic::ALL);
+        assert_eq!(all.len(), 500);
+        assert!(all[..4].iter().all(|name| name.ends_with("@system")));
+        assert!(all.contains(&"clof:ticket-mcs@cache,system".to_owned()));
+        assert_eq!(names(&[], &[Basic::Mcs]), ["clof:mcs@system"]);
+        // Of four levels below the system three stand in a composition.
+        let four = names(&Level::ALL, &[Basic::Mcs]);
+        assert_eq!(four.len(), 1 + 4 + 6 + 4);
+    }
+
+    #[test]
+    fn a_name_says_the_parts() {
+        for name in names(&[Level::Core, Level::Numa], &Basic::ALL) {
+            let (locks, below) = parts(&name).unwrap();
+            assert_eq!(super::name(&locks, &below), name);
+        }
+        for other in [
+            "mcs",
+            "clof:mcs-mcs",
+            "clof:mcs@numa,system",
+            "clof:bo@system",
+        ] {
+            assert_eq!(parts(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn rivals_are_locks_of_the_catalogue() {
+        for (name, levels) in RIVALS {
+            let entry = Entry::rival(name);
+            assert!(
+                entry.is_rival && entry.size.0 == levels && entry.size.1 > 0,
+                "{name}"
+            );
+        }
+    }
+}

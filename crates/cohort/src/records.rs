@@ -298,7 +298,8 @@ pub struct Sample {
     pub spent: u32,
     /// The same, for the stack.
     pub spent_on_stack: u32,
-    /// Of how many acquisitions this one was sampled.
+    /// Of how many acquisitions this one was sampled; 0: it was not, and only has a stack and
+    /// for how long it waited.
     pub of: u32,
     /// The number of the lent stack, plus one; 0: there is none.
     pub stack: u16,

@@ -329,8 +329,7 @@ impl Names {
                 if let (true, Ok(name)) = (symbol.is_definition(), symbol.name())
                     && !name.is_empty()
                 {
-                    let name = addr2line::demangle_auto(name.into(), None).into_owned();
-                    symbols.push((symbol.address(), symbol.size(), name));
+                    symbols.push((symbol.address(), symbol.size(), plain(name)));
                 }
             }
             symbols.sort();
@@ -361,6 +360,16 @@ impl Names {
         } else {
             Some(format!("{name}+{:#x}", offset - start))
         }
+    }
+}
+
+/// A symbol's name as its source has it: what is not mangled is left, since a C variable `m` would
+/// be taken for C++'s short form of `unsigned long`.
+fn plain(symbol: &str) -> String {
+    if symbol.starts_with("_Z") || symbol.starts_with("_R") {
+        addr2line::demangle_auto(symbol.into(), None).into_owned()
+    } else {
+        symbol.to_owned()
     }
 }
 
@@ -434,6 +443,18 @@ fn bias(image: &object::File<'_>, pieces: &[Piece]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_is_mangled_is_demangled() {
+        for (symbol, name) in [
+            ("m", "m"),
+            ("stats_lock", "stats_lock"),
+            ("_ZN2kc5Mutex4lockEv", "kc::Mutex::lock()"),
+            ("_init", "_init"),
+        ] {
+            assert_eq!(plain(symbol), name);
+        }
+    }
 
     /// A process's own records are mapped too: hundreds of megabytes, which are not to be read as
     /// if they were code at each look.

@@ -108,6 +108,10 @@ struct Spent {
 
 impl Spent {
     fn add(&mut self, sample: &Sample) {
+        if sample.of == 0 {
+            self.stacks += f64::from(sample.spent_on_stack);
+            return;
+        }
         self.sampled += 1;
         // A wait at a condition has none of these.
         if Hold::unpack(sample.site).1 == How::Condition {
@@ -433,16 +437,20 @@ impl Gathered {
     /// Takes note of a sample, and of its stack.
     fn take(&mut self, process: &mut Process, sample: &Sample) {
         let key = (sample.lock, sample.site);
-        let sampled = self.sampled.entry(key).or_default();
-        sampled.waits.add(sample.waited, sample.of);
-        if Hold::unpack(sample.site).1 != How::Condition {
-            sampled.holds.add(sample.held, sample.of);
+        // Others only show where a thread waited.
+        if sample.of != 0 {
+            let sampled = self.sampled.entry(key).or_default();
+            sampled.waits.add(sample.waited, sample.of);
+            if Hold::unpack(sample.site).1 != How::Condition {
+                sampled.holds.add(sample.held, sample.of);
+            }
+            sampled.nested += f64::from(sample.nested) * f64::from(sample.of);
+            sampled.weight += f64::from(sample.of);
         }
-        sampled.nested += f64::from(sample.nested) * f64::from(sample.of);
-        sampled.weight += f64::from(sample.of);
         if let Some((site, memory)) = process.lent(sample.stack) {
             let (addresses, _) = process.stacks.unwound(&site, &memory);
-            let waited = sample.waited as f64 * f64::from(sample.of);
+            // Sampled or not, it is one of the contended acquisitions, by chance.
+            let waited = sample.waited.max(1) as f64;
             *self
                 .stacks
                 .entry(key)

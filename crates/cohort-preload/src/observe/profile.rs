@@ -27,6 +27,9 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 /// Of how many acquisitions one is sampled until the command says.
 const AT_FIRST: u32 = 256;
 
+/// Of so many contended acquisitions the stack of one is kept, if there is room.
+const CONTENDED: u8 = 8;
+
 /// What [`every`](cohort::records::Records::every) is where none is to be sampled.
 const NONE: u32 = u32::MAX;
 
@@ -52,6 +55,8 @@ pub struct Open {
     stack: Cell<u16>,
     nested: Cell<u8>,
     contended: Cell<bool>,
+    /// Contended acquisitions up to the next whose stack is kept though it is not sampled.
+    stack_in: Cell<u8>,
 }
 
 impl Open {
@@ -69,6 +74,16 @@ impl Open {
             return false;
         }
         self.draw(own, left == 1)
+    }
+
+    /// Whether the stack is kept of a contended acquisition that is not sampled: those that are
+    /// may be too few to show where threads wait.
+    #[cold]
+    fn keeps_stack(&self, own: &Own) -> bool {
+        let left = self.stack_in.get();
+        self.stack_in
+            .set(left.checked_sub(1).unwrap_or(CONTENDED - 1));
+        left == 0 && own.records.every.load(Relaxed) != NONE
     }
 
     /// Draws which acquisition is sampled next; `due` as it came, unless one is still open.
@@ -349,15 +364,13 @@ pub fn locking(
         own.begins(doing, object, 0, caller);
     }
     let contended = waits && taken == Some(true);
-    let recorded = clock(sampled);
-    let stack = if sampled && contended {
-        own.lend_stack(caller)
-    } else {
-        0
-    };
-    let goes = clock(sampled);
+    let shown = contended && (sampled || open.keeps_stack(own));
+    let timed = sampled || shown;
+    let recorded = clock(timed);
+    let stack = if shown { own.lend_stack(caller) } else { 0 };
+    let goes = clock(timed);
     let result = lock();
-    let granted = clock(sampled);
+    let granted = clock(timed);
     if waits {
         own.ends();
     }
@@ -379,6 +392,17 @@ pub fn locking(
         let now = now();
         open.spent.set((recorded - began + now - granted) as u32);
         open.since.set(granted);
+    } else if stack != 0 {
+        let shown = Sample {
+            lock: object as u64,
+            site,
+            waited: granted - goes,
+            spent_on_stack: (goes - recorded) as u32,
+            stack,
+            contended,
+            ..Sample::default()
+        };
+        put(own, &shown);
     }
     result
 }

@@ -77,6 +77,10 @@ static LATE: &[&str] = &["claim.forget-queue"];
 /// Flaws that no client here can notice.
 static BEYOND: &[(&str, &str)] = &[
     (
+        "hmcs.forget-the-away",
+        "waiters give no turns away where time does not decide; loom notices it",
+    ),
+    (
         "quick.no-barrier",
         "a barrier that orders stores against loads has nothing to order where values are \
          sequentially consistent",

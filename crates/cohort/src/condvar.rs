@@ -454,9 +454,9 @@ impl Waiter {
 
     /// How it ended, for a waiter that was chosen.
     fn result(&self) -> Left {
-        // A turn given away is one that the signaller may not need, and lasts for milliseconds
-        // where others want the CPU.
-        let mut spinner = Spinner::keeping_turns();
+        // The signaller may need this CPU for the next few instructions, or another thread takes
+        // a turn given to it, for milliseconds.
+        let mut spinner = Spinner::keeping_turns_if_lost();
         loop {
             let state = self.state.load(CONDVAR_HEARD);
             let waited = match state & !ADOPTED {

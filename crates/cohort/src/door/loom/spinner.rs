@@ -96,6 +96,12 @@ impl Spinner {
 
     /// The same.
     #[must_use]
+    pub const fn keeping_turns_if_lost() -> Self {
+        Self::new()
+    }
+
+    /// The same.
+    #[must_use]
     pub const fn keeping_turns_briefly() -> Self {
         Self::new()
     }

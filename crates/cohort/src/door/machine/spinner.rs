@@ -110,7 +110,14 @@ impl Spinner {
         }
     }
 
-    /// The same.
+    /// At the beginning of a wait that gives turns away: no thread remembers here whether its last
+    /// one was lost.
+    #[must_use]
+    pub const fn keeping_turns_if_lost() -> Self {
+        Self::new()
+    }
+
+    /// As [`keeping_turns`](Self::keeping_turns).
     #[must_use]
     pub const fn keeping_turns_briefly() -> Self {
         Self::keeping_turns()

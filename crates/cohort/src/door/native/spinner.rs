@@ -47,6 +47,9 @@ const TAKEN_NANOSECONDS: u64 = 2_000;
 /// And one that took as long went to a thread that used its time slice, or much of it.
 const SLICE_NANOSECONDS: u64 = 10_000;
 
+/// How rarely a thread that lost its last turn so gives another, where it may sleep instead.
+const LOST_ONE_IN: u32 = 64;
+
 /// So many of them in a row show that nobody wants the CPU: one may have come back because the
 /// kernel's fairness owed the giver some time.
 const UNTAKEN: u8 = 4;
@@ -295,6 +298,16 @@ impl Spinner {
         }
     }
 
+    /// As [`keeping_turns`](Self::keeping_turns), if the last turn that the thread gave away went to one that used its time slice;
+    /// but for one wait in [`LOST_ONE_IN`], since it may be otherwise by now.
+    #[must_use]
+    pub fn keeping_turns_if_lost() -> Self {
+        Self {
+            keeps_turns: super::thread().slice.get() && !is_worth_a_try(LOST_ONE_IN),
+            ..Self::new()
+        }
+    }
+
     /// At the beginning of a wait for one's own place in a line.
     #[must_use]
     #[inline]
@@ -381,7 +394,9 @@ impl Spinner {
         if taken > 1 {
             LACKED.store(self.began, Ordering::Relaxed);
         }
-        if kept && self.began - given >= SLICE_NANOSECONDS {
+        let slice = self.began - given >= SLICE_NANOSECONDS;
+        me.slice.set(slice);
+        if kept && slice {
             me.lost_cpu.set(true);
         }
         let long = KEPT_NANOSECONDS.max(KEPT_NANOSECONDS_PER_CPU * u64::from(cpus()));

@@ -37,6 +37,8 @@ pub struct ThreadRecord {
     pub(super) untaken: Cell<u8>,
     /// How many in a row that others took.
     pub(super) taken: Cell<u8>,
+    /// Whether the last one took as long as a time slice.
+    pub(super) slice: Cell<bool>,
     /// How many of its waits in a row did not end by spinning, up to a few.
     pub(super) vain: Cell<u8>,
     /// When it last ended a wait, as [`super::has_waited`] was told.

@@ -338,7 +338,7 @@ impl Gatherer {
                 self.left_out.acquisitions += u64::from(raw.lost_counts.load(Relaxed));
                 self.left_out.samples += u64::from(raw.lost_samples.load(Relaxed));
                 if process.is_ours {
-                    // One that goes on has nobody any more who would take its samples.
+                    // One that goes on has nobody left to take its samples.
                     raw.every.store(u32::MAX, Relaxed);
                 }
                 self.merged.add(process, &gathered);

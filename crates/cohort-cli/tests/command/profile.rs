@@ -1,4 +1,4 @@
-//! `cohort profile` counts exactly, names locks, and charges waiting to who waits and who holds.
+//! `cohort profile` counts exactly, names locks, and charges waiting to the waiter and to the holder.
 
 use crate::cohort;
 use serde_json::Value;

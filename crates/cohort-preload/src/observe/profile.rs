@@ -4,7 +4,7 @@
 //! thread comes.  Of one in [`every`](cohort::records::Records::every), at random, the clock is
 //! read before it, after it, and at its release.
 //!
-//! Who waits for whom, and for how long, is not written down here: the command looks at what
+//! Which thread waits for which, and for how long, is not written down here: the command looks at what
 //! threads wait for and hold, as it does for `cohort debug`, again and again.
 
 use super::entries::is_locked;
@@ -263,6 +263,9 @@ unsafe fn is_taken(how: How, object: usize) -> Option<bool> {
 }
 
 /// The same for a mutex that the default lock does not serve, or that is not plain.
+///
+/// # Safety
+/// As for [`room`].
 unsafe fn is_taken_otherwise(mutex: &Mutex) -> Option<bool> {
     let kind = mutex.kind.load(Relaxed) & !ELISION;
     if matches!(kind, RECURSIVE | ERRORCHECK) && mutex.owner.load(Relaxed) == owner::me() {

@@ -470,11 +470,11 @@ impl Futex {
         }
     }
 
-    /// Marks the word as for a sleeper that has been woken: a release that finds a mark takes
-    /// longer, and so does the holder's next acquisition, for which time the lock is free.  A
-    /// thread that spins has it then; one that sleeps would take ten times as long to be
-    /// there.  Whether the mark was made; never where somebody sleeps, for whom it would last
-    /// as long as the caller is out of its CPU.
+    /// Marks the word as for a sleeper that has been woken; whether it did.  A release that finds
+    /// the mark takes longer and pauses, and so does the holder's next acquisition: meanwhile the
+    /// lock is free, and a thread that spins has it, where one that sleeps would take ten times as
+    /// long to be there.  Never where somebody sleeps: the mark would keep the wake-up from that
+    /// sleeper for as long as the caller is out of its CPU.
     #[cold]
     fn ask(&self) -> bool {
         let mut marked = false;

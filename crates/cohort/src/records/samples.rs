@@ -3,7 +3,7 @@
 //! Neither waits for the other: a sample that finds no place is dropped, and one that is being
 //! written is not there yet.
 //!
-//! | field | who writes it | meaning |
+//! | field | written by | meaning |
 //! |---|---|---|
 //! | `put` | the thread | how many samples it has put here |
 //! | `taken` | the reader | how many of those it has taken; their places are free |
@@ -12,7 +12,7 @@
 use crate::door::{AtomicU32, Cell, Order, orders};
 
 orders! {
-    /// Who sees that a sample is there sees all of it.
+    /// A thread that sees that a sample is there sees all of it.
     SAMPLE_PUT = Release;
     /// The same, from the reader's side.
     SAMPLE_SEEN = Acquire;

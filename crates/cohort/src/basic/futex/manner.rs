@@ -7,7 +7,7 @@
 //! | `TURNS` | waiters take turns | a waiter that tries it; the head that found it not worth while |
 //! | `GATE` | one of the four below | waiters and heads |
 //! | `RELUCTANCE` | how rarely taking turns is tried | heads: more if it was not worth while, less if it was |
-//! | `CALLED_OFF` | how often of late a quick time was called off, so how rarely there is one | whoever calls it off: more; the holder that begins one: less |
+//! | `CALLED_OFF` | how often of late a quick time was called off, so how rarely there is one | the waiter that calls it off: more; the holder that begins one: less |
 //! | `PROCESS` | whose waiters shut the gate, or 0 if it is open; what a forked child inherits is open to it | with `GATE` |
 //!
 //! The gate lets one waiter through at a time, which is then the *head*, in the order

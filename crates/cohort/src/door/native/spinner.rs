@@ -7,14 +7,14 @@ use super::{AtomicU32, monitor};
 use core::sync::atomic::{self, AtomicU8, AtomicU64, Ordering};
 
 /// How long a waiter spins where its CPU is wanted, before it gives its turn away and, if it
-/// takes whatever comes free, after each turn that another thread took: a waiter in a line is
-/// not the next one, as a rule, and only keeps the CPU from who is.
+/// takes whatever comes free, after each turn that another thread took: a queued
+/// waiter is rarely next, so its spinning only delays the thread that is.
 ///
 /// A turn costs half a microsecond in which a waiter sees nothing and, if many wait for the
 /// CPU, the milliseconds that they take; a waiter of a section of 200 ns that gave its turn away
 /// after 150 did so for a lock that was coming.  With sections of 2 µs, one that spins for
-/// 1.5 µs catches the lock so often that it passes who waits for its CPU for the rest of its
-/// time slice: the 99.9th percentile is ten times as long.
+/// 1.5 µs catches the lock so often that it passes the threads that wait for its CPU for the
+/// rest of its time slice: the 99.9th percentile is ten times as long.
 const SPIN_NANOSECONDS: u64 = 600;
 
 /// How long it spins at first if its last [`VAIN`] waits did not end by spinning: with sections

@@ -299,7 +299,7 @@ impl Spinner {
     }
 
     /// As [`keeping_turns`](Self::keeping_turns), if the last turn that the thread gave away went to one that used its time slice;
-    /// but for one wait in [`LOST_ONE_IN`], since it may be otherwise by now.
+    /// but for one wait in `LOST_ONE_IN`, since it may be otherwise by now.
     #[must_use]
     pub fn keeping_turns_if_lost() -> Self {
         Self {

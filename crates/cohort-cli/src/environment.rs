@@ -40,7 +40,7 @@ pub fn forbids_monitor() -> bool {
     std::env::var_os(MONITOR).is_some_and(|value| value == "off")
 }
 
-/// Lets this process's own waiters heed that, as the library does in a program.
+/// Lets this process's own waiters honour that, as the library does in a program.
 pub fn heed_monitor() {
     if forbids_monitor() {
         // SAFETY: to pause takes no instruction that a CPU may lack.

@@ -313,7 +313,7 @@ fn entry(lock: &'static LockInfo) -> String {
         "timed waiter",
         match timed(lock) {
             "abandons" => "abandons its wait at the deadline",
-            _ => "polls beside the lock, with a claim that releases heed",
+            _ => "polls beside the lock, with a claim that releases honour",
         }
         .to_owned(),
     );

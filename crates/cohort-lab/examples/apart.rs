@@ -34,7 +34,7 @@ struct Apart {
     serving: Alone<WaitCell<SpinOnly>>,
 }
 
-/// From one number to the next; below it is what is carried, as much as in `ticket`.
+/// From one number to the next; below it is the count that is passed on, as much as in `ticket`.
 const ONE: u32 = 1 << 8;
 
 const ACQUIRE: Order = Order {
@@ -94,15 +94,15 @@ unsafe impl DetectsWaiters for Apart {
         self.drawn() > 1
     }
 
-    fn carries(&self) -> u32 {
+    fn hand_off_limit(&self) -> u32 {
         ONE - 1
     }
 
-    fn carried(&self, (): &()) -> u32 {
+    fn hand_offs(&self, (): &()) -> u32 {
         self.serving.0.value(Order::RELAXED) % ONE
     }
 
-    unsafe fn release_carrying(&self, (): &(), number: u32) {
+    unsafe fn release_counted(&self, (): &(), number: u32) {
         self.serve(number);
     }
 }

@@ -3,7 +3,7 @@
 use super::{add_one, read};
 use crate::locks::door::{Cell, now, yield_now};
 use crate::locks::host::{
-    Claim, Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Served, Stock,
+    Claim, Fat, FatPool, Gate, Holding, InPlace, Inflated, Pool, Pooled, Served,
 };
 use crate::locks::{Deadline, Patience, Quick};
 use crate::world::{nodes, together};
@@ -104,11 +104,11 @@ where
     }
 }
 
-/// A lock elsewhere while contended, and the stock that it comes from.
+/// A lock elsewhere while contended, and the fat_pool that it comes from.
 struct There<S> {
     object: Inflated,
     claim: Claim,
-    stock: S,
+    fat_pool: S,
 }
 
 /// The lock in a pool while contended, its records in another.
@@ -116,32 +116,33 @@ pub fn inflated<L: Served>() -> impl Host {
     There {
         object: Inflated::default(),
         claim: Claim::new(),
-        stock: Pooled::<L, _, _>::new(nodes::<Holding<L::Context>>(2), nodes::<Fat<L>>(3)),
+        fat_pool: Pooled::<L, _, _>::new(nodes::<Holding<L::Context>>(2), nodes::<Fat<L>>(3)),
     }
 }
 
-impl<S: Stock + Send + Sync + 'static> Host for There<S> {
+impl<S: FatPool + Send + Sync + 'static> Host for There<S> {
     fn lock(&self) {
-        self.object.lock(&self.claim, &self.stock);
+        self.object.lock(&self.claim, &self.fat_pool);
     }
     fn try_lock(&self) -> bool {
-        self.object.try_lock(&self.claim, &self.stock)
+        self.object.try_lock(&self.claim, &self.fat_pool)
     }
     fn lock_within(&self, patience: &Patience) -> bool {
-        self.object.lock_within(&self.claim, &self.stock, patience)
+        self.object
+            .lock_within(&self.claim, &self.fat_pool, patience)
     }
     fn lock_noting(&self, locked: &dyn Fn()) {
         note(&self.claim, || self.try_lock(), locked);
     }
     fn unlock(&self) -> bool {
         // SAFETY: clients unlock only what they locked.
-        unsafe { self.object.unlock(&self.claim, &self.stock) }
+        unsafe { self.object.unlock(&self.claim, &self.fat_pool) }
     }
     fn is_busy(&self) -> bool {
         self.object.is_locked()
     }
     fn has_waiters(&self) -> bool {
-        self.object.has_waiters(&self.claim, &self.stock)
+        self.object.has_waiters(&self.claim, &self.fat_pool)
     }
 }
 

@@ -13,8 +13,8 @@
  *
  * The flaws:
  *   -DNO_BARRIER      a waiter that calls the quick time off does not pass the barrier
- *   -DNO_SECOND_LOOK  a quick release does not look whether its time was called off
- *   -DALONE           a waiter that calls off does not wake those that slept meanwhile
+ *   -DNO_SECOND_LOOK  a quick release does not look whether its time was revoked
+ *   -DALONE           a waiter that revokes does not wake those that slept meanwhile
  *   -DHOPE            a waiter sleeps on its mark though the time is quick
  *   -DHURRY           who takes the flag with its mark lets the time stay quick
  */
@@ -30,7 +30,7 @@
 byte word;
 bool asleep_mark;
 bool quick;
-byte calls_off;
+byte revocations;
 
 /* A store of `word` (and of the marks beside it) on its way to memory. */
 bool buffered[THREADS];
@@ -100,14 +100,14 @@ inline wake_one() {
 #endif
 }
 
-inline call_off() {
+inline revoke() {
 #ifdef TICKET
 	/* A read-modify-write of the word. */
 	d_step { drain(_pid); quick = false };
 #else
 	quick = false;
 #endif
-	d_step { drain(_pid); calls_off++ };
+	d_step { drain(_pid); revocations++ };
 #ifndef NO_BARRIER
 	d_step {
 		i = 0;
@@ -141,7 +141,7 @@ inline acquire() {
 		};
 #ifndef HOPE
 		if
-		:: quick -> call_off()
+		:: quick -> revoke()
 		:: else -> sleep()
 		fi
 #else
@@ -176,7 +176,7 @@ inline sleep() {
 }
 
 inline release() {
-	count = calls_off;
+	count = revocations;
 	if
 	:: quick ->
 		d_step {
@@ -190,7 +190,7 @@ inline release() {
 		};
 #ifndef NO_SECOND_LOOK
 		if
-		:: calls_off != count -> wake_everybody()
+		:: revocations != count -> wake_everybody()
 		:: else
 		fi
 #else

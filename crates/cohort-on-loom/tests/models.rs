@@ -17,8 +17,8 @@ mod delegate_clients;
 mod fork_clients;
 #[path = "../clients/guard.rs"]
 mod guard_clients;
-#[path = "../clients/moved.rs"]
-mod moved_clients;
+#[path = "../clients/migrating.rs"]
+mod migrating_clients;
 mod runner;
 #[path = "../clients/samples.rs"]
 mod sample_clients;

@@ -7,10 +7,10 @@
 use crate::serve::Said;
 use cohort::catalogue::own_pool_bytes;
 use cohort::compose::stacked::Recipe;
-use cohort::compose::{Shareable, Told, Visitor, generated};
+use cohort::compose::{RecipeBuilt, Shareable, Visitor, generated};
 use cohort::door::map_slots;
 use cohort::host::served::{Needs, Service};
-use cohort::host::{Fat, Holding, Pool, Pooled, Seldom, Stock};
+use cohort::host::{Fat, FatPool, Holding, Pool, Pooled, Seldom};
 use cohort::wait::MayPark;
 use core::ops::Deref;
 use core::ptr;
@@ -20,7 +20,7 @@ use core::sync::atomic::{AtomicPtr, Ordering};
 pub const SUFFIX: &str = "/compiled";
 
 /// The composition that [`choose`] has found.
-pub static COMPILED: Service = cohort::service_of_stock!(stock(), || chosen().needs());
+pub static COMPILED: Service = cohort::service_of_fat_pool!(fat_pool(), || chosen().needs());
 
 /// A pool that another thing owns.
 #[derive(Debug)]
@@ -36,20 +36,20 @@ impl<T> Deref for Owned<T> {
 
 /// A composition's fat locks, with the pools they come from.
 type Store<L> = Pooled<
-    Told<L, Said>,
-    Owned<Seldom<Holding<<Told<L, Said> as cohort::RawLock>::Context>>>,
-    Owned<Seldom<Fat<Told<L, Said>>>>,
+    RecipeBuilt<L, Said>,
+    Owned<Seldom<Holding<<RecipeBuilt<L, Said> as cohort::RawLock>::Context>>>,
+    Owned<Seldom<Fat<RecipeBuilt<L, Said>>>>,
 >;
 
 /// Such a store, whichever composition it is of.
 trait Compiled: Sync {
-    fn stock(&self) -> &dyn Stock;
+    fn fat_pool(&self) -> &dyn FatPool;
 
     fn needs(&self) -> Needs;
 }
 
 impl<L: Shareable> Compiled for Store<L> {
-    fn stock(&self) -> &dyn Stock {
+    fn fat_pool(&self) -> &dyn FatPool {
         self
     }
 
@@ -110,6 +110,6 @@ fn chosen() -> &'static dyn Compiled {
     unsafe { *CHOSEN.load(Ordering::Acquire) }
 }
 
-fn stock() -> &'static dyn Stock {
-    chosen().stock()
+fn fat_pool() -> &'static dyn FatPool {
+    chosen().fat_pool()
 }

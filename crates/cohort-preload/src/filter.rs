@@ -72,13 +72,13 @@ struct Program {
 /// The most instructions that the kernel takes.
 const LONGEST: u16 = 4096;
 
-/// Heeds a filter that is about to be installed.
+/// Honours a filter that is about to be installed.
 ///
 /// # Safety
 /// The program is null or one, as the kernel asks.
 #[cold]
 #[inline(never)]
-unsafe fn heed(program: *const Program) {
+unsafe fn honour(program: *const Program) {
     // SAFETY: the caller's.
     let Some(program) = (unsafe { program.as_ref() }) else {
         return;
@@ -175,7 +175,7 @@ fn run(program: &[Instruction], call: u32) -> Option<u32> {
 /// The bytes of what a filter is asked about.
 const DATA_BYTES: u32 = 64;
 
-/// Heeds what a `prctl` is about to do.
+/// Honours what a `prctl` is about to do.
 ///
 /// # Safety
 /// As the kernel asks.
@@ -183,7 +183,7 @@ const DATA_BYTES: u32 = 64;
 unsafe fn before_prctl(option: c_int, mode: c_ulong, program: c_ulong) {
     if option == PR_SET_SECCOMP && mode == MODE_FILTER {
         // SAFETY: the caller's.
-        unsafe { heed(program as *const Program) };
+        unsafe { honour(program as *const Program) };
     }
 }
 
@@ -255,7 +255,7 @@ pub unsafe extern "C" fn syscall(
     // SAFETY: the program's; the C library's function of that name has this signature.
     unsafe {
         match number as usize {
-            number::SECCOMP if first == SET_MODE_FILTER => heed(third as *const Program),
+            number::SECCOMP if first == SET_MODE_FILTER => honour(third as *const Program),
             number::PRCTL => before_prctl(first as c_int, second as c_ulong, third as c_ulong),
             _ => {}
         }

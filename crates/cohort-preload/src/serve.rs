@@ -18,7 +18,7 @@ static STOCK: Pooled<Composed, &Seldom<Record>, &Seldom<Fat<Composed>>> =
     Pooled::new(&RECORDS, &FATS);
 
 /// A composition that a text describes: [`set_recipe`] has said which, before this serves.
-pub static COMPOSITION: Service = cohort::service_of_stock!(&STOCK, || Needs {
+pub static COMPOSITION: Service = cohort::service_of_fat_pool!(&STOCK, || Needs {
     bytes: RECORDS.bytes() + FATS.bytes() + own_pool_bytes(),
     inflated: FATS.used(),
 });

@@ -67,14 +67,14 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// place of the machine, as a cohort's does: a lock that asks where its caller runs may go
     /// by what it was told the last time.
     #[inline(always)]
-    fn acquire_settled(&self, cx: &Self::Context) {
+    fn acquire_at_cached_place(&self, cx: &Self::Context) {
         self.acquire(cx);
     }
 
-    /// Makes the next [`acquire_settled`](Self::acquire_settled) by a context, which is not in
-    /// use, ask again.
+    /// Makes the next [`acquire_at_cached_place`](Self::acquire_at_cached_place) by a context,
+    /// which is not in use, ask again.
     #[inline(always)]
-    fn unsettle(_cx: &Self::Context) {}
+    fn forget_cached_place(_cx: &Self::Context) {}
 
     /// Releases the lock; wakes or grants the next waiter as the lock's policy says.
     ///
@@ -178,8 +178,8 @@ pub unsafe trait ThreadOblivious: RawLock {}
 ///
 /// # Safety
 /// Compositions exclude by it. [`has_waiters`](Self::has_waiters) must never say "yes" where
-/// nobody waits.  [`carried`](Self::carried) must be the number with which this holder's
-/// predecessor [released to it](Self::release_carrying), and 0 if it was given none or found
+/// nobody waits.  [`hand_offs`](Self::hand_offs) must be the number with which this holder's
+/// predecessor [released to it](Self::release_counted), and 0 if it was given none or found
 /// the lock free, in whatever way it was acquired.
 #[diagnostic::on_unimplemented(
     message = "the holder of `{Self}` cannot tell whether others wait",
@@ -189,36 +189,36 @@ pub unsafe trait DetectsWaiters: RawLock {
     /// A false "no" is allowed, a false "yes" never.  Call it while holding.
     fn has_waiters(&self, cx: &Self::Context) -> bool;
 
-    /// The largest number that [`release_carrying`](Self::release_carrying) brings to the
+    /// The largest number that [`release_counted`](Self::release_counted) brings to the
     /// next holder in memory that a release writes and an acquisition reads anyway; 0: it
     /// brings none.
     #[inline(always)]
-    fn carries(&self) -> u32 {
+    fn hand_off_limit(&self) -> u32 {
         0
     }
 
     /// The number that came with the lock.  Call it while holding.
     #[inline(always)]
-    fn carried(&self, _cx: &Self::Context) -> u32 {
+    fn hand_offs(&self, _cx: &Self::Context) -> u32 {
         0
     }
 
-    /// Acquires; what is [`carried`](Self::carried) then.  Blocks as
+    /// Acquires; what is [`hand_offs`](Self::hand_offs) then.  Blocks as
     /// [`acquire`](RawLock::acquire).
     #[inline(always)]
-    fn acquire_carried(&self, cx: &Self::Context) -> u32 {
+    fn acquire_counted(&self, cx: &Self::Context) -> u32 {
         self.acquire(cx);
-        self.carried(cx)
+        self.hand_offs(cx)
     }
 
     /// Releases, and carries a number to the waiter that is next.
     ///
     /// # Safety
     /// As [`release`](RawLock::release).  The number is at most
-    /// [`carries`](Self::carries), and 0 unless [`has_waiters`](Self::has_waiters) has said
-    /// "yes" to this holder.
+    /// [`hand_off_limit`](Self::hand_off_limit), and 0 unless [`has_waiters`](Self::has_waiters)
+    /// has said "yes" to this holder.
     #[inline(always)]
-    unsafe fn release_carrying(&self, cx: &Self::Context, _number: u32) {
+    unsafe fn release_counted(&self, cx: &Self::Context, _number: u32) {
         // SAFETY: the caller's.
         unsafe { self.release(cx) };
     }

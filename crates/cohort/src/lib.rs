@@ -52,7 +52,6 @@
 
 pub mod abortable;
 pub mod adaptive;
-mod at_last;
 pub mod baseline;
 pub mod basic;
 pub mod catalogue;
@@ -60,6 +59,7 @@ pub mod compose;
 mod condition;
 pub mod condvar;
 pub mod context;
+mod defer;
 mod delegated;
 pub mod delegation;
 pub mod door;

@@ -1,7 +1,7 @@
 //! `Mutex<T>`: data behind a lock, the default one or any other.
 
-use crate::at_last::AtLast;
 use crate::context::Kept;
+use crate::defer::Defer;
 use crate::door::{Cell, now};
 use crate::numa::FutexHmcs;
 use cohort_raw::{Abortable, Deadline, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
@@ -335,7 +335,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     #[inline(always)]
     unsafe fn inside<R>(&self, context: &L::Context, section: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: the caller's.
-        let _last = AtLast(|| unsafe { self.lock.release(context) });
+        let _last = Defer(|| unsafe { self.lock.release(context) });
         // SAFETY: the lock is held.
         self.data.with_mut(|data| section(unsafe { &mut *data }))
     }
@@ -400,7 +400,7 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         let (lock, context) = Self::held(this);
         // SAFETY: the guard holds the lock, is borrowed, and is given back when it holds it again.
         unsafe { lock.release(context) };
-        let _last = AtLast(|| lock.acquire(context));
+        let _last = Defer(|| lock.acquire(context));
         pause()
     }
 

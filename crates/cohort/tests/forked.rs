@@ -17,7 +17,7 @@ use cohort::RawLock;
 use cohort::basic::{Clh, Hemlock, Mcs, Ticket};
 use cohort::compose::{CacheGroup, Clof, Core, Package};
 use cohort::door::set_cohorts;
-use cohort::host::{Arena, Claim, Fat, Gate, Holding, InPlace, Inflated, Pooled, Served, Stock};
+use cohort::host::{Arena, Claim, Fat, FatPool, Gate, Holding, InPlace, Inflated, Pooled, Served};
 use cpus::{allowed, stay_on};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::SeqCst;
@@ -119,36 +119,36 @@ impl<L: Served + Sync> Objects for Here<L> {
 /// Where it is in a pool while contended.
 struct There<L: Served> {
     objects: [(Inflated, Claim); 2],
-    stock: Store<L>,
+    fat_pool: Store<L>,
 }
 
 impl<L: Served + Send + Sync> Objects for There<L> {
     fn new() -> Self {
         Self {
             objects: Default::default(),
-            stock: Pooled::new(Box::new(Arena::new(0)), Box::new(Arena::new(3))),
+            fat_pool: Pooled::new(Box::new(Arena::new(0)), Box::new(Arena::new(3))),
         }
     }
 
     fn lock(&self, object: usize) {
         let (object, claim) = &self.objects[object];
-        object.lock(claim, &self.stock);
+        object.lock(claim, &self.fat_pool);
     }
 
     fn unlock(&self, object: usize) {
         let (object, claim) = &self.objects[object];
         // SAFETY: the caller has locked it.
-        assert!(unsafe { object.unlock(claim, &self.stock) });
+        assert!(unsafe { object.unlock(claim, &self.fat_pool) });
     }
 
     fn use_stock(&self) {
-        let (_, fats) = self.stock.pools();
+        let (_, fats) = self.fat_pool.pools();
         // Each is acquired as it is taken.
-        let stock: &dyn Stock = &self.stock;
-        let taken: Vec<u32> = (0..fats.used()).map(|_| stock.take()).collect();
+        let fat_pool: &dyn FatPool = &self.fat_pool;
+        let taken: Vec<u32> = (0..fats.used()).map(|_| fat_pool.take()).collect();
         for fat in taken {
             // SAFETY: taken above, and told nobody.
-            unsafe { stock.put_back(fat) };
+            unsafe { fat_pool.put_back(fat) };
         }
     }
 }

@@ -9,7 +9,7 @@ mod clients;
 mod delegate;
 
 use clients::condvar::Queued;
-use clients::late::Late;
+use clients::near_wrap::NearWrap;
 use clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use clients::{arena, condvar, destroy, glk, host, mutex, near, object, rwlock, service};
@@ -337,10 +337,10 @@ stress! {
     shfl_takes_turns: mutex::takes_turns::<Shfl, _>([20_000; THREADS]);
     ptl_excludes: mutex::excludes::<Ptl<2>>(THREADS, 20_000, 1);
     ttas_remembers: (0..2_000).for_each(|_| mutex::remembers::<Ttas>([true, true, false]));
-    ticket_numbers_wrap: mutex::excludes::<Late<Ticket, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
-    ptl_numbers_wrap: mutex::excludes::<Late<Ptl<2>, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
-    ptl_cells_wrap: mutex::excludes::<Late<Ptl<2>, { CELL - 5_000 }>>(THREADS, 5_000, 1);
-    anderson_positions_wrap: mutex::excludes::<Late<Anderson<2>, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
+    ticket_numbers_wrap: mutex::excludes::<NearWrap<Ticket, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
+    ptl_numbers_wrap: mutex::excludes::<NearWrap<Ptl<2>, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
+    ptl_cells_wrap: mutex::excludes::<NearWrap<Ptl<2>, { CELL - 5_000 }>>(THREADS, 5_000, 1);
+    anderson_positions_wrap: mutex::excludes::<NearWrap<Anderson<2>, { u32::MAX - 5_000 }>>(THREADS, 5_000, 1);
     clof_of_four_excludes: { apart(); mutex::excludes::<Four>(THREADS, 20_000, 1) };
     clof_takes_turns: {
         apart();

@@ -71,7 +71,7 @@ fn arguments_arrive_as_they_were_typed() {
 
 /// Whoever started the tests may have had a signal ignored, as shells do for what
 /// they run in the background; and what is ignored stays so in a program.
-fn heed(command: &mut Command, signal: Signal) {
+fn honour(command: &mut Command, signal: Signal) {
     // SAFETY: the call only sets how the new process takes that signal.
     unsafe {
         command.pre_exec(move || {
@@ -90,7 +90,7 @@ fn signals_reach_the_program() {
             for name in LEFT_OUT {
                 command.env_remove(name);
             }
-            heed(&mut command, signal);
+            honour(&mut command, signal);
             let mut child = command
                 .arg("run")
                 .args(way)

@@ -18,21 +18,21 @@ unsafe impl<L: DetectsWaiters, const MOST: u32> DetectsWaiters for Little<L, MOS
         self.0.has_waiters(cx)
     }
 
-    fn carries(&self) -> u32 {
-        MOST.min(self.0.carries())
+    fn hand_off_limit(&self) -> u32 {
+        MOST.min(self.0.hand_off_limit())
     }
 
-    fn carried(&self, cx: &L::Context) -> u32 {
-        self.0.carried(cx)
+    fn hand_offs(&self, cx: &L::Context) -> u32 {
+        self.0.hand_offs(cx)
     }
 
-    fn acquire_carried(&self, cx: &L::Context) -> u32 {
-        self.0.acquire_carried(cx)
+    fn acquire_counted(&self, cx: &L::Context) -> u32 {
+        self.0.acquire_counted(cx)
     }
 
-    unsafe fn release_carrying(&self, cx: &L::Context, number: u32) {
+    unsafe fn release_counted(&self, cx: &L::Context, number: u32) {
         assert!(number <= MOST, "{number} is not carried");
         // SAFETY: the caller's: the lock inside carries whatever this one does.
-        unsafe { self.0.release_carrying(cx, number) };
+        unsafe { self.0.release_counted(cx, number) };
     }
 }

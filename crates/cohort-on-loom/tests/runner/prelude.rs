@@ -10,7 +10,7 @@ pub(crate) use crate::checks::as_in;
 pub use crate::checks::{ALL, CELL, Checked, Small, SmallAClof, Standard, Whole};
 pub use crate::clients::condvar::Queued;
 pub use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
-pub use crate::clients::late::Late;
+pub use crate::clients::near_wrap::NearWrap;
 pub use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 pub use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 pub use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock, service};
@@ -30,7 +30,7 @@ pub use crate::locks::numa::hmcs::Entry;
 pub use crate::locks::numa::*;
 pub use crate::locks::rwlock::{CohortRw, RawRwLock};
 pub use crate::locks::wait::{MayPark, SpinOnly};
-pub(crate) use crate::moved_clients::{self as moved, Hesitant};
+pub(crate) use crate::migrating_clients::{self as migrating, Hesitant};
 pub(crate) use crate::sample_clients as samples;
 
 /// What looks for flaws on the simulated machine.

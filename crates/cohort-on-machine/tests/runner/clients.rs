@@ -5,7 +5,7 @@ use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
 use crate::clients::condvar::Queued;
 use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
-use crate::clients::late::Late;
+use crate::clients::near_wrap::NearWrap;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock, service};
@@ -64,16 +64,16 @@ static CLIENTS: &[Sizes] = clients! {
     posix_readers_share: |threads, rounds| rwlock::shares::<PosixRwLock>(threads, 2, rounds, 1);
     posix_writers_come_first: |threads, rounds| rwlock::shares::<PosixRwLock<true>>(threads, 2, rounds, 0);
     ticket_numbers_wrap: |threads, rounds| {
-        mutex::excludes::<Late<Ticket, { u32::MAX - 5 }>>(threads, rounds, 1);
+        mutex::excludes::<NearWrap<Ticket, { u32::MAX - 5 }>>(threads, rounds, 1);
     };
     ticket_cells_wrap: |threads, rounds| {
-        mutex::excludes::<Late<Ticket, { CELL - 5 }>>(threads, rounds, 1);
+        mutex::excludes::<NearWrap<Ticket, { CELL - 5 }>>(threads, rounds, 1);
     };
     ptl_cells_wrap: |threads, rounds| {
-        mutex::excludes::<Late<Ptl<2>, { CELL - 5 }>>(threads, rounds, 1);
+        mutex::excludes::<NearWrap<Ptl<2>, { CELL - 5 }>>(threads, rounds, 1);
     };
     anderson_positions_wrap: |threads, rounds| {
-        mutex::excludes::<Late<Anderson<2>, { u32::MAX - 5 }>>(threads, rounds, 1);
+        mutex::excludes::<NearWrap<Anderson<2>, { u32::MAX - 5 }>>(threads, rounds, 1);
     };
     futex_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Futex>(threads);
     mcs_is_destroyed: |threads, _rounds| destroy::is_destroyed::<Mcs>(threads);

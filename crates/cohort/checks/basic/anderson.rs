@@ -12,8 +12,8 @@ impl Checked for Anderson {
 }
 
 models![
-    quick("anderson::late", PARK, || {
-        mutex::excludes::<Late<Anderson<2>, { u32::MAX }>>(3, 1, 0)
+    quick("anderson::near_wrap", PARK, || {
+        mutex::excludes::<NearWrap<Anderson<2>, { u32::MAX }>>(3, 1, 0)
     }),
     deep("anderson::deep", PARK, || {
         mutex::excludes::<Anderson<2>>(3, 2, 0)

@@ -11,8 +11,8 @@ models![
     quick("ptl::spin_only", SPIN, || {
         mutex::excludes::<Ptl<2, SpinOnly>>(3, 1, 0)
     }),
-    quick("ptl::late", PARK, || {
-        mutex::excludes::<Late<Ptl<2>, CELL>>(3, 1, 0)
+    quick("ptl::near_wrap", PARK, || {
+        mutex::excludes::<NearWrap<Ptl<2>, CELL>>(3, 1, 0)
     }),
     deep("ptl::deep", PARK_1, || mutex::excludes::<Ptl<2>>(3, 2, 0)),
 ];

@@ -19,19 +19,19 @@ models![
         mutex::excludes::<Ticket>(3, 2, 0);
     }),
     quick("ticket::quick_late", QUIET, || {
-        mutex::excludes::<Late<Ticket, CELL>>(2, 2, 0);
+        mutex::excludes::<NearWrap<Ticket, CELL>>(2, 2, 0);
     }),
     quick("ticket::quick_destroyed", QUIET, || {
         destroy::is_destroyed::<Ticket>(2);
     }),
-    quick("ticket::late", PARK, || {
-        mutex::excludes::<Late<Ticket, CELL>>(3, 1, 0)
+    quick("ticket::near_wrap", PARK, || {
+        mutex::excludes::<NearWrap<Ticket, CELL>>(3, 1, 0)
     }),
     quick("ticket::late_again", PARK, || {
-        mutex::excludes::<Late<Ticket, { CELL - 1 }>>(2, 2, 0)
+        mutex::excludes::<NearWrap<Ticket, { CELL - 1 }>>(2, 2, 0)
     }),
     quick("ticket::late_try", PARK, || {
-        mutex::excludes::<Late<Ticket, CELL>>(3, 1, 1)
+        mutex::excludes::<NearWrap<Ticket, CELL>>(3, 1, 1)
     }),
     quick("fork::ticket_quick", FORK_QUIET, || {
         fork::holds(host::shortly_in_place::<Ticket>(), 2)

@@ -19,10 +19,10 @@ models![
         host::excludes(host::inflated::<Anderson<2>>(), 3, 1, 1);
     }),
     quick("inflated::ahead", PARK_3, || {
-        moved::looks_ahead::<Small<Hesitant<Mcs>, Ticket>>(|| ())
+        migrating::looks_ahead::<Small<Hesitant<Mcs>, Ticket>>(|| ())
     }),
     quick("fork::inflated_ahead", FORK_3, || {
-        moved::looks_ahead::<Small<Hesitant<Ticket>, Ticket>>(door::fork)
+        migrating::looks_ahead::<Small<Hesitant<Ticket>, Ticket>>(door::fork)
     }),
     quick("fork::inflated_beside", FORK_2, || {
         fork::looks_on(host::inflated::<Anderson<2>>(), 3);

@@ -41,7 +41,7 @@ use crate::door::{
     Advice, AtomicU32, Order, Spinner, expired, fence_after_update, flaws, mutant, orders,
     sleep_on, wake,
 };
-use crate::wait::{Manner, MayPark, Parking, SpinOnly};
+use crate::wait::{Backoff, MayPark, Parking, SpinOnly};
 use cohort_raw::{
     Abortable, BoundedAbort, HandOver, HandsOver, Inherit, Outcome, Patience, RawLock, RawTry,
     ThreadOblivious, TwoForms,
@@ -118,7 +118,7 @@ impl<P: Parking> ABo<P> {
     #[cold]
     fn wait(&self, patience: &Patience) -> Outcome {
         self.waiting.fetch_add(1, Order::RELAXED);
-        let mut manner = pauses();
+        let mut backoff = pauses();
         let mut spinner = Spinner::new();
         // A thread that has slept took a mark with it that others may need.
         let mut bits = HELD;
@@ -130,7 +130,7 @@ impl<P: Parking> ABo<P> {
             if patience.deadline().is_some_and(expired) {
                 return self.give_up(bits);
             }
-            if spinner.pause(manner.pause()) == Advice::Again {
+            if spinner.pause(backoff.pause()) == Advice::Again {
                 continue;
             }
             if !P::MAY_SLEEP {

@@ -147,7 +147,7 @@ unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Anderson<SLOTS, 
 impl<const SLOTS: usize, P: Parking> Fair for Anderson<SLOTS, P> {}
 
 // SAFETY: the next position is the one after the holder's until a thread draws it, which then
-// waits at its slot. Nothing is carried.
+// waits at its slot. No count is passed on.
 unsafe impl<const SLOTS: usize, P: Parking> DetectsWaiters for Anderson<SLOTS, P> {
     #[inline]
     fn has_waiters(&self, cx: &AndersonContext) -> bool {

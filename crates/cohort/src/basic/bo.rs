@@ -11,7 +11,7 @@
 //! The word is a [`Flag`]; its table says who writes what.
 
 use crate::door::{constructor, cpus, random};
-use crate::wait::{Flag, Manner, MayPark, Parking};
+use crate::wait::{Backoff, Flag, MayPark, Parking};
 use cohort_raw::{
     Abortable, BoundedAbort, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
 };
@@ -45,7 +45,7 @@ pub struct Pauses {
     pub most: u64,
 }
 
-impl Manner for Pauses {
+impl Backoff for Pauses {
     const LOOKS_FIRST: bool = true;
 
     fn pause(&mut self) -> u64 {

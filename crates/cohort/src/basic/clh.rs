@@ -308,8 +308,8 @@ unsafe impl ThreadOblivious for Clh {}
 
 impl Fair for Clh {}
 
-// SAFETY: a thread that has linked itself waits, and leaves with the lock.  What is carried is in
-// the predecessor's node, which the holder owns and nobody writes any more; without a
+// SAFETY: a thread that has linked itself waits, and leaves with the lock.  The count that is
+// passed on is in the predecessor's node, which the holder owns and nobody writes any more; without a
 // predecessor there is none.
 unsafe impl DetectsWaiters for Clh {
     #[inline]
@@ -319,24 +319,28 @@ unsafe impl DetectsWaiters for Clh {
     }
 
     #[inline(always)]
-    fn carries(&self) -> u32 {
+    fn hand_off_limit(&self) -> u32 {
         WaitCell::<MayPark>::MAX - YES
     }
 
     #[inline(always)]
-    fn carried(&self, cx: &ClhContext) -> u32 {
+    fn hand_offs(&self, cx: &ClhContext) -> u32 {
         cx.predecessor().map_or(0, |node| {
             node.released.value(Order::RELAXED).saturating_sub(YES)
         })
     }
 
     #[inline(always)]
-    fn acquire_carried(&self, cx: &ClhContext) -> u32 {
-        if self.enter(cx) { self.carried(cx) } else { 0 }
+    fn acquire_counted(&self, cx: &ClhContext) -> u32 {
+        if self.enter(cx) {
+            self.hand_offs(cx)
+        } else {
+            0
+        }
     }
 
     #[inline]
-    unsafe fn release_carrying(&self, cx: &ClhContext, number: u32) {
+    unsafe fn release_counted(&self, cx: &ClhContext, number: u32) {
         self.leave(cx, YES + number);
     }
 }

@@ -48,7 +48,7 @@
 //! that seldom waits takes no part: its visit costs the holder next to nothing, and for a
 //! turn of its own it would wait milliseconds.  It tries while it spins, gives no turn of its
 //! CPU away, and its patience counts from the lock's last hand-over, not from its own arrival.
-//! The gate and what was learnt are in the second word; see `futex/manner.rs`.
+//! The gate and what was learnt are in the second word; see `futex/mode.rs`.
 //!
 //! A forked child has no head.  A release there drops the claims of the parent's, and
 //! a `TURN` that nobody accepts is accepted by the child's first head, which is whoever
@@ -57,7 +57,7 @@
 //! A lock that has long been quiet is released by a plain store; see [`quick`].  The
 //! second word says whether it is.
 
-mod manner;
+mod mode;
 
 use crate::door::{
     Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, flaws, has_waited,
@@ -69,7 +69,7 @@ use cohort_raw::{
     Abortable, Deadline, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
 };
 use core::mem::offset_of;
-use manner::{Entered, Manner};
+use mode::{Entered, Mode};
 
 orders! {
     /// Sees what the last holder did.
@@ -90,7 +90,7 @@ orders! {
     FUTEX_TURN = Release;
     /// Sees it.
     FUTEX_TURN_ACCEPT = Acquire;
-    /// A waiter that marks a holder's word sees the manner in which that holder
+    /// A waiter that marks a holder's word sees the mode in which that holder
     /// will release it: set before an earlier release, which the holder acquired.
     FUTEX_MARK = Acquire;
 }
@@ -160,7 +160,7 @@ const HEAD: u32 = 2;
 #[repr(C)]
 pub struct Futex {
     word: AtomicU32,
-    manner: Manner,
+    mode: Mode,
 }
 
 /// The time, as a stamp.
@@ -180,7 +180,7 @@ impl Futex {
         pub fn new() -> Self {
             Self {
                 word: AtomicU32::new(0),
-                manner: Manner::new(),
+                mode: Mode::new(),
             }
         }
     }
@@ -221,8 +221,8 @@ impl Futex {
     }
 
     /// Whether its waiters take turns; for a lock that waits behind this one.
-    pub(crate) fn manner(&self) -> &Manner {
-        &self.manner
+    pub(crate) fn mode(&self) -> &Mode {
+        &self.mode
     }
 
     /// Blocks until the lock is held, patience runs out or, found out now and then, the
@@ -256,9 +256,9 @@ impl Futex {
     /// order: as one of the crowd, but never in turns.
     pub(crate) fn acquire_as_queued(&self) {
         let _ = self.acquire_unless(&Patience::ENDLESS, &|| false);
-        if self.manner.is_quick() {
+        if self.mode.is_quick() {
             // The releases of those who come by the queue look for the mark.
-            self.manner.be_attentive();
+            self.mode.be_attentive();
         }
         self.word.fetch_or(QUEUED, Order::RELAXED);
     }
@@ -331,7 +331,7 @@ impl Futex {
     /// The same, for a thread that seldom waits or for one that [does](waits_often).
     pub(crate) fn wait_long(&self, patience: &Patience, visits: bool) -> Outcome {
         if !visits {
-            self.manner.consider_turns();
+            self.mode.consider_turns();
         }
         self.wait_on(patience, false, visits)
     }
@@ -344,12 +344,12 @@ impl Futex {
                 return outcome;
             }
             woken = false;
-            match self.manner.enter(patience) {
+            match self.mode.enter(patience) {
                 Entered::NotInTime => return Outcome::GaveUp,
                 Entered::Past => visits = true,
                 Entered::AsHead => {
                     let outcome = self.wait_as_head(patience);
-                    self.manner.pass();
+                    self.mode.pass();
                     if let Some(outcome) = outcome {
                         return outcome;
                     }
@@ -416,7 +416,7 @@ impl Futex {
             match done {
                 // Whoever was woken has the others' wake-up to pass on, by its release.
                 Some(done) if !woken && done() => return None,
-                None if !visits && (word & TURN != 0 || self.manner.takes_turns()) => {
+                None if !visits && (word & TURN != 0 || self.mode.takes_turns()) => {
                     if woken && !self.exchange(word, word & !WOKEN, Order::RELAXED) {
                         continue;
                     }
@@ -433,7 +433,7 @@ impl Futex {
                 return Some(Outcome::GaveUp);
             }
             // Behind a lock whose waiters take turns, the wait is a long one.
-            let long = done.is_some() && self.manner.takes_turns();
+            let long = done.is_some() && self.mode.takes_turns();
             if !long && spinner.step_past(word & PARKED != 0) == Advice::Again {
                 continue;
             }
@@ -512,7 +512,7 @@ impl Futex {
         let since = now();
         let mut pause = FIRST_PAUSE_NANOSECONDS;
         let mut spinner = Spinner::new();
-        if self.manner.takes_turns() {
+        if self.mode.takes_turns() {
             spinner.watch(FIRST_LOOK_NANOSECONDS, || {
                 self.word.load(Order::RELAXED) & (LOCKED | TURN) == LOCKED
             });
@@ -521,7 +521,7 @@ impl Futex {
             let mut word = self.word.load(Order::RELAXED);
             if word & TURN != 0 {
                 if self.exchange(word, word & !TURN, FUTEX_TURN_ACCEPT) {
-                    self.manner.welcome_turns();
+                    self.mode.welcome_turns();
                     return Some(Outcome::Acquired);
                 }
                 continue;
@@ -537,7 +537,7 @@ impl Futex {
                     word & (LOCKED | WATCHED) == WATCHED
                 });
                 if stays_free && self.take(word, false) {
-                    self.manner.give_up_turns();
+                    self.mode.give_up_turns();
                     return Some(Outcome::Acquired);
                 }
             }
@@ -549,7 +549,7 @@ impl Futex {
                 return Some(Outcome::GaveUp);
             }
             if !claimed {
-                if !self.manner.takes_turns() {
+                if !self.mode.takes_turns() {
                     return None;
                 }
                 let waited = now() - since;
@@ -568,7 +568,7 @@ impl Futex {
                 if word & LOCKED == 0 {
                     // The turn has come, and needs nobody to give it.
                     if self.take(word, false) {
-                        self.manner.welcome_turns();
+                        self.mode.welcome_turns();
                         return Some(Outcome::Acquired);
                     }
                     continue;
@@ -606,9 +606,9 @@ impl Futex {
     /// Whether holders look for the mark that the caller has just left; if not, they do
     /// from here on, and the caller has to look again.
     fn heeds_marks(&self) -> bool {
-        if self.manner.is_quick() && !mutant(flaw::MARK_AND_HOPE) {
-            self.manner.call_off();
-            quick::call_off(|| Self::wake_everybody(self));
+        if self.mode.is_quick() && !mutant(flaw::MARK_AND_HOPE) {
+            self.mode.revoke();
+            quick::revoke(|| Self::wake_everybody(self));
             return false;
         }
         true
@@ -617,7 +617,7 @@ impl Futex {
     /// Releases a lock that the caller holds by an exchange, be it in a quick time or not.
     #[inline(never)]
     pub fn release_attentive(&self) {
-        if is_long_quiet() && self.manner.be_quick() {
+        if is_long_quiet() && self.mode.be_quick() {
             self.become_quick();
         } else if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {
             self.release_marked();
@@ -661,7 +661,7 @@ impl Futex {
     fn give_turn(&self, word: u32) -> bool {
         let at = &raw const self.word;
         // The head that claimed it may have been left behind by a fork.
-        let gives = self.manner.has_head();
+        let gives = self.mode.has_head();
         let (new, order) = if gives {
             ((word & !CLAIM) | TURN, FUTEX_TURN)
         } else {
@@ -703,7 +703,7 @@ impl Futex {
         if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {
             // Its maker may have seen the lock attentive, and sleep.
             if !mutant(flaw::STAY_QUICK) {
-                self.manner.be_attentive();
+                self.mode.be_attentive();
             }
             self.release_marked();
         }
@@ -756,7 +756,7 @@ unsafe impl RawLock for Futex {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
         quick::release(
-            || self.manner.is_quick().then_some(()),
+            || self.mode.is_quick().then_some(()),
             |()| self.word.store(0, FUTEX_RELEASE_QUICK),
         )
     }
@@ -807,7 +807,7 @@ unsafe impl ThreadOblivious for Futex {}
 unsafe impl Inherit for Futex {
     unsafe fn inherit(&self, holder: Option<&()>) {
         let word = if holder.is_some() { LOCKED } else { 0 };
-        // Any manner is good: no thread of this process is in a release.
+        // Any mode is good: no thread of this process is in a release.
         self.word.store(word, Order::RELAXED);
     }
 }

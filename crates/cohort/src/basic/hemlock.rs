@@ -170,7 +170,7 @@ unsafe impl<const CTR: bool, P: Parking> ThreadOblivious for Hemlock<CTR, P> {}
 impl<const CTR: bool, P: Parking> Fair for Hemlock<CTR, P> {}
 
 // SAFETY: each arrival takes the tail from the thread before it and waits for that thread's
-// grant, so another tail than the holder's is a waiter's. Nothing is carried.
+// grant, so another tail than the holder's is a waiter's. No count is passed on.
 unsafe impl<const CTR: bool, P: Parking> DetectsWaiters for Hemlock<CTR, P> {
     #[inline]
     fn has_waiters(&self, node: &HemlockNode<P>) -> bool {

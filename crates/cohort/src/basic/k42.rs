@@ -210,7 +210,7 @@ unsafe impl ThreadOblivious for K42 {}
 impl Fair for K42 {}
 
 // SAFETY: a holder puts the lock's own place in for its node, so a tail elsewhere is a waiter's
-// node, which stays until it holds. Nothing is carried.
+// node, which stays until it holds. No count is passed on.
 unsafe impl DetectsWaiters for K42 {
     #[inline]
     fn has_waiters(&self, (): &()) -> bool {

@@ -278,7 +278,7 @@ unsafe impl<P: Parking, const ONE_IN: u32> RawTry for Malthusian<P, ONE_IN> {
 unsafe impl<P: Parking, const ONE_IN: u32> ThreadOblivious for Malthusian<P, ONE_IN> {}
 
 // SAFETY: those set aside, one linked to the holder's node, and whoever has taken the tail from it
-// all wait until they are granted.  Nothing is carried.
+// all wait until they are granted.  No count is passed on.
 unsafe impl<P: Parking, const ONE_IN: u32> DetectsWaiters for Malthusian<P, ONE_IN> {
     #[inline]
     fn has_waiters(&self, node: &MalthusianNode<P>) -> bool {

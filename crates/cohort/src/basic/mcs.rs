@@ -235,8 +235,8 @@ unsafe impl<P: Parking> ThreadOblivious for Mcs<P> {}
 
 impl<P: Parking> Fair for Mcs<P> {}
 
-// SAFETY: a thread that has linked itself waits, and leaves with the lock.  What is carried is in
-// the holder's node, which is renewed for each acquisition and granted by its predecessor alone;
+// SAFETY: a thread that has linked itself waits, and leaves with the lock.  The count that is
+// passed on is in the holder's node, which is renewed for each acquisition and granted by its predecessor alone;
 // after its acquisition only marks of sleepers could change that word, and nobody sleeps.
 unsafe impl<P: Parking> DetectsWaiters for Mcs<P> {
     /// Looks at the holder's node first, whose line its release needs anyway; the tail's is
@@ -248,26 +248,26 @@ unsafe impl<P: Parking> DetectsWaiters for Mcs<P> {
     }
 
     #[inline(always)]
-    fn carries(&self) -> u32 {
+    fn hand_off_limit(&self) -> u32 {
         WaitCell::<P>::MAX - YES
     }
 
     #[inline(always)]
-    fn carried(&self, node: &McsNode<P>) -> u32 {
+    fn hand_offs(&self, node: &McsNode<P>) -> u32 {
         node.granted.value(Order::RELAXED).saturating_sub(YES)
     }
 
     #[inline(always)]
-    fn acquire_carried(&self, node: &McsNode<P>) -> u32 {
+    fn acquire_counted(&self, node: &McsNode<P>) -> u32 {
         if self.enter(node) {
-            self.carried(node)
+            self.hand_offs(node)
         } else {
             0
         }
     }
 
     #[inline]
-    unsafe fn release_carrying(&self, node: &McsNode<P>, number: u32) {
+    unsafe fn release_counted(&self, node: &McsNode<P>, number: u32) {
         self.grant(node, YES + number);
     }
 }

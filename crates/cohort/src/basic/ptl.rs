@@ -146,7 +146,7 @@ unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Ptl<SLOTS, P> {}
 impl<const SLOTS: usize, P: Parking> Fair for Ptl<SLOTS, P> {}
 
 // SAFETY: the number after the one that is served is drawn by a waiter, which is there until it
-// is served. Nothing is carried.
+// is served. No count is passed on.
 unsafe impl<const SLOTS: usize, P: Parking> DetectsWaiters for Ptl<SLOTS, P> {
     #[inline]
     fn has_waiters(&self, (): &()) -> bool {

@@ -209,7 +209,7 @@ unsafe impl<P: Parking> ThreadOblivious for Reciprocating<P> {}
 
 impl<P: Parking> Fair for Reciprocating<P> {}
 
-// SAFETY: a successor waits, and so does whoever has pushed itself since.  Nothing is carried.
+// SAFETY: a successor waits, and so does whoever has pushed itself since.  No count is passed on.
 unsafe impl<P: Parking> DetectsWaiters for Reciprocating<P> {
     #[inline]
     fn has_waiters(&self, node: &ReciprocatingNode<P>) -> bool {

@@ -8,7 +8,7 @@
 //! The word is a [`Flag`]; its table says who writes what.
 
 use crate::door::constructor;
-use crate::wait::{Flag, Manner, MayPark, Parking};
+use crate::wait::{Backoff, Flag, MayPark, Parking};
 use cohort_raw::{
     Abortable, BoundedAbort, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
 };
@@ -35,7 +35,7 @@ impl<P: Parking> Tas<P> {
 /// Waiters try at every look.
 struct Trying;
 
-impl Manner for Trying {
+impl Backoff for Trying {
     const LOOKS_FIRST: bool = false;
 
     fn pause(&mut self) -> u64 {

@@ -72,7 +72,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
 /// In `serving`: the holder releases by a plain store.
 const QUICK: u32 = 1;
 
-/// In `serving`, from this bit to `ONE`: what is carried to the holder.
+/// In `serving`, from this bit to `ONE`: the count that is passed on to the holder.
 const CARRIED: u32 = 2;
 
 /// From one number to the next.
@@ -223,7 +223,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
             });
     }
 
-    /// Whether the mark that the caller has left will be heeded; if not, it was a quick
+    /// Whether the mark that the caller has left will be honoured; if not, it was a quick
     /// time, which is over now.
     fn is_heeded(&self) -> bool {
         let quick = self.serving.value(Order::RELAXED) & QUICK != 0;
@@ -231,7 +231,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
             return true;
         }
         self.serving.clear(QUICK);
-        quick::call_off(|| WaitCell::wake_everybody(&raw const self.serving));
+        quick::revoke(|| WaitCell::wake_everybody(&raw const self.serving));
         false
     }
 }
@@ -291,8 +291,8 @@ unsafe impl<P: Parking, const UNIT: u64> ThreadOblivious for Ticket<P, UNIT> {}
 
 impl<P: Parking, const UNIT: u64> Fair for Ticket<P, UNIT> {}
 
-// SAFETY: a thread that has drawn a number waits, and leaves with the lock.  What is carried
-// stands with the number that is served, which the holder has read; until its release only `QUICK`
+// SAFETY: a thread that has drawn a number waits, and leaves with the lock.  The count that is
+// passed on stands with the number that is served, which the holder has read; until its release only `QUICK`
 // and marks of sleepers change beside it.
 unsafe impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
     #[inline]
@@ -301,17 +301,17 @@ unsafe impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
     }
 
     #[inline(always)]
-    fn carries(&self) -> u32 {
+    fn hand_off_limit(&self) -> u32 {
         (ONE - 1) / CARRIED
     }
 
     #[inline(always)]
-    fn carried(&self, (): &()) -> u32 {
+    fn hand_offs(&self, (): &()) -> u32 {
         self.serving.value(Order::RELAXED) % ONE / CARRIED
     }
 
     #[inline]
-    unsafe fn release_carrying(&self, (): &(), number: u32) {
+    unsafe fn release_counted(&self, (): &(), number: u32) {
         self.serve(number * CARRIED);
     }
 }

@@ -135,31 +135,31 @@ unsafe impl DetectsWaiters for Any {
     }
 
     #[inline]
-    fn carries(&self) -> u32 {
+    fn hand_off_limit(&self) -> u32 {
         match self.kind() {
-            Basic::Ticket => self.ticket.carries(),
-            Basic::Mcs => self.mcs.carries(),
-            Basic::Clh => self.clh.carries(),
-            Basic::Hemlock => self.hemlock.carries(),
+            Basic::Ticket => self.ticket.hand_off_limit(),
+            Basic::Mcs => self.mcs.hand_off_limit(),
+            Basic::Clh => self.clh.hand_off_limit(),
+            Basic::Hemlock => self.hemlock.hand_off_limit(),
             Basic::Near => no_near(),
         }
     }
 
     #[inline]
-    fn carried(&self, cx: &AnyContext) -> u32 {
-        with!(self, cx, |lock, context| lock.carried(context))
+    fn hand_offs(&self, cx: &AnyContext) -> u32 {
+        with!(self, cx, |lock, context| lock.hand_offs(context))
     }
 
     #[inline]
-    fn acquire_carried(&self, cx: &AnyContext) -> u32 {
-        with!(self, cx, |lock, context| lock.acquire_carried(context))
+    fn acquire_counted(&self, cx: &AnyContext) -> u32 {
+        with!(self, cx, |lock, context| lock.acquire_counted(context))
     }
 
     #[inline]
-    unsafe fn release_carrying(&self, cx: &AnyContext, number: u32) {
+    unsafe fn release_counted(&self, cx: &AnyContext, number: u32) {
         // SAFETY: the caller's.
         with!(self, cx, |lock, context| unsafe {
-            lock.release_carrying(context, number)
+            lock.release_counted(context, number)
         });
     }
 }

@@ -162,15 +162,15 @@ unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> RawLock for Bypass<L, 
     }
 
     #[inline]
-    fn acquire_settled(&self, cx: &Self::Context) {
+    fn acquire_at_cached_place(&self, cx: &Self::Context) {
         if !self.bypasses(cx) {
-            self.lock.acquire_settled(&cx.whole);
+            self.lock.acquire_at_cached_place(&cx.whole);
         }
     }
 
     #[inline(always)]
-    fn unsettle(cx: &Self::Context) {
-        L::unsettle(&cx.whole);
+    fn forget_cached_place(cx: &Self::Context) {
+        L::forget_cached_place(&cx.whole);
     }
 
     #[inline]
@@ -209,7 +209,7 @@ unsafe impl<L, const LEARNS: bool> ThreadOblivious for Bypass<L, LEARNS> where
 {
 }
 
-// SAFETY: passed on to the lock by which it is held; nothing is carried.
+// SAFETY: passed on to the lock by which it is held; no count is passed on.
 unsafe impl<L, const LEARNS: bool> DetectsWaiters for Bypass<L, LEARNS>
 where
     L: Composed<Top: RawTry + DetectsWaiters> + DetectsWaiters,

@@ -15,8 +15,8 @@
 //! | `bound` | whoever makes the lock | the holder of `low` | how long a cohort may keep the high lock |
 //! | `high` | whoever acquires or releases the high lock | as above, and by that lock's rules | the context with which the cohort holds it |
 //!
-//! A low lock that [carries](cohort_raw::DetectsWaiters::carries) a number to the next
-//! holder carries `hand_offs`, in the word that the next one waits for, as the local locks
+//! A low lock that [passes a count on](cohort_raw::DetectsWaiters::hand_off_limit) to the next
+//! holder has `hand_offs` there, in the word that the next one waits for, as the local locks
 //! of 000 §3.3 and of HMCS say there whether the global lock is passed: one line less that
 //! moves with each hand-off.  The field is for those that do not, and for numbers that are
 //! too large to be carried.
@@ -137,7 +137,7 @@ impl<C> Metadata<C> {
         bound: &Bound,
         acquire_high: impl FnOnce(),
     ) {
-        let carried = low.acquire_carried(cx);
+        let carried = low.acquire_counted(cx);
         if !self.is_passed(low, carried) {
             acquire_high();
             self.begin(bound);
@@ -157,7 +157,7 @@ impl<C> Metadata<C> {
         if !low.try_acquire(cx) {
             return false;
         }
-        if self.is_passed(low, low.carried(cx)) {
+        if self.is_passed(low, low.hand_offs(cx)) {
             return true;
         }
         if try_high() {
@@ -193,9 +193,9 @@ impl<C> Metadata<C> {
             // SAFETY: none: this is the flaw.
             unsafe { low.release(cx) };
         }
-        let carries = low.carries();
+        let limit = low.hand_off_limit();
         // A store that changes nothing would keep the locked instruction behind it waiting.
-        if hand_offs >= carries && hand_offs != self.hand_offs() {
+        if hand_offs >= limit && hand_offs != self.hand_offs() {
             let forgets = hand_offs == 0 && mutant(flaw::FORGET_CLEAR);
             if !forgets {
                 self.set_hand_offs(hand_offs);
@@ -206,7 +206,7 @@ impl<C> Metadata<C> {
         }
         if !low_first {
             // SAFETY: the caller's; it is 0 unless there are waiters.
-            unsafe { low.release_carrying(cx, hand_offs.min(carries)) };
+            unsafe { low.release_counted(cx, hand_offs.min(limit)) };
         }
     }
 
@@ -226,7 +226,7 @@ impl<C> Metadata<C> {
     /// much.
     #[inline(always)]
     fn count<Low: DetectsWaiters>(&self, low: &Low, carried: u32) -> u32 {
-        if carried < low.carries() {
+        if carried < low.hand_off_limit() {
             carried
         } else {
             self.hand_offs()
@@ -262,7 +262,7 @@ impl<C> Metadata<C> {
     /// How many hand-offs in a row it is with this one; 0 if the bound does not allow it.
     #[inline(never)]
     fn one_more<Low: DetectsWaiters>(&self, low: &Low, cx: &Low::Context, bound: &Bound) -> u32 {
-        let hand_offs = self.count(low, low.carried(cx));
+        let hand_offs = self.count(low, low.hand_offs(cx));
         let counts = hand_offs < bound.hand_offs || mutant(flaw::KEEP_FOR_EVER);
         let in_time = || {
             // SAFETY: as in `begin_timed`.
@@ -363,13 +363,13 @@ where
         if At::SHARES_CODE {
             self.acquire_high_apart(cx);
         } else {
-            self.high.0.acquire_settled(cx);
+            self.high.0.acquire_at_cached_place(cx);
         }
     }
 
     #[inline(never)]
     fn acquire_high_apart(&self, cx: &High::Context) {
-        self.high.0.acquire_settled(cx);
+        self.high.0.acquire_at_cached_place(cx);
     }
 
     /// Releases the high lock, which somebody of the cohort has acquired.
@@ -519,12 +519,12 @@ where
         self.acquire_in(self.enter(cx), &cx.low);
     }
 
-    fn unsettle(cx: &Self::Context) {
+    fn forget_cached_place(cx: &Self::Context) {
         cx.set_cohort(None);
     }
 
     #[inline]
-    fn acquire_settled(&self, cx: &Self::Context) {
+    fn acquire_at_cached_place(&self, cx: &Self::Context) {
         let cohort = match cx.cohort() {
             Some(cohort) => &self.cohorts[cohort],
             None => self.enter_first(cx),
@@ -546,7 +546,7 @@ where
             metadata.release(low, &cx.low, bound, |ran_out| {
                 self.release_high(&metadata.high);
                 if ran_out {
-                    High::unsettle(&metadata.high);
+                    High::forget_cached_place(&metadata.high);
                 }
             });
         }
@@ -589,7 +589,7 @@ where
 {
 }
 
-// SAFETY: the low lock's waiters want the whole, and so do the high one's; nothing is carried.
+// SAFETY: the low lock's waiters want the whole, and so do the high one's; no count is passed on.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> DetectsWaiters
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where

@@ -41,15 +41,15 @@ unsafe impl<L: RawLock> RawLock for Counted<L> {
     }
 
     #[inline]
-    fn acquire_settled(&self, cx: &L::Context) {
+    fn acquire_at_cached_place(&self, cx: &L::Context) {
         self.waiters.fetch_add(1, Order::RELAXED);
-        self.lock.acquire_settled(cx);
+        self.lock.acquire_at_cached_place(cx);
         self.waiters.fetch_sub(1, Order::RELAXED);
     }
 
     #[inline(always)]
-    fn unsettle(cx: &L::Context) {
-        L::unsettle(cx);
+    fn forget_cached_place(cx: &L::Context) {
+        L::forget_cached_place(cx);
     }
 
     fn is_locked(&self) -> bool {
@@ -70,7 +70,7 @@ unsafe impl<L: ThreadOblivious> ThreadOblivious for Counted<L> {}
 
 impl<L: Fair> Fair for Counted<L> {}
 
-// SAFETY: a thread that is counted has come to acquire and does not hold it; nothing is carried.
+// SAFETY: a thread that is counted has come to acquire and does not hold it; no count is passed on.
 unsafe impl<L: RawLock> DetectsWaiters for Counted<L> {
     #[inline]
     fn has_waiters(&self, _cx: &L::Context) -> bool {

@@ -109,12 +109,12 @@ mod tests {
             ASKED.set("acquire");
         }
 
-        fn acquire_settled(&self, (): &()) {
-            ASKED.set("acquire_settled");
+        fn acquire_at_cached_place(&self, (): &()) {
+            ASKED.set("acquire_at_cached_place");
         }
 
-        fn unsettle((): &()) {
-            ASKED.set("unsettle");
+        fn forget_cached_place((): &()) {
+            ASKED.set("forget_cached_place");
         }
 
         unsafe fn release(&self, (): &()) {}
@@ -192,10 +192,10 @@ mod tests {
         assert_eq!(ASKED.take(), "acquire");
         // SAFETY: acquired just now, with this context.
         unsafe { lock.release(&cx) };
-        lock.acquire_settled(&cx);
-        assert_eq!(ASKED.take(), "acquire_settled");
-        W::unsettle(&cx);
-        assert_eq!(ASKED.take(), "unsettle");
+        lock.acquire_at_cached_place(&cx);
+        assert_eq!(ASKED.take(), "acquire_at_cached_place");
+        W::forget_cached_place(&cx);
+        assert_eq!(ASKED.take(), "forget_cached_place");
     }
 
     /// What a wrapper takes over whose release is that of the lock inside.

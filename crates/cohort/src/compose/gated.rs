@@ -52,17 +52,17 @@ unsafe impl<L: RawTry + Fair> RawLock for Gated<L> {
     }
 
     #[inline]
-    fn acquire_settled(&self, cx: &L::Context) {
+    fn acquire_at_cached_place(&self, cx: &L::Context) {
         if !self.lock.try_acquire(cx) {
             let passed = self.gate.enter();
-            self.lock.acquire_settled(cx);
+            self.lock.acquire_at_cached_place(cx);
             self.gate.leave(passed);
         }
     }
 
     #[inline(always)]
-    fn unsettle(cx: &L::Context) {
-        L::unsettle(cx);
+    fn forget_cached_place(cx: &L::Context) {
+        L::forget_cached_place(cx);
     }
 
     #[inline]

@@ -13,8 +13,8 @@ pub mod generated;
 mod level;
 pub mod on_pages;
 mod plan;
+mod recipe_built;
 pub mod stacked;
-mod told;
 mod tree;
 
 pub use aclof::AClof;
@@ -27,8 +27,8 @@ pub use gated::Gated;
 pub use level::{CacheGroup, Chosen, Core, Level, Numa, Package, Place};
 pub use on_pages::OnPages;
 pub use plan::{AbortableVisitor, Composed, Plan, Shareable, Visitor};
+pub use recipe_built::RecipeBuilt;
 pub use stacked::Stacked;
-pub use told::Told;
 pub(crate) use tree::Tree;
 
 /// On lines of its own; processors fetch them in pairs.

@@ -36,13 +36,13 @@ unsafe impl<L: RawLock> RawLock for OnPages<L> {
     }
 
     #[inline(always)]
-    fn acquire_settled(&self, cx: &L::Context) {
-        self.0.acquire_settled(cx);
+    fn acquire_at_cached_place(&self, cx: &L::Context) {
+        self.0.acquire_at_cached_place(cx);
     }
 
     #[inline(always)]
-    fn unsettle(cx: &L::Context) {
-        L::unsettle(cx);
+    fn forget_cached_place(cx: &L::Context) {
+        L::forget_cached_place(cx);
     }
 
     fn is_locked(&self) -> bool {
@@ -71,24 +71,24 @@ unsafe impl<L: DetectsWaiters> DetectsWaiters for OnPages<L> {
     }
 
     #[inline(always)]
-    fn carries(&self) -> u32 {
-        self.0.carries()
+    fn hand_off_limit(&self) -> u32 {
+        self.0.hand_off_limit()
     }
 
     #[inline(always)]
-    fn carried(&self, cx: &L::Context) -> u32 {
-        self.0.carried(cx)
+    fn hand_offs(&self, cx: &L::Context) -> u32 {
+        self.0.hand_offs(cx)
     }
 
     #[inline(always)]
-    fn acquire_carried(&self, cx: &L::Context) -> u32 {
-        self.0.acquire_carried(cx)
+    fn acquire_counted(&self, cx: &L::Context) -> u32 {
+        self.0.acquire_counted(cx)
     }
 
     #[inline]
-    unsafe fn release_carrying(&self, cx: &L::Context, number: u32) {
+    unsafe fn release_counted(&self, cx: &L::Context, number: u32) {
         // SAFETY: passed on.
-        unsafe { self.0.release_carrying(cx, number) };
+        unsafe { self.0.release_counted(cx, number) };
     }
 }
 

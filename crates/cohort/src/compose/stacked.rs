@@ -480,7 +480,7 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> ThreadOblivious
 
 impl<T: Text, const LEAVES: usize, const INNER: usize> Fair for Stacked<T, LEAVES, INNER> {}
 
-// SAFETY: a thread that waits for a lock on the way up wants the whole; nothing is carried.
+// SAFETY: a thread that waits for a lock on the way up wants the whole; no count is passed on.
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> DetectsWaiters
     for Stacked<T, LEAVES, INNER>
 {

@@ -10,7 +10,7 @@
 //! |---|---|---|
 //! | `lock` | whose holder runs sections: its own, or as the server those of others too | its queue |
 //! | `in_hand` | the context by which it is held, where it is being handed on | the holder |
-//! | `in_row` | how often it was handed on since it was last released | the holder |
+//! | `consecutive` | how often it was handed on since it was last released | the holder |
 //! | `asleep` | posters that sleep, or are about to | they |
 //! | `votes` | how many users there are, and how they vote | voters; each census |
 //! | `generation` | the process in which it was last used | the first thread of a child to come, or its holder |
@@ -24,8 +24,8 @@
 //! takes the lock if it finds that free; queues for it after `T_w`; or is handed it.  The thread
 //! that has it so is the server: it goes through all places, `T_s` times or for a millisecond
 //! at most, and leaves sooner if it has found nothing more than `L_s` times.  It hands the lock on
-//! to a thread that has posted, if there is one, with the context by which it is held, `IN_ROW`
-//! times in a row; then it releases it, for the threads that queue.  A thread that has released
+//! to a thread that has posted, if there is one, with the context by which it is held,
+//! `MOST_CONSECUTIVE` times in a row; then it releases it, for the threads that queue.  A thread that has released
 //! the lock looks for sections that were posted meanwhile, and takes it once more to hand it on: a server
 //! always, others only if somebody sleeps.  A store, a fence and a look on both sides: the
 //! poster finds the lock free, or the thread that left it finds the poster.
@@ -94,7 +94,7 @@ flaws! {
 }
 
 /// How often the lock is handed on before the threads that queue for it have a turn.
-const IN_ROW: u32 = 4;
+const MOST_CONSECUTIVE: u32 = 4;
 
 /// All of a thread's time, in the units in which contention is counted.
 const WHOLE: u32 = 1024;
@@ -343,7 +343,7 @@ enum Ended<L: Served> {
 pub struct Sanl<L: Served = Mcs, T: Tuning = ServingFirst, P: Parking = MayPark> {
     lock: L,
     in_hand: AtomicPtr<L::Context>,
-    in_row: AtomicU32,
+    consecutive: AtomicU32,
     asleep: AtomicU32,
     votes: Votes,
     thresholds: Thresholds,
@@ -374,7 +374,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         Self {
             lock: L::default(),
             in_hand: AtomicPtr::null(),
-            in_row: AtomicU32::new(0),
+            consecutive: AtomicU32::new(0),
             asleep: AtomicU32::new(0),
             votes: Votes::default(),
             thresholds,
@@ -608,9 +608,9 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     fn leave(&self, held: Kept<L>) {
         let context = ptr::from_ref(held.get()).cast_mut();
         loop {
-            let row = self.in_row.load(Order::RELAXED);
-            if row < IN_ROW {
-                self.in_row.store(row + 1, Order::RELAXED);
+            let consecutive = self.consecutive.load(Order::RELAXED);
+            if consecutive < MOST_CONSECUTIVE {
+                self.consecutive.store(consecutive + 1, Order::RELAXED);
                 self.in_hand.store(context, Order::RELAXED);
                 if self.hand_on() {
                     // It is the one's that has the lock now.
@@ -618,7 +618,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
                     return;
                 }
             }
-            self.in_row.store(0, Order::RELAXED);
+            self.consecutive.store(0, Order::RELAXED);
             // SAFETY: the caller has it, by that context.
             unsafe { self.lock.release(held.get()) };
             fence(SANL_LOOK);
@@ -830,7 +830,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         self.gates.store(0, Order::RELAXED);
         self.votes.count(0, 0, 0);
         self.asleep.store(0, Order::RELAXED);
-        self.in_row.store(0, Order::RELAXED);
+        self.consecutive.store(0, Order::RELAXED);
     }
 }
 

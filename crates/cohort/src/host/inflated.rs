@@ -21,7 +21,7 @@
 //! one of them.
 //!
 //! The object's code is the same for all locks; what depends on the lock is its
-//! [`Stock`]'s.
+//! [`FatPool`]'s.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
@@ -60,7 +60,7 @@ flaws! {
 /// A fat lock.
 #[derive(Debug, Default)]
 pub struct Fat<L: RawLock> {
-    hall: Hall,
+    header: FatHeader,
     lock: L,
 }
 
@@ -70,7 +70,7 @@ impl<L: RawLock<Context: 'static> + 'static> MadeInPlace for Fat<L> {
     unsafe fn make_at(place: *mut Self) {
         // SAFETY: the caller's; each field is written once.
         unsafe {
-            (&raw mut (*place).hall).write(Hall::default());
+            (&raw mut (*place).header).write(FatHeader::default());
             L::make_at(&raw mut (*place).lock);
         }
     }
@@ -78,7 +78,7 @@ impl<L: RawLock<Context: 'static> + 'static> MadeInPlace for Fat<L> {
 
 /// What stands before a fat lock, whichever it is.
 #[derive(Debug, Default)]
-pub struct Hall {
+pub struct FatHeader {
     /// Where the fat lock was last taken.
     generation: Generation,
     /// What waiters pass before they queue.
@@ -94,7 +94,7 @@ pub struct Hall {
 /// # Safety
 /// A number that `draw` returned is nobody else's until it is put back; each fat lock
 /// excludes whoever is not its holder.
-pub unsafe trait Stock {
+pub unsafe trait FatPool {
     /// A fat lock that is nobody's, as it was left.
     fn draw(&self) -> u32;
 
@@ -102,7 +102,7 @@ pub unsafe trait Stock {
     ///
     /// # Safety
     /// The number came from [`draw`](Self::draw); so for all below.
-    unsafe fn hall(&self, fat: u32) -> &'static Hall;
+    unsafe fn header(&self, fat: u32) -> &'static FatHeader;
 
     /// Blocks until it is held; the number of the record.  Whoever acquires it for an object
     /// of its own passes the gate.
@@ -146,7 +146,7 @@ pub unsafe trait Stock {
     unsafe fn give(&self, fat: u32);
 }
 
-impl dyn Stock + '_ {
+impl dyn FatPool + '_ {
     /// A fat lock that is nobody's, acquired for a thin holder.  Blocks while whoever used it
     /// last is on its way out.
     pub fn take(&self) -> u32 {
@@ -154,17 +154,17 @@ impl dyn Stock + '_ {
         // SAFETY: drawn just now, so it is the caller's; in a process that has not settled it,
         // no thread has used it.
         unsafe {
-            let hall = self.hall(fat);
+            let header = self.header(fat);
             if !mutant(flaw::TAKE_AS_LEFT) {
                 // Whoever leaves last puts the fat lock back, though others may still be on
                 // their way out of it; those whom a fork left behind never get there.
-                hall.generation.settle(|| {
-                    hall.gate.reset();
-                    hall.thin.store(NOBODY, Order::RELAXED);
+                header.generation.settle(|| {
+                    header.gate.reset();
+                    header.thin.store(NOBODY, Order::RELAXED);
                     self.inherit(fat);
                 });
             }
-            hall.thin.store(self.acquire(fat, None), Order::RELAXED);
+            header.thin.store(self.acquire(fat, None), Order::RELAXED);
         }
         fat
     }
@@ -174,10 +174,10 @@ impl dyn Stock + '_ {
     /// # Safety
     /// No object names it, or ever did since.
     pub unsafe fn put_back(&self, fat: u32) {
-        // SAFETY: `take` acquired it by the record in the hall, whose part ends here; without an
+        // SAFETY: `take` acquired it by the record in the header, whose part ends here; without an
         // object nobody else can be counted in.
         unsafe {
-            let thin = &self.hall(fat).thin;
+            let thin = &self.header(fat).thin;
             let record = thin.load(Order::RELAXED);
             thin.store(NOBODY, Order::RELAXED);
             self.release(fat, record, true);
@@ -185,7 +185,7 @@ impl dyn Stock + '_ {
     }
 }
 
-/// A stock that takes its fat locks and its records from two pools, to which it points; of a
+/// A fat_pool that takes its fat locks and its records from two pools, to which it points; of a
 /// lock whose waiters can give up, or are taken for such as cannot: what only those need is
 /// not compiled then.
 #[derive(Debug)]
@@ -199,7 +199,7 @@ pub struct Pooled<L: RawLock, R, F, const GIVE_UP: bool = false> {
 type Within<L> = fn(&L, &<L as RawLock>::Context, &Patience) -> Outcome;
 
 impl<L: RawLock, R, F> Pooled<L, R, F> {
-    /// That stock, of a lock whose waiters cannot give up.
+    /// That fat_pool, of a lock whose waiters cannot give up.
     pub const fn new(records: R, fats: F) -> Self {
         Self {
             records,
@@ -234,7 +234,7 @@ impl<L: RawLock, R, F, const GIVE_UP: bool> Pooled<L, R, F, GIVE_UP> {
 }
 
 // SAFETY: pools hand out a node once.
-unsafe impl<L, R, F, const GIVE_UP: bool> Stock for Pooled<L, R, F, GIVE_UP>
+unsafe impl<L, R, F, const GIVE_UP: bool> FatPool for Pooled<L, R, F, GIVE_UP>
 where
     L: RawTry<Context: 'static> + ThreadOblivious + Inherit + 'static,
     R: Deref<Target: Pool<Holding<L::Context>>>,
@@ -244,9 +244,9 @@ where
         self.fats.number(self.fats.take())
     }
 
-    unsafe fn hall(&self, fat: u32) -> &'static Hall {
+    unsafe fn header(&self, fat: u32) -> &'static FatHeader {
         // SAFETY: the caller's.
-        &unsafe { self.fats.at(fat) }.hall
+        &unsafe { self.fats.at(fat) }.header
     }
 
     unsafe fn acquire(&self, fat: u32, object: Option<&Inflated>) -> u32 {
@@ -254,10 +254,10 @@ where
         let fat = unsafe { self.fats.at(fat) };
         let record = self.records.take();
         record.note(object);
-        let passed = object.map(|_| fat.hall.gate.enter());
+        let passed = object.map(|_| fat.header.gate.enter());
         Self::acquire_by(fat, &record.context);
         if let Some(passed) = passed {
-            fat.hall.gate.leave(passed);
+            fat.header.gate.leave(passed);
         }
         self.records.number(record)
     }
@@ -310,7 +310,7 @@ where
     }
 }
 
-/// The object; all zero when new.  Every call is with the same stock, and with the same
+/// The object; all zero when new.  Every call is with the same fat_pool, and with the same
 /// claim, which is this object's and nobody else's.
 #[derive(Debug)]
 #[repr(C)]
@@ -353,42 +353,42 @@ impl Inflated {
 
     /// Blocks until the object is locked.
     #[inline]
-    pub fn lock(&self, claim: &Claim, stock: &dyn Stock) {
-        self.settle(claim, stock);
+    pub fn lock(&self, claim: &Claim, fat_pool: &dyn FatPool) {
+        self.settle(claim, fat_pool);
         if !self.take_thin() {
-            self.lock_contended(stock);
+            self.lock_contended(fat_pool);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn lock_contended(&self, stock: &dyn Stock) {
-        if let Some(fat) = self.enter(stock) {
+    fn lock_contended(&self, fat_pool: &dyn FatPool) {
+        if let Some(fat) = self.enter(fat_pool) {
             // SAFETY: counted in, so the number stays the object's.
-            let record = unsafe { stock.acquire(fat, Some(self)) };
+            let record = unsafe { fat_pool.acquire(fat, Some(self)) };
             self.holder.store(record, Order::RELAXED);
         }
     }
 
     /// Whether somebody waits who will hold the object; for its holder.
-    pub fn has_waiters(&self, claim: &Claim, stock: &dyn Stock) -> bool {
-        self.settle(claim, stock);
+    pub fn has_waiters(&self, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
+        self.settle(claim, fat_pool);
         let word = self.word.load(Order::RELAXED);
         word & FAT != 0 && word & USERS > USER
     }
 
     /// Locks the object if nobody has; never blocks.
     #[inline]
-    pub fn try_lock(&self, claim: &Claim, stock: &dyn Stock) -> bool {
-        self.settle(claim, stock);
+    pub fn try_lock(&self, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
+        self.settle(claim, fat_pool);
         // A fat lock is held, or granted to somebody: there is nothing to try.
         self.take_thin()
     }
 
     /// Blocks until the object is locked or patience runs out; false then.
-    pub fn lock_within(&self, claim: &Claim, stock: &dyn Stock, patience: &Patience) -> bool {
-        self.settle(claim, stock);
-        if !stock.gives_up() {
+    pub fn lock_within(&self, claim: &Claim, fat_pool: &dyn FatPool, patience: &Patience) -> bool {
+        self.settle(claim, fat_pool);
+        if !fat_pool.gives_up() {
             return claim.wait(patience, &|| !self.is_locked() && self.take_thin());
         }
         if self.take_thin() {
@@ -397,18 +397,18 @@ impl Inflated {
         if patience.deadline().is_some_and(expired) {
             return false;
         }
-        let Some(fat) = self.enter(stock) else {
+        let Some(fat) = self.enter(fat_pool) else {
             return true;
         };
         // SAFETY: counted in, so the number stays the object's.
-        match unsafe { stock.acquire_within(fat, self, patience) } {
+        match unsafe { fat_pool.acquire_within(fat, self, patience) } {
             Some(record) => {
                 self.holder.store(record, Order::RELAXED);
                 true
             }
             None => {
                 // SAFETY: counted in, and at the fat lock no more.
-                unsafe { self.give_up(stock) };
+                unsafe { self.give_up(fat_pool) };
                 false
             }
         }
@@ -419,7 +419,7 @@ impl Inflated {
     /// # Safety
     /// The caller is counted in, and waits no more.
     #[cold]
-    unsafe fn give_up(&self, stock: &dyn Stock) {
+    unsafe fn give_up(&self, fat_pool: &dyn FatPool) {
         let mut word = self.word.load(Order::RELAXED);
         loop {
             let last = word & USERS == USER;
@@ -430,7 +430,7 @@ impl Inflated {
             {
                 Ok(_) if last => {
                     // SAFETY: nobody else is counted in; whoever takes it next waits for it.
-                    return unsafe { stock.give(number(word)) };
+                    return unsafe { fat_pool.give(number(word)) };
                 }
                 Ok(_) => return,
                 Err(now) => word = now,
@@ -450,8 +450,8 @@ impl Inflated {
     /// # Safety
     /// The caller is entitled to unlock it, if it is locked.
     #[inline]
-    pub unsafe fn unlock(&self, claim: &Claim, stock: &dyn Stock) -> bool {
-        self.settle(claim, stock);
+    pub unsafe fn unlock(&self, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
+        self.settle(claim, fat_pool);
         let holder = self.holder.load(Order::RELAXED);
         if holder != NOBODY {
             if claim.hand_over(|| true) {
@@ -460,7 +460,7 @@ impl Inflated {
             self.holder.store(NOBODY, Order::RELAXED);
             // SAFETY: the number stood here since the acquisition that holds the fat
             // lock by this record.
-            unsafe { self.leave(stock, holder) };
+            unsafe { self.leave(fat_pool, holder) };
             return true;
         }
         if claim.hand_over(|| self.word.load(Order::RELAXED) == THIN) {
@@ -472,7 +472,7 @@ impl Inflated {
         {
             Ok(_) => true,
             // SAFETY: passed on.
-            Err(word) if word & FAT != 0 => unsafe { self.unlock_published(word, claim, stock) },
+            Err(word) if word & FAT != 0 => unsafe { self.unlock_published(word, claim, fat_pool) },
             Err(_) => false,
         }
     }
@@ -483,19 +483,19 @@ impl Inflated {
     /// As [`unlock`](Self::unlock).
     #[cold]
     #[inline(never)]
-    unsafe fn unlock_published(&self, word: u64, claim: &Claim, stock: &dyn Stock) -> bool {
+    unsafe fn unlock_published(&self, word: u64, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
         // SAFETY: the thin holder is counted in until it leaves below.
-        let hall = unsafe { stock.hall(number(word)) };
-        let record = hall.thin.load(Order::RELAXED);
+        let header = unsafe { fat_pool.header(number(word)) };
+        let record = header.thin.load(Order::RELAXED);
         if record == NOBODY {
             return false;
         }
         if claim.hand_over(|| true) {
             return true;
         }
-        hall.thin.store(NOBODY, Order::RELAXED);
+        header.thin.store(NOBODY, Order::RELAXED);
         // SAFETY: acquired by that record on the thin holder's behalf.
-        unsafe { self.leave(stock, record) };
+        unsafe { self.leave(fat_pool, record) };
         true
     }
 
@@ -506,7 +506,7 @@ impl Inflated {
 
     /// Counts this thread in and returns the fat lock's number; or, if the object turns
     /// out free, locks it thin and returns nothing.
-    fn enter(&self, stock: &dyn Stock) -> Option<u32> {
+    fn enter(&self, fat_pool: &dyn FatPool) -> Option<u32> {
         loop {
             let word = self.word.load(Order::RELAXED);
             if word == FREE {
@@ -514,7 +514,7 @@ impl Inflated {
                     return None;
                 }
             } else if word & FAT == 0 {
-                if let Some(fat) = self.inflate(stock) {
+                if let Some(fat) = self.inflate(fat_pool) {
                     return Some(fat);
                 }
             } else if self
@@ -529,8 +529,8 @@ impl Inflated {
 
     /// Publishes a fat lock, held for the thin holder, with that holder and this
     /// thread counted in; nothing if the thin holder was gone.
-    fn inflate(&self, stock: &dyn Stock) -> Option<u32> {
-        let new = stock.take();
+    fn inflate(&self, fat_pool: &dyn FatPool) -> Option<u32> {
+        let new = fat_pool.take();
         if self
             .word
             .compare_exchange(THIN, fat(new, 2), INFLATED_PUBLISH, Order::RELAXED)
@@ -539,7 +539,7 @@ impl Inflated {
             return Some(new);
         }
         // SAFETY: never published.
-        unsafe { stock.put_back(new) };
+        unsafe { fat_pool.put_back(new) };
         None
     }
 
@@ -548,11 +548,11 @@ impl Inflated {
     /// # Safety
     /// The caller holds the fat lock by the record of that number.
     #[inline(never)]
-    unsafe fn leave(&self, stock: &dyn Stock, record: u32) {
+    unsafe fn leave(&self, fat_pool: &dyn FatPool, record: u32) {
         let mut word = self.word.load(Order::RELAXED);
         let fat = number(word);
         // SAFETY: the caller is counted in.
-        unsafe { stock.hall(fat) }.gate.pass_on();
+        unsafe { fat_pool.header(fat) }.gate.pass_on();
         loop {
             let last = word & USERS == USER;
             let new = if last { FREE } else { word - USER };
@@ -562,15 +562,15 @@ impl Inflated {
             {
                 // The object may be gone: only the fat lock is touched from here.
                 // SAFETY: the caller's.
-                Ok(_) => return unsafe { stock.release(fat, record, last) },
+                Ok(_) => return unsafe { fat_pool.release(fat, record, last) },
                 Err(now) => word = now,
             }
         }
     }
 
     #[inline(always)]
-    fn settle(&self, claim: &Claim, stock: &dyn Stock) {
-        self.generation.settle(|| self.inherit(claim, stock));
+    fn settle(&self, claim: &Claim, fat_pool: &dyn FatPool) {
+        self.generation.settle(|| self.inherit(claim, fat_pool));
     }
 
     /// In a forked child: whoever's critical section had begun keeps the object,
@@ -578,7 +578,7 @@ impl Inflated {
     /// forgotten.
     #[cold]
     #[inline(never)]
-    fn inherit(&self, claim: &Claim, stock: &dyn Stock) {
+    fn inherit(&self, claim: &Claim, fat_pool: &dyn FatPool) {
         let word = self.word.load(Order::RELAXED);
         let handed_over = claim.forget() && !mutant(flaw::BELIEVE_CLAIMS);
         if word & FAT == 0 {
@@ -588,15 +588,15 @@ impl Inflated {
             return;
         }
         // SAFETY: the number stood in the word, and the caller is alone.
-        let hall = unsafe { stock.hall(number(word)) };
-        let began =
-            self.holder.load(Order::RELAXED) != NOBODY || hall.thin.load(Order::RELAXED) != NOBODY;
+        let header = unsafe { fat_pool.header(number(word)) };
+        let began = self.holder.load(Order::RELAXED) != NOBODY
+            || header.thin.load(Order::RELAXED) != NOBODY;
         let held = began && !handed_over;
         self.holder.store(NOBODY, Order::RELAXED);
         self.word
             .store(if held { THIN } else { FREE }, Order::RELAXED);
         // SAFETY: the word names it no more, and no thread of this process has
         // ever used it; whoever takes it next forgets who was there.
-        unsafe { stock.give(number(word)) };
+        unsafe { fat_pool.give(number(word)) };
     }
 }

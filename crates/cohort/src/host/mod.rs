@@ -25,7 +25,7 @@ pub use claim::Claim;
 pub use gate::Gate;
 pub use generation::Generation;
 pub use in_place::InPlace;
-pub use inflated::{Fat, Inflated, Pooled, Stock};
+pub use inflated::{Fat, FatPool, Inflated, Pooled};
 pub use placed::Placed;
 pub use returning::Returning;
 

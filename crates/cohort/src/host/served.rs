@@ -12,7 +12,7 @@
 //! it, and the threads' caches of records are shared by all locks.
 
 use super::{
-    Fat, Gate, Holding, InPlace, Inflated, Pool, Pooled, Returning, Seldom, Served, Stock,
+    Fat, FatPool, Gate, Holding, InPlace, Inflated, Pool, Pooled, Returning, Seldom, Served,
 };
 use crate::catalogue::own_pool_bytes;
 use crate::door::{AtomicU32, Static, pool, process_wide, thread};
@@ -265,19 +265,19 @@ mod in_place {
 }
 
 /// An object whose lock is inflated while it is contended: the same code for all locks, which
-/// differ in their stock.
+/// differ in their fat_pool.
 pub mod inflated {
     use super::*;
 
     /// Blocks until the object is locked; 0.
     ///
     /// # Safety
-    /// The object is only ever served from that stock; so for all below.
+    /// The object is only ever served from that fat_pool; so for all below.
     #[inline(never)]
-    pub unsafe fn lock(object: &Object, stock: &dyn Stock) -> i32 {
+    pub unsafe fn lock(object: &Object, fat_pool: &dyn FatPool) -> i32 {
         object.hold();
         // SAFETY: the caller's.
-        unsafe { object.body::<Inflated>() }.lock(&object.gate().claim, stock);
+        unsafe { object.body::<Inflated>() }.lock(&object.gate().claim, fat_pool);
         0
     }
 
@@ -286,10 +286,10 @@ pub mod inflated {
     /// # Safety
     /// As above, and the caller may unlock.
     #[inline(never)]
-    pub unsafe fn unlock(object: &Object, stock: &dyn Stock) -> i32 {
+    pub unsafe fn unlock(object: &Object, fat_pool: &dyn FatPool) -> i32 {
         let claim = &object.gate().claim;
         // SAFETY: the caller's.
-        let unlock = || unsafe { object.body::<Inflated>().unlock(claim, stock) };
+        let unlock = || unsafe { object.body::<Inflated>().unlock(claim, fat_pool) };
         if object.owes_at_unlock() {
             object.behind_gate().release(unlock);
         } else {
@@ -304,9 +304,9 @@ pub mod inflated {
     /// As above.
     #[inline(never)]
     #[must_use]
-    pub unsafe fn try_lock(object: &Object, stock: &dyn Stock) -> bool {
+    pub unsafe fn try_lock(object: &Object, fat_pool: &dyn FatPool) -> bool {
         // SAFETY: the caller's.
-        unsafe { object.body::<Inflated>() }.try_lock(&object.gate().claim, stock)
+        unsafe { object.body::<Inflated>() }.try_lock(&object.gate().claim, fat_pool)
     }
 
     /// Blocks until it is locked or patience runs out; false then.
@@ -315,10 +315,14 @@ pub mod inflated {
     /// As above.
     #[inline(never)]
     #[must_use]
-    pub unsafe fn lock_within(object: &Object, stock: &dyn Stock, patience: &Patience) -> bool {
+    pub unsafe fn lock_within(
+        object: &Object,
+        fat_pool: &dyn FatPool,
+        patience: &Patience,
+    ) -> bool {
         // SAFETY: the caller's.
         let body = unsafe { object.body::<Inflated>() };
-        body.lock_within(&object.gate().claim, stock, patience)
+        body.lock_within(&object.gate().claim, fat_pool, patience)
     }
 
     /// Whether it was locked a moment ago.
@@ -336,45 +340,50 @@ pub mod inflated {
     /// # Safety
     /// As above, and the caller holds the object.
     #[must_use]
-    pub unsafe fn has_waiters(object: &Object, stock: &dyn Stock) -> bool {
+    pub unsafe fn has_waiters(object: &Object, fat_pool: &dyn FatPool) -> bool {
         // SAFETY: the caller's.
-        unsafe { object.body::<Inflated>() }.has_waiters(&object.gate().claim, stock)
+        unsafe { object.body::<Inflated>() }.has_waiters(&object.gate().claim, fat_pool)
     }
 }
 
-/// The [`Service`] of the locks of a [`Stock`], an expression that is evaluated at each call;
+/// The [`Service`] of the locks of a [`FatPool`], an expression that is evaluated at each call;
 /// and what they need, a function.
 #[macro_export]
-macro_rules! service_of_stock {
-    ($stock:expr, $needs:expr) => {
+macro_rules! service_of_fat_pool {
+    ($fat_pool:expr, $needs:expr) => {
         $crate::host::served::Inflating {
             pair: $crate::host::served::Pair {
                 // SAFETY: passed on.
-                lock: |object| unsafe { $crate::host::served::inflated::lock(object, $stock) },
+                lock: |object| unsafe { $crate::host::served::inflated::lock(object, $fat_pool) },
                 // SAFETY: passed on.
-                unlock: |object| unsafe { $crate::host::served::inflated::unlock(object, $stock) },
+                unlock: |object| unsafe {
+                    $crate::host::served::inflated::unlock(object, $fat_pool)
+                },
             },
             // SAFETY: passed on.
-            try_lock: |object| unsafe { $crate::host::served::inflated::try_lock(object, $stock) },
+            try_lock: |object| unsafe {
+                $crate::host::served::inflated::try_lock(object, $fat_pool)
+            },
             // SAFETY: passed on.
             lock_within: |object, patience| unsafe {
-                $crate::host::served::inflated::lock_within(object, $stock, patience)
+                $crate::host::served::inflated::lock_within(object, $fat_pool, patience)
             },
             needs: $needs,
             // SAFETY: passed on.
             has_waiters: |object| unsafe {
-                $crate::host::served::inflated::has_waiters(object, $stock)
+                $crate::host::served::inflated::has_waiters(object, $fat_pool)
             },
             // SAFETY: passed on.
             forget: |object| unsafe {
-                $crate::host::served::inflated::unlock(object, $stock);
+                $crate::host::served::inflated::unlock(object, $fat_pool);
             },
         }
         .service()
     };
 }
 
-/// What differs between services of inflated locks; see [`service_of_stock!`](crate::service_of_stock).
+/// What differs between services of inflated locks; see
+/// [`service_of_fat_pool!`](crate::service_of_fat_pool).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct Inflating {
@@ -535,11 +544,11 @@ macro_rules! services {
         }
     };
 
-    (@stock $lock:ty, $records:ty, $fats:ty, [RawTry, Abortable $($rest:tt)*]) => {
+    (@fat_pool $lock:ty, $records:ty, $fats:ty, [RawTry, Abortable $($rest:tt)*]) => {
         Pooled<$lock, $records, $fats, true>
     };
 
-    (@stock $lock:ty, $records:ty, $fats:ty, $capabilities:tt) => {
+    (@fat_pool $lock:ty, $records:ty, $fats:ty, $capabilities:tt) => {
         Pooled<$lock, $records, $fats>
     };
 
@@ -557,9 +566,9 @@ macro_rules! services {
         process_wide!(static FATS_OF: Seldom<Fat<$lock>> = Seldom::new);
         type Records = &'static Static<Seldom<Record>>;
         type Fats = &'static Static<Seldom<Fat<$lock>>>;
-        static STOCK: services!(@stock $lock, Records, Fats, $capabilities) =
+        static FAT_POOL: services!(@fat_pool $lock, Records, Fats, $capabilities) =
             services!(@make RECORDS_OF, FATS_OF, $capabilities);
-        crate::service_of_stock!(&STOCK, || Needs {
+        crate::service_of_fat_pool!(&FAT_POOL, || Needs {
             bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
             inflated: FATS_OF.get().used(),
         })

@@ -20,7 +20,7 @@
 //! | `granted` | the holder before it | whether it holds the lock |
 //! | `place` | its owner, before it enters | its NUMA node |
 //! | `first`, `last` | the holder, to the next one | the waiters that are set aside; null: none |
-//! | `row` | as above | how often the NUMA node has had the lock in a row |
+//! | `consecutive` | as above | how often the NUMA node has had the lock in a row |
 //!
 //! A node that is set aside had a successor, so nobody will link itself to it; the last
 //! node of the queue is never set aside.  When the NUMA node has had its turns, or has
@@ -73,7 +73,7 @@ pub struct CnaNode<P: Parking = MayPark> {
     last: AtomicPtr<CnaNode<P>>,
     granted: WaitCell<P>,
     place: Cell<usize>,
-    row: Cell<u32>,
+    consecutive: Cell<u32>,
 }
 
 /// The lock; all zero when new.  A NUMA node has it up to `HAND_OFFS` times in a row while
@@ -118,9 +118,9 @@ impl<P: Parking> CnaNode<P> {
         self.place.with(|place| unsafe { *place })
     }
 
-    fn row(&self) -> u32 {
+    fn consecutive(&self) -> u32 {
         // SAFETY: written by the thread that made it the holder's node, and the holder asks.
-        self.row.with(|row| unsafe { *row })
+        self.consecutive.with(|consecutive| unsafe { *consecutive })
     }
 
     fn aside(&self) -> Aside<P> {
@@ -129,17 +129,18 @@ impl<P: Parking> CnaNode<P> {
     }
 
     /// What its owner will have of the holder before; its owner or that holder calls.
-    fn hold(&self, aside: Aside<P>, row: u32) {
+    fn hold(&self, aside: Aside<P>, consecutive: u32) {
         let (first, last) = aside.unwrap_or((ptr::null_mut(), ptr::null_mut()));
         self.first.store(first, Order::RELAXED);
         self.last.store(last, Order::RELAXED);
         // SAFETY: its owner reads it after the grant.
-        self.row.with_mut(|own| unsafe { *own = row });
+        self.consecutive
+            .with_mut(|own| unsafe { *own = consecutive });
     }
 
     /// Makes the node the holder's.
-    fn grant(&self, aside: Aside<P>, row: u32) {
-        self.hold(aside, row);
+    fn grant(&self, aside: Aside<P>, consecutive: u32) {
+        self.hold(aside, consecutive);
         self.granted.set(YES, CNA_GRANT);
     }
 
@@ -228,7 +229,7 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
         }
         // SAFETY: a linked successor stays until it is granted.
         let successor = unsafe { &*successor };
-        if (node.row() < HAND_OFFS || mutant(flaw::KEEP_FOR_EVER))
+        if (node.consecutive() < HAND_OFFS || mutant(flaw::KEEP_FOR_EVER))
             && let Some((neighbour, passed)) = node.neighbour(successor)
         {
             let aside = if mutant(flaw::LOSE_ASIDE) && passed.is_some() {
@@ -236,8 +237,8 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
             } else {
                 joined(aside, passed)
             };
-            let row = node.row().saturating_add(1);
-            return neighbour.grant(aside, row);
+            let consecutive = node.consecutive().saturating_add(1);
+            return neighbour.grant(aside, consecutive);
         }
         match aside {
             None => successor.grant(None, 1),
@@ -276,7 +277,7 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> ThreadOblivious for Cna<P, HAND_OF
 impl<P: Parking, const HAND_OFFS: u32> Fair for Cna<P, HAND_OFFS> {}
 
 // SAFETY: a waiter is aside, which the holder's node says, or behind the holder, whose node is
-// then not the tail; either leaves with the lock only. Nothing is carried.
+// then not the tail; either leaves with the lock only. No count is passed on.
 unsafe impl<P: Parking, const HAND_OFFS: u32> DetectsWaiters for Cna<P, HAND_OFFS> {
     #[inline]
     fn has_waiters(&self, node: &CnaNode<P>) -> bool {

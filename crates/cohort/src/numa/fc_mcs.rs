@@ -205,7 +205,7 @@ impl<P: Parking, const WINDOW: u64> Fair for FcMcs<P, WINDOW> {}
 
 // SAFETY: another tail than the holder's node is the last of those whom a collector has put
 // behind it, and each of them stays until it is granted; a waiter that is still in a list goes
-// unseen. Nothing is carried.
+// unseen. No count is passed on.
 unsafe impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
     #[inline]
     fn has_waiters(&self, node: &FcMcsNode<P>) -> bool {

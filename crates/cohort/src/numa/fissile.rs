@@ -112,7 +112,7 @@ unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> ThreadOblivious
 impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> Fair for Fissile<P, GRACE, HAND_OFFS> {}
 
 // SAFETY: the holder has left the queue, so whoever has it waits, and leaves by taking the word.
-// Nothing is carried.
+// No count is passed on.
 unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> DetectsWaiters
     for Fissile<P, GRACE, HAND_OFFS>
 {

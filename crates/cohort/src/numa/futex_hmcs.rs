@@ -515,7 +515,7 @@ impl FutexHmcs {
         way.group.store(group, Order::RELAXED);
         way.generation.store(generation(), Order::RELAXED);
         keep_cpu(true);
-        if !queue.order.acquire_carried(&place.context) {
+        if !queue.order.acquire_counted(&place.context) {
             self.futex.acquire_as_queued();
         }
         keep_cpu(false);

@@ -17,7 +17,7 @@
 
 pub use crate::basic::bo::Pauses;
 use crate::door::{self, AtomicU32, Level, Order};
-use crate::wait::{Flag, Manner, MayPark, Parking, SpinOnly};
+use crate::wait::{Backoff, Flag, MayPark, Parking, SpinOnly};
 use cohort_raw::{
     Abortable, BoundedAbort, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, TwoForms,
 };
@@ -76,7 +76,7 @@ struct ByPlace<'a> {
     far: Pauses,
 }
 
-impl Manner for ByPlace<'_> {
+impl Backoff for ByPlace<'_> {
     const LOOKS_FIRST: bool = true;
 
     fn pause(&mut self) -> u64 {
@@ -145,13 +145,13 @@ unsafe impl<P: Parking, T: Tuning> Abortable for Hbo<P, T> {
         if self.take(own) {
             return Outcome::Acquired;
         }
-        let manner = ByPlace {
+        let backoff = ByPlace {
             holder: &self.place,
             own,
             near: T::NEAR,
             far: T::FAR,
         };
-        let outcome = self.flag.take_within(manner, patience);
+        let outcome = self.flag.take_within(backoff, patience);
         if outcome == Outcome::Acquired {
             self.place.store(own, Order::RELAXED);
         }

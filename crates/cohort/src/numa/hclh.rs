@@ -245,7 +245,7 @@ unsafe impl<P: Form, const WINDOW: u64> ThreadOblivious for Hclh<P, WINDOW> {}
 impl<P: Form, const WINDOW: u64> Fair for Hclh<P, WINDOW> {}
 
 // SAFETY: the holder's node is the tail of the global queue until a local queue is spliced in
-// behind it, which is served from there; one not yet spliced may go unseen. Nothing is carried.
+// behind it, which is served from there; one not yet spliced may go unseen. No count is passed on.
 unsafe impl<P: Form, const WINDOW: u64> DetectsWaiters for Hclh<P, WINDOW> {
     #[inline]
     fn has_waiters(&self, cx: &Self::Context) -> bool {

@@ -294,7 +294,7 @@ pub const NOWHERE: usize = usize::MAX;
 /// What goes with the lock from a thread to the next without being released, and what its
 /// release is: for a lock that this one puts its waiters in order for.
 pub(crate) trait Carried {
-    /// Leaves the system's queue, with what is carried or after letting go of it.
+    /// Leaves the system's queue, with the count that is passed on or after letting go of it.
     fn leave<P: Parking>(&self, root: RootQueue<'_, P>);
 
     /// Whether it may go on to the next of the same cohort.
@@ -449,7 +449,7 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
         const {
             let enough = Tree::<Cohort<P>, LEAVES, INNER>::has_room_for(L::COUNT);
             assert!(enough, "each level has a place at least");
-            assert!(HAND_OFFS < ALONE, "a row has an end");
+            assert!(HAND_OFFS < ALONE, "a run of hand-offs has an end");
         }
         if level == L::COUNT {
             return ptr::null_mut();
@@ -505,11 +505,11 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
     }
 
     /// Blocks until it is held; whether what is [`Carried`] has come with it.
-    pub(crate) fn acquire_carried(&self, cx: &HmcsContext<P, E>) -> bool {
+    pub(crate) fn acquire_counted(&self, cx: &HmcsContext<P, E>) -> bool {
         self.climb(0, cx, true).1
     }
 
-    /// Releases it, with what is carried or after letting go of it.
+    /// Releases it, with the count that is passed on or after letting go of it.
     ///
     /// # Safety
     /// As [`RawLock::release`].
@@ -524,13 +524,13 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
             let queue = &self.root.0;
             return carried.leave(RootQueue { queue, node });
         };
-        let row = node.status.value(Order::RELAXED);
-        let may = carried.may_go_on() && (row < HAND_OFFS || mutant(flaw::KEEP_FOR_EVER));
+        let consecutive = node.status.value(Order::RELAXED);
+        let may = carried.may_go_on() && (consecutive < HAND_OFFS || mutant(flaw::KEEP_FOR_EVER));
         let away = may && carried.needs_presence() && Queue::next_is_away(node);
         if away && mutant(flaw::FORGET_THE_AWAY) {
             return;
         }
-        if may && !away && here.queue.pass(node, (row + 1).min(HAND_OFFS)) {
+        if may && !away && here.queue.pass(node, (consecutive + 1).min(HAND_OFFS)) {
             return;
         }
         if mutant(flaw::LOW_FIRST) {
@@ -615,7 +615,7 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
 
 // SAFETY: on each level up to the root the holder's queue ends with its own node or the cohort's;
 // any other tail is the node of a thread that enters that queue for the whole. What goes with a
-// grant is between HMCS's own levels: nothing is carried.
+// grant is between HMCS's own levels: no count is passed on.
 unsafe impl<
     L: Levels,
     const LEAVES: usize,

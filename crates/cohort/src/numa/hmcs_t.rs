@@ -670,12 +670,12 @@ impl<P: Form> Queue<P> {
             walk.finish(self, FIRST + 1);
             return walk.recycle();
         };
-        let row = node.status();
-        let may = row + 1 < FIRST + hand_offs || mutant(flaw::KEEP_FOR_EVER);
-        if may && row > FIRST && tries_anything() {
+        let consecutive = node.status();
+        let may = consecutive + 1 < FIRST + hand_offs || mutant(flaw::KEEP_FOR_EVER);
+        if may && consecutive > FIRST && tries_anything() {
             node.await_neighbour();
         }
-        let passed = may && walk.pass((row + 1).min(FIRST + hand_offs));
+        let passed = may && walk.pass((consecutive + 1).min(FIRST + hand_offs));
         if !passed {
             if mutant(flaw::LOW_FIRST) {
                 walk.finish(&here.queue, PREFIX);
@@ -755,7 +755,10 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
         const {
             let enough = Tree::<Cohort<P>, LEAVES, INNER>::has_room_for(L::COUNT);
             assert!(enough, "each level has a place at least");
-            assert!(HAND_OFFS < WaitCell::<P>::MAX - FIRST, "a row has an end");
+            assert!(
+                HAND_OFFS < WaitCell::<P>::MAX - FIRST,
+                "a run of hand-offs has an end"
+            );
         }
         if level == L::COUNT {
             return ptr::null_mut();

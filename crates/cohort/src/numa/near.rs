@@ -409,7 +409,7 @@ unsafe impl<P: Parking, const BOUND: u8> ThreadOblivious for Near<P, BOUND> {}
 impl<P: Parking, const BOUND: u8> Fair for Near<P, BOUND> {}
 
 // SAFETY: those known to the holder, one linked to its node, and the thread that has taken the
-// tail from it all wait until they are granted. Nothing is carried.
+// tail from it all wait until they are granted. No count is passed on.
 unsafe impl<P: Parking, const BOUND: u8> DetectsWaiters for Near<P, BOUND> {
     /// Looks at the holder's node first, as `mcs`.
     #[inline]

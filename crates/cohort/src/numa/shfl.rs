@@ -19,7 +19,7 @@
 //! | `granted` | the head before it | whether it is the head |
 //! | `place` | its owner, before it enters | its NUMA node |
 //! | `sorts` | its owner, or the head before it | whether it sorts when it is the head |
-//! | `row` | as above | how many of its NUMA node come in a row, up to and with it |
+//! | `consecutive` | as above | how many of its NUMA node come in a row, up to and with it |
 //!
 //! The last of those that the head has brought together sorts next: those before it have
 //! nothing to do.  The last node of the queue stays where it is, since an arrival may be
@@ -60,13 +60,13 @@ const CLASS: u32 = 1;
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
     sorts: bool,
-    row: u32,
+    consecutive: u32,
 }
 
 /// Alone, and to sort.
 const FIRST: Part = Part {
     sorts: true,
-    row: 1,
+    consecutive: 1,
 };
 
 /// A waiter's place in the queue.
@@ -79,10 +79,10 @@ pub struct ShflNode<P: Parking = MayPark> {
     part: Cell<Part>,
 }
 
-/// The lock; all zero when new.  The head brings together up to `ROW` waiters.
+/// The lock; all zero when new.  The head brings together up to `BATCH` waiters.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Shfl<P: Parking = MayPark, const ROW: u32 = 128> {
+pub struct Shfl<P: Parking = MayPark, const BATCH: u32 = 128> {
     tail: AtomicPtr<ShflNode<P>>,
     word: Ttas<P>,
 }
@@ -118,14 +118,14 @@ impl<P: Parking> ShflNode<P> {
     }
 }
 
-impl<P: Parking, const ROW: u32> Shfl<P, ROW> {
+impl<P: Parking, const BATCH: u32> Shfl<P, BATCH> {
     /// Brings waiters of the head's NUMA node up behind it, until the word is free; the
     /// head calls.
     fn sort(&self, head: &ShflNode<P>) {
-        let mut row = head.part().row;
+        let mut consecutive = head.part().consecutive;
         let place = head.place();
         let (mut last, mut before) = (head, head);
-        while row < ROW && self.word.is_locked() {
+        while consecutive < BATCH && self.word.is_locked() {
             let next = before.next.load(SHFL_SUCCESSOR);
             // SAFETY: a linked node stays until it is granted, and the head grants.
             let Some(waiter) = (unsafe { next.as_ref() }) else {
@@ -150,10 +150,13 @@ impl<P: Parking, const ROW: u32> Shfl<P, ROW> {
                 last.next.store(waiter.pointer(), Order::RELAXED);
             }
             last = waiter;
-            row += 1;
+            consecutive += 1;
         }
         if !ptr::eq(last, head) {
-            last.play(Part { sorts: true, row });
+            last.play(Part {
+                sorts: true,
+                consecutive,
+            });
             head.play(Part::default());
         }
     }
@@ -188,7 +191,7 @@ impl<P: Parking, const ROW: u32> Shfl<P, ROW> {
 
 // SAFETY: the word is held by one thread at a time, which sees what the last one did
 // before it released.
-unsafe impl<P: Parking, const ROW: u32> RawLock for Shfl<P, ROW> {
+unsafe impl<P: Parking, const BATCH: u32> RawLock for Shfl<P, BATCH> {
     type Context = ShflNode<P>;
 
     #[inline]
@@ -228,7 +231,7 @@ unsafe impl<P: Parking, const ROW: u32> RawLock for Shfl<P, ROW> {
 }
 
 // SAFETY: as above; nobody passes a queue.
-unsafe impl<P: Parking, const ROW: u32> RawTry for Shfl<P, ROW> {
+unsafe impl<P: Parking, const BATCH: u32> RawTry for Shfl<P, BATCH> {
     #[inline]
     fn try_acquire(&self, _node: &ShflNode<P>) -> bool {
         self.tail.load(Order::RELAXED).is_null() && self.word.try_acquire(&())
@@ -236,15 +239,15 @@ unsafe impl<P: Parking, const ROW: u32> RawTry for Shfl<P, ROW> {
 }
 
 // SAFETY: release is the word's, which is any thread's.
-unsafe impl<P: Parking, const ROW: u32> ThreadOblivious for Shfl<P, ROW> {}
+unsafe impl<P: Parking, const BATCH: u32> ThreadOblivious for Shfl<P, BATCH> {}
 
 /// A waiter in the queue is passed by the few that found it empty before, and by a
 /// row of each waiter before it.
-impl<P: Parking, const ROW: u32> Fair for Shfl<P, ROW> {}
+impl<P: Parking, const BATCH: u32> Fair for Shfl<P, BATCH> {}
 
 // SAFETY: the holder has left the queue, so the tail's owner waits, and leaves by taking the
-// word. Nothing is carried.
-unsafe impl<P: Parking, const ROW: u32> DetectsWaiters for Shfl<P, ROW> {
+// word. No count is passed on.
+unsafe impl<P: Parking, const BATCH: u32> DetectsWaiters for Shfl<P, BATCH> {
     #[inline]
     fn has_waiters(&self, _node: &ShflNode<P>) -> bool {
         !self.tail.load(Order::RELAXED).is_null()
@@ -252,7 +255,7 @@ unsafe impl<P: Parking, const ROW: u32> DetectsWaiters for Shfl<P, ROW> {
 }
 
 // SAFETY: afterwards nobody queues, and the word is as the holder has it.
-unsafe impl<P: Parking, const ROW: u32> Inherit for Shfl<P, ROW> {
+unsafe impl<P: Parking, const BATCH: u32> Inherit for Shfl<P, BATCH> {
     unsafe fn inherit(&self, holder: Option<&ShflNode<P>>) {
         self.tail.store(ptr::null_mut(), Order::RELAXED);
         // SAFETY: passed on.
@@ -260,6 +263,6 @@ unsafe impl<P: Parking, const ROW: u32> Inherit for Shfl<P, ROW> {
     }
 }
 
-impl<P: Parking, const ROW: u32> TwoForms for Shfl<P, ROW> {
-    type Spinning = Shfl<SpinOnly, ROW>;
+impl<P: Parking, const BATCH: u32> TwoForms for Shfl<P, BATCH> {
+    type Spinning = Shfl<SpinOnly, BATCH>;
 }

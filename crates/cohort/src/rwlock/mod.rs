@@ -16,7 +16,7 @@ pub use object::Object;
 pub use raw::RawRwLock;
 pub use table::Table;
 
-use crate::at_last::AtLast;
+use crate::defer::Defer;
 use crate::door::Cell;
 use crate::mutex::patience;
 use cohort_raw::{Outcome, Patience, RawShared};
@@ -102,7 +102,7 @@ impl<T: ?Sized, L: RawShared> RwLock<T, L> {
         let context = L::Context::default();
         self.lock.read(&context, Recursion::Allowed);
         // SAFETY: acquired above, by this thread and with this context.
-        let _last = AtLast(|| unsafe { self.lock.release_read(&context) });
+        let _last = Defer(|| unsafe { self.lock.release_read(&context) });
         // SAFETY: the lock is held to read.
         self.data.with(|data| look(unsafe { &*data }))
     }
@@ -112,7 +112,7 @@ impl<T: ?Sized, L: RawShared> RwLock<T, L> {
         let context = L::Context::default();
         self.lock.write(&context);
         // SAFETY: acquired above, by this thread and with this context.
-        let _last = AtLast(|| unsafe { self.lock.release_write(&context) });
+        let _last = Defer(|| unsafe { self.lock.release_write(&context) });
         // SAFETY: the lock is held to write.
         self.data.with_mut(|data| change(unsafe { &mut *data }))
     }
@@ -227,7 +227,7 @@ impl<T: ?Sized + fmt::Debug, L: RawShared> fmt::Debug for RwLock<T, L> {
             return write!(f, "RwLock {{ <locked> }}");
         }
         // SAFETY: acquired above, by this thread and with this context.
-        let _last = AtLast(|| unsafe { self.lock.release_read(&context) });
+        let _last = Defer(|| unsafe { self.lock.release_read(&context) });
         // SAFETY: the lock is held to read.
         let data: &T = self.data.with(|data| unsafe { &*data });
         f.debug_struct("RwLock").field("data", &data).finish()

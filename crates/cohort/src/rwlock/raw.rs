@@ -131,7 +131,7 @@ impl RawRwLock {
         if self.arrive(recursion) {
             return Outcome::Acquired;
         }
-        self.gate.manner().consider_turns();
+        self.gate.mode().consider_turns();
         // Readers that are let in by the same release enter side by side.
         let done = || self.arrive(recursion);
         loop {
@@ -240,7 +240,7 @@ impl RawRwLock {
         if self.try_write() {
             return Outcome::Acquired;
         }
-        self.gate.manner().consider_turns();
+        self.gate.mode().consider_turns();
         if self.gate.acquire_unless(patience, &|| false) == Some(Outcome::GaveUp) {
             return Outcome::GaveUp;
         }
@@ -281,13 +281,13 @@ impl RawRwLock {
         take: fn(&Self, u32) -> bool,
     ) -> Outcome {
         let mut since = 0;
-        let manner = self.gate.manner();
-        if manner.takes_turns() {
+        let mode = self.gate.mode();
+        if mode.takes_turns() {
             since = now();
             if self.leave_a_turn(patience) {
-                manner.welcome_turns();
+                mode.welcome_turns();
             } else {
-                manner.give_up_turns();
+                mode.give_up_turns();
             }
         }
         let mut spinner = Spinner::new();

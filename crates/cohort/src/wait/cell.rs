@@ -278,7 +278,7 @@ impl<P: Parking> WaitCell<P> {
 
     /// [`wait_for`](Self::wait_for), letting `spacing` nanoseconds, a function of
     /// the value, pass after each look in vain.  Somebody who has left the mark looks
-    /// again rather than sleep unless it is `heeded`.
+    /// again rather than sleep unless it is `honoured`.
     #[inline]
     pub fn wait_spaced(
         &self,
@@ -286,11 +286,11 @@ impl<P: Parking> WaitCell<P> {
         class: u32,
         ready: impl Fn(u32) -> bool,
         spacing: impl Fn(u32) -> u64,
-        heeded: impl Fn() -> bool,
+        honoured: impl Fn() -> bool,
     ) {
         if !ready(self.value(order)) {
             let pass = |spinner: &mut Spinner, word| spinner.pause(spacing(word & !ASLEEP));
-            self.wait_long(class, || self.word.load(order), ready, pass, heeded);
+            self.wait_long(class, || self.word.load(order), ready, pass, honoured);
         }
     }
 
@@ -313,7 +313,7 @@ impl<P: Parking> WaitCell<P> {
         look: impl Fn() -> u32,
         ready: impl Fn(u32) -> bool,
         pass: impl Fn(&mut Spinner, u32) -> Advice,
-        heeded: impl Fn() -> bool,
+        honoured: impl Fn() -> bool,
     ) {
         let mut spinner = Spinner::in_line();
         loop {
@@ -322,7 +322,7 @@ impl<P: Parking> WaitCell<P> {
                 return;
             }
             if pass(&mut spinner, word) == Advice::Sleep {
-                self.sleep(&mut spinner, word, class, &heeded);
+                self.sleep(&mut spinner, word, class, &honoured);
             }
         }
     }
@@ -351,8 +351,8 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
-    /// Sleeps on a word that was seen, unless it has changed or the mark is not heeded.
-    fn sleep(&self, spinner: &mut Spinner, word: u32, class: u32, heeded: impl Fn() -> bool) {
+    /// Sleeps on a word that was seen, unless it has changed or the mark is not honoured.
+    fn sleep(&self, spinner: &mut Spinner, word: u32, class: u32, honoured: impl Fn() -> bool) {
         if !P::MAY_SLEEP {
             return spinner.insist();
         }
@@ -362,7 +362,7 @@ impl<P: Parking> WaitCell<P> {
                 .word
                 .compare_exchange(word, asleep, CELL_ANNOUNCE, Order::RELAXED)
                 .is_ok();
-        if marked && heeded() {
+        if marked && honoured() {
             let _ = sleep_on(&self.word, asleep, class, None);
         }
     }

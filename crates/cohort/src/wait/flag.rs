@@ -1,7 +1,7 @@
 //! A word that one thread at a time holds and anybody may take once it is free: what
 //! `tas`, `ttas` and `bo` have in common.
 //!
-//! They differ in how a waiter passes the time, a [`Manner`].  Under a policy that
+//! They differ in how a waiter passes the time, a [`Backoff`].  Under a policy that
 //! parks, each of them sleeps at last; so the word says whether somebody may be asleep.
 //!
 //! | word | meaning | who writes it |
@@ -55,7 +55,7 @@ const ATTENTIVE: u32 = 0;
 const QUICK: u32 = 1;
 
 /// How a waiter passes the time; made at the beginning of a wait.
-pub trait Manner {
+pub trait Backoff {
     /// Whether to look at the word before each attempt to take it.
     const LOOKS_FIRST: bool;
 
@@ -161,7 +161,7 @@ impl<P: Parking> Flag<P> {
             .word
             .compare_exchange(HELD, FREE, FLAG_RELEASE, Order::RELAXED)
             .is_ok();
-        // Somebody waits, and would soon call it off.
+        // Somebody waits, and would soon revoke it.
         if !unmarked {
             self.haste.store(ATTENTIVE, Order::RELAXED);
         }
@@ -176,20 +176,20 @@ impl<P: Parking> Flag<P> {
         wake(word.cast::<AtomicU32>(), i32::MAX as u32, CLASS);
     }
 
-    /// Whether the mark that the caller has left on a holder's word will be heeded;
+    /// Whether the mark that the caller has left on a holder's word will be honoured;
     /// if not, it was a quick time, which is over now: look again.
     fn is_heeded(&self) -> bool {
         if !self.is_quick() || mutant(flaw::MARK_AND_HOPE) {
             return true;
         }
         self.haste.store(ATTENTIVE, Order::RELAXED);
-        quick::call_off(|| Self::wake_everybody(self));
+        quick::revoke(|| Self::wake_everybody(self));
         false
     }
 
     /// Blocks until the word is taken or patience runs out.
     #[cold]
-    pub fn take_within<M: Manner>(&self, mut manner: M, patience: &Patience) -> Outcome {
+    pub fn take_within<M: Backoff>(&self, mut backoff: M, patience: &Patience) -> Outcome {
         let mut spinner = Spinner::new();
         let mut slept = false;
         loop {
@@ -215,7 +215,7 @@ impl<P: Parking> Flag<P> {
                 }
                 return Outcome::GaveUp;
             }
-            if spinner.pause(manner.pause()) == Advice::Again {
+            if spinner.pause(backoff.pause()) == Advice::Again {
                 continue;
             }
             if !P::MAY_SLEEP {

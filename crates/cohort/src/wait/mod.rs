@@ -6,4 +6,4 @@ mod flag;
 pub mod quick;
 
 pub use cell::{MayPark, Parking, SpinOnly, WaitCell};
-pub use flag::{Flag, Manner};
+pub use flag::{Backoff, Flag};

@@ -12,14 +12,14 @@
 //! The lock says where it keeps the word *quick*; a holder sets it, when it finds nobody
 //! waiting, and anybody takes it back.
 
-use crate::door::{Order, calls_off, fence_everywhere, fence_here, flaws, mutant, orders};
+use crate::door::{Order, fence_everywhere, fence_here, flaws, mutant, orders, revocations};
 use cohort_raw::Quick;
 
 orders! {
     /// A releaser that finds the count raised finds the lock attentive too.
-    QUICK_CALL_OFF = Release;
+    QUICK_REVOKE = Release;
     /// As above, from the releaser's side.
-    QUICK_CALLED_OFF = Acquire;
+    QUICK_REVOKED = Acquire;
     /// Both sides of the agreement, in a checker's world.
     QUICK_AGREE = SeqCst;
 }
@@ -34,13 +34,13 @@ flaws! {
 /// else there is to know for the store.  Nothing of the lock is touched after that.
 #[inline(always)]
 pub fn release<T>(look: impl FnOnce() -> Option<T>, store: impl FnOnce(T)) -> Quick {
-    let called_off = calls_off().load(QUICK_CALLED_OFF);
+    let revoked = revocations().load(QUICK_REVOKED);
     let Some(seen) = look() else {
         return Quick::Refused;
     };
     store(seen);
     fence_here(QUICK_AGREE);
-    if calls_off().load(Order::RELAXED) == called_off || mutant(flaw::LOST_MARK) {
+    if revocations().load(Order::RELAXED) == revoked || mutant(flaw::LOST_MARK) {
         Quick::Released
     } else {
         Quick::MarkLost
@@ -48,11 +48,11 @@ pub fn release<T>(look: impl FnOnce() -> Option<T>, store: impl FnOnce(T)) -> Qu
 }
 
 /// Ends a quick time that the caller has just taken back: afterwards every release
-/// heeds marks, and the lock shows every release that did not.  The caller, which has
+/// honours marks, and the lock shows every release that did not.  The caller, which has
 /// left a mark, looks again before it sleeps.
 #[cold]
-pub fn call_off(wake_everybody: impl FnOnce()) {
-    calls_off().fetch_add(1, QUICK_CALL_OFF);
+pub fn revoke(wake_everybody: impl FnOnce()) {
+    revocations().fetch_add(1, QUICK_REVOKE);
     if !mutant(flaw::NO_BARRIER) {
         fence_everywhere(QUICK_AGREE);
     }

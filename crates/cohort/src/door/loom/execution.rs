@@ -107,8 +107,8 @@ pub(super) struct Execution {
     /// queue of sleepers, a fork.  Touching it tells loom that the order
     /// matters; it carries no order itself.
     kernel: Rc<AtomicU32>,
-    /// The process's count of quick times called off.
-    calls_off: Box<super::AtomicU32>,
+    /// The process's count of quick times revoked.
+    revocations: Box<super::AtomicU32>,
 }
 
 std::thread_local! {
@@ -137,10 +137,10 @@ pub(super) fn is_going_on() -> bool {
     EXECUTION.try_with(look).unwrap_or(false)
 }
 
-/// How often a quick time has been called off in this process; it wraps.
+/// How often a quick time has been revoked in this process; it wraps.
 #[must_use]
-pub fn calls_off() -> &'static super::AtomicU32 {
-    let count: *const _ = with(|execution| &raw const *execution.calls_off);
+pub fn revocations() -> &'static super::AtomicU32 {
+    let count: *const _ = with(|execution| &raw const *execution.revocations);
     // SAFETY: boxed, and alive until the execution ends and with it all its threads.
     unsafe { &*count }
 }
@@ -150,7 +150,7 @@ pub(super) fn begin(serial: u64, settings: Settings) {
     trace::begin();
     drop(EXECUTION.take());
     let kernel = Rc::new(AtomicU32::new(0));
-    let calls_off = Box::new(super::AtomicU32::new(0));
+    let revocations = Box::new(super::AtomicU32::new(0));
     EXECUTION.set(Some(Execution {
         settings,
         serial,
@@ -164,7 +164,7 @@ pub(super) fn begin(serial: u64, settings: Settings) {
         generation: 1,
         survivor: None,
         kernel,
-        calls_off,
+        revocations,
     }));
 }
 

@@ -23,7 +23,7 @@ mod trace;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update};
 pub use caught::{Panic, caught, panic_on};
-pub use execution::{calls_off, generation, generation as generation_so_far};
+pub use execution::{generation, generation as generation_so_far, revocations};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet};
 pub use flaw::mutant;
 pub use interrupt::interrupted_after;

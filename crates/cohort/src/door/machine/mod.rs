@@ -25,9 +25,9 @@ pub use spinner::{
     shows_absence, threads_lack_cpus, tries_anything, waits_often, workload,
 };
 pub use system::{
-    cache_groups, calls_off, cohort, distance, expired, fence_everywhere, fence_here, generation,
+    cache_groups, cohort, distance, expired, fence_everywhere, fence_here, generation,
     generation as generation_so_far, is_long_quiet, move_sleeper, mutant, nap, note, noted, now,
-    random, sleep_on, sleep_on_shared, unless_starved, wake, wake_shared, yield_now,
+    random, revocations, sleep_on, sleep_on_shared, unless_starved, wake, wake_shared, yield_now,
 };
 pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
 

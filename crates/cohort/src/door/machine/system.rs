@@ -146,13 +146,13 @@ pub fn wake_shared(word: *const AtomicU32, count: u32, bits: u32) -> usize {
     wake(word, count, bits)
 }
 
-/// How often a quick time has been called off; it wraps.
+/// How often a quick time has been revoked; it wraps.
 #[must_use]
-pub fn calls_off() -> &'static AtomicU32 {
-    static CALLS_OFF: OfRun<AtomicU32> = OfRun::new(|| AtomicU32::new(0));
+pub fn revocations() -> &'static AtomicU32 {
+    static REVOCATIONS: OfRun<AtomicU32> = OfRun::new(|| AtomicU32::new(0));
     static OUTSIDE: AtomicU32 = AtomicU32::new(0);
     if cohort_machine::is_running() {
-        CALLS_OFF.get()
+        REVOCATIONS.get()
     } else {
         &OUTSIDE
     }

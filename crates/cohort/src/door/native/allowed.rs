@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicU8, AtomicU32};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Beyond {
-    /// The barrier in all threads, by `membarrier`; without it, releases heed marks.
+    /// The barrier in all threads, by `membarrier`; without it, releases honour marks.
     Barrier = 1,
     /// Giving turns away, by `sched_yield`; without it, waiters sleep.
     Yield = 2,

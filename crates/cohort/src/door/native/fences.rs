@@ -30,12 +30,12 @@ fn membarrier(command: usize) -> bool {
     if_allowed(Beyond::Barrier, it)
 }
 
-/// How often a quick time has been called off in this process; it wraps.
+/// How often a quick time has been revoked in this process; it wraps.
 #[inline(always)]
 #[must_use]
-pub fn calls_off() -> &'static AtomicU32 {
-    static CALLS_OFF: AtomicU32 = AtomicU32::new(0);
-    &CALLS_OFF
+pub fn revocations() -> &'static AtomicU32 {
+    static REVOCATIONS: AtomicU32 = AtomicU32::new(0);
+    &REVOCATIONS
 }
 
 /// The cheap side: stores before it and loads after it are ordered with respect

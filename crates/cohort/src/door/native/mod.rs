@@ -20,7 +20,7 @@ pub use atomic::{
     AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update, keep_off,
 };
 pub use caught::{Panic, caught, panic_on};
-pub use fences::{calls_off, fence_everywhere, fence_here, is_long_quiet};
+pub use fences::{fence_everywhere, fence_here, is_long_quiet, revocations};
 pub use generation::{generation, generation_so_far};
 pub use memory::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CONTEXT_BYTES, OfProcess, QUEUE_GROUPS,

@@ -6,7 +6,7 @@
 
 use crate::clients::add_one;
 use crate::locks::door::{Cell, wander, yield_now};
-use crate::locks::host::{Claim, Fat, Holding, Inflated, Pooled, Served, Stock};
+use crate::locks::host::{Claim, Fat, FatPool, Holding, Inflated, Pooled, Served};
 use crate::locks::{DetectsWaiters, Inherit, RawLock, RawTry, ThreadOblivious};
 use crate::world::{nodes, together};
 use std::sync::Arc;
@@ -45,7 +45,7 @@ unsafe impl<L: RawTry> RawTry for Hesitant<L> {
 // SAFETY: nothing is kept of the thread that acquired it.
 unsafe impl<L: ThreadOblivious> ThreadOblivious for Hesitant<L> {}
 
-// SAFETY: passed on; nothing is carried.
+// SAFETY: passed on; no count is passed on.
 unsafe impl<L: DetectsWaiters> DetectsWaiters for Hesitant<L> {
     fn has_waiters(&self, cx: &L::Context) -> bool {
         self.0.has_waiters(cx)
@@ -64,22 +64,22 @@ unsafe impl<L: Inherit> Inherit for Hesitant<L> {
 /// on its way out, and then takes what lies ready for the next object, with `between` in
 /// between.
 pub fn looks_ahead<L: Served + Send + Sync>(between: fn()) {
-    let stock = Pooled::<L, _, _>::new(nodes::<Holding<L::Context>>(2), nodes::<Fat<L>>(3));
-    let shared = Arc::new((Inflated::default(), Claim::new(), stock, Cell::new(0)));
+    let fat_pool = Pooled::<L, _, _>::new(nodes::<Holding<L::Context>>(2), nodes::<Fat<L>>(3));
+    let shared = Arc::new((Inflated::default(), Claim::new(), fat_pool, Cell::new(0)));
     together(2, move |thread| {
-        let (object, claim, stock, count) = &*shared;
-        let stock: &dyn Stock = stock;
+        let (object, claim, fat_pool, count) = &*shared;
+        let fat_pool: &dyn FatPool = fat_pool;
         if thread == 0 {
             wander();
         }
-        object.lock(claim, stock);
+        object.lock(claim, fat_pool);
         add_one(count);
         if thread == 1 {
             // Let the first one come and wait.
             yield_now();
         }
         // SAFETY: locked above.
-        let held = unsafe { object.unlock(claim, stock) };
+        let held = unsafe { object.unlock(claim, fat_pool) };
         assert!(held, "the holder does not hold it");
         if thread > 0 {
             return;
@@ -87,9 +87,9 @@ pub fn looks_ahead<L: Served + Send + Sync>(between: fn()) {
         between();
         // In each of two cohorts.
         for _ in 0..2 {
-            let fat = stock.take();
+            let fat = fat_pool.take();
             // SAFETY: taken just now, and told nobody.
-            unsafe { stock.put_back(fat) };
+            unsafe { fat_pool.put_back(fat) };
         }
     });
 }

@@ -1,4 +1,4 @@
-//! `Told`: a compiled composition whose locks are all made by the same recipe, for hosts,
+//! `RecipeBuilt`: a compiled composition whose locks are all made by the same recipe, for hosts,
 //! which make locks without saying how.
 
 use super::stacked::Text;
@@ -9,18 +9,18 @@ use core::marker::PhantomData;
 
 /// `L`, made by the recipe of `T`, whose locks are `L`'s.
 #[repr(transparent)]
-pub struct Told<L, T> {
+pub struct RecipeBuilt<L, T> {
     lock: L,
     text: PhantomData<fn() -> T>,
 }
 
-impl<L: fmt::Debug, T> fmt::Debug for Told<L, T> {
+impl<L: fmt::Debug, T> fmt::Debug for RecipeBuilt<L, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.lock.fmt(f)
     }
 }
 
-impl<L: Composed, T: Text> Default for Told<L, T> {
+impl<L: Composed, T: Text> Default for RecipeBuilt<L, T> {
     #[inline]
     fn default() -> Self {
         Self {
@@ -31,7 +31,7 @@ impl<L: Composed, T: Text> Default for Told<L, T> {
 }
 
 // SAFETY: every call goes to the one lock.
-unsafe impl<L: Shareable, T: Text> RawLock for Told<L, T> {
+unsafe impl<L: Shareable, T: Text> RawLock for RecipeBuilt<L, T> {
     type Context = L::Context;
 
     const STRICT: bool = L::STRICT;
@@ -62,7 +62,7 @@ unsafe impl<L: Shareable, T: Text> RawLock for Told<L, T> {
 }
 
 // SAFETY: as above.
-unsafe impl<L: Shareable, T: Text> RawTry for Told<L, T> {
+unsafe impl<L: Shareable, T: Text> RawTry for RecipeBuilt<L, T> {
     #[inline]
     fn try_acquire(&self, cx: &L::Context) -> bool {
         self.lock.try_acquire(cx)
@@ -70,10 +70,10 @@ unsafe impl<L: Shareable, T: Text> RawTry for Told<L, T> {
 }
 
 // SAFETY: as above.
-unsafe impl<L: Shareable, T: Text> ThreadOblivious for Told<L, T> {}
+unsafe impl<L: Shareable, T: Text> ThreadOblivious for RecipeBuilt<L, T> {}
 
 // SAFETY: as above.
-unsafe impl<L: Shareable, T: Text> Inherit for Told<L, T> {
+unsafe impl<L: Shareable, T: Text> Inherit for RecipeBuilt<L, T> {
     unsafe fn inherit(&self, holder: Option<&L::Context>) {
         // SAFETY: the caller's.
         unsafe { self.lock.inherit(holder) };

@@ -30,18 +30,18 @@ impl<const SLOTS: usize, P: Parking> Counting for Anderson<SLOTS, P> {
 }
 
 /// A lock whose first number is `FIRST`.
-pub struct Late<L, const FIRST: u32>(L);
+pub struct NearWrap<L, const FIRST: u32>(L);
 
-impl<L: Counting, const FIRST: u32> Default for Late<L, FIRST> {
+impl<L: Counting, const FIRST: u32> Default for NearWrap<L, FIRST> {
     fn default() -> Self {
         Self(L::beginning_at(FIRST))
     }
 }
 
-passes_on!(Late<L: Counting, const FIRST>);
+passes_on!(NearWrap<L: Counting, const FIRST>);
 
 // SAFETY: one try of the lock inside.
-unsafe impl<L: Counting, const FIRST: u32> RawTry for Late<L, FIRST> {
+unsafe impl<L: Counting, const FIRST: u32> RawTry for NearWrap<L, FIRST> {
     fn try_acquire(&self, cx: &L::Context) -> bool {
         self.0.try_acquire(cx)
     }

@@ -1,13 +1,13 @@
-//! The second word of a [`Futex`](super::Futex): in what manner its holders release it
+//! The second word of a [`Futex`](super::Futex): in what mode its holders release it
 //! and its waiters wait; and the gate at which waiters line up.
 //!
 //! | bits | meaning | set and cleared by |
 //! |---|---|---|
-//! | `QUICK` | holders release by a plain store | the holder of a lock that has long been quiet; whoever calls it off |
+//! | `QUICK` | holders release by a plain store | the holder of a lock that has long been quiet; the waiter that revokes it |
 //! | `TURNS` | waiters take turns | a waiter that tries it; the head that found it not worth while |
 //! | `GATE` | one of the four below | waiters and heads |
 //! | `RELUCTANCE` | how rarely taking turns is tried | heads: more if it was not worth while, less if it was |
-//! | `CALLED_OFF` | how often of late a quick time was called off, so how rarely there is one | the waiter that calls it off: more; the holder that begins one: less |
+//! | `REVOKED` | how often of late a quick time was revoked, so how rarely there is one | the waiter that revokes it: more; the holder that begins one: less |
 //! | `PROCESS` | whose waiters shut the gate, or 0 if it is open; what a forked child inherits is open to it | with `GATE` |
 //!
 //! The gate lets one waiter through at a time, which is then the *head*, in the order
@@ -43,8 +43,8 @@ const CROWDED: u32 = 2 << 2;
 const HANDED: u32 = 3 << 2;
 const RELUCTANCE: u32 = 7 << 4;
 const RELUCTANT: u32 = 1 << 4;
-const CALLED_OFF: u32 = 7 << 7;
-const CALL: u32 = 1 << 7;
+const REVOKED: u32 = 7 << 7;
+const REVOCATION: u32 = 1 << 7;
 const PROCESS_SHIFT: u32 = 10;
 const PROCESS: u32 = !0 << PROCESS_SHIFT;
 
@@ -72,14 +72,14 @@ pub(super) enum Entered {
 /// The word; zero when new.
 #[derive(Debug, Default)]
 #[repr(transparent)]
-pub(crate) struct Manner(AtomicU32);
+pub(crate) struct Mode(AtomicU32);
 
 /// This process, as `PROCESS` has it.
 fn process() -> u32 {
     generation() << PROCESS_SHIFT
 }
 
-impl Manner {
+impl Mode {
     constructor! {
         /// Attentive releases, a crowd of waiters.
         pub(super) fn new() -> Self {
@@ -93,22 +93,22 @@ impl Manner {
         self.0.load(Order::RELAXED) & QUICK != 0
     }
 
-    /// From here on holders release by a plain store, if that is likely to last: to call it off
+    /// From here on holders release by a plain store, if that is likely to last: to revoke it
     /// costs the thread that comes to wait as much as it saves thousands of releases.
     pub(super) fn be_quick(&self) -> bool {
-        let called_off = self.0.load(Order::RELAXED) & CALLED_OFF;
-        let likely = called_off == 0 || is_worth_a_try(1 << (called_off / CALL));
+        let revoked = self.0.load(Order::RELAXED) & REVOKED;
+        let likely = revoked == 0 || is_worth_a_try(1 << (revoked / REVOCATION));
         if likely {
-            self.change(|seen| (seen | QUICK) - CALL.min(seen & CALLED_OFF));
+            self.change(|seen| (seen | QUICK) - REVOCATION.min(seen & REVOKED));
         }
         likely
     }
 
     /// From here on they look at the word, and begin to do otherwise more rarely.
-    pub(super) fn call_off(&self) {
+    pub(super) fn revoke(&self) {
         self.change(|seen| {
-            let called_off = ((seen & CALLED_OFF) + 2 * CALL).min(CALLED_OFF);
-            (seen & !(QUICK | CALLED_OFF)) | called_off
+            let revoked = ((seen & REVOKED) + 2 * REVOCATION).min(REVOKED);
+            (seen & !(QUICK | REVOKED)) | revoked
         });
     }
 

@@ -491,7 +491,8 @@ fn recipe(name: &str, place: &Place, wait: Option<Wait>) -> Result<String, Probl
         Recipe::read(name).map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")))?;
     match place {
         Place::Here(_) if recipe.assignment.is_some() => Err(Problem::usage(format!(
-            "the lock `{name}`: on this machine a file says who is in which cohort; see --cohorts"
+            "the lock `{name}`: on this machine a file says which cohort each CPU is in; \
+             see --cohorts"
         ))),
         _ if wait == Some(Wait::Park) && !matches!(recipe.of, Of::Named(_)) => {
             Err(Problem::usage(format!(

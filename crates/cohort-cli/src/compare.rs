@@ -128,7 +128,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let mut progress = Progress::new(rounds::planned(&contestants, rounds), arguments.show_output);
     let played = rounds::play(&contestants, rounds, |run| metric.read(run), &mut progress);
     drop(progress);
-    // Whoever reads the result may close the pipe, which ends this process: no
+    // The reader of the result may close the pipe, which ends this process: no
     // file may be left then.
     drop(contestants);
     let series = match played {

@@ -166,7 +166,7 @@ fn make_folder(folder: &Path) -> Result<(), String> {
         .mode(0o755)
         .create(folder)
         .map_err(failed)?;
-    // A link could be turned elsewhere later by whoever made it.
+    // A link could be turned elsewhere later by the user that made it.
     let metadata = folder.symlink_metadata().map_err(failed)?;
     if metadata.is_dir() {
         trusted(folder, &metadata)

@@ -31,8 +31,8 @@ impl ReportFile {
     /// An empty report in a new folder.
     ///
     /// Any process may write to the file, since a program may go on as another
-    /// user; but the folder cannot be listed, so that only those who inherit
-    /// its name find it.
+    /// user; but the folder cannot be listed, so that only processes that
+    /// inherit its name find it.
     pub fn new() -> Result<Self, Problem> {
         Self::make().map_err(|error| {
             Problem::refused(format!(

@@ -17,7 +17,7 @@ use cohort_lab::world::native::topology;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// The options that choose a lock and whom it serves.
+/// The options that choose a lock and the programs that it serves.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Options {
     #[arg(

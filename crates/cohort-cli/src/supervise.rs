@@ -103,8 +103,8 @@ pub fn run(mut command: Command) -> io::Result<Ending> {
     }
 }
 
-/// Who kills the command with a signal that cannot be passed on means the
-/// program.
+/// A signal that kills the command and cannot be passed on is meant for
+/// the program.
 fn die_with_parent(command: &mut Command) {
     let parent = rustix::process::getpid();
     let tie = move || {

@@ -1,5 +1,5 @@
 //! Sections that are brought to a delegate exclude each other, are run once, and are seen by
-//! whoever brought them.
+//! the threads that brought them.
 
 use crate::clients::{add_one, read, write};
 use crate::locks::basic::Mcs;
@@ -104,7 +104,8 @@ pub fn panics<D: Delegate + 'static>(threads: usize) {
     }
 }
 
-/// A section on memory that outlives its thread's failure, as that of whoever runs it does.
+/// A section on memory that outlives its thread's failure, as that of the thread that runs it
+/// does.
 pub struct Brought<F: FnMut()>(Kept<UnsafeCell<F>>);
 
 impl<F: FnMut()> Brought<F> {

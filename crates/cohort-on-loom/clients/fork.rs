@@ -39,7 +39,7 @@ impl<L: RawTry<Context = ()> + Inherit + 'static> Host for Bare<L> {
         self.0.is_locked()
     }
     fn forget(&self) {
-        // SAFETY: whoever was inside is not of this process.
+        // SAFETY: a thread that was inside is not of this process.
         unsafe { self.0.inherit(None) };
     }
 }
@@ -205,8 +205,8 @@ pub fn writes<H: Host>(lock: Hosted<H>, threads: usize) {
     });
 }
 
-/// The first thread forks while others come and go, not holding the lock itself: who
-/// had locked it holds it for ever.
+/// The first thread forks while others come and go, not holding the lock itself: a
+/// thread that had locked it holds it for ever.
 pub fn looks_on<H: Host>(host: H, threads: usize) {
     beside(host, threads, |_| ());
 }

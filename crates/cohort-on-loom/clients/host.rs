@@ -32,7 +32,7 @@ pub trait Host: Send + Sync + 'static {
     fn forget(&self) {
         let _ = self.unlock();
     }
-    /// Whether somebody waits who will lock it, if the holder can tell.
+    /// Whether a thread waits that will lock it, if the holder can tell.
     fn has_waiters(&self) -> bool {
         false
     }

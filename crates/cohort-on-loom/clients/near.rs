@@ -37,7 +37,7 @@ impl Queue {
         &self.waiters[..self.count]
     }
 
-    /// The queue as the holder by that node sees it, who has come out of this one.
+    /// The queue as the holder by that node sees it, which has come out of this one.
     fn goes_on<P: Parking>(&self, node: &NearNode<P>, bound: u8, fixed: bool) -> Self {
         let me = core::ptr::from_ref(node) as usize;
         let at = self.waiters().iter().position(|waiter| waiter.node == me);

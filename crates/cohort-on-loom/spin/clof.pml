@@ -1,9 +1,9 @@
 /* One step of a composition (002 §4.2.2): a low lock for each of two cohorts below one
  * high lock, all of them abstract.  compose/clof.rs has the same steps in the same order.
  *
- * A fair lock is a queue: who acquires it goes to its end and waits to be first, who
- * releases it takes the first away.  What stands in a low lock's queue is a thread; in
- * the high lock's, a cohort, since the cohort's context is what waits there.
+ * A fair lock is a queue: a thread that acquires it goes to its end and waits to be
+ * first, and one that releases it takes the first away.  What stands in a low lock's queue is a
+ * thread; in the high lock's, a cohort, since the cohort's context is what waits there.
  *
  *   -DHAND_OFFS=n  the high lock is passed within a cohort n times in a row at most
  *   -DUNFAIR       the high lock is taken by whichever cohort comes first, not in turn

@@ -1,5 +1,5 @@
 /* cna (numa/cna.rs): one queue, along which the holder looks for a neighbour, and a second
- * one of those whom it has set aside, node by node, each access to shared memory a step.
+ * one of those that it has set aside, node by node, each access to shared memory a step.
  *
  * Left out: sleeping.
  *
@@ -9,10 +9,10 @@
  *
  * The flaws:
  *   -DNO_BOUND     a NUMA node keeps the lock while its own threads want it
- *   -DFORGET_ASIDE who takes the others back into an empty queue grants none of them
+ *   -DFORGET_ASIDE a holder that takes the others back into an empty queue grants none of them
  *   -DLEAVE_ASIDE  nor does it take them back: it leaves the lock free
- *   -DLOSE_ASIDE   setting more aside loses those who are
- *   -DNEVER_BACK   who has had its turns grants its successor, and keeps them aside
+ *   -DLOSE_ASIDE   setting more aside loses those that are
+ *   -DNEVER_BACK   a node that has had its turns grants its successor, and keeps them aside
  *   -DOLD_END      taken back into an empty queue, the last one keeps its old successor
  */
 
@@ -67,7 +67,7 @@ inline grant(t, one, other, count) {
 }
 
 inline release() {
-	/* Who is aside, only the holder knows. */
+	/* The holder alone knows which waiters are aside. */
 	d_step { succ = next[me]; front = first[me]; end = last[me] };
 	if
 	:: succ == NONE ->
@@ -101,7 +101,7 @@ inline release() {
 	fi;
 	if
 	:: MAY_KEEP(row[me]) ->
-		/* The first neighbour, and who stands before it. */
+		/* The first neighbour, and the waiter before it. */
 		before = NONE;
 		waiter = succ;
 		do

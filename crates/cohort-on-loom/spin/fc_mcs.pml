@@ -5,12 +5,12 @@
  *
  * The flaws:
  *   -DENDLESS      a collector waits until it sees the lock free, however long that takes
- *   -DFOLLOWERS    the collector does not link those who come after it
+ *   -DFOLLOWERS    the collector does not link those that come after it
  *   -DNO_TURN      the arrivals stay linked to those before them, not to those after
  *   -DRETRY        an arrival enters the list by exchanges that may fail, again and again
  *   -DHURRY        a collector does not wait for an arrival to link itself
  *   -DTWO_STEPS    the list is read and then emptied, not by one exchange
- *   -DNO_LINK      the appended are not linked to those who were in the queue
+ *   -DNO_LINK      the appended are not linked to those that were in the queue
  */
 
 #include "names.pml"
@@ -90,7 +90,7 @@ inline acquire() {
 #endif
 			node = 0; after = 0
 		};
-		/* `other` is the last, and then who was the last before. */
+		/* `other` is the last, and then the one that was the last before. */
 		atomic { node = tail; tail = other; other = 0 };
 		if
 		:: node == NONE -> goto acquired

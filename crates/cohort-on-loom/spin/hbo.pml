@@ -6,7 +6,7 @@
  *
  * The flaws:
  *   -DTWO_STEPS    the flag is looked at and set, not taken by one exchange
- *   -DFAR_WAITS    who sees the lock elsewhere does not look at the flag again
+ *   -DFAR_WAITS    a waiter that sees the lock elsewhere does not look at the flag again
  */
 
 #include "names.pml"

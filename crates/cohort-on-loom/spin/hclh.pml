@@ -1,4 +1,4 @@
-/* hclh (numa/hclh.rs, and basic/clh.rs on who owns which node): a clh queue for each NUMA
+/* hclh (numa/hclh.rs, and basic/clh.rs on the owners of nodes): a clh queue for each NUMA
  * node, which its first waiter splices into the system's, node by node, each access to
  * shared memory a step.
  *
@@ -7,11 +7,11 @@
  *
  * The flaws:
  *   -DENDLESS      a master waits until it sees the lock free, however long that takes
- *   -DFOLLOWERS    a master splices its own node, and forgets those who come after
+ *   -DFOLLOWERS    a master splices its own node, and forgets those that come after
  *   -DSTAY_BEHIND  what was spliced stays in the local queue
  *   -DTWO_STEPS    the local queue is read and then emptied, not by one exchange
  *   -DNO_END       the last spliced node is not marked as the one that ends the queue
- *   -DKEEP_BOTH    who leaves its node to its successor goes on using it
+ *   -DKEEP_BOTH    a thread that leaves its node to its successor goes on using it
  *   -DNO_RENEW     a node is used again as it was released
  */
 
@@ -24,7 +24,7 @@ byte local_tail[COHORTS] = NONE;
 bool released[NODES];
 bool ends_here[NODES];
 bool owned[NODES];
-/* Somebody waits for it, who will own it. */
+/* A thread waits for it that will own it. */
 bool followed[NODES];
 
 #define LOCALS byte mine = NONE, spare = NONE, other;
@@ -95,7 +95,7 @@ inline acquire() {
 #ifndef NO_END
 		ends_here[other] = true;
 #endif
-		/* `other` is the last of them, and then who was the last before. */
+		/* `other` is the last of them, and then the one that was the last before. */
 		atomic { spare = tail; tail = other; other = spare; spare = NONE; follow(other) };
 		if
 		:: other == NONE -> goto acquired

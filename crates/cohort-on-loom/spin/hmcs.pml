@@ -11,11 +11,11 @@
  *
  * The flaws:
  *   -DNO_BOUND     a cohort keeps what is above while its own threads want it
- *   -DALL_ABOVE    who is left the queue alone is told that it has all above, too
+ *   -DALL_ABOVE    a waiter that is left the queue alone is told that it has all above, too
  *   -DLOW_FIRST    a queue is left before the one above
  *   -DFORGET_ABOVE the queue above is not left
  *   -DNO_RESET     an entering node keeps the status of its last time
- *   -DNO_LINK      who leaves does not wait for an arrival to link itself
+ *   -DNO_LINK      a leaver does not wait for an arrival to link itself
  *   -DFROM_LEAF    (of ahmcs) a release begins at the leaf, wherever the node is
  */
 
@@ -63,7 +63,7 @@ byte tail[QUEUES] = NONE;
 #define AT_REST (tail[0] == NONE && tail[1] == NONE && tail[2] == NONE)
 #endif
 
-/* Whoever leaves a queue forgets its node in the same step, so that states which differ
+/* A thread that leaves a queue forgets its node in the same step, so that states which differ
  * in what nobody reads again are one. */
 #ifdef NO_RESET
 #define RENEW(n) next[n] = NONE
@@ -127,7 +127,7 @@ inline acquire() {
 	atomic { level = 0; node = 0; queue = 0; other = 0 }
 }
 
-/* Leaves the caller's queue of that level to whoever is next. */
+/* Leaves the caller's queue of that level to the next thread in it. */
 inline leave(what) {
 	d_step { queue = QUEUE(level); node = NODE(level); other = next[node] };
 	if

@@ -1,4 +1,4 @@
-/* Who there is in the model of a single lock, which includes this first and
+/* The threads and CPUs in the model of a single lock, which includes this first and
  * threads.pml last.
  *
  *   -DTHREADS=n
@@ -16,6 +16,6 @@
 #define COHORT(t) ((t) == 1)
 #endif
 
-/* A null pointer: no array has a place of that number, so the verifier reports whoever
- * follows it. */
+/* A null pointer: no array has a place of that number, so the verifier reports a thread
+ * that follows it. */
 #define NONE 255

@@ -16,7 +16,7 @@
  *   -DNO_SECOND_LOOK  a quick release does not look whether its time was revoked
  *   -DALONE           a waiter that revokes does not wake those that slept meanwhile
  *   -DHOPE            a waiter sleeps on its mark though the time is quick
- *   -DHURRY           who takes the flag with its mark lets the time stay quick
+ *   -DHURRY           a thread that takes the flag with its mark lets the time stay quick
  */
 
 #ifndef THREADS
@@ -133,7 +133,7 @@ inline acquire() {
 #ifdef TICKET
 			:: word == mine -> break
 #else
-			/* Who has slept leaves the mark: others may be asleep still. */
+			/* A thread that has slept leaves the mark: others may be asleep still. */
 			:: word == 0 -> word = 1; asleep_mark = slept; break
 #endif
 			:: else -> asleep_mark = true; seen = word

@@ -9,11 +9,11 @@
  * The flaws:
  *   -DNO_BOUND     it brings together as many as come
  *   -DLAST_TOO     the last node of the queue is moved, too
- *   -DFORGET_GAP   who stood before a moved node stays linked to it
- *   -DCUT          who stood behind it is no longer linked to anybody
+ *   -DFORGET_GAP   the node before a moved one stays linked to it
+ *   -DCUT          the node behind it is no longer linked to anybody
  *   -DBARGE        the word is taken though there is a queue
  *   -DLEAVE_FIRST  a head leaves the queue, and then waits for the word
- *   -DNO_LINK      who leaves does not wait for an arrival to link itself
+ *   -DNO_LINK      a leaver does not wait for an arrival to link itself
  */
 
 #include "names.pml"

@@ -56,7 +56,7 @@ impl Kind {
     }
 }
 
-/// Whose lock it is.
+/// The maker of the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Ours, compiled into the program.
@@ -82,7 +82,7 @@ pub type Run = fn(&Load) -> Result<Outcome, String>;
 pub struct Peer {
     /// Its name here.
     pub name: &'static str,
-    /// With whom it is compared.
+    /// The peers with which it is compared.
     pub kind: Kind,
     /// Where it comes from.
     pub from: Origin,

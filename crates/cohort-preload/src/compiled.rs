@@ -105,7 +105,7 @@ fn mapped<T>(value: T) -> Option<&'static T> {
 }
 
 fn chosen() -> &'static dyn Compiled {
-    // SAFETY: who got to know that this service serves had it published before, and what
+    // SAFETY: a thread that knows that this service serves had it published before, and what
     // was published stays.
     unsafe { *CHOSEN.load(Ordering::Acquire) }
 }

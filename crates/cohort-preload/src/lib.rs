@@ -6,7 +6,7 @@
 //! as the static initialisers leave them, whether or not anybody ever initialises or
 //! destroys them.
 //!
-//! Who serves which mutex, and with which condition:
+//! What serves which mutex, and with which condition:
 //!
 //! | mutex | alone | with a private condition | with a shared condition |
 //! |---|---|---|---|

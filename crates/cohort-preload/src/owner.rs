@@ -1,4 +1,4 @@
-//! Who owns a recursive or error-checking mutex: a thread, named by the address
+//! The owner of a recursive or error-checking mutex: a thread, named by the address
 //! of its own thread-local words.  Unlike the kernel's number, that name is the
 //! same in a forked child, which therefore goes on owning what its thread owned.
 //! A thread that exits while it owns one is taken for the next thread whose stack

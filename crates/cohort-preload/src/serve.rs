@@ -26,8 +26,8 @@ pub static COMPOSITION: Service = cohort::service_of_fat_pool!(&STOCK, || Needs 
 /// The recipe, in words.
 static RECIPE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
-/// Says what [`COMPOSITION`] is; whoever publishes afterwards that it serves publishes
-/// this too.  Threads that say it at once say the same.
+/// Says what [`COMPOSITION`] is; a thread that publishes afterwards that it serves
+/// publishes this too.  Threads that say it at once say the same.
 pub fn set_recipe(recipe: &Recipe) {
     for (place, word) in RECIPE.iter().zip(recipe.to_words()) {
         place.store(word, Relaxed);

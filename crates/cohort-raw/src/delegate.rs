@@ -71,7 +71,7 @@ impl fmt::Debug for Section<'_> {
 
 /// A lock that runs sections: the caller's own thread runs them, or one that is at it already.
 ///
-/// Every [`RawLock`] is one, whose sections are run by those who bring them.
+/// Every [`RawLock`] is one, whose sections are run by the threads that bring them.
 ///
 /// A delegate must stay where it is until every call has returned, and be used by
 /// the threads of one process: where it says nothing else, a child of a fork has to make its own.

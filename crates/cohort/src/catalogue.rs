@@ -628,7 +628,7 @@ macro_rules! list {
             bytes_raw: size_of::<$lock>(),
             bytes_idle: 0,
             bytes_contended: match Placement::$placement {
-                // With the record of whoever held it when it was inflated.
+                // With the record of the thread that held it when it was inflated.
                 Placement::Inflated | Placement::Apart => {
                     Arena::<Fat<$lock>>::NODE_BYTES
                         + record_bytes::<$lock>(Placement::Inflated)

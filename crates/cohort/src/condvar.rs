@@ -59,7 +59,7 @@ const SIGNALLED: u32 = 5;
 const BROADCAST: u32 = 6;
 const ADOPTED: u32 = 8;
 
-/// Everybody who sleeps on a waiter's word: itself.
+/// The threads that sleep on a waiter's word: itself.
 const CLASS: u32 = 1;
 
 /// A waiter's node.
@@ -77,7 +77,7 @@ pub struct Waiter {
 }
 
 pool! {
-    /// The nodes of all who wait at conditions.
+    /// The nodes of all threads that wait at conditions.
     pub static WAITERS: Waiter, cache 2
 }
 
@@ -175,7 +175,7 @@ impl RawCondvar {
     /// its release.
     ///
     /// # Safety
-    /// The caller holds the lock; and everybody who signals this condition does so by
+    /// The caller holds the lock; and every thread that signals this condition does so by
     /// [`notify_one`](Self::notify_one) and [`notify_all`](Self::notify_all).
     pub unsafe fn wait_with(&self, lock: &FutexHmcs, patience: &Patience) -> Waited {
         let waiter = self.enqueue(&WAITERS, ptr::from_ref(lock).expose_provenance());
@@ -222,8 +222,8 @@ impl RawCondvar {
 }
 
 impl RawCondvar {
-    /// Joins the queue; from here on a signal counts.  The caller, who holds the
-    /// mutex of that name, releases it next and then calls [`wait`](Self::wait).
+    /// Joins the queue; from here on a signal counts.  The caller, which holds
+    /// the mutex of that name, releases it next and then calls [`wait`](Self::wait).
     pub fn enqueue(&self, pool: &impl Pool<Waiter>, mutex: usize) -> &'static Waiter {
         let waiter = pool.take_seldom();
         let number = pool.number(waiter);
@@ -365,8 +365,8 @@ impl RawCondvar {
         core::ptr::from_ref(self).addr()
     }
 
-    /// Whether nobody is in the queue; takes the queue's lock, so that whoever
-    /// left has also left this object.
+    /// Whether nobody is in the queue; takes the queue's lock, so that a thread
+    /// that left has also left this object.
     pub fn is_quiet(&self) -> bool {
         // Nobody can have to leave where nobody ever came.
         if self.generation.is_new() {
@@ -415,7 +415,7 @@ impl RawCondvar {
 /// a signal reached and that was cancelled before it could use it.  The condition itself,
 /// which may be gone, is not touched.
 ///
-/// Whoever waited when the signal came is found: its node was written before that.  A node
+/// A thread that waited when the signal came is found: its node was written before that.  A node
 /// that is being used anew may be taken for one of this condition's, which wakes a stranger,
 /// as chance may.
 pub fn stir(condition: usize, pool: &impl Census<Waiter>) {

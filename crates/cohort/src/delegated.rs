@@ -9,9 +9,9 @@ use core::time::Duration;
 /// where many threads want the data, one of them runs the sections of all, and has the data in
 /// its cache (001 §2.2).
 ///
-/// Sections may borrow from whoever brings them, who waits until they have been run. What they
-/// capture and return goes to another thread and back, so it has to be [`Send`]; thread-locals
-/// are another thread's. A section that needs its own thread is run by
+/// Sections may borrow from the thread that brings them, which waits until they have been run.
+/// What they capture and return goes to another thread and back, so it has to be [`Send`];
+/// thread-locals are another thread's. A section that needs its own thread is run by
 /// [`locking`](Self::locking), and one that waits for other threads too: they may be those that
 /// wait for it.
 ///

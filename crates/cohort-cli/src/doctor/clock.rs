@@ -18,7 +18,7 @@ pub fn clock() -> Finding {
         // SAFETY: takes no arguments, touches no memory and cannot fail.
         black_box(unsafe { libc::syscall(libc::SYS_getpid) });
     });
-    // Who has to enter the kernel for it cannot be this much faster than a call.
+    // A clock that is read in the kernel cannot be this much faster than a call.
     let in_user_space = reading < call / 2.0;
     let way = if in_user_space {
         "without entering the kernel"

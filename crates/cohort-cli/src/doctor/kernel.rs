@@ -94,7 +94,7 @@ pub fn futex_waitv() -> Finding {
     const USED: &str = "no lock of this version sleeps on several words";
     let flags = futex::WaitvFlags::empty();
     match futex::waitv(&[], flags, None, rustix::thread::ClockId::Monotonic) {
-        // An empty list is refused by those who know the call.
+        // An empty list is refused by a kernel that knows the call.
         Err(Errno::INVAL) => Finding::unused(TOPIC, "available", USED),
         other => Finding::unused(
             TOPIC,

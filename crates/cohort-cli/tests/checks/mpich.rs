@@ -1,5 +1,5 @@
 //! MPICH with `MPI_THREAD_MULTIPLE`: one static mutex of the library takes every call
-//! of every thread, and who waits polls under it.
+//! of every thread, and a thread that waits polls under it.
 
 use crate::check::{Check, Tier};
 use crate::compiled;

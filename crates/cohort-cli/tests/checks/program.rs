@@ -11,7 +11,7 @@ use std::process::{Child, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
-/// What the command would take from the environment of whoever runs the tests.
+/// What the command would take from the environment of the person that runs the tests.
 const LEFT_OUT: [&str; 8] = [
     "COHORT_LOCK",
     "COHORT_RWLOCK",

@@ -69,7 +69,7 @@ fn arguments_arrive_as_they_were_typed() {
         .stdout("<--lock><a b><><*><-->");
 }
 
-/// Whoever started the tests may have had a signal ignored, as shells do for what
+/// The shell that started the tests may have had a signal ignored, as shells do for what
 /// they run in the background; and what is ignored stays so in a program.
 fn honour(command: &mut Command, signal: Signal) {
     // SAFETY: the call only sets how the new process takes that signal.

@@ -21,7 +21,7 @@ use assert_cmd::Command;
 use std::time::Duration;
 
 /// What the command, or a test that reads the environment it passes on, would take
-/// from whoever runs the tests.
+/// from the environment of the tests.
 const LEFT_OUT: [&str; 11] = [
     "COLUMNS",
     "NO_COLOR",

@@ -177,7 +177,7 @@ fn number_after(report: &str, before: &str) -> u64 {
     digits.collect::<String>().parse().unwrap_or(0)
 }
 
-/// A node for whoever waits and for whoever holds, and at most one inflated lock for
+/// A node for each thread that waits or holds, and at most one inflated lock for
 /// each: however many threads and mutexes a process has had.
 #[test]
 fn memory_follows_the_waiters_not_the_threads_over_a_life() {
@@ -205,7 +205,7 @@ fn memory_follows_the_waiters_not_the_threads_over_a_life() {
         assert_eq!(number_after(&report, ", and "), AT_CONDITION, "{report}");
         let bytes = number_after(&report, "nodes took ");
         let inflated = number_after(&report, ", with ");
-        // The crowd, and who holds what it wants.
+        // The crowd, and the thread that holds what it wants.
         let taken = FOR_MUTEX + 1;
         let kept = KEPT * 64 / (lock.bytes_contended as u64).max(64);
         let most = 2 * taken.max(kept + ALIVE);

@@ -1,4 +1,4 @@
-/* Condition variables: who is woken, with which kinds of mutex, for how long a
+/* Condition variables: which waiters are woken, with which kinds of mutex, for how long a
  * condition variable lives. */
 #include "support/check.h"
 #include "support/clock.h"

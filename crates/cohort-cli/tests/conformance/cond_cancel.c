@@ -166,8 +166,8 @@ static void disabled(const void *with)
     CHECK_EQ(atomic_load(&scene.cleaned), 0);
 }
 
-/* Of two waiters one is signalled while one is cancelled.  Whoever is left must
- * get the token: the cancelled one may not take the signal with it. */
+/* Of two waiters one is signalled while one is cancelled.  The waiter that is
+ * left must get the token: the cancelled one may not take the signal with it. */
 static void keeps_the_signal(const void *with)
 {
     (void)with;

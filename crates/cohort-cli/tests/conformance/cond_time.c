@@ -192,7 +192,7 @@ static void *take_impatiently(void *argument)
     return NULL;
 }
 
-/* Time-outs take no signal from those who still wait: every token is served,
+/* Time-outs take no signal from threads that still wait: every token is served,
  * also when only patient waiters are left. */
 static void storm(const void *with)
 {

@@ -107,7 +107,7 @@ static void with_deadline(const struct kind *kind, const struct way *way)
     CHECK(held_for_others(&contest.mutex));
     OK(pthread_mutex_unlock(&contest.mutex));
 
-    /* Those who gave up left nothing behind, and a free mutex has no use for
+    /* The threads that gave up left nothing behind, and a free mutex has no use for
      * the deadline. */
     struct timespec past = in_ms(way->clock, -SHORT_MS);
     OK(way->take(&contest.mutex, &past));
@@ -276,7 +276,7 @@ static void *take_some(void *argument)
     return NULL;
 }
 
-/* Those who give up and those who do not exclude each other, and nobody is left
+/* Threads that give up and threads that do not exclude each other, and nobody is left
  * behind. */
 static void some_give_up(const void *kind)
 {

@@ -1,4 +1,4 @@
-/* Real-time threads: whom they wait for may need their CPU.
+/* Real-time threads: the thread that they wait for may need their CPU.
  *
  * All threads of a case share one CPU, and a real-time one that uses it for
  * MOST_MS without sleeping fails the case: an ordinary thread would not have run

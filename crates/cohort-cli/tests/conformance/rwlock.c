@@ -1,4 +1,4 @@
-/* Read-write locks: who is inside together, and who gets in at all. */
+/* Read-write locks: which threads are inside together, and which get in at all. */
 #include "support/check.h"
 #include "support/clock.h"
 
@@ -200,7 +200,7 @@ static void *write_once(void *argument)
     return NULL;
 }
 
-/* The default kind promises that a reader may read again, whoever waits. */
+/* The default kind promises that a reader may read again, whatever thread waits. */
 static void recursive_read(const void *kind)
 {
     for (int round = 0; round < 20; round++) {

@@ -1,5 +1,5 @@
-//! `splay`: lookups in a splay tree that all threads share, under the lock; whoever
-//! gives up looks into a tree of its own instead (003 §6.2).
+//! `splay`: lookups in a splay tree that all threads share, under the lock; a thread
+//! that gives up looks into a tree of its own instead (003 §6.2).
 
 use super::knobs::{cycles, size};
 use super::tree::Tree;

@@ -7,8 +7,8 @@
 //! be uneven.  What comes of it is a tree; the levels are its layers, matched by their times.
 //!
 //! Small sets are measured whole.  Of large ones only a sample is: some CPUs against all, and
-//! what it takes to be sure who belongs to whom.  A time that alone makes a part what no other
-//! part is, is measured again.
+//! what it takes to be sure which CPUs belong together.  A time that alone makes a part what no
+//! other part is, is measured again.
 
 use super::map::{Map, Pair, median};
 use rand::rngs::SmallRng;
@@ -32,8 +32,8 @@ const PAIRS: usize = 12;
 /// CPUs of a large set that are measured against all others of it.
 const PIVOTS: usize = 5;
 
-/// Others that each CPU of a large set is measured against, and that are asked who it belongs
-/// to.
+/// Others that each CPU of a large set is measured against, and that are asked to which part
+/// it belongs.
 const VOTES: usize = 7;
 
 /// Farther by less than this is not farther: locks gain nothing by it.

@@ -65,7 +65,7 @@ impl Bench {
                 firsts.push(*cpu);
             }
         }
-        // The first touch decides in whose memory a page is.
+        // The first touch decides in which node's memory a page is.
         let lines = firsts.into_iter().map(|cpu| {
             let there = std::thread::spawn(move || {
                 pin(cpu)?;

@@ -1,12 +1,12 @@
 //! Two threads, each on a CPU of its own, hand a lock to each other.
 //!
 //! What a waiter feels is the time from the holder's release until it is inside.  So
-//! that this is what is timed, whatever the lock's order, the data decide whose turn it
-//! is: a holder keeps the lock until the other has asked for it and then for a given
+//! that this is what is timed, whatever the lock's order, the data decide which thread's
+//! turn it is: a holder keeps the lock until the other has asked for it and then for a given
 //! time more, and asks again only once the other is inside.  With a short time the
 //! waiter still looks at the lock, with a long one it has settled down to wait.
 //!
-//! A *visit* is the other half of the same: whose turn it is comes once the lock is
+//! A *visit* is the other half of the same: the thread at turn comes once the lock is
 //! free again, and what is timed is an acquisition and release without waiting, of a
 //! lock that another CPU had last.
 //!

@@ -102,7 +102,7 @@ pub trait Room {
 pub struct Block {
     at: NonNull<u8>,
     layout: Layout,
-    /// Whose memory it is, and who keeps what stands there; without one the block does.
+    /// The owner of the memory, which keeps what stands there; without one the block does.
     owner: Option<Arc<dyn Send + Sync>>,
 }
 

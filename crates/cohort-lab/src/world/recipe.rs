@@ -270,8 +270,8 @@ impl Recipe {
     pub fn served_on(&self, topology: &Topology) -> Result<stacked::Recipe, String> {
         if let Some(assignment) = self.assignment {
             return Err(format!(
-                "/{assignment} is for simulated machines; here a file says who is in which \
-                 cohort (--cohorts)"
+                "/{assignment} is for simulated machines; here a file says which cohort \
+                 each CPU is in (--cohorts)"
             ));
         }
         if matches!(self.of, Of::Abortable(_)) {

@@ -151,7 +151,7 @@ pub fn transfer(
             .collect();
         return Err(if hops.is_empty() {
             format!(
-                "found a transfer within `{}`, expected none: whoever shares one shares a smaller \
+                "found a transfer within `{}`, expected none: CPUs that share one share a smaller \
                  cohort or a private cache too",
                 transfer.within
             )

@@ -310,7 +310,7 @@ impl Caches {
         filled.max(written)
     }
 
-    /// Whose a line is.
+    /// The owner of a line.
     pub(crate) fn whose(&self, id: LineId) -> Owner {
         self.lines[id as usize].whose
     }

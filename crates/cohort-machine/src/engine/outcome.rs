@@ -120,7 +120,7 @@ pub struct Transfers {
     pub count: ByOwner,
 }
 
-/// Counts by whose line it was.
+/// Counts by the owner of the line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ByOwner {
     /// Of locks and their queue nodes.

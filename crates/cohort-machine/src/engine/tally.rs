@@ -11,7 +11,7 @@ pub(crate) struct Traffic {
     pub(crate) accesses: [u64; Owner::COUNT],
     /// Time that CPUs spent on them.
     pub(crate) stalled: [Ticks; Owner::COUNT],
-    /// Transfers between caches, by distance and by whose line.
+    /// Transfers between caches, by distance and by the owner of the line.
     pub(crate) transfers: Vec<[u64; Owner::COUNT]>,
     /// Those of modified lines.
     pub(crate) modified: u64,

@@ -1,4 +1,4 @@
-//! The engine: whose turn it is, and what an access does.
+//! The engine: which thread's turn it is, and what an access does.
 //!
 //! The machine's state is one value that all fibers of a run reach through a
 //! pointer (see `current.rs`).  A thread's step waits for its turn

@@ -5,19 +5,21 @@ pub static EQUIVALENT: &[(&str, &str)] = &[
     (
         "GENERATION_CLAIM:relaxed",
         "what the claim reads was written by the parent, and a fork orders that before all of \
-         the child; or it is the zero of a new object, and whoever shares that has ordered it",
+         the child; or it is the zero of a new object, and the thread that shares that has \
+         ordered it",
     ),
     (
         "ARENA_MADE:relaxed",
-        "a node is made of zeroes, in pages that are zero: whoever looks through the arena sees \
-         the same before and after",
+        "a node is made of zeroes, in pages that are zero: a thread that looks through the \
+         arena sees the same before and after",
     ),
     ("ARENA_NUMBER:relaxed", "as ARENA_MADE:relaxed"),
     (
         "INFLATED_LEAVE:release",
-        "whoever leaves touches the fat lock for the last time before its own release of that \
-         lock or in atoms only, and the fat lock is never destroyed; who finds the object free \
-         acquires from all who left, because their exchanges are one release sequence",
+        "a thread that leaves touches the fat lock for the last time before its own release of \
+         that lock or in atoms only, and the fat lock is never destroyed; a thread that finds the \
+         object free acquires from all that left, because their exchanges are one release \
+         sequence",
     ),
 ];
 

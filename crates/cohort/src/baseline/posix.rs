@@ -7,13 +7,13 @@
 //! putting each other to sleep costs two system calls and a context switch.  It is
 //! here to be compared with; `futex` is the sleeping lock to use.
 //!
-//! | `word` | meaning | who writes it |
+//! | `word` | meaning | written by |
 //! |---|---|---|
 //! | `FREE` | free | the holder |
 //! | `HELD` | held, nobody sleeps | the thread that finds it free at once |
 //! | `WAITED_FOR` | held, somebody may sleep | each waiter, before it sleeps and when it takes the lock |
 //!
-//! | `usual` | meaning | who writes it |
+//! | `usual` | meaning | written by |
 //! |---|---|---|
 //! | n | about how many looks the adaptive kind took of late | its waiters, without care for each other's writes |
 //!

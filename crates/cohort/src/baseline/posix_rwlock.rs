@@ -21,7 +21,7 @@
 //! | field | meaning | written by |
 //! |---|---|---|
 //! | `state` | the table above; `HELD_UP`: readers sleep here that gave way to a writer | everybody |
-//! | `phase` | a word to sleep on: the phase, told to those who wait for it | the thread that changed it, afterwards |
+//! | `phase` | a word to sleep on: the phase, told to the threads that wait for it | the thread that changed it, afterwards |
 //! | `primary` | a word to sleep on: whether there is a primary writer | that writer |
 //! | `writers` | how many wait to be primary; `HANDED`: one of them may be, at once | they; the thread that hands over |
 //!
@@ -34,7 +34,7 @@ use cohort_raw::{RawShared, Recursion};
 orders! {
     /// A reader or writer that gets in sees what those before it did.
     POSIX_RW_ENTER = Acquire;
-    /// What a reader or writer did is seen by those who get in after it.
+    /// What a reader or writer did is seen by those that get in after it.
     POSIX_RW_LEAVE = Release;
     /// A phase that has been told is the phase of `state`, as are all before it.
     POSIX_RW_PHASE = Acquire;
@@ -171,7 +171,7 @@ impl<const PREFERS_WRITERS: bool> PosixRwLock<PREFERS_WRITERS> {
         }
     }
 
-    /// Lets those begin who wait for the phase that the state is in.
+    /// Lets waiters for the state's phase begin.
     fn tell(&self, phase: u32) {
         if self.phase.set(phase) {
             self.phase.wake(EVERYBODY);

@@ -4,8 +4,8 @@
 //! away, all others sleep at once, and nobody is woken while somebody spins.
 //!
 //! **Not for** anything but comparison.  The first is the *flood* of published measurements: where
-//! a lock's line has to travel between cache groups, each hand-over is paid for by all who look.
-//! The second is their plain remedy (ordo-one's synchronization-benchmarks, 2026).
+//! a lock's line has to travel between cache groups, each hand-over is paid for by every waiter
+//! that looks.  The second is their plain remedy (ordo-one's synchronization-benchmarks, 2026).
 //!
 //! | bits of `word` | meaning | written by |
 //! |---|---|---|

@@ -3,12 +3,12 @@
 //! drawn at random (truncated binary exponential backoff; Agarwal and Cherian; 000 §3.3
 //! and §6).
 //!
-//! **Not for** anybody who minds waiting: the longest waiter looks most rarely, so
+//! **Not for** threads that must not wait long: the longest waiter looks most rarely, so
 //! newcomers and the last holder's neighbours win, and a lock that has become free
 //! stays so until somebody's pause ends (000 §6).  What it gives for that is few
 //! migrations.
 //!
-//! The word is a [`Flag`]; its table says who writes what.
+//! The word is a [`Flag`]; its table says what is written by which thread.
 
 use crate::door::{constructor, cpus, random};
 use crate::wait::{Backoff, Flag, MayPark, Parking};

@@ -1,6 +1,6 @@
 //! `futex`: a lean sleeping mutex.  A thread that finds it taken spins for a bounded
-//! time, yields a few turns, then sleeps; whoever comes while the lock is free takes
-//! it, past the sleepers (it *barges*), but twice a millisecond or so it is handed
+//! time, yields a few turns, then sleeps; a thread that comes while the lock is free
+//! takes it, past the sleepers (it *barges*), but twice a millisecond or so it is handed
 //! to the one that has slept longest.  Where holders come back at once, waiters take
 //! turns instead.
 //!
@@ -18,9 +18,9 @@
 //! | `WANTED` | the head's turn has come: the next release gives it the lock | the head; the releaser |
 //! | `NAPPING` | and it sleeps | the same |
 //! | `TURN` | held by nobody: released to the head | the releaser; the head |
-//! | `WATCHED` | free: nobody has taken it since the head looked | the head; whoever takes it |
+//! | `WATCHED` | free: nobody has taken it since the head looked | the head; the taker |
 //! | `QUEUED` | and the holder came by a queue that puts waiters in order, and to which the lock may go on; see [`FutexHmcs`](crate::numa::FutexHmcs) | the holder |
-//! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | whoever sets `PARKED`; a hand-over |
+//! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | the thread that sets `PARKED`; a hand-over |
 //!
 //! A word of 0 is a free lock without sleepers, and `LOCKED` alone a held one.  A
 //! release wakes after the lock is free, since a thread woken while it is held would
@@ -51,8 +51,8 @@
 //! The gate and what was learnt are in the second word; see `futex/mode.rs`.
 //!
 //! A forked child has no head.  A release there drops the claims of the parent's, and
-//! a `TURN` that nobody accepts is accepted by the child's first head, which is whoever
-//! waits.
+//! a `TURN` that nobody accepts is accepted by the child's first head, which is any
+//! thread that waits.
 //!
 //! A lock that has long been quiet is released by a plain store; see [`quick`].  The
 //! second word says whether it is.
@@ -226,8 +226,8 @@ impl Futex {
     }
 
     /// Blocks until the lock is held, patience runs out or, found out now and then, the
-    /// caller has what it wants without the lock: nothing then.  All who wait for it wait
-    /// so, and never take turns.
+    /// caller has what it wants without the lock: nothing then.  All its waiters wait so,
+    /// and never take turns.
     #[inline]
     pub(crate) fn acquire_unless(
         &self,
@@ -257,7 +257,7 @@ impl Futex {
     pub(crate) fn acquire_as_queued(&self) {
         let _ = self.acquire_unless(&Patience::ENDLESS, &|| false);
         if self.mode.is_quick() {
-            // The releases of those who come by the queue look for the mark.
+            // The releases of threads that come by the queue look for the mark.
             self.mode.be_attentive();
         }
         self.word.fetch_or(QUEUED, Order::RELAXED);
@@ -414,7 +414,7 @@ impl Futex {
                 continue;
             }
             match done {
-                // Whoever was woken has the others' wake-up to pass on, by its release.
+                // A woken thread has the others' wake-up to pass on, by its release.
                 Some(done) if !woken && done() => return None,
                 None if !visits && (word & TURN != 0 || self.mode.takes_turns()) => {
                     if woken && !self.exchange(word, word & !WOKEN, Order::RELAXED) {
@@ -687,7 +687,7 @@ impl Futex {
         }
         note(&raw const self.word, stamp);
         if wake(&raw const self.word, 1, CROWD) == 0 {
-            // Whoever falls asleep changes the word, so nobody has since.
+            // A thread that falls asleep changes the word, so nobody has since.
             self.exchange(announced, LOCKED, Order::RELAXED);
             return false;
         }

@@ -12,7 +12,7 @@
 //! | the holder's node | held, nobody waits |
 //! | another node | held; that node is the last waiter's |
 //!
-//! | `grant` | meaning | who writes it |
+//! | `grant` | meaning | written by |
 //! |---|---|---|
 //! | `NOTHING` | its owner waits, holds or is done | the successor, as its answer |
 //! | `GRANTED` | its owner's successor may go on | the owner |

@@ -4,7 +4,7 @@
 //!
 //! **Not for** machines that build such instructions from a load and a conditional
 //! store (Arm without LSE, POWER, RISC-V): there the looks keep the word away from
-//! whoever wants to write it, and the lock stands almost still (002 §3).
+//! the thread that wants to write it, and the lock stands almost still (002 §3).
 //!
 //! On x86 each look then brings the word's line in as its only owner, so that the
 //! write which follows needs no second transaction to get it: an upgrade saved on each

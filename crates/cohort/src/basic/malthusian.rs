@@ -9,15 +9,15 @@
 //! |---|---|---|
 //! | null | null | free |
 //! | the holder's node | null | held, nobody waits |
-//! | the holder's node | a waiter | held; those who wait are all set aside |
+//! | the holder's node | a waiter | held; all waiters are set aside |
 //! | another node | any | held; a waiter is in the queue, or about to link itself |
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `aside` of the lock | the holder | the waiter set aside last |
 //! | `eldest` of the lock | the holder | the one set aside first |
-//! | `next` of a node | its successor; the holder, of one that is set aside or taken back | who comes after it in the queue; who was set aside before it |
-//! | `newer` of a node | the holder, while it is set aside | who was set aside after it |
+//! | `next` of a node | its successor; the holder, of one that is set aside or taken back | the next in the queue; the one set aside before it |
+//! | `newer` of a node | the holder, while it is set aside | the one set aside after it |
 //! | `granted` of a node | the holder before it | whether it has the lock |
 //!
 //! Only a waiter that somebody has linked itself to is set aside, so that the tail stays where it
@@ -132,7 +132,7 @@ impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
     /// Takes one that is set aside off there: the newest or the eldest; the holder calls.
     fn take_off(&self, waiter: &MalthusianNode<P>) {
         let (older, newer) = (waiter.next.load(Order::RELAXED), waiter.newer());
-        // SAFETY: those set aside wait, and the holder alone changes who they are.
+        // SAFETY: those set aside wait, and the holder alone changes which they are.
         match unsafe { newer.as_ref() } {
             Some(newer) => newer.next.store(older, Order::RELAXED),
             None => self.aside.store(older, Order::RELAXED),
@@ -223,8 +223,8 @@ impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
     }
 }
 
-// SAFETY: the holder's node is the one that was granted last or found the queue empty; whoever
-// waits is in the queue or set aside, and is granted once, by the holder, after its own work.
+// SAFETY: the holder's node is the one that was granted last or found the queue empty; a waiter
+// is in the queue or set aside, and is granted once, by the holder, after its own work.
 unsafe impl<P: Parking, const ONE_IN: u32> RawLock for Malthusian<P, ONE_IN> {
     type Context = MalthusianNode<P>;
 
@@ -277,8 +277,8 @@ unsafe impl<P: Parking, const ONE_IN: u32> RawTry for Malthusian<P, ONE_IN> {
 // SAFETY: release reads and writes the lock and its nodes alone.
 unsafe impl<P: Parking, const ONE_IN: u32> ThreadOblivious for Malthusian<P, ONE_IN> {}
 
-// SAFETY: those set aside, one linked to the holder's node, and whoever has taken the tail from it
-// all wait until they are granted.  No count is passed on.
+// SAFETY: those set aside, one linked to the holder's node, and one that has taken the tail from
+// it all wait until they are granted.  No count is passed on.
 unsafe impl<P: Parking, const ONE_IN: u32> DetectsWaiters for Malthusian<P, ONE_IN> {
     #[inline]
     fn has_waiters(&self, node: &MalthusianNode<P>) -> bool {

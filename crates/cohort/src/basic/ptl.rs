@@ -75,7 +75,7 @@ impl<const SLOTS: usize, P: Parking> Ptl<SLOTS, P> {
         &self.slots[number as usize % SLOTS].0
     }
 
-    /// Those who share a slot sleep in classes of their own, up to 32.
+    /// Waiters that share a slot sleep in classes of their own, up to 32.
     const fn class(number: u32) -> u32 {
         1 << (number / SLOTS as u32 % 32)
     }

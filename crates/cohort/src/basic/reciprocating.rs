@@ -19,7 +19,7 @@
 //! | field of a node | written by | meaning |
 //! |---|---|---|
 //! | `successor` | its owner, as it arrives | the waiter that came before it; null: none |
-//! | `end` | the holder before it, or its owner if it found the lock free | what stands below the segment's last waiter: the node of the holder under whom it came, or `TAKEN` |
+//! | `end` | the holder before it, or its owner if it found the lock free | what stands below the segment's last waiter: the node of the holder under which it came, or `TAKEN` |
 //! | `granted` | the holder before it | whether it has the lock |
 //!
 //! An end is compared and never followed: the node's owner may be gone, or have come again.  The
@@ -88,7 +88,7 @@ pub struct Reciprocating<P: Parking = MayPark> {
     arrivals: AtomicPtr<ReciprocatingNode<P>>,
 }
 
-/// No node's address: the lock is held, and all who came before the holder are in its segment.
+/// No node's address: the lock is held, and all that came before the holder are in its segment.
 const fn taken<P: Parking>() -> *mut ReciprocatingNode<P> {
     ptr::without_provenance_mut(1)
 }
@@ -209,7 +209,8 @@ unsafe impl<P: Parking> ThreadOblivious for Reciprocating<P> {}
 
 impl<P: Parking> Fair for Reciprocating<P> {}
 
-// SAFETY: a successor waits, and so does whoever has pushed itself since.  No count is passed on.
+// SAFETY: a successor waits, and so does every thread that has pushed itself since.  No count is
+// passed on.
 unsafe impl<P: Parking> DetectsWaiters for Reciprocating<P> {
     #[inline]
     fn has_waiters(&self, node: &ReciprocatingNode<P>) -> bool {

@@ -5,7 +5,7 @@
 //! which needs it to release, and nothing keeps a waiter from being passed for ever.
 //! It is the least that a lock can be: one word, one exchange, no order.
 //!
-//! The word is a [`Flag`]; its table says who writes what.
+//! The word is a [`Flag`]; its table says what is written by which thread.
 
 use crate::door::constructor;
 use crate::wait::{Backoff, Flag, MayPark, Parking};

@@ -2,10 +2,10 @@
 //! (test-and-test-and-set; 004 §2).
 //!
 //! **Not for** many waiters: all of them look at one word, and all of them try when it
-//! becomes free, of whom one succeeds; nor where somebody must not be passed for ever.
+//! becomes free, of which one succeeds; nor where no thread may be passed for ever.
 //! Few waiters do better here than with `tas`, since looking leaves the holder alone.
 //!
-//! The word is a [`Flag`]; its table says who writes what.
+//! The word is a [`Flag`]; its table says what is written by which thread.
 
 use crate::door::constructor;
 use crate::wait::{Backoff, Flag, MayPark, Parking};

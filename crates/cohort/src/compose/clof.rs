@@ -1,6 +1,6 @@
 //! `Clof<Low, High>`: a low lock for each cohort of a level below one high lock, which
-//! may be a composition again; whoever holds its cohort's low lock acquires the high
-//! one, and on release passes it to a waiter of its own cohort while there is one
+//! may be a composition again; a thread that holds its cohort's low lock acquires the
+//! high one, and on release passes it to a waiter of its own cohort while there is one
 //! (002 §4.1).
 //!
 //! **Not for** locks that are seldom contended across cohorts: an acquisition that
@@ -9,11 +9,11 @@
 //!
 //! | field of a cohort | written by | read by | meaning |
 //! |---|---|---|---|
-//! | `low` | its waiters | its waiters | who of the cohort is next |
-//! | `hand_offs` | the holder of `low` | the next one, unless `low` has carried it | how often the high lock was passed in a row; not 0: it is held for whoever holds `low` |
+//! | `low` | its waiters | its waiters | which thread of the cohort is next |
+//! | `hand_offs` | the holder of `low` | the next one, unless `low` has carried it | how often the high lock was passed in a row; not 0: it is held for the holder of `low` |
 //! | `until` | the holder of `low` | the next one | when the cohort has had the high lock for long enough, if its bound is a time |
-//! | `bound` | whoever makes the lock | the holder of `low` | how long a cohort may keep the high lock |
-//! | `high` | whoever acquires or releases the high lock | as above, and by that lock's rules | the context with which the cohort holds it |
+//! | `bound` | the maker of the lock | the holder of `low` | how long a cohort may keep the high lock |
+//! | `high` | threads that acquire or release the high lock | as above, and by that lock's rules | the context with which the cohort holds it |
 //!
 //! A low lock that [passes a count on](cohort_raw::DetectsWaiters::hand_off_limit) to the next
 //! holder has `hand_offs` there, in the word that the next one waits for, as the local locks
@@ -50,9 +50,9 @@
 //! Which cohort a thread is in is asked once an acquisition and kept in the context:
 //! a thread that is moved meanwhile releases what it has acquired.  In which cohort of the
 //! level above a cohort is, its first holder asks, and it is kept in the cohort's context
-//! until the bound has run out once: whoever was moved between the two questions, and cohorts
-//! beyond `COHORTS`, which share low locks, are wrong for so long at most.  That is slower,
-//! and as safe.
+//! until the bound has run out once: threads that were moved between the two questions, and
+//! cohorts beyond `COHORTS`, which share low locks, are wrong for so long at most.  That is
+//! slower, and as safe.
 
 use super::{Apart, Composed, Numa, Place, Plan};
 use crate::door::{Cell, PAGE, flaws, mutant, now, place_here};
@@ -144,8 +144,8 @@ impl<C> Metadata<C> {
         }
     }
 
-    /// Acquires both if neither takes waiting; who finds the high lock taken gives the low
-    /// one back.
+    /// Acquires both if neither takes waiting; a thread that finds the high lock taken
+    /// gives the low one back.
     #[inline(always)]
     pub(super) fn try_acquire<Low: RawTry + DetectsWaiters>(
         &self,
@@ -234,7 +234,7 @@ impl<C> Metadata<C> {
     }
 
     fn hand_offs(&self) -> u32 {
-        // SAFETY: the caller holds the cohort's low lock, as all who write do.
+        // SAFETY: the caller holds the cohort's low lock, as every writer of it does.
         self.hand_offs.with(|hand_offs| unsafe { *hand_offs })
     }
 
@@ -255,7 +255,7 @@ impl<C> Metadata<C> {
     #[cold]
     fn begin_timed(&self, bound: &Bound) {
         let until = now() + bound.nanoseconds;
-        // SAFETY: the caller holds the cohort's low lock, as all who read or write do.
+        // SAFETY: the caller holds the cohort's low lock, as every reader and writer of it does.
         self.until.with_mut(|place| unsafe { *place = until });
     }
 
@@ -497,7 +497,7 @@ where
     }
 }
 
-// SAFETY: whoever returns from an acquisition holds its cohort's low lock, and the high
+// SAFETY: a thread that returns from an acquisition holds its cohort's low lock, and the high
 // lock with that cohort's context: acquired by itself, or passed to it by the last
 // holder of that low lock.  The high lock is held for one cohort at a time, the low one
 // by one thread; both publish what was done before.

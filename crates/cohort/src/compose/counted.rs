@@ -5,7 +5,7 @@
 //! read-modify-writes an acquisition, and the second of them in the section.
 //!
 //! A waiter has raised `waiters` before and lowers it once it holds the lock.  The
-//! accesses are relaxed: a holder sees what everybody did who held the lock before it,
+//! accesses are relaxed: a holder sees what every holder before it did,
 //! so it never counts one of them; of those still waiting it may miss some.
 
 use super::Composed;

@@ -2,7 +2,7 @@
 //!
 //! | `state` | meaning | written by |
 //! |---|---|---|
-//! | `IDLE` | there is none, or it has been run | the server; its poster, who takes it back |
+//! | `IDLE` | there is none, or it has been run | the server; its poster, as it takes it back |
 //! | `POSTED` | it is to be run; its poster may be handed the lock | its poster |
 //! | with `PATIENT` | the same, and its poster may take it back at any time | its poster |
 //! | `QUEUED` | it is to be run; its poster acquires the lock itself | its poster |
@@ -84,7 +84,7 @@ impl Request {
     /// Posts a section.
     ///
     /// # Safety
-    /// Nothing is posted, and this request is the caller's, who waits for the answer or
+    /// Nothing is posted, and this request is that of the caller, which waits for the answer or
     /// takes the section back before the section's lifetime ends.
     #[inline]
     pub unsafe fn post(&self, section: Section<'_>, patient: bool) {

@@ -20,7 +20,7 @@ pub enum Strength {
     Relaxed,
     /// What the writer did before is seen after.
     Acquire,
-    /// What was done before is seen by whoever acquires.
+    /// What was done before is seen by the thread that acquires.
     Release,
     /// Both, for a read-modify-write.
     AcqRel,

@@ -4,7 +4,7 @@
 //!
 //! | `keeper` | where it is |
 //! |---|---|
-//! | `TAKEN` | with whoever took it |
+//! | `TAKEN` | with the thread that took it |
 //! | `COMMON` | on the common list, a stack of numbers with a tag against ABA |
 //! | t | in the cache of thread t |
 //!
@@ -45,7 +45,7 @@ orders! {
     ARENA_BASE = Acquire;
     /// As above.
     ARENA_MAP = Release;
-    /// Whoever finds a thread gone sees what it wrote to the nodes it kept.
+    /// A thread that finds another gone sees what that one wrote to the nodes it kept.
     ARENA_KEEPER = Acquire;
     /// As above, from the keeper's side.
     ARENA_KEEP = Release;
@@ -55,7 +55,7 @@ orders! {
     ARENA_SEARCHED = Release;
 }
 
-/// With whoever took it.
+/// With the thread that took it.
 const TAKEN: u32 = 0;
 /// On the common list.
 const COMMON: u32 = u32::MAX;

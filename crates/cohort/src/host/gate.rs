@@ -1,7 +1,7 @@
 //! A gate before a lock that serves in strict order: no more waiters pass it than
 //! there are CPUs to run them, and the others sleep outside.
 //!
-//! A queue hands the lock to whoever came first, running or not, so a queue longer
+//! A queue hands the lock to the thread that came first, running or not, so a queue longer
 //! than the CPUs stands still at every hand-over until the kernel has run one
 //! particular thread.  A short queue is served by threads that run, and that keep their CPUs
 //! while they wait: one that gave its turn away would be handed the lock meanwhile.
@@ -9,14 +9,14 @@
 //! | bits of `word` | meaning | set and cleared by |
 //! |---|---|---|
 //! | `INSIDE` | how many wait for the lock itself | each that passes; each that got the lock |
-//! | `PARKED` | there may be sleepers outside | whoever goes to sleep; a holder that found nobody to wake |
+//! | `PARKED` | there may be sleepers outside | a thread that goes to sleep; a holder that found nobody to wake |
 //! | `WOKEN` | a woken sleeper may be on its way, so nobody else is woken | a holder that wakes; the woken sleeper, or any that goes to sleep |
 //! | those of a [`Claim`] | waiters with deadlines, which do not pass here | see there |
-//! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | whoever sets `PARKED`; a holder that wakes |
+//! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | the thread that sets `PARKED`; a holder that wakes |
 //!
-//! A word of 0 is a gate at rest.  Places are taken by whoever comes first, past the
-//! sleepers; but a holder wakes one before it releases when nobody is inside, and now
-//! and then anyway, and who was woken passes even if all places are taken, as long as they
+//! A word of 0 is a gate at rest.  Places are taken by the thread that comes first,
+//! past the sleepers; but a holder wakes one before it releases when nobody is inside, and now
+//! and then anyway, and a woken thread passes even if all places are taken, as long as they
 //! can be counted.  So nobody is passed over for ever.
 //!
 //! No sleeper is forgotten: it sleeps only while somebody is inside, and that one will
@@ -93,7 +93,8 @@ impl Gate {
             .is_ok()
     }
 
-    /// Blocks until the lock behind the gate is held; who finds it free does not stop here.
+    /// Blocks until the lock behind the gate is held; a thread that finds it free does not stop
+    /// here.
     #[inline(always)]
     pub fn acquire<L: RawTry>(&self, lock: &L, cx: &L::Context) {
         if !lock.try_acquire(cx) {
@@ -207,7 +208,7 @@ impl Gate {
         if wake(&raw const self.claim.word, 1, CLASS) > 0 {
             return;
         }
-        // Whoever goes to sleep takes the mark off, so nobody has while it stands.
+        // A thread that goes to sleep takes the mark off, so nobody has while it stands.
         let mut word = self.claim.word.load(Order::RELAXED);
         while word & WOKEN != 0 {
             match self.claim.word.compare_exchange(

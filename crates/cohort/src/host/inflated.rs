@@ -9,13 +9,13 @@
 //!
 //! The first thread that finds the object held inflates it: it takes a fat lock,
 //! acquires it on the thin holder's behalf, and puts its number in the word.
-//! Whoever wants to wait counts itself in that word first, so the fat lock cannot go
+//! A thread that wants to wait counts itself in that word first, so the fat lock cannot go
 //! away underneath.  The holder counts itself out before it releases the fat lock; if
 //! it was the last, counting out is what frees the object, and it returns the fat
-//! lock.  So a quiet object owns nothing, whoever frees or forgets it, and a release
-//! touches the object no more once another thread may have it.
+//! lock.  So a quiet object owns nothing and can be freed or forgotten by any thread, and a
+//! release touches the object no more once another thread may have it.
 //!
-//! Waiters with deadlines are counted too where the lock's can give up; whoever does so counts
+//! Waiters with deadlines are counted too where the lock's can give up; one that does so counts
 //! itself out, and may be the fat lock's last user.  Those of other locks are not: they have a
 //! [`Claim`] beside the object, thin or fat, by which a holder may leave everything as it is to
 //! one of them.
@@ -45,8 +45,8 @@ orders! {
     INFLATED_PUBLISH = Release;
     /// Sees the fat lock that the number names.
     INFLATED_ENTER = Acquire;
-    /// What the holder did is seen by whoever finds the object free; what others
-    /// did to the fat lock is seen by the last one, who returns it.
+    /// What the holder did is seen by the thread that finds the object free; what
+    /// others did to the fat lock is seen by the last one, which returns it.
     INFLATED_LEAVE = AcqRel;
     /// The thin holder finds the fat lock that was published meanwhile.
     INFLATED_FOUND = Acquire;
@@ -84,16 +84,16 @@ pub struct FatHeader {
     /// What waiters pass before they queue.
     gate: Gate,
     /// The record by which the thin holder's part is acquired, until that is released.  Not
-    /// the fat lock's own: who releases a composition is not done with its context when the
-    /// next one holds the lock, which may be the last to use the fat lock.
+    /// the fat lock's own: a thread that releases a composition is not done with its context
+    /// when the next one holds the lock, which may be the last to use the fat lock.
     thin: AtomicU32,
 }
 
-/// The fat locks of one kind, by their numbers, and the records of those who hold them.
+/// The fat locks of one kind, by their numbers, and the records of those that hold them.
 ///
 /// # Safety
 /// A number that `draw` returned is nobody else's until it is put back; each fat lock
-/// excludes whoever is not its holder.
+/// excludes every thread but its holder.
 pub unsafe trait FatPool {
     /// A fat lock that is nobody's, as it was left.
     fn draw(&self) -> u32;
@@ -104,8 +104,8 @@ pub unsafe trait FatPool {
     /// The number came from [`draw`](Self::draw); so for all below.
     unsafe fn header(&self, fat: u32) -> &'static FatHeader;
 
-    /// Blocks until it is held; the number of the record.  Whoever acquires it for an object
-    /// of its own passes the gate.
+    /// Blocks until it is held; the number of the record.  A thread that acquires it for an
+    /// object of its own passes the gate.
     ///
     /// # Safety
     /// The caller is counted in at `object`, which has it; without an object it is the
@@ -133,7 +133,7 @@ pub unsafe trait FatPool {
     /// The caller holds it, by the record of that number.
     unsafe fn release(&self, fat: u32, record: u32, last: bool);
 
-    /// Forgets everybody who was at it.
+    /// Forgets every thread that was at it.
     ///
     /// # Safety
     /// It is the caller's, and no thread of this process has ever used it.
@@ -147,8 +147,8 @@ pub unsafe trait FatPool {
 }
 
 impl dyn FatPool + '_ {
-    /// A fat lock that is nobody's, acquired for a thin holder.  Blocks while whoever used it
-    /// last is on its way out.
+    /// A fat lock that is nobody's, acquired for a thin holder.  Blocks while the thread that
+    /// used it last is on its way out.
     pub fn take(&self) -> u32 {
         let fat = self.draw();
         // SAFETY: drawn just now, so it is the caller's; in a process that has not settled it,
@@ -156,8 +156,8 @@ impl dyn FatPool + '_ {
         unsafe {
             let header = self.header(fat);
             if !mutant(flaw::TAKE_AS_LEFT) {
-                // Whoever leaves last puts the fat lock back, though others may still be on
-                // their way out of it; those whom a fork left behind never get there.
+                // The thread that leaves last puts the fat lock back, though others may still be
+                // on their way out of it; those that a fork left behind never get there.
                 header.generation.settle(|| {
                     header.gate.reset();
                     header.thin.store(NOBODY, Order::RELAXED);
@@ -280,7 +280,7 @@ where
         if within(&fat.lock, &record.context, patience) == Outcome::Acquired {
             return Some(self.records.number(record));
         }
-        // SAFETY: whoever gives up holds nothing by its context.
+        // SAFETY: a waiter that gives up holds nothing by its context.
         unsafe { self.records.give(record) };
         None
     }
@@ -370,7 +370,7 @@ impl Inflated {
         }
     }
 
-    /// Whether somebody waits who will hold the object; for its holder.
+    /// Whether a thread waits that will hold the object; for its holder.
     pub fn has_waiters(&self, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
         self.settle(claim, fat_pool);
         let word = self.word.load(Order::RELAXED);
@@ -429,7 +429,8 @@ impl Inflated {
                 .compare_exchange(word, new, INFLATED_LEAVE, Order::RELAXED)
             {
                 Ok(_) if last => {
-                    // SAFETY: nobody else is counted in; whoever takes it next waits for it.
+                    // SAFETY: nobody else is counted in; the thread that takes it next waits for
+                    // it.
                     return unsafe { fat_pool.give(number(word)) };
                 }
                 Ok(_) => return,
@@ -573,7 +574,7 @@ impl Inflated {
         self.generation.settle(|| self.inherit(claim, fat_pool));
     }
 
-    /// In a forked child: whoever's critical section had begun keeps the object,
+    /// In a forked child: a thread with a critical section that had begun keeps the object,
     /// thin, unless it had handed it over; the fat lock and the threads that were in it are
     /// forgotten.
     #[cold]
@@ -596,7 +597,7 @@ impl Inflated {
         self.word
             .store(if held { THIN } else { FREE }, Order::RELAXED);
         // SAFETY: the word names it no more, and no thread of this process has
-        // ever used it; whoever takes it next forgets who was there.
+        // ever used it; the one that takes it next forgets the threads that were there.
         unsafe { fat_pool.give(number(word)) };
     }
 }

@@ -97,8 +97,8 @@ pub trait Census<T: 'static>: Pool<T> {
     fn each(&self, look: &mut dyn FnMut(&'static T));
 }
 
-/// An acquisition's record: its context, and for whoever looks for deadlocks
-/// which object it is for and which thread made it, which need not be the one that was
+/// An acquisition's record: its context, and for a search for deadlocks which
+/// object it is for and which thread made it, which need not be the one that was
 /// handed the lock since.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -119,7 +119,7 @@ impl<C: Default + 'static> MadeInPlace for Holding<C> {
 }
 
 impl<C> Holding<C> {
-    /// Notes who acquires what, if it is for an object.
+    /// Notes the thread and the object, if it is for an object.
     #[inline(always)]
     fn note<T>(&self, object: Option<&T>) {
         let object = object.map_or(core::ptr::null(), core::ptr::from_ref);

@@ -4,7 +4,7 @@
 //! For a lock whose own sleepers each have a place in its queue, where nobody can put
 //! another thread: a signaller that holds the lock puts the waiter to sleep here, and each
 //! release wakes one.  Only the lock's holder reads and writes the word, so the lock itself
-//! orders every access; who sleeps on it compares nothing.
+//! orders every access; a thread that sleeps on it compares nothing.
 //!
 //! | bits of `word` | meaning |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! Every lock of the catalogue as a value: how it serves an object that a program has, such as
 //! a `pthread_mutex_t`, whatever lock it is.
 //!
-//! | bytes of the object | whose they are |
+//! | bytes of the object | what they hold |
 //! |---|---|
 //! | 0–7 | the [default lock](FutexHmcs); under any other, its [`Gate`] (of an inflated one only the claim) and the threads that will [return](Returning) |
 //! | 8–23 | the face's: a kind, an owner, a count; no service touches them |
@@ -52,7 +52,7 @@ pub struct Pair {
 }
 
 /// One lock, as it serves objects.  Each function may be called only with objects that
-/// this lock alone has served; `unlock` only by whoever may unlock.
+/// this lock alone has served; `unlock` only by a thread that may unlock.
 #[derive(Clone, Copy, Debug)]
 pub struct Service {
     /// What has to be short.
@@ -68,10 +68,11 @@ pub struct Service {
     pub generation: Option<u32>,
     /// What the process's objects needed so far.
     pub needs: fn() -> Needs,
-    /// Whether somebody waits who will lock the object; false too where nobody can tell.
+    /// Whether a thread waits that will lock the object; false too where nobody can tell.
     #[cfg(feature = "writers")]
     pub has_waiters: unsafe fn(&Object) -> bool,
-    /// In a forked child, forgets whoever was at an object that nobody of this process is at.
+    /// In a forked child, forgets the threads that were at an object that none of this process
+    /// is at.
     #[cfg(feature = "writers")]
     pub forget: unsafe fn(&Object),
 }
@@ -335,7 +336,7 @@ pub mod inflated {
         unsafe { object.body::<Inflated>() }.is_locked()
     }
 
-    /// Whether somebody waits who will lock it.
+    /// Whether a thread waits that will lock it.
     ///
     /// # Safety
     /// As above, and the caller holds the object.

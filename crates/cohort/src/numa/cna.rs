@@ -10,7 +10,7 @@
 //! |---|---|---|---|
 //! | null | | none | free |
 //! | the holder's node | null | none | held, nobody waits |
-//! | the holder's node | null | some | held; all who wait were set aside |
+//! | the holder's node | null | some | held; all waiters were set aside |
 //! | another node | null | any | held; a waiter has arrived and not linked itself yet |
 //! | another node | the successor | any | held, with a queue |
 //!
@@ -24,7 +24,7 @@
 //!
 //! A node that is set aside had a successor, so nobody will link itself to it; the last
 //! node of the queue is never set aside.  When the NUMA node has had its turns, or has
-//! no waiter left, those who were set aside come before all others.  The published lock
+//! no waiter left, those that were set aside come before all others.  The published lock
 //! decides by chance when a turn is over; a count bounds every wait.
 
 use super::linked;
@@ -144,8 +144,8 @@ impl<P: Parking> CnaNode<P> {
         self.granted.set(YES, CNA_GRANT);
     }
 
-    /// The first waiter of the holder's NUMA node behind the holder's node, and who
-    /// stands before it.  The holder calls.
+    /// The first waiter of the holder's NUMA node behind the holder's node, and the
+    /// waiter before it.  The holder calls.
     fn neighbour(&self, successor: &Self) -> Option<(&Self, Aside<P>)> {
         let place = self.place();
         let (mut before, mut waiter): (Option<*mut Self>, _) = (None, successor.pointer());
@@ -200,7 +200,7 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
         let mut successor = node.next.load(CNA_SUCCESSOR);
         let aside = node.aside();
         if successor.is_null() {
-            // The queue ends with the holder: so does it without, or with those who
+            // The queue ends with the holder: so does it without, or with those that
             // were set aside.
             let (end, order) = match aside {
                 None => (ptr::null_mut(), CNA_LEAVE),

@@ -8,7 +8,7 @@
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `arrivals` of a NUMA node | arrivals; the collector, who takes all | the last arrival, and by `next` those before it |
+//! | `arrivals` of a NUMA node | arrivals; the collector, which takes all | the last arrival, and by `next` those before it |
 //! | `tail` | collectors; the holder, if it is the last | as in `mcs` |
 //! | a node's `next` | its owner, as an arrival; then the collector; its successor in the queue | the arrival before it; then its successor in the queue |
 //! | a node's `granted` | its predecessor | whether it holds the lock |
@@ -17,7 +17,7 @@
 //! unless the lock is free; takes all arrivals; turns their order round, so that it comes
 //! first itself; and puts them in the queue by one exchange.  In the published lock each
 //! thread has a record in a list that collectors look through, several times over; here
-//! the list holds those who want the lock and nobody else, and nothing is left in it.
+//! the list holds the threads that want the lock and no others, and nothing is left in it.
 
 use super::{EachNode, linked};
 use crate::compose::Apart;
@@ -200,10 +200,10 @@ unsafe impl<P: Parking, const WINDOW: u64> RawTry for FcMcs<P, WINDOW> {
 unsafe impl<P: Parking, const WINDOW: u64> ThreadOblivious for FcMcs<P, WINDOW> {}
 
 /// An arrival is in the queue once its collector has waited its while, behind those
-/// who were there before.
+/// that were there before.
 impl<P: Parking, const WINDOW: u64> Fair for FcMcs<P, WINDOW> {}
 
-// SAFETY: another tail than the holder's node is the last of those whom a collector has put
+// SAFETY: another tail than the holder's node is the last of those that a collector has put
 // behind it, and each of them stays until it is granted; a waiter that is still in a list goes
 // unseen. No count is passed on.
 unsafe impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {

@@ -12,7 +12,7 @@
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `word` | whoever takes it; the holder | whether the lock is held |
+//! | `word` | the taker; the holder | whether the lock is held |
 //! | `impatient` | the head of the queue | whether arrivals have to let it through |
 //! | `queue` | [`Cna`] | the waiters behind the head |
 //!
@@ -111,8 +111,8 @@ unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> ThreadOblivious
 /// the queue is fair.
 impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> Fair for Fissile<P, GRACE, HAND_OFFS> {}
 
-// SAFETY: the holder has left the queue, so whoever has it waits, and leaves by taking the word.
-// No count is passed on.
+// SAFETY: the holder has left the queue, so a thread that has it waits, and leaves by taking the
+// word. No count is passed on.
 unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> DetectsWaiters
     for Fissile<P, GRACE, HAND_OFFS>
 {

@@ -1,16 +1,16 @@
 //! `futex-hmcs`: a [`Futex`] whose waiters stand in an `hmcs` queue where their CPUs are in
-//! several cache groups.  The queue does not exclude: it puts those in order who want the
-//! word, so that the lock goes round one cache group before it goes to the next.
+//! several cache groups.  The queue does not exclude: it puts the threads that want the
+//! word in order, so that the lock goes round one cache group before it goes to the next.
 //!
-//! **Not for** strict order: whoever comes while the word is free takes it.  Alone, between few
-//! threads of one cache group, and on a machine that has one, it is `futex`.
+//! **Not for** strict order: a thread that comes while the word is free takes it.  Alone,
+//! between few threads of one cache group, and on a machine that has one, it is `futex`.
 //!
 //! Where others want the waiters' CPUs, the word does not stay in a cache group whose next waiter
 //! has given its CPU away: it goes to another group, or is freed.  The waiter keeps its place.
 //!
 //! The head of the queue waits for the word as one of `futex`'s crowd.  From then on the word
 //! goes on with the queue: it stays `LOCKED`, and `QUEUED`, while the lock passes from one thread
-//! to the next, so nobody writes it, and those who come read a copy of it.  It is freed when
+//! to the next, so nobody writes it, and arrivals read a copy of it.  It is freed when
 //! nobody is next, or when a waiter that is not in the queue, as those with deadlines and those
 //! that come back from conditions are, has waited too long.
 //!
@@ -32,7 +32,7 @@
 //! that one was held; see [`begin_at`](FutexHmcs::begin_at).
 //!
 //! **The holder's record** is found by its thread, or, where another thread releases the lock,
-//! among all of them.  In a forked child the queues are empty, whoever stood in them; a
+//! among all of them.  In a forked child the queues are empty, whatever threads stood in them; a
 //! holder that came by one there frees the word, and leaves no queue.
 
 use super::Hmcs;
@@ -56,7 +56,7 @@ orders! {
     /// The same, from its maker's side.
     QUEUE_MAKE = Release;
     /// A waiter that is counted in sees that the queue is taken from its lock, or is seen
-    /// by whoever takes it.
+    /// by the thread that takes it.
     QUEUE_ENTER = SeqCst;
     /// The same, from the taker's side.
     QUEUE_TAKE = SeqCst;
@@ -475,7 +475,7 @@ impl FutexHmcs {
     /// Takes the lock if it is free and has no marks: the shortest way.
     #[inline(always)]
     pub fn acquire_untouched(&self) -> bool {
-        // While the queue passes the word on, those who come share it: an attempt that must fail
+        // While the queue passes the word on, arrivals share it: an attempt that must fail
         // would take it from them all, and from the holder.
         self.futex.looks_free() && self.futex.acquire_untouched()
     }
@@ -607,8 +607,8 @@ impl FutexHmcs {
     }
 }
 
-// SAFETY: the word excludes: whoever comes out of the queue has taken it, or was passed it by
-// its holder.
+// SAFETY: the word excludes: a thread that comes out of the queue has taken it, or was passed it
+// by its holder.
 unsafe impl RawLock for FutexHmcs {
     type Context = ();
 
@@ -666,10 +666,10 @@ unsafe impl Abortable for FutexHmcs {
     }
 }
 
-// SAFETY: the holder's place is found by whoever releases the lock.
+// SAFETY: the holder's place is found by the thread that releases the lock.
 unsafe impl ThreadOblivious for FutexHmcs {}
 
-// SAFETY: as the word's; a queue is forgotten by the first who comes to it.
+// SAFETY: as the word's; a queue is forgotten by the first thread that comes to it.
 unsafe impl Inherit for FutexHmcs {
     unsafe fn inherit(&self, holder: Option<&()>) {
         // SAFETY: passed on.

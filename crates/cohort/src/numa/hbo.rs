@@ -2,7 +2,7 @@
 //! another node seldom, so that the lock tends to stay (Radović and Hagersten 2003; 000
 //! §1, §5.1).
 //!
-//! **Not for** anybody who minds waiting: it is unfair between nodes by intent and within
+//! **Not for** threads that must not wait long: it is unfair between nodes by intent and within
 //! them by nature.  Nor for a load that it was not tuned for (000 §5.1.1): how long the
 //! pauses should be depends on the machine, the section and the crowd.
 //!

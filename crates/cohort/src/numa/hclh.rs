@@ -8,7 +8,7 @@
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
-//! | `local` of a NUMA node | arrivals; the master, who takes all | the last arrival that is in no other queue; null: the next arrival is a master |
+//! | `local` of a NUMA node | arrivals; the master, which takes all | the last arrival that is in no other queue; null: the next arrival is a master |
 //! | `tail` | masters; the thread that finds the lock free; the holder, if it is the last | null: free; else the last node of the queue |
 //! | a node's `released` | its owner | whether its successor, which owns it from then on, holds the lock |
 //! | a node's `ends` | its owner, when fresh; then the master | whether it was the last to be spliced with others, or alone |

@@ -1,6 +1,6 @@
-//! `hmcs-2` to `hmcs-4`: a tree of `mcs` queues, one for each cohort of each level; who
-//! comes to the head of its cohort's queue enters the queue above on the cohort's behalf,
-//! and the holder passes all that it holds to the next in the lowest queue that has one
+//! `hmcs-2` to `hmcs-4`: a tree of `mcs` queues, one for each cohort of each level; a
+//! thread that comes to the head of its cohort's queue enters the queue above on the cohort's
+//! behalf, and the holder passes all that it holds to the next in the lowest queue that has one
 //! (Chabbi, Fagan and Mellor-Crummey; 003 §2).
 //!
 //! **Not for** locks that are seldom contended: an acquisition that meets nobody enters
@@ -244,7 +244,7 @@ impl<P: Parking> Queue<P> {
 pub struct Cohort<P: Parking> {
     queue: Queue<P>,
     above: AtomicPtr<Cohort<P>>,
-    /// Others write it than those who come to the cohort.
+    /// It is written by others than the threads that come to the cohort.
     node: Apart<Node<P>>,
 }
 

@@ -4,16 +4,16 @@
 //! **Not for** waiters of endless patience: `hmcs` does the same with plain stores where this
 //! one exchanges.
 //!
-//! Whoever gives up marks its node and leaves it in the queue, and passes on the queues that
+//! A waiter that gives up marks its node and leaves it in the queue, and passes on the queues that
 //! it holds below.  A releaser that finds such a mark goes on to the next node, and gives the
-//! nodes that it has passed over back once the lock is somebody's.  Until then whoever comes
-//! back finds its old place again.
+//! nodes that it has passed over back once the lock is somebody's.  Until then a waiter that
+//! comes back finds its old place again.
 //!
 //! | a node's `status` | written by | meaning |
 //! |---|---|---|
-//! | `RECYCLED` | whoever passed over it, or released by it | in no queue; anybody may claim it |
+//! | `RECYCLED` | the thread that passed over it, or released by it | in no queue; anybody may claim it |
 //! | `WAITING` | its claimant, by compare-exchange | entering the queue, or in it |
-//! | `ABANDONED` | its waiter, by compare-exchange | in the queue; whoever claims it has its place |
+//! | `ABANDONED` | its waiter, by compare-exchange | in the queue; its claimant has its place |
 //! | `PREFIX` | a releaser, by exchange | holds its queue, and has to go on above it |
 //! | `FIRST` | its holder | the same, and has begun to: the queues above may be held already |
 //! | `FIRST` + n | a releaser, by exchange | holds its queue and all above; the cohort has had the lock n times more in a row |
@@ -21,11 +21,11 @@
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | a node's `next` | its successor, by exchange; a releaser that goes past it | the successor; then the node before it, for the way back; `IMPATIENT`: released before the successor had linked itself, which therefore holds the queue |
-//! | a queue's `tail` | arrivals; whoever leaves last | as in `mcs` |
-//! | a queue's `nodes` | whoever makes a node for it | the first of them, which is also the queue's name and survives moving the lock; and how many there are |
+//! | a queue's `tail` | arrivals; the last to leave | as in `mcs` |
+//! | a queue's `nodes` | the maker of a node for it | the first of them, which is also the queue's name and survives moving the lock; and how many there are |
 //! | a cohort's `node` | the holder of the cohort's queue | its place in the queue above |
 //!
-//! **Who owns a node.**  A release may leave its own node behind, for a successor that is slow
+//! **The owner of a node.**  A release may leave its own node behind, for a successor that is slow
 //! to link itself, and hosts return a context at once; so a node belongs to the queue it was
 //! made for, and is claimed for one acquisition by an exchange of its status.  A context only
 //! remembers which one it had.  A context that is dropped, or a thread that ends or moves,
@@ -35,8 +35,8 @@
 //! overwrite a grant; here that is a compare-exchange, whose failure is the grant.  Before
 //! `IMPATIENT` is left at a node, its `FIRST` becomes `PREFIX`: the next user of that node
 //! would take it for a queue that it holds.  A cohort's node is recycled before the cohort's
-//! queue is passed on, so that whoever gets that finds the node in order.  A release has no
-//! patience: it looks twice for its successor.
+//! queue is passed on, so that the thread that gets that finds the node in order.  A release has
+//! no patience: it looks twice for its successor.
 //!
 //! **Bounds.**  After its deadline a waiter looks once at each level above, and then passes on
 //! at most as many nodes as are in the queues that it holds; none of them can come back before
@@ -56,20 +56,20 @@ use core::marker::PhantomData;
 use core::ptr;
 
 orders! {
-    /// Sees the links that whoever recycled the node has left in it.
+    /// Sees the links that its recycler has left in the node.
     HMCS_T_CLAIM = Acquire;
     /// As above, from the recycler's side.
     HMCS_T_RECYCLE = Release;
     /// A node that is found among its queue's has been made.
     HMCS_T_FIND = Acquire;
-    /// As above, from the maker's side.  Whoever finds the newest node has seen those behind it
-    /// made too: all are put there by exchanges of one word.
+    /// As above, from the maker's side.  A thread that finds the newest node has seen those
+    /// behind it made too: all are put there by exchanges of one word.
     HMCS_T_MAKE = Release;
     /// Acquires what the last holder did if the queue was empty; publishes the node's fresh
     /// fields to the successor that will write `next`.
     HMCS_T_ENQUEUE = AcqRel;
-    /// Publishes the fresh node to whoever will grant it; sees what a releaser did that has
-    /// not waited for it.
+    /// Publishes the fresh node to the thread that will grant it; sees what a releaser did that
+    /// has not waited for it.
     HMCS_T_LINK = AcqRel;
     /// Sees that fresh node before writing its status.
     HMCS_T_SUCCESSOR = Acquire;
@@ -77,7 +77,7 @@ orders! {
     HMCS_T_GRANT = Release;
     /// Sees it.
     HMCS_T_GRANTED = Acquire;
-    /// What the holder did is seen by whoever finds the queue empty.
+    /// What the holder did is seen by the thread that finds the queue empty.
     HMCS_T_LEAVE = Release;
     /// What the holder did is seen by the successor that finds the mark.
     HMCS_T_IMPATIENT = Release;
@@ -105,7 +105,7 @@ const CLASS: u32 = 1;
 /// Looks for a successor that has entered the queue and is not linked to it.
 const LOOKS: u32 = 2;
 
-/// Looks for a neighbour who comes back.
+/// Looks for a neighbour that comes back.
 const NEIGHBOURLY: u32 = 32;
 
 /// Nodes that are looked through for one that can be claimed, as long as their number has not
@@ -178,8 +178,8 @@ impl<P: Parking> Node<P> {
     }
 
     /// Looks for a successor a few times: the cohort has just handed the lock over, and
-    /// whoever had it before is on its way back into the queue.  To leave all the levels above
-    /// takes longer.
+    /// the thread that had it before is on its way back into the queue.  To leave all the levels
+    /// above takes longer.
     fn await_neighbour(&self) {
         let _ = (0..NEIGHBOURLY).any(|_| !self.next.load(Order::RELAXED).is_null());
     }
@@ -412,7 +412,7 @@ impl<P: Form> Queue<P> {
             new.eldest.store(eldest, Order::RELAXED);
             // SAFETY: as in `all`.
             let list = unsafe { &(*eldest).beside };
-            // Until the link is there whoever looks through them sees fewer.
+            // Until the link is there a thread that looks through them sees fewer.
             let next = list.swap(new.pointer(), HMCS_T_MAKE);
             new.beside.store(next, Order::RELAXED);
         }
@@ -468,7 +468,7 @@ impl<P: Form> Queue<P> {
                 return self.enter(node, claimed, patience);
             }
             if node.status() == FIRST {
-                // Whoever gave the caller the queue below held this one too.
+                // The thread that gave the caller the queue below held this one too.
                 return Entered::Alone;
             }
             // A releaser will be done with it, or its successor will be linked.
@@ -514,7 +514,7 @@ impl<P: Form> Queue<P> {
 pub struct Cohort<P: Parking> {
     queue: Queue<P>,
     above: AtomicPtr<Cohort<P>>,
-    /// Others write it than those who come to the cohort.
+    /// It is written by others than the threads that come to the cohort.
     node: Apart<Node<P>>,
 }
 
@@ -646,8 +646,8 @@ impl<P: Form> Queue<P> {
     }
 
     /// Gives away the queue of `here`, held by `node`, and those of so many cohorts above: to
-    /// a waiter of the smallest of them that has one, who goes on from there; those below it
-    /// to others, who have to come up to it (003 §4).
+    /// a waiter of the smallest of them that has one, which goes on from there; those below
+    /// it to others, which have to come up to it (003 §4).
     fn retreat(here: &Cohort<P>, node: &Node<P>, above: usize) {
         let mut walk = Walk::from(node);
         let passed = above > 0 && walk.pass(PREFIX);
@@ -783,7 +783,7 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
             .put((level, L::COUNT, cohort), new, P::cohorts())
     }
 
-    /// Acquires without the fast path: for whoever knows that others come.  Blocks.
+    /// Acquires without the fast path: for a thread that knows that others come.  Blocks.
     pub fn acquire_among_others(&self, cx: &HmcsTContext<P>) {
         let _ = self.root.0.climb(self.find(0), cx, &Patience::ENDLESS);
     }
@@ -803,9 +803,9 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
     }
 }
 
-// SAFETY: whoever returns from an acquisition is at the head of its cohort's queue, and
+// SAFETY: a thread that returns from an acquisition is at the head of its cohort's queue, and
 // the cohort's node of the queue above, up to the system's: by its own way up, by what a
-// predecessor passed on, or by queues that whoever gave up left held.  Each queue has one
+// predecessor passed on, or by queues that a waiter which gave up left held.  Each queue has one
 // head, and a grant publishes what was done before it.
 unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
     RawLock for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
@@ -830,7 +830,7 @@ unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const H
     }
 }
 
-// SAFETY: who finds the system's queue empty holds all that there is to hold.
+// SAFETY: a thread that finds the system's queue empty holds all that there is to hold.
 unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
     RawTry for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
 {
@@ -860,7 +860,7 @@ unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const H
     }
 }
 
-// SAFETY: who gives up holds no queue afterwards, and its node is in none, or marked as
+// SAFETY: a waiter that gives up holds no queue afterwards, and its node is in none, or marked as
 // somebody's to come back to.
 unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
     Abortable for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>

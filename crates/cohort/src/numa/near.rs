@@ -1,5 +1,5 @@
 //! `near`: the queue of `mcs` in one word; the holder hands over to the nearest of the first
-//! few who wait, until those it passes over have waited for long enough.  000 §7 asks for it;
+//! few waiters, until those it passes over have waited for long enough.  000 §7 asks for it;
 //! how it is done is Cohort's own.
 //!
 //! **Not for** machines whose nodes are all alike: above cohorts nobody is preferred there,
@@ -8,21 +8,21 @@
 //!
 //! A hand-over gains less by a shorter way than it would lose by one line fetched to find
 //! the nearest.  So the *next* waiter looks, while it still waits: the holder tells it so as
-//! soon as it has the lock itself, and with it passes on the list of those who are known.
+//! soon as it has the lock itself, and with it passes on the list of those that are known.
 //! The next one reads on along the queue from the last of them, and decides which waiter comes
 //! after itself; the holder's release is one write, as that of `mcs`.
 //!
-//! | `tail` | `next` of the last whom the holder knows, or else of the holder | state |
+//! | `tail` | `next` of the last that the holder knows, or else of the holder | state |
 //! |---|---|---|
 //! | null | | free |
 //! | the holder's node | null | held, nobody waits |
-//! | another node | null | held; a waiter has arrived and not linked itself yet, or all who wait are known |
+//! | another node | null | held; a waiter has arrived and not linked itself yet, or all waiters are known |
 //! | another node | a waiter | held; that one is the next to be known |
 //!
 //! | field of a node | written by | meaning |
 //! |---|---|---|
 //! | `next` | its successor by arrival | that successor's name: where its node is, and in the low bits its NUMA node |
-//! | `granted` | the holder before it | `NO`: wait; `NEXT`: look who comes after you; `YES`: the lock is yours |
+//! | `granted` | the holder before it | `NO`: wait; `NEXT`: look which waiter comes after you; `YES`: the lock is yours |
 //! | `rests` | its owner | in how many turns more it does without looking |
 //! | `front.place` | its owner, before it enters | its NUMA node |
 //! | `front.names`, `front.known` | the holder before it; its owner once it is told, while it waits | those known, oldest first |
@@ -33,7 +33,7 @@
 //! The known waiters and those that link themselves are in the order of arrival, always.  Names
 //! out of the middle leave no link to mend, since a list and not links tells the known.  The last
 //! known waiter stays where it is unless it is the only one: the next arrival links itself to
-//! it.  Holders who know nobody hand over to the waiter that is linked to them, as in `mcs`;
+//! it.  Holders that know nobody hand over to the waiter that is linked to them, as in `mcs`;
 //! a thread that has looked and found nobody to prefer leaves it at that for `REST` turns.
 //!
 //! A waiter that is passed over is owed the lock, and so are all before it: those owed are a front
@@ -232,7 +232,7 @@ impl<P: Parking> NearNode<P> {
         front
     }
 
-    /// Tells the one who comes after the holder that it does, and which others are known.
+    /// Tells the one that comes after the holder that it does, and which others are known.
     fn tell(&self, mut front: Front<P>) {
         // One that is told of nobody is told so that it looks.
         if front.known < 2 && self.rests() > 0 {
@@ -261,7 +261,7 @@ impl<P: Parking> NearNode<P> {
         }
     }
 
-    /// Calls `each` with the nodes of those who wait and have linked themselves, and with
+    /// Calls `each` with the nodes of the waiters that have linked themselves, and with
     /// their NUMA nodes, oldest first: for a check of the order in which they are served.
     ///
     /// # Safety
@@ -314,7 +314,7 @@ impl<P: Parking> Front<P> {
         }
     }
 
-    /// Takes the one who comes next out of the list.
+    /// Takes the one that comes next out of the list.
     fn forget_next(&mut self) {
         let (next, known) = (usize::from(self.next), usize::from(self.known));
         self.names.copy_within(next + 1..known, next);

@@ -10,17 +10,17 @@
 //!
 //! **Not for** data that is mostly written: a writer looks at every cohort's count.  Nor
 //! for many small objects: a lock is two lines for each of its cohorts, used or not.  Nor
-//! for a program that forks while others hold it: no child can tell who they were.
+//! for a program that forks while others hold it: no child can tell which threads they were.
 //!
 //! | field | written by | read by | meaning |
 //! |---|---|---|---|
-//! | `phase` | whoever holds `writers`; readers add marks | everybody | whether readers get in |
+//! | `phase` | the holder of `writers`; readers add marks | everybody | whether readers get in |
 //! | a cohort's `readers` | its readers, as they come and go | the writer | how many are inside, or about to see that they may not |
 //! | a cohort's `owed` | its readers that wait | the writer | how many are let in before the next writer |
-//! | `turns` | whoever holds `writers` | the same | how many writers in a row found the lock closed, up to a bound |
-//! | `writers` | writers | writers | who of them is next |
+//! | `turns` | the holder of `writers` | the same | how many writers in a row found the lock closed, up to a bound |
+//! | `writers` | writers | writers | which of them is next |
 //!
-//! The phase, and who waits for whom, are [`super::phase`]'s.
+//! The phase, and what waits for what, are [`super::phase`]'s.
 //!
 //! Writers that can give up look for their lock now and then instead of queueing for it,
 //! so others come first.
@@ -224,7 +224,8 @@ where
 
     /// Whether a writer leaves the lock closed for the next.
     fn passes_on(&self) -> bool {
-        // SAFETY: the caller holds the writers' lock, as all who look at the turns do.
+        // SAFETY: the caller holds the writers' lock, as every thread that looks at the turns
+        // does.
         let turn = self.turns.0.with(|turns| unsafe { *turns });
         let next = next_turn(turn, TURNS, || self.owes_entry());
         if next != Some(turn) {
@@ -244,7 +245,7 @@ where
 
 // SAFETY: writers exclude each other by their lock, and each either has found no reader
 // after it had barred them, or got the lock from one that had.  A reader that gets in has
-// not been barred, so whoever bars it later counts it.
+// not been barred, so the writer that bars it later counts it.
 unsafe impl<Writers, const NEUTRAL: bool, At, const TURNS: u32, const COHORTS: usize> RawShared
     for CohortRw<Writers, NEUTRAL, At, TURNS, COHORTS>
 where
@@ -293,7 +294,7 @@ where
     #[inline]
     unsafe fn release_write(&self, cx: &Self::Context) {
         let writers = &self.writers.0;
-        // Whoever waits comes, and finds it closed.
+        // A writer that waits comes, and finds it closed.
         let stays_closed = writers.has_waiters(&cx.writer) && self.passes_on();
         if !stays_closed {
             self.phase().open();

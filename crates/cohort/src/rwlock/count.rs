@@ -57,7 +57,7 @@ impl<const WANTED: u32> Count<WANTED> {
         Self::of(word)
     }
 
-    /// Wakes whoever waits, when the count may be somebody else's memory already: the
+    /// Wakes the thread that waits, when the count may be somebody else's memory already: the
     /// address is only a name.
     #[cold]
     fn wake(at: *const AtomicU32) {

@@ -14,10 +14,10 @@
 //! | `name` | under what name others of both kinds are counted in the table | the same |
 //! | `phase` | whether readers get in; above `TURN`, how many writers in a row found it closed | [`super::phase`] |
 //! | `generation` | the process in which a writer was last here | [`Generation`] |
-//! | `writers` | who of them is next, and whether the one that is has begun | [`Writers`] |
+//! | `writers` | which of them is next, and whether the one that is has begun | [`Writers`] |
 //!
-//! **In a forked child** a writer that has begun keeps the lock, and nobody else is counted
-//! who was about to see that it may not read.  One that had not is forgotten, with all that
+//! **In a forked child** a writer that has begun keeps the lock, and no thread stays counted
+//! that was about to see that it may not read.  One that had not is forgotten, with all that
 //! waited; readers stay, since no child can tell which of them were its own.
 
 use super::count::Count;
@@ -219,7 +219,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         // While nobody else can be inside.
         self.settle();
         self.writers.end();
-        // Whoever waits comes, and finds it closed.
+        // A writer that waits comes, and finds it closed.
         let stays_closed = self.writers.has_waiters() && self.passes_on();
         let readers = self.readers();
         let phase = self.phase(&readers);
@@ -228,7 +228,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         }
         // SAFETY: the caller's.
         unsafe { self.writers.release() };
-        // Whoever gets in from here on may end the lock and free its memory.
+        // A thread that gets in from here on may end the lock and free its memory.
         if !stays_closed {
             phase.open();
         }
@@ -271,7 +271,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         } else {
             self.readers.want_no_more();
             self.phase.store(OPEN, Order::RELAXED);
-            // SAFETY: whoever was inside is a thread of the parent process.
+            // SAFETY: a thread that was inside is one of the parent process.
             unsafe { self.writers.forget() };
         }
     }

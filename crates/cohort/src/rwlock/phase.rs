@@ -1,4 +1,4 @@
-//! How a writer closes a lock to readers who are counted elsewhere than in one word.
+//! How a writer closes a lock to readers that are counted elsewhere than in one word.
 //!
 //! | bits of the word | meaning | set and cleared by |
 //! |---|---|---|
@@ -16,7 +16,7 @@
 //! readers in `WRITING`: it goes back to `PENDING`, because readers may be inside that
 //! have still to pass it.
 //!
-//! **Who passes.**  A thread that holds a read lock already, of whichever lock, passes
+//! **What passes.**  A thread that holds a read lock already, of whichever lock, passes
 //! `PENDING`: it might hold this one, and waiting behind a writer would never end.  Any
 //! other reader passes after five milliseconds, since a reader that is inside might wait
 //! for it.  [`Recursion::Excluded`] does away with both.
@@ -24,7 +24,7 @@
 //! **Fairness.**  A reader that waits is owed entry: at once in the neutral form, after
 //! five milliseconds in the one that prefers writers.  After some writers in a row one
 //! that finds anybody owed when it leaves opens the lock, and one that comes then waits,
-//! with the lock open, until nobody is: nobody becomes owed who finds the lock open, so
+//! with the lock open, until nobody is: no reader becomes owed that finds the lock open, so
 //! that is soon.  So no more than those and two writers get in before a reader that is
 //! owed, and readers that do not pass hold up a writer no longer than those inside take.
 //! Among writers it is as fair as their lock.
@@ -125,7 +125,7 @@ pub(super) struct Phase<'a, I: ?Sized> {
 }
 
 impl<I: Indicators + ?Sized> Phase<'_, I> {
-    /// Whether it bars whom those bits bar.
+    /// Whether it bars the readers that those bits bar.
     #[inline(always)]
     fn bars(&self, barring: u32, order: Order) -> bool {
         self.word.load(order) & barring != 0
@@ -143,7 +143,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         self.bars(WRITING, Order::RELAXED)
     }
 
-    /// Gets in unless it bars whom those bits bar; where the caller is counted then.
+    /// Gets in unless it bars the readers that those bits bar; where the caller is counted then.
     #[inline(always)]
     fn arrive(&self, cohort: usize, barring: u32) -> Option<I::Place> {
         let place = self.readers.enter(cohort);
@@ -320,8 +320,8 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
                 if patience.deadline().is_some_and(expired) {
                     return Outcome::GaveUp;
                 }
-                // The last writer may need this thread's CPU.  Opening the lock wakes whoever
-                // sleeps on the phase.
+                // The last writer may need this thread's CPU.  Opening the lock wakes the
+                // threads that sleep on the phase.
                 if spinner.step() == Advice::Sleep {
                     let phase = self.word.load(Order::RELAXED);
                     if phase & LEAVING != 0 {

@@ -4,7 +4,7 @@
 //! One waiter at a time, the *head*, waits on the word itself; the others wait
 //! for the gate, a [`Futex`], and so inherit how it spins, sleeps, barges and hands
 //! over.  A release wakes at most the head: no herd.  Readers that are awake at the gate
-//! look at the word too, so that those whom one release lets in enter side by side.
+//! look at the word too, so that readers which one release lets in enter together.
 //!
 //! **Not for** sections of a few instructions that thousands of readers a
 //! millisecond enter from many CPUs: they share, but they all write one word to
@@ -198,8 +198,8 @@ impl RawRwLock {
         self.arrive_past(bars(recursion))
     }
 
-    /// Takes the lock to read if none of `barred` is set.  Whoever finds it barred only
-    /// afterwards was counted for a moment, and takes that back: an exchange in its place
+    /// Takes the lock to read if none of `barred` is set.  A reader that finds it barred
+    /// only afterwards was counted for a moment, and takes that back: an exchange in its place
     /// would fail for all but one of many readers at once.
     #[inline]
     fn arrive_past(&self, barred: u32) -> bool {
@@ -335,7 +335,7 @@ impl RawRwLock {
         }
     }
 
-    /// Leaves the lock for a whole turn to those who have it, if they come back at once and
+    /// Leaves the lock for a whole turn to the threads that have it, if they come back at once and
     /// do not share it; false otherwise, and as soon as they leave it alone.
     #[inline(never)]
     fn leave_a_turn(&self, patience: &Patience) -> bool {

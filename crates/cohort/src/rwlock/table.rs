@@ -3,9 +3,9 @@
 //!
 //! A lock whose readers come from several cohorts gets a *name*, a number that no other ever
 //! had, and keeps it.  A slot of the row belongs to a name as long as its count is not zero,
-//! and to whoever comes first then; names that follow each other have different slots.  A
-//! lock owns nothing here while nobody reads it, so it needs no end: whoever frees its memory
-//! frees all of it, and the next lock in that place has no name, or another.
+//! and to the lock that comes first then; names that follow each other have different slots.  A
+//! lock owns nothing here while nobody reads it, so it needs no end: to free its memory frees
+//! all of it, and the next lock in that place has no name, or another.
 //!
 //! A reader that finds its slot taken by another lock is counted in the lock's own word, as
 //! those are that came before it had a name.  Readers leave where they can, not where they
@@ -21,11 +21,12 @@
 //! | the lock's `name` | the first reader that finds one of another cohort inside | the name, or 0 |
 //!
 //! **Why a sum of zero means that nobody reads**, if nobody gets in meanwhile.  At each moment
-//! all counts together are the number of readers, and none is below zero.  Those of who was
-//! inside when the lock was closed are only ever taken off; who comes for a moment takes its
-//! own off where it put it, unless somebody has taken that, who then has left one in the
-//! word.  The word is read before the slots, so what is moved from there to a slot is
-//! not missed, and who takes one off the word that it had put into a slot has published that.
+//! all counts together are the number of readers, and none is below zero.  Those of readers
+//! that were inside when the lock was closed are only ever taken off; a reader that comes for
+//! a moment takes its own off where it put it, unless another has taken that, which then
+//! has left one in the word.  The word is read before the slots, so what is moved from there to
+//! a slot is not missed, and a reader that takes one off the word that it had put into a slot
+//! has published that.
 //!
 //! **A read lock that another thread releases** than took it, which POSIX leaves undefined and
 //! the C library lets pass, is taken off wherever there is one.
@@ -40,7 +41,7 @@ use cohort_raw::{Outcome, Patience};
 
 orders! {
     /// What a reader read is read before the next writer writes; and that it came is seen by
-    /// who sees that it left.
+    /// the thread that sees that it left.
     RWT_LEAVE = Release;
     /// A reader whose count another has taken finds what that one had left elsewhere.
     RWT_TAKEN = Acquire;

@@ -4,7 +4,7 @@
 //! so, and a lock is compiled in two forms: one whose cells may be slept on and
 //! one whose cells never are, which sets them with a plain store.
 //!
-//! | word | meaning | who writes it |
+//! | word | meaning | written by |
 //! |---|---|---|
 //! | `value` | the setter's value, 31 bits | the setter |
 //! | `value \| ASLEEP` | somebody sleeps, or is about to, until the value changes | a waiter, by compare-exchange |
@@ -277,7 +277,7 @@ impl<P: Parking> WaitCell<P> {
     }
 
     /// [`wait_for`](Self::wait_for), letting `spacing` nanoseconds, a function of
-    /// the value, pass after each look in vain.  Somebody who has left the mark looks
+    /// the value, pass after each look in vain.  A waiter that has left the mark looks
     /// again rather than sleep unless it is `honoured`.
     #[inline]
     pub fn wait_spaced(

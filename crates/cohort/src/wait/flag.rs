@@ -4,7 +4,7 @@
 //! They differ in how a waiter passes the time, a [`Backoff`].  Under a policy that
 //! parks, each of them sleeps at last; so the word says whether somebody may be asleep.
 //!
-//! | word | meaning | who writes it |
+//! | word | meaning | written by |
 //! |---|---|---|
 //! | 0 | free | the holder |
 //! | `HELD` | held | the taker |

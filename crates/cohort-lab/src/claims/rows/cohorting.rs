@@ -317,11 +317,11 @@ pub const ROWS: &[Claim] = &[
             "Batches of 1 leave at most one waiter of each chip at the top lock; TKT alone has \
              64, and each fetches the line by itself: 41.5 lines of the lock come from other \
              chips for each section, since the file's unit of coherence is the core and its MOESI \
-             owner serves every reader. And our TKT has both its words on one line, so that who \
-             draws waits for those who poll: on a line each, as the paper pads them, the ratio is \
-             1.26. In the real machine a chip's L2 serves its cores. In a copy of the file with \
-             MESI, where the nearest sharer does, 5.4 lines come from other chips, and the ratio \
-             is 1.02",
+             owner serves every reader. And our TKT has both its words on one line, so that a \
+             thread that draws waits for the threads that poll: on a line each, as the paper pads \
+             them, the ratio is 1.26. In the real machine a chip's L2 serves its cores. In a copy \
+             of the file with MESI, where the nearest sharer does, 5.4 lines come from other \
+             chips, and the ratio is 1.02",
         ),
     },
     Claim {

@@ -48,7 +48,7 @@ static void open_bank(const char *folder)
     must(db_env_create(&env, 0), "db_env_create");
     must(env->set_lk_detect(env, DB_LOCK_DEFAULT), "set_lk_detect");
     must(env->set_flags(env, DB_TXN_NOSYNC, 1), "set_flags");
-    /* Whoever finds a mutex taken sleeps on it soon. */
+    /* A thread that finds a mutex taken sleeps on it soon. */
     must(env->mutex_set_tas_spins(env, 1), "mutex_set_tas_spins");
     must(env->open(env, folder,
                    DB_CREATE | DB_THREAD | DB_INIT_LOCK | DB_INIT_LOG |

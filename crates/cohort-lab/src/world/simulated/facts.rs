@@ -25,7 +25,7 @@ pub struct Facts {
     pub hands: u64,
     /// Steps that were simulated, warm-up and end included.
     pub steps: u64,
-    /// Accesses, by whose line it was.
+    /// Accesses, by the owner of the line.
     pub accesses: ByOwner,
     /// Cycles that CPUs spent on them.
     pub stalled: ByOwner,

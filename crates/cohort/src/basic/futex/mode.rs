@@ -200,7 +200,7 @@ impl Mode {
         loop {
             let seen = self.0.load(Order::RELAXED);
             match Self::gate(seen) {
-                // Who has slept cannot know whether others still do.
+                // A thread that has slept cannot know whether others still do.
                 OPEN => {
                     if self.set_gate(seen, if slept { CROWDED } else { PASSED }) {
                         return Entered::AsHead;
@@ -256,7 +256,7 @@ impl Mode {
                 return;
             }
             if self.set_gate(seen, OPEN) {
-                // Whoever fell asleep meanwhile looks again.
+                // A thread that fell asleep meanwhile looks again.
                 if !mutant(flaw::GATE_OPENS_SILENTLY) {
                     wake(&raw const self.0, 1, CLASS);
                 }

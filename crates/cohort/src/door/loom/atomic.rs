@@ -1,7 +1,7 @@
 //! Atoms and cells: loom's, with named orders.
 //!
-//! Dropping an atom counts as a plain write to it: whoever destroys a lock must
-//! come after everybody who still looks at it, and loom reports who does not.
+//! Dropping an atom counts as a plain write to it: a thread that destroys a lock
+//! must come after every thread that still looks at it, and loom reports one that does not.
 //!
 //! Loom does not know that nothing comes between the two halves of a
 //! read-modify-write: where a plain store races with one, it also tries later ones

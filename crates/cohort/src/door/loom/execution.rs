@@ -183,7 +183,7 @@ impl Execution {
         &mut self.threads[self.current]
     }
 
-    /// Somebody got on: whoever waits may do so for a while longer.
+    /// A thread got on: a waiter may go on waiting for a while longer.
     pub(super) fn event(&mut self) {
         for thread in &mut self.threads {
             thread.polls = 0;

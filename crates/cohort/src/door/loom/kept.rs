@@ -99,8 +99,8 @@ impl<T: 'static> OfExecution<T> {
     }
 }
 
-/// Makes it now, if it is not made yet: whoever comes later sees it as it sees a static, if that
-/// was before there were threads.
+/// Makes it now, if it is not made yet: a thread that comes later sees it as it sees a static,
+/// if that was before there were threads.
 pub fn beforehand<T: 'static>(it: &'static OfExecution<T>) {
     let _ = it.get();
 }

@@ -1,9 +1,10 @@
 //! A pool with hardly a step of its own, for models of whatever uses nodes.
 //!
-//! A node goes back to the thread that made it, which sees what was done to it by whoever
-//! gave it back, as by way of the list that an arena's threads share: that is a step, where
-//! it was another thread.  After a fork, of which the child has seen all that went before,
-//! those of the threads that are not there any more are whoever's comes first, as orphans are.
+//! A node goes back to the thread that made it, which sees what was done to it by the
+//! thread that gave it back, as by way of the list that an arena's threads share: that is a
+//! step, where it was another thread.  After a fork, of which the child has seen all that went
+//! before, those of the threads that are not there any more go to the thread that comes first,
+//! as orphans do.
 
 use super::execution::{step, with};
 use super::kept::allocate;
@@ -95,7 +96,7 @@ impl<T> Default for Nodes<T> {
 }
 
 // SAFETY: a node is marked as taken from `take` to `give`; its memory stays until
-// the execution ends, and with it whoever could look at it.
+// the execution ends, and with it every thread that could look at it.
 unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
     fn take(&self) -> &'static T {
         let (me, generation) = with(|execution| (execution.current, execution.generation));
@@ -103,7 +104,7 @@ unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
             nodes
                 .iter_mut()
                 .find(|node| {
-                    // Who forks is the first thread, and goes on.
+                    // The thread that forks is the first, and goes on.
                     let is_orphan = node.generation < generation && node.thread != 0;
                     node.free && (node.thread == me || is_orphan)
                 })

@@ -101,7 +101,7 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
         with(|execution| {
             execution.clock = execution.clock.max(nanoseconds(deadline));
         });
-        // Whoever looks now and then, instead of sleeping, waits all the same.
+        // A thread that looks now and then, instead of sleeping, waits all the same.
         poll();
         return Slept::TimedOut;
     }

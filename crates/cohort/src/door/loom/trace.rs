@@ -1,4 +1,4 @@
-//! The steps of the execution being explored, for whoever looks into a failure:
+//! The steps of the execution being explored, for a person that looks into a failure:
 //! kept if `COHORT_TRACE` is set, and printed by the runner.
 
 use super::std;

@@ -32,7 +32,7 @@ pub struct ThreadRecord {
 }
 
 std::thread_local! {
-    /// Of whoever uses a lock outside of a run.
+    /// Of a thread that uses a lock outside of a run.
     static OUTSIDE: &'static ThreadRecord = std::boxed::Box::leak(std::boxed::Box::default());
 }
 

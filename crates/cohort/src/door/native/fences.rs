@@ -55,9 +55,9 @@ pub fn fence_everywhere(_agreement: Order) {
     if membarrier(CMD_REGISTER_PRIVATE_EXPEDITED) && membarrier(CMD_PRIVATE_EXPEDITED) {
         return;
     }
-    // The process gave the right away after it had it.  Whoever was running has
-    // passed through the kernel once its time slice ended, and what it had stored is seen long
-    // before; until then nobody relies on a wake.
+    // The process gave the right away after it had it.  A thread that was
+    // running has passed through the kernel once its time slice ended, and what it had stored is
+    // seen long before; until then nobody relies on a wake.
     BARRIER.store(MISSING, Ordering::Relaxed);
     be_impatient(PASSED_NANOSECONDS);
 }

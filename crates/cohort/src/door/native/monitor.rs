@@ -104,7 +104,7 @@ pub(super) fn wait(word: &AtomicU32, seen: u32, nanoseconds: u64) {
         Monitor::Umwait => umwait(word, seen, nanoseconds),
         #[cfg(target_arch = "aarch64")]
         Monitor::Wfet => wfet(word, seen, nanoseconds),
-        // Who parks wants its bound kept: its CPU may be what the holder waits for.
+        // A waiter that parks wants its bound kept: its CPU may be what the holder waits for.
         #[cfg(target_arch = "aarch64")]
         Monitor::Wfe if super::policy() == super::super::WaitPolicy::Spin => wfe(word, seen),
         _ => core::hint::spin_loop(),

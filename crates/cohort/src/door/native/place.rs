@@ -1,5 +1,5 @@
 //! Where a thread runs, and in which cohorts that is: the kernel's files say it, or
-//! whoever asks for other cohorts.  How far NUMA nodes are apart comes from there too.
+//! the user that asks for other cohorts.  How far NUMA nodes are apart comes from there too.
 
 use super::super::cohorts::{self, Mistake};
 use super::super::{Level, NODES};
@@ -17,7 +17,7 @@ const LEVELS: usize = Level::ALL.len();
 /// Nobody has asked yet.
 const UNKNOWN: u16 = 0;
 
-/// Each CPU's cohort by level, plus one.  Whoever asks first looks it up; two that do so
+/// Each CPU's cohort by level, plus one.  The thread that asks first looks it up; two that do so
 /// at once find the same.
 static COHORTS: [[AtomicU16; CPUS]; LEVELS] =
     [const { [const { AtomicU16::new(UNKNOWN) }; CPUS] }; LEVELS];
@@ -49,8 +49,8 @@ pub fn cohort(level: Level) -> usize {
     usize::from(known) - 1
 }
 
-/// How many cache groups threads of this process have been met in, by whoever asked for
-/// theirs.
+/// How many cache groups threads of this process have been met in, by the threads that
+/// asked for theirs.
 #[inline]
 #[must_use]
 pub fn cache_groups() -> usize {

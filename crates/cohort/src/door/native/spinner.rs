@@ -160,8 +160,8 @@ pub const fn tries_anything() -> bool {
 }
 
 /// From here on the calling thread's waits may keep its CPU for long, though others want it; or
-/// no longer.  For waits of which there are at any time no more than CPUs: whoever they wait
-/// for has a CPU too, and a turn given away is a lock that nobody takes.
+/// no longer.  For waits of which there are at any time no more than CPUs: the thread that
+/// they wait for has a CPU too, and a turn given away is a lock that nobody takes.
 #[inline]
 pub fn keep_cpu(keeps: bool) {
     super::thread().keeps_cpu.set(keeps);
@@ -248,7 +248,7 @@ pub struct Spinner {
     /// How many waits in a row before this one did not end by spinning, from [`VAIN`] on with a
     /// short spin; begins again at one less than that.
     vain: u8,
-    /// Whether others sleep who would be passed.
+    /// Whether others sleep that would be passed.
     passes: bool,
     /// Whether it waits for its place in a line.
     in_line: bool,
@@ -327,7 +327,7 @@ impl Spinner {
         self.step_by(|_| core::hint::spin_loop())
     }
 
-    /// [`step`](Self::step); if others sleep who wait for the same, and whom this thread would
+    /// [`step`](Self::step); if others sleep that wait for the same, and that this thread would
     /// pass, it spins no longer than where its CPU is wanted.
     #[inline]
     pub fn step_past(&mut self, sleepers: bool) -> Advice {

@@ -2,7 +2,7 @@
 //! later: by then there may be many threads, some of them bound to a CPU, and a lock held that
 //! has to wait for the answer.
 //!
-//! Should a linker leave this out, whoever needs an answer first asks for it.
+//! Should a linker leave this out, the thread that needs an answer first asks for it.
 
 use super::fences::register;
 use super::spinner::cpus;

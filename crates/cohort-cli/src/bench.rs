@@ -120,7 +120,7 @@ enum Metric {
     /// Operations a second
     Throughput,
     /// Work done under the lock and, by threads that gave up, elsewhere, each against the lock
-    /// that let do most of it (003 §6.3)
+    /// that let do most of it (Chabbi et al. 2017 §6.3)
     Efficiency,
 }
 

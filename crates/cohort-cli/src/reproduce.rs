@@ -37,8 +37,9 @@ pub struct Arguments {
 const NOTES: &str = "\
 Each row is a result that one of the papers states. Its parts are run on the simulated machine \
 that stands for the paper's, and computed as the row says; ours agrees if it lies in the row's \
-band. What needs a lock that is not in `cohort list` waits for it. The letters are K (000, Lock \
-Cohorting), S (001, SANL), F (002, CLoF), T (003, HMCS-T) and G (004, GLS and GLK).
+band. What needs a lock that is not in `cohort list` waits for it. The letters are K (Lock Cohorting, \
+Dice et al. 2015), S (SANL, Zhang et al. 2017), F (CLoF, Chehab et al. 2021), T (HMCS-T, Chabbi \
+et al. 2017) and G (GLS and GLK, Antić et al. 2016).
 
 A disagreement is a finding, not a failure: the exit status is 0 if everything that could be run \
 was run; 2 for a mistake in the options; 125 if a page cannot be written; 130 after Ctrl-C. The \

@@ -110,7 +110,7 @@ What stands in ~/.config/cohort/best.toml is this machine's `clof:best`.
 Exit status: 0 if a lock was found; 2 for a mistake in the options; 125 if a run failed; 130 after \
 Ctrl-C.";
 
-/// The workload that 002 §4.3 tunes for.
+/// The workload that Chehab et al. 2021 §4.3 tunes for.
 const WORKLOAD: &str = "leveldb";
 
 /// Rounds on this machine in which points are measured, and the seconds of each.

@@ -1,5 +1,5 @@
-//! Tunes `hbo` and `fc-mcs` for LBench on the simulated sparc-t5440, as 000 §5.1.1 does on
-//! the real one.  What came of it is in docs/measurements/2026-11-22-claims.md.
+//! Tunes `hbo` and `fc-mcs` for LBench on the simulated sparc-t5440, as Dice et al. 2015 §5.1.1
+//! does on the real one.  What came of it is in docs/measurements/2026-11-22-claims.md.
 //!
 //! ```sh
 //! cargo run --release -p cohort-lab --example tune

@@ -258,7 +258,7 @@ mod tests {
         fn wrote(&mut self, _name: &str, _output: &str) {}
     }
 
-    /// The ratios of 002's Table 2 are what these machines were calibrated on, so
+    /// The ratios of Chehab et al. 2021, Table 2, are what these machines were calibrated on, so
     /// this row must agree, whichever locks exist; and every run gives the same.
     #[test]
     fn the_calibrated_row_agrees_twice() {

@@ -1,4 +1,4 @@
-//! A machine's hierarchy by measurement (002 §3.1).
+//! A machine's hierarchy by measurement (Chehab et al. 2021 §3.1).
 //!
 //! [`here`] and [`there`] measure hand-overs between pairs of CPUs and look for levels in
 //! them ([`cluster`]); [`heat`] draws the pairs, [`Discovery::cohorts`] is the file that tells

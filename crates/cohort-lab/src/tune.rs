@@ -1,4 +1,4 @@
-//! Which lock is best on a machine (002 §4.3).
+//! Which lock is best on a machine (Chehab et al. 2021 §4.3).
 //!
 //! The field is every composition of some basic locks at some levels, any of which but the
 //! whole system may be left out; rivals that are no compositions run beside it ([`field`]).  A

@@ -1,5 +1,6 @@
 //! The shipped files against what the papers measured on their machines: Table 4 of
-//! 001 within 5 %, Table 2 of 002 within 10 %, the factor of 000 §5.1.2.
+//! Zhang et al. 2017 within 5 %, Table 2 of Chehab et al. 2021 within 10 %, the factor of Dice
+//! et al. 2015 §5.1.2.
 //!
 //! `docs/machine-files.md` tells the procedure.  A file that was changed must pass
 //! here before its fingerprint is entered in `src/machines/FROZEN`.
@@ -40,7 +41,7 @@ fn near(found: f64, expected: f64, share: f64) -> bool {
 
 const HAND_OVERS: u64 = 2000;
 
-/// Cycles of one hand-over in 002 §3.1: two threads take turns at counting up, each
+/// Cycles of one hand-over in Chehab et al. 2021 §3.1: two threads take turns at counting up, each
 /// with a compare-and-set once the counter shows that it is its turn.
 fn ping_pong(machine: &Machine, cpus: [usize; 2]) -> f64 {
     let memory = Memory::new();
@@ -146,7 +147,7 @@ fn fetching_a_modified_line_reproduces_table_4_of_001() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// 000 §5.1.2: a remote L2 access takes approximately 4 times as long as a local one.
+/// Dice et al. 2015 §5.1.2: a remote L2 access takes approximately 4 times as long as a local one.
 #[test]
 fn a_remote_chip_of_the_t5440_is_about_four_times_as_far() {
     let machine = machine("sparc-t5440");

@@ -1,5 +1,6 @@
-/* One step of a composition (002 §4.2.2): a low lock for each of two cohorts below one
- * high lock, all of them abstract.  compose/clof.rs has the same steps in the same order.
+/* One step of a composition (Chehab et al. 2021 §4.2.2): a low lock for each of two cohorts
+ * below one high lock, all of them abstract.  compose/clof.rs has the same steps in the same
+ * order.
  *
  * A fair lock is a queue: a thread that acquires it goes to its end and waits to be
  * first, and one that releases it takes the first away.  What stands in a low lock's queue is a
@@ -47,7 +48,7 @@ byte inside;
 byte finished;
 
 inline acquire_high(c) {
-	/* The context invariant (002 §4.1.3). */
+	/* The context invariant (Chehab et al. 2021 §4.1.3). */
 	atomic { assert(!in_use[c]); in_use[c] = true;
 #ifdef UNFAIR
 	}

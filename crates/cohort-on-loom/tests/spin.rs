@@ -78,7 +78,7 @@ static VARIANTS: &[Variant] = &[
         holds: &[Safety],
         fails: &[(Lonely, STARVES), (Shared, STARVES)],
     },
-    // Unfair locks starve nobody whose rivals come to an end (002 §4.2.1).
+    // Unfair locks starve nobody whose rivals come to an end (Chehab et al. 2021 §4.2.1).
     Variant {
         model: "clof",
         name: "unfair_finite",

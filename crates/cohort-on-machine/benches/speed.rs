@@ -18,7 +18,7 @@ const SAMPLE: Duration = Duration::from_millis(300);
 /// Virtual nanoseconds of a run.
 const LENGTH: u64 = 5_000_000;
 
-/// LBench (000 §5.1.1): two lines under the lock, then about 4 µs of work.
+/// LBench (Dice et al. 2015 §5.1.1): two lines under the lock, then about 4 µs of work.
 fn lbench<L: RawLock<Context: 'static>>(hardware: &Hardware, threads: usize) -> Outcome {
     let memory = Memory::new();
     let lock = memory.lock(L::default());

@@ -1,4 +1,5 @@
-//! Locks to which a section is brought, rather than the lock to the section (001 §2.2).
+//! Locks to which a section is brought, rather than the lock to the section (Zhang et al. 2017
+//! §2.2).
 
 use crate::{Abortable, Outcome, Patience, RawLock, RawTry};
 use core::fmt;

@@ -1,8 +1,8 @@
 //! The traits that every Cohort lock implements.
 //!
 //! Capabilities are types: a composition that needs one its parts lack does not
-//! compile.  The words are the papers' own (DESIGN: 000 is *Lock Cohorting*, 002
-//! is *CLoF*, 003 is *HMCS-T*).
+//! compile.  The words are the papers' own: Dice, Marathe and Shavit, *Lock Cohorting*, 2015;
+//! Chehab et al., *CLoF*, 2021; Chabbi, Amer, Wen and Liu, *HMCS-T*, 2017.
 #![no_std]
 
 mod delegate;
@@ -13,7 +13,7 @@ pub use delegate::{AbortableDelegate, Delegate, Section, TryDelegate};
 pub use patience::{Clock, Deadline, Patience};
 pub use shared::{AbortableShared, RawShared, Recursion};
 
-/// A mutual-exclusion lock whose acquisitions carry a context (002 §4.1.3).
+/// A mutual-exclusion lock whose acquisitions carry a context (Chehab et al. 2021 §4.1.3).
 ///
 /// The context is the queue node, slot number or other per-acquisition state of
 /// the lock; a lock without one uses `()`.  Contexts are shared and
@@ -131,7 +131,7 @@ pub unsafe trait RawTry: RawLock {
     fn try_acquire(&self, cx: &Self::Context) -> bool;
 }
 
-/// A lock whose waiters can give up (003).
+/// A lock whose waiters can give up (Chabbi et al. 2017).
 ///
 /// # Safety
 /// As [`RawLock`]: [`Outcome::Acquired`] is an acquisition; after
@@ -156,13 +156,13 @@ pub enum Outcome {
     GaveUp,
 }
 
-/// Abandons in a bounded number of its own steps, whatever others do (003 §5).
+/// Abandons in a bounded number of its own steps, whatever others do (Chabbi et al. 2017 §5).
 ///
 /// # Safety
 /// The bound must hold: callers rely on it for deadlines.
 pub unsafe trait BoundedAbort: Abortable {}
 
-/// Another thread may release the lock, with the same context (000, definition
+/// Another thread may release the lock, with the same context (Dice et al. 2015, definition
 /// 2.1).
 ///
 /// # Safety
@@ -173,8 +173,8 @@ pub unsafe trait BoundedAbort: Abortable {}
 )]
 pub unsafe trait ThreadOblivious: RawLock {}
 
-/// The holder can tell whether others wait (000, definition 2.2), and may carry a number to
-/// the one that it releases to.
+/// The holder can tell whether others wait (Dice et al. 2015, definition 2.2), and may carry a
+/// number to the one that it releases to.
 ///
 /// # Safety
 /// Compositions exclude by it. [`has_waiters`](Self::has_waiters) must never say "yes" where
@@ -225,7 +225,7 @@ pub unsafe trait DetectsWaiters: RawLock {
 }
 
 /// A lock whose holder can hand something over with it, to a waiter that does not leave any
-/// more: what a cohort needs whose waiters can give up (000 §3.4).
+/// more: what a cohort needs whose waiters can give up (Dice et al. 2015 §3.4).
 ///
 /// [`DetectsWaiters`] is not enough there: a waiter may be gone before the lock
 /// reaches it, and what was handed over with it would be nobody's.

@@ -1,4 +1,4 @@
-//! A lock for any address (GLS; Antić, Chatzopoulos, Guerraoui and Trigonakis 2016; 004 §4): nobody
+//! A lock for any address (GLS; Antić et al. 2016 §4): nobody
 //! has to declare one, to choose one or to free one.
 //!
 //! ```

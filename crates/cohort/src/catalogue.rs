@@ -146,57 +146,57 @@ macro_rules! for_each_lock {
 
             tas, $crate::basic::Tas, InPlace, ["sl"],
             "a word that every waiter tries to set",
-            "test-and-set; 004 §2",
+            "test-and-set; Antić et al. 2016 §2",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             ttas, $crate::basic::Ttas, InPlace, ["tatas-t"],
             "a word that waiters try to set once they have seen it free",
-            "test-and-test-and-set; 004 §2",
+            "test-and-test-and-set; Antić et al. 2016 §2",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             bo, $crate::basic::Bo, InPlace, [],
             "as ttas; waiters look more and more rarely, at random",
-            "Agarwal and Cherian 1989; 000 §3.3, §6",
+            "Agarwal and Cherian 1989; Dice et al. 2015 §3.3, §6",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             ticket, $crate::basic::Ticket, InPlace, ["tkt"],
             "draw a number, wait until it is served",
-            "002 §2.1, 000 §2.2",
+            "Chehab et al. 2021 §2.1, Dice et al. 2015 §2.2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             ticket_delay, $crate::basic::TicketDelay, InPlace, [],
             "as ticket; a waiter far behind looks more rarely",
-            "Mellor-Crummey and Scott 1991; 000 §6",
+            "Mellor-Crummey and Scott 1991; Dice et al. 2015 §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             ptl, $crate::basic::Ptl, Inflated, [],
             "a ticket lock that serves in eight places",
-            "Dice 2011; 000 §3.2, §6",
+            "Dice 2011; Dice et al. 2015 §3.2, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             mcs, $crate::basic::Mcs, InPlace, [],
             "a queue; each waiter looks at its own node",
-            "Mellor-Crummey and Scott 1991; 002 §2.1, 003 §2",
+            "Mellor-Crummey and Scott 1991; Chehab et al. 2021 §2.1, Chabbi et al. 2017 §2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             clh, $crate::basic::Clh, InPlace, [],
             "a queue; each waiter looks at its predecessor's node",
-            "Craig 1993, Landin and Hagersten 1994; 002 §2.1",
+            "Craig 1993, Landin and Hagersten 1994; Chehab et al. 2021 §2.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             k42, $crate::basic::K42, InPlace, [],
             "as mcs; only waiters have nodes, and no caller sees them",
-            "Auslander et al. 2003; 001 §2",
+            "Auslander et al. 2003; Zhang et al. 2017 §2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hemlock, $crate::basic::Hemlock, InPlace, ["hem"],
             "a queue; each waiter answers its predecessor's grant",
-            "Dice and Kogan 2021; 002 §2.1",
+            "Dice and Kogan 2021; Chehab et al. 2021 §2.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hemlock_ctr, $crate::basic::HemlockCtr, InPlace, ["hem-ctr"],
             "as hemlock; saves coherence traffic on x86",
-            "Dice and Kogan 2021; 002 §2.1",
+            "Dice and Kogan 2021; Chehab et al. 2021 §2.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             anderson, $crate::basic::Anderson, Inflated, ["abql"],
@@ -216,7 +216,7 @@ macro_rules! for_each_lock {
 
             glk, $crate::adaptive::Glk, Apart, [],
             "ticket, mcs or futex, as its queue and the load of the machine ask for",
-            "Antić et al. 2016; 004 §3",
+            "Antić et al. 2016 §3",
             [RawTry, ThreadOblivious, Inherit];
 
             glk_plus, $crate::adaptive::GlkPlus, Apart, ["glk+"],
@@ -226,12 +226,12 @@ macro_rules! for_each_lock {
 
             cna, $crate::numa::Cna, InPlace, [],
             "as mcs; the holder sets waiters of other NUMA nodes aside",
-            "Dice and Kogan 2019; 002 §2.1, §6",
+            "Dice and Kogan 2019; Chehab et al. 2021 §2.1, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             near, $crate::numa::Near, Nowhere, ["near-mcs"],
             "as mcs; the lock goes to the nearest of the first five waiters, within a bound",
-            "000 §7; Cohort, see numa/near.rs",
+            "Dice et al. 2015 §7; Cohort, see numa/near.rs",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             fissile, $crate::numa::Fissile, Nowhere, [],
@@ -241,112 +241,112 @@ macro_rules! for_each_lock {
 
             shfl, $crate::numa::Shfl, Inflated, ["shfllock"],
             "a word and a queue, whose head sorts it by NUMA node",
-            "Kashyap et al. 2019; 002 §2.1, §6",
+            "Kashyap et al. 2019; Chehab et al. 2021 §2.1, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hbo, $crate::numa::Hbo, Inflated, ["a-hbo"],
             "as bo; a waiter of another NUMA node than the holder's looks more rarely",
-            "Radović and Hagersten 2003; 000 §1, §5.1",
+            "Radović and Hagersten 2003; Dice et al. 2015 §1, §5.1",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             fc_mcs, $crate::numa::FcMcs, Inflated, [],
             "an mcs queue, to which one of each NUMA node appends all that have arrived there",
-            "Dice, Marathe and Shavit 2011; 000 §1, §5.1",
+            "Dice, Marathe and Shavit 2011; Dice et al. 2015 §1, §5.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hclh, $crate::numa::Hclh, Inflated, [],
             "a clh queue, into which one of each NUMA node splices the queue of all that have arrived there",
-            "Luchangco, Nussbaum and Shavit 2006; 000 §1",
+            "Luchangco, Nussbaum and Shavit 2006; Dice et al. 2015 §1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hmcs_2, $crate::numa::Hmcs2, Inflated, ["hmcs", "hmcs-2@numa,system"],
             "a tree of queues: one for each NUMA node below one for all",
-            "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2",
+            "Chabbi, Fagan and Mellor-Crummey 2015; Chabbi et al. 2017 §2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hmcs_3, $crate::numa::Hmcs3, Inflated, ["hmcs-3@core,numa,system"],
             "a tree of queues: cores below NUMA nodes below the system",
-            "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2",
+            "Chabbi, Fagan and Mellor-Crummey 2015; Chabbi et al. 2017 §2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hmcs_4, $crate::numa::Hmcs4, Inflated, ["hmcs-4@core,cache,numa,system"],
             "a tree of queues: cores, cache groups, NUMA nodes, the system",
-            "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2",
+            "Chabbi, Fagan and Mellor-Crummey 2015; Chabbi et al. 2017 §2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hmcs_4_package, $crate::numa::Hmcs4Package, Inflated, ["hmcs-4@cache,numa,package,system"],
             "a tree of queues: cache groups, NUMA nodes, packages, the system",
-            "Chabbi, Fagan and Mellor-Crummey 2015; 003 §2, 002 §5",
+            "Chabbi, Fagan and Mellor-Crummey 2015; Chabbi et al. 2017 §2, Chehab et al. 2021 §5",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             ahmcs_3, $crate::numa::Ahmcs3, Inflated, ["ahmcs", "ahmcs-3@core,numa,system"],
             "as hmcs-3; a thread enters at the level where it has found others of late",
-            "Chabbi and Mellor-Crummey 2016; 002 §6",
+            "Chabbi and Mellor-Crummey 2016; Chehab et al. 2021 §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             ahmcs_4, $crate::numa::Ahmcs4, Inflated, ["ahmcs-4@core,cache,numa,system"],
             "as hmcs-4; a thread enters at the level where it has found others of late",
-            "Chabbi and Mellor-Crummey 2016; 002 §6",
+            "Chabbi and Mellor-Crummey 2016; Chehab et al. 2021 §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             hmcs_t_1, $crate::numa::HmcsT1, Inflated, ["hmcs-t-1@system"],
             "a queue whose waiters can give up, and find their place again",
-            "Chabbi, Amer, Wen and Liu 2017; 003 §3, §4",
+            "Chabbi et al. 2017 §3, §4",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
 
             hmcs_t_2, $crate::numa::HmcsT2, Inflated, ["hmcs-t", "hmcs-t-2@numa,system"],
             "the same for each NUMA node below one for all",
-            "Chabbi, Amer, Wen and Liu 2017; 003 §3, §4",
+            "Chabbi et al. 2017 §3, §4",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
 
             hmcs_t_3, $crate::numa::HmcsT3, Inflated, ["hmcs-t-3@core,numa,system"],
             "the same for cores below NUMA nodes below the system",
-            "Chabbi, Amer, Wen and Liu 2017; 003 §3, §4",
+            "Chabbi et al. 2017 §3, §4",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
 
             hmcs_t_4, $crate::numa::HmcsT4, Inflated, ["hmcs-t-4@core,cache,numa,system"],
             "the same for cores, cache groups, NUMA nodes, the system",
-            "Chabbi, Amer, Wen and Liu 2017; 003 §3, §4",
+            "Chabbi et al. 2017 §3, §4",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
 
             c_bo_bo, $crate::compose::CBoBo, Inflated, [],
             "a bo lock for each NUMA node below one for all",
-            "000 §3.4.1",
+            "Dice et al. 2015 §3.4.1",
             [RawTry, ThreadOblivious, Inherit];
 
             c_tkt_tkt, $crate::compose::CTktTkt, Inflated, ["hticket"],
             "a ticket lock for each NUMA node below one for all",
-            "000 §3.1",
+            "Dice et al. 2015 §3.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             c_ptl_tkt, $crate::compose::CPtlTkt, Inflated, [],
             "a ticket lock for each NUMA node below a ptl lock",
-            "000 §3.2",
+            "Dice et al. 2015 §3.2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             c_bo_mcs, $crate::compose::CBoMcs, Inflated, [],
             "an mcs lock for each NUMA node below a bo lock",
-            "000 §3.3",
+            "Dice et al. 2015 §3.3",
             [RawTry, ThreadOblivious, Inherit];
 
             c_tkt_mcs, $crate::compose::CTktMcs, Inflated, [],
             "an mcs lock for each NUMA node below a ticket lock",
-            "000 §1.3; 001 §4.1",
+            "Dice et al. 2015 §1.3; Zhang et al. 2017 §4.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             c_mcs_mcs, $crate::compose::CMcsMcs, Inflated, [],
             "an mcs lock for each NUMA node below one for all",
-            "000 §2.2, §6",
+            "Dice et al. 2015 §2.2, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
             a_c_bo_bo, $crate::compose::ACBoBo, Nowhere, [],
             "as c-bo-bo; waiters can give up at either lock",
-            "000 §3.4.1",
+            "Dice et al. 2015 §3.4.1",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             a_c_bo_clh, $crate::compose::ACBoClh, Nowhere, [],
             "a clh lock for each NUMA node below a bo lock; waiters can give up at either",
-            "000 §3.4.2, Scott 2002",
+            "Dice et al. 2015 §3.4.2, Scott 2002",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
         }
     };
@@ -361,7 +361,7 @@ macro_rules! for_each_baseline {
         $callback! {
             posix, $crate::baseline::Posix, Word, [],
             "the C library's mutex: three values, sleeps at once",
-            "001 §2; Drepper, Futexes Are Tricky",
+            "Zhang et al. 2017 §2; Drepper, Futexes Are Tricky",
             [RawTry, Abortable, ThreadOblivious, Inherit];
 
             posix_adaptive, $crate::baseline::PosixAdaptive, Word, [],
@@ -394,11 +394,11 @@ macro_rules! for_each_shared {
 
             c_rw_np, $crate::rwlock::CRwNp,
             "readers counted where they share a cache, writers take c-tkt-tkt; neither preferred",
-            "Calciu et al. 2013; 000 §7, 002 §4.1.2";
+            "Calciu et al. 2013; Dice et al. 2015 §7, Chehab et al. 2021 §4.1.2";
 
             c_rw_wp, $crate::rwlock::CRwWp,
             "the same; writers are preferred for up to 5 ms",
-            "Calciu et al. 2013; 000 §7, 002 §4.1.2";
+            "Calciu et al. 2013; Dice et al. 2015 §7, Chehab et al. 2021 §4.1.2";
 
             c_rw_np_in_object, $crate::rwlock::InObject,
             "c-rw-np as a program's rwlock has it, on one line; writers take ticket",
@@ -423,22 +423,22 @@ macro_rules! for_each_delegate {
         $callback! {
             cc_synch, $crate::delegation::CcSynch,
             "sections are brought to a queue, whose first runs those behind it",
-            "Fatourou and Kallimanis 2012; 001 §1",
+            "Fatourou and Kallimanis 2012; Zhang et al. 2017 §1",
             [];
 
             sanl, $crate::delegation::Sanl,
             "threads vote to run sections in place or to bring them to one of them",
-            "Zhang et al. 2017; 001 §3",
+            "Zhang et al. 2017 §3",
             [TryDelegate, AbortableDelegate];
 
             sanl_flat, $crate::delegation::SanlFlat,
             "the same; every thread brings its sections to whichever server there is",
-            "Zhang et al. 2017; 001 §3.2",
+            "Zhang et al. 2017 §3.2",
             [TryDelegate, AbortableDelegate];
 
             sanl_distance_first, $crate::delegation::SanlDistanceFirst,
             "the same; every thread waits for a server of its own NUMA node",
-            "Zhang et al. 2017; 001 §3.3",
+            "Zhang et al. 2017 §3.3",
             [TryDelegate, AbortableDelegate];
         }
     };

@@ -7,7 +7,7 @@ use core::time::Duration;
 
 /// Data that one section at a time may touch, which need not run in the thread that brings it:
 /// where many threads want the data, one of them runs the sections of all, and has the data in
-/// its cache (001 §2.2).
+/// its cache (Zhang et al. 2017 §2.2).
 ///
 /// Sections may borrow from the thread that brings them, which waits until they have been run.
 /// What they capture and return goes to another thread and back, so it has to be [`Send`];

@@ -1,5 +1,5 @@
 //! A lock for any address: which key has which lock (GLS; Antić, Chatzopoulos, Guerraoui and
-//! Trigonakis 2016; 004 §4.1).  Crate `cohort-service` is the face of it.
+//! Trigonakis 2016 §4.1).  Crate `cohort-service` is the face of it.
 //!
 //! **Not for** a lock that has a place of its own: finding one costs a hash and a cache line.
 //!
@@ -23,8 +23,8 @@
 //! An entry stays an entry for ever, of other keys in turn, so an old look at one does no harm: a
 //! thread that has locked it compares the key, which nobody changes while it is locked, and looks
 //! again if it is another's.  So may each thread remember the last entry that it had.  No number of
-//! the key's generation is compared beside it (004 is silent on both): an entry that is the same
-//! key's once more *is* its lock.
+//! the key's generation is compared beside it (Antić et al. 2016 are silent on both): an entry
+//! that is the same key's once more *is* its lock.
 //!
 //! A fork may leave a bucket taken, or half split, by a thread that the child has not: a bucket that was
 //! taken in another process is free, keys count only once they are whole, and a split begins

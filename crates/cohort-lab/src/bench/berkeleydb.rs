@@ -1,7 +1,7 @@
-//! `berkeleydb`: a model of Berkeley DB under TPC-C's read-only transactions (001
+//! `berkeleydb`: a model of Berkeley DB under TPC-C's read-only transactions (Zhang et al. 2017
 //! §4.3.1).
 //!
-//! Table 6 of 001 says that the database structures are guarded by 11 locks, and
+//! Table 6 of Zhang et al. 2017 says that the database structures are guarded by 11 locks, and
 //! that with 40 clients under POSIX mutexes 76.2 % of the time is spent at them by
 //! Stock Level, 59.1 % by Order Status.  A transaction of the model takes one lock
 //! after another, most often the first, and works in between; how long is set so
@@ -32,7 +32,8 @@ pub struct Shared<W: World> {
 impl Workload for BerkeleyDb {
     const NAME: &'static str = "berkeleydb";
     const ABOUT: &'static str = "a model of Berkeley DB under TPC-C's Stock Level: 11 locks";
-    const SOURCE: &'static str = "001 §4.3.1, Table 6; derived in bench/berkeleydb.rs";
+    const SOURCE: &'static str =
+        "Zhang et al. 2017 §4.3.1, Table 6; derived in bench/berkeleydb.rs";
     const OPERATION: &'static str = "transaction";
     const TAKES: &'static [&'static str] = &["critical", "outside", "lines", "instances", "skew"];
     const DEFAULTS: Knobs = Knobs {

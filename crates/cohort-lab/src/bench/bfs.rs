@@ -1,4 +1,4 @@
-//! `bfs`: a breadth-first search by threads that share a runtime with one lock (003
+//! `bfs`: a breadth-first search by threads that share a runtime with one lock (Chabbi et al. 2017
 //! §6.4).
 //!
 //! The threads of each of four processes expand vertices.  An edge that leads to
@@ -46,7 +46,7 @@ impl Workload for Bfs {
     const NAME: &'static str = "bfs";
     const ABOUT: &'static str =
         "a graph search over a runtime with one lock a process; tests may give up";
-    const SOURCE: &'static str = "003 §6.4";
+    const SOURCE: &'static str = "Chabbi et al. 2017 §6.4";
     const OPERATION: &'static str = "edge";
     const TAKES: &'static [&'static str] = &["critical", "outside", "timeout"];
     /// How long the runtime holds its lock, and how long a message takes (here

@@ -1,5 +1,5 @@
 //! `cachelock`: a model of memcached 1.4's cache lock under a mix of gets and sets
-//! (000 §5.3).
+//! (Dice et al. 2015 §5.3).
 //!
 //! One lock guards the hash table and the lists by recent use, another the counters.
 //! A get looks up an item and counts its reference, in one section; a set allocates
@@ -38,7 +38,7 @@ pub struct Shared<W: World> {
 impl Workload for CacheLock {
     const NAME: &'static str = "cachelock";
     const ABOUT: &'static str = "a model of memcached's cache lock: gets and sets, mixed";
-    const SOURCE: &'static str = "000 §5.3; derived in bench/cachelock.rs";
+    const SOURCE: &'static str = "Dice et al. 2015 §5.3; derived in bench/cachelock.rs";
     const OPERATION: &'static str = "request";
     const TAKES: &'static [&'static str] = &["sets", "critical", "outside", "nodes"];
     const DEFAULTS: Knobs = Knobs {

@@ -1,5 +1,5 @@
 //! How much work a lock lets its threads do, inside it and, having given up, outside, against the
-//! best of the locks beside it (003 §6.3).
+//! best of the locks beside it (Chabbi et al. 2017 §6.3).
 
 use super::report::{Point, Report};
 use super::splay::{ELSEWHERE, INSIDE, Splay};

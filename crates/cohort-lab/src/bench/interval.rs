@@ -1,5 +1,5 @@
 //! `interval`: slaves that a master set loose contend for one section, at an
-//! interval that sets the contention (001 §4).
+//! interval that sets the contention (Zhang et al. 2017 §4).
 
 use super::knobs::{cycles, size};
 use super::player::update;
@@ -20,7 +20,7 @@ impl Workload for Interval {
     const NAME: &'static str = "interval";
     const ABOUT: &'static str =
         "sections that change 1 to 5 lines, an interval of 100 to 2,000,000 cycles apart";
-    const SOURCE: &'static str = "001 §4";
+    const SOURCE: &'static str = "Zhang et al. 2017 §4";
     const TAKES: &'static [&'static str] = &["outside", "lines"];
     const DEFAULTS: Knobs = Knobs {
         lines: Some(1),

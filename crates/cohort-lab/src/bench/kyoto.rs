@@ -1,5 +1,5 @@
 //! `kyoto`: a model of Kyoto Cabinet's in-memory cache under one lock, the control
-//! workload of 002 §5.1.2.
+//! workload of Chehab et al. 2021 §5.1.2.
 //!
 //! The paper says no more than that it is contended and that its sections are others
 //! than LevelDB's.  The model is an in-memory hash table with a list by recent use:
@@ -29,7 +29,7 @@ pub struct Shared<W: World> {
 impl Workload for Kyoto {
     const NAME: &'static str = "kyoto";
     const ABOUT: &'static str = "a model of Kyoto Cabinet: an in-memory hash table under one lock";
-    const SOURCE: &'static str = "002 §5.1.2; derived in bench/kyoto.rs";
+    const SOURCE: &'static str = "Chehab et al. 2021 §5.1.2; derived in bench/kyoto.rs";
     const OPERATION: &'static str = "operation";
     const TAKES: &'static [&'static str] = &["critical", "outside", "nodes"];
     const DEFAULTS: Knobs = Knobs {

@@ -1,12 +1,12 @@
 //! `lbench`: a central lock, two lines changed under it, about four microseconds of
-//! other work between (000 §5.1.1; with patience 000 §5.1.6).
+//! other work between (Dice et al. 2015 §5.1.1; with patience Dice et al. 2015 §5.1.6).
 
 use super::knobs::{cycles, size};
 use super::player::update;
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};
 use crate::world::World;
 
-/// The words of each line that a section counts up (000, figure 14).
+/// The words of each line that a section counts up (Dice et al. 2015, figure 14).
 const WORDS: usize = 4;
 
 /// The workload.
@@ -24,7 +24,7 @@ pub struct Shared<W: World> {
 impl Workload for LBench {
     const NAME: &'static str = "lbench";
     const ABOUT: &'static str = "a central lock; lines are changed under it, other work is between";
-    const SOURCE: &'static str = "000 §5.1.1";
+    const SOURCE: &'static str = "Dice et al. 2015 §5.1.1";
     const TAKES: &'static [&'static str] = &["critical", "outside", "lines", "timeout"];
     const DEFAULTS: Knobs = Knobs {
         lines: Some(2),

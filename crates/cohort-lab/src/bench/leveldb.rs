@@ -1,4 +1,4 @@
-//! `leveldb`: a model of LevelDB's `readrandom` (002 §5.1.2).
+//! `leveldb`: a model of LevelDB's `readrandom` (Chehab et al. 2021 §5.1.2).
 //!
 //! It is derived from what LevelDB's public description and source say of a read:
 //! one mutex is taken twice.  The first section reads the last sequence number and
@@ -37,7 +37,7 @@ impl Workload for LevelDb {
     const NAME: &'static str = "leveldb";
     const ABOUT: &'static str =
         "a model of LevelDB's readrandom: two short sections round a search";
-    const SOURCE: &'static str = "002 §5.1.2; derived in bench/leveldb.rs";
+    const SOURCE: &'static str = "Chehab et al. 2021 §5.1.2; derived in bench/leveldb.rs";
     const OPERATION: &'static str = "read";
     const TAKES: &'static [&'static str] = &["critical", "outside"];
     const DEFAULTS: Knobs = Knobs {

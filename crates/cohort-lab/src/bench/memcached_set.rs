@@ -1,6 +1,6 @@
-//! `memcached-set`: a model of memcached's set requests under one lock (001 §4.3.2).
+//! `memcached-set`: a model of memcached's set requests under one lock (Zhang et al. 2017 §4.3.2).
 //!
-//! Table 6 of 001 says that with 40 threads under a POSIX mutex 61.6 % of the time
+//! Table 6 of Zhang et al. 2017 says that with 40 threads under a POSIX mutex 61.6 % of the time
 //! is spent at the lock.  A request of the model is one section that changes a
 //! bucket, an item and the list's head; the work between is set so that the
 //! simulated Xeon comes near that share, which a test holds it to.
@@ -27,7 +27,8 @@ pub struct Shared<W: World> {
 impl Workload for MemcachedSet {
     const NAME: &'static str = "memcached-set";
     const ABOUT: &'static str = "a model of memcached's sets: one lock, long sections";
-    const SOURCE: &'static str = "001 §4.3.2, Table 6; derived in bench/memcached_set.rs";
+    const SOURCE: &'static str =
+        "Zhang et al. 2017 §4.3.2, Table 6; derived in bench/memcached_set.rs";
     const OPERATION: &'static str = "set";
     const TAKES: &'static [&'static str] = &["critical", "outside", "nodes"];
     const DEFAULTS: Knobs = Knobs {

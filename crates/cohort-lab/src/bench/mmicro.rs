@@ -1,5 +1,5 @@
 //! `mmicro`: threads allocate a block, write to it and free it, from an allocator
-//! with one lock and a splay tree of free blocks, best fit (000 §5.2).
+//! with one lock and a splay tree of free blocks, best fit (Dice et al. 2015 §5.2).
 //!
 //! A block is a line: while it is free its words are a tree node's, and while it is
 //! allocated its owner writes to it outside the lock.  The block freed last becomes
@@ -117,7 +117,7 @@ impl Workload for Mmicro {
     const NAME: &'static str = "mmicro";
     const ABOUT: &'static str =
         "allocate, write and free blocks of a best-fit splay-tree allocator with one lock";
-    const SOURCE: &'static str = "000 §5.2";
+    const SOURCE: &'static str = "Dice et al. 2015 §5.2";
     const OPERATION: &'static str = "malloc-free pair";
     const TAKES: &'static [&'static str] = &["outside"];
     const DEFAULTS: Knobs = Knobs {

@@ -1,5 +1,5 @@
 //! `phases`: one lock, wanted by another number of threads in each phase, for
-//! sections of another length (004 §3.2, figure 10).
+//! sections of another length (Antić et al. 2016 §3.2, figure 10).
 
 use super::knobs::{cycles, size};
 use super::player::update;
@@ -43,7 +43,7 @@ impl Workload for Phases {
     const NAME: &'static str = "phases";
     const ABOUT: &'static str =
         "phases, each with another number of threads and another length of section";
-    const SOURCE: &'static str = "004 §3.2";
+    const SOURCE: &'static str = "Antić et al. 2016 §3.2";
     const TAKES: &'static [&'static str] = &["outside", "lines", "phase"];
     /// The paper's phases last half a second to a second and could last ten
     /// milliseconds, it says; a simulated machine needs short ones.

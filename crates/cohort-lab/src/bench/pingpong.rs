@@ -1,5 +1,5 @@
 //! `pingpong`: threads take turns at counting up; each waits until the count is its
-//! own (002 §3.1 with two threads and no lock).
+//! own (Chehab et al. 2021 §3.1 with two threads and no lock).
 
 use super::{Guarded, Knobs, Player, Setting, Workload};
 use crate::world::{Actor, Memory, World};
@@ -18,7 +18,7 @@ pub struct Shared<W: World> {
 impl Workload for PingPong {
     const NAME: &'static str = "pingpong";
     const ABOUT: &'static str = "threads take turns at counting up, under the lock or under `none`";
-    const SOURCE: &'static str = "002 §3.1";
+    const SOURCE: &'static str = "Chehab et al. 2021 §3.1";
     const OPERATION: &'static str = "turn";
     const TAKES: &'static [&'static str] = &[];
     const DEFAULTS: Knobs = Knobs::NONE;

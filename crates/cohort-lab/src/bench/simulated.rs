@@ -28,7 +28,8 @@ const PATIENCE: u64 = 16;
 /// The part of the least time that only warms up.
 const WARM_UP: u64 = 8;
 
-/// What a lock that adapts has to find out how it is used: a few thousand sections (004 §3.1).
+/// What a lock that adapts has to find out how it is used: a few thousand sections (Antić et al.
+/// 2016 §3.1).
 const ADAPTING: u64 = 10_000_000;
 
 /// Rounds of each thread that the least time should have room for.
@@ -272,8 +273,8 @@ mod tests {
         assert!(point.middle.fairness.most - point.middle.fairness.least <= 1);
     }
 
-    /// 001, Table 6: the share of the time that 40 threads spend at POSIX mutexes, on
-    /// which these models were calibrated.
+    /// Zhang et al. 2017, Table 6: the share of the time that 40 threads spend at POSIX mutexes,
+    /// on which these models were calibrated.
     #[test]
     fn models_spend_the_papers_share_of_their_time_at_the_locks() {
         let course = Course {

@@ -1,5 +1,5 @@
 //! `splay`: lookups in a splay tree that all threads share, under the lock; a thread
-//! that gives up looks into a tree of its own instead (003 §6.2).
+//! that gives up looks into a tree of its own instead (Chabbi et al. 2017 §6.2).
 
 use super::knobs::{cycles, size};
 use super::tree::Tree;
@@ -56,7 +56,7 @@ impl Workload for Splay {
     const NAME: &'static str = "splay";
     const ABOUT: &'static str =
         "lookups in a shared splay tree; after a timeout, in one of the thread's own";
-    const SOURCE: &'static str = "003 §6.2";
+    const SOURCE: &'static str = "Chabbi et al. 2017 §6.2";
     const OPERATION: &'static str = "lookup";
     const TAKES: &'static [&'static str] = &["nodes", "timeout", "phase"];
     const DEFAULTS: Knobs = Knobs {

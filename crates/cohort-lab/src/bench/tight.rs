@@ -1,4 +1,4 @@
-//! `loop`: acquire and, if that succeeded, release, again and again (003 §6.1).
+//! `loop`: acquire and, if that succeeded, release, again and again (Chabbi et al. 2017 §6.1).
 
 use super::knobs::{cycles, size};
 use super::player::update;
@@ -20,7 +20,7 @@ pub struct Shared<W: World> {
 impl Workload for Loop {
     const NAME: &'static str = "loop";
     const ABOUT: &'static str = "a tight loop of acquire and, unless it gave up, release";
-    const SOURCE: &'static str = "003 §6.1";
+    const SOURCE: &'static str = "Chabbi et al. 2017 §6.1";
     const TAKES: &'static [&'static str] = &["critical", "outside", "lines", "timeout"];
     const DEFAULTS: Knobs = Knobs::NONE;
 

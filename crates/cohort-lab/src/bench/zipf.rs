@@ -1,4 +1,4 @@
-//! `zipf`: several locks, some wanted more than others (004 §3.2).
+//! `zipf`: several locks, some wanted more than others (Antić et al. 2016 §3.2).
 
 use super::knobs::{cycles, size};
 use super::player::update;
@@ -52,7 +52,7 @@ impl Chooser {
 impl Workload for Zipf {
     const NAME: &'static str = "zipf";
     const ABOUT: &'static str = "several locks, chosen at random, some more often than others";
-    const SOURCE: &'static str = "004 §3.2";
+    const SOURCE: &'static str = "Antić et al. 2016 §3.2";
     const TAKES: &'static [&'static str] = &["critical", "outside", "lines", "instances", "skew"];
     /// The short wait after each round is not given in the paper; this one is an
     /// estimate.
@@ -101,7 +101,7 @@ impl Workload for Zipf {
 mod tests {
     use super::*;
 
-    /// 004 §3.2: the two busiest of eight serve 34 % and 18 %.
+    /// Antić et al. 2016 §3.2: the two busiest of eight serve 34 % and 18 %.
     #[test]
     fn the_shares_are_the_papers() {
         let chooser = Chooser::new(8, 0.9);

@@ -129,7 +129,7 @@ mod tests {
     fn a_page_shows_every_row_and_escapes_what_it_quotes() {
         let row = Judged {
             id: "K0",
-            source: "000",
+            source: "Dice et al. 2015",
             claim: "a < b",
             verdict: Verdict::Disagrees,
             missing: Some("the lock x is missing".to_owned()),

@@ -1,5 +1,5 @@
 //! Names that stand for compositions: all that fit a pattern, and those that a search
-//! finds best (002 §4.3).
+//! finds best (Chehab et al. 2021 §4.3).
 //!
 //! ```text
 //! clof:*-ticket-*-*         all of four levels with a ticket lock in the second place
@@ -98,7 +98,7 @@ impl Search {
         names.map(|(_, name)| name.as_str())
     }
 
-    /// What is run for it (002 §5.2).
+    /// What is run for it (Chehab et al. 2021 §5.2).
     pub(super) fn experiment(self) -> Experiment {
         let threads = Sweep::Threads(self.threads().unwrap_or_default());
         Experiment::new(self.machine, "leveldb", Placement::Cores, threads)

@@ -1,5 +1,5 @@
-//! Levels found in the times that pairs of CPUs need for a hand-over (002 §3.1, where it is
-//! done by eye).
+//! Levels found in the times that pairs of CPUs need for a hand-over (Chehab et al. 2021 §3.1,
+//! where it is done by eye).
 //!
 //! A set of CPUs is split where its times fall into near and far ones such that "near" is
 //! transitive: that is what cohorts are, and what distances over several hops are not.  The

@@ -1,4 +1,5 @@
-//! The heat map (002 figure 1): a tile for each pair of CPUs, the darker the nearer.
+//! The heat map (Chehab et al. 2021 figure 1): a tile for each pair of CPUs, the darker the
+//! nearer.
 //!
 //! Once by the CPUs' numbers, and once by the cohorts that were found, where these stand out
 //! whatever the CPUs are called.

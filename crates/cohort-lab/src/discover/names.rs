@@ -7,7 +7,7 @@
 use super::cluster;
 use cohort::door::Level;
 
-/// Names by how early compositions use them (002 §5.2.1).
+/// Names by how early compositions use them (Chehab et al. 2021 §5.2.1).
 const EARLY: [Level; 4] = [Level::Numa, Level::CacheGroup, Level::Core, Level::Package];
 
 /// The names of these levels, smallest cohorts first; none for those for which none is left.

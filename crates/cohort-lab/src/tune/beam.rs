@@ -1,4 +1,4 @@
-//! The beam (002 figure 9): every composition in grey, and what stands out.
+//! The beam (Chehab et al. 2021 figure 9): every composition in grey, and what stands out.
 
 use super::{Plan, Policy, Score, Tuned};
 use crate::plot::figure;

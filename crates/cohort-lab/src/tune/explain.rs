@@ -62,7 +62,7 @@ pub struct Choice {
     pub left_out: Option<Gain>,
 }
 
-/// What a bound of hand-offs within a cohort buys and costs (000 §5.1.4).
+/// What a bound of hand-offs within a cohort buys and costs (Dice et al. 2015 §5.1.4).
 #[derive(Clone, Debug, Serialize)]
 pub struct Bound {
     /// The bound, at each level.

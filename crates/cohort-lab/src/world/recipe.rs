@@ -52,7 +52,7 @@ pub enum Of {
     Abortable(Vec<abortables::Basic>),
 }
 
-/// How threads try the top lock itself (000 §5.1.5).
+/// How threads try the top lock itself (Dice et al. 2015 §5.1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bypass {
     /// At each acquisition.
@@ -72,7 +72,7 @@ impl Bypass {
     }
 }
 
-/// Ways to put CPUs into cohorts (000 §6).
+/// Ways to put CPUs into cohorts (Dice et al. 2015 §6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assignment {
     /// By chance.
@@ -295,8 +295,8 @@ impl Recipe {
     }
 
     /// The levels of its low locks on a machine: the node first, which matters
-    /// everywhere, then what is smaller, then the package (002 §5.2.1), but those that
-    /// the machine has before those that it has not.
+    /// everywhere, then what is smaller, then the package (Chehab et al. 2021 §5.2.1), but those
+    /// that the machine has before those that it has not.
     #[must_use]
     pub fn levels_on(&self, topology: &Topology) -> Vec<Level> {
         if let Some(levels) = &self.levels {

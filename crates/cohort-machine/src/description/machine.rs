@@ -58,7 +58,7 @@ pub struct Machine {
     pub name: String,
     /// What it is, in a line.
     pub about: String,
-    /// Where it is described (`002 §5.1.1`), or the name of its author.
+    /// Where it is described (`Chehab et al. 2021 §5.1.1`), or the name of its author.
     pub described: String,
     /// Its clock.
     pub clock: Figure<Megahertz>,

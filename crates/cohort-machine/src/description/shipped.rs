@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(now, frozen, "the list tells what a change needs");
     }
 
-    /// 003 §6 quotes it for machines of this kind.
+    /// Chabbi et al. 2017 §6 quotes it for machines of this kind.
     #[test]
     fn atomics_of_the_superdome_take_at_most_1_15_times_as_long() {
         for transfer in find("superdome-x").unwrap().transfers {

@@ -1,5 +1,5 @@
 //! `bo` whose holder can hand something over to a waiter that stays: the local lock of
-//! `a-c-bo-bo` (000 §3.4.1, figure 6).
+//! `a-c-bo-bo` (Dice et al. 2015 §3.4.1, figure 6).
 //!
 //! **Not for** a lock by itself, where [`Bo`](crate::basic::Bo) does the same and asks nobody.
 //!

@@ -1,6 +1,6 @@
 //! `clh` whose waiters can leave the queue, and whose holder can hand something over to one
-//! that has not: the local lock of `a-c-bo-clh` (000 §3.4.2, which has no code, on the queue
-//! of Scott 2002).
+//! that has not: the local lock of `a-c-bo-clh` (Dice et al. 2015 §3.4.2, which has no code, on
+//! the queue of Scott 2002).
 //!
 //! **Not for** waiters of endless patience: [`Clh`](crate::basic::Clh) does the same with a
 //! plain store where this one compares and exchanges.
@@ -22,10 +22,10 @@
 //! | `tail` | arrivals; the last of the queue, when it leaves | as in `clh`; a released or abandoned node: nobody holds the lock |
 //! | a node's `before` | its owner, before `ABANDONED` | the node that it waited at |
 //!
-//! `GONE` is 000's *successor-aborted*, in one word with the state, as there: the holder hands
-//! over by a compare-exchange from `BUSY`, which fails if the follower has gone; if it succeeds,
-//! the follower's own compare-exchange to `GONE` fails, so that it finds the lock handed over and
-//! takes it, however late it is.
+//! `GONE` is *successor-aborted* of Dice et al. 2015, in one word with the state, as there: the
+//! holder hands over by a compare-exchange from `BUSY`, which fails if the follower has gone; if
+//! it succeeds, the follower's own compare-exchange to `GONE` fails, so that it finds the lock
+//! handed over and takes it, however late it is.
 //!
 //! **A release need not see `GONE`**, and is a plain store where waiters never sleep.  Every other
 //! write to that word is a compare-exchange from `BUSY` or `GONE`: it comes before `RELEASED`, or

@@ -1,6 +1,6 @@
 //! Whether more threads want CPUs than there are, as [`glk`](super::glk) wants to know it:
 //! slowly, so that locks do not change their ways with each thread that falls asleep
-//! (004 §3; what that leaves open is as its authors' release has it).
+//! (Antić et al. 2016 §3; what that leaves open is as its authors' release has it).
 //!
 //! The paper has a thread that looks every hundred microseconds.  Here a lock's holder looks, if
 //! the last look is that old: so nobody looks while nothing is contended, no process gets a
@@ -73,7 +73,7 @@ pub struct Crowd {
 process_wide!(static OF_MACHINE: Crowd = Crowd::new);
 process_wide!(static OF_PROCESS: Crowd = Crowd::new);
 
-/// Whether more tasks are runnable on this machine than it has CPUs (004 §3).
+/// Whether more tasks are runnable on this machine than it has CPUs (Antić et al. 2016 §3).
 #[must_use]
 pub fn is_machine_crowded() -> bool {
     OF_MACHINE.get().is_there(|| match workload() {

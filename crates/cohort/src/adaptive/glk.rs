@@ -1,6 +1,6 @@
 //! `glk`: a lock with three ways to wait, of which it takes the one that its queue and the
 //! machine's load ask for: `ticket` while few want it, `mcs` for a longer queue, `futex` where
-//! threads exceed CPUs (Antić, Chatzopoulos, Guerraoui and Trigonakis 2016; 004 §3, what that
+//! threads exceed CPUs (Antić et al. 2016 §3, what that
 //! leaves open as its authors' release has it).  `glk-plus` asks another question about the
 //! load: not whether the machine has more runnable tasks than CPUs, but whether this process's
 //! threads lack CPUs; see [`crowd`].
@@ -406,10 +406,10 @@ impl fmt::Display for Mean {
 
 /// How a lock decides.
 pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
-    /// The queue is looked at once in so many sections, a power of two (004 §3.1).
+    /// The queue is looked at once in so many sections, a power of two (Antić et al. 2016 §3.1).
     const SAMPLE: u32 = 128;
 
-    /// The mode is considered once in so many sections, a power of two (004 §3.1).
+    /// The mode is considered once in so many sections, a power of two (Antić et al. 2016 §3.1).
     const CONSIDER: u32 = 4_096;
 
     /// The mode is considered too when a thread has waited so long for a lock whose waiters
@@ -433,14 +433,14 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
 }
 
 /// A longer queue on average is none for `ticket`; from a shorter one than that `mcs` goes back
-/// (004 §3).
+/// (Antić et al. 2016 §3).
 const UP: u32 = 3;
 const DOWN: u32 = 2;
 
 /// One in so many waits of a thread is timed, a power of two.
 const TIMED: u32 = 8;
 
-/// Whether the machine's runnable tasks exceed its CPUs (004 §3).
+/// Whether the machine's runnable tasks exceed its CPUs (Antić et al. 2016 §3).
 #[derive(Debug, Default)]
 pub struct OfMachine;
 

@@ -1,6 +1,6 @@
 //! `posix`: the mutex of the GNU C library, `PTHREAD_MUTEX_NORMAL`: a word of three
-//! values; a thread that finds it taken sleeps (001 §2 describes it as the lock that sleeps
-//! at once; Drepper, *Futexes Are Tricky*, gives the three values).
+//! values; a thread that finds it taken sleeps (Zhang et al. 2017 §2 describes it as the lock
+//! that sleeps at once; Drepper, *Futexes Are Tricky*, gives the three values).
 //! `posix-adaptive`: `PTHREAD_MUTEX_ADAPTIVE_NP`, which looks some times before.
 //!
 //! **Not for** short sections under contention: a hand-over between threads that keep

@@ -1,5 +1,5 @@
 //! `anderson`: an array of flags, one cache line each; a thread draws a position
-//! and looks at its own flag, the holder sets the next one (Anderson 1990; 004
+//! and looks at its own flag, the holder sets the next one (Anderson 1990; Antić et al. 2016
 //! §2 names it among the queue locks).
 //!
 //! **Not for** many small objects: each lock is an array.  It stands here as the

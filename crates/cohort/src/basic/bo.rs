@@ -1,11 +1,11 @@
 //! `bo`: `ttas` whose waiters look the more rarely the longer they have waited: each
 //! look in vain doubles the bound, up to a largest one, below which the next pause is
-//! drawn at random (truncated binary exponential backoff; Agarwal and Cherian; 000 §3.3
-//! and §6).
+//! drawn at random (truncated binary exponential backoff; Agarwal and Cherian; Dice et al. 2015
+//! §3.3 and §6).
 //!
 //! **Not for** threads that must not wait long: the longest waiter looks most rarely, so
 //! newcomers and the last holder's neighbours win, and a lock that has become free
-//! stays so until somebody's pause ends (000 §6).  What it gives for that is few
+//! stays so until somebody's pause ends (Dice et al. 2015 §6).  What it gives for that is few
 //! migrations.
 //!
 //! The word is a [`Flag`]; its table says what is written by which thread.

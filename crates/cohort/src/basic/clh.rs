@@ -1,5 +1,5 @@
 //! `clh`: an implicit queue; each waiter looks at its predecessor's node, which
-//! becomes its own once it is served (Craig; Landin and Hagersten; 002 §2.1).
+//! becomes its own once it is served (Craig; Landin and Hagersten; Chehab et al. 2021 §2.1).
 //!
 //! **Not for** machines where a waiter's look at a remote node is dear and no
 //! cache holds it; there `mcs` spins on its own.

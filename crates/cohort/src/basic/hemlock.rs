@@ -1,6 +1,6 @@
 //! `hemlock`: a queue of which each thread knows only the one before it; the holder
 //! grants by a word of its own and waits until its successor has answered (Dice and
-//! Kogan 2021; 002 §2.1).
+//! Kogan 2021; Chehab et al. 2021 §2.1).
 //!
 //! **Not for** more runnable threads than CPUs: a release returns only after the
 //! successor has run.  And on machines without an atomic addition in one instruction,
@@ -19,12 +19,12 @@
 //!
 //! The published lock has one such word for each thread, which all locks of that
 //! thread share, and therefore writes which lock is granted.  Here a node is the
-//! acquisition's, as 002 §4.1.3 has it (contexts are passed explicitly, which makes
+//! acquisition's, as Chehab et al. 2021 §4.1.3 has it (contexts are passed explicitly, which makes
 //! the lock thread-oblivious): so locks may be released in any order and by any
 //! thread, several at once, and a thread that ends or forks leaves nothing behind.
 //! The price is a node for each lock held, and no longer one for each thread.
 //!
-//! With `CTR` the lock reduces coherence traffic as 002 §2.1 describes; see
+//! With `CTR` the lock reduces coherence traffic as Chehab et al. 2021 §2.1 describes; see
 //! [`hemlock_ctr`](super::hemlock_ctr).
 
 use crate::door::{AtomicPtr, Order, constructor, orders};

@@ -1,6 +1,6 @@
 //! `k42`: the queue of `mcs` behind an interface without nodes; a waiter's node is
 //! needed only while it waits, and the lock itself stands in the queue for its holder
-//! (Auslander, Edelsohn, Krieger, Rosenburg and Wisniewski; 001 §2).
+//! (Auslander, Edelsohn, Krieger, Rosenburg and Wisniewski; Zhang et al. 2017 §2).
 //!
 //! **Not for** more runnable threads than CPUs unless its waiters may sleep, as `mcs`;
 //! nor as the fastest under load: the waiter that is served puts the lock in its node's place

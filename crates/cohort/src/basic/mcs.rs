@@ -1,5 +1,6 @@
 //! `mcs`: waiters form a queue, each looking at a flag in its own node; the
-//! holder grants its successor (Mellor-Crummey and Scott; 002 §2.1, 003 §2).
+//! holder grants its successor (Mellor-Crummey and Scott; Chehab et al. 2021 §2.1, Chabbi et al.
+//! 2017 §2).
 //!
 //! **Not for** more runnable threads than CPUs unless its waiters may sleep: the
 //! next in the queue may be one that is not running, and nobody can pass it.

@@ -1,5 +1,5 @@
 //! `ptl`: the partitioned ticket lock; threads draw a number and look for it in one of
-//! several slots, number n in slot n modulo their count (Dice; 000 §3.2 and §6).
+//! several slots, number n in slot n modulo their count (Dice; Dice et al. 2015 §3.2 and §6).
 //!
 //! **Not for** many small objects: each slot is a cache line.  With fewer waiters than
 //! slots each of them looks at a line of its own, as in a queue, without a node to

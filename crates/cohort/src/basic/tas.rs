@@ -1,5 +1,5 @@
 //! `tas`: a word that every waiter tries to set, again and again (test-and-set;
-//! 004 §2; 001 calls it SL).
+//! Antić et al. 2016 §2; Zhang et al. 2017 call it SL).
 //!
 //! **Not for** contention: each attempt takes the word's line away from the holder,
 //! which needs it to release, and nothing keeps a waiter from being passed for ever.

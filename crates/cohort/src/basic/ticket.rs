@@ -1,5 +1,5 @@
 //! `ticket`: threads are served in the order in which they drew a number
-//! (002 §2.1; 000 §2.2 uses it on both levels).
+//! (Chehab et al. 2021 §2.1; Dice et al. 2015 §2.2 uses it on both levels).
 //!
 //! **Not for** many waiters that spin: all of them look at one word, so each
 //! release costs a transfer to every waiter's CPU.  Short queues are where it

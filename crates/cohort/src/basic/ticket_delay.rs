@@ -1,9 +1,9 @@
 //! `ticket-delay`: `ticket` with proportional delay; a waiter looks again after a time
-//! in proportion to how many are served before it (Mellor-Crummey and Scott 1991; 000
+//! in proportion to how many are served before it (Mellor-Crummey and Scott 1991; Dice et al. 2015
 //! §6).
 //!
 //! **Not for** machines whose caches hand dirty lines on to several readers (MOESI),
-//! where 000 §6 found no gain or a loss, nor for sections of very different lengths:
+//! where Dice et al. 2015 §6 found no gain or a loss, nor for sections of very different lengths:
 //! the delay suits one pace, and too long a one leaves the lock standing.
 //!
 //! Where each look of a waiter takes the word away from the others (MESI, MESIF), the

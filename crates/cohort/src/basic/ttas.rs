@@ -1,5 +1,5 @@
 //! `ttas`: waiters look at the word, and try to set it once they have seen it free
-//! (test-and-test-and-set; 004 §2).
+//! (test-and-test-and-set; Antić et al. 2016 §2).
 //!
 //! **Not for** many waiters: all of them look at one word, and all of them try when it
 //! becomes free, of which one succeeds; nor where no thread may be passed for ever.

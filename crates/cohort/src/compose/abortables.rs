@@ -1,5 +1,5 @@
 //! Compositions whose waiters can give up, by the names of their locks, up to four levels deep
-//! (000 §3.4): `clof:clh-bo-mcs/abortable`.
+//! (Dice et al. 2015 §3.4): `clof:clh-bo-mcs/abortable`.
 //!
 //! Below the top stand `bo` and `clh`, each in the form that hands over to a waiter that stays;
 //! at the top also `mcs`, of which that form is `hmcs-t` of one level.

@@ -1,5 +1,5 @@
-//! `AClof<Low, High>`: [`Clof`](super::Clof) whose waiters can give up at either lock (000 §3.4;
-//! of more than two levels if the high lock is such a composition again).
+//! `AClof<Low, High>`: [`Clof`](super::Clof) whose waiters can give up at either lock (Dice et
+//! al. 2015 §3.4; of more than two levels if the high lock is such a composition again).
 //!
 //! **Not for** waiters of endless patience: there a cohort is handed over by what its low lock
 //! knows anyway, here by an agreement with a waiter that may be about to leave.
@@ -17,8 +17,8 @@
 //! **Handing over.**  A releaser gives the low lock, and with it the high one, to a waiter that
 //! does not leave any more, or learns that there is none; then it releases the high lock, and
 //! the low one after it, so that nobody of the cohort uses the cohort's context for a second
-//! acquisition (000 §3.4; 002 §4.1.3).  A low lock that can only tell whether somebody waits
-//! does not do, and does not compile:
+//! acquisition (Dice et al. 2015 §3.4; Chehab et al. 2021 §4.1.3).  A low lock that can only
+//! tell whether somebody waits does not do, and does not compile:
 //!
 //! ```compile_fail,E0277
 //! # use cohort::{RawLock, basic::{Bo, Mcs}, compose::AClof};

@@ -1,5 +1,5 @@
 //! `Bypass<L>`: a composition whose threads first try its top lock itself, and go by way
-//! of their cohorts only if that is taken (000 §5.1.5).
+//! of their cohorts only if that is taken (Dice et al. 2015 §5.1.5).
 //!
 //! **Not for** locks that are always wanted by many: the look at the top lock is in vain
 //! then, and it is everybody's line.
@@ -9,11 +9,12 @@
 //! cohort's.  Fairness is the top lock's: a cohort's first waiter stands in the top lock's
 //! order like anybody else, and a thread that bypasses finds that lock free.
 //!
-//! [`Fast`] puts a test-and-set word above a composition and bypasses to that (002 §6).
+//! [`Fast`] puts a test-and-set word above a composition and bypasses to that (Chehab et al.
+//! 2021 §6).
 //!
 //! [`Adaptive`] looks at the top lock more and more rarely while that is in vain, and again
-//! at each acquisition once it was not (000 §5.1.5).  What it has learnt is in the context,
-//! so that a thread learns from its own acquisitions and nobody writes for it.
+//! at each acquisition once it was not (Dice et al. 2015 §5.1.5).  What it has learnt is in the
+//! context, so that a thread learns from its own acquisitions and nobody writes for it.
 
 use super::forward::forwards;
 use super::{Clof, Composed, Place, Shareable, Visitor};

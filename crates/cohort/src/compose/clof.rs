@@ -1,7 +1,7 @@
 //! `Clof<Low, High>`: a low lock for each cohort of a level below one high lock, which
 //! may be a composition again; a thread that holds its cohort's low lock acquires the
 //! high one, and on release passes it to a waiter of its own cohort while there is one
-//! (002 §4.1).
+//! (Chehab et al. 2021 §4.1).
 //!
 //! **Not for** locks that are seldom contended across cohorts: an acquisition that
 //! meets nobody acquires every level.  Nor for many small objects: each cohort takes
@@ -17,14 +17,14 @@
 //!
 //! A low lock that [passes a count on](cohort_raw::DetectsWaiters::hand_off_limit) to the next
 //! holder has `hand_offs` there, in the word that the next one waits for, as the local locks
-//! of 000 §3.3 and of HMCS say there whether the global lock is passed: one line less that
-//! moves with each hand-off.  The field is for those that do not, and for numbers that are
-//! too large to be carried.
+//! of Dice et al. 2015 §3.3 and of HMCS say there whether the global lock is passed: one line
+//! less that moves with each hand-off.  The field is for those that do not, and for numbers that
+//! are too large to be carried.
 //!
 //! The fields beside `low` are plain memory: the low lock's own orders suffice, as
-//! 002 §4.2.3 found.  The high lock is released before the low one, so that nobody
+//! Chehab et al. 2021 §4.2.3 found.  The high lock is released before the low one, so that nobody
 //! uses the cohort's context for a second acquisition of it (the context invariant,
-//! 002 §4.1.3), and often by a thread that did not acquire it, so it has to be
+//! Chehab et al. 2021 §4.1.3), and often by a thread that did not acquire it, so it has to be
 //! [`ThreadOblivious`].  One that is not does not compile:
 //!
 //! ```compile_fail,E0277
@@ -45,7 +45,7 @@
 //! A low lock that cannot tell whether others wait is [`Counted`](super::Counted).
 //!
 //! A cohort keeps the high lock up to a [`Bound`] on hand-offs in a row, on time, or on
-//! both (000 §2.2), and begins to count anew whenever it gives the high lock away.
+//! both (Dice et al. 2015 §2.2), and begins to count anew whenever it gives the high lock away.
 //!
 //! Which cohort a thread is in is asked once an acquisition and kept in the context:
 //! a thread that is moved meanwhile releases what it has acquired.  In which cohort of the

@@ -1,6 +1,6 @@
-//! The cohort locks of 000 §3 and their like, as compositions: one lock for each NUMA
-//! node below one for all, named top lock first (000 §1.3), which stay in a node for up
-//! to a hundred hand-offs (000 §2.2).
+//! The cohort locks of Dice et al. 2015 §3 and their like, as compositions: one lock for each NUMA
+//! node below one for all, named top lock first (Dice et al. 2015 §1.3), which stay in a node
+//! for up to a hundred hand-offs (Dice et al. 2015 §2.2).
 //!
 //! **Not for** machines of one node, where the lower lock is a lock too many.
 
@@ -9,32 +9,32 @@ use crate::abortable::{ABo, AClh, clh};
 use crate::basic::{Bo, Mcs, Ptl, Ticket};
 use crate::wait::{MayPark, Parking};
 
-/// Hand-offs within a node after which another node has its turn (000 §2.2).
+/// Hand-offs within a node after which another node has its turn (Dice et al. 2015 §2.2).
 const HAND_OFFS: u32 = 100;
 
 /// A cohort lock: `Local` in each node, `Global` above.
 type Cohorts<Global, Local> = Clof<Local, Global, Numa, HAND_OFFS>;
 
-/// `c-bo-bo` (000 §3.4.1, where it is the first step to an abortable lock).
+/// `c-bo-bo` (Dice et al. 2015 §3.4.1, where it is the first step to an abortable lock).
 pub type CBoBo<P = MayPark> = Cohorts<Bo<P>, Counted<Bo<P>>>;
-/// `c-tkt-tkt` (000 §3.1).
+/// `c-tkt-tkt` (Dice et al. 2015 §3.1).
 pub type CTktTkt<P = MayPark> = Cohorts<Ticket<P>, Ticket<P>>;
-/// `c-ptl-tkt` (000 §3.2).
+/// `c-ptl-tkt` (Dice et al. 2015 §3.2).
 pub type CPtlTkt<P = MayPark> = Cohorts<Ptl<8, P>, Ticket<P>>;
-/// `c-bo-mcs` (000 §3.3).
+/// `c-bo-mcs` (Dice et al. 2015 §3.3).
 pub type CBoMcs<P = MayPark> = Cohorts<Bo<P>, Mcs<P>>;
-/// `c-tkt-mcs` (000 §1.3 names it; 001 §4.1 compares with it).
+/// `c-tkt-mcs` (Dice et al. 2015 §1.3 names it; Zhang et al. 2017 §4.1 compares with it).
 pub type CTktMcs<P = MayPark> = Cohorts<Ticket<P>, Mcs<P>>;
 /// `c-mcs-mcs`: each node has its own top-level queue node, the second of the two ways
-/// in 000 §6 (1).
+/// in Dice et al. 2015 §6 (1).
 pub type CMcsMcs<P = MayPark> = Cohorts<Mcs<P>, Mcs<P>>;
 
 /// As [`Cohorts`], of locks whose waiters can give up.
 type AbortableCohorts<Global, Local> = AClof<Local, Global, Numa, HAND_OFFS>;
 
-/// `a-c-bo-bo` (000 §3.4.1, with a bound, which figure 6 does not show).
+/// `a-c-bo-bo` (Dice et al. 2015 §3.4.1, with a bound, which figure 6 does not show).
 pub type ACBoBo<P = MayPark> = AbortableCohorts<Bo<P>, ABo<P>>;
-/// `a-c-bo-clh` (000 §3.4.2).
+/// `a-c-bo-clh` (Dice et al. 2015 §3.4.2).
 pub type ACBoClh<P = MayPark> = AbortableCohorts<Bo<P>, AClh<P>>;
 
 /// Tells `visitor` the cohort lock of that printed name, in the form whose waiters may

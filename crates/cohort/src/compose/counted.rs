@@ -1,5 +1,5 @@
 //! `Counted<L>`: any lock, with a count of its waiters, so that its holder can tell
-//! whether there are any (002 §4.1.2: `inc_waiters`, `dec_waiters`, `has_waiters`).
+//! whether there are any (Chehab et al. 2021 §4.1.2: `inc_waiters`, `dec_waiters`, `has_waiters`).
 //!
 //! **Not for** locks that can tell by themselves: the count costs two
 //! read-modify-writes an acquisition, and the second of them in the section.

@@ -1,6 +1,6 @@
-//! All compositions of a few basic locks, up to four levels deep (002 §4.1, §4.3): 340
-//! types, of which a program has those that it names, and one that compares them has all; and 85
-//! with `near` at the top, where alone it has anything to prefer.
+//! All compositions of a few basic locks, up to four levels deep (Chehab et al. 2021 §4.1,
+//! §4.3): 340 types, of which a program has those that it names, and one that compares them has
+//! all; and 85 with `near` at the top, where alone it has anything to prefer.
 //!
 //! [`find`] goes from names to a type: each level is one step of a recursion that the
 //! compiler unfolds.

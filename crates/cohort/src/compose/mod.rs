@@ -1,4 +1,5 @@
-//! Locks that know where their holders run, made of locks that do not (002 §4, 000).
+//! Locks that know where their holders run, made of locks that do not (Chehab et al. 2021 §4,
+//! Dice et al. 2015).
 
 pub mod abortables;
 pub mod aclof;

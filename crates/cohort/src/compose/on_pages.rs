@@ -1,5 +1,5 @@
 //! `OnPages<L>`: a low lock that begins a page of memory, so that a composition's cohorts
-//! share none, and each can be put into its own NUMA node's memory (000 §7).
+//! share none, and each can be put into its own NUMA node's memory (Dice et al. 2015 §7).
 //!
 //! [`Clof`](super::Clof) does that where its low locks are such: the first of a cohort's
 //! threads that comes for the high lock has the cohort's pages moved to where it runs.

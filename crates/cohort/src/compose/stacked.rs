@@ -4,9 +4,9 @@
 //! **Not for** programs that can name the type: [`Clof`](super::Clof) asks at no level
 //! which lock it is, and its cohorts stand in one block.
 //!
-//! Each step is [`Clof`](super::Clof)'s (002 §4.1), between a cohort's low lock and all
-//! that is above it: another cohort, or the lock for all.  A cohort is made when a thread
-//! of it first comes.
+//! Each step is [`Clof`](super::Clof)'s (Chehab et al. 2021 §4.1), between a cohort's low lock
+//! and all that is above it: another cohort, or the lock for all.  A cohort is made when a
+//! thread of it first comes.
 //!
 //! | field of a cohort | written by | meaning |
 //! |---|---|---|
@@ -47,7 +47,7 @@ pub const PREFIX: &str = "clof:";
 /// The level of all CPUs.
 pub const SYSTEM: &str = "system";
 
-/// Levels that suit most machines, for as many low locks (002 §5.2.1).
+/// Levels that suit most machines, for as many low locks (Chehab et al. 2021 §5.2.1).
 const USUAL: [&[Level]; LEVELS] = [
     &[],
     &[Level::Numa],
@@ -55,7 +55,7 @@ const USUAL: [&[Level]; LEVELS] = [
     &[Level::Core, Level::CacheGroup, Level::Numa],
 ];
 
-/// Hand-offs in a row, unless the text says otherwise (002 §4.1).
+/// Hand-offs in a row, unless the text says otherwise (Chehab et al. 2021 §4.1).
 const HAND_OFFS: u32 = 128;
 
 impl Recipe {

@@ -1,5 +1,5 @@
 //! `cc-synch`: threads bring their sections to a queue by one exchange, and the first in it runs
-//! those behind it (Fatourou and Kallimanis 2012; 001 §1, §2.1).
+//! those behind it (Fatourou and Kallimanis 2012; Zhang et al. 2017 §1, §2.1).
 //!
 //! **Not for** sections that wait for other threads, which may be those that they wait for; nor
 //! for more runnable threads than CPUs unless its waiters may sleep, since the first in the

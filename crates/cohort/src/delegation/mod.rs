@@ -1,6 +1,6 @@
 //! Locks that take the code to the data: a thread brings its section to the one that runs
-//! sections already and has the data in its cache (001 §2.2), one file each, under their
-//! papers' names.
+//! sections already and has the data in its cache (Zhang et al. 2017 §2.2), one file each, under
+//! their papers' names.
 //!
 //! [`request`] is how a section is brought and answered for, [`roster`] which threads bring them.
 

@@ -36,8 +36,8 @@ orders! {
 }
 
 flaws! {
-    /// A section runs while its request still says that it is to be run (001, algorithm 2, lines
-    /// 7 to 10).
+    /// A section runs while its request still says that it is to be run (Zhang et al. 2017,
+    /// algorithm 2, lines 7 to 10).
     LEAVE_POSTED = "request.leave-posted";
 }
 

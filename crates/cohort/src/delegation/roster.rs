@@ -1,5 +1,5 @@
 //! The threads that use one lock, each with a seat of its own there, which nobody has to give
-//! back: 001 §3.2's request array and Id manager in one.
+//! back: Zhang et al. 2017 §3.2's request array and Id manager in one.
 //!
 //! A thread finds its seat again by its number, in one of a few short chains.  The seat of a
 //! thread that is no more is taken by the next one of that chain that has none; so a lock has

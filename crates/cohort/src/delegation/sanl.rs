@@ -1,5 +1,5 @@
 //! `sanl`: threads take a lock and run their sections in place while it is little wanted, and
-//! vote to bring them to one of them, the server, while it is much wanted (Zhang et al. 2017; 001
+//! vote to bring them to one of them, the server, while it is much wanted (Zhang et al. 2017
 //! §3).
 //!
 //! **Not for** sections that wait for other threads, which may be those that they wait for
@@ -32,7 +32,7 @@
 //!
 //! What differs from the printed algorithms, and why:
 //!
-//! | 001 | here |
+//! | Zhang et al. 2017 | here |
 //! |---|---|
 //! | `C_l` from Algorithm 3's lines 1 and 25, by each section | the same, wait included, in 1024ths; a thread that finds the lock free counts it as not wanted, without asking a clock |
 //! | `Boundary`, no default given | 4 |
@@ -80,13 +80,13 @@ orders! {
 flaws! {
     FORGET_ASLEEP = "sanl.forget-asleep";
     FORGET_POSTED = "sanl.forget-posted";
-    /// 001, algorithm 3, lines 9 and 10.
+    /// Zhang et al. 2017, algorithm 3, lines 9 and 10.
     POST_AGAIN = "sanl.post-again";
-    /// 001, algorithm 3, lines 19 to 26.
+    /// Zhang et al. 2017, algorithm 3, lines 19 to 26.
     LOSE_RESULT = "sanl.lose-result";
-    /// 001, algorithm 3, lines 22 to 24.
+    /// Zhang et al. 2017, algorithm 3, lines 22 to 24.
     UPGRADE_SERVED = "sanl.upgrade-served";
-    /// 001, algorithm 2, line 19, and 3, line 7.
+    /// Zhang et al. 2017, algorithm 2, line 19, and 3, line 7.
     LOCK_TWICE = "sanl.lock-twice";
     HAND_TO_QUEUED = "sanl.hand-to-queued";
     KEEP_POSTED = "sanl.keep-posted";
@@ -110,14 +110,15 @@ const SERVES_NANOSECONDS: u64 = 1_000_000;
 pub enum Policy {
     /// For every thread.
     Flat,
-    /// For those of their own NUMA node (001 §3.3).
+    /// For those of their own NUMA node (Zhang et al. 2017 §3.3).
     DistanceFirst,
     /// For every thread; while the lock is wanted so much that they have no time for all, for those
-    /// of their own NUMA node, and others that want it less (001 §3.3.1).
+    /// of their own NUMA node, and others that want it less (Zhang et al. 2017 §3.3.1).
     ServingFirst,
 }
 
-/// What decides when sections are brought, and for how long they are served (001, table 2).
+/// What decides when sections are brought, and for how long they are served (Zhang et al. 2017,
+/// table 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
     /// `T_s`: how often a server goes through all places at most.
@@ -181,7 +182,7 @@ impl Tuning for DistanceFirst {
     const POLICY: Policy = Policy::DistanceFirst;
 }
 
-/// A vote and how near it is to changing (001, algorithm 1).
+/// A vote and how near it is to changing (Zhang et al. 2017, algorithm 1).
 #[derive(Debug, Default)]
 struct Vote {
     /// 1: for; 0: against.

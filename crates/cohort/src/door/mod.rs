@@ -120,7 +120,7 @@ impl Level {
     /// All of them, smallest cohort first.
     pub const ALL: [Self; 4] = [Self::Core, Self::CacheGroup, Self::Numa, Self::Package];
 
-    /// The word for it (002 §3.1).
+    /// The word for it (Chehab et al. 2021 §3.1).
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

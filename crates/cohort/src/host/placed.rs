@@ -1,5 +1,6 @@
 //! Nodes that belong to a part of the machine: those of two NUMA nodes never share a page,
-//! which the kernel puts into the memory of the thread that touches it first (000 §7).
+//! which the kernel puts into the memory of the thread that touches it first (Dice et al. 2015
+//! §7).
 
 use super::{Arena, Pool};
 use crate::door::{Level, cohort, constructor};

@@ -1,6 +1,6 @@
 //! `ahmcs-3`, `ahmcs-4`: the tree of `hmcs`, which a thread enters at the level where it
-//! has found others of late rather than at its leaf (Chabbi and Mellor-Crummey 2016; 002
-//! §6).
+//! has found others of late rather than at its leaf (Chabbi and Mellor-Crummey 2016; Chehab et
+//! al. 2021 §6).
 //!
 //! **Not for** locks that many always want: `hmcs` is there at once, and this one gets
 //! there.  Nor for contexts that serve several locks in turn, as a program's mutexes use

@@ -1,10 +1,10 @@
 //! `cna`: the queue of `mcs` in one word; the holder looks along it for a waiter of its
 //! own NUMA node and sets those before it aside, in a second queue that goes from holder
-//! to holder (Dice and Kogan 2019; 002 §2.1, §6).
+//! to holder (Dice and Kogan 2019; Chehab et al. 2021 §2.1, §6).
 //!
 //! **Not for** machines of one node or with more levels than two: it knows no other
-//! (002 §2.1).  Nor for more runnable threads than CPUs unless its waiters may sleep, as
-//! `mcs`.
+//! (Chehab et al. 2021 §2.1).  Nor for more runnable threads than CPUs unless its waiters may
+//! sleep, as `mcs`.
 //!
 //! | `tail` | holder's `next` | holder's `aside` | state |
 //! |---|---|---|---|

@@ -1,9 +1,9 @@
 //! `fc-mcs`: the arrivals of each NUMA node are collected by one of them, which appends
 //! them to one `mcs` queue together, so that neighbours hold the lock in a row (Dice,
-//! Marathe and Shavit 2011; 000 §1, §5.1).
+//! Marathe and Shavit 2011; Dice et al. 2015 §1, §5.1).
 //!
-//! **Not for** loads that it was not tuned for (000 §5.1.1): how long to collect depends
-//! on the machine, the section and the crowd.  Nor for more runnable threads than CPUs
+//! **Not for** loads that it was not tuned for (Dice et al. 2015 §5.1.1): how long to collect
+//! depends on the machine, the section and the crowd.  Nor for more runnable threads than CPUs
 //! unless its waiters may sleep, as `mcs`.
 //!
 //! | field | written by | meaning |
@@ -78,10 +78,10 @@ impl<P: Parking> FcMcsNode<P> {
 type List<P> = AtomicPtr<FcMcsNode<P>>;
 
 /// The usual window, in nanoseconds: tuned for LBench on the simulated sparc-t5440, 1 to 256
-/// threads alike, and used everywhere, as 000 §5.1.1 does.  It is twice as long as what a
-/// thread does there between two sections, so nearly all of a node are in the list when it
-/// closes; windows of 4 to 64 µs are within 2 % of it, 2 µs has 7 % less in the mean, 1 µs
-/// 16 %.  The example `tune` of `cohort-lab` repeats it.
+/// threads alike, and used everywhere, as Dice et al. 2015 §5.1.1 does.  It is twice as long as
+/// what a thread does there between two sections, so nearly all of a node are in the list when
+/// it closes; windows of 4 to 64 µs are within 2 % of it, 2 µs has 7 % less in the mean, 1 µs 16
+/// %.  The example `tune` of `cohort-lab` repeats it.
 pub const FOR_T5440: u64 = 8_000;
 
 /// The lock; all zero when new.  A collector waits for others for up to `WINDOW`

@@ -1,10 +1,10 @@
 //! `hbo`: as `bo`, but a waiter whose NUMA node has the lock looks often, and one of
-//! another node seldom, so that the lock tends to stay (Radović and Hagersten 2003; 000
-//! §1, §5.1).
+//! another node seldom, so that the lock tends to stay (Radović and Hagersten 2003; Dice et al.
+//! 2015 §1, §5.1).
 //!
 //! **Not for** threads that must not wait long: it is unfair between nodes by intent and within
-//! them by nature.  Nor for a load that it was not tuned for (000 §5.1.1): how long the
-//! pauses should be depends on the machine, the section and the crowd.
+//! them by nature.  Nor for a load that it was not tuned for (Dice et al. 2015 §5.1.1): how long
+//! the pauses should be depends on the machine, the section and the crowd.
 //!
 //! | field | written by | meaning |
 //! |---|---|---|
@@ -32,8 +32,8 @@ pub trait Tuning: Send + Sync + 'static {
 }
 
 /// Tuned for LBench on the simulated sparc-t5440, 1 to 256 threads alike, and used
-/// everywhere, as 000 §5.1.1 does: of 121 settings none has more than 0.1 % more in the
-/// mean.  Shorter pauses near the holder pass the lock on sooner, and those far from it may
+/// everywhere, as Dice et al. 2015 §5.1.1 does: of 121 settings none has more than 0.1 % more in
+/// the mean.  Shorter pauses near the holder pass the lock on sooner, and those far from it may
 /// be long, since it seldom comes.  The example `tune` of `cohort-lab` repeats it.
 #[derive(Debug)]
 pub struct ForT5440;

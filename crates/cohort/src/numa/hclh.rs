@@ -1,9 +1,9 @@
 //! `hclh`: a `clh` queue for each NUMA node, whose first waiter splices all of it into the
 //! one for the whole system, so that neighbours hold the lock in a row (Luchangco,
-//! Nussbaum and Shavit 2006; 000 §1, §5.1).
+//! Nussbaum and Shavit 2006; Dice et al. 2015 §1, §5.1).
 //!
 //! **Not for** few waiters to a node: the first to come waits for others that do not
-//! come, and nothing then stands against that delay (000 §1).  Nor for more runnable
+//! come, and nothing then stands against that delay (Dice et al. 2015 §1).  Nor for more runnable
 //! threads than CPUs unless its waiters may sleep, as `clh`.
 //!
 //! | field | written by | meaning |
@@ -24,7 +24,7 @@
 //! two successors: the next master of the system, which will use the node again, and the
 //! next arrival of the NUMA node, which has to learn from it in time that it was spliced
 //! (a flag), or that it is somewhere else by now (the cluster's number, in the same word).
-//! That holds only as long as threads stay where they are (000 §1 found exclusion and
+//! That holds only as long as threads stay where they are (Dice et al. 2015 §1 found exclusion and
 //! progress to fail otherwise), and no program promises it.  Here the master takes the
 //! local queue away by an exchange: every node has one successor, and where a thread runs
 //! decides nothing but its place in the order.

@@ -1,7 +1,7 @@
 //! `hmcs-2` to `hmcs-4`: a tree of `mcs` queues, one for each cohort of each level; a
 //! thread that comes to the head of its cohort's queue enters the queue above on the cohort's
 //! behalf, and the holder passes all that it holds to the next in the lowest queue that has one
-//! (Chabbi, Fagan and Mellor-Crummey; 003 §2).
+//! (Chabbi, Fagan and Mellor-Crummey; Chabbi et al. 2017 §2).
 //!
 //! **Not for** locks that are seldom contended: an acquisition that meets nobody enters
 //! every level.  Nor for more runnable threads than CPUs unless its waiters may sleep, as

@@ -1,5 +1,5 @@
 //! `hmcs-t-1` to `hmcs-t-4`: `hmcs` whose waiters can give up at any level, in a bounded
-//! number of steps and without allocating (Chabbi, Amer, Wen and Liu 2017; 003 §3, §4).
+//! number of steps and without allocating (Chabbi et al. 2017 §3, §4).
 //!
 //! **Not for** waiters of endless patience: `hmcs` does the same with plain stores where this
 //! one exchanges.
@@ -647,7 +647,7 @@ impl<P: Form> Queue<P> {
 
     /// Gives away the queue of `here`, held by `node`, and those of so many cohorts above: to
     /// a waiter of the smallest of them that has one, which goes on from there; those below
-    /// it to others, which have to come up to it (003 §4).
+    /// it to others, which have to come up to it (Chabbi et al. 2017 §4).
     fn retreat(here: &Cohort<P>, node: &Node<P>, above: usize) {
         let mut walk = Walk::from(node);
         let passed = above > 0 && walk.pass(PREFIX);
@@ -866,7 +866,7 @@ unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const H
     Abortable for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
 {
     /// A thread that met nobody last time enters the system's queue alone, if it is empty
-    /// (003 §5, the fast path).
+    /// (Chabbi et al. 2017 §5, the fast path).
     #[inline]
     fn acquire_within(&self, cx: &HmcsTContext<P>, patience: &Patience) -> Outcome {
         if L::COUNT > 0 {

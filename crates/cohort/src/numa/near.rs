@@ -1,6 +1,6 @@
 //! `near`: the queue of `mcs` in one word; the holder hands over to the nearest of the first
-//! few waiters, until those it passes over have waited for long enough.  000 §7 asks for it;
-//! how it is done is Cohort's own.
+//! few waiters, until those it passes over have waited for long enough.  Dice et al. 2015 §7
+//! asks for it; how it is done is Cohort's own.
 //!
 //! **Not for** machines whose nodes are all alike: above cohorts nobody is preferred there,
 //! and `mcs` is as good.  Nor for more runnable threads than CPUs unless its waiters may
@@ -41,7 +41,7 @@
 //! the oldest comes next, until nobody is owed.  So **nobody is passed over more often than
 //! the bound says**, and a waiter that finds q others before it has the lock after q and the bound
 //! at most.  How long that takes is up to the sections; above cohorts, to how long each may
-//! keep the lock, by count or by duration (000 §2.2).
+//! keep the lock, by count or by duration (Dice et al. 2015 §2.2).
 
 use super::linked;
 use crate::door::{self, AtomicPtr, Cell, Level, Order, flaws, mutant, orders};

@@ -1,11 +1,11 @@
 //! `shfl`: one word that anybody may take while nobody queues, and a queue whose head
 //! alone waits for it; with nothing else to do, the head sorts the queue, so that waiters
 //! of its own NUMA node come next (Kashyap, Calciu, Cheng, Min and Kim 2019, the spinning
-//! form; 002 §2.1, §6).
+//! form; Chehab et al. 2021 §2.1, §6).
 //!
 //! **Not for** machines of one node or with more levels than two: it knows no other
-//! (002 §2.1).  Nor for more runnable threads than CPUs unless its waiters may sleep, as
-//! `mcs`.
+//! (Chehab et al. 2021 §2.1).  Nor for more runnable threads than CPUs unless its waiters may
+//! sleep, as `mcs`.
 //!
 //! | `word` | `tail` | state |
 //! |---|---|---|

@@ -1,6 +1,6 @@
 //! `c-rw-np`, `c-rw-wp`: readers are counted in their own cohort, writers take any lock
-//! (000 §7 and 002 §4.1.2 name them; Calciu et al., *NUMA-Aware Reader-Writer Locks*,
-//! 2013).
+//! (Dice et al. 2015 §7 and Chehab et al. 2021 §4.1.2 name them; Calciu et al., *NUMA-Aware
+//! Reader-Writer Locks*, 2013).
 //!
 //! A reader writes one line, that only readers of its cohort write, and looks at one
 //! that changes when writers come and go.  Writers queue in a lock of their own, which

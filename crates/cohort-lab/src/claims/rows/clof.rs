@@ -1,5 +1,5 @@
-//! 002, *CLoF*.  Threads are pinned, one hardware thread of each core first, and the
-//! last CPU is unused.
+//! Chehab et al. 2021, *CLoF*.  Threads are pinned, one hardware thread of each core first, and
+//! the last CPU is unused.
 
 use crate::claims::{Band, Claim, Experiment, Fold, Measure, Metric, Part, Place, Side, Sweep};
 use crate::world::Placement;
@@ -102,7 +102,7 @@ const BEST_3: &str = "clof:best-3";
 pub const ROWS: &[Claim] = &[
     Claim {
         id: "F1",
-        source: "002 §3.1, Table 2",
+        source: "Chehab et al. 2021 §3.1, Table 2",
         says: "Two threads that count up in turn are faster the nearer they are: on EPYC 1.54 \
                within a package, 9.07 within a cache group, 12.18 within a core; on Kunpeng 1.76, \
                2.98 within a NUMA node, 7.04 within a cache group",
@@ -119,7 +119,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "F2",
-        source: "002 §3.1, figure 2",
+        source: "Chehab et al. 2021 §3.1, figure 2",
         says: "On EPYC HMCS of four levels reaches up to 60 % over three; three are below two \
                under 48 threads; two are above MCS past 24",
         parts: &[
@@ -152,7 +152,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "F3",
-        source: "002 §5.2, §5.3.2, figures 9 and 10",
+        source: "Chehab et al. 2021 §5.2, §5.3.2, figures 9 and 10",
         says: "The best composition of four levels is over HMCS of the same levels by 5 % at 8, \
                15 % at 32 and 33 % at 95 threads on EPYC, by 3 to 15 % on Kunpeng; the best under \
                high contention by -5 % at 8 and 47 % at 95 threads on EPYC",
@@ -209,7 +209,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "F4",
-        source: "002 §3.3, §5.3.2, figures 4 and 10",
+        source: "Chehab et al. 2021 §3.3, §5.3.2, figures 4 and 10",
         says: "On Kunpeng CNA and ShflLock are below MCS under 32 threads, level past 32, above \
                past 64; the best composition of four levels is ahead of them by up to 109 %, on \
                EPYC by up to 139 %",
@@ -274,7 +274,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "F5",
-        source: "002 §3.2, figure 3",
+        source: "Chehab et al. 2021 §3.2, figure 3",
         says: "Hemlock with coherence-traffic reduction is faster on EPYC and collapses on Kunpeng",
         parts: &[
             Part {
@@ -300,7 +300,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "F6",
-        source: "002 §3.2, figure 3",
+        source: "Chehab et al. 2021 §3.2, figure 3",
         says: "The best basic lock differs by level and by machine: ticket with two threads at \
                system level; at NUMA level Hemlock on EPYC and CLH on Kunpeng, where ticket has \
                about half of the others",
@@ -350,7 +350,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "F7",
-        source: "002 §5.2.2, figure 9",
+        source: "Chehab et al. 2021 §5.2.2, figure 9",
         says: "On Kunpeng the worst composition has ticket at the NUMA level, and drops at 32 \
                threads",
         parts: &[
@@ -398,7 +398,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "F8",
-        source: "002 §5.3.1, figure 10",
+        source: "Chehab et al. 2021 §5.3.1, figure 10",
         says: "On EPYC four levels equal three up to 48 threads and lead by about 23 % beyond",
         parts: &[
             Part {
@@ -430,7 +430,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "F9",
-        source: "002 §5.3.1, figure 10",
+        source: "Chehab et al. 2021 §5.3.1, figure 10",
         says: "A lock tuned for one machine loses most of its lead on the other",
         parts: &[
             Part {
@@ -466,7 +466,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "F10",
-        source: "002 §5.3, figure 10",
+        source: "Chehab et al. 2021 §5.3, figure 10",
         says: "Kyoto Cabinet on Kunpeng: four levels over HMCS by 11 % at 8, 10 % at 32, 8 % at \
                127 threads; three levels about 8 % over four at low to mid contention, level at \
                high",
@@ -510,7 +510,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "F11",
-        source: "002 §5.2.2, figure 9",
+        source: "Chehab et al. 2021 §5.2.2, figure 9",
         says: "On EPYC at 64 threads the 256 compositions split in two groups by their core-level \
                lock: Hemlock and ticket above, MCS and CLH below",
         parts: &[Part {
@@ -536,7 +536,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "F12",
-        source: "002 §5.2.3",
+        source: "Chehab et al. 2021 §5.2.3",
         says: "The fairness of every composition of fair locks is that of HMCS with the same \
                levels and thresholds",
         parts: &[

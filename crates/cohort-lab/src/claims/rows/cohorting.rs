@@ -1,5 +1,5 @@
-//! 000, *Lock Cohorting*.  Threads are scattered and unpinned there (000 §5); migration
-//! was minimal, so here they are scattered.
+//! Dice et al. 2015, *Lock Cohorting*.  Threads are scattered and unpinned there (Dice et al.
+//! 2015 §5); migration was minimal, so here they are scattered.
 
 use crate::bench::{Knobs, Span};
 use crate::claims::{Band, Claim, Experiment, Fold, Measure, Metric, Part, Side, Sweep};
@@ -77,7 +77,7 @@ const EVERYWHERE: Fold = Fold::Everywhere;
 pub const ROWS: &[Claim] = &[
     Claim {
         id: "K1",
-        source: "000 §5.1.1, figure 7",
+        source: "Dice et al. 2015 §5.1.1, figure 7",
         says: "On the T5440 the best cohort lock beats the best of MCS, TKT, PTL, HBO and FC-MCS \
                by up to 60 %",
         parts: &[Part {
@@ -98,7 +98,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K2",
-        source: "000 §5.1.1, figure 9",
+        source: "Dice et al. 2015 §5.1.1, figure 9",
         says: "On the X4800 the best cohort lock beats the best other by up to 3 times",
         parts: &[Part {
             says: "the best cohort lock over the best other",
@@ -116,7 +116,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K3",
-        source: "000 §5.1.1, figure 8",
+        source: "Dice et al. 2015 §5.1.1, figure 8",
         says: "On the T4-1 the best cohort lock beats the best other by up to 60 %; C-PTL-TKT is \
                ahead of C-TKT-TKT and this of C-BO-MCS; MCS scales to about 16 threads and then \
                tapers",
@@ -164,7 +164,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K4",
-        source: "000 §5.1.1, figure 7",
+        source: "Dice et al. 2015 §5.1.1, figure 7",
         says: "On the T5440 with many threads C-BO-MCS leads; C-TKT-TKT and C-PTL-TKT are level",
         parts: &[
             Part {
@@ -185,7 +185,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K5",
-        source: "000 §5.1.2, figure 10",
+        source: "Dice et al. 2015 §5.1.2, figure 10",
         says: "On the T5440 each cohort lock has at most half the remote misses of each other \
                lock; TKT has most",
         parts: &[
@@ -228,7 +228,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K6",
-        source: "000 §5.1.3, figure 11",
+        source: "Dice et al. 2015 §5.1.3, figure 11",
         says: "On the T5440 C-BO-MCS is the least fair, HBO next, all others are fair",
         parts: &[
             Part {
@@ -288,7 +288,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K7",
-        source: "000 §5.1.4, figure 12",
+        source: "Dice et al. 2015 §5.1.4, figure 12",
         says: "On the T5440 with 64 threads throughput rises with the hand-off bound and is flat \
                beyond about 100; with batches of 1, which hand nothing off, a cohort lock is no \
                better than its top lock",
@@ -326,7 +326,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K8",
-        source: "000 §5.1.5, figure 13",
+        source: "Dice et al. 2015 §5.1.5, figure 13",
         says: "On the T5440 with 1 to 16 threads cohort locks are as good as MCS, HBO and FC-MCS \
                or better",
         parts: &[Part {
@@ -345,7 +345,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K9",
-        source: "000 §5.1.6, figure 14",
+        source: "Dice et al. 2015 §5.1.6, figure 14",
         says: "On the T5440 with patience A-C-BO-CLH reaches up to 6 times A-CLH and A-HBO and is \
                ahead of A-C-BO-BO; under 1 % give up",
         parts: &[
@@ -377,7 +377,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K10",
-        source: "000 §5.1.1, §5.2, figures 9 and 17",
+        source: "Dice et al. 2015 §5.1.1, §5.2, figures 9 and 17",
         says: "On the X4800 locks with TKT or BO on top dip at 8 threads, one a socket, and \
                recover as cohorts form; C-PTL-TKT does not dip, nor does anything on the SPARCs",
         parts: &[
@@ -443,7 +443,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K11",
-        source: "000 §5.2, figures 15 to 17",
+        source: "Dice et al. 2015 §5.2, figures 15 to 17",
         says: "With cohort locks the single-lock allocator scales to nearly 20 times one thread \
                on the T5440, 10 times on the T4-1 and up to 4 times on the X4800",
         parts: &[
@@ -487,7 +487,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K12",
-        source: "000 §5.3, Table I",
+        source: "Dice et al. 2015 §5.3, Table I",
         says: "memcached on the T5440: reads are alike under all locks; with half sets cohort \
                locks are about 5 % over TKT and PTL; with 90 % sets 24 % over HBO at 16 threads, \
                17 % over the best other at 32, 10 to 11 % at 64 and 128",
@@ -563,7 +563,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K13",
-        source: "000 §7",
+        source: "Dice et al. 2015 §7",
         says: "On the T4-1, whose pipelines fuse when one thread runs on a core, a workload \
                exists in which MCS beats cohort locks because cohorts pack one core",
         parts: &[Part {
@@ -580,7 +580,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K14",
-        source: "000 §5.1.1, figures 8 and 9",
+        source: "Dice et al. 2015 §5.1.1, figures 8 and 9",
         says: "With many threads TKT and PTL fall below MCS on the X4800 and the T4-1; PTL keeps \
                ahead of TKT up to its 8 slots on the X4800 and fades after; on the SPARCs the two \
                are alike",
@@ -640,7 +640,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "K15",
-        source: "000 §6",
+        source: "Dice et al. 2015 §6",
         says: "On the X4800 assigning threads to local locks by node beats random, balanced \
                random and pathological assignment by a large margin",
         parts: &[Part {

@@ -1,4 +1,4 @@
-//! 004, *GLS and GLK*.  Threads are not pinned there.
+//! Antić et al. 2016, *GLS and GLK*.  Threads are not pinned there.
 
 use crate::bench::{Knobs, Span};
 use crate::claims::{Band, Claim, Experiment, Fold, Measure, Metric, Part, Side, Sweep};
@@ -37,7 +37,7 @@ const EVERYWHERE: Fold = Fold::Everywhere;
 pub const ROWS: &[Claim] = &[
     Claim {
         id: "G1",
-        source: "004 §2, figure 8",
+        source: "Antić et al. 2016 §2, figure 8",
         says: "Ticket beats MCS up to 3 threads",
         parts: &[
             Part {
@@ -70,7 +70,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "G2",
-        source: "004 §3.2, figure 7",
+        source: "Antić et al. 2016 §3.2, figure 7",
         says: "GLK is at most 22 % behind ticket with one thread, 7 % behind MCS with 10 threads \
                and empty sections, 1 % behind the mutex with 10 threads and 48 spinning ones",
         parts: &[
@@ -116,7 +116,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "G3",
-        source: "004 §3.2, figure 10",
+        source: "Antić et al. 2016 §3.2, figure 10",
         says: "With phases of 1 to 24 threads and 30 background threads GLK follows the best lock \
                phase by phase, 15 % over the second best on average",
         parts: &[Part {
@@ -133,7 +133,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "G4",
-        source: "004 §3.2, figure 9",
+        source: "Antić et al. 2016 §3.2, figure 9",
         says: "With eight locks chosen by a Zipf distribution, not oversubscribed, GLK is about \
                20 % over MCS",
         parts: &[Part {
@@ -152,7 +152,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "G5",
-        source: "004 §4.1, figure 11",
+        source: "Antić et al. 2016 §4.1, figure 11",
         says: "GLS adds a few cycles with one lock, about 30 cycles with 512",
         parts: &[],
         needs: Some("the service for any address is missing; this row is for this machine"),
@@ -160,7 +160,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "G6",
-        source: "004 §5",
+        source: "Antić et al. 2016 §5",
         says: "Real programs: over the POSIX mutex 1 to 80 % in 14 of 15 configurations on Ivy \
                Bridge, 3 to 53 % in 12 of 15 on Haswell; never more than 8 % behind the best \
                fixed lock",
@@ -170,7 +170,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "G7",
-        source: "004 §4.3",
+        source: "Antić et al. 2016 §4.3",
         says: "Uninitialised lock, double lock, unlock of a free lock, wrong owner and deadlock \
                are each found and named",
         parts: &[],
@@ -179,7 +179,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "G8",
-        source: "004 §5.2",
+        source: "Antić et al. 2016 §5.2",
         says: "With more threads than the hardware has, fair spin locks livelock, TTAS loses 50 \
                to 90 %, GLK stays with the mutex",
         parts: &[

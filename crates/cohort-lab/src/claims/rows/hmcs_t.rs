@@ -1,4 +1,4 @@
-//! 003, *HMCS-T*.  Threads are pinned, compactly; the hand-off bound is 64 there.
+//! Chabbi et al. 2017, *HMCS-T*.  Threads are pinned, compactly; the hand-off bound is 64 there.
 
 use crate::bench::{Knobs, Span};
 use crate::claims::{Band, Claim, Experiment, Fold, Measure, Metric, Part, Side, Sweep};
@@ -142,7 +142,7 @@ const STUDIED: &[&str] = &[
 pub const ROWS: &[Claim] = &[
     Claim {
         id: "T1",
-        source: "003 §6.1, Table 1",
+        source: "Chabbi et al. 2017 §6.1, Table 1",
         says: "Without timeouts HMCS-T is slower than HMCS by a geometric mean of 1.06, 1.17, \
                1.11 and 1.89 for one to four levels, and by about 1.25 with one thread",
         parts: &[
@@ -162,7 +162,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "T2",
-        source: "003 §6.1, figures 6 to 9",
+        source: "Chabbi et al. 2017 §6.1, figures 6 to 9",
         says: "The latency of a successful acquisition stays under the timeout; deeper locks give \
                more throughput; release takes about 25 cycles in HMCS and 200 in HMCS-T of three \
                and four levels, with however many threads, and up to 28 times HMCS's with one \
@@ -241,7 +241,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "T3",
-        source: "003 §6.3, Table 2",
+        source: "Chabbi et al. 2017 §6.3, Table 2",
         says: "Splay tree, 576 threads, 10,000 cycles: global and local share of the best: \
                HMCS-T of one to four levels 29/100, 31/96, 62/88, 100/84 %; TATAS-T 25/60, \
                A-C-BO-CLH 11/90; MCS-NB and CLH-NB about 0/1",
@@ -276,7 +276,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "T4",
-        source: "003 §6.3, Table 2",
+        source: "Chabbi et al. 2017 §6.3, Table 2",
         says: "Memory against TATAS-T: CLH-NB 6.6 times, MCS-NB 14 times, all others the same",
         parts: &[],
         needs: Some(
@@ -286,7 +286,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "T5",
-        source: "003 §6.2",
+        source: "Chabbi et al. 2017 §6.2",
         says: "The share of waits resumed from an abandoned node: 99, 97, 92, 47 % for one to \
                four levels",
         parts: &[],
@@ -295,7 +295,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "T6",
-        source: "003 §6.4, figure 12",
+        source: "Chabbi et al. 2017 §6.4, figure 12",
         says: "Graph search: a timeout of 100,000 cycles lifts the peak of HMCS-T of three levels \
                by 30 % over none; it reaches 4.3 times the plain mutex with all threads",
         parts: &[
@@ -326,7 +326,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "T7",
-        source: "003 §5",
+        source: "Chabbi et al. 2017 §5",
         says: "The steps to abandon and to acquire late and release never exceed their bounds",
         parts: &[],
         needs: Some("the steps of a level are not counted yet"),
@@ -334,7 +334,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "T8",
-        source: "003 §6.2, figure 11",
+        source: "Chabbi et al. 2017 §6.2, figure 11",
         says: "Splay tree, 576 threads: global throughput falls by about 2 times between timeouts \
                of 10 and 1,000,000 cycles; local throughput falls as the timeout grows",
         parts: &[
@@ -371,7 +371,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "T9",
-        source: "003 §3.2",
+        source: "Chabbi et al. 2017 §3.2",
         says: "Releasing ancestors before peers, the naive abandonment, costs up to 3.2 times",
         parts: &[Part {
             says: "the lock over its naive form",

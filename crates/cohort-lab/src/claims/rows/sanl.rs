@@ -1,4 +1,4 @@
-//! 001, *SANL*.  Threads are pinned, compactly; hand-off bounds are infinite there.
+//! Zhang et al. 2017, *SANL*.  Threads are pinned, compactly; hand-off bounds are infinite there.
 //! Its execution time is ours from asking for the lock to having released it.
 
 use crate::bench::Span;
@@ -87,7 +87,7 @@ const EVERYWHERE: Fold = Fold::Everywhere;
 pub const ROWS: &[Claim] = &[
     Claim {
         id: "S1",
-        source: "001 §4.2, figure 11",
+        source: "Zhang et al. 2017 §4.2, figure 11",
         says: "On the Xeon with intervals under 30,000 cycles NUMA-SANL is up to 7.2 times as \
                fast as C-TKT-MCS and 4.6 times as MCS; without the NUMA policy 3.2 and 2.0 times",
         parts: &[
@@ -121,7 +121,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "S2",
-        source: "001 §4.2, figure 13",
+        source: "Zhang et al. 2017 §4.2, figure 13",
         says: "On the Opteron under high contention SANL is 14 times as fast as POSIX, 2.4 times \
                as C-TKT-MCS, 3.8 times as MCS, 5.9 times as FC, 2.3 times as RCL",
         parts: &[
@@ -167,7 +167,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "S3",
-        source: "001 §4.2, figures 11 and 13",
+        source: "Zhang et al. 2017 §4.2, figures 11 and 13",
         says: "With intervals over 100,000 cycles a section takes 1573 cycles under SANL and 803 \
                under MCS on the Xeon, 2520 and 2368 on the Opteron, 3642 under RCL on the Xeon",
         parts: &[
@@ -207,7 +207,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "S4",
-        source: "001 §3.4, §4.1",
+        source: "Zhang et al. 2017 §3.4, §4.1",
         says: "The profiler finds thresholds of 17 % and 56 % on the Xeon, 6 % and 40 % on the \
                Opteron",
         parts: &[],
@@ -216,7 +216,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "S5",
-        source: "001 §4.2",
+        source: "Zhang et al. 2017 §4.2",
         says: "Under a stable load SANL switches its mode fewer than twice a run",
         parts: &[Part {
             says: "switches of mode",
@@ -233,7 +233,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "S6",
-        source: "001 §4.1, figure 8",
+        source: "Zhang et al. 2017 §4.1, figure 8",
         says: "On the Opteron distance-first and serving-first are alike up to intervals of about \
                3,000 cycles; then distance-first falls below having no policy, serving-first does \
                not",
@@ -262,7 +262,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "S7",
-        source: "001 §4.2, figures 15 to 17",
+        source: "Zhang et al. 2017 §4.2, figures 15 to 17",
         says: "On the Xeon SANL's misses are close to RCL's under high contention and to MCS's \
                under low; FC's rise as contention falls",
         parts: &[
@@ -293,7 +293,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "S8",
-        source: "001 §4.1, figures 9 and 10",
+        source: "Zhang et al. 2017 §4.1, figures 9 and 10",
         says: "A limit of more than 100 rounds for a server gains little more, one of 1 or 10 \
                loses; a short patience of clients loses, a long one does not matter",
         parts: &[
@@ -321,7 +321,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "S9",
-        source: "001 §4.2, figure 18",
+        source: "Zhang et al. 2017 §4.2, figure 18",
         says: "On the Opteron SANL is over 3.5 times as fast as in-place locks with many threads \
                and 1.3 times as delegation locks; with 4 threads RCL is 1.37 times as fast; with \
                few threads a section takes 593 cycles under SANL and 350 under MCS",
@@ -366,7 +366,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "S10",
-        source: "001 §4.2, figure 19",
+        source: "Zhang et al. 2017 §4.2, figure 19",
         says: "Server nominations rise sharply between intervals of 30,000 and 100,000 cycles: \
                sanl shows it, sanl+ must not",
         parts: &[Part {
@@ -385,7 +385,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "S11",
-        source: "001 §4.3.1, §4.3.2, figures 20 to 23",
+        source: "Zhang et al. 2017 §4.3.1, §4.3.2, figures 20 to 23",
         says: "Berkeley DB: SANL 24 to 49 % over RCL with many clients, at least 1.64 times RCL \
                with fewer than 5; memcached's sets: 6 to 33 % over MCS and RCL",
         parts: &[
@@ -413,7 +413,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "S12",
-        source: "001 §4.3.3, §4.3.4, figures 24 to 27",
+        source: "Zhang et al. 2017 §4.3.3, §4.3.4, figures 24 to 27",
         says: "Phoenix and SPLASH: SANL up to 58 % over POSIX (linear regression), 7 to 25 % over \
                MCS (radiosity)",
         parts: &[],

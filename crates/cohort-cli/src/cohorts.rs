@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_left_out_is_in_one_more_cohort() {
+    fn cpus_left_out_are_in_one_more_cohort() {
         let table = table("numa 0-1; core 3; numa 2", 5).unwrap();
         let find = |level: &str| table.iter().find(|(name, _)| name == level).unwrap();
         assert_eq!(find("numa").1, [0, 0, 1, 2, 2]);

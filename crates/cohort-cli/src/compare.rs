@@ -100,11 +100,13 @@ does not help, the verdict says so. Gains are computed round by round, with an i
 the median with 95 % confidence from six rounds on.
 
 A gain whose interval holds 1 reads \"no difference shown\". A program that fails under a lock is \
-reported and never averaged.
+reported and never averaged. A server ends with its client if a script starts both, and --only \
+serves the server alone: docs/compare.md has such a script.
 
 Examples:
   cohort compare --prepare 'rm -f big.tar.bz2' -- pbzip2 -k big.tar
   cohort compare --only mariadbd --markdown -- ./start-everything.sh
+  cohort compare --only memcached --metric 'TPS: ([0-9]+)' -- ./ask.sh
   cohort compare --rwlocks rwlock,c-rw-np -- kcpolytest wicked -th 8 : 400000
   cohort compare --locks futex,mcs --metric 'time: ([0-9.]+)' \\
       --lower-is-better -- kccachetest wicked -th 2 400000

@@ -295,7 +295,10 @@ fn table() -> String {
         row.max_height(1);
         table.add_row(row);
     }
-    page::lines(table, 0..0)
+    page::cut_between_words(
+        &page::lines(table, 0..0),
+        LOCKS.iter().map(|lock| lock.about),
+    )
 }
 
 /// All that is known of a lock.

@@ -121,6 +121,29 @@ pub fn lines(mut table: Table, figures: Range<usize>) -> String {
     table.to_string()
 }
 
+/// The lines of a table with titles and one line a row, in which these `texts` of the last column
+/// are cut short where the page ends: cut between words.
+pub fn cut_between_words<'a>(lines: &str, texts: impl Iterator<Item = &'a str>) -> String {
+    let cut = |line: &str, text: &str| -> Option<String> {
+        let kept = line.trim_end().strip_suffix('…')?;
+        let mut parts = text.char_indices().rev().map(|(at, _)| text.split_at(at));
+        let (part, rest) = parts.find(|(part, _)| kept.ends_with(part))?;
+        if rest.starts_with(' ') {
+            return None;
+        }
+        let (whole, _) = part.rsplit_once(' ')?;
+        Some(format!("{}{whole}…", kept.strip_suffix(part)?))
+    };
+    let mut all = lines.lines();
+    let titles = all.by_ref().take(2).map(str::to_owned);
+    let mut lines: Vec<String> = titles.collect();
+    lines.extend(
+        all.zip(texts)
+            .map(|(line, text)| cut(line, text).unwrap_or_else(|| line.to_owned())),
+    );
+    lines.join("\n")
+}
+
 /// A table as Markdown has it, in lines as long as they get.
 pub fn markdown(mut table: Table) -> String {
     table
@@ -346,6 +369,21 @@ mod tests {
         assert_eq!(
             said.matches('─').count(),
             said.lines().nth(1).unwrap().chars().count()
+        );
+    }
+
+    #[test]
+    fn a_text_is_cut_between_words() {
+        let said = "name  about\n───────────\nmcs   a queue, whic…\ntas   a word";
+        let cut = cut_between_words(said, ["a queue, which grows", "a word"].into_iter());
+        assert_eq!(
+            cut,
+            "name  about\n───────────\nmcs   a queue,…\ntas   a word"
+        );
+        let said = "name  about\n───────────\nmcs   a queue…";
+        assert_eq!(
+            cut_between_words(said, ["a queue of nodes"].into_iter()),
+            said
         );
     }
 

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_takes_out_only_who_failed() {
+    fn a_failure_takes_out_its_contestant_alone() {
         let contestants = [
             contestant("a", "echo 1"),
             contestant("b", "echo hello; exit 4"),
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_run_against_who_failed() {
+    fn nothing_is_run_against_one_that_failed() {
         let contestants = [contestant("a", "exit 1"), contestant("b", "echo 1")];
         let mut log = Log(Vec::new());
         let series = play(&contestants, 2, number, &mut log).unwrap();

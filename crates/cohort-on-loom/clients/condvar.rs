@@ -184,7 +184,11 @@ pub fn tells<M: Adopts>(threads: usize, rounds: u64, broadcast: bool, holds: boo
 /// Thread 1 gives up at a deadline.  If it was signalled all the same, the signal goes on:
 /// by itself, or as that of a thread that was cancelled, which may find the condition gone.
 /// So the others always get theirs.
-pub fn spends_no_signal_on_who_gave_up<M: Adopts>(threads: usize, holds: bool, cancelled: bool) {
+pub fn spends_no_signal_on_a_waiter_that_gave_up<M: Adopts>(
+    threads: usize,
+    holds: bool,
+    cancelled: bool,
+) {
     let shared = Arc::new(tokens::<M>());
     let theirs = Arc::clone(&shared);
     let done = together(threads, move |thread| match thread {

@@ -25,10 +25,10 @@ models![
         condvar::tells::<Queued>(3, 1, true, true);
     }),
     quick("condvar::timed", PARK, || {
-        condvar::spends_no_signal_on_who_gave_up::<Futex>(3, true, false);
+        condvar::spends_no_signal_on_a_waiter_that_gave_up::<Futex>(3, true, false);
     }),
     quick("condvar::cancelled", PARK, || {
-        condvar::spends_no_signal_on_who_gave_up::<Queued>(3, false, true);
+        condvar::spends_no_signal_on_a_waiter_that_gave_up::<Queued>(3, false, true);
     }),
     quick("condvar::destroyed", PARK, || {
         condvar::is_destroyed::<Futex>(false);
@@ -44,6 +44,6 @@ models![
 on_machine! {
     _ => [
         few("condvar_signals"),
-        || condvar::spends_no_signal_on_who_gave_up::<Queued>(3, false, true),
+        || condvar::spends_no_signal_on_a_waiter_that_gave_up::<Queued>(3, false, true),
     ];
 }

@@ -54,7 +54,7 @@ fn a_panic_releases() {
 }
 
 #[test]
-fn who_tries_never_waits() {
+fn a_try_never_waits() {
     let data: Mutex<u32, Mcs> = Mutex::from(1);
     data.locking(|_| {
         scope(|scope| {
@@ -66,7 +66,7 @@ fn who_tries_never_waits() {
 }
 
 #[test]
-fn who_has_no_time_left_gives_up() {
+fn a_thread_without_time_left_gives_up() {
     let data: Mutex<u32, Bo> = Mutex::from(1);
     let long_ago = Patience::until(Deadline::monotonic(1));
     let guard = data.lock();

@@ -126,3 +126,29 @@ fn no_two_pools_share_a_cache_of_the_threads() {
         );
     }
 }
+
+/// The page of bugs names for each the test that would find it again.
+#[test]
+fn every_bug_has_a_test_that_is_there() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page = fs::read_to_string(root.join("docs/regressions.md")).expect("the page is here");
+    let mut bugs = 0;
+    let with_tests = page.split("## Without a test").next().unwrap_or_default();
+    for line in with_tests.lines().filter(|line| line.starts_with("| ")) {
+        let cells: Vec<&str> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let &[commit, _, file, test] = cells.as_slice() else {
+            panic!("four cells are wanted: {line}");
+        };
+        if commit == "commit" {
+            continue;
+        }
+        let is_commit = commit.len() == 7 && commit.chars().all(|digit| digit.is_ascii_hexdigit());
+        assert!(is_commit, "a bug goes by a commit: {line}");
+        let text = fs::read_to_string(root.join(file))
+            .unwrap_or_else(|error| panic!("{file} cannot be read: {error}: {line}"));
+        let test = test.trim_matches('`');
+        assert!(text.contains(test), "{file} has no {test}");
+        bugs += 1;
+    }
+    assert!(bugs > 30, "the page has another form: {bugs} bugs");
+}

@@ -391,7 +391,7 @@ stress! {
     };
     condvar_spends_no_signal: (0..1_500).for_each(|round| {
         let cancelled = round % 2 == 0;
-        condvar::spends_no_signal_on_who_gave_up::<Futex>(THREADS, round % 3 == 0, cancelled);
+        condvar::spends_no_signal_on_a_waiter_that_gave_up::<Futex>(THREADS, round % 3 == 0, cancelled);
     });
     condvar_is_destroyed: (0..2_000).for_each(|round| {
         condvar::is_destroyed::<Futex>(round % 2 == 0);

@@ -46,6 +46,26 @@ fn too_few_descriptors_are_named() {
     }
 }
 
+/// Runs a script as if by root, with mounts of its own; `None`, said on stderr, where that is not
+/// allowed.  The script ends with 99 if a mount fails.
+fn in_a_container(script: &str) -> Option<std::process::Output> {
+    let output = std::process::Command::new("unshare")
+        .args(["-rm", "sh", "-c", script])
+        .output();
+    let Ok(output) = output else {
+        eprintln!("skip: no `unshare` here; install the package util-linux");
+        return None;
+    };
+    let errors = String::from_utf8_lossy(&output.stderr);
+    if matches!(output.status.code(), Some(99 | 1)) && errors.contains("mount: ")
+        || errors.starts_with("unshare: ")
+    {
+        eprintln!("skip: no mounts of one's own are allowed here: {errors}");
+        return None;
+    }
+    Some(output)
+}
+
 /// A container may lack both.
 #[test]
 fn neither_proc_nor_dev_null_is_needed_to_run() {
@@ -55,24 +75,29 @@ fn neither_proc_nor_dev_null_is_needed_to_run() {
             "mount -t tmpfs none {place} || exit 99; {command} run -- echo served && {command} \
              compare --repeat 1 -- true"
         );
-        let output = std::process::Command::new("unshare")
-            .args(["-rm", "sh", "-c", &script])
-            .output();
-        let Ok(output) = output else {
-            eprintln!("skip: no `unshare` here; install the package util-linux");
+        let Some(output) = in_a_container(&script) else {
             return;
         };
         let errors = String::from_utf8_lossy(&output.stderr);
-        if matches!(output.status.code(), Some(99 | 1)) && errors.contains("mount: ")
-            || errors.starts_with("unshare: ")
-        {
-            eprintln!("skip: no mounts of one's own are allowed here: {errors}");
-            return;
-        }
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{place}: {said}{errors}");
         assert!(said.starts_with("served\n"), "{place}: {said}{errors}");
     }
+}
+
+/// The file of counts is gone though the reader of the result ends the command.
+#[test]
+fn a_closed_pipe_leaves_no_file_behind() {
+    let command = env!("CARGO_BIN_EXE_cohort");
+    let script = format!(
+        "mount -t tmpfs none /dev/shm || exit 99; {command} compare --repeat 1 -- true | true; \
+         echo left: /dev/shm/*"
+    );
+    let Some(output) = in_a_container(&script) else {
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said, "left: /dev/shm/*\n", "{output:?}");
 }
 
 #[test]

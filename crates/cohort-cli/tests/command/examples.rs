@@ -43,6 +43,9 @@ fn shortened(example: &str) -> String {
     match example.split(' ').nth(1) {
         Some("bench") => format!("{shortened} --seconds 0.0005"),
         Some("demo") => format!("{shortened} --seconds 0.5"),
+        Some("compare") if example.ends_with("./ask.sh") => {
+            shortened.replace("compare", "compare --repeat 1")
+        }
         _ => shortened,
     }
 }
@@ -50,6 +53,23 @@ fn shortened(example: &str) -> String {
 /// The program that an example runs, if any.
 fn program(example: &str) -> Option<&str> {
     example.split_once(" -- ")?.1.split(' ').next()
+}
+
+/// The script with which a server is compared.
+fn script() -> String {
+    let page = include_str!("../../../../docs/compare.md");
+    let (_, script) = page.split_once("```sh\n").expect("a script");
+    let (script, _) = script.split_once("```").expect("its end");
+    script.replace("-t 5s", "-t 1s")
+}
+
+/// What has to be installed for an example that runs that program.
+fn needed(program: &str) -> Vec<&str> {
+    match program {
+        "prog" | "./start-everything.sh" => Vec::new(),
+        "./ask.sh" => vec!["memcached", "memcstat", "memcaslap"],
+        _ => vec![program],
+    }
 }
 
 /// A folder with the files that the examples speak of.
@@ -63,6 +83,7 @@ fn folder() -> TempDir {
     };
     write("big.tar", "not so big");
     write("start-everything.sh", "#!/bin/sh\n./mariadbd\n");
+    write("ask.sh", &script());
     let server = compiled::usual();
     std::fs::copy(server.path(), folder.path().join("mariadbd")).expect("a copy");
     let machine = cohort()
@@ -107,14 +128,11 @@ fn every_example_works() {
             if subcommand == "survey" && example.contains("mine.toml") {
                 continue;
             }
-            match program(&example) {
-                Some(program)
-                    if !["prog", "./start-everything.sh"].contains(&program)
-                        && which::which(program).is_err() =>
-                {
-                    eprintln!("skip: no `{program}` here for `{example}`");
-                }
-                _ => run(&example, folder.path()),
+            let needed = program(&example).map_or_else(Vec::new, needed);
+            let missing = needed.iter().find(|program| which::which(program).is_err());
+            match missing {
+                Some(program) => eprintln!("skip: no `{program}` here for `{example}`"),
+                None => run(&example, folder.path()),
             }
         }
     }

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_prepare_ends_it_for_all() {
+    fn a_thread_that_cannot_prepare_ends_it_for_all() {
         let outcome = SHORT.run(false, |index| {
             if index == 1 {
                 return Err("no room".to_owned());

@@ -105,7 +105,7 @@ fn a_sharer_that_writes_waits_for_the_farthest_and_a_little_for_each_other() {
 }
 
 #[test]
-fn who_holds_no_copy_fetches_and_invalidates_at_once() {
+fn a_cache_without_a_copy_fetches_and_invalidates_at_once() {
     // The nearest sharer's transfer is shorter than the farthest's invalidation.
     assert_eq!(last(&[], &[(1, Load), (2, Load), (0, Rmw)]), 60 + 3);
     assert_eq!(last(&[], &[(1, Load), (0, Rmw)]), 50);
@@ -245,7 +245,7 @@ fn a_reservation_is_lost_when_another_writes() {
 }
 
 #[test]
-fn load_linkeds_that_wait_for_a_line_do_not_hold_up_who_has_it() {
+fn load_linkeds_that_wait_for_a_line_do_not_hold_up_its_holder() {
     let [native, failed] = CONDITIONAL;
     let changes = [
         native,

@@ -88,7 +88,7 @@ fn only_sleepers_of_that_word_and_those_bits_are_woken_the_first_first() {
 }
 
 #[test]
-fn a_lost_wake_up_is_a_deadlock_and_says_who_waits_for_what() {
+fn a_lost_wake_up_is_a_deadlock_and_names_its_waiters() {
     let hardware = machine(&[]);
     let memory = Memory::new();
     let word = memory.bytes(64) + 8;

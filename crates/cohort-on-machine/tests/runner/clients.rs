@@ -232,7 +232,7 @@ static CLIENTS: &[Sizes] = clients! {
     };
     condvar_spends_no_signal: |threads, rounds| {
         let cancelled = rounds % 2 == 0;
-        condvar::spends_no_signal_on_who_gave_up::<Futex>(threads, cancelled, cancelled);
+        condvar::spends_no_signal_on_a_waiter_that_gave_up::<Futex>(threads, cancelled, cancelled);
     };
     condvar_is_destroyed: |_threads, rounds| condvar::is_destroyed::<Futex>(rounds % 2 == 0);
     sanl_votes: |threads, rounds| delegate::runs::<Sanl<Mcs, Voting>>(threads, rounds, 1);

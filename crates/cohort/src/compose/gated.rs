@@ -16,6 +16,14 @@ use crate::host::Gate;
 use cohort_raw::{Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 
 /// The lock and its gate.
+///
+/// A lock that serves in no order is refused:
+///
+/// ```compile_fail
+/// use cohort::compose::Gated;
+/// let data = cohort::Mutex::<u32, Gated<cohort::basic::Tas>>::from(0);
+/// data.lock();
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Gated<L> {

@@ -102,20 +102,20 @@ mod tests {
     }
 
     #[test]
-    fn who_meets_nobody_enters_at_the_top() {
+    fn a_thread_that_meets_nobody_enters_at_the_top() {
         let entry = WhereMet::default();
         assert_eq!(entered(&entry, NOWHERE), [TOP; 4]);
     }
 
     #[test]
-    fn who_meets_neighbours_enters_at_the_leaf_and_comes_back() {
+    fn a_thread_that_meets_neighbours_enters_at_the_leaf_and_comes_back() {
         let entry = WhereMet::default();
         assert_eq!(entered(&entry, 0), [3, 2, 1, 0, 0, 0]);
         assert_eq!(entered(&entry, NOWHERE), [0, 0, 1, 1, 2, 2, 3, 3]);
     }
 
     #[test]
-    fn who_meets_others_stays_a_level_below() {
+    fn a_thread_that_meets_others_stays_a_level_below() {
         let entry = WhereMet::default();
         assert_eq!(entered(&entry, TOP), [3, 2, 2, 2]);
         assert_eq!(entered(&entry, 1), [2, 1, 0, 0, 0]);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_alone_for_once_stays() {
+    fn a_thread_that_is_alone_for_once_stays() {
         let entry = WhereMet::default();
         assert_eq!(entered(&entry, 0), [3, 2, 1, 0]);
         for met in [NOWHERE, 0, NOWHERE, 1, NOWHERE, 0] {

@@ -1,0 +1,106 @@
+//! Sections whose types are forgotten, under a lock of the standard library's atoms, so that Miri
+//! can look at them too: `.ci/miri`.
+
+use cohort_raw::{Delegate, RawLock, RawTry, Section, TryDelegate};
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+#[derive(Default)]
+struct Flag(AtomicBool);
+
+// SAFETY: one exchange at a time finds the flag down, and acquires what the store that lowered it
+// released.
+unsafe impl RawLock for Flag {
+    type Context = ();
+
+    const STRICT: bool = false;
+
+    fn acquire(&self, cx: &()) {
+        while !self.try_acquire(cx) {
+            std::thread::yield_now();
+        }
+    }
+
+    unsafe fn release(&self, (): &()) {
+        self.0.store(false, Ordering::Release);
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl RawTry for Flag {
+    fn try_acquire(&self, (): &()) -> bool {
+        !self.0.swap(true, Ordering::Acquire)
+    }
+}
+
+#[test]
+fn a_section_borrows_and_is_run_once() {
+    let lock = Flag::default();
+    let mut words = vec!["one".to_owned()];
+    let mut add = || words.push("two".to_owned());
+    // SAFETY: pushing does not unwind, and any thread may do it.
+    lock.run(&(), unsafe { Section::new(&mut add) });
+    assert_eq!(words, ["one", "two"]);
+    assert!(!lock.is_locked());
+}
+
+#[test]
+fn a_section_that_is_refused_is_not_run() {
+    let lock = Flag::default();
+    lock.acquire(&());
+    let mut runs = 0;
+    let mut count = || runs += 1;
+    // SAFETY: counting does not unwind, and any thread may do it.
+    assert!(!lock.try_run(&(), unsafe { Section::new(&mut count) }));
+    // SAFETY: it was acquired above.
+    unsafe { lock.release(&()) };
+    // SAFETY: as above.
+    assert!(lock.try_run(&(), unsafe { Section::new(&mut count) }));
+    assert_eq!(runs, 1);
+}
+
+/// As a server runs it: the lifetime is forgotten, and the maker waits for the end.
+#[test]
+fn another_thread_runs_a_section() {
+    const THREADS: u64 = 4;
+    const EACH: u64 = 8;
+    let lock = Flag::default();
+    let mut total = 0;
+    let place = AtomicPtr::new(&raw mut total);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for _ in 0..EACH {
+                    let mut add = || {
+                        // SAFETY: the total outlives the threads, and sections of one lock
+                        // exclude each other.
+                        unsafe { *place.load(Ordering::Relaxed) += 1 };
+                    };
+                    // SAFETY: adding does not unwind, any thread may do it, and the scope
+                    // below ends after the section.
+                    let section = unsafe { Section::new(&mut add).outliving() };
+                    let lock = &lock;
+                    std::thread::scope(|server| {
+                        server.spawn(move || lock.run(&(), section));
+                    });
+                }
+            });
+        }
+    });
+    assert_eq!(total, THREADS * EACH);
+}
+
+#[test]
+fn a_lock_is_made_in_its_place() {
+    let mut place = MaybeUninit::<Flag>::uninit();
+    // SAFETY: the place is writable, and nobody else's.
+    unsafe { Flag::make_at(place.as_mut_ptr()) };
+    // SAFETY: it has been made.
+    let lock = unsafe { place.assume_init() };
+    assert!(lock.try_acquire(&()));
+    assert!(!lock.try_acquire(&()));
+}

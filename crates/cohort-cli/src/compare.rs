@@ -101,7 +101,8 @@ the median with 95 % confidence from six rounds on.
 
 A gain whose interval holds 1 reads \"no difference shown\". A program that fails under a lock is \
 reported and never averaged. A server ends with its client if a script starts both, and --only \
-serves the server alone: docs/compare.md has such a script.
+serves the server alone: docs/compare.md has such a script. A narrow terminal has no room for the \
+last columns; --json and --markdown have all.
 
 Examples:
   cohort compare --prepare 'rm -f big.tar.bz2' -- pbzip2 -k big.tar

@@ -79,40 +79,66 @@ pub fn name(text: &str) -> Cell {
     Cell::new(text).add_attribute(Attribute::Bold)
 }
 
+/// How a table is laid out on its page.
+struct Layout {
+    /// What each column needs if nothing in it is broken but, perhaps, its title.
+    widths: Vec<u16>,
+    /// The blanks between two columns.
+    gap: u16,
+    /// Whether there is room for all figures.
+    is_room: bool,
+}
+
+impl Layout {
+    /// Titles are broken between words where the page is too narrow for them.
+    fn new(table: &Table, figures: &Range<usize>) -> Self {
+        let page = table.width().unwrap_or(COLUMNS);
+        let gaps = u16::try_from(table.column_iter().count().saturating_sub(1)).unwrap_or(0);
+        let needed = |widths: &[u16]| -> u16 {
+            let columns = widths.iter().enumerate();
+            columns
+                .map(|(place, width)| {
+                    if figures.contains(&place) {
+                        *width
+                    } else {
+                        READABLE.min(*width)
+                    }
+                })
+                .sum()
+        };
+        let whole = widths(table, |title| title.lines().collect());
+        let widths = if needed(&whole) + gaps <= page {
+            whole
+        } else {
+            widths(table, |title| title.split_whitespace().collect())
+        };
+        let needed = needed(&widths);
+        let gap = if needed + 2 * gaps <= page { 2 } else { 1 };
+        let is_room = needed + gap * gaps <= page;
+        Self {
+            widths,
+            gap,
+            is_room,
+        }
+    }
+}
+
+/// Whether the page has room for a table's `figures` without breaking them.
+pub fn fits(table: &Table, figures: &Range<usize>) -> bool {
+    Layout::new(table, figures).is_room
+}
+
 /// The lines of a table; the columns in `figures` are right-aligned, and are not broken unless
 /// the page is too narrow for them.  Their titles are broken between words first.
 pub fn lines(mut table: Table, figures: Range<usize>) -> String {
-    let page = table.width().unwrap_or(COLUMNS);
-    let all = table.column_iter().count();
-    let gaps = u16::try_from(all.saturating_sub(1)).unwrap_or(0);
-    let needed = |widths: &[u16]| -> u16 {
-        let columns = widths.iter().enumerate();
-        columns
-            .map(|(place, width)| {
-                if figures.contains(&place) {
-                    *width
-                } else {
-                    READABLE.min(*width)
-                }
-            })
-            .sum()
-    };
-    let whole = widths(&table, |title| title.lines().collect());
-    let widths = if needed(&whole) + gaps <= page {
-        whole
-    } else {
-        widths(&table, |title| title.split_whitespace().collect())
-    };
-    let needed = needed(&widths);
-    let gap = if needed + 2 * gaps <= page { 2 } else { 1 };
-    let is_room = needed + gap * gaps <= page;
-    let last = all.saturating_sub(1);
-    for (place, (column, width)) in table.column_iter_mut().zip(widths).enumerate() {
-        let padding = if place == last { 0 } else { gap };
+    let layout = Layout::new(&table, &figures);
+    let last = layout.widths.len().saturating_sub(1);
+    for (place, (column, width)) in table.column_iter_mut().zip(layout.widths).enumerate() {
+        let padding = if place == last { 0 } else { layout.gap };
         column.set_padding((0, padding));
         if figures.contains(&place) {
             column.set_cell_alignment(CellAlignment::Right);
-            if is_room {
+            if layout.is_room {
                 let fixed = Width::Fixed(width + padding);
                 column.set_constraint(ColumnConstraint::Absolute(fixed));
             }
@@ -370,6 +396,12 @@ mod tests {
             said.matches('─').count(),
             said.lines().nth(1).unwrap().chars().count()
         );
+    }
+
+    #[test]
+    fn a_table_fits_where_its_figures_stay_whole() {
+        assert!(fits(&table(40), &(2..4)));
+        assert!(!fits(&table(16), &(2..4)));
     }
 
     #[test]

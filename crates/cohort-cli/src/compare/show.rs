@@ -32,7 +32,7 @@ pub fn text(comparison: &Comparison, metric: &Metric, markdown: bool) -> String 
         let lines: Vec<String> = text.lines().map(|line| format!("- {line}")).collect();
         return format!(
             "{}\n\n{}",
-            page::markdown(rows(comparison, metric)),
+            page::markdown(rows(comparison, metric, usize::MAX)),
             lines.join("\n")
         );
     }
@@ -53,14 +53,26 @@ pub fn verdicts(comparison: &Comparison) -> String {
     lines.join("\n")
 }
 
-/// A row for each lock.
+/// The columns that a table has on the narrowest page: the lock, its figure and its gain.
+const FEWEST: usize = 5;
+
+/// A row for each lock.  A page that is too narrow for all columns has the first ones, which say
+/// most.
 pub fn table(comparison: &Comparison, metric: &Metric) -> String {
-    let rows = rows(comparison, metric);
-    let columns = rows.column_iter().count();
-    page::lines(rows, 1..columns)
+    let whole = rows(comparison, metric, usize::MAX);
+    let columns = whole.column_iter().count();
+    let narrower = (FEWEST..columns)
+        .rev()
+        .map(|columns| rows(comparison, metric, columns));
+    let mut tables = std::iter::once(whole).chain(narrower);
+    let fitting = tables.find(|table| page::fits(table, &(1..table.column_iter().count())));
+    let table = fitting.unwrap_or_else(|| rows(comparison, metric, FEWEST));
+    let columns = table.column_iter().count();
+    page::lines(table, 1..columns)
 }
 
-fn rows(comparison: &Comparison, metric: &Metric) -> Table {
+/// A row for each lock, with so many columns at most.
+fn rows(comparison: &Comparison, metric: &Metric, columns: usize) -> Table {
     let mut titles = vec!["lock".to_owned(), metric.column()];
     titles.extend(["interval", "gain", "interval"].map(str::to_owned));
     if !matches!(metric, Metric::Wall) {
@@ -70,9 +82,12 @@ fn rows(comparison: &Comparison, metric: &Metric) -> Table {
         titles.push("CPU s".to_owned());
     }
     titles.extend(["waits", "preempted"].map(str::to_owned));
+    titles.truncate(columns);
     let mut table = page::titled(&titles);
     for row in &comparison.rows {
-        table.add_row(cells(row, metric));
+        let mut cells = cells(row, metric);
+        cells.truncate(columns);
+        table.add_row(cells);
     }
     table
 }

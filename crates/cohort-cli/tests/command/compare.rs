@@ -87,3 +87,32 @@ fn json_says_where_it_is_from() {
     assert_eq!(said["origin"]["command"][1], "compare");
     assert_eq!(said["rows"][1]["lock"], "futex-hmcs");
 }
+
+/// No figure is broken: the last columns are left out.
+#[test]
+fn a_narrow_page_has_fewer_columns() {
+    let titles = |columns: &str| {
+        let output = compare(&[], &["true"])
+            .env("COLUMNS", columns)
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        let mut lines = said.lines();
+        let titles = lines.next().expect("titles").to_owned();
+        assert!(
+            lines.next().is_some_and(|rule| rule.starts_with('─')),
+            "{said}"
+        );
+        for lock in ["system", "futex-hmcs"] {
+            let line = lines.next().expect("a row");
+            assert!(line.starts_with(lock), "{said}");
+        }
+        titles
+    };
+    assert!(titles("100").ends_with("preempted"));
+    let narrow = titles("50");
+    assert!(
+        narrow.contains("gain") && !narrow.contains("preempted"),
+        "{narrow}"
+    );
+}

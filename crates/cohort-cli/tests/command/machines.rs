@@ -83,7 +83,14 @@ fn a_machine_is_shown_with_its_tree_and_its_sources() {
         }
         let widest = said.lines().map(|line| line.chars().count()).max();
         assert!(widest <= Some(80), "{name}: {widest:?} columns:\n{said}");
+        let words: Vec<&str> = said.split_whitespace().collect();
+        for paper in ["000", "001", "002", "003", "004"] {
+            assert!(!words.contains(&paper), "{name} numbers a paper:\n{said}");
+        }
     }
+    assert!(
+        output(&["machines", "show", "sparc-t4-1"]).contains("described in Dice et al. 2015 §5")
+    );
     let shown = json(&["machines", "show", "opteron-6274x8", "--json"]);
     assert_eq!(shown["transfer"][2]["load"]["cycles"], 498);
     assert_eq!(shown["transfer"][2]["load"]["source"], "paper");

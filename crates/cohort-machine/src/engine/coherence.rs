@@ -13,24 +13,14 @@
 //! | `Owned` (MOESI) | `owner` and others | `owner`, modified |
 //! | `Shared` | any | the nearest holder; under MESIF beyond a last-level cache `owner`, the forwarder |
 
+use super::access::{Access, Change};
 use super::capacity::Capacity;
 use super::clock::Ticks;
-use super::door::Change;
 use super::hardware::Hardware;
 use super::lines::LineId;
 use super::memory::Owner;
 use super::tally::Traffic;
 use crate::description::Protocol;
-
-/// What is done to a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
-    Load,
-    /// A load-linked whose turn it is: see [`Caches::turn`].
-    LoadLinked,
-    Store,
-    ReadModifyWrite(Change),
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

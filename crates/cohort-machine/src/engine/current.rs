@@ -3,7 +3,7 @@
 //! The engine is reached through a pointer, and never borrowed while a fiber is
 //! suspended: each call borrows it, does one thing, and lets go.
 
-use super::turns::Engine;
+use super::state::Engine;
 use std::cell::Cell;
 use std::ptr;
 

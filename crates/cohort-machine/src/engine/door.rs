@@ -3,13 +3,15 @@
 //! Outside of a run these do nothing and take no time, so that objects can be made
 //! before it and looked at after it.
 
+pub use super::access::Change;
+
+use super::access::Access;
 use super::clock::Ticks;
-use super::coherence::Access;
 use super::current::{step, step_drained, suspend, with};
 use super::memory::Owner;
 use super::options::{Schedule, Waiting};
 use super::polling::Pause;
-use super::turns::Engine;
+use super::state::Engine;
 use std::alloc::Layout;
 use std::collections::BTreeSet;
 use std::ptr::NonNull;
@@ -24,17 +26,6 @@ pub fn load(address: usize) {
 #[inline]
 pub fn store(address: usize) {
     step(|engine| engine.access(address, Access::Store));
-}
-
-/// What a read-modify-write would do to its value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change {
-    /// Not write: a comparison failed.
-    None,
-    /// Write what is there already.
-    Same,
-    /// Write something else.
-    Other,
 }
 
 /// The current thread reads, modifies and writes; `writes` says whether it would
@@ -217,10 +208,10 @@ pub fn plain<R>(address: usize, writes: bool, touch: impl FnOnce() -> R) -> R {
     if with(|engine| engine.explorer.is_none()).unwrap_or(true) {
         return touch();
     }
-    with(|engine| engine.enter_plain(address, writes));
+    with(|engine| engine.inside.enter(engine.current, address, writes));
     step(|_| ());
     let result = touch();
-    with(|engine| engine.leave_plain(address));
+    with(|engine| engine.inside.leave(engine.current, address));
     result
 }
 

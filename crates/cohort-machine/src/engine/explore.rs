@@ -4,14 +4,13 @@
 //! time jumps to the next deadline.  Now and then it does so anyway, or by some other
 //! length: on a machine a deadline may come at any moment.
 
+use super::access::{Access, Change};
 use super::clock::{CYCLE, NEVER, Ticks};
-use super::coherence::Access;
-use super::door::Change;
+use super::explorer::Explorer;
 use super::lines::LineId;
-use super::options::{Options, Schedule};
-use super::random::Random;
+use super::state::Engine;
 use super::thread::State;
-use super::turns::{Engine, Next};
+use super::turns::Next;
 
 /// How long a step takes.
 const STEP: Ticks = 8 * CYCLE;
@@ -22,109 +21,6 @@ const RUSH: u64 = 64;
 /// One step in so many takes long: up to 2 to the power of `LONGEST` ticks.
 const DELAY: u64 = 16;
 const LONGEST: u64 = 26;
-
-/// Which thread goes on, and when.
-#[derive(Debug)]
-pub(crate) struct Explorer {
-    random: Random,
-    priorities: Option<Priorities>,
-    /// Without priorities: one step in so many goes to another thread.  Each run
-    /// has its own, since some bugs need many changes and some need few.
-    patience: u64,
-    /// Threads that can go on.
-    runnable: Vec<usize>,
-    now: Ticks,
-    /// The threads that were chosen to go on.
-    chosen: Option<usize>,
-}
-
-/// The priorities of PCT.
-#[derive(Debug)]
-struct Priorities {
-    /// Of each thread; the highest one goes on.
-    of: Vec<i64>,
-    /// Steps at which the running thread's is lowered, in falling order.
-    changes: Vec<u64>,
-    /// The last one given to a thread that gives way.
-    lowest: i64,
-}
-
-impl Explorer {
-    pub(crate) fn new(options: &Options, threads: usize) -> Option<Self> {
-        let mut random = Random::new(options.seed, u64::MAX);
-        let priorities = match options.schedule {
-            Schedule::Time => return None,
-            Schedule::Random => None,
-            Schedule::Pct { depth, steps } => {
-                Some(Priorities::new(&mut random, depth, steps, threads))
-            }
-        };
-        let patience = [1, 1, 3, 8, 20][random.below(5) as usize];
-        Some(Self {
-            random,
-            priorities,
-            patience,
-            runnable: (0..threads).collect(),
-            now: 0,
-            chosen: None,
-        })
-    }
-
-    /// The thread that goes on; one can.
-    fn choose(&mut self, step: u64, current: usize) -> usize {
-        let Some(priorities) = &mut self.priorities else {
-            if self.random.below(self.patience) > 0 && self.runnable.contains(&current) {
-                return current;
-            }
-            let count = self.runnable.len() as u64;
-            return self.runnable[self.random.below(count) as usize];
-        };
-        while priorities
-            .changes
-            .last()
-            .is_some_and(|change| *change <= step)
-        {
-            priorities.of[current] = priorities.changes.len() as i64;
-            priorities.changes.pop();
-        }
-        let highest = self
-            .runnable
-            .iter()
-            .max_by_key(|thread| priorities.of[**thread]);
-        *highest.expect("somebody can go on")
-    }
-
-    /// Lets everybody else come first, once.
-    fn give_way(&mut self, thread: usize) {
-        if let Some(priorities) = &mut self.priorities {
-            priorities.lowest -= 1;
-            priorities.of[thread] = priorities.lowest;
-        }
-    }
-
-    fn block(&mut self, thread: usize) {
-        self.runnable.retain(|other| *other != thread);
-    }
-}
-
-impl Priorities {
-    fn new(random: &mut Random, depth: u32, steps: u64, threads: usize) -> Self {
-        // Those of the beginning are above those of the changes.
-        let mut of: Vec<i64> = (0..threads)
-            .map(|thread| (thread + depth as usize) as i64)
-            .collect();
-        for place in (1..threads).rev() {
-            of.swap(place, random.below(place as u64 + 1) as usize);
-        }
-        let mut changes: Vec<u64> = (1..depth).map(|_| random.below(steps.max(1)) + 1).collect();
-        changes.sort_unstable_by(|one, other| other.cmp(one));
-        Self {
-            of,
-            changes,
-            lowest: 0,
-        }
-    }
-}
 
 impl Engine<'_> {
     fn explorer(&mut self) -> &mut Explorer {
@@ -277,44 +173,5 @@ impl Engine<'_> {
         let explorer = self.explorer();
         explorer.block(index);
         explorer.chosen = None;
-    }
-}
-
-/// Somebody between the beginning and the end of a plain access.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Inside {
-    thread: usize,
-    address: usize,
-    writes: bool,
-}
-
-impl Engine<'_> {
-    /// The current thread begins to touch plain memory.
-    pub(crate) fn enter_plain(&mut self, address: usize, writes: bool) {
-        let thread = self.current;
-        let here = |other: &&Inside| other.address == address && other.thread != thread;
-        if let Some(other) = self
-            .inside
-            .iter()
-            .filter(here)
-            .find(|other| other.writes || writes)
-        {
-            let other = other.thread;
-            panic!("threads {other} and {thread} are in the same data at once");
-        }
-        self.inside.push(Inside {
-            thread,
-            address,
-            writes,
-        });
-    }
-
-    /// It has done so.
-    pub(crate) fn leave_plain(&mut self, address: usize) {
-        let thread = self.current;
-        let own = |one: &Inside| one.thread == thread && one.address == address;
-        if let Some(place) = self.inside.iter().rposition(own) {
-            self.inside.swap_remove(place);
-        }
     }
 }

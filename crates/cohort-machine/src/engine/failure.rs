@@ -1,7 +1,5 @@
 //! How a run can fail, and what is said about it.
 
-use super::thread::State;
-use super::turns::Engine;
 use std::any::Any;
 use std::fmt;
 
@@ -84,42 +82,6 @@ impl Failure {
             .unwrap_or_else(|| "something that is no text".to_owned());
         Self::Panicked { thread, message }
     }
-}
-
-/// What each thread is doing.
-pub(crate) fn waits(engine: &mut Engine<'_>) -> Vec<Waiting> {
-    let count = engine.threads.len();
-    let waiting = |thread: usize| {
-        let state = engine.threads[thread].state;
-        let doing = match state {
-            State::Running | State::Ready => Doing::Running,
-            State::Done => Doing::Returned,
-            State::Polling => {
-                let look = &engine.threads[thread].last_look;
-                Doing::Polling(look.lines().iter().map(|(line, _)| *line).collect())
-            }
-            State::Asleep => match engine.sleepers.word(thread) {
-                None => Doing::Running,
-                Some((address, value)) => Doing::Sleeping {
-                    line: engine.line(address),
-                    offset: address % engine.hardware.line_bytes as usize,
-                    value,
-                },
-            },
-        };
-        let thread_ = &engine.threads[thread];
-        let since = match state {
-            State::Polling | State::Asleep => thread_.poll.since,
-            _ => thread_.clock,
-        };
-        Waiting {
-            thread,
-            cpu: thread_.cpu,
-            doing,
-            since: engine.hardware.rate.nanoseconds(since),
-        }
-    };
-    (0..count).map(waiting).collect()
 }
 
 impl fmt::Display for Failure {

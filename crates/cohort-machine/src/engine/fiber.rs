@@ -1,9 +1,9 @@
 //! What a simulated thread's own program can do.
 
+use super::access::Access;
 use super::clock::{CYCLE, Ticks};
-use super::coherence::Access;
 use super::current::{step, suspend, with};
-use super::turns::Engine;
+use super::state::Engine;
 
 /// A simulated thread, as its program sees it.
 ///

@@ -1,5 +1,6 @@
 //! The machine in motion: fibers on a virtual clock.
 
+mod access;
 mod agenda;
 mod capacity;
 mod clock;
@@ -7,11 +8,12 @@ mod coherence;
 mod cpus;
 mod current;
 pub mod door;
-
 mod explore;
+mod explorer;
 mod failure;
 mod fiber;
 mod hardware;
+mod inside;
 mod lines;
 mod memory;
 mod options;
@@ -21,7 +23,10 @@ mod polling;
 mod random;
 mod record;
 mod run;
+mod scheduler;
 mod sleep;
+mod sleepers;
+mod state;
 mod steady;
 mod tally;
 mod thread;

@@ -3,8 +3,8 @@
 use super::clock::{CYCLE, Ticks};
 use super::memory::Owner;
 use super::record::{Events, Record};
+use super::state::Engine;
 use super::steady::Rule;
-use super::turns::Engine;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 

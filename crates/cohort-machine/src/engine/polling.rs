@@ -9,8 +9,8 @@
 use super::clock::{NEVER, Ticks};
 use super::hardware::ONE;
 use super::lines::LineId;
+use super::state::Engine;
 use super::thread::{Look, State};
-use super::turns::Engine;
 
 /// How a wait passes the time between two looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

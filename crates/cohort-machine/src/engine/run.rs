@@ -1,7 +1,7 @@
 //! A run: threads, a machine, and what came of it.
 
 use super::current::Installed;
-use super::failure::{Failure, waits};
+use super::failure::{Doing, Failure, Waiting};
 use super::fiber::Thread as Handle;
 use super::hardware::Hardware;
 use super::memory::Memory;
@@ -9,9 +9,10 @@ use super::options::{Options, Placement};
 use super::outcome::Outcome;
 use super::placement::place;
 use super::random::Random;
+use super::state::Engine;
 use super::steady::Rule;
-use super::thread::Thread;
-use super::turns::{Engine, Next};
+use super::thread::{State, Thread};
+use super::turns::Next;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use std::marker::PhantomData;
@@ -95,6 +96,7 @@ impl<'m> Run<'m> {
             fibers.push(unsafe { Fiber::new(number, program) });
         }
         let mut engine = Engine::new(self.hardware, self.memory, self.options, threads);
+        engine.begin();
         let engine: *mut Engine<'m> = &raw mut engine;
         let installed = Installed::new(engine);
         let end = drive(engine, &mut fibers);
@@ -119,6 +121,42 @@ impl<'m> Run<'m> {
             Err(failure) => Err(failure),
         }
     }
+}
+
+/// What each thread is doing.
+fn waits(engine: &mut Engine<'_>) -> Vec<Waiting> {
+    let count = engine.threads.len();
+    let waiting = |thread: usize| {
+        let state = engine.threads[thread].state;
+        let doing = match state {
+            State::Running | State::Ready => Doing::Running,
+            State::Done => Doing::Returned,
+            State::Polling => {
+                let look = &engine.threads[thread].last_look;
+                Doing::Polling(look.lines().iter().map(|(line, _)| *line).collect())
+            }
+            State::Asleep => match engine.sleepers.word(thread) {
+                None => Doing::Running,
+                Some((address, value)) => Doing::Sleeping {
+                    line: engine.line(address),
+                    offset: address % engine.hardware.line_bytes as usize,
+                    value,
+                },
+            },
+        };
+        let thread_ = &engine.threads[thread];
+        let since = match state {
+            State::Polling | State::Asleep => thread_.poll.since,
+            _ => thread_.clock,
+        };
+        Waiting {
+            thread,
+            cpu: thread_.cpu,
+            doing,
+            since: engine.hardware.rate.nanoseconds(since),
+        }
+    };
+    (0..count).map(waiting).collect()
 }
 
 /// What a background thread does.

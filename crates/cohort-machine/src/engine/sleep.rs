@@ -1,51 +1,10 @@
 //! Sleeping in the kernel on a word, as a futex does: comparing the word and
 //! joining the queue are one step, and nobody is woken by chance.
 
+use super::access::Access;
 use super::clock::{NEVER, Ticks};
-use super::coherence::Access;
+use super::state::Engine;
 use super::thread::State;
-use super::turns::Engine;
-
-/// The sleepers, those that came first in front.
-#[derive(Debug, Default)]
-pub(crate) struct Sleepers {
-    queue: Vec<Sleeper>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Sleeper {
-    thread: usize,
-    address: usize,
-    expected: u32,
-    bits: u32,
-}
-
-impl Sleepers {
-    /// Takes a thread out of the queue.
-    pub(crate) fn remove(&mut self, thread: usize) {
-        self.queue.retain(|one| one.thread != thread);
-    }
-
-    /// Puts the first thread that sleeps on `from` behind all others, on `to`; whether
-    /// there was one.
-    pub(crate) fn move_one(&mut self, from: usize, to: usize) -> bool {
-        let Some(place) = self.queue.iter().position(|one| one.address == from) else {
-            return false;
-        };
-        let sleeper = self.queue.remove(place);
-        self.queue.push(Sleeper {
-            address: to,
-            ..sleeper
-        });
-        true
-    }
-
-    /// The word that a thread sleeps on, and what it holds there.
-    pub(crate) fn word(&self, thread: usize) -> Option<(usize, u32)> {
-        let sleeper = self.queue.iter().find(|one| one.thread == thread)?;
-        Some((sleeper.address, sleeper.expected))
-    }
-}
 
 impl Engine<'_> {
     /// The current thread enters the kernel.
@@ -62,12 +21,7 @@ impl Engine<'_> {
     /// Lays the current thread to sleep; its fiber must be suspended.
     pub(crate) fn fall_asleep(&mut self, address: usize, expected: u32, bits: u32, until: Ticks) {
         let index = self.current;
-        self.sleepers.queue.push(Sleeper {
-            thread: index,
-            address,
-            expected,
-            bits,
-        });
+        self.sleepers.add(index, address, expected, bits);
         self.record.slept();
         let sleep = self.hardware.scheduler.sleep;
         let thread = &mut self.threads[index];
@@ -89,18 +43,13 @@ impl Engine<'_> {
     /// one of `bits`; how many there were.
     pub(crate) fn wake(&mut self, address: usize, count: u32, bits: u32) -> usize {
         let mut woken = 0;
-        let mut place = 0;
-        while place < self.sleepers.queue.len() && woken < count as usize {
-            let sleeper = self.sleepers.queue[place];
-            if sleeper.address != address || sleeper.bits & bits == 0 {
-                place += 1;
-                continue;
-            }
-            self.sleepers.queue.remove(place);
+        while woken < count as usize
+            && let Some(sleeper) = self.sleepers.take(address, bits)
+        {
             woken += 1;
             self.compute(self.hardware.scheduler.wake);
-            self.threads[sleeper.thread].woken = true;
-            self.rise(sleeper.thread);
+            self.threads[sleeper].woken = true;
+            self.rise(sleeper);
         }
         self.me().look.act();
         woken

@@ -1,71 +1,17 @@
 //! The engine: which thread's turn it is, and what an access does.
 //!
-//! The machine's state is one value that all fibers of a run reach through a
-//! pointer (see `current.rs`).  A thread's step waits for its turn
+//! A thread's step waits for its turn
 //! ([`Engine::arrive`]), and then happens at once ([`Engine::access`]), so all
 //! steps happen in the order of their times and values are sequentially consistent.
 //! While a thread's clock is not beyond the `horizon`, the earliest time at which
 //! anybody else could do something, its turn is now and no fiber is switched.
 
-use super::agenda::Agenda;
+use super::access::{Access, Change};
 use super::clock::{CYCLE, NEVER, Ticks};
-use super::coherence::{Access, Caches};
-use super::cpus::Cpus;
-use super::door::Change;
-use super::explore::{Explorer, Inside};
-use super::hardware::{Hardware, ONE};
-use super::lines::{LineId, Lines};
-use super::memory::Memory;
-use super::options::Options;
-use super::placement::allowed;
-use super::record::Record;
-use super::sleep::Sleepers;
-use super::tally::Traffic;
+use super::coherence::Caches;
+use super::lines::LineId;
+use super::state::Engine;
 use super::thread::{State, Thread};
-
-/// A run's machine.
-#[derive(Debug)]
-pub(crate) struct Engine<'m> {
-    pub(crate) hardware: &'m Hardware,
-    pub(crate) memory: &'m Memory,
-    pub(crate) options: Options,
-    pub(crate) threads: Vec<Thread>,
-    /// The CPUs they may use, background threads apart.
-    pub(crate) allowed: Vec<bool>,
-    /// The thread whose fiber runs.
-    pub(crate) current: usize,
-    /// Until when it may go on without looking which other is due.
-    pub(crate) horizon: Ticks,
-    pub(crate) agenda: Agenda,
-    pub(crate) lines: Lines,
-    pub(crate) caches: Caches,
-    pub(crate) cpus: Cpus,
-    pub(crate) sleepers: Sleepers,
-    /// What decides instead of time, if anything does.
-    pub(crate) explorer: Option<Explorer>,
-    /// Steps so far.
-    pub(crate) steps: u64,
-    /// Threads that are not done, and those of them that only another thread
-    /// can get on; background threads apart.
-    pub(crate) live: usize,
-    pub(crate) stuck: usize,
-    /// Stuck threads that lost their CPU, and so do not watch: a write may be what
-    /// they wait for.
-    pub(crate) doubtful: Vec<usize>,
-    /// How long the shortest turn took that somebody gave away.
-    pub(crate) shortest_turn: Option<Ticks>,
-    pub(crate) traffic: Traffic,
-    pub(crate) record: Record,
-    /// Objects that are static natively and one a run here, by the place that
-    /// stands for them.
-    pub(crate) statics: Vec<(usize, *const ())>,
-    /// The threads that are in plain memory, where time does not decide.
-    pub(crate) inside: Vec<Inside>,
-    /// Whether a thread's fiber runs, so that it has no event.
-    pub(crate) fiber_runs: bool,
-    /// Room for a list that is made often.
-    woken: Vec<u32>,
-}
 
 /// What happens next in a run.
 #[derive(Debug, PartialEq, Eq)]
@@ -80,64 +26,19 @@ pub(crate) enum Next {
     Livelock,
 }
 
-impl<'m> Engine<'m> {
-    pub(crate) fn new(
-        hardware: &'m Hardware,
-        memory: &'m Memory,
-        options: Options,
-        threads: Vec<Thread>,
-    ) -> Self {
-        let explorer = Explorer::new(&options, threads.len());
-        let live = threads.iter().filter(|thread| !thread.background).count();
-        let mut engine = Self {
-            hardware,
-            memory,
-            allowed: allowed(hardware, &options.placement),
-            current: 0,
-            horizon: 0,
-            agenda: Agenda::new(threads.len()),
-            lines: Lines::new(hardware.line_bytes),
-            caches: Caches::new(hardware),
-            cpus: Cpus::new(hardware),
-            sleepers: Sleepers::default(),
-            explorer,
-            steps: 0,
-            live,
-            stuck: 0,
-            doubtful: Vec::new(),
-            shortest_turn: None,
-            traffic: Traffic::new(hardware),
-            record: Record::new(hardware, &options, &threads),
-            statics: Vec::new(),
-            inside: Vec::new(),
-            fiber_runs: false,
-            woken: Vec::new(),
-            options,
-            threads,
-        };
-        let stagger = hardware.rate.ticks(engine.options.stagger);
-        for index in 0..engine.threads.len() {
-            let thread = &mut engine.threads[index];
-            if engine.explorer.is_some() {
+impl Engine<'_> {
+    /// Lets every thread begin.
+    pub(crate) fn begin(&mut self) {
+        let stagger = self.hardware.rate.ticks(self.options.stagger);
+        for index in 0..self.threads.len() {
+            let thread = &mut self.threads[index];
+            if self.explorer.is_some() {
                 thread.state = State::Running;
                 continue;
             }
             let late = thread.random.below(stagger.saturating_add(1));
-            engine.make_ready(index, late);
+            self.make_ready(index, late);
         }
-        engine
-    }
-
-    pub(crate) fn me(&mut self) -> &mut Thread {
-        &mut self.threads[self.current]
-    }
-
-    /// Something the current thread computes, in ticks of an undisturbed CPU.
-    #[inline]
-    pub(crate) fn compute(&mut self, ticks: Ticks) {
-        let cpu = self.threads[self.current].cpu;
-        let factor = self.cpus.factor[cpu];
-        self.me().clock += ticks * factor / ONE;
     }
 
     /// The current thread is about to take a step: whether others come first, so
@@ -365,12 +266,6 @@ impl<'m> Engine<'m> {
         } else {
             self.stuck -= 1;
         }
-    }
-
-    /// Virtual nanoseconds at the current thread.
-    pub(crate) fn nanoseconds(&self) -> u64 {
-        let clock = self.threads[self.current].clock;
-        self.hardware.rate.nanoseconds(clock)
     }
 }
 

@@ -366,7 +366,7 @@ public:
     {
         if (!native) {
             const int error = errno;
-            char why[160];
+            char why[320];
             cohort_lock_explain(name.c_str(), why, sizeof why);
             detail::fail(error, "cohort: lock \"" + name + "\": " + why);
         }

@@ -17,10 +17,12 @@ use crate::libc::{
 use crate::time;
 use cohort::catalogue;
 use cohort::compose::Gated;
-use cohort::compose::stacked::{PREFIX, Recipe, Stacked, Text};
+use cohort::compose::stacked::{Stacked, Text};
 use cohort::context::{BYTES, Kept};
 use cohort::door::{Advice, Spinner, expired, nap};
 use cohort::host::{Generation, Served};
+use cohort::name::{Mistake, Servable};
+use cohort::recipe::Recipe;
 use cohort::{Abortable, Mutex, Outcome, Patience};
 use core::ffi::{c_char, c_int, c_void};
 use core::fmt::{self, Write};
@@ -273,30 +275,43 @@ enum Named {
     Composition(Recipe),
 }
 
-const UNKNOWN: &str = "no lock has that name; `cohort list` shows those there are";
-const NOT_STACKABLE: &str = "its locks are one to four of ticket, mcs, clh, hemlock";
+/// What is wrong with a name.
+enum Wrong<'a> {
+    NoText,
+    Mistake(Mistake<'a>),
+    /// C has the lock that the name means in no such form.
+    NotHere,
+}
+
+impl fmt::Display for Wrong<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoText => f.write_str("a name is a text in UTF-8"),
+            Self::Mistake(mistake) => write!(f, "{mistake}"),
+            Self::NotHere => f.write_str(
+                "C has the locks of `cohort list`, and compositions that are not /compiled",
+            ),
+        }
+    }
+}
 
 /// # Errors
 /// What is wrong with the name.
 ///
 /// # Safety
-/// Null, or a text.
-unsafe fn find(name: *const c_char) -> Result<Named, &'static str> {
+/// Null, or a text that stays.
+unsafe fn find<'a>(name: *const c_char) -> Result<Named, Wrong<'a>> {
     if name.is_null() {
-        return Err(UNKNOWN);
+        return Err(Wrong::NoText);
     }
     // SAFETY: the caller's.
     let bytes = unsafe { slice::from_raw_parts(name.cast::<u8>(), strlen(name)) };
-    let name = str::from_utf8(bytes).map_err(|_| UNKNOWN)?;
-    if name.starts_with(PREFIX) {
-        let recipe = Recipe::read(name)?;
-        if recipe.is_stackable() {
-            Ok(Named::Composition(recipe))
-        } else {
-            Err(NOT_STACKABLE)
-        }
-    } else {
-        catalogue::place(name).map(Named::Lock).ok_or(UNKNOWN)
+    let name = str::from_utf8(bytes).map_err(|_| Wrong::NoText)?;
+    let served = catalogue::read(name).and_then(|name| name.servable());
+    match served.map_err(Wrong::Mistake)? {
+        Servable::Listed(place) => Ok(Named::Lock(place)),
+        Servable::Stacked(recipe) => Ok(Named::Composition(recipe)),
+        Servable::System | Servable::Compiled(_) => Err(Wrong::NotHere),
     }
 }
 
@@ -442,12 +457,13 @@ pub unsafe extern "C" fn cohort_lock_explain(
 ) -> c_int {
     // SAFETY: the caller's.
     let found = unsafe { find(name) };
-    let why = found.as_ref().err().copied().unwrap_or("");
     if !buffer.is_null() && size > 0 {
         // SAFETY: the caller's.
         let bytes = unsafe { slice::from_raw_parts_mut(buffer.cast::<u8>(), size) };
         let mut cut = Cut { bytes, length: 0 };
-        let _ = cut.write_str(why);
+        if let Err(why) = &found {
+            let _ = write!(cut, "{why}");
+        }
         cut.bytes[cut.length] = 0;
     }
     found.map_or(EINVAL, |_| 0)
@@ -462,7 +478,7 @@ struct Cut<'a> {
 impl Write for Cut<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         let room = self.bytes.len() - 1 - self.length;
-        let taken = text.len().min(room);
+        let taken = text.floor_char_boundary(room);
         self.bytes[self.length..][..taken].copy_from_slice(&text.as_bytes()[..taken]);
         self.length += taken;
         Ok(())

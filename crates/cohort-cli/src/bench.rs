@@ -12,20 +12,19 @@ use crate::page::{self, Origin};
 use crate::problem::Problem;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use cohort::catalogue::{LOCKS, SHARED, find_delegate, find_shared};
+use cohort::catalogue::{self, LOCKS, SHARED, find_delegate, find_shared};
+use cohort::name::{Lock, Name};
 use cohort_lab::bench::report::{Point, Report};
 use cohort_lab::bench::simulated::{self, Course, Until};
 use cohort_lab::bench::{
     self, Info, Knobs, NO_LOCK, Setting, WORKLOADS, curves, efficiency, native,
 };
 use cohort_lab::progress::Progress;
-use cohort_lab::tune::best::is_asked;
+use cohort_lab::world::names::rejoined;
 use cohort_lab::world::native::{Host, Settings};
-use cohort_lab::world::recipe::Of;
-use cohort_lab::world::recipe::rejoined;
 use cohort_lab::world::served::refusal;
 use cohort_lab::world::simulated::{Simulator, is_baseline};
-use cohort_lab::world::{Placement, Recipe, Wait};
+use cohort_lab::world::{Placement, Wait};
 use cohort_lab::{interrupt, options};
 use cohort_machine::description::{Machine, nearest};
 use std::ffi::OsStr;
@@ -457,10 +456,7 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
             ))),
         };
     }
-    if Recipe::is_one(name) {
-        return recipe(name, place, wait);
-    }
-    if is_baseline(name) && Choice::named(name).is_err() {
+    if is_baseline(name) && catalogue::find(name).is_none() {
         return match place {
             Place::There(_) => Ok(name.to_owned()),
             Place::Here(_) => Err(Problem::usage(format!(
@@ -469,38 +465,38 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
             ))),
         };
     }
-    Choice::named(name).map(|choice| choice.name().to_owned())
+    let read = catalogue::read(name).map_err(|why| choice::wrong(name, &why))?;
+    match read.lock {
+        Lock::Best { .. } => {
+            let found = match place {
+                Place::Here(host) => best::here(name, host.topology())?,
+                Place::There(simulator) => best::there(name, simulator.topology())?,
+            };
+            best::tell(name, &found);
+            let best = catalogue::read(&found.lock).map_err(|why| choice::wrong(name, &why))?;
+            measured(&best, name, place, wait)
+        }
+        _ => measured(&read, name, place, wait),
+    }
 }
 
-fn recipe(name: &str, place: &Place, wait: Option<Wait>) -> Result<String, Problem> {
-    let found;
-    let name = if is_asked(name) {
-        found = match place {
-            Place::Here(host) => best::here(name, host.topology())?,
-            Place::There(simulator) => best::there(name, simulator.topology())?,
-        };
-        best::tell(name, &found);
-        &found.lock
-    } else {
-        name
-    };
-    if !Recipe::is_one(name) {
-        return Ok(name.to_owned());
-    }
-    let recipe =
-        Recipe::read(name).map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")))?;
+/// The printed name of a lock that was called `typed`.
+fn measured(
+    name: &Name<'_>,
+    typed: &str,
+    place: &Place,
+    wait: Option<Wait>,
+) -> Result<String, Problem> {
     match place {
-        Place::Here(_) if recipe.assignment.is_some() => Err(Problem::usage(format!(
-            "the lock `{name}`: on this machine a file says which cohort each CPU is in; \
+        Place::Here(_) if name.assignment.is_some() => Err(Problem::usage(format!(
+            "the lock `{typed}`: on this machine a file says which cohort each CPU is in; \
              see --cohorts"
         ))),
-        _ if wait == Some(Wait::Park) && !matches!(recipe.of, Of::Named(_)) => {
-            Err(Problem::usage(format!(
-                "the lock `{name}`: compositions by their parts do not sleep; take --wait busy, \
-                 spin or yield, or a cohort lock"
-            )))
-        }
-        _ => Ok(recipe.to_string()),
+        _ if wait == Some(Wait::Park) && name.locks().is_some() => Err(Problem::usage(format!(
+            "the lock `{typed}`: compositions by their parts do not sleep; take --wait busy, spin \
+             or yield, or a cohort lock"
+        ))),
+        _ => Ok(name.to_string()),
     }
 }
 

@@ -5,21 +5,17 @@ use crate::problem::Problem;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
 use cohort::catalogue::{self, LOCKS, LockInfo, Placement};
-use cohort::compose::stacked::PREFIX;
-use cohort_lab::tune::best::is_asked;
+use cohort::name::{Build, Lock, Mistake, Name, PREFIX, SYSTEM_LOCKS};
+use cohort_lab::world::names::served_on;
 use cohort_lab::world::native::topology;
-use cohort_lab::world::{Form, Recipe};
 use std::borrow::Cow;
 use std::ffi::OsStr;
 
 /// The C library's own locks, under the names that are accepted for them.
-pub const SYSTEM: [&str; 2] = ["system", "posix"];
+pub const SYSTEM: [&str; 2] = SYSTEM_LOCKS;
 
 /// What stands for every lock in a list of names.
 pub const ALL: &str = "all";
-
-/// What the name of a composition ends with that is compiled.
-const COMPILED: &str = "/compiled";
 
 /// The lock that `cohort run` uses when nobody names one: the catalogue's first.
 pub const DEFAULT: &str = LOCKS[0].name;
@@ -36,13 +32,6 @@ pub enum Choice {
 impl Choice {
     /// The lock called `name`; the error names those that come nearest.
     pub fn named(name: &str) -> Result<Self, Problem> {
-        if SYSTEM.contains(&name) {
-            return Ok(Self::System);
-        }
-        if Recipe::is_one(name) {
-            return Self::composed(name)
-                .map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")));
-        }
         if catalogue::find_delegate(name).is_some() {
             return Err(Problem::usage(format!(
                 "`{name}` is no lock that a thread holds: sections are brought to it, and a \
@@ -51,17 +40,20 @@ impl Choice {
                  `cohort list --delegates` shows all such locks"
             )));
         }
-        catalogue::find(name)
-            .map(|lock| Self::Ours(lock.name.into()))
-            .ok_or_else(|| Problem::usage(unknown(name)))
+        match catalogue::read(name) {
+            Ok(read) => {
+                Self::of(&read).map_err(|why| Problem::usage(format!("the lock `{name}`: {why}")))
+            }
+            Err(why) => Err(wrong(name, &why)),
+        }
     }
 
     /// The lock called `name`, for a program.
     pub fn for_programs(name: &str) -> Result<Self, Problem> {
         match catalogue::find(name) {
             Some(lock) if !lock.serves_programs() => {
-                let whole = format!("{PREFIX}{}{COMPILED}", lock.name);
-                let instead = match Self::composed(&whole) {
+                let whole = format!("{PREFIX}{}/{}", lock.name, Build::Compiled);
+                let instead = match Self::named(&whole) {
                     Ok(_) => format!(", and programs as `{whole}`"),
                     Err(_) => String::new(),
                 };
@@ -75,33 +67,35 @@ impl Choice {
         }
     }
 
-    /// The composition that a name describes, at the levels of this machine.
-    fn composed(name: &str) -> Result<Self, String> {
+    /// The lock that a name means; a composition at the levels of this machine.
+    fn of(name: &Name<'_>) -> Result<Self, String> {
+        match name.lock {
+            Lock::System => return Ok(Self::System),
+            Lock::Listed { name: lock, .. } if *name == Name::of(name.lock) => {
+                return Ok(Self::Ours(lock.into()));
+            }
+            _ => {}
+        }
         let topology = topology()?;
         let found;
-        let name = if is_asked(name) {
-            found = best::here(name, &topology).map_err(|problem| problem.to_string())?;
-            if let Some(lock) = catalogue::find(&found.lock) {
-                return Ok(Self::Ours(lock.name.into()));
-            }
-            &found.lock
+        let name = if let Lock::Best { .. } = name.lock {
+            let asked = name.to_string();
+            found = best::here(&asked, &topology).map_err(|problem| problem.to_string())?;
+            catalogue::read(&found.lock).map_err(|why| why.to_string())?
         } else {
-            name
+            *name
         };
-        let recipe = Recipe::read(name)?;
-        let served = recipe.served_on(&topology)?;
-        let form = match recipe.form {
-            Some(Form::Compiled) => COMPILED,
-            Some(Form::Stacked) | None => "",
-        };
-        Ok(Self::Ours(format!("{served}{form}").into()))
+        let served = served_on(&name, &topology).map_err(|why| why.to_string())?;
+        Ok(Self::Ours(served.to_string().into()))
     }
 
     /// Whether the usual library is without it: a composition, compiled, or a lock that is
     /// placed apart.
     pub fn is_apart(&self) -> bool {
         let is_placed = |info: &LockInfo| info.placement == Placement::Apart;
-        self.name().ends_with(COMPILED) || catalogue::find(self.name()).is_some_and(is_placed)
+        let is_compiled = |name: Name<'_>| name.build == Some(Build::Compiled);
+        catalogue::find(self.name()).is_some_and(is_placed)
+            || catalogue::read(self.name()).is_ok_and(is_compiled)
     }
 
     /// The one name that is printed.
@@ -141,45 +135,11 @@ impl TypedValueParser for LockName {
 }
 
 /// What is said of a name that no lock has.
-pub fn unknown(name: &str) -> String {
-    let nearest = nearest(name);
-    let hint = match nearest.as_slice() {
-        [] => String::new(),
-        [only] => format!("; did you mean `{only}`?"),
-        [first @ .., last] => format!("; did you mean `{}` or `{last}`?", first.join("`, `")),
-    };
-    format!("no lock is called `{name}`{hint}\n`cohort list` shows every lock")
-}
-
-/// Up to three printed names that are close to `name`, the closest first.
-fn nearest(name: &str) -> Vec<&'static str> {
-    let accepted = LOCKS
-        .iter()
-        .flat_map(|lock| {
-            let names = std::iter::once(&lock.name).chain(lock.aliases);
-            names.map(move |accepted| (*accepted, lock.name))
-        })
-        .chain(SYSTEM.map(|accepted| (accepted, SYSTEM[0])));
-    let tolerated = (name.chars().count() / 3).max(2);
-    let lower = name.to_lowercase();
-    let mut close: Vec<(usize, &str)> = accepted
-        .filter_map(|(accepted, printed)| {
-            let distance = strsim::osa_distance(&lower, accepted);
-            // A distance of the whole length shares no letter at all.
-            let shares = distance < accepted.chars().count();
-            let extends = !lower.is_empty() && accepted.starts_with(&lower);
-            (shares && distance <= tolerated || extends).then_some((distance, printed))
-        })
-        .collect();
-    close.sort_unstable();
-    let mut names: Vec<&str> = Vec::new();
-    for (_, printed) in close {
-        if !names.contains(&printed) {
-            names.push(printed);
-        }
-    }
-    names.truncate(3);
-    names
+pub fn wrong(name: &str, why: &Mistake<'_>) -> Problem {
+    Problem::usage(match why {
+        Mistake::Unknown(..) => format!("{why}\n`cohort list` shows every lock"),
+        _ => format!("the lock `{name}`: {why}"),
+    })
 }
 
 #[cfg(test)]

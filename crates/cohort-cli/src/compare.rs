@@ -15,7 +15,7 @@ use cohort::catalogue::LOCKS;
 use cohort_lab::compare::Comparison;
 use cohort_lab::metric::Metric;
 use cohort_lab::progress::Progress;
-use cohort_lab::world::recipe::rejoined;
+use cohort_lab::world::names::rejoined;
 use cohort_lab::{interrupt, options, rounds};
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -3,8 +3,11 @@
 use crate::choice::{self, DEFAULT, LockName, SYSTEM};
 use crate::page::{self, Origin};
 use crate::problem::Problem;
-use cohort::catalogue::{Capability, DELEGATES, LOCKS, LockInfo, SHARED, find};
+use cohort::Capability;
+use cohort::catalogue::{self, DELEGATES, LOCKS, LockInfo, SHARED};
 use cohort::compose::generated;
+use cohort::name::{Lock, Name};
+use cohort::recipe::{Basic, LEVELS};
 use comfy_table::{Cell, Row};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -104,7 +107,12 @@ fn chosen(names: &[String]) -> Result<Vec<&'static LockInfo>, Problem> {
                 "`{name}` means the C library's own locks, of which Cohort has no description"
             )));
         }
-        let lock = find(name).ok_or_else(|| Problem::usage(choice::unknown(name)))?;
+        let read = catalogue::read(name).map_err(|why| choice::wrong(name, &why))?;
+        let lock = catalogue::find(name).ok_or_else(|| {
+            Problem::usage(format!(
+                "`{read}` is made of locks of the list; `cohort list --compositions` shows its like"
+            ))
+        })?;
         if chosen.iter().all(|other| other.name != lock.name) {
             chosen.push(lock);
         }
@@ -123,14 +131,12 @@ struct Composition {
 
 fn compositions(json: bool) -> Result<ExitCode, Problem> {
     let all: Vec<Composition> = generated::all()
-        .filter_map(|(locks, levels)| {
-            let locks = &locks[..levels];
-            let names: Vec<&str> = locks.iter().map(|lock| lock.name()).collect();
+        .filter_map(|locks| {
             Some(Composition {
-                name: format!("clof:{}", names.join("-")),
-                levels,
+                name: Name::of(Lock::Composed(locks)).to_string(),
+                levels: locks.len(),
                 capabilities: names_of(generated::CAPABILITIES),
-                bytes_raw: generated::bytes(locks)?,
+                bytes_raw: generated::bytes(&locks)?,
             })
         })
         .collect();
@@ -351,7 +357,7 @@ fn notes() -> String {
         SYSTEM[0],
         SYSTEM[1],
         generated::all().count(),
-        generated::LEVELS,
-        generated::Basic::ALL.map(generated::Basic::name).join(", "),
+        LEVELS,
+        Basic::ALL.map(Basic::name).join(", "),
     ))
 }

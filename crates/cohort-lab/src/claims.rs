@@ -22,9 +22,9 @@ pub use search::Found;
 
 use crate::interrupt::{self, Interrupted};
 use crate::rounds::Observer;
-use crate::world::Recipe;
 use crate::world::simulated::is_baseline;
 use cohort::catalogue;
+use cohort::name::Lock;
 use experiment::{Point, Points, Simulators};
 use rayon::prelude::*;
 use search::Search;
@@ -103,11 +103,10 @@ impl Part {
 /// Whether that simulated machine has a lock of that name.
 fn exists(lock: &'static str, machine: &'static str) -> bool {
     lock == crate::bench::NO_LOCK
-        || catalogue::find(lock).is_some()
         || catalogue::find_delegate(lock).is_some()
         || is_baseline(lock)
         || search::is_known(lock, machine)
-        || Recipe::read(lock).is_ok()
+        || catalogue::read(lock).is_ok_and(|name| !matches!(name.lock, Lock::Best { .. }))
 }
 
 /// The claim of that name, in whatever case.

@@ -17,7 +17,7 @@ use crate::progress::Progress;
 use crate::stats::median;
 use crate::world::Topology;
 use crate::world::simulated::Simulator;
-use cohort::door::Level;
+use cohort::recipe::Level;
 use map::{Map, Pair};
 use std::fmt::Write;
 use std::sync::Arc;

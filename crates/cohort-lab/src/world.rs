@@ -5,10 +5,10 @@
 //! machine; [`simulated`] is one that is described by a file, on a virtual clock.  Time is counted
 //! in cycles of the world's clock everywhere.
 
+pub mod names;
 pub mod native;
 pub mod placement;
 pub mod raw;
-pub mod recipe;
 pub mod served;
 pub mod simulated;
 pub mod topology;
@@ -16,7 +16,6 @@ pub mod wait;
 
 pub use placement::Placement;
 pub use raw::{Block, Room, Tested};
-pub use recipe::{Form, Recipe};
 pub use simulated::Facts;
 pub use topology::Topology;
 pub use wait::Wait;

@@ -1,6 +1,9 @@
 //! Compositions that are built from texts, with one hand-off, so that a second one shows.
 
-use crate::locks::compose::stacked::{Recipe, Text};
+use crate::locks::catalogue;
+use crate::locks::compose::stacked::Text;
+use crate::locks::name::Servable;
+use crate::locks::recipe::Recipe;
 
 macro_rules! recipes {
     ($($name:ident $text:literal;)+) => {
@@ -10,7 +13,11 @@ macro_rules! recipes {
 
         impl Text for $name {
             fn recipe() -> Recipe {
-                Recipe::read($text).expect("the text is a recipe")
+                let name = catalogue::read($text).expect("the text is a name");
+                match name.servable() {
+                    Ok(Servable::Stacked(recipe)) => recipe,
+                    other => panic!("the name is no recipe: {other:?}"),
+                }
             }
         })+
     };

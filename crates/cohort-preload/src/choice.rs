@@ -16,13 +16,13 @@
 
 #[cfg(feature = "compositions")]
 use crate::compiled;
+use crate::count;
 use crate::libc::{environ, keeping_errno, readlink, say, strlen};
 use crate::serve::{COMPOSITION, set_recipe};
-use crate::{count, filter, mutex};
 use cohort::catalogue::{self, Placement};
-use cohort::compose::stacked::{PREFIX, Recipe};
 use cohort::door::{Monitor, WaitPolicy, set_cohorts, set_monitor, set_policy};
 use cohort::host::served::{SERVICES, Service};
+use cohort::name::Servable;
 use cohort::numa::FutexHmcs;
 use core::ffi::{CStr, c_char};
 use core::sync::atomic::{AtomicU8, Ordering};
@@ -165,20 +165,6 @@ pub fn is_system() -> bool {
     matches!(choice().0, Choice::System)
 }
 
-/// Runs when the library is loaded, so that a program that never locks is proved
-/// to be served too.
-// SAFETY: the section is an array of pointers to functions without arguments, which the loader
-// calls; this one needs nothing to have run before it.
-#[used]
-#[unsafe(link_section = ".init_array")]
-static ANNOUNCE: extern "C" fn() = {
-    extern "C" fn announce() {
-        choice();
-        filter::prepare();
-    }
-    announce
-};
-
 /// Two threads may decide at once; they read the same environment, and only the
 /// first decision stands.
 #[cold]
@@ -186,40 +172,37 @@ fn decide() -> u8 {
     let mut chosen = DEFAULT;
     // Where in the catalogue the lock is that was asked for by its name.
     let mut named = None;
-    match variable(c"COHORT_LOCK").map(|name| (name, catalogue::place(name))) {
-        None | Some(("", _)) => {}
-        Some(("system" | "posix", _)) => chosen = SYSTEM,
-        Some((text, _)) if text.starts_with(PREFIX) => match Recipe::read(composed(text).0) {
-            Ok(recipe) => {
+    if let Some(text) = variable(c"COHORT_LOCK").filter(|text| !text.is_empty()) {
+        // `cohort run` has read it before, and says what is wrong with it.
+        match catalogue::read(text).and_then(|name| name.servable()) {
+            Ok(Servable::System) => chosen = SYSTEM,
+            Ok(Servable::Listed(place)) if SERVICES[place].is_some() => {
+                named = Some(place);
+                if place == WITHOUT_QUEUES {
+                    FutexHmcs::never_queue();
+                } else {
+                    chosen = FIRST_LOCK + place as u8;
+                }
+            }
+            Ok(Servable::Stacked(recipe)) => {
                 set_recipe(&recipe);
-                #[cfg(feature = "compositions")]
-                if composed(text).1 && compiled::choose(&recipe) {
+                chosen = FIRST_LOCK + SERVICES.len() as u8;
+            }
+            #[cfg(feature = "compositions")]
+            Ok(Servable::Compiled(recipe)) => {
+                set_recipe(&recipe);
+                if compiled::choose(&recipe) {
                     chosen = FIRST_LOCK + SERVICES.len() as u8 + 1;
-                }
-                if chosen == DEFAULT {
-                    if recipe.is_stackable() {
-                        chosen = FIRST_LOCK + SERVICES.len() as u8;
-                    } else {
-                        warn("LOCK", text, ": not without /compiled; using futex-hmcs");
-                    }
+                } else if recipe.is_stackable() {
+                    chosen = FIRST_LOCK + SERVICES.len() as u8;
                 }
             }
-            // `cohort run` has read it before, and says what is wrong with it.
-            Err(_) => warn("LOCK", text, " is no composition; using futex-hmcs"),
-        },
-        Some((_, Some(place))) if SERVICES[place].is_some() => {
-            named = Some(place);
-            if place == WITHOUT_QUEUES {
-                FutexHmcs::never_queue();
-            } else {
-                chosen = FIRST_LOCK + place as u8;
-            }
+            _ => warn(
+                "LOCK",
+                text,
+                " names no lock for programs (see `cohort list`); using futex-hmcs",
+            ),
         }
-        Some((name, _)) => warn(
-            "LOCK",
-            name,
-            " names no lock for programs (see `cohort list`); using futex-hmcs",
-        ),
     }
     if is_left_out() {
         chosen = SYSTEM;
@@ -267,25 +250,8 @@ fn decide() -> u8 {
         // One that the catalogue does not know is the composition that was asked for.
         let asked = || variable(c"COHORT_LOCK").unwrap_or("");
         count::announce(name.unwrap_or_else(asked));
-    } else if let Choice::Ours(service) = meaning(chosen) {
-        mutex::serve_by(service);
     }
     raw
-}
-
-/// A composition's recipe, and whether it is asked for compiled.
-#[cfg(feature = "compositions")]
-fn composed(text: &str) -> (&str, bool) {
-    match text.strip_suffix(compiled::SUFFIX) {
-        Some(recipe) => (recipe, true),
-        None => (text, false),
-    }
-}
-
-/// The same, where none is compiled.
-#[cfg(not(feature = "compositions"))]
-fn composed(text: &str) -> (&str, bool) {
-    (text, false)
 }
 
 /// Whether the environment leaves this program out.

@@ -6,18 +6,15 @@
 
 use crate::serve::Said;
 use cohort::catalogue::own_pool_bytes;
-use cohort::compose::stacked::Recipe;
 use cohort::compose::{RecipeBuilt, Shareable, Visitor, generated};
 use cohort::door::map_slots;
 use cohort::host::served::{Needs, Service};
 use cohort::host::{Fat, FatPool, Holding, Pool, Pooled, Seldom};
+use cohort::recipe::Recipe;
 use cohort::wait::MayPark;
 use core::ops::Deref;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
-
-/// What a text ends with that asks for a composition compiled.
-pub const SUFFIX: &str = "/compiled";
 
 /// The composition that [`choose`] has found.
 pub static COMPILED: Service = cohort::service_of_fat_pool!(fat_pool(), || chosen().needs());
@@ -79,7 +76,7 @@ pub fn choose(recipe: &Recipe) -> bool {
         }
     }
 
-    let found = generated::find::<MayPark, _>(recipe.plan().locks, Making).flatten();
+    let found = generated::find::<MayPark, _>(recipe.locks(), Making).flatten();
     let Some(place) = found.and_then(mapped) else {
         return false;
     };

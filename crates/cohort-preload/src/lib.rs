@@ -31,6 +31,7 @@ mod count;
 mod filter;
 mod layout;
 mod libc;
+mod load;
 mod mutex;
 mod next;
 #[cfg(feature = "observe")]

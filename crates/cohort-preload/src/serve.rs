@@ -3,9 +3,10 @@
 
 use cohort::RawLock;
 use cohort::catalogue::own_pool_bytes;
-use cohort::compose::stacked::{Recipe, Stacked, Text};
+use cohort::compose::stacked::{Stacked, Text};
 use cohort::host::served::{Needs, Service};
 use cohort::host::{Fat, Holding, Pool, Pooled, Seldom};
+use cohort::recipe::Recipe;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
 

@@ -5,10 +5,15 @@
 //! Chehab et al., *CLoF*, 2021; Chabbi, Amer, Wen and Liu, *HMCS-T*, 2017.
 #![no_std]
 
+mod capability;
 mod delegate;
+mod list;
+pub mod name;
 mod patience;
+pub mod recipe;
 mod shared;
 
+pub use capability::Capability;
 pub use delegate::{AbortableDelegate, Delegate, Section, TryDelegate};
 pub use patience::{Clock, Deadline, Patience};
 pub use shared::{AbortableShared, RawShared, Recursion};

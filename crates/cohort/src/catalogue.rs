@@ -3,8 +3,10 @@
 //! A lock is added by its file and one entry in [`for_each_lock!`](crate::for_each_lock): the command's
 //! list, the interposer's dispatch and all runners are made from it.
 
+use crate::compose::cohorting;
 use crate::host::{Arena, Fat, Holding};
-use cohort_raw::RawLock;
+use cohort_raw::name::{Catalogue, Mistake, Name};
+use cohort_raw::{Capability, RawLock};
 
 /// Where a lock lives when it serves a 40-byte `pthread_mutex_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,41 +32,6 @@ impl Placement {
             Self::InPlace => "in place",
             Self::Inflated | Self::Apart => "inflated",
             Self::Nowhere => "nowhere",
-        }
-    }
-}
-
-/// What a lock can do: the traits of `cohort-raw` it implements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Capability {
-    /// Can be tried without waiting.
-    RawTry,
-    /// Its waiters can give up.
-    Abortable,
-    /// Its waiters can give up in a bounded number of steps.
-    BoundedAbort,
-    /// Another thread may release it.
-    ThreadOblivious,
-    /// The holder can tell whether others wait.
-    DetectsWaiters,
-    /// No waiter is passed over for ever.
-    Fair,
-    /// A forked child can go on using it.
-    Inherit,
-}
-
-impl Capability {
-    /// The word `cohort list` prints.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RawTry => "try",
-            Self::Abortable => "abortable",
-            Self::BoundedAbort => "bounded-abort",
-            Self::ThreadOblivious => "thread-oblivious",
-            Self::DetectsWaiters => "detects-waiters",
-            Self::Fair => "fair",
-            Self::Inherit => "fork",
         }
     }
 }
@@ -116,15 +83,21 @@ pub fn find(name: &str) -> Option<&'static LockInfo> {
 /// Where in [`LOCKS`] the lock of that name or alias is.
 #[must_use]
 pub fn place(name: &str) -> Option<usize> {
-    NAMES
-        .lines()
-        .position(|line| line.split(' ').any(|known| known == name))
+    NAMES.place(name)
 }
 
 /// The printed name of the lock at that place of [`LOCKS`].
 #[must_use]
 pub fn name(place: usize) -> Option<&'static str> {
-    NAMES.lines().nth(place)?.split(' ').next()
+    NAMES.name(place)
+}
+
+/// Reads a lock's name; see [`cohort_raw::name`].
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read(name: &str) -> Result<Name<'_>, Mistake<'_>> {
+    NAMES.read(name)
 }
 
 /// Calls a macro with every lock: its name as an identifier (an underscore for each
@@ -610,9 +583,13 @@ macro_rules! list {
         /// The printed names and aliases of [`LOCKS`], a line each: for a program that wants
         /// nothing else of the catalogue and need not carry it.  One text, since a table of
         /// texts is four times as long, and relocated in every process.
-        static NAMES: &str = {
-            const IDENTIFIERS: &str = concat!($(stringify!($name), $(" ", $alias,)* "\n"),+);
-            printed!(IDENTIFIERS)
+        static NAMES: Catalogue = Catalogue {
+            names: {
+                const IDENTIFIERS: &str = concat!($(stringify!($name), $(" ", $alias,)* "\n"),+);
+                printed!(IDENTIFIERS)
+            },
+            cohort_locks: cohorting::NAMES,
+            abortable_cohort_locks: cohorting::ABORTABLE_NAMES,
         };
 
         /// Every lock, the default first.

@@ -6,10 +6,9 @@
 mod step;
 
 use cohort::basic::{Clh, Ticket};
-use cohort::compose::generated::Basic;
 use cohort::compose::stacked::{Stacked, Unsaid};
 use cohort::compose::{Bound, Clof, Composed, Everybody, Place, Plan};
-use cohort::door::Level;
+use cohort::recipe::{Basic, Level};
 use cohort::{Inherit, RawLock, RawTry};
 use std::cell::Cell;
 use std::sync::Arc;

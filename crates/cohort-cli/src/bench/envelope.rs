@@ -11,7 +11,7 @@ use cohort_lab::envelope::{
 use cohort_lab::interrupt;
 use cohort_lab::progress::Progress;
 use cohort_lab::world::Placement;
-use cohort_lab::world::recipe::rejoined;
+use cohort_lab::world::names::rejoined;
 use cohort_lab::world::served::refusal;
 use cohort_machine::description::Machine;
 use cohort_machine::description::shipped::MACHINES;

@@ -4,7 +4,7 @@ use super::{Arguments, Place, Stop, cohorts_of, here, show};
 use crate::config;
 use crate::page;
 use crate::problem::Problem;
-use cohort::compose::generated::Basic;
+use cohort::recipe::Basic;
 use cohort_lab::bench::Info;
 use cohort_lab::bench::Setting;
 use cohort_lab::bench::report::Point;

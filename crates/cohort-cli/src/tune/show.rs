@@ -2,7 +2,7 @@
 
 use super::Place;
 use crate::page;
-use cohort::compose::stacked::{PREFIX, SYSTEM};
+use cohort::name::{PREFIX, SYSTEM};
 use cohort_lab::tune::file::File;
 use cohort_lab::tune::{Best, Plan, Policy, Score, Tuned, explain, field};
 use serde::Serialize;

@@ -5,7 +5,9 @@ use crate::conformance::run_case;
 use crate::crowd::CASE;
 use crate::program::cohort_run;
 use crate::selection::Selection;
-use cohort::compose::generated::{self, Basic};
+use cohort::compose::generated;
+use cohort::name::{Build, Lock, Name};
+use cohort::recipe::{Basic, LEVELS, Locks};
 
 /// All of those of one depth at once, and the top locks that stand nowhere else; none if
 /// locks were asked for by name.
@@ -16,7 +18,7 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
     let check = |depth| Check {
         name: format!("compositions/{depth}"),
         // Three of four are of the greatest depth.
-        tier: if depth < generated::LEVELS {
+        tier: if depth < LEVELS {
             Tier::Quick
         } else {
             Tier::Full
@@ -24,21 +26,24 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
         needs: &[("cc", "gcc")],
         run: Box::new(move || of_depth(depth)),
     };
-    Ok((1..=generated::LEVELS).map(check).collect())
+    Ok((1..=LEVELS).map(check).collect())
 }
 
 fn of_depth(depth: usize) -> Result<(), String> {
-    let these = generated::all().filter(|(_, levels)| *levels == depth);
+    let these = generated::all().filter(|locks| locks.len() == depth);
     let tops = Basic::TOPS.iter().filter(|top| !Basic::ALL.contains(top));
-    let below_tops = tops.map(|top| {
-        let mut locks = [Basic::ALL[0]; generated::LEVELS];
+    let below_tops = tops.filter_map(|top| {
+        let mut locks = vec![Basic::ALL[0]; depth];
         locks[depth - 1] = *top;
-        (locks, depth)
+        Locks::of(&locks)
     });
     let mut checked = 0;
-    for (locks, levels) in these.chain(below_tops) {
-        let names: Vec<&str> = locks[..levels].iter().map(|lock| lock.name()).collect();
-        let lock = format!("clof:{}/compiled", names.join("-"));
+    for locks in these.chain(below_tops) {
+        let name = Name {
+            build: Some(Build::Compiled),
+            ..Name::of(Lock::Composed(locks))
+        };
+        let lock = name.to_string();
         run_case(cohort_run(&lock, &[]), "stress", CASE)
             .map_err(|error| format!("{lock}: {error}"))?;
         checked += 1;

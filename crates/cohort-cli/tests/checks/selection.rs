@@ -2,7 +2,7 @@
 
 use crate::check::Tier;
 use cohort::catalogue::{self, LOCKS};
-use cohort_lab::world::recipe::rejoined;
+use cohort_lab::world::names::rejoined;
 use std::any::type_name;
 use std::env::{self, VarError};
 

@@ -16,12 +16,11 @@ use super::experiment::{Experiment, Points, Sweep};
 use super::measure::Metric;
 use crate::tune::Policy;
 use crate::world::Placement;
-use cohort::compose::generated::{self, Basic};
+use cohort::compose::generated;
+use cohort::name::{Lock, Name, PREFIX};
+use cohort::recipe::{Basic, Locks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
-
-/// What the name of a composition begins with.
-const PREFIX: &str = "clof:";
 
 /// What stands for any basic lock in a pattern.
 const ANY: &str = "*";
@@ -33,13 +32,8 @@ const SEARCHED: &[(&str, &[usize])] = &[
 ];
 
 /// The names of all compositions.
-static NAMES: LazyLock<Vec<(Vec<Basic>, String)>> = LazyLock::new(|| {
-    let named = |(locks, levels): ([Basic; generated::LEVELS], usize)| {
-        let locks = locks[..levels].to_vec();
-        let names: Vec<&str> = locks.iter().map(|lock| lock.name()).collect();
-        let name = format!("{PREFIX}{}", names.join("-"));
-        (locks, name)
-    };
+static NAMES: LazyLock<Vec<(Locks, String)>> = LazyLock::new(|| {
+    let named = |locks| (locks, Name::of(Lock::Composed(locks)).to_string());
     generated::all().map(named).collect()
 });
 
@@ -204,9 +198,9 @@ fn is_pattern(name: &str) -> bool {
 fn fitting(pattern: &str) -> Vec<&'static str> {
     let places: Vec<&str> = pattern.trim_start_matches(PREFIX).split('-').collect();
     let fits = |(place, lock): (&&str, &Basic)| *place == ANY || Basic::named(place) == Some(*lock);
-    let names = NAMES
-        .iter()
-        .filter(|(locks, _)| locks.len() == places.len() && places.iter().zip(locks).all(fits));
+    let names = NAMES.iter().filter(|(locks, _)| {
+        locks.len() == places.len() && places.iter().zip(locks.iter()).all(fits)
+    });
     names.map(|(_, name)| name.as_str()).collect()
 }
 

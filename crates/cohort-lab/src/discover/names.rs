@@ -5,7 +5,7 @@
 //! that by which compositions look for a level of that kind.
 
 use super::cluster;
-use cohort::door::Level;
+use cohort::recipe::Level;
 
 /// Names by how early compositions use them (Chehab et al. 2021 §5.2.1).
 const EARLY: [Level; 4] = [Level::Numa, Level::CacheGroup, Level::Core, Level::Package];

@@ -11,8 +11,8 @@ use super::field;
 use super::file::File;
 use super::shape::Shape;
 use crate::world::Topology;
-use cohort::catalogue::LOCKS;
-use cohort::compose::stacked::PREFIX;
+use cohort::catalogue::{self, LOCKS};
+use cohort::name::Lock;
 use cohort_machine::description::nearest;
 
 /// What `cohort tune` wrote for a machine of that name; the last one for several.
@@ -51,9 +51,6 @@ pub const NODED: [&str; 9] = [
 /// For any machine with nodes.
 static NODES: &str = include_str!("shipped/nodes.toml");
 
-/// What stands for the best composition.
-const NAME: &str = "best";
-
 /// What a name stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stands {
@@ -71,12 +68,10 @@ pub fn is_asked(name: &str) -> bool {
 
 /// The machine that a name speaks of, and what follows it.
 fn asked(name: &str) -> Option<(Option<&str>, &str)> {
-    let rest = name.strip_prefix(PREFIX)?.strip_prefix(NAME)?;
-    let (at, refined) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    match at.strip_prefix('@') {
-        Some(machine) => Some((Some(machine), refined)),
-        None => at.is_empty().then_some((None, refined)),
-    }
+    let Lock::Best { machine } = catalogue::read(name).ok()?.lock else {
+        return None;
+    };
+    Some((machine, &name[name.find('/').unwrap_or(name.len())..]))
 }
 
 /// What a name stands for on a machine, for which `tuned` was written there, if anything was.
@@ -84,7 +79,7 @@ fn asked(name: &str) -> Option<(Option<&str>, &str)> {
 /// # Errors
 /// There is nothing for it: why.
 pub fn stands(name: &str, topology: &Topology, tuned: Option<&File>) -> Result<Stands, String> {
-    let (machine, refined) = asked(name).ok_or_else(|| format!("`{name}` is not {PREFIX}best"))?;
+    let (machine, refined) = asked(name).ok_or_else(|| format!("`{name}` is not clof:best"))?;
     let shape = Shape::of(topology);
     let found = match (machine, tuned) {
         (Some(machine), _) => {
@@ -185,7 +180,6 @@ pub fn shipped(machine: &str) -> Result<File, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::Recipe;
     use crate::world::simulated::Simulator;
     use cohort_machine::description::shipped as machines;
 
@@ -218,7 +212,7 @@ mod tests {
             let stands = stands("clof:best", &topology, None).unwrap();
             if Shape::of(&topology).has_nodes() {
                 assert_eq!(stands.lock, written.tuned.composition, "{}", file.name);
-                assert!(Recipe::read(&stands.lock).is_ok());
+                assert!(catalogue::read(&stands.lock).is_ok());
             } else {
                 assert_eq!(stands.lock, LOCKS[0].name);
             }

@@ -6,8 +6,8 @@ use super::field::{self, RIVALS};
 use super::{Policy, Throughput};
 use crate::bench::report::Point;
 use crate::bench::{self, Info, Knobs, Setting};
-use cohort::compose::generated::Basic;
-use cohort::compose::stacked::SYSTEM;
+use cohort::name::SYSTEM;
+use cohort::recipe::Basic;
 use serde::Serialize;
 
 /// Where points are measured.

@@ -1,10 +1,10 @@
 //! The locks that are compared: every composition, and rivals that are none.
 
 use super::Plan;
-use cohort::basic::{Clh, Hemlock, Mcs, Ticket};
-use cohort::compose::generated::{self, Basic, LEVELS};
-use cohort::compose::stacked::{PREFIX, SYSTEM};
-use cohort::door::Level;
+use cohort::basic::{Bo, Clh, Hemlock, Mcs, Ticket};
+use cohort::compose::generated;
+use cohort::name::Name;
+use cohort::recipe::{Basic, LEVELS, Level};
 use cohort::wait::SpinOnly;
 use cohort::{RawLock, catalogue};
 
@@ -59,15 +59,15 @@ pub fn entries(levels: &[Level], basic: &[Basic]) -> Vec<Entry> {
         if below.len() >= LEVELS {
             continue;
         }
-        let compositions = generated::all().filter(|(locks, depth)| {
-            *depth == below.len() + 1 && locks[..*depth].iter().all(|lock| basic.contains(lock))
+        let compositions = generated::all().filter(|locks| {
+            locks.len() == below.len() + 1 && locks.iter().all(|lock| basic.contains(lock))
         });
-        for (locks, depth) in compositions {
-            let bytes = locks[..depth].iter().map(|lock| bytes(*lock)).sum();
+        for locks in compositions {
+            let bytes = locks.iter().map(|lock| bytes(*lock)).sum();
             entries.push(Entry {
-                name: name(&locks[..depth], &below),
+                name: name(&locks, &below),
                 is_rival: false,
-                size: (depth, bytes),
+                size: (locks.len(), bytes),
             });
         }
     }
@@ -76,23 +76,21 @@ pub fn entries(levels: &[Level], basic: &[Basic]) -> Vec<Entry> {
 }
 
 /// The name of the composition of these locks, the last for the whole system.
+///
+/// # Panics
+/// If there are more than a composition has.
 #[must_use]
 pub fn name(locks: &[Basic], below: &[Level]) -> String {
-    let names: Vec<&str> = locks.iter().map(|lock| lock.name()).collect();
-    let at = below.iter().map(|level| level.name()).chain([SYSTEM]);
-    let at: Vec<&str> = at.collect();
-    format!("{PREFIX}{}@{}", names.join("-"), at.join(","))
+    let name = Name::composed(locks, below);
+    name.expect("so many locks stand in a composition")
+        .to_string()
 }
 
 /// The locks and levels of a composition, by a name that says both.
 #[must_use]
 pub fn parts(name: &str) -> Option<(Vec<Basic>, Vec<Level>)> {
-    let (locks, at) = name.strip_prefix(PREFIX)?.split_once('@')?;
-    let locks: Vec<Basic> = locks.split('-').map(Basic::named).collect::<Option<_>>()?;
-    let below = at.strip_suffix(SYSTEM)?;
-    let below = below.split(',').filter(|level| !level.is_empty());
-    let below: Vec<Level> = below.map(Level::named).collect::<Option<_>>()?;
-    (locks.len() == below.len() + 1).then_some((locks, below))
+    let name = catalogue::read(name).ok()?;
+    Some((name.locks()?.to_vec(), name.levels?.to_vec()))
 }
 
 /// The bytes of a lock with a context.
@@ -105,6 +103,7 @@ const fn bytes(lock: Basic) -> usize {
         Basic::Mcs | Basic::Near => of::<Mcs<SpinOnly>>(),
         Basic::Clh => of::<Clh>(),
         Basic::Hemlock => of::<Hemlock>(),
+        Basic::Bo => of::<Bo<SpinOnly>>(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a machine's hierarchy looks like, whatever the machine is called.
 
 use crate::world::Topology;
-use cohort::door::Level;
+use cohort::recipe::Level;
 use std::fmt;
 use std::str::FromStr;
 

@@ -5,7 +5,6 @@ mod sysfs;
 mod system;
 
 use super::raw::lock_maker;
-use super::recipe::Recipe;
 use super::served;
 use super::wait::Wait;
 use super::{Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topology, WORDS, World};
@@ -183,9 +182,9 @@ impl World for Native {
         match cohort::catalogue::find(name) {
             Some(info) => make(self, info.identifier, threads, spins),
             None => {
-                let recipe = Recipe::read(name).ok()?;
+                let name = cohort::catalogue::read(name).ok()?;
                 let topology = Arc::clone(&self.host.topology);
-                compositions::make(self, &topology, &recipe, threads, spins)
+                compositions::make(self, &topology, &name, threads, spins)
             }
         }
     }

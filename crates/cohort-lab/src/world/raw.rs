@@ -729,25 +729,23 @@ fn blocks(room: &mut dyn Room, layout: Layout, count: usize) -> Box<[Block]> {
     (0..count).map(|_| room.block(layout)).collect()
 }
 
-/// Declares, for a build of the locks, the function of that name that makes one by its
-/// recipe.
+/// Declares, for a build of the locks, the function of that name that makes one which is not as
+/// the catalogue has it.
 macro_rules! composition_maker {
     ($($build:ident)::+) => {
         pub(super) fn make(
             room: &mut dyn $crate::world::Room,
             topology: &$crate::world::Topology,
-            recipe: &$crate::world::Recipe,
+            name: &cohort::name::Name<'_>,
             threads: usize,
             spins: bool,
         ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
-            use $crate::world::recipe::{Bypass, Form, Of};
-            use $($build)::+::compose::abortables;
-            use $($build)::+::compose::generated::{self, Basic};
+            use cohort::name::{Build, BypassPolicy, Lock};
+            use $($build)::+::compose::{abortables, generated};
             use $($build)::+::compose::stacked::{Stacked, Unsaid};
             use $($build)::+::compose::{
-                AbortableVisitor, Bound, Plan, Shareable, Visitor, WithBypass, cohorting,
+                AbortableVisitor, Plan, Shareable, Visitor, WithBypass, cohorting,
             };
-            use $($build)::+::door::Level;
             use $($build)::+::wait::{MayPark, SpinOnly};
 
             struct Making<'a> {
@@ -774,62 +772,46 @@ macro_rules! composition_maker {
                 }
             }
 
-            // The recipe speaks of another build's types; names are the same in all.
-            let levels = recipe.levels_on(topology);
-            let levels: Vec<Level> = levels
-                .into_iter()
-                .filter_map(|level| Level::named(level.name()))
-                .collect();
-            let named = |lock: &cohort::compose::generated::Basic| Basic::named(lock.name());
-            let locks: Vec<Basic> = match &recipe.of {
-                Of::Named(_) | Of::Abortable(_) => Vec::new(),
-                Of::Locks(locks) => locks.iter().filter_map(named).collect(),
-            };
+            let levels = $crate::world::names::levels_on(name, topology);
             let making = Making {
                 room,
                 plan: Plan {
-                    locks: &locks,
+                    locks: name.locks().unwrap_or_default(),
                     levels: &levels,
-                    bound: recipe.bound.map(|bound| Bound {
-                        hand_offs: bound.hand_offs,
-                        nanoseconds: bound.nanoseconds,
-                    }),
+                    bound: name.bound,
                 },
                 threads,
             };
-            match &recipe.of {
-                Of::Named(name) if !cohorting::has_bypass(name) => match spins {
-                    true => cohorting::find_abortable::<SpinOnly, _>(name, making),
-                    false => cohorting::find_abortable::<MayPark, _>(name, making),
+            match name.lock {
+                Lock::System | Lock::Best { .. } => None,
+                Lock::Listed { name: lock, .. } if cohorting::gives_up(lock) => match spins {
+                    true => cohorting::find_abortable::<SpinOnly, _>(lock, making),
+                    false => cohorting::find_abortable::<MayPark, _>(lock, making),
                 },
-                Of::Named(name) => match (recipe.bypass, spins) {
-                    (None, true) => cohorting::find::<SpinOnly, _>(name, making),
-                    (None, false) => cohorting::find::<MayPark, _>(name, making),
-                    (Some(Bypass::Always), true) => {
-                        cohorting::find::<SpinOnly, _>(name, WithBypass::<_, false>(making))
+                Lock::Listed { name: lock, .. } => match (name.bypass, spins) {
+                    (None, true) => cohorting::find::<SpinOnly, _>(lock, making),
+                    (None, false) => cohorting::find::<MayPark, _>(lock, making),
+                    (Some(BypassPolicy::Always), true) => {
+                        cohorting::find::<SpinOnly, _>(lock, WithBypass::<_, false>(making))
                     }
-                    (Some(Bypass::Always), false) => {
-                        cohorting::find::<MayPark, _>(name, WithBypass::<_, false>(making))
+                    (Some(BypassPolicy::Always), false) => {
+                        cohorting::find::<MayPark, _>(lock, WithBypass::<_, false>(making))
                     }
-                    (Some(Bypass::Adaptive), true) => {
-                        cohorting::find::<SpinOnly, _>(name, WithBypass::<_, true>(making))
+                    (Some(BypassPolicy::Adaptive), true) => {
+                        cohorting::find::<SpinOnly, _>(lock, WithBypass::<_, true>(making))
                     }
-                    (Some(Bypass::Adaptive), false) => {
-                        cohorting::find::<MayPark, _>(name, WithBypass::<_, true>(making))
+                    (Some(BypassPolicy::Adaptive), false) => {
+                        cohorting::find::<MayPark, _>(lock, WithBypass::<_, true>(making))
                     }
                 },
-                // Twice as many types would be twice as long to compile.
-                Of::Locks(_) if recipe.form == Some(Form::Stacked) || !spins => {
-                    Some(Visitor::found::<Stacked<Unsaid>>(making))
-                }
-                Of::Locks(_) => generated::find::<SpinOnly, _>(&locks, making),
-                Of::Abortable(locks) => {
-                    let locks: Vec<abortables::Basic> = locks
-                        .iter()
-                        .filter_map(|lock| abortables::Basic::named(lock.name()))
-                        .collect();
+                Lock::Composed(locks) if name.abortable => {
                     abortables::find::<SpinOnly, _>(&locks, making)
                 }
+                // Twice as many types would be twice as long to compile.
+                Lock::Composed(_) if name.build == Some(Build::Stacked) || !spins => {
+                    Some(Visitor::found::<Stacked<Unsaid>>(making))
+                }
+                Lock::Composed(locks) => generated::find::<SpinOnly, _>(&locks, making),
             }
         }
     };

@@ -6,12 +6,13 @@
 //! default, as in a program that does not say otherwise.
 
 use super::simulated::is_baseline;
-use cohort::catalogue::Placement;
+use cohort::catalogue::{self, Placement};
+use cohort::name::Servable;
 
 /// Whether a program has the lock of that name just as it is raw.
 #[must_use]
 pub fn is_itself(name: &str) -> bool {
-    match cohort::catalogue::find(name) {
+    match catalogue::find(name) {
         Some(info) => info.placement == Placement::Word,
         // What is one word in a program is one here.
         None => is_baseline(name) || name.starts_with("posix-") || name == "rwlock",
@@ -21,19 +22,17 @@ pub fn is_itself(name: &str) -> bool {
 /// Why a lock is not measured as it serves programs; `None` if it is.
 #[must_use]
 pub fn refusal(name: &str) -> Option<String> {
-    let why = match cohort::catalogue::find(name) {
+    let why = match catalogue::find(name) {
         Some(info) if info.serves_programs() => return None,
         Some(_) => "it serves no program (see `cohort list`)",
         None if is_baseline(name) || name.starts_with("posix-") => return None,
-        None if name.starts_with(cohort::compose::stacked::PREFIX) => {
-            match cohort::compose::stacked::Recipe::read(name) {
-                Ok(recipe) if recipe.is_stackable() => return None,
-                Ok(_) => "programs have it compiled only, which is not measured",
-                Err(why) => why,
-            }
-        }
-        None if cohort::catalogue::find_shared(name).is_some() => return None,
-        None => "programs cannot have it so",
+        None if catalogue::find_shared(name).is_some() => return None,
+        None => match catalogue::read(name).and_then(|name| name.servable()) {
+            Ok(Servable::Stacked(_)) => return None,
+            Ok(Servable::Compiled(_)) => "programs have it compiled, which is not measured",
+            Ok(_) => "programs cannot have it so",
+            Err(why) => &why.to_string(),
+        },
     };
     Some(format!("the lock `{name}` cannot be served: {why}"))
 }
@@ -187,10 +186,12 @@ macro_rules! served_maker {
             name: &str,
         ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
             use $crate::world::{Block, Tested};
-            use $($build)::+::compose::stacked::{Recipe, Stacked, Text};
+            use $($build)::+::compose::stacked::{Stacked, Text};
             use $($build)::+::host::served::{Object, SERVICES, Service, inflated};
             use $($build)::+::host::{Fat, Holding, Pooled, Seldom};
             use $($build)::+::{Patience, RawLock, catalogue};
+            use cohort::name::Servable;
+            use cohort::recipe::Recipe;
             use std::alloc::Layout;
             use std::ops::Deref;
             use std::sync::Arc;
@@ -332,7 +333,9 @@ macro_rules! served_maker {
                 let by = SERVICES[place].as_ref()?;
                 return Some(Arc::new(Mutex { object, by }));
             }
-            let recipe = Recipe::read(name).ok().filter(Recipe::is_stackable)?;
+            let Ok(Servable::Stacked(recipe)) = catalogue::read(name).ok()?.servable() else {
+                return None;
+            };
             $recipe::set(recipe.to_words());
             let store = room.block(Layout::new::<Store>());
             store.put(Store::new(Owned::default(), Owned::default()));

@@ -7,14 +7,15 @@ mod lines;
 pub use facts::Facts;
 pub use lines::Lines;
 
+use super::names::assigned;
 use super::raw;
-use super::recipe::{Assignment, Recipe};
 use super::served;
 use super::wait::Wait;
 use super::{Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, World};
 use crate::bench::NO_LOCK;
 use cohort::Deadline;
-use cohort::door::Level;
+use cohort::name::Assignment;
+use cohort::recipe::Level;
 use cohort_machine::description::Machine;
 use cohort_machine::{Hardware, Length, Options, Run, Thread, Waiting, door};
 use cohort_on_machine::door::Spinner;
@@ -75,7 +76,7 @@ impl Simulator {
         let real: Vec<usize> = cpus
             .filter_map(|cpu| self.topology.cohort_of(*cpu, number.unwrap_or(0)))
             .collect();
-        let cohorts = assignment.cohorts(&real, seed);
+        let cohorts = assigned(assignment, &real, seed);
         let told = |level: Level| (level.name().to_owned(), cohorts.clone());
         Level::ALL.map(told).to_vec()
     }
@@ -265,12 +266,12 @@ impl World for Simulated {
 
 impl Simulated {
     fn composition(&mut self, name: &str, threads: usize, spins: bool) -> Option<Arc<dyn Tested>> {
-        let recipe = Recipe::read(name).ok()?;
-        if let Some(assignment) = recipe.assignment {
+        let name = cohort::catalogue::read(name).ok()?;
+        if let Some(assignment) = name.assignment {
             self.settings.cohorts = self.simulator.assigned(assignment, self.settings.seed);
         }
         let simulator = Arc::clone(&self.simulator);
-        compositions::make(self, &simulator.topology, &recipe, threads, spins)
+        compositions::make(self, &simulator.topology, &name, threads, spins)
     }
 }
 

@@ -1,8 +1,8 @@
 //! How the waiters of a lock under test wait.
 
-use super::recipe::Recipe;
 use cohort::catalogue::{self, Placement};
 use cohort::door::WaitPolicy;
+use cohort::name;
 use serde::Serialize;
 
 /// How waiters wait.
@@ -26,11 +26,12 @@ impl Wait {
     /// are busy.
     #[must_use]
     pub fn natural(lock: &str, served: bool) -> Self {
+        let is_refined = |lock: &str| lock.starts_with(name::PREFIX) || lock.contains('/');
         let is_delegate = |lock| catalogue::find_delegate(lock).is_some();
         let sleeps = |placement| placement == Placement::Word;
         match catalogue::find(lock) {
             Some(info) if !served && !info.adapts && !sleeps(info.placement) => Self::Busy,
-            None if !served && (Recipe::is_one(lock) || is_delegate(lock)) => Self::Busy,
+            None if !served && (is_refined(lock) || is_delegate(lock)) => Self::Busy,
             _ => Self::Park,
         }
     }

@@ -4,51 +4,12 @@
 //! Below the top stand `bo` and `clh`, each in the form that hands over to a waiter that stays;
 //! at the top also `mcs`, of which that form is `hmcs-t` of one level.
 
-use super::generated::LEVELS;
 use super::{AClof, AbortableVisitor, Chosen, Shareable};
 use crate::abortable::{ABo, AClh, clh};
 use crate::basic::Bo;
 use crate::numa::{HmcsT1, hmcs_t};
 use cohort_raw::Abortable;
-
-/// A basic lock that has a form whose waiters can give up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Basic {
-    /// `bo`
-    Bo,
-    /// `clh`
-    Clh,
-    /// `mcs`; as the top lock only, since it cannot tell whether a waiter stays
-    Mcs,
-}
-
-impl Basic {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Bo, Self::Clh, Self::Mcs];
-
-    /// The name that is printed.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Bo => "bo",
-            Self::Clh => "clh",
-            Self::Mcs => "mcs",
-        }
-    }
-
-    /// The lock of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|lock| lock.name() == name)
-    }
-}
-
-/// Whether locks, smallest cohort first, may stand so.
-#[must_use]
-pub fn is_ordered(locks: &[Basic]) -> bool {
-    let below = locks.split_last().map_or(&[][..], |(_, below)| below);
-    !below.contains(&Basic::Mcs)
-}
+use cohort_raw::recipe::{Basic, LEVELS};
 
 /// Tells `visitor` the composition of these locks, smallest cohort first, in the form
 /// whose waiters may sleep or not; none if they are too many or none, or may not stand so.
@@ -59,6 +20,7 @@ pub fn find<P: Form, V: AbortableVisitor>(locks: &[Basic], visitor: V) -> Option
         Basic::Bo => Three::on::<P, Bo<P>, V>(below, visitor),
         Basic::Clh => Three::on::<P, AClh<P>, V>(below, visitor),
         Basic::Mcs => Three::on::<P, HmcsT1<P>, V>(below, visitor),
+        Basic::Ticket | Basic::Hemlock | Basic::Near => None,
     }
 }
 
@@ -103,7 +65,7 @@ impl<B: Below> Below for More<B> {
         match low {
             Basic::Bo => B::on::<P, Step<ABo<P>, High>, V>(below, visitor),
             Basic::Clh => B::on::<P, Step<AClh<P>, High>, V>(below, visitor),
-            Basic::Mcs => None,
+            _ => None,
         }
     }
 }

@@ -6,20 +6,18 @@
 //! A lock of each kind stands side by side, of which one is used: together they are
 //! smaller than a line, and none owns anything while it is free.
 
-use super::generated::Basic;
 use super::{Composed, Plan};
 use crate::basic::{Clh, Hemlock, Mcs, Ticket};
 use crate::door::Cell;
+use cohort_raw::recipe::Basic;
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 
-/// The interposer, which builds such locks, does without `near`.
-const NO_NEAR: &str = "recipes refuse near";
-
-/// Ends the process: nobody made such a lock.
+/// Ends the process: recipes refuse all other locks, since the interposer, which builds such
+/// compositions, does without them.
 #[cold]
 #[inline(never)]
-fn no_near() -> ! {
-    unreachable!("{NO_NEAR}")
+fn none_such() -> ! {
+    unreachable!("recipes refuse it")
 }
 
 /// The lock; a ticket lock, unless it is told otherwise.
@@ -80,7 +78,7 @@ macro_rules! with {
                 let ($lock, $context) = (&any.hemlock, &cx.hemlock);
                 $body
             }
-            Basic::Near => no_near(),
+            Basic::Near | Basic::Bo => none_such(),
         }
     }};
 }
@@ -110,7 +108,7 @@ unsafe impl RawLock for Any {
             Basic::Mcs => self.mcs.is_locked(),
             Basic::Clh => self.clh.is_locked(),
             Basic::Hemlock => self.hemlock.is_locked(),
-            Basic::Near => no_near(),
+            Basic::Near | Basic::Bo => none_such(),
         }
     }
 }
@@ -141,7 +139,7 @@ unsafe impl DetectsWaiters for Any {
             Basic::Mcs => self.mcs.hand_off_limit(),
             Basic::Clh => self.clh.hand_off_limit(),
             Basic::Hemlock => self.hemlock.hand_off_limit(),
-            Basic::Near => no_near(),
+            Basic::Near | Basic::Bo => none_such(),
         }
     }
 
@@ -174,7 +172,7 @@ unsafe impl Inherit for Any {
                 Basic::Mcs => self.mcs.inherit(holder.map(|cx| &cx.mcs)),
                 Basic::Clh => self.clh.inherit(holder.map(|cx| &cx.clh)),
                 Basic::Hemlock => self.hemlock.inherit(holder.map(|cx| &cx.hemlock)),
-                Basic::Near => no_near(),
+                Basic::Near | Basic::Bo => none_such(),
             }
         }
     }

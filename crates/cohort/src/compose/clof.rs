@@ -54,7 +54,7 @@
 //! cohorts beyond `COHORTS`, which share low locks, are wrong for so long at most.  That is
 //! slower, and as safe.
 
-use super::{Apart, Composed, Numa, Place, Plan};
+use super::{Apart, Bound, Composed, Numa, Place, Plan};
 use crate::door::{Cell, PAGE, flaws, mutant, now, place_here};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
 use core::fmt;
@@ -93,27 +93,6 @@ impl<C> ClofContext<C> {
         let number = cohort.map_or(NOWHERE, |cohort| cohort + 1);
         // SAFETY: as above.
         self.cohort.with_mut(|place| unsafe { *place = number });
-    }
-}
-
-/// How long a cohort may keep the high lock while its own threads want it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bound {
-    /// Hand-offs in a row at most.
-    pub hand_offs: u32,
-    /// Nanoseconds after which no further hand-off begins; 0 for no such bound.  Asking
-    /// the time makes each hand-off some ten nanoseconds longer.
-    pub nanoseconds: u64,
-}
-
-impl Bound {
-    /// That many hand-offs, however long they take.
-    #[must_use]
-    pub const fn hand_offs(hand_offs: u32) -> Self {
-        Self {
-            hand_offs,
-            nanoseconds: 0,
-        }
     }
 }
 

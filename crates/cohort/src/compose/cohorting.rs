@@ -37,34 +37,47 @@ pub type ACBoBo<P = MayPark> = AbortableCohorts<Bo<P>, ABo<P>>;
 /// `a-c-bo-clh` (Dice et al. 2015 §3.4.2).
 pub type ACBoClh<P = MayPark> = AbortableCohorts<Bo<P>, AClh<P>>;
 
-/// Tells `visitor` the cohort lock of that printed name, in the form whose waiters may
-/// sleep or not; none if there is none.
-pub fn find<P: Parking, V: Visitor>(name: &str, visitor: V) -> Option<V::Found> {
-    Some(match name {
-        "c-bo-bo" => visitor.found::<CBoBo<P>>(),
-        "c-tkt-tkt" => visitor.found::<CTktTkt<P>>(),
-        "c-ptl-tkt" => visitor.found::<CPtlTkt<P>>(),
-        "c-bo-mcs" => visitor.found::<CBoMcs<P>>(),
-        "c-tkt-mcs" => visitor.found::<CTktMcs<P>>(),
-        "c-mcs-mcs" => visitor.found::<CMcsMcs<P>>(),
-        _ => return None,
-    })
+macro_rules! cohort_locks {
+    ($($name:literal = $lock:ident),+; abortable: $($abortable:literal = $abortable_lock:ident),+) => {
+        /// The printed names of those that [`find`] finds, a line each.
+        pub(crate) const NAMES: &str = concat!($($name, "\n"),+);
+
+        /// The same of those that [`find_abortable`] finds.
+        pub(crate) const ABORTABLE_NAMES: &str = concat!($($abortable, "\n"),+);
+
+        /// Tells `visitor` the cohort lock of that printed name, in the form whose waiters may
+        /// sleep or not; none if there is none.
+        pub fn find<P: Parking, V: Visitor>(name: &str, visitor: V) -> Option<V::Found> {
+            Some(match name {
+                $($name => visitor.found::<$lock<P>>(),)+
+                _ => return None,
+            })
+        }
+
+        /// The same of those whose waiters can give up; see [`gives_up`].
+        pub fn find_abortable<P: clh::Form, V: AbortableVisitor>(
+            name: &str,
+            visitor: V,
+        ) -> Option<V::Found> {
+            Some(match name {
+                $($abortable => visitor.found::<$abortable_lock<P>>(),)+
+                _ => return None,
+            })
+        }
+    };
+}
+cohort_locks! {
+    "c-bo-bo" = CBoBo,
+    "c-tkt-tkt" = CTktTkt,
+    "c-ptl-tkt" = CPtlTkt,
+    "c-bo-mcs" = CBoMcs,
+    "c-tkt-mcs" = CTktMcs,
+    "c-mcs-mcs" = CMcsMcs;
+    abortable: "a-c-bo-bo" = ACBoBo, "a-c-bo-clh" = ACBoClh
 }
 
-/// The same of those whose waiters can give up.
-pub fn find_abortable<P: clh::Form, V: AbortableVisitor>(
-    name: &str,
-    visitor: V,
-) -> Option<V::Found> {
-    Some(match name {
-        "a-c-bo-bo" => visitor.found::<ACBoBo<P>>(),
-        "a-c-bo-clh" => visitor.found::<ACBoClh<P>>(),
-        _ => return None,
-    })
-}
-
-/// Whether that one of either kind can be tried at its top lock alone first.
+/// Whether waiters of the cohort lock of that printed name can give up.
 #[must_use]
-pub fn has_bypass(name: &str) -> bool {
-    !name.starts_with("a-")
+pub fn gives_up(name: &str) -> bool {
+    ABORTABLE_NAMES.lines().any(|known| known == name)
 }

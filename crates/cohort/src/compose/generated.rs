@@ -7,75 +7,13 @@
 
 use super::{Chosen, Clof, Shareable, Visitor};
 use crate::basic::{Clh, Hemlock, Mcs, Ticket};
-use crate::catalogue::Capability;
 use crate::numa::Near;
 use crate::wait::{MayPark, Parking};
-use cohort_raw::{DetectsWaiters, Fair};
-
-/// The most levels of a composition.
-pub const LEVELS: usize = 4;
+use cohort_raw::recipe::{Basic, LEVELS, Locks};
+use cohort_raw::{Capability, DetectsWaiters, Fair};
 
 /// Cohorts of each level that have a low lock of their own; others share.
 const COHORTS: usize = 64;
-
-/// A basic lock of which compositions are generated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Basic {
-    /// `ticket`
-    #[default]
-    Ticket,
-    /// `mcs`
-    Mcs,
-    /// `clh`
-    Clh,
-    /// `hemlock`
-    Hemlock,
-    /// `near`; as the top lock only
-    Near,
-}
-
-impl Basic {
-    /// Those that may stand at any level.
-    pub const ALL: [Self; 4] = [Self::Ticket, Self::Mcs, Self::Clh, Self::Hemlock];
-
-    /// Those that may stand at the top.
-    pub const TOPS: [Self; 5] = [
-        Self::Ticket,
-        Self::Mcs,
-        Self::Clh,
-        Self::Hemlock,
-        Self::Near,
-    ];
-
-    /// The name that is printed.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Ticket => "ticket",
-            Self::Mcs => "mcs",
-            Self::Clh => "clh",
-            Self::Hemlock => "hemlock",
-            Self::Near => "near",
-        }
-    }
-
-    /// The lock of that name, or of the one that papers abbreviate it to.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "tkt" => Some(Self::Ticket),
-            "hem" => Some(Self::Hemlock),
-            name => Self::TOPS.into_iter().find(|lock| lock.name() == name),
-        }
-    }
-}
-
-/// Whether locks, smallest cohort first, may stand so.
-#[must_use]
-pub fn is_ordered(locks: &[Basic]) -> bool {
-    let below = locks.split_last().map_or(&[][..], |(_, below)| below);
-    below.iter().all(|lock| Basic::ALL.contains(lock))
-}
 
 /// What may stand at any level of a generated composition.
 pub trait Part: Shareable + DetectsWaiters + Fair {}
@@ -93,17 +31,17 @@ pub const CAPABILITIES: &[Capability] = &[
 
 /// All of the locks that may stand at any level, smallest cohort first; those of fewer levels
 /// first.
-pub fn all() -> impl Iterator<Item = ([Basic; LEVELS], usize)> {
+pub fn all() -> impl Iterator<Item = Locks> {
     (1..=LEVELS).flat_map(|levels| {
         let count = Basic::ALL.len();
-        (0..count.pow(levels as u32)).map(move |number| {
+        (0..count.pow(levels as u32)).filter_map(move |number| {
             let mut locks = [Basic::Ticket; LEVELS];
             let mut rest = number;
             for lock in locks[..levels].iter_mut().rev() {
                 *lock = Basic::ALL[rest % count];
                 rest /= count;
             }
-            (locks, levels)
+            Locks::of(&locks[..levels])
         })
     })
 }
@@ -131,6 +69,7 @@ pub fn find<P: Parking, V: Visitor>(locks: &[Basic], visitor: V) -> Option<V::Fo
         Basic::Clh => Three::on::<P, Clh, V>(below, visitor),
         Basic::Hemlock => Three::on::<P, Hemlock<false, P>, V>(below, visitor),
         Basic::Near => Three::on::<P, Near<P>, V>(below, visitor),
+        Basic::Bo => None,
     }
 }
 
@@ -163,7 +102,7 @@ impl<B: Below> Below for More<B> {
             Basic::Mcs => B::on::<P, Step<Mcs<P>, High>, V>(below, visitor),
             Basic::Clh => B::on::<P, Step<Clh, High>, V>(below, visitor),
             Basic::Hemlock => B::on::<P, Step<Hemlock<false, P>, High>, V>(below, visitor),
-            Basic::Near => None,
+            Basic::Near | Basic::Bo => None,
         }
     }
 }

@@ -1,13 +1,11 @@
 //! What is decided when a composition is made and not when it is compiled.
 
-use super::Bound;
-use super::generated::Basic;
 use crate::abortable::{AClh, clh};
 use crate::basic::{Bo, Clh, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
-use crate::door::Level;
 use crate::host::Served;
 use crate::numa::{HmcsT1, Near, hmcs_t};
 use crate::wait::Parking;
+use cohort_raw::recipe::{Basic, Bound, Level, Recipe};
 use cohort_raw::{Abortable, RawLock};
 
 /// How a composition is to be made.
@@ -33,6 +31,16 @@ impl<'a> Plan<'a> {
             bound: self.bound,
         };
         (part(low), part(high))
+    }
+}
+
+impl<'a> From<&'a Recipe> for Plan<'a> {
+    fn from(recipe: &'a Recipe) -> Self {
+        Self {
+            locks: recipe.locks(),
+            levels: recipe.levels(),
+            bound: Some(*recipe.bound()),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! which make locks without saying how.
 
 use super::stacked::Text;
-use super::{Composed, Shareable};
+use super::{Composed, Plan, Shareable};
 use cohort_raw::{Inherit, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;
@@ -24,7 +24,7 @@ impl<L: Composed, T: Text> Default for RecipeBuilt<L, T> {
     #[inline]
     fn default() -> Self {
         Self {
-            lock: L::planned(&T::recipe().plan()),
+            lock: L::planned(&Plan::from(&T::recipe())),
             text: PhantomData,
         }
     }
@@ -42,7 +42,7 @@ unsafe impl<L: Shareable, T: Text> RawLock for RecipeBuilt<L, T> {
 
     unsafe fn make_at(place: *mut Self) {
         // SAFETY: the caller's; the lock is all there is.
-        unsafe { L::plan_at(&raw mut (*place).lock, &T::recipe().plan()) };
+        unsafe { L::plan_at(&raw mut (*place).lock, &Plan::from(&T::recipe())) };
     }
 
     #[inline]

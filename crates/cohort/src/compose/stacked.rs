@@ -19,10 +19,10 @@
 
 use super::any::{Any, AnyContext};
 use super::clof::Metadata;
-use super::generated::{Basic, LEVELS, is_ordered};
-use super::{Apart, Bound, Composed, Plan, Tree};
-use crate::door::{AtomicPtr, Level, Order, cohort, flaws, mutant, pool};
+use super::{Apart, Composed, Plan, Tree};
+use crate::door::{AtomicPtr, Order, cohort, flaws, mutant, pool};
 use crate::host::{Arena, Pool};
+use cohort_raw::recipe::{Basic, LEVELS, Recipe};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;
@@ -30,226 +30,6 @@ use core::ptr;
 
 flaws! {
     FORGET_ABOVE = "stacked.forget-above";
-}
-
-/// What a composition is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recipe {
-    locks: [Basic; LEVELS],
-    depth: usize,
-    levels: [Level; LEVELS - 1],
-    bound: Bound,
-}
-
-/// What a text begins with that describes a composition.
-pub const PREFIX: &str = "clof:";
-
-/// The level of all CPUs.
-pub const SYSTEM: &str = "system";
-
-/// Levels that suit most machines, for as many low locks (Chehab et al. 2021 §5.2.1).
-const USUAL: [&[Level]; LEVELS] = [
-    &[],
-    &[Level::Numa],
-    &[Level::CacheGroup, Level::Numa],
-    &[Level::Core, Level::CacheGroup, Level::Numa],
-];
-
-/// Hand-offs in a row, unless the text says otherwise (Chehab et al. 2021 §4.1).
-const HAND_OFFS: u32 = 128;
-
-impl Recipe {
-    /// These locks at these levels, smallest cohort first, the lock for all last; none if
-    /// they do not fit together.  No levels are the usual ones.
-    #[must_use]
-    pub fn of(locks: &[Basic], levels: &[Level], bound: Option<Bound>) -> Option<Self> {
-        let below = locks.len().checked_sub(1).filter(|below| *below < LEVELS)?;
-        let levels = if levels.is_empty() {
-            USUAL[below]
-        } else {
-            levels
-        };
-        if levels.len() != below || !is_ordered(locks) {
-            return None;
-        }
-        let mut recipe = Self {
-            locks: [Basic::Ticket; LEVELS],
-            depth: locks.len(),
-            levels: [Level::Package; LEVELS - 1],
-            bound: bound.unwrap_or(Bound::hand_offs(HAND_OFFS)),
-        };
-        recipe.locks[..locks.len()].copy_from_slice(locks);
-        recipe.levels[..below].copy_from_slice(levels);
-        Some(recipe)
-    }
-
-    /// Reads `clof:ticket-clh-mcs@core,numa,system/100/20us`: the locks, smallest cohort
-    /// first; their levels; hand-offs in a row, and a time, after which a cohort gives the
-    /// lock to others.  All but the locks may be missing.
-    ///
-    /// # Errors
-    /// What is wrong with it.
-    pub fn read(text: &str) -> Result<Self, &'static str> {
-        let text = text
-            .strip_prefix(PREFIX)
-            .ok_or("a composition begins with `clof:`")?;
-        let mut parts = text.split('/');
-        let base = parts.next().unwrap_or("");
-        let (names, at) = match base.split_once('@') {
-            None => (base, None),
-            Some((names, at)) => (names, Some(at)),
-        };
-        let mut locks = [Basic::Ticket; LEVELS];
-        let depth = collect(&mut locks, names.split('-'), Basic::named)
-            .ok_or("its locks are one to four of ticket, mcs, clh, hemlock")?;
-        let mut levels = [Level::Package; LEVELS - 1];
-        let mut given = 0;
-        if let Some(at) = at {
-            let below = at
-                .strip_suffix(SYSTEM)
-                .ok_or("its last level is `system`")?
-                .trim_end_matches(',');
-            if !below.is_empty() {
-                given = collect(&mut levels, below.split(','), Level::named)
-                    .ok_or("its levels are of core, cache, numa, package and system")?;
-            }
-            let levels = &levels[..given];
-            if given + 1 != depth || !levels.is_sorted_by(|one, next| (*one as u8) < *next as u8) {
-                return Err("each of its locks has a level, smallest cohort first");
-            }
-        }
-        let mut bound = None;
-        for part in parts {
-            // A time alone bounds no count.
-            let bound = bound.get_or_insert(Bound::hand_offs(u32::MAX));
-            let (number, unit) = match (part.strip_suffix("us"), part.strip_suffix("ns")) {
-                (Some(number), _) => (number, 1_000),
-                (_, Some(number)) => (number, 1),
-                _ => (part, 0),
-            };
-            let wrong = "a bound is a number of hand-offs (/100) or a time (/20us)";
-            let number: u32 = number.parse().map_err(|_| wrong)?;
-            if unit == 0 {
-                bound.hand_offs = number;
-            } else {
-                bound.nanoseconds = u64::from(number) * unit;
-            }
-        }
-        Self::of(&locks[..depth], &levels[..given], bound)
-            .ok_or("each of its locks has a level, smallest cohort first")
-    }
-
-    /// Whether it can be built at run time; the compiler can build them all.
-    #[must_use]
-    pub fn is_stackable(&self) -> bool {
-        self.plan()
-            .locks
-            .iter()
-            .all(|lock| Basic::ALL.contains(lock))
-    }
-
-    fn low_levels(&self) -> usize {
-        self.depth - 1
-    }
-
-    /// As a plan for a composition of these locks.
-    #[must_use]
-    pub fn plan(&self) -> Plan<'_> {
-        Plan {
-            locks: &self.locks[..self.depth],
-            levels: &self.levels[..self.low_levels()],
-            bound: Some(self.bound),
-        }
-    }
-
-    /// The recipe in two words, to be kept in atoms.
-    #[must_use]
-    pub fn to_words(&self) -> [u64; 2] {
-        let mut word = self.depth as u64;
-        for lock in self.locks {
-            word = word << 3 | lock as u64;
-        }
-        for level in self.levels {
-            word = word << 3 | level as u64;
-        }
-        [
-            word << 32 | u64::from(self.bound.hand_offs),
-            self.bound.nanoseconds,
-        ]
-    }
-
-    /// The recipe of [`to_words`](Self::to_words).
-    #[must_use]
-    pub fn of_words([mut word, nanoseconds]: [u64; 2]) -> Self {
-        let bound = Bound {
-            hand_offs: word as u32,
-            nanoseconds,
-        };
-        word >>= 32;
-        let mut next = || {
-            let three = word & 7;
-            word >>= 3;
-            three as usize
-        };
-        let mut levels = [Level::Package; LEVELS - 1];
-        levels
-            .iter_mut()
-            .rev()
-            .for_each(|level| *level = Level::ALL[next()]);
-        let mut locks = [Basic::Ticket; LEVELS];
-        locks
-            .iter_mut()
-            .rev()
-            .for_each(|lock| *lock = Basic::TOPS[next()]);
-        Self {
-            locks,
-            depth: (word as usize).clamp(1, LEVELS),
-            levels,
-            bound,
-        }
-    }
-}
-
-/// As [`Recipe::read`] reads it.
-impl fmt::Display for Recipe {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let separators = core::iter::once(PREFIX).chain(core::iter::repeat("-"));
-        for (lock, separator) in self.locks[..self.depth].iter().zip(separators) {
-            write!(f, "{separator}{}", lock.name())?;
-        }
-        write!(f, "@")?;
-        for level in &self.levels[..self.low_levels()] {
-            write!(f, "{},", level.name())?;
-        }
-        write!(f, "{SYSTEM}")?;
-        let Bound {
-            hand_offs,
-            nanoseconds,
-        } = self.bound;
-        if hand_offs < u32::MAX {
-            write!(f, "/{hand_offs}")?;
-        }
-        match nanoseconds {
-            0 => Ok(()),
-            time if time % 1_000 == 0 => write!(f, "/{}us", time / 1_000),
-            time => write!(f, "/{time}ns"),
-        }
-    }
-}
-
-/// How many words there are, each read into its place; none if one is not known or they
-/// are too many.
-fn collect<'a, T>(
-    places: &mut [T],
-    words: impl Iterator<Item = &'a str>,
-    known: impl Fn(&str) -> Option<T>,
-) -> Option<usize> {
-    let mut count = 0;
-    for word in words {
-        *places.get_mut(count)? = known(word)?;
-        count += 1;
-    }
-    Some(count)
 }
 
 /// Says what the locks of a type are made of, which can be stacked.
@@ -348,7 +128,7 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
         const { assert!(Tree::<Cohort, LEAVES, INNER>::has_room_for(LEVELS - 1)) };
         let root = Apart(Any::default());
         // SAFETY: made just now.
-        unsafe { root.0.become_one(recipe.locks[recipe.low_levels()]) };
+        unsafe { root.0.become_one(recipe.locks()[recipe.levels().len()]) };
         Self {
             root,
             recipe,
@@ -360,12 +140,12 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
     /// The caller's cohort at that level; null above the last.
     #[inline]
     fn find(&self, level: usize) -> *mut Cohort {
-        let levels = self.recipe.low_levels();
-        if level == levels {
+        let levels = self.recipe.levels();
+        let Some(at) = levels.get(level) else {
             return ptr::null_mut();
-        }
-        let cohort = cohort(self.recipe.levels[level]);
-        let known = self.cohorts.find(level, levels, cohort);
+        };
+        let cohort = cohort(*at);
+        let known = self.cohorts.find(level, levels.len(), cohort);
         if known.is_null() {
             self.make(level, cohort)
         } else {
@@ -379,9 +159,9 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
         let new = COHORTS.take();
         new.above.store(self.find(level + 1), Order::RELAXED);
         // SAFETY: taken just now, and seen by nobody; a cohort that was given back is free.
-        unsafe { new.low.become_one(self.recipe.locks[level]) };
+        unsafe { new.low.become_one(self.recipe.locks()[level]) };
         new.metadata.0.forget();
-        let place = (level, self.recipe.low_levels(), cohort);
+        let place = (level, self.recipe.levels().len(), cohort);
         self.cohorts.put(place, new, &COHORTS)
     }
 
@@ -398,7 +178,7 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
             return self.root.0.acquire(cx);
         };
         let metadata = &here.metadata.0;
-        metadata.acquire(&here.low, cx, &self.recipe.bound, || {
+        metadata.acquire(&here.low, cx, self.recipe.bound(), || {
             self.climb(here.above(), &metadata.high);
         });
     }
@@ -408,7 +188,7 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
             return self.root.0.try_acquire(cx);
         };
         let metadata = &here.metadata.0;
-        metadata.try_acquire(&here.low, cx, &self.recipe.bound, || {
+        metadata.try_acquire(&here.low, cx, self.recipe.bound(), || {
             self.try_climb(here.above(), &metadata.high)
         })
     }
@@ -426,7 +206,7 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
         let metadata = &here.metadata.0;
         // SAFETY: the caller's.
         unsafe {
-            metadata.release(&here.low, cx, &self.recipe.bound, |_| {
+            metadata.release(&here.low, cx, self.recipe.bound(), |_| {
                 if !mutant(flaw::FORGET_ABOVE) {
                     self.pass_on(here.above(), &metadata.high);
                 }

@@ -32,6 +32,7 @@ mod world;
 
 pub use absence::{Absence, Shown};
 pub use cache::{Cache, Opened};
+pub use cohort_raw::recipe::Level;
 #[cfg(not(world = "native"))]
 pub use flaw::FLAWS;
 pub use flaw::Flaw;
@@ -101,41 +102,6 @@ pub enum Monitor {
     /// aarch64's WFE, whose bound of a hundred microseconds is the kernel's; so only under
     /// [`WaitPolicy::Spin`], where each thread has a CPU to itself.
     Wfe = 3,
-}
-
-/// A level of the machine's hierarchy; see [`cohort`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// Hardware threads of one core.
-    Core,
-    /// CPUs that share their last cache.
-    CacheGroup,
-    /// CPUs that share their nearest memory.
-    Numa,
-    /// CPUs of one package.
-    Package,
-}
-
-impl Level {
-    /// All of them, smallest cohort first.
-    pub const ALL: [Self; 4] = [Self::Core, Self::CacheGroup, Self::Numa, Self::Package];
-
-    /// The word for it (Chehab et al. 2021 §3.1).
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Core => "core",
-            Self::CacheGroup => "cache",
-            Self::Numa => "numa",
-            Self::Package => "package",
-        }
-    }
-
-    /// The level of that name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|level| level.name() == name)
-    }
 }
 
 /// How a sleep ended.

@@ -1,0 +1,180 @@
+//! What a lock's name leaves to the machine: the levels of a composition, and the cohorts that are
+//! assigned without regard to it.
+
+use super::Topology;
+use cohort::name::{Assignment, Build, Lock, Mistake, Name, SYSTEM};
+use cohort::recipe::{Bound, Level, Levels};
+
+/// The name as it serves an unchanged program on that machine, with everything said.
+///
+/// # Errors
+/// It is one that only a measurement has.
+pub fn served_on<'a>(name: &Name<'a>, topology: &Topology) -> Result<Name<'a>, Mistake<'a>> {
+    let mut whole = *name;
+    if let Lock::Composed(_) = name.lock {
+        whole.levels = Levels::of(&levels_on(name, topology));
+        whole.bound = name.bound.or(Some(Bound::USUAL));
+        whole.build = name.build.filter(|build| *build == Build::Compiled);
+    }
+    whole.servable().map(|_| whole)
+}
+
+/// The levels of a composition's low locks on a machine: the node first, which matters
+/// everywhere, then what is smaller, then the package (Chehab et al. 2021 §5.2.1), but those that
+/// the machine has before those that it has not.
+#[must_use]
+pub fn levels_on(name: &Name<'_>, topology: &Topology) -> Vec<Level> {
+    if let Some(levels) = name.levels {
+        return levels.to_vec();
+    }
+    let Some(locks) = name.locks() else {
+        return Vec::new();
+    };
+    let mut wanted = [Level::Numa, Level::CacheGroup, Level::Core, Level::Package];
+    let has = |level: Level| topology.levels().iter().any(|l| l.name == level.name());
+    wanted.sort_by_key(|level| !has(*level));
+    let mut levels = wanted[..locks.len() - 1].to_vec();
+    levels.sort_by_key(|level| *level as usize);
+    levels
+}
+
+/// The names of a list again as they were typed: the commas between the levels of one
+/// lock, of which the system's is the last, part no names.
+#[must_use]
+pub fn rejoined(pieces: &[String]) -> Vec<String> {
+    let goes_on = |name: &String| {
+        let levels = name.split_once('@').map_or("", |(_, levels)| levels);
+        let first = levels.split(',').next().unwrap_or_default();
+        Level::named(first).is_some() && !levels.contains(SYSTEM)
+    };
+    let mut names: Vec<String> = Vec::new();
+    for piece in pieces.iter().map(|piece| piece.trim()) {
+        match names.last_mut().filter(|name| goes_on(name)) {
+            Some(name) => *name = format!("{name},{piece}"),
+            None => names.push(piece.to_owned()),
+        }
+    }
+    names
+}
+
+/// The cohort of each CPU, which are as many as `real` has; `real` is where each CPU
+/// is.
+#[must_use]
+pub fn assigned(assignment: Assignment, real: &[usize], seed: u64) -> Vec<usize> {
+    let count = real.iter().max().map_or(1, |last| last + 1);
+    let mut state = seed;
+    let mut random = move |below: usize| {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ (bits >> 31)) % below as u64) as usize
+    };
+    match assignment {
+        Assignment::Random => real.iter().map(|_| random(count)).collect(),
+        Assignment::Balanced => {
+            let mut cohorts: Vec<usize> = (0..real.len()).map(|cpu| cpu % count).collect();
+            for last in (1..cohorts.len()).rev() {
+                cohorts.swap(last, random(last + 1));
+            }
+            cohorts
+        }
+        Assignment::Pathological => {
+            let mut met = vec![0; count];
+            real.iter()
+                .map(|cohort| {
+                    met[*cohort] += 1;
+                    (met[*cohort] - 1) % count
+                })
+                .collect()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cohort::catalogue;
+
+    #[test]
+    fn a_program_is_told_what_was_asked_for() {
+        let flat = Topology::new(vec![0], Vec::new());
+        let told = |text| {
+            let name = catalogue::read(text).unwrap();
+            served_on(&name, &flat).map_or_else(|why| why.to_string(), |name| name.to_string())
+        };
+        for text in [
+            "mcs",
+            "system",
+            "clof:mcs@system/128",
+            "clof:ticket-mcs@numa,system/128",
+            "clof:hemlock-clh-mcs-ticket@core,cache,numa,system/7/20us",
+            "clof:mcs-near@package,system/1500ns/compiled",
+        ] {
+            assert_eq!(told(text), text);
+        }
+        assert_eq!(
+            told("clof:tkt-hem/stacked"),
+            "clof:ticket-hemlock@numa,system/128"
+        );
+        for (text, word) in [
+            ("clof:mcs-near", "/compiled"),
+            ("clof:clh-bo/abortable", "hmcs-t"),
+            ("clof:mcs-mcs/random", "--cohorts"),
+            ("c-tkt-tkt/7", "as they are"),
+            ("c-tkt-tkt/bypass", "as they are"),
+        ] {
+            assert!(told(text).contains(word), "{text}: {}", told(text));
+        }
+    }
+
+    #[test]
+    fn levels_suit_the_machine() {
+        let by = |names: &[&str]| {
+            let levels = names.iter().enumerate().map(|(at, name)| {
+                let cohorts = (0..64).map(|cpu: usize| cpu >> (at + 1)).collect();
+                ((*name).to_owned(), cohorts)
+            });
+            Topology::new((0..64).collect(), levels.collect())
+        };
+        let names = |name: &str, topology: &Topology| {
+            let levels = levels_on(&catalogue::read(name).unwrap(), topology);
+            levels
+                .iter()
+                .map(|l| l.name())
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        let epyc = by(&["core", "cache", "numa", "system"]);
+        assert_eq!(names("clof:mcs-mcs-mcs-mcs", &epyc), "core,cache,numa");
+        assert_eq!(names("clof:mcs-mcs-mcs", &epyc), "cache,numa");
+        let kunpeng = by(&["cache", "numa", "package", "system"]);
+        assert_eq!(
+            names("clof:mcs-mcs-mcs-mcs", &kunpeng),
+            "cache,numa,package"
+        );
+        let small = by(&["core", "system"]);
+        assert_eq!(names("clof:mcs-mcs", &small), "core");
+        assert_eq!(names("clof:mcs", &small), "");
+    }
+
+    #[test]
+    fn assignments_are_as_they_are_called() {
+        let real: Vec<usize> = (0..32).map(|cpu| cpu / 8).collect();
+        let sizes = |cohorts: &[usize]| {
+            let count = |cohort| cohorts.iter().filter(|c| **c == cohort).count();
+            [0, 1, 2, 3].map(count)
+        };
+        let balanced = assigned(Assignment::Balanced, &real, 1);
+        assert_eq!(sizes(&balanced), [8; 4]);
+        assert_ne!(balanced, real);
+        let pathological = assigned(Assignment::Pathological, &real, 1);
+        assert_eq!(sizes(&pathological), [8; 4]);
+        assert_eq!(pathological[..4], [0, 1, 2, 3]);
+        let random = |seed| assigned(Assignment::Random, &real, seed);
+        assert!((1..9).all(|seed| random(seed).iter().all(|cohort| *cohort < 4)));
+        // One in some seventy is balanced by chance.
+        let balanced = (1..101).filter(|seed| sizes(&random(*seed)) == [8; 4]);
+        let balanced = balanced.count();
+        assert!(balanced < 10, "{balanced} of 100");
+    }
+}

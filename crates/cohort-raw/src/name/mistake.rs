@@ -1,0 +1,174 @@
+//! What can be wrong with a lock's name, in words that say what to write instead.
+
+use super::catalogue::Catalogue;
+use super::nearest::Nearest;
+use super::words::{ABORTABLE, Assignment, Build, BypassPolicy, PREFIX, Refinement, SYSTEM};
+use crate::recipe::{Basic, LEVELS, Level};
+use core::fmt::{self, Formatter};
+
+/// What is wrong with a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mistake<'a> {
+    /// No lock of that catalogue is called so.
+    Unknown(&'a str, &'static Catalogue),
+    /// No composition is made of a lock of that name.
+    NoBasic(&'a str),
+    /// A composition has too many locks.
+    TooDeep,
+    /// Below the top stands a lock that has to be there.
+    BelowTop,
+    /// The levels do not end with the system's.
+    NoSystem,
+    /// No level is called so.
+    NoLevel(&'a str),
+    /// So many locks have more levels, or fewer.
+    Depth(usize),
+    /// A level stands below one whose cohorts are smaller.
+    LevelOrder,
+    /// Nothing can follow this name.
+    NothingToRefine(&'a str, &'static Catalogue),
+    /// This cannot follow the name.
+    NoRefinement(&'a str),
+    /// The threads of that cohort lock have to go through their cohort.
+    NoBypass(&'static str, BypassPolicy),
+    /// Not a composition, but to be one whose waiters can give up.
+    OnlyCompositionsAbort,
+    /// The waiters of that lock cannot give up.
+    Stays(Basic),
+    /// Below the top stands a lock that cannot tell whether a waiter stays.
+    AbortableBelowTop,
+    /// The composition is never built at run time.
+    NotStacked,
+    /// Only a simulated machine puts threads into cohorts so.
+    Assigned(Assignment),
+    /// No unchanged program runs under compositions whose waiters can give up.
+    AbortableServed,
+    /// Unchanged programs run under that lock as it is.
+    AsItIs,
+    /// What tuning found has not been looked up.
+    Tuned,
+}
+
+impl fmt::Display for Mistake<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Unknown(word, catalogue) => {
+                write!(f, "no lock is called `{word}`")?;
+                hint(f, &catalogue.nearest(word))
+            }
+            Self::NoBasic(word) => {
+                write!(f, "`{word}` is none of ")?;
+                list(f, Basic::ALL.into_iter().map(Basic::name))?;
+                f.write_str(", nor is it near, which stands at the top")?;
+                close(f, word, Basic::TOPS.into_iter().map(Basic::name))
+            }
+            Self::TooDeep => write!(f, "a composition has at most {LEVELS} levels"),
+            Self::BelowTop => {
+                f.write_str("below the top lock stand ")?;
+                list(f, Basic::ALL.into_iter().map(Basic::name))?;
+                f.write_str(" only")
+            }
+            Self::NoSystem => write!(f, "its last level is `{SYSTEM}`"),
+            Self::NoLevel(word) => {
+                write!(f, "`{word}` is no level; there are ")?;
+                list(f, Level::ALL.into_iter().map(Level::name))?;
+                write!(f, " and {SYSTEM}")?;
+                close(f, word, Level::ALL.into_iter().map(Level::name))
+            }
+            Self::Depth(locks) => write!(f, "{locks} locks need {locks} levels"),
+            Self::LevelOrder => f.write_str("levels begin with the smallest cohort"),
+            Self::NothingToRefine(word, catalogue) => {
+                write!(
+                    f,
+                    "`{word}` has no bound to set: what can follow a `/` is for {PREFIX}… and "
+                )?;
+                let abortable = catalogue.abortable_cohort_locks.lines();
+                list(f, catalogue.cohort_locks.lines().chain(abortable))
+            }
+            Self::NoRefinement(word) => {
+                write!(
+                    f,
+                    "`/{word}` is neither a number of hand-offs (/100), nor a time (/20us), nor \
+                     /random, /balanced or /pathological; cohort locks also know /bypass and \
+                     /adaptive, and {PREFIX}… /stacked, /compiled and /{ABORTABLE}"
+                )?;
+                close(f, word, Refinement::ALL.into_iter().map(Refinement::name))
+            }
+            Self::NoBypass(name, policy) => {
+                write!(f, "{name} has no /{policy}: its waiters can give up")
+            }
+            Self::OnlyCompositionsAbort => write!(
+                f,
+                "`/{ABORTABLE}` is for {PREFIX}…; `cohort list` says which other waiters give up"
+            ),
+            Self::Stays(lock) => {
+                write!(f, "no waiter of `{}` can give up: take ", lock.name())?;
+                list(f, Basic::ABORTABLE.into_iter().map(Basic::name))
+            }
+            Self::AbortableBelowTop => {
+                f.write_str("mcs whose waiters can give up stands at the top only")
+            }
+            Self::NotStacked => write!(
+                f,
+                "near stands in compiled compositions only: add /{}",
+                Build::Compiled
+            ),
+            Self::Assigned(assignment) => write!(
+                f,
+                "/{assignment} is for simulated machines; here a file says which cohort each CPU is \
+                 in (--cohorts)"
+            ),
+            Self::AbortableServed => write!(
+                f,
+                "/{ABORTABLE} is for `cohort bench` and Rust; of what serves programs, waiters of \
+                 hmcs-t give up"
+            ),
+            Self::AsItIs => write!(
+                f,
+                "programs run under {PREFIX}… with a bound of their own, and under the locks of \
+                 `cohort list` as they are"
+            ),
+            Self::Tuned => f.write_str("`cohort` alone looks up what tuning found"),
+        }
+    }
+}
+
+impl core::error::Error for Mistake<'_> {}
+
+fn list<'a>(f: &mut Formatter<'_>, words: impl Iterator<Item = &'a str>) -> fmt::Result {
+    for (place, word) in words.enumerate() {
+        let separator = if place > 0 { ", " } else { "" };
+        write!(f, "{separator}{word}")?;
+    }
+    Ok(())
+}
+
+/// Which of `words` may have been meant, if one is close.
+fn close<'a>(
+    f: &mut Formatter<'_>,
+    word: &str,
+    words: impl Iterator<Item = &'a str>,
+) -> fmt::Result {
+    let mut nearest = Nearest::new();
+    // A word that is known stands in the wrong place: no other was meant.
+    for known in words.filter(|known| *known != word) {
+        nearest.consider(word, known, known);
+    }
+    hint(f, &nearest)
+}
+
+fn hint(f: &mut Formatter<'_>, nearest: &Nearest<'_>) -> fmt::Result {
+    let last = nearest.names().count().saturating_sub(1);
+    for (place, name) in nearest.names().enumerate() {
+        let before = match place {
+            0 => "; did you mean ",
+            _ if place == last => " or ",
+            _ => ", ",
+        };
+        write!(f, "{before}`{name}`")?;
+    }
+    if nearest.names().next().is_some() {
+        f.write_str("?")?;
+    }
+    Ok(())
+}

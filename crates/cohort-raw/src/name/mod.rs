@@ -1,0 +1,33 @@
+//! A lock's name: the one language in which people, programs and measurements say which lock
+//! they mean.
+//!
+//! ```text
+//! mcs  default  hmcs-2@numa,system    a lock of the catalogue, or another name for it
+//! system  posix                       the C library's own
+//! clof:tkt-clh-tkt                    basic locks, smallest cohort first, at the levels that suit
+//! clof:tkt-clh-tkt@cache,numa,system  at these
+//! clof:best  clof:best@epyc-7352x2    what tuning found for this machine, or for that one
+//! c-tkt-tkt/1000  c-tkt-tkt/20us      with another bound: hand-offs in a row, or time
+//! c-tkt-mcs/bypass                    whose threads try the top lock first
+//! c-tkt-mcs/adaptive                  as long as that is not in vain
+//! clof:tkt-mcs/stacked                built at run time, as for a preloaded program
+//! clof:tkt-mcs/compiled               built by the compiler
+//! clof:clh-bo-mcs/abortable           of the forms of these locks whose waiters can give up
+//! c-ptl-tkt/random                    with threads in cohorts that have nothing to do with memory
+//! ```
+//!
+//! [`Catalogue::read`] is the one parser, and the `Display` of [`Name`] the one printer: what is
+//! printed is read as the same name.  Neither takes memory, since the interposer reads a name
+//! before its program has an allocator.
+
+mod catalogue;
+mod mistake;
+mod nearest;
+mod read;
+mod said;
+mod words;
+
+pub use catalogue::Catalogue;
+pub use mistake::Mistake;
+pub use said::{Lock, Name, Servable};
+pub use words::{Assignment, Build, BypassPolicy, PREFIX, SYSTEM, SYSTEM_LOCKS};

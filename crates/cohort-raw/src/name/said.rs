@@ -1,0 +1,244 @@
+//! A name as data, and how it is printed.
+
+use super::mistake::Mistake;
+use super::words::{
+    ABORTABLE, Assignment, BEST, Build, BypassPolicy, PREFIX, SYSTEM, SYSTEM_LOCKS,
+};
+use crate::recipe::{Basic, Bound, Level, Levels, Locks, Recipe};
+use core::fmt::{self, Write};
+
+/// A lock's name, read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name<'a> {
+    /// Which lock.
+    pub lock: Lock<'a>,
+    /// Of a composition, the levels of all locks but the top one, smallest cohort first; none for
+    /// those that suit the machine.
+    pub levels: Option<Levels>,
+    /// How long a cohort keeps the lock above it, if not as long as usual.
+    pub bound: Option<Bound>,
+    /// Of a cohort lock, whether threads first try the top lock itself.
+    pub bypass: Option<BypassPolicy>,
+    /// Of a composition, how it comes to be, if that is said.
+    pub build: Option<Build>,
+    /// Of a composition, whether its waiters can give up.
+    pub abortable: bool,
+    /// Which threads are in which cohort, if the machine does not say it.
+    pub assignment: Option<Assignment>,
+}
+
+/// Which lock a name means, without what it says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock<'a> {
+    /// The C library's own.
+    System,
+    /// One of the catalogue.
+    Listed {
+        /// Where in the catalogue.
+        place: usize,
+        /// The name that is printed.
+        name: &'static str,
+    },
+    /// A composition of these.
+    Composed(Locks),
+    /// The composition that tuning found best.
+    Best {
+        /// On that machine; on the one that is here, if none is named.
+        machine: Option<&'a str>,
+    },
+}
+
+/// What an unchanged program, or one in C, can have of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Servable {
+    /// The C library's own locks.
+    System,
+    /// The lock at that place of the catalogue, as it is.
+    Listed(usize),
+    /// A composition that is built when the lock is made.
+    Stacked(Recipe),
+    /// A composition that the compiler has built.
+    Compiled(Recipe),
+}
+
+impl<'a> Name<'a> {
+    /// That lock, as it usually is.
+    #[must_use]
+    pub const fn of(lock: Lock<'a>) -> Self {
+        Self {
+            lock,
+            levels: None,
+            bound: None,
+            bypass: None,
+            build: None,
+            abortable: false,
+            assignment: None,
+        }
+    }
+
+    /// The composition of these locks at these levels, smallest cohort first; none if they are
+    /// too many.
+    #[must_use]
+    pub fn composed(locks: &[Basic], levels: &[Level]) -> Option<Self> {
+        Some(Self {
+            levels: Some(Levels::of(levels)?),
+            ..Self::of(Lock::Composed(Locks::of(locks)?))
+        })
+    }
+
+    /// Of a composition, its locks, smallest cohort first.
+    #[must_use]
+    pub fn locks(&self) -> Option<&[Basic]> {
+        match &self.lock {
+            Lock::Composed(locks) => Some(locks),
+            _ => None,
+        }
+    }
+
+    /// Whether all parts fit together.
+    pub(super) fn check(&self) -> Result<(), Mistake<'a>> {
+        let Some(locks) = self.locks() else {
+            return Ok(());
+        };
+        if self.abortable {
+            let stays = |lock: &&Basic| !Basic::ABORTABLE.contains(lock);
+            if let Some(lock) = locks.iter().find(stays) {
+                return Err(Mistake::Stays(*lock));
+            }
+            if !Basic::are_ordered_abortable(locks) {
+                return Err(Mistake::AbortableBelowTop);
+            }
+            if let Some(build) = self.build {
+                return Err(Mistake::NoRefinement(build.name()));
+            }
+        } else {
+            if locks.contains(&Basic::Bo) {
+                return Err(Mistake::NoBasic(Basic::Bo.name()));
+            }
+            if !Basic::are_ordered(locks) {
+                return Err(Mistake::BelowTop);
+            }
+        }
+        if let Some(levels) = &self.levels {
+            if levels.len() + 1 != locks.len() {
+                return Err(Mistake::Depth(locks.len()));
+            }
+            if !levels.are_ordered() {
+                return Err(Mistake::LevelOrder);
+            }
+        }
+        if self.build == Some(Build::Stacked) && locks.contains(&Basic::Near) {
+            return Err(Mistake::NotStacked);
+        }
+        Ok(())
+    }
+
+    /// What serves a program that is not made for it: a lock of the catalogue as it is, or a
+    /// composition at its levels, or else at the [usual](Levels::usual) ones.
+    ///
+    /// # Errors
+    /// It is one that only a measurement has.
+    pub fn servable(&self) -> Result<Servable, Mistake<'a>> {
+        if let Some(assignment) = self.assignment {
+            return Err(Mistake::Assigned(assignment));
+        }
+        if self.abortable {
+            return Err(Mistake::AbortableServed);
+        }
+        if self.bound.is_some() && self.locks().is_none() || self.bypass.is_some() {
+            return Err(Mistake::AsItIs);
+        }
+        let locks = match &self.lock {
+            Lock::System => return Ok(Servable::System),
+            Lock::Listed { place, .. } => return Ok(Servable::Listed(*place)),
+            Lock::Best { .. } => return Err(Mistake::Tuned),
+            Lock::Composed(locks) => locks,
+        };
+        let levels = self.levels.as_deref().unwrap_or_default();
+        let recipe = Recipe::of(locks, levels, self.bound).ok_or(Mistake::Depth(locks.len()))?;
+        match self.build {
+            Some(Build::Compiled) => Ok(Servable::Compiled(recipe)),
+            _ if recipe.is_stackable() => Ok(Servable::Stacked(recipe)),
+            _ => Err(Mistake::NotStacked),
+        }
+    }
+}
+
+impl From<&Recipe> for Name<'_> {
+    fn from(recipe: &Recipe) -> Self {
+        let composed = Self::composed(recipe.locks(), recipe.levels());
+        Self {
+            bound: Some(*recipe.bound()),
+            ..composed.unwrap_or_else(|| unreachable!("a recipe is no deeper than a name"))
+        }
+    }
+}
+
+/// The name that is printed.
+impl fmt::Display for Name<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.lock {
+            Lock::System => f.write_str(SYSTEM_LOCKS[0])?,
+            Lock::Listed { name, .. } => f.write_str(name)?,
+            Lock::Best { machine: None } => write!(f, "{PREFIX}{BEST}")?,
+            Lock::Best {
+                machine: Some(machine),
+            } => write!(f, "{PREFIX}{BEST}@{machine}")?,
+            Lock::Composed(locks) => {
+                f.write_str(PREFIX)?;
+                for (place, lock) in locks.iter().enumerate() {
+                    if place > 0 {
+                        f.write_char('-')?;
+                    }
+                    f.write_str(lock.name())?;
+                }
+            }
+        }
+        if let Some(levels) = &self.levels {
+            f.write_char('@')?;
+            for level in levels.iter() {
+                write!(f, "{},", level.name())?;
+            }
+            f.write_str(SYSTEM)?;
+        }
+        if let Some(bound) = &self.bound {
+            write!(f, "{bound}")?;
+        }
+        if let Some(policy) = self.bypass {
+            write!(f, "/{policy}")?;
+        }
+        if let Some(build) = self.build {
+            write!(f, "/{build}")?;
+        }
+        if self.abortable {
+            write!(f, "/{ABORTABLE}")?;
+        }
+        match self.assignment {
+            None => Ok(()),
+            Some(assignment) => write!(f, "/{assignment}"),
+        }
+    }
+}
+
+/// Nanoseconds in each unit of a time that is printed, the longest first.
+const UNITS: [(&str, u64); 4] = [
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+
+/// As a name says it: `/100/20us`.
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.hand_offs < u32::MAX || self.nanoseconds == 0 {
+            write!(f, "/{}", self.hand_offs)?;
+        }
+        if self.nanoseconds == 0 {
+            return Ok(());
+        }
+        let divides = |(_, each): &&(&str, u64)| self.nanoseconds.is_multiple_of(*each);
+        let (unit, each) = UNITS.iter().find(divides).unwrap_or(&UNITS[3]);
+        write!(f, "/{}{unit}", self.nanoseconds / each)
+    }
+}

@@ -1,0 +1,365 @@
+//! What a composition is made of, as data: basic locks, the levels at which they stand, and how
+//! long a cohort keeps the lock above (Chehab et al. 2021 §4.1).
+
+use crate::list;
+use core::fmt;
+use core::ops::Deref;
+
+/// The most locks of a composition.
+pub const LEVELS: usize = 4;
+
+/// A level of a machine's hierarchy, at which threads are in cohorts (Chehab et al. 2021 §3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Hardware threads of one core.
+    Core,
+    /// CPUs that share their last cache.
+    CacheGroup,
+    /// CPUs that share their nearest memory.
+    Numa,
+    /// CPUs of one package.
+    Package,
+}
+
+impl Level {
+    /// All of them, smallest cohort first.
+    pub const ALL: [Self; 4] = [Self::Core, Self::CacheGroup, Self::Numa, Self::Package];
+
+    /// The word for it (Chehab et al. 2021 §3.1).
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Core => "core",
+            Self::CacheGroup => "cache",
+            Self::Numa => "numa",
+            Self::Package => "package",
+        }
+    }
+
+    /// The level of that name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let place = list::place("core\ncache\nnuma\npackage", name)?;
+        Self::ALL.get(place).copied()
+    }
+}
+
+/// A basic lock of which compositions are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Basic {
+    /// `ticket`
+    #[default]
+    Ticket,
+    /// `mcs`
+    Mcs,
+    /// `clh`
+    Clh,
+    /// `hemlock`
+    Hemlock,
+    /// `near`; as the top lock only
+    Near,
+    /// `bo`; only where waiters can give up
+    Bo,
+}
+
+impl Basic {
+    /// Those that may stand at any level.
+    pub const ALL: [Self; 4] = [Self::Ticket, Self::Mcs, Self::Clh, Self::Hemlock];
+
+    /// Those that may stand at the top.
+    pub const TOPS: [Self; 5] = [
+        Self::Ticket,
+        Self::Mcs,
+        Self::Clh,
+        Self::Hemlock,
+        Self::Near,
+    ];
+
+    /// Those that have a form whose waiters can give up; `mcs` at the top only, since it cannot
+    /// tell whether a waiter stays.
+    pub const ABORTABLE: [Self; 3] = [Self::Bo, Self::Clh, Self::Mcs];
+
+    const KNOWN: [Self; 6] = [
+        Self::Ticket,
+        Self::Mcs,
+        Self::Clh,
+        Self::Hemlock,
+        Self::Near,
+        Self::Bo,
+    ];
+
+    /// The name that is printed.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ticket => "ticket",
+            Self::Mcs => "mcs",
+            Self::Clh => "clh",
+            Self::Hemlock => "hemlock",
+            Self::Near => "near",
+            Self::Bo => "bo",
+        }
+    }
+
+    /// The lock of that name, or of the one that papers abbreviate it to.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        let place = list::place("ticket tkt\nmcs\nclh\nhemlock hem\nnear\nbo", name)?;
+        Self::KNOWN.get(place).copied()
+    }
+
+    /// Whether locks, smallest cohort first, may stand so in a composition whose waiters stay.
+    #[must_use]
+    pub fn are_ordered(locks: &[Self]) -> bool {
+        locks.split_last().is_some_and(|(top, below)| {
+            Self::TOPS.contains(top) && below.iter().all(|lock| Self::ALL.contains(lock))
+        })
+    }
+
+    /// The same, where waiters can give up.
+    #[must_use]
+    pub fn are_ordered_abortable(locks: &[Self]) -> bool {
+        locks.split_last().is_some_and(|(top, below)| {
+            Self::ABORTABLE.contains(top)
+                && below
+                    .iter()
+                    .all(|lock| matches!(lock, Self::Bo | Self::Clh))
+        })
+    }
+}
+
+/// How long a cohort may keep the lock above it while its own threads want it (Dice et al. 2015 §2.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Hand-offs in a row at most.
+    pub hand_offs: u32,
+    /// Nanoseconds after which no further hand-off begins; 0 for no such bound.  Asking
+    /// the time makes each hand-off some ten nanoseconds longer.
+    pub nanoseconds: u64,
+}
+
+impl Bound {
+    /// What is usual for a composition: 128 hand-offs (Chehab et al. 2021 §4.1).
+    pub const USUAL: Self = Self::hand_offs(128);
+
+    /// That many hand-offs, however long they take.
+    #[must_use]
+    pub const fn hand_offs(hand_offs: u32) -> Self {
+        Self {
+            hand_offs,
+            nanoseconds: 0,
+        }
+    }
+}
+
+/// Up to `N` values, in their order.
+#[derive(Clone, Copy)]
+pub struct Few<T, const N: usize> {
+    /// Those beyond `length` mean nothing.
+    values: [T; N],
+    length: u8,
+}
+
+/// The locks of a composition, smallest cohort first.
+pub type Locks = Few<Basic, LEVELS>;
+
+/// The levels of a composition's locks but the top one, smallest cohort first.
+pub type Levels = Few<Level, { LEVELS - 1 }>;
+
+impl<T: Copy, const N: usize> Few<T, N> {
+    /// None yet; `filler` is never seen.
+    pub(crate) const fn new(filler: T) -> Self {
+        Self {
+            values: [filler; N],
+            length: 0,
+        }
+    }
+
+    /// Adds one behind the others; none if there is no room.
+    pub(crate) fn push(&mut self, value: T) -> Option<()> {
+        *self.values.get_mut(usize::from(self.length))? = value;
+        self.length += 1;
+        Some(())
+    }
+
+    fn collect(values: &[T], filler: T) -> Option<Self> {
+        let mut few = Self::new(filler);
+        few.values.get_mut(..values.len())?.copy_from_slice(values);
+        few.length = values.len() as u8;
+        Some(few)
+    }
+}
+
+impl Locks {
+    /// These locks; none if they are too many.
+    #[must_use]
+    pub fn of(locks: &[Basic]) -> Option<Self> {
+        Self::collect(locks, Basic::Ticket)
+    }
+}
+
+impl Levels {
+    /// These levels; none if they are too many.
+    #[must_use]
+    pub fn of(levels: &[Level]) -> Option<Self> {
+        Self::collect(levels, Level::Package)
+    }
+
+    /// Levels that suit most machines, for as many locks below the top one (Chehab et al. 2021 §5.2.1).
+    #[must_use]
+    pub fn usual(below: usize) -> Option<Self> {
+        const ALL: [Level; LEVELS - 1] = [Level::Core, Level::CacheGroup, Level::Numa];
+        Self::of(ALL.get(ALL.len().checked_sub(below)?..)?)
+    }
+
+    /// Whether each level has larger cohorts than the one before it.
+    #[must_use]
+    pub fn are_ordered(&self) -> bool {
+        self.is_sorted_by(|one, next| (*one as u8) < *next as u8)
+    }
+}
+
+impl<T, const N: usize> Deref for Few<T, N> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.values[..usize::from(self.length).min(N)]
+    }
+}
+
+impl<T: PartialEq, const N: usize> PartialEq for Few<T, N> {
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq, const N: usize> Eq for Few<T, N> {}
+
+impl<T: fmt::Debug, const N: usize> fmt::Debug for Few<T, N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// Everything that there is to say of a composition whose waiters stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recipe {
+    locks: Locks,
+    levels: Levels,
+    bound: Bound,
+}
+
+impl Recipe {
+    /// These locks at these levels, smallest cohort first, the lock for all last; none if
+    /// they do not fit together.  No levels are the [usual](Levels::usual) ones.
+    #[must_use]
+    pub fn of(locks: &[Basic], levels: &[Level], bound: Option<Bound>) -> Option<Self> {
+        let below = locks.len().checked_sub(1)?;
+        let levels = if levels.is_empty() {
+            Levels::usual(below)?
+        } else {
+            Levels::of(levels)?
+        };
+        if levels.len() != below || !Basic::are_ordered(locks) {
+            return None;
+        }
+        Some(Self {
+            locks: Locks::of(locks)?,
+            levels,
+            bound: bound.unwrap_or(Bound::USUAL),
+        })
+    }
+
+    /// Its locks, smallest cohort first.
+    #[must_use]
+    pub fn locks(&self) -> &[Basic] {
+        &self.locks
+    }
+
+    /// The levels of its locks but the top one, smallest cohort first.
+    #[must_use]
+    pub fn levels(&self) -> &[Level] {
+        &self.levels
+    }
+
+    /// How long a cohort keeps the lock above it.
+    #[must_use]
+    pub fn bound(&self) -> &Bound {
+        &self.bound
+    }
+
+    /// Whether it can be built at run time; the compiler can build them all.
+    #[must_use]
+    pub fn is_stackable(&self) -> bool {
+        self.locks.iter().all(|lock| Basic::ALL.contains(lock))
+    }
+
+    /// The recipe in two words, to be kept in atoms.
+    #[must_use]
+    pub fn to_words(&self) -> [u64; 2] {
+        let mut word = self.locks.len() as u64;
+        for lock in self.locks.values {
+            word = word << 3 | lock as u64;
+        }
+        for level in self.levels.values {
+            word = word << 3 | level as u64;
+        }
+        [
+            word << 32 | u64::from(self.bound.hand_offs),
+            self.bound.nanoseconds,
+        ]
+    }
+
+    /// The recipe of [`to_words`](Self::to_words).
+    #[must_use]
+    pub fn of_words([mut word, nanoseconds]: [u64; 2]) -> Self {
+        let bound = Bound {
+            hand_offs: word as u32,
+            nanoseconds,
+        };
+        word >>= 32;
+        let mut next = || {
+            let three = word & 7;
+            word >>= 3;
+            three as usize
+        };
+        let mut levels = [Level::Package; LEVELS - 1];
+        for level in levels.iter_mut().rev() {
+            *level = Level::ALL[next()];
+        }
+        let mut locks = [Basic::Ticket; LEVELS];
+        for lock in locks.iter_mut().rev() {
+            *lock = Basic::TOPS[next()];
+        }
+        let depth = (word as u8).clamp(1, LEVELS as u8);
+        Self {
+            locks: Few {
+                values: locks,
+                length: depth,
+            },
+            levels: Few {
+                values: levels,
+                length: depth - 1,
+            },
+            bound,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_called_by_its_name() {
+        for level in Level::ALL {
+            assert_eq!(Level::named(level.name()), Some(level));
+        }
+        for lock in Basic::KNOWN {
+            assert_eq!(Basic::named(lock.name()), Some(lock));
+        }
+        assert_eq!(Basic::named("tkt"), Some(Basic::Ticket));
+        assert_eq!(Basic::named("hem"), Some(Basic::Hemlock));
+        assert_eq!((Basic::named(""), Level::named("system")), (None, None));
+    }
+}

@@ -63,12 +63,12 @@ impl Lockable for Lock {
     }
 }
 
-static ENTRIES: Arena<Entry<Lock>> = Arena::new(13);
-static BUCKETS: Arena<Bucket<Lock>> = Arena::new(14);
+static ENTRIES: Arena<Entry<Lock>> = Arena::new(11);
+static BUCKETS: Arena<Bucket<Lock>> = Arena::new(12);
 
 /// Remembers each thread's last entry in the cache that no pool has.
 static TABLE: Table<Lock, &Arena<Entry<Lock>>, &Arena<Bucket<Lock>>> =
-    Table::new(15, &ENTRIES, &BUCKETS);
+    Table::new(13, &ENTRIES, &BUCKETS);
 
 /// The key's lock, held until this is dropped; any thread may drop it.
 #[must_use = "the lock is released at once if nobody keeps this"]

@@ -62,7 +62,7 @@ pub fn table(text: &str, cpus: usize) -> Result<Vec<(String, Vec<usize>)>, Probl
     Ok(levels.into_iter().map(filled).collect())
 }
 
-/// Whether the cohorts of a file are of these CPUs and nest.
+/// Whether the cohorts of a file are of these CPUs, each in one cohort of a level, and nest.
 ///
 /// # Errors
 /// What is wrong, with the file and the line.
@@ -73,15 +73,19 @@ pub fn check(file: &Path, cpus: &[usize]) -> Result<(), Problem> {
         let line = line + 1;
         Problem::usage(format!("{}, line {line}: {what}", file.display()))
     };
-    // By level and CPU, the line.
-    let mut told: BTreeMap<usize, BTreeMap<usize, usize>> = BTreeMap::new();
+    // By level and CPU, the line, and which of its cohorts.
+    let mut told: BTreeMap<usize, BTreeMap<usize, (usize, usize)>> = BTreeMap::new();
     for (number, line) in text.lines().enumerate() {
-        let mut missing = None;
-        read(line, &mut |level, _, cpu| {
+        let (mut missing, mut twice) = (None, None);
+        read(line, &mut |level, cohort, cpu| {
             if !cpus.contains(&cpu) {
                 missing = missing.or(Some(cpu));
             }
-            told.entry(level as usize).or_default().insert(cpu, number);
+            let place = (number, cohort);
+            let before = told.entry(level as usize).or_default().insert(cpu, place);
+            if let Some(before) = before.filter(|before| *before != place) {
+                twice = twice.or(Some((level, cpu, before.0 + 1)));
+            }
         })
         .map_err(|mistake| at(number, &mistake.what.to_string()))?;
         if let Some(cpu) = missing {
@@ -89,19 +93,26 @@ pub fn check(file: &Path, cpus: &[usize]) -> Result<(), Problem> {
             let what = format!("there is no CPU {cpu}; the machine's are {known}");
             return Err(at(number, &what));
         }
+        if let Some((level, cpu, before)) = twice {
+            let what = format!(
+                "CPU {cpu} is in two cohorts of the level `{}`: line {before} has it too",
+                level.name()
+            );
+            return Err(at(number, &what));
+        }
     }
-    let levels: Vec<(&usize, &BTreeMap<usize, usize>)> = told.iter().collect();
+    let levels: Vec<_> = told.iter().collect();
     for pair in levels.windows(2) {
         let [(small, inner), (large, outer)] = pair else {
             continue;
         };
-        let mut of: BTreeMap<usize, Option<&usize>> = BTreeMap::new();
-        for (cpu, line) in *inner {
+        let mut of = BTreeMap::new();
+        for (cpu, place) in *inner {
             let around = outer.get(cpu);
-            if *of.entry(*line).or_insert(around) != around {
+            if *of.entry(*place).or_insert(around) != around {
                 let name = |level: usize| Level::ALL[level].name();
                 return Err(at(
-                    *line,
+                    place.0,
                     &format!(
                         "the level `{}` does not nest in `{}`: these CPUs are in several of its \
                          cohorts",
@@ -131,6 +142,10 @@ mod tests {
             (
                 "# x\ncore 0,2\nnuma 0-1\nnuma 2-3\n",
                 "line 2: the level `core` does not nest",
+            ),
+            (
+                "numa 0-1\n\nnuma 1-3\n",
+                "line 3: CPU 1 is in two cohorts of the level `numa`: line 1 has it too",
             ),
         ] {
             std::fs::write(&file, text).unwrap();

@@ -137,7 +137,8 @@ fn text(discovery: &Discovery, hash: Option<&str>) -> String {
         None => "This machine".to_owned(),
     };
     head += &format!(
-        ": {cpus} CPUs, {} of {} pairs measured",
+        ": {}, {} of {} pairs measured",
+        cohort_lab::discover::counted(cpus),
         discovery.map.pairs(),
         cluster::pairs(cpus)
     );

@@ -14,6 +14,7 @@ mod simulated;
 
 use crate::interrupt::Interrupted;
 use crate::progress::Progress;
+use crate::rounds::Observer;
 use crate::stats::median;
 use crate::world::Topology;
 use crate::world::simulated::Simulator;
@@ -89,7 +90,7 @@ pub struct Discovery {
 pub fn there(
     simulator: &Arc<Simulator>,
     full: bool,
-    progress: &mut Progress,
+    progress: &mut dyn Observer,
 ) -> Result<Discovery, Stop> {
     let topology = simulator.topology();
     let mut map = Map::new(topology.cpus().len());
@@ -217,12 +218,21 @@ impl Discovery {
         order
     }
 
+    /// How many times as long a hand-over takes across the whole system as within the cohorts of
+    /// that level; none if there is no such level.
+    #[must_use]
+    pub fn nearer(&self, level: &str) -> Option<f64> {
+        let name = |found: &&Found| found.name.is_some_and(|name| name.name() == level);
+        let within = self.levels.iter().find(name)?.nanoseconds?;
+        Some(self.system? / within)
+    }
+
     /// The file that tells locks of the cohorts.
     #[must_use]
     pub fn cohorts(&self) -> String {
         let mut text = format!(
-            "# {} CPUs of {}, found by cohort discover\n",
-            self.cpus.len(),
+            "# {} of {}, found by cohort discover\n",
+            counted(self.cpus.len()),
             self.on
         );
         if self.levels.is_empty() {
@@ -275,6 +285,13 @@ pub fn list(numbers: &[usize]) -> String {
         [] => String::new(),
     });
     runs.collect::<Vec<_>>().join(",")
+}
+
+/// How many CPUs there are, in words.
+#[must_use]
+pub fn counted(cpus: usize) -> String {
+    let noun = if cpus == 1 { "CPU" } else { "CPUs" };
+    format!("{cpus} {noun}")
 }
 
 /// The levels that a machine tells of, without those that say nothing.
@@ -415,6 +432,8 @@ mod tests {
     #[test]
     fn locks_are_told_what_was_found() {
         let found = look(shipped::find("xeon-e7-4850x4").unwrap());
+        assert!(found.nearer("numa").unwrap() > 1.0);
+        assert_eq!(found.nearer("cache"), None);
         let mut cpus = Vec::new();
         let text = found.cohorts();
         cohort::door::cohorts::read(&text, &mut |level, cohort, cpu| {

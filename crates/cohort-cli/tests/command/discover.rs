@@ -4,6 +4,7 @@
 use crate::cohort;
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::Value;
 use std::path::Path;
 
@@ -167,6 +168,29 @@ fn this_machine_is_looked_at() {
     );
 }
 
+/// Of one CPU there is nothing to measure, and what is written of it says so and is taken.
+#[test]
+fn one_cpu_is_a_flat_machine() {
+    // The thread's CPUs become the command's; other tests keep theirs.
+    let looked = std::thread::spawn(|| {
+        let all = sched_getaffinity(None).expect("a thread has CPUs");
+        let first = (0..CpuSet::MAX_CPU).find(|cpu| all.is_set(*cpu));
+        let mut one = CpuSet::new();
+        one.set(first.expect("a thread has a CPU"));
+        sched_setaffinity(None, &one).expect("a thread may have fewer CPUs");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let printed = run(folder.path(), &["discover", "-o", "flat.cohorts"]);
+        let told = std::fs::read_to_string(folder.path().join("flat.cohorts")).unwrap();
+        let taken = ["run", "--cohorts", "flat.cohorts", "--", "true"];
+        run(folder.path(), &taken);
+        (String::from_utf8(printed).expect("text"), told)
+    });
+    let (printed, told) = looked.join().expect("the command was run");
+    assert!(printed.contains("One CPU hands nothing over"), "{printed}");
+    assert!(told.starts_with("# 1 CPU of this machine"), "{told}");
+    assert!(told.contains("# no level below the whole system"), "{told}");
+}
+
 #[test]
 fn mistakes_are_named() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -176,6 +200,7 @@ fn mistakes_are_named() {
     write("broken.toml", "lock = \"mcs\"\ncohorts = \"absent\"\n");
     write("odd.toml", "lock = \"mcs\"\n[tuned]\nmachin = \"x\"\n");
     write("slip.cohorts", "core 0,20\nnuna 0-19\n");
+    write("twice.cohorts", "numa 0-19\nnuma 19-39\n");
     let on = ["tune", "--on", "ivy-bridge-2s"];
     for (arguments, why) in [
         (
@@ -185,6 +210,10 @@ fn mistakes_are_named() {
         (
             &["--cohorts", "across.cohorts"],
             "across.cohorts, line 1: the level `core` does not nest in `numa`",
+        ),
+        (
+            &["--cohorts", "twice.cohorts"],
+            "twice.cohorts, line 2: CPU 19 is in two cohorts of the level `numa`",
         ),
         (
             &["--cohorts", "slip.cohorts"],

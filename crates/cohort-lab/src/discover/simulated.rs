@@ -4,7 +4,6 @@ use super::Stop;
 use super::map::Pair;
 use crate::bench::{self, Knobs, NO_LOCK, Setting};
 use crate::interrupt;
-use crate::progress::Progress;
 use crate::rounds::Observer;
 use crate::world::simulated::{Settings, Simulator};
 use crate::world::{Placement, Wait};
@@ -24,7 +23,7 @@ const LONG: u64 = 20_000;
 pub fn measure(
     simulator: &Arc<Simulator>,
     pairs: &[Pair],
-    progress: &mut Progress,
+    progress: &mut dyn Observer,
 ) -> Result<Vec<Option<f64>>, Stop> {
     progress.starts(&format!("{} pairs", pairs.len()), false);
     pairs

@@ -91,7 +91,7 @@ Every composition of the basic locks at the levels, any of which but the whole s
 out, runs as a program has it under `cohort run`, beside hmcs-4, cna, futex and mcs. A lock's mark \
 is the weighed mean of its throughputs, each over the best one's with as many threads. All run \
 briefly first; how far that is off is measured, what is behind by more is dropped, and the others \
-run longer. Of those that nothing sure parts from the best, the simplest is recommended, and all \
+run longer, with the numbers of threads that their policy weighs. Of those that nothing sure parts from the best, the simplest is recommended, and all \
 are named. A rival that is better than all compositions is recommended, and written.
 
 With --explain: what another lock at each level would bring, or no level; what the bound of \

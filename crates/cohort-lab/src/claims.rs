@@ -4,21 +4,21 @@
 //! an [`Experiment`], a [`Measure`] of its points, the paper's figure and the band in
 //! which ours counts as the same.  [`run`] runs whatever the catalogue has the locks
 //! for, so that a row comes alive with its locks; what a row needs beside locks it
-//! says itself.  Rows that speak of the best composition have all of them searched first
-//! (`search`).  Nothing here depends on this machine but the time it takes.
+//! says itself.  Rows that speak of the best composition have all of them searched first, and
+//! rows that speak of a hierarchy have it discovered (`stands`).  Nothing here depends on this machine but the time it takes.
 
 mod experiment;
 mod judge;
 mod measure;
 pub mod page;
 mod rows;
-mod search;
+mod stands;
 
 pub use experiment::{Experiment, Place, Sweep};
 pub use judge::{Judged, JudgedPart, UNEXPLAINED, Verdict, judge};
 pub use measure::{Band, Fold, Measure, Metric, Pick, Side};
 pub use rows::CLAIMS;
-pub use search::Found;
+pub use stands::Found;
 
 use crate::interrupt::{self, Interrupted};
 use crate::rounds::Observer;
@@ -27,7 +27,7 @@ use cohort::catalogue;
 use cohort::name::Lock;
 use experiment::{Point, Points, Simulators};
 use rayon::prelude::*;
-use search::Search;
+use stands::Search;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -87,14 +87,8 @@ impl Part {
         let stands = |name| found.locks(name, self.experiment.machine);
         let locks: Vec<&str> = names.flat_map(stands).collect();
         let mut points = self.experiment.points(&locks);
-        match self.measure {
-            Measure::Nearer { than, .. } => {
-                points.extend(self.experiment.at(Place::Pair(than)).points(&locks));
-            }
-            Measure::Lift { .. } => {
-                points.extend(self.experiment.without_timeout().points(&locks));
-            }
-            _ => {}
+        if let Measure::Lift { .. } = self.measure {
+            points.extend(self.experiment.without_timeout().points(&locks));
         }
         points
     }
@@ -102,10 +96,9 @@ impl Part {
 
 /// Whether that simulated machine has a lock of that name.
 fn exists(lock: &'static str, machine: &'static str) -> bool {
-    lock == crate::bench::NO_LOCK
-        || catalogue::find_delegate(lock).is_some()
+    catalogue::find_delegate(lock).is_some()
         || is_baseline(lock)
-        || search::is_known(lock, machine)
+        || stands::is_known(lock, machine)
         || catalogue::read(lock).is_ok_and(|name| !matches!(name.lock, Lock::Best { .. }))
 }
 
@@ -137,6 +130,12 @@ fn searches(claims: &[&'static Claim]) -> BTreeSet<Search> {
     runnable(claims).flat_map(Part::searches).collect()
 }
 
+/// The machines whose hierarchies these claims speak of, each once.
+fn discovered(claims: &[&'static Claim]) -> BTreeSet<&'static str> {
+    let parts = runnable(claims).filter(|part| matches!(part.measure, Measure::Nearer { .. }));
+    parts.map(|part| part.experiment.machine).collect()
+}
+
 /// The points of these searches, each once.
 fn searched(searches: &BTreeSet<Search>) -> BTreeSet<Point> {
     let points = |search: &Search| search.experiment().points(&search.locks());
@@ -163,7 +162,11 @@ pub fn run(
     let mut points = Points::default();
     let searches = searches(claims);
     run_points(searched(&searches), &mut points, &simulators, &observer)?;
-    let found = Found::new(&searches, &points);
+    let mut found = Found::new(&searches, &points);
+    for machine in discovered(claims) {
+        let mut observer = observer.lock().unwrap_or_else(|broken| broken.into_inner());
+        found.discover(machine, &simulators, &mut **observer)?;
+    }
     run_points(wanted(claims, &found), &mut points, &simulators, &observer)?;
     Ok(claims
         .iter()
@@ -241,10 +244,12 @@ mod tests {
                 let info = info.unwrap_or_else(|| panic!("{}: {}", claim.id, experiment.workload));
                 assert!(experiment.knobs.over(info).is_ok(), "{}", claim.id);
                 assert!(shipped::find(experiment.machine).is_some(), "{}", claim.id);
-                assert!(!part.measure.locks().is_empty(), "{}", claim.id);
-                let searched = part.searches().next().is_some();
-                let points = part.points(&Found::default());
-                assert!(searched || !points.is_empty(), "{}", claim.id);
+                if !matches!(part.measure, Measure::Nearer { .. }) {
+                    assert!(!part.measure.locks().is_empty(), "{}", claim.id);
+                    let searched = part.searches().next().is_some();
+                    let points = part.points(&Found::default());
+                    assert!(searched || !points.is_empty(), "{}", claim.id);
+                }
                 assert!(part.measure.fits(experiment), "{}: {}", claim.id, part.says);
             }
         }

@@ -7,9 +7,13 @@
 //! paper does not print its weights.
 //!
 //! All run briefly first.  How far such a look may be off is measured: some locks, from the best
-//! to the worst, run to their steady state as well.  What is behind the best composition by more
-//! than that, under every policy, is dropped; the others run longer, and what is left then to
-//! its steady state.
+//! to the worst, run to their steady state as well.  What is behind the best of these by more
+//! than that is dropped; the others run longer, and what is left then to its steady state.  Each
+//! policy drops by itself, and runs again only the numbers of threads that it weighs: those that
+//! are left under [`Policy::Low`] need not know precisely what a crowd does.
+//!
+//! The same search finds what claims call the best composition ([`crate::claims`]), of another
+//! field and exhaustively.
 //!
 //! [`mod@file`] is what is written of it, [`best`] finds what was written for a machine,
 //! [`explain`] says what each part of a composition is worth, [`beam`] draws the field.
@@ -114,6 +118,9 @@ pub enum Effort {
     Steady,
 }
 
+/// The looks before the steady state.
+const LOOKS: [Effort; 2] = [Effort::Brief, Effort::Longer];
+
 /// What is to be tuned.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -142,12 +149,15 @@ pub struct Throughput {
     pub per_second: f64,
     /// On either side.
     pub interval: f64,
+    /// Whether it is of a steady state; if not, of a look, made better by how far such looks are
+    /// off in the median.
+    pub steady: bool,
 }
 
 impl Throughput {
-    /// Of a point.
+    /// Of a point that was run with such an effort.
     #[must_use]
-    pub fn of(point: &Point) -> Self {
+    pub fn of(point: &Point, effort: Effort) -> Self {
         let of_rounds = (point.per_second.high - point.per_second.low) / 2.0;
         let interval = match &point.middle.simulated {
             // A run that was too short to say how sure it is may be far off.
@@ -157,6 +167,7 @@ impl Throughput {
         Self {
             per_second: point.per_second.median,
             interval,
+            steady: effort == Effort::Steady,
         }
     }
 }
@@ -168,8 +179,12 @@ pub struct Score {
     pub lock: String,
     /// Whether it is none of the compositions.
     pub rival: bool,
-    /// Whether it ran to its steady state; if not, it was dropped.
+    /// Whether it ran to its steady state, with the numbers of threads that count under some
+    /// policy; if not, it was dropped.
     pub steady: bool,
+    /// Whether it may be the best, by policy.
+    #[serde(skip)]
+    open: Vec<bool>,
     /// Its mark under each policy.
     pub marks: Vec<f64>,
     /// What the marks are unsure of, on either side.
@@ -207,12 +222,45 @@ pub struct Tuned {
     pub points: usize,
 }
 
+impl Tuned {
+    /// The composition with the highest mark under a policy, whatever ties with it.
+    #[must_use]
+    pub fn first(&self, policy: usize) -> Option<&Score> {
+        let whole = self.whole();
+        // Of equals the first.
+        whole.reduce(|best, next| {
+            if next.marks[policy] > best.marks[policy] {
+                next
+            } else {
+                best
+            }
+        })
+    }
+
+    /// The one with the lowest mark of those that ran to their steady state.
+    #[must_use]
+    pub fn last(&self, policy: usize) -> Option<&Score> {
+        let whole = self.whole();
+        whole.min_by(|one, other| one.marks[policy].total_cmp(&other.marks[policy]))
+    }
+
+    /// The compositions that ran to their steady state with every number of threads.
+    fn whole(&self) -> impl Iterator<Item = &Score> {
+        let own = self.scores.iter().filter(|score| !score.rival);
+        own.filter(|score| score.throughputs.values().all(|value| value.steady))
+    }
+}
+
 /// What measures points; in their order.
 pub type Measure<'a, E> = dyn FnMut(&[Setting], Effort) -> Result<Vec<Point>, E> + 'a;
 
 /// How many locks say how far a brief look is off; a field of twice as many is run to its steady
 /// state at once.
 const SAMPLE: usize = 24;
+
+/// Numbers of threads that together weigh less than this share are not run again: what a look is
+/// off there changes a mark by some thousandths.
+const LIGHT: f64 = 0.05;
 
 /// Marks that differ by more than this share do not tie, however unsure they are: what is simple
 /// would win by what nobody knows.
@@ -221,11 +269,11 @@ const ALIKE: f64 = 0.05;
 /// About how many points a plan takes.
 #[must_use]
 pub fn expected(plan: &Plan, rivals: usize) -> usize {
-    let (field, threads) = (field::count(plan) + rivals, plan.threads.len());
+    let (field, threads) = (field::count(plan), plan.threads.len());
     if plan.exhaustive || field <= 2 * SAMPLE {
-        return field * threads;
+        return (field + rivals) * threads;
     }
-    (field + field / 2 + SAMPLE + rivals) * threads
+    (field + field / 4 + SAMPLE + rivals) * threads
 }
 
 /// Runs a plan.  Blocks.
@@ -235,18 +283,36 @@ pub fn expected(plan: &Plan, rivals: usize) -> usize {
 pub fn tune<E>(plan: &Plan, rivals: &[String], measure: &mut Measure<'_, E>) -> Result<Tuned, E> {
     let mut field = field::entries(&plan.levels, &plan.basic);
     field.extend(rivals.iter().map(|name| Entry::rival(name)));
+    search(plan, field, measure)
+}
+
+/// Runs a plan with another field than that of its levels and basic locks.  Blocks.
+///
+/// # Errors
+/// The first of `measure`.
+pub fn search<E>(plan: &Plan, field: Vec<Entry>, measure: &mut Measure<'_, E>) -> Result<Tuned, E> {
+    let field = field.into_iter();
+    let mut scores: Vec<Score> = field
+        .map(|entry| Score::new(entry, plan.policies.len()))
+        .collect();
+    let own = scores.iter().filter(|score| !score.rival).count();
     let mut search = Search {
         plan,
         measure,
         points: 0,
     };
-    let mut scores = if plan.exhaustive || field.len() <= 2 * SAMPLE {
-        search.run(&field, Effort::Steady)?
+    if plan.exhaustive || own <= 2 * SAMPLE {
+        search.run(&mut scores, Effort::Steady, &|_, _| true)?;
     } else {
-        search.halve(&field)?
-    };
-    mark(&mut scores, &plan.policies);
-    Ok(judge(plan, scores, search.points))
+        search.halve(&mut scores)?;
+    }
+    let points = search.points;
+    for score in &mut scores {
+        score.steady = score.throughputs.values().any(|value| value.steady);
+    }
+    let best = best(&scores, true);
+    mark(&mut scores, &plan.policies, &best);
+    Ok(judge(plan, scores, points))
 }
 
 struct Search<'a, 'm, E> {
@@ -256,164 +322,227 @@ struct Search<'a, 'm, E> {
 }
 
 impl<E> Search<'_, '_, E> {
-    fn run(&mut self, entries: &[Entry], effort: Effort) -> Result<Vec<Score>, E> {
-        let threads = &self.plan.threads;
-        let settings = entries.iter().flat_map(|entry| {
-            threads.iter().map(|threads| Setting {
-                lock: entry.name.clone(),
-                threads: *threads,
-                knobs: self.plan.knobs,
-                seed: self.plan.seed,
-            })
-        });
-        let settings: Vec<Setting> = settings.collect();
+    /// Runs locks with the numbers of threads that are wanted, keeps what came of it, and says
+    /// of which lock with how many threads there is something new.
+    fn run(
+        &mut self,
+        scores: &mut [Score],
+        effort: Effort,
+        wanted: &dyn Fn(&Score, usize) -> bool,
+    ) -> Result<Vec<(usize, usize)>, E> {
+        let (mut new, mut settings) = (Vec::new(), Vec::new());
+        for (place, score) in scores.iter().enumerate() {
+            for threads in &self.plan.threads {
+                if wanted(score, *threads) {
+                    new.push((place, *threads));
+                    settings.push(Setting {
+                        lock: score.lock.clone(),
+                        threads: *threads,
+                        knobs: self.plan.knobs,
+                        seed: self.plan.seed,
+                    });
+                }
+            }
+        }
         self.points += settings.len();
         let measured = (self.measure)(&settings, effort)?;
-        let of_each = measured.chunks(threads.len().max(1));
-        let scores = entries.iter().zip(of_each).map(|(entry, points)| Score {
-            lock: entry.name.clone(),
-            rival: entry.is_rival,
-            steady: effort == Effort::Steady,
-            marks: Vec::new(),
-            unsure: Vec::new(),
-            throughputs: points
-                .iter()
-                .map(|point| (point.threads, Throughput::of(point)))
-                .collect(),
-            size: entry.size,
-        });
-        Ok(scores.collect())
+        for ((place, threads), point) in new.iter().zip(measured) {
+            let value = Throughput::of(&point, effort);
+            scores[*place].throughputs.insert(*threads, value);
+        }
+        Ok(new)
     }
 
-    /// The scores of all; of those that may be the best, in their steady state.
-    fn halve(&mut self, field: &[Entry]) -> Result<Vec<Score>, E> {
-        let policies = &self.plan.policies;
-        let mut left = self.run(field, Effort::Brief)?;
-        mark(&mut left, policies);
-        let known: BTreeSet<String> = sample(&left).into_iter().collect();
-        let entries = |wanted: &dyn Fn(&str) -> bool| -> Vec<Entry> {
-            let wanted = field.iter().filter(|entry| wanted(&entry.name));
-            wanted.cloned().collect()
-        };
-        let mut steady = self.run(&entries(&|name| known.contains(name)), Effort::Steady)?;
-        mark(&mut steady, policies);
-        doubt(&mut left, &steady, policies.len());
-        let mut dropped = Vec::new();
-        left = close(left, policies.len(), &mut dropped);
-        let again: BTreeSet<String> = left.into_iter().map(|score| score.lock).collect();
-        let again = entries(&|name| again.contains(name) || known.contains(name));
-        left = self.run(&again, Effort::Longer)?;
-        mark(&mut left, policies);
-        doubt(&mut left, &steady, policies.len());
-        left = close(left, policies.len(), &mut dropped);
-        let last: BTreeSet<String> = left.into_iter().map(|score| score.lock).collect();
-        let last = entries(&|name| last.contains(name) && !known.contains(name));
-        steady.extend(self.run(&last, Effort::Steady)?);
-        dropped.retain(|score| !known.contains(&score.lock));
-        steady.extend(dropped);
-        Ok(steady)
-    }
-}
-
-/// The names of all rivals, and of some compositions from the best to the worst under the first
-/// policy, the closer to each other the better they are.
-fn sample(scores: &[Score]) -> Vec<String> {
-    let (mut own, rivals): (Vec<&Score>, Vec<&Score>) =
-        scores.iter().partition(|score| !score.rival);
-    own.sort_by(|one, other| other.marks[0].total_cmp(&one.marks[0]));
-    let last = own.len().saturating_sub(1) as f64;
-    let place = |number: usize| {
-        let way = number as f64 / (SAMPLE - 1) as f64;
-        // At first each one.
-        ((last * way * way).round() as usize).max(number)
-    };
-    let places: BTreeSet<usize> = (0..SAMPLE).map(place).collect();
-    let chosen = places.into_iter().filter_map(|place| own.get(place));
-    let all = chosen.chain(&rivals);
-    all.map(|score| score.lock.clone()).collect()
-}
-
-/// Says how unsure the marks of a look are: as far as nine in ten of those that are known are off
-/// beyond what all of them are.
-fn doubt(scores: &mut [Score], steady: &[Score], policies: usize) {
-    for policy in 0..policies {
-        let known = steady.iter().filter(|known| !known.rival);
-        let ratios: Vec<f64> = known
-            .filter_map(|known| {
-                let looked = scores.iter().find(|score| score.lock == known.lock)?;
-                let looked = looked.marks[policy];
-                (looked > 0.0).then(|| known.marks[policy] / looked)
-            })
+    /// Runs to their steady state those that may be the best, and rivals.
+    fn halve(&mut self, scores: &mut [Score]) -> Result<(), E> {
+        let plan = self.plan;
+        let heavy: Vec<Vec<usize>> = plan
+            .policies
+            .iter()
+            .map(|of| heavy(of, &plan.threads))
             .collect();
-        let middle = median(&ratios).unwrap_or(1.0);
-        let off = ratios.iter().map(|ratio| (ratio / middle - 1.0).abs());
-        let mut off: Vec<f64> = off.collect();
-        off.sort_by(f64::total_cmp);
-        // Nothing is known of a look that cannot be compared.
-        let off = match off.len() {
-            0 | 1 => 1.0,
-            count => off[(9 * count).div_ceil(10) - 1],
+        let counts = |score: &Score, threads: usize| {
+            let mut policies = score.open.iter().zip(&heavy);
+            policies.any(|(is_open, heavy)| *is_open && heavy.contains(&threads))
         };
-        for score in scores.iter_mut() {
-            score.unsure[policy] = off * score.marks[policy];
+        let mut known = BTreeMap::new();
+        for look in LOOKS {
+            let is_first = known.is_empty();
+            let new = self.run(scores, look, &|score: &Score, threads| {
+                let is_known = known.contains_key(&score.lock);
+                !score.rival && (is_first || is_known || counts(score, threads))
+            })?;
+            if is_first {
+                let best = best(&*scores, false);
+                mark(scores, &plan.policies, &best);
+                let names = sample(scores);
+                let chosen = scores.iter().filter(|score| names.contains(&score.lock));
+                let mut chosen: Vec<Score> = chosen.cloned().collect();
+                self.run(&mut chosen, Effort::Steady, &|_, _| true)?;
+                let best = self::best(&chosen, true);
+                mark(&mut chosen, &plan.policies, &best);
+                let named = chosen.into_iter().map(|score| (score.lock.clone(), score));
+                known.extend(named);
+            }
+            correct(scores, &new, &known, &plan.threads);
+            let known: Vec<&Score> = known.values().collect();
+            let best = best(known.iter().copied(), true);
+            mark(scores, &plan.policies, &best);
+            let off = doubt(scores, &known, plan.policies.len());
+            drop_behind(scores, &known, &off);
+        }
+        self.run(scores, Effort::Steady, &|score, threads| {
+            !known.contains_key(&score.lock) && !score.rival && counts(score, threads)
+        })?;
+        for score in scores {
+            if let Some(known) = known.remove(&score.lock) {
+                // It is judged by what is known, not by what looks made of it.
+                score.open.fill(true);
+                score.throughputs = known.throughputs;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The numbers of threads that count under a policy: all but the lightest.
+fn heavy(policy: &Policy, threads: &[usize]) -> Vec<usize> {
+    let mut threads = threads.to_vec();
+    threads.sort_by(|one, other| policy.weight(*one).total_cmp(&policy.weight(*other)));
+    let all: f64 = threads.iter().map(|threads| policy.weight(*threads)).sum();
+    let mut light = 0.0;
+    threads.retain(|threads| {
+        light += policy.weight(*threads);
+        light > LIGHT * all
+    });
+    threads
+}
+
+/// The names of all rivals, and of some compositions from the best to the worst, the closer to
+/// each other the better they are: half of them by each of the first two policies.
+fn sample(scores: &[Score]) -> BTreeSet<String> {
+    let (own, rivals): (Vec<&Score>, Vec<&Score>) = scores.iter().partition(|score| !score.rival);
+    let policies = own.first().map_or(1, |score| score.marks.len().min(2));
+    let mut names: BTreeSet<String> = rivals.iter().map(|score| score.lock.clone()).collect();
+    for policy in 0..policies {
+        let mut own = own.clone();
+        own.sort_by(|one, other| other.marks[policy].total_cmp(&one.marks[policy]));
+        let (last, count) = (own.len().saturating_sub(1) as f64, SAMPLE / policies);
+        let places = (0..count).map(|number| {
+            let way = number as f64 / (count - 1) as f64;
+            // At first each one.
+            ((last * way * way).round() as usize).max(number)
+        });
+        let chosen = places.filter_map(|place| own.get(place));
+        names.extend(chosen.map(|score| score.lock.clone()));
+    }
+    names
+}
+
+/// Makes what is new of looks better by how far it is off in the median with as many threads, and
+/// says how unsure it is then.
+fn correct(
+    scores: &mut [Score],
+    new: &[(usize, usize)],
+    known: &BTreeMap<String, Score>,
+    threads: &[usize],
+) {
+    for threads in threads {
+        let new = || new.iter().filter(|(_, with)| with == threads);
+        let ratio = |(place, _): &(usize, usize)| {
+            let looked = &scores[*place];
+            let steady = known.get(&looked.lock)?.throughputs.get(threads)?;
+            let looked = looked.throughputs.get(threads)?;
+            (looked.per_second > 0.0).then(|| steady.per_second / looked.per_second)
+        };
+        let ratios: Vec<f64> = new().filter_map(ratio).collect();
+        let middle = median(&ratios).unwrap_or(1.0);
+        let spread = spread(ratios.iter().map(|ratio| ratio / middle));
+        for (place, _) in new() {
+            if let Some(value) = scores[*place].throughputs.get_mut(threads) {
+                value.per_second *= middle;
+                value.interval = spread;
+            }
         }
     }
 }
 
-/// The scores of locks that may be the best composition under some policy, and of rivals; all
-/// others go to `dropped`.
-fn close(scores: Vec<Score>, policies: usize, dropped: &mut Vec<Score>) -> Vec<Score> {
-    let sure = |policy: usize| {
-        let own = scores.iter().filter(|score| !score.rival);
-        let sure = own.map(|score| score.marks[policy] - score.unsure[policy]);
-        sure.fold(0.0, f64::max)
-    };
-    let leads: Vec<f64> = (0..policies).map(sure).collect();
-    let might = |score: &Score| {
-        let most = score.marks.iter().zip(&score.unsure).zip(&leads);
-        score.rival
-            || most
-                .into_iter()
-                .any(|((mark, unsure), lead)| mark + unsure >= *lead)
-    };
-    let (left, behind): (Vec<Score>, Vec<Score>) = scores.into_iter().partition(might);
-    dropped.extend(behind);
-    left
+/// How far nine in ten of some ratios are from one.
+fn spread(ratios: impl Iterator<Item = f64>) -> f64 {
+    let mut off: Vec<f64> = ratios.map(|ratio| (ratio - 1.0).abs()).collect();
+    off.sort_by(f64::total_cmp);
+    // Nothing is known of a look that cannot be compared.
+    match off.len() {
+        0 | 1 => 1.0,
+        count => off[(9 * count).div_ceil(10) - 1],
+    }
 }
 
-/// Marks all of them under each policy by what they ran, against the best with as many threads:
-/// of those in their steady state, if there is one.
-fn mark(scores: &mut [Score], policies: &[Policy]) {
-    let is_any_steady = scores.iter().any(|score| score.steady);
+/// How far the marks of looks are off, as a share, by policy: as far as nine in ten of the better
+/// half of those that are known.  What is worse has nothing to say of what may be the best.
+fn doubt(scores: &[Score], known: &[&Score], policies: usize) -> Vec<f64> {
+    let of = |policy: usize| {
+        let own = known.iter().filter(|known| !known.rival);
+        let mut own: Vec<&Score> = own.copied().collect();
+        own.sort_by(|one, other| other.marks[policy].total_cmp(&one.marks[policy]));
+        own.truncate(own.len().div_ceil(2).max(2));
+        let ratios = own.iter().filter_map(|known| {
+            let looked = scores.iter().find(|score| score.lock == known.lock)?;
+            let looked = looked.marks[policy];
+            (looked > 0.0).then(|| known.marks[policy] / looked)
+        });
+        spread(ratios)
+    };
+    (0..policies).map(of).collect()
+}
+
+/// Drops under each policy what is behind the best of the known compositions by more than its
+/// mark may be off.
+fn drop_behind(scores: &mut [Score], known: &[&Score], off: &[f64]) {
+    for (policy, off) in off.iter().enumerate() {
+        let own = known.iter().filter(|score| !score.rival);
+        let sure = own.map(|score| score.marks[policy] - score.unsure[policy]);
+        let lead = sure.fold(0.0, f64::max);
+        for score in scores.iter_mut().filter(|score| !score.rival) {
+            score.unsure[policy] = off * score.marks[policy];
+            score.open[policy] &= score.marks[policy] * (1.0 + off) >= lead;
+        }
+    }
+}
+
+/// The best throughput by the number of threads; of steady states alone, or of looks too.
+fn best<'a>(scores: impl IntoIterator<Item = &'a Score>, is_steady: bool) -> BTreeMap<usize, f64> {
     let mut best: BTreeMap<usize, f64> = BTreeMap::new();
-    let counting = scores.iter().filter(|score| score.steady || !is_any_steady);
-    for (threads, value) in counting.flat_map(|score| &score.throughputs) {
+    let all = scores.into_iter().flat_map(|score| &score.throughputs);
+    for (threads, value) in all.filter(|(_, value)| value.steady || !is_steady) {
         let most = best.entry(*threads).or_default();
         *most = most.max(value.per_second);
     }
-    for score in scores {
+    best
+}
+
+/// Marks all of them under each policy by what they ran, against the best with as many threads.
+fn mark(scores: &mut [Score], policies: &[Policy], best: &BTreeMap<usize, f64>) {
+    for score in scores
+        .iter_mut()
+        .filter(|score| !score.throughputs.is_empty())
+    {
         let share =
             |(threads, value): (&usize, &Throughput)| (*threads, value.per_second / best[threads]);
         let shares: Vec<(usize, f64)> = score.throughputs.iter().map(share).collect();
-        let unsure = |policy: usize, mark: f64| {
-            // What was dropped is as unsure as it was then.
-            let before = score.marks.get(policy).zip(score.unsure.get(policy));
-            if let (false, Some((marked, unsure))) = (score.steady, before) {
-                return unsure / marked * mark;
-            }
+        let unsure = |policy: &Policy| {
             // Runs are as good as independent.
             let all = score.throughputs.values().zip(&shares);
             let (sum, weights) =
                 all.fold((0.0, 0.0), |(sum, weights), (value, (threads, share))| {
-                    let weight = policies[policy].weight(*threads);
+                    let weight = policy.weight(*threads);
                     let off = weight * share * value.interval;
                     (sum + off * off, weights + weight)
                 });
             f64::sqrt(sum) / weights
         };
-        let marks: Vec<f64> = policies.iter().map(|policy| policy.mean(&shares)).collect();
-        let unsure = marks.iter().enumerate().map(|(at, mark)| unsure(at, *mark));
-        (score.unsure, score.marks) = (unsure.collect(), marks.clone());
+        score.unsure = policies.iter().map(unsure).collect();
+        score.marks = policies.iter().map(|policy| policy.mean(&shares)).collect();
     }
 }
 
@@ -422,17 +551,12 @@ fn judge(plan: &Plan, mut scores: Vec<Score>, points: usize) -> Tuned {
         let by_mark = other.marks[0].total_cmp(&one.marks[0]);
         other.steady.cmp(&one.steady).then(by_mark)
     });
-    let steady: Vec<&Score> = scores.iter().filter(|score| score.steady).collect();
-    let own: Vec<&Score> = steady
-        .iter()
-        .filter(|score| !score.rival)
-        .copied()
-        .collect();
-    let worst = own
-        .iter()
-        .min_by(|one, other| one.marks[0].total_cmp(&other.marks[0]));
+    let own = || scores.iter().filter(|score| !score.rival);
     let best = (0..plan.policies.len()).map(|policy| {
-        let all = ties(&steady, policy);
+        let is_open = |score: &&Score| score.steady && score.open[policy];
+        let all: Vec<&Score> = scores.iter().filter(is_open).collect();
+        let own: Vec<&Score> = own().filter(is_open).collect();
+        let all = ties(&all, policy);
         let compositions = ties(&own, policy);
         let (Some(lock), Some(composition)) = (all.first(), compositions.first()) else {
             return Best::default();
@@ -444,12 +568,16 @@ fn judge(plan: &Plan, mut scores: Vec<Score>, points: usize) -> Tuned {
             behind: 1.0 - composition.marks[policy] / lock.marks[policy],
         }
     });
-    Tuned {
+    let mut tuned = Tuned {
         best: best.collect(),
-        worst: worst.map_or_else(String::new, |score| score.lock.clone()),
+        worst: String::new(),
         points,
         scores,
-    }
+    };
+    tuned.worst = tuned
+        .last(0)
+        .map_or_else(String::new, |score| score.lock.clone());
+    tuned
 }
 
 /// Those that nothing sure parts from the best of them, the simplest first.
@@ -474,6 +602,26 @@ fn ties<'a>(scores: &[&'a Score], policy: usize) -> Vec<&'a Score> {
 }
 
 impl Score {
+    /// Of a lock that has not run yet.
+    fn new(entry: Entry, policies: usize) -> Self {
+        Self {
+            lock: entry.name,
+            rival: entry.is_rival,
+            steady: false,
+            open: vec![true; policies],
+            marks: vec![0.0; policies],
+            unsure: vec![0.0; policies],
+            throughputs: BTreeMap::new(),
+            size: entry.size,
+        }
+    }
+
+    /// Whether it may be the best under that policy: nothing sure has parted it from the best.
+    #[must_use]
+    pub fn is_open(&self, policy: usize) -> bool {
+        self.open[policy]
+    }
+
     /// Its throughput with that many threads, in few letters.
     #[must_use]
     pub fn with(&self, threads: usize) -> String {
@@ -488,9 +636,11 @@ mod tests {
     use crate::bench;
     use crate::bench::simulated::{self, Course};
     use crate::rounds::Observer;
-    use crate::world::Placement;
     use crate::world::simulated::Simulator;
+    use crate::world::{Placement, Wait};
     use cohort_machine::description::shipped;
+    use std::cell::RefCell;
+    use std::hash::{DefaultHasher, Hash, Hasher};
     use std::sync::Arc;
 
     #[test]
@@ -515,6 +665,7 @@ mod tests {
             lock: lock.to_owned(),
             rival,
             steady: true,
+            open: vec![true],
             marks: vec![mark],
             unsure: vec![unsure],
             throughputs: BTreeMap::new(),
@@ -571,35 +722,84 @@ mod tests {
         assert_eq!(judged.best[0].ties, ["simple", "first"]);
     }
 
+    fn value(per_second: f64, steady: bool) -> Throughput {
+        Throughput {
+            per_second,
+            interval: 0.01,
+            steady,
+        }
+    }
+
+    /// What was seen of three locks with eight threads, and what is known of them.
+    fn looked() -> (Vec<Score>, BTreeMap<String, Score>) {
+        let with = |name: &str, per_second: f64, steady: bool| {
+            let mut score = score(name, false, 0.0, 0.0, (1, 1));
+            score.throughputs.insert(8, value(per_second, steady));
+            score
+        };
+        let seen = [("a", 50.0), ("b", 45.0), ("c", 30.0), ("d", 10.0)];
+        let seen = seen.map(|(name, per_second)| with(name, per_second, false));
+        let known = [("a", 100.0), ("b", 90.0), ("c", 75.0)];
+        let known = known.map(|(name, per_second)| (name.to_owned(), with(name, per_second, true)));
+        (seen.to_vec(), known.into_iter().collect())
+    }
+
     #[test]
-    fn what_a_look_is_off_is_what_the_known_ones_say() {
-        let known: Vec<Score> = (0..4)
-            .map(|at| {
-                score(
-                    &at.to_string(),
-                    false,
-                    0.9 + 0.01 * f64::from(at),
-                    0.0,
-                    (1, 1),
-                )
-            })
-            .collect();
-        // All looked at are half as good: that is no doubt.
-        let mut looked = known.clone();
-        looked.iter_mut().for_each(|score| score.marks[0] /= 2.0);
-        doubt(&mut looked, &known, 1);
-        assert!(looked.iter().all(|score| score.unsure[0] < 1e-9));
-        looked[0].marks[0] *= 1.2;
-        doubt(&mut looked, &known, 1);
-        assert!(looked.iter().all(|score| score.unsure[0] > 0.05));
+    fn a_look_is_made_better_by_what_it_is_off_in_the_median() {
+        let (mut seen, known) = looked();
+        let new: Vec<(usize, usize)> = (0..4).map(|place| (place, 8)).collect();
+        correct(&mut seen, &new[..3], &known, &[8]);
+        let corrected = |score: &Score| score.throughputs[&8].per_second;
+        assert_eq!(
+            seen.iter().map(corrected).collect::<Vec<_>>(),
+            [100.0, 90.0, 60.0, 10.0],
+            "what is not new stays"
+        );
+        assert_eq!(
+            seen[0].throughputs[&8].interval, 0.25,
+            "c's is that far off"
+        );
         // One alone says nothing.
-        doubt(&mut looked, &known[..1], 1);
-        assert!(looked.iter().all(|score| score.unsure[0] == score.marks[0]));
-        let mut dropped = Vec::new();
-        looked[3].marks[0] = 0.1;
-        looked.iter_mut().for_each(|score| score.unsure[0] = 0.01);
-        assert_eq!(close(looked, 1, &mut dropped).len(), 1);
-        assert_eq!(dropped.len(), 3);
+        let alone = BTreeMap::from([("a".to_owned(), known["a"].clone())]);
+        correct(&mut seen, &new, &alone, &[8]);
+        assert_eq!(seen[1].throughputs[&8].interval, 1.0);
+    }
+
+    #[test]
+    fn what_is_behind_by_more_than_it_may_be_off_is_dropped() {
+        let drop = |off: f64| {
+            let (mut seen, known) = looked();
+            let mut known: Vec<Score> = known.into_values().collect();
+            let policies = [Policy::High];
+            let best = best(&known, true);
+            mark(&mut known, &policies, &best);
+            mark(&mut seen, &policies, &best);
+            let known: Vec<&Score> = known.iter().collect();
+            assert_eq!(
+                doubt(&seen, &known, 1),
+                [1.0],
+                "of a and b, which are half as good"
+            );
+            drop_behind(&mut seen, &known, &[off]);
+            let left = seen.iter().filter(|score| score.open[0]);
+            left.map(|score| score.lock.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(drop(1.0), ["a"]);
+        assert_eq!(drop(1.3), ["a", "b"]);
+        assert_eq!(drop(20.0).len(), 4);
+    }
+
+    #[test]
+    fn light_numbers_of_threads_are_not_run_again() {
+        let threads = [1, 2, 8, 16, 32, 64, 96, 127];
+        let sorted = |policy: &Policy| {
+            let mut heavy = heavy(policy, &threads);
+            heavy.sort_unstable();
+            heavy
+        };
+        assert_eq!(sorted(&Policy::Low), [1, 2, 8, 16]);
+        assert_eq!(sorted(&Policy::High), [16, 32, 64, 96, 127]);
+        assert_eq!(sorted(&Policy::Said(vec![(8, 1.0)])), [8]);
     }
 
     struct Silent;
@@ -636,14 +836,98 @@ mod tests {
             let (found, best) = (mark(found), mark(best));
             assert!(found >= 0.99 * best, "{machine}: {found} for {best}");
         }
+        // It has dropped, or agreeing is nothing.
+        let steady = |tuned: &Tuned| {
+            let all = tuned
+                .scores
+                .iter()
+                .flat_map(|score| score.throughputs.values());
+            all.filter(|value| value.steady).count()
+        };
+        if field::count(&plan) > 2 * SAMPLE {
+            let (some, all) = (steady(&halved), steady(&whole));
+            assert!(
+                3 * some < 2 * all,
+                "{machine}: {some} points of {all} ran on"
+            );
+        }
         let worst = |tuned: &Tuned| of(&tuned.worst).marks[0];
         assert!(worst(&halved) <= worst(&whole) + 0.05, "{machine}");
     }
 
+    /// From -1 to 1, by what is given alone.
+    fn chance(of: impl Hash) -> f64 {
+        let mut hasher = DefaultHasher::new();
+        of.hash(&mut hasher);
+        hasher.finish() as f64 / (u64::MAX / 2) as f64 - 1.0
+    }
+
+    /// Of 500 locks whose throughputs are known, and looks that are off by known amounts, few run
+    /// to their steady state, and the best of them is the best of all.
+    #[test]
+    fn halving_drops_most_and_keeps_the_best() {
+        let simulator = Arc::new(Simulator::new(shipped::find("kunpeng-920x2").unwrap()));
+        let mut plan = plan(&simulator, &Basic::ALL, vec![1, 2, 8, 16, 32, 64, 96, 127]);
+        let course = Course::tuning(Effort::Brief, Placement::Cores, Vec::new());
+        let setting = Setting {
+            lock: "mcs".to_owned(),
+            threads: 1,
+            knobs: plan.knobs,
+            seed: 1,
+        };
+        let point = simulated::measure(plan.info, &simulator, &course, &[setting], &mut Silent);
+        let outcome = point.unwrap().remove(0).middle;
+        // The more threads, the farther locks are apart.
+        let known = |lock: &str, threads: usize| {
+            let crowd = (1.0 + (threads as f64).log2()) / 8.0;
+            1e6 * (1.0 + 0.3 * crowd * chance(lock) + 0.01 * chance((lock, threads)))
+        };
+        let counts = RefCell::new(BTreeMap::new());
+        let mut made_up = |settings: &[Setting], effort: Effort| -> Result<Vec<Point>, ()> {
+            let point = |setting: &Setting| {
+                let (off, noise) = match effort {
+                    Effort::Brief => (0.7, 0.03),
+                    Effort::Longer => (0.9, 0.01),
+                    Effort::Steady => (1.0, 0.002),
+                };
+                let (lock, threads) = (setting.lock.clone(), setting.threads);
+                let noise = noise * chance((&lock, threads, effort as usize));
+                let mut outcome = outcome.clone();
+                outcome.per_second = known(&lock, threads) * off * (1.0 + noise);
+                outcome
+                    .simulated
+                    .as_mut()
+                    .expect("it was simulated")
+                    .interval = Some(0.002);
+                let wait = Wait::natural(&lock, true);
+                Point::of(lock, wait, threads, vec![outcome]).ok_or(())
+            };
+            *counts.borrow_mut().entry(effort as usize).or_insert(0) += settings.len();
+            settings.iter().map(point).collect()
+        };
+        let halved = tune(&plan, &["mcs".to_owned()], &mut made_up).unwrap();
+        let steady = counts.borrow()[&(Effort::Steady as usize)];
+        plan.exhaustive = true;
+        let whole = tune(&plan, &["mcs".to_owned()], &mut made_up).unwrap();
+        for policy in 0..plan.policies.len() {
+            let mark = |of: &Tuned| {
+                let lock = &of.best[policy].composition;
+                let found = whole.scores.iter().find(|score| score.lock == *lock);
+                found.map(|score| score.marks[policy]).unwrap()
+            };
+            assert!(mark(&halved) >= 0.99 * mark(&whole), "policy {policy}");
+        }
+        assert!(
+            3 * steady < 501 * 8,
+            "{steady} points ran to their steady state"
+        );
+        let dropped = halved.scores.iter().filter(|score| !score.steady);
+        assert!(dropped.count() > 100);
+    }
+
     #[test]
     fn halving_finds_what_an_exhaustive_search_finds() {
-        let basic = [Basic::Ticket, Basic::Mcs, Basic::Hemlock];
-        agrees("ivy-bridge-2s", &basic, |_| vec![1, 6, 20]);
+        agrees("ivy-bridge-2s", &Basic::ALL, |_| vec![1, 6, 20]);
     }
 
     /// An hour of one CPU.

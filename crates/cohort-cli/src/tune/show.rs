@@ -29,7 +29,8 @@ pub fn short(lock: &str) -> [String; 2] {
         return [lock.to_owned(), String::new()];
     };
     let (locks, at) = composition.split_once('@').unwrap_or((composition, ""));
-    let levels = at.strip_suffix(SYSTEM).unwrap_or(at).trim_end_matches(',');
+    // A plain lock keeps the level, so that it does not look like the rival of its name.
+    let levels = at.strip_suffix(&format!(",{SYSTEM}")).unwrap_or(at);
     let locks = locks.replace("ticket", "tkt").replace("hemlock", "hem");
     [locks, levels.to_owned()]
 }
@@ -56,7 +57,7 @@ pub fn text(plan: &Plan, tuned: &Tuned, place: &Place) -> String {
     let mut table = page::titled(&titles);
     let compositions = tuned.scores.iter().filter(|score| !score.rival);
     let mut shown: Vec<&Score> = compositions
-        .filter(|score| score.steady)
+        .filter(|score| score.steady && score.is_open(0))
         .take(SHOWN)
         .collect();
     shown.extend(tuned.scores.iter().filter(is_rival));
@@ -194,7 +195,7 @@ mod tests {
     fn long_names_become_short_ones() {
         let long = "clof:hemlock-ticket-mcs-clh@cache,numa,package,system";
         assert_eq!(short(long), ["hem-tkt-mcs-clh", "cache,numa,package"]);
-        assert_eq!(short("clof:mcs@system"), ["mcs", ""]);
+        assert_eq!(short("clof:mcs@system"), ["mcs", "system"]);
         assert_eq!(short("hmcs-4"), ["hmcs-4", ""]);
     }
 

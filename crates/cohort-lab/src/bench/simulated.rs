@@ -35,16 +35,31 @@ const ADAPTING: u64 = 10_000_000;
 /// Rounds of each thread that the least time should have room for.
 const ROUNDS: u64 = 32;
 
-/// What part of the least time locks run that are tuned, at the first look and at the second.
-const PARTS: [u64; 2] = [4, 1];
+/// The first look at locks that are tuned, and the second.  Few threads cost little, so that
+/// looks at them may be longer for their steady runs.
+const LOOKS: [Until; 2] = [
+    Until::Part {
+        part: 16,
+        least: 250_000,
+    },
+    Until::Part {
+        part: 3,
+        least: 1_000_000,
+    },
+];
 
 /// How long simulated points go on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Until {
     /// As long as it takes to be steady.
     Steady,
-    /// That part of the least time that a steady run would take, but some time at least.
-    Part(u64),
+    /// Part of the least time that a steady run would take.
+    Part {
+        /// How many such parts that would have.
+        part: u64,
+        /// Virtual nanoseconds at least.
+        least: u64,
+    },
     /// Virtual seconds, at most.
     Seconds(f64),
 }
@@ -76,8 +91,8 @@ impl Course {
     ) -> Self {
         Self {
             until: match effort {
-                Effort::Brief => Until::Part(PARTS[0]),
-                Effort::Longer => Until::Part(PARTS[1]),
+                Effort::Brief => LOOKS[0],
+                Effort::Longer => LOOKS[1],
                 Effort::Steady => Until::Steady,
             },
             placement,
@@ -122,8 +137,8 @@ impl Course {
                 least,
                 most: least * PATIENCE,
             },
-            Until::Part(part) => {
-                let most = (least / part).max(LEAST);
+            Until::Part { part, least: some } => {
+                let most = (least / part).max(some);
                 Length {
                     warm_up: (most / WARM_UP).max(adapting),
                     least: most,

@@ -22,8 +22,6 @@ const DISTINCT: usize = 12;
 pub enum Place {
     /// As a placement says.
     Placed(Placement),
-    /// Two of them, on CPUs whose smallest common cohort is of this level.
-    Pair(&'static str),
     /// One in each cohort of the level `each`, all in one cohort of the level `within`.
     One {
         /// The level whose cohorts get one thread each.
@@ -177,7 +175,6 @@ impl Experiment {
         );
         words.push(match self.place {
             Place::Placed(placement) => format!("{placement:?}").to_lowercase(),
-            Place::Pair(level) => format!("two CPUs of one {level}"),
             Place::One { each, within } => format!("one CPU of each {each} of one {within}"),
         });
         if let Some(wait) = self.wait {
@@ -347,7 +344,7 @@ impl Point {
         };
         let placement = match self.place {
             Place::Placed(placement) => placement,
-            Place::Pair(_) | Place::One { .. } => Placement::Compact,
+            Place::One { .. } => Placement::Compact,
         };
         let course = Course {
             until: Until::Steady,
@@ -379,14 +376,8 @@ impl Point {
             found.ok_or_else(|| format!("{} has no level called {name}", self.machine))
         };
         let all = topology.cpus();
-        let cpus = match self.place {
+        let cpus: Vec<usize> = match self.place {
             Place::Placed(_) => return Ok(None),
-            Place::Pair(name) => {
-                let level = level(name)?;
-                let far = |cpu: &&usize| topology.nearest_common(all[0], **cpu) == Some(level);
-                let other = all.iter().find(far);
-                vec![all[0], *other.ok_or("no two CPUs are that far apart")?]
-            }
             Place::One { each, within } => {
                 let (each, within) = (level(each)?, level(within)?);
                 let mut met = Vec::new();

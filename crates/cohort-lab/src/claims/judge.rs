@@ -2,7 +2,7 @@
 
 use super::experiment::{Points, Simulators};
 use super::measure::Reading;
-use super::search::Found;
+use super::stands::Found;
 use super::{Claim, Part};
 use crate::bench::Outcome;
 use crate::plot::figure;

@@ -1,8 +1,8 @@
 //! What is computed of an experiment's points, and when that agrees with a paper.
 
 use super::experiment::{Experiment, Points, Varied};
-use super::search::Found;
-use crate::bench::{NO_LOCK, Outcome};
+use super::stands::Found;
+use crate::bench::Outcome;
 use crate::plot::figure;
 
 /// One figure of a run.
@@ -130,13 +130,11 @@ pub enum Measure {
         /// The lock.
         lock: &'static str,
     },
-    /// The ratio between two experiments of one lock that differ in the place alone:
-    /// this one's throughput over that of the same threads further apart.
+    /// How many times as long a hand-over takes across the whole machine as within the cohorts
+    /// of a level, as `cohort discover` finds it.
     Nearer {
-        /// The lock.
-        lock: &'static str,
-        /// The level of the pair that is further apart.
-        than: &'static str,
+        /// The level.
+        level: &'static str,
     },
 }
 
@@ -302,10 +300,8 @@ impl Measure {
         match self {
             Self::Ratio { of, over, .. } => [of.locks, over.locks].concat(),
             Self::Value { of, .. } | Self::Scaling { of } => of.locks.to_vec(),
-            Self::Change { lock, .. }
-            | Self::Peak { lock }
-            | Self::Lift { lock }
-            | Self::Nearer { lock, .. } => vec![lock],
+            Self::Change { lock, .. } | Self::Peak { lock } | Self::Lift { lock } => vec![lock],
+            Self::Nearer { .. } => Vec::new(),
         }
     }
 
@@ -343,10 +339,9 @@ impl Measure {
                 "greatest throughput of {} over its greatest without a timeout",
                 one(lock)
             ),
-            Self::Nearer { lock, than } => format!(
-                "throughput of {} over that of two CPUs of one {than}",
-                one(lock)
-            ),
+            Self::Nearer { level } => {
+                format!("hand-overs between all CPUs over those within one {level}, as discovered")
+            }
         }
     }
 
@@ -443,19 +438,11 @@ impl Measure {
                 peak.from.extend(without.from);
                 Ok(peak)
             }
-            Self::Nearer { lock, than } => {
-                let farther = experiment.at(super::Place::Pair(than));
-                let near = curves.throughputs(lock)?.remove(0);
-                let far = Curves {
-                    experiment: &farther,
-                    ..curves
-                };
-                let far = far.throughputs(lock)?.remove(0);
-                Ok(Reading {
-                    value: near.value / far.value,
-                    ..near
-                })
-            }
+            Self::Nearer { level } => Ok(Reading {
+                value: found.nearer(experiment.machine, level)?,
+                at: None,
+                from: Vec::new(),
+            }),
         }
     }
 }
@@ -543,7 +530,7 @@ impl Curves<'_> {
         let point = self.experiment.point(lock, at.1, at.2);
         match self.points.get(&point) {
             // Nothing was held, so nothing can be said: a livelock, not a slow lock.
-            Some(Ok(outcome)) if outcome.sections == 0 && lock != NO_LOCK => {
+            Some(Ok(outcome)) if outcome.sections == 0 => {
                 Err(format!("{}: no section in the whole run", point.name()))
             }
             Some(Ok(outcome)) => Ok(outcome),

@@ -3,7 +3,7 @@
 
 use super::best::{self, NODED};
 use super::field::{self, RIVALS};
-use super::{Policy, Throughput};
+use super::{Effort, Policy, Throughput};
 use crate::bench::report::Point;
 use crate::bench::{self, Info, Knobs, Setting};
 use cohort::name::SYSTEM;
@@ -245,7 +245,10 @@ fn run<E: From<String>>(
 
 /// What one point has over another.
 fn gain(of: &Point, over: &Point) -> Gain {
-    let (of, over) = (Throughput::of(of), Throughput::of(over));
+    let (of, over) = (
+        Throughput::of(of, Effort::Steady),
+        Throughput::of(over, Effort::Steady),
+    );
     let ratio = of.per_second / over.per_second;
     Gain {
         gain: ratio - 1.0,

@@ -3,8 +3,8 @@
 use super::Plan;
 use cohort::basic::{Bo, Clh, Hemlock, Mcs, Ticket};
 use cohort::compose::generated;
-use cohort::name::Name;
-use cohort::recipe::{Basic, LEVELS, Level};
+use cohort::name::{Lock, Name};
+use cohort::recipe::{Basic, LEVELS, Level, Locks};
 use cohort::wait::SpinOnly;
 use cohort::{RawLock, catalogue};
 
@@ -73,6 +73,19 @@ pub fn entries(levels: &[Level], basic: &[Basic]) -> Vec<Entry> {
     }
     entries.sort_by_key(|entry| entry.size);
     entries
+}
+
+/// Every composition of so many locks, by the name under which it is compiled: at the levels that
+/// suit the machine.
+#[must_use]
+pub fn compiled(count: usize) -> Vec<Entry> {
+    let all = generated::all().filter(|locks| locks.len() == count);
+    let entry = |locks: Locks| Entry {
+        name: Name::of(Lock::Composed(locks)).to_string(),
+        is_rival: false,
+        size: (locks.len(), locks.iter().map(|lock| bytes(*lock)).sum()),
+    };
+    all.map(entry).collect()
 }
 
 /// The name of the composition of these locks, the last for the whole system.

@@ -30,7 +30,7 @@ const fn one_each(
     leveldb(machine, threads).at(Place::One { each, within })
 }
 
-/// Two threads without a lock within a level, against two across the system.
+/// Hand-overs within a level, against those across the system.
 const fn nearer(
     machine: &'static str,
     level: &'static str,
@@ -44,12 +44,8 @@ const fn nearer(
             "pingpong",
             Placement::Compact,
             Sweep::Threads(&[2]),
-        )
-        .at(Place::Pair(level)),
-        measure: Measure::Nearer {
-            lock: "none",
-            than: "system",
-        },
+        ),
+        measure: Measure::Nearer { level },
         band: Band::Near(paper, 0.1),
     }
 }
@@ -93,7 +89,7 @@ const HMCS_3_X86: &str = "hmcs-3@core,numa,system";
 const HMCS_2_X86: &str = "hmcs-2@numa,system";
 const HMCS_4_ARM: &str = "hmcs-4@cache,numa,package,system";
 const EVERY_4: &str = "clof:*-*-*-*";
-/// LC-best: of all 256 that are searched (see `claims/search.rs`).
+/// LC-best: of all 256 that are searched (see `claims/stands.rs`).
 const BEST_4: &str = "clof:best-4";
 /// HC-best: the best under high contention.
 const HIGH_4: &str = "clof:best-4-high";

@@ -9,16 +9,20 @@
 //! clof:best-4@MACHINE       what was found on that machine, used here
 //! ```
 //!
-//! A search runs every composition of so many levels, raw and compiled as the paper's are, as any
-//! other point is run, and marks them as [`tune`](crate::tune) does.
+//! They are found by [`tune`](crate::tune)'s search, exhaustively: every composition of so many
+//! levels, raw and compiled as the paper's are, each point as any other is run.
 
-use super::experiment::{Experiment, Points, Sweep};
-use super::measure::Metric;
-use crate::tune::Policy;
-use crate::world::Placement;
+use super::Interrupted;
+use super::experiment::{Experiment, Points, Simulators, Sweep};
+use crate::bench::report;
+use crate::bench::{self, Setting};
+use crate::discover::{self, Stop};
+use crate::rounds::Observer;
+use crate::tune::{self, Plan, Policy, field};
+use crate::world::{Placement, Wait};
 use cohort::compose::generated;
 use cohort::name::{Lock, Name, PREFIX};
-use cohort::recipe::{Basic, Locks};
+use cohort::recipe::{Basic, Level, Locks};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -36,9 +40,6 @@ static NAMES: LazyLock<Vec<(Locks, String)>> = LazyLock::new(|| {
     let named = |locks| (locks, Name::of(Lock::Composed(locks)).to_string());
     generated::all().map(named).collect()
 });
-
-/// A number of threads, and a composition's throughput with them over the best one's.
-type Share = (usize, f64);
 
 /// Which of the compositions searched is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -103,61 +104,115 @@ impl Search {
         self.compositions().collect()
     }
 
-    /// Each composition's throughput over the best one's, for each number of threads;
-    /// none for one that a run of failed.
-    fn marks(self, points: &Points) -> Vec<(&'static str, Vec<Share>)> {
+    /// The best and the worst, by the points that were run; a composition of which a run failed
+    /// is none of them.
+    fn found(self, points: &Points) -> Vec<(Wanted, &'static str)> {
         let experiment = self.experiment();
-        let throughputs = |lock: &'static str| {
-            let settings = experiment.settings().into_iter();
-            let throughput = settings.map(|(_, threads, knobs)| {
-                let outcome = points.get(&experiment.point(lock, threads, knobs))?;
-                let value = Metric::Throughput.of(outcome.as_ref().ok()?)?;
-                Some((threads, value))
-            });
-            Some((lock, throughput.collect::<Option<Vec<_>>>()?))
+        let Some(info) = bench::find(experiment.workload) else {
+            return Vec::new();
         };
-        let mut all: Vec<_> = self.compositions().filter_map(throughputs).collect();
-        let mut best: BTreeMap<usize, f64> = BTreeMap::new();
-        for (threads, value) in all.iter().flat_map(|(_, values)| values) {
-            let most = best.entry(*threads).or_default();
-            *most = most.max(*value);
-        }
-        for (threads, value) in all.iter_mut().flat_map(|(_, values)| values) {
-            *value /= best[&*threads];
-        }
-        all
+        let point = |lock: &str, threads: usize| {
+            let (_, name) = NAMES.iter().find(|(_, name)| name == lock)?;
+            let outcome = points.get(&experiment.point(name, threads, experiment.knobs))?;
+            let rounds = vec![outcome.as_ref().ok()?.clone()];
+            let wait = Wait::natural(name, false);
+            report::Point::of(name.clone(), wait, threads, rounds)
+        };
+        let plan = Plan {
+            levels: Vec::new(),
+            basic: Vec::new(),
+            threads: self.threads().unwrap_or_default().to_vec(),
+            policies: vec![Policy::Low, Policy::High],
+            exhaustive: true,
+            info,
+            knobs: experiment.knobs,
+            seed: 0,
+        };
+        let mut field = field::compiled(self.levels);
+        field.retain(|entry| {
+            let mut threads = plan.threads.iter();
+            threads.all(|threads| point(&entry.name, *threads).is_some())
+        });
+        let Ok(tuned) = tune::search(&plan, field, &mut |settings: &[Setting], _| {
+            let points = settings.iter();
+            let points = points.map(|setting| point(&setting.lock, setting.threads).ok_or(()));
+            points.collect()
+        }) else {
+            return Vec::new();
+        };
+        let firsts = [
+            (Wanted::Low, tuned.first(0)),
+            (Wanted::High, tuned.first(1)),
+            (Wanted::Worst, tuned.last(1)),
+        ];
+        let named = |(wanted, score): (Wanted, Option<&tune::Score>)| {
+            let lock = score?.lock.as_str();
+            let (_, name) = NAMES.iter().find(|(_, name)| name == lock)?;
+            Some((wanted, name.as_str()))
+        };
+        firsts.into_iter().filter_map(named).collect()
     }
 }
 
-/// What searches have found.
+/// How many times as long a hand-over takes across a whole machine as within a level's cohorts.
+type Nearer = BTreeMap<&'static str, f64>;
+
+/// What searches have found, and what hierarchies.
 #[derive(Clone, Debug, Default)]
-pub struct Found(BTreeMap<(Search, Wanted), &'static str>);
+pub struct Found {
+    locks: BTreeMap<(Search, Wanted), &'static str>,
+    machines: BTreeMap<&'static str, Result<Nearer, String>>,
+}
 
 impl Found {
     /// What these searches' points say.
     #[must_use]
     pub fn new(searches: &BTreeSet<Search>, points: &Points) -> Self {
-        let mut found = BTreeMap::new();
-        for search in searches {
-            let marks = search.marks(points);
-            let low = |values: &[_]| Policy::Low.mean(values);
-            let high = |values: &[_]| Policy::High.mean(values);
-            let best = |mark: &dyn Fn(&[Share]) -> f64| {
-                let by = marks.iter().map(|(lock, values)| (mark(values), *lock));
-                by.reduce(|best, next| if next.0 > best.0 { next } else { best })
-            };
-            let firsts = [
-                (Wanted::Low, best(&low)),
-                (Wanted::High, best(&high)),
-                (Wanted::Worst, best(&|values| -high(values))),
-            ];
-            for (wanted, first) in firsts {
-                if let Some((_, lock)) = first {
-                    found.insert((*search, wanted), lock);
-                }
-            }
+        let found = searches.iter().flat_map(|search| {
+            let found = search.found(points).into_iter();
+            found.map(|(wanted, lock)| ((*search, wanted), lock))
+        });
+        Self {
+            locks: found.collect(),
+            machines: BTreeMap::new(),
         }
-        Self(found)
+    }
+
+    /// Looks for a machine's hierarchy, as `cohort discover` does.
+    ///
+    /// # Errors
+    /// A signal asked this process to end.
+    pub(super) fn discover(
+        &mut self,
+        machine: &'static str,
+        simulators: &Simulators,
+        observer: &mut dyn Observer,
+    ) -> Result<(), Interrupted> {
+        let found = match discover::there(&simulators.get(machine), false, observer) {
+            Ok(discovery) => {
+                let nearer = Level::ALL.into_iter().filter_map(|level| {
+                    let nearer = discovery.nearer(level.name())?;
+                    Some((level.name(), nearer))
+                });
+                Ok(nearer.collect())
+            }
+            Err(Stop::Interrupted(signal)) => return Err(signal),
+            Err(Stop::Failed(why)) => Err(why),
+        };
+        self.machines.insert(machine, found);
+        Ok(())
+    }
+
+    /// How many times as long a hand-over takes across a machine as within the cohorts of a level
+    /// that was discovered there.
+    ///
+    /// # Errors
+    /// It was not looked for, or not found.
+    pub(super) fn nearer(&self, machine: &'static str, level: &str) -> Result<f64, String> {
+        let known = self.machines.get(machine);
+        let known = known.ok_or_else(|| format!("nobody has looked at {machine}"))?;
+        let nearer = known.as_ref().map_err(Clone::clone)?.get(level).copied();
+        nearer.ok_or_else(|| format!("no level called {level} was found on {machine}"))
     }
 
     /// The locks that a name stands for on a machine; none for what was not found.
@@ -168,7 +223,7 @@ impl Found {
         }
         match Search::asked(name, machine) {
             None => vec![name],
-            Some(asked) => self.0.get(&asked).copied().into_iter().collect(),
+            Some(asked) => self.locks.get(&asked).copied().into_iter().collect(),
         }
     }
 

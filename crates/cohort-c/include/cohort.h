@@ -278,6 +278,43 @@ int cohort_cond_signal(cohort_cond_t *cond);
 int cohort_cond_broadcast(cohort_cond_t *cond);
 
 /*
+ Blocks until the lock of that address is held.  Any value but null is an address, whatever is
+ there; the first call makes its lock, which takes about 100 bytes until `cohort_gls_free`.  A
+ thread that has the lock already waits for ever.
+ */
+int cohort_gls_lock(const void *address);
+
+/*
+ Takes the lock of that address, or returns `EBUSY` if somebody has it; never blocks.  For a
+ moment after `cohort_gls_free` another address's lock may be found taken.
+ */
+int cohort_gls_lock_try(const void *address);
+
+/*
+ Blocks until the lock of that address is held, or returns `ETIMEDOUT` at that time of
+ `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
+ */
+int cohort_gls_lock_until(const void *address, int clock, const struct timespec *time);
+
+/*
+ Blocks until the lock of that address is held, or returns `ETIMEDOUT` after so many
+ nanoseconds.
+ */
+int cohort_gls_lock_for(const void *address, uint64_t nanoseconds);
+
+/*
+ Releases the lock of that address; `EPERM` if nobody has it, or it has none.  A lock does not
+ know its owner: to release another thread's is not noticed, and its section is no longer alone.
+ */
+int cohort_gls_unlock(const void *address);
+
+/*
+ Gives the lock of that address to others; to be called before what is there is given back.
+ `EBUSY` if somebody has the lock or waits for it; 0 also if the address has none.
+ */
+int cohort_gls_free(const void *address);
+
+/*
  Makes a lock of that name, as `cohort list` shows them, or a composition such as
  `clof:ticket-clh-mcs@cache,numa,system`, which `cohort run --help` describes.  Null, with
  `errno` `EINVAL` if no lock has that name (`cohort_lock_explain` says why) or `ENOMEM`.

@@ -2,7 +2,8 @@
 //!
 //! A mutex, a rwlock and a condition are a few words of the program's own, which are good when
 //! they are all zero and need nothing to be destroyed ([`mutex`], [`rwlock`], [`cond`]); any
-//! lock of the catalogue is made by its name ([`lock`]).  Every function returns 0 or a value
+//! address has a lock without more ado ([`gls`]), and any lock of the catalogue is made by its
+//! name ([`lock`]).  Every function returns 0 or a value
 //! of `errno.h`, and touches `errno` itself nowhere but where it says so.
 //!
 //! `include/cohort.hpp` gives C++ programs the same as classes, by these functions alone.
@@ -15,6 +16,7 @@
 #![no_std]
 
 mod cond;
+mod gls;
 mod libc;
 mod lock;
 mod mutex;

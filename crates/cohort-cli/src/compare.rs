@@ -47,14 +47,8 @@ pub struct Arguments {
     /// Less is better for the figure that REGEX finds
     #[arg(long)]
     lower_is_better: bool,
-    /// What serves rwlocks under each of the locks
-    #[arg(
-        long,
-        value_enum,
-        value_name = "A,B,…",
-        value_delimiter = ',',
-        default_value = "rwlock"
-    )]
+    /// What serves rwlocks under each of the locks [default: as `run` chooses]
+    #[arg(long, value_enum, value_name = "A,B,…", value_delimiter = ',')]
     rwlocks: Vec<Rwlocks>,
     /// Serve only this executable, by name or path, among all that the program
     /// starts; repeat for more
@@ -166,8 +160,13 @@ fn all(arguments: &Arguments) -> Result<Vec<Settings>, Problem> {
     let only = executables("--only", Some(arguments.only.clone()))?;
     let exclude = executables("--exclude", Some(arguments.exclude.clone()))?;
     let mut all: Vec<Settings> = Vec::new();
+    let rwlocks = if arguments.rwlocks.is_empty() {
+        vec![Rwlocks::for_machine(None)]
+    } else {
+        arguments.rwlocks.clone()
+    };
     for lock in locks(&arguments.locks)? {
-        for rwlocks in &arguments.rwlocks {
+        for rwlocks in &rwlocks {
             let settings = Settings {
                 rwlocks: *rwlocks,
                 wait: arguments.wait,

@@ -122,7 +122,7 @@ struct Found<'a> {
 /// # Errors
 /// The program cannot be observed, or not be started.
 pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
-    let settings = Settings::new(arguments.options, matches)?;
+    let settings = Settings::new(arguments.options, matches)?.for_observing();
     let name = &arguments.command[0];
     let suppressions = match &arguments.suppress {
         Some(file) => Suppressions::read(file)?,

@@ -237,7 +237,7 @@ pub struct Condition {
 /// # Errors
 /// The program cannot be observed, or not be started; a file cannot be written.
 pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
-    let settings = Settings::new(arguments.options, matches)?;
+    let settings = Settings::new(arguments.options, matches)?.for_observing();
     for file in [&arguments.output, &arguments.html, &arguments.pprof]
         .into_iter()
         .flatten()

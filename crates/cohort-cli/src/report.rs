@@ -3,6 +3,7 @@
 
 pub mod summary;
 
+use crate::choice::DEFAULT;
 use crate::page;
 use crate::problem::Problem;
 use crate::rwlocks::Rwlocks;
@@ -131,6 +132,7 @@ pub fn text(
         "" => settings.lock.name(),
         lock => lock,
     };
+    let lock_is_default = lock == DEFAULT;
     let lock = match settings.rwlocks {
         Rwlocks::Rwlock => lock.to_owned(),
         rwlocks => format!("{lock}, rwlocks by {}", rwlocks.name()),
@@ -149,6 +151,9 @@ pub fn text(
         Some(table) => {
             text.push_str(&table);
             text.push_str(&memory(report));
+            if lock_is_default {
+                text.push_str(&queueing(report));
+            }
         }
         None => text.push_str("cohort: it took no pthread lock at all\n"),
     }
@@ -225,6 +230,48 @@ fn memory(report: &Report) -> String {
     text.push('\n');
     text
 }
+
+/// In which form the default lock was when a thread had waited for it, and why; nothing if
+/// nobody waited.
+fn queueing(report: &Report) -> String {
+    use std::sync::atomic::Ordering::Relaxed;
+    let waits: u64 = MUTEXES.map(|kind| report.total(kind).1).iter().sum();
+    if waits == 0 {
+        return String::new();
+    }
+    let groups = report.memory.cache_groups.load(Relaxed);
+    match report.queued() {
+        (0, _) if groups == 1 => "cohort: its waiters stood in no queue, since its CPUs share one \
+                                  cache\n"
+            .to_owned(),
+        (0, _) => {
+            "cohort: its waiters stood in no queue, since few waited for long at once\n".to_owned()
+        }
+        (queued, short) => {
+            let mut text = format!(
+                "cohort: {} of its waits stood in a queue by {groups} cache groups",
+                percent(queued, waits)
+            );
+            if short > 0 {
+                let _ = write!(
+                    text,
+                    ", {} in a short one, as others wanted the CPUs",
+                    percent(short, waits)
+                );
+            }
+            text.push('\n');
+            text
+        }
+    }
+}
+
+/// The kinds that the process's lock serves.
+const MUTEXES: [Kind; 4] = [
+    Kind::Normal,
+    Kind::Recursive,
+    Kind::ErrorCheck,
+    Kind::Adaptive,
+];
 
 fn table(report: &Report) -> Option<String> {
     let mut table = page::titled(&["kind", "acquisitions", "contended", "share"]);
@@ -343,6 +390,30 @@ mod tests {
         assert!(file.read().is_err());
         std::fs::write(file.path(), "short").unwrap();
         assert!(file.read().is_err());
+    }
+
+    #[test]
+    fn the_form_of_the_default_lock_is_told() {
+        let file = ReportFile::new().unwrap();
+        let report = file.read().unwrap();
+        assert_eq!(queueing(&report), "");
+        let counter = &report.shards[1].kinds[Kind::Normal as usize];
+        counter.acquired.store(400, Ordering::Relaxed);
+        counter.contended.store(200, Ordering::Relaxed);
+        report.memory.cache_groups.store(1, Ordering::Relaxed);
+        assert!(queueing(&report).contains("share one cache"));
+        report.memory.cache_groups.store(8, Ordering::Relaxed);
+        assert!(queueing(&report).contains("few waited"));
+        report.shards[0]
+            .queued
+            .by_cache_group
+            .store(90, Ordering::Relaxed);
+        report.shards[9].queued.crowded.store(10, Ordering::Relaxed);
+        assert_eq!(
+            queueing(&report),
+            "cohort: 50.00 % of its waits stood in a queue by 8 cache groups, 5.00 % in a short \
+             one, as others wanted the CPUs\n"
+        );
     }
 
     #[test]

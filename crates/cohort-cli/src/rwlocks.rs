@@ -1,6 +1,9 @@
 //! What serves a program's rwlocks: the values of `--rwlock`.
 
+use cohort::door::{Level, cohorts, lowest_of};
+use cohort_lab::disturb::allowed_cpus;
 use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What serves a program's rwlocks.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, clap::ValueEnum)]
@@ -39,10 +42,46 @@ impl Rwlocks {
         }
     }
 
+    /// What serves them where nobody has said it.  One word serves readers best as long as they
+    /// share a cache; between caches it travels with each of them.
+    pub fn for_machine(told: Option<&str>) -> Self {
+        Self::for_groups(cache_groups(&allowed_cpus(), told))
+    }
+
+    fn for_groups(groups: usize) -> Self {
+        if groups > 1 {
+            Self::Neutral
+        } else {
+            Self::Rwlock
+        }
+    }
+
     /// Whether only the library with the compositions has it.
     pub fn is_composed(self) -> bool {
         matches!(self, Self::Neutral | Self::WritersFirst)
     }
+}
+
+/// In how many groups these CPUs share their last cache: by the kernel, or by the cohorts of a
+/// text in its place.
+fn cache_groups(cpus: &[usize], told: Option<&str>) -> usize {
+    let mut groups = BTreeMap::new();
+    if let Some(text) = told {
+        // A text with a mistake is refused where it is read.
+        let _ = cohorts::read(text, &mut |level, cohort, cpu| {
+            if level == Level::CacheGroup {
+                groups.insert(cpu, cohort);
+            }
+        });
+    }
+    let of = |cpu: &usize| {
+        if groups.is_empty() {
+            Some(lowest_of(Level::CacheGroup, *cpu))
+        } else {
+            groups.get(cpu).copied()
+        }
+    };
+    cpus.iter().map(of).collect::<BTreeSet<_>>().len()
 }
 
 impl TryFrom<String> for Rwlocks {
@@ -59,5 +98,25 @@ impl TryFrom<String> for Rwlocks {
             let names = Self::ALL.map(Self::name).join("`, `");
             format!("found `{name}`, expected one of `{names}`")
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_are_counted_apart_where_their_caches_are() {
+        let cpus = [0, 1, 2, 3];
+        for (told, groups, served) in [
+            ("cache 0-3", 1, Rwlocks::Rwlock),
+            ("cache 0-1; cache 2-3", 2, Rwlocks::Neutral),
+            // CPUs that are left out are together.
+            ("cache 0-1", 2, Rwlocks::Neutral),
+            ("cache 8-9; cache 0-7", 1, Rwlocks::Rwlock),
+        ] {
+            assert_eq!(cache_groups(&cpus, Some(told)), groups, "{told}");
+            assert_eq!(Rwlocks::for_groups(groups), served, "{told}");
+        }
     }
 }

@@ -33,7 +33,7 @@ pub struct Options {
         )
     )]
     lock: Option<String>,
-    /// What serves rwlocks [default: rwlock]
+    /// What serves rwlocks [default: c-rw-np where CPUs have several last caches, else rwlock]
     #[arg(long, value_enum, value_name = "NAME", env = "COHORT_RWLOCK")]
     rwlock: Option<Rwlocks>,
     /// How waiting threads wait [default: park]
@@ -68,6 +68,8 @@ pub struct Settings {
     pub lock: Choice,
     /// What serves rwlocks.
     pub rwlocks: Rwlocks,
+    /// Whether somebody has asked for that.
+    pub rwlocks_asked: bool,
     /// How waiting threads wait.
     pub wait: Wait,
     /// The executables to serve; all if empty.
@@ -85,7 +87,8 @@ impl Settings {
     pub fn of(lock: Choice) -> Self {
         Self {
             lock,
-            rwlocks: Rwlocks::default(),
+            rwlocks: Rwlocks::for_machine(None),
+            rwlocks_asked: false,
             wait: Wait::default(),
             only: Vec::new(),
             exclude: Vec::new(),
@@ -100,6 +103,19 @@ impl Settings {
         match (&self.lock, self.rwlocks) {
             (Choice::System, _) | (_, Rwlocks::Rwlock) => self.lock.name().to_owned(),
             (Choice::Ours(lock), rwlocks) => format!("{lock}, rwlocks {}", rwlocks.name()),
+        }
+    }
+
+    /// The same for a program that is observed: by the one word, unless somebody has asked for
+    /// another, for the library that observes has no other.
+    #[must_use]
+    pub fn for_observing(self) -> Self {
+        if self.rwlocks_asked {
+            return self;
+        }
+        Self {
+            rwlocks: Rwlocks::default(),
+            ..self
         }
     }
 
@@ -160,14 +176,17 @@ impl Settings {
         let of_exclude = from("exclude", "COHORT_EXCLUDE", file.exclude().is_some());
         let only = pick(typed("only"), Some(options.only), file.only());
         let exclude = pick(typed("exclude"), Some(options.exclude), file.exclude());
+        let cohorts = cohorts.as_deref().map(cohorts::text).transpose()?;
+        let rwlocks = pick(typed("rwlock"), options.rwlock, file.rwlock);
         Ok(Self {
             lock,
-            rwlocks: pick(typed("rwlock"), options.rwlock, file.rwlock).unwrap_or_default(),
+            rwlocks: rwlocks.unwrap_or_else(|| Rwlocks::for_machine(cohorts.as_deref())),
+            rwlocks_asked: rwlocks.is_some(),
             wait: pick(typed("wait"), options.wait, file.wait).unwrap_or_default(),
             only: executables(of_only.as_deref().unwrap_or("--only"), only)?,
             exclude: executables(of_exclude.as_deref().unwrap_or("--exclude"), exclude)?,
             report: file.report.unwrap_or(false),
-            cohorts: cohorts.as_deref().map(cohorts::text).transpose()?,
+            cohorts,
         })
     }
 }

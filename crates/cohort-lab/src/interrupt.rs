@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 /// How long a program may take to end by itself once asked.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// A signal that comes again within this time is the same one: `timeout` sends one to its command
+/// and one to the command's group, and a terminal's user and a script may both send theirs.
+const SAME: Duration = Duration::from_millis(200);
+
 static RECEIVED: AtomicI32 = AtomicI32::new(0);
 static GROUP: AtomicI32 = AtomicI32::new(0);
 
@@ -27,7 +31,7 @@ impl Interrupted {
 }
 
 /// From now on the signals that end a process end the measured program first;
-/// a second one ends this process at once.
+/// a second one, later than the same signal's echo, ends this process at once.
 ///
 /// # Errors
 /// The signals cannot be caught, or no thread can be made to wait for them.
@@ -36,10 +40,12 @@ pub fn arm() -> io::Result<()> {
     std::thread::Builder::new()
         .name("interrupt".to_owned())
         .spawn(move || {
+            let mut first = None;
             for signal in signals.forever() {
+                let asked = *first.get_or_insert_with(Instant::now);
                 if RECEIVED.swap(signal, Ordering::SeqCst) == 0 {
                     std::thread::spawn(end_group);
-                } else {
+                } else if asked.elapsed() > SAME {
                     end_group_with(Signal::KILL);
                     std::process::exit(i32::from(Interrupted(signal).status()));
                 }

@@ -1,10 +1,11 @@
 //! Counting, for `cohort run --report`.
 
 use crate::libc::{close, mmap, open};
-use cohort::door::thread;
+use cohort::door::{cache_groups, thread};
 use cohort::host::Generation;
 use cohort::host::served::Service;
-use cohort::report::{Kind, MAGIC, Memory, Report, SHARDS};
+use cohort::numa::Queueing;
+use cohort::report::{Kind, MAGIC, Memory, Report, SHARDS, Shard};
 use core::ffi::CStr;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -69,14 +70,32 @@ pub fn announce(lock: &str) {
 #[cold]
 pub fn count(kind: Kind, contended: bool) {
     if let Some(report) = report() {
-        // Neighbouring threads' words are some kilobytes apart.
-        let shard = (ptr::from_ref(thread()) as usize >> 12) % SHARDS;
-        let counter = &report.shards[shard].kinds[kind as usize];
+        let counter = &own(report).kinds[kind as usize];
         counter.acquired.fetch_add(1, Ordering::Relaxed);
         if contended {
             counter.contended.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+/// Counts how the waiters of a mutex stood for which the caller has waited.
+#[cold]
+pub fn count_queueing(queueing: Queueing) {
+    if let Some(report) = report() {
+        let queued = &own(report).queued;
+        let counter = match queueing {
+            Queueing::No => return,
+            Queueing::ByCacheGroup => &queued.by_cache_group,
+            Queueing::Crowded => &queued.crowded,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// The calling thread's share of the counters.
+fn own(report: &Report) -> &Shard {
+    // Neighbouring threads' words are some kilobytes apart.
+    &report.shards[(ptr::from_ref(thread()) as usize >> 12) % SHARDS]
 }
 
 /// The process's threads that wait for the same kind of thing.
@@ -139,5 +158,7 @@ pub fn note_needs(service: &Service) {
         let memory = &report.memory;
         memory.bytes.fetch_max(bytes as u64, Ordering::Relaxed);
         memory.inflated.fetch_max(needs.inflated, Ordering::Relaxed);
+        let groups = u32::try_from(cache_groups()).unwrap_or(u32::MAX);
+        memory.cache_groups.fetch_max(groups, Ordering::Relaxed);
     }
 }

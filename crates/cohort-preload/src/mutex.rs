@@ -1,7 +1,7 @@
 //! `pthread_mutex_*`.
 
 use crate::choice::{Choice, choice, is_plain_default, is_system};
-use crate::count::{count, note_needs, waiting};
+use crate::count::{count, count_queueing, note_needs, waiting};
 use crate::layout::{
     ADAPTIVE, Attr, DESTROYED, ELISION, ERRORCHECK, Mutex, NORMAL, RECURSIVE, clear,
 };
@@ -124,6 +124,9 @@ unsafe fn acquire(service: &Service, counting: bool, mutex: &Mutex, wait: Wait) 
         if counting {
             count(mutex.counted_as(), !at_once);
             note_needs(service);
+            if !at_once && service.is_word() {
+                count_queueing(mutex.futex.queueing());
+            }
         }
     }
     result

@@ -16,5 +16,6 @@
 //! come in pages from the kernel, never from an allocator, and locks go to other keys then.
 //!
 //! **Not for** a lock that has a place of its own: [`cohort::Mutex`] saves the search.
+#![no_std]
 
 pub mod gls;

@@ -5,7 +5,7 @@
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// What a report begins with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTR3";
+pub const MAGIC: [u8; 8] = *b"COHORTR4";
 
 /// What is counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,12 +77,25 @@ pub struct Counter {
     pub contended: AtomicU64,
 }
 
+/// In which form the default lock was when somebody had waited for it: counted as the waiter
+/// comes to hold it.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Queued {
+    /// Acquisitions by way of a queue by cache groups and nodes.
+    pub by_cache_group: AtomicU64,
+    /// Those by a queue that was short, since others wanted the waiters' CPUs.
+    pub crowded: AtomicU64,
+}
+
 /// Counters that a share of the threads writes, on lines of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Shard {
     /// By [`Kind`].
     pub kinds: [Counter; Kind::ALL.len()],
+    /// Of mutexes under the default lock.
+    pub queued: Queued,
 }
 
 /// What locks needed beside the program's own objects; of each the most that any one
@@ -101,6 +114,9 @@ pub struct Memory {
     pub waiters: AtomicU32,
     /// Threads that waited at a condition at once.
     pub at_conditions: AtomicU32,
+    /// Groups of CPUs with a last-level cache of their own, as the library sees the machine; 0
+    /// while no thread had to know.
+    pub cache_groups: AtomicU32,
 }
 
 /// How many shards there are: threads are spread over them by their number.
@@ -137,6 +153,19 @@ impl Report {
                     acquired + counter.acquired.load(Ordering::Relaxed),
                     contended + counter.contended.load(Ordering::Relaxed),
                 )
+            })
+    }
+
+    /// Acquisitions by way of a queue, and those among them by a short one, over all shards.
+    #[must_use]
+    pub fn queued(&self) -> (u64, u64) {
+        self.shards
+            .iter()
+            .map(|shard| &shard.queued)
+            .fold((0, 0), |(all, short), queued| {
+                let crowded = queued.crowded.load(Ordering::Relaxed);
+                let long = queued.by_cache_group.load(Ordering::Relaxed);
+                (all + long + crowded, short + crowded)
             })
     }
 

@@ -193,7 +193,7 @@ const SHARED: [&str; 11] = [
 
 /// Those in which few wait for a word, but only where there are several NUMA nodes or cache
 /// groups, or once the lock has found that it is much wanted.
-const SOMETIMES: [&str; 4] = ["c_ptl_tkt", "futex_hmcs", "glk", "glk_plus"];
+const SOMETIMES: [&str; 5] = ["c_ptl_tkt", "fissile", "futex_hmcs", "glk", "glk_plus"];
 
 fn hands_over<L: RawLock>(name: &str) {
     if !refused() {

@@ -1,10 +1,10 @@
 //! A report as JSON shows it.
 
 use super::{shown, uncounted};
-use crate::choice::SYSTEM;
+use crate::choice::{DEFAULT, SYSTEM};
 use crate::settings::Settings;
 use crate::supervise::Usage;
-use cohort::report::{Kind, Report};
+use cohort::report::{Kind, NAME_BYTES, Report};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::sync::atomic::Ordering::Relaxed;
@@ -34,6 +34,12 @@ struct Counted {
     waiters_at_conditions: u64,
     node_bytes: u64,
     inflated: u64,
+    /// Acquisitions by way of the default lock's queue; none under another lock.
+    queued: Option<u64>,
+    /// Those among them by a short queue, since others wanted the CPUs.
+    queued_short: Option<u64>,
+    /// Groups of CPUs with a last-level cache of their own; none if no thread had to know.
+    cache_groups: Option<u32>,
 }
 
 /// What was locked of one kind.
@@ -81,6 +87,8 @@ impl Summary {
 impl Counted {
     fn of(report: &Report, going_on: Vec<u32>) -> Self {
         let memory = &report.memory;
+        let is_default = report.lock_name(&mut [0; NAME_BYTES]) == DEFAULT;
+        let (queued, short) = report.queued();
         let of_kind = |kind: Kind| {
             let (acquired, contended) = report.total(kind);
             (acquired > 0 || contended > 0).then(|| OfKind {
@@ -97,6 +105,9 @@ impl Counted {
             waiters_at_conditions: memory.at_conditions.load(Relaxed).into(),
             node_bytes: memory.bytes.load(Relaxed),
             inflated: memory.inflated.load(Relaxed).into(),
+            queued: is_default.then_some(queued),
+            queued_short: is_default.then_some(short),
+            cache_groups: Some(memory.cache_groups.load(Relaxed)).filter(|groups| *groups > 0),
         }
     }
 }

@@ -155,7 +155,11 @@ fn an_interrupted_survey_leaves_nothing_running() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     };
     let own = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(own, rustix::process::Signal::INT).expect("it runs");
+    // As `timeout` does, which sends one to the command and one to its group.
+    for _ in 0..2 {
+        rustix::process::kill_process(own, rustix::process::Signal::INT).expect("it runs");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     let status = child.wait().expect("it is our child");
     assert_eq!(status.code(), Some(130));
     assert!(!Path::new(&format!("/proc/{shell}")).exists());

@@ -158,6 +158,17 @@ pub(crate) fn pool_bytes() -> usize {
     MADE.bytes() + PLACES.bytes()
 }
 
+/// How the waiters of a lock stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queueing {
+    /// In no queue: they are `futex`'s crowd.
+    No,
+    /// In a queue by cache groups and nodes, as many as have CPUs.
+    ByCacheGroup,
+    /// The same, in a short one: others have wanted the waiters' CPUs of late.
+    Crowded,
+}
+
 /// Not zero if it is so.
 #[derive(Debug)]
 struct Never(AtomicU32);
@@ -466,6 +477,19 @@ impl FutexHmcs {
     /// As [`Futex::acquire_adopted`].
     pub fn acquire_adopted(&self) {
         self.futex.acquire_adopted();
+    }
+
+    /// How the waiters of the lock, which the caller holds, stand: for reports.
+    #[cold]
+    #[must_use]
+    pub fn queueing(&self) -> Queueing {
+        if !self.futex.is_queued() {
+            return Queueing::No;
+        }
+        match TABLE.get().known(self.address()) {
+            Some(queue) if queue.is_crowded() => Queueing::Crowded,
+            _ => Queueing::ByCacheGroup,
+        }
     }
 
     fn address(&self) -> usize {

@@ -75,12 +75,38 @@ fn is_simulated(report: &Report) -> bool {
     report.hash.is_some()
 }
 
+/// The points, one in a line: a name for which there is no room is a number there, and stands
+/// below.
 fn table(report: &Report) -> String {
+    let text = with_names(report, &str::to_owned);
+    let mut broken = report.locks();
+    broken.retain(|lock| !text.contains(lock));
+    if broken.is_empty() {
+        return text;
+    }
+    let number = |lock: &str| {
+        let place = broken.iter().position(|broken| *broken == lock);
+        place.map(|place| format!("[{}]", place + 1))
+    };
+    let mut text = with_names(report, &|lock| {
+        number(lock).unwrap_or_else(|| lock.to_owned())
+    });
+    text.push('\n');
+    for lock in &broken {
+        text += &format!("\n{} {lock}", number(lock).unwrap_or_default());
+    }
+    text
+}
+
+/// The same with locks by such names.
+fn with_names(report: &Report, name: &dyn Fn(&str) -> String) -> String {
     let columns = columns(report);
     let titles: Vec<&str> = columns.iter().map(|column| column.title.as_str()).collect();
     let mut table = page::titled(&titles);
     for point in &report.points {
-        table.add_row(columns.iter().map(|column| (column.of)(point)));
+        // The first column is the lock's.
+        let others = columns[1..].iter().map(|column| (column.of)(point));
+        table.add_row(std::iter::once(name(&point.lock)).chain(others));
     }
     let figures = columns.iter().position(|column| column.is_figure);
     page::lines(table, figures.unwrap_or(0)..titles.len())

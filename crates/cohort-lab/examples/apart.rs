@@ -17,7 +17,7 @@ use cohort_on_machine::basic::{Mcs, Ptl, Ticket};
 use cohort_on_machine::compose::{Clof, Numa};
 use cohort_on_machine::door::{AtomicU32, Order, Strength};
 use cohort_on_machine::wait::{SpinOnly, WaitCell};
-use cohort_on_machine::{DetectsWaiters, RawLock, ThreadOblivious};
+use cohort_on_machine::{DetectsWaiters, LowLock, RawLock, ThreadOblivious, standalone};
 use std::error::Error;
 use std::sync::Arc;
 use with::{Make, lbench, make};
@@ -93,13 +93,23 @@ unsafe impl DetectsWaiters for Apart {
     fn has_waiters(&self, (): &()) -> bool {
         self.drawn() > 1
     }
+}
 
+standalone!([] Apart: HighLock);
+
+// SAFETY: as `ticket`.
+unsafe impl LowLock for Apart {
     fn hand_off_limit(&self) -> u32 {
         ONE - 1
     }
 
     fn hand_offs(&self, (): &()) -> u32 {
         self.serving.0.value(Order::RELAXED) % ONE
+    }
+
+    fn acquire_counted(&self, (): &()) -> u32 {
+        self.acquire(&());
+        self.hand_offs(&())
     }
 
     unsafe fn release_counted(&self, (): &(), number: u32) {

@@ -5,7 +5,7 @@ use crate::locks::door::{Cell, now, yield_now};
 use crate::locks::host::{
     Claim, Fat, FatPool, Gate, Holding, InPlace, Inflated, Pool, Pooled, Served,
 };
-use crate::locks::{Deadline, Patience, Quick};
+use crate::locks::{Deadline, Patience, Quick, QuickRelease};
 use crate::world::{nodes, together};
 use std::sync::Arc;
 
@@ -47,16 +47,16 @@ struct Here<L, R, const SHORT: bool> {
 }
 
 /// The lock in the object, its records in a pool.
-pub fn in_place<L: Served>() -> impl Host {
+pub fn in_place<L: Served + QuickRelease>() -> impl Host {
     here::<L, false>()
 }
 
 /// The same, by the shortest ways where they will do.
-pub fn shortly_in_place<L: Served>() -> impl Host {
+pub fn shortly_in_place<L: Served + QuickRelease>() -> impl Host {
     here::<L, true>()
 }
 
-fn here<L: Served, const SHORT: bool>() -> impl Host {
+fn here<L: Served + QuickRelease, const SHORT: bool>() -> impl Host {
     Here::<L, _, SHORT> {
         object: InPlace::default(),
         gate: Gate::new(),
@@ -66,7 +66,7 @@ fn here<L: Served, const SHORT: bool>() -> impl Host {
 
 impl<L, R, const SHORT: bool> Host for Here<L, R, SHORT>
 where
-    L: Served,
+    L: Served + QuickRelease,
     R: Pool<Holding<L::Context>> + Send + Sync + 'static,
 {
     fn lock(&self) {

@@ -7,7 +7,7 @@
 use crate::clients::add_one;
 use crate::locks::door::{Cell, wander, yield_now};
 use crate::locks::host::{Claim, Fat, FatPool, Holding, Inflated, Pooled, Served};
-use crate::locks::{DetectsWaiters, Inherit, RawLock, RawTry, ThreadOblivious};
+use crate::locks::{DetectsWaiters, RawLock, forwards, standalone};
 use crate::world::{nodes, together};
 use std::sync::Arc;
 
@@ -35,30 +35,24 @@ unsafe impl<L: RawLock> RawLock for Hesitant<L> {
     }
 }
 
-// SAFETY: the lock inside is tried, once.
-unsafe impl<L: RawTry> RawTry for Hesitant<L> {
-    fn try_acquire(&self, cx: &L::Context) -> bool {
-        self.0.try_acquire(cx)
-    }
+forwards! {
+    [L: RawLock] Hesitant<L>: L in 0;
+    RawTry: inner,
+    Abortable: none,
+    BoundedAbort: none,
+    ThreadOblivious: inner,
+    DetectsWaiters: inner,
+    HandsOver: none,
+    Fair: none,
+    Inherit: inner,
+    Adapts: none,
+    Hosted: inner,
+    QuickRelease: none,
+    LowLock: own,
+    HighLock: inner,
 }
 
-// SAFETY: nothing is kept of the thread that acquired it.
-unsafe impl<L: ThreadOblivious> ThreadOblivious for Hesitant<L> {}
-
-// SAFETY: passed on; no count is passed on.
-unsafe impl<L: DetectsWaiters> DetectsWaiters for Hesitant<L> {
-    fn has_waiters(&self, cx: &L::Context) -> bool {
-        self.0.has_waiters(cx)
-    }
-}
-
-// SAFETY: there is no state but that of the lock inside.
-unsafe impl<L: Inherit> Inherit for Hesitant<L> {
-    unsafe fn inherit(&self, holder: Option<&L::Context>) {
-        // SAFETY: the caller is alone, and the context is the lock inside's.
-        unsafe { self.0.inherit(holder) };
-    }
-}
+standalone!([L: DetectsWaiters] Hesitant<L>: LowLock);
 
 /// The first thread, which is moved, leaves an inflated object while the other may still be
 /// on its way out, and then takes what lies ready for the next object, with `between` in

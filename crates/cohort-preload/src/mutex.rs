@@ -18,7 +18,7 @@ use cohort::host::Generation;
 use cohort::host::served::{Pair, Service, done};
 use cohort::numa::FutexHmcs;
 use cohort::report::Kind;
-use cohort::{Clock, Quick, RawLock, RawTry};
+use cohort::{Clock, Quick, QuickRelease, RawLock, RawTry};
 use core::ffi::c_int;
 use core::mem::offset_of;
 use core::ptr;

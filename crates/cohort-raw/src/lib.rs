@@ -1,20 +1,33 @@
 //! The traits that every Cohort lock implements.
 //!
-//! Capabilities are types: a composition that needs one its parts lack does not
-//! compile.  The words are the papers' own: Dice, Marathe and Shavit, *Lock Cohorting*, 2015;
+//! [`RawLock`] is what every lock has.  What it may be able to do besides is a trait each, so that
+//! a composition that needs something which its parts lack does not compile; [`Able`] asks a type
+//! for it.  What hosts and compositions want to know of any lock are traits too: [`Hosted`],
+//! [`QuickRelease`], [`LowLock`], [`HighLock`].  They have no defaults, which a wrapper could take
+//! for the answers of the lock inside it; [`standalone!`] gives a lock the usual ones.
+//!
+//! The words are the papers' own: Dice, Marathe and Shavit, *Lock Cohorting*, 2015;
 //! Chehab et al., *CLoF*, 2021; Chabbi, Amer, Wen and Liu, *HMCS-T*, 2017.
 #![no_std]
 
+mod able;
 mod capability;
 mod delegate;
+mod forwards;
+mod hosted;
+mod levels;
 mod list;
 pub mod name;
 mod patience;
 pub mod recipe;
 mod shared;
+mod standalone;
 
+pub use able::{Able, AcquireWithin, Unable};
 pub use capability::Capability;
 pub use delegate::{AbortableDelegate, Delegate, Section, TryDelegate};
+pub use hosted::{Hosted, Hosting, Quick, QuickRelease};
+pub use levels::{HighLock, LowLock};
 pub use patience::{Clock, Deadline, Patience};
 pub use shared::{AbortableShared, RawShared, Recursion};
 
@@ -38,48 +51,11 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// What one acquisition carries.
     type Context: Default;
 
-    /// Whether a release gives the lock to the waiter that came first, running or not.
-    /// Such a lock stands still wherever more wait than there are CPUs to run them.
-    const STRICT: bool = true;
-
-    /// Whether the lock decides for itself, again and again, whether its waiters spin or sleep;
-    /// for measurements, which leave it the choice.
-    const ADAPTS: bool = false;
-
-    /// Bytes of nodes that an acquisition takes beside its context.
-    const NODE_BYTES: usize = 0;
-
-    /// Bytes of nodes that the lock itself takes where it is contended, in one place of
-    /// the machine; each further place adds as many at most.
-    const COHORT_BYTES: usize = 0;
-
-    /// Makes a free lock at `place`, for callers that would not have it on a thread's stack.
-    ///
-    /// # Safety
-    /// The place is valid for writes, and nobody's.
-    unsafe fn make_at(place: *mut Self) {
-        // SAFETY: the caller's.
-        unsafe { place.write(Self::default()) };
-    }
-
     /// Blocks until the lock is held.
     ///
     /// `cx` must not be in use by another acquisition (of this or any lock) and
     /// must stay where it is until the matching release returns.
     fn acquire(&self, cx: &Self::Context);
-
-    /// [`acquire`](Self::acquire), by a context that acquires this lock alone, and from one
-    /// place of the machine, as a cohort's does: a lock that asks where its caller runs may go
-    /// by what it was told the last time.
-    #[inline(always)]
-    fn acquire_at_cached_place(&self, cx: &Self::Context) {
-        self.acquire(cx);
-    }
-
-    /// Makes the next [`acquire_at_cached_place`](Self::acquire_at_cached_place) by a context,
-    /// which is not in use, ask again.
-    #[inline(always)]
-    fn forget_cached_place(_cx: &Self::Context) {}
 
     /// Releases the lock; wakes or grants the next waiter as the lock's policy says.
     ///
@@ -92,34 +68,6 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// Whether somebody holds the lock at the moment of asking: a hint, stale as
     /// soon as it is returned.  Never blocks.
     fn is_locked(&self) -> bool;
-
-    /// Releases the lock as [`release`](Self::release) does, if that takes a plain store
-    /// and no more; a lock that has no such way refuses.  For a caller that wants to do
-    /// the rest of a release elsewhere than in its shortest path.
-    ///
-    /// # Safety
-    /// As for [`release`](Self::release), unless it is refused.
-    #[inline(always)]
-    unsafe fn release_quickly(&self, _cx: &Self::Context) -> Quick {
-        Quick::Refused
-    }
-
-    /// Makes every sleeper of the lock at `place`, where it need not be any more, look
-    /// again: owed after [`Quick::MarkLost`].
-    fn wake_everybody(_place: *const Self) {}
-}
-
-/// What became of an attempt to release a lock by a plain store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use]
-pub enum Quick {
-    /// The lock is released.
-    Released,
-    /// It is, and a sleeper's mark may have been wiped out: the caller owes a
-    /// [`wake_everybody`](RawLock::wake_everybody).
-    MarkLost,
-    /// The lock is still held.
-    Refused,
 }
 
 /// A lock that can be tried without waiting.
@@ -178,14 +126,11 @@ pub unsafe trait BoundedAbort: Abortable {}
 )]
 pub unsafe trait ThreadOblivious: RawLock {}
 
-/// The holder can tell whether others wait (Dice et al. 2015, definition 2.2), and may carry a
-/// number to the one that it releases to.
+/// The holder can tell whether others wait (Dice et al. 2015, definition 2.2).
 ///
 /// # Safety
-/// Compositions exclude by it. [`has_waiters`](Self::has_waiters) must never say "yes" where
-/// nobody waits.  [`hand_offs`](Self::hand_offs) must be the number with which this holder's
-/// predecessor [released to it](Self::release_counted), and 0 if it was given none or found
-/// the lock free, in whatever way it was acquired.
+/// Compositions exclude by it: [`has_waiters`](Self::has_waiters) must never say "yes" where
+/// nobody waits.
 #[diagnostic::on_unimplemented(
     message = "the holder of `{Self}` cannot tell whether others wait",
     note = "all levels of a composition but the last have to: `basic::Ticket`, `Mcs`, `Clh`, `Hemlock` can"
@@ -193,40 +138,6 @@ pub unsafe trait ThreadOblivious: RawLock {}
 pub unsafe trait DetectsWaiters: RawLock {
     /// A false "no" is allowed, a false "yes" never.  Call it while holding.
     fn has_waiters(&self, cx: &Self::Context) -> bool;
-
-    /// The largest number that [`release_counted`](Self::release_counted) brings to the
-    /// next holder in memory that a release writes and an acquisition reads anyway; 0: it
-    /// brings none.
-    #[inline(always)]
-    fn hand_off_limit(&self) -> u32 {
-        0
-    }
-
-    /// The number that came with the lock.  Call it while holding.
-    #[inline(always)]
-    fn hand_offs(&self, _cx: &Self::Context) -> u32 {
-        0
-    }
-
-    /// Acquires; what is [`hand_offs`](Self::hand_offs) then.  Blocks as
-    /// [`acquire`](RawLock::acquire).
-    #[inline(always)]
-    fn acquire_counted(&self, cx: &Self::Context) -> u32 {
-        self.acquire(cx);
-        self.hand_offs(cx)
-    }
-
-    /// Releases, and carries a number to the waiter that is next.
-    ///
-    /// # Safety
-    /// As [`release`](RawLock::release).  The number is at most
-    /// [`hand_off_limit`](Self::hand_off_limit), and 0 unless [`has_waiters`](Self::has_waiters)
-    /// has said "yes" to this holder.
-    #[inline(always)]
-    unsafe fn release_counted(&self, cx: &Self::Context, _number: u32) {
-        // SAFETY: the caller's.
-        unsafe { self.release(cx) };
-    }
 }
 
 /// A lock whose holder can hand something over with it, to a waiter that does not leave any
@@ -273,6 +184,10 @@ pub enum HandOver {
 )]
 pub trait Fair: RawLock {}
 
+/// A lock that decides for itself, again and again, whether its waiters spin or sleep; whoever
+/// measures leaves it the choice.
+pub trait Adapts: RawLock {}
+
 /// A lock that is compiled in two forms: one whose waiters may sleep, and one whose
 /// waiters never do, which therefore wakes nobody and releases by a plain store where
 /// the other one has to ask.
@@ -289,18 +204,6 @@ pub trait TwoForms: RawLock {
 /// After [`inherit`](Self::inherit) the lock must be held by `holder`, or free,
 /// with no trace of any other acquisition.
 pub unsafe trait Inherit: RawLock {
-    /// Whether a release gives the lock to a waiter, which holds it from then on though it
-    /// has still to notice.  If not, the holder has taken the lock itself.
-    const GRANTS: bool = true;
-
-    /// Of a lock that grants and has no contexts, the number of the holder's turn: not 0,
-    /// and another than the one before and the one after.  A lock that does not number
-    /// turns always answers the same; it may not be released
-    /// [quickly](RawLock::release_quickly).
-    fn turn(&self) -> u32 {
-        1
-    }
-
     /// Forgets every acquisition but the holder's.
     ///
     /// # Safety

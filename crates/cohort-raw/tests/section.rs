@@ -1,7 +1,7 @@
 //! Sections whose types are forgotten, under a lock of the standard library's atoms, so that Miri
 //! can look at them too: `.ci/miri`.
 
-use cohort_raw::{Delegate, RawLock, RawTry, Section, TryDelegate};
+use cohort_raw::{Delegate, Hosted, RawLock, RawTry, Section, TryDelegate, standalone};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
@@ -12,8 +12,6 @@ struct Flag(AtomicBool);
 // released.
 unsafe impl RawLock for Flag {
     type Context = ();
-
-    const STRICT: bool = false;
 
     fn acquire(&self, cx: &()) {
         while !self.try_acquire(cx) {
@@ -29,6 +27,8 @@ unsafe impl RawLock for Flag {
         self.0.load(Ordering::Relaxed)
     }
 }
+
+standalone!([] Flag: Hosted { strict: false });
 
 // SAFETY: as above.
 unsafe impl RawTry for Flag {

@@ -6,7 +6,7 @@
 use crate::compose::cohorting;
 use crate::host::{Arena, Fat, Holding};
 use cohort_raw::name::{Catalogue, Mistake, Name};
-use cohort_raw::{Capability, RawLock};
+use cohort_raw::{Able, Capability, Hosted, RawLock, Unable as _};
 
 /// Where a lock lives when it serves a 40-byte `pthread_mutex_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -564,8 +564,8 @@ const fn record_bytes<L: RawLock<Context: 'static>>(placement: Placement) -> usi
     }
 }
 
-/// Whether capabilities stand in the order in which they are declared, each once: macros that
-/// choose by them match them so, and would take another order for a lack.
+/// Whether capabilities stand in the order in which they are declared, each once, as the command
+/// shows them.
 const fn are_in_order(capabilities: &[Capability]) -> bool {
     let mut at = 1;
     while at < capabilities.len() {
@@ -575,6 +575,24 @@ const fn are_in_order(capabilities: &[Capability]) -> bool {
         at += 1;
     }
     true
+}
+
+/// Whether those are all that a lock can do, which says by the number of a capability whether it can.
+const fn are_all(capabilities: &[Capability], can: &[bool]) -> bool {
+    let (mut listed, mut implemented, mut at) = (0, 0, 0);
+    while at < capabilities.len() {
+        if !can[capabilities[at] as usize] {
+            return false;
+        }
+        listed += 1;
+        at += 1;
+    }
+    at = 0;
+    while at < can.len() {
+        implemented += can[at] as usize;
+        at += 1;
+    }
+    listed == implemented
 }
 
 macro_rules! list {
@@ -600,7 +618,7 @@ macro_rules! list {
             about: $about,
             source: $source,
             capabilities: &[$(Capability::$capability),*],
-            adapts: <$lock as RawLock>::ADAPTS,
+            adapts: Able::<$lock>::ADAPTS,
             placement: Placement::$placement,
             bytes_raw: size_of::<$lock>(),
             bytes_idle: 0,
@@ -609,28 +627,31 @@ macro_rules! list {
                 Placement::Inflated | Placement::Apart => {
                     Arena::<Fat<$lock>>::NODE_BYTES
                         + record_bytes::<$lock>(Placement::Inflated)
-                        + <$lock as RawLock>::COHORT_BYTES
+                        + <$lock as Hosted>::HOSTING.cohort_bytes
                 }
                 _ => 0,
             },
             bytes_per_waiter: record_bytes::<$lock>(Placement::$placement)
-                + <$lock as RawLock>::NODE_BYTES,
+                + <$lock as Hosted>::HOSTING.node_bytes,
         }),+];
 
-        /// What the catalogue says a lock can do, the compiler has checked.
+        /// What the catalogue says a lock can do, the compiler has checked: it says all, and no
+        /// more.
         const _: () = {
             $(assert!(
                 are_in_order(&[$(Capability::$capability),*]),
                 concat!(
                     stringify!($name),
-                    ": list what it can do once each, in the order in which `Capability` declares \
-                     it, for what serves a lock is chosen by that order",
+                    ": list what it can do once each, in the order in which `Capability` declares it",
+                )
+            );
+            assert!(
+                are_all(&[$(Capability::$capability),*], &cohort_raw::all_abilities!($lock)),
+                concat!(
+                    stringify!($name),
+                    ": list the traits that its type implements, all and no others",
                 )
             );)+
-            $($({
-                const fn can<L: crate::$capability>() {}
-                can::<$lock>();
-            })*)+
         };
     };
 }

@@ -13,11 +13,11 @@ mod cpus;
 mod step;
 mod support;
 
-use cohort::RawLock;
 use cohort::basic::{Clh, Hemlock, Mcs, Ticket};
 use cohort::compose::{CacheGroup, Clof, Core, Package};
 use cohort::door::set_cohorts;
 use cohort::host::{Arena, Claim, Fat, FatPool, Gate, Holding, InPlace, Inflated, Pooled, Served};
+use cohort::{QuickRelease, RawLock};
 use cpus::{allowed, stay_on};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::SeqCst;
@@ -94,7 +94,7 @@ struct Here<L: Served> {
     records: Records<L>,
 }
 
-impl<L: Served + Sync> Objects for Here<L> {
+impl<L: Served + QuickRelease + Sync> Objects for Here<L> {
     fn new() -> Self {
         Self {
             objects: Default::default(),

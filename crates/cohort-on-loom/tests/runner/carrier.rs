@@ -1,7 +1,7 @@
 //! A lock that carries small numbers only.
 
 use crate::clients::passes_on;
-use crate::locks::{DetectsWaiters, RawLock, ThreadOblivious};
+use crate::locks::{DetectsWaiters, LowLock, RawLock, ThreadOblivious};
 
 /// The lock inside, which carries numbers up to `MOST`.
 #[derive(Default)]
@@ -12,12 +12,15 @@ passes_on!(Little<L: RawLock, const MOST>);
 // SAFETY: release is the lock's own.
 unsafe impl<L: ThreadOblivious, const MOST: u32> ThreadOblivious for Little<L, MOST> {}
 
-// SAFETY: the lock inside is asked, and carries what it is given: less than it could.
+// SAFETY: the lock inside is asked.
 unsafe impl<L: DetectsWaiters, const MOST: u32> DetectsWaiters for Little<L, MOST> {
     fn has_waiters(&self, cx: &L::Context) -> bool {
         self.0.has_waiters(cx)
     }
+}
 
+// SAFETY: the lock inside carries what it is given: less than it could.
+unsafe impl<L: LowLock, const MOST: u32> LowLock for Little<L, MOST> {
     fn hand_off_limit(&self) -> u32 {
         MOST.min(self.0.hand_off_limit())
     }

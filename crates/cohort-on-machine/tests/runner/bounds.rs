@@ -11,7 +11,7 @@ use crate::locks::compose::{AClof, Bound, Clof, Composed, Numa, Plan};
 use crate::locks::door::{self, AtomicU32, Cell, Level, Order, Spinner, now};
 use crate::locks::numa::Near;
 use crate::locks::wait::MayPark;
-use crate::locks::{Abortable, DetectsWaiters, Outcome, Patience, RawLock, ThreadOblivious};
+use crate::locks::{LowLock, RawLock, forwards};
 use cohort_machine::{Options, Placement};
 use libtest_mimic::Trial;
 use std::cell;
@@ -45,15 +45,22 @@ unsafe impl<L: RawLock> RawLock for Noted<L> {
     }
 }
 
-// SAFETY: as above.
-unsafe impl<L: Abortable> Abortable for Noted<L> {
-    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
-        self.0.acquire_within(cx, patience)
-    }
+forwards! {
+    [L: RawLock] Noted<L>: L in 0;
+    RawTry: none,
+    Abortable: inner,
+    BoundedAbort: none,
+    ThreadOblivious: inner,
+    DetectsWaiters: none,
+    HandsOver: none,
+    Fair: none,
+    Inherit: none,
+    Adapts: none,
+    Hosted: none,
+    QuickRelease: none,
+    LowLock: none,
+    HighLock: inner,
 }
-
-// SAFETY: release is the lock's own.
-unsafe impl<L: ThreadOblivious> ThreadOblivious for Noted<L> {}
 
 impl<L: RawLock> Composed for Noted<L> {
     type Top = Self;
@@ -161,7 +168,7 @@ fn keeps_to_its_time() {
     assert!(longest > 2, "a cohort keeps the lock meanwhile: {longest}");
 }
 
-fn has_all<Low: DetectsWaiters + Default + 'static, const HAND_OFFS: u32>() {
+fn has_all<Low: LowLock + Default + 'static, const HAND_OFFS: u32>() {
     let longest = keeps(Bounded::<Low, HAND_OFFS>::default(), 4, 200, |_| ());
     assert_eq!(longest, u64::from(HAND_OFFS) + 1);
 }

@@ -44,7 +44,7 @@ use crate::door::{
 use crate::wait::{Backoff, MayPark, Parking, SpinOnly};
 use cohort_raw::{
     Abortable, BoundedAbort, HandOver, HandsOver, Inherit, Outcome, Patience, RawLock, RawTry,
-    ThreadOblivious, TwoForms,
+    ThreadOblivious, TwoForms, standalone,
 };
 use core::marker::PhantomData;
 
@@ -172,8 +172,6 @@ impl<P: Parking> ABo<P> {
 unsafe impl<P: Parking> RawLock for ABo<P> {
     type Context = ();
 
-    const STRICT: bool = false;
-
     #[inline]
     fn acquire(&self, (): &()) {
         let _ = self.acquire_within(&(), &Patience::ENDLESS);
@@ -191,6 +189,8 @@ unsafe impl<P: Parking> RawLock for ABo<P> {
         self.is_held()
     }
 }
+
+standalone!([P: Parking] ABo<P>: Hosted { strict: false, grants: false }, HighLock);
 
 // SAFETY: as `acquire`.
 unsafe impl<P: Parking> RawTry for ABo<P> {
@@ -257,8 +257,6 @@ unsafe impl<P: Parking> HandsOver for ABo<P> {
 
 // SAFETY: waiters leave a mark and their number only, and both are wiped out.
 unsafe impl<P: Parking> Inherit for ABo<P> {
-    const GRANTS: bool = false;
-
     unsafe fn inherit(&self, holder: Option<&()>) {
         let held = if holder.is_some() { HELD } else { FREE };
         self.word.store(held, Order::RELAXED);

@@ -48,7 +48,7 @@ use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, BoundedAbort, Deadline, Fair, HandOver, HandsOver, Inherit, Outcome, Patience,
-    RawLock, RawTry, ThreadOblivious, TwoForms,
+    RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
 };
 use core::ptr;
 
@@ -220,8 +220,6 @@ impl<P: Form> AClh<P> {
 unsafe impl<P: Form> RawLock for AClh<P> {
     type Context = Owned<Node<P>>;
 
-    const NODE_BYTES: usize = Arena::<Node<P>>::NODE_BYTES;
-
     #[inline]
     fn acquire(&self, cx: &Self::Context) {
         let _ = self.acquire_within(cx, &Patience::ENDLESS);
@@ -256,6 +254,8 @@ unsafe impl<P: Form> RawLock for AClh<P> {
         false
     }
 }
+
+standalone!([P: Form] AClh<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, HighLock);
 
 // SAFETY: a null tail is nobody's lock, and one exchange takes it; where there is a node, the
 // attempt is an acquisition that has no patience.

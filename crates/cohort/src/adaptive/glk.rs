@@ -48,7 +48,7 @@ use super::crowd;
 use crate::basic::mcs::McsNode;
 use crate::basic::{Futex, Mcs, Ticket};
 use crate::door::{AtomicU32, Order, flaws, is_worth_a_try, keep_cpu, mutant, now, yield_now};
-use cohort_raw::{Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{Adapts, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -559,8 +559,6 @@ impl<J: Judge> Glk<J> {
 unsafe impl<J: Judge> RawLock for Glk<J> {
     type Context = McsNode;
 
-    const ADAPTS: bool = true;
-
     #[inline]
     fn acquire(&self, node: &McsNode) {
         loop {
@@ -597,6 +595,10 @@ unsafe impl<J: Judge> RawLock for Glk<J> {
         self.ways.is_locked(self.mode())
     }
 }
+
+standalone!([J: Judge] Glk<J>: Hosted, HighLock);
+
+impl<J: Judge> Adapts for Glk<J> {}
 
 // SAFETY: as `acquire`, by a try of the low lock.
 unsafe impl<J: Judge> RawTry for Glk<J> {

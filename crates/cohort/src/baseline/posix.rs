@@ -20,7 +20,9 @@
 //! It sleeps whatever the process's waiting policy is: that is what it is.
 
 use crate::door::{AtomicU32, Order, Slept, Spinner, flaws, mutant, orders, sleep_on, wake};
-use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{
+    Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, standalone,
+};
 
 orders! {
     /// Sees what the last holder did.
@@ -118,6 +120,8 @@ unsafe impl<const LOOKS: u32> RawLock for Posix<LOOKS> {
         self.word.load(Order::RELAXED) != FREE
     }
 }
+
+standalone!([const LOOKS: u32] Posix<LOOKS>: Hosted { strict: false }, HighLock);
 
 // SAFETY: as `acquire`.
 unsafe impl<const LOOKS: u32> RawTry for Posix<LOOKS> {

@@ -17,7 +17,9 @@
 //! that leaves the lock to the spinners leaves it to nobody that is about to sleep.
 
 use crate::door::{AtomicU32, Order, Slept, Spinner, flaws, mutant, orders, sleep_on, wake};
-use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{
+    Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, standalone,
+};
 
 orders! {
     /// Sees what the last holder did.
@@ -162,6 +164,12 @@ unsafe impl<const MOST: u32, const LOOKS: u32> RawLock for SpinPark<MOST, LOOKS>
     fn is_locked(&self) -> bool {
         self.word.load(Order::RELAXED) & HELD != 0
     }
+}
+
+standalone! {
+    [const MOST: u32, const LOOKS: u32] SpinPark<MOST, LOOKS>:
+    Hosted { strict: false },
+    HighLock
 }
 
 // SAFETY: as `acquire`.

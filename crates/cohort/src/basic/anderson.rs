@@ -21,7 +21,7 @@
 use super::Line;
 use crate::door::{AtomicU32, Cell, Order, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 
 orders! {
     /// Drawing a position says nothing about the data.
@@ -124,6 +124,8 @@ unsafe impl<const SLOTS: usize, P: Parking> RawLock for Anderson<SLOTS, P> {
     }
 }
 
+standalone!([const SLOTS: usize, P: Parking] Anderson<SLOTS, P>: Hosted, LowLock, HighLock);
+
 // SAFETY: only a position whose turn it is already is drawn.
 unsafe impl<const SLOTS: usize, P: Parking> RawTry for Anderson<SLOTS, P> {
     #[inline]
@@ -147,7 +149,7 @@ unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Anderson<SLOTS, 
 impl<const SLOTS: usize, P: Parking> Fair for Anderson<SLOTS, P> {}
 
 // SAFETY: the next position is the one after the holder's until a thread draws it, which then
-// waits at its slot. No count is passed on.
+// waits at its slot.
 unsafe impl<const SLOTS: usize, P: Parking> DetectsWaiters for Anderson<SLOTS, P> {
     #[inline]
     fn has_waiters(&self, cx: &AndersonContext) -> bool {

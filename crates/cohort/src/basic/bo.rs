@@ -13,7 +13,8 @@
 use crate::door::{constructor, cpus, random};
 use crate::wait::{Backoff, Flag, MayPark, Parking};
 use cohort_raw::{
-    Abortable, BoundedAbort, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
+    Abortable, BoundedAbort, Inherit, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry,
+    ThreadOblivious, standalone,
 };
 
 /// The lock; all zero when new.
@@ -78,8 +79,6 @@ pub(crate) fn pauses() -> Pauses {
 unsafe impl<P: Parking> RawLock for Bo<P> {
     type Context = ();
 
-    const STRICT: bool = false;
-
     #[inline]
     fn acquire(&self, (): &()) {
         if !self.try_acquire(&()) {
@@ -96,7 +95,12 @@ unsafe impl<P: Parking> RawLock for Bo<P> {
     fn is_locked(&self) -> bool {
         self.flag.is_held()
     }
+}
 
+standalone!([P: Parking] Bo<P>: Hosted { strict: false, grants: false }, HighLock);
+
+// SAFETY: the flag is lowered as by a release, or nothing happens.
+unsafe impl<P: Parking> QuickRelease for Bo<P> {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
         self.flag.release_quickly()
@@ -134,8 +138,6 @@ unsafe impl<P: Parking> ThreadOblivious for Bo<P> {}
 
 // SAFETY: waiters leave a mark only, and that is wiped out.
 unsafe impl<P: Parking> Inherit for Bo<P> {
-    const GRANTS: bool = false;
-
     unsafe fn inherit(&self, holder: Option<&()>) {
         self.flag.reset(holder.is_some());
     }

@@ -21,7 +21,9 @@
 use crate::door::{AtomicPtr, Cell, Order, constructor, orders, pool};
 use crate::host::Pool;
 use crate::wait::{MayPark, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{
+    DetectsWaiters, Fair, Inherit, LowLock, RawLock, RawTry, ThreadOblivious, standalone,
+};
 use core::ptr;
 
 orders! {
@@ -220,8 +222,6 @@ impl Clh {
 unsafe impl RawLock for Clh {
     type Context = ClhContext;
 
-    const NODE_BYTES: usize = crate::host::Arena::<ClhNode>::NODE_BYTES;
-
     #[inline]
     fn acquire(&self, cx: &ClhContext) {
         self.enter(cx);
@@ -235,6 +235,13 @@ unsafe impl RawLock for Clh {
     fn is_locked(&self) -> bool {
         !self.tail.load(Order::RELAXED).is_null()
     }
+}
+
+standalone! {
+    [] Clh:
+    Hosted { node_bytes: crate::host::Arena::<ClhNode>::NODE_BYTES },
+    QuickRelease,
+    HighLock
 }
 
 impl Clh {
@@ -308,16 +315,18 @@ unsafe impl ThreadOblivious for Clh {}
 
 impl Fair for Clh {}
 
-// SAFETY: a thread that has linked itself waits, and leaves with the lock.  The count that is
-// passed on is in the predecessor's node, which the holder owns and nobody writes any more; without a
-// predecessor there is none.
+// SAFETY: a thread that has linked itself waits, and leaves with the lock.
 unsafe impl DetectsWaiters for Clh {
     #[inline]
     fn has_waiters(&self, cx: &ClhContext) -> bool {
         cx.node()
             .is_some_and(|node| self.tail.load(Order::RELAXED) != pointer(node))
     }
+}
 
+// SAFETY: the count that is carried is in the predecessor's node, which the holder owns and nobody writes any
+// more; without a predecessor there is none.
+unsafe impl LowLock for Clh {
     #[inline(always)]
     fn hand_off_limit(&self) -> u32 {
         WaitCell::<MayPark>::MAX - YES

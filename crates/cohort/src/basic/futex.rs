@@ -66,7 +66,8 @@ use crate::door::{
 };
 use crate::wait::quick;
 use cohort_raw::{
-    Abortable, Deadline, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
+    Abortable, Deadline, Inherit, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry,
+    ThreadOblivious, standalone,
 };
 use core::mem::offset_of;
 use mode::{Entered, Mode};
@@ -752,7 +753,12 @@ unsafe impl RawLock for Futex {
     fn is_locked(&self) -> bool {
         self.word.load(Order::RELAXED) & LOCKED != 0
     }
+}
 
+standalone!([] Futex: Hosted { strict: false }, HighLock);
+
+// SAFETY: the word is stored as by a release, or nothing happens.
+unsafe impl QuickRelease for Futex {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
         quick::release(

@@ -29,7 +29,7 @@
 
 use crate::door::{AtomicPtr, Order, constructor, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 use core::ptr;
 
 orders! {
@@ -127,6 +127,14 @@ unsafe impl<const CTR: bool, P: Parking> RawLock for Hemlock<CTR, P> {
     }
 }
 
+standalone! {
+    [const CTR: bool, P: Parking] Hemlock<CTR, P>:
+    Hosted,
+    QuickRelease,
+    LowLock,
+    HighLock
+}
+
 impl<const CTR: bool, P: Parking> Hemlock<CTR, P> {
     /// Blocks until the owner of the node has granted the lock, and answers it.
     #[inline(never)]
@@ -170,7 +178,7 @@ unsafe impl<const CTR: bool, P: Parking> ThreadOblivious for Hemlock<CTR, P> {}
 impl<const CTR: bool, P: Parking> Fair for Hemlock<CTR, P> {}
 
 // SAFETY: each arrival takes the tail from the thread before it and waits for that thread's
-// grant, so another tail than the holder's is a waiter's. No count is passed on.
+// grant, so another tail than the holder's is a waiter's.
 unsafe impl<const CTR: bool, P: Parking> DetectsWaiters for Hemlock<CTR, P> {
     #[inline]
     fn has_waiters(&self, node: &HemlockNode<P>) -> bool {

@@ -25,7 +25,7 @@
 use crate::door::{AtomicU32, Order, Spinner, constructor, orders, pool};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 
 orders! {
     /// Sees what the last holder did.
@@ -163,8 +163,6 @@ impl K42 {
 unsafe impl RawLock for K42 {
     type Context = ();
 
-    const NODE_BYTES: usize = Arena::<K42Node>::NODE_BYTES;
-
     #[inline]
     fn acquire(&self, (): &()) {
         if !self.try_acquire(&()) {
@@ -194,6 +192,14 @@ unsafe impl RawLock for K42 {
     }
 }
 
+standalone! {
+    [] K42:
+    Hosted { node_bytes: Arena::<K42Node>::NODE_BYTES },
+    QuickRelease,
+    LowLock,
+    HighLock
+}
+
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl RawTry for K42 {
     #[inline]
@@ -210,7 +216,7 @@ unsafe impl ThreadOblivious for K42 {}
 impl Fair for K42 {}
 
 // SAFETY: a holder puts the lock's own place in for its node, so a tail elsewhere is a waiter's
-// node, which stays until it holds. No count is passed on.
+// node, which stays until it holds.
 unsafe impl DetectsWaiters for K42 {
     #[inline]
     fn has_waiters(&self, (): &()) -> bool {

@@ -26,7 +26,7 @@
 use crate::door::{AtomicPtr, Cell, Order, flaws, is_worth_a_try, mutant, orders};
 use crate::numa::linked;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
-use cohort_raw::{DetectsWaiters, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use cohort_raw::{DetectsWaiters, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone};
 use core::ptr;
 
 orders! {
@@ -255,6 +255,8 @@ unsafe impl<P: Parking, const ONE_IN: u32> RawLock for Malthusian<P, ONE_IN> {
     }
 }
 
+standalone!([P: Parking, const ONE_IN: u32] Malthusian<P, ONE_IN>: Hosted, QuickRelease, LowLock, HighLock);
+
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking, const ONE_IN: u32> RawTry for Malthusian<P, ONE_IN> {
     #[inline]
@@ -278,7 +280,7 @@ unsafe impl<P: Parking, const ONE_IN: u32> RawTry for Malthusian<P, ONE_IN> {
 unsafe impl<P: Parking, const ONE_IN: u32> ThreadOblivious for Malthusian<P, ONE_IN> {}
 
 // SAFETY: those set aside, one linked to the holder's node, and one that has taken the tail from
-// it all wait until they are granted.  No count is passed on.
+// it all wait until they are granted.
 unsafe impl<P: Parking, const ONE_IN: u32> DetectsWaiters for Malthusian<P, ONE_IN> {
     #[inline]
     fn has_waiters(&self, node: &MalthusianNode<P>) -> bool {

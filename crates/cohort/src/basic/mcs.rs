@@ -18,7 +18,9 @@
 
 use crate::door::{AtomicPtr, Order, Spinner, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{
+    DetectsWaiters, Fair, Inherit, LowLock, RawLock, RawTry, ThreadOblivious, standalone,
+};
 use core::ptr;
 
 orders! {
@@ -130,6 +132,8 @@ unsafe impl<P: Parking> RawLock for Mcs<P> {
     }
 }
 
+standalone!([P: Parking] Mcs<P>: Hosted, QuickRelease, HighLock);
+
 impl<P: Parking> Mcs<P> {
     /// Blocks until the lock is held; whether somebody has granted it.
     #[inline(always)]
@@ -236,9 +240,7 @@ unsafe impl<P: Parking> ThreadOblivious for Mcs<P> {}
 
 impl<P: Parking> Fair for Mcs<P> {}
 
-// SAFETY: a thread that has linked itself waits, and leaves with the lock.  The count that is
-// passed on is in the holder's node, which is renewed for each acquisition and granted by its predecessor alone;
-// after its acquisition only marks of sleepers could change that word, and nobody sleeps.
+// SAFETY: a thread that has linked itself waits, and leaves with the lock.
 unsafe impl<P: Parking> DetectsWaiters for Mcs<P> {
     /// Looks at the holder's node first, whose line its release needs anyway; the tail's is
     /// in the last arrival's cache.
@@ -247,7 +249,12 @@ unsafe impl<P: Parking> DetectsWaiters for Mcs<P> {
         !node.next.load(Order::RELAXED).is_null()
             || self.tail.load(Order::RELAXED) != node.pointer()
     }
+}
 
+// SAFETY: the count that is carried is in the holder's node, which is renewed for each acquisition and
+// granted by its predecessor alone; after its acquisition only marks of sleepers could change that
+// word, and nobody sleeps.
+unsafe impl<P: Parking> LowLock for Mcs<P> {
     #[inline(always)]
     fn hand_off_limit(&self) -> u32 {
         WaitCell::<P>::MAX - YES

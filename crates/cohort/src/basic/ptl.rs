@@ -17,7 +17,7 @@
 use super::Line;
 use crate::door::{AtomicU32, Cell, Order, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 
 orders! {
     /// Drawing a number says nothing about the data.
@@ -122,6 +122,8 @@ unsafe impl<const SLOTS: usize, P: Parking> RawLock for Ptl<SLOTS, P> {
     }
 }
 
+standalone!([const SLOTS: usize, P: Parking] Ptl<SLOTS, P>: Hosted, LowLock, HighLock);
+
 // SAFETY: only a number that is being served already is drawn.
 unsafe impl<const SLOTS: usize, P: Parking> RawTry for Ptl<SLOTS, P> {
     #[inline]
@@ -146,7 +148,7 @@ unsafe impl<const SLOTS: usize, P: Parking> ThreadOblivious for Ptl<SLOTS, P> {}
 impl<const SLOTS: usize, P: Parking> Fair for Ptl<SLOTS, P> {}
 
 // SAFETY: the number after the one that is served is drawn by a waiter, which is there until it
-// is served. No count is passed on.
+// is served.
 unsafe impl<const SLOTS: usize, P: Parking> DetectsWaiters for Ptl<SLOTS, P> {
     #[inline]
     fn has_waiters(&self, (): &()) -> bool {

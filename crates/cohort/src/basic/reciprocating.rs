@@ -29,7 +29,9 @@
 
 use crate::door::{AtomicPtr, Cell, Order, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use cohort_raw::{
+    DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
+};
 use core::ptr;
 
 orders! {
@@ -185,6 +187,8 @@ unsafe impl<P: Parking> RawLock for Reciprocating<P> {
     }
 }
 
+standalone!([P: Parking] Reciprocating<P>: Hosted, QuickRelease, LowLock, HighLock);
+
 // SAFETY: null is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking> RawTry for Reciprocating<P> {
     #[inline]
@@ -209,8 +213,7 @@ unsafe impl<P: Parking> ThreadOblivious for Reciprocating<P> {}
 
 impl<P: Parking> Fair for Reciprocating<P> {}
 
-// SAFETY: a successor waits, and so does every thread that has pushed itself since.  No count is
-// passed on.
+// SAFETY: a successor waits, and so does every thread that has pushed itself since.
 unsafe impl<P: Parking> DetectsWaiters for Reciprocating<P> {
     #[inline]
     fn has_waiters(&self, node: &ReciprocatingNode<P>) -> bool {

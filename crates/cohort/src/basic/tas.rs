@@ -10,7 +10,8 @@
 use crate::door::constructor;
 use crate::wait::{Backoff, Flag, MayPark, Parking};
 use cohort_raw::{
-    Abortable, BoundedAbort, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious,
+    Abortable, BoundedAbort, Inherit, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry,
+    ThreadOblivious, standalone,
 };
 
 /// The lock; all zero when new.
@@ -48,8 +49,6 @@ impl Backoff for Trying {
 unsafe impl<P: Parking> RawLock for Tas<P> {
     type Context = ();
 
-    const STRICT: bool = false;
-
     #[inline]
     fn acquire(&self, (): &()) {
         if !self.flag.take() {
@@ -66,7 +65,12 @@ unsafe impl<P: Parking> RawLock for Tas<P> {
     fn is_locked(&self) -> bool {
         self.flag.is_held()
     }
+}
 
+standalone!([P: Parking] Tas<P>: Hosted { strict: false, grants: false }, HighLock);
+
+// SAFETY: the flag is lowered as by a release, or nothing happens.
+unsafe impl<P: Parking> QuickRelease for Tas<P> {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
         self.flag.release_quickly()
@@ -104,8 +108,6 @@ unsafe impl<P: Parking> ThreadOblivious for Tas<P> {}
 
 // SAFETY: waiters leave a mark only, and that is wiped out.
 unsafe impl<P: Parking> Inherit for Tas<P> {
-    const GRANTS: bool = false;
-
     unsafe fn inherit(&self, holder: Option<&()>) {
         self.flag.reset(holder.is_some());
     }

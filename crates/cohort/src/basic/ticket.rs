@@ -26,7 +26,10 @@
 
 use crate::door::{AtomicU32, Order, constructor, flaws, is_long_quiet, mutant, orders};
 use crate::wait::{MayPark, Parking, WaitCell, quick};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, Quick, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{
+    DetectsWaiters, Fair, Hosted, Hosting, Inherit, LowLock, Quick, QuickRelease, RawLock, RawTry,
+    ThreadOblivious, standalone,
+};
 use core::mem::offset_of;
 
 orders! {
@@ -185,7 +188,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
         }
     }
 
-    /// As [`RawLock::release_quickly`].
+    /// As [`QuickRelease::release_quickly`].
     #[inline(always)]
     fn serve_quickly(&self, carried: u32) -> Quick {
         let put = |served: u32, quick, order| {
@@ -254,7 +257,25 @@ unsafe impl<P: Parking, const UNIT: u64> RawLock for Ticket<P, UNIT> {
     fn is_locked(&self) -> bool {
         self.drawn() > 0
     }
+}
 
+// SAFETY: it grants, and a turn is the number that is served.
+unsafe impl<P: Parking, const UNIT: u64> Hosted for Ticket<P, UNIT> {
+    const HOSTING: Hosting = Hosting::USUAL;
+
+    unsafe fn make_at(place: *mut Self) {
+        // SAFETY: the caller's.
+        unsafe { place.write(Self::default()) };
+    }
+
+    #[inline(always)]
+    fn turn(&self) -> u32 {
+        number(self.serving.value(Order::RELAXED)) + 1
+    }
+}
+
+// SAFETY: the next number is served as by a release, or nothing happens.
+unsafe impl<P: Parking, const UNIT: u64> QuickRelease for Ticket<P, UNIT> {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
         self.serve_quickly(0)
@@ -265,6 +286,8 @@ unsafe impl<P: Parking, const UNIT: u64> RawLock for Ticket<P, UNIT> {
         WaitCell::wake_everybody(serving.cast::<WaitCell<P>>());
     }
 }
+
+standalone!([P: Parking, const UNIT: u64] Ticket<P, UNIT>: HighLock);
 
 // SAFETY: only a number that is being served already is drawn, as a look afterwards makes
 // sure; where it is not, that number is waited for.
@@ -291,15 +314,17 @@ unsafe impl<P: Parking, const UNIT: u64> ThreadOblivious for Ticket<P, UNIT> {}
 
 impl<P: Parking, const UNIT: u64> Fair for Ticket<P, UNIT> {}
 
-// SAFETY: a thread that has drawn a number waits, and leaves with the lock.  The count that is
-// passed on stands with the number that is served, which the holder has read; until its release only `QUICK`
-// and marks of sleepers change beside it.
+// SAFETY: a thread that has drawn a number waits, and leaves with the lock.
 unsafe impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
     #[inline]
     fn has_waiters(&self, (): &()) -> bool {
         self.drawn() > 1
     }
+}
 
+// SAFETY: the count that is carried stands with the number that is served, which the holder has read; until
+// its release only `QUICK` and marks of sleepers change beside it.
+unsafe impl<P: Parking, const UNIT: u64> LowLock for Ticket<P, UNIT> {
     #[inline(always)]
     fn hand_off_limit(&self) -> u32 {
         (ONE - 1) / CARRIED
@@ -308,6 +333,12 @@ unsafe impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
     #[inline(always)]
     fn hand_offs(&self, (): &()) -> u32 {
         self.serving.value(Order::RELAXED) % ONE / CARRIED
+    }
+
+    #[inline(always)]
+    fn acquire_counted(&self, (): &()) -> u32 {
+        self.acquire(&());
+        self.hand_offs(&())
     }
 
     #[inline]
@@ -319,11 +350,6 @@ unsafe impl<P: Parking, const UNIT: u64> DetectsWaiters for Ticket<P, UNIT> {
 // SAFETY: afterwards the next number to be drawn is the one served, or the one
 // after the holder's.
 unsafe impl<P: Parking, const UNIT: u64> Inherit for Ticket<P, UNIT> {
-    #[inline(always)]
-    fn turn(&self) -> u32 {
-        number(self.serving.value(Order::RELAXED)) + 1
-    }
-
     unsafe fn inherit(&self, holder: Option<&()>) {
         let serving = number(self.serving.value(Order::RELAXED));
         self.serving.reset(serving);

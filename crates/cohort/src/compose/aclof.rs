@@ -41,8 +41,8 @@
 use super::{Apart, Bound, Composed, Numa, Place, Plan};
 use crate::door::{Cell, flaws, mutant, now};
 use cohort_raw::{
-    Abortable, BoundedAbort, Fair, HandOver, HandsOver, Inherit, Outcome, Patience, RawLock,
-    RawTry, ThreadOblivious, TwoForms,
+    Abortable, BoundedAbort, Fair, HandOver, HandsOver, Hosted, Inherit, Outcome, Patience,
+    RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
 };
 use core::fmt;
 
@@ -239,10 +239,6 @@ where
 {
     type Context = AClofContext<Low::Context>;
 
-    const STRICT: bool = Low::STRICT || High::STRICT;
-
-    const NODE_BYTES: usize = Low::NODE_BYTES;
-
     #[inline]
     fn acquire(&self, cx: &Self::Context) {
         let _ = self.acquire_within(cx, &Patience::ENDLESS);
@@ -275,6 +271,21 @@ where
     fn is_locked(&self) -> bool {
         self.high.0.is_locked()
     }
+}
+
+standalone! {
+    [
+        Low: HandsOver + Abortable + Hosted,
+        High: ThreadOblivious<Context: Send + Sync> + Abortable + Hosted,
+        At: Place,
+        const HAND_OFFS: u32,
+        const COHORTS: usize
+    ] AClof<Low, High, At, HAND_OFFS, COHORTS>:
+    Hosted {
+        strict: Low::HOSTING.strict || High::HOSTING.strict,
+        node_bytes: Low::HOSTING.node_bytes,
+    },
+    QuickRelease
 }
 
 // SAFETY: as above; a waiter that gives up has left both locks, or released the low one.

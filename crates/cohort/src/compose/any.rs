@@ -10,7 +10,9 @@ use super::{Composed, Plan};
 use crate::basic::{Clh, Hemlock, Mcs, Ticket};
 use crate::door::Cell;
 use cohort_raw::recipe::Basic;
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{
+    DetectsWaiters, Fair, Inherit, LowLock, RawLock, RawTry, ThreadOblivious, standalone,
+};
 
 /// Ends the process: recipes refuse all other locks, since the interposer, which builds such
 /// compositions, does without them.
@@ -87,10 +89,6 @@ macro_rules! with {
 unsafe impl RawLock for Any {
     type Context = AnyContext;
 
-    const STRICT: bool = true;
-
-    const NODE_BYTES: usize = Clh::NODE_BYTES;
-
     #[inline]
     fn acquire(&self, cx: &AnyContext) {
         with!(self, cx, |lock, context| lock.acquire(context));
@@ -113,6 +111,8 @@ unsafe impl RawLock for Any {
     }
 }
 
+standalone!([] Any: Hosted { node_bytes: Clh::HOSTING.node_bytes }, HighLock);
+
 // SAFETY: as above.
 unsafe impl RawTry for Any {
     fn try_acquire(&self, cx: &AnyContext) -> bool {
@@ -131,7 +131,10 @@ unsafe impl DetectsWaiters for Any {
     fn has_waiters(&self, cx: &AnyContext) -> bool {
         with!(self, cx, |lock, context| lock.has_waiters(context))
     }
+}
 
+// SAFETY: as above.
+unsafe impl LowLock for Any {
     #[inline]
     fn hand_off_limit(&self) -> u32 {
         match self.kind() {

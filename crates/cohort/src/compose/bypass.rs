@@ -16,12 +16,15 @@
 //! at each acquisition once it was not (Dice et al. 2015 §5.1.5).  What it has learnt is in the
 //! context, so that a thread learns from its own acquisitions and nobody writes for it.
 
-use super::forward::forwards;
+use super::forward::composed;
 use super::{Clof, Composed, Place, Shareable, Visitor};
 use crate::basic::Ttas;
 use crate::door::{self, Cell, flaws, mutant};
 use crate::wait::MayPark;
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use cohort_raw::{
+    DetectsWaiters, Fair, HighLock, Hosted, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms,
+    forwards, standalone,
+};
 
 flaws! {
     FORGET_WAY = "bypass.forget-way";
@@ -149,29 +152,11 @@ impl<L: Composed<Top: RawTry>, const LEARNS: bool> Bypass<L, LEARNS> {
 unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> RawLock for Bypass<L, LEARNS> {
     type Context = BypassContext<L::Context, <Top<L> as RawLock>::Context>;
 
-    const STRICT: bool = L::STRICT;
-
-    const NODE_BYTES: usize = L::NODE_BYTES + Top::<L>::NODE_BYTES;
-
-    forwards!(memory of L in lock);
-
     #[inline]
     fn acquire(&self, cx: &Self::Context) {
         if !self.bypasses(cx) {
             self.lock.acquire(&cx.whole);
         }
-    }
-
-    #[inline]
-    fn acquire_at_cached_place(&self, cx: &Self::Context) {
-        if !self.bypasses(cx) {
-            self.lock.acquire_at_cached_place(&cx.whole);
-        }
-    }
-
-    #[inline(always)]
-    fn forget_cached_place(cx: &Self::Context) {
-        L::forget_cached_place(&cx.whole);
     }
 
     #[inline]
@@ -188,6 +173,43 @@ unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> RawLock for Bypass<L, 
 
     fn is_locked(&self) -> bool {
         self.lock.is_locked()
+    }
+}
+
+forwards! {
+    [L: Composed<Top: RawTry + Hosted>, const LEARNS: bool] Bypass<L, LEARNS>: L in lock;
+    RawTry: own,
+    Abortable: none,
+    BoundedAbort: none,
+    ThreadOblivious: own,
+    DetectsWaiters: own,
+    HandsOver: none,
+    Fair: own,
+    Inherit: own,
+    Adapts: none,
+    Hosted: inner {
+        grants: L::HOSTING.grants || Top::<L>::HOSTING.grants,
+        node_bytes: L::HOSTING.node_bytes + Top::<L>::HOSTING.node_bytes,
+    },
+    QuickRelease: none,
+    LowLock: own,
+    HighLock: own,
+}
+
+// SAFETY: as above.
+unsafe impl<L: Composed<Top: RawTry> + HighLock, const LEARNS: bool> HighLock
+    for Bypass<L, LEARNS>
+{
+    #[inline]
+    fn acquire_at_cached_place(&self, cx: &Self::Context) {
+        if !self.bypasses(cx) {
+            self.lock.acquire_at_cached_place(&cx.whole);
+        }
+    }
+
+    #[inline(always)]
+    fn forget_cached_place(cx: &Self::Context) {
+        L::forget_cached_place(&cx.whole);
     }
 }
 
@@ -210,7 +232,7 @@ unsafe impl<L, const LEARNS: bool> ThreadOblivious for Bypass<L, LEARNS> where
 {
 }
 
-// SAFETY: passed on to the lock by which it is held; no count is passed on.
+// SAFETY: passed on to the lock by which it is held.
 unsafe impl<L, const LEARNS: bool> DetectsWaiters for Bypass<L, LEARNS>
 where
     L: Composed<Top: RawTry + DetectsWaiters> + DetectsWaiters,
@@ -225,6 +247,13 @@ where
     }
 }
 
+standalone! {
+    [
+        L: Composed<Top: RawTry + DetectsWaiters> + DetectsWaiters,
+        const LEARNS: bool
+    ] Bypass<L, LEARNS>: LowLock
+}
+
 impl<L: Composed<Top: RawTry + Fair> + Fair, const LEARNS: bool> Fair for Bypass<L, LEARNS> {}
 
 // SAFETY: afterwards the composition is free or held in the holder's way: a free one has
@@ -233,8 +262,6 @@ unsafe impl<L, const LEARNS: bool> Inherit for Bypass<L, LEARNS>
 where
     L: Composed<Top: RawTry + Inherit> + Inherit,
 {
-    const GRANTS: bool = L::GRANTS || Top::<L>::GRANTS;
-
     unsafe fn inherit(&self, holder: Option<&Self::Context>) {
         let bypassed = holder.filter(|cx| cx.has_bypassed());
         let whole = holder.filter(|cx| !cx.has_bypassed());
@@ -249,7 +276,7 @@ where
 }
 
 impl<L: Composed<Top: RawTry>, const LEARNS: bool> Composed for Bypass<L, LEARNS> {
-    forwards!(composition of L in lock);
+    composed!(L in lock);
 }
 
 impl<L, const LEARNS: bool> TwoForms for Bypass<L, LEARNS>

@@ -15,7 +15,7 @@
 //! | `bound` | the maker of the lock | the holder of `low` | how long a cohort may keep the high lock |
 //! | `high` | threads that acquire or release the high lock | as above, and by that lock's rules | the context with which the cohort holds it |
 //!
-//! A low lock that [passes a count on](cohort_raw::DetectsWaiters::hand_off_limit) to the next
+//! A low lock that [passes a count on](cohort_raw::LowLock::hand_off_limit) to the next
 //! holder has `hand_offs` there, in the word that the next one waits for, as the local locks
 //! of Dice et al. 2015 §3.3 and of HMCS say there whether the global lock is passed: one line
 //! less that moves with each hand-off.  The field is for those that do not, and for numbers that
@@ -28,7 +28,7 @@
 //! [`ThreadOblivious`].  One that is not does not compile:
 //!
 //! ```compile_fail,E0277
-//! # use cohort::{RawLock, basic::Ticket, compose::Clof};
+//! # use cohort::{RawLock, basic::Ticket, compose::Clof, standalone};
 //! #[derive(Default)]
 //! struct Bound(Ticket);
 //! // SAFETY: the ticket lock excludes.
@@ -39,6 +39,7 @@
 //!     unsafe fn release(&self, cx: &()) { unsafe { self.0.release(cx) } }
 //!     fn is_locked(&self) -> bool { self.0.is_locked() }
 //! }
+//! standalone!([] Bound: Hosted, HighLock);
 //! Clof::<Ticket, Bound>::default().acquire(&Default::default());
 //! ```
 //!
@@ -56,7 +57,10 @@
 
 use super::{Apart, Bound, Composed, Numa, Place, Plan};
 use crate::door::{Cell, PAGE, flaws, mutant, now, place_here};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use cohort_raw::{
+    DetectsWaiters, Fair, HighLock, Hosted, Inherit, LowLock, RawLock, RawTry, ThreadOblivious,
+    TwoForms, standalone,
+};
 use core::fmt;
 use core::mem::MaybeUninit;
 use core::ptr;
@@ -109,7 +113,7 @@ pub(super) struct Metadata<C> {
 impl<C> Metadata<C> {
     /// Blocks until the cohort's low lock is held and, passed or acquired, the high one.
     #[inline(always)]
-    pub(super) fn acquire<Low: DetectsWaiters>(
+    pub(super) fn acquire<Low: LowLock>(
         &self,
         low: &Low,
         cx: &Low::Context,
@@ -126,7 +130,7 @@ impl<C> Metadata<C> {
     /// Acquires both if neither takes waiting; a thread that finds the high lock taken
     /// gives the low one back.
     #[inline(always)]
-    pub(super) fn try_acquire<Low: RawTry + DetectsWaiters>(
+    pub(super) fn try_acquire<Low: RawTry + LowLock>(
         &self,
         low: &Low,
         cx: &Low::Context,
@@ -155,7 +159,7 @@ impl<C> Metadata<C> {
     /// The caller holds the low lock by `cx`, and the high one with the cohort's context,
     /// which `release_high` releases; it is told whether the bound has run out.
     #[inline(always)]
-    pub(super) unsafe fn release<Low: DetectsWaiters>(
+    pub(super) unsafe fn release<Low: LowLock>(
         &self,
         low: &Low,
         cx: &Low::Context,
@@ -196,7 +200,7 @@ impl<C> Metadata<C> {
 
     /// Whether the high lock came with the low one.
     #[inline(always)]
-    fn is_passed<Low: DetectsWaiters>(&self, low: &Low, carried: u32) -> bool {
+    fn is_passed<Low: LowLock>(&self, low: &Low, carried: u32) -> bool {
         let passed = self.count(low, carried) > 0;
         passed && !(carried > 0 && mutant(flaw::FORGET_CARRIED))
     }
@@ -204,7 +208,7 @@ impl<C> Metadata<C> {
     /// How often the high lock was passed in a row, of which the low lock has carried that
     /// much.
     #[inline(always)]
-    fn count<Low: DetectsWaiters>(&self, low: &Low, carried: u32) -> u32 {
+    fn count<Low: LowLock>(&self, low: &Low, carried: u32) -> u32 {
         if carried < low.hand_off_limit() {
             carried
         } else {
@@ -240,7 +244,7 @@ impl<C> Metadata<C> {
 
     /// How many hand-offs in a row it is with this one; 0 if the bound does not allow it.
     #[inline(never)]
-    fn one_more<Low: DetectsWaiters>(&self, low: &Low, cx: &Low::Context, bound: &Bound) -> u32 {
+    fn one_more<Low: LowLock>(&self, low: &Low, cx: &Low::Context, bound: &Bound) -> u32 {
         let hand_offs = self.count(low, low.hand_offs(cx));
         let counts = hand_offs < bound.hand_offs || mutant(flaw::KEEP_FOR_EVER);
         let in_time = || {
@@ -333,7 +337,7 @@ impl<Low, High: RawLock, At, const HAND_OFFS: u32, const COHORTS: usize> fmt::De
 impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize>
     Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
-    High: RawLock,
+    High: HighLock,
     At: Place,
 {
     /// Acquires the high lock for the cohort.
@@ -402,7 +406,7 @@ where
     #[inline(always)]
     fn acquire_in(&self, cohort: &Cohort<Low, High::Context>, cx: &Low::Context)
     where
-        Low: DetectsWaiters,
+        Low: LowLock,
     {
         let (low, held) = cohort.parts();
         held.metadata.acquire(low, cx, &held.bound, || {
@@ -435,8 +439,8 @@ where
 impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Composed
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
-    Low: DetectsWaiters + Composed,
-    High: ThreadOblivious<Context: Send + Sync> + Composed,
+    Low: LowLock + Composed,
+    High: HighLock + ThreadOblivious<Context: Send + Sync> + Composed,
     At: Place,
 {
     type Top = High::Top;
@@ -483,32 +487,15 @@ where
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> RawLock
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
-    Low: DetectsWaiters,
-    High: ThreadOblivious<Context: Send + Sync>,
+    Low: LowLock,
+    High: HighLock + ThreadOblivious<Context: Send + Sync>,
     At: Place,
 {
     type Context = ClofContext<Low::Context>;
 
-    const STRICT: bool = Low::STRICT || High::STRICT;
-
-    const NODE_BYTES: usize = Low::NODE_BYTES;
-
     #[inline]
     fn acquire(&self, cx: &Self::Context) {
         self.acquire_in(self.enter(cx), &cx.low);
-    }
-
-    fn forget_cached_place(cx: &Self::Context) {
-        cx.set_cohort(None);
-    }
-
-    #[inline]
-    fn acquire_at_cached_place(&self, cx: &Self::Context) {
-        let cohort = match cx.cohort() {
-            Some(cohort) => &self.cohorts[cohort],
-            None => self.enter_first(cx),
-        };
-        self.acquire_in(cohort, &cx.low);
     }
 
     #[inline]
@@ -536,12 +523,58 @@ where
     }
 }
 
+standalone! {
+    [
+        Low: LowLock + Hosted,
+        High: HighLock + ThreadOblivious<Context: Send + Sync> + Hosted,
+        At: Place,
+        const HAND_OFFS: u32,
+        const COHORTS: usize
+    ] Clof<Low, High, At, HAND_OFFS, COHORTS>:
+    Hosted {
+        strict: Low::HOSTING.strict || High::HOSTING.strict,
+        node_bytes: Low::HOSTING.node_bytes,
+    }
+}
+
+standalone! {
+    [
+        Low: LowLock,
+        High: HighLock + ThreadOblivious<Context: Send + Sync> + DetectsWaiters,
+        At: Place,
+        const HAND_OFFS: u32,
+        const COHORTS: usize
+    ] Clof<Low, High, At, HAND_OFFS, COHORTS>: LowLock
+}
+
+// SAFETY: as above.
+unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> HighLock
+    for Clof<Low, High, At, HAND_OFFS, COHORTS>
+where
+    Low: LowLock,
+    High: HighLock + ThreadOblivious<Context: Send + Sync>,
+    At: Place,
+{
+    #[inline]
+    fn acquire_at_cached_place(&self, cx: &Self::Context) {
+        let cohort = match cx.cohort() {
+            Some(cohort) => &self.cohorts[cohort],
+            None => self.enter_first(cx),
+        };
+        self.acquire_in(cohort, &cx.low);
+    }
+
+    fn forget_cached_place(cx: &Self::Context) {
+        cx.set_cohort(None);
+    }
+}
+
 // SAFETY: as above.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> RawTry
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
-    Low: DetectsWaiters + RawTry,
-    High: ThreadOblivious<Context: Send + Sync> + RawTry,
+    Low: LowLock + RawTry,
+    High: HighLock + ThreadOblivious<Context: Send + Sync> + RawTry,
     At: Place,
 {
     fn try_acquire(&self, cx: &Self::Context) -> bool {
@@ -562,18 +595,18 @@ where
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> ThreadOblivious
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
-    Low: DetectsWaiters + ThreadOblivious,
-    High: ThreadOblivious<Context: Send + Sync>,
+    Low: LowLock + ThreadOblivious,
+    High: HighLock + ThreadOblivious<Context: Send + Sync>,
     At: Place,
 {
 }
 
-// SAFETY: the low lock's waiters want the whole, and so do the high one's; no count is passed on.
+// SAFETY: the low lock's waiters want the whole, and so do the high one's.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> DetectsWaiters
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
-    Low: DetectsWaiters,
-    High: ThreadOblivious<Context: Send + Sync> + DetectsWaiters,
+    Low: LowLock,
+    High: HighLock + ThreadOblivious<Context: Send + Sync> + DetectsWaiters,
     At: Place,
 {
     #[inline]
@@ -586,8 +619,8 @@ where
 impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Fair
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
-    Low: DetectsWaiters + Fair,
-    High: ThreadOblivious<Context: Send + Sync> + Fair,
+    Low: LowLock + Fair,
+    High: HighLock + ThreadOblivious<Context: Send + Sync> + Fair,
     At: Place,
 {
 }
@@ -597,8 +630,8 @@ where
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Inherit
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
-    Low: DetectsWaiters + Inherit,
-    High: ThreadOblivious<Context: Send + Sync> + Inherit,
+    Low: LowLock + Inherit,
+    High: HighLock + ThreadOblivious<Context: Send + Sync> + Inherit,
     At: Place,
 {
     unsafe fn inherit(&self, holder: Option<&Self::Context>) {
@@ -619,9 +652,10 @@ where
 impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> TwoForms
     for Clof<Low, High, At, HAND_OFFS, COHORTS>
 where
-    Low: DetectsWaiters + TwoForms<Spinning: DetectsWaiters>,
-    High: ThreadOblivious<Context: Send + Sync>
-        + TwoForms<Spinning: ThreadOblivious<Context: Send + Sync>>,
+    Low: LowLock + TwoForms<Spinning: LowLock>,
+    High: HighLock
+        + ThreadOblivious<Context: Send + Sync>
+        + TwoForms<Spinning: HighLock + ThreadOblivious<Context: Send + Sync>>,
     At: Place,
 {
     type Spinning = Clof<Low::Spinning, High::Spinning, At, HAND_OFFS, COHORTS>;

@@ -9,9 +9,9 @@
 //! so it never counts one of them; of those still waiting it may miss some.
 
 use super::Composed;
-use super::forward::forwards;
+use super::forward::composed;
 use crate::door::{AtomicU32, Order};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use cohort_raw::{DetectsWaiters, HighLock, Inherit, RawLock, TwoForms, forwards};
 
 /// The lock and its count.
 #[derive(Debug, Default)]
@@ -25,14 +25,6 @@ pub struct Counted<L> {
 unsafe impl<L: RawLock> RawLock for Counted<L> {
     type Context = L::Context;
 
-    const STRICT: bool = L::STRICT;
-
-    const NODE_BYTES: usize = L::NODE_BYTES;
-
-    forwards!(memory of L in lock, beside waiters);
-
-    forwards!(release of L in lock);
-
     #[inline]
     fn acquire(&self, cx: &L::Context) {
         self.waiters.fetch_add(1, Order::RELAXED);
@@ -40,6 +32,36 @@ unsafe impl<L: RawLock> RawLock for Counted<L> {
         self.waiters.fetch_sub(1, Order::RELAXED);
     }
 
+    #[inline]
+    unsafe fn release(&self, cx: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.lock.release(cx) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+}
+
+forwards! {
+    [L: RawLock] Counted<L>: L in lock, beside waiters;
+    RawTry: inner,
+    Abortable: none,
+    BoundedAbort: none,
+    ThreadOblivious: inner,
+    DetectsWaiters: own,
+    HandsOver: none,
+    Fair: inner,
+    Inherit: own,
+    Adapts: inner,
+    Hosted: inner,
+    QuickRelease: inner,
+    LowLock: usual,
+    HighLock: own,
+}
+
+// SAFETY: an acquisition is one of the lock inside.
+unsafe impl<L: HighLock> HighLock for Counted<L> {
     #[inline]
     fn acquire_at_cached_place(&self, cx: &L::Context) {
         self.waiters.fetch_add(1, Order::RELAXED);
@@ -51,26 +73,9 @@ unsafe impl<L: RawLock> RawLock for Counted<L> {
     fn forget_cached_place(cx: &L::Context) {
         L::forget_cached_place(cx);
     }
-
-    fn is_locked(&self) -> bool {
-        self.lock.is_locked()
-    }
 }
 
-// SAFETY: as above; a try does not wait.
-unsafe impl<L: RawTry> RawTry for Counted<L> {
-    #[inline]
-    fn try_acquire(&self, cx: &L::Context) -> bool {
-        self.lock.try_acquire(cx)
-    }
-}
-
-// SAFETY: release is the lock's own.
-unsafe impl<L: ThreadOblivious> ThreadOblivious for Counted<L> {}
-
-impl<L: Fair> Fair for Counted<L> {}
-
-// SAFETY: a thread that is counted has come to acquire and does not hold it; no count is passed on.
+// SAFETY: a thread that is counted has come to acquire and does not hold it.
 unsafe impl<L: RawLock> DetectsWaiters for Counted<L> {
     #[inline]
     fn has_waiters(&self, _cx: &L::Context) -> bool {
@@ -80,8 +85,6 @@ unsafe impl<L: RawLock> DetectsWaiters for Counted<L> {
 
 // SAFETY: the lock's own; nobody waits any more.
 unsafe impl<L: Inherit> Inherit for Counted<L> {
-    forwards!(grants of L in lock);
-
     unsafe fn inherit(&self, holder: Option<&L::Context>) {
         self.waiters.store(0, Order::RELAXED);
         // SAFETY: passed on.
@@ -90,7 +93,7 @@ unsafe impl<L: Inherit> Inherit for Counted<L> {
 }
 
 impl<L: Composed> Composed for Counted<L> {
-    forwards!(composition of L in lock, beside waiters);
+    composed!(L in lock, beside waiters);
 }
 
 impl<L: TwoForms> TwoForms for Counted<L> {

@@ -1,53 +1,10 @@
-//! What a wrapper takes over from the lock inside it.
-//!
-//! Much of the traits has a default, so that a lock need not say what it lacks; a wrapper that
-//! leaves such an item out says that the lock inside lacks it, and the compiler agrees.  So
-//! every wrapper has these items from here.
+//! What a wrapper takes over from a composition inside it, beside what [`cohort_raw::forwards!`]
+//! does.
 
-/// Items of a wrapper's implementations, which those of the lock in one of its fields decide;
-/// the fields beside it begin with their defaults.
-macro_rules! forwards {
-    // Of `RawLock`: what it takes and where it is made.
-    (memory of $lock:ident in $field:tt $(, beside $other:ident)*) => {
-        const COHORT_BYTES: usize = $lock::COHORT_BYTES;
-
-        unsafe fn make_at(place: *mut Self) {
-            // SAFETY: the caller's; each field is written once.
-            unsafe {
-                $((&raw mut (*place).$other).write(Default::default());)*
-                $lock::make_at(&raw mut (*place).$field);
-            }
-        }
-    };
-    // Of `RawLock`, if a release is the release of the lock inside.
-    (release of $lock:ident in $field:tt) => {
-        #[inline]
-        unsafe fn release(&self, cx: &Self::Context) {
-            // SAFETY: the caller's.
-            unsafe { self.$field.release(cx) };
-        }
-
-        #[inline(always)]
-        unsafe fn release_quickly(&self, cx: &Self::Context) -> cohort_raw::Quick {
-            // SAFETY: the caller's.
-            unsafe { self.$field.release_quickly(cx) }
-        }
-
-        fn wake_everybody(place: *const Self) {
-            // The lock need not be there any more: its address alone counts.
-            $lock::wake_everybody(place.wrapping_byte_add(core::mem::offset_of!(Self, $field)).cast());
-        }
-    };
-    // Of `Inherit`, beside `inherit`.
-    (grants of $lock:ident in $field:tt) => {
-        const GRANTS: bool = $lock::GRANTS;
-
-        fn turn(&self) -> u32 {
-            self.$field.turn()
-        }
-    };
-    // All of `Composed`.
-    (composition of $lock:ident in $field:tt $(, beside $other:ident)*) => {
+/// All of [`Composed`](super::Composed) but its bounds, for a wrapper with a composition in one of its
+/// fields; the fields beside it begin with their defaults.
+macro_rules! composed {
+    ($lock:ident in $field:tt $(, beside $other:ident)*) => {
         type Top = $lock::Top;
 
         fn top(&self) -> &$lock::Top {
@@ -70,14 +27,17 @@ macro_rules! forwards {
         }
     };
 }
-pub(super) use forwards;
+pub(super) use composed;
 
 #[cfg(all(test, world = "native"))]
 mod tests {
     extern crate std;
 
     use crate::compose::{Bypass, Composed, Counted, Gated, OnPages, Plan};
-    use cohort_raw::{Fair, Inherit, Quick, RawLock, RawTry};
+    use cohort_raw::{
+        DetectsWaiters, Fair, HighLock, Hosted, Hosting, Inherit, LowLock, Quick, QuickRelease,
+        RawLock, RawTry,
+    };
     use core::mem::MaybeUninit;
     use core::ptr;
     use std::cell::Cell;
@@ -89,7 +49,7 @@ mod tests {
         static PLACE: Cell<*const Probe> = const { Cell::new(ptr::null()) };
     }
 
-    /// A lock of one thread that has everything which a trait does not ask for.
+    /// A lock of one thread that has all that a wrapper could take over, each unlike the usual.
     #[derive(Default)]
     #[repr(align(8))]
     struct Probe;
@@ -98,27 +58,39 @@ mod tests {
     unsafe impl RawLock for Probe {
         type Context = ();
 
-        const COHORT_BYTES: usize = 1234;
+        fn acquire(&self, (): &()) {
+            ASKED.set("acquire");
+        }
+
+        unsafe fn release(&self, (): &()) {}
+
+        fn is_locked(&self) -> bool {
+            // A bypass then goes by way of the whole.
+            true
+        }
+    }
+
+    // SAFETY: as above.
+    unsafe impl Hosted for Probe {
+        const HOSTING: Hosting = Hosting {
+            strict: false,
+            grants: false,
+            node_bytes: 0,
+            cohort_bytes: 1234,
+        };
 
         unsafe fn make_at(place: *mut Self) {
             ASKED.set("make_at");
             PLACE.set(place);
         }
 
-        fn acquire(&self, (): &()) {
-            ASKED.set("acquire");
+        fn turn(&self) -> u32 {
+            77
         }
+    }
 
-        fn acquire_at_cached_place(&self, (): &()) {
-            ASKED.set("acquire_at_cached_place");
-        }
-
-        fn forget_cached_place((): &()) {
-            ASKED.set("forget_cached_place");
-        }
-
-        unsafe fn release(&self, (): &()) {}
-
+    // SAFETY: as above.
+    unsafe impl QuickRelease for Probe {
         unsafe fn release_quickly(&self, (): &()) -> Quick {
             Quick::MarkLost
         }
@@ -127,10 +99,43 @@ mod tests {
             ASKED.set("wake_everybody");
             PLACE.set(place);
         }
+    }
 
-        fn is_locked(&self) -> bool {
-            // A bypass then goes by way of the whole.
-            true
+    // SAFETY: as above.
+    unsafe impl DetectsWaiters for Probe {
+        fn has_waiters(&self, (): &()) -> bool {
+            false
+        }
+    }
+
+    // SAFETY: as above.
+    unsafe impl LowLock for Probe {
+        fn hand_off_limit(&self) -> u32 {
+            9
+        }
+
+        fn hand_offs(&self, (): &()) -> u32 {
+            8
+        }
+
+        fn acquire_counted(&self, (): &()) -> u32 {
+            7
+        }
+
+        unsafe fn release_counted(&self, (): &(), number: u32) {
+            assert_eq!(number, 6);
+            ASKED.set("release_counted");
+        }
+    }
+
+    // SAFETY: as above.
+    unsafe impl HighLock for Probe {
+        fn acquire_at_cached_place(&self, (): &()) {
+            ASKED.set("acquire_at_cached_place");
+        }
+
+        fn forget_cached_place((): &()) {
+            ASKED.set("forget_cached_place");
         }
     }
 
@@ -145,12 +150,6 @@ mod tests {
 
     // SAFETY: nothing is left of an acquisition.
     unsafe impl Inherit for Probe {
-        const GRANTS: bool = false;
-
-        fn turn(&self) -> u32 {
-            77
-        }
-
         unsafe fn inherit(&self, _holder: Option<&()>) {}
     }
 
@@ -180,14 +179,15 @@ mod tests {
     }
 
     /// What every wrapper takes over.
-    fn forwards_what_all_have<W: RawLock>() {
-        assert_eq!(W::COHORT_BYTES, 1234);
+    fn forwards_what_all_have<W: Hosted + HighLock>() {
+        assert_eq!(W::HOSTING, Probe::HOSTING);
         let mut place = MaybeUninit::<W>::uninit();
         // SAFETY: the place is this function's.
         unsafe { W::make_at(place.as_mut_ptr()) };
         was_asked("make_at", place.as_ptr());
 
         let (lock, cx) = (W::default(), W::Context::default());
+        assert_eq!(lock.turn(), 77);
         lock.acquire(&cx);
         assert_eq!(ASKED.take(), "acquire");
         // SAFETY: acquired just now, with this context.
@@ -199,15 +199,27 @@ mod tests {
     }
 
     /// What a wrapper takes over whose release is that of the lock inside.
-    fn forwards_its_release<W: RawLock<Context = ()> + Inherit>() {
+    fn forwards_its_release<W: QuickRelease<Context = ()>>() {
         let lock = W::default();
         lock.acquire(&());
         // SAFETY: acquired just now, with this context.
         assert_eq!(unsafe { lock.release_quickly(&()) }, Quick::MarkLost);
         W::wake_everybody(&raw const lock);
         was_asked("wake_everybody", &raw const lock);
-        assert!(!W::GRANTS);
-        assert_eq!(lock.turn(), 77);
+    }
+
+    /// What a wrapper takes over that is a cohort's lock as the lock inside is.
+    fn forwards_what_it_carries<W: LowLock<Context = ()>>() {
+        let lock = W::default();
+        let carried = (
+            lock.hand_off_limit(),
+            lock.hand_offs(&()),
+            lock.acquire_counted(&()),
+        );
+        assert_eq!(carried, (9, 8, 7));
+        // SAFETY: acquired just now, with this context.
+        unsafe { lock.release_counted(&(), 6) };
+        assert_eq!(ASKED.take(), "release_counted");
     }
 
     /// What a wrapper takes over that is made by a plan.
@@ -227,6 +239,7 @@ mod tests {
         forwards_what_all_have::<Gated<Probe>>();
         forwards_its_release::<Counted<Probe>>();
         forwards_its_release::<OnPages<Probe>>();
+        forwards_what_it_carries::<OnPages<Probe>>();
         forwards_its_plan::<Counted<Probe>>();
         forwards_its_plan::<OnPages<Probe>>();
         forwards_its_plan::<Bypass<Probe>>();

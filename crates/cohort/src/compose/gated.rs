@@ -10,10 +10,9 @@
 //! parks does anybody wait outside.  The lock behind has to be [`Fair`]: under one that
 //! newcomers take past its waiters, more and more that the gate has woken would wait there.
 
-use super::forward::forwards;
 use crate::door::constructor;
 use crate::host::Gate;
-use cohort_raw::{Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{Fair, HighLock, Inherit, RawLock, RawTry, forwards};
 
 /// The lock and its gate.
 ///
@@ -48,29 +47,9 @@ impl<L> Gated<L> {
 unsafe impl<L: RawTry + Fair> RawLock for Gated<L> {
     type Context = L::Context;
 
-    const STRICT: bool = false;
-
-    const NODE_BYTES: usize = L::NODE_BYTES;
-
-    forwards!(memory of L in lock, beside gate);
-
     #[inline]
     fn acquire(&self, cx: &L::Context) {
         self.gate.acquire(&self.lock, cx);
-    }
-
-    #[inline]
-    fn acquire_at_cached_place(&self, cx: &L::Context) {
-        if !self.lock.try_acquire(cx) {
-            let passed = self.gate.enter();
-            self.lock.acquire_at_cached_place(cx);
-            self.gate.leave(passed);
-        }
-    }
-
-    #[inline(always)]
-    fn forget_cached_place(cx: &L::Context) {
-        L::forget_cached_place(cx);
     }
 
     #[inline]
@@ -85,16 +64,40 @@ unsafe impl<L: RawTry + Fair> RawLock for Gated<L> {
     }
 }
 
-// SAFETY: the lock inside is tried; a try passes no gate.
-unsafe impl<L: RawTry + Fair> RawTry for Gated<L> {
-    #[inline]
-    fn try_acquire(&self, cx: &L::Context) -> bool {
-        self.lock.try_acquire(cx)
-    }
+// The gate asks nothing of the thread that passes on, and a try passes no gate.
+forwards! {
+    [L: RawTry + Fair] Gated<L>: L in lock, beside gate;
+    RawTry: inner,
+    Abortable: none,
+    BoundedAbort: none,
+    ThreadOblivious: inner,
+    DetectsWaiters: none,
+    HandsOver: none,
+    Fair: none,
+    Inherit: own,
+    Adapts: inner,
+    Hosted: inner { strict: false },
+    QuickRelease: none,
+    LowLock: none,
+    HighLock: own,
 }
 
-// SAFETY: the gate asks nothing of the thread that passes on.
-unsafe impl<L: RawTry + Fair + ThreadOblivious> ThreadOblivious for Gated<L> {}
+// SAFETY: an acquisition is one of the lock inside.
+unsafe impl<L: RawTry + Fair + HighLock> HighLock for Gated<L> {
+    #[inline]
+    fn acquire_at_cached_place(&self, cx: &L::Context) {
+        if !self.lock.try_acquire(cx) {
+            let passed = self.gate.enter();
+            self.lock.acquire_at_cached_place(cx);
+            self.gate.leave(passed);
+        }
+    }
+
+    #[inline(always)]
+    fn forget_cached_place(cx: &L::Context) {
+        L::forget_cached_place(cx);
+    }
+}
 
 // SAFETY: afterwards nobody is at the gate, and the lock inside is as the holder has it.
 unsafe impl<L: RawTry + Fair + Inherit> Inherit for Gated<L> {

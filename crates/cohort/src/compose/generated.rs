@@ -10,15 +10,15 @@ use crate::basic::{Clh, Hemlock, Mcs, Ticket};
 use crate::numa::Near;
 use crate::wait::{MayPark, Parking};
 use cohort_raw::recipe::{Basic, LEVELS, Locks};
-use cohort_raw::{Capability, DetectsWaiters, Fair};
+use cohort_raw::{Capability, DetectsWaiters, Fair, HighLock};
 
 /// Cohorts of each level that have a low lock of their own; others share.
 const COHORTS: usize = 64;
 
 /// What may stand at any level of a generated composition.
-pub trait Part: Shareable + DetectsWaiters + Fair {}
+pub trait Part: Shareable + HighLock + DetectsWaiters + Fair {}
 
-impl<L: Shareable + DetectsWaiters + Fair> Part for L {}
+impl<L: Shareable + HighLock + DetectsWaiters + Fair> Part for L {}
 
 /// What all of them can do, as the compiler has checked for [`Part`].
 pub const CAPABILITIES: &[Capability] = &[

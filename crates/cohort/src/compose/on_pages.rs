@@ -10,8 +10,8 @@
 //! the nodes of each NUMA node in pages of its own, many locks' together.
 
 use super::Composed;
-use super::forward::forwards;
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use super::forward::composed;
+use cohort_raw::{RawLock, TwoForms, forwards};
 
 /// The lock, at the beginning of a page.
 #[derive(Debug, Default)]
@@ -22,27 +22,15 @@ pub struct OnPages<L>(L);
 unsafe impl<L: RawLock> RawLock for OnPages<L> {
     type Context = L::Context;
 
-    const STRICT: bool = L::STRICT;
-
-    const NODE_BYTES: usize = L::NODE_BYTES;
-
-    forwards!(memory of L in 0);
-
-    forwards!(release of L in 0);
-
     #[inline]
     fn acquire(&self, cx: &L::Context) {
         self.0.acquire(cx);
     }
 
-    #[inline(always)]
-    fn acquire_at_cached_place(&self, cx: &L::Context) {
-        self.0.acquire_at_cached_place(cx);
-    }
-
-    #[inline(always)]
-    fn forget_cached_place(cx: &L::Context) {
-        L::forget_cached_place(cx);
+    #[inline]
+    unsafe fn release(&self, cx: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.0.release(cx) };
     }
 
     fn is_locked(&self) -> bool {
@@ -50,60 +38,25 @@ unsafe impl<L: RawLock> RawLock for OnPages<L> {
     }
 }
 
-// SAFETY: passed on.
-unsafe impl<L: RawTry> RawTry for OnPages<L> {
-    #[inline]
-    fn try_acquire(&self, cx: &L::Context) -> bool {
-        self.0.try_acquire(cx)
-    }
-}
-
-// SAFETY: release is the lock's own.
-unsafe impl<L: ThreadOblivious> ThreadOblivious for OnPages<L> {}
-
-impl<L: Fair> Fair for OnPages<L> {}
-
-// SAFETY: the lock's own answers, from wherever its memory lies.
-unsafe impl<L: DetectsWaiters> DetectsWaiters for OnPages<L> {
-    #[inline]
-    fn has_waiters(&self, cx: &L::Context) -> bool {
-        self.0.has_waiters(cx)
-    }
-
-    #[inline(always)]
-    fn hand_off_limit(&self) -> u32 {
-        self.0.hand_off_limit()
-    }
-
-    #[inline(always)]
-    fn hand_offs(&self, cx: &L::Context) -> u32 {
-        self.0.hand_offs(cx)
-    }
-
-    #[inline(always)]
-    fn acquire_counted(&self, cx: &L::Context) -> u32 {
-        self.0.acquire_counted(cx)
-    }
-
-    #[inline]
-    unsafe fn release_counted(&self, cx: &L::Context, number: u32) {
-        // SAFETY: passed on.
-        unsafe { self.0.release_counted(cx, number) };
-    }
-}
-
-// SAFETY: passed on.
-unsafe impl<L: Inherit> Inherit for OnPages<L> {
-    forwards!(grants of L in 0);
-
-    unsafe fn inherit(&self, holder: Option<&L::Context>) {
-        // SAFETY: passed on.
-        unsafe { self.0.inherit(holder) };
-    }
+forwards! {
+    [L: RawLock] OnPages<L>: L in 0;
+    RawTry: inner,
+    Abortable: inner,
+    BoundedAbort: inner,
+    ThreadOblivious: inner,
+    DetectsWaiters: inner,
+    HandsOver: inner,
+    Fair: inner,
+    Inherit: inner,
+    Adapts: inner,
+    Hosted: inner,
+    QuickRelease: inner,
+    LowLock: inner,
+    HighLock: inner,
 }
 
 impl<L: Composed> Composed for OnPages<L> {
-    forwards!(composition of L in 0);
+    composed!(L in 0);
 }
 
 impl<L: TwoForms> TwoForms for OnPages<L> {

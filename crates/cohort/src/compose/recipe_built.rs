@@ -3,7 +3,7 @@
 
 use super::stacked::Text;
 use super::{Composed, Plan, Shareable};
-use cohort_raw::{Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{Hosted, Hosting, RawLock, forwards};
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -34,17 +34,6 @@ impl<L: Composed, T: Text> Default for RecipeBuilt<L, T> {
 unsafe impl<L: Shareable, T: Text> RawLock for RecipeBuilt<L, T> {
     type Context = L::Context;
 
-    const STRICT: bool = L::STRICT;
-
-    const NODE_BYTES: usize = L::NODE_BYTES;
-
-    const COHORT_BYTES: usize = L::COHORT_BYTES;
-
-    unsafe fn make_at(place: *mut Self) {
-        // SAFETY: the caller's; the lock is all there is.
-        unsafe { L::plan_at(&raw mut (*place).lock, &Plan::from(&T::recipe())) };
-    }
-
     #[inline]
     fn acquire(&self, cx: &L::Context) {
         self.lock.acquire(cx);
@@ -61,21 +50,33 @@ unsafe impl<L: Shareable, T: Text> RawLock for RecipeBuilt<L, T> {
     }
 }
 
-// SAFETY: as above.
-unsafe impl<L: Shareable, T: Text> RawTry for RecipeBuilt<L, T> {
-    #[inline]
-    fn try_acquire(&self, cx: &L::Context) -> bool {
-        self.lock.try_acquire(cx)
-    }
+forwards! {
+    [L: Shareable, T: Text] RecipeBuilt<L, T>: L in lock;
+    RawTry: inner,
+    Abortable: none,
+    BoundedAbort: none,
+    ThreadOblivious: inner,
+    DetectsWaiters: inner,
+    HandsOver: none,
+    Fair: inner,
+    Inherit: inner,
+    Adapts: none,
+    Hosted: own,
+    QuickRelease: none,
+    LowLock: none,
+    HighLock: none,
 }
 
-// SAFETY: as above.
-unsafe impl<L: Shareable, T: Text> ThreadOblivious for RecipeBuilt<L, T> {}
+// SAFETY: what the one lock says.
+unsafe impl<L: Shareable, T: Text> Hosted for RecipeBuilt<L, T> {
+    const HOSTING: Hosting = L::HOSTING;
 
-// SAFETY: as above.
-unsafe impl<L: Shareable, T: Text> Inherit for RecipeBuilt<L, T> {
-    unsafe fn inherit(&self, holder: Option<&L::Context>) {
-        // SAFETY: the caller's.
-        unsafe { self.lock.inherit(holder) };
+    unsafe fn make_at(place: *mut Self) {
+        // SAFETY: the caller's; the lock is all there is.
+        unsafe { L::plan_at(&raw mut (*place).lock, &Plan::from(&T::recipe())) };
+    }
+
+    fn turn(&self) -> u32 {
+        self.lock.turn()
     }
 }

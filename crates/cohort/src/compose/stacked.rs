@@ -23,7 +23,7 @@ use super::{Apart, Composed, Plan, Tree};
 use crate::door::{AtomicPtr, Order, cohort, flaws, mutant, pool};
 use crate::host::{Arena, Pool};
 use cohort_raw::recipe::{Basic, LEVELS, Recipe};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr;
@@ -223,12 +223,6 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> RawLock
 {
     type Context = StackedContext;
 
-    const STRICT: bool = true;
-
-    const NODE_BYTES: usize = Any::NODE_BYTES;
-
-    const COHORT_BYTES: usize = (LEVELS - 1) * Arena::<Cohort>::NODE_BYTES;
-
     #[inline]
     fn acquire(&self, cx: &StackedContext) {
         self.climb(self.begin(cx), &cx.low);
@@ -243,6 +237,16 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> RawLock
     fn is_locked(&self) -> bool {
         self.root.0.is_locked()
     }
+}
+
+standalone! {
+    [T: Text, const LEAVES: usize, const INNER: usize] Stacked<T, LEAVES, INNER>:
+    Hosted {
+        node_bytes: Any::HOSTING.node_bytes,
+        cohort_bytes: (LEVELS - 1) * Arena::<Cohort>::NODE_BYTES,
+    },
+    LowLock,
+    HighLock
 }
 
 // SAFETY: as above; a thread that finds a lock taken gives back those below it.
@@ -260,7 +264,7 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> ThreadOblivious
 
 impl<T: Text, const LEAVES: usize, const INNER: usize> Fair for Stacked<T, LEAVES, INNER> {}
 
-// SAFETY: a thread that waits for a lock on the way up wants the whole; no count is passed on.
+// SAFETY: a thread that waits for a lock on the way up wants the whole.
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> DetectsWaiters
     for Stacked<T, LEAVES, INNER>
 {

@@ -15,7 +15,9 @@
 
 use super::{Gate, Generation, Holding, Pool};
 use crate::door::{AtomicU32, Order, flaws, keep_off, mutant};
-use cohort_raw::{Abortable, Inherit, Outcome, Patience, Quick, RawTry, ThreadOblivious};
+use cohort_raw::{
+    Abortable, Hosted, Inherit, Outcome, Patience, Quick, QuickRelease, RawTry, ThreadOblivious,
+};
 use core::mem::offset_of;
 
 flaws! {
@@ -35,7 +37,7 @@ pub struct InPlace<L> {
 /// No record.
 const NOBODY: u32 = 0;
 
-impl<L: RawTry + ThreadOblivious + Inherit> InPlace<L>
+impl<L: RawTry + ThreadOblivious + Inherit + Hosted + QuickRelease> InPlace<L>
 where
     L::Context: 'static,
 {
@@ -76,7 +78,7 @@ where
 
     #[inline]
     fn acquire(&self, gate: &Gate, context: &L::Context) {
-        if L::STRICT {
+        if L::HOSTING.strict {
             gate.acquire(&self.lock, context);
         } else {
             self.lock.acquire(context);
@@ -123,7 +125,7 @@ where
     where
         L: Abortable,
     {
-        const { assert!(!L::STRICT && !Self::NEEDS_RECORD) };
+        const { assert!(!L::HOSTING.strict && !Self::NEEDS_RECORD) };
         self.settle(gate, pool);
         let locked =
             self.lock.acquire_within(&L::Context::default(), patience) == Outcome::Acquired;
@@ -143,7 +145,7 @@ where
         pool: &impl Pool<Holding<L::Context>>,
         patience: &Patience,
     ) -> bool {
-        const { assert!(L::STRICT) };
+        const { assert!(L::HOSTING.strict) };
         // The first attempt settles the object.
         gate.claim.wait(patience, &|| self.try_lock(gate, pool))
     }
@@ -158,10 +160,10 @@ where
             return Quick::Refused;
         }
         // Releasing a free lock that does not grant does no harm.
-        if L::GRANTS && !self.is_taken() {
+        if L::HOSTING.grants && !self.is_taken() {
             return Quick::Refused;
         }
-        if L::STRICT && gate.hand_over() {
+        if L::HOSTING.strict && gate.hand_over() {
             return Quick::Released;
         }
         // SAFETY: the caller's.
@@ -178,7 +180,7 @@ where
         if !self.is_taken() {
             return false;
         }
-        if L::STRICT && gate.hand_over() {
+        if L::HOSTING.strict && gate.hand_over() {
             return true;
         }
         let holder = self.holder.load(Order::RELAXED);
@@ -201,7 +203,7 @@ where
     /// The caller has taken a lock whose contexts are nothing.
     #[inline(always)]
     fn note_turn(&self) {
-        if L::GRANTS {
+        if L::HOSTING.grants {
             self.holder.store(self.lock.turn(), Order::RELAXED);
         }
     }
@@ -212,7 +214,7 @@ where
         let holder = self.holder.load(Order::RELAXED);
         if Self::NEEDS_RECORD {
             holder != NOBODY
-        } else if L::GRANTS && !mutant(flaw::BELIEVE_GRANTS) {
+        } else if L::HOSTING.grants && !mutant(flaw::BELIEVE_GRANTS) {
             holder == self.lock.turn()
         } else {
             self.lock.is_locked()

@@ -31,7 +31,9 @@
 
 use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool};
 use crate::door::{AtomicU32, AtomicU64, Order, expired, flaws, mutant, orders};
-use cohort_raw::{Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{
+    AcquireWithin, Hosted, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
+};
 use core::mem::offset_of;
 use core::ops::Deref;
 
@@ -64,7 +66,7 @@ pub struct Fat<L: RawLock> {
     lock: L,
 }
 
-impl<L: RawLock<Context: 'static> + 'static> MadeInPlace for Fat<L> {
+impl<L: Hosted<Context: 'static> + 'static> MadeInPlace for Fat<L> {
     const CACHE: usize = 3;
 
     unsafe fn make_at(place: *mut Self) {
@@ -192,35 +194,27 @@ impl dyn FatPool + '_ {
 pub struct Pooled<L: RawLock, R, F, const GIVE_UP: bool = false> {
     records: R,
     fats: F,
-    within: Option<Within<L>>,
+    within: Option<AcquireWithin<L>>,
 }
-
-/// [`Abortable::acquire_within`] of a lock that has it.
-type Within<L> = fn(&L, &<L as RawLock>::Context, &Patience) -> Outcome;
 
 impl<L: RawLock, R, F> Pooled<L, R, F> {
-    /// That fat_pool, of a lock whose waiters cannot give up.
+    /// That fat_pool, of a lock whose waiters cannot give up, or are not to.
     pub const fn new(records: R, fats: F) -> Self {
-        Self {
-            records,
-            fats,
-            within: None,
-        }
-    }
-}
-
-impl<L: Abortable, R, F> Pooled<L, R, F, true> {
-    /// The same, of one whose waiters can.
-    pub const fn abortable(records: R, fats: F) -> Self {
-        Self {
-            records,
-            fats,
-            within: Some(L::acquire_within),
-        }
+        Self::giving_up(records, fats, None)
     }
 }
 
 impl<L: RawLock, R, F, const GIVE_UP: bool> Pooled<L, R, F, GIVE_UP> {
+    /// The same, of one whose waiters [give up](cohort_raw::Able) in that way.
+    pub const fn giving_up(records: R, fats: F, within: Option<AcquireWithin<L>>) -> Self {
+        assert!(GIVE_UP == within.is_some());
+        Self {
+            records,
+            fats,
+            within,
+        }
+    }
+
     /// Where records and fat locks come from.
     pub const fn pools(&self) -> (&R, &F) {
         (&self.records, &self.fats)

@@ -30,17 +30,17 @@ pub use placed::Placed;
 pub use returning::Returning;
 
 use crate::door::{AtomicU32, AtomicUsize, Order};
-use cohort_raw::{Inherit, RawTry, ThreadOblivious};
+use cohort_raw::{Hosted, Inherit, RawTry, ThreadOblivious};
 
-/// What a host asks of a lock: threads can share its contexts, it can be tried, any thread
-/// may release it, and a forked child goes on with it.
+/// What every host asks of a lock: threads can share its contexts, it can be tried, any thread
+/// may release it, a forked child goes on with it, and it is known where it may lie.
 pub trait Served:
-    RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static
+    RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + Hosted + 'static
 {
 }
 
 impl<L> Served for L where
-    L: RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + 'static
+    L: RawTry<Context: Send + Sync + 'static> + ThreadOblivious + Inherit + Hosted + 'static
 {
 }
 

@@ -17,10 +17,14 @@ use super::{
 use crate::catalogue::own_pool_bytes;
 use crate::door::{AtomicU32, Static, pool, process_wide, thread};
 use crate::numa::FutexHmcs;
-use cohort_raw::{Abortable, Outcome, Patience, Quick, RawLock, RawTry};
+use cohort_raw::{
+    Able, Abortable, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry, Unable as _,
+};
 use core::cell::UnsafeCell;
+use core::marker::PhantomData;
 use core::mem::offset_of;
 use core::{hint, ptr};
+use in_place::Claiming as _;
 
 /// The threads' caches of records, which all locks share, since a process uses one for its
 /// objects.  (The others are those of fat locks, of waiters at conditions, of contexts that
@@ -195,7 +199,10 @@ mod in_place {
     /// # Safety
     /// The object is only ever served by `L`.
     #[inline(always)]
-    pub unsafe fn lock<L: Served>(object: &Object, slowly: unsafe fn(&Object) -> i32) -> i32 {
+    pub unsafe fn lock<L: Served + QuickRelease>(
+        object: &Object,
+        slowly: unsafe fn(&Object) -> i32,
+    ) -> i32 {
         object.hold();
         // SAFETY: the caller's.
         if unsafe { object.body::<InPlace<L>>() }.lock_untouched() {
@@ -208,7 +215,7 @@ mod in_place {
     /// # Safety
     /// As above.
     #[inline(never)]
-    pub unsafe fn lock_slowly<L: Served>(
+    pub unsafe fn lock_slowly<L: Served + QuickRelease>(
         object: &Object,
         records: &impl Pool<Holding<L::Context>>,
     ) -> i32 {
@@ -220,7 +227,10 @@ mod in_place {
     /// # Safety
     /// As above, and the caller may unlock.
     #[inline(always)]
-    pub unsafe fn unlock<L: Served>(object: &Object, slowly: unsafe fn(&Object) -> i32) -> i32 {
+    pub unsafe fn unlock<L: Served + QuickRelease>(
+        object: &Object,
+        slowly: unsafe fn(&Object) -> i32,
+    ) -> i32 {
         if object.owes_at_unlock() {
             // SAFETY: passed on.
             return unsafe { unlock_and_wake(object, slowly) };
@@ -246,7 +256,7 @@ mod in_place {
 
     #[cold]
     #[inline(never)]
-    fn wake_everybody<L: Served>(place: *const Object) -> i32 {
+    fn wake_everybody<L: Served + QuickRelease>(place: *const Object) -> i32 {
         let body = place.wrapping_byte_add(offset_of!(Object, body));
         InPlace::<L>::wake_everybody(body.cast());
         done()
@@ -255,7 +265,7 @@ mod in_place {
     /// # Safety
     /// As above.
     #[inline(never)]
-    pub unsafe fn unlock_slowly<L: Served>(
+    pub unsafe fn unlock_slowly<L: Served + QuickRelease>(
         object: &Object,
         records: &impl Pool<Holding<L::Context>>,
     ) -> i32 {
@@ -263,6 +273,42 @@ mod in_place {
         unsafe { object.body::<InPlace<L>>().unlock(object.gate(), records) };
         done()
     }
+
+    /// How a waiter with a deadline waits: at the lock, if it can leave that again, and else at
+    /// the claim beside it.  The lock's type decides, since an inherent function is taken before one
+    /// of a trait where its bounds are met; so no code that is generic over `L` may ask.
+    pub struct Timed<L>(PhantomData<L>);
+
+    impl<L: Served + QuickRelease + Abortable> Timed<L> {
+        /// Blocks until the object is locked or patience runs out; false then.
+        ///
+        /// # Safety
+        /// As above.
+        pub unsafe fn lock_within(
+            object: &Object,
+            records: &impl Pool<Holding<L::Context>>,
+            patience: &Patience,
+        ) -> bool {
+            // SAFETY: the caller's.
+            unsafe { object.body::<InPlace<L>>() }.lock_within(object.gate(), records, patience)
+        }
+    }
+
+    /// As [`Timed`], of a lock whose waiters cannot leave it.
+    pub trait Claiming<L: Served + QuickRelease> {
+        /// # Safety
+        /// As [`Timed::lock_within`].
+        unsafe fn lock_within(
+            object: &Object,
+            records: &impl Pool<Holding<L::Context>>,
+            patience: &Patience,
+        ) -> bool {
+            // SAFETY: the caller's.
+            unsafe { object.body::<InPlace<L>>() }.claim_within(object.gate(), records, patience)
+        }
+    }
+
+    impl<L: Served + QuickRelease> Claiming<L> for Timed<L> {}
 }
 
 /// An object whose lock is inflated while it is contended: the same code for all locks, which
@@ -466,13 +512,13 @@ const WORD: Service = {
 /// A lock that the interposer has only where it need not be small.
 #[cfg(feature = "writers")]
 macro_rules! apart {
-    ($lock:ty, $capabilities:tt) => {
-        Some(services!(@Inflated $lock, $capabilities))
+    ($lock:ty) => {
+        Some(services!(@Inflated $lock))
     };
 }
 #[cfg(not(feature = "writers"))]
 macro_rules! apart {
-    ($lock:ty, $capabilities:tt) => {
+    ($lock:ty) => {
         None
     };
 }
@@ -481,16 +527,16 @@ macro_rules! services {
     ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal,
        $source:literal, $capabilities:tt;)+) => {
         /// Every lock, as in the catalogue; none for those that serve no program, or not from here.
-        pub static SERVICES: &[Option<Service>] = &[$(services!(?$placement $lock, $capabilities)),+];
+        pub static SERVICES: &[Option<Service>] = &[$(services!(?$placement $lock)),+];
     };
 
-    (?Nowhere $lock:ty, $capabilities:tt) => { None };
-    (?Apart $lock:ty, $capabilities:tt) => { apart!($lock, $capabilities) };
-    (?$placement:ident $lock:ty, $capabilities:tt) => { Some(services!(@$placement $lock, $capabilities)) };
+    (?Nowhere $lock:ty) => { None };
+    (?Apart $lock:ty) => { apart!($lock) };
+    (?$placement:ident $lock:ty) => { Some(services!(@$placement $lock)) };
 
-    (@Word $lock:ty, $capabilities:tt) => { WORD };
+    (@Word $lock:ty) => { WORD };
 
-    (@InPlace $lock:ty, $capabilities:tt) => {{
+    (@InPlace $lock:ty) => {{
         pool!(static RECORDS_OF: Holding<<$lock as RawLock>::Context>, cache RECORDS);
         Service {
             pair: Pair {
@@ -511,7 +557,10 @@ macro_rules! services {
             try_lock: |object| unsafe {
                 object.body::<InPlace<$lock>>().try_lock(object.gate(), &RECORDS_OF)
             },
-            lock_within: services!(@within $lock, RECORDS_OF, $capabilities),
+            lock_within: |object, patience| {
+                // SAFETY: passed on.
+                unsafe { in_place::Timed::<$lock>::lock_within(object, &RECORDS_OF, patience) }
+            },
             // SAFETY: passed on.
             is_locked: |object| unsafe { object.body::<InPlace<$lock>>() }.is_locked(),
             generation: Some(InPlace::<$lock>::GENERATION as u32),
@@ -529,46 +578,15 @@ macro_rules! services {
         }
     }};
 
-    (@within $lock:ty, $records:ident, [RawTry, Abortable $($rest:tt)*]) => {
-        |object, patience| {
-            // SAFETY: passed on.
-            unsafe { object.body::<InPlace<$lock>>() }
-                .lock_within(object.gate(), &$records, patience)
-        }
-    };
-
-    (@within $lock:ty, $records:ident, $capabilities:tt) => {
-        |object, patience| {
-            // SAFETY: passed on.
-            unsafe { object.body::<InPlace<$lock>>() }
-                .claim_within(object.gate(), &$records, patience)
-        }
-    };
-
-    (@fat_pool $lock:ty, $records:ty, $fats:ty, [RawTry, Abortable $($rest:tt)*]) => {
-        Pooled<$lock, $records, $fats, true>
-    };
-
-    (@fat_pool $lock:ty, $records:ty, $fats:ty, $capabilities:tt) => {
-        Pooled<$lock, $records, $fats>
-    };
-
-    (@make $records:ident, $fats:ident, [RawTry, Abortable $($rest:tt)*]) => {
-        Pooled::abortable(&$records, &$fats)
-    };
-
-    (@make $records:ident, $fats:ident, $capabilities:tt) => {
-        Pooled::new(&$records, &$fats)
-    };
-
-    (@Inflated $lock:ty, $capabilities:tt) => {{
+    (@Inflated $lock:ty) => {{
         type Record = Holding<<$lock as RawLock>::Context>;
         process_wide!(static RECORDS_OF: Seldom<Record> = Seldom::new);
         process_wide!(static FATS_OF: Seldom<Fat<$lock>> = Seldom::new);
         type Records = &'static Static<Seldom<Record>>;
         type Fats = &'static Static<Seldom<Fat<$lock>>>;
-        static FAT_POOL: services!(@fat_pool $lock, Records, Fats, $capabilities) =
-            services!(@make RECORDS_OF, FATS_OF, $capabilities);
+        type Way = Able<$lock>;
+        static FAT_POOL: Pooled<$lock, Records, Fats, { Way::ABORTABLE }> =
+            Pooled::giving_up(&RECORDS_OF, &FATS_OF, Way::ACQUIRE_WITHIN);
         crate::service_of_fat_pool!(&FAT_POOL, || Needs {
             bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
             inflated: FATS_OF.get().used(),

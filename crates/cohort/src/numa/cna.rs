@@ -30,7 +30,9 @@
 use super::linked;
 use crate::door::{self, AtomicPtr, Cell, Level, Order, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use cohort_raw::{
+    DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
+};
 use core::ptr;
 
 orders! {
@@ -257,6 +259,14 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
     }
 }
 
+standalone! {
+    [P: Parking, const HAND_OFFS: u32] Cna<P, HAND_OFFS>:
+    Hosted,
+    QuickRelease,
+    LowLock,
+    HighLock
+}
+
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking, const HAND_OFFS: u32> RawTry for Cna<P, HAND_OFFS> {
     #[inline]
@@ -277,7 +287,7 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> ThreadOblivious for Cna<P, HAND_OF
 impl<P: Parking, const HAND_OFFS: u32> Fair for Cna<P, HAND_OFFS> {}
 
 // SAFETY: a waiter is aside, which the holder's node says, or behind the holder, whose node is
-// then not the tail; either leaves with the lock only. No count is passed on.
+// then not the tail; either leaves with the lock only.
 unsafe impl<P: Parking, const HAND_OFFS: u32> DetectsWaiters for Cna<P, HAND_OFFS> {
     #[inline]
     fn has_waiters(&self, node: &CnaNode<P>) -> bool {

@@ -23,7 +23,9 @@ use super::{EachNode, linked};
 use crate::compose::Apart;
 use crate::door::{AtomicPtr, Order, Spinner, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use cohort_raw::{
+    DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
+};
 use core::ptr;
 
 orders! {
@@ -182,6 +184,8 @@ unsafe impl<P: Parking, const WINDOW: u64> RawLock for FcMcs<P, WINDOW> {
     }
 }
 
+standalone!([P: Parking, const WINDOW: u64] FcMcs<P, WINDOW>: Hosted, LowLock, HighLock);
+
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking, const WINDOW: u64> RawTry for FcMcs<P, WINDOW> {
     #[inline]
@@ -205,7 +209,7 @@ impl<P: Parking, const WINDOW: u64> Fair for FcMcs<P, WINDOW> {}
 
 // SAFETY: another tail than the holder's node is the last of those that a collector has put
 // behind it, and each of them stays until it is granted; a waiter that is still in a list goes
-// unseen. No count is passed on.
+// unseen.
 unsafe impl<P: Parking, const WINDOW: u64> DetectsWaiters for FcMcs<P, WINDOW> {
     #[inline]
     fn has_waiters(&self, node: &FcMcsNode<P>) -> bool {

@@ -26,7 +26,7 @@ use crate::door::{AtomicU32, Order, now};
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{
     Abortable, Deadline, DetectsWaiters, Fair, Inherit, Outcome, Patience, RawLock, RawTry,
-    ThreadOblivious, TwoForms,
+    ThreadOblivious, TwoForms, standalone,
 };
 
 const NO: u32 = 0;
@@ -91,6 +91,14 @@ unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> RawLock
     }
 }
 
+standalone! {
+    [P: Parking, const GRACE: u64, const HAND_OFFS: u32] Fissile<P, GRACE, HAND_OFFS>:
+    Hosted,
+    QuickRelease,
+    LowLock,
+    HighLock
+}
+
 // SAFETY: as above.
 unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> RawTry
     for Fissile<P, GRACE, HAND_OFFS>
@@ -112,7 +120,7 @@ unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> ThreadOblivious
 impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> Fair for Fissile<P, GRACE, HAND_OFFS> {}
 
 // SAFETY: the holder has left the queue, so a thread that has it waits, and leaves by taking the
-// word. No count is passed on.
+// word.
 unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> DetectsWaiters
     for Fissile<P, GRACE, HAND_OFFS>
 {

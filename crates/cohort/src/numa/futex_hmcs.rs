@@ -47,7 +47,10 @@ use crate::door::{
 };
 use crate::host::{Census, Gate, Generation, Pool};
 use crate::wait::{MayPark, Parking};
-use cohort_raw::{Abortable, Inherit, Outcome, Patience, Quick, RawLock, RawTry, ThreadOblivious};
+use cohort_raw::{
+    Abortable, Inherit, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry, ThreadOblivious,
+    standalone,
+};
 use core::ptr;
 
 orders! {
@@ -658,7 +661,12 @@ unsafe impl RawLock for FutexHmcs {
     fn is_locked(&self) -> bool {
         self.futex.is_locked()
     }
+}
 
+standalone!([] FutexHmcs: Hosted { strict: false }, HighLock);
+
+// SAFETY: the word is stored as by a release, or nothing happens.
+unsafe impl QuickRelease for FutexHmcs {
     #[inline(always)]
     unsafe fn release_quickly(&self, (): &()) -> Quick {
         // SAFETY: passed on; a lock that was acquired by way of a queue is in no quick time.

@@ -19,7 +19,8 @@ pub use crate::basic::bo::Pauses;
 use crate::door::{self, AtomicU32, Level, Order};
 use crate::wait::{Backoff, Flag, MayPark, Parking, SpinOnly};
 use cohort_raw::{
-    Abortable, BoundedAbort, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, TwoForms,
+    Abortable, BoundedAbort, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
+    TwoForms, standalone,
 };
 use core::marker::PhantomData;
 
@@ -111,8 +112,6 @@ impl<P: Parking, T: Tuning> Hbo<P, T> {
 unsafe impl<P: Parking, T: Tuning> RawLock for Hbo<P, T> {
     type Context = ();
 
-    const STRICT: bool = false;
-
     #[inline]
     fn acquire(&self, (): &()) {
         let _ = self.acquire_within(&(), &Patience::ENDLESS);
@@ -128,6 +127,8 @@ unsafe impl<P: Parking, T: Tuning> RawLock for Hbo<P, T> {
         self.flag.is_held()
     }
 }
+
+standalone!([P: Parking, T: Tuning] Hbo<P, T>: Hosted { strict: false, grants: false }, HighLock);
 
 // SAFETY: as `acquire`.
 unsafe impl<P: Parking, T: Tuning> RawTry for Hbo<P, T> {
@@ -167,8 +168,6 @@ unsafe impl<P: Parking, T: Tuning> ThreadOblivious for Hbo<P, T> {}
 
 // SAFETY: waiters leave a mark only, and that is wiped out.
 unsafe impl<P: Parking, T: Tuning> Inherit for Hbo<P, T> {
-    const GRANTS: bool = false;
-
     unsafe fn inherit(&self, holder: Option<&()>) {
         self.flag.reset(holder.is_some());
     }

@@ -34,7 +34,9 @@ use crate::basic::clh::{Inherited, Owned, pointer};
 use crate::door::{AtomicPtr, Cell, Order, Spinner, flaws, mutant, orders, pool};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use cohort_raw::{
+    DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
+};
 use core::ptr;
 
 orders! {
@@ -175,8 +177,6 @@ impl<P: Form, const WINDOW: u64> Hclh<P, WINDOW> {
 unsafe impl<P: Form, const WINDOW: u64> RawLock for Hclh<P, WINDOW> {
     type Context = Owned<HclhNode<P>>;
 
-    const NODE_BYTES: usize = Arena::<HclhNode<P>>::NODE_BYTES;
-
     #[inline]
     fn acquire(&self, cx: &Self::Context) {
         if self.try_acquire(cx) {
@@ -222,6 +222,13 @@ unsafe impl<P: Form, const WINDOW: u64> RawLock for Hclh<P, WINDOW> {
     }
 }
 
+standalone! {
+    [P: Form, const WINDOW: u64] Hclh<P, WINDOW>:
+    Hosted { node_bytes: Arena::<HclhNode<P>>::NODE_BYTES },
+    LowLock,
+    HighLock
+}
+
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl<P: Form, const WINDOW: u64> RawTry for Hclh<P, WINDOW> {
     #[inline]
@@ -245,7 +252,7 @@ unsafe impl<P: Form, const WINDOW: u64> ThreadOblivious for Hclh<P, WINDOW> {}
 impl<P: Form, const WINDOW: u64> Fair for Hclh<P, WINDOW> {}
 
 // SAFETY: the holder's node is the tail of the global queue until a local queue is spliced in
-// behind it, which is served from there; one not yet spliced may go unseen. No count is passed on.
+// behind it, which is served from there; one not yet spliced may go unseen.
 unsafe impl<P: Form, const WINDOW: u64> DetectsWaiters for Hclh<P, WINDOW> {
     #[inline]
     fn has_waiters(&self, cx: &Self::Context) -> bool {

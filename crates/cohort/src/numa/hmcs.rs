@@ -38,7 +38,9 @@ use crate::compose::{Apart, CacheGroup, Core, Level, Numa, Package, Tree};
 use crate::door::{Absence, AtomicPtr, Order, flaws, mutant, orders, pool, thread};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use cohort_raw::{
+    DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
+};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr;
@@ -559,8 +561,6 @@ unsafe impl<
 {
     type Context = HmcsContext<P, E>;
 
-    const COHORT_BYTES: usize = L::COUNT * Arena::<Cohort<P>>::NODE_BYTES;
-
     #[inline]
     fn acquire(&self, cx: &HmcsContext<P, E>) {
         let (met, _) = self.climb(cx.entry.level(L::COUNT), cx, false);
@@ -578,6 +578,13 @@ unsafe impl<
     fn is_locked(&self) -> bool {
         !self.root.0.is_empty()
     }
+}
+
+standalone! {
+    [L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry] Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>:
+    Hosted { cohort_bytes: L::COUNT * Arena::<Cohort<P>>::NODE_BYTES },
+    LowLock,
+    HighLock
 }
 
 // SAFETY: a thread that finds the system's queue empty holds all that there is to hold.

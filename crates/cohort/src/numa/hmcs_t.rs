@@ -49,7 +49,7 @@ use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, BoundedAbort, Fair, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
-    TwoForms,
+    TwoForms, standalone,
 };
 use core::fmt;
 use core::marker::PhantomData;
@@ -812,9 +812,6 @@ unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const H
 {
     type Context = HmcsTContext<P>;
 
-    const NODE_BYTES: usize = Arena::<Node<P>>::NODE_BYTES;
-    const COHORT_BYTES: usize = L::COUNT * Arena::<Cohort<P>>::NODE_BYTES;
-
     #[inline]
     fn acquire(&self, cx: &HmcsTContext<P>) {
         let _ = self.acquire_within(cx, &Patience::ENDLESS);
@@ -828,6 +825,12 @@ unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const H
     fn is_locked(&self) -> bool {
         !self.root.0.is_empty()
     }
+}
+
+standalone! {
+    [L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32] HmcsT<L, LEAVES, INNER, P, HAND_OFFS>:
+    Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES, cohort_bytes: L::COUNT * Arena::<Cohort<P>>::NODE_BYTES },
+    HighLock
 }
 
 // SAFETY: a thread that finds the system's queue empty holds all that there is to hold.

@@ -46,7 +46,9 @@
 use super::linked;
 use crate::door::{self, AtomicPtr, Cell, Level, Order, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use cohort_raw::{
+    DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
+};
 use core::{cell, ptr};
 
 orders! {
@@ -389,6 +391,8 @@ unsafe impl<P: Parking, const BOUND: u8> RawLock for Near<P, BOUND> {
     }
 }
 
+standalone!([P: Parking, const BOUND: u8] Near<P, BOUND>: Hosted, QuickRelease, LowLock, HighLock);
+
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking, const BOUND: u8> RawTry for Near<P, BOUND> {
     #[inline]
@@ -409,7 +413,7 @@ unsafe impl<P: Parking, const BOUND: u8> ThreadOblivious for Near<P, BOUND> {}
 impl<P: Parking, const BOUND: u8> Fair for Near<P, BOUND> {}
 
 // SAFETY: those known to the holder, one linked to its node, and the thread that has taken the
-// tail from it all wait until they are granted. No count is passed on.
+// tail from it all wait until they are granted.
 unsafe impl<P: Parking, const BOUND: u8> DetectsWaiters for Near<P, BOUND> {
     /// Looks at the holder's node first, as `mcs`.
     #[inline]

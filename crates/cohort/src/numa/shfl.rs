@@ -30,7 +30,9 @@ use super::linked;
 use crate::basic::Ttas;
 use crate::door::{self, AtomicPtr, Cell, Level, Order, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
-use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms};
+use cohort_raw::{
+    DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
+};
 use core::ptr;
 
 orders! {
@@ -230,6 +232,8 @@ unsafe impl<P: Parking, const BATCH: u32> RawLock for Shfl<P, BATCH> {
     }
 }
 
+standalone!([P: Parking, const BATCH: u32] Shfl<P, BATCH>: Hosted, LowLock, HighLock);
+
 // SAFETY: as above; nobody passes a queue.
 unsafe impl<P: Parking, const BATCH: u32> RawTry for Shfl<P, BATCH> {
     #[inline]
@@ -246,7 +250,7 @@ unsafe impl<P: Parking, const BATCH: u32> ThreadOblivious for Shfl<P, BATCH> {}
 impl<P: Parking, const BATCH: u32> Fair for Shfl<P, BATCH> {}
 
 // SAFETY: the holder has left the queue, so the tail's owner waits, and leaves by taking the
-// word. No count is passed on.
+// word.
 unsafe impl<P: Parking, const BATCH: u32> DetectsWaiters for Shfl<P, BATCH> {
     #[inline]
     fn has_waiters(&self, _node: &ShflNode<P>) -> bool {

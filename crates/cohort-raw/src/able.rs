@@ -1,0 +1,103 @@
+//! What a type can do, asked of the type itself.
+
+use crate::{
+    Abortable, Adapts, BoundedAbort, DetectsWaiters, Fair, Inherit, Outcome, Patience, RawLock,
+    RawTry, ThreadOblivious,
+};
+use core::marker::PhantomData;
+
+/// What the lock `L` can do, for macros over a catalogue: each constant is as `L` implements the
+/// trait or not, so that nothing goes by what the catalogue lists, or in which order.
+///
+/// The constants are read where `L` is a type with a name, with [`Unable`] in scope.  **In code that
+/// is generic over `L`** they know its bounds alone: what no bound says counts as a lack.
+///
+/// ```
+/// use cohort_raw::{Able, Unable as _};
+/// # use cohort_raw::{Fair, RawLock};
+/// # #[derive(Default)]
+/// # struct Queue;
+/// # // SAFETY: nobody uses it.
+/// # unsafe impl RawLock for Queue {
+/// #     type Context = ();
+/// #     fn acquire(&self, (): &()) {}
+/// #     unsafe fn release(&self, (): &()) {}
+/// #     fn is_locked(&self) -> bool { false }
+/// # }
+/// impl Fair for Queue {}
+///
+/// assert!(Able::<Queue>::FAIR);
+/// assert!(Able::<Queue>::ACQUIRE_WITHIN.is_none());
+/// ```
+#[derive(Debug)]
+pub struct Able<L>(PhantomData<L>);
+
+/// [`Abortable::acquire_within`] of a lock that has it.
+pub type AcquireWithin<L> = fn(&L, &<L as RawLock>::Context, &Patience) -> Outcome;
+
+/// What [`Able`] says of a lock that does not implement a trait: an inherent constant of `Able<L>`
+/// stands before one of this trait, where the bound of the former is met.
+pub trait Unable<L: RawLock> {
+    /// Whether it is [`RawTry`].
+    const RAW_TRY: bool = false;
+    /// Whether it is [`Abortable`].
+    const ABORTABLE: bool = false;
+    /// How its waiters give up, if they can.
+    const ACQUIRE_WITHIN: Option<AcquireWithin<L>> = None;
+    /// Whether it is [`BoundedAbort`].
+    const BOUNDED_ABORT: bool = false;
+    /// Whether it is [`ThreadOblivious`].
+    const THREAD_OBLIVIOUS: bool = false;
+    /// Whether it is [`DetectsWaiters`].
+    const DETECTS_WAITERS: bool = false;
+    /// Whether it is [`Fair`].
+    const FAIR: bool = false;
+    /// Whether it is [`Inherit`].
+    const INHERIT: bool = false;
+    /// Whether it is [`Adapts`].
+    const ADAPTS: bool = false;
+}
+
+impl<L: RawLock> Unable<L> for Able<L> {}
+
+macro_rules! able {
+    ($($name:ident: $kind:ident;)+) => {
+        $(impl<L: $kind> Able<L> {
+            #[doc = concat!("It is [`", stringify!($kind), "`].")]
+            pub const $name: bool = true;
+        })+
+    };
+}
+able! {
+    RAW_TRY: RawTry;
+    ABORTABLE: Abortable;
+    BOUNDED_ABORT: BoundedAbort;
+    THREAD_OBLIVIOUS: ThreadOblivious;
+    DETECTS_WAITERS: DetectsWaiters;
+    FAIR: Fair;
+    INHERIT: Inherit;
+    ADAPTS: Adapts;
+}
+
+impl<L: Abortable> Able<L> {
+    /// How its waiters give up.
+    pub const ACQUIRE_WITHIN: Option<AcquireWithin<L>> = Some(L::acquire_within);
+}
+
+/// What a type [can](Able) do: a `bool` for each [`Capability`](crate::Capability), in the order in
+/// which those are declared.
+#[macro_export]
+macro_rules! all_abilities {
+    ($lock:ty) => {{
+        use $crate::{Able, Unable as _};
+        [
+            Able::<$lock>::RAW_TRY,
+            Able::<$lock>::ABORTABLE,
+            Able::<$lock>::BOUNDED_ABORT,
+            Able::<$lock>::THREAD_OBLIVIOUS,
+            Able::<$lock>::DETECTS_WAITERS,
+            Able::<$lock>::FAIR,
+            Able::<$lock>::INHERIT,
+        ]
+    }};
+}

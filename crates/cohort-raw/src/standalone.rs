@@ -1,0 +1,118 @@
+//! The usual answers of a lock that has nothing inside it.
+
+/// Implements, for a lock that has no other lock inside it, those of [`Hosted`](crate::Hosted),
+/// [`QuickRelease`](crate::QuickRelease), [`LowLock`](crate::LowLock) and
+/// [`HighLock`](crate::HighLock) that are named, as a lock has them that has nothing to tell: it is
+/// strict and takes no nodes, no plain store releases it, it carries no number and does not ask
+/// where its caller runs.  What differs of [`Hosting`](crate::Hosting) stands behind `Hosted`.
+///
+/// Generic parameters stand in brackets before the type.
+///
+/// ```
+/// # use cohort_raw::{Hosted, HighLock, RawLock, standalone};
+/// # use std::sync::atomic::{AtomicBool, Ordering::{Acquire, Relaxed, Release}};
+/// #[derive(Default)]
+/// struct Flag(AtomicBool);
+///
+/// // SAFETY: the flag is set by one thread at a time.
+/// unsafe impl RawLock for Flag {
+///     type Context = ();
+///     fn acquire(&self, (): &()) {
+///         while self.0.swap(true, Acquire) {}
+///     }
+///     unsafe fn release(&self, (): &()) {
+///         self.0.store(false, Release);
+///     }
+///     fn is_locked(&self) -> bool {
+///         self.0.load(Relaxed)
+///     }
+/// }
+///
+/// standalone!([] Flag: Hosted { strict: false, grants: false }, QuickRelease, HighLock);
+///
+/// let flag = Flag::default();
+/// assert!(!Flag::HOSTING.strict);
+/// flag.acquire_at_cached_place(&());
+/// assert!(flag.is_locked());
+/// ```
+#[macro_export]
+macro_rules! standalone {
+    ($generics:tt $lock:ty: $($kind:ident $({ $($what:ident: $is:expr),+ $(,)? })?),+ $(,)?) => {
+        $($crate::standalone!(@$kind $generics $lock, $($($what: $is),+)?);)+
+    };
+    (@Hosted [$($generic:tt)*] $lock:ty, $($what:ident: $is:expr),*) => {
+        // SAFETY: every lock may be taken for one that grants, and does not number its turns.
+        unsafe impl<$($generic)*> $crate::Hosted for $lock {
+            #[allow(clippy::needless_update, reason = "a lock may say all")]
+            const HOSTING: $crate::Hosting = $crate::Hosting {
+                $($what: $is,)*
+                ..$crate::Hosting::USUAL
+            };
+
+            unsafe fn make_at(place: *mut Self) {
+                // SAFETY: the caller's.
+                unsafe { place.write(<Self as ::core::default::Default>::default()) };
+            }
+
+            fn turn(&self) -> u32 {
+                1
+            }
+        }
+    };
+    (@QuickRelease [$($generic:tt)*] $lock:ty,) => {
+        // SAFETY: it refuses.
+        unsafe impl<$($generic)*> $crate::QuickRelease for $lock {
+            #[inline(always)]
+            unsafe fn release_quickly(
+                &self,
+                _cx: &<Self as $crate::RawLock>::Context,
+            ) -> $crate::Quick {
+                $crate::Quick::Refused
+            }
+
+            fn wake_everybody(_place: *const Self) {}
+        }
+    };
+    (@LowLock [$($generic:tt)*] $lock:ty,) => {
+        // SAFETY: no number is carried.
+        unsafe impl<$($generic)*> $crate::LowLock for $lock {
+            #[inline(always)]
+            fn hand_off_limit(&self) -> u32 {
+                0
+            }
+
+            #[inline(always)]
+            fn hand_offs(&self, _cx: &<Self as $crate::RawLock>::Context) -> u32 {
+                0
+            }
+
+            #[inline(always)]
+            fn acquire_counted(&self, cx: &<Self as $crate::RawLock>::Context) -> u32 {
+                $crate::RawLock::acquire(self, cx);
+                0
+            }
+
+            #[inline(always)]
+            unsafe fn release_counted(
+                &self,
+                cx: &<Self as $crate::RawLock>::Context,
+                _number: u32,
+            ) {
+                // SAFETY: the caller's.
+                unsafe { $crate::RawLock::release(self, cx) };
+            }
+        }
+    };
+    (@HighLock [$($generic:tt)*] $lock:ty,) => {
+        // SAFETY: it is acquired.
+        unsafe impl<$($generic)*> $crate::HighLock for $lock {
+            #[inline(always)]
+            fn acquire_at_cached_place(&self, cx: &<Self as $crate::RawLock>::Context) {
+                $crate::RawLock::acquire(self, cx);
+            }
+
+            #[inline(always)]
+            fn forget_cached_place(_cx: &<Self as $crate::RawLock>::Context) {}
+        }
+    };
+}

@@ -18,13 +18,14 @@ use crate::time;
 use cohort::catalogue;
 use cohort::compose::Gated;
 use cohort::compose::stacked::{Stacked, Text};
-use cohort::context::{BYTES, Kept};
+use cohort::context::{self, BYTES};
 use cohort::door::{Advice, Spinner, expired, nap};
 use cohort::host::{Generation, Served};
 use cohort::name::{Mistake, Servable};
 use cohort::recipe::Recipe;
-use cohort::{Abortable, Mutex, Outcome, Patience};
-use core::ffi::{c_char, c_int, c_void};
+use cohort::{Able, Fair, Mutex, Operations, Outcome, Patience, Unable as _, operations};
+use core::alloc::Layout;
+use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write};
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
@@ -42,13 +43,15 @@ pub struct cohort_context_t {
 const _: () = assert!(BYTES <= size_of::<cohort_context_t>());
 
 /// A context of whichever lock.
-type Context = NonNull<c_void>;
+type Context = NonNull<u8>;
 
 /// A lock that was made by its name.
 #[expect(non_camel_case_types, reason = "as C has it")]
 pub struct cohort_lock_t {
-    lock: NonNull<dyn Lockable>,
-    holder: AtomicPtr<c_void>,
+    /// Behind the face.
+    lock: NonNull<u8>,
+    operations: &'static Operations,
+    holder: AtomicPtr<u8>,
     is_kept: AtomicBool,
     generation: Generation,
 }
@@ -56,196 +59,74 @@ pub struct cohort_lock_t {
 // SAFETY: locks are for all threads, and the other fields are atoms.
 unsafe impl Sync for cohort_lock_t {}
 
-/// Every lock, behind one face.  Contexts are of the lock's own type.
-trait Lockable: Sync {
-    /// A new context in a block.
-    fn keep(&self) -> Context;
-
-    /// # Safety
-    /// It came from [`keep`](Self::keep) and is used no more.
-    unsafe fn give(&self, context: Context);
-
-    /// Makes a context in memory of the caller's.
-    ///
-    /// # Safety
-    /// The place is valid for writes, and nobody's.
-    unsafe fn begin(&self, place: Context);
-
-    /// # Safety
-    /// It was made by [`begin`](Self::begin) and is used no more.
-    unsafe fn end(&self, context: Context);
-
-    /// # Safety
-    /// As [`RawLock::acquire`]; so for all below.
-    unsafe fn acquire(&self, context: Context);
-
-    /// # Safety
-    /// As above.
-    unsafe fn try_acquire(&self, context: Context) -> bool;
-
-    /// False when patience ran out.
-    ///
-    /// # Safety
-    /// As above.
-    unsafe fn acquire_within(&self, context: Context, patience: &Patience) -> bool;
-
-    /// # Safety
-    /// As [`RawLock::release`].
-    unsafe fn release(&self, context: Context);
-
-    fn is_locked(&self) -> bool;
-
-    /// # Safety
-    /// As [`cohort::Inherit::inherit`].
-    unsafe fn inherit(&self, holder: Option<Context>);
-}
-
-/// How a lock's waiters give up.
-trait GivesUp<L>: Sync {
-    fn within(lock: &L, context: &L::Context, patience: &Patience) -> bool
-    where
-        L: Served;
-}
-
-/// As the lock's own do.
-struct ByItself;
-
-impl<L: Abortable> GivesUp<L> for ByItself {
-    fn within(lock: &L, context: &L::Context, patience: &Patience) -> bool {
-        lock.acquire_within(context, patience) == Outcome::Acquired
-    }
-}
-
-/// They never queue, but try again and again.
-struct ByTrying;
-
-impl<L> GivesUp<L> for ByTrying {
-    fn within(lock: &L, context: &L::Context, patience: &Patience) -> bool
-    where
-        L: Served,
-    {
-        const NAP_NANOSECONDS: u64 = 50_000;
-        let mut spinner = Spinner::new();
-        while !lock.try_acquire(context) {
-            if patience.deadline().is_some_and(expired) {
-                return false;
-            }
-            if spinner.step() == Advice::Sleep {
-                nap(NAP_NANOSECONDS);
-            }
-        }
-        true
-    }
-}
-
-/// A lock, and how its waiters give up.
-struct Whole<L, G> {
-    lock: L,
-    gives_up: PhantomData<G>,
-}
-
-impl<L: Served, G: GivesUp<L>> Lockable for Whole<L, G> {
-    fn keep(&self) -> Context {
-        Kept::<L>::new().into_raw().cast()
-    }
-
-    unsafe fn give(&self, context: Context) {
-        // SAFETY: the caller's.
-        drop(unsafe { Kept::<L>::from_raw(context.cast()) });
-    }
-
-    unsafe fn begin(&self, place: Context) {
-        // SAFETY: the caller's.
-        unsafe { place.cast().write(L::Context::default()) };
-    }
-
-    unsafe fn end(&self, context: Context) {
-        // SAFETY: the caller's.
-        unsafe { context.cast::<L::Context>().drop_in_place() };
-    }
-
-    unsafe fn acquire(&self, context: Context) {
-        // SAFETY: the caller's.
-        self.lock.acquire(unsafe { context.cast().as_ref() });
-    }
-
-    unsafe fn try_acquire(&self, context: Context) -> bool {
-        // SAFETY: the caller's.
-        self.lock.try_acquire(unsafe { context.cast().as_ref() })
-    }
-
-    unsafe fn acquire_within(&self, context: Context, patience: &Patience) -> bool {
-        // SAFETY: the caller's.
-        G::within(&self.lock, unsafe { context.cast().as_ref() }, patience)
-    }
-
-    unsafe fn release(&self, context: Context) {
-        // SAFETY: the caller's.
-        unsafe { self.lock.release(context.cast().as_ref()) };
-    }
-
-    fn is_locked(&self) -> bool {
-        self.lock.is_locked()
-    }
-
-    unsafe fn inherit(&self, holder: Option<Context>) {
-        // SAFETY: the caller's.
-        unsafe {
-            let holder = holder.map(|context| context.cast().as_ref());
-            self.lock.inherit(holder);
-        }
-    }
-}
-
-/// Where a lock and its face lie in one piece of memory.
-#[repr(C)]
-struct Placed<L> {
-    face: cohort_lock_t,
-    lock: L,
-}
-
 /// What locks are aligned to: two cache lines, which are fetched together.
 const LINES: usize = 128;
 
 /// Makes a lock; null where there is no memory.
-fn make<L: Served, G: GivesUp<L> + 'static>() -> *mut cohort_lock_t {
-    type Of<L, G> = Placed<Whole<L, G>>;
-    const { assert!(align_of::<Of<L, G>>() <= LINES) };
-    // SAFETY: the alignment is a power of two, and the size a multiple of it.
-    let place = unsafe { aligned_alloc(LINES, size_of::<Of<L, G>>().next_multiple_of(LINES)) };
-    let place: *mut Of<L, G> = place.cast();
-    if place.is_null() {
+fn make(operations: &'static Operations) -> *mut cohort_lock_t {
+    let Ok((whole, behind)) = Layout::new::<cohort_lock_t>().extend(operations.lock) else {
         return ptr::null_mut();
-    }
-    // SAFETY: memory of that size, nobody else's; each field is written once.
+    };
+    assert!(whole.align() <= LINES, "a lock on larger lines");
+    // SAFETY: the alignment is a power of two, and the size a multiple of it.
+    let place = unsafe { aligned_alloc(LINES, whole.size().next_multiple_of(LINES)) };
+    let Some(face) = NonNull::new(place.cast::<cohort_lock_t>()) else {
+        return ptr::null_mut();
+    };
+    // SAFETY: memory of that size, nobody else's; each part is written once.
     unsafe {
-        L::make_at(&raw mut (*place).lock.lock);
-        let lock: *mut (dyn Lockable + 'static) = &raw mut (*place).lock;
-        let face = &raw mut (*place).face;
+        let lock = face.cast::<u8>().add(behind);
+        (operations.make)(lock.as_ptr());
         face.write(cohort_lock_t {
-            lock: NonNull::new_unchecked(lock),
+            lock,
+            operations,
             holder: AtomicPtr::new(ptr::null_mut()),
             is_kept: AtomicBool::new(false),
             generation: Generation::new(),
         });
-        (*face).generation.begin();
-        face
+        face.as_ref().generation.begin();
     }
+    face.as_ptr()
 }
 
-macro_rules! makers {
+/// How C has a lock: in the catalogue's own form if its waiters can give up, and else behind a gate
+/// if it serves in order.  The lock's type decides, since an inherent constant is taken before one
+/// of a trait where its bounds are met.
+struct InC<L>(PhantomData<L>);
+
+impl<L: Served + Fair> InC<L> {
+    const GATED: Option<Operations> = Some(Operations::of_hosted::<Gated<L>>());
+}
+
+/// As [`InC`], of a lock that has no order to keep.
+trait Ungated {
+    const GATED: Option<Operations> = None;
+}
+
+impl<L> Ungated for InC<L> {}
+
+const fn has_room(operations: Operations) -> Operations {
+    let room = operations.context;
+    assert!(room.size() <= BYTES && room.align() <= align_of::<cohort_context_t>());
+    operations
+}
+
+macro_rules! locks {
     ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal, $source:literal,
        $capabilities:tt;)+) => {
-        /// What makes each lock of the catalogue.
-        static MAKERS: &[fn() -> *mut cohort_lock_t] = &[$(makers!(@ $lock, $capabilities)),+];
+        /// Each lock of the catalogue.
+        static LOCKS: &[Operations] = &[$(has_room(
+            match (Able::<$lock>::ABORTABLE, InC::<$lock>::GATED) {
+                (false, Some(gated)) => gated,
+                _ => operations!($lock),
+            }
+        )),+];
     };
-    (@ $lock:ty, [RawTry, Abortable $($rest:tt)*]) => { make::<$lock, ByItself> };
-    (@ $lock:ty, [RawTry, ThreadOblivious, DetectsWaiters, Fair $($rest:tt)*]) => {
-        make::<Gated<$lock>, ByTrying>
-    };
-    (@ $lock:ty, $capabilities:tt) => { make::<$lock, ByTrying> };
 }
-cohort::for_each_lock!(makers);
+cohort::for_each_lock!(locks);
+
+/// Those of every composition.
+static COMPOSITION: Operations = has_room(Operations::of_hosted::<Gated<Stacked<Said>>>());
 
 /// The composition that is being made by the thread that holds this.
 static RECIPE: Mutex<Option<Recipe>> = Mutex::new(None);
@@ -264,7 +145,7 @@ impl Text for Said {
 fn make_composition(recipe: Recipe) -> *mut cohort_lock_t {
     let mut said = RECIPE.lock();
     *said = Some(recipe);
-    make::<Gated<Stacked<Said>>, ByTrying>()
+    make(&COMPOSITION)
 }
 
 /// What a name stands for.
@@ -316,18 +197,68 @@ unsafe fn find<'a>(name: *const c_char) -> Result<Named, Wrong<'a>> {
 }
 
 impl cohort_lock_t {
-    fn inner(&self) -> &dyn Lockable {
-        // SAFETY: it lies behind the face, and is there as long.
-        unsafe { self.lock.as_ref() }
+    /// # Safety
+    /// As [`cohort::RawLock::acquire`]; so for all below.
+    unsafe fn acquire_by(&self, context: Context) {
+        // SAFETY: the caller's; the lock is there as long as the face.
+        unsafe { (self.operations.acquire)(self.lock.as_ptr(), context.as_ptr()) };
+    }
+
+    /// # Safety
+    /// As above.
+    unsafe fn try_acquire_by(&self, context: Context) -> bool {
+        let Some(try_acquire) = self.operations.try_acquire else {
+            unreachable!("every lock of the catalogue can be tried")
+        };
+        // SAFETY: as above.
+        unsafe { try_acquire(self.lock.as_ptr(), context.as_ptr()) }
+    }
+
+    /// False when patience ran out.  Where the lock's waiters cannot give up, the caller never
+    /// queues, but tries again and again.
+    ///
+    /// # Safety
+    /// As above.
+    unsafe fn acquire_within_by(&self, context: Context, patience: &Patience) -> bool {
+        const NAP_NANOSECONDS: u64 = 50_000;
+        if let Some(within) = self.operations.acquire_within {
+            // SAFETY: as above.
+            let outcome = unsafe { within(self.lock.as_ptr(), context.as_ptr(), patience) };
+            return outcome == Outcome::Acquired;
+        }
+        let mut spinner = Spinner::new();
+        // SAFETY: as above.
+        while !unsafe { self.try_acquire_by(context) } {
+            if patience.deadline().is_some_and(expired) {
+                return false;
+            }
+            if spinner.step() == Advice::Sleep {
+                nap(NAP_NANOSECONDS);
+            }
+        }
+        true
+    }
+
+    /// Whether somebody holds it.
+    fn is_locked(&self) -> bool {
+        // SAFETY: the lock is there as long as the face.
+        unsafe { (self.operations.is_locked)(self.lock.as_ptr()) }
+    }
+
+    /// A new context in a block.
+    fn keep(&self) -> Context {
+        context::keep(self.operations)
     }
 
     /// Before anything else: in a forked child, forgets all waiters, and a holder that had
     /// not noted itself.
     fn settle(&self) {
         self.generation.settle(|| {
-            let holder = NonNull::new(self.holder.load(Relaxed));
+            let Some(inherit) = self.operations.inherit else {
+                unreachable!("a forked child can go on with every lock of the catalogue")
+            };
             // SAFETY: no thread of this process is inside; a holder has noted its context.
-            unsafe { self.inner().inherit(holder) };
+            unsafe { inherit(self.lock.as_ptr(), self.holder.load(Relaxed)) };
         });
     }
 
@@ -350,22 +281,22 @@ impl cohort_lock_t {
     /// Blocks until it is held, by a block.
     pub fn acquire(&self) {
         self.settle();
-        let context = self.inner().keep();
+        let context = self.keep();
         // SAFETY: a new context.
-        unsafe { self.inner().acquire(context) };
+        unsafe { self.acquire_by(context) };
         self.note(context, true);
     }
 
     /// Takes it by a block, as `take` says; gives that back if it fails.
-    fn acquire_if(&self, take: impl FnOnce(&dyn Lockable, Context) -> bool) -> bool {
+    fn acquire_if(&self, take: impl FnOnce(&Self, Context) -> bool) -> bool {
         self.settle();
-        let context = self.inner().keep();
-        let taken = take(self.inner(), context);
+        let context = self.keep();
+        let taken = take(self, context);
         if taken {
             self.note(context, true);
         } else {
             // SAFETY: kept above; nobody will grant the lock to it.
-            unsafe { self.inner().give(context) };
+            unsafe { context::give(self.operations, context) };
         }
         taken
     }
@@ -377,17 +308,17 @@ impl cohort_lock_t {
     unsafe fn acquire_by_if(
         &self,
         place: Context,
-        take: impl FnOnce(&dyn Lockable, Context) -> bool,
+        take: impl FnOnce(&Self, Context) -> bool,
     ) -> bool {
         self.settle();
         // SAFETY: the caller's.
-        unsafe { self.inner().begin(place) };
-        let taken = take(self.inner(), place);
+        unsafe { (self.operations.make_context)(place.as_ptr()) };
+        let taken = take(self, place);
         if taken {
             self.note(place, false);
         } else {
             // SAFETY: begun above; nobody will grant the lock to it.
-            unsafe { self.inner().end(place) };
+            unsafe { (self.operations.drop_context)(place.as_ptr()) };
         }
         taken
     }
@@ -399,12 +330,12 @@ impl cohort_lock_t {
             return EPERM;
         };
         self.holder.store(ptr::null_mut(), Relaxed);
+        // The lock may be gone afterwards; what can be done with its type is not.
+        let operations = self.operations;
         // SAFETY: the holder's, and the program releases what it holds.
         unsafe {
-            let lock = self.lock.as_ref();
-            lock.release(context);
-            // The lock may be gone by now; what its type says is not.
-            lock.give(context);
+            (operations.release)(self.lock.as_ptr(), context.as_ptr());
+            context::give(operations, context);
         }
         0
     }
@@ -431,7 +362,7 @@ macro_rules! at {
 pub unsafe extern "C" fn cohort_lock_new(name: *const c_char) -> *mut cohort_lock_t {
     // SAFETY: the caller's.
     let made = match unsafe { find(name) } {
-        Ok(Named::Lock(place)) => MAKERS[place](),
+        Ok(Named::Lock(place)) => make(&LOCKS[place]),
         Ok(Named::Composition(recipe)) => make_composition(recipe),
         Err(_) => {
             set_errno(EINVAL);
@@ -497,12 +428,12 @@ pub unsafe extern "C" fn cohort_lock_free(lock: *mut cohort_lock_t) -> c_int {
         return 0;
     };
     face.settle();
-    if face.inner().is_locked() {
+    if face.is_locked() {
         return EBUSY;
     }
     // SAFETY: the caller's; made by `make`, in one piece.
     unsafe {
-        face.lock.drop_in_place();
+        (face.operations.drop)(face.lock.as_ptr());
         free(lock.cast());
     }
     0
@@ -529,7 +460,7 @@ pub unsafe extern "C" fn cohort_lock_acquire(lock: *mut cohort_lock_t) -> c_int 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_lock_acquire_try(lock: *mut cohort_lock_t) -> c_int {
     // SAFETY: a new context.
-    if at!(lock).acquire_if(|lock, context| unsafe { lock.try_acquire(context) }) {
+    if at!(lock).acquire_if(|lock, context| unsafe { lock.try_acquire_by(context) }) {
         0
     } else {
         EBUSY
@@ -538,7 +469,7 @@ pub unsafe extern "C" fn cohort_lock_acquire_try(lock: *mut cohort_lock_t) -> c_
 
 fn acquire_within(lock: &cohort_lock_t, patience: &Patience) -> c_int {
     // SAFETY: a new context.
-    if lock.acquire_if(|lock, context| unsafe { lock.acquire_within(context, patience) }) {
+    if lock.acquire_if(|lock, context| unsafe { lock.acquire_within_by(context, patience) }) {
         0
     } else {
         ETIMEDOUT
@@ -610,7 +541,7 @@ pub unsafe extern "C" fn cohort_lock_acquire_by(
     // SAFETY: the caller's.
     unsafe {
         lock.acquire_by_if(place, |lock, context| {
-            lock.acquire(context);
+            lock.acquire_by(context);
             true
         });
     }
@@ -633,7 +564,7 @@ pub unsafe extern "C" fn cohort_lock_acquire_try_by(
     };
     let lock = at!(lock);
     // SAFETY: the caller's.
-    let taken = unsafe { lock.acquire_by_if(place, |lock, context| lock.try_acquire(context)) };
+    let taken = unsafe { lock.acquire_by_if(place, |lock, context| lock.try_acquire_by(context)) };
     if taken { 0 } else { EBUSY }
 }
 
@@ -657,11 +588,12 @@ pub unsafe extern "C" fn cohort_lock_release_by(
         return EPERM;
     }
     lock.holder.store(ptr::null_mut(), Relaxed);
+    // The lock may be gone after its release; what can be done with its type is not.
+    let operations = lock.operations;
     // SAFETY: the holder's, and the program releases what it holds.
     unsafe {
-        let inner = lock.lock.as_ref();
-        inner.release(noted);
-        inner.end(noted);
+        (operations.release)(lock.lock.as_ptr(), noted.as_ptr());
+        (operations.drop_context)(noted.as_ptr());
     }
     0
 }
@@ -674,5 +606,5 @@ pub unsafe extern "C" fn cohort_lock_release_by(
 pub unsafe extern "C" fn cohort_lock_is_held(lock: *const cohort_lock_t) -> c_int {
     // SAFETY: the caller's.
     let lock = unsafe { lock.as_ref() };
-    c_int::from(lock.is_some_and(|lock| lock.inner().is_locked()))
+    c_int::from(lock.is_some_and(|lock| lock.is_locked()))
 }

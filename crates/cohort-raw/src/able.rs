@@ -1,8 +1,8 @@
 //! What a type can do, asked of the type itself.
 
 use crate::{
-    Abortable, Adapts, BoundedAbort, DetectsWaiters, Fair, Inherit, Outcome, Patience, RawLock,
-    RawTry, ThreadOblivious,
+    Abortable, Adapts, BoundedAbort, DetectsWaiters, Fair, Hosted, Inherit, Outcome, Patience,
+    RawLock, RawTry, ThreadOblivious,
 };
 use core::marker::PhantomData;
 
@@ -35,6 +35,18 @@ pub struct Able<L>(PhantomData<L>);
 /// [`Abortable::acquire_within`] of a lock that has it.
 pub type AcquireWithin<L> = fn(&L, &<L as RawLock>::Context, &Patience) -> Outcome;
 
+/// [`RawTry::try_acquire`], of a lock and a context whose types are forgotten.
+pub type TryAcquire = unsafe fn(*const u8, *const u8) -> bool;
+
+/// [`Abortable::acquire_within`], of the same.
+pub type Within = unsafe fn(*const u8, *const u8, &Patience) -> Outcome;
+
+/// [`Inherit::inherit`], of the same; the context may be null.
+pub type InheritBy = unsafe fn(*const u8, *const u8);
+
+/// What makes something at a place that is writable and nobody's.
+pub type Make = unsafe fn(*mut u8);
+
 /// What [`Able`] says of a lock that does not implement a trait: an inherent constant of `Able<L>`
 /// stands before one of this trait, where the bound of the former is met.
 pub trait Unable<L: RawLock> {
@@ -44,6 +56,14 @@ pub trait Unable<L: RawLock> {
     const ABORTABLE: bool = false;
     /// How its waiters give up, if they can.
     const ACQUIRE_WITHIN: Option<AcquireWithin<L>> = None;
+    /// How they do, of a lock whose type is forgotten, if they can.
+    const WITHIN_OPERATION: Option<Within> = None;
+    /// How it is tried, of a lock whose type is forgotten, if it can be.
+    const TRY_OPERATION: Option<TryAcquire> = None;
+    /// How a forked child goes on with it, of a lock whose type is forgotten, if it can.
+    const INHERIT_OPERATION: Option<InheritBy> = None;
+    /// How it is made where it is to lie: by a copy, if it is not [`Hosted`](crate::Hosted).
+    const MAKE_OPERATION: Make = make_default::<L>;
     /// Whether it is [`BoundedAbort`].
     const BOUNDED_ABORT: bool = false;
     /// Whether it is [`ThreadOblivious`].
@@ -82,6 +102,69 @@ able! {
 impl<L: Abortable> Able<L> {
     /// How its waiters give up.
     pub const ACQUIRE_WITHIN: Option<AcquireWithin<L>> = Some(L::acquire_within);
+}
+
+/// # Safety
+/// The place is writable, and nobody's.
+pub(crate) unsafe fn make_default<T: Default>(place: *mut u8) {
+    // SAFETY: the caller's.
+    unsafe { place.cast::<T>().write(T::default()) };
+}
+
+impl<L: RawTry> Able<L> {
+    /// How it is tried, of a lock whose type is forgotten.
+    pub const TRY_OPERATION: Option<TryAcquire> = {
+        /// # Safety
+        /// As [`Operations`](crate::Operations).
+        unsafe fn try_acquire<L: RawTry>(lock: *const u8, context: *const u8) -> bool {
+            // SAFETY: the caller's.
+            unsafe { (*lock.cast::<L>()).try_acquire(&*context.cast()) }
+        }
+        Some(try_acquire::<L>)
+    };
+}
+
+impl<L: Abortable> Able<L> {
+    /// How its waiters give up, of a lock whose type is forgotten.
+    pub const WITHIN_OPERATION: Option<Within> = {
+        /// # Safety
+        /// As [`Operations`](crate::Operations).
+        unsafe fn within<L: Abortable>(
+            lock: *const u8,
+            context: *const u8,
+            patience: &Patience,
+        ) -> Outcome {
+            // SAFETY: the caller's.
+            unsafe { (*lock.cast::<L>()).acquire_within(&*context.cast(), patience) }
+        }
+        Some(within::<L>)
+    };
+}
+
+impl<L: Inherit> Able<L> {
+    /// How a forked child goes on with it, of a lock whose type is forgotten.
+    pub const INHERIT_OPERATION: Option<InheritBy> = {
+        /// # Safety
+        /// As [`Operations`](crate::Operations), and as [`Inherit::inherit`].
+        unsafe fn inherit<L: Inherit>(lock: *const u8, holder: *const u8) {
+            // SAFETY: the caller's.
+            unsafe { (*lock.cast::<L>()).inherit(holder.cast::<L::Context>().as_ref()) };
+        }
+        Some(inherit::<L>)
+    };
+}
+
+impl<L: Hosted> Able<L> {
+    /// How it is made where it is to lie, of a lock whose type is forgotten.
+    pub const MAKE_OPERATION: Make = {
+        /// # Safety
+        /// As [`Hosted::make_at`].
+        unsafe fn make<L: Hosted>(place: *mut u8) {
+            // SAFETY: the caller's.
+            unsafe { L::make_at(place.cast()) };
+        }
+        make::<L>
+    };
 }
 
 /// What a type [can](Able) do: a `bool` for each [`Capability`](crate::Capability), in the order in

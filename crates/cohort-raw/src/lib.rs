@@ -18,16 +18,18 @@ mod hosted;
 mod levels;
 mod list;
 pub mod name;
+mod operations;
 mod patience;
 pub mod recipe;
 mod shared;
 mod standalone;
 
-pub use able::{Able, AcquireWithin, Unable};
+pub use able::{Able, AcquireWithin, InheritBy, Make, TryAcquire, Unable, Within};
 pub use capability::Capability;
 pub use delegate::{AbortableDelegate, Delegate, Section, TryDelegate};
 pub use hosted::{Hosted, Hosting, Quick, QuickRelease};
 pub use levels::{HighLock, LowLock};
+pub use operations::{Operations, Reading};
 pub use patience::{Clock, Deadline, Patience};
 pub use shared::{AbortableShared, RawShared, Recursion};
 

@@ -10,7 +10,7 @@
 
 use crate::door::{CONTEXT_BYTES, pool};
 use crate::host::Pool;
-use cohort_raw::RawLock;
+use cohort_raw::{Operations, RawLock};
 use core::cell::UnsafeCell;
 use core::marker::PhantomData;
 use core::mem::MaybeUninit;
@@ -18,6 +18,9 @@ use core::ptr::{self, NonNull};
 
 /// The most bytes of a context: a block's.
 pub const BYTES: usize = CONTEXT_BYTES;
+
+/// What contexts are aligned to at most.
+const ALIGN: usize = 64;
 
 /// The place of any context; a block begins with a line.  It is memory and nothing else: what a
 /// checker watches is the context that is made in it.
@@ -50,6 +53,42 @@ pub(crate) fn pool_bytes() -> usize {
     BLOCKS.bytes()
 }
 
+/// A new context, in a block, of a lock whose type is forgotten.  Blocks only where the system has
+/// no memory left.
+///
+/// # Panics
+/// If its contexts are larger than [`BYTES`].
+#[must_use]
+pub fn keep(lock: &Operations) -> NonNull<u8> {
+    let room = lock.context;
+    assert!(
+        room.size() <= BYTES && room.align() <= ALIGN,
+        "a context has no room in a block"
+    );
+    let place = if room.size() > 0 {
+        NonNull::from(BLOCKS.take()).cast()
+    } else {
+        NonNull::<Block>::dangling().cast()
+    };
+    // SAFETY: a block nobody else has, which is large enough and begins with a line, or nothing.
+    unsafe { (lock.make_context)(place.as_ptr()) };
+    place
+}
+
+/// Ends such a context.
+///
+/// # Safety
+/// It came from [`keep`] for the same type of lock, and is used no more.
+pub unsafe fn give(lock: &Operations, context: NonNull<u8>) {
+    // SAFETY: the caller's.  A block is nothing but its bytes, and goes back to where it came from.
+    unsafe {
+        (lock.drop_context)(context.as_ptr());
+        if lock.context.size() > 0 {
+            BLOCKS.give(context.cast::<Block>().as_ref());
+        }
+    }
+}
+
 /// A context of `L` in a block of its own, or in none if it has no bytes.
 #[derive(Debug)]
 pub struct Kept<L: RawLock> {
@@ -71,7 +110,7 @@ impl<L: RawLock> Kept<L> {
     pub fn new() -> Self {
         const {
             assert!(
-                size_of::<L::Context>() <= BYTES && align_of::<L::Context>() <= 64,
+                size_of::<L::Context>() <= BYTES && align_of::<L::Context>() <= ALIGN,
                 "this lock's contexts are too large for guards: use closures (`locking`)"
             );
         }

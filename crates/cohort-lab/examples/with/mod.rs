@@ -13,7 +13,7 @@ pub type Make = fn(&mut dyn Room, usize) -> Arc<dyn Tested>;
 
 /// Makes one of that type.
 pub fn make<L: Testable + Default>(room: &mut dyn Room, threads: usize) -> Arc<dyn Tested> {
-    tested(room, L::default(), threads, None)
+    tested(room, L::default(), threads)
 }
 
 /// A simulated machine with one lock, which is in no catalogue.

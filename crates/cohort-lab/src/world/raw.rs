@@ -5,8 +5,8 @@
 //! the same for that, and on a simulated machine none does.
 
 use cohort::{
-    Abortable, AbortableDelegate, Delegate, Outcome, Patience, RawLock, RawShared, Recursion,
-    Section, TwoForms,
+    Able, Abortable, AbortableDelegate, Delegate, Operations, Outcome, Patience, RawLock,
+    RawShared, Reading, Section, TwoForms, Within,
 };
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
@@ -174,140 +174,13 @@ impl Drop for Block {
     }
 }
 
-/// What can be done with a lock whose type is forgotten: every pointer is to a lock of
-/// that type, or to a context of it.
-#[derive(Clone, Copy)]
-struct Operations {
-    acquire: unsafe fn(*const u8, *const u8),
-    acquire_within: Option<Within>,
-    release: unsafe fn(*const u8, *const u8),
-    is_locked: unsafe fn(*const u8) -> bool,
-    drop: unsafe fn(*mut u8),
-    drop_context: unsafe fn(*mut u8),
-}
-
-/// How waiters of a lock give up.
-type Within = unsafe fn(*const u8, *const u8, &Patience) -> Outcome;
-
-impl Operations {
-    fn of<L: RawLock>(acquire_within: Option<Within>) -> Self {
-        /// # Safety
-        /// As for [`Operations`].
-        unsafe fn acquire<L: RawLock>(lock: *const u8, context: *const u8) {
-            // SAFETY: the caller's.
-            unsafe { (*lock.cast::<L>()).acquire(&*context.cast()) }
-        }
-        /// # Safety
-        /// As for [`Operations`] and [`RawLock::release`].
-        unsafe fn release<L: RawLock>(lock: *const u8, context: *const u8) {
-            // SAFETY: the caller's.
-            unsafe { (*lock.cast::<L>()).release(&*context.cast()) }
-        }
-        /// # Safety
-        /// As for [`Operations`].
-        unsafe fn is_locked<L: RawLock>(lock: *const u8) -> bool {
-            // SAFETY: the caller's.
-            unsafe { (*lock.cast::<L>()).is_locked() }
-        }
-        /// # Safety
-        /// It is a `T` that nobody uses any more.
-        unsafe fn drop<T>(at: *mut u8) {
-            // SAFETY: the caller's.
-            unsafe { at.cast::<T>().drop_in_place() }
-        }
-        Self {
-            acquire: acquire::<L>,
-            acquire_within,
-            release: release::<L>,
-            is_locked: is_locked::<L>,
-            drop: drop::<L>,
-            drop_context: drop::<L::Context>,
-        }
-    }
-}
-
-/// As [`Operations::acquire_within`].
-///
-/// # Safety
-/// As for [`Operations`].
-unsafe fn acquire_within<L: Abortable>(
-    lock: *const u8,
-    context: *const u8,
-    patience: &Patience,
-) -> Outcome {
-    // SAFETY: the caller's.
-    unsafe { (*lock.cast::<L>()).acquire_within(&*context.cast(), patience) }
-}
-
-impl Operations {
-    /// The same for a lock that readers share, which writers acquire; and how it is read.
-    fn of_shared<L: RawShared>() -> (Self, Reading) {
-        /// # Safety
-        /// As for [`Operations`].
-        unsafe fn read<L: RawShared>(lock: *const u8, context: *const u8) {
-            // SAFETY: the caller's.
-            unsafe { (*lock.cast::<L>()).read(&*context.cast(), Recursion::Allowed) }
-        }
-        /// # Safety
-        /// As for [`Operations`] and [`RawShared::release_read`].
-        unsafe fn release_read<L: RawShared>(lock: *const u8, context: *const u8) {
-            // SAFETY: the caller's.
-            unsafe { (*lock.cast::<L>()).release_read(&*context.cast()) }
-        }
-        /// # Safety
-        /// As for [`Operations`].
-        unsafe fn write<L: RawShared>(lock: *const u8, context: *const u8) {
-            // SAFETY: the caller's.
-            unsafe { (*lock.cast::<L>()).write(&*context.cast()) }
-        }
-        /// # Safety
-        /// As for [`Operations`] and [`RawShared::release_write`].
-        unsafe fn release_write<L: RawShared>(lock: *const u8, context: *const u8) {
-            // SAFETY: the caller's.
-            unsafe { (*lock.cast::<L>()).release_write(&*context.cast()) }
-        }
-        /// # Safety
-        /// As for [`Operations`].
-        unsafe fn is_locked<L: RawShared>(lock: *const u8) -> bool {
-            // SAFETY: the caller's.
-            unsafe { (*lock.cast::<L>()).is_locked() }
-        }
-        /// # Safety
-        /// It is a `T` that nobody uses any more.
-        unsafe fn drop<T>(at: *mut u8) {
-            // SAFETY: the caller's.
-            unsafe { at.cast::<T>().drop_in_place() }
-        }
-        let writing = Self {
-            acquire: write::<L>,
-            acquire_within: None,
-            release: release_write::<L>,
-            is_locked: is_locked::<L>,
-            drop: drop::<L>,
-            drop_context: drop::<L::Context>,
-        };
-        let reading = Reading {
-            read: read::<L>,
-            release_read: release_read::<L>,
-        };
-        (writing, reading)
-    }
-}
-
-/// How a lock is read.
-#[derive(Clone, Copy)]
-struct Reading {
-    read: unsafe fn(*const u8, *const u8),
-    release_read: unsafe fn(*const u8, *const u8),
-}
-
 /// A lock and its contexts, by what can be done with them: the code that makes and
 /// measures hundreds of locks is compiled once.
 struct Raw {
     lock: Block,
     contexts: Box<[Block]>,
     operations: Operations,
-    /// If readers share it.
+    /// How it is read, if readers share it.
     reading: Option<Reading>,
 }
 
@@ -388,12 +261,14 @@ macro_rules! lock_maker {
             use $crate::world::raw::*;
             match identifier {
                 $(stringify!($name) => {
-                    let form = Form::<$lock>::new();
-                    let spinning = match spins {
-                        true => (&&&form).spinning(room, threads),
-                        false => None,
+                    let operations = match (Spinning::<$lock>::OPERATIONS, spins) {
+                        (Some(spinning), true) => cohort::Operations {
+                            acquire_within: Spinning::<$lock>::WITHIN,
+                            ..spinning
+                        },
+                        _ => cohort::operations!($lock),
                     };
-                    Some(spinning.unwrap_or_else(|| (&&form).ordinary(room, threads)))
+                    Some(fresh(room, threads, operations, None))
                 })+
                 _ => None,
             }
@@ -594,84 +469,46 @@ macro_rules! within {
 
 pub(crate) use within;
 
-/// Chooses how a lock is made by what it implements: the compiler takes the method of
-/// the first trait below that fits, the one for the most references first.
-pub(crate) struct Form<L>(PhantomData<L>);
-
-impl<L> Form<L> {
-    pub(crate) const fn new() -> Self {
-        Self(PhantomData)
-    }
-}
-
 /// What a lock under test and its contexts must be.
 pub trait Testable: RawLock<Context: Send + Sync + 'static> + 'static {}
 
 impl<L: RawLock<Context: Send + Sync + 'static> + 'static> Testable for L {}
 
-/// The spin-only form of a lock whose waiters can give up.
-pub(crate) trait SpinsAndGivesUp {
-    fn spinning(&self, room: &mut dyn Room, threads: usize) -> Option<Arc<dyn Tested>>;
+/// The spin-only form of a lock, if it has one.  The lock's type decides, since an inherent constant
+/// is taken before one of a trait where its bounds are met.
+pub(crate) struct Spinning<L>(PhantomData<L>);
+
+impl<L: TwoForms<Spinning: Testable>> Spinning<L> {
+    /// What can be done with it, but for giving up.
+    pub(crate) const OPERATIONS: Option<Operations> = Some(Operations::of::<L::Spinning>());
 }
 
-impl<L: TwoForms<Spinning: Testable + Abortable>> SpinsAndGivesUp for &&Form<L> {
-    fn spinning(&self, room: &mut dyn Room, threads: usize) -> Option<Arc<dyn Tested>> {
-        let within = acquire_within::<L::Spinning>;
-        Some(raw::<L::Spinning>(room, threads, Some(within)))
-    }
+impl<L: TwoForms<Spinning: Testable + Abortable>> Spinning<L> {
+    /// How its waiters give up, if they can.
+    pub(crate) const WITHIN: Option<Within> = Able::<L::Spinning>::WITHIN_OPERATION;
 }
 
-/// The spin-only form of one whose waiters cannot.
-pub(crate) trait Spins {
-    fn spinning(&self, room: &mut dyn Room, threads: usize) -> Option<Arc<dyn Tested>>;
-}
-
-impl<L: TwoForms<Spinning: Testable>> Spins for &Form<L> {
-    fn spinning(&self, room: &mut dyn Room, threads: usize) -> Option<Arc<dyn Tested>> {
-        Some(raw::<L::Spinning>(room, threads, None))
-    }
-}
-
-/// None, where there is one form only.
+/// As [`Spinning`], of a lock that is compiled in one form.
 pub(crate) trait OneForm {
-    fn spinning(&self, room: &mut dyn Room, threads: usize) -> Option<Arc<dyn Tested>>;
+    const OPERATIONS: Option<Operations> = None;
+    const WITHIN: Option<Within> = None;
 }
 
-impl<L> OneForm for Form<L> {
-    fn spinning(&self, _room: &mut dyn Room, _threads: usize) -> Option<Arc<dyn Tested>> {
-        None
+impl<L> OneForm for Spinning<L> {}
+
+/// What can be done with a lock whose waiters can give up.
+fn giving_up<L: Abortable>() -> Operations {
+    Operations {
+        acquire_within: Able::<L>::WITHIN_OPERATION,
+        ..Operations::of::<L>()
     }
 }
 
-/// A lock whose waiters can give up.
-pub(crate) trait GivesUp {
-    fn ordinary(&self, room: &mut dyn Room, threads: usize) -> Arc<dyn Tested>;
-}
-
-impl<L: Testable + Abortable> GivesUp for &Form<L> {
-    fn ordinary(&self, room: &mut dyn Room, threads: usize) -> Arc<dyn Tested> {
-        raw::<L>(room, threads, Some(acquire_within::<L>))
-    }
-}
-
-/// One whose waiters cannot.
-pub(crate) trait Waits {
-    fn ordinary(&self, room: &mut dyn Room, threads: usize) -> Arc<dyn Tested>;
-}
-
-impl<L: Testable> Waits for Form<L> {
-    fn ordinary(&self, room: &mut dyn Room, threads: usize) -> Arc<dyn Tested> {
-        raw::<L>(room, threads, None)
-    }
-}
-
-/// A fresh lock and its contexts, in that room.
-fn raw<L: Testable>(
-    room: &mut dyn Room,
-    threads: usize,
-    within: Option<Within>,
-) -> Arc<dyn Tested> {
-    tested(room, L::default(), threads, within)
+/// That lock and its contexts, in that room; it need not be one of the catalogue.
+pub fn tested<L: Testable>(room: &mut dyn Room, lock: L, threads: usize) -> Arc<dyn Tested> {
+    let block = room.block(Layout::new::<L>());
+    block.put(lock);
+    with_contexts(room, block, threads, Operations::of::<L>(), None)
 }
 
 /// The same for one whose waiters can give up.
@@ -680,18 +517,9 @@ pub fn abortable<L: Testable + Abortable>(
     lock: L,
     threads: usize,
 ) -> Arc<dyn Tested> {
-    tested(room, lock, threads, Some(acquire_within::<L>))
-}
-
-/// That lock and its contexts, in that room; it need not be one of the catalogue.
-pub fn tested<L: Testable>(
-    room: &mut dyn Room,
-    lock: L,
-    threads: usize,
-    within: Option<Within>,
-) -> Arc<dyn Tested> {
-    let operations = Operations::of::<L>(within);
-    made::<L, L::Context>(room, lock, threads, operations, None)
+    let block = room.block(Layout::new::<L>());
+    block.put(lock);
+    with_contexts(room, block, threads, giving_up::<L>(), None)
 }
 
 /// A fresh lock that readers share and its contexts, in that room.
@@ -700,25 +528,37 @@ where
     L: RawShared<Context: Send + Sync + 'static> + 'static,
 {
     let (writing, reading) = Operations::of_shared::<L>();
-    made::<L, L::Context>(room, L::default(), threads, writing, Some(reading))
+    fresh(room, threads, writing, Some(reading))
 }
 
-/// A lock with contexts of that type, of which both the operations are.
-fn made<L, C: Default>(
+/// A fresh lock of which those are the operations, and its contexts, in that room.
+pub(crate) fn fresh(
     room: &mut dyn Room,
-    lock: L,
     threads: usize,
     operations: Operations,
     reading: Option<Reading>,
 ) -> Arc<dyn Tested> {
-    let block = room.block(Layout::new::<L>());
-    block.put(lock);
-    let mut contexts = blocks(room, Layout::new::<C>(), threads);
-    for context in &mut contexts {
-        context.put(C::default());
+    let block = room.block(operations.lock);
+    // SAFETY: the block was asked for by the type's own layout, and is nobody's.
+    unsafe { (operations.make)(block.at.as_ptr()) };
+    with_contexts(room, block, threads, operations, reading)
+}
+
+/// The lock in that block, of which those are the operations, with a context for each thread.
+fn with_contexts(
+    room: &mut dyn Room,
+    lock: Block,
+    threads: usize,
+    operations: Operations,
+    reading: Option<Reading>,
+) -> Arc<dyn Tested> {
+    let contexts = blocks(room, operations.context, threads);
+    for context in &contexts {
+        // SAFETY: as above.
+        unsafe { (operations.make_context)(context.at.as_ptr()) };
     }
     Arc::new(Raw {
-        lock: block,
+        lock,
         contexts,
         operations,
         reading,
@@ -759,7 +599,7 @@ macro_rules! composition_maker {
 
                 fn found<L: Shareable>(self) -> Self::Found {
                     let lock = L::planned(&self.plan);
-                    $crate::world::raw::tested(self.room, lock, self.threads, None)
+                    $crate::world::raw::tested(self.room, lock, self.threads)
                 }
             }
 

@@ -112,7 +112,7 @@ const fn has_room(operations: Operations) -> Operations {
 }
 
 macro_rules! locks {
-    ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal, $source:literal,
+    ($($name:ident, $lock:ty, $storage:ident, $alias:tt, $about:literal, $source:literal,
        $capabilities:tt;)+) => {
         /// Each lock of the catalogue.
         static LOCKS: &[Operations] = &[$(has_room(

@@ -441,6 +441,13 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
             info.name
         )));
     }
+    let sleeps = SYSTEM.contains(&name) || is_baseline(name) && catalogue::find(name).is_none();
+    if sleeps && wait.is_some_and(Wait::never_sleeps) {
+        return Err(Problem::usage(format!(
+            "the lock `{name}`: its waiters sleep, whatever --wait says; leave that out, or name a \
+             lock whose waiters can spin"
+        )));
+    }
     if SYSTEM.contains(&name) {
         return Ok("posix".to_owned());
     }

@@ -4,7 +4,7 @@ use crate::best;
 use crate::problem::Problem;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Command};
-use cohort::catalogue::{self, LOCKS, LockInfo, Placement};
+use cohort::catalogue::{self, LOCKS, LockInfo, Storage};
 use cohort::name::{Build, Lock, Mistake, Name, PREFIX, SYSTEM_LOCKS};
 use cohort_lab::world::names::served_on;
 use cohort_lab::world::native::topology;
@@ -92,7 +92,7 @@ impl Choice {
     /// Whether the usual library is without it: a composition, compiled, or a lock that is
     /// placed apart.
     pub fn is_apart(&self) -> bool {
-        let is_placed = |info: &LockInfo| info.placement == Placement::Apart;
+        let is_placed = |info: &LockInfo| info.storage == Storage::Apart;
         let is_compiled = |name: Name<'_>| name.build == Some(Build::Compiled);
         catalogue::find(self.name()).is_some_and(is_placed)
             || catalogue::read(self.name()).is_ok_and(is_compiled)

@@ -62,7 +62,7 @@ impl From<&'static LockInfo> for Entry {
             source: lock.source,
             capabilities: capabilities(lock),
             timed: timed(lock),
-            placement: lock.placement.name(),
+            placement: lock.storage.name(),
             bytes_raw: lock.bytes_raw,
             bytes_idle: lock.bytes_idle,
             bytes_contended: lock.bytes_contended,
@@ -329,7 +329,7 @@ fn entry(lock: &'static LockInfo) -> String {
     add(
         "lives",
         match lock.serves_programs() {
-            true => format!("{} in a program's mutex", lock.placement.name()),
+            true => format!("{} in a program's mutex", lock.storage.name()),
             false => "in no program's mutex".to_owned(),
         },
     );

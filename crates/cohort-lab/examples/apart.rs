@@ -11,6 +11,7 @@
 
 mod with;
 
+use cohort_lab::workloads::CachePadded;
 use cohort_lab::world::simulated::Simulator;
 use cohort_machine::description::Machine;
 use cohort_on_machine::basic::{Mcs, Ptl, Ticket};
@@ -22,16 +23,11 @@ use std::error::Error;
 use std::sync::Arc;
 use with::{Make, lbench, make};
 
-/// On lines of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Alone<T>(T);
-
 /// `ticket`, its words apart.
 #[derive(Debug, Default)]
 struct Apart {
-    next: Alone<AtomicU32>,
-    serving: Alone<WaitCell<SpinOnly>>,
+    next: CachePadded<AtomicU32>,
+    serving: CachePadded<WaitCell<SpinOnly>>,
 }
 
 /// From one number to the next; below it is the count that is passed on, as much as in `ticket`.

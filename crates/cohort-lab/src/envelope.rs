@@ -210,8 +210,8 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// A lock in one form.
-struct Form {
+/// A lock, raw or as programs have it.
+struct Contestant {
     lock: String,
     is_raw: bool,
     is_judged: bool,
@@ -221,22 +221,22 @@ impl Plan {
     /// How many runs there will be.
     #[must_use]
     pub fn runs(&self) -> usize {
-        self.grid.spots.len() * self.forms().len()
+        self.grid.spots.len() * self.contestants().len()
     }
 
-    fn forms(&self) -> Vec<Form> {
+    fn contestants(&self) -> Vec<Contestant> {
         let is_judged = |lock: &str| self.judged.iter().any(|judged| judged == lock);
         let as_it_is = |lock: &str| !self.served || served::is_itself(lock);
         let mut raw: Vec<&str> = CANDIDATES.to_vec();
         let more = self.judged.iter().map(String::as_str);
         raw.extend(more.filter(|lock| as_it_is(lock) && !CANDIDATES.contains(lock)));
-        let raw = raw.into_iter().map(|lock| Form {
+        let raw = raw.into_iter().map(|lock| Contestant {
             lock: lock.to_owned(),
             is_raw: true,
             is_judged: is_judged(lock) && as_it_is(lock),
         });
         let hosted = self.judged.iter().filter(|lock| !as_it_is(lock));
-        raw.chain(hosted.map(|lock| Form {
+        raw.chain(hosted.map(|lock| Contestant {
             lock: lock.clone(),
             is_raw: false,
             is_judged: true,
@@ -254,11 +254,11 @@ pub fn measure(
     plan: &Plan,
     observer: &mut (dyn Observer + Send),
 ) -> Result<(Envelope, Option<Interrupted>), String> {
-    let forms = plan.forms();
+    let contestants = plan.contestants();
     let spots = &plan.grid.spots;
-    let jobs: Vec<(&Spot, &Form)> = spots
+    let jobs: Vec<(&Spot, &Contestant)> = spots
         .iter()
-        .flat_map(|spot| forms.iter().map(move |form| (spot, form)))
+        .flat_map(|spot| contestants.iter().map(move |form| (spot, form)))
         .collect();
     let observer = Mutex::new(observer);
     let runs: Vec<Option<Run>> = jobs
@@ -286,7 +286,7 @@ pub fn measure(
         })
         .collect::<Result<_, String>>()?;
     let signal = interrupt::check().err();
-    let points = spots.iter().zip(runs.chunks(forms.len()));
+    let points = spots.iter().zip(runs.chunks(contestants.len()));
     let points = points.filter_map(|(spot, runs)| {
         let machine = plan.grid.simulators[spot.machine].machine();
         Some(Point {
@@ -311,7 +311,7 @@ pub fn measure(
     Ok((envelope, signal))
 }
 
-fn play(plan: &Plan, spot: &Spot, form: &Form, at: &Arc<Simulator>) -> Result<Run, String> {
+fn play(plan: &Plan, spot: &Spot, form: &Contestant, at: &Arc<Simulator>) -> Result<Run, String> {
     let is_crowded = spot.threads > at.topology().cpus().len();
     let served = plan.served && form.is_judged;
     let course = Course {

@@ -7,7 +7,7 @@ use cohort::TwoForms;
 use cohort::compose::Gated;
 use cohort::door::{WaitPolicy, set_policy};
 use cohort::wait::MayPark;
-use cohort_lab::workloads::{Apart, Kind as Mutexes, Mutex, Outcome, Raw};
+use cohort_lab::workloads::{CachePadded, Kind as Mutexes, Mutex, Outcome, Raw};
 use serde::Serialize;
 
 /// Locks are compared with others of their kind: those of the same idea.
@@ -116,7 +116,7 @@ macro_rules! raw {
     ($lock:ty) => {
         Some(|load| {
             set_policy(WaitPolicy::Spin);
-            load.under(&Apart(Raw(<$lock>::default())))
+            load.under(&CachePadded(Raw(<$lock>::default())))
         })
     };
 }
@@ -171,9 +171,9 @@ peers! {
     Sleeping "tbb-mutex", TBB, "inlined", foreign!("tbb", cohort_peer_tbb_mutex);
     Sleeping "cohort::Mutex", Origin::Ours, "inlined", here!(Own::new(cohort::Mutex::new(())));
     Sleeping "mcs-park", Origin::Ours, "inlined",
-        here!(Apart(Raw(cohort::basic::Mcs::<MayPark>::default())));
+        here!(CachePadded(Raw(cohort::basic::Mcs::<MayPark>::default())));
     Sleeping "mcs-gated", Origin::Ours, "inlined",
-        here!(Apart(Raw(Gated::<cohort::basic::Mcs>::default())));
+        here!(CachePadded(Raw(Gated::<cohort::basic::Mcs>::default())));
     Sleeping "pthread-futex", Origin::Preloaded { lock: "futex", wait: "park" }, PRELOAD,
         here!(pthread(Mutexes::Normal));
 

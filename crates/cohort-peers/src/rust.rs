@@ -1,15 +1,15 @@
 //! Locks of Rust and of the C library, as their users write them.
 
-use cohort_lab::workloads::{Apart, Exclusion};
+use cohort_lab::workloads::{CachePadded, Exclusion};
 use std::cell::UnsafeCell;
 
 /// A lock on cache lines of its own.
-pub struct Own<L>(Apart<L>);
+pub struct Own<L>(CachePadded<L>);
 
 impl<L> Own<L> {
     /// `lock`, apart from everything else.
     pub fn new(lock: L) -> Self {
-        Self(Apart(lock))
+        Self(CachePadded(lock))
     }
 }
 
@@ -42,10 +42,10 @@ guarded! {
 macro_rules! mcslock {
     ($($lock:ty),+) => {
         $(impl Exclusion for Own<$lock> {
-            type Token = Apart<mcslock::raw::MutexNode>;
+            type Token = CachePadded<mcslock::raw::MutexNode>;
 
             fn token(&self) -> Self::Token {
-                Apart(mcslock::raw::MutexNode::new())
+                CachePadded(mcslock::raw::MutexNode::new())
             }
 
             #[inline]
@@ -89,7 +89,7 @@ clhlock!(
 );
 
 /// A `pthread_spinlock_t`.
-pub struct Spin(Apart<UnsafeCell<libc::pthread_spinlock_t>>);
+pub struct Spin(CachePadded<UnsafeCell<libc::pthread_spinlock_t>>);
 
 // SAFETY: pthread spin locks are made to be used by several threads.
 unsafe impl Sync for Spin {}
@@ -97,7 +97,7 @@ unsafe impl Sync for Spin {}
 impl Spin {
     /// A free spin lock.
     pub fn new() -> Self {
-        let lock = Self(Apart::default());
+        let lock = Self(CachePadded::default());
         // SAFETY: the memory is a spin lock's, and nobody uses it yet.
         unsafe { libc::pthread_spin_init(lock.0.0.get(), libc::PTHREAD_PROCESS_PRIVATE) };
         lock

@@ -19,7 +19,7 @@ use crate::compiled;
 use crate::count;
 use crate::libc::{environ, keeping_errno, readlink, say, strlen};
 use crate::serve::{COMPOSITION, set_recipe};
-use cohort::catalogue::{self, Placement};
+use cohort::catalogue::{self, Storage};
 use cohort::door::{Monitor, WaitPolicy, set_cohorts, set_monitor, set_policy};
 use cohort::host::served::{SERVICES, Service};
 use cohort::name::Servable;
@@ -47,13 +47,13 @@ const FIRST_LOCK: u8 = 2;
 
 /// The default lock, first in the catalogue.
 const DEFAULT: u8 = FIRST_LOCK;
-const _: () = assert!(matches!(catalogue::LOCKS[0].placement, Placement::Word));
+const _: () = assert!(matches!(catalogue::LOCKS[0].storage, Storage::Word));
 
 /// The default lock without its queues, second in the catalogue.
 const WITHOUT_QUEUES: usize = 1;
 const _: () = assert!(matches!(
-    catalogue::LOCKS[WITHOUT_QUEUES].placement,
-    Placement::Word
+    catalogue::LOCKS[WITHOUT_QUEUES].storage,
+    Storage::Word
 ));
 
 /// Set, beside the choice, while acquisitions are counted; so the fast path's

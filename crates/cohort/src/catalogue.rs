@@ -10,7 +10,7 @@ use cohort_raw::{Able, Capability, Hosted, RawLock, Unable as _};
 
 /// Where a lock lives when it serves a 40-byte `pthread_mutex_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Placement {
+pub enum Storage {
     /// One word of the object is the whole lock.
     Word,
     /// In the object; its queue nodes come from the arena.
@@ -23,7 +23,7 @@ pub enum Placement {
     Nowhere,
 }
 
-impl Placement {
+impl Storage {
     /// The word `cohort list` prints.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -55,7 +55,7 @@ pub struct LockInfo {
     /// Whether it decides for itself whether its waiters spin or sleep.
     pub adapts: bool,
     /// Where it lives in a program's mutex.
-    pub placement: Placement,
+    pub storage: Storage,
     /// Bytes of the lock by itself, used raw.
     pub bytes_raw: usize,
     /// Bytes a program's mutex costs beyond its own 40 while nobody holds it.
@@ -70,7 +70,7 @@ impl LockInfo {
     /// Whether an unchanged program can run under it.
     #[must_use]
     pub const fn serves_programs(&self) -> bool {
-        !matches!(self.placement, Placement::Nowhere)
+        !matches!(self.storage, Storage::Nowhere)
     }
 }
 
@@ -556,10 +556,10 @@ pub fn own_pool_bytes() -> usize {
 
 /// Bytes of the arena that one waiting acquisition of a lock takes, apart from
 /// nodes of the lock's own.
-const fn record_bytes<L: RawLock<Context: 'static>>(placement: Placement) -> usize {
-    match placement {
-        Placement::Word | Placement::Nowhere => 0,
-        Placement::InPlace if size_of::<L::Context>() == 0 => 0,
+const fn record_bytes<L: RawLock<Context: 'static>>(storage: Storage) -> usize {
+    match storage {
+        Storage::Word | Storage::Nowhere => 0,
+        Storage::InPlace if size_of::<L::Context>() == 0 => 0,
         _ => Arena::<Holding<L::Context>>::NODE_BYTES,
     }
 }
@@ -596,7 +596,7 @@ const fn are_all(capabilities: &[Capability], can: &[bool]) -> bool {
 }
 
 macro_rules! list {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
         /// The printed names and aliases of [`LOCKS`], a line each: for a program that wants
         /// nothing else of the catalogue and need not carry it.  One text, since a table of
@@ -619,19 +619,19 @@ macro_rules! list {
             source: $source,
             capabilities: &[$(Capability::$capability),*],
             adapts: Able::<$lock>::ADAPTS,
-            placement: Placement::$placement,
+            storage: Storage::$storage,
             bytes_raw: size_of::<$lock>(),
             bytes_idle: 0,
-            bytes_contended: match Placement::$placement {
+            bytes_contended: match Storage::$storage {
                 // With the record of the thread that held it when it was inflated.
-                Placement::Inflated | Placement::Apart => {
+                Storage::Inflated | Storage::Apart => {
                     Arena::<Fat<$lock>>::NODE_BYTES
-                        + record_bytes::<$lock>(Placement::Inflated)
+                        + record_bytes::<$lock>(Storage::Inflated)
                         + <$lock as Hosted>::HOSTING.cohort_bytes
                 }
                 _ => 0,
             },
-            bytes_per_waiter: record_bytes::<$lock>(Placement::$placement)
+            bytes_per_waiter: record_bytes::<$lock>(Storage::$storage)
                 + <$lock as Hosted>::HOSTING.node_bytes,
         }),+];
 

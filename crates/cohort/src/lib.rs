@@ -68,6 +68,7 @@ mod mutex;
 pub mod numa;
 #[cfg(world = "native")]
 mod outside;
+mod padded;
 pub mod records;
 mod reentrant;
 pub mod report;

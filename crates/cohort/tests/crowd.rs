@@ -49,7 +49,7 @@ fn take_turns<L: RawLock<Context: 'static> + 'static>() {
 }
 
 macro_rules! crowds {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
         $(#[test]
         fn $name() {

@@ -122,7 +122,7 @@ fn counts_by_guards<L: RawLock + ThreadOblivious + 'static>(name: &str) {
 #[test]
 fn every_lock_has_guards() {
     macro_rules! all {
-        ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal, $source:literal,
+        ($($name:ident, $lock:ty, $storage:ident, $alias:tt, $about:literal, $source:literal,
            $capabilities:tt;)+) => {
             $(counts_by_guards::<$lock>(stringify!($name));)+
         };

@@ -376,12 +376,12 @@ macro_rules! moments {
     (@Inflated $lock:ty) => { There<$lock> };
     (@Apart $lock:ty) => { There<$lock> };
     (@Nowhere $lock:ty) => { There<$lock> };
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
         $(#[test]
         fn $name() {
             within_limit("somebody sleeps for ever", || {
-                all_moments::<moments!(@$placement $lock)>(stringify!($name), stride(16));
+                all_moments::<moments!(@$storage $lock)>(stringify!($name), stride(16));
             });
         })+
     };

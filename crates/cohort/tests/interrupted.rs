@@ -208,7 +208,7 @@ fn all_moments<L: RawLock>(name: &str) {
 }
 
 macro_rules! moments {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
         $(#[test]
         fn $name() {

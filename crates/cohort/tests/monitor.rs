@@ -226,7 +226,7 @@ fn hands_over<L: RawLock>(name: &str) {
 }
 
 macro_rules! hand_overs {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
         $(#[test]
         fn $name() {

@@ -216,7 +216,7 @@ mod every {
     }
 
     macro_rules! each {
-        ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+        ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
            $source:literal, [$($capability:ident),*];)+) => {
             $(mod $name {
                 use super::*;
@@ -234,7 +234,7 @@ mod every {
                 }
 
                 owed!(@destroyed $name, $lock);
-                owed!(@$placement $lock);
+                owed!(@$storage $lock);
                 $(owed!(@$capability $lock);)*
             })+
         };

@@ -18,7 +18,7 @@ const COMPOSITIONS: [&str; 2] = [
 
 /// Every lock's name in the catalogue's macro, and its type.
 macro_rules! types {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
         [$((stringify!($name), type_name::<$lock>())),+]
     };

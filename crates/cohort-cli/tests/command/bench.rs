@@ -298,6 +298,17 @@ fn slips_are_answered_with_what_was_meant() {
             &["--workload", "lbench", "--locks", "posix-adaptive"],
             "--on",
         ),
+        (
+            &[
+                "--workload",
+                "lbench",
+                "--locks",
+                "mcs,posix",
+                "--wait",
+                "busy",
+            ],
+            "`posix`: its waiters sleep",
+        ),
         (&[], "--workload"),
     ] {
         cohort()

@@ -1,7 +1,7 @@
 //! Which lock a load is run under.
 
 use super::pthread::{Kind, Mutex};
-use super::{Apart, Exclusion, Outcome, Raw};
+use super::{CachePadded, Exclusion, Outcome, Raw};
 
 /// Options that choose a lock.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -36,16 +36,16 @@ impl Choice {
             return load.under(&mutex);
         };
         if name == "parking_lot" {
-            return load.under(&Apart(parking_lot::Mutex::new(())));
+            return load.under(&CachePadded(parking_lot::Mutex::new(())));
         }
         let found = cohort::catalogue::find(name).ok_or_else(|| {
             format!("no lock is called `{name}`; write `parking_lot` or a name of `cohort list`")
         })?;
         macro_rules! dispatch {
-            ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+            ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
                $source:literal, [$($capability:ident),*];)+) => {
                 match found.identifier {
-                    $(stringify!($name) => load.under(&Apart(Raw(<$lock>::default()))),)+
+                    $(stringify!($name) => load.under(&CachePadded(Raw(<$lock>::default()))),)+
                     other => Err(format!("`{other}` cannot be used by itself")),
                 }
             };

@@ -38,9 +38,9 @@ impl Exclusion for pthread::Mutex {
 /// A value on cache lines of its own, so that it is measured and not its neighbours.
 #[repr(align(128))]
 #[derive(Debug, Default)]
-pub struct Apart<T>(pub T);
+pub struct CachePadded<T>(pub T);
 
-impl Exclusion for Apart<parking_lot::Mutex<()>> {
+impl Exclusion for CachePadded<parking_lot::Mutex<()>> {
     type Token = ();
 
     fn token(&self) {}
@@ -56,15 +56,15 @@ impl Exclusion for Apart<parking_lot::Mutex<()>> {
 #[derive(Debug, Default)]
 pub struct Raw<L>(pub L);
 
-impl<L: cohort::RawLock> Exclusion for Apart<Raw<L>> {
-    type Token = Apart<L::Context>;
+impl<L: cohort::RawLock> Exclusion for CachePadded<Raw<L>> {
+    type Token = CachePadded<L::Context>;
 
-    fn token(&self) -> Apart<L::Context> {
-        Apart::default()
+    fn token(&self) -> CachePadded<L::Context> {
+        CachePadded::default()
     }
 
     #[inline]
-    fn with<R>(&self, token: &mut Apart<L::Context>, section: impl FnOnce() -> R) -> R {
+    fn with<R>(&self, token: &mut CachePadded<L::Context>, section: impl FnOnce() -> R) -> R {
         self.0.0.acquire(&token.0);
         let result = section();
         // SAFETY: taken above, by this thread, with this token.

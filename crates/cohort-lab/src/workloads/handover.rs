@@ -16,7 +16,7 @@
 use super::latency::{Times, times};
 use super::pthread::{Kind, Mutex};
 use super::work::{Pace, Work};
-use super::{Apart, Exclusion, Latency, Outcome};
+use super::{CachePadded, Exclusion, Latency, Outcome};
 use crate::disturb::allowed_cpus;
 use crate::options::seconds;
 use crate::world::native::Clock;
@@ -51,14 +51,14 @@ const LONGEST: u64 = 1 << 40;
 #[derive(Default)]
 struct Turns {
     /// The turns that have asked for the lock.
-    asked: Apart<AtomicU64>,
+    asked: CachePadded<AtomicU64>,
     /// The turns that have been inside.
-    entered: Apart<AtomicU64>,
+    entered: CachePadded<AtomicU64>,
     /// The turns that have released it.
-    left: Apart<AtomicU64>,
+    left: CachePadded<AtomicU64>,
     /// When the last holder released it.
-    released: Apart<AtomicU64>,
-    over: Apart<AtomicBool>,
+    released: CachePadded<AtomicU64>,
+    over: CachePadded<AtomicBool>,
 }
 
 /// Runs the load.
@@ -138,13 +138,13 @@ fn settle(cpu: usize) -> Result<(), String> {
 impl Turns {
     /// How many turns there have been.
     fn done(&self) -> u64 {
-        let of = |count: &Apart<AtomicU64>| count.0.load(Ordering::Relaxed);
+        let of = |count: &CachePadded<AtomicU64>| count.0.load(Ordering::Relaxed);
         of(&self.entered).max(of(&self.left))
     }
 
     /// Waits until `count` has reached `turn`; false if it is all over.
     #[inline]
-    fn wait(&self, count: &Apart<AtomicU64>, turn: u64) -> bool {
+    fn wait(&self, count: &CachePadded<AtomicU64>, turn: u64) -> bool {
         while count.0.load(Ordering::Acquire) < turn {
             if self.over.0.load(Ordering::Relaxed) {
                 return false;

@@ -24,7 +24,7 @@ pub mod timed;
 pub mod uncontended;
 pub(crate) mod work;
 
-pub use exclusion::{Apart, Exclusion, Raw};
+pub use exclusion::{CachePadded, Exclusion, Raw};
 pub use latency::Latency;
 pub use pthread::{Kind, Mutex};
 

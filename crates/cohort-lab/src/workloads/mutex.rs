@@ -4,7 +4,7 @@
 use super::choice::{self, Choice};
 use super::crowd::{Crowd, Member};
 use super::work::{Pace, Work};
-use super::{Apart, Exclusion, Outcome};
+use super::{CachePadded, Exclusion, Outcome};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Options of the load.
@@ -54,7 +54,7 @@ impl choice::Load for Load {
 pub fn under(lock: &impl Exclusion, load: &Load) -> Result<Outcome, String> {
     let pace = Pace::measure();
     let (section, gap) = (pace.work(load.section), pace.work(load.gap));
-    let guarded = &Apart(AtomicU64::new(0));
+    let guarded = &CachePadded(AtomicU64::new(0));
     let outcome = load.crowd.run(load.latency, |_| {
         Ok(move |member: &mut Member| take_turns(lock, guarded, (section, gap), member))
     })?;
@@ -77,7 +77,7 @@ pub fn under(lock: &impl Exclusion, load: &Load) -> Result<Outcome, String> {
 /// traces.
 fn take_turns<L: Exclusion>(
     lock: &L,
-    guarded: &Apart<AtomicU64>,
+    guarded: &CachePadded<AtomicU64>,
     (section, gap): (Work, Work),
     member: &mut Member,
 ) {

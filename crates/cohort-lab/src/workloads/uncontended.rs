@@ -1,7 +1,7 @@
 //! One thread takes and releases a mutex that nobody else wants.
 
 use super::pthread::{Kind, Mutex};
-use super::{Apart, Exclusion, Outcome, Pair, exclusion};
+use super::{CachePadded, Exclusion, Outcome, Pair, exclusion};
 use crate::options::seconds;
 use crate::stats::Estimate;
 use cohort::basic::{Clh, Hemlock, Mcs, Ticket, Ttas};
@@ -107,7 +107,7 @@ impl Raw {
 
 /// A lock and the context with which it is taken, on lines of their own.
 #[derive(Default)]
-struct With<L: RawLock>(Apart<L>, Apart<L::Context>);
+struct With<L: RawLock>(CachePadded<L>, CachePadded<L::Context>);
 
 impl<L: DetectsWaiters> With<L> {
     #[inline(always)]
@@ -132,10 +132,10 @@ impl<L: DetectsWaiters> With<L> {
 /// The locks of [`Four`], as they are.
 #[derive(Default)]
 struct Nested {
-    hemlock: Apart<Hemlock>,
+    hemlock: CachePadded<Hemlock>,
     mcs: With<Mcs>,
     clh: With<Clh>,
-    ticket: Apart<Ticket>,
+    ticket: CachePadded<Ticket>,
 }
 
 // SAFETY: each of the four excludes, and the contexts inside are used by the thread that holds the
@@ -171,7 +171,7 @@ unsafe impl RawLock for Nested {
 }
 
 fn alone<L: RawLock>(options: &Options) -> Result<Outcome, String> {
-    under(&Apart(exclusion::Raw(L::default())), options)
+    under(&CachePadded(exclusion::Raw(L::default())), options)
 }
 
 /// Turns that are timed together, so that reading the clock costs nothing.

@@ -248,9 +248,9 @@ impl Drop for Raw {
 
 /// For a catalogue's `for_each_lock!`: declares the function of that name that makes a
 /// lock by its identifier, in whatever world; in its spin-only form, if that is wanted
-/// and there is one.
+/// and it is compiled in two.  One that is compiled in one goes by the policy.
 macro_rules! lock_maker {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
         pub(super) fn make(
             room: &mut dyn $crate::world::Room,
@@ -644,10 +644,16 @@ macro_rules! composition_maker {
                         cohorting::find::<MayPark, _>(lock, WithBypass::<_, true>(making))
                     }
                 },
+                // They are compiled in the one form: twice as many types would be twice as long to
+                // compile.
+                Lock::Composed(_)
+                    if !spins && (name.abortable || name.build == Some(Build::Compiled)) =>
+                {
+                    None
+                }
                 Lock::Composed(locks) if name.abortable => {
                     abortables::find::<SpinOnly, _>(&locks, making)
                 }
-                // Twice as many types would be twice as long to compile.
                 Lock::Composed(_) if name.build == Some(Build::Stacked) || !spins => {
                     Some(Visitor::found::<Stacked<Unsaid>>(making))
                 }

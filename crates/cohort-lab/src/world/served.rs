@@ -6,14 +6,14 @@
 //! default, as in a program that does not say otherwise.
 
 use super::simulated::is_baseline;
-use cohort::catalogue::{self, Placement};
+use cohort::catalogue::{self, Storage};
 use cohort::name::Servable;
 
 /// Whether a program has the lock of that name just as it is raw.
 #[must_use]
 pub fn is_itself(name: &str) -> bool {
     match catalogue::find(name) {
-        Some(info) => info.placement == Placement::Word,
+        Some(info) => info.storage == Storage::Word,
         // What is one word in a program is one here.
         None => is_baseline(name) || name.starts_with("posix-") || name == "rwlock",
     }

@@ -290,7 +290,7 @@ pub fn is_baseline(name: &str) -> bool {
 }
 
 macro_rules! names {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
         /// The identifiers of the baselines.
         const BASELINES: &[&str] = &[$(stringify!($name)),+];

@@ -1,6 +1,6 @@
 //! How the waiters of a lock under test wait.
 
-use cohort::catalogue::{self, Placement};
+use cohort::catalogue::{self, Storage};
 use cohort::door::WaitPolicy;
 use cohort::name;
 use serde::Serialize;
@@ -28,9 +28,9 @@ impl Wait {
     pub fn natural(lock: &str, served: bool) -> Self {
         let is_refined = |lock: &str| lock.starts_with(name::PREFIX) || lock.contains('/');
         let is_delegate = |lock| catalogue::find_delegate(lock).is_some();
-        let sleeps = |placement| placement == Placement::Word;
+        let sleeps = |storage| storage == Storage::Word;
         match catalogue::find(lock) {
-            Some(info) if !served && !info.adapts && !sleeps(info.placement) => Self::Busy,
+            Some(info) if !served && !info.adapts && !sleeps(info.storage) => Self::Busy,
             None if !served && (is_refined(lock) || is_delegate(lock)) => Self::Busy,
             _ => Self::Park,
         }

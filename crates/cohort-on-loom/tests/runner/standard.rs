@@ -11,7 +11,7 @@ use crate::fork_clients as fork;
 
 /// Adds a lock's models to a list.
 macro_rules! owed {
-    ($models:ident, $name:ident, $lock:ty, $placement:ident, [$($capability:ident),*]) => {{
+    ($models:ident, $name:ident, $lock:ty, $storage:ident, [$($capability:ident),*]) => {{
         type Lock = <$lock as Checked>::Smallest;
         const STANDARD: Standard = <$lock as Checked>::STANDARD;
         if STANDARD.as_in.is_none() {
@@ -31,7 +31,7 @@ macro_rules! owed {
                     destroy::is_destroyed::<Lock>(2);
                 }));
             }
-            owed!(@$placement $models, $name, Lock);
+            owed!(@$storage $models, $name, Lock);
             $(owed!(@$capability $models, $name, Lock, STANDARD);)*
         }
     }};
@@ -98,16 +98,16 @@ macro_rules! owed {
 }
 
 macro_rules! all {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, $capabilities:tt;)+) => {{
         let mut models = Vec::new();
-        $(owed!(models, $name, $lock, $placement, $capabilities);)+
+        $(owed!(models, $name, $lock, $storage, $capabilities);)+
         models
     }};
 }
 
 macro_rules! each {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, $capabilities:tt;)+) => {
         [$(<$lock as Checked>::STANDARD),+]
     };

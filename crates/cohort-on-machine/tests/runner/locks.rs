@@ -59,7 +59,7 @@ fn either_way_by_chance(name: &str, client: Client) -> [Trial; 2] {
 }
 
 macro_rules! tests {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
         {
             let mut all = Vec::new();
@@ -100,7 +100,7 @@ macro_rules! tests {
 }
 
 macro_rules! excludes {
-    ($($name:ident, $lock:ty, $placement:ident, [$($alias:literal),*], $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
         &[$((stringify!($name), || mutex::excludes::<$lock>(FEW, 4, 0))),+]
     };

@@ -6,7 +6,7 @@ use crate::runner::prelude::*;
 #[derive(Default)]
 pub struct Whole;
 
-impl Level for Whole {
+impl StaticLevel for Whole {
     fn cohort() -> usize {
         0
     }

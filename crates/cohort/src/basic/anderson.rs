@@ -18,8 +18,8 @@
 //! Position p waits until its slot has been granted ⌈p / SLOTS⌉ times; so a new
 //! lock, all zero, is free for position 0 and for no other.
 
-use super::Line;
 use crate::door::{AtomicU32, Cell, Order, orders};
+use crate::padded::LinePadded;
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 
@@ -39,7 +39,7 @@ orders! {
 #[repr(C)]
 pub struct Anderson<const SLOTS: usize = 32, P: Parking = MayPark> {
     next: AtomicU32,
-    slots: [Line<WaitCell<P>>; SLOTS],
+    slots: [LinePadded<WaitCell<P>>; SLOTS],
 }
 
 /// The position drawn by an acquisition.
@@ -66,7 +66,7 @@ impl<const SLOTS: usize, P: Parking> Default for Anderson<SLOTS, P> {
         const { assert!(SLOTS.is_power_of_two() && SLOTS >= 2) };
         Self {
             next: AtomicU32::new(0),
-            slots: core::array::from_fn(|_| Line::default()),
+            slots: core::array::from_fn(|_| LinePadded::default()),
         }
     }
 }

@@ -32,9 +32,3 @@ pub use tas::Tas;
 pub use ticket::Ticket;
 pub use ticket_delay::TicketDelay;
 pub use ttas::Ttas;
-
-/// What stands on a line of its own, so that threads that use it and threads that use what lies
-/// beside it do not disturb each other.
-#[derive(Debug, Default)]
-#[repr(align(64))]
-struct Line<T>(T);

@@ -14,8 +14,8 @@
 //! Numbers count up and wrap after 31 bits, which `SLOTS` divides.  A new lock, all
 //! zero, serves number 0 in slot 0; the zero in another slot is no number of that slot.
 
-use super::Line;
 use crate::door::{AtomicU32, Cell, Order, orders};
+use crate::padded::LinePadded;
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 
@@ -36,8 +36,8 @@ orders! {
 pub struct Ptl<const SLOTS: usize = 8, P: Parking = MayPark> {
     request: AtomicU32,
     /// Where no arrival writes: a release begins by reading it.
-    served: Line<Cell<u32>>,
-    slots: [Line<WaitCell<P>>; SLOTS],
+    served: LinePadded<Cell<u32>>,
+    slots: [LinePadded<WaitCell<P>>; SLOTS],
 }
 
 impl<const SLOTS: usize, P: Parking> Default for Ptl<SLOTS, P> {
@@ -45,8 +45,8 @@ impl<const SLOTS: usize, P: Parking> Default for Ptl<SLOTS, P> {
         const { assert!(SLOTS.is_power_of_two()) };
         Self {
             request: AtomicU32::new(0),
-            served: Line(Cell::new(0)),
-            slots: core::array::from_fn(|_| Line::default()),
+            served: LinePadded(Cell::new(0)),
+            slots: core::array::from_fn(|_| LinePadded::default()),
         }
     }
 }

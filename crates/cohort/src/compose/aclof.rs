@@ -38,8 +38,9 @@
 //! unsafe { lock.release(&cx) };
 //! ```
 
-use super::{Apart, Bound, Composed, Numa, Place, Plan};
+use super::{Bound, Composed, Numa, Place, Plan};
 use crate::door::{Cell, flaws, mutant, now};
+use crate::padded::CachePadded;
 use cohort_raw::{
     Abortable, BoundedAbort, Fair, HandOver, HandsOver, Hosted, Inherit, Outcome, Patience,
     RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
@@ -98,14 +99,14 @@ impl<C> Held<C> {
 #[repr(C, align(128))]
 struct Cohort<Low, C> {
     low: Low,
-    held: Apart<Held<C>>,
+    held: CachePadded<Held<C>>,
 }
 
 impl<Low, C: Default> Cohort<Low, C> {
     fn made(low: Low, bound: Bound) -> Self {
         Self {
             low,
-            held: Apart(Held {
+            held: CachePadded(Held {
                 until: Cell::new(0),
                 bound,
                 high: C::default(),
@@ -123,7 +124,7 @@ where
 {
     cohorts: [Cohort<Low, High::Context>; COHORTS],
     /// On lines of its own.
-    high: Apart<High>,
+    high: CachePadded<High>,
     at: At,
 }
 
@@ -145,7 +146,7 @@ where
         const { assert!(COHORTS > 0) };
         Self {
             cohorts: core::array::from_fn(|_| Cohort::made(low(), bound)),
-            high: Apart(high),
+            high: CachePadded(high),
             at,
         }
     }

@@ -55,8 +55,9 @@
 //! cohorts beyond `COHORTS`, which share low locks, are wrong for so long at most.  That is
 //! slower, and as safe.
 
-use super::{Apart, Bound, Composed, Numa, Place, Plan};
+use super::{Bound, Composed, Numa, Place, Plan};
 use crate::door::{Cell, PAGE, flaws, mutant, now, place_here};
+use crate::padded::CachePadded;
 use cohort_raw::{
     DetectsWaiters, Fair, HighLock, Hosted, Inherit, LowLock, RawLock, RawTry, ThreadOblivious,
     TwoForms, standalone,
@@ -272,14 +273,14 @@ struct Held<C> {
 #[repr(C, align(128))]
 struct Cohort<Low, C> {
     low: Low,
-    held: Apart<Held<C>>,
+    held: CachePadded<Held<C>>,
 }
 
 impl<Low, C: Default> Cohort<Low, C> {
     fn made(low: Low, bound: Bound) -> Self {
         Self {
             low,
-            held: Apart(Held {
+            held: CachePadded(Held {
                 metadata: Metadata::default(),
                 bound,
                 placed: Cell::new(false),
@@ -322,7 +323,7 @@ where
 {
     cohorts: [Cohort<Low, High::Context>; COHORTS],
     /// On lines of its own.
-    high: Apart<High>,
+    high: CachePadded<High>,
     at: At,
 }
 
@@ -430,7 +431,7 @@ where
         let cohort = |_| Cohort::made(Low::default(), Bound::hand_offs(HAND_OFFS));
         Self {
             cohorts: core::array::from_fn(cohort),
-            high: Apart(High::default()),
+            high: CachePadded(High::default()),
             at: At::default(),
         }
     }

@@ -3,27 +3,27 @@
 
 use crate::door;
 
-/// A level at which threads are in cohorts.
-pub trait Level: Send + Sync + 'static {
+/// A level at which threads are in cohorts, as a type.
+pub trait StaticLevel: Send + Sync + 'static {
     /// The cohort of the calling thread at this moment.  Never blocks.
     fn cohort() -> usize;
 }
 
-/// What tells a composition in which cohort a thread is: a [`Level`], which takes no
+/// What tells a composition in which cohort a thread is: a [`StaticLevel`], which takes no
 /// room, or one that is [`Chosen`] when the lock is made.
 pub trait Place: Default + Send + Sync + 'static {
     /// Whether compositions with it are compiled by the hundred: then those that differ in
     /// their lowest lock alone share the code of the others, which is a call for each level.
     const SHARES_CODE: bool;
 
-    /// As [`Level::cohort`].
+    /// As [`StaticLevel::cohort`].
     fn cohort(&self) -> usize;
 
     /// The place for that level; a level that is a type is itself, whatever is asked.
     fn at(level: door::Level) -> Self;
 }
 
-impl<L: Level + Default> Place for L {
+impl<L: StaticLevel + Default> Place for L {
     const SHARES_CODE: bool = false;
 
     #[inline]
@@ -65,7 +65,7 @@ macro_rules! levels {
         #[derive(Debug, Default)]
         pub struct $name;
 
-        impl Level for $name {
+        impl StaticLevel for $name {
             #[inline]
             fn cohort() -> usize {
                 door::cohort(door::Level::$name)

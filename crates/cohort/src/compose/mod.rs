@@ -26,14 +26,9 @@ pub use cohort_raw::recipe::Bound;
 pub use cohorting::{ACBoBo, ACBoClh, CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt};
 pub use counted::Counted;
 pub use gated::Gated;
-pub use level::{CacheGroup, Chosen, Core, Level, Numa, Package, Place};
+pub use level::{CacheGroup, Chosen, Core, Numa, Package, Place, StaticLevel};
 pub use on_pages::OnPages;
 pub use plan::{AbortableVisitor, Composed, Plan, Shareable, Visitor};
 pub use recipe_built::RecipeBuilt;
 pub use stacked::Stacked;
 pub(crate) use tree::Tree;
-
-/// On lines of its own; processors fetch them in pairs.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-pub(crate) struct Apart<T>(pub(crate) T);

@@ -19,9 +19,10 @@
 
 use super::any::{Any, AnyContext};
 use super::clof::Metadata;
-use super::{Apart, Composed, Plan, Tree};
+use super::{Composed, Plan, Tree};
 use crate::door::{AtomicPtr, Order, cohort, flaws, mutant, pool};
 use crate::host::{Arena, Pool};
+use crate::padded::CachePadded;
 use cohort_raw::recipe::{Basic, LEVELS, Recipe};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 use core::fmt;
@@ -55,7 +56,7 @@ pub struct Cohort {
     low: Any,
     above: AtomicPtr<Cohort>,
     /// On lines that waiters leave alone.
-    metadata: Apart<Metadata<AnyContext>>,
+    metadata: CachePadded<Metadata<AnyContext>>,
 }
 
 impl fmt::Debug for Cohort {
@@ -99,7 +100,7 @@ impl StackedContext {
 /// The lock, with places for `LEAVES` cohorts of the smallest level and `INNER` of all
 /// others together.
 pub struct Stacked<T, const LEAVES: usize = 128, const INNER: usize = 64> {
-    root: Apart<Any>,
+    root: CachePadded<Any>,
     recipe: Recipe,
     cohorts: Tree<Cohort, LEAVES, INNER>,
     text: PhantomData<fn() -> T>,
@@ -126,7 +127,7 @@ impl<T, const LEAVES: usize, const INNER: usize> Drop for Stacked<T, LEAVES, INN
 impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
     fn made(recipe: Recipe) -> Self {
         const { assert!(Tree::<Cohort, LEAVES, INNER>::has_room_for(LEVELS - 1)) };
-        let root = Apart(Any::default());
+        let root = CachePadded(Any::default());
         // SAFETY: made just now.
         unsafe { root.0.become_one(recipe.locks()[recipe.levels().len()]) };
         Self {

@@ -524,15 +524,15 @@ macro_rules! apart {
 }
 
 macro_rules! services {
-    ($($name:ident, $lock:ty, $placement:ident, $alias:tt, $about:literal,
+    ($($name:ident, $lock:ty, $storage:ident, $alias:tt, $about:literal,
        $source:literal, $capabilities:tt;)+) => {
         /// Every lock, as in the catalogue; none for those that serve no program, or not from here.
-        pub static SERVICES: &[Option<Service>] = &[$(services!(?$placement $lock)),+];
+        pub static SERVICES: &[Option<Service>] = &[$(services!(?$storage $lock)),+];
     };
 
     (?Nowhere $lock:ty) => { None };
     (?Apart $lock:ty) => { apart!($lock) };
-    (?$placement:ident $lock:ty) => { Some(services!(@$placement $lock)) };
+    (?$storage:ident $lock:ty) => { Some(services!(@$storage $lock)) };
 
     (@Word $lock:ty) => { WORD };
 

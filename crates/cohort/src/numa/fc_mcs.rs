@@ -20,8 +20,8 @@
 //! the list holds the threads that want the lock and no others, and nothing is left in it.
 
 use super::{EachNode, linked};
-use crate::compose::Apart;
 use crate::door::{AtomicPtr, Order, Spinner, flaws, mutant, orders};
+use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
@@ -91,7 +91,7 @@ pub const FOR_T5440: u64 = 8_000;
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct FcMcs<P: Parking = MayPark, const WINDOW: u64 = FOR_T5440> {
-    tail: Apart<List<P>>,
+    tail: CachePadded<List<P>>,
     arrivals: EachNode<List<P>>,
 }
 

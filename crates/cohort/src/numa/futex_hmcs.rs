@@ -38,7 +38,7 @@
 use super::Hmcs;
 use super::hmcs::{Carried, HmcsContext, RootQueue};
 use crate::basic::Futex;
-use crate::compose::{Apart, CacheGroup, Numa};
+use crate::compose::{CacheGroup, Numa};
 use crate::door::{
     self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Level, Order, QUEUE_GROUPS, QUEUE_NODES,
     QUEUES, beforehand, cache_groups, constructor, cpus, fence_after_update, flaws, generation,
@@ -46,6 +46,7 @@ use crate::door::{
     repeated, thread, waits_often,
 };
 use crate::host::{Census, Gate, Generation, Pool};
+use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking};
 use cohort_raw::{
     Abortable, Inherit, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry, ThreadOblivious,
@@ -97,7 +98,7 @@ const TAKEN: usize = 1;
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Queue {
-    bound: Apart<Bound>,
+    bound: CachePadded<Bound>,
     order: Hmcs<(CacheGroup, Numa), QUEUE_GROUPS, QUEUE_NODES, MayPark, HAND_OFFS>,
     gates: Gates,
 }
@@ -112,11 +113,11 @@ struct Bound {
 }
 
 #[derive(Debug)]
-struct Gates([Apart<Gate>; QUEUE_GROUPS]);
+struct Gates([CachePadded<Gate>; QUEUE_GROUPS]);
 
 impl Default for Gates {
     fn default() -> Self {
-        Self(repeated!(Apart(Gate::new()), QUEUE_GROUPS))
+        Self(repeated!(CachePadded(Gate::new()), QUEUE_GROUPS))
     }
 }
 
@@ -125,7 +126,7 @@ impl Default for Gates {
 struct Place {
     /// Written by those before and behind.
     context: HmcsContext<MayPark>,
-    way: Apart<Way>,
+    way: CachePadded<Way>,
 }
 
 /// The way by which somebody has come.
@@ -260,7 +261,10 @@ impl Queue {
         let bound = &self.bound.0;
         bound.owner.store(NOBODY, Order::RELAXED);
         bound.crowded.store(0, Order::RELAXED);
-        self.gates.0.iter().for_each(|Apart(gate)| gate.reset());
+        self.gates
+            .0
+            .iter()
+            .for_each(|CachePadded(gate)| gate.reset());
         // SAFETY: nobody of this process has entered it.
         unsafe { self.order.inherit(None) };
     }
@@ -613,7 +617,13 @@ impl FutexHmcs {
 
     #[cold]
     fn forget_holder(lock: usize) {
-        let is_empty = |queue: &Queue| queue.gates.0.iter().all(|Apart(gate)| gate.is_empty());
+        let is_empty = |queue: &Queue| {
+            queue
+                .gates
+                .0
+                .iter()
+                .all(|CachePadded(gate)| gate.is_empty())
+        };
         let queue = TABLE.get().known(lock);
         if !queue.is_none_or(is_empty)
             && let Some(place) = Self::search(lock)

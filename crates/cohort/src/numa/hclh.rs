@@ -29,10 +29,11 @@
 //! local queue away by an exchange: every node has one successor, and where a thread runs
 //! decides nothing but its place in the order.
 
-use super::{Apart, EachNode};
+use super::EachNode;
 use crate::basic::clh::{Inherited, Owned, pointer};
 use crate::door::{AtomicPtr, Cell, Order, Spinner, flaws, mutant, orders, pool};
 use crate::host::{Arena, Pool};
+use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
@@ -140,7 +141,7 @@ type Tail<P> = AtomicPtr<HclhNode<P>>;
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Hclh<P: Form = MayPark, const WINDOW: u64 = 1_000> {
-    tail: Apart<Tail<P>>,
+    tail: CachePadded<Tail<P>>,
     local: EachNode<Tail<P>>,
 }
 

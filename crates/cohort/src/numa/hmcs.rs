@@ -34,9 +34,10 @@
 //! leaving each queue and entering it.
 
 use super::linked;
-use crate::compose::{Apart, CacheGroup, Core, Level, Numa, Package, Tree};
+use crate::compose::{CacheGroup, Core, Numa, Package, StaticLevel, Tree};
 use crate::door::{Absence, AtomicPtr, Order, flaws, mutant, orders, pool, thread};
 use crate::host::{Arena, Pool};
+use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
@@ -89,7 +90,7 @@ pub trait Levels: Send + Sync + 'static {
 
 macro_rules! levels {
     ($(($($name:ident $number:literal),*) $count:literal;)+) => {
-        $(impl<$($name: Level),*> Levels for ($($name,)*) {
+        $(impl<$($name: StaticLevel),*> Levels for ($($name,)*) {
             const COUNT: usize = $count;
 
             #[inline]
@@ -247,7 +248,7 @@ pub struct Cohort<P: Parking> {
     queue: Queue<P>,
     above: AtomicPtr<Cohort<P>>,
     /// It is written by others than the threads that come to the cohort.
-    node: Apart<Node<P>>,
+    node: CachePadded<Node<P>>,
 }
 
 impl<P: Parking> Cohort<P> {
@@ -400,7 +401,7 @@ pub struct Hmcs<
     const HAND_OFFS: u32 = 128,
     E = AtLeaf,
 > {
-    root: Apart<Queue<P>>,
+    root: CachePadded<Queue<P>>,
     cohorts: Tree<Cohort<P>, LEAVES, INNER>,
     levels: PhantomData<fn() -> (L, E)>,
 }
@@ -427,7 +428,7 @@ impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, 
 {
     fn default() -> Self {
         Self {
-            root: Apart::default(),
+            root: CachePadded::default(),
             cohorts: Tree::default(),
             levels: PhantomData,
         }

@@ -43,9 +43,10 @@
 //! it is done, since they are recycled last.
 
 use super::hmcs::Levels;
-use crate::compose::{Apart, CacheGroup, Core, Numa, Tree};
+use crate::compose::{CacheGroup, Core, Numa, Tree};
 use crate::door::{AtomicPtr, AtomicU32, Order, flaws, mutant, orders, pool, tries_anything};
 use crate::host::{Arena, Pool};
+use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, BoundedAbort, Fair, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
@@ -307,7 +308,7 @@ impl<'a, P: Parking> Walk<'a, P> {
 struct Queue<P: Parking> {
     tail: AtomicPtr<Node<P>>,
     /// Read before each arrival, and seldom written.
-    nodes: Apart<Nodes<P>>,
+    nodes: CachePadded<Nodes<P>>,
 }
 
 /// The nodes of a queue.
@@ -515,7 +516,7 @@ pub struct Cohort<P: Parking> {
     queue: Queue<P>,
     above: AtomicPtr<Cohort<P>>,
     /// It is written by others than the threads that come to the cohort.
-    node: Apart<Node<P>>,
+    node: CachePadded<Node<P>>,
 }
 
 impl<P: Parking> Cohort<P> {
@@ -700,7 +701,7 @@ pub struct HmcsT<
     P: Form = MayPark,
     const HAND_OFFS: u32 = 64,
 > {
-    root: Apart<Queue<P>>,
+    root: CachePadded<Queue<P>>,
     cohorts: Tree<Cohort<P>, LEAVES, INNER>,
     levels: PhantomData<fn() -> L>,
 }
@@ -727,7 +728,7 @@ impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> 
 {
     fn default() -> Self {
         Self {
-            root: Apart::default(),
+            root: CachePadded::default(),
             cohorts: Tree::default(),
             levels: PhantomData,
         }

@@ -25,19 +25,19 @@ pub use hmcs_t::{HmcsT, HmcsT1, HmcsT2, HmcsT3, HmcsT4};
 pub use near::Near;
 pub use shfl::Shfl;
 
-use crate::compose::Apart;
 use crate::door::{self, AtomicPtr, Level, Order, Spinner};
+use crate::padded::CachePadded;
 
 /// NUMA nodes that have something of their own; those beyond share.
 const NODES: usize = 16;
 
 /// One for each NUMA node.
 #[derive(Debug)]
-struct EachNode<T>([Apart<T>; NODES]);
+struct EachNode<T>([CachePadded<T>; NODES]);
 
 impl<T: Default> Default for EachNode<T> {
     fn default() -> Self {
-        Self(core::array::from_fn(|_| Apart::default()))
+        Self(core::array::from_fn(|_| CachePadded::default()))
     }
 }
 
@@ -49,7 +49,7 @@ impl<T> EachNode<T> {
     }
 
     fn all(&self) -> impl Iterator<Item = &T> {
-        self.0.iter().map(|Apart(one)| one)
+        self.0.iter().map(|CachePadded(one)| one)
     }
 }
 

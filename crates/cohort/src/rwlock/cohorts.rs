@@ -30,6 +30,7 @@ use super::phase::{Indicators, OPEN, Phase, next_turn};
 use crate::basic::futex::NAP_NANOSECONDS;
 use crate::compose::{CTktTkt, CacheGroup, Place};
 use crate::door::{Advice, AtomicU32, Cell, Order, Spinner, expired, nap, orders, thread};
+use crate::padded::CachePadded;
 use cohort_raw::{
     AbortableShared, DetectsWaiters, Outcome, Patience, RawLock, RawShared, RawTry, Recursion,
 };
@@ -103,11 +104,6 @@ impl Indicators for [Indicator] {
     }
 }
 
-/// A field on lines of its own.
-#[derive(Debug, Default)]
-#[repr(align(128))]
-struct Apart<T>(T);
-
 /// What one acquisition carries: of a reader its cohort, of a writer the context of the
 /// writers' lock.
 #[derive(Debug, Default)]
@@ -153,9 +149,9 @@ pub struct CohortRw<
     const COHORTS: usize = 32,
 > {
     indicators: [Indicator; COHORTS],
-    phase: Apart<AtomicU32>,
-    turns: Apart<Cell<u32>>,
-    writers: Apart<Writers>,
+    phase: CachePadded<AtomicU32>,
+    turns: CachePadded<Cell<u32>>,
+    writers: CachePadded<Writers>,
     at: At,
 }
 
@@ -200,9 +196,9 @@ where
         const { assert!(COHORTS > 0) };
         Self {
             indicators: core::array::from_fn(|_| Indicator::default()),
-            phase: Apart(AtomicU32::new(OPEN)),
-            turns: Apart(Cell::new(0)),
-            writers: Apart(writers),
+            phase: CachePadded(AtomicU32::new(OPEN)),
+            turns: CachePadded(Cell::new(0)),
+            writers: CachePadded(writers),
             at,
         }
     }

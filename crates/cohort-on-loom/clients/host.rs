@@ -1,9 +1,9 @@
 //! Objects that host a lock behave like the lock, and are all zero at rest.
 
 use super::{add_one, read};
-use crate::locks::door::{Cell, now, yield_now};
+use crate::locks::door::{AtomicU32, Cell, Order, now, yield_now};
 use crate::locks::host::{
-    Claim, Fat, FatPool, Gate, Holding, InPlace, Inflated, Pool, Pooled, Served,
+    Claim, Fat, FatPool, Gate, Holding, InPlace, Inflated, Pool, Pooled, Served, assigned,
 };
 use crate::locks::{Deadline, Patience, Quick, QuickRelease};
 use crate::world::{nodes, together};
@@ -102,6 +102,56 @@ where
     fn is_busy(&self) -> bool {
         self.object.is_locked()
     }
+}
+
+/// An object in a process of two locks: its first user chooses between them.
+///
+/// On a machine both would be the same bytes; here each has its own, so that two users of
+/// different opinions find each a free lock.
+struct Chosen<A, B> {
+    word: AtomicU32,
+    locks: (A, B),
+}
+
+impl<A: Host, B: Host> Chosen<A, B> {
+    fn is_second(&self, wanted: u32) -> bool {
+        assigned::assign(&self.word, || wanted) == 1
+    }
+}
+
+impl<A: Host, B: Host> Host for Chosen<A, B> {
+    fn lock(&self) {
+        unreachable!("its clients say what they want");
+    }
+    fn try_lock(&self) -> bool {
+        unreachable!("its clients say what they want");
+    }
+    fn unlock(&self) -> bool {
+        let word = self.word.load(Order::RELAXED);
+        match assigned::place(word).expect("the holder has used it") {
+            0 => self.locks.0.unlock(),
+            _ => self.locks.1.unlock(),
+        }
+    }
+    fn is_busy(&self) -> bool {
+        self.locks.0.is_busy() || self.locks.1.is_busy()
+    }
+}
+
+/// First users of one object, of which some want one lock for it and some another.
+pub fn is_assigned<A: Served, B: Served>(threads: usize, rounds: u64) {
+    let object = Chosen {
+        word: AtomicU32::new(0),
+        locks: (in_place::<A>(), in_place::<B>()),
+    };
+    counts(object, threads, rounds, |thread, object| {
+        if object.is_second(thread as u32 % 2) {
+            object.locks.1.lock();
+        } else {
+            object.locks.0.lock();
+        }
+        true
+    });
 }
 
 /// A lock elsewhere while contended, and the fat_pool that it comes from.

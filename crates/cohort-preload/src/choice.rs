@@ -9,16 +9,17 @@
 //! | `COHORT_COHORTS` | cohorts that locks are told instead of the machine's; see `cohort::door::cohorts` |
 //! | `COHORT_ONLY` | programs to serve, separated by colons: file names, or whole paths |
 //! | `COHORT_EXCLUDE` | programs not to serve |
+//! | `COHORT_MUTEXES` | where compositions are compiled, locks of their own for some mutexes; see `by_mutex` |
 //! | `COHORT_REPORT` | a file to count in; see `cohort::report` |
 //!
 //! It is decided once, by whichever call comes first, be it from a constructor
 //! that runs before ours.
 
-#[cfg(feature = "compositions")]
-use crate::compiled;
 use crate::count;
 use crate::libc::{environ, keeping_errno, readlink, say, strlen};
 use crate::serve::{COMPOSITION, set_recipe};
+#[cfg(feature = "compositions")]
+use crate::{by_mutex, compiled};
 use cohort::catalogue::{self, Storage};
 use cohort::door::{Monitor, WaitPolicy, set_cohorts, set_monitor, set_policy};
 use cohort::host::served::{SERVICES, Service};
@@ -59,6 +60,33 @@ const _: () = assert!(matches!(
 /// Set, beside the choice, while acquisitions are counted; so the fast path's
 /// one comparison excludes that too.
 const COUNTING: u8 = 0x80;
+
+/// Set, beside the choice, while some mutexes have locks of their own; so the fast path's one
+/// comparison excludes that too.
+#[cfg(feature = "compositions")]
+const ASSIGNING: u8 = 0x40;
+#[cfg(feature = "compositions")]
+const _: () = assert!((FIRST_LOCK as usize) + SERVICES.len() + 1 < ASSIGNING as usize);
+
+/// What says something else beside the choice.
+#[cfg(not(feature = "compositions"))]
+const BESIDE: u8 = COUNTING;
+#[cfg(feature = "compositions")]
+const BESIDE: u8 = COUNTING | ASSIGNING;
+
+/// Whether some mutexes have locks of their own.
+#[cfg(feature = "compositions")]
+#[inline(always)]
+pub fn is_assigning() -> bool {
+    let raw = CHOICE.load(Ordering::Acquire);
+    // Before anybody has asked, nobody knows.
+    let raw = if raw == UNDECIDED {
+        keeping_errno(decide)
+    } else {
+        raw
+    };
+    raw & ASSIGNING != 0
+}
 
 /// Whether the default lock serves and nobody counts: the fast path.
 #[inline(always)]
@@ -144,7 +172,7 @@ pub fn choice() -> (Choice, bool) {
         UNDECIDED => keeping_errno(decide),
         raw => raw,
     };
-    (meaning(raw & !COUNTING), raw & COUNTING != 0)
+    (meaning(raw & !BESIDE), raw & COUNTING != 0)
 }
 
 fn meaning(raw: u8) -> Choice {
@@ -233,6 +261,15 @@ fn decide() -> u8 {
     let counts = chosen != SYSTEM && report.is_some_and(count::can_open);
     let counting = if counts { COUNTING } else { 0 };
     let raw = chosen | counting;
+    #[cfg(feature = "compositions")]
+    let raw = if chosen != SYSTEM
+        && let Some(text) = variable(c"COHORT_MUTEXES")
+        && by_mutex::read_lines(text, chosen)
+    {
+        raw | ASSIGNING
+    } else {
+        raw
+    };
     let rwlocks = if chosen == SYSTEM {
         Rwlocks::System
     } else {
@@ -252,6 +289,42 @@ fn decide() -> u8 {
         count::announce(name.unwrap_or_else(asked));
     }
     raw
+}
+
+/// The choice that a lock of that name is beside the process's own, and its service; none if it
+/// cannot be.  A process has one composition, which [`decide`] sets if it is its own lock.
+#[cfg(feature = "compositions")]
+pub fn read_lock(text: &str) -> Option<(u8, &'static Service)> {
+    let chosen = match catalogue::read(text)
+        .and_then(|name| name.servable())
+        .ok()?
+    {
+        Servable::Listed(place) => {
+            SERVICES[place].as_ref()?;
+            if place == WITHOUT_QUEUES {
+                FutexHmcs::never_queue();
+                DEFAULT
+            } else {
+                FIRST_LOCK + place as u8
+            }
+        }
+        Servable::Stacked(recipe) => {
+            set_recipe(&recipe);
+            FIRST_LOCK + SERVICES.len() as u8
+        }
+        Servable::Compiled(recipe) => {
+            set_recipe(&recipe);
+            if !compiled::choose(&recipe) {
+                return None;
+            }
+            FIRST_LOCK + SERVICES.len() as u8 + 1
+        }
+        Servable::System => return None,
+    };
+    match meaning(chosen) {
+        Choice::Ours(service) => Some((chosen, service)),
+        Choice::System => None,
+    }
 }
 
 /// Whether the environment leaves this program out.

@@ -17,7 +17,9 @@ use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// The composition that [`choose`] has found.
-pub static COMPILED: Service = cohort::service_of_fat_pool!(fat_pool(), || chosen().needs());
+pub static COMPILED: Service =
+    cohort::service_of_fat_pool!(fat_pool(), || chosen().needs(), |by| chosen()
+        .move_caches(by));
 
 /// A pool that another thing owns.
 #[derive(Debug)]
@@ -43,6 +45,8 @@ trait Compiled: Sync {
     fn fat_pool(&self) -> &dyn FatPool;
 
     fn needs(&self) -> Needs;
+
+    fn move_caches(&self, by: u32);
 }
 
 impl<L: Shareable> Compiled for Store<L> {
@@ -56,6 +60,12 @@ impl<L: Shareable> Compiled for Store<L> {
             bytes: records.bytes() + fats.bytes() + own_pool_bytes(),
             inflated: fats.used(),
         }
+    }
+
+    fn move_caches(&self, by: u32) {
+        let (records, fats) = self.pools();
+        records.move_caches(by);
+        fats.move_caches(by);
     }
 }
 

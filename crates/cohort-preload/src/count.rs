@@ -153,7 +153,10 @@ pub fn waiting<R>(counting: bool, wait: impl FnOnce() -> R) -> R {
 #[cold]
 pub fn note_needs(service: &Service) {
     if let Some(report) = report() {
+        #[cfg(not(feature = "compositions"))]
         let needs = (service.needs)();
+        #[cfg(feature = "compositions")]
+        let needs = crate::by_mutex::needs(service);
         let bytes = needs.bytes;
         let memory = &report.memory;
         memory.bytes.fetch_max(bytes as u64, Ordering::Relaxed);

@@ -113,6 +113,13 @@ pub const DESTROYED: i32 = -1;
 /// The C library's marks for or against lock elision say nothing to us.
 pub const ELISION: i32 = 0x300;
 
+/// What of a mutex's kind says nothing of what kind it is: those, and which lock serves it, where
+/// mutexes have locks of their own.
+#[cfg(not(feature = "compositions"))]
+pub const NO_KIND: i32 = ELISION;
+#[cfg(feature = "compositions")]
+pub const NO_KIND: i32 = ELISION | cohort::host::assigned::BITS as i32;
+
 /// Zeroes an object: the state of the static initialisers.
 ///
 /// # Safety

@@ -22,6 +22,8 @@
 
 #[cfg(feature = "compositions")]
 mod by_cohort;
+#[cfg(feature = "compositions")]
+mod by_mutex;
 mod c11;
 mod choice;
 #[cfg(feature = "compositions")]

@@ -74,6 +74,8 @@ unsafe extern "C" {
     pub fn write(file: c_int, bytes: *const u8, count: usize) -> isize;
     pub fn open(path: *const c_char, flags: c_int, ...) -> c_int;
     pub fn close(file: c_int) -> c_int;
+    #[cfg(feature = "compositions")]
+    pub fn read(file: c_int, buffer: *mut u8, size: usize) -> isize;
     pub fn mmap(
         at: *mut c_void,
         length: usize,

@@ -12,7 +12,14 @@ use crate::{filter, mutex};
 #[unsafe(link_section = ".init_array")]
 static ANNOUNCE: extern "C" fn() = {
     extern "C" fn announce() {
-        if let (Choice::Ours(service), false) = choice() {
+        // Where mutexes have locks of their own, each is asked.
+        #[cfg(feature = "compositions")]
+        let all_alike = !crate::choice::is_assigning();
+        #[cfg(not(feature = "compositions"))]
+        let all_alike = true;
+        if let (Choice::Ours(service), false) = choice()
+            && all_alike
+        {
             mutex::serve_by(service);
         }
         filter::prepare();

@@ -1,9 +1,13 @@
 //! `pthread_mutex_*`.
 
+#[cfg(feature = "compositions")]
+use crate::by_mutex;
+#[cfg(feature = "compositions")]
+use crate::choice::is_assigning;
 use crate::choice::{Choice, choice, is_plain_default, is_system};
 use crate::count::{count, count_queueing, note_needs, waiting};
 use crate::layout::{
-    ADAPTIVE, Attr, DESTROYED, ELISION, ERRORCHECK, Mutex, NORMAL, RECURSIVE, clear,
+    ADAPTIVE, Attr, DESTROYED, ERRORCHECK, Mutex, NO_KIND, NORMAL, RECURSIVE, clear,
 };
 use crate::libc::{
     CLOCK_MONOTONIC, EAGAIN, EBUSY, EDEADLK, EPERM, ETIMEDOUT, PTHREAD_MUTEX_STALLED,
@@ -42,22 +46,30 @@ impl Mutex {
     fn kind(&self) -> c_int {
         match self.kind.load(Relaxed) {
             DESTROYED => DESTROYED,
-            kind => kind & !ELISION,
+            kind => kind & !NO_KIND,
         }
     }
 
     /// Whether it is of the kind without a check.  Read plainly, which compiles to one
     /// comparison where an atomic read takes two instructions.
     #[inline(always)]
+    #[cfg(not(feature = "compositions"))]
     fn is_normal(&self) -> bool {
         // SAFETY: only `init` and `destroy` write the kind, and the program may not call
         // those beside any other use of the mutex.
         unsafe { self.kind.as_ptr().read() == NORMAL }
     }
 
+    /// The same, and that no lock of its own has been chosen for it, which its first user does.
+    #[inline(always)]
+    #[cfg(feature = "compositions")]
+    fn is_normal(&self) -> bool {
+        self.kind.load(Relaxed) == NORMAL
+    }
+
     /// Whether the C library serves it: robust, priority, process-shared, and
     /// destroyed ones, for which it has the error.
-    fn is_libcs(&self) -> bool {
+    pub fn is_libcs(&self) -> bool {
         !matches!(self.kind(), NORMAL | RECURSIVE | ERRORCHECK | ADAPTIVE)
     }
 
@@ -77,7 +89,10 @@ impl Mutex {
 static PLAIN: AtomicPtr<Pair> = AtomicPtr::new((&raw const THE_LONG_WAY).cast_mut());
 
 static THE_LONG_WAY: Pair = Pair {
+    #[cfg(feature = "compositions")]
+    lock: by_mutex::lock_first,
     // SAFETY: passed on.
+    #[cfg(not(feature = "compositions"))]
     lock: |object| unsafe { lock(ptr::from_ref(object).cast_mut().cast(), Wait::Endless) },
     // SAFETY: passed on.
     unlock: |object| unsafe { unlock(ptr::from_ref(object).cast_mut().cast()) },
@@ -92,6 +107,18 @@ pub fn serve_by(service: &'static Service) {
 fn plain() -> &'static Pair {
     // SAFETY: only ever set to constants.
     unsafe { &*PLAIN.load(Relaxed) }
+}
+
+/// What serves the process's mutexes, and whether acquisitions are counted; of a mutex that is
+/// not the C library's, what serves that one.
+#[inline(always)]
+fn serving(mutex: &Mutex) -> (Choice, bool) {
+    #[cfg(feature = "compositions")]
+    if is_assigning() && !mutex.is_libcs() {
+        return (Choice::Ours(by_mutex::serving(mutex)), choice().1);
+    }
+    let _ = mutex;
+    choice()
 }
 
 /// Locks by the process's lock; 0, `EBUSY`, `ETIMEDOUT` or `EINVAL`.
@@ -160,7 +187,7 @@ pub unsafe fn relock(mutex: *mut Mutex, adopted: bool) -> c_int {
     unsafe {
         let error = lock_as(mutex, Wait::Endless, adopted);
         let object = &*mutex;
-        if let Choice::Ours(service) = choice().0
+        if let Choice::Ours(service) = serving(object).0
             && !object.is_libcs()
         {
             service.returning(object.served()).come_back();
@@ -170,9 +197,9 @@ pub unsafe fn relock(mutex: *mut Mutex, adopted: bool) -> c_int {
 }
 
 unsafe fn lock_as(mutex: *mut Mutex, wait: Wait, adopted: bool) -> c_int {
-    let (choice, counting) = choice();
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
+    let (choice, counting) = serving(object);
     let service = match choice {
         Choice::Ours(service) if !object.is_libcs() => service,
         // SAFETY: passed on.
@@ -266,7 +293,7 @@ pub unsafe fn unlock_to_wait(mutex: *mut Mutex) -> c_int {
 unsafe fn unlock_for(mutex: *mut Mutex, waits: bool) -> c_int {
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
-    let service = match choice().0 {
+    let service = match serving(object).0 {
         Choice::Ours(service) if !object.is_libcs() => service,
         // SAFETY: the C library's mutex.
         _ => return unsafe { next::pthread_mutex_unlock(mutex) },
@@ -297,7 +324,7 @@ unsafe fn unlock_for(mutex: *mut Mutex, waits: bool) -> c_int {
 pub unsafe fn adopt(mutex: *const Mutex, place: &Word, seen: u32) -> bool {
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
-    match choice().0 {
+    match serving(object).0 {
         // SAFETY: the process's lock serves all its mutexes.
         Choice::Ours(service) if !object.is_libcs() => unsafe {
             service.adopt(object.served(), place, seen)
@@ -409,6 +436,14 @@ unsafe fn lock_other_kind(mutex: *mut Mutex) -> c_int {
     if lock_recursive(object) {
         return 0;
     }
+    #[cfg(feature = "compositions")]
+    if let Some(pair) = by_mutex::pair(object) {
+        // SAFETY: that lock alone serves the mutex.
+        return unsafe { (pair.lock)(object.served()) };
+    } else if is_assigning() {
+        // SAFETY: passed on.
+        return unsafe { by_mutex::lock_first(object.served()) };
+    }
     // SAFETY: passed on.
     unsafe { lock_endless(mutex) }
 }
@@ -495,6 +530,11 @@ unsafe fn unlock_other_kind(mutex: *mut Mutex) -> c_int {
     if unlock_recursive(object) {
         return 0;
     }
+    #[cfg(feature = "compositions")]
+    if let Some(pair) = by_mutex::pair(object) {
+        // SAFETY: that lock alone serves the mutex, and the program unlocks what it locked.
+        return unsafe { (pair.unlock)(object.served()) };
+    }
     // SAFETY: passed on.
     unsafe { unlock(mutex) }
 }
@@ -531,7 +571,41 @@ pub unsafe extern "C" fn pthread_mutex_clocklock(
 /// # Safety
 /// As that page asks.
 #[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
+#[cfg(not(feature = "compositions"))]
 pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr) -> c_int {
+    // SAFETY: passed on.
+    unsafe { init(mutex, attributes, 0) }
+}
+
+/// See `pthread_mutex_init(3)`; hands on where the call returns to, since a line may say what
+/// serves the mutexes of that place.
+///
+/// # Safety
+/// As that page asks.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+#[cfg(feature = "compositions")]
+pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr) -> c_int {
+    #[cfg(target_arch = "x86_64")]
+    core::arch::naked_asm!(
+        "mov rdx, [rsp]",
+        "jmp {inner}",
+        inner = sym init,
+    );
+    #[cfg(target_arch = "aarch64")]
+    core::arch::naked_asm!(
+        "mov x2, x30",
+        "b {inner}",
+        inner = sym init,
+    );
+}
+
+/// [`pthread_mutex_init`], by a call that returns there, where that is asked for.
+///
+/// # Safety
+/// As that page asks.
+#[cfg_attr(not(feature = "compositions"), inline(always))]
+unsafe extern "C" fn init(mutex: *mut Mutex, attributes: Attr, returns_to: usize) -> c_int {
     if is_system() {
         // SAFETY: passed on.
         return unsafe { next::pthread_mutex_init(mutex, attributes) };
@@ -553,6 +627,9 @@ pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr)
     unsafe {
         clear(mutex);
         FutexHmcs::begin_at(&raw const (*mutex).futex);
+        #[cfg(feature = "compositions")]
+        let kind = kind | by_mutex::bits(&*mutex, returns_to);
+        let _ = returns_to;
         (*mutex).kind.store(kind, Relaxed);
         if !is_plain_default() {
             begin_generation(&*mutex);
@@ -566,7 +643,7 @@ pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr)
 /// # Safety
 /// The mutex is all zero but for its kind, and nobody else's.
 unsafe fn begin_generation(mutex: &Mutex) {
-    if let Choice::Ours(service) = choice().0
+    if let Choice::Ours(service) = serving(mutex).0
         && let Some(at) = service.generation
     {
         let body = mutex.body.get();
@@ -583,7 +660,7 @@ unsafe fn begin_generation(mutex: &Mutex) {
 pub unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
-    let service = match choice().0 {
+    let service = match serving(object).0 {
         Choice::Ours(service) if !object.is_libcs() => service,
         // SAFETY: passed on.
         _ => return unsafe { next::pthread_mutex_destroy(mutex) },

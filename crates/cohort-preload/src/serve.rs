@@ -19,10 +19,20 @@ static STOCK: Pooled<Composed, &Seldom<Record>, &Seldom<Fat<Composed>>> =
     Pooled::new(&RECORDS, &FATS);
 
 /// A composition that a text describes: [`set_recipe`] has said which, before this serves.
-pub static COMPOSITION: Service = cohort::service_of_fat_pool!(&STOCK, || Needs {
-    bytes: RECORDS.bytes() + FATS.bytes() + own_pool_bytes(),
-    inflated: FATS.used(),
-});
+pub static COMPOSITION: Service = cohort::service_of_fat_pool!(
+    &STOCK,
+    || Needs {
+        bytes: RECORDS.bytes() + FATS.bytes() + own_pool_bytes(),
+        inflated: FATS.used(),
+    },
+    |_by| {
+        #[cfg(feature = "compositions")]
+        {
+            RECORDS.move_caches(_by);
+            FATS.move_caches(_by);
+        }
+    }
+);
 
 /// The recipe, in words.
 static RECIPE: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];

@@ -94,6 +94,7 @@ static CLIENTS: &[Sizes] = clients! {
     glk_to_and_fro: |threads, rounds| mutex::excludes::<ToAndFro>(threads, rounds, 1);
     glk_comes_round: |threads, _rounds| glk::comes_round(threads);
     glk_tries: |_threads, _rounds| glk::is_free_for_a_try::<Forwards>();
+    assigned: |threads, rounds| host::is_assigned::<Tas, Mcs>(threads, rounds);
     gls_excludes: |_threads, _rounds| {
         service::excludes([&[1, 2, 3, 4][..], &[4, 3, 2, 1], &[2, 4, 1, 3], &[3, 1]]);
     };

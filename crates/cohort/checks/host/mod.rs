@@ -1,6 +1,7 @@
 //! Locks in the objects of a program.
 
 mod arena;
+mod assigned;
 mod claim;
 mod gate;
 mod generation;

@@ -88,12 +88,39 @@ const _: () = assert!(ARENA_FIRST_SEGMENT as u64 * ((1 << SEGMENTS) - 1) > 100_0
 /// How long a thread waits for a node, or for memory, before it looks again.
 const SHORTAGE_NANOSECONDS: u64 = 1_000_000;
 
+/// By how many places an arena's caches have been [moved](Arena::move_caches).
+#[derive(Debug)]
+struct Moved {
+    #[cfg(feature = "several")]
+    by: AtomicU32,
+}
+
+impl Moved {
+    constructor! {
+        fn new() -> Self {
+            Self {
+                #[cfg(feature = "several")]
+                by: AtomicU32::new(0),
+            }
+        }
+    }
+
+    /// Where that cache is now.
+    #[inline(always)]
+    fn place(&self, cache: usize) -> usize {
+        #[cfg(feature = "several")]
+        let cache = cache + self.by.load(Order::RELAXED) as usize;
+        cache
+    }
+}
+
 /// A store of nodes; `const` to make, maps its memory as it is needed.
 #[derive(Debug)]
 pub struct Arena<T> {
     slots: Slots,
     /// Which of each thread's caches is this arena's.
     cache: usize,
+    moved: Moved,
     node: PhantomData<T>,
 }
 
@@ -117,6 +144,7 @@ impl<T: Default + 'static> Arena<T> {
                     searching: AtomicU32::new(0),
                 },
                 cache,
+                moved: Moved::new(),
                 node: PhantomData,
             }
         }
@@ -128,6 +156,14 @@ impl<T: Default + 'static> Arena<T> {
         pub(super) fn bare() -> Self {
             Self::new(0)
         }
+    }
+
+    /// From here on the threads' caches are those that stand so many places further: where a
+    /// process serves its objects by several locks, the pools of each have caches of their own.
+    /// No node has been taken before.
+    #[cfg(feature = "several")]
+    pub(super) fn move_caches(&self, by: u32) {
+        self.moved.by.store(by, Order::RELAXED);
     }
 
     /// Bytes that one node takes.
@@ -506,23 +542,30 @@ unsafe impl<T: Default + Send + 'static> Pool<T> for Arena<T> {
     #[inline]
     fn take(&self) -> &'static T {
         // SAFETY: a slot of this arena.
-        unsafe { Self::node(self.slots.take(&Self::SHAPE, self.cache)) }
+        unsafe { Self::node(self.slots.take(&Self::SHAPE, self.moved.place(self.cache))) }
     }
 
     #[inline]
     unsafe fn give(&self, node: &'static T) {
         let slot = NonNull::from(node).cast();
-        self.slots.give(&Self::SHAPE, self.cache, slot);
+        self.slots
+            .give(&Self::SHAPE, self.moved.place(self.cache), slot);
     }
 
     fn take_seldom(&self) -> &'static T {
         // SAFETY: a slot of this arena.
-        unsafe { Self::node(self.slots.take_seldom(&Self::SHAPE, self.cache)) }
+        unsafe {
+            Self::node(
+                self.slots
+                    .take_seldom(&Self::SHAPE, self.moved.place(self.cache)),
+            )
+        }
     }
 
     unsafe fn give_seldom(&self, node: &'static T) {
         let slot = NonNull::from(node).cast();
-        self.slots.give_seldom(&Self::SHAPE, self.cache, slot);
+        self.slots
+            .give_seldom(&Self::SHAPE, self.moved.place(self.cache), slot);
     }
 
     #[inline]
@@ -596,6 +639,12 @@ impl<T: MadeInPlace> Seldom<T> {
     pub fn used(&self) -> u32 {
         self.0.used()
     }
+
+    /// As [`Arena::move_caches`].
+    #[cfg(feature = "several")]
+    pub fn move_caches(&self, by: u32) {
+        self.0.move_caches(by);
+    }
 }
 
 impl<T: MadeInPlace> Default for Seldom<T> {
@@ -609,12 +658,19 @@ unsafe impl<T: MadeInPlace + Send> Pool<T> for Seldom<T> {
     fn take(&self) -> &'static T {
         let arena = &self.0;
         // SAFETY: a slot of that arena.
-        unsafe { Arena::node(arena.slots.take_seldom(&Self::SHAPE, T::CACHE)) }
+        unsafe {
+            Arena::node(
+                arena
+                    .slots
+                    .take_seldom(&Self::SHAPE, arena.moved.place(T::CACHE)),
+            )
+        }
     }
 
     unsafe fn give(&self, node: &'static T) {
         let (arena, slot) = (&self.0, NonNull::from(node).cast());
-        arena.slots.give_seldom(&Self::SHAPE, T::CACHE, slot);
+        let cache = arena.moved.place(T::CACHE);
+        arena.slots.give_seldom(&Self::SHAPE, cache, slot);
     }
 
     fn number(&self, node: &'static T) -> u32 {

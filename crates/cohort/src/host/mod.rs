@@ -10,6 +10,7 @@
 //! destroyed or a process forks.
 
 mod arena;
+pub mod assigned;
 mod claim;
 mod gate;
 mod generation;

@@ -9,7 +9,8 @@
 //!
 //! All bytes but the face's are zero at rest, save the [`Generation`](super::Generation) of the
 //! last use.  One process serves all its objects by one lock, so that a word has one meaning in
-//! it, and the threads' caches of records are shared by all locks.
+//! it, and the threads' caches of records are shared by all locks; unless objects are
+//! [assigned](super::assigned) others, whose records are in caches that have been moved.
 
 use super::{
     Fat, FatPool, Gate, Holding, InPlace, Inflated, Pool, Pooled, Returning, Seldom, Served,
@@ -27,8 +28,9 @@ use core::{hint, ptr};
 use in_place::Claiming as _;
 
 /// The threads' caches of records, which all locks share, since a process uses one for its
-/// objects.  (The others are those of fat locks, of waiters at conditions, of contexts that
-/// are [kept](crate::context), and of pools that locks have themselves.)
+/// objects, or moves the caches of the others.  (The other caches are those of fat locks, of
+/// waiters at conditions, of contexts that are [kept](crate::context), and of pools that locks
+/// have themselves.)
 const RECORDS: usize = 0;
 
 /// 40 bytes, laid out as the table above says; all zero when new.
@@ -72,6 +74,10 @@ pub struct Service {
     pub generation: Option<u32>,
     /// What the process's objects needed so far.
     pub needs: fn() -> Needs,
+    /// Before the lock serves its first object in a process that has another lock too: its
+    /// records are kept in caches of the threads that stand so many places further.
+    #[cfg(feature = "several")]
+    pub move_caches: fn(u32),
     /// Whether a thread waits that will lock the object; false too where nobody can tell.
     #[cfg(feature = "writers")]
     pub has_waiters: unsafe fn(&Object) -> bool,
@@ -394,10 +400,10 @@ pub mod inflated {
 }
 
 /// The [`Service`] of the locks of a [`FatPool`], an expression that is evaluated at each call;
-/// and what they need, a function.
+/// what they need, and what moves their caches, functions.
 #[macro_export]
 macro_rules! service_of_fat_pool {
-    ($fat_pool:expr, $needs:expr) => {
+    ($fat_pool:expr, $needs:expr, $move_caches:expr) => {
         $crate::host::served::Inflating {
             pair: $crate::host::served::Pair {
                 // SAFETY: passed on.
@@ -416,6 +422,7 @@ macro_rules! service_of_fat_pool {
                 $crate::host::served::inflated::lock_within(object, $fat_pool, patience)
             },
             needs: $needs,
+            move_caches: $move_caches,
             // SAFETY: passed on.
             has_waiters: |object| unsafe {
                 $crate::host::served::inflated::has_waiters(object, $fat_pool)
@@ -438,6 +445,7 @@ pub struct Inflating {
     pub try_lock: unsafe fn(&Object) -> bool,
     pub lock_within: unsafe fn(&Object, &Patience) -> bool,
     pub needs: fn() -> Needs,
+    pub move_caches: fn(u32),
     pub has_waiters: unsafe fn(&Object) -> bool,
     pub forget: unsafe fn(&Object),
 }
@@ -453,6 +461,8 @@ impl Inflating {
             is_locked: inflated::is_locked,
             generation: Some(Inflated::GENERATION as u32),
             needs: self.needs,
+            #[cfg(feature = "several")]
+            move_caches: self.move_caches,
             #[cfg(feature = "writers")]
             has_waiters: self.has_waiters,
             // All but a holder is forgotten first.
@@ -502,6 +512,8 @@ const WORD: Service = {
             bytes: own_pool_bytes(),
             inflated: 0,
         },
+        #[cfg(feature = "several")]
+        move_caches: |_| (),
         #[cfg(feature = "writers")]
         has_waiters: |_| false,
         #[cfg(feature = "writers")]
@@ -568,6 +580,8 @@ macro_rules! services {
                 bytes: RECORDS_OF.bytes() + own_pool_bytes(),
                 inflated: 0,
             },
+            #[cfg(feature = "several")]
+            move_caches: |by| RECORDS_OF.move_caches(by),
             #[cfg(feature = "writers")]
             has_waiters: |_| false,
             // SAFETY: passed on; all but a holder is forgotten first.
@@ -590,6 +604,12 @@ macro_rules! services {
         crate::service_of_fat_pool!(&FAT_POOL, || Needs {
             bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
             inflated: FATS_OF.get().used(),
+        }, |_by| {
+            #[cfg(feature = "several")]
+            {
+                RECORDS_OF.get().move_caches(_by);
+                FATS_OF.get().move_caches(_by);
+            }
         })
     }};
 }

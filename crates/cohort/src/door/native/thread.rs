@@ -11,8 +11,9 @@ use super::system::{call, number};
 use core::cell::Cell;
 use core::sync::atomic::{Ordering, compiler_fence};
 
-/// How many arenas may keep a cache in each thread: a power of two.
-pub const CACHES: usize = 16;
+/// How many arenas may keep a cache in each thread: a power of two.  Where a process serves its
+/// objects by several locks, each of the others has four more.
+pub const CACHES: usize = if cfg!(feature = "several") { 32 } else { 16 };
 
 /// The words of one thread.
 #[derive(Debug)]

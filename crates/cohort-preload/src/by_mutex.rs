@@ -1,0 +1,288 @@
+//! A lock of its own for a mutex, as `COHORT_MUTEXES` says; only in the library with the
+//! compositions, since processes of the other one are not to pay for it.
+//!
+//! A line for each place, words parted by spaces:
+//!
+//! ```text
+//! mcs name 4040-4068 /usr/bin/memcached
+//! ticket site 1a2b-1a2c /usr/lib/x86_64-linux-gnu/libkyotocabinet.so.16
+//! ```
+//!
+//! That is a lock, what the addresses are of (mutexes; or the calls that initialise them, else
+//! lock them first), from and to, counted from where the file is mapped, and the file.  `cohort
+//! run` has found the addresses by names and lines.
+//!
+//! Which lock serves a mutex stands in bits of its kind from its first use on; see
+//! [`assigned`].
+
+use crate::choice::{Choice, choice, is_assigning, read_lock};
+use crate::layout::{DESTROYED, ELISION, Mutex, NORMAL};
+use crate::libc::{close, open, read};
+use crate::mutex::{Wait, lock};
+use cohort::catalogue::own_pool_bytes;
+use cohort::door::AtomicU32 as Word;
+use cohort::host::assigned;
+use cohort::host::served::{Needs, Object, Pair, Service};
+use core::ffi::c_int;
+use core::ptr;
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
+
+/// The locks of a process beside its own.
+const OTHERS: usize = 4;
+
+/// Their services, from place 1 on; place 0 is the process's own lock.
+static SERVICES: [AtomicPtr<Service>; OTHERS] = [const { AtomicPtr::new(ptr::null_mut()) }; OTHERS];
+
+/// How many of a thread's caches the own lock's pools and all others' stand before those of
+/// place 1, and how many each place takes.
+const CACHES: [u32; 2] = [16, 4];
+
+/// Addresses, and the place of the lock that they are for.
+struct Line {
+    from: AtomicUsize,
+    to: AtomicUsize,
+    /// The place; [`SITE`] too if they are of calls.
+    lock: AtomicU32,
+}
+
+const SITE: u32 = 1 << 8;
+
+const LINES: usize = 256;
+
+/// Written before the process's choice is published.
+static TABLE: [Line; LINES] = [const {
+    Line {
+        from: AtomicUsize::new(0),
+        to: AtomicUsize::new(0),
+        lock: AtomicU32::new(0),
+    }
+}; LINES];
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+/// Reads the lines, for a process whose own lock is `own`; whether any is of a file that is
+/// mapped here.  Threads that do so at once do the same.
+pub fn read_lines(text: &str, own: u8) -> bool {
+    let mut raw = [own; 1 + OTHERS];
+    let mut locks = 1;
+    let mut used = 0;
+    each_mapped(|path, base| {
+        for line in text.lines() {
+            let mut words = line.splitn(4, ' ');
+            let (Some(lock), Some(what), Some(range), Some(file)) =
+                (words.next(), words.next(), words.next(), words.next())
+            else {
+                continue;
+            };
+            let hex = |text| usize::from_str_radix(text, 16).ok();
+            let range = range.split_once('-');
+            let Some((Some(from), Some(to))) = range.map(|(from, to)| (hex(from), hex(to))) else {
+                continue;
+            };
+            if file.as_bytes() != path || used == LINES {
+                continue;
+            }
+            let Some((chosen, service)) = read_lock(lock) else {
+                continue;
+            };
+            let known = raw[..locks].iter().position(|known| *known == chosen);
+            let place = match known {
+                Some(place) => place,
+                None if locks == raw.len() => continue,
+                None => {
+                    raw[locks] = chosen;
+                    let [first, each] = CACHES;
+                    (service.move_caches)(first + each * (locks as u32 - 1));
+                    SERVICES[locks - 1].store(ptr::from_ref(service).cast_mut(), Relaxed);
+                    locks += 1;
+                    locks - 1
+                }
+            };
+            let entry = &TABLE[used];
+            entry.from.store(base + from, Relaxed);
+            entry.to.store(base + to, Relaxed);
+            let what = if what == "site" { SITE } else { 0 };
+            entry.lock.store(place as u32 | what, Relaxed);
+            used += 1;
+        }
+    });
+    USED.store(used, Relaxed);
+    used > 0
+}
+
+/// Calls `each` with every file that is mapped, and where.
+fn each_mapped(mut each: impl FnMut(&[u8], usize)) {
+    const O_CLOEXEC: c_int = 0x80000;
+    /// The longest path, and what stands before it.
+    const ROOM: usize = 4096 + 128;
+    let mut buffer = [0u8; ROOM];
+    let mut last = (0, 0);
+    // SAFETY: the path is a string.
+    let file = unsafe { open(c"/proc/self/maps".as_ptr(), O_CLOEXEC) };
+    if file < 0 {
+        return;
+    }
+    let mut filled = 0;
+    loop {
+        let room = &mut buffer[filled..];
+        // SAFETY: the room is as long as said.
+        let count = unsafe { read(file, room.as_mut_ptr(), room.len()) };
+        filled += usize::try_from(count).unwrap_or(0);
+        let mut done = 0;
+        while let Some(length) = buffer[done..filled].iter().position(|byte| *byte == b'\n') {
+            let line = &buffer[done..done + length];
+            done += length + 1;
+            let Some(at) = line.iter().position(|byte| *byte == b'/') else {
+                continue;
+            };
+            let path = &line[at..];
+            let digits = line.split(|byte| *byte == b'-').next().unwrap_or_default();
+            let start = core::str::from_utf8(digits).ok();
+            let start = start.and_then(|digits| usize::from_str_radix(digits, 16).ok());
+            // The pieces of a file stand together, the lowest first.
+            let name = (path.len(), checksum(path));
+            if let Some(start) = start
+                && name != last
+            {
+                last = name;
+                each(path, start);
+            }
+        }
+        buffer.copy_within(done..filled, 0);
+        filled -= done;
+        if count <= 0 || filled == ROOM {
+            break;
+        }
+    }
+    // SAFETY: opened above.
+    unsafe { close(file) };
+}
+
+/// What tells a path from the one before it.
+fn checksum(path: &[u8]) -> u32 {
+    path.iter().fold(0, |sum: u32, byte| {
+        sum.wrapping_mul(16_777_619) ^ u32::from(*byte)
+    })
+}
+
+/// The place of the lock that the lines want for a mutex, which that call initialises or is the
+/// first to lock; 0 for a call that is not known.
+fn wanted(mutex: &Mutex, returns_to: usize) -> u32 {
+    let address = ptr::from_ref(mutex).addr();
+    for line in &TABLE[..USED.load(Relaxed).min(LINES)] {
+        let lock = line.lock.load(Relaxed);
+        let at = if lock & SITE == 0 {
+            address
+        } else {
+            // The call stands before that.
+            returns_to.wrapping_sub(1)
+        };
+        if (line.from.load(Relaxed)..line.to.load(Relaxed)).contains(&at) {
+            return lock & !SITE;
+        }
+    }
+    0
+}
+
+/// The lock in that place.
+fn service(place: u32) -> &'static Service {
+    let other = (place as usize).checked_sub(1);
+    match other.and_then(|other| SERVICES.get(other)) {
+        // SAFETY: no mutex has a place that was not set before the choice was published.
+        Some(service) => unsafe { &*service.load(Relaxed) },
+        None => match choice().0 {
+            Choice::Ours(own) => own,
+            Choice::System => unreachable!("its mutexes would be the C library's"),
+        },
+    }
+}
+
+/// What all mutexes needed so far, in a process in which `one` serves some.
+pub fn needs(one: &Service) -> Needs {
+    if !is_assigning() {
+        return (one.needs)();
+    }
+    let mut all = (service(0).needs)();
+    for other in &SERVICES {
+        // SAFETY: null, or a service.
+        let Some(other) = (unsafe { other.load(Relaxed).as_ref() }) else {
+            break;
+        };
+        let needs = (other.needs)();
+        // Each counts the locks' own pools.
+        all.bytes += needs.bytes.saturating_sub(own_pool_bytes());
+        all.inflated += needs.inflated;
+    }
+    all
+}
+
+/// The mutex's kind, as a word.
+fn word(mutex: &Mutex) -> &Word {
+    // SAFETY: an atom of the same size, as the library `cohort` has it.
+    unsafe { &*ptr::from_ref(&mutex.kind).cast() }
+}
+
+/// What serves a mutex that is ours to serve; chooses, if the caller is its first user.
+pub fn serving(mutex: &Mutex) -> &'static Service {
+    service(assigned::assign(word(mutex), || wanted(mutex, 0)))
+}
+
+/// The bits of a mutex's kind that say what serves it, for one that is being initialised by
+/// that call.
+pub fn bits(mutex: &Mutex, returns_to: usize) -> c_int {
+    if is_assigning() {
+        assigned::bits(wanted(mutex, returns_to)) as c_int
+    } else {
+        0
+    }
+}
+
+/// How a plain mutex is locked and unlocked whose lock has been chosen, where nobody counts.
+#[inline(always)]
+pub fn pair(mutex: &Mutex) -> Option<&'static Pair> {
+    let kind = mutex.kind.load(Relaxed);
+    if kind == DESTROYED || kind & !(assigned::BITS as c_int | ELISION) != NORMAL {
+        return None;
+    }
+    let place = assigned::place(kind as u32)?;
+    (!choice().1).then(|| &service(place).pair)
+}
+
+/// `pthread_mutex_lock` of a plain mutex by the long way, which may be its first use: it is
+/// jumped to, so that the return address is the program's.
+#[unsafe(naked)]
+unsafe extern "C" fn lock_perhaps_first(object: &Object) -> c_int {
+    #[cfg(target_arch = "x86_64")]
+    core::arch::naked_asm!(
+        "mov rsi, [rsp]",
+        "jmp {inner}",
+        inner = sym lock_from,
+    );
+    #[cfg(target_arch = "aarch64")]
+    core::arch::naked_asm!(
+        "mov x1, x30",
+        "b {inner}",
+        inner = sym lock_from,
+    );
+}
+
+/// The same, knowing the call.
+unsafe extern "C" fn lock_from(mutex: *mut Mutex, returns_to: usize) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*mutex };
+    if is_assigning() && !object.is_libcs() {
+        assigned::assign(word(object), || wanted(object, returns_to));
+    }
+    // SAFETY: passed on.
+    unsafe { lock(mutex, Wait::Endless) }
+}
+
+/// [`lock_perhaps_first`] as a service has it.
+///
+/// # Safety
+/// The object is a mutex.
+pub unsafe fn lock_first(object: &Object) -> i32 {
+    // SAFETY: passed on.
+    unsafe { lock_perhaps_first(object) }
+}

@@ -18,7 +18,7 @@ use cohort_lab::progress::Progress;
 use cohort_lab::world::names::rejoined;
 use cohort_lab::{interrupt, options, rounds};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Options of `cohort compare`.
@@ -26,7 +26,8 @@ use std::process::ExitCode;
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
     /// The locks to compare with the system's own, by the names that `cohort
-    /// list` shows; `all` for all of them
+    /// list` shows; `all` for all of them; or configuration files, whose names
+    /// end in `.toml`
     #[arg(
         long,
         value_name = "A,B,…",
@@ -105,6 +106,8 @@ Examples:
   cohort compare --rwlocks rwlock,c-rw-np -- kcpolytest wicked -th 8 : 400000
   cohort compare --locks futex,mcs --metric 'time: ([0-9.]+)' \\
       --lower-is-better -- kccachetest wicked -th 2 400000
+  cohort compare --locks default,advised.toml \\
+      -- kccachetest wicked -th 4 -capcnt 500000 400000
 
 Exit status: 0 if the program ran under every lock; 1 if it failed under one of them; 2 for a \
 mistake in the options; 125 if it fails under the system's own locks; 126 and 127 as for `cohort \
@@ -165,7 +168,14 @@ fn all(arguments: &Arguments) -> Result<Vec<Settings>, Problem> {
     } else {
         arguments.rwlocks.clone()
     };
-    for lock in locks(&arguments.locks)? {
+    let is_file = |name: &&String| name.ends_with(".toml");
+    let (files, names): (Vec<&String>, Vec<&String>) = arguments.locks.iter().partition(is_file);
+    let names: Vec<String> = names.into_iter().cloned().collect();
+    let locks = match locks(&names) {
+        Err(_) if names.is_empty() && !files.is_empty() => vec![Choice::System],
+        locks => locks?,
+    };
+    for lock in locks {
         for rwlocks in &rwlocks {
             let settings = Settings {
                 rwlocks: *rwlocks,
@@ -177,6 +187,22 @@ fn all(arguments: &Arguments) -> Result<Vec<Settings>, Problem> {
             if all.iter().all(|other| other.name() != settings.name()) {
                 all.push(settings);
             }
+        }
+    }
+    for file in files {
+        let mut settings = Settings::of_file(Path::new(file), arguments.wait)?;
+        if matches!(settings.lock, Choice::System) {
+            return Err(Problem::usage(format!(
+                "{file} names the system's locks, which are always measured"
+            )));
+        }
+        settings.only.extend(only.iter().cloned());
+        settings.exclude.extend(exclude.iter().cloned());
+        if all.iter().any(|other| other.name() == settings.name()) {
+            settings.file = Some(file.clone());
+        }
+        if all.iter().all(|other| other.name() != settings.name()) {
+            all.push(settings);
         }
     }
     Ok(all)

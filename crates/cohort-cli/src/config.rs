@@ -8,12 +8,18 @@
 //! exclude = ["bash"]          # executables to leave alone
 //! report = true               # the report of `--report`
 //! cohorts = "mine.cohorts"    # cohorts that locks are told, by a path from this file's folder
+//!
+//! [[mutex]]                   # a lock of its own for a mutex
+//! name = "stats_lock"         # or site = "assoc.c:72": where it is initialised, else first locked
+//! lock = "mcs"
+//! because = "queue 4.5"       # said to readers alone
 //! ```
 //!
 //! `cohort tune -o` writes such a file, with where it is from in a table `[tuned]`.
 
 use crate::choice::Choice;
 use crate::cohorts;
+use crate::mutexes::{Line, Which};
 use crate::problem::{self, Problem};
 use crate::rwlocks::Rwlocks;
 use crate::tune;
@@ -38,9 +44,26 @@ pub struct Configuration {
     pub report: Option<bool>,
     cohorts: Option<Spanned<PathBuf>>,
     tuned: Option<Origin>,
+    #[serde(default)]
+    mutex: Vec<Mutex>,
+    /// The same, checked.
+    #[serde(skip)]
+    mutexes: Vec<Line>,
     /// Where the file is.
     #[serde(skip)]
     folder: PathBuf,
+}
+
+/// A table `[[mutex]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mutex {
+    name: Option<Spanned<String>>,
+    site: Option<Spanned<String>>,
+    lock: Spanned<String>,
+    /// For readers.
+    #[serde(rename = "because")]
+    _because: Option<String>,
 }
 
 impl Configuration {
@@ -90,6 +113,40 @@ impl Configuration {
         for name in [&read.only, &read.exclude].into_iter().flatten().flatten() {
             check_executable(name.get_ref()).map_err(|why| at(name.span().start, &why))?;
         }
+        for mutex in &read.mutex {
+            let lock = &mutex.lock;
+            let start = lock.span().start;
+            let chosen = Choice::for_programs(lock.get_ref())
+                .map_err(|problem| at(start, &problem.to_string()))?;
+            if matches!(chosen, Choice::System) {
+                return Err(at(
+                    start,
+                    "found `system`, expected one of our locks: the C library does not serve one \
+                     mutex of many",
+                ));
+            }
+            let (which, said) = match (&mutex.name, &mutex.site) {
+                (Some(name), None) => (Which::Name(name.get_ref().clone()), name),
+                (None, Some(site)) => (Which::Site(site.get_ref().clone()), site),
+                (None, None) => return Err(at(start, "found neither `name` nor `site` beside it")),
+                (Some(_), Some(site)) => {
+                    let why = "found `site` beside `name`, expected one of them";
+                    return Err(at(site.span().start, why));
+                }
+            };
+            if said.get_ref().is_empty() {
+                return Err(at(
+                    said.span().start,
+                    "found an empty text, expected a name",
+                ));
+            }
+            let (row, column) = position(text, said.span().start);
+            read.mutexes.push(Line {
+                at: format!("{}:{row}:{column}", file.display()),
+                which,
+                lock: chosen.name().to_owned(),
+            });
+        }
         read.folder = file.parent().map(Path::to_owned).unwrap_or_default();
         Ok(read)
     }
@@ -103,6 +160,11 @@ impl Configuration {
     pub fn cohorts(&self) -> Option<PathBuf> {
         let cohorts = self.cohorts.as_ref()?;
         Some(self.folder.join(cohorts.get_ref()))
+    }
+
+    /// The mutexes that have locks of their own.
+    pub fn mutexes(&self) -> &[Line] {
+        &self.mutexes
     }
 
     /// The executables to serve.
@@ -217,6 +279,30 @@ mod tests {
             ),
             ("only = [\"a\", \"b:c\"]\n", "c.toml:1:14: found `b:c`"),
             ("exclude = [\"\"]\n", "c.toml:1:12: found an empty name"),
+            (
+                "[[mutex]]\nname = \"m\"\nlock = \"mcz\"\n",
+                "c.toml:3:8: no lock is called `mcz`",
+            ),
+            (
+                "[[mutex]]\nlock = \"mcs\"\n",
+                "c.toml:2:8: found neither `name` nor `site`",
+            ),
+            (
+                "[[mutex]]\nname = \"m\"\nsite = \"s\"\nlock = \"mcs\"\n",
+                "c.toml:3:8: found `site` beside `name`",
+            ),
+            (
+                "[[mutex]]\nname = \"m\"\nlock = \"system\"\n",
+                "c.toml:3:8: found `system`",
+            ),
+            (
+                "[[mutex]]\nname = \"\"\nlock = \"mcs\"\n",
+                "c.toml:2:8: found an empty text",
+            ),
+            (
+                "[[mutex]]\nnam = \"m\"\nlock = \"mcs\"\n",
+                "c.toml:2:1: unknown field `nam`",
+            ),
         ] {
             let message = complaint(text);
             assert!(message.starts_with(expected), "{message}");

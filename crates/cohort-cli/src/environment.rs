@@ -16,6 +16,7 @@ const ONLY: &str = "COHORT_ONLY";
 const EXCLUDE: &str = "COHORT_EXCLUDE";
 const REPORT: &str = "COHORT_REPORT";
 const COHORTS: &str = "COHORT_COHORTS";
+const MUTEXES: &str = "COHORT_MUTEXES";
 const MONITOR: &str = "COHORT_MONITOR";
 const OBSERVE: &str = "COHORT_OBSERVE";
 const PROFILE: &str = "COHORT_PROFILE";
@@ -66,6 +67,7 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
             (EXCLUDE, list(&settings.exclude)),
             (REPORT, report.map(|file| file.as_os_str().to_owned())),
             (COHORTS, settings.cohorts.as_ref().map(OsString::from)),
+            (MUTEXES, settings.told.as_ref().map(OsString::from)),
         ],
     }
 }
@@ -95,7 +97,7 @@ pub fn without() -> Changes {
     let kept = preload(None);
     let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
     let ours = [
-        LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, MONITOR, OBSERVE, PROFILE,
+        LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, MUTEXES, MONITOR, OBSERVE, PROFILE,
     ];
     changes.extend(ours.map(|name| (name, None)));
     changes

@@ -18,6 +18,7 @@ mod install;
 mod library;
 mod list;
 mod machines;
+mod mutexes;
 mod observe;
 mod page;
 mod problem;

@@ -43,7 +43,7 @@ pub fn run<T: Send>(
         };
         return Err(Problem::usage(format!(
             "`cohort {subcommand}` observes the locks of the usual library: not `system`, compiled \
-             compositions, rwlocks by cohort, or the locks that adapt"
+             compositions, rwlocks by cohort, the locks that adapt, or mutexes with locks of their own"
         )));
     }
     let name = &words[0];

@@ -3,8 +3,8 @@
 use crate::program::{Image, runtime};
 use cohort_lab::runner::{self, in_words, is_out_of_files};
 use std::ffi::OsStr;
-use std::path::Path;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 /// Lets the program's own loader lay the program out, without running it, and
 /// looks for `library` among what it loads; `preload` is the `LD_PRELOAD` that
@@ -15,29 +15,7 @@ use std::process::Command;
 /// not bear it.
 pub fn ask_loader(image: &Image, library: &Path, preload: &OsStr) -> Result<(), String> {
     let loader = image.loader.display();
-    let program = image
-        .path
-        .canonicalize()
-        .map_err(|error| format!("cannot find {} again: {error}", image.path.display()))?;
-    let mut command = Command::new(&image.loader);
-    command
-        .arg(&program)
-        .env("LD_TRACE_LOADED_OBJECTS", "1")
-        .env("LD_PRELOAD", preload)
-        .stdin(runner::nothing().map_err(|error| in_words(&error))?);
-    // These would mix other matters into what the loader says.
-    for talkative in ["LD_DEBUG", "LD_VERBOSE", "LD_WARN", "LD_BIND_NOW"] {
-        command.env_remove(talkative);
-    }
-    let output = command.output().map_err(|error| {
-        if is_out_of_files(&error) {
-            return in_words(&error);
-        }
-        format!(
-            "{} asks for the loader {loader}, which cannot be run: {error}",
-            image.path.display()
-        )
-    })?;
+    let output = ask(image, preload)?;
     let listed = String::from_utf8_lossy(&output.stdout);
     let said = String::from_utf8_lossy(&output.stderr);
     let ours = library.to_string_lossy();
@@ -65,4 +43,69 @@ pub fn ask_loader(image: &Image, library: &Path, preload: &OsStr) -> Result<(), 
         "the loader {loader} does not put Cohort's library under {}; it says:\n  {words}",
         image.path.display()
     ))
+}
+
+/// The files that the program's loader puts beside it.
+///
+/// # Errors
+/// The loader cannot be asked.
+pub fn libraries(image: &Image) -> Result<Vec<PathBuf>, String> {
+    let output = ask(image, OsStr::new(""))?;
+    let listed = String::from_utf8_lossy(&output.stdout);
+    Ok(listed.lines().filter_map(listed_path).collect())
+}
+
+/// The file of a line such as `libc.so.6 => /lib/libc.so.6 (0x00007f…)`.
+fn listed_path(line: &str) -> Option<PathBuf> {
+    let file = line.split(" => ").last()?.trim();
+    let (path, _) = file.rsplit_once(" (")?;
+    path.starts_with('/').then(|| PathBuf::from(path))
+}
+
+/// Lets the program's loader list what it would load, with that `LD_PRELOAD`.
+fn ask(image: &Image, preload: &OsStr) -> Result<Output, String> {
+    let loader = image.loader.display();
+    let program = image
+        .path
+        .canonicalize()
+        .map_err(|error| format!("cannot find {} again: {error}", image.path.display()))?;
+    let mut command = Command::new(&image.loader);
+    command
+        .arg(&program)
+        .env("LD_TRACE_LOADED_OBJECTS", "1")
+        .env("LD_PRELOAD", preload)
+        .stdin(runner::nothing().map_err(|error| in_words(&error))?);
+    // These would mix other matters into what the loader says.
+    for talkative in ["LD_DEBUG", "LD_VERBOSE", "LD_WARN", "LD_BIND_NOW"] {
+        command.env_remove(talkative);
+    }
+    command.output().map_err(|error| {
+        if is_out_of_files(&error) {
+            return in_words(&error);
+        }
+        format!(
+            "{} asks for the loader {loader}, which cannot be run: {error}",
+            image.path.display()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_listed_is_found() {
+        for (line, path) in [
+            (
+                "\tlibc.so.6 => /lib/libc.so.6 (0x00007f00)",
+                Some("/lib/libc.so.6"),
+            ),
+            ("\t/lib64/ld.so (0x00007f00)", Some("/lib64/ld.so")),
+            ("\tlinux-vdso.so.1 (0x00007f00)", None),
+            ("\tlibx.so => not found", None),
+        ] {
+            assert_eq!(listed_path(line).as_deref(), path.map(Path::new), "{line}");
+        }
+    }
 }

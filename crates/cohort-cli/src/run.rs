@@ -70,15 +70,23 @@ A configuration file:
   only = [\"mariadbd\"]
   report = true
 
+  # A lock of its own for a mutex; it is named by
+  # its variable, or as in site = \"assoc.c:72\" by the place that initialises
+  # it, else locks it first.
+  [[mutex]]
+  name = \"stats_lock\"
+  lock = \"ticket\"
+
 Exit status: the program's own; 2 for a mistake in the options or the configuration file, 125 if \
 the program cannot be served, 126 if it cannot be executed, 127 if it was not found.";
 
 /// Carries out `cohort run`; returns only if the program did not run in this
 /// process.
 pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
-    let settings = Settings::new(arguments.options, matches)?;
+    let mut settings = Settings::new(arguments.options, matches)?;
     let name = &arguments.command[0];
     let program = Program::find(name)?;
+    settings.find_mutexes(&program)?;
     let wants_report = arguments.report || arguments.json || settings.report;
     if let Choice::System = settings.lock {
         let changes = environment::without();

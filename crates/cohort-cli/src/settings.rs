@@ -6,8 +6,9 @@ use crate::choice::{self, Choice, LockName};
 use crate::cohorts;
 use crate::config::{Configuration, check_executable};
 use crate::library::{self, Library};
+use crate::mutexes::{self, Line};
 use crate::problem::{self, Problem};
-use crate::program;
+use crate::program::{self, Image, Program};
 use crate::rwlocks::Rwlocks;
 use crate::wait::Wait;
 use clap::parser::ValueSource;
@@ -44,7 +45,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
     /// Take what is not said here from a TOML file: lock, rwlock, wait, only,
-    /// exclude, report, cohorts
+    /// exclude, report, cohorts, [[mutex]]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
     /// Serve only this executable, by name or path, among all that the program
@@ -80,6 +81,12 @@ pub struct Settings {
     pub report: bool,
     /// The cohorts that locks are told instead of the machine's, in one line.
     pub cohorts: Option<String>,
+    /// The mutexes that have locks of their own.
+    pub mutexes: Vec<Line>,
+    /// Those, as the library is told, once [`find_mutexes`](Self::find_mutexes) has found them.
+    pub told: Option<String>,
+    /// The configuration file whose settings these are, where that is their name.
+    pub file: Option<String>,
 }
 
 impl Settings {
@@ -94,12 +101,62 @@ impl Settings {
             exclude: Vec::new(),
             report: false,
             cohorts: None,
+            mutexes: Vec::new(),
+            told: None,
+            file: None,
         }
+    }
+
+    /// What a configuration file says, and `wait` where it says nothing of that.
+    ///
+    /// # Errors
+    /// The file cannot be read or understood.
+    pub fn of_file(file: &Path, wait: Wait) -> Result<Self, Problem> {
+        let read = Configuration::read(file)?;
+        let lock = Choice::for_programs(read.lock().unwrap_or(choice::DEFAULT))?;
+        let mutexes = read.mutexes().to_vec();
+        mutexes::check(&mutexes, &lock)?;
+        let cohorts = read.cohorts().as_deref().map(cohorts::text).transpose()?;
+        let on_this = || Rwlocks::for_machine(cohorts.as_deref());
+        Ok(Self {
+            rwlocks: read.rwlock.unwrap_or_else(on_this),
+            rwlocks_asked: read.rwlock.is_some(),
+            wait: read.wait.unwrap_or(wait),
+            only: executables("only", read.only())?,
+            exclude: executables("exclude", read.exclude())?,
+            cohorts,
+            mutexes,
+            file: file.file_name().map(|name| name.display().to_string()),
+            ..Self::of(lock)
+        })
+    }
+
+    /// Finds the mutexes that have locks of their own in the files of a program, and of the
+    /// executables that alone are served.
+    ///
+    /// # Errors
+    /// One of them is not there.
+    pub fn find_mutexes(&mut self, program: &Program) -> Result<(), Problem> {
+        if self.mutexes.is_empty() {
+            return Ok(());
+        }
+        let served = self.only.iter().filter_map(|name| Program::find(name).ok());
+        let others: Vec<Program> = served.collect();
+        let images = [program]
+            .into_iter()
+            .chain(&others)
+            .filter_map(|program| program.image.as_ref().ok());
+        let images: Vec<&Image> = images.collect();
+        self.told = Some(mutexes::found(&self.mutexes, &images)?);
+        Ok(())
     }
 
     /// The one name that is printed: of the lock, and of what serves rwlocks if that is not
     /// the default.
     pub fn name(&self) -> String {
+        if let Some(file) = &self.file {
+            return file.clone();
+        }
         match (&self.lock, self.rwlocks) {
             (Choice::System, _) | (_, Rwlocks::Rwlock) => self.lock.name().to_owned(),
             (Choice::Ours(lock), rwlocks) => format!("{lock}, rwlocks {}", rwlocks.name()),
@@ -119,9 +176,9 @@ impl Settings {
         }
     }
 
-    /// The library that has both.
+    /// The library that has all of them.
     pub fn served_from(&self) -> &'static Library {
-        if self.lock.is_apart() || self.rwlocks.is_composed() {
+        if self.lock.is_apart() || self.rwlocks.is_composed() || !self.mutexes.is_empty() {
             &library::COMPOSITIONS
         } else {
             &library::USUAL
@@ -152,6 +209,8 @@ impl Settings {
                 None => problem,
             },
         )?;
+        let mutexes = file.mutexes().to_vec();
+        mutexes::check(&mutexes, &lock)?;
         let asked = typed("rwlock").then_some(options.rwlock).flatten();
         if let (Choice::System, Some(rwlocks)) = (&lock, asked.or(file.rwlock))
             && rwlocks != Rwlocks::System
@@ -187,6 +246,9 @@ impl Settings {
             exclude: executables(of_exclude.as_deref().unwrap_or("--exclude"), exclude)?,
             report: file.report.unwrap_or(false),
             cohorts,
+            mutexes,
+            told: None,
+            file: None,
         })
     }
 }

@@ -28,6 +28,9 @@ pub fn all(arguments: &Arguments, all: &[Settings]) -> Result<Vec<Contestant<'st
     };
     all.iter()
         .map(|settings| {
+            let mut settings = settings.clone();
+            settings.find_mutexes(&program)?;
+            let settings = &settings;
             let library = settings.served_from().locate()?;
             proof::ask_loader(image, &library, &environment::preload(Some(&library)))
                 .map_err(Problem::refused)?;

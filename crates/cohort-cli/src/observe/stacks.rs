@@ -5,10 +5,10 @@ use super::process::Site;
 use addr2line::Loader;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, Module, Unwinder};
-use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol};
+use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -82,11 +82,16 @@ struct Mapped {
 }
 
 /// Names for one file's addresses.
-struct Names {
+pub struct Names {
     loader: Option<Loader>,
     split_off: Option<Loader>,
     /// Variables and exported functions: address, size, name.
     symbols: Vec<(u64, u64, String)>,
+    /// The code, the first mapped page's address among the image's.
+    code: Range<u64>,
+    first_page: u64,
+    /// Those of the symbols that are variables, by address.
+    variables: HashSet<u64>,
 }
 
 /// Names for the addresses of one process.
@@ -320,16 +325,27 @@ impl Stacks {
 }
 
 impl Names {
-    fn of(path: &Path) -> Self {
+    /// What a file says; nothing, if it cannot be read.
+    pub fn of(path: &Path) -> Self {
         let bytes = std::fs::read(path).unwrap_or_default();
         let image = object::File::parse(&*bytes).ok();
         let mut symbols = Vec::new();
+        let mut variables = HashSet::new();
+        let mut code = 0..0;
+        let mut first_page = 0;
         if let Some(image) = &image {
+            let text = image.section_by_name(".text");
+            code = text.map_or(0..0, |text| text.address()..text.address() + text.size());
+            let first = image.segments().map(|segment| segment.address()).min();
+            first_page = first.unwrap_or(0) & !4095;
             for symbol in image.symbols().chain(image.dynamic_symbols()) {
                 if let (true, Ok(name)) = (symbol.is_definition(), symbol.name())
                     && !name.is_empty()
                 {
                     symbols.push((symbol.address(), symbol.size(), plain(name)));
+                    if symbol.kind() == SymbolKind::Data {
+                        variables.insert(symbol.address());
+                    }
                 }
             }
             symbols.sort();
@@ -346,6 +362,46 @@ impl Names {
             loader: Loader::new(path).ok(),
             split_off,
             symbols,
+            code,
+            first_page,
+            variables,
+        }
+    }
+
+    /// The address in the image at which its first mapping begins.
+    pub fn first_page(&self) -> u64 {
+        self.first_page
+    }
+
+    /// The variables: where each is, and its name.
+    pub fn variables(&self) -> impl Iterator<Item = (Range<u64>, &str)> {
+        self.symbols_that(|address| self.variables.contains(&address))
+    }
+
+    /// The functions.
+    pub fn functions(&self) -> impl Iterator<Item = (Range<u64>, &str)> {
+        self.symbols_that(|address| self.code.contains(&address))
+    }
+
+    fn symbols_that(&self, are: impl Fn(u64) -> bool) -> impl Iterator<Item = (Range<u64>, &str)> {
+        self.symbols
+            .iter()
+            .filter(move |(address, size, _)| *size > 0 && are(*address))
+            .map(|(address, size, name)| (*address..*address + *size, name.as_str()))
+    }
+
+    /// Shows the addresses of each source line that code is made of.
+    pub fn each_line<'a>(&'a self, mut show: impl FnMut(Range<u64>, &'a str, u32)) {
+        for loader in [&self.loader, &self.split_off].into_iter().flatten() {
+            let Range { start, end } = self.code;
+            let Ok(found) = loader.find_location_range(start, end) else {
+                continue;
+            };
+            for (address, length, location) in found {
+                if let (Some(file), Some(line)) = (location.file, location.line) {
+                    show(address..address + length, file, line);
+                }
+            }
         }
     }
 

@@ -58,4 +58,9 @@ pub fn needs() -> Program {
     compile("needs.c", "cc", &[]).expect(NO_COMPILER)
 }
 
+/// `mutexes.c`, with these options.
+pub fn mutexes(options: &[&str]) -> Program {
+    compile("mutexes.c", "cc", options).expect(NO_COMPILER)
+}
+
 const NO_COMPILER: &str = "these tests need a C compiler: install the package gcc";

@@ -94,6 +94,7 @@ fn folder() -> TempDir {
     let machine = String::from_utf8(machine.stdout).expect("text");
     write("my-own.toml", &machine);
     write("mine.toml", &machine);
+    write("advised.toml", "# nothing pays\n");
     folder
 }
 
@@ -174,7 +175,8 @@ fn the_files_in_the_help_are_understood() {
     cohort()
         .args(["run", "--config"])
         .arg(&settings)
-        .args(["--", "true"])
+        .arg("--")
+        .arg(compiled::mutexes(&["-g"]).path())
         .assert()
         .code(0);
 }

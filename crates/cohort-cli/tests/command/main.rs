@@ -9,6 +9,7 @@ mod ending;
 mod environment;
 mod examples;
 mod machines;
+mod mutexes;
 mod profile;
 mod refusal;
 mod report;
@@ -22,7 +23,7 @@ use std::time::Duration;
 
 /// What the command, or a test that reads the environment it passes on, would take
 /// from the environment of the tests.
-const LEFT_OUT: [&str; 11] = [
+const LEFT_OUT: [&str; 12] = [
     "COLUMNS",
     "NO_COLOR",
     "COHORT_LOCK",
@@ -32,6 +33,7 @@ const LEFT_OUT: [&str; 11] = [
     "COHORT_ONLY",
     "COHORT_EXCLUDE",
     "COHORT_REPORT",
+    "COHORT_MUTEXES",
     "COHORT_TIER",
     "LD_PRELOAD",
 ];

@@ -1,6 +1,7 @@
 //! The `cohort` command: runs unchanged programs under chosen locks, and shows
 //! what that gains.
 
+mod advise;
 mod bar;
 mod bench;
 mod best;
@@ -76,6 +77,8 @@ enum Subcommands {
     Debug(debug::Arguments),
     /// Run a program and say which of its locks cost it time, and where
     Profile(profile::Arguments),
+    /// From a profile, make a configuration with locks of their own for mutexes where that pays
+    Advise(advise::Arguments),
     /// Measure a program under several locks and the system's own
     Compare(compare::Arguments),
     /// Show every lock: what it can do, what it costs, where it comes from
@@ -133,6 +136,7 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
         Subcommands::Run(arguments) => run::run(arguments, matches),
         Subcommands::Debug(arguments) => debug::run(arguments, matches),
         Subcommands::Profile(arguments) => profile::run(arguments, matches),
+        Subcommands::Advise(arguments) => advise::run(&arguments),
         Subcommands::Compare(arguments) => compare::run(arguments),
         Subcommands::List(arguments) => list::run(&arguments),
         Subcommands::Bench(arguments) => bench::run(&arguments),

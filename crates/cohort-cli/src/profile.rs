@@ -1,12 +1,12 @@
 //! `cohort profile`: runs a program, and says which locks cost it time.
 
-mod figures;
+pub mod figures;
 mod flame;
 mod gather;
 mod html;
 mod merge;
 mod pprof;
-mod text;
+pub mod text;
 
 use crate::destination;
 use crate::environment::Purpose;

@@ -70,7 +70,7 @@ A configuration file:
   only = [\"mariadbd\"]
   report = true
 
-  # A lock of its own for a mutex; it is named by
+  # A lock of its own for a mutex, as `cohort advise` writes it; it is named by
   # its variable, or as in site = \"assoc.c:72\" by the place that initialises
   # it, else locks it first.
   [[mutex]]

@@ -7,8 +7,9 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands whose help has examples; the first is the command alone.
-const SUBCOMMANDS: [&str; 10] = [
-    "", "run", "debug", "profile", "compare", "machines", "bench", "discover", "tune", "survey",
+const SUBCOMMANDS: [&str; 11] = [
+    "", "run", "debug", "profile", "advise", "compare", "machines", "bench", "discover", "tune",
+    "survey",
 ];
 
 fn help(subcommand: &str) -> String {
@@ -95,6 +96,13 @@ fn folder() -> TempDir {
     write("my-own.toml", &machine);
     write("mine.toml", &machine);
     write("advised.toml", "# nothing pays\n");
+    cohort()
+        .args(["profile", "-o"])
+        .arg(folder.path().join("p.json"))
+        .arg("--")
+        .arg(server.path())
+        .assert()
+        .code(0);
     folder
 }
 

@@ -1,5 +1,6 @@
 //! What a person sees of the command: options, refusals, endings, reports.
 
+mod advise;
 mod bench;
 mod compare;
 mod compiled;

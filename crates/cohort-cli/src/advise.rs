@@ -1,0 +1,360 @@
+//! `cohort advise`: from a profile, a configuration file with locks of their own for the mutexes
+//! where that pays.
+
+mod rules;
+
+use crate::choice;
+use crate::destination;
+use crate::page::{self, Origin};
+use crate::problem::Problem;
+use crate::profile::{Lock, NamedBy, Profile, VERSION};
+use clap::ValueHint;
+use rules::{Advice, Facts};
+use serde::{Deserialize, Serialize, Serializer};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Options of `cohort advise`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    /// A profile that `cohort profile -o` has written
+    #[arg(value_hint = ValueHint::FilePath)]
+    profile: PathBuf,
+    /// Write the configuration file there instead of on standard output
+    #[arg(long, short, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Print what is advised, lock by lock, as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const NOTES: &str = "\
+Every lock of the profile is put to one table of rules, in this order; the first that applies decides.
+
+  lost time            below 2 % of one thread's: nothing to gain
+  rwlock               lines are for mutexes: nothing
+  no place to name     nothing
+  held                 above 20 µs: waiters sleep under any lock; nothing
+  threads over CPUs    under a lock that serves in order: the default lock;
+                       under any other: nothing
+  queue                below 2: nothing
+  held                 1 µs and more, queue 3 and more: mcs
+  anything else        nothing
+
+A rule is a guess from what was measured elsewhere; `cohort compare` says whether it holds here. The \
+file is for `cohort run --config` too. Where nothing pays it has no lines, and says why.
+
+Examples:
+  cohort profile -o p.json -- kccachetest wicked -th 4 -capcnt 500000 400000
+  cohort advise p.json -o advised.toml
+  cohort compare --locks default,advised.toml \\
+      -- kccachetest wicked -th 4 -capcnt 500000 400000
+
+Exit status: 0; 2 if the profile cannot be read or understood, 125 if the file cannot be written.";
+
+/// What is read of a profile's file, beside the profile.
+#[derive(Deserialize)]
+struct Sheet {
+    origin: Where,
+}
+
+#[derive(Deserialize)]
+struct Where {
+    command: Vec<String>,
+    machine: Machine,
+}
+
+#[derive(Deserialize)]
+struct Machine {
+    cpus: usize,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    cohort_profile: u32,
+}
+
+/// What is advised for the locks of one name.
+#[derive(Serialize)]
+struct Advised {
+    /// As the profile has it.
+    name: String,
+    /// The key and the value of its line, if one can name it.
+    #[serde(rename = "line", skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "as_in_the_file")]
+    key: Option<(&'static str, String)>,
+    /// The lock, if another pays.
+    lock: Option<&'static str>,
+    because: String,
+}
+
+/// `{"name": "stats_lock"}`.
+fn as_in_the_file<S: Serializer>(
+    key: &Option<(&'static str, String)>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(key.iter().map(|(key, value)| (key, value)))
+}
+
+/// Carries out `cohort advise`.
+///
+/// # Errors
+/// The profile cannot be read or understood, or the file not be written.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if let Some(file) = &arguments.output {
+        destination::writable(file)?;
+    }
+    let (profile, sheet) = read(&arguments.profile)?;
+    let advised = advise(&profile, sheet.origin.machine.cpus);
+    let text = toml(&profile, &sheet, &advised, arguments);
+    match &arguments.output {
+        Some(file) => {
+            destination::write(file, text.as_bytes())?;
+            if !arguments.json {
+                page::print(&summary(&advised, file, &sheet.origin.command))?;
+            }
+        }
+        None if arguments.json => {}
+        None => page::print_as_it_is(&text)?,
+    }
+    if arguments.json {
+        page::print_list(Origin::here(), "locks", &advised)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads a profile.
+fn read(file: &Path) -> Result<(Profile, Sheet), Problem> {
+    let shown = file.display();
+    let bytes = std::fs::read(file)
+        .map_err(|error| Problem::usage(format!("cannot read {shown}: {error}")))?;
+    let damaged = |error: serde_json::Error| {
+        let (line, column) = (error.line(), error.column());
+        let why = error.to_string();
+        let why = why.split(" at line ").next().unwrap_or(&why);
+        Problem::usage(format!(
+            "{shown}:{line}:{column}: not a whole profile: {why}; `cohort profile -o` writes one"
+        ))
+    };
+    let version: Version = serde_json::from_slice(&bytes).map_err(damaged)?;
+    if version.cohort_profile != VERSION {
+        return Err(Problem::usage(format!(
+            "{shown} is a profile of version {}, and this command reads version {VERSION}; take it \
+             anew",
+            version.cohort_profile
+        )));
+    }
+    let profile = serde_json::from_slice(&bytes).map_err(damaged)?;
+    let sheet = serde_json::from_slice(&bytes).map_err(damaged)?;
+    Ok((profile, sheet))
+}
+
+/// What the rules say of each lock.
+fn advise(profile: &Profile, cpus: usize) -> Vec<Advised> {
+    let bases: BTreeSet<&str> = profile
+        .locks
+        .iter()
+        .filter(|lock| lock.named_by == NamedBy::Symbol)
+        .filter_map(|lock| Some(lock.name.rsplit_once('+')?.0))
+        .collect();
+    let each = profile.locks.iter().map(|lock| {
+        let key = key(lock, &bases);
+        let Advice {
+            lock: chosen,
+            because,
+        } = rules::first(&Facts {
+            lock,
+            seconds: profile.seconds,
+            threads: profile.threads,
+            cpus,
+            own: own(profile),
+            can_be_named: key.is_some(),
+        });
+        Advised {
+            name: lock.name.clone(),
+            key,
+            lock: chosen,
+            because,
+        }
+    });
+    each.collect()
+}
+
+/// The lock that served all mutexes, without what served rwlocks.
+fn own(profile: &Profile) -> &str {
+    profile.lock.split(", ").next().unwrap_or_default()
+}
+
+/// The key and the value by which a line names a lock; none if nothing would find it again.
+fn key(lock: &Lock, bases: &BTreeSet<&str>) -> Option<(&'static str, String)> {
+    let name = &lock.name;
+    if lock.named_by == NamedBy::Symbol {
+        // A variable that holds several locks: this one is at its beginning.
+        let is_first_of_several = bases.contains(name.as_str());
+        let suffix = if is_first_of_several { "+0" } else { "" };
+        return Some(("name", format!("{name}{suffix}")));
+    }
+    let last = name.rsplit(' ').next().unwrap_or(name);
+    let is_line = |text: &str| {
+        let (_, line) = text.rsplit_once(':').unwrap_or_default();
+        line.parse::<u32>().is_ok()
+    };
+    if is_line(last) {
+        return Some(("site", last.to_owned()));
+    }
+    // So far behind the nearest name there may be anything.
+    let is_module = |text: &str| text.contains(".so") || !text.contains('(');
+    let is_vague = name.contains("+0x") && !is_module(name);
+    (!name.is_empty() && !name.starts_with("0x") && !is_vague).then(|| ("site", name.clone()))
+}
+
+/// The configuration file.
+fn toml(profile: &Profile, sheet: &Sheet, advised: &[Advised], arguments: &Arguments) -> String {
+    let cpus = sheet.origin.machine.cpus;
+    let mut text = format!(
+        "# By `cohort advise {}`: {} under {},\n# {:.2} s, {} threads, {cpus} CPUs.\n",
+        arguments.profile.display(),
+        one_line(&profile.program),
+        profile.lock,
+        profile.seconds,
+        profile.threads,
+    );
+    let lines: Vec<&Advised> = advised.iter().filter(|one| one.lock.is_some()).collect();
+    if lines.is_empty() {
+        text.push_str("#\n# No lock of another kind pays here:\n");
+        for one in advised.iter().take(SHOWN) {
+            let _ = writeln!(text, "# - {}: {}", one_line(&one.name), one.because);
+        }
+    }
+    // What was profiled under another lock than the default is to go on under that.
+    let own = own(profile);
+    if own != choice::DEFAULT && choice::Choice::for_programs(own).is_ok() {
+        let _ = writeln!(text, "\nlock = {}", quoted(own));
+    }
+    for one in lines {
+        if let (Some((key, value)), Some(lock)) = (&one.key, one.lock) {
+            let _ = write!(
+                text,
+                "\n[[mutex]]\n{key} = {}\nlock = {}\nbecause = {}\n",
+                quoted(value),
+                quoted(lock),
+                quoted(&one.because)
+            );
+        }
+    }
+    text
+}
+
+/// Locks that are spoken of one by one.
+const SHOWN: usize = 8;
+
+/// What a person is told when the file is written.
+fn summary(advised: &[Advised], file: &Path, command: &[String]) -> String {
+    let shown = file.display();
+    let (with, without): (Vec<&Advised>, Vec<&Advised>) =
+        advised.iter().partition(|one| one.lock.is_some());
+    let mut text = if advised.is_empty() {
+        format!("The profile has no lock: {shown} has no line.\n")
+    } else if with.is_empty() {
+        format!(
+            "Nothing pays here: {shown} has no line for any of {} locks.\n",
+            advised.len()
+        )
+    } else {
+        format!(
+            "{shown} has a line for {} of {} locks.\n",
+            with.len(),
+            advised.len()
+        )
+    };
+    for one in &with {
+        let lock = one.lock.unwrap_or_default();
+        text.push_str(&page::prose(&format!(
+            "{}: {lock}; {}",
+            one.name, one.because
+        )));
+        text.push('\n');
+    }
+    let rest = without.len().saturating_sub(SHOWN);
+    for one in without.iter().take(SHOWN) {
+        text.push_str(&page::prose(&format!(
+            "{}: nothing; {}",
+            one.name, one.because
+        )));
+        text.push('\n');
+    }
+    if rest > 0 {
+        let _ = writeln!(text, "and {rest} more, which lost less: --json has all");
+    }
+    if !with.is_empty() {
+        let program = command
+            .iter()
+            .position(|word| word == "--")
+            .map_or_else(|| "PROGRAM".to_owned(), |at| command[at + 1..].join(" "));
+        let _ = write!(
+            text,
+            "\nWhether it holds here:\n  cohort compare --locks default,{shown} -- {program}\n"
+        );
+    }
+    text
+}
+
+/// Text that stays in a comment.
+fn one_line(text: &str) -> String {
+    text.replace(char::is_control, " ")
+}
+
+/// A text as TOML has it.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_what_would_be_found_again() {
+        let bases = BTreeSet::from(["server"]);
+        for (name, named_by, wanted) in [
+            ("stats_lock", NamedBy::Symbol, Some(("name", "stats_lock"))),
+            ("server", NamedBy::Symbol, Some(("name", "server+0"))),
+            ("server+48", NamedBy::Symbol, Some(("name", "server+48"))),
+            ("table[…]", NamedBy::Symbol, Some(("name", "table[…]"))),
+            (
+                "open_branch profile/bank.c:30",
+                NamedBy::Initialised,
+                Some(("site", "profile/bank.c:30")),
+            ),
+            (
+                "kc::Mutex::Mutex()",
+                NamedBy::Initialised,
+                Some(("site", "kc::Mutex::Mutex()")),
+            ),
+            (
+                "libkc.so.16+0x1a2b",
+                NamedBy::Taken,
+                Some(("site", "libkc.so.16+0x1a2b")),
+            ),
+            ("kc::Mutex::lock()+0x1a2b", NamedBy::Taken, None),
+            ("0x7f0011", NamedBy::Taken, None),
+            ("", NamedBy::Taken, None),
+        ] {
+            let lock = rules::tests::lock(name, named_by);
+            let wanted = wanted.map(|(key, value)| (key, value.to_owned()));
+            assert_eq!(key(&lock, &bases), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn whatever_a_name_holds_the_file_is_read_again() {
+        for text in ["plain", "a \"b\" \\ c", "ü […]", "two\nlines"] {
+            let read: toml::Table = toml::from_str(&format!("x = {}", quoted(text))).unwrap();
+            assert_eq!(read["x"].as_str(), Some(text));
+            assert!(!one_line(text).contains('\n'));
+        }
+    }
+}

@@ -139,7 +139,11 @@ impl<A: Host, B: Host> Host for Chosen<A, B> {
 }
 
 /// First users of one object, of which some want one lock for it and some another.
-pub fn is_assigned<A: Served, B: Served>(threads: usize, rounds: u64) {
+pub fn is_assigned<A, B>(threads: usize, rounds: u64)
+where
+    A: Served + QuickRelease,
+    B: Served + QuickRelease,
+{
     let object = Chosen {
         word: AtomicU32::new(0),
         locks: (in_place::<A>(), in_place::<B>()),

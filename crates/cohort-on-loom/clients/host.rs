@@ -5,7 +5,7 @@ use crate::locks::door::{AtomicU32, Cell, Order, now, yield_now};
 use crate::locks::host::{
     Claim, Fat, FatPool, Gate, Holding, InPlace, Inflated, Pool, Pooled, Served, assigned,
 };
-use crate::locks::{Deadline, Patience, Quick, QuickRelease};
+use crate::locks::{Abortable, Deadline, Patience, Quick, QuickRelease};
 use crate::world::{nodes, together};
 use std::sync::Arc;
 
@@ -171,6 +171,19 @@ pub fn inflated<L: Served>() -> impl Host {
         object: Inflated::default(),
         claim: Claim::new(),
         fat_pool: Pooled::<L, _, _>::new(nodes::<Holding<L::Context>>(2), nodes::<Fat<L>>(3)),
+    }
+}
+
+/// The same of a lock whose waiters leave its queue at their deadlines, and claim nothing.
+pub fn inflated_abandonable<L: Served + Abortable>() -> impl Host {
+    There {
+        object: Inflated::default(),
+        claim: Claim::new(),
+        fat_pool: Pooled::<L, _, _, true>::giving_up(
+            nodes::<Holding<L::Context>>(2),
+            nodes::<Fat<L>>(3),
+            Some(L::acquire_within),
+        ),
     }
 }
 

@@ -1,7 +1,10 @@
 //! A mutex excludes, loses nobody, and publishes what was done under it.
 
 use super::{add_one, read, write};
+use crate::locks::abortable::McsNb;
+use crate::locks::abortable::swept::List;
 use crate::locks::door::{AtomicU32, Cell, Order, Spinner, yield_now};
+use crate::locks::wait::MayPark;
 use crate::locks::{Abortable, DetectsWaiters, Outcome, Patience, RawLock, RawTry};
 use crate::world::{Kept, soon, together};
 use std::sync::Arc;
@@ -219,6 +222,21 @@ pub fn comes_back<L: Abortable + 'static>(threads: usize, hurried: usize, fresh:
         );
         assert!(!lock.is_locked(), "the lock is left held");
     }
+}
+
+/// What a context's node was used for is over, so the context uses that node again.
+pub fn uses_its_node_again() {
+    together(1, |_| {
+        let lock = McsNb::<MayPark>::default();
+        let context = List::default();
+        let node = || {
+            lock.acquire(&context);
+            // SAFETY: acquired just now, with this context.
+            unsafe { lock.release(&context) };
+            std::ptr::from_ref(context.current())
+        };
+        assert_eq!(node(), node(), "another node was made");
+    });
 }
 
 /// Two wait for a lock that is held; its holder, the first thread, comes back past

@@ -321,6 +321,16 @@ macro_rules! for_each_lock {
             "a clh lock for each NUMA node below a bo lock; waiters can give up at either",
             "Dice et al. 2015 §3.4.2, Scott 2002",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
+
+            clh_nb, $crate::abortable::ClhNb, Nowhere, ["a-clh"],
+            "as clh; waiters leave at once, and their nodes to whoever finds them",
+            "Scott 2002; Chabbi et al. 2017 §6.2, Dice et al. 2015 §5.1.6",
+            [RawTry, Abortable, ThreadOblivious, Fair, Inherit];
+
+            mcs_nb, $crate::abortable::McsNb, Nowhere, [],
+            "as mcs; waiters leave at once, and releases pass over what they leave",
+            "Scott 2002; Chabbi et al. 2017 §6.2",
+            [RawTry, Abortable, ThreadOblivious, Fair, Inherit];
         }
     };
 }

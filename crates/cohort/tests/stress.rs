@@ -19,7 +19,8 @@ use delegate::{Apart, Bringing, Chained, Hastily, Patiently, Voting};
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
 use locks::basic::{Anderson, Clh, Futex, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
 use locks::compose::{
-    Adaptive, Bypass, CMcsMcs, CTktMcs, CacheGroup, Clof, Core, Fast, Gated, Package, Stacked,
+    ACBoClh, Adaptive, Bypass, CMcsMcs, CTktMcs, CacheGroup, Clof, Core, Fast, Gated, Package,
+    Stacked,
 };
 use locks::delegation::Sanl;
 use locks::door::set_cohorts;
@@ -312,6 +313,17 @@ stress! {
             mutex::comes_back::<HmcsT1>(THREADS, THREADS - 1, round % 2 == 0);
             mutex::comes_back::<HmcsT2>(THREADS, THREADS - 1, round % 2 == 0);
         }
+    };
+    swept_nodes_come_back: mutex::uses_its_node_again();
+    hmcs_t_inflated_abandoned: {
+        apart();
+        let host = host::inflated_abandonable::<HmcsT2>();
+        host::is_claimed(host, THREADS, 20_000, [Some(20_000); 3]);
+    };
+    a_c_bo_clh_inflated_abandoned: {
+        apart();
+        let host = host::inflated_abandonable::<ACBoClh>();
+        host::is_claimed(host, THREADS, 20_000, [Some(20_000); 3]);
     };
     hmcs_t_all_let_go: mutex::all_let_go::<HmcsT1>(THREADS);
     hmcs_t_comes_past: { apart(); mutex::comes_by::<HmcsT2>(THREADS, HmcsT2::acquire_among_others) };

@@ -40,6 +40,12 @@ pub static BEYOND: &[(&str, &str)] = &[
     ),
     ("ARENA_SEARCHED:relaxed", "as ARENA_SEARCH:relaxed"),
     (
+        "SWEPT_CLAIM:relaxed",
+        "a context would have to write its node before another thread's last read of it, which \
+         comes first in every execution of loom's: there no read sees a write of the future",
+    ),
+    ("SWEPT_RECYCLE:relaxed", "as SWEPT_CLAIM:relaxed"),
+    (
         "near.forget-owed",
         "shows only when somebody is passed over, then the one before it served, then it passed \
          over again: more waiters than loom has threads; the simulated machine counts",

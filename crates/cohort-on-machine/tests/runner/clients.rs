@@ -12,7 +12,7 @@ use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock,
 use crate::delegate_clients::{
     self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Voting,
 };
-use crate::locks::abortable::{ABo, AClh};
+use crate::locks::abortable::{ABo, AClh, ClhNb, McsNb};
 use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::locks::compose::{
@@ -141,6 +141,14 @@ static CLIENTS: &[Sizes] = clients! {
     a_c_bo_clh_lets_go: |threads, rounds| {
         mutex::lets_go::<AClof<AClh, Bo, Numa, 2, 4>>(threads, rounds, threads / 2);
     };
+    clh_nb_lets_go: |threads, rounds| mutex::lets_go::<ClhNb>(threads, rounds, threads / 2);
+    clh_nb_comes_back: |threads, _rounds| {
+        mutex::comes_back::<ClhNb>(threads, threads - 1, threads % 2 == 0);
+    };
+    mcs_nb_lets_go: |threads, rounds| mutex::lets_go::<McsNb>(threads, rounds, threads / 2);
+    mcs_nb_comes_back: |threads, _rounds| {
+        mutex::comes_back::<McsNb>(threads, threads - 1, threads % 2 == 0);
+    };
     aclof_of_three_levels: |threads, rounds| {
         type Lock = AClof<AClh, AClof<ABo, AClh, Numa, 2, 4>, CacheGroup, 2, 4>;
         mutex::excludes::<Lock>(threads, rounds, 1);
@@ -267,6 +275,15 @@ static CLIENTS: &[Sizes] = clients! {
     };
     anderson_claimed: |threads, rounds| {
         host::is_claimed(host::inflated::<Anderson>(), threads, rounds, [None, Some(CLAIM), Some(CLAIM)]);
+    };
+    hmcs_t_inflated_abandoned: |threads, rounds| {
+        type Lock = HmcsT<(Numa,), 4, 0, MayPark, 2>;
+        host::is_claimed(host::inflated_abandonable::<Lock>(), threads, rounds, [Some(CLAIM); 3]);
+        host::is_claimed_by_many(host::inflated_abandonable::<HmcsT1>(), [Some(CLAIM / 20); 4]);
+    };
+    a_c_bo_clh_inflated_abandoned: |threads, rounds| {
+        type Lock = AClof<AClh, Bo, Numa, 2, 4>;
+        host::is_claimed(host::inflated_abandonable::<Lock>(), threads, rounds, [Some(CLAIM); 3]);
     };
     claimed_by_many: |_threads, _rounds| {
         host::is_claimed_by_many(host::in_place::<Ticket>(), [None, Some(CLAIM), None]);

@@ -2,3 +2,6 @@
 
 mod bo;
 mod clh;
+mod clh_nb;
+mod mcs_nb;
+mod swept;

@@ -2,11 +2,15 @@
 
 use crate::runner::prelude::*;
 
+/// Patience that runs out as soon as a waiter sleeps, or has looked in vain.
+const LITTLE: Option<u64> = Some(1);
+
 looked_for_in![
     "inflated::anderson",
     "inflated::three",
     "inflated::try",
     "inflated::ahead",
+    "inflated::abandoned",
     "fork::inflated",
     "fork::anderson"
 ];
@@ -20,6 +24,25 @@ models![
     }),
     quick("inflated::ahead", PARK_3, || {
         migrating::looks_ahead::<Small<Hesitant<Mcs>, Ticket>>(|| ())
+    }),
+    // Whoever gives up may be the last to use the fat lock: the holder has counted itself out.
+    quick("inflated::abandoned", PARK_3, || {
+        host::is_claimed(host::inflated_abandonable::<Tas>(), 2, 2, [LITTLE]);
+    }),
+    quick("inflated::abandoned_by_two", PARK, || {
+        host::is_claimed(host::inflated_abandonable::<Tas>(), 3, 1, [LITTLE; 2]);
+    }),
+    quick("inflated::abandoned_by_all", PARK, || {
+        host::is_claimed_by_many(host::inflated_abandonable::<Tas>(), [LITTLE; 3]);
+    }),
+    quick("inflated::abandoned_queue", PARK, || {
+        host::is_claimed(host::inflated_abandonable::<HmcsT1>(), 2, 1, [LITTLE]);
+    }),
+    quick("inflated::abandoned_queue_of_two", PARK_1, || {
+        host::is_claimed(host::inflated_abandonable::<HmcsT1>(), 3, 1, [LITTLE; 2]);
+    }),
+    quick("fork::inflated_abandonable", FORK, || {
+        fork::holds_what_is_claimed(host::inflated_abandonable::<Tas>(), 2);
     }),
     quick("fork::inflated_ahead", FORK_3, || {
         migrating::looks_ahead::<Small<Hesitant<Ticket>, Ticket>>(door::fork)

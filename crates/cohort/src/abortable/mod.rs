@@ -3,6 +3,11 @@
 
 pub mod bo;
 pub mod clh;
+pub mod clh_nb;
+pub mod mcs_nb;
+pub mod swept;
 
 pub use bo::ABo;
 pub use clh::AClh;
+pub use clh_nb::ClhNb;
+pub use mcs_nb::McsNb;

@@ -279,9 +279,7 @@ pub const ROWS: &[Claim] = &[
         source: "Chabbi et al. 2017 §6.3, Table 2",
         says: "Memory against TATAS-T: CLH-NB 6.6 times, MCS-NB 14 times, all others the same",
         parts: &[],
-        needs: Some(
-            "the memory of a run is not counted yet; the locks clh-nb and mcs-nb are missing",
-        ),
+        needs: Some("the memory of a run is not counted yet"),
         because: None,
     },
     Claim {

@@ -1,0 +1,291 @@
+//! `mcs-nb`: a queue whose waiters look at their own nodes, and leave without waiting for anybody
+//! (Scott 2002), with nodes as Chabbi et al. 2017 §6.2 describe them: each context has a list that
+//! it sweeps.
+//!
+//! **Not for** use: it is here to be compared with.  A waiter that comes back does not find its
+//! place again as in `hmcs-t-1`, and a release may meet any number of nodes that were left.
+//!
+//! | a node's `status` | written by | meaning |
+//! |---|---|---|
+//! | `WAITING` | its owner, before it enters | waits, or holds an empty queue |
+//! | `LEFT` | its owner, over `WAITING` | its owner has left |
+//! | `GRANTED` | a releaser, by exchange | the lock is its owner's; or that had left, and the releaser goes on |
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `tail` | arrivals; the last to leave | as in `mcs` |
+//! | a node's `next` | its successor, by exchange; a releaser | the successor; `IMPATIENT`: released before the successor had linked itself, which therefore holds |
+//!
+//! Whoever is done with a node says that it is free: the releaser that has gone past it, or the
+//! successor that finds `IMPATIENT` there.
+
+use super::swept::{Link, List, Swept, recycle};
+use crate::door::{AtomicPtr, Order, flaws, mutant, orders, pool};
+use crate::host::{Arena, Pool};
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{
+    Abortable, Fair, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, TwoForms,
+    standalone,
+};
+use core::ptr;
+
+orders! {
+    /// Acquires what the last holder did if the queue was empty; publishes the fresh node to the
+    /// successor that will write `next`.
+    MCS_NB_ENQUEUE = AcqRel;
+    /// Publishes the fresh node to the thread that will grant it; sees what a releaser did that
+    /// has not waited for it.
+    MCS_NB_LINK = AcqRel;
+    /// Sees that fresh node before writing its status.
+    MCS_NB_SUCCESSOR = Acquire;
+    /// What the holder did is seen by its successor.
+    MCS_NB_GRANT = Release;
+    /// Sees it.
+    MCS_NB_GRANTED = Acquire;
+    /// What the holder did is seen by the thread that finds the queue empty.
+    MCS_NB_LEAVE = Release;
+    /// What the holder did is seen by the successor that finds the mark.
+    MCS_NB_IMPATIENT = Release;
+    /// Sees what the last holder did; publishes the fresh node.
+    MCS_NB_TRY = AcqRel;
+}
+
+flaws! {
+    /// A waiter that finds the mark waits all the same.
+    IGNORE_MARK = "mcs-nb.ignore-mark";
+    /// A waiter that gives up overwrites a grant.
+    OVERWRITE_GRANT = "mcs-nb.overwrite-grant";
+}
+
+const WAITING: u32 = 0;
+const LEFT: u32 = 1;
+const GRANTED: u32 = 2;
+const CLASS: u32 = 1;
+
+/// Looks for a successor that has entered the queue and is not linked to it.
+const LOOKS: u32 = 2;
+
+/// In a node's `next`: its releaser has not waited for the successor.
+const IMPATIENT: usize = 1;
+
+/// A waiter's node.
+#[derive(Debug, Default)]
+pub struct Node<P: Parking> {
+    next: AtomicPtr<Node<P>>,
+    status: WaitCell<P>,
+    link: Link<Node<P>>,
+}
+
+impl<P: Parking> Node<P> {
+    fn pointer(&self) -> *mut Self {
+        ptr::from_ref(self).cast_mut()
+    }
+
+    fn mark() -> *mut Self {
+        ptr::without_provenance_mut(IMPATIENT)
+    }
+
+    fn renew(&self) {
+        self.next.store(ptr::null_mut(), Order::RELAXED);
+        self.status.reset(WAITING);
+    }
+}
+
+/// A form of the lock, and the pool of its nodes.
+pub trait Form: Parking {
+    /// The pool.
+    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static);
+}
+
+impl<P: Form> Swept for Node<P> {
+    fn link(&self) -> &Link<Self> {
+        &self.link
+    }
+
+    fn pool() -> &'static (impl Pool<Self> + 'static) {
+        P::nodes()
+    }
+}
+
+pool! {
+    /// Nodes whose owners may sleep.
+    static PARKING: Node<MayPark>, placed
+}
+
+pool! {
+    /// Nodes whose owners never do.
+    static SPINNING: Node<SpinOnly>, placed
+}
+
+impl Form for MayPark {
+    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
+        &PARKING
+    }
+}
+
+impl Form for SpinOnly {
+    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
+        &SPINNING
+    }
+}
+
+/// The lock; all zero when new.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct McsNb<P: Form = MayPark> {
+    tail: AtomicPtr<Node<P>>,
+}
+
+impl<P: Form> McsNb<P> {
+    /// The node behind that one, once it is linked; none if the lock is free from here on, or a
+    /// successor's that is slow to link itself.
+    fn successor(&self, node: &'static Node<P>) -> Option<&'static Node<P>> {
+        loop {
+            let next = node.next.load(MCS_NB_SUCCESSOR);
+            // SAFETY: a linked successor stays until it is granted, and nodes live for ever.
+            if let Some(next) = unsafe { next.as_ref() } {
+                return Some(next);
+            }
+            if self
+                .tail
+                .compare_exchange(
+                    node.pointer(),
+                    ptr::null_mut(),
+                    MCS_NB_LEAVE,
+                    Order::RELAXED,
+                )
+                .is_ok()
+            {
+                recycle(node);
+                return None;
+            }
+            let linked = || !node.next.load(Order::RELAXED).is_null();
+            if (0..LOOKS).any(|_| linked()) {
+                continue;
+            }
+            if node
+                .next
+                .compare_exchange(
+                    ptr::null_mut(),
+                    Node::mark(),
+                    MCS_NB_IMPATIENT,
+                    Order::RELAXED,
+                )
+                .is_ok()
+            {
+                return None;
+            }
+        }
+    }
+}
+
+// SAFETY: a waiter is granted the lock by one thread, that which holds it or stands in for one
+// that has left, and is at the head of the queue; or it finds that its predecessor has released the
+// lock and left.
+unsafe impl<P: Form> RawLock for McsNb<P> {
+    type Context = List<Node<P>>;
+
+    #[inline]
+    fn acquire(&self, cx: &Self::Context) {
+        let _ = self.acquire_within(cx, &Patience::ENDLESS);
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &Self::Context) {
+        let mut at = cx.current();
+        while let Some(successor) = self.successor(at) {
+            // First of all: the successor waits for this alone.
+            let waits = successor.status.swap(GRANTED, MCS_NB_GRANT) == WAITING;
+            recycle(at);
+            if waits {
+                return;
+            }
+            at = successor;
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+standalone!([P: Form] McsNb<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, QuickRelease, HighLock);
+
+// SAFETY: a null tail is nobody's lock, and one exchange takes it.
+unsafe impl<P: Form> RawTry for McsNb<P> {
+    fn try_acquire(&self, cx: &Self::Context) -> bool {
+        if self.is_locked() {
+            return false;
+        }
+        let node = cx.take();
+        node.renew();
+        let taken = self
+            .tail
+            .compare_exchange(ptr::null_mut(), node.pointer(), MCS_NB_TRY, Order::RELAXED)
+            .is_ok();
+        if !taken {
+            recycle(node);
+        }
+        taken
+    }
+}
+
+// SAFETY: a waiter that gives up has left its node to whoever goes past it, which grants that to
+// nobody.
+unsafe impl<P: Form> Abortable for McsNb<P> {
+    #[inline]
+    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+        let node = cx.take();
+        node.renew();
+        let predecessor = self.tail.swap(node.pointer(), MCS_NB_ENQUEUE);
+        // SAFETY: nodes live for ever, and nobody is done with a predecessor before this link is
+        // there.
+        let Some(predecessor) = (unsafe { predecessor.as_ref() }) else {
+            return Outcome::Acquired;
+        };
+        let found = predecessor.next.swap(node.pointer(), MCS_NB_LINK);
+        if found == Node::mark() && !mutant(flaw::IGNORE_MARK) {
+            recycle(predecessor);
+            return Outcome::Acquired;
+        }
+        let granted = |status| status != WAITING;
+        if node
+            .status
+            .wait_within(MCS_NB_GRANTED, CLASS, granted, patience)
+        {
+            return Outcome::Acquired;
+        }
+        if mutant(flaw::OVERWRITE_GRANT) {
+            node.status.reset(LEFT);
+            return Outcome::GaveUp;
+        }
+        if node
+            .status
+            .exchange(WAITING, LEFT, Order::RELAXED, MCS_NB_GRANTED)
+        {
+            Outcome::GaveUp
+        } else {
+            Outcome::Acquired
+        }
+    }
+}
+
+// SAFETY: release reads and writes the lock and the context alone.
+unsafe impl<P: Form> ThreadOblivious for McsNb<P> {}
+
+impl<P: Form> Fair for McsNb<P> {}
+
+// SAFETY: afterwards the tail is null or the holder's node, behind which nobody is.
+unsafe impl<P: Form> Inherit for McsNb<P> {
+    unsafe fn inherit(&self, holder: Option<&Self::Context>) {
+        let node = holder.map_or(ptr::null_mut(), |cx| {
+            cx.current().renew();
+            cx.current().pointer()
+        });
+        self.tail.store(node, Order::RELAXED);
+    }
+}
+
+impl<P: Form> TwoForms for McsNb<P> {
+    type Spinning = McsNb<SpinOnly>;
+}

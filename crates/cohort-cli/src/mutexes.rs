@@ -283,7 +283,8 @@ impl File {
             is_here.then(|| u64::from_str_radix(offset, 16).ok())?
         });
         if let Some(offset) = offset {
-            return vec![offset..offset + 1];
+            ranges.push(offset..offset + 1);
+            return ranges;
         }
         let all = self.names.functions();
         all.filter(|(_, known)| *known == site)

@@ -202,9 +202,20 @@ pub mod tests {
 
     type Change = fn(&mut Lock);
 
+    /// What is changed of the lock, for how many threads, under which lock it was measured, whether it
+    /// has a name, which lock is advised, and a part of the reason.
+    type Case = (
+        Change,
+        usize,
+        &'static str,
+        bool,
+        Option<&'static str>,
+        &'static str,
+    );
+
     #[test]
     fn each_rule_decides_where_it_is_the_first() {
-        let rows: [(Change, usize, &str, bool, Option<&str>, &str); 10] = [
+        let rows: [Case; 10] = [
             (
                 |_| (),
                 8,

@@ -15,14 +15,12 @@
 //! Which lock serves a mutex stands in bits of its kind from its first use on; see
 //! [`assigned`].
 
-use crate::choice::{Choice, choice, is_assigning, read_lock};
 use crate::layout::{DESTROYED, ELISION, Mutex, NORMAL};
 use crate::libc::{close, open, read};
-use crate::mutex::{Wait, lock};
 use cohort::catalogue::own_pool_bytes;
 use cohort::door::AtomicU32 as Word;
 use cohort::host::assigned;
-use cohort::host::served::{Needs, Object, Pair, Service};
+use cohort::host::served::{Needs, Pair, Service};
 use core::ffi::c_int;
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
@@ -31,8 +29,10 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize};
 /// The locks of a process beside its own.
 const OTHERS: usize = 4;
 
-/// Their services, from place 1 on; place 0 is the process's own lock.
-static SERVICES: [AtomicPtr<Service>; OTHERS] = [const { AtomicPtr::new(ptr::null_mut()) }; OTHERS];
+/// The services: in place 0 the process's own lock's, then theirs.  All null in a process without
+/// lines.
+static SERVICES: [AtomicPtr<Service>; 1 + OTHERS] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; 1 + OTHERS];
 
 /// How many of a thread's caches the own lock's pools and all others' stand before those of
 /// place 1, and how many each place takes.
@@ -61,16 +61,19 @@ static TABLE: [Line; LINES] = [const {
 
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// Reads the lines, for a process whose own lock is `own`; whether any is of a file that is
-/// mapped here.  Threads that do so at once do the same.
-pub fn read_lines(text: &str, own: u8) -> bool {
-    let mut raw = [own; 1 + OTHERS];
+/// A lock as the process's choice has it, and its service.
+pub type Known = (u8, &'static Service);
+
+/// Reads the lines, whose locks `lock` knows, for a process whose own lock is `own`; whether any
+/// line is of a file that is mapped here.  Threads that do so at once do the same.
+pub fn read_lines(text: &str, own: Known, lock: impl Fn(&str) -> Option<Known>) -> bool {
+    let mut raw = [own.0; 1 + OTHERS];
     let mut locks = 1;
     let mut used = 0;
     each_mapped(|path, base| {
         for line in text.lines() {
             let mut words = line.splitn(4, ' ');
-            let (Some(lock), Some(what), Some(range), Some(file)) =
+            let (Some(name), Some(what), Some(range), Some(file)) =
                 (words.next(), words.next(), words.next(), words.next())
             else {
                 continue;
@@ -83,7 +86,7 @@ pub fn read_lines(text: &str, own: u8) -> bool {
             if file.as_bytes() != path || used == LINES {
                 continue;
             }
-            let Some((chosen, service)) = read_lock(lock) else {
+            let Some((chosen, service)) = lock(name) else {
                 continue;
             };
             let known = raw[..locks].iter().position(|known| *known == chosen);
@@ -94,7 +97,7 @@ pub fn read_lines(text: &str, own: u8) -> bool {
                     raw[locks] = chosen;
                     let [first, each] = CACHES;
                     (service.move_caches)(first + each * (locks as u32 - 1));
-                    SERVICES[locks - 1].store(ptr::from_ref(service).cast_mut(), Relaxed);
+                    SERVICES[locks].store(ptr::from_ref(service).cast_mut(), Relaxed);
                     locks += 1;
                     locks - 1
                 }
@@ -107,6 +110,7 @@ pub fn read_lines(text: &str, own: u8) -> bool {
             used += 1;
         }
     });
+    SERVICES[0].store(ptr::from_ref(own.1).cast_mut(), Relaxed);
     USED.store(used, Relaxed);
     used > 0
 }
@@ -187,24 +191,17 @@ fn wanted(mutex: &Mutex, returns_to: usize) -> u32 {
 
 /// The lock in that place.
 fn service(place: u32) -> &'static Service {
-    let other = (place as usize).checked_sub(1);
-    match other.and_then(|other| SERVICES.get(other)) {
-        // SAFETY: no mutex has a place that was not set before the choice was published.
-        Some(service) => unsafe { &*service.load(Relaxed) },
-        None => match choice().0 {
-            Choice::Ours(own) => own,
-            Choice::System => unreachable!("its mutexes would be the C library's"),
-        },
-    }
+    // SAFETY: no mutex has a place that was not set before the choice was published.
+    unsafe { &*SERVICES[place as usize % SERVICES.len()].load(Relaxed) }
 }
 
 /// What all mutexes needed so far, in a process in which `one` serves some.
 pub fn needs(one: &Service) -> Needs {
-    if !is_assigning() {
+    if SERVICES[0].load(Relaxed).is_null() {
         return (one.needs)();
     }
     let mut all = (service(0).needs)();
-    for other in &SERVICES {
+    for other in &SERVICES[1..] {
         // SAFETY: null, or a service.
         let Some(other) = (unsafe { other.load(Relaxed).as_ref() }) else {
             break;
@@ -228,61 +225,23 @@ pub fn serving(mutex: &Mutex) -> &'static Service {
     service(assigned::assign(word(mutex), || wanted(mutex, 0)))
 }
 
+/// Chooses what serves a mutex, if the caller, which locks it by that call, is its first user.
+pub fn assign(mutex: &Mutex, returns_to: usize) {
+    assigned::assign(word(mutex), || wanted(mutex, returns_to));
+}
+
 /// The bits of a mutex's kind that say what serves it, for one that is being initialised by
 /// that call.
 pub fn bits(mutex: &Mutex, returns_to: usize) -> c_int {
-    if is_assigning() {
-        assigned::bits(wanted(mutex, returns_to)) as c_int
-    } else {
-        0
-    }
+    assigned::bits(wanted(mutex, returns_to)) as c_int
 }
 
-/// How a plain mutex is locked and unlocked whose lock has been chosen, where nobody counts.
+/// How a plain mutex is locked and unlocked whose lock has been chosen.
 #[inline(always)]
 pub fn pair(mutex: &Mutex) -> Option<&'static Pair> {
     let kind = mutex.kind.load(Relaxed);
     if kind == DESTROYED || kind & !(assigned::BITS as c_int | ELISION) != NORMAL {
         return None;
     }
-    let place = assigned::place(kind as u32)?;
-    (!choice().1).then(|| &service(place).pair)
-}
-
-/// `pthread_mutex_lock` of a plain mutex by the long way, which may be its first use: it is
-/// jumped to, so that the return address is the program's.
-#[unsafe(naked)]
-unsafe extern "C" fn lock_perhaps_first(object: &Object) -> c_int {
-    #[cfg(target_arch = "x86_64")]
-    core::arch::naked_asm!(
-        "mov rsi, [rsp]",
-        "jmp {inner}",
-        inner = sym lock_from,
-    );
-    #[cfg(target_arch = "aarch64")]
-    core::arch::naked_asm!(
-        "mov x1, x30",
-        "b {inner}",
-        inner = sym lock_from,
-    );
-}
-
-/// The same, knowing the call.
-unsafe extern "C" fn lock_from(mutex: *mut Mutex, returns_to: usize) -> c_int {
-    // SAFETY: the program's.
-    let object = unsafe { &*mutex };
-    if is_assigning() && !object.is_libcs() {
-        assigned::assign(word(object), || wanted(object, returns_to));
-    }
-    // SAFETY: passed on.
-    unsafe { lock(mutex, Wait::Endless) }
-}
-
-/// [`lock_perhaps_first`] as a service has it.
-///
-/// # Safety
-/// The object is a mutex.
-pub unsafe fn lock_first(object: &Object) -> i32 {
-    // SAFETY: passed on.
-    unsafe { lock_perhaps_first(object) }
+    Some(&service(assigned::place(kind as u32)?).pair)
 }

@@ -264,7 +264,8 @@ fn decide() -> u8 {
     #[cfg(feature = "compositions")]
     let raw = if chosen != SYSTEM
         && let Some(text) = variable(c"COHORT_MUTEXES")
-        && by_mutex::read_lines(text, chosen)
+        && let Choice::Ours(own) = meaning(chosen)
+        && by_mutex::read_lines(text, (chosen, own), read_lock)
     {
         raw | ASSIGNING
     } else {

@@ -19,6 +19,8 @@ use crate::owner::{self, NOBODY};
 use crate::{next, time};
 use cohort::door::{AtomicU32 as Word, keep_off};
 use cohort::host::Generation;
+#[cfg(feature = "compositions")]
+use cohort::host::served::Object;
 use cohort::host::served::{Pair, Service, done};
 use cohort::numa::FutexHmcs;
 use cohort::report::Kind;
@@ -69,7 +71,7 @@ impl Mutex {
 
     /// Whether the C library serves it: robust, priority, process-shared, and
     /// destroyed ones, for which it has the error.
-    pub fn is_libcs(&self) -> bool {
+    fn is_libcs(&self) -> bool {
         !matches!(self.kind(), NORMAL | RECURSIVE | ERRORCHECK | ADAPTIVE)
     }
 
@@ -90,7 +92,7 @@ static PLAIN: AtomicPtr<Pair> = AtomicPtr::new((&raw const THE_LONG_WAY).cast_mu
 
 static THE_LONG_WAY: Pair = Pair {
     #[cfg(feature = "compositions")]
-    lock: by_mutex::lock_first,
+    lock: lock_first,
     // SAFETY: passed on.
     #[cfg(not(feature = "compositions"))]
     lock: |object| unsafe { lock(ptr::from_ref(object).cast_mut().cast(), Wait::Endless) },
@@ -119,6 +121,54 @@ fn serving(mutex: &Mutex) -> (Choice, bool) {
     }
     let _ = mutex;
     choice()
+}
+
+/// How a plain mutex is locked and unlocked whose own lock has been chosen, where nobody counts.
+#[inline(always)]
+#[cfg(feature = "compositions")]
+fn own_pair(mutex: &Mutex) -> Option<&'static Pair> {
+    by_mutex::pair(mutex).filter(|_| !choice().1)
+}
+
+/// `pthread_mutex_lock` of a plain mutex by the long way, which may be its first use: it is
+/// jumped to, so that the return address is the program's.
+#[unsafe(naked)]
+#[cfg(feature = "compositions")]
+unsafe extern "C" fn lock_perhaps_first(object: &Object) -> c_int {
+    #[cfg(target_arch = "x86_64")]
+    core::arch::naked_asm!(
+        "mov rsi, [rsp]",
+        "jmp {inner}",
+        inner = sym lock_from,
+    );
+    #[cfg(target_arch = "aarch64")]
+    core::arch::naked_asm!(
+        "mov x1, x30",
+        "b {inner}",
+        inner = sym lock_from,
+    );
+}
+
+/// The same, knowing the call.
+#[cfg(feature = "compositions")]
+unsafe extern "C" fn lock_from(mutex: *mut Mutex, returns_to: usize) -> c_int {
+    // SAFETY: the program's.
+    let object = unsafe { &*mutex };
+    if is_assigning() && !object.is_libcs() {
+        by_mutex::assign(object, returns_to);
+    }
+    // SAFETY: passed on.
+    unsafe { lock(mutex, Wait::Endless) }
+}
+
+/// [`lock_perhaps_first`] as a service has it.
+///
+/// # Safety
+/// The object is a mutex.
+#[cfg(feature = "compositions")]
+unsafe fn lock_first(object: &Object) -> i32 {
+    // SAFETY: passed on.
+    unsafe { lock_perhaps_first(object) }
 }
 
 /// Locks by the process's lock; 0, `EBUSY`, `ETIMEDOUT` or `EINVAL`.
@@ -437,12 +487,12 @@ unsafe fn lock_other_kind(mutex: *mut Mutex) -> c_int {
         return 0;
     }
     #[cfg(feature = "compositions")]
-    if let Some(pair) = by_mutex::pair(object) {
+    if let Some(pair) = own_pair(object) {
         // SAFETY: that lock alone serves the mutex.
         return unsafe { (pair.lock)(object.served()) };
     } else if is_assigning() {
         // SAFETY: passed on.
-        return unsafe { by_mutex::lock_first(object.served()) };
+        return unsafe { lock_first(object.served()) };
     }
     // SAFETY: passed on.
     unsafe { lock_endless(mutex) }
@@ -531,7 +581,7 @@ unsafe fn unlock_other_kind(mutex: *mut Mutex) -> c_int {
         return 0;
     }
     #[cfg(feature = "compositions")]
-    if let Some(pair) = by_mutex::pair(object) {
+    if let Some(pair) = own_pair(object) {
         // SAFETY: that lock alone serves the mutex, and the program unlocks what it locked.
         return unsafe { (pair.unlock)(object.served()) };
     }
@@ -628,7 +678,11 @@ unsafe extern "C" fn init(mutex: *mut Mutex, attributes: Attr, returns_to: usize
         clear(mutex);
         FutexHmcs::begin_at(&raw const (*mutex).futex);
         #[cfg(feature = "compositions")]
-        let kind = kind | by_mutex::bits(&*mutex, returns_to);
+        let kind = if is_assigning() {
+            kind | by_mutex::bits(&*mutex, returns_to)
+        } else {
+            kind
+        };
         let _ = returns_to;
         (*mutex).kind.store(kind, Relaxed);
         if !is_plain_default() {

@@ -186,8 +186,8 @@ pub enum HandOver {
 )]
 pub trait Fair: RawLock {}
 
-/// A lock that decides for itself, again and again, whether its waiters spin or sleep; whoever
-/// measures leaves it the choice.
+/// A lock that decides for itself, again and again, whether its waiters spin or sleep; a
+/// measurement leaves it the choice.
 pub trait Adapts: RawLock {}
 
 /// A lock that is compiled in two forms: one whose waiters may sleep, and one whose

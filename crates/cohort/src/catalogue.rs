@@ -323,7 +323,7 @@ macro_rules! for_each_lock {
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
             clh_nb, $crate::abortable::ClhNb, Nowhere, ["a-clh"],
-            "as clh; waiters leave at once, and their nodes to whoever finds them",
+            "as clh; waiters leave at once, and the next thread takes their nodes",
             "Scott 2002; Chabbi et al. 2017 §6.2, Dice et al. 2015 §5.1.6",
             [RawTry, Abortable, ThreadOblivious, Fair, Inherit];
 

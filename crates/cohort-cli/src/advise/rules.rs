@@ -102,7 +102,7 @@ static RULES: [Rule; 9] = [
         lock: None,
         because: |facts| {
             let own = facts.own;
-            format!("{}: {own} lets in whoever has a CPU", crowd(facts))
+            format!("{}: {own} lets in any thread that has a CPU", crowd(facts))
         },
     },
     Rule {
@@ -110,7 +110,7 @@ static RULES: [Rule; 9] = [
         lock: None,
         because: |facts| {
             let queue = facts.lock.queue.mean;
-            format!("queue {queue:.1}: one waiter at a time, whom every lock serves alike")
+            format!("queue {queue:.1}: one waiter at a time, and every lock serves that alike")
         },
     },
     Rule {

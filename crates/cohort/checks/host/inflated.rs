@@ -25,7 +25,7 @@ models![
     quick("inflated::ahead", PARK_3, || {
         migrating::looks_ahead::<Small<Hesitant<Mcs>, Ticket>>(|| ())
     }),
-    // Whoever gives up may be the last to use the fat lock: the holder has counted itself out.
+    // A waiter that gives up may be the last to use the fat lock: the holder has counted itself out.
     quick("inflated::abandoned", PARK_3, || {
         host::is_claimed(host::inflated_abandonable::<Tas>(), 2, 2, [LITTLE]);
     }),

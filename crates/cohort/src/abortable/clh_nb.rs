@@ -17,7 +17,7 @@
 //! | `tail` | arrivals; the last of the queue, when it leaves | the last node; null, or a released node behind abandoned ones or none: nobody holds the lock |
 //! | a node's `before` | its owner, before `ABANDONED` | the node that it waited at |
 //!
-//! Whoever goes past a node says that it is free.  The last of the queue takes its own out of it.
+//! The thread that goes past a node says that it is free.  The last of the queue takes its own out.
 
 use super::swept::{Link, List, Swept, recycle};
 use crate::door::{AtomicPtr, Order, flaws, mutant, orders, pool};

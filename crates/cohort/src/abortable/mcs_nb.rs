@@ -16,8 +16,8 @@
 //! | `tail` | arrivals; the last to leave | as in `mcs` |
 //! | a node's `next` | its successor, by exchange; a releaser | the successor; `IMPATIENT`: released before the successor had linked itself, which therefore holds |
 //!
-//! Whoever is done with a node says that it is free: the releaser that has gone past it, or the
-//! successor that finds `IMPATIENT` there.
+//! The last thread that needs a node says that it is free: the releaser that has gone past it, or
+//! the successor that finds `IMPATIENT` there.
 
 use super::swept::{Link, List, Swept, recycle};
 use crate::door::{AtomicPtr, Order, flaws, mutant, orders, pool};
@@ -230,7 +230,7 @@ unsafe impl<P: Form> RawTry for McsNb<P> {
     }
 }
 
-// SAFETY: a waiter that gives up has left its node to whoever goes past it, which grants that to
+// SAFETY: a waiter that gives up has left its node to the releaser that goes past it and grants it to
 // nobody.
 unsafe impl<P: Form> Abortable for McsNb<P> {
     #[inline]

@@ -8,8 +8,8 @@
 //! | a link's `state` | written by | meaning |
 //! |---|---|---|
 //! | `TAKEN` | its context's thread | in a queue, or about to be |
-//! | `FREE` | whoever is done with the node, over `TAKEN` | the context may take it again |
-//! | `ORPHAN` | its context, over `TAKEN`, as it goes | whoever is done with the node gives it back |
+//! | `FREE` | the last other thread that needs the node, over `TAKEN` | the context may take it again |
+//! | `ORPHAN` | its context, over `TAKEN`, as it goes | the last other thread that needs the node gives it back |
 
 use crate::door::{AtomicPtr, AtomicU32, Order, flaws, mutant, orders};
 use crate::host::Pool;

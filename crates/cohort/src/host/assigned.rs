@@ -2,7 +2,7 @@
 //! to this object.
 //!
 //! The answer stands in spare bits of a word of the object that nobody else writes while the
-//! object is in use.  Whoever initialises the object writes it there; an object that nobody
+//! object is in use.  The thread that initialises the object writes it there; an object that nobody
 //! initialises is all zero, and its first user writes it, before that user touches any other
 //! byte.  Of several first users at once, each of which may want another lock, one decides, and
 //! the others go by that.

@@ -32,7 +32,7 @@
 
 use crate::door::{
     AtomicPtr, AtomicU32, AtomicUsize, CACHES, Order, Spinner, constructor, flaws, generation,
-    map_slots, mutant, orders, repeated, thread,
+    key_of, map_slots, mutant, orders, repeated, thread,
 };
 use crate::host::Pool;
 use cohort_raw::{Abortable, Outcome, Patience, RawTry};
@@ -189,8 +189,8 @@ impl<L> Drop for Taken<'_, L> {
 }
 
 /// What decides on a key's bucket.
-const fn hash(key: usize) -> usize {
-    ((key as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
+fn hash(key: usize) -> usize {
+    ((key_of(key) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
 }
 
 impl<L: Lockable> Bucket<L> {

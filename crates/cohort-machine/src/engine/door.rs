@@ -685,6 +685,13 @@ pub fn allocate(layout: Layout) -> Option<NonNull<u8>> {
     with(|engine| engine.memory.allocate(layout, Owner::Lock))
 }
 
+/// Where in the run's memory an address is, in bytes from its beginning; `None` elsewhere, and
+/// outside of a run.
+#[must_use]
+pub fn offset(address: usize) -> Option<usize> {
+    with(|engine| engine.memory.offset(address))?
+}
+
 /// What the door keeps for the current thread, made at the first question; it
 /// lives as long as the run.  `None` outside of one.
 #[must_use]

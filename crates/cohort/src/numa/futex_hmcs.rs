@@ -225,7 +225,7 @@ impl Table {
     /// The two queues of which one may be that of the lock at that address.
     fn queues(&self, lock: usize) -> [&'static Queue; 2] {
         // Fibonacci's hash spreads addresses that differ in their middle bits only.
-        let spread = (lock as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let spread = (door::key_of(lock) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         [48, 32].map(|bits: u32| {
             let part = usize::from((spread >> bits) as u16);
             self.at((part * QUEUES) >> u16::BITS)

@@ -105,6 +105,12 @@ pub fn beforehand<T: 'static>(it: &'static OfExecution<T>) {
     let _ = it.get();
 }
 
+/// What a hash of an object's address begins with.
+#[must_use]
+pub const fn key_of(address: usize) -> usize {
+    address
+}
+
 /// Room for `count` slots, each as `make` says, until the execution ends.
 #[must_use]
 pub fn map_slots<S>(count: usize, make: fn() -> S) -> Option<NonNull<S>> {

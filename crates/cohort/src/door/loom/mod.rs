@@ -30,7 +30,7 @@ pub use interrupt::interrupted_after;
 pub(crate) use interrupt::interruption;
 pub use kept::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CONTEXT_BYTES, Kept, OfExecution,
-    QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, map_slots, unmap_slots,
+    QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, key_of, map_slots, unmap_slots,
 };
 pub use model::{Model, Tally, fork, together};
 pub use nodes::Nodes;

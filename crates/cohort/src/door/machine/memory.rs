@@ -41,6 +41,16 @@ pub fn map_slots<S>(count: usize, _make: fn() -> S) -> Option<NonNull<S>> {
 /// Natively, gives that room back, which nobody has used.
 pub const fn unmap_slots<S>(_slots: NonNull<S>, _count: usize) {}
 
+/// What a hash of an object's address begins with: where the object is in the run's memory, so
+/// that no figure depends on where the host has put that memory.  Never 0, as no address is.
+#[must_use]
+pub fn key_of(address: usize) -> usize {
+    door::offset(address).map_or(address, |offset| FIRST_KEY + offset)
+}
+
+/// As natively, where nothing lies in the first page.
+const FIRST_KEY: usize = 4096;
+
 /// What is static natively, and here made anew in each run by its first user.
 #[derive(Debug)]
 pub struct OfRun<T>(fn() -> T);

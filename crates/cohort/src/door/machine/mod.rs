@@ -18,7 +18,7 @@ pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fenc
 pub use caught::{Panic, caught, panic_on};
 pub use memory::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CONTEXT_BYTES, OfRun, QUEUE_GROUPS,
-    QUEUE_NODES, QUEUES, beforehand, map_slots, unmap_slots,
+    QUEUE_NODES, QUEUES, beforehand, key_of, map_slots, unmap_slots,
 };
 pub use spinner::{
     Spinner, cpus, has_lost_cpu, has_waited, is_worth_a_try, keep_cpu, policy, set_policy,

@@ -83,6 +83,13 @@ unsafe impl<N: 'static, P: Pool<N>> Pool<N> for OfProcess<P> {
 /// In loom's world, makes it before there are threads.
 pub const fn beforehand<T>(_: &OfProcess<T>) {}
 
+/// What a hash of an object's address begins with.
+#[inline(always)]
+#[must_use]
+pub const fn key_of(address: usize) -> usize {
+    address
+}
+
 /// Maps room for `count` slots whose atoms are all zero; `None` if the kernel
 /// refuses, and the reserve is used up.  `make` says what a slot is where zero bytes are none.
 #[must_use]

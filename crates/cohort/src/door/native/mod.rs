@@ -24,7 +24,7 @@ pub use fences::{fence_everywhere, fence_here, is_long_quiet, revocations};
 pub use generation::{generation, generation_so_far};
 pub use memory::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CONTEXT_BYTES, OfProcess, QUEUE_GROUPS,
-    QUEUE_NODES, QUEUES, beforehand, map_slots, place_here, unmap_slots,
+    QUEUE_NODES, QUEUES, beforehand, key_of, map_slots, place_here, unmap_slots,
 };
 pub use monitor::{monitor, offered_monitor, set_monitor};
 pub use noted::{note, noted};

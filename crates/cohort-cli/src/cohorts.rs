@@ -8,6 +8,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A file's text, without what only people read, in one line.
+///
+/// # Errors
+/// What is wrong, with the file and the line: no list of cohorts, a CPU in two of a level, or
+/// levels that do not nest.
 pub fn text(file: &Path) -> Result<String, Problem> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Problem::usage(format!("cannot read {}: {error}", file.display())))?;
@@ -20,6 +24,7 @@ pub fn text(file: &Path) -> Result<String, Problem> {
         };
         Problem::usage(format!("{}, {mistake}{hint}", file.display()))
     })?;
+    check_shape(file, &text, None)?;
     let lines = text
         .lines()
         .map(|line| line.split('#').next().unwrap_or(""));
@@ -69,6 +74,11 @@ pub fn table(text: &str, cpus: usize) -> Result<Vec<(String, Vec<usize>)>, Probl
 pub fn check(file: &Path, cpus: &[usize]) -> Result<(), Problem> {
     let text = std::fs::read_to_string(file)
         .map_err(|error| Problem::usage(format!("cannot read {}: {error}", file.display())))?;
+    check_shape(file, &text, Some(cpus))
+}
+
+/// The same of a file's text; of any CPUs, if it is not said of which.
+fn check_shape(file: &Path, text: &str, cpus: Option<&[usize]>) -> Result<(), Problem> {
     let at = |line: usize, what: &str| {
         let line = line + 1;
         Problem::usage(format!("{}, line {line}: {what}", file.display()))
@@ -78,7 +88,7 @@ pub fn check(file: &Path, cpus: &[usize]) -> Result<(), Problem> {
     for (number, line) in text.lines().enumerate() {
         let (mut missing, mut twice) = (None, None);
         read(line, &mut |level, cohort, cpu| {
-            if !cpus.contains(&cpu) {
+            if cpus.is_some_and(|cpus| !cpus.contains(&cpu)) {
                 missing = missing.or(Some(cpu));
             }
             let place = (number, cohort);
@@ -88,7 +98,9 @@ pub fn check(file: &Path, cpus: &[usize]) -> Result<(), Problem> {
             }
         })
         .map_err(|mistake| at(number, &mistake.what.to_string()))?;
-        if let Some(cpu) = missing {
+        if let Some(cpu) = missing
+            && let Some(cpus) = cpus
+        {
             let known = cohort_lab::discover::list(cpus);
             let what = format!("there is no CPU {cpu}; the machine's are {known}");
             return Err(at(number, &what));
@@ -154,6 +166,9 @@ mod tests {
         }
         std::fs::write(&file, "numa 0-1\nnuma 2-3\ncore 0-1\n").unwrap();
         assert!(check(&file, &[0, 1, 2, 3]).is_ok());
+        std::fs::write(&file, "cache 0-8\nnuma 0-3\nnuma 4-9\n").unwrap();
+        let problem = text(&file).unwrap_err().to_string();
+        assert!(problem.contains("line 1: the level `cache`"), "{problem}");
         std::fs::write(&file, "nuna 0-1\n").unwrap();
         let problem = text(&file).unwrap_err().to_string();
         assert!(

@@ -18,6 +18,7 @@ const REPORT: &str = "COHORT_REPORT";
 const COHORTS: &str = "COHORT_COHORTS";
 const MUTEXES: &str = "COHORT_MUTEXES";
 const MONITOR: &str = "COHORT_MONITOR";
+const CHANGES: &str = "COHORT_CHANGES";
 const OBSERVE: &str = "COHORT_OBSERVE";
 const PROFILE: &str = "COHORT_PROFILE";
 
@@ -97,7 +98,8 @@ pub fn without() -> Changes {
     let kept = preload(None);
     let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
     let ours = [
-        LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, MUTEXES, MONITOR, OBSERVE, PROFILE,
+        LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, MUTEXES, MONITOR, CHANGES, OBSERVE,
+        PROFILE,
     ];
     changes.extend(ours.map(|name| (name, None)));
     changes

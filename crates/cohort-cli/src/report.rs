@@ -9,6 +9,7 @@ use crate::problem::Problem;
 use crate::rwlocks::Rwlocks;
 use crate::settings::Settings;
 use crate::supervise::Usage;
+use cohort::door::Form;
 use cohort::report::{Kind, MAGIC, NAME_BYTES, Report};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -154,6 +155,7 @@ pub fn text(
             if lock_is_default {
                 text.push_str(&queueing(report));
             }
+            text.push_str(&adapting(report));
         }
         None => text.push_str("cohort: it took no pthread lock at all\n"),
     }
@@ -235,12 +237,14 @@ fn memory(report: &Report) -> String {
 /// nobody waited.
 fn queueing(report: &Report) -> String {
     use std::sync::atomic::Ordering::Relaxed;
-    let waits: u64 = MUTEXES.map(|kind| report.total(kind).1).iter().sum();
+    let [word, long, short] =
+        [Form::Word, Form::Queue, Form::ShortQueue].map(|form| report.waited(form));
+    let waits = word + long + short;
     if waits == 0 {
         return String::new();
     }
     let groups = report.memory.cache_groups.load(Relaxed);
-    match report.queued() {
+    match (long + short, short) {
         (0, _) if groups == 1 => "cohort: its waiters stood in no queue, since its CPUs share one \
                                   cache\n"
             .to_owned(),
@@ -265,13 +269,36 @@ fn queueing(report: &Report) -> String {
     }
 }
 
-/// The kinds that the process's lock serves.
-const MUTEXES: [Kind; 4] = [
-    Kind::Normal,
-    Kind::Recursive,
-    Kind::ErrorCheck,
-    Kind::Adaptive,
-];
+/// By which of its locks `glk` was when a thread waited for it, and how often locks that adapt
+/// went on in another form; nothing where none did.
+fn adapting(report: &Report) -> String {
+    use std::sync::atomic::Ordering::Relaxed;
+    let listed = |forms: &[Form], of: &dyn Fn(Form) -> Option<String>| {
+        let parts: Vec<String> = forms.iter().filter_map(|form| of(*form)).collect();
+        parts.join(", ")
+    };
+    let modes = [Form::Ticket, Form::Mcs, Form::Mutex];
+    let waits: u64 = modes.map(|mode| report.waited(mode)).iter().sum();
+    let waited = listed(&modes, &|mode| {
+        let by = report.waited(mode);
+        (by > 0).then(|| format!("{} by {}", percent(by, waits), mode.name()))
+    });
+    let changed = listed(&Form::ALL, &|form| {
+        let times = report.changes[form as usize].load(Relaxed);
+        (times > 0).then(|| format!("{} to {}", grouped(times), form.name()))
+    });
+    let mut text = String::new();
+    if !waited.is_empty() {
+        let _ = writeln!(text, "cohort: of its waits were {waited}");
+    }
+    if !changed.is_empty() {
+        let _ = writeln!(
+            text,
+            "cohort: locks changed form: {changed} (why: COHORT_CHANGES=print)"
+        );
+    }
+    text
+}
 
 fn table(report: &Report) -> Option<String> {
     let mut table = page::titled(&["kind", "acquisitions", "contended", "share"]);
@@ -397,22 +424,32 @@ mod tests {
         let file = ReportFile::new().unwrap();
         let report = file.read().unwrap();
         assert_eq!(queueing(&report), "");
-        let counter = &report.shards[1].kinds[Kind::Normal as usize];
-        counter.acquired.store(400, Ordering::Relaxed);
-        counter.contended.store(200, Ordering::Relaxed);
+        report.shards[4].waited[Form::Word as usize].store(100, Ordering::Relaxed);
         report.memory.cache_groups.store(1, Ordering::Relaxed);
         assert!(queueing(&report).contains("share one cache"));
         report.memory.cache_groups.store(8, Ordering::Relaxed);
         assert!(queueing(&report).contains("few waited"));
-        report.shards[0]
-            .queued
-            .by_cache_group
-            .store(90, Ordering::Relaxed);
-        report.shards[9].queued.crowded.store(10, Ordering::Relaxed);
+        report.shards[0].waited[Form::Queue as usize].store(90, Ordering::Relaxed);
+        report.shards[9].waited[Form::ShortQueue as usize].store(10, Ordering::Relaxed);
         assert_eq!(
             queueing(&report),
             "cohort: 50.00 % of its waits stood in a queue by 8 cache groups, 5.00 % in a short \
              one, as others wanted the CPUs\n"
+        );
+    }
+
+    #[test]
+    fn the_modes_of_a_lock_that_adapts_are_told() {
+        let file = ReportFile::new().unwrap();
+        let report = file.read().unwrap();
+        assert_eq!(adapting(&report), "");
+        report.shards[2].waited[Form::Ticket as usize].store(3, Ordering::Relaxed);
+        report.shards[5].waited[Form::Mcs as usize].store(1, Ordering::Relaxed);
+        report.changes[Form::Mcs as usize].store(2_000, Ordering::Relaxed);
+        assert_eq!(
+            adapting(&report),
+            "cohort: of its waits were 75.00 % by ticket, 25.00 % by mcs\n\
+             cohort: locks changed form: 2,000 to mcs (why: COHORT_CHANGES=print)\n"
         );
     }
 

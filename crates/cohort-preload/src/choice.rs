@@ -7,6 +7,7 @@
 //! | `COHORT_WAIT` | `park`, `spin` or `yield` |
 //! | `COHORT_MONITOR` | `off` if the CPU is not to watch words for waiting threads, else `on` |
 //! | `COHORT_COHORTS` | cohorts that locks are told instead of the machine's; see `cohort::door::cohorts` |
+//! | `COHORT_CHANGES` | `print` if each change of a lock that adapts is to be said on standard error |
 //! | `COHORT_ONLY` | programs to serve, separated by colons: file names, or whole paths |
 //! | `COHORT_EXCLUDE` | programs not to serve |
 //! | `COHORT_MUTEXES` | where compositions are compiled, locks of their own for some mutexes; see `by_mutex` |
@@ -259,6 +260,17 @@ fn decide() -> u8 {
     }
     let report = variable_c(c"COHORT_REPORT");
     let counts = chosen != SYSTEM && report.is_some_and(count::can_open);
+    let prints = match variable(c"COHORT_CHANGES") {
+        None | Some("") => false,
+        Some("print") => chosen != SYSTEM,
+        Some(other) => {
+            warn("CHANGES", other, " is not print; not printing");
+            false
+        }
+    };
+    if counts || prints {
+        count::hear_locks(prints);
+    }
     let counting = if counts { COUNTING } else { 0 };
     let raw = chosen | counting;
     #[cfg(feature = "compositions")]

@@ -1,14 +1,13 @@
 //! Counting, for `cohort run --report`.
 
-use crate::libc::{close, mmap, open};
-use cohort::door::{cache_groups, thread};
+use crate::libc::{close, mmap, open, say};
+use cohort::door::{Change, Form, Hearer, cache_groups, hear, thread};
 use cohort::host::Generation;
 use cohort::host::served::Service;
-use cohort::numa::Queueing;
 use cohort::report::{Kind, MAGIC, Memory, Report, SHARDS, Shard};
 use core::ffi::CStr;
 use core::ptr;
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 static REPORT: AtomicPtr<Report> = AtomicPtr::new(ptr::null_mut());
 
@@ -78,17 +77,29 @@ pub fn count(kind: Kind, contended: bool) {
     }
 }
 
-/// Counts how the waiters of a mutex stood for which the caller has waited.
-#[cold]
-pub fn count_queueing(queueing: Queueing) {
+/// Who counts what locks that adapt say of themselves, and prints it where that is asked for.
+static HEARER: Hearer = Hearer { waited, changed };
+
+static PRINTS: AtomicBool = AtomicBool::new(false);
+
+/// From here on locks that adapt tell us of themselves; each change is printed too, if `prints`.
+pub fn hear_locks(prints: bool) {
+    PRINTS.store(prints, Ordering::Relaxed);
+    hear(&HEARER);
+}
+
+fn waited(form: Form) {
     if let Some(report) = report() {
-        let queued = &own(report).queued;
-        let counter = match queueing {
-            Queueing::No => return,
-            Queueing::ByCacheGroup => &queued.by_cache_group,
-            Queueing::Crowded => &queued.crowded,
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
+        own(report).waited[form as usize].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn changed(change: &Change<'_>) {
+    if let Some(report) = report() {
+        report.changes[change.to as usize].fetch_add(1, Ordering::Relaxed);
+    }
+    if PRINTS.load(Ordering::Relaxed) {
+        say(format_args!("cohort: {change}\n"));
     }
 }
 

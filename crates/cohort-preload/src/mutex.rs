@@ -5,7 +5,7 @@ use crate::by_mutex;
 #[cfg(feature = "compositions")]
 use crate::choice::is_assigning;
 use crate::choice::{Choice, choice, is_plain_default, is_system};
-use crate::count::{count, count_queueing, note_needs, waiting};
+use crate::count::{count, note_needs, waiting};
 use crate::layout::{
     ADAPTIVE, Attr, DESTROYED, ERRORCHECK, Mutex, NO_KIND, NORMAL, RECURSIVE, clear,
 };
@@ -201,9 +201,6 @@ unsafe fn acquire(service: &Service, counting: bool, mutex: &Mutex, wait: Wait) 
         if counting {
             count(mutex.counted_as(), !at_once);
             note_needs(service);
-            if !at_once && service.is_word() {
-                count_queueing(mutex.futex.queueing());
-            }
         }
     }
     result

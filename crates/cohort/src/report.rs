@@ -2,10 +2,11 @@
 //! the program map: so it survives a program that is killed, and it proves that
 //! the interposer was there.
 
+use crate::door::Form;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// What a report begins with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTR4";
+pub const MAGIC: [u8; 8] = *b"COHORTR5";
 
 /// What is counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,25 +78,14 @@ pub struct Counter {
     pub contended: AtomicU64,
 }
 
-/// In which form the default lock was when somebody had waited for it: counted as the waiter
-/// comes to hold it.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct Queued {
-    /// Acquisitions by way of a queue by cache groups and nodes.
-    pub by_cache_group: AtomicU64,
-    /// Those by a queue that was short, since others wanted the waiters' CPUs.
-    pub crowded: AtomicU64,
-}
-
 /// Counters that a share of the threads writes, on lines of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub struct Shard {
     /// By [`Kind`].
     pub kinds: [Counter; Kind::ALL.len()],
-    /// Of mutexes under the default lock.
-    pub queued: Queued,
+    /// Acquisitions that waited for a lock that adapts, by the [`Form`] in which it was.
+    pub waited: [AtomicU64; Form::ALL.len()],
 }
 
 /// What locks needed beside the program's own objects; of each the most that any one
@@ -137,6 +127,8 @@ pub struct Report {
     pub lock: [AtomicU8; NAME_BYTES],
     /// The memory.
     pub memory: Memory,
+    /// How often a lock that adapts went on in another form, by the new [`Form`].
+    pub changes: [AtomicU64; Form::ALL.len()],
     /// The counts.
     pub shards: [Shard; SHARDS],
 }
@@ -156,17 +148,11 @@ impl Report {
             })
     }
 
-    /// Acquisitions by way of a queue, and those among them by a short one, over all shards.
+    /// Acquisitions that waited for a lock of that form, over all shards.
     #[must_use]
-    pub fn queued(&self) -> (u64, u64) {
-        self.shards
-            .iter()
-            .map(|shard| &shard.queued)
-            .fold((0, 0), |(all, short), queued| {
-                let crowded = queued.crowded.load(Ordering::Relaxed);
-                let long = queued.by_cache_group.load(Ordering::Relaxed);
-                (all + long + crowded, short + crowded)
-            })
+    pub fn waited(&self, form: Form) -> u64 {
+        let of = |shard: &Shard| shard.waited[form as usize].load(Ordering::Relaxed);
+        self.shards.iter().map(of).sum()
     }
 
     /// The name of the lock, as far as it is text.

@@ -1,10 +1,11 @@
 //! A report as JSON shows it.
 
 use super::{shown, uncounted};
-use crate::choice::{DEFAULT, SYSTEM};
+use crate::choice::SYSTEM;
 use crate::settings::Settings;
 use crate::supervise::Usage;
-use cohort::report::{Kind, NAME_BYTES, Report};
+use cohort::door::Form;
+use cohort::report::{Kind, Report};
 use serde::Serialize;
 use std::ffi::OsStr;
 use std::sync::atomic::Ordering::Relaxed;
@@ -34,10 +35,8 @@ struct Counted {
     waiters_at_conditions: u64,
     node_bytes: u64,
     inflated: u64,
-    /// Acquisitions by way of the default lock's queue; none under another lock.
-    queued: Option<u64>,
-    /// Those among them by a short queue, since others wanted the CPUs.
-    queued_short: Option<u64>,
+    /// In which forms a lock that adapts was.
+    forms: Vec<OfForm>,
     /// Groups of CPUs with a last-level cache of their own; none if no thread had to know.
     cache_groups: Option<u32>,
 }
@@ -49,6 +48,16 @@ struct OfKind {
     acquired: u64,
     /// None where it is not known, or means nothing.
     contended: Option<u64>,
+}
+
+/// What locks did in one form.
+#[derive(Serialize)]
+struct OfForm {
+    form: &'static str,
+    /// Acquisitions that waited for a lock of that form.
+    waited: u64,
+    /// How often a lock went on in it.
+    changes: u64,
 }
 
 impl Summary {
@@ -87,8 +96,15 @@ impl Summary {
 impl Counted {
     fn of(report: &Report, going_on: Vec<u32>) -> Self {
         let memory = &report.memory;
-        let is_default = report.lock_name(&mut [0; NAME_BYTES]) == DEFAULT;
-        let (queued, short) = report.queued();
+        let of_form = |form: Form| {
+            let waited = report.waited(form);
+            let changes = report.changes[form as usize].load(Relaxed);
+            (waited > 0 || changes > 0).then(|| OfForm {
+                form: form.name(),
+                waited,
+                changes,
+            })
+        };
         let of_kind = |kind: Kind| {
             let (acquired, contended) = report.total(kind);
             (acquired > 0 || contended > 0).then(|| OfKind {
@@ -105,8 +121,7 @@ impl Counted {
             waiters_at_conditions: memory.at_conditions.load(Relaxed).into(),
             node_bytes: memory.bytes.load(Relaxed),
             inflated: memory.inflated.load(Relaxed).into(),
-            queued: is_default.then_some(queued),
-            queued_short: is_default.then_some(short),
+            forms: Form::ALL.into_iter().filter_map(of_form).collect(),
             cache_groups: Some(memory.cache_groups.load(Relaxed)).filter(|groups| *groups > 0),
         }
     }

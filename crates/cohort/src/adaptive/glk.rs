@@ -47,7 +47,9 @@
 use super::crowd;
 use crate::basic::mcs::McsNode;
 use crate::basic::{Futex, Mcs, Ticket};
-use crate::door::{AtomicU32, Order, flaws, is_worth_a_try, keep_cpu, mutant, now, yield_now};
+use crate::door::{
+    AtomicU32, Change, Form, Order, flaws, hearer, is_worth_a_try, keep_cpu, mutant, now, yield_now,
+};
 use cohort_raw::{Adapts, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 use core::fmt;
 use core::marker::PhantomData;
@@ -271,6 +273,13 @@ macro_rules! modes {
                 }
             }
 
+            /// The same, as those hear it that are told.
+            const fn form(self) -> Form {
+                match self {
+                    $(Self::$mode => Form::$mode),+
+                }
+            }
+
             /// Whether waiters had best keep their CPUs.
             const fn spins(self) -> bool {
                 match self {
@@ -404,6 +413,25 @@ impl fmt::Display for Mean {
     }
 }
 
+/// Why a lock goes from one mode to another, in words.
+struct Reason {
+    mean: Mean,
+    from: Mode,
+    to: Mode,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mean = self.mean;
+        match (self.from, self.to) {
+            (_, Mode::Mcs) => write!(f, "queue {mean} > {UP}"),
+            (_, Mode::Mutex) => write!(f, "queue {mean} > {UP}, threads exceed CPUs"),
+            (Mode::Mutex, _) if !mean.is_below(DOWN) => f.write_str("CPUs suffice again"),
+            _ => write!(f, "queue {mean} < {DOWN}"),
+        }
+    }
+}
+
 /// How a lock decides.
 pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
     /// The queue is looked at once in so many sections, a power of two (Antić et al. 2016 §3.1).
@@ -493,6 +521,9 @@ impl<J: Judge> Glk<J> {
     #[cold]
     #[inline(never)]
     fn wait_in(mode: Mode, late: &mut bool, wait: &dyn Fn() -> bool) -> bool {
+        if let Some(hearer) = hearer() {
+            (hearer.waited)(mode.form());
+        }
         if !mode.spins() {
             return wait();
         }
@@ -524,6 +555,23 @@ impl<J: Judge> Glk<J> {
             if next != mode {
                 // SAFETY: passed on.
                 unsafe { self.change(mode, next, node) };
+                if let Some(hearer) = hearer()
+                    && self.mode() == next
+                {
+                    (hearer.changed)(&Change {
+                        lock: core::ptr::from_ref(self).addr(),
+                        from: mode.form(),
+                        to: next.form(),
+                        why: format_args!(
+                            "{}",
+                            Reason {
+                                mean,
+                                from: mode,
+                                to: next
+                            }
+                        ),
+                    });
+                }
             }
         }
     }
@@ -677,6 +725,42 @@ mod tests {
         assert_eq!(once(&lock), Mode::Mutex);
         lock.ways.ticket.leaving.store(0, Order::RELAXED);
         assert_eq!(once(&lock), Mode::Ticket);
+    }
+
+    #[test]
+    fn each_change_is_told_with_its_reason() {
+        extern crate std;
+        use crate::door::{Hearer, hear};
+        use std::string::{String, ToString};
+        use std::sync::Mutex;
+        use std::vec::Vec;
+
+        static HEARD: Mutex<Vec<(usize, String)>> = Mutex::new(Vec::new());
+        static HEARER: Hearer = Hearer {
+            waited: |_| (),
+            changed: |change| {
+                HEARD
+                    .lock()
+                    .unwrap()
+                    .push((change.lock, change.to_string()))
+            },
+        };
+        let lock = Glk::<Round>::default();
+        hear(&HEARER);
+        (0..3).for_each(|_| drop(once(&lock)));
+        let place = core::ptr::from_ref(&lock).addr();
+        let heard = HEARD.lock().unwrap();
+        // Other tests' locks are heard too.
+        let mine = heard.iter().filter(|(lock, _)| *lock == place);
+        let words = |(_, text): &(usize, String)| text.split_once(": ").unwrap().1.to_string();
+        assert_eq!(
+            mine.map(words).collect::<Vec<_>>(),
+            [
+                "ticket to mcs: queue 1.0 > 3",
+                "mcs to mutex: queue 1.0 > 3, threads exceed CPUs",
+                "mutex to ticket: queue 1.0 < 2",
+            ]
+        );
     }
 
     #[test]

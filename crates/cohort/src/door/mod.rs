@@ -14,6 +14,7 @@
 
 mod absence;
 mod cache;
+mod change;
 pub mod cohorts;
 mod flaw;
 mod order;
@@ -32,6 +33,7 @@ mod world;
 
 pub use absence::{Absence, Shown};
 pub use cache::{Cache, Opened};
+pub use change::{Change, Form, Hearer};
 pub use cohort_raw::recipe::Level;
 #[cfg(not(world = "native"))]
 pub use flaw::FLAWS;

@@ -40,10 +40,10 @@ use super::hmcs::{Carried, HmcsContext, RootQueue};
 use crate::basic::Futex;
 use crate::compose::{CacheGroup, Numa};
 use crate::door::{
-    self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Level, Order, QUEUE_GROUPS, QUEUE_NODES,
-    QUEUES, beforehand, cache_groups, constructor, cpus, fence_after_update, flaws, generation,
-    has_lost_cpu, has_waited, is_worth_a_try, keep_cpu, mutant, now, orders, pool, process_wide,
-    repeated, thread, waits_often,
+    self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Change, Form, Level, Order, QUEUE_GROUPS,
+    QUEUE_NODES, QUEUES, beforehand, cache_groups, constructor, cpus, fence_after_update, flaws,
+    generation, has_lost_cpu, has_waited, hearer, is_worth_a_try, keep_cpu, mutant, now, orders,
+    pool, process_wide, repeated, thread, waits_often,
 };
 use crate::host::{Census, Gate, Generation, Pool};
 use crate::padded::CachePadded;
@@ -162,17 +162,6 @@ pub(crate) fn pool_bytes() -> usize {
     MADE.bytes() + PLACES.bytes()
 }
 
-/// How the waiters of a lock stand.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queueing {
-    /// In no queue: they are `futex`'s crowd.
-    No,
-    /// In a queue by cache groups and nodes, as many as have CPUs.
-    ByCacheGroup,
-    /// The same, in a short one: others have wanted the waiters' CPUs of late.
-    Crowded,
-}
-
 /// Not zero if it is so.
 #[derive(Debug)]
 struct Never(AtomicU32);
@@ -240,8 +229,31 @@ impl Table {
 
     /// The same, or one that becomes its queue.
     fn find(&self, lock: usize) -> Option<&'static Queue> {
-        let binds = || self.queues(lock).into_iter().find(|queue| queue.bind(lock));
-        self.known(lock).or_else(binds)
+        self.known(lock).or_else(|| {
+            let bound = self.queues(lock).into_iter().find(|queue| queue.bind(lock));
+            if bound.is_some() {
+                tell(
+                    lock,
+                    Form::Word,
+                    Form::Queue,
+                    "CPUs of several cache groups want it",
+                );
+            }
+            bound
+        })
+    }
+}
+
+/// Tells that the lock at that address goes on in another form, if anybody wants to know.
+#[inline]
+fn tell(lock: usize, from: Form, to: Form, why: &str) {
+    if let Some(hearer) = hearer() {
+        (hearer.changed)(&Change {
+            lock,
+            from,
+            to,
+            why: format_args!("{why}"),
+        });
     }
 }
 
@@ -297,6 +309,14 @@ impl Queue {
         bound
             .owner
             .store(if free { lock } else { owner }, Order::RELAXED);
+        if free && owner != lock {
+            tell(
+                owner,
+                Form::Queue,
+                Form::Word,
+                "its queue is another lock's",
+            );
+        }
         free
     }
 
@@ -337,7 +357,10 @@ impl Queue {
         }
         let still = now() < until;
         if !still {
-            crowded.store(0, Order::RELAXED);
+            let ended = crowded.compare_exchange(until, 0, Order::RELAXED, Order::RELAXED);
+            if ended.is_ok() {
+                self.tell(Form::ShortQueue, Form::Queue, "CPUs suffice again");
+            }
         }
         still
     }
@@ -346,9 +369,18 @@ impl Queue {
     fn be_crowded(&self) {
         let crowded = &self.bound.0.crowded;
         let until = now() + CROWDED_NANOSECONDS;
-        if crowded.load(Order::RELAXED) + CROWDED_NANOSECONDS / 2 < until {
+        let known = crowded.load(Order::RELAXED);
+        if known + CROWDED_NANOSECONDS / 2 < until {
             crowded.store(until, Order::RELAXED);
         }
+        if known == 0 {
+            self.tell(Form::Queue, Form::ShortQueue, "a waiter lost its CPU");
+        }
+    }
+
+    /// Tells that its lock goes on in another form.
+    fn tell(&self, from: Form, to: Form, why: &str) {
+        tell(self.bound.0.owner.load(Order::RELAXED), from, to, why);
     }
 }
 
@@ -486,16 +518,15 @@ impl FutexHmcs {
         self.futex.acquire_adopted();
     }
 
-    /// How the waiters of the lock, which the caller holds, stand: for reports.
+    /// In which form the lock is, which the caller holds.
     #[cold]
-    #[must_use]
-    pub fn queueing(&self) -> Queueing {
+    fn form(&self) -> Form {
         if !self.futex.is_queued() {
-            return Queueing::No;
+            return Form::Word;
         }
         match TABLE.get().known(self.address()) {
-            Some(queue) if queue.is_crowded() => Queueing::Crowded,
-            _ => Queueing::ByCacheGroup,
+            Some(queue) if queue.is_crowded() => Form::ShortQueue,
+            _ => Form::Queue,
         }
     }
 
@@ -516,13 +547,19 @@ impl FutexHmcs {
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
         let visits = !waits_often();
         // What a thread wants that seldom comes is to be in and out.
-        if visits || patience.deadline().is_some() || !self.acquire_in_queue() {
-            let outcome = self.futex.wait_long(patience, visits);
-            has_waited();
-            return outcome;
-        }
+        let in_queue = !visits && patience.deadline().is_none() && self.acquire_in_queue();
+        let outcome = if in_queue {
+            Outcome::Acquired
+        } else {
+            self.futex.wait_long(patience, visits)
+        };
         has_waited();
-        Outcome::Acquired
+        if let Some(hearer) = hearer()
+            && matches!(outcome, Outcome::Acquired)
+        {
+            (hearer.waited)(self.form());
+        }
+        outcome
     }
 
     /// Blocks until the lock is held by way of a queue; false if there is none for it.

@@ -17,7 +17,7 @@ pub use ahmcs::{Ahmcs3, Ahmcs4, WhereMet};
 pub use cna::Cna;
 pub use fc_mcs::FcMcs;
 pub use fissile::Fissile;
-pub use futex_hmcs::{FutexHmcs, Queueing};
+pub use futex_hmcs::FutexHmcs;
 pub use hbo::Hbo;
 pub use hclh::Hclh;
 pub use hmcs::{Hmcs, Hmcs2, Hmcs3, Hmcs4, Hmcs4Package};

@@ -1,0 +1,76 @@
+//! What locks that adapt say of themselves, where somebody wants to know.
+
+use core::fmt;
+
+/// A form in which a lock that adapts can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Form {
+    /// The default lock's word alone, for which its waiters compete.
+    Word,
+    /// The default lock's word, with a queue by cache groups that has a place for each CPU.
+    Queue,
+    /// The same with few places, since others want the waiters' CPUs.
+    ShortQueue,
+    /// `glk` by its ticket lock.
+    Ticket,
+    /// `glk` by its queue.
+    Mcs,
+    /// `glk` by its mutex.
+    Mutex,
+}
+
+impl Form {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Word,
+        Self::Queue,
+        Self::ShortQueue,
+        Self::Ticket,
+        Self::Mcs,
+        Self::Mutex,
+    ];
+
+    /// The name by which people are told.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Word => "word",
+            Self::Queue => "queue",
+            Self::ShortQueue => "short queue",
+            Self::Ticket => "ticket",
+            Self::Mcs => "mcs",
+            Self::Mutex => "mutex",
+        }
+    }
+}
+
+/// That a lock goes on in another form.
+#[derive(Clone, Copy, Debug)]
+pub struct Change<'a> {
+    /// The address of the lock, which for one that is inflated is not the object's.
+    pub lock: usize,
+    /// What it was.
+    pub from: Form,
+    /// What it is now.
+    pub to: Form,
+    /// What made it change.
+    pub why: fmt::Arguments<'a>,
+}
+
+impl fmt::Display for Change<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (from, to) = (self.from.name(), self.to.name());
+        write!(f, "lock {:#x}: {from} to {to}: {}", self.lock, self.why)
+    }
+}
+
+/// Who is told; both functions may be called by any thread, while it holds the lock or is about
+/// to wait for it, and must not use locks themselves.
+#[derive(Clone, Copy, Debug)]
+pub struct Hearer {
+    /// The calling thread has waited for a lock of that form, and has it.
+    pub waited: fn(Form),
+    /// A lock goes on in another form.
+    pub changed: fn(&Change<'_>),
+}

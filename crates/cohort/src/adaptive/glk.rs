@@ -747,7 +747,9 @@ mod tests {
         };
         let lock = Glk::<Round>::default();
         hear(&HEARER);
-        (0..3).for_each(|_| drop(once(&lock)));
+        for _ in 0..3 {
+            let _ = once(&lock);
+        }
         let place = core::ptr::from_ref(&lock).addr();
         let heard = HEARD.lock().unwrap();
         // Other tests' locks are heard too.

@@ -272,7 +272,6 @@ fn queueing(report: &Report) -> String {
 /// By which of its locks `glk` was when a thread waited for it, and how often locks that adapt
 /// went on in another form; nothing where none did.
 fn adapting(report: &Report) -> String {
-    use std::sync::atomic::Ordering::Relaxed;
     let listed = |forms: &[Form], of: &dyn Fn(Form) -> Option<String>| {
         let parts: Vec<String> = forms.iter().filter_map(|form| of(*form)).collect();
         parts.join(", ")
@@ -281,15 +280,15 @@ fn adapting(report: &Report) -> String {
     let waits: u64 = modes.map(|mode| report.waited(mode)).iter().sum();
     let waited = listed(&modes, &|mode| {
         let by = report.waited(mode);
-        (by > 0).then(|| format!("{} by {}", percent(by, waits), mode.name()))
+        (by > 0).then(|| format!("{} {}", mode.name(), percent(by, waits)))
     });
     let changed = listed(&Form::ALL, &|form| {
-        let times = report.changes[form as usize].load(Relaxed);
+        let times = report.changes_to(form);
         (times > 0).then(|| format!("{} to {}", grouped(times), form.name()))
     });
     let mut text = String::new();
     if !waited.is_empty() {
-        let _ = writeln!(text, "cohort: of its waits were {waited}");
+        let _ = writeln!(text, "cohort: waits by the form of the lock: {waited}");
     }
     if !changed.is_empty() {
         let _ = writeln!(
@@ -448,7 +447,7 @@ mod tests {
         report.changes[Form::Mcs as usize].store(2_000, Ordering::Relaxed);
         assert_eq!(
             adapting(&report),
-            "cohort: of its waits were 75.00 % by ticket, 25.00 % by mcs\n\
+            "cohort: waits by the form of the lock: ticket 75.00 %, mcs 25.00 %\n\
              cohort: locks changed form: 2,000 to mcs (why: COHORT_CHANGES=print)\n"
         );
     }

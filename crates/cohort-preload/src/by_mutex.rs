@@ -64,8 +64,8 @@ static USED: AtomicUsize = AtomicUsize::new(0);
 /// A lock as the process's choice has it, and its service.
 pub type Known = (u8, &'static Service);
 
-/// Reads the lines, whose locks `lock` knows, for a process whose own lock is `own`; whether any
-/// line is of a file that is mapped here.  Threads that do so at once do the same.
+/// Reads the lines, for a process with `own` as its own lock; `lock` knows locks by their names.
+/// Whether any line is of a file that is mapped here.  Threads that do so at once do the same.
 pub fn read_lines(text: &str, own: Known, lock: impl Fn(&str) -> Option<Known>) -> bool {
     let mut raw = [own.0; 1 + OTHERS];
     let mut locks = 1;
@@ -236,7 +236,7 @@ pub fn bits(mutex: &Mutex, returns_to: usize) -> c_int {
     assigned::bits(wanted(mutex, returns_to)) as c_int
 }
 
-/// How a plain mutex is locked and unlocked whose lock has been chosen.
+/// How a plain mutex with a chosen lock is locked and unlocked.
 #[inline(always)]
 pub fn pair(mutex: &Mutex) -> Option<&'static Pair> {
     let kind = mutex.kind.load(Relaxed);

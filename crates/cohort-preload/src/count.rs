@@ -7,7 +7,7 @@ use cohort::host::served::Service;
 use cohort::report::{Kind, MAGIC, Memory, Report, SHARDS, Shard};
 use core::ffi::CStr;
 use core::ptr;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 static REPORT: AtomicPtr<Report> = AtomicPtr::new(ptr::null_mut());
 
@@ -77,15 +77,24 @@ pub fn count(kind: Kind, contended: bool) {
     }
 }
 
-/// Who counts what locks that adapt say of themselves, and prints it where that is asked for.
-static HEARER: Hearer = Hearer { waited, changed };
+/// Counts what locks that adapt say of themselves.
+static COUNTS: Hearer = Hearer {
+    waited,
+    changed: count_change,
+};
 
-static PRINTS: AtomicBool = AtomicBool::new(false);
+/// The same, and prints each change.
+static PRINTS: Hearer = Hearer {
+    waited,
+    changed: |change| {
+        count_change(change);
+        say(format_args!("cohort: {change}\n"));
+    },
+};
 
 /// From here on locks that adapt tell us of themselves; each change is printed too, if `prints`.
 pub fn hear_locks(prints: bool) {
-    PRINTS.store(prints, Ordering::Relaxed);
-    hear(&HEARER);
+    hear(if prints { &PRINTS } else { &COUNTS });
 }
 
 fn waited(form: Form) {
@@ -94,12 +103,9 @@ fn waited(form: Form) {
     }
 }
 
-fn changed(change: &Change<'_>) {
+fn count_change(change: &Change<'_>) {
     if let Some(report) = report() {
         report.changes[change.to as usize].fetch_add(1, Ordering::Relaxed);
-    }
-    if PRINTS.load(Ordering::Relaxed) {
-        say(format_args!("cohort: {change}\n"));
     }
 }
 

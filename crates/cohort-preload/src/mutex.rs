@@ -123,30 +123,42 @@ fn serving(mutex: &Mutex) -> (Choice, bool) {
     choice()
 }
 
-/// How a plain mutex is locked and unlocked whose own lock has been chosen, where nobody counts.
+/// How a plain mutex that has a lock of its own is locked and unlocked, where nobody counts.
 #[inline(always)]
 #[cfg(feature = "compositions")]
 fn own_pair(mutex: &Mutex) -> Option<&'static Pair> {
     by_mutex::pair(mutex).filter(|_| !choice().1)
 }
 
+/// The body of a naked function that goes on in another one, to which it hands the address that
+/// its call returns to as the second or third argument.
+#[cfg(all(feature = "compositions", target_arch = "x86_64"))]
+macro_rules! go_on_with_return_address {
+    (second, $inner:ident) => {
+        core::arch::naked_asm!("mov rsi, [rsp]", "jmp {inner}", inner = sym $inner)
+    };
+    (third, $inner:ident) => {
+        core::arch::naked_asm!("mov rdx, [rsp]", "jmp {inner}", inner = sym $inner)
+    };
+}
+#[cfg(all(feature = "compositions", target_arch = "aarch64"))]
+macro_rules! go_on_with_return_address {
+    (second, $inner:ident) => {
+        core::arch::naked_asm!("mov x1, x30", "b {inner}", inner = sym $inner)
+    };
+    (third, $inner:ident) => {
+        core::arch::naked_asm!("mov x2, x30", "b {inner}", inner = sym $inner)
+    };
+}
+
 /// `pthread_mutex_lock` of a plain mutex by the long way, which may be its first use: it is
 /// jumped to, so that the return address is the program's.
+// SAFETY: it writes the next argument's register, which the caller does not keep, and jumps with
+// the stack as it was called; `lock_from` returns to the caller.
 #[unsafe(naked)]
 #[cfg(feature = "compositions")]
 unsafe extern "C" fn lock_perhaps_first(object: &Object) -> c_int {
-    #[cfg(target_arch = "x86_64")]
-    core::arch::naked_asm!(
-        "mov rsi, [rsp]",
-        "jmp {inner}",
-        inner = sym lock_from,
-    );
-    #[cfg(target_arch = "aarch64")]
-    core::arch::naked_asm!(
-        "mov x1, x30",
-        "b {inner}",
-        inner = sym lock_from,
-    );
+    go_on_with_return_address!(second, lock_from)
 }
 
 /// The same, knowing the call.
@@ -629,22 +641,12 @@ pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr)
 ///
 /// # Safety
 /// As that page asks.
+// SAFETY: as `lock_perhaps_first`, on to `init`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 #[cfg(feature = "compositions")]
 pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr) -> c_int {
-    #[cfg(target_arch = "x86_64")]
-    core::arch::naked_asm!(
-        "mov rdx, [rsp]",
-        "jmp {inner}",
-        inner = sym init,
-    );
-    #[cfg(target_arch = "aarch64")]
-    core::arch::naked_asm!(
-        "mov x2, x30",
-        "b {inner}",
-        inner = sym init,
-    );
+    go_on_with_return_address!(third, init)
 }
 
 /// [`pthread_mutex_init`], by a call that returns there, where that is asked for.

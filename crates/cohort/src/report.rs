@@ -155,6 +155,12 @@ impl Report {
         self.shards.iter().map(of).sum()
     }
 
+    /// How often a lock went on in that form.
+    #[must_use]
+    pub fn changes_to(&self, form: Form) -> u64 {
+        self.changes[form as usize].load(Ordering::Relaxed)
+    }
+
     /// The name of the lock, as far as it is text.
     pub fn lock_name<'a>(&self, buffer: &'a mut [u8; NAME_BYTES]) -> &'a str {
         for (place, byte) in buffer.iter_mut().zip(&self.lock) {

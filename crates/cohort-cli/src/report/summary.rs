@@ -98,7 +98,7 @@ impl Counted {
         let memory = &report.memory;
         let of_form = |form: Form| {
             let waited = report.waited(form);
-            let changes = report.changes[form as usize].load(Relaxed);
+            let changes = report.changes_to(form);
             (waited > 0 || changes > 0).then(|| OfForm {
                 form: form.name(),
                 waited,

@@ -521,17 +521,19 @@ impl<J: Judge> Glk<J> {
     #[cold]
     #[inline(never)]
     fn wait_in(mode: Mode, late: &mut bool, wait: &dyn Fn() -> bool) -> bool {
-        if let Some(hearer) = hearer() {
+        let held = if mode.spins() {
+            let began = is_worth_a_try(TIMED).then(now);
+            keep_cpu(true);
+            let held = wait();
+            keep_cpu(false);
+            *late = began.is_some_and(|began| now() - began > J::LATE_NANOSECONDS);
+            held
+        } else {
+            wait()
+        };
+        if held && let Some(hearer) = hearer() {
             (hearer.waited)(mode.form());
         }
-        if !mode.spins() {
-            return wait();
-        }
-        let began = is_worth_a_try(TIMED).then(now);
-        keep_cpu(true);
-        let held = wait();
-        keep_cpu(false);
-        *late = began.is_some_and(|began| now() - began > J::LATE_NANOSECONDS);
         held
     }
 

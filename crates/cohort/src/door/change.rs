@@ -65,8 +65,8 @@ impl fmt::Display for Change<'_> {
     }
 }
 
-/// Who is told; both functions may be called by any thread, while it holds the lock or is about
-/// to wait for it, and must not use locks themselves.
+/// What is told of such locks.  Both functions may be called by any thread, while it holds the
+/// lock or waits for it, and must not use locks themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct Hearer {
     /// The calling thread has waited for a lock of that form, and has it.

@@ -229,18 +229,8 @@ impl Table {
 
     /// The same, or one that becomes its queue.
     fn find(&self, lock: usize) -> Option<&'static Queue> {
-        self.known(lock).or_else(|| {
-            let bound = self.queues(lock).into_iter().find(|queue| queue.bind(lock));
-            if bound.is_some() {
-                tell(
-                    lock,
-                    Form::Word,
-                    Form::Queue,
-                    "CPUs of several cache groups want it",
-                );
-            }
-            bound
-        })
+        let binds = || self.queues(lock).into_iter().find(|queue| queue.bind(lock));
+        self.known(lock).or_else(binds)
     }
 }
 
@@ -255,6 +245,12 @@ fn tell(lock: usize, from: Form, to: Form, why: &str) {
             why: format_args!("{why}"),
         });
     }
+}
+
+/// Tells that the lock at that address has a queue now.
+fn tell_bound(lock: usize) {
+    let why = "CPUs of several cache groups want it";
+    tell(lock, Form::Word, Form::Queue, why);
 }
 
 impl Queue {
@@ -297,7 +293,11 @@ impl Queue {
         };
         if owner == NOBODY {
             // Nor has anybody been in it.
-            return take(NOBODY, lock) || bound.owner.load(Order::RELAXED) == lock;
+            let taken = take(NOBODY, lock);
+            if taken {
+                tell_bound(lock);
+            }
+            return taken || bound.owner.load(Order::RELAXED) == lock;
         }
         if !take(owner, TAKEN) {
             return false;
@@ -310,12 +310,8 @@ impl Queue {
             .owner
             .store(if free { lock } else { owner }, Order::RELAXED);
         if free && owner != lock {
-            tell(
-                owner,
-                Form::Queue,
-                Form::Word,
-                "its queue is another lock's",
-            );
+            tell(owner, Form::Queue, Form::Word, "another lock has its queue");
+            tell_bound(lock);
         }
         free
     }

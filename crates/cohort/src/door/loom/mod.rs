@@ -47,7 +47,7 @@ pub use thread::{
 };
 pub use trace::steps;
 
-/// Natively, who is told of locks that change their form.
+/// Natively, the hearer of locks that change their form.
 #[inline(always)]
 #[must_use]
 pub const fn hearer() -> Option<&'static crate::door::Hearer> {

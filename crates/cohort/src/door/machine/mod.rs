@@ -31,7 +31,7 @@ pub use system::{
 };
 pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
 
-/// Natively, who is told of locks that change their form.
+/// Natively, the hearer of locks that change their form.
 #[inline(always)]
 #[must_use]
 pub const fn hearer() -> Option<&'static crate::door::Hearer> {

@@ -1,20 +1,21 @@
-//! Who is told of locks that change their form.
+//! The hearer of locks that change their form.
 
 use crate::door::Hearer;
 use core::ptr;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
+/// Relaxed, as a hearer is never written: nothing has to be seen with its address.
 static HEARER: AtomicPtr<Hearer> = AtomicPtr::new(ptr::null_mut());
 
 /// Tells that one from here on, and nobody else.
 pub fn hear(hearer: &'static Hearer) {
-    HEARER.store(ptr::from_ref(hearer).cast_mut(), Ordering::Release);
+    HEARER.store(ptr::from_ref(hearer).cast_mut(), Ordering::Relaxed);
 }
 
-/// Who is to be told; mostly nobody.
+/// The one that is to be told; mostly there is none.
 #[inline(always)]
 #[must_use]
 pub fn hearer() -> Option<&'static Hearer> {
-    // SAFETY: null, or static.
-    unsafe { HEARER.load(Ordering::Acquire).as_ref() }
+    // SAFETY: null, or the address of what lives for ever and is never written.
+    unsafe { HEARER.load(Ordering::Relaxed).as_ref() }
 }

@@ -4,14 +4,14 @@
 use super::trial::{EPYC, KUNPENG};
 use crate::locks::basic::futex::TURN_NANOSECONDS;
 use crate::locks::basic::{Clh, Futex, Mcs, Ticket};
-use crate::locks::door::{AtomicU32, Order, Spinner, now};
+use crate::locks::door::{AtomicU32, Order, Spinner, key_of, now};
 use crate::locks::{Abortable, Deadline, Outcome as Acquisition, Patience, RawLock};
 use cohort_machine::description::{Machine, shipped};
 use cohort_machine::{Hardware, Length, Memory, Options, Outcome, Placement, Rule, Run, Waiting};
 use libtest_mimic::{Failed, Trial};
 use std::process::Command;
-use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 /// Makes this program print one run's outcome and end.
 pub const PRINT: &str = "COHORT_PRINT_RUN";
@@ -304,10 +304,31 @@ fn a_deadline_gets_its_turn() -> Result<(), Failed> {
     Ok(())
 }
 
+/// What a hash of an address begins with is the same wherever the host puts a run's memory.
+fn addresses_do_not_matter() -> Result<(), Failed> {
+    let memories = [Memory::new(), Memory::new()];
+    let keys = memories.each_ref().map(|memory| {
+        let _ = memory.bytes(1);
+        let lock = memory.lock(Futex::default());
+        let address = std::ptr::from_ref(lock).addr();
+        let key = AtomicUsize::new(0);
+        let mut run = Run::new(&EPYC, memory, options(1));
+        let seen = &key;
+        run.spawn(move |_| seen.store(key_of(address), Relaxed));
+        run.go().unwrap_or_else(|failure| panic!("{failure}"));
+        (address, key.into_inner())
+    });
+    let [(here, one), (there, other)] = keys;
+    assert_ne!(here, there, "two memories are at the same place");
+    assert_eq!(one, other);
+    Ok(())
+}
+
 /// All of them.
 pub fn tests() -> Vec<Trial> {
     vec![
         Trial::test("property::repeats_itself", repeats_itself),
+        Trial::test("property::addresses_do_not_matter", addresses_do_not_matter),
         Trial::test("property::loses_nothing", loses_nothing),
         Trial::test("property::dearer_links_never_help", dearer_links_never_help),
         Trial::test("property::ends_by_a_rule", ends_by_a_rule),

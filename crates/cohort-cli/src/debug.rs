@@ -28,8 +28,8 @@ pub struct Arguments {
     #[command(flatten)]
     options: Options,
     /// How much is looked for; each level has those before it
-    #[arg(long, value_enum, default_value_t = Level::Owner)]
-    level: Level,
+    #[arg(long, value_enum, default_value_t = Scope::Owner)]
+    level: Scope,
     /// Tell of locks that are held for longer than so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     held: Option<Duration>,
@@ -60,7 +60,7 @@ pub struct Arguments {
 /// How much is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum Scope {
     /// Threads that wait for each other, or for one that has ended, for ever
     Stuck,
     /// And locks that are used wrongly: unlocked by others or while free, locked twice,
@@ -111,7 +111,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 #[derive(Serialize)]
 struct Found<'a> {
     program: String,
-    level: Level,
+    level: Scope,
     findings: &'a [Finding],
     /// Records of threads and edges that there was no room for.
     lost: u64,

@@ -208,6 +208,32 @@ pub fn prose(text: &str) -> String {
     lines(table, 0..0)
 }
 
+/// A text of which each line of prose begins with `cohort: `: those that are longer than the
+/// page are broken between words, and go on below their first word.  Other lines stay.
+pub fn remarks(text: &str) -> String {
+    const MARK: &str = "cohort: ";
+    let indent = " ".repeat(MARK.len());
+    let room = width().saturating_sub(8).max(READABLE);
+    let mut broken = String::with_capacity(text.len());
+    for line in text.lines() {
+        let Some(remark) = line.strip_prefix(MARK) else {
+            broken.push_str(line);
+            broken.push('\n');
+            continue;
+        };
+        let mut table = bare();
+        table.set_width(room).add_row([remark]);
+        let mut before = MARK;
+        for line in lines(table, 0..0).lines() {
+            broken.push_str(before);
+            broken.push_str(line.trim_end());
+            broken.push('\n');
+            before = &indent;
+        }
+    }
+    broken
+}
+
 /// The two ends of an interval, with a unit that they share said once.
 pub fn interval(low: &str, high: &str) -> String {
     let bare = match (low.rsplit_once(' '), high.rsplit_once(' ')) {

@@ -9,7 +9,7 @@ use crate::problem::Problem;
 use crate::rwlocks::Rwlocks;
 use crate::settings::Settings;
 use crate::supervise::Usage;
-use cohort::door::Form;
+use cohort::door::Mode;
 use cohort::report::{Kind, MAGIC, NAME_BYTES, Report};
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -233,12 +233,12 @@ fn memory(report: &Report) -> String {
     text
 }
 
-/// In which form the default lock was when a thread had waited for it, and why; nothing if
+/// In which mode the default lock was when a thread had waited for it, and why; nothing if
 /// nobody waited.
 fn queueing(report: &Report) -> String {
     use std::sync::atomic::Ordering::Relaxed;
     let [word, long, short] =
-        [Form::Word, Form::Queue, Form::ShortQueue].map(|form| report.waited(form));
+        [Mode::Word, Mode::Queue, Mode::ShortQueue].map(|mode| report.waited(mode));
     let waits = word + long + short;
     if waits == 0 {
         return String::new();
@@ -270,30 +270,30 @@ fn queueing(report: &Report) -> String {
 }
 
 /// By which of its locks `glk` was when a thread waited for it, and how often locks that adapt
-/// went on in another form; nothing where none did.
+/// went on in another mode; nothing where none did.
 fn adapting(report: &Report) -> String {
-    let listed = |forms: &[Form], of: &dyn Fn(Form) -> Option<String>| {
-        let parts: Vec<String> = forms.iter().filter_map(|form| of(*form)).collect();
+    let listed = |modes: &[Mode], of: &dyn Fn(Mode) -> Option<String>| {
+        let parts: Vec<String> = modes.iter().filter_map(|mode| of(*mode)).collect();
         parts.join(", ")
     };
-    let modes = [Form::Ticket, Form::Mcs, Form::Mutex];
+    let modes = [Mode::Ticket, Mode::Mcs, Mode::Mutex];
     let waits: u64 = modes.map(|mode| report.waited(mode)).iter().sum();
     let waited = listed(&modes, &|mode| {
         let by = report.waited(mode);
         (by > 0).then(|| format!("{} {}", mode.name(), percent(by, waits)))
     });
-    let changed = listed(&Form::ALL, &|form| {
-        let times = report.changes_to(form);
-        (times > 0).then(|| format!("{} to {}", grouped(times), form.name()))
+    let changed = listed(&Mode::ALL, &|mode| {
+        let times = report.changes_to(mode);
+        (times > 0).then(|| format!("{} to {}", grouped(times), mode.name()))
     });
     let mut text = String::new();
     if !waited.is_empty() {
-        let _ = writeln!(text, "cohort: waits by the form of the lock: {waited}");
+        let _ = writeln!(text, "cohort: waits by the mode of the lock: {waited}");
     }
     if !changed.is_empty() {
         let _ = writeln!(
             text,
-            "cohort: locks changed form: {changed} (why: COHORT_CHANGES=print)"
+            "cohort: locks changed mode: {changed} (why: COHORT_CHANGES=print)"
         );
     }
     text
@@ -423,13 +423,13 @@ mod tests {
         let file = ReportFile::new().unwrap();
         let report = file.read().unwrap();
         assert_eq!(queueing(&report), "");
-        report.shards[4].waited[Form::Word as usize].store(100, Ordering::Relaxed);
+        report.shards[4].waited[Mode::Word as usize].store(100, Ordering::Relaxed);
         report.memory.cache_groups.store(1, Ordering::Relaxed);
         assert!(queueing(&report).contains("share one cache"));
         report.memory.cache_groups.store(8, Ordering::Relaxed);
         assert!(queueing(&report).contains("few waited"));
-        report.shards[0].waited[Form::Queue as usize].store(90, Ordering::Relaxed);
-        report.shards[9].waited[Form::ShortQueue as usize].store(10, Ordering::Relaxed);
+        report.shards[0].waited[Mode::Queue as usize].store(90, Ordering::Relaxed);
+        report.shards[9].waited[Mode::ShortQueue as usize].store(10, Ordering::Relaxed);
         assert_eq!(
             queueing(&report),
             "cohort: 50.00 % of its waits stood in a queue by 8 cache groups, 5.00 % in a short \
@@ -442,13 +442,13 @@ mod tests {
         let file = ReportFile::new().unwrap();
         let report = file.read().unwrap();
         assert_eq!(adapting(&report), "");
-        report.shards[2].waited[Form::Ticket as usize].store(3, Ordering::Relaxed);
-        report.shards[5].waited[Form::Mcs as usize].store(1, Ordering::Relaxed);
-        report.changes[Form::Mcs as usize].store(2_000, Ordering::Relaxed);
+        report.shards[2].waited[Mode::Ticket as usize].store(3, Ordering::Relaxed);
+        report.shards[5].waited[Mode::Mcs as usize].store(1, Ordering::Relaxed);
+        report.changes[Mode::Mcs as usize].store(2_000, Ordering::Relaxed);
         assert_eq!(
             adapting(&report),
-            "cohort: waits by the form of the lock: ticket 75.00 %, mcs 25.00 %\n\
-             cohort: locks changed form: 2,000 to mcs (why: COHORT_CHANGES=print)\n"
+            "cohort: waits by the mode of the lock: ticket 75.00 %, mcs 25.00 %\n\
+             cohort: locks changed mode: 2,000 to mcs (why: COHORT_CHANGES=print)\n"
         );
     }
 

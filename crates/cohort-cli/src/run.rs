@@ -99,7 +99,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         show(&if arguments.json {
             in_json(&Summary::baseline(name, ran, usage))
         } else {
-            report::baseline(name, ran, &usage)
+            page::remarks(&report::baseline(name, ran, &usage))
         });
         supervise::end_alike(ending)
     }
@@ -141,7 +141,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
             let mut text = report::text(&report, &settings, name, ran, doubt.as_deref());
             text.push_str(&report::used(&usage));
             text.push_str(&report::going_on(&file.users()));
-            text
+            page::remarks(&text)
         },
     );
     show(&text);

@@ -1,7 +1,7 @@
 //! Counting, for `cohort run --report`.
 
 use crate::libc::{close, mmap, open, say};
-use cohort::door::{Change, Form, Hearer, cache_groups, hear, thread};
+use cohort::door::{Change, Hearer, Mode, cache_groups, hear, thread};
 use cohort::host::Generation;
 use cohort::host::served::Service;
 use cohort::report::{Kind, MAGIC, Memory, Report, SHARDS, Shard};
@@ -97,9 +97,9 @@ pub fn hear_locks(prints: bool) {
     hear(if prints { &PRINTS } else { &COUNTS });
 }
 
-fn waited(form: Form) {
+fn waited(mode: Mode) {
     if let Some(report) = report() {
-        own(report).waited[form as usize].fetch_add(1, Ordering::Relaxed);
+        own(report).waited[mode as usize].fetch_add(1, Ordering::Relaxed);
     }
 }
 

@@ -2,7 +2,7 @@
 //! the program map: so it survives a program that is killed, and it proves that
 //! the interposer was there.
 
-use crate::door::Form;
+use crate::door::Mode;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// What a report begins with; the last digit is the layout's version.
@@ -84,8 +84,8 @@ pub struct Counter {
 pub struct Shard {
     /// By [`Kind`].
     pub kinds: [Counter; Kind::ALL.len()],
-    /// Acquisitions that waited for a lock that adapts, by the [`Form`] in which it was.
-    pub waited: [AtomicU64; Form::ALL.len()],
+    /// Acquisitions that waited for a lock that adapts, by the [`Mode`] in which it was.
+    pub waited: [AtomicU64; Mode::ALL.len()],
 }
 
 /// What locks needed beside the program's own objects; of each the most that any one
@@ -127,8 +127,8 @@ pub struct Report {
     pub lock: [AtomicU8; NAME_BYTES],
     /// The memory.
     pub memory: Memory,
-    /// How often a lock that adapts went on in another form, by the new [`Form`].
-    pub changes: [AtomicU64; Form::ALL.len()],
+    /// How often a lock that adapts went on in another mode, by the new [`Mode`].
+    pub changes: [AtomicU64; Mode::ALL.len()],
     /// The counts.
     pub shards: [Shard; SHARDS],
 }
@@ -148,17 +148,17 @@ impl Report {
             })
     }
 
-    /// Acquisitions that waited for a lock of that form, over all shards.
+    /// Acquisitions that waited for a lock of that mode, over all shards.
     #[must_use]
-    pub fn waited(&self, form: Form) -> u64 {
-        let of = |shard: &Shard| shard.waited[form as usize].load(Ordering::Relaxed);
+    pub fn waited(&self, mode: Mode) -> u64 {
+        let of = |shard: &Shard| shard.waited[mode as usize].load(Ordering::Relaxed);
         self.shards.iter().map(of).sum()
     }
 
-    /// How often a lock went on in that form.
+    /// How often a lock went on in that mode.
     #[must_use]
-    pub fn changes_to(&self, form: Form) -> u64 {
-        self.changes[form as usize].load(Ordering::Relaxed)
+    pub fn changes_to(&self, mode: Mode) -> u64 {
+        self.changes[mode as usize].load(Ordering::Relaxed)
     }
 
     /// The name of the lock, as far as it is text.

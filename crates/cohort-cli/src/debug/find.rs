@@ -1,6 +1,6 @@
 //! Looking at a program's records again and again, and telling what is wrong.
 
-use super::Level;
+use super::Scope;
 use super::suppress::Suppressions;
 use crate::observe::Records;
 use crate::observe::cycles::Waits;
@@ -120,7 +120,7 @@ struct Seen {
 /// Finds what is wrong in the processes of a program.
 pub struct Finder {
     records: Records,
-    level: Level,
+    level: Scope,
     held: Option<Duration>,
     silent: bool,
     /// The signal that ends a program that can never end by itself.
@@ -135,7 +135,7 @@ pub struct Finder {
 
 impl Finder {
     /// A finder that tells at once, unless it is `silent`.
-    pub fn new(records: Records, level: Level, held: Option<Duration>, silent: bool) -> Self {
+    pub fn new(records: Records, level: Scope, held: Option<Duration>, silent: bool) -> Self {
         Self {
             records,
             level,
@@ -197,17 +197,17 @@ impl Finder {
                 {
                     fresh.extend(ended(process, signal));
                 }
-                if self.level >= Level::Owner {
+                if self.level >= Scope::Owner {
                     gone(process, seen, &threads, &mut fresh);
                 }
                 if let Some(limit) = self.held {
                     long(process, seen, &threads, limit, &mut fresh);
                 }
             }
-            if self.level >= Level::Owner {
+            if self.level >= Scope::Owner {
                 wrong(process, seen, &mut fresh);
             }
-            if self.level >= Level::Order && (last || !is_alive) {
+            if self.level >= Scope::Order && (last || !is_alive) {
                 orders(process, seen, &mut fresh);
             }
         }

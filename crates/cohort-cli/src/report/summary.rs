@@ -4,7 +4,7 @@ use super::{shown, uncounted};
 use crate::choice::SYSTEM;
 use crate::settings::Settings;
 use crate::supervise::Usage;
-use cohort::door::Form;
+use cohort::door::Mode;
 use cohort::report::{Kind, Report};
 use serde::Serialize;
 use std::ffi::OsStr;
@@ -35,8 +35,8 @@ struct Counted {
     waiters_at_conditions: u64,
     node_bytes: u64,
     inflated: u64,
-    /// In which forms a lock that adapts was.
-    forms: Vec<OfForm>,
+    /// In which modes a lock that adapts was.
+    modes: Vec<OfMode>,
     /// Groups of CPUs with a last-level cache of their own; none if no thread had to know.
     cache_groups: Option<u32>,
 }
@@ -50,11 +50,11 @@ struct OfKind {
     contended: Option<u64>,
 }
 
-/// What locks did in one form.
+/// What locks did in one mode.
 #[derive(Serialize)]
-struct OfForm {
-    form: &'static str,
-    /// Acquisitions that waited for a lock of that form.
+struct OfMode {
+    mode: &'static str,
+    /// Acquisitions that waited for a lock of that mode.
     waited: u64,
     /// How often a lock went on in it.
     changes: u64,
@@ -96,11 +96,11 @@ impl Summary {
 impl Counted {
     fn of(report: &Report, going_on: Vec<u32>) -> Self {
         let memory = &report.memory;
-        let of_form = |form: Form| {
-            let waited = report.waited(form);
-            let changes = report.changes_to(form);
-            (waited > 0 || changes > 0).then(|| OfForm {
-                form: form.name(),
+        let of_mode = |mode: Mode| {
+            let waited = report.waited(mode);
+            let changes = report.changes_to(mode);
+            (waited > 0 || changes > 0).then(|| OfMode {
+                mode: mode.name(),
                 waited,
                 changes,
             })
@@ -121,7 +121,7 @@ impl Counted {
             waiters_at_conditions: memory.at_conditions.load(Relaxed).into(),
             node_bytes: memory.bytes.load(Relaxed),
             inflated: memory.inflated.load(Relaxed).into(),
-            forms: Form::ALL.into_iter().filter_map(of_form).collect(),
+            modes: Mode::ALL.into_iter().filter_map(of_mode).collect(),
             cache_groups: Some(memory.cache_groups.load(Relaxed)).filter(|groups| *groups > 0),
         }
     }

@@ -6,6 +6,13 @@ use cohort::condvar::Waiter;
 use cohort::host::Arena;
 use std::path::Path;
 
+/// The command, on a page so wide that no remark is broken.
+fn on_a_wide_page() -> assert_cmd::Command {
+    let mut command = cohort();
+    command.env("COLUMNS", "1000");
+    command
+}
+
 /// The rows of a report: kind and acquisitions.
 fn rows(report: &str) -> Vec<(String, u64)> {
     report
@@ -20,7 +27,7 @@ fn rows(report: &str) -> Vec<(String, u64)> {
 }
 
 fn report_of(lock: &str, program: &Path, ending: &str) -> (Option<i32>, String) {
-    let output = cohort()
+    let output = on_a_wide_page()
         .args(["run", "--lock", lock, "--report", "--"])
         .arg(program)
         .arg(ending)
@@ -68,11 +75,34 @@ fn a_program_that_fails_or_is_killed_is_reported_too() {
 }
 
 #[test]
+fn a_report_fits_the_page() {
+    let program = compiled::needs();
+    for lock in ["system", "mcs", LOCKS[0].name] {
+        let output = cohort()
+            .env("COLUMNS", "80")
+            .args(["run", "--lock", lock, "--report", "--"])
+            .arg(program.path())
+            .output()
+            .expect("the command runs");
+        let report = String::from_utf8_lossy(&output.stderr);
+        let widest = report.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(80), "a line of {widest:?}:\n{report}");
+        // What goes on stands below its beginning.
+        assert!(
+            report.contains("\n        "),
+            "no line is broken:\n{report}"
+        );
+        let trimmed = report.lines().all(|line| !line.ends_with(' '));
+        assert!(trimmed, "a blank at an end:\n{report}");
+    }
+}
+
+#[test]
 fn the_programs_of_a_program_are_counted() {
     let program = compiled::usual();
     let path = program.path();
     let script = format!("{0}; {0}; {0}; true", path.display());
-    let output = cohort()
+    let output = on_a_wide_page()
         .args(["run", "--report", "--only", "count"])
         .args(["--", "sh", "-c", &script])
         .output()
@@ -89,7 +119,7 @@ fn the_programs_of_a_program_are_counted() {
 fn programs_left_out_are_not_counted() {
     let program = compiled::usual();
     for options in [["--only", "another"], ["--exclude", "count"]] {
-        let output = cohort()
+        let output = on_a_wide_page()
             .args(["run", "--report"])
             .args(options)
             .arg("--")
@@ -123,7 +153,7 @@ fn the_systems_locks_are_not_counted() {
 fn a_report_is_json_on_request() {
     let program = compiled::usual();
     let said = |lock: &str| -> serde_json::Value {
-        let output = cohort()
+        let output = on_a_wide_page()
             .args(["run", "--lock", lock, "--json", "--"])
             .arg(program.path())
             .output()
@@ -147,7 +177,7 @@ fn a_report_is_json_on_request() {
 fn a_daemon_that_lives_on_is_told() {
     // A process counts from when the library is in it, so the daemon says when it runs.
     let folder = tempfile::tempdir().expect("a folder");
-    let output = cohort()
+    let output = on_a_wide_page()
         .args(["run", "--report", "--", "sh", "-c"])
         .arg(
             "sh -c 'mkfifo never; echo $$ >number; mv number here; read line <never' \
@@ -194,7 +224,7 @@ fn memory_follows_the_waiters_not_the_threads_over_a_life() {
     let nodes = |taken: u64| 2 * taken.max(KEPT + ALIVE);
     let program = compiled::needs();
     for lock in LOCKS.iter().filter(|lock| lock.serves_programs()) {
-        let output = cohort()
+        let output = on_a_wide_page()
             .args(["run", "--lock", lock.name, "--report", "--"])
             .arg(program.path())
             .output()

@@ -48,7 +48,7 @@ use super::crowd;
 use crate::basic::mcs::McsNode;
 use crate::basic::{Futex, Mcs, Ticket};
 use crate::door::{
-    AtomicU32, Change, Form, Order, flaws, hearer, is_worth_a_try, keep_cpu, mutant, now, yield_now,
+    self, AtomicU32, Change, Order, flaws, hearer, is_worth_a_try, keep_cpu, mutant, now, yield_now,
 };
 use cohort_raw::{Adapts, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 use core::fmt;
@@ -274,9 +274,9 @@ macro_rules! modes {
             }
 
             /// The same, as those hear it that are told.
-            const fn form(self) -> Form {
+            const fn told(self) -> door::Mode {
                 match self {
-                    $(Self::$mode => Form::$mode),+
+                    $(Self::$mode => door::Mode::$mode),+
                 }
             }
 
@@ -532,7 +532,7 @@ impl<J: Judge> Glk<J> {
             wait()
         };
         if held && let Some(hearer) = hearer() {
-            (hearer.waited)(mode.form());
+            (hearer.waited)(mode.told());
         }
         held
     }
@@ -562,8 +562,8 @@ impl<J: Judge> Glk<J> {
                 {
                     (hearer.changed)(&Change {
                         lock: core::ptr::from_ref(self).addr(),
-                        from: mode.form(),
-                        to: next.form(),
+                        from: mode.told(),
+                        to: next.told(),
                         why: format_args!(
                             "{}",
                             Reason {

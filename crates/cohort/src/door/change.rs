@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-/// A form in which a lock that adapts can be.
+/// A mode in which a lock that adapts can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub enum Form {
+pub enum Mode {
     /// The default lock's word alone, for which its waiters compete.
     Word,
     /// The default lock's word, with a queue by cache groups that has a place for each CPU.
@@ -20,7 +20,7 @@ pub enum Form {
     Mutex,
 }
 
-impl Form {
+impl Mode {
     /// All of them.
     pub const ALL: [Self; 6] = [
         Self::Word,
@@ -45,15 +45,15 @@ impl Form {
     }
 }
 
-/// That a lock goes on in another form.
+/// That a lock goes on in another mode.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
     /// The address of the lock, which for one that is inflated is not the object's.
     pub lock: usize,
     /// What it was.
-    pub from: Form,
+    pub from: Mode,
     /// What it is now.
-    pub to: Form,
+    pub to: Mode,
     /// What made it change.
     pub why: fmt::Arguments<'a>,
 }
@@ -69,8 +69,8 @@ impl fmt::Display for Change<'_> {
 /// lock or waits for it, and must not use locks themselves.
 #[derive(Clone, Copy, Debug)]
 pub struct Hearer {
-    /// The calling thread has waited for a lock of that form, and has it.
-    pub waited: fn(Form),
-    /// A lock goes on in another form.
+    /// The calling thread has waited for a lock of that mode, and has it.
+    pub waited: fn(Mode),
+    /// A lock goes on in another mode.
     pub changed: fn(&Change<'_>),
 }

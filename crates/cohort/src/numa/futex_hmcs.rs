@@ -40,7 +40,7 @@ use super::hmcs::{Carried, HmcsContext, RootQueue};
 use crate::basic::Futex;
 use crate::compose::{CacheGroup, Numa};
 use crate::door::{
-    self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Change, Form, Level, Order, QUEUE_GROUPS,
+    self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Change, Level, Mode, Order, QUEUE_GROUPS,
     QUEUE_NODES, QUEUES, beforehand, cache_groups, constructor, cpus, fence_after_update, flaws,
     generation, has_lost_cpu, has_waited, hearer, is_worth_a_try, keep_cpu, mutant, now, orders,
     pool, process_wide, repeated, thread, waits_often,
@@ -234,9 +234,9 @@ impl Table {
     }
 }
 
-/// Tells that the lock at that address goes on in another form, if anybody wants to know.
+/// Tells that the lock at that address goes on in another mode, if anybody wants to know.
 #[inline]
-fn tell(lock: usize, from: Form, to: Form, why: &str) {
+fn tell(lock: usize, from: Mode, to: Mode, why: &str) {
     if let Some(hearer) = hearer() {
         (hearer.changed)(&Change {
             lock,
@@ -250,7 +250,7 @@ fn tell(lock: usize, from: Form, to: Form, why: &str) {
 /// Tells that the lock at that address has a queue now.
 fn tell_bound(lock: usize) {
     let why = "CPUs of several cache groups want it";
-    tell(lock, Form::Word, Form::Queue, why);
+    tell(lock, Mode::Word, Mode::Queue, why);
 }
 
 impl Queue {
@@ -310,7 +310,7 @@ impl Queue {
             .owner
             .store(if free { lock } else { owner }, Order::RELAXED);
         if free && owner != lock {
-            tell(owner, Form::Queue, Form::Word, "another lock has its queue");
+            tell(owner, Mode::Queue, Mode::Word, "another lock has its queue");
             tell_bound(lock);
         }
         free
@@ -355,7 +355,7 @@ impl Queue {
         if !still {
             let ended = crowded.compare_exchange(until, 0, Order::RELAXED, Order::RELAXED);
             if ended.is_ok() {
-                self.tell(Form::ShortQueue, Form::Queue, "CPUs suffice again");
+                self.tell(Mode::ShortQueue, Mode::Queue, "CPUs suffice again");
             }
         }
         still
@@ -370,12 +370,12 @@ impl Queue {
             crowded.store(until, Order::RELAXED);
         }
         if known == 0 {
-            self.tell(Form::Queue, Form::ShortQueue, "a waiter lost its CPU");
+            self.tell(Mode::Queue, Mode::ShortQueue, "a waiter lost its CPU");
         }
     }
 
-    /// Tells that its lock goes on in another form.
-    fn tell(&self, from: Form, to: Form, why: &str) {
+    /// Tells that its lock goes on in another mode.
+    fn tell(&self, from: Mode, to: Mode, why: &str) {
         tell(self.bound.0.owner.load(Order::RELAXED), from, to, why);
     }
 }
@@ -514,15 +514,15 @@ impl FutexHmcs {
         self.futex.acquire_adopted();
     }
 
-    /// In which form the lock is, which the caller holds.
+    /// In which mode the lock is, which the caller holds.
     #[cold]
-    fn form(&self) -> Form {
+    fn mode(&self) -> Mode {
         if !self.futex.is_queued() {
-            return Form::Word;
+            return Mode::Word;
         }
         match TABLE.get().known(self.address()) {
-            Some(queue) if queue.is_crowded() => Form::ShortQueue,
-            _ => Form::Queue,
+            Some(queue) if queue.is_crowded() => Mode::ShortQueue,
+            _ => Mode::Queue,
         }
     }
 
@@ -553,7 +553,7 @@ impl FutexHmcs {
         if let Some(hearer) = hearer()
             && matches!(outcome, Outcome::Acquired)
         {
-            (hearer.waited)(self.form());
+            (hearer.waited)(self.mode());
         }
         outcome
     }

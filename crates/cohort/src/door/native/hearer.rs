@@ -1,4 +1,4 @@
-//! The hearer of locks that change their form.
+//! The hearer of locks that change their mode.
 
 use crate::door::Hearer;
 use core::ptr;

@@ -36,6 +36,8 @@ pub enum Unit {
     Ratio,
     /// Bytes.
     Bytes,
+    /// Nanoseconds.
+    Nanoseconds,
     /// Libraries.
     Libraries,
     /// Seconds.
@@ -287,6 +289,7 @@ impl Target {
         let by = match unit {
             Unit::Ratio => self.distance(figure),
             Unit::Bytes => format!("{excess:.1} bytes"),
+            Unit::Nanoseconds => format!("{excess:.1} ns"),
             Unit::Libraries => format!("{excess:.0} libraries"),
             Unit::Seconds => format!("{excess:.1} s"),
         };
@@ -322,6 +325,7 @@ impl Unit {
             Self::Ratio => crate::compare::times(value),
             Self::Bytes if value.fract() == 0.0 => format!("{value:.0} B"),
             Self::Bytes => format!("{value:.1} B"),
+            Self::Nanoseconds => format!("{value:.1} ns"),
             Self::Libraries => format!("{value:.0}"),
             Self::Seconds => format!("{value:.1} s"),
         }

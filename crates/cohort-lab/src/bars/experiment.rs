@@ -45,6 +45,12 @@ pub enum Experiment {
         /// Whether it has a way past its levels.
         fast: bool,
     },
+    /// One thread and a lock that adapts.
+    Adaptive,
+    /// The lock that adapts and one of its parts, with more threads than CPUs.
+    AdaptiveCrowd(&'static str),
+    /// One thread, and so many locks that it finds by their addresses.
+    Address(u32),
     /// `kccachetest wicked`.
     Wicked,
     /// A load with several numbers of threads, the system's locks on one CPU.
@@ -156,6 +162,9 @@ impl Experiment {
         match self {
             Self::Uncontended { single } => Ok(vec![setup.uncontended(single)]),
             Self::Composition { fast } => Ok(setup.composition(fast)),
+            Self::Adaptive => Ok(vec![setup.adaptive()]),
+            Self::AdaptiveCrowd(lock) => Ok(setup.adaptive_crowd(lock)),
+            Self::Address(keys) => Ok(vec![setup.address(keys)]),
             Self::Wicked => setup.wicked().map(|point| vec![point]),
             Self::Scaling(load) => setup.scaling(load),
             Self::Oversubscribed => Ok(setup.oversubscribed()),
@@ -242,6 +251,48 @@ impl Setup<'_> {
             let all = levels.into_iter().chain(["composition"]);
             vec![self.point("", all.map(run).collect::<Vec<_>>())]
         }
+    }
+
+    fn adaptive(&self) -> Point {
+        let cpus = allowed_cpus().first().map(|first| vec![*first]);
+        let run = |lock: &'static str| {
+            let words = ["uncontended", "--raw", lock];
+            let seconds = self.seconds(0.25, 0.1);
+            (lock, self.load(&words, seconds, &self.system, cpus.clone()))
+        };
+        self.point("", [run("ticket"), run("glk")])
+    }
+
+    fn adaptive_crowd(&self, lock: &'static str) -> Vec<Point> {
+        let mut points = Vec::new();
+        for (nanoseconds, section) in SECTIONS {
+            for threads in CROWDS {
+                let full = if threads > 16 { 0.8 } else { 0.3 };
+                let seconds = self.seconds(full, 0.1);
+                let words = crowd(nanoseconds, threads);
+                let words: Vec<&str> = words.iter().map(String::as_str).collect();
+                let locks = ["futex", lock].into_iter().filter_map(find);
+                let runs = locks.map(|lock| {
+                    let load = self.load(&words, seconds, &self.under(lock), None);
+                    (lock.name, load)
+                });
+                let label = format!("{section}, {threads} threads");
+                points.push(self.point(&label, runs.collect::<Vec<_>>()));
+            }
+        }
+        points
+    }
+
+    fn address(&self, keys: u32) -> Point {
+        let cpus = allowed_cpus().first().map(|first| vec![*first]);
+        let keys = keys.to_string();
+        let words = ["address", "--keys", &keys];
+        let run = |words: &[&str]| {
+            let seconds = self.seconds(0.25, 0.1);
+            self.load(words, seconds, &self.system, cpus.clone())
+        };
+        let direct = run(&[&words[..], &["--direct"]].concat());
+        self.point("", [("where it lies", direct), ("gls", run(&words))])
     }
 
     fn wicked(&self) -> Result<Point, String> {
@@ -726,6 +777,9 @@ mod tests {
             Experiment::Uncontended { single: false },
             Experiment::Composition { fast: false },
             Experiment::Composition { fast: true },
+            Experiment::Adaptive,
+            Experiment::AdaptiveCrowd("glk"),
+            Experiment::Address(512),
             Experiment::Oversubscribed,
             Experiment::Occasional,
             Experiment::Timed,

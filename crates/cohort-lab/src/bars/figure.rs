@@ -6,7 +6,7 @@ use crate::rounds::Series;
 use crate::stats::{Estimate, geometric_mean, median};
 use crate::workloads::Outcome;
 
-/// A figure; except for bytes and libraries it is ours over theirs, round by
+/// A figure; except for bytes, nanoseconds, seconds and libraries it is ours over theirs, round by
 /// round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
@@ -14,6 +14,8 @@ pub enum Figure {
     PairTime,
     /// The same of each contestant, theirs being the last.
     EachPairTime,
+    /// The nanoseconds of an uncontended pair beyond theirs.
+    PairBeyond,
     /// The time of an uncontended pair, theirs being the sum of all others'.
     PairTimeOfSum,
     /// How much sooner a program ends.
@@ -76,6 +78,7 @@ impl Figure {
     pub fn unit(self) -> Unit {
         match self {
             Self::BytesEach | Self::LibraryBytes => Unit::Bytes,
+            Self::PairBeyond => Unit::Nanoseconds,
             Self::Needed => Unit::Libraries,
             Self::Seconds => Unit::Seconds,
             _ => Unit::Ratio,
@@ -123,6 +126,7 @@ impl Figure {
         let by_chance = |count: u64| (count as f64).max(CHANCE);
         match self {
             Self::PairTime => paired(ours, last, pair, ratio),
+            Self::PairBeyond => paired(ours, last, pair, |ours, theirs| ours - theirs),
             Self::PairTimeOfSum => {
                 let pairs = figures(ours, pair)?.into_iter().zip(sums(others, pair)?);
                 Ok(pairs.map(|(ours, sum)| ratio(ours, sum)).collect())

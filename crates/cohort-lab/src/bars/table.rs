@@ -3,8 +3,9 @@
 use super::Target;
 use super::envelope::Reach;
 use super::experiment::Experiment::{
-    Composition, Convoy, Envelope, Idle, Library, Life, Occasional, Oversubscribed, Python, Queues,
-    Scaling, Simulation, Sysbench, Timed, Uncontended, Wicked,
+    Adaptive, AdaptiveCrowd, Address, Composition, Convoy, Envelope, Idle, Library, Life,
+    Occasional, Oversubscribed, Python, Queues, Scaling, Simulation, Sysbench, Timed, Uncontended,
+    Wicked,
 };
 use super::experiment::{Experiment, Load};
 use super::figure::{Figure, Quantile};
@@ -164,6 +165,43 @@ pub static BARS: &[Bar] = &[
         experiment: Queues,
         figure: Figure::EachThroughput,
         target: Target::AtLeast(0.5),
+    },
+    Bar {
+        name: "glk-alone",
+        asks: "one thread takes and releases glk, inlined: time over ticket's",
+        experiment: Adaptive,
+        figure: Figure::PairTime,
+        target: Target::AtMost(1.1),
+    },
+    Bar {
+        name: "glk-crowd",
+        asks: "sections of 200 ns and 2 µs with 1 µs between them, 2 to 64 threads under glk: \
+               throughput over futex's at each point",
+        experiment: AdaptiveCrowd("glk"),
+        figure: Figure::Throughput,
+        target: Target::AtLeast(0.9),
+    },
+    Bar {
+        name: "glk-plus",
+        asks: "the same under glk-plus: the geometric mean",
+        experiment: AdaptiveCrowd("glk-plus"),
+        figure: Figure::MeanOfBest,
+        target: Target::AtLeast(0.97),
+    },
+    Bar {
+        name: "gls-one",
+        asks: "one thread takes and releases the lock of one address: nanoseconds beyond those \
+               of the same lock where it lies",
+        experiment: Address(1),
+        figure: Figure::PairBeyond,
+        target: Target::AtMost(3.0),
+    },
+    Bar {
+        name: "gls-many",
+        asks: "the same with 512 addresses in turn",
+        experiment: Address(512),
+        figure: Figure::PairBeyond,
+        target: Target::AtMost(12.0),
     },
     Bar {
         name: "wait-p50",

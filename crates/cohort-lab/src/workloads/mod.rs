@@ -3,6 +3,7 @@
 //! They call the C library's own functions, so that a preloaded library serves
 //! them; the harness round them takes no pthread lock while it measures.
 
+pub mod address;
 mod background;
 pub mod berkeleydb;
 pub mod cache;
@@ -38,6 +39,8 @@ pub enum Workload {
     Mutex(mutex::Options),
     /// One thread takes a mutex that nobody else wants
     Uncontended(uncontended::Options),
+    /// One thread takes locks that it finds by addresses
+    Address(address::Options),
     /// A mutex and a condition live for one use
     Life(life::Options),
     /// One thread wants a lock now and then, which others use all the time
@@ -129,6 +132,7 @@ pub fn run(workload: &Workload) -> Result<Outcome, String> {
     match workload {
         Workload::Mutex(options) => mutex::run(options),
         Workload::Uncontended(options) => uncontended::run(options),
+        Workload::Address(options) => address::run(options),
         Workload::Life(options) => life::run(options),
         Workload::Occasional(options) => occasional::run(options),
         Workload::Timed(options) => timed::run(options),

@@ -4,6 +4,7 @@ use super::pthread::{Kind, Mutex};
 use super::{CachePadded, Exclusion, Outcome, Pair, exclusion};
 use crate::options::seconds;
 use crate::stats::Estimate;
+use cohort::adaptive::Glk;
 use cohort::basic::{Clh, Hemlock, Mcs, Ticket, Ttas};
 use cohort::compose::{Bypass, CacheGroup, Clof, Fast, Numa, Package};
 use cohort::{DetectsWaiters, RawLock};
@@ -73,6 +74,8 @@ enum Raw {
     Clh,
     /// The top lock
     Ticket,
+    /// The lock that adapts
+    Glk,
     /// The four of them
     Composition,
     /// The four, one inside the other, each asked for waiters, without cohorts: what no
@@ -96,6 +99,7 @@ impl Raw {
             Self::Mcs => alone::<Mcs>(options),
             Self::Clh => alone::<Clh>(options),
             Self::Ticket => alone::<Ticket>(options),
+            Self::Glk => alone::<Glk>(options),
             Self::Composition => alone::<Four>(options),
             Self::Nested => alone::<Nested>(options),
             Self::Bypass => alone::<Bypass<Four>>(options),

@@ -14,6 +14,7 @@ pub mod mutex;
 pub mod near;
 pub mod near_wrap;
 pub mod object;
+pub mod once;
 pub mod recipes;
 pub mod rwlock;
 pub mod service;

@@ -3,7 +3,7 @@
 use super::{add_one, read, write};
 use crate::locks::compose::Numa;
 use crate::locks::door::{AtomicU32, Cell, Order, Spinner};
-use crate::locks::rwlock::CohortRw;
+use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::{
     AbortableShared, DetectsWaiters, Outcome, Patience, RawShared, RawTry, Recursion,
 };
@@ -224,6 +224,80 @@ fn reads_again<L: RawShared + 'static>(rounds: u64, once_more: bool) {
             }
         }
     });
+}
+
+/// What a thread of [`changes_its_hold`] does.
+#[derive(Clone, Copy)]
+pub enum Hold {
+    /// Reads.
+    Reads,
+    /// Writes.
+    Writes,
+    /// Writes, and then reads what it has written.
+    WritesThenReads,
+    /// Reads upgradably, and then writes.
+    ReadsThenWrites,
+    /// The same, but gives up at a deadline, and reads on.
+    ReadsThenMayWrite,
+    /// Reads upgradably, and then as any other.
+    ReadsOn,
+}
+
+/// Each thread holds the lock in its way; what it saw while it kept its hold stays so.
+pub fn changes_its_hold(threads: &'static [Hold]) {
+    let shared = Arc::new(Shared::<RawRwLock>::default());
+    let theirs = Arc::clone(&shared);
+    let written = together(threads.len(), move |thread| {
+        let lock = &theirs.lock;
+        let hold = threads[thread];
+        match hold {
+            Hold::Reads => {
+                RawShared::read(lock, &(), Recursion::Allowed);
+                theirs.look();
+                theirs.end_read(&());
+                return 0;
+            }
+            Hold::Writes | Hold::WritesThenReads => {
+                RawShared::write(lock, &());
+                theirs.change();
+                if matches!(hold, Hold::Writes) {
+                    theirs.end_write(&());
+                    return 1;
+                }
+                let written = read(&theirs.one);
+                // SAFETY: held to write.
+                unsafe { lock.downgrade() };
+                theirs.look();
+                assert_eq!(read(&theirs.one), written, "somebody wrote meanwhile");
+                theirs.end_read(&());
+                return 1;
+            }
+            Hold::ReadsThenWrites | Hold::ReadsThenMayWrite | Hold::ReadsOn => {}
+        }
+        let outcome = lock.read_upgradably(&Patience::ENDLESS);
+        assert_eq!(outcome, Outcome::Acquired, "gave up without a deadline");
+        theirs.look();
+        let seen = read(&theirs.one);
+        let patience = match hold {
+            Hold::ReadsThenMayWrite => Patience::until(soon()),
+            _ => Patience::ENDLESS,
+        };
+        // SAFETY: held to read upgradably.
+        let writes = !matches!(hold, Hold::ReadsOn)
+            && unsafe { lock.upgrade(&patience) } == Outcome::Acquired;
+        assert_eq!(read(&theirs.one), seen, "somebody wrote meanwhile");
+        if writes {
+            theirs.change();
+            theirs.end_write(&());
+            return 1;
+        }
+        // SAFETY: held to read upgradably.
+        unsafe { lock.end_upgradable() };
+        theirs.look();
+        theirs.end_read(&());
+        0
+    });
+    shared.holds(written);
 }
 
 /// A thread that reads one lock reads another, of which others are the writers.

@@ -18,6 +18,7 @@ mod door;
 mod host;
 mod mutex;
 mod numa;
+mod once;
 mod records;
 mod rwlock;
 mod service;

@@ -56,7 +56,7 @@ pub struct Condvar {
 
 /// How a wait with a limit ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WaitTimeoutResult(bool);
+pub struct WaitTimeoutResult(pub(crate) bool);
 
 impl WaitTimeoutResult {
     /// Whether the time was over before anybody let the waiter go.

@@ -23,22 +23,30 @@
 //! |---|---|
 //! | `Mutex`, `MutexGuard`, `MappedMutexGuard` | the same names; [`Mutex::from_raw`] for a static under another lock than the default |
 //! | `lock`, `try_lock`, `try_lock_for`, `try_lock_until`, `is_locked`, `get_mut`, `into_inner`, `force_unlock`, `data_ptr`, `MutexGuard::map`, `unlocked` | the same; [`Mutex::lock_within`] where there is no `std`, [`Mutex::raw`] for the lock |
-//! | `FairMutex` | `Mutex<T, Gated<Ticket>>`, or any other lock that serves in order |
-//! | `RwLock`, its guards, `read`, `write`, `try_…`, `try_…_for`, `try_…_until` | the same; no upgradable reads, no downgrade |
+//! | `FairMutex` | the same, but its waiters cannot give up; or [`Mutex`] under any other lock that serves in order |
+//! | `RwLock`, `read`, `write`, `try_…`, `try_…_for`, `try_…_until`, `is_locked`, `is_locked_exclusive`, `force_unlock_…`, `data_ptr` | the same |
+//! | `RwLockReadGuard`, `RwLockWriteGuard`, their mapped forms, `map` | [`ReadGuard`], [`WriteGuard`], [`MappedReadGuard`], [`MappedWriteGuard`], the same |
+//! | `upgradable_read`, `RwLockUpgradableReadGuard`, `upgrade`, `try_upgrade…`, `RwLockWriteGuard::downgrade` | the same, [`UpgradableGuard`], under the default lock |
+//! | `RwLockWriteGuard::downgrade_to_upgradable` | none: upgradable readers hold the gate before the lock, which others may hold while one writes |
 //! | `Condvar`, `wait`, `wait_for`, `wait_until`, `wait_while`, `wait_while_for`, `wait_while_until` | the same, under every lock, also with several mutexes; `notify_…` return nothing |
 //! | `ReentrantMutex` | the same, under every lock; its guards are not mapped |
-//! | `Once`, `lock_arc`, serde | none |
-//! | `lock_api::Mutex<R, T>` | feature `lock_api`: `R` is [`numa::FutexHmcs`], [`rwlock::RawRwLock`], or one of [`basic`] that needs no context |
-//! | poisoning (`std`) | none: a panic unlocks |
+//! | `Once`, `OnceState`, `call_once`, `call_once_force`, `state` | the same, poisoning included |
+//! | `lock_arc`, `try_lock_arc`, `read_arc`, `write_arc`, `try_…_arc` (feature `arc_lock`) | the same (feature `std`), without deadlines, of [`Mutex`] and [`RwLock`] |
+//! | serde (feature `serde`) | the same |
+//! | `unlock_fair`, `bump`, deadlock detection | none; `cohort debug` finds deadlocks of C programs |
+//! | the whole crate, by its own names | `compat::parking_lot` (feature `lock_api`) |
+//! | `lock_api::Mutex<R, T>`, `lock_api::RwLock<R, T>` | feature `lock_api`: `R` is [`numa::FutexHmcs`], [`FairLock`], or one of [`basic`] that needs no context; [`rwlock::RawRwLock`] |
+//! | poisoning of locks (`std`) | none: a panic unlocks |
 //!
-//! A [`Mutex`] takes 8 bytes beside its data (`parking_lot`: 1, `std`: 5), a [`RwLock`] 16 and a
-//! [`Condvar`] 20. Waiters of a condition go in the order in which they came.
+//! A [`Mutex`] takes 8 bytes beside its data (`parking_lot`: 1, `std`: 5), a [`RwLock`] 16, a
+//! [`Condvar`] 20 and a [`Once`] 4. Waiters of a condition go in the order in which they came.
 //!
 //! # Features
 //!
 //! `std` (on): deadlines by [`std::time::Instant`](https://doc.rust-lang.org/std/time/struct.Instant.html),
-//! and panics that come back from sections which another thread has run. `lock_api`: the traits of
-//! that crate.
+//! panics that come back from sections which another thread has run, guards that own an
+//! [`Arc`](std::sync::Arc). `lock_api`: the traits of that crate, and `compat`. `serde`: data behind
+//! a lock is written and read as if there were none.
 //!
 //! The rooms: [`basic`] holds one file per basic lock, [`baseline`] what they are compared
 //! with, [`abortable`] those made to give up, [`adaptive`] those that choose how to wait,
@@ -63,9 +71,11 @@ mod defer;
 mod delegated;
 pub mod delegation;
 pub mod door;
+mod fair;
 pub mod host;
 mod mutex;
 pub mod numa;
+mod once;
 #[cfg(world = "native")]
 mod outside;
 mod padded;
@@ -79,6 +89,12 @@ pub mod wait;
 pub use cohort_raw::*;
 pub use condition::{Condvar, WaitTimeoutResult};
 pub use delegated::Delegated;
+pub use fair::{FairLock, FairMutex, FairMutexGuard, MappedFairMutexGuard};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
+pub use once::{Once, OnceState};
+#[cfg(world = "native")]
+pub use outside::*;
 pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
-pub use rwlock::{ReadGuard, RwLock, WriteGuard};
+pub use rwlock::{
+    MappedReadGuard, MappedWriteGuard, ReadGuard, RwLock, UpgradableGuard, WriteGuard,
+};

@@ -3,11 +3,13 @@
 use cohort::basic::{Bo, Clh, Mcs, Ticket};
 use cohort::compose::{CTktMcs, Gated};
 use cohort::{
-    Condvar, Deadline, MappedMutexGuard, Mutex, MutexGuard, Patience, RawLock, ReentrantMutex,
-    RwLock, ThreadOblivious,
+    Condvar, Deadline, FairMutex, MappedMutexGuard, Mutex, MutexGuard, Patience, RawLock,
+    ReentrantMutex, RwLock, ThreadOblivious, UpgradableGuard, WriteGuard,
 };
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::thread::scope;
+use std::time::Duration;
 
 /// More threads than CPUs anywhere near.
 const THREADS: u64 = 32;
@@ -219,4 +221,86 @@ fn a_thread_locks_again_what_it_has_locked() {
     );
     drop(second);
     assert_eq!(elsewhere(), (true, "ReentrantMutex { data: 1 }".to_owned()));
+}
+
+#[test]
+fn a_fair_mutex_is_a_mutex() {
+    static TOTAL: FairMutex<u64> = FairMutex::new(0);
+    scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for _ in 0..ROUNDS {
+                    *TOTAL.lock() += 1;
+                }
+            });
+        }
+    });
+    let guard = TOTAL.lock();
+    assert_eq!(
+        (*guard, TOTAL.try_lock().is_some()),
+        (THREADS * ROUNDS, false)
+    );
+    assert_eq!(format!("{TOTAL:?}"), "Mutex { <locked> }");
+    drop(guard);
+    let mut total = FairMutex::from(1);
+    *total.get_mut() += 1;
+    assert_eq!(total.into_inner(), 2);
+}
+
+/// Writers come from upgradable readers, and go on as readers.
+#[test]
+fn holds_of_a_rwlock_change() {
+    let total = RwLock::new(0);
+    scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                for _ in 0..50 {
+                    let seen = total.upgradable_read();
+                    let before = *seen;
+                    let mut writes = UpgradableGuard::upgrade(seen);
+                    assert_eq!(*writes, before, "nobody wrote in between");
+                    *writes += 1;
+                    let reads = WriteGuard::downgrade(writes);
+                    assert_eq!(*reads, before + 1, "nobody wrote in between");
+                    drop(reads);
+                    drop(total.read());
+                }
+            });
+        }
+    });
+    assert_eq!(total.into_inner(), THREADS * 50);
+}
+
+#[test]
+fn an_upgrade_gives_up() {
+    let total = RwLock::new(0);
+    let reader = total.read();
+    let soon = Duration::from_millis(1);
+    let seen = total.upgradable_read();
+    let seen = UpgradableGuard::try_upgrade_for(seen, soon).expect_err("there is another reader");
+    assert!(total.try_read().is_some(), "no mark is left");
+    assert!(total.try_upgradable_read_for(soon).is_none());
+    drop(reader);
+    *UpgradableGuard::try_upgrade(seen).expect("it is alone") += 1;
+    assert_eq!(total.try_write().as_deref(), Some(&1));
+}
+
+/// The data is there as long as a guard is, which may go to another thread.
+#[test]
+fn guards_keep_what_they_lock() {
+    let mutex: Arc<Mutex<u32, Mcs>> = Arc::new(Mutex::from(1));
+    let guard = mutex.lock_arc();
+    assert!(mutex.try_lock_arc().is_none());
+    drop(mutex);
+    std::thread::spawn(move || assert_eq!(*guard, 1))
+        .join()
+        .unwrap();
+    let lock = Arc::new(RwLock::new(1));
+    let reads = lock.read_arc();
+    assert!(lock.try_read_arc().is_some() && lock.try_write_arc().is_none());
+    drop(reads);
+    let mut writes = lock.write_arc();
+    drop(lock);
+    *writes += 1;
+    assert_eq!(*writes, 2);
 }

@@ -12,7 +12,8 @@ use clients::condvar::Queued;
 use clients::near_wrap::NearWrap;
 use clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use clients::{arena, condvar, destroy, glk, host, mutex, near, object, rwlock, service};
+use clients::rwlock::Hold;
+use clients::{arena, condvar, destroy, glk, host, mutex, near, object, once, rwlock, service};
 /// The build of the locks that the clients use.
 use cohort as locks;
 use delegate::{Apart, Bringing, Chained, Hastily, Patiently, Voting};
@@ -374,6 +375,16 @@ stress! {
     readers_share: rwlock::shares::<RawRwLock>(THREADS, 2, 60_000, 0);
     readers_and_writers_let_go: rwlock::lets_go::<RawRwLock>(THREADS, 3, 20_000, 2);
     rwlock_is_tried: rwlock::is_tried::<RawRwLock>(THREADS, 60_000);
+    rwlock_changes_its_hold: (0..3_000).for_each(|_| {
+        rwlock::changes_its_hold(&[
+            Hold::ReadsThenWrites,
+            Hold::Reads,
+            Hold::WritesThenReads,
+            Hold::ReadsThenMayWrite,
+            Hold::Writes,
+            Hold::ReadsOn,
+        ]);
+    });
     rwlock_is_read_again: rwlock::is_read_again::<RawRwLock>(60_000);
     cohorts_readers_share: { apart(); rwlock::shares::<CRwNp>(THREADS, 2, 30_000, 1) };
     cohorts_readers_give_way: { apart(); rwlock::shares_strictly::<CRwWp>(THREADS, 2, 30_000) };
@@ -410,6 +421,8 @@ stress! {
         condvar::is_destroyed::<Futex>(round % 2 == 0);
         condvar::is_destroyed::<Queued>(round % 2 == 0);
     });
+    once_is_run: (0..2_000).for_each(|_| once::is_run_once(THREADS));
+    once_is_run_again: (0..2_000).for_each(|_| once::is_run_again(THREADS));
     arena_hands_out_once: arena::hands_out_once(THREADS, 20_000, 20);
     arena_adopts_orphans: (0..200).for_each(|_| arena::adopts_orphans(THREADS));
     mcs_claimed: host::is_claimed(host::in_place::<Mcs>(), THREADS, 2_000, CLAIMS);

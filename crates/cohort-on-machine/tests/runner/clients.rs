@@ -8,7 +8,8 @@ use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
 use crate::clients::near_wrap::NearWrap;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
-use crate::clients::{arena, condvar, destroy, host, mutex, near, object, rwlock, service};
+use crate::clients::rwlock::Hold;
+use crate::clients::{arena, condvar, destroy, host, mutex, near, object, once, rwlock, service};
 use crate::delegate_clients::{
     self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Voting,
 };
@@ -37,6 +38,26 @@ type Neutral = CohortRw<Mcs, true, Numa, 0, 4>;
 
 /// Writers are.
 type WritersFirst = CohortRw<Ticket, false, Numa, 2, 4>;
+
+/// What threads do to a rwlock that change what they may do with it.
+fn holds(threads: usize) -> &'static [Hold] {
+    use Hold::{Reads, ReadsOn, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesThenReads};
+    let many = &[
+        ReadsThenWrites,
+        Reads,
+        WritesThenReads,
+        Reads,
+        ReadsThenMayWrite,
+        Writes,
+        ReadsOn,
+        ReadsThenWrites,
+        Reads,
+        WritesThenReads,
+        ReadsThenWrites,
+        Reads,
+    ];
+    &many[..threads]
+}
 
 /// A client in two sizes: by virtual time with many threads, by chance with few.
 type Sizes = (&'static str, Client, Client);
@@ -189,6 +210,7 @@ static CLIENTS: &[Sizes] = clients! {
     readers_share: |threads, rounds| rwlock::shares::<RawRwLock>(threads, 2, rounds, 0);
     readers_and_writers_let_go: |threads, rounds| rwlock::lets_go::<RawRwLock>(threads, 3, rounds, 2);
     rwlock_is_tried: |threads, rounds| rwlock::is_tried::<RawRwLock>(threads, rounds);
+    rwlock_changes_its_hold: |threads, _rounds| rwlock::changes_its_hold(holds(threads));
     rwlock_is_read_again: |_threads, rounds| rwlock::is_read_again::<RawRwLock>(rounds);
     cohorts_readers_share: |threads, rounds| rwlock::shares::<Neutral>(threads, 2, rounds, 1);
     cohorts_readers_give_way: |threads, rounds| {
@@ -244,6 +266,8 @@ static CLIENTS: &[Sizes] = clients! {
         condvar::spends_no_signal_on_a_waiter_that_gave_up::<Futex>(threads, cancelled, cancelled);
     };
     condvar_is_destroyed: |_threads, rounds| condvar::is_destroyed::<Futex>(rounds % 2 == 0);
+    once_is_run: |threads, _rounds| once::is_run_once(threads);
+    once_is_run_again: |threads, _rounds| once::is_run_again(threads);
     sanl_votes: |threads, rounds| delegate::runs::<Sanl<Mcs, Voting>>(threads, rounds, 1);
     sanl_is_tried: |threads, rounds| delegate::is_tried::<Sanl>(threads, rounds, 1);
     sanl_panics: |threads, _rounds| delegate::panics::<Bringing<Chained>>(threads);

@@ -1,5 +1,8 @@
 //! Checks of the rwlock of one word.
 
+use crate::clients::rwlock::Hold::{
+    Reads, ReadsOn, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesThenReads,
+};
 use crate::runner::prelude::*;
 
 looked_for_in!["rwlock::"];
@@ -39,8 +42,33 @@ models![
     quick("rwlock::read_again", PARK, || {
         rwlock::is_read_again::<RawRwLock>(1)
     }),
+    quick("rwlock::downgraded", PARK, || {
+        rwlock::changes_its_hold(&[WritesThenReads, Reads])
+    }),
+    quick("rwlock::downgraded_beside_writer", PARK_1, || {
+        rwlock::changes_its_hold(&[WritesThenReads, Reads, Writes])
+    }),
+    quick("rwlock::upgraded", PARK, || {
+        rwlock::changes_its_hold(&[ReadsThenWrites, Reads])
+    }),
+    quick("rwlock::upgraded_by_two", PARK, || {
+        rwlock::changes_its_hold(&[ReadsThenWrites, ReadsThenWrites])
+    }),
+    quick("rwlock::upgraded_beside_writer", PARK, || {
+        rwlock::changes_its_hold(&[ReadsThenWrites, Writes])
+    }),
+    quick("rwlock::upgraded_among_others", PARK_1, || {
+        rwlock::changes_its_hold(&[ReadsThenWrites, Reads, Writes])
+    }),
+    quick("rwlock::upgraded_in_time", PARK, || {
+        rwlock::changes_its_hold(&[ReadsThenMayWrite, Reads])
+    }),
+    quick("rwlock::upgradable_read_on", PARK, || {
+        rwlock::changes_its_hold(&[ReadsOn, ReadsThenWrites])
+    }),
 ];
 
 on_machine! {
+    "rwlock.upgrade-unreserved" => [few("rwlock_changes_its_hold")];
     _ => [few("readers_share"), few("readers_and_writers_let_go")];
 }

@@ -257,6 +257,11 @@ impl Futex {
     /// order: as one of the crowd, but never in turns.
     pub(crate) fn acquire_as_queued(&self) {
         let _ = self.acquire_unless(&Patience::ENDLESS, &|| false);
+        self.mark_queued();
+    }
+
+    /// Its holder will release it by [`release_queued`](Self::release_queued).
+    pub(crate) fn mark_queued(&self) {
         if self.mode.is_quick() {
             // The releases of threads that come by the queue look for the mark.
             self.mode.be_attentive();

@@ -4,7 +4,8 @@ extern crate std;
 
 use crate::condition::{Condvar, WaitTimeoutResult};
 use crate::mutex::{Mutex, MutexGuard};
-use crate::rwlock::{ReadGuard, RwLock, WriteGuard};
+use crate::reentrant::{ReentrantMutex, ReentrantMutexGuard};
+use crate::rwlock::{ReadGuard, RwLock, UpgradableGuard, WriteGuard};
 use cohort_raw::{Abortable, RawLock, ThreadOblivious};
 use core::time::Duration;
 use std::time::Instant;
@@ -47,6 +48,34 @@ impl<T: ?Sized> RwLock<T> {
     /// Blocks until the data may be written, but no longer than until then (feature `std`).
     pub fn try_write_until(&self, deadline: Instant) -> Option<WriteGuard<'_, T>> {
         self.try_write_for(left(deadline))
+    }
+
+    /// Blocks until the data may be read by a guard that can become a writer's, but no longer
+    /// than until then (feature `std`).
+    pub fn try_upgradable_read_until(&self, deadline: Instant) -> Option<UpgradableGuard<'_, T>> {
+        self.try_upgradable_read_for(left(deadline))
+    }
+}
+
+impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
+    /// Blocks until all other readers have left, but no longer than until then (feature `std`).
+    ///
+    /// # Errors
+    /// The guard, if there are other readers to the end.
+    pub fn try_upgrade_until(this: Self, deadline: Instant) -> Result<WriteGuard<'a, T>, Self> {
+        Self::try_upgrade_for(this, left(deadline))
+    }
+}
+
+impl<T: ?Sized, L: RawLock + ThreadOblivious + Abortable> ReentrantMutex<T, L> {
+    /// Blocks until the mutex is locked, but no longer than until then (feature `std`).
+    ///
+    /// ```
+    /// let total = cohort::ReentrantMutex::new(1);
+    /// assert!(total.try_lock_until(std::time::Instant::now()).is_some());
+    /// ```
+    pub fn try_lock_until(&self, deadline: Instant) -> Option<ReentrantMutexGuard<'_, T, L>> {
+        self.try_lock_for(left(deadline))
     }
 }
 

@@ -13,6 +13,7 @@
 //! ```
 
 use crate::basic::{Bo, Futex, K42, Tas, Ticket, Ttas};
+use crate::fair::FairLock;
 use crate::mutex::patience;
 use crate::numa::FutexHmcs;
 use crate::outside::instant::left;
@@ -20,17 +21,21 @@ use crate::rwlock::RawRwLock;
 use crate::wait::Parking;
 use cohort_raw::{Abortable, Outcome, Patience, RawLock, RawTry, Recursion};
 use core::time::Duration;
-use lock_api::{GuardNoSend, GuardSend, RawMutex, RawMutexTimed, RawRwLockTimed};
+use lock_api::{
+    GuardNoSend, GuardSend, RawMutex, RawMutexFair, RawMutexTimed, RawRwLockDowngrade,
+    RawRwLockRecursive, RawRwLockRecursiveTimed, RawRwLockTimed, RawRwLockUpgrade,
+    RawRwLockUpgradeTimed,
+};
 use std::time::Instant;
 
 extern crate std;
 
 /// One lock's trait.
 macro_rules! raw_mutex {
-    ($([$($generics:tt)*] $lock:ty;)+) => {$(
+    ($([$($generics:tt)*] $lock:ty = $new:expr;)+) => {$(
         // SAFETY: a `RawLock` excludes, and any thread may release it.
         unsafe impl<$($generics)*> RawMutex for $lock {
-            const INIT: Self = Self::new();
+            const INIT: Self = $new;
             type GuardMarker = GuardSend;
 
             #[inline]
@@ -76,13 +81,14 @@ macro_rules! raw_mutex_timed {
 }
 
 raw_mutex! {
-    [] FutexHmcs;
-    [] Futex;
-    [] K42;
-    [P: Parking] Tas<P>;
-    [P: Parking] Ttas<P>;
-    [P: Parking] Bo<P>;
-    [P: Parking, const UNIT: u64] Ticket<P, UNIT>;
+    [] FutexHmcs = Self::new();
+    [] Futex = Self::new();
+    [] K42 = Self::new();
+    [P: Parking] Tas<P> = Self::new();
+    [P: Parking] Ttas<P> = Self::new();
+    [P: Parking] Bo<P> = Self::new();
+    [P: Parking, const UNIT: u64] Ticket<P, UNIT> = Self::new();
+    [] FairLock = Self::new(Ticket::new());
 }
 
 raw_mutex_timed! {
@@ -91,6 +97,14 @@ raw_mutex_timed! {
     [P: Parking] Tas<P>;
     [P: Parking] Ttas<P>;
     [P: Parking] Bo<P>;
+}
+
+// SAFETY: every release is fair.
+unsafe impl RawMutexFair for FairLock {
+    unsafe fn unlock_fair(&self) {
+        // SAFETY: the caller's.
+        unsafe { RawMutex::unlock(self) };
+    }
 }
 
 // SAFETY: a `RawRwLock` excludes, and its readers are released by their own threads, since guards
@@ -159,5 +173,87 @@ unsafe impl RawRwLockTimed for RawRwLock {
 
     fn try_lock_exclusive_until(&self, deadline: Instant) -> bool {
         self.try_lock_exclusive_for(left(deadline))
+    }
+}
+
+// SAFETY: a thread that reads may read again, whatever waits.
+unsafe impl RawRwLockRecursive for RawRwLock {
+    fn lock_shared_recursive(&self) {
+        lock_api::RawRwLock::lock_shared(self);
+    }
+
+    fn try_lock_shared_recursive(&self) -> bool {
+        lock_api::RawRwLock::try_lock_shared(self)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl RawRwLockRecursiveTimed for RawRwLock {
+    fn try_lock_shared_recursive_for(&self, timeout: Duration) -> bool {
+        self.try_lock_shared_for(timeout)
+    }
+
+    fn try_lock_shared_recursive_until(&self, deadline: Instant) -> bool {
+        self.try_lock_shared_until(deadline)
+    }
+}
+
+// SAFETY: the writer becomes a reader in one step.
+unsafe impl RawRwLockDowngrade for RawRwLock {
+    unsafe fn downgrade(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.downgrade() };
+    }
+}
+
+// SAFETY: an upgradable reader excludes writers and others of its sort, and becomes a writer in
+// one step.
+unsafe impl RawRwLockUpgrade for RawRwLock {
+    fn lock_upgradable(&self) {
+        let outcome = self.read_upgradably(&Patience::ENDLESS);
+        assert!(outcome == Outcome::Acquired, "too many read locks");
+    }
+
+    fn try_lock_upgradable(&self) -> bool {
+        self.try_read_upgradably()
+    }
+
+    unsafe fn unlock_upgradable(&self) {
+        // SAFETY: the caller's.
+        unsafe {
+            self.end_upgradable();
+            self.release_read();
+        }
+    }
+
+    unsafe fn upgrade(&self) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.upgrade(&Patience::ENDLESS) };
+    }
+
+    unsafe fn try_upgrade(&self) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.try_upgrade() }
+    }
+}
+
+// SAFETY: an outcome that says so is an acquisition.
+unsafe impl RawRwLockUpgradeTimed for RawRwLock {
+    fn try_lock_upgradable_for(&self, timeout: Duration) -> bool {
+        self.read_upgradably(&patience(timeout)) == Outcome::Acquired
+    }
+
+    fn try_lock_upgradable_until(&self, deadline: Instant) -> bool {
+        self.try_lock_upgradable_for(left(deadline))
+    }
+
+    unsafe fn try_upgrade_for(&self, timeout: Duration) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.upgrade(&patience(timeout)) == Outcome::Acquired }
+    }
+
+    unsafe fn try_upgrade_until(&self, deadline: Instant) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.try_upgrade_for(left(deadline)) }
     }
 }

@@ -2,6 +2,15 @@
 //! traits.  No lock uses it, and no checker's world has it.
 
 #[cfg(feature = "std")]
+mod arc;
+#[cfg(feature = "lock_api")]
+pub mod compat;
+#[cfg(feature = "std")]
 mod instant;
 #[cfg(feature = "lock_api")]
 mod lock_api;
+#[cfg(feature = "serde")]
+mod serde;
+
+#[cfg(feature = "std")]
+pub use arc::{ArcMutexGuard, ArcReadGuard, ArcWriteGuard};

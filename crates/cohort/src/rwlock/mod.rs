@@ -3,18 +3,22 @@
 pub mod cohorts;
 mod count;
 pub mod in_object;
+mod mapped;
 pub mod object;
 pub mod phase;
 mod raw;
 pub mod table;
+mod upgradable;
 
 pub use cohort_raw::Recursion;
 pub use cohorts::{CRwNp, CRwWp, CohortRw};
 pub use count::Count;
 pub use in_object::InObject;
+pub use mapped::{MappedReadGuard, MappedWriteGuard};
 pub use object::Object;
 pub use raw::RawRwLock;
 pub use table::Table;
+pub use upgradable::UpgradableGuard;
 
 use crate::defer::Defer;
 use crate::door::Cell;
@@ -41,6 +45,9 @@ use core::time::Duration;
 /// lock.writing(|list| list.push(2));
 /// assert_eq!(lock.reading(|list| list.len()), 2);
 /// ```
+///
+/// Access goes from writing to reading, and from reading to writing, without a gap:
+/// [`WriteGuard::downgrade`] and [`upgradable_read`](Self::upgradable_read).
 ///
 /// A guard that reads stays in its thread:
 ///
@@ -78,6 +85,16 @@ impl<T, L> RwLock<T, L> {
 }
 
 impl<T: ?Sized, L> RwLock<T, L> {
+    /// Where the data is.  To look there without holding the lock is a race.
+    pub fn data_ptr(&self) -> *mut T {
+        self.data.with_mut(|data| data)
+    }
+
+    /// The lock.  One that is acquired there is released there.
+    pub const fn raw(&self) -> &L {
+        &self.lock
+    }
+
     /// The data, without locking: nobody else has the lock.
     ///
     /// ```
@@ -95,6 +112,11 @@ impl<T: ?Sized, L: RawShared> RwLock<T, L> {
     /// Whether somebody held the lock a moment ago, to read or to write; never blocks.
     pub fn is_locked(&self) -> bool {
         self.lock.is_locked()
+    }
+
+    /// Whether somebody held the lock a moment ago to write; never blocks.
+    pub fn is_locked_exclusive(&self) -> bool {
+        self.lock.is_write_locked()
     }
 
     /// Blocks until the data may be read, and lets `look` do so.
@@ -159,6 +181,33 @@ impl<T: ?Sized> RwLock<T> {
             lock: self,
             data: PhantomData,
         }
+    }
+
+    /// Ends a read whose guard was forgotten.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// std::mem::forget(total.read());
+    /// assert!(total.try_write().is_none());
+    /// // SAFETY: forgotten above, in this thread.
+    /// unsafe { total.force_unlock_read() };
+    /// assert!(total.try_write().is_some());
+    /// ```
+    ///
+    /// # Safety
+    /// The calling thread reads, by a guard that was forgotten.
+    pub unsafe fn force_unlock_read(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.lock.release_read() };
+    }
+
+    /// Ends a write whose guard was forgotten.
+    ///
+    /// # Safety
+    /// The lock is held to write, by a guard that was forgotten.
+    pub unsafe fn force_unlock_write(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.lock.release_write() };
     }
 
     /// Blocks until the data may be read.
@@ -231,6 +280,23 @@ impl<T: ?Sized + fmt::Debug, L: RawShared> fmt::Debug for RwLock<T, L> {
         // SAFETY: the lock is held to read.
         let data: &T = self.data.with(|data| unsafe { &*data });
         f.debug_struct("RwLock").field("data", &data).finish()
+    }
+}
+
+// SAFETY: it lends `&T`.
+unsafe impl<T: ?Sized + Sync> Sync for ReadGuard<'_, T> {}
+
+impl<'a, T: ?Sized> ReadGuard<'a, T> {
+    /// The lock that the guard holds.
+    const fn raw(&self) -> &'a RawRwLock {
+        &self.lock.lock
+    }
+}
+
+impl<'a, T: ?Sized> WriteGuard<'a, T> {
+    /// The lock that the guard holds.
+    const fn raw(&self) -> &'a RawRwLock {
+        &self.lock.lock
     }
 }
 

@@ -24,6 +24,11 @@
 //! what paid serve here too: those of the gate, which needs none itself.  How soon they come
 //! back shows in `TAKEN`, at which the head looks rarely.  Readers that share are left together.
 //!
+//! **An upgradable reader** holds the gate beside its read lock, marked as
+//! [queued](Futex::is_queued), so that it is the head when it wants to write.  Then it gives its
+//! read lock for `PENDING` and `RESERVED` in one step, past which no writer comes.  With a
+//! deadline it keeps the read lock, with which it may have to go on, and looks now and then.
+//!
 //! A thread that holds a read lock already, of whichever lock, passes `PENDING` and
 //! `RESERVED`: it might hold this one, and then waiting behind a writer would never
 //! end.  Any other reader passes a waiting writer after five milliseconds: a reader
@@ -39,7 +44,9 @@ use crate::door::{
     sleep_on, thread, wake,
 };
 use crate::host::Generation;
-use cohort_raw::{AbortableShared, Inherit, Outcome, Patience, RawLock, RawShared, Recursion};
+use cohort_raw::{
+    AbortableShared, Inherit, Outcome, Patience, RawLock, RawShared, RawTry, Recursion,
+};
 
 orders! {
     /// A reader sees what the last writer did.
@@ -58,6 +65,12 @@ orders! {
     RW_WRITE_DONE = Release;
     /// The same, when the head has left marks.
     RW_WRITE_DONE_MARKED = Release;
+    /// A reader that becomes a writer sees that all others have read what they wanted.
+    RW_UPGRADE = Acquire;
+    /// The same, for one that will not wait, or not for ever.
+    RW_UPGRADE_TRY = Acquire;
+    /// What a writer did is seen by those that read beside it from now on.
+    RW_DOWNGRADE = Release;
     /// The head's marks carry no data.
     RW_MARK = Relaxed;
 }
@@ -65,6 +78,7 @@ orders! {
 flaws! {
     LEAVE_SILENTLY = "rwlock.leave-silently";
     FORGET_WAKE = "rwlock.forget-wake";
+    UPGRADE_UNRESERVED = "rwlock.upgrade-unreserved";
 }
 
 const TAKEN: u32 = !(ONCE - 1);
@@ -84,7 +98,7 @@ const SHUT: u32 = WRITER | FULL;
 const BARS: u32 = SHUT | PENDING | RESERVED;
 const HEAD: u32 = 1;
 
-const TOO_MANY: &str = "cohort: more than 524288 read locks on one lock";
+pub(super) const TOO_MANY: &str = "cohort: more than 524288 read locks on one lock";
 
 /// How long a reader that may recurse waits behind writers before it passes them.
 pub(super) const DEFERENCE_NANOSECONDS: u64 = 5_000_000;
@@ -157,13 +171,19 @@ impl RawRwLock {
                 }
             }
         }
+        let outcome = self.read_as_head(patience);
+        // SAFETY: acquired above.
+        unsafe { self.gate.release(&()) };
+        outcome
+    }
+
+    /// Waits, holding the gate, until the lock is held to read.
+    fn read_as_head(&self, patience: &Patience) -> Outcome {
         let outcome = self.wait_as_head(patience, WRITER, 0, |this, word| {
             this.word
                 .compare_exchange(word, one_more(word & !MARKS), RW_READ_LATE, Order::RELAXED)
                 .is_ok()
         });
-        // SAFETY: acquired above.
-        unsafe { self.gate.release(&()) };
         if outcome == Outcome::Acquired {
             thread().reading.set(thread().reading.get() + 1);
         }
@@ -208,15 +228,22 @@ impl RawRwLock {
         }
         let word = self.word.fetch_add(ONCE + 1, RW_READ);
         if word & barred != 0 {
-            if mutant(flaw::LEAVE_SILENTLY) {
-                self.word.fetch_sub(1, RW_READ_DONE);
-            } else {
-                self.leave();
-            }
+            self.turn_back();
             return false;
         }
         thread().reading.set(thread().reading.get() + 1);
         true
+    }
+
+    /// Takes back that the caller was counted.  Seldom, and so in one place.
+    #[cold]
+    #[inline(never)]
+    fn turn_back(&self) {
+        if mutant(flaw::LEAVE_SILENTLY) {
+            self.word.fetch_sub(1, RW_READ_DONE);
+        } else {
+            self.leave();
+        }
     }
 
     /// Blocks until the lock is held to write, or patience runs out.
@@ -388,9 +415,15 @@ impl RawRwLock {
     /// The caller is one of its readers.
     #[inline]
     pub unsafe fn release_read(&self) {
+        Self::reads_no_more();
+        self.leave();
+    }
+
+    /// The calling thread has one read lock less.
+    #[inline]
+    fn reads_no_more() {
         let reading = &thread().reading;
         reading.set(reading.get().saturating_sub(1));
-        self.leave();
     }
 
     /// One reader less.
@@ -427,6 +460,156 @@ impl RawRwLock {
         }
     }
 
+    /// Goes on to read what the caller has written, without letting another writer in.  Never
+    /// blocks.
+    ///
+    /// # Safety
+    /// The caller is its writer.
+    pub unsafe fn downgrade(&self) {
+        let mut word = self.word.load(Order::RELAXED);
+        loop {
+            let read = word - WRITER + 1;
+            // A head that writes sleeps on; one that reads comes in, and lets others follow.
+            let lets_in = word & (PENDING | PARKED) == PARKED;
+            let marked = if lets_in { read & !PARKED } else { read };
+            match self
+                .word
+                .compare_exchange(word, marked, RW_DOWNGRADE, Order::RELAXED)
+            {
+                Ok(_) => {
+                    thread().reading.set(thread().reading.get() + 1);
+                    if lets_in {
+                        Self::wake_head(&raw const self.word);
+                    }
+                    return;
+                }
+                Err(now) => word = now,
+            }
+        }
+    }
+
+    /// Blocks until the lock is held to read, beside other readers but no other of this sort, or
+    /// patience runs out; gives up at once where as many hold it as can be counted.
+    pub fn read_upgradably(&self, patience: &Patience) -> Outcome {
+        self.generation.settle(|| self.inherit());
+        if self.gate.acquire_unless(patience, &|| false) == Some(Outcome::GaveUp) {
+            return Outcome::GaveUp;
+        }
+        let came = !self.is_full()
+            && (self.arrive_past(BARS) || self.read_as_head(patience) == Outcome::Acquired);
+        self.begin_upgradably(came);
+        if came {
+            Outcome::Acquired
+        } else {
+            Outcome::GaveUp
+        }
+    }
+
+    /// The same, if no writer holds the lock and no other thread waits for it or reads it so;
+    /// never blocks.
+    pub fn try_read_upgradably(&self) -> bool {
+        self.generation.settle(|| self.inherit());
+        if !self.gate.try_acquire(&()) {
+            return false;
+        }
+        let came = self.try_read(Recursion::Excluded);
+        self.begin_upgradably(came);
+        came
+    }
+
+    /// Keeps the gate, or lets go of it where the caller does not read.
+    fn begin_upgradably(&self, reads: bool) {
+        if reads {
+            self.gate.mark_queued();
+        } else {
+            // SAFETY: acquired by the caller.
+            unsafe { self.gate.release(&()) };
+        }
+    }
+
+    /// Goes on as any other reader.  Never blocks.
+    ///
+    /// # Safety
+    /// The caller holds it to read upgradably.
+    pub unsafe fn end_upgradable(&self) {
+        self.gate.release_queued();
+    }
+
+    /// Blocks until the caller is the only one that reads, and holds the lock to write; or until
+    /// patience runs out, and reads on upgradably.  Nobody has written in between.
+    ///
+    /// # Safety
+    /// The caller holds it to read upgradably.
+    pub unsafe fn upgrade(&self, patience: &Patience) -> Outcome {
+        if patience.deadline().is_some() {
+            return self.upgrade_in_time(patience);
+        }
+        let marks = if mutant(flaw::UPGRADE_UNRESERVED) {
+            PENDING
+        } else {
+            PENDING | RESERVED
+        };
+        // Nobody else is the head, so no marks stand there.
+        let mut word = self.word.load(Order::RELAXED);
+        while let Err(now) =
+            self.word
+                .compare_exchange(word, (word - 1) | marks, Order::RELAXED, Order::RELAXED)
+        {
+            word = now;
+        }
+        Self::reads_no_more();
+        let outcome = self.wait_as_head(patience, WRITER | READERS, marks, |this, word| {
+            this.word
+                .compare_exchange(word, written(word & !MARKS), RW_UPGRADE, Order::RELAXED)
+                .is_ok()
+        });
+        self.gate.release_queued();
+        outcome
+    }
+
+    /// The same, by looks.
+    fn upgrade_in_time(&self, patience: &Patience) -> Outcome {
+        let mut spinner = Spinner::new();
+        loop {
+            // SAFETY: the caller's.
+            if unsafe { self.try_upgrade() } {
+                return Outcome::Acquired;
+            }
+            if patience.deadline().is_some_and(expired) {
+                self.word.fetch_and(!RESERVED, RW_MARK);
+                return Outcome::GaveUp;
+            }
+            // New readers wait.
+            self.word.fetch_or(RESERVED, RW_MARK);
+            if spinner.step() == Advice::Sleep {
+                nap(NAP_NANOSECONDS);
+            }
+        }
+    }
+
+    /// The same, if nobody else reads; never blocks.
+    ///
+    /// # Safety
+    /// As [`upgrade`](Self::upgrade).
+    pub unsafe fn try_upgrade(&self) -> bool {
+        let mut word = self.word.load(Order::RELAXED);
+        while word & READERS == 1 {
+            let free = (word & !MARKS) - 1;
+            match self
+                .word
+                .compare_exchange(word, written(free), RW_UPGRADE_TRY, Order::RELAXED)
+            {
+                Ok(_) => {
+                    Self::reads_no_more();
+                    self.gate.release_queued();
+                    return true;
+                }
+                Err(now) => word = now,
+            }
+        }
+        false
+    }
+
     /// Wakes the head after a release, when the lock may be somebody else's memory
     /// already: its address is only a name.
     #[cold]
@@ -460,8 +643,11 @@ impl RawRwLock {
     #[cold]
     fn inherit(&self) {
         self.word.fetch_and(!MARKS, RW_MARK);
-        // SAFETY: the caller is alone, and no thread of this process is in it.
-        unsafe { self.gate.inherit(None) };
+        // An upgradable reader stays one, and keeps the gate, where marks of the parent's do no harm.
+        if !self.gate.is_queued() {
+            // SAFETY: the caller is alone, and no thread of this process is in it.
+            unsafe { self.gate.inherit(None) };
+        }
     }
 }
 

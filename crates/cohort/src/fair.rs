@@ -1,0 +1,90 @@
+//! `FairMutex<T>`: a mutex that goes to the waiter that came first.
+
+use crate::basic::Ticket;
+use crate::compose::Gated;
+use crate::mutex::{MappedMutexGuard, Mutex, MutexGuard};
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+
+/// The lock of a [`FairMutex`]: turns in order of arrival, for as many waiters as there are CPUs;
+/// the others sleep before it.
+pub type FairLock = Gated<Ticket>;
+
+/// Access to a [`FairMutex`]'s data; unlocks when dropped.
+pub type FairMutexGuard<'a, T> = MutexGuard<'a, T, FairLock>;
+
+/// Access to a part of a [`FairMutex`]'s data; unlocks when dropped.
+pub type MappedFairMutexGuard<'a, T> = MappedMutexGuard<'a, T, FairLock>;
+
+/// A [`Mutex`] that goes to the waiter that came first, for which each hand-over may have to
+/// wait until that one runs.  It can do whatever a `Mutex` under [`FairLock`] can; its waiters
+/// cannot give up.
+///
+/// ```
+/// use cohort::FairMutex;
+///
+/// static TOTAL: FairMutex<u64> = FairMutex::new(0);
+/// std::thread::scope(|scope| {
+///     for _ in 0..4 {
+///         scope.spawn(|| *TOTAL.lock() += 1);
+///     }
+/// });
+/// assert_eq!(TOTAL.try_lock().as_deref(), Some(&4));
+/// ```
+#[derive(Default)]
+pub struct FairMutex<T: ?Sized> {
+    mutex: Mutex<T, FairLock>,
+}
+
+impl<T> FairMutex<T> {
+    crate::door::constructor! {
+        /// A mutex around `data`, unlocked.
+        ///
+        /// ```
+        /// assert_eq!(*cohort::FairMutex::new(1).lock(), 1);
+        /// ```
+        #[must_use]
+        pub fn new(data: T) -> Self {
+            Self {
+                mutex: Mutex::from_raw(Gated::new(Ticket::new()), data),
+            }
+        }
+    }
+
+    /// The data, of a mutex that nobody else has any more.
+    ///
+    /// ```
+    /// assert_eq!(cohort::FairMutex::new(1).into_inner(), 1);
+    /// ```
+    #[must_use]
+    pub fn into_inner(self) -> T {
+        self.mutex.into_inner()
+    }
+}
+
+impl<T> From<T> for FairMutex<T> {
+    fn from(data: T) -> Self {
+        Self::new(data)
+    }
+}
+
+impl<T: ?Sized> Deref for FairMutex<T> {
+    type Target = Mutex<T, FairLock>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.mutex
+    }
+}
+
+impl<T: ?Sized> DerefMut for FairMutex<T> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.mutex
+    }
+}
+
+/// What the data is, or that it is locked.
+impl<T: ?Sized + fmt::Debug> fmt::Debug for FairMutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.mutex.fmt(f)
+    }
+}

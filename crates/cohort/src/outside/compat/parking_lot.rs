@@ -1,0 +1,235 @@
+//! What the crate `parking_lot` exports, under its names, by the locks of this crate.
+//!
+//! ```
+//! use cohort::compat::parking_lot::{Condvar, Mutex};
+//!
+//! static READY: Mutex<bool> = Mutex::new(false);
+//! static CHANGED: Condvar = Condvar::new();
+//!
+//! std::thread::spawn(|| {
+//!     *READY.lock() = true;
+//!     CHANGED.notify_all();
+//! });
+//! let mut ready = READY.lock();
+//! CHANGED.wait_while(&mut ready, |ready| !*ready);
+//! ```
+//!
+//! The types are those of `lock_api`, as they are there, so they have the same methods. What is
+//! not here does not compile: `unlock_fair` and `bump` but for [`FairMutex`], deadlines for that
+//! one, `downgrade` of upgradable reads, `downgrade_to_upgradable`, and what [`Condvar`]'s
+//! `notify_…` return.  `docs/from-parking-lot.md` says what behaves differently.
+
+use crate::condvar::{RawCondvar, Waited};
+use crate::door::thread;
+use crate::mutex::patience;
+use crate::outside::instant::left;
+use cohort_raw::Patience;
+use core::num::NonZeroUsize;
+use core::ptr;
+use core::time::Duration;
+use std::time::Instant;
+
+extern crate std;
+
+pub use crate::condition::WaitTimeoutResult;
+pub use crate::fair::FairLock as RawFairMutex;
+pub use crate::numa::FutexHmcs as RawMutex;
+pub use crate::once::{Once, OnceState};
+pub use crate::rwlock::RawRwLock;
+pub use ::lock_api;
+
+/// A mutex under the default lock.
+pub type Mutex<T> = lock_api::Mutex<RawMutex, T>;
+/// Access to a [`Mutex`]'s data.
+pub type MutexGuard<'a, T> = lock_api::MutexGuard<'a, RawMutex, T>;
+/// Access to a part of a [`Mutex`]'s data.
+pub type MappedMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawMutex, T>;
+/// Access to the data of a [`Mutex`] in an `Arc`.
+pub type ArcMutexGuard<T> = lock_api::ArcMutexGuard<RawMutex, T>;
+
+/// A mutex that goes to the waiter that came first.
+pub type FairMutex<T> = lock_api::Mutex<RawFairMutex, T>;
+/// Access to a [`FairMutex`]'s data.
+pub type FairMutexGuard<'a, T> = lock_api::MutexGuard<'a, RawFairMutex, T>;
+/// Access to a part of a [`FairMutex`]'s data.
+pub type MappedFairMutexGuard<'a, T> = lock_api::MappedMutexGuard<'a, RawFairMutex, T>;
+
+/// Data that many threads may read or one may write.
+pub type RwLock<T> = lock_api::RwLock<RawRwLock, T>;
+/// Shared access to an [`RwLock`]'s data.
+pub type RwLockReadGuard<'a, T> = lock_api::RwLockReadGuard<'a, RawRwLock, T>;
+/// Exclusive access to an [`RwLock`]'s data.
+pub type RwLockWriteGuard<'a, T> = lock_api::RwLockWriteGuard<'a, RawRwLock, T>;
+/// Shared access to an [`RwLock`]'s data that can become exclusive.
+pub type RwLockUpgradableReadGuard<'a, T> = lock_api::RwLockUpgradableReadGuard<'a, RawRwLock, T>;
+/// Shared access to a part of an [`RwLock`]'s data.
+pub type MappedRwLockReadGuard<'a, T> = lock_api::MappedRwLockReadGuard<'a, RawRwLock, T>;
+/// Exclusive access to a part of an [`RwLock`]'s data.
+pub type MappedRwLockWriteGuard<'a, T> = lock_api::MappedRwLockWriteGuard<'a, RawRwLock, T>;
+/// Shared access to the data of an [`RwLock`] in an `Arc`.
+pub type ArcRwLockReadGuard<T> = lock_api::ArcRwLockReadGuard<RawRwLock, T>;
+/// Exclusive access to the data of an [`RwLock`] in an `Arc`.
+pub type ArcRwLockWriteGuard<T> = lock_api::ArcRwLockWriteGuard<RawRwLock, T>;
+/// Shared access to the data of an [`RwLock`] in an `Arc` that can become exclusive.
+pub type ArcRwLockUpgradableReadGuard<T> = lock_api::ArcRwLockUpgradableReadGuard<RawRwLock, T>;
+
+/// A mutex that its thread may lock again.
+pub type ReentrantMutex<T> = lock_api::ReentrantMutex<RawMutex, RawThreadId, T>;
+/// Sight of a [`ReentrantMutex`]'s data.
+pub type ReentrantMutexGuard<'a, T> = lock_api::ReentrantMutexGuard<'a, RawMutex, RawThreadId, T>;
+/// Sight of a part of a [`ReentrantMutex`]'s data.
+pub type MappedReentrantMutexGuard<'a, T> =
+    lock_api::MappedReentrantMutexGuard<'a, RawMutex, RawThreadId, T>;
+/// Sight of the data of a [`ReentrantMutex`] in an `Arc`.
+pub type ArcReentrantMutexGuard<T> = lock_api::ArcReentrantMutexGuard<RawMutex, RawThreadId, T>;
+
+/// A mutex around `data`; [`Mutex::new`](lock_api::Mutex::new) is as good.
+pub const fn const_mutex<T>(data: T) -> Mutex<T> {
+    Mutex::from_raw(RawMutex::new(), data)
+}
+
+/// A mutex around `data` that goes to the waiter that came first.
+pub const fn const_fair_mutex<T>(data: T) -> FairMutex<T> {
+    FairMutex::from_raw(<RawFairMutex as lock_api::RawMutex>::INIT, data)
+}
+
+/// A reader–writer lock around `data`.
+pub const fn const_rwlock<T>(data: T) -> RwLock<T> {
+    RwLock::from_raw(RawRwLock::new(), data)
+}
+
+/// A mutex around `data` that its thread may lock again.
+pub const fn const_reentrant_mutex<T>(data: T) -> ReentrantMutex<T> {
+    ReentrantMutex::from_raw(RawMutex::new(), RawThreadId, data)
+}
+
+/// The names of threads, for [`ReentrantMutex`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RawThreadId;
+
+// SAFETY: the address of a record that a thread has for itself as long as it lives.
+unsafe impl lock_api::GetThreadId for RawThreadId {
+    const INIT: Self = Self;
+
+    fn nonzero_thread_id(&self) -> NonZeroUsize {
+        NonZeroUsize::new(ptr::from_ref(thread()).addr()).unwrap_or(NonZeroUsize::MIN)
+    }
+}
+
+/// A place where threads wait until something about a [`Mutex`]'s data has changed.  Twenty
+/// bytes; waiters are let go in the order in which they came, and several mutexes may be waited
+/// with.  `notify_one` and `notify_all` do not say how many threads there were.
+///
+/// ```
+/// use cohort::compat::parking_lot::{Condvar, Mutex};
+/// use std::time::{Duration, Instant};
+///
+/// let (mutex, changed) = (Mutex::new(1), Condvar::new());
+/// let mut guard = mutex.lock();
+/// assert!(changed.wait_for(&mut guard, Duration::from_millis(1)).timed_out());
+/// assert!(changed.wait_until(&mut guard, Instant::now()).timed_out());
+/// ```
+#[derive(Debug, Default)]
+pub struct Condvar {
+    queue: RawCondvar,
+}
+
+impl Condvar {
+    /// A condition at which nobody waits.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            queue: RawCondvar::new(),
+        }
+    }
+
+    /// Lets the thread go that has waited longest, if there is one.
+    pub fn notify_one(&self) {
+        self.queue.notify_one();
+    }
+
+    /// Lets every waiting thread go.
+    pub fn notify_all(&self) {
+        self.queue.notify_all();
+    }
+
+    fn wait_within<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        patience: &Patience,
+    ) -> WaitTimeoutResult {
+        // SAFETY: the guard holds the lock, is borrowed, and is given back when it holds the lock
+        // again; every thread that signals does so above.
+        let waited = unsafe {
+            let lock = MutexGuard::mutex(guard).raw();
+            self.queue.wait_with(lock, patience)
+        };
+        WaitTimeoutResult(waited == Waited::GaveUp)
+    }
+
+    /// Unlocks the mutex, blocks until the thread is let go, and locks the mutex again.
+    pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
+        let _ = self.wait_within(guard, &Patience::ENDLESS);
+    }
+
+    /// The same, for that long at most.
+    pub fn wait_for<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        timeout: Duration,
+    ) -> WaitTimeoutResult {
+        self.wait_within(guard, &patience(timeout))
+    }
+
+    /// The same, until then at most.
+    pub fn wait_until<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        deadline: Instant,
+    ) -> WaitTimeoutResult {
+        self.wait_for(guard, left(deadline))
+    }
+
+    /// Waits until `goes_on`, which is asked while the mutex is locked, says no.
+    pub fn wait_while<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        goes_on: impl FnMut(&mut T) -> bool,
+    ) {
+        let _ = self.wait_while_within(guard, goes_on, &Patience::ENDLESS);
+    }
+
+    /// The same, for that long at most.
+    pub fn wait_while_for<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        goes_on: impl FnMut(&mut T) -> bool,
+        timeout: Duration,
+    ) -> WaitTimeoutResult {
+        self.wait_while_within(guard, goes_on, &patience(timeout))
+    }
+
+    /// The same, until then at most.
+    pub fn wait_while_until<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        goes_on: impl FnMut(&mut T) -> bool,
+        deadline: Instant,
+    ) -> WaitTimeoutResult {
+        self.wait_while_for(guard, goes_on, left(deadline))
+    }
+
+    fn wait_while_within<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        mut goes_on: impl FnMut(&mut T) -> bool,
+        patience: &Patience,
+    ) -> WaitTimeoutResult {
+        while goes_on(&mut **guard) {
+            if self.wait_within(guard, patience).timed_out() {
+                return WaitTimeoutResult(goes_on(&mut **guard));
+            }
+        }
+        WaitTimeoutResult(false)
+    }
+}

@@ -1,0 +1,170 @@
+//! Guards of a part of an [`RwLock`](super::RwLock)'s data.
+
+use super::{RawRwLock, ReadGuard, WriteGuard};
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem;
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
+
+/// Shared access to a part of an [`RwLock`](super::RwLock)'s data, by [`ReadGuard::map`]; unlocks
+/// when dropped.
+#[must_use = "the lock is released as soon as its guard is dropped"]
+pub struct MappedReadGuard<'a, T: ?Sized> {
+    lock: &'a RawRwLock,
+    part: NonNull<T>,
+    /// Released by the thread that took it, whose read locks are counted.
+    here: PhantomData<&'a T>,
+}
+
+/// Exclusive access to a part of an [`RwLock`](super::RwLock)'s data, by [`WriteGuard::map`];
+/// unlocks when dropped.
+#[must_use = "the lock is released as soon as its guard is dropped"]
+pub struct MappedWriteGuard<'a, T: ?Sized> {
+    lock: &'a RawRwLock,
+    part: NonNull<T>,
+    data: PhantomData<&'a mut T>,
+}
+
+// SAFETY: it lends `&T`.
+unsafe impl<T: ?Sized + Sync> Sync for MappedReadGuard<'_, T> {}
+// SAFETY: it is `&mut T`, and the right to release a lock that any thread may release.
+unsafe impl<T: ?Sized + Send> Send for MappedWriteGuard<'_, T> {}
+// SAFETY: it lends `&T`.
+unsafe impl<T: ?Sized + Sync> Sync for MappedWriteGuard<'_, T> {}
+
+impl<'a, T: ?Sized> ReadGuard<'a, T> {
+    /// Goes on with a part of the data.  No method, since the data may have one of that name.
+    ///
+    /// ```
+    /// use cohort::{ReadGuard, RwLock};
+    ///
+    /// let pair = RwLock::new((1, "one"));
+    /// let number = ReadGuard::map(pair.read(), |pair| &pair.0);
+    /// assert!(*number == 1 && pair.try_write().is_none());
+    /// drop(number);
+    /// assert!(pair.try_write().is_some());
+    /// ```
+    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedReadGuard<'a, U> {
+        let part = NonNull::from(part(&this));
+        let lock = this.raw();
+        mem::forget(this);
+        MappedReadGuard {
+            lock,
+            part,
+            here: PhantomData,
+        }
+    }
+}
+
+impl<'a, T: ?Sized> WriteGuard<'a, T> {
+    /// Goes on with a part of the data.  No method, since the data may have one of that name.
+    ///
+    /// ```
+    /// use cohort::{RwLock, WriteGuard};
+    ///
+    /// let pair = RwLock::new((1, "one"));
+    /// *WriteGuard::map(pair.write(), |pair| &mut pair.0) += 1;
+    /// assert_eq!(*pair.read(), (2, "one"));
+    /// ```
+    pub fn map<U: ?Sized>(
+        mut this: Self,
+        part: impl FnOnce(&mut T) -> &mut U,
+    ) -> MappedWriteGuard<'a, U> {
+        let part = NonNull::from(part(&mut this));
+        let lock = this.raw();
+        mem::forget(this);
+        MappedWriteGuard {
+            lock,
+            part,
+            data: PhantomData,
+        }
+    }
+}
+
+impl<'a, T: ?Sized> MappedReadGuard<'a, T> {
+    /// Goes on with a part of the part.
+    pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedReadGuard<'a, U> {
+        let part = NonNull::from(part(&this));
+        let lock = this.lock;
+        mem::forget(this);
+        MappedReadGuard {
+            lock,
+            part,
+            here: PhantomData,
+        }
+    }
+}
+
+impl<'a, T: ?Sized> MappedWriteGuard<'a, T> {
+    /// Goes on with a part of the part.
+    pub fn map<U: ?Sized>(
+        mut this: Self,
+        part: impl FnOnce(&mut T) -> &mut U,
+    ) -> MappedWriteGuard<'a, U> {
+        let part = NonNull::from(part(&mut this));
+        let lock = this.lock;
+        mem::forget(this);
+        MappedWriteGuard {
+            lock,
+            part,
+            data: PhantomData,
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for MappedReadGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: a part of what the lock guards, which the guard holds to read.
+        unsafe { self.part.as_ref() }
+    }
+}
+
+impl<T: ?Sized> Deref for MappedWriteGuard<'_, T> {
+    type Target = T;
+
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: a part of what the lock guards, which the guard holds to write.
+        unsafe { self.part.as_ref() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MappedWriteGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above, and the guard is borrowed mutably.
+        unsafe { self.part.as_mut() }
+    }
+}
+
+impl<T: ?Sized> Drop for MappedReadGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard stands for one of the readers.
+        unsafe { self.lock.release_read() };
+    }
+}
+
+impl<T: ?Sized> Drop for MappedWriteGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        // SAFETY: the guard stands for the writer.
+        unsafe { self.lock.release_write() };
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MappedReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MappedWriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

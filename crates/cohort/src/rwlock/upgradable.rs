@@ -1,0 +1,202 @@
+//! Reads of an [`RwLock`] that may become writes, and writes that become reads.
+
+use super::raw::TOO_MANY;
+use super::{ReadGuard, RwLock, WriteGuard};
+use crate::mutex::patience;
+use cohort_raw::{Outcome, Patience};
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem;
+use core::ops::Deref;
+use core::time::Duration;
+
+/// Shared access to an [`RwLock`]'s data that can become exclusive, with no writer in between.
+/// Any number of readers may be beside it, but no other of this sort.  Unlocks when dropped, and
+/// stays in its thread.
+///
+/// ```
+/// use cohort::{RwLock, UpgradableGuard};
+///
+/// let words = RwLock::new(vec!["one"]);
+/// let seen = words.upgradable_read();
+/// assert!(words.try_read().is_some() && words.try_upgradable_read().is_none());
+/// if !seen.contains(&"two") {
+///     UpgradableGuard::upgrade(seen).push("two");
+/// }
+/// assert_eq!(*words.read(), ["one", "two"]);
+/// ```
+#[must_use = "the lock is released as soon as its guard is dropped"]
+pub struct UpgradableGuard<'a, T: ?Sized> {
+    lock: &'a RwLock<T>,
+    /// Released by the thread that took it, whose read locks are counted.
+    here: PhantomData<*const T>,
+}
+
+// SAFETY: it lends `&T`.
+unsafe impl<T: ?Sized + Sync> Sync for UpgradableGuard<'_, T> {}
+
+impl<T: ?Sized> RwLock<T> {
+    fn upgradable(&self, outcome: Outcome) -> Option<UpgradableGuard<'_, T>> {
+        // One that is made is dropped, too.
+        (outcome == Outcome::Acquired).then(|| UpgradableGuard {
+            lock: self,
+            here: PhantomData,
+        })
+    }
+
+    /// Blocks until the data may be read, by a guard that can become a writer's.  A thread that
+    /// reads already must not call this: it would wait for itself if another thread has such a
+    /// guard and upgrades it.
+    ///
+    /// Readers that slept when this one came in may sleep on for up to 5 ms.
+    ///
+    /// # Panics
+    /// If half a million read it already.
+    pub fn upgradable_read(&self) -> UpgradableGuard<'_, T> {
+        let outcome = self.lock.read_upgradably(&Patience::ENDLESS);
+        self.upgradable(outcome)
+            .unwrap_or_else(|| panic!("{TOO_MANY}"))
+    }
+
+    /// The same, if no writer holds the lock or waits ahead, and no other guard of this sort
+    /// exists; never blocks.
+    pub fn try_upgradable_read(&self) -> Option<UpgradableGuard<'_, T>> {
+        let taken = self.lock.try_read_upgradably();
+        let outcome = if taken {
+            Outcome::Acquired
+        } else {
+            Outcome::GaveUp
+        };
+        self.upgradable(outcome)
+    }
+
+    /// The same, but blocks no longer than that.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let total = cohort::RwLock::new(1);
+    /// let guard = total.upgradable_read();
+    /// assert!(total.try_upgradable_read_for(Duration::from_millis(1)).is_none());
+    /// ```
+    pub fn try_upgradable_read_for(&self, timeout: Duration) -> Option<UpgradableGuard<'_, T>> {
+        let outcome = self.lock.read_upgradably(&patience(timeout));
+        self.upgradable(outcome)
+    }
+}
+
+impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
+    /// Blocks until all other readers have left, and has the data to itself; nobody has written
+    /// in between.  No method, since the data may have one of that name.
+    pub fn upgrade(this: Self) -> WriteGuard<'a, T> {
+        // SAFETY: the guard reads upgradably.
+        let _ = unsafe { this.lock.lock.upgrade(&Patience::ENDLESS) };
+        Self::writer(this)
+    }
+
+    /// The same, if there are no other readers; never blocks.
+    ///
+    /// # Errors
+    /// The guard, if there are.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let reader = total.read();
+    /// let seen = UpgradableGuard::try_upgrade(total.upgradable_read()).unwrap_err();
+    /// drop(reader);
+    /// *UpgradableGuard::try_upgrade(seen).unwrap() += 1;
+    /// assert_eq!(*total.read(), 2);
+    /// ```
+    pub fn try_upgrade(this: Self) -> Result<WriteGuard<'a, T>, Self> {
+        // SAFETY: the guard reads upgradably.
+        if unsafe { this.lock.lock.try_upgrade() } {
+            Ok(Self::writer(this))
+        } else {
+            Err(this)
+        }
+    }
+
+    /// The same, but blocks no longer than that.
+    ///
+    /// # Errors
+    /// The guard, if there are other readers to the end.
+    pub fn try_upgrade_for(this: Self, timeout: Duration) -> Result<WriteGuard<'a, T>, Self> {
+        // SAFETY: the guard reads upgradably.
+        match unsafe { this.lock.lock.upgrade(&patience(timeout)) } {
+            Outcome::Acquired => Ok(Self::writer(this)),
+            Outcome::GaveUp => Err(this),
+        }
+    }
+
+    /// Reads on as any other reader.  Never blocks.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let reader = UpgradableGuard::downgrade(total.upgradable_read());
+    /// assert!(total.try_upgradable_read().is_some());
+    /// assert_eq!(*reader, 1);
+    /// ```
+    pub fn downgrade(this: Self) -> ReadGuard<'a, T> {
+        let lock = this.lock;
+        mem::forget(this);
+        // SAFETY: the guard read upgradably.
+        unsafe { lock.lock.end_upgradable() };
+        lock.reader()
+    }
+
+    fn writer(this: Self) -> WriteGuard<'a, T> {
+        let lock = this.lock;
+        mem::forget(this);
+        lock.writer()
+    }
+}
+
+impl<'a, T: ?Sized> WriteGuard<'a, T> {
+    /// Reads on, with no other writer in between.  Never blocks.
+    ///
+    /// ```
+    /// use cohort::{RwLock, WriteGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut guard = total.write();
+    /// *guard += 1;
+    /// let reader = WriteGuard::downgrade(guard);
+    /// assert_eq!((*reader, total.try_read().as_deref()), (2, Some(&2)));
+    /// ```
+    pub fn downgrade(this: Self) -> ReadGuard<'a, T> {
+        let lock = this.lock;
+        mem::forget(this);
+        // SAFETY: the guard was its writer's.
+        unsafe { lock.lock.downgrade() };
+        lock.reader()
+    }
+}
+
+impl<T: ?Sized> Deref for UpgradableGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the guard holds the lock to read.
+        self.lock.data.with(|data| unsafe { &*data })
+    }
+}
+
+impl<T: ?Sized> Drop for UpgradableGuard<'_, T> {
+    fn drop(&mut self) {
+        // SAFETY: the guard reads upgradably, and stands for one of the readers.
+        unsafe {
+            self.lock.lock.end_upgradable();
+            self.lock.lock.release_read();
+        }
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for UpgradableGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}

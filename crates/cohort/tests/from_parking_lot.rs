@@ -1,0 +1,126 @@
+//! A program that was written for `parking_lot`, and goes on after its one line is another.
+
+#![cfg(feature = "lock_api")]
+
+// This line was `use parking_lot;`.
+use cohort::compat::parking_lot;
+
+use parking_lot::lock_api::RwLockUpgradableReadGuard as Upgradable;
+use parking_lot::{
+    Condvar, FairMutex, MappedMutexGuard, MappedRwLockReadGuard, Mutex, MutexGuard, Once,
+    OnceState, ReentrantMutex, RwLock, RwLockReadGuard, RwLockUpgradableReadGuard,
+    RwLockWriteGuard, const_mutex,
+};
+use std::cell::Cell;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// A queue that blocks while it is empty.
+#[derive(Default)]
+struct Queue<T> {
+    items: Mutex<VecDeque<T>>,
+    filled: Condvar,
+}
+
+impl<T> Queue<T> {
+    fn push(&self, item: T) {
+        self.items.lock().push_back(item);
+        self.filled.notify_one();
+    }
+
+    fn pop(&self) -> T {
+        let mut items = self.items.lock();
+        self.filled.wait_while(&mut items, |items| items.is_empty());
+        items.pop_front().expect("it is not empty")
+    }
+
+    fn pop_within(&self, timeout: Duration) -> Option<T> {
+        let deadline = Instant::now() + timeout;
+        let mut items = self.items.lock();
+        while items.is_empty() {
+            if self.filled.wait_until(&mut items, deadline).timed_out() {
+                return items.pop_front();
+            }
+        }
+        items.pop_front()
+    }
+}
+
+#[test]
+fn threads_hand_on_what_they_make() {
+    const ITEMS: u64 = 1_000;
+    let queue = Arc::new(Queue::default());
+    let takes = Arc::clone(&queue);
+    let taken = thread::spawn(move || (0..2 * ITEMS).map(|_| takes.pop()).sum::<u64>());
+    let makers: Vec<_> = (0..2)
+        .map(|_| {
+            let queue = Arc::clone(&queue);
+            thread::spawn(move || (0..ITEMS).for_each(|item| queue.push(item)))
+        })
+        .collect();
+    for maker in makers {
+        maker.join().unwrap();
+    }
+    assert_eq!(taken.join().unwrap(), ITEMS * (ITEMS - 1));
+    assert_eq!(queue.pop_within(Duration::from_millis(1)), None);
+}
+
+/// A cache that looks first, and then, perhaps, writes.
+static CACHE: RwLock<BTreeMap<u32, String>> = RwLock::new(BTreeMap::new());
+
+fn name(number: u32) -> MappedRwLockReadGuard<'static, str> {
+    let cache = CACHE.upgradable_read();
+    let cache = match cache.contains_key(&number) {
+        true => RwLockWriteGuard::downgrade(RwLockUpgradableReadGuard::upgrade(cache)),
+        false => {
+            let mut cache = Upgradable::upgrade(cache);
+            cache.insert(number, format!("number {number}"));
+            RwLockWriteGuard::downgrade(cache)
+        }
+    };
+    RwLockReadGuard::map(cache, |cache| cache[&number].as_str())
+}
+
+#[test]
+fn a_cache_is_filled_by_its_readers() {
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| (0..100).for_each(|n| assert_eq!(*name(n), format!("number {n}"))));
+        }
+    });
+    assert_eq!(CACHE.read().len(), 100);
+}
+
+static TOTAL: Mutex<u64> = const_mutex(0);
+static READY: Once = Once::new();
+
+#[test]
+fn the_rest_is_there() {
+    READY.call_once(|| *TOTAL.lock() += 1);
+    READY.call_once(|| *TOTAL.lock() += 1);
+    assert_eq!(READY.state(), OnceState::Done);
+    assert_eq!(format!("{TOTAL:?}"), "Mutex { data: 1 }");
+
+    let guard = TOTAL.lock();
+    let soon = Duration::from_millis(1);
+    assert!(TOTAL.is_locked() && TOTAL.try_lock().is_none() && TOTAL.try_lock_for(soon).is_none());
+    assert!(format!("{TOTAL:?}").contains("<locked>"));
+    let mapped: MappedMutexGuard<'_, u64> = MutexGuard::map(guard, |total| total);
+    assert_eq!(*mapped, 1);
+    drop(mapped);
+
+    let again = ReentrantMutex::new(Cell::new(1));
+    let (first, second) = (again.lock(), again.lock());
+    first.set(second.get() + 1);
+    assert_eq!(again.lock().get(), 2);
+
+    let fair = FairMutex::new(1);
+    parking_lot::FairMutexGuard::unlock_fair(fair.lock());
+    assert_eq!(fair.into_inner(), 1);
+
+    let shared = Arc::new(Mutex::new(1));
+    let guard: parking_lot::ArcMutexGuard<u32> = Mutex::lock_arc(&shared);
+    assert!(shared.is_locked() && *guard == 1);
+}

@@ -57,7 +57,7 @@ models![
     quick("rwlock::upgraded_beside_writer", PARK, || {
         rwlock::changes_its_hold(&[ReadsThenWrites, Writes])
     }),
-    quick("rwlock::upgraded_among_others", PARK_1, || {
+    deep("rwlock::upgraded_among_others", PARK_1, || {
         rwlock::changes_its_hold(&[ReadsThenWrites, Reads, Writes])
     }),
     quick("rwlock::upgraded_in_time", PARK, || {

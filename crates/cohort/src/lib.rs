@@ -45,7 +45,7 @@
 //!
 //! `std` (on): deadlines by [`std::time::Instant`](https://doc.rust-lang.org/std/time/struct.Instant.html),
 //! panics that come back from sections which another thread has run, guards that own an
-//! [`Arc`](std::sync::Arc). `lock_api`: the traits of that crate, and `compat`. `serde`: data behind
+//! `Arc`. `lock_api`: the traits of that crate, and `compat`. `serde`: data behind
 //! a lock is written and read as if there were none.
 //!
 //! The rooms: [`basic`] holds one file per basic lock, [`baseline`] what they are compared

@@ -375,7 +375,7 @@ stress! {
     readers_share: rwlock::shares::<RawRwLock>(THREADS, 2, 60_000, 0);
     readers_and_writers_let_go: rwlock::lets_go::<RawRwLock>(THREADS, 3, 20_000, 2);
     rwlock_is_tried: rwlock::is_tried::<RawRwLock>(THREADS, 60_000);
-    rwlock_changes_its_hold: (0..3_000).for_each(|_| {
+    rwlock_changes_its_hold: (0..300).for_each(|_| {
         rwlock::changes_its_hold(&[
             Hold::ReadsThenWrites,
             Hold::Reads,

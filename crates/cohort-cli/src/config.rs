@@ -9,6 +9,12 @@
 //! report = true               # the report of `--report`
 //! cohorts = "mine.cohorts"    # cohorts that locks are told, by a path from this file's folder
 //!
+//! [glk]                       # the lock that adapts, as `cohort tune glk` finds it
+//! up = 3                      # a longer queue on average goes from ticket to mcs
+//! down = 2                    # and a shorter one back
+//! sample = 128                # the queue is looked at once in so many sections
+//! consider = 4096             # and the mode is considered
+//!
 //! [[mutex]]                   # a lock of its own for a mutex
 //! name = "stats_lock"         # or site = "assoc.c:72": where it is initialised, else first locked
 //! lock = "mcs"
@@ -24,8 +30,10 @@ use crate::problem::{self, Problem};
 use crate::rwlocks::Rwlocks;
 use crate::tune;
 use crate::wait::Wait;
+use cohort::adaptive::Tuning;
 use cohort_lab::tune::file::Origin;
 use serde::Deserialize;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
@@ -44,6 +52,7 @@ pub struct Configuration {
     pub report: Option<bool>,
     cohorts: Option<Spanned<PathBuf>>,
     tuned: Option<Origin>,
+    glk: Option<Spanned<Glk>>,
     #[serde(default)]
     mutex: Vec<Mutex>,
     /// The same, checked.
@@ -52,6 +61,78 @@ pub struct Configuration {
     /// Where the file is.
     #[serde(skip)]
     folder: PathBuf,
+}
+
+/// The table `[glk]`; what it leaves out stays as it is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Glk {
+    up: Option<Spanned<u32>>,
+    down: Option<Spanned<u32>>,
+    sample: Option<Spanned<u32>>,
+    consider: Option<Spanned<u32>>,
+}
+
+impl Glk {
+    fn tuning(&self) -> Tuning {
+        let said = |said: &Option<Spanned<u32>>, usual| {
+            said.as_ref().map_or(usual, |said| *said.get_ref())
+        };
+        Tuning {
+            up: said(&self.up, Tuning::USUAL.up),
+            down: said(&self.down, Tuning::USUAL.down),
+            sample: said(&self.sample, Tuning::USUAL.sample),
+            consider: said(&self.consider, Tuning::USUAL.consider),
+        }
+    }
+
+    /// What no lock can follow, and where it stands if it is written.
+    fn complaint(&self) -> Option<(Option<usize>, String)> {
+        let at = |said: &Option<Spanned<u32>>| said.as_ref().map(|said| said.span().start);
+        let tuning = self.tuning();
+        let Tuning {
+            up,
+            down,
+            sample,
+            consider,
+        } = tuning;
+        let longest = Tuning::LONGEST;
+        for (name, period, said) in [
+            ("sample", sample, &self.sample),
+            ("consider", consider, &self.consider),
+        ] {
+            if !period.is_power_of_two() || period > Tuning::MOST {
+                let most = Tuning::MOST;
+                let what = format!("{name} is {period}, expected a power of two up to {most}");
+                return Some((at(said), what));
+            }
+        }
+        if sample > consider {
+            let what = format!(
+                "the mode is considered once in {consider} sections, but the queue is looked at once in {sample}"
+            );
+            return Some((at(&self.consider).or(at(&self.sample)), what));
+        }
+        if up == 0 || up > longest {
+            return Some((at(&self.up), format!("up is {up}, expected 2 to {longest}")));
+        }
+        if down == 0 || down >= up {
+            let what = format!("down is {down}, expected 1 to {}, since up is {up}", up - 1);
+            return Some((at(&self.down).or(at(&self.up)), what));
+        }
+        None
+    }
+}
+
+/// A tuning as the library is told it.
+pub fn flat(tuning: &Tuning) -> OsString {
+    let Tuning {
+        up,
+        down,
+        sample,
+        consider,
+    } = tuning;
+    format!("{up},{down},{sample},{consider}").into()
 }
 
 /// A table `[[mutex]]`.
@@ -113,6 +194,11 @@ impl Configuration {
         for name in [&read.only, &read.exclude].into_iter().flatten().flatten() {
             check_executable(name.get_ref()).map_err(|why| at(name.span().start, &why))?;
         }
+        if let Some(glk) = &read.glk
+            && let Some((offset, what)) = glk.get_ref().complaint()
+        {
+            return Err(at(offset.unwrap_or(glk.span().start), &what));
+        }
         for mutex in &read.mutex {
             let lock = &mutex.lock;
             let start = lock.span().start;
@@ -160,6 +246,11 @@ impl Configuration {
     pub fn cohorts(&self) -> Option<PathBuf> {
         let cohorts = self.cohorts.as_ref()?;
         Some(self.folder.join(cohorts.get_ref()))
+    }
+
+    /// How the lock that adapts is tuned.
+    pub fn glk(&self) -> Option<Tuning> {
+        self.glk.as_ref().map(|glk| glk.get_ref().tuning())
     }
 
     /// The mutexes that have locks of their own.
@@ -279,6 +370,16 @@ mod tests {
             ),
             ("only = [\"a\", \"b:c\"]\n", "c.toml:1:14: found `b:c`"),
             ("exclude = [\"\"]\n", "c.toml:1:12: found an empty name"),
+            ("[glk]\nup = 2\n", "c.toml:2:6: down is 2, expected 1 to 1"),
+            (
+                "[glk]\nsample = 0\n",
+                "c.toml:2:10: sample is 0, expected a power",
+            ),
+            (
+                "[glk]\nconsider = 64\n",
+                "c.toml:2:12: the mode is considered once in 64",
+            ),
+            ("[glk]\nups = 3\n", "c.toml:2:1: unknown field `ups`"),
             (
                 "[[mutex]]\nname = \"m\"\nlock = \"mcz\"\n",
                 "c.toml:3:8: no lock is called `mcz`",
@@ -307,6 +408,20 @@ mod tests {
             let message = complaint(text);
             assert!(message.starts_with(expected), "{message}");
         }
+    }
+
+    #[test]
+    fn what_a_tuning_leaves_out_is_as_usual() {
+        let read = Configuration::parse("[glk]\nup = 5\n", Path::new("c.toml")).unwrap();
+        let expected = Tuning {
+            up: 5,
+            ..Tuning::USUAL
+        };
+        assert_eq!(read.glk(), Some(expected));
+        assert_eq!(
+            Tuning::read(flat(&expected).to_str().unwrap()),
+            Some(expected)
+        );
     }
 
     #[test]

@@ -16,6 +16,7 @@ const ONLY: &str = "COHORT_ONLY";
 const EXCLUDE: &str = "COHORT_EXCLUDE";
 const REPORT: &str = "COHORT_REPORT";
 const COHORTS: &str = "COHORT_COHORTS";
+const GLK: &str = "COHORT_GLK";
 const MUTEXES: &str = "COHORT_MUTEXES";
 const MONITOR: &str = "COHORT_MONITOR";
 const CHANGES: &str = "COHORT_CHANGES";
@@ -68,6 +69,7 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
             (EXCLUDE, list(&settings.exclude)),
             (REPORT, report.map(|file| file.as_os_str().to_owned())),
             (COHORTS, settings.cohorts.as_ref().map(OsString::from)),
+            (GLK, settings.glk.as_ref().map(crate::config::flat)),
             (MUTEXES, settings.told.as_ref().map(OsString::from)),
         ],
     }
@@ -98,8 +100,8 @@ pub fn without() -> Changes {
     let kept = preload(None);
     let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
     let ours = [
-        LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, MUTEXES, MONITOR, CHANGES, OBSERVE,
-        PROFILE,
+        LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, GLK, MUTEXES, MONITOR, CHANGES,
+        OBSERVE, PROFILE,
     ];
     changes.extend(ours.map(|name| (name, None)));
     changes

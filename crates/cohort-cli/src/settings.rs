@@ -13,6 +13,7 @@ use crate::rwlocks::Rwlocks;
 use crate::wait::Wait;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, ValueHint};
+use cohort::adaptive::Tuning;
 use cohort_lab::tune::best::is_asked;
 use cohort_lab::world::native::topology;
 use std::ffi::{OsStr, OsString};
@@ -45,7 +46,7 @@ pub struct Options {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
     /// Take what is not said here from a TOML file: lock, rwlock, wait, only,
-    /// exclude, report, cohorts, [[mutex]]
+    /// exclude, report, cohorts, [glk], [[mutex]]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     config: Option<PathBuf>,
     /// Serve only this executable, by name or path, among all that the program
@@ -81,6 +82,8 @@ pub struct Settings {
     pub report: bool,
     /// The cohorts that locks are told instead of the machine's, in one line.
     pub cohorts: Option<String>,
+    /// How the lock that adapts is tuned, where somebody has said so.
+    pub glk: Option<Tuning>,
     /// The mutexes that have locks of their own.
     pub mutexes: Vec<Line>,
     /// Those, as the library is told, once [`find_mutexes`](Self::find_mutexes) has found them.
@@ -101,6 +104,7 @@ impl Settings {
             exclude: Vec::new(),
             report: false,
             cohorts: None,
+            glk: None,
             mutexes: Vec::new(),
             told: None,
             file: None,
@@ -125,6 +129,7 @@ impl Settings {
             only: executables("only", read.only())?,
             exclude: executables("exclude", read.exclude())?,
             cohorts,
+            glk: read.glk(),
             mutexes,
             file: file.file_name().map(|name| name.display().to_string()),
             ..Self::of(lock)
@@ -246,6 +251,7 @@ impl Settings {
             exclude: executables(of_exclude.as_deref().unwrap_or("--exclude"), exclude)?,
             report: file.report.unwrap_or(false),
             cohorts,
+            glk: file.glk(),
             mutexes,
             told: None,
             file: None,

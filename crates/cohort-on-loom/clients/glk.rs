@@ -23,11 +23,16 @@ const IS_TOLD: Order = Order {
 pub struct Restless<const BACKWARDS: bool>;
 
 impl<const BACKWARDS: bool> Judge for Restless<BACKWARDS> {
-    const SAMPLE: u32 = 1;
-    const CONSIDER: u32 = 1;
-
     fn is_crowded() -> bool {
         unreachable!("it changes without asking")
+    }
+
+    fn samples(_section: u32) -> bool {
+        true
+    }
+
+    fn considers(_section: u32) -> bool {
+        true
     }
 
     fn choose(mode: Mode, _queue: Mean) -> Mode {
@@ -42,11 +47,16 @@ impl<const BACKWARDS: bool> Judge for Restless<BACKWARDS> {
 pub struct Asking;
 
 impl Judge for Asking {
-    const SAMPLE: u32 = 1;
-    const CONSIDER: u32 = 1;
-
     fn is_crowded() -> bool {
         crate::locks::door::threads_lack_cpus() == Some(true)
+    }
+
+    fn samples(_section: u32) -> bool {
+        true
+    }
+
+    fn considers(_section: u32) -> bool {
+        true
     }
 
     fn choose(mode: Mode, _queue: Mean) -> Mode {

@@ -7,6 +7,7 @@
 //! | `COHORT_WAIT` | `park`, `spin` or `yield` |
 //! | `COHORT_MONITOR` | `off` if the CPU is not to watch words for waiting threads, else `on` |
 //! | `COHORT_COHORTS` | cohorts that locks are told instead of the machine's; see `cohort::door::cohorts` |
+//! | `COHORT_GLK` | where compositions are compiled, what `cohort tune glk` found, as in `3,2,128,4096`; see `cohort::adaptive::Tuning` |
 //! | `COHORT_CHANGES` | `print` if each change of a lock that adapts is to be said on standard error |
 //! | `COHORT_ONLY` | programs to serve, separated by colons: file names, or whole paths |
 //! | `COHORT_EXCLUDE` | programs not to serve |
@@ -21,6 +22,8 @@ use crate::libc::{environ, keeping_errno, readlink, say, strlen};
 use crate::serve::{COMPOSITION, set_recipe};
 #[cfg(feature = "compositions")]
 use crate::{by_mutex, compiled};
+#[cfg(feature = "compositions")]
+use cohort::adaptive::{Tuning, tune};
 use cohort::catalogue::{self, Storage};
 use cohort::door::{Monitor, WaitPolicy, set_cohorts, set_monitor, set_policy};
 use cohort::host::served::{SERVICES, Service};
@@ -257,6 +260,13 @@ fn decide() -> u8 {
             text,
             " is no list of cohorts; using the machine's",
         );
+    }
+    #[cfg(feature = "compositions")]
+    if let Some(text) = variable(c"COHORT_GLK") {
+        match Tuning::read(text) {
+            Some(tuning) => tune(&tuning),
+            None => warn("GLK", text, " tunes no lock; using 3,2,128,4096"),
+        }
     }
     let report = variable_c(c"COHORT_REPORT");
     let counts = chosen != SYSTEM && report.is_some_and(count::can_open);

@@ -45,6 +45,7 @@
 //! section or before it, so a lock that its caller knows to be free is never refused.
 
 use super::crowd;
+use super::tuning::{Tuning, tuned};
 use crate::basic::mcs::McsNode;
 use crate::basic::{Futex, Mcs, Ticket};
 use crate::door::{
@@ -91,9 +92,6 @@ trait Way: RawTry {
     /// As [`release`](RawLock::release).
     unsafe fn leave(&self, cx: &Self::Context);
 }
-
-/// Nobody decides by longer queues.
-const LONGEST: u32 = 64;
 
 /// A ticket lock, and how many of those that were sent away have not gone yet.
 #[derive(Debug, Default)]
@@ -180,7 +178,7 @@ impl Way for Mcs {
     }
 
     fn queue(&self, node: &McsNode) -> u32 {
-        self.count_up_to(LONGEST, node)
+        self.count_up_to(Tuning::LONGEST, node)
     }
 
     unsafe fn leave(&self, node: &McsNode) {
@@ -423,23 +421,18 @@ struct Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mean = self.mean;
+        let (up, down) = (tuned().up(), tuned().down());
         match (self.from, self.to) {
-            (_, Mode::Mcs) => write!(f, "queue {mean} > {UP}"),
-            (_, Mode::Mutex) => write!(f, "queue {mean} > {UP}, threads exceed CPUs"),
-            (Mode::Mutex, _) if !mean.is_below(DOWN) => f.write_str("CPUs suffice again"),
-            _ => write!(f, "queue {mean} < {DOWN}"),
+            (_, Mode::Mcs) => write!(f, "queue {mean} > {up}"),
+            (_, Mode::Mutex) => write!(f, "queue {mean} > {up}, threads exceed CPUs"),
+            (Mode::Mutex, _) if !mean.is_below(down) => f.write_str("CPUs suffice again"),
+            _ => write!(f, "queue {mean} < {down}"),
         }
     }
 }
 
 /// How a lock decides.
 pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
-    /// The queue is looked at once in so many sections, a power of two (Antić et al. 2016 §3.1).
-    const SAMPLE: u32 = 128;
-
-    /// The mode is considered once in so many sections, a power of two (Antić et al. 2016 §3.1).
-    const CONSIDER: u32 = 4_096;
-
     /// The mode is considered too when a thread has waited so long for a lock whose waiters
     /// spin: so many sections of a lock that waits for threads without a CPU take seconds.
     const LATE_NANOSECONDS: u64 = 1_000_000;
@@ -447,23 +440,32 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
     /// Whether threads exceed CPUs.
     fn is_crowded() -> bool;
 
+    /// Whether the queue is looked at in a lock's section of that number.
+    #[inline(always)]
+    #[must_use]
+    fn samples(section: u32) -> bool {
+        tuned().samples(section)
+    }
+
+    /// Whether the mode is considered then.
+    #[must_use]
+    fn considers(section: u32) -> bool {
+        tuned().considers(section)
+    }
+
     /// The mode in which a lock goes on, whose queue has that length.
     #[must_use]
     fn choose(mode: Mode, queue: Mean) -> Mode {
+        let (up, down) = (tuned().up(), tuned().down());
         match mode {
-            Mode::Mutex if queue.is_below(DOWN) || !Self::is_crowded() => Mode::Ticket,
-            Mode::Ticket | Mode::Mcs if queue.is_above(UP) && Self::is_crowded() => Mode::Mutex,
-            Mode::Ticket if queue.is_above(UP) => Mode::Mcs,
-            Mode::Mcs if queue.is_below(DOWN) => Mode::Ticket,
+            Mode::Mutex if queue.is_below(down) || !Self::is_crowded() => Mode::Ticket,
+            Mode::Ticket | Mode::Mcs if queue.is_above(up) && Self::is_crowded() => Mode::Mutex,
+            Mode::Ticket if queue.is_above(up) => Mode::Mcs,
+            Mode::Mcs if queue.is_below(down) => Mode::Ticket,
             _ => mode,
         }
     }
 }
-
-/// A longer queue on average is none for `ticket`; from a shorter one than that `mcs` goes back
-/// (Antić et al. 2016 §3).
-const UP: u32 = 3;
-const DOWN: u32 = 2;
 
 /// One in so many waits of a thread is timed, a power of two.
 const TIMED: u32 = 8;
@@ -546,7 +548,8 @@ impl<J: Judge> Glk<J> {
     unsafe fn look(&self, mode: Mode, node: &McsNode, considers: bool) {
         let mean = Mean {
             samples: self.samples.load(Order::RELAXED) + 8,
-            queued: self.queued.load(Order::RELAXED) + 8 * self.ways.queue(mode, node).min(LONGEST),
+            queued: self.queued.load(Order::RELAXED)
+                + 8 * self.ways.queue(mode, node).min(Tuning::LONGEST),
         };
         // An eighth stays, so that a short change of the load counts for less.
         let kept = if considers { 8 } else { 1 };
@@ -620,8 +623,8 @@ unsafe impl<J: Judge> RawLock for Glk<J> {
             }
             if self.is_mode(mode) {
                 let count = self.ways.count(mode);
-                if count & (J::SAMPLE - 1) == 0 || late {
-                    let considers = late || count & (J::CONSIDER - 1) == 0;
+                if J::samples(count) || late {
+                    let considers = late || J::considers(count);
                     // SAFETY: taken just now, by this node.
                     unsafe { self.look(mode, node, considers) };
                 }
@@ -698,11 +701,16 @@ mod tests {
     struct Round;
 
     impl Judge for Round {
-        const SAMPLE: u32 = 1;
-        const CONSIDER: u32 = 1;
-
         fn is_crowded() -> bool {
             false
+        }
+
+        fn samples(_section: u32) -> bool {
+            true
+        }
+
+        fn considers(_section: u32) -> bool {
+            true
         }
 
         fn choose(mode: Mode, _queue: Mean) -> Mode {

@@ -2,5 +2,7 @@
 
 pub mod crowd;
 pub mod glk;
+mod tuning;
 
 pub use glk::{Glk, GlkPlus};
+pub use tuning::{Tuning, tune};

@@ -1,0 +1,156 @@
+//! When [`glk`](super::glk) looks at its queue, and from which length on it goes over to another
+//! way to wait: the numbers that `cohort tune glk` finds for a machine (Antić et al. 2016 §3.1).
+
+use crate::door::{AtomicU32, Order, constructor, process_wide};
+
+/// Those numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tuning {
+    /// A longer queue on average, holder included, is none for `ticket`.
+    pub up: u32,
+    /// From a shorter one on average `mcs` goes back to `ticket`, and the mutex too.
+    pub down: u32,
+    /// The queue is looked at once in so many sections, a power of two.
+    pub sample: u32,
+    /// The mode is considered once in so many sections, a power of two.
+    pub consider: u32,
+}
+
+impl Tuning {
+    /// Those of the paper's machines.
+    pub const USUAL: Self = Self {
+        up: 3,
+        down: 2,
+        sample: 128,
+        consider: 4_096,
+    };
+
+    /// A longer queue is not told from one of that length.
+    pub const LONGEST: u32 = 64;
+
+    /// The longest period.
+    pub const MOST: u32 = 1 << 20;
+
+    /// Whether a lock can follow them: a change of the mode does not ask for the next one, and a
+    /// mode is considered where the queue is looked at.
+    #[must_use]
+    pub const fn is_sound(&self) -> bool {
+        0 < self.down
+            && self.down < self.up
+            && self.up <= Self::LONGEST
+            && self.sample.is_power_of_two()
+            && self.consider.is_power_of_two()
+            && self.sample <= self.consider
+            && self.consider <= Self::MOST
+    }
+
+    /// The four in that order, as the environment has them: `3,2,128,4096`.
+    #[must_use]
+    pub fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split(',').map(str::parse);
+        let mut next = || parts.next()?.ok();
+        let read = Self {
+            up: next()?,
+            down: next()?,
+            sample: next()?,
+            consider: next()?,
+        };
+        (parts.next().is_none() && read.is_sound()).then_some(read)
+    }
+}
+
+/// Those of this process.
+#[derive(Debug)]
+pub(super) struct Tuned {
+    up: AtomicU32,
+    down: AtomicU32,
+    /// The period less one.
+    sample: AtomicU32,
+    /// The same.
+    consider: AtomicU32,
+}
+
+process_wide!(static TUNED: Tuned = Tuned::new);
+
+impl Tuned {
+    constructor! {
+        fn new() -> Self {
+            Self {
+                up: AtomicU32::new(Tuning::USUAL.up),
+                down: AtomicU32::new(Tuning::USUAL.down),
+                sample: AtomicU32::new(Tuning::USUAL.sample - 1),
+                consider: AtomicU32::new(Tuning::USUAL.consider - 1),
+            }
+        }
+    }
+
+    /// A longer queue is none for `ticket`.
+    pub(super) fn up(&self) -> u32 {
+        self.up.load(Order::RELAXED)
+    }
+
+    /// A shorter one is one for `ticket`.
+    pub(super) fn down(&self) -> u32 {
+        self.down.load(Order::RELAXED)
+    }
+
+    /// Whether the queue is looked at in a lock's section of that number.
+    #[inline(always)]
+    pub(super) fn samples(&self, section: u32) -> bool {
+        section & self.sample.load(Order::RELAXED) == 0
+    }
+
+    /// Whether the mode is considered then.
+    pub(super) fn considers(&self, section: u32) -> bool {
+        section & self.consider.load(Order::RELAXED) == 0
+    }
+}
+
+/// Those of this process.
+#[inline(always)]
+pub(super) fn tuned() -> &'static Tuned {
+    TUNED.get()
+}
+
+/// From here on all locks of this process follow them; nothing that a lock does depends on when.
+///
+/// # Panics
+/// They are not [sound](Tuning::is_sound).
+pub fn tune(tuning: &Tuning) {
+    assert!(tuning.is_sound(), "no lock can follow such numbers");
+    let tuned = tuned();
+    tuned.up.store(tuning.up, Order::RELAXED);
+    tuned.down.store(tuning.down, Order::RELAXED);
+    tuned.sample.store(tuning.sample - 1, Order::RELAXED);
+    tuned.consider.store(tuning.consider - 1, Order::RELAXED);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tuning;
+
+    #[test]
+    fn what_no_lock_can_follow_is_refused() {
+        assert_eq!(Tuning::read("3,2,128,4096"), Some(Tuning::USUAL));
+        for text in [
+            "",
+            "3,2,128",
+            "3,2,128,4096,1",
+            "3,2,128,many",
+            // Thresholds that meet or cross, or that no queue is below or above.
+            "3,3,128,4096",
+            "2,3,128,4096",
+            "3,0,128,4096",
+            "65,2,128,4096",
+            // Periods that are none, no powers of two, or too long.
+            "3,2,0,4096",
+            "3,2,128,0",
+            "3,2,100,4096",
+            "3,2,128,4000",
+            "3,2,8192,4096",
+            "3,2,128,2097152",
+        ] {
+            assert_eq!(Tuning::read(text), None, "{text}");
+        }
+    }
+}

@@ -188,7 +188,7 @@ unsafe fn find<'a>(name: *const c_char) -> Result<Named, Wrong<'a>> {
     // SAFETY: the caller's.
     let bytes = unsafe { slice::from_raw_parts(name.cast::<u8>(), strlen(name)) };
     let name = str::from_utf8(bytes).map_err(|_| Wrong::NoText)?;
-    let served = catalogue::read(name).and_then(|name| name.servable());
+    let served = catalogue::read_served(name).and_then(|name| name.servable());
     match served.map_err(Wrong::Mistake)? {
         Servable::Listed(place) => Ok(Named::Lock(place)),
         Servable::Stacked(recipe) => Ok(Named::Composition(recipe)),

@@ -136,7 +136,9 @@ printed beside it.
 
 Compositions are named by their locks, smallest cohort first, out of ticket, mcs, clh and hemlock: \
 clof:mcs-ticket has an mcs lock for each node below a ticket lock for all. Their levels (core, \
-cache, numa, package, system) are those that suit the machine, or stand behind an @. How long a \
+cache, numa, package, on simulated machines blade, and system) are those that suit the machine, or \
+stand behind an @, as those of trees of queues may (hmcs-3@numa,blade,system/64; hmcs-, ahmcs-, \
+hmcs-t- and ahmcs-t- have one to four levels, and the last two can be /naive, /pessimistic, /peers-8). How long a \
 cohort may keep the lock stands behind a /, for cohort locks too: c-tkt-tkt/1000 hand-offs, \
 c-tkt-tkt/20us. With /bypass the threads of a cohort lock try its top lock first, with \
 /adaptive as long as that is not in vain. Waiters of clof:clh-bo-mcs/abortable can give up: such \
@@ -494,6 +496,9 @@ fn measured(
     place: &Place,
     wait: Option<Wait>,
 ) -> Result<String, Problem> {
+    if let (Place::Here(_), Err(why)) = (place, name.told()) {
+        return Err(Problem::usage(format!("the lock `{typed}`: {why}")));
+    }
     match place {
         Place::Here(_) if name.assignment.is_some() => Err(Problem::usage(format!(
             "the lock `{typed}`: on this machine a file says which cohort each CPU is in; \

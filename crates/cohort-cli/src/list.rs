@@ -8,6 +8,7 @@ use cohort::catalogue::{self, DELEGATES, LOCKS, LockInfo, SHARED};
 use cohort::compose::generated;
 use cohort::name::{Lock, Name};
 use cohort::recipe::{Basic, LEVELS};
+use cohort::tree::Kind;
 use comfy_table::{Cell, Row};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -109,15 +110,30 @@ fn chosen(names: &[String]) -> Result<Vec<&'static LockInfo>, Problem> {
         }
         let read = catalogue::read(name).map_err(|why| choice::wrong(name, &why))?;
         let lock = catalogue::find(name).ok_or_else(|| {
-            Problem::usage(format!(
-                "`{read}` is made of locks of the list; `cohort list --compositions` shows its like"
-            ))
+            Problem::usage(match read.lock {
+                Lock::Tree(tree) => format!(
+                    "`{read}` is a tree as {}, which `cohort bench` alone has so",
+                    of_its_kind(tree.kind)
+                ),
+                _ => format!(
+                    "`{read}` is made of locks of the list; `cohort list --compositions` shows its \
+                     like"
+                ),
+            })
         })?;
         if chosen.iter().all(|other| other.name != lock.name) {
             chosen.push(lock);
         }
     }
     Ok(chosen)
+}
+
+/// A lock of the list that is such a tree, or that such trees are made after.
+fn of_its_kind(kind: Kind) -> &'static str {
+    let like = |kind: &str| LOCKS.iter().find(|lock| lock.name.starts_with(kind));
+    let kind = kind.name();
+    let found = like(kind).or_else(|| like(kind.trim_start_matches('a')));
+    found.map_or(kind, |lock| lock.name)
 }
 
 /// A composition as JSON shows it.
@@ -353,11 +369,14 @@ fn notes() -> String {
          for each thread that waits. Timed: at its deadline a waiter abandons its place in the lock, or it has \
          none, and polls. There are {} more: `clof:` and up to {} of {}, as in \
          clof:mcs-ticket; `--compositions` shows them, `--rwlocks` those that readers share, and \
-         `--delegates` those that sections are brought to.",
+         `--delegates` those that sections are brought to. `cohort bench` also has the trees \
+         {}-1 to -{} at levels of your choice, as in hmcs-t-3@numa,blade,system/64: docs/bench.md.",
         SYSTEM[0],
         SYSTEM[1],
         generated::all().count(),
         LEVELS,
         Basic::ALL.map(Basic::name).join(", "),
+        Kind::ALL.map(Kind::name).join("-, "),
+        LEVELS,
     ))
 }

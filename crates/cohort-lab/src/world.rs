@@ -12,6 +12,7 @@ pub mod raw;
 pub mod served;
 pub mod simulated;
 pub mod topology;
+mod trees;
 pub mod wait;
 
 pub use placement::Placement;

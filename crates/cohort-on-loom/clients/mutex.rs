@@ -224,6 +224,25 @@ pub fn comes_back<L: Abortable + 'static>(threads: usize, hurried: usize, fresh:
     }
 }
 
+/// The second thread gives up `rounds` times and then comes for as long as it takes, with one
+/// context, while the first comes as often: all that have patience get in.
+pub fn persists<L: Abortable + 'static>(rounds: u64) {
+    counts_each::<L>(2, move |_| rounds + 1, {
+        let tries = AtomicU32::new(0);
+        move |thread, lock, context| {
+            let hurried = thread == 1 && u64::from(tries.fetch_add(1, Order::RELAXED)) < rounds;
+            let patience = if hurried {
+                Patience::until(soon())
+            } else {
+                Patience::ENDLESS
+            };
+            let outcome = lock.acquire_within(context, &patience);
+            assert!(hurried || outcome == Outcome::Acquired);
+            outcome == Outcome::Acquired
+        }
+    });
+}
+
 /// What a context's node was used for is over, so the context uses that node again.
 pub fn uses_its_node_again() {
     together(1, |_| {

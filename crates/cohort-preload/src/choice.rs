@@ -206,7 +206,7 @@ fn decide() -> u8 {
     let mut named = None;
     if let Some(text) = variable(c"COHORT_LOCK").filter(|text| !text.is_empty()) {
         // `cohort run` has read it before, and says what is wrong with it.
-        match catalogue::read(text).and_then(|name| name.servable()) {
+        match catalogue::read_served(text).and_then(|name| name.servable()) {
             Ok(Servable::System) => chosen = SYSTEM,
             Ok(Servable::Listed(place)) if SERVICES[place].is_some() => {
                 named = Some(place);
@@ -318,7 +318,7 @@ fn decide() -> u8 {
 /// cannot be.  A process has one composition, which [`decide`] sets if it is its own lock.
 #[cfg(feature = "compositions")]
 pub fn read_lock(text: &str) -> Option<(u8, &'static Service)> {
-    let chosen = match catalogue::read(text)
+    let chosen = match catalogue::read_served(text)
         .and_then(|name| name.servable())
         .ok()?
     {

@@ -23,6 +23,7 @@ mod patience;
 pub mod recipe;
 mod shared;
 mod standalone;
+pub mod tree;
 
 pub use able::{Able, AcquireWithin, InheritBy, Make, TryAcquire, Unable, Within};
 pub use capability::Capability;

@@ -19,11 +19,29 @@ pub enum Level {
     Numa,
     /// CPUs of one package.
     Package,
+    /// CPUs of one blade, of machines that are made of several.
+    Blade,
 }
 
 impl Level {
     /// All of them, smallest cohort first.
-    pub const ALL: [Self; 4] = [Self::Core, Self::CacheGroup, Self::Numa, Self::Package];
+    pub const ALL: [Self; 5] = [
+        Self::Core,
+        Self::CacheGroup,
+        Self::Numa,
+        Self::Package,
+        Self::Blade,
+    ];
+
+    /// Those of which a kernel tells, or a file of cohorts.  Blades are the simulated machines'
+    /// alone: to every other one blade is the whole machine.
+    pub const TOLD: [Self; 4] = [Self::Core, Self::CacheGroup, Self::Numa, Self::Package];
+
+    /// Whether it is one of [`TOLD`](Self::TOLD).
+    #[must_use]
+    pub const fn is_told(self) -> bool {
+        !matches!(self, Self::Blade)
+    }
 
     /// The word for it (Chehab et al. 2021 §3.1).
     #[must_use]
@@ -33,13 +51,14 @@ impl Level {
             Self::CacheGroup => "cache",
             Self::Numa => "numa",
             Self::Package => "package",
+            Self::Blade => "blade",
         }
     }
 
     /// The level of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let place = list::place("core\ncache\nnuma\npackage", name)?;
+        let place = list::place("core\ncache\nnuma\npackage\nblade", name)?;
         Self::ALL.get(place).copied()
     }
 }

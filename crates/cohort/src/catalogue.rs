@@ -100,6 +100,14 @@ pub fn read(name: &str) -> Result<Name<'_>, Mistake<'_>> {
     NAMES.read(name)
 }
 
+/// Reads a name that a program can have.
+///
+/// # Errors
+/// As [`read`]; trees of queues that are not as the catalogue has them are unknown.
+pub fn read_served(name: &str) -> Result<Name<'_>, Mistake<'_>> {
+    NAMES.read_served(name)
+}
+
 /// Calls a macro with every lock: its name as an identifier (an underscore for each
 /// hyphen), its type, where it
 /// lives in a mutex, its aliases, what it is, its source, its capabilities.

@@ -5,6 +5,7 @@ use cohort::catalogue::{self, LOCKS};
 use cohort::compose::generated;
 use cohort::name::{Assignment, Build, BypassPolicy, Lock, Mistake, Name, SYSTEM_LOCKS, Servable};
 use cohort::recipe::{Basic, Bound, LEVELS, Level, Levels, Locks, Recipe};
+use cohort::tree::{Kind, Manner, Tree};
 
 /// As many names are made by chance.
 const NAMES: u64 = 20_000;
@@ -46,8 +47,9 @@ impl Chance {
             Assignment::Balanced,
             Assignment::Pathological,
         ];
-        let mut name = match self.below(6) {
+        let mut name = match self.below(7) {
             0 => return Name::of(Lock::System),
+            6 => return self.tree(),
             1 => {
                 let info = self.one(LOCKS);
                 let mut name = Name::of(listed(info.name));
@@ -86,16 +88,49 @@ impl Chance {
         name
     }
 
-    fn composed(&mut self, below: &[Basic], top: Basic) -> Name<'static> {
-        let depth = 1 + self.below(LEVELS);
-        let mut locks: Vec<Basic> = (1..depth).map(|_| self.one(below)).collect();
-        locks.push(top);
+    /// That many levels but one.
+    fn levels(&mut self, depth: usize) -> Levels {
         let mut levels = Level::ALL.to_vec();
         while levels.len() >= depth {
             levels.remove(self.below(levels.len()));
         }
+        Levels::of(&levels).expect("they are few")
+    }
+
+    /// A tree that the catalogue has not.
+    fn tree(&mut self) -> Name<'static> {
+        let kind = self.one(&Kind::ALL);
+        let depth = 1 + self.below(LEVELS);
+        let manner = if kind.gives_up() {
+            Manner {
+                naive: self.below(2) == 0,
+                pessimistic: self.below(2) == 0,
+                peers: self.maybe(&[1, 8, u32::MAX]),
+            }
+        } else {
+            Manner::default()
+        };
+        let tree = Tree {
+            kind,
+            depth: depth as u8,
+            manner,
+        };
+        let levels = self.levels(depth);
         Name {
-            levels: (self.below(2) == 0).then(|| Levels::of(&levels).expect("they are few")),
+            levels: (self.below(2) == 0 && levels != tree.usual_levels()).then_some(levels),
+            // A catalogue's tree says neither.
+            bound: Some(Bound::hand_offs(self.one(&[1, 64, u32::MAX]))),
+            ..Name::of(Lock::Tree(tree))
+        }
+    }
+
+    fn composed(&mut self, below: &[Basic], top: Basic) -> Name<'static> {
+        let depth = 1 + self.below(LEVELS);
+        let mut locks: Vec<Basic> = (1..depth).map(|_| self.one(below)).collect();
+        locks.push(top);
+        let levels = self.levels(depth);
+        Name {
+            levels: (self.below(2) == 0).then_some(levels),
             ..Name::of(Lock::Composed(Locks::of(&locks).expect("they are few")))
         }
     }
@@ -113,6 +148,10 @@ fn is_cohort_lock(name: &str) -> bool {
     name.starts_with("c-") || name.starts_with("a-c-")
 }
 
+fn is_tree(name: &str) -> bool {
+    name.starts_with("hmcs-") || name.starts_with("ahmcs-")
+}
+
 fn said(text: &str) -> String {
     match catalogue::read(text) {
         Ok(name) => name.to_string(),
@@ -128,9 +167,10 @@ fn every_name_of_the_catalogue_is_read_and_printed() {
             assert_eq!(name, Name::of(listed(info.name)), "{text}");
             assert_eq!(name.to_string(), info.name);
         }
-        // What can be composed has a bound, whatever it is made of.
+        // What can be composed has a bound, whatever it is made of, and so has a tree.
         let bounded = catalogue::read(&format!("{}/7", info.name)).is_ok();
-        assert_eq!(bounded, is_cohort_lock(info.name), "{}", info.name);
+        let can_be = is_cohort_lock(info.name) || is_tree(info.name);
+        assert_eq!(bounded, can_be, "{}", info.name);
     }
     for text in SYSTEM_LOCKS {
         assert_eq!(catalogue::read(text), Ok(Name::of(Lock::System)));
@@ -231,6 +271,15 @@ fn one_name_is_printed() {
         ("hmcs", "hmcs-2"),
         ("hticket/7", "c-tkt-tkt/7"),
         ("posix", "system"),
+        ("hmcs-1", "hmcs-1"),
+        ("hmcs-1@system/64", "hmcs-1/64"),
+        ("hmcs/64", "hmcs-2/64"),
+        ("hmcs-3@core,numa,system", "hmcs-3"),
+        ("hmcs-3@core,numa,system/64", "hmcs-3/64"),
+        ("hmcs-4-package/9", "hmcs-4@cache,numa,package,system/9"),
+        ("hmcs-t-3@numa,blade,system", "hmcs-t-3@numa,blade,system"),
+        ("ahmcs-t-4/peers-8/naive/64", "ahmcs-t-4/64/naive/peers-8"),
+        ("hmcs-t/pessimistic", "hmcs-t-2/pessimistic"),
         ("c-tkt-tkt/1000", "c-tkt-tkt/1000"),
         ("c-bo-mcs/random/bypass", "c-bo-mcs/bypass/random"),
         ("c-bo-mcs/adaptive/9", "c-bo-mcs/9/adaptive"),
@@ -271,6 +320,20 @@ fn mistakes_are_named() {
         ("clof:mcs-mcs@nuam,system", "did you mean `numa`?"),
         ("clof:mcs-mcs@,system", "``"),
         ("mcs/100", "no bound"),
+        ("hmcs-5", "1 to 4 levels"),
+        ("hmcs-t-0", "`hmcs-t-1`"),
+        ("hmcs-t-99999", "1 to 4"),
+        ("hmcs-t-2@core,numa,system", "2 levels"),
+        ("hmcs-t-3@numa,core,system", "smallest"),
+        ("hmcs-t-3@numa,blad,system", "did you mean `blade`?"),
+        ("hmcs-t-3@numa,blade", "`system`"),
+        ("hmcs-t-2/0", "/0"),
+        ("hmcs-t-2/20us", "/20us"),
+        ("hmcs-t-2/naiv", "did you mean `naive`?"),
+        ("hmcs-t-2/peers-0", "/peers-8"),
+        ("hmcs-2/naive", "for hmcs-t-"),
+        ("hmcs-2/random", "/64"),
+        ("hmcz-t-2", "did you mean `hmcs-t-2`"),
         ("system/100", "no bound"),
         ("c-tkt-tkt/soon", "/soon"),
         ("c-tkt-tkt/randm", "did you mean `random`?"),
@@ -302,9 +365,24 @@ fn what_no_program_can_have_is_refused() {
         ("clof:clh-bo/abortable", Mistake::AbortableServed),
         ("c-tkt-tkt/7", Mistake::AsItIs),
         ("c-tkt-tkt/bypass", Mistake::AsItIs),
+        ("hmcs-1", Mistake::AsItIs),
+        ("hmcs-t-2/64", Mistake::AsItIs),
         ("clof:best", Mistake::Tuned),
     ] {
         let read = catalogue::read(name).expect(name);
         assert_eq!(read.servable(), Err(why), "{name}");
+    }
+    // What serves programs knows no such trees.
+    for name in ["hmcs-1", "hmcs-t-2/64", "hmcs-3@numa,blade,system"] {
+        assert!(catalogue::read_served(name).is_err(), "{name}");
+    }
+    for info in LOCKS {
+        for name in info.aliases.iter().chain([&info.name]) {
+            assert_eq!(
+                catalogue::read_served(name),
+                catalogue::read(name),
+                "{name}"
+            );
+        }
     }
 }

@@ -259,6 +259,50 @@ fn every_workload_is_listed_and_explained() {
     }
 }
 
+/// Trees of queues at levels of one's choice, among them one that no kernel tells of.
+#[test]
+fn trees_are_named_by_their_levels() {
+    let said = output(&[
+        "bench",
+        "--on",
+        "superdome-x",
+        "--workload",
+        "loop",
+        "--locks",
+        "hmcs-1/64,hmcs-t-1@system/peers-2,hmcs-3@numa,blade,system/64,ahmcs-t-4@core,numa,blade,system",
+        "--threads",
+        "1,40",
+        "--timeout",
+        "10000",
+        "--seconds",
+        "0.0001",
+        "--json",
+    ]);
+    let report: Value = serde_json::from_slice(&said).expect("JSON");
+    let points = report["points"].as_array().expect("points");
+    let mut locks: Vec<&str> = points.iter().filter_map(|at| at["lock"].as_str()).collect();
+    locks.dedup();
+    assert_eq!(
+        locks,
+        [
+            "hmcs-1/64",
+            "hmcs-t-1/peers-2",
+            "hmcs-3@numa,blade,system/64",
+            "ahmcs-t-4@core,numa,blade,system"
+        ]
+    );
+    for point in points {
+        assert_eq!(point["wait"], "busy", "{point}");
+        assert!(point["middle"]["sections"].as_u64() > Some(0), "{point}");
+    }
+    cohort()
+        .args(["bench", "--workload", "loop", "--threads", "1"])
+        .args(["--locks", "hmcs-t-2@blade,system"])
+        .assert()
+        .code(2)
+        .stderr(contains("no kernel tells of the level `blade`"));
+}
+
 #[test]
 fn slips_are_answered_with_what_was_meant() {
     for (arguments, words) in [

@@ -16,6 +16,7 @@ pub fn served_on<'a>(name: &Name<'a>, topology: &Topology) -> Result<Name<'a>, M
         whole.bound = name.bound.or(Some(Bound::USUAL));
         whole.build = name.build.filter(|build| *build == Build::Compiled);
     }
+    whole.told()?;
     whole.servable().map(|_| whole)
 }
 
@@ -122,6 +123,9 @@ mod tests {
             ("clof:mcs-mcs/random", "--cohorts"),
             ("c-tkt-tkt/7", "as they are"),
             ("c-tkt-tkt/bypass", "as they are"),
+            ("hmcs-1", "as they are"),
+            ("hmcs-t-3/64", "as they are"),
+            ("clof:mcs-mcs@blade,system", "blade"),
         ] {
             assert!(told(text).contains(word), "{text}: {}", told(text));
         }

@@ -139,6 +139,10 @@ mod compositions {
     crate::world::raw::composition_maker!(cohort);
 }
 
+mod trees {
+    crate::world::trees::tree_maker!(cohort);
+}
+
 impl Room for Native {
     fn block(&mut self, layout: Layout) -> Block {
         Block::new(layout)
@@ -184,7 +188,8 @@ impl World for Native {
             None => {
                 let name = cohort::catalogue::read(name).ok()?;
                 let topology = Arc::clone(&self.host.topology);
-                compositions::make(self, &topology, &name, threads, spins)
+                trees::make(self, &name, threads, spins)
+                    .or_else(|| compositions::make(self, &topology, &name, threads, spins))
             }
         }
     }

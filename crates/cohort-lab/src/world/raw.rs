@@ -623,7 +623,7 @@ macro_rules! composition_maker {
                 threads,
             };
             match name.lock {
-                Lock::System | Lock::Best { .. } => None,
+                Lock::System | Lock::Best { .. } | Lock::Tree(_) => None,
                 Lock::Listed { name: lock, .. } if cohorting::gives_up(lock) => match spins {
                     true => cohorting::find_abortable::<SpinOnly, _>(lock, making),
                     false => cohorting::find_abortable::<MayPark, _>(lock, making),

@@ -169,6 +169,10 @@ mod compositions {
     crate::world::raw::composition_maker!(cohort_on_machine);
 }
 
+mod trees {
+    crate::world::trees::tree_maker!(cohort_on_machine);
+}
+
 impl Room for Simulated {
     fn block(&mut self, layout: Layout) -> Block {
         self.arena.block(layout)
@@ -271,7 +275,8 @@ impl Simulated {
             self.settings.cohorts = self.simulator.assigned(assignment, self.settings.seed);
         }
         let simulator = Arc::clone(&self.simulator);
-        compositions::make(self, &simulator.topology, &name, threads, spins)
+        trees::make(self, &name, threads, spins)
+            .or_else(|| compositions::make(self, &simulator.topology, &name, threads, spins))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use cohort::catalogue::{self, Storage};
 use cohort::door::WaitPolicy;
-use cohort::name;
+use cohort::name::{self, Lock, Name};
 use serde::Serialize;
 
 /// How waiters wait.
@@ -26,7 +26,12 @@ impl Wait {
     /// are busy.
     #[must_use]
     pub fn natural(lock: &str, served: bool) -> Self {
-        let is_refined = |lock: &str| lock.starts_with(name::PREFIX) || lock.contains('/');
+        let is_refined = |lock: &str| {
+            let is_tree = |name: Name<'_>| matches!(name.lock, Lock::Tree(_));
+            lock.starts_with(name::PREFIX)
+                || lock.contains('/')
+                || catalogue::read(lock).is_ok_and(is_tree)
+        };
         let is_delegate = |lock| catalogue::find_delegate(lock).is_some();
         let sleeps = |storage| storage == Storage::Word;
         match catalogue::find(lock) {
@@ -76,5 +81,6 @@ mod tests {
         assert_eq!(Wait::natural("mcs", true), Wait::Park);
         assert_eq!(Wait::natural("glk", false), Wait::Park);
         assert_eq!(Wait::natural("c-tkt-tkt/7", false), Wait::Busy);
+        assert_eq!(Wait::natural("hmcs-1", false), Wait::Busy);
     }
 }

@@ -3,6 +3,7 @@
 
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
+use crate::checks::{Naive, OnePeer, Pessimistic};
 use crate::clients::condvar::Queued;
 use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
 use crate::clients::near_wrap::NearWrap;
@@ -155,6 +156,25 @@ static CLIENTS: &[Sizes] = clients! {
             Lock::acquire_among_others,
             Lock::is_followed,
         );
+    };
+    hmcs_t_of_one_peer: |threads, rounds| {
+        mutex::lets_go::<OnePeer<MayPark>>(threads, rounds, threads / 2);
+        mutex::comes_back::<OnePeer<MayPark>>(threads, threads / 2, false);
+    };
+    hmcs_t_pessimistic: |threads, rounds| {
+        mutex::persists::<Pessimistic<MayPark>>(rounds);
+        mutex::lets_go::<Pessimistic<MayPark>>(threads, rounds, threads / 2);
+        mutex::comes_back::<Pessimistic<MayPark>>(threads, threads / 2, false);
+    };
+    hmcs_t_naive: |threads, rounds| {
+        mutex::lets_go::<Naive<MayPark>>(threads, rounds, threads / 2);
+        mutex::comes_back::<Naive<MayPark>>(threads, threads - 1, false);
+    };
+    ahmcs_t_lets_go: |threads, rounds| {
+        type Lock = HmcsT<(CacheGroup, Numa), 4, 2, MayPark, 2, WhereMet>;
+        mutex::excludes::<Lock>(threads, rounds, 1);
+        mutex::lets_go::<Lock>(threads, rounds, threads / 2);
+        mutex::comes_back::<Lock>(threads, threads - 1, false);
     };
     a_c_bo_bo_lets_go: |threads, rounds| {
         mutex::lets_go::<AClof<ABo, Bo, Numa, 2, 4>>(threads, rounds, threads / 2);

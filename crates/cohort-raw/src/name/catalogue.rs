@@ -28,6 +28,11 @@ impl Catalogue {
         list::printed(self.names, place)
     }
 
+    /// All names of the lock at that place of the catalogue, with blanks between them.
+    pub(super) fn line(&self, place: usize) -> Option<&'static str> {
+        self.names.lines().nth(place)
+    }
+
     pub(super) fn is_cohort_lock(&self, name: &str) -> bool {
         list::place(self.cohort_locks, name).is_some()
     }

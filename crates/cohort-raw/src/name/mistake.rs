@@ -2,8 +2,12 @@
 
 use super::catalogue::Catalogue;
 use super::nearest::Nearest;
-use super::words::{ABORTABLE, Assignment, Build, BypassPolicy, PREFIX, Refinement, SYSTEM};
+use super::words::{
+    ABORTABLE, Assignment, Build, BypassPolicy, NAIVE, PEERS, PESSIMISTIC, PREFIX, Refinement,
+    SYSTEM,
+};
 use crate::recipe::{Basic, LEVELS, Level};
+use crate::tree::Kind;
 use core::fmt::{self, Formatter};
 
 /// What is wrong with a name.
@@ -25,6 +29,16 @@ pub enum Mistake<'a> {
     Depth(usize),
     /// A level stands below one whose cohorts are smaller.
     LevelOrder,
+    /// No kernel tells of that level.
+    Untold(Level),
+    /// No tree of that kind has so many levels.
+    TreeDepth(Kind),
+    /// A tree of so many levels has others, or fewer, or more.
+    TreeLevels(u8),
+    /// This cannot follow the name of a tree.
+    NoTreeRefinement(&'a str),
+    /// The waiters of such a tree cannot give up in any manner.
+    NoManner(Kind, &'a str),
     /// Nothing can follow this name.
     NothingToRefine(&'a str, &'static Catalogue),
     /// This cannot follow the name.
@@ -77,10 +91,40 @@ impl fmt::Display for Mistake<'_> {
             }
             Self::Depth(locks) => write!(f, "{locks} locks need {locks} levels"),
             Self::LevelOrder => f.write_str("levels begin with the smallest cohort"),
+            Self::Untold(level) => write!(
+                f,
+                "no kernel tells of the level `{}`, which simulated machines have (--on)",
+                level.name()
+            ),
+            Self::TreeDepth(kind) => write!(
+                f,
+                "a tree has 1 to {LEVELS} levels: `{0}-1` to `{0}-{LEVELS}`",
+                kind.name()
+            ),
+            Self::TreeLevels(depth) => write!(
+                f,
+                "a tree of {depth} needs {depth} levels, the last of which is `{SYSTEM}`"
+            ),
+            Self::NoTreeRefinement(word) => {
+                write!(
+                    f,
+                    "`/{word}` is not how often in a row a cohort has the lock (/64), nor, where \
+                     waiters can give up, /{NAIVE}, /{PESSIMISTIC} or /{PEERS}8"
+                )?;
+                close(f, word, [NAIVE, PESSIMISTIC, "peers-8"].into_iter())
+            }
+            Self::NoManner(kind, word) => write!(
+                f,
+                "no waiter of {0}-… can give up: /{word} is for {1}-… and a{1}-…",
+                kind.name(),
+                Kind::HmcsT.name()
+            ),
             Self::NothingToRefine(word, catalogue) => {
                 write!(
                     f,
-                    "`{word}` has no bound to set: what can follow a `/` is for {PREFIX}… and "
+                    "`{word}` has no bound to set: what can follow a `/` is for {PREFIX}…, for \
+                     trees ({}-…) and for ",
+                    Kind::Hmcs.name()
                 )?;
                 let abortable = catalogue.abortable_cohort_locks.lines();
                 list(f, catalogue.cohort_locks.lines().chain(abortable))

@@ -14,6 +14,10 @@
 //! clof:tkt-mcs/compiled               built by the compiler
 //! clof:clh-bo-mcs/abortable           of the forms of these locks whose waiters can give up
 //! c-ptl-tkt/random                    with threads in cohorts that have nothing to do with memory
+//! hmcs-3@numa,blade,system            a tree of queues at these levels
+//! hmcs-t-2/64  ahmcs-t-4              a cohort has the lock so often in a row
+//! hmcs-t-3/naive  /pessimistic        whose waiters give up in another way
+//! hmcs-t-3/peers-8                    whose holders pass over so many before they look higher
 //! ```
 //!
 //! [`Catalogue::read`] is the one parser, and the `Display` of [`Name`] the one printer: what is
@@ -21,10 +25,12 @@
 //! before its program has an allocator.
 
 mod catalogue;
+mod levels;
 mod mistake;
 mod nearest;
 mod read;
 mod said;
+mod trees;
 mod words;
 
 pub use catalogue::Catalogue;

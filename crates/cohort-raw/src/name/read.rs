@@ -3,10 +3,11 @@
 //! What is here is in every program that the interposer serves, and runs once in each: it is short
 //! rather than fast.
 
-use super::words::{BEST, PREFIX, Refinement, SYSTEM, SYSTEM_LOCKS};
-use super::{Catalogue, Lock, Mistake, Name};
+use super::levels::read_levels;
+use super::words::{BEST, PREFIX, Refinement, SYSTEM_LOCKS};
+use super::{Catalogue, Lock, Mistake, Name, trees};
 use crate::list::cut;
-use crate::recipe::{Basic, Bound, Level, Levels, Locks};
+use crate::recipe::{Basic, Bound, Locks};
 
 impl Catalogue {
     /// Reads a name.
@@ -15,18 +16,38 @@ impl Catalogue {
     /// What is wrong with it.
     #[cold]
     pub fn read<'a>(&'static self, text: &'a str) -> Result<Name<'a>, Mistake<'a>> {
+        self.read_among::<true>(text)
+    }
+
+    /// Reads a name that a program can have: trees of queues are those of the catalogue, as they
+    /// are.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    #[cold]
+    pub fn read_served<'a>(&'static self, text: &'a str) -> Result<Name<'a>, Mistake<'a>> {
+        self.read_among::<false>(text)
+    }
+
+    fn read_among<'a, const TREES: bool>(
+        &'static self,
+        text: &'a str,
+    ) -> Result<Name<'a>, Mistake<'a>> {
         let (base, mut refined) = cut(text, b'/');
-        let mut name = self.base(base)?;
+        let mut name = self.base::<TREES>(base)?;
         while let Some(parts) = refined {
             let (part, others) = cut(parts, b'/');
-            self.refine(&mut name, base, part)?;
+            self.refine::<TREES>(&mut name, base, part)?;
             refined = others;
         }
         name.check()?;
+        if TREES {
+            return self.as_listed(name);
+        }
         Ok(name)
     }
 
-    fn base<'a>(&'static self, base: &'a str) -> Result<Name<'a>, Mistake<'a>> {
+    fn base<'a, const TREES: bool>(&'static self, base: &'a str) -> Result<Name<'a>, Mistake<'a>> {
         if SYSTEM_LOCKS.contains(&base) {
             return Ok(Name::of(Lock::System));
         }
@@ -34,6 +55,9 @@ impl Catalogue {
             && let Some(name) = self.name(place)
         {
             return Ok(Name::of(Lock::Listed { place, name }));
+        }
+        if TREES && let Some(tree) = Self::tree(base) {
+            return tree;
         }
         let composition = base.strip_prefix(PREFIX);
         let composition = composition.ok_or(Mistake::Unknown(base, self))?;
@@ -48,16 +72,26 @@ impl Catalogue {
         Ok(name)
     }
 
-    fn refine<'a>(
+    fn refine<'a, const TREES: bool>(
         &'static self,
         name: &mut Name<'a>,
         base: &'a str,
         part: &'a str,
     ) -> Result<(), Mistake<'a>> {
+        if TREES {
+            if let Lock::Listed { place, .. } = name.lock
+                && let Some(tree) = self.listed_tree(place)
+            {
+                *name = tree;
+            }
+            if let Lock::Tree(tree) = name.lock {
+                return trees::refine(name, tree, part);
+            }
+        }
         let refinement = Refinement::named(part);
         let mut stays = None;
         let is_listed = match name.lock {
-            Lock::Composed(_) | Lock::Best { .. } => false,
+            Lock::Composed(_) | Lock::Best { .. } | Lock::Tree(_) => false,
             Lock::Listed { name, .. } if self.is_cohort_lock(name) => true,
             Lock::Listed { name, .. } if self.is_abortable_cohort_lock(name) => {
                 stays = Some(name);
@@ -129,21 +163,4 @@ fn read_locks(words: &str) -> Result<Locks, Mistake<'_>> {
         words = others;
     }
     Ok(locks)
-}
-
-fn read_levels(mut words: &str) -> Result<Levels, Mistake<'_>> {
-    let mut levels = Levels::new(Level::Package);
-    loop {
-        let (word, others) = cut(words, b',');
-        let Some(others) = others else {
-            return if word == SYSTEM {
-                Ok(levels)
-            } else {
-                Err(Mistake::NoSystem)
-            };
-        };
-        let level = Level::named(word).ok_or(Mistake::NoLevel(word))?;
-        levels.push(level).ok_or(Mistake::TooDeep)?;
-        words = others;
-    }
 }

@@ -2,9 +2,11 @@
 
 use super::mistake::Mistake;
 use super::words::{
-    ABORTABLE, Assignment, BEST, Build, BypassPolicy, PREFIX, SYSTEM, SYSTEM_LOCKS,
+    ABORTABLE, Assignment, BEST, Build, BypassPolicy, NAIVE, PEERS, PESSIMISTIC, PREFIX, SYSTEM,
+    SYSTEM_LOCKS,
 };
 use crate::recipe::{Basic, Bound, Level, Levels, Locks, Recipe};
+use crate::tree::Tree;
 use core::fmt::{self, Write};
 
 /// A lock's name, read.
@@ -13,9 +15,11 @@ pub struct Name<'a> {
     /// Which lock.
     pub lock: Lock<'a>,
     /// Of a composition, the levels of all locks but the top one, smallest cohort first; none for
-    /// those that suit the machine.
+    /// those that suit the machine.  Of a tree, those below the whole system; none for its
+    /// [usual](Tree::usual_levels) ones.
     pub levels: Option<Levels>,
-    /// How long a cohort keeps the lock above it, if not as long as usual.
+    /// How long a cohort keeps the lock above it, if not as long as usual.  Of a tree its number
+    /// says how often in a row a cohort has the lock at most.
     pub bound: Option<Bound>,
     /// Of a cohort lock, whether threads first try the top lock itself.
     pub bypass: Option<BypassPolicy>,
@@ -41,6 +45,8 @@ pub enum Lock<'a> {
     },
     /// A composition of these.
     Composed(Locks),
+    /// A tree of queues that the catalogue has not, or not so.
+    Tree(Tree),
     /// The composition that tuning found best.
     Best {
         /// On that machine; on the one that is here, if none is named.
@@ -133,6 +139,16 @@ impl<'a> Name<'a> {
         Ok(())
     }
 
+    /// Whether every machine may have its levels.
+    ///
+    /// # Errors
+    /// The first that only simulated machines have.
+    pub fn told(&self) -> Result<(), Mistake<'a>> {
+        let mut levels = self.levels.iter().flat_map(|levels| levels.iter());
+        let untold = levels.find(|level| !level.is_told());
+        untold.map_or(Ok(()), |level| Err(Mistake::Untold(*level)))
+    }
+
     /// What serves a program that is not made for it: a lock of the catalogue as it is, or a
     /// composition at its levels, or else at the [usual](Levels::usual) ones.
     ///
@@ -152,6 +168,7 @@ impl<'a> Name<'a> {
             Lock::System => return Ok(Servable::System),
             Lock::Listed { place, .. } => return Ok(Servable::Listed(*place)),
             Lock::Best { .. } => return Err(Mistake::Tuned),
+            Lock::Tree(_) => return Err(Mistake::AsItIs),
             Lock::Composed(locks) => locks,
         };
         let levels = self.levels.as_deref().unwrap_or_default();
@@ -180,6 +197,7 @@ impl fmt::Display for Name<'_> {
         match &self.lock {
             Lock::System => f.write_str(SYSTEM_LOCKS[0])?,
             Lock::Listed { name, .. } => f.write_str(name)?,
+            Lock::Tree(Tree { kind, depth, .. }) => write!(f, "{}-{depth}", kind.name())?,
             Lock::Best { machine: None } => write!(f, "{PREFIX}{BEST}")?,
             Lock::Best {
                 machine: Some(machine),
@@ -203,6 +221,15 @@ impl fmt::Display for Name<'_> {
         }
         if let Some(bound) = &self.bound {
             write!(f, "{bound}")?;
+        }
+        if let Lock::Tree(Tree { manner, .. }) = &self.lock {
+            let words = [(manner.naive, NAIVE), (manner.pessimistic, PESSIMISTIC)];
+            for (_, word) in words.iter().filter(|(is_so, _)| *is_so) {
+                write!(f, "/{word}")?;
+            }
+            if let Some(peers) = manner.peers {
+                write!(f, "/{PEERS}{peers}")?;
+            }
         }
         if let Some(policy) = self.bypass {
             write!(f, "/{policy}")?;

@@ -18,6 +18,11 @@ pub(super) const BEST: &str = "best";
 /// The refinement that asks for waiters that can give up.
 pub(super) const ABORTABLE: &str = "abortable";
 
+/// The refinements of a tree of queues that name a manner to give up; a number follows the last.
+pub(super) const NAIVE: &str = "naive";
+pub(super) const PESSIMISTIC: &str = "pessimistic";
+pub(super) const PEERS: &str = "peers-";
+
 /// When threads try the top lock of a composition before they go through their cohort (Dice
 /// et al. 2015 §5.1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -23,6 +23,8 @@ as_in! { "ahmcs_3": Ahmcs4 }
 struct Mixed;
 
 impl Entry for Mixed {
+    const LEARNS: bool = true;
+
     fn level(&self, top: usize) -> usize {
         thread_id() as usize % (top + 1)
     }

@@ -5,6 +5,66 @@ use crate::runner::prelude::*;
 /// Two cohorts and no hand-off.
 type SmallHmcsT<P> = HmcsT<(Numa,), 2, 0, P, 1>;
 
+/// The levels of `L`, where waiters give up in another manner; no bound on the waiters passed over
+/// is 0.
+#[derive(Default)]
+pub struct InManner<L, const NAIVE: bool, const PESSIMISTIC: bool, const PEERS: u32>(L);
+
+impl<L: Shape, const NAIVE: bool, const PESSIMISTIC: bool, const PEERS: u32> Shape
+    for InManner<L, NAIVE, PESSIMISTIC, PEERS>
+{
+    const MOST: usize = L::MOST;
+
+    type Gives = Manner;
+
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn cohort(&self, level: usize) -> usize {
+        self.0.cohort(level)
+    }
+
+    fn in_a_row(&self, usual: u32) -> u32 {
+        self.0.in_a_row(usual)
+    }
+
+    fn gives(&self) -> Manner {
+        Manner {
+            naive: NAIVE,
+            pessimistic: PESSIMISTIC,
+            peers: (PEERS > 0).then_some(PEERS),
+        }
+    }
+}
+
+/// Every acquisition begins at its smallest cohort, without the fast path.
+#[derive(Default)]
+pub struct FromLeaf;
+
+impl Entry for FromLeaf {
+    const LEARNS: bool = true;
+
+    fn level(&self, _top: usize) -> usize {
+        0
+    }
+
+    fn learn(&self, _top: usize, _met: usize) {}
+}
+
+/// One cohort, one hand-off, and one waiter that may be passed over before the system's queue is
+/// left.
+pub type OnePeer<P> = HmcsT<InManner<(Whole,), false, false, 1>, 1, 0, P, 2, FromLeaf>;
+
+/// Two cohorts, whose late comers give up.
+pub type Pessimistic<P> = HmcsT<InManner<(Numa,), false, true, 0>, 2, 0, P, 2, FromLeaf>;
+
+/// Two levels of cohorts, which are left from the top down.
+pub type Naive<P> = HmcsT<InManner<(Numa, Whole), true, false, 0>, 2, 1, P, 2, FromLeaf>;
+
+/// Entries that learn.
+pub type SmallAhmcsT<P> = HmcsT<(Numa,), 2, 0, P, 1, WhereMet>;
+
 impl Checked for HmcsT1 {
     type Smallest = Self;
     const STANDARD: Standard = Standard {
@@ -55,6 +115,21 @@ models![
     quick("hmcs_t::two_levels_two_let_go", SPIN_1, || {
         mutex::lets_go::<SmallHmcsT<SpinOnly>>(3, 1, 2);
     }),
+    quick("hmcs_t::one_peer", SPIN_1, || {
+        mutex::lets_go::<OnePeer<SpinOnly>>(3, 1, 1);
+    }),
+    quick("hmcs_t::pessimistic", SPIN_1, || {
+        mutex::persists::<Pessimistic<SpinOnly>>(2);
+    }),
+    quick("hmcs_t::naive", SPIN_0, || {
+        mutex::lets_go::<Naive<SpinOnly>>(3, 1, 2);
+    }),
+    quick("hmcs_t::learns", SPIN_1, || {
+        mutex::lets_go::<SmallAhmcsT<SpinOnly>>(3, 1, 2);
+    }),
+    quick("hmcs_t::learns_and_comes_back", SPIN_0, || {
+        mutex::comes_back::<SmallAhmcsT<SpinOnly>>(3, 2, false);
+    }),
 ];
 
 on_machine! {
@@ -63,5 +138,8 @@ on_machine! {
         few("hmcs_t_comes_back"),
         few("hmcs_t_of_three_levels"),
         few("hmcs_t_lets_others_in"),
+        few("hmcs_t_of_one_peer"),
+        few("hmcs_t_pessimistic"),
+        few("hmcs_t_naive"),
     ];
 }

@@ -8,6 +8,6 @@ mod futex_hmcs;
 mod hbo;
 mod hclh;
 mod hmcs;
-mod hmcs_t;
+pub mod hmcs_t;
 mod near;
 mod shfl;

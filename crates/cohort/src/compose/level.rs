@@ -83,4 +83,6 @@ levels! {
     Numa;
     /// CPUs of one package.
     Package;
+    /// CPUs of one blade, on simulated machines; elsewhere all of them.
+    Blade;
 }

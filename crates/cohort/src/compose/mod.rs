@@ -26,7 +26,7 @@ pub use cohort_raw::recipe::Bound;
 pub use cohorting::{ACBoBo, ACBoClh, CBoBo, CBoMcs, CMcsMcs, CPtlTkt, CTktMcs, CTktTkt};
 pub use counted::Counted;
 pub use gated::Gated;
-pub use level::{CacheGroup, Chosen, Core, Numa, Package, Place, StaticLevel};
+pub use level::{Blade, CacheGroup, Chosen, Core, Numa, Package, Place, StaticLevel};
 pub use on_pages::OnPages;
 pub use plan::{AbortableVisitor, Composed, Plan, Shareable, Visitor};
 pub use recipe_built::RecipeBuilt;

@@ -65,7 +65,7 @@ impl core::error::Error for Mistake {}
 /// # Errors
 /// The first line that says something else, or names no CPU.
 pub fn read(text: &str, each: &mut dyn FnMut(Level, usize, usize)) -> Result<(), Mistake> {
-    let mut next = [0; Level::ALL.len()];
+    let mut next = [0; Level::TOLD.len()];
     for (index, line) in text.split(['\n', ';']).enumerate() {
         let mistake = |what| Mistake {
             line: index + 1,
@@ -80,8 +80,10 @@ pub fn read(text: &str, each: &mut dyn FnMut(Level, usize, usize)) -> Result<(),
             continue;
         };
         let level = Level::named(level).ok_or_else(|| mistake(What::NoLevel))?;
-        let cohort = next[level as usize];
-        next[level as usize] += 1;
+        let next = next.get_mut(level as usize);
+        let next = next.ok_or_else(|| mistake(What::NoLevel))?;
+        let cohort = *next;
+        *next += 1;
         let mut any = false;
         for range in words
             .flat_map(|word| word.split(','))

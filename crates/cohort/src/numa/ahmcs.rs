@@ -33,6 +33,7 @@
 
 use super::Hmcs;
 use super::hmcs::Entry;
+use super::shape::ChosenShape;
 use crate::compose::{CacheGroup, Core, Numa};
 use crate::door::Cell;
 use crate::wait::MayPark;
@@ -55,6 +56,8 @@ impl WhereMet {
 }
 
 impl Entry for WhereMet {
+    const LEARNS: bool = true;
+
     #[inline]
     fn level(&self, top: usize) -> usize {
         // It may have been learnt of a higher tree.
@@ -82,6 +85,8 @@ impl Entry for WhereMet {
 pub type Ahmcs3<P = MayPark> = Hmcs<(Core, Numa), 512, 16, P, 128, WhereMet>;
 /// `ahmcs-4@core,cache,numa,system`.
 pub type Ahmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P, 128, WhereMet>;
+/// One that is told when it is made at which levels it is.
+pub type AnyAhmcs<P = MayPark> = Hmcs<ChosenShape, 512, 128, P, 128, WhereMet>;
 
 #[cfg(all(test, world = "native"))]
 mod tests {

@@ -34,7 +34,8 @@
 //! leaving each queue and entering it.
 
 use super::linked;
-use crate::compose::{CacheGroup, Core, Numa, Package, StaticLevel, Tree};
+use super::shape::{ChosenShape, Shape};
+use crate::compose::{CacheGroup, Core, Numa, Package, Tree};
 use crate::door::{Absence, AtomicPtr, Order, flaws, mutant, orders, pool, thread};
 use crate::host::{Arena, Pool};
 use crate::padded::CachePadded;
@@ -78,39 +79,6 @@ const WAITING: u32 = 0;
 const FIRST: u32 = 1;
 const ALONE: u32 = WaitCell::<MayPark>::MAX;
 const CLASS: u32 = 1;
-
-/// The levels that have cohorts, smallest first; the whole system stands above them.
-pub trait Levels: Send + Sync + 'static {
-    /// How many there are.
-    const COUNT: usize;
-
-    /// The calling thread's cohort at the level of that number.  Never blocks.
-    fn cohort(level: usize) -> usize;
-}
-
-macro_rules! levels {
-    ($(($($name:ident $number:literal),*) $count:literal;)+) => {
-        $(impl<$($name: StaticLevel),*> Levels for ($($name,)*) {
-            const COUNT: usize = $count;
-
-            #[inline]
-            fn cohort(level: usize) -> usize {
-                match level {
-                    $($number => $name::cohort(),)*
-                    _ => 0,
-                }
-            }
-        })+
-    };
-}
-
-levels! {
-    () 0;
-    (A 0) 1;
-    (A 0, B 1) 2;
-    (A 0, B 1, C 2) 3;
-    (A 0, B 1, C 2, D 3) 4;
-}
 
 /// A place in a queue: a thread's, or a cohort's in the one above.
 #[derive(Debug, Default)]
@@ -350,6 +318,9 @@ impl Carried for Nothing {
 /// At which level acquisitions enter the tree, and what a context remembers for that.
 /// Levels are numbered from the smallest cohorts', 0, to the system's, `top`.
 pub trait Entry: Default + Send + Sync + 'static {
+    /// Whether it goes by what was met.
+    const LEARNS: bool;
+
     /// The level at which the next acquisition enters.
     fn level(&self, top: usize) -> usize;
 
@@ -363,6 +334,8 @@ pub trait Entry: Default + Send + Sync + 'static {
 pub struct AtLeaf;
 
 impl Entry for AtLeaf {
+    const LEARNS: bool = false;
+
     #[inline]
     fn level(&self, _top: usize) -> usize {
         0
@@ -391,7 +364,7 @@ impl<P: Parking, E> HmcsContext<P, E> {
 
 /// The lock of the levels `L` and the whole system, with places for `LEAVES` cohorts of
 /// the smallest level and `INNER` of all others together.  A cohort has it up to
-/// `HAND_OFFS` times in a row.
+/// `HAND_OFFS` times in a row, unless the shape `L` says otherwise.
 #[repr(C)]
 pub struct Hmcs<
     L,
@@ -403,7 +376,8 @@ pub struct Hmcs<
 > {
     root: CachePadded<Queue<P>>,
     cohorts: Tree<Cohort<P>, LEAVES, INNER>,
-    levels: PhantomData<fn() -> (L, E)>,
+    shape: L,
+    entry: PhantomData<fn() -> E>,
 }
 
 /// `hmcs-2@numa,system`.
@@ -414,6 +388,8 @@ pub type Hmcs3<P = MayPark> = Hmcs<(Core, Numa), 512, 16, P>;
 pub type Hmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P>;
 /// `hmcs-4@cache,numa,package,system`, for machines whose packages have several nodes.
 pub type Hmcs4Package<P = MayPark> = Hmcs<(CacheGroup, Numa, Package), 64, 32, P>;
+/// One that is told when it is made at which levels it is.
+pub type AnyHmcs<P = MayPark> = Hmcs<ChosenShape, 512, 128, P>;
 
 impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> fmt::Debug
     for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
@@ -423,14 +399,25 @@ impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, 
     }
 }
 
-impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> Default
+impl<L: Default, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> Default
     for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     fn default() -> Self {
+        Self::shaped(L::default())
+    }
+}
+
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E>
+    Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
+{
+    /// The lock of that shape, free.
+    #[must_use]
+    pub fn shaped(shape: L) -> Self {
         Self {
             root: CachePadded::default(),
             cohorts: Tree::default(),
-            levels: PhantomData,
+            shape,
+            entry: PhantomData,
         }
     }
 }
@@ -443,22 +430,23 @@ impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, 
     }
 }
 
-impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
+impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
     Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     /// The caller's cohort at that level; null above the last.
     #[inline]
     fn find(&self, level: usize) -> *mut Cohort<P> {
         const {
-            let enough = Tree::<Cohort<P>, LEAVES, INNER>::has_room_for(L::COUNT);
+            let enough = Tree::<Cohort<P>, LEAVES, INNER>::has_room_for(L::MOST);
             assert!(enough, "each level has a place at least");
             assert!(HAND_OFFS < ALONE, "a run of hand-offs has an end");
         }
-        if level == L::COUNT {
+        let count = self.shape.count();
+        if level == count {
             return ptr::null_mut();
         }
-        let cohort = L::cohort(level);
-        let known = self.cohorts.find(level, L::COUNT, cohort);
+        let cohort = self.shape.cohort(level);
+        let known = self.cohorts.find(level, count, cohort);
         if known.is_null() {
             self.make(level, cohort)
         } else {
@@ -472,7 +460,7 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
         new.queue.reset(None);
         new.above.store(self.find(level + 1), Order::RELAXED);
         self.cohorts
-            .put((level, L::COUNT, cohort), new, P::cohorts())
+            .put((level, self.shape.count(), cohort), new, P::cohorts())
     }
 
     /// The caller's cohort at that level, noted in its context.
@@ -528,12 +516,13 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
             return carried.leave(RootQueue { queue, node });
         };
         let consecutive = node.status.value(Order::RELAXED);
-        let may = carried.may_go_on() && (consecutive < HAND_OFFS || mutant(flaw::KEEP_FOR_EVER));
+        let most = self.shape.in_a_row(HAND_OFFS);
+        let may = carried.may_go_on() && (consecutive < most || mutant(flaw::KEEP_FOR_EVER));
         let away = may && carried.needs_presence() && Queue::next_is_away(node);
         if away && mutant(flaw::FORGET_THE_AWAY) {
             return;
         }
-        if may && !away && here.queue.pass(node, (consecutive + 1).min(HAND_OFFS)) {
+        if may && !away && here.queue.pass(node, (consecutive + 1).min(most)) {
             return;
         }
         if mutant(flaw::LOW_FIRST) {
@@ -552,7 +541,7 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
 // a predecessor passed on.  Each queue has one head, and a grant publishes what was done
 // before it.
 unsafe impl<
-    L: Levels,
+    L: Shape,
     const LEAVES: usize,
     const INNER: usize,
     P: Form,
@@ -564,8 +553,9 @@ unsafe impl<
 
     #[inline]
     fn acquire(&self, cx: &HmcsContext<P, E>) {
-        let (met, _) = self.climb(cx.entry.level(L::COUNT), cx, false);
-        cx.entry.learn(L::COUNT, met);
+        let top = self.shape.count();
+        let (met, _) = self.climb(cx.entry.level(top), cx, false);
+        cx.entry.learn(top, met);
     }
 
     #[inline]
@@ -582,15 +572,15 @@ unsafe impl<
 }
 
 standalone! {
-    [L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry] Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>:
-    Hosted { cohort_bytes: L::COUNT * Arena::<Cohort<P>>::NODE_BYTES },
+    [L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry] Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>:
+    Hosted { cohort_bytes: L::MOST * Arena::<Cohort<P>>::NODE_BYTES },
     LowLock,
     HighLock
 }
 
 // SAFETY: a thread that finds the system's queue empty holds all that there is to hold.
 unsafe impl<
-    L: Levels,
+    L: Shape,
     const LEAVES: usize,
     const INNER: usize,
     P: Form,
@@ -599,14 +589,14 @@ unsafe impl<
 > RawTry for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     fn try_acquire(&self, cx: &HmcsContext<P, E>) -> bool {
-        self.begin(cx, L::COUNT);
+        self.begin(cx, self.shape.count());
         self.root.0.try_enter(&cx.node)
     }
 }
 
 // SAFETY: release reads the cohort from the context, and nothing of the thread.
 unsafe impl<
-    L: Levels,
+    L: Shape,
     const LEAVES: usize,
     const INNER: usize,
     P: Form,
@@ -616,7 +606,7 @@ unsafe impl<
 {
 }
 
-impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
+impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
     Fair for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
 }
@@ -625,7 +615,7 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
 // any other tail is the node of a thread that enters that queue for the whole. What goes with a
 // grant is between HMCS's own levels: no count is passed on.
 unsafe impl<
-    L: Levels,
+    L: Shape,
     const LEAVES: usize,
     const INNER: usize,
     P: Form,
@@ -649,7 +639,7 @@ unsafe impl<
 
 // SAFETY: afterwards every queue is empty, but for the holder's way up.
 unsafe impl<
-    L: Levels,
+    L: Shape,
     const LEAVES: usize,
     const INNER: usize,
     P: Form,
@@ -674,7 +664,7 @@ unsafe impl<
     }
 }
 
-impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
+impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
     TwoForms for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     type Spinning = Hmcs<L, LEAVES, INNER, SpinOnly, HAND_OFFS, E>;

@@ -38,13 +38,29 @@
 //! queue is passed on, so that the thread that gets that finds the node in order.  A release has
 //! no patience: it looks twice for its successor.
 //!
+//! **Other manners** (a lock's [`Shape`] names them), to be compared with:
+//!
+//! | | instead of | |
+//! |---|---|---|
+//! | `/naive` | a waiter that gives up passes what it holds to the first waiter of its smallest cohort that has one | it leaves its queues from the top down, each to the first waiter there, which has to come up by itself (Chabbi et al. 2017 §4, §5) |
+//! | `/pessimistic` | a thread that gets its cohort's node back after its deadline tries to have the lock at once | it gives up, with the node unclaimed (§3) |
+//! | `/peers-N` | a holder passes over all that have gone before it looks a level higher | it looks there after `N` of them, and passes over the others on its way back (§5); at the system's queue, above which nothing is, over all |
+//!
+//! Nobody is forgotten by them: each queue that is held is left by the same [`Walk`], to its end.
+//! `ahmcs-t` is the tree with the entries of `ahmcs`: a thread enters a queue above its leaf with a
+//! node of that queue's, as a cohort does with its own.
+//!
 //! **Bounds.**  After its deadline a waiter looks once at each level above, and then passes on
 //! at most as many nodes as are in the queues that it holds; none of them can come back before
 //! it is done, since they are recycled last.
 
-use super::hmcs::Levels;
+use super::ahmcs::WhereMet;
+use super::hmcs::{AtLeaf, Entry, NOWHERE};
+use super::shape::{ChosenShape, Gives, Shape, Usual};
 use crate::compose::{CacheGroup, Core, Numa, Tree};
-use crate::door::{AtomicPtr, AtomicU32, Order, flaws, mutant, orders, pool, tries_anything};
+use crate::door::{
+    AtomicPtr, AtomicU32, Order, expired, flaws, mutant, orders, pool, tries_anything,
+};
 use crate::host::{Arena, Pool};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
@@ -93,6 +109,10 @@ flaws! {
     OVERWRITE_GRANT = "hmcs-t.overwrite-grant";
     KEEP_FOR_EVER = "hmcs-t.keep-for-ever";
     LOW_FIRST = "hmcs-t.low-first";
+    /// Waiters beyond the bound on those passed over count as served.
+    STOP_AT_PEERS = "hmcs-t.stop-at-peers";
+    /// A pessimist claims a node and then gives up.
+    KEEP_LATE = "hmcs-t.keep-late";
 }
 
 const RECYCLED: u32 = 0;
@@ -226,9 +246,13 @@ impl<'a, P: Parking> Walk<'a, P> {
     }
 
     /// Grants that status to the first waiter that is there; false, at the last node of the
-    /// queue, if there is none.
-    fn pass(&mut self, status: u32) -> bool {
+    /// queue, if there is none, or behind as many that have gone as it may pass over.
+    fn pass(&mut self, status: u32, gives: impl Gives) -> bool {
+        let mut over = 0;
         loop {
+            if gives.peers().is_some_and(|most| over >= most) {
+                return mutant(flaw::STOP_AT_PEERS);
+            }
             let successor = self.at.next.load(HMCS_T_SUCCESSOR);
             if successor.is_null() {
                 return false;
@@ -244,13 +268,14 @@ impl<'a, P: Parking> Walk<'a, P> {
                 return true;
             }
             self.at = successor;
+            over += 1;
         }
     }
 
     /// Passes the queue on, or leaves it to nobody.
     fn finish(&mut self, queue: &Queue<P>, status: u32) {
         loop {
-            if self.pass(status) {
+            if self.pass(status, Usual) {
                 return;
             }
             if queue
@@ -463,7 +488,7 @@ impl<P: Form> Queue<P> {
     /// [`enter`](Self::enter) for the holder of a cohort's queue, with the cohort's node, in
     /// whatever state those have left it that held that queue before.
     #[inline]
-    fn enter_above(&self, node: &Node<P>, patience: &Patience) -> Entered {
+    fn enter_above(&self, node: &Node<P>, patience: &Patience, gives: impl Gives) -> Entered {
         loop {
             if let Some(claimed) = node.claim() {
                 return self.enter(node, claimed, patience);
@@ -478,6 +503,13 @@ impl<P: Form> Queue<P> {
                 .status
                 .wait_within(HMCS_T_CLAIM, CLASS, recycled, patience)
             {
+                return Entered::GaveUp;
+            }
+            // Late: the optimist goes on, and may have the lock at once (Chabbi et al. 2017 §3).
+            if gives.is_pessimistic() && patience.deadline().is_some_and(expired) {
+                if mutant(flaw::KEEP_LATE) {
+                    let _ = node.claim();
+                }
                 return Entered::GaveUp;
             }
         }
@@ -571,20 +603,29 @@ forms! {
 /// the lock by it.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct HmcsTContext<P: Parking = MayPark> {
+pub struct HmcsTContext<P: Parking = MayPark, E = AtLeaf> {
+    way: Way<P>,
+    entry: E,
+}
+
+/// What the tree notes of an acquisition in its context.
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Way<P: Parking> {
     /// The node of the acquisition.
     node: AtomicPtr<Node<P>>,
     /// The cohort in whose queue it is; null: in the system's.
     cohort: AtomicPtr<Cohort<P>>,
-    /// The node used last in a queue of the smallest cohorts.
+    /// The node used last in a queue of cohorts.
     leaf: AtomicPtr<Node<P>>,
     /// The same in the system's.
     root: AtomicPtr<Node<P>>,
-    /// Whether the last acquisition met somebody.
+    /// How many levels above the one that the last acquisition entered it first met somebody, and
+    /// one more; 0: it met nobody.
     met: AtomicU32,
 }
 
-impl<P: Parking> HmcsTContext<P> {
+impl<P: Parking> Way<P> {
     /// The node of an acquisition.
     fn node(&self) -> &'static Node<P> {
         // SAFETY: set when the acquisition began, and nodes stay.
@@ -608,55 +649,65 @@ impl<P: Form> Queue<P> {
         cohort.map_or(self, |here| &here.queue)
     }
 
-    /// Enters the queue of the caller's smallest cohort, and all above, as long as patience
-    /// lasts.
+    /// Enters the queue of that cohort, which is one of the caller's, and all above, as long as
+    /// patience lasts.
     #[inline(never)]
-    fn climb(&self, leaf: *mut Cohort<P>, cx: &HmcsTContext<P>, patience: &Patience) -> Outcome {
+    fn climb(
+        &self,
+        from: *mut Cohort<P>,
+        cx: &Way<P>,
+        patience: &Patience,
+        gives: impl Gives,
+    ) -> Outcome {
         // SAFETY: as `Cohort::above`.
-        let mut cohort = unsafe { leaf.as_ref() };
+        let mut cohort = unsafe { from.as_ref() };
         let remembered = if cohort.is_some() { &cx.leaf } else { &cx.root };
         let queue = self.at(cohort);
         let (node, claimed) = queue.node(remembered, Node::claim);
-        cx.begin(node, leaf);
+        cx.begin(node, from);
         let mut level = 0;
         let mut entered = queue.enter(node, claimed, patience);
-        let mut met = false;
-        loop {
+        let mut met = 0;
+        let outcome = loop {
+            if entered != Entered::Empty && met == 0 {
+                met = level as u32 + 1;
+            }
             match entered {
-                Entered::WithAllAbove => return Outcome::Acquired,
+                Entered::WithAllAbove => break Outcome::Acquired,
                 Entered::GaveUp => {
                     if let Some(here) = cx.cohort()
                         && level > 0
                     {
-                        Self::retreat(here, node, level - 1);
+                        Self::retreat(here, node, level - 1, gives);
                     }
-                    return Outcome::GaveUp;
+                    break Outcome::GaveUp;
                 }
-                Entered::Alone => met = true,
-                Entered::Empty => {}
+                Entered::Alone | Entered::Empty => {}
             }
             let Some(here) = cohort else {
-                cx.met.store(u32::from(met), Order::RELAXED);
-                return Outcome::Acquired;
+                break Outcome::Acquired;
             };
             cohort = here.above();
             level += 1;
             let queue = self.at(cohort);
-            entered = queue.enter_above(&here.node.0, patience);
-        }
+            entered = queue.enter_above(&here.node.0, patience, gives);
+        };
+        cx.met.store(met, Order::RELAXED);
+        outcome
     }
 
     /// Gives away the queue of `here`, held by `node`, and those of so many cohorts above: to
     /// a waiter of the smallest of them that has one, which goes on from there; those below
-    /// it to others, which have to come up to it (Chabbi et al. 2017 §4).
-    fn retreat(here: &Cohort<P>, node: &Node<P>, above: usize) {
+    /// it to others, which have to come up to it (Chabbi et al. 2017 §4).  The naive way is from
+    /// the top down, to a waiter of each, of which none gets what is above it.
+    fn retreat(here: &Cohort<P>, node: &Node<P>, above: usize, gives: impl Gives) {
         let mut walk = Walk::from(node);
-        let passed = above > 0 && walk.pass(PREFIX);
+        let passed = above > 0 && !gives.is_naive() && walk.pass(PREFIX, gives);
         if !passed {
             if above > 0
                 && let Some(next) = here.above()
             {
-                Self::retreat(next, &here.node.0, above - 1);
+                Self::retreat(next, &here.node.0, above - 1, gives);
             }
             walk.finish(&here.queue, PREFIX);
         }
@@ -665,7 +716,13 @@ impl<P: Form> Queue<P> {
 
     /// Passes on all that is held from that cohort upwards.
     #[inline(never)]
-    fn pass_on(&self, cohort: Option<&Cohort<P>>, node: &Node<P>, hand_offs: u32) {
+    fn pass_on(
+        &self,
+        cohort: Option<&Cohort<P>>,
+        node: &Node<P>,
+        hand_offs: u32,
+        gives: impl Gives,
+    ) {
         let mut walk = Walk::from(node);
         let Some(here) = cohort else {
             walk.finish(self, FIRST + 1);
@@ -676,13 +733,13 @@ impl<P: Form> Queue<P> {
         if may && consecutive > FIRST && tries_anything() {
             node.await_neighbour();
         }
-        let passed = may && walk.pass((consecutive + 1).min(FIRST + hand_offs));
+        let passed = may && walk.pass((consecutive + 1).min(FIRST + hand_offs), gives);
         if !passed {
             if mutant(flaw::LOW_FIRST) {
                 walk.finish(&here.queue, PREFIX);
-                self.pass_on(here.above(), &here.node.0, hand_offs);
+                self.pass_on(here.above(), &here.node.0, hand_offs, gives);
             } else {
-                self.pass_on(here.above(), &here.node.0, hand_offs);
+                self.pass_on(here.above(), &here.node.0, hand_offs, gives);
                 walk.finish(&here.queue, PREFIX);
             }
         }
@@ -692,7 +749,7 @@ impl<P: Form> Queue<P> {
 
 /// The lock of the levels `L` and the whole system, with places for `LEAVES` cohorts of
 /// the smallest level and `INNER` of all others together.  A cohort has it up to
-/// `HAND_OFFS` times in a row.
+/// `HAND_OFFS` times in a row, unless the shape `L` says otherwise.
 #[repr(C)]
 pub struct HmcsT<
     L,
@@ -700,10 +757,12 @@ pub struct HmcsT<
     const INNER: usize,
     P: Form = MayPark,
     const HAND_OFFS: u32 = 64,
+    E = AtLeaf,
 > {
     root: CachePadded<Queue<P>>,
     cohorts: Tree<Cohort<P>, LEAVES, INNER>,
-    levels: PhantomData<fn() -> L>,
+    shape: L,
+    entry: PhantomData<fn() -> E>,
 }
 
 /// `hmcs-t-1@system`.
@@ -714,29 +773,44 @@ pub type HmcsT2<P = MayPark> = HmcsT<(Numa,), 16, 0, P>;
 pub type HmcsT3<P = MayPark> = HmcsT<(Core, Numa), 512, 16, P>;
 /// `hmcs-t-4@core,cache,numa,system`.
 pub type HmcsT4<P = MayPark> = HmcsT<(Core, CacheGroup, Numa), 512, 128, P>;
+/// One that is told when it is made at which levels it is, and how its waiters give up.
+pub type AnyHmcsT<P = MayPark> = HmcsT<ChosenShape, 512, 128, P>;
+/// The same, which a thread enters at the level where it has found others of late, as `ahmcs`.
+pub type AnyAhmcsT<P = MayPark> = HmcsT<ChosenShape, 512, 128, P, 64, WhereMet>;
 
-impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> fmt::Debug
-    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> fmt::Debug
+    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HmcsT").finish_non_exhaustive()
     }
 }
 
-impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> Default
-    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L: Default, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> Default
+    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     fn default() -> Self {
+        Self::shaped(L::default())
+    }
+}
+
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E>
+    HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
+{
+    /// The lock of that shape, free.
+    #[must_use]
+    pub fn shaped(shape: L) -> Self {
         Self {
             root: CachePadded::default(),
             cohorts: Tree::default(),
-            levels: PhantomData,
+            shape,
+            entry: PhantomData,
         }
     }
 }
 
-impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> Drop
-    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> Drop
+    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     fn drop(&mut self) {
         for cohort in self.cohorts.all() {
@@ -747,25 +821,26 @@ impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> 
     }
 }
 
-impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
+    HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     /// The caller's cohort at that level; null above the last.
     #[inline]
     fn find(&self, level: usize) -> *mut Cohort<P> {
         const {
-            let enough = Tree::<Cohort<P>, LEAVES, INNER>::has_room_for(L::COUNT);
+            let enough = Tree::<Cohort<P>, LEAVES, INNER>::has_room_for(L::MOST);
             assert!(enough, "each level has a place at least");
             assert!(
                 HAND_OFFS < WaitCell::<P>::MAX - FIRST,
                 "a run of hand-offs has an end"
             );
         }
-        if level == L::COUNT {
+        let count = self.shape.count();
+        if level == count {
             return ptr::null_mut();
         }
-        let cohort = L::cohort(level);
-        let known = self.cohorts.find(level, L::COUNT, cohort);
+        let cohort = self.shape.cohort(level);
+        let known = self.cohorts.find(level, count, cohort);
         if known.is_null() {
             self.make(level, cohort)
         } else {
@@ -781,19 +856,28 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
         new.node.0.status.reset(RECYCLED);
         new.above.store(self.find(level + 1), Order::RELAXED);
         self.cohorts
-            .put((level, L::COUNT, cohort), new, P::cohorts())
+            .put((level, self.shape.count(), cohort), new, P::cohorts())
+    }
+
+    /// Enters at that level, with all above.
+    #[inline]
+    fn climb(&self, level: usize, cx: &HmcsTContext<P, E>, patience: &Patience) -> Outcome {
+        let gives = self.shape.gives();
+        self.root
+            .0
+            .climb(self.find(level), &cx.way, patience, gives)
     }
 
     /// Acquires without the fast path: for a thread that knows that others come.  Blocks.
-    pub fn acquire_among_others(&self, cx: &HmcsTContext<P>) {
-        let _ = self.root.0.climb(self.find(0), cx, &Patience::ENDLESS);
+    pub fn acquire_among_others(&self, cx: &HmcsTContext<P, E>) {
+        let _ = self.climb(0, cx, &Patience::ENDLESS);
     }
 
     /// Whether somebody has entered a queue that the holder has, and waits or has given up:
     /// a hint, for the holder.
-    pub fn is_followed(&self, cx: &HmcsTContext<P>) -> bool {
-        let mut cohort = cx.cohort();
-        let mut node: &Node<P> = cx.node();
+    pub fn is_followed(&self, cx: &HmcsTContext<P, E>) -> bool {
+        let mut cohort = cx.way.cohort();
+        let mut node: &Node<P> = cx.way.node();
         loop {
             if self.root.0.at(cohort).tail.load(Order::RELAXED) != node.pointer() {
                 return true;
@@ -808,19 +892,28 @@ impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFF
 // the cohort's node of the queue above, up to the system's: by its own way up, by what a
 // predecessor passed on, or by queues that a waiter which gave up left held.  Each queue has one
 // head, and a grant publishes what was done before it.
-unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    RawLock for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+unsafe impl<
+    L: Shape,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form,
+    const HAND_OFFS: u32,
+    E: Entry,
+> RawLock for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    type Context = HmcsTContext<P>;
+    type Context = HmcsTContext<P, E>;
 
     #[inline]
-    fn acquire(&self, cx: &HmcsTContext<P>) {
+    fn acquire(&self, cx: &HmcsTContext<P, E>) {
         let _ = self.acquire_within(cx, &Patience::ENDLESS);
     }
 
     #[inline]
-    unsafe fn release(&self, cx: &HmcsTContext<P>) {
-        self.root.0.pass_on(cx.cohort(), cx.node(), HAND_OFFS);
+    unsafe fn release(&self, cx: &HmcsTContext<P, E>) {
+        let (way, most) = (&cx.way, self.shape.in_a_row(HAND_OFFS));
+        self.root
+            .0
+            .pass_on(way.cohort(), way.node(), most, self.shape.gives());
     }
 
     fn is_locked(&self) -> bool {
@@ -829,18 +922,24 @@ unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const H
 }
 
 standalone! {
-    [L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32] HmcsT<L, LEAVES, INNER, P, HAND_OFFS>:
-    Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES, cohort_bytes: L::COUNT * Arena::<Cohort<P>>::NODE_BYTES },
+    [L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry] HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>:
+    Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES, cohort_bytes: L::MOST * Arena::<Cohort<P>>::NODE_BYTES },
     HighLock
 }
 
 // SAFETY: a thread that finds the system's queue empty holds all that there is to hold.
-unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    RawTry for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+unsafe impl<
+    L: Shape,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form,
+    const HAND_OFFS: u32,
+    E: Entry,
+> RawTry for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     #[inline]
-    fn try_acquire(&self, cx: &HmcsTContext<P>) -> bool {
-        let queue = &self.root.0;
+    fn try_acquire(&self, cx: &HmcsTContext<P, E>) -> bool {
+        let (cx, queue) = (&cx.way, &self.root.0);
         if !queue.is_empty() {
             return false;
         }
@@ -866,54 +965,86 @@ unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const H
 
 // SAFETY: a waiter that gives up holds no queue afterwards, and its node is in none, or marked as
 // somebody's to come back to.
-unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    Abortable for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+unsafe impl<
+    L: Shape,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form,
+    const HAND_OFFS: u32,
+    E: Entry,
+> Abortable for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     /// A thread that met nobody last time enters the system's queue alone, if it is empty
     /// (Chabbi et al. 2017 §5, the fast path).
     #[inline]
-    fn acquire_within(&self, cx: &HmcsTContext<P>, patience: &Patience) -> Outcome {
-        if L::COUNT > 0 {
-            if cx.met.load(Order::RELAXED) == 0 && self.try_acquire(cx) {
-                return Outcome::Acquired;
-            }
-            cx.met.store(1, Order::RELAXED);
+    fn acquire_within(&self, cx: &HmcsTContext<P, E>, patience: &Patience) -> Outcome {
+        let (top, met) = (self.shape.count(), &cx.way.met);
+        if E::LEARNS {
+            let level = cx.entry.level(top);
+            let outcome = self.climb(level, cx, patience);
+            let above = (met.load(Order::RELAXED) as usize).checked_sub(1);
+            cx.entry
+                .learn(top, above.map_or(NOWHERE, |above| level + above));
+            return outcome;
         }
-        self.root.0.climb(self.find(0), cx, patience)
+        if top > 0 && met.load(Order::RELAXED) == 0 && self.try_acquire(cx) {
+            return Outcome::Acquired;
+        }
+        self.climb(0, cx, patience)
     }
 }
 
 // SAFETY: see "Bounds" above.
-unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    BoundedAbort for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+unsafe impl<
+    L: Shape,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form,
+    const HAND_OFFS: u32,
+    E: Entry,
+> BoundedAbort for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
 }
 
 // SAFETY: release reads the node and the cohort from the context, and nothing of the thread.
-unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    ThreadOblivious for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+unsafe impl<
+    L: Shape,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form,
+    const HAND_OFFS: u32,
+    E: Entry,
+> ThreadOblivious for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
 }
 
-impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> Fair
-    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
+    Fair for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
 }
 
 // SAFETY: afterwards every queue is empty, but for the holder's way up, and every other node
 // can be claimed.
-unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32>
-    Inherit for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+unsafe impl<
+    L: Shape,
+    const LEAVES: usize,
+    const INNER: usize,
+    P: Form,
+    const HAND_OFFS: u32,
+    E: Entry,
+> Inherit for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    unsafe fn inherit(&self, holder: Option<&HmcsTContext<P>>) {
+    unsafe fn inherit(&self, holder: Option<&HmcsTContext<P, E>>) {
         for cohort in self.cohorts.all() {
             cohort.queue.reset();
             cohort.node.0.status.reset(RECYCLED);
         }
         self.root.0.reset();
-        let Some(cx) = holder else { return };
-        let mut cohort = cx.cohort();
-        let mut node = cx.node();
+        let Some(HmcsTContext { way, .. }) = holder else {
+            return;
+        };
+        let mut cohort = way.cohort();
+        let mut node = way.node();
         loop {
             self.root.0.at(cohort).keep(node);
             let Some(here) = cohort else { return };
@@ -922,8 +1053,8 @@ unsafe impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const H
     }
 }
 
-impl<L: Levels, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32> TwoForms
-    for HmcsT<L, LEAVES, INNER, P, HAND_OFFS>
+impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry>
+    TwoForms for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    type Spinning = HmcsT<L, LEAVES, INNER, SpinOnly, HAND_OFFS>;
+    type Spinning = HmcsT<L, LEAVES, INNER, SpinOnly, HAND_OFFS, E>;
 }

@@ -11,18 +11,20 @@ pub mod hclh;
 pub mod hmcs;
 pub mod hmcs_t;
 pub mod near;
+pub mod shape;
 pub mod shfl;
 
-pub use ahmcs::{Ahmcs3, Ahmcs4, WhereMet};
+pub use ahmcs::{Ahmcs3, Ahmcs4, AnyAhmcs, WhereMet};
 pub use cna::Cna;
 pub use fc_mcs::FcMcs;
 pub use fissile::Fissile;
 pub use futex_hmcs::FutexHmcs;
 pub use hbo::Hbo;
 pub use hclh::Hclh;
-pub use hmcs::{Hmcs, Hmcs2, Hmcs3, Hmcs4, Hmcs4Package};
-pub use hmcs_t::{HmcsT, HmcsT1, HmcsT2, HmcsT3, HmcsT4};
+pub use hmcs::{AnyHmcs, Hmcs, Hmcs2, Hmcs3, Hmcs4, Hmcs4Package};
+pub use hmcs_t::{AnyAhmcsT, AnyHmcsT, HmcsT, HmcsT1, HmcsT2, HmcsT3, HmcsT4};
 pub use near::Near;
+pub use shape::{ChosenShape, Shape};
 pub use shfl::Shfl;
 
 use crate::door::{self, AtomicPtr, Level, Order, Spinner};

@@ -95,7 +95,7 @@ pub fn cohort(level: Level) -> usize {
     let core = me.core.get();
     match level {
         Level::Core => core,
-        Level::CacheGroup | Level::Numa | Level::Package => core % 2,
+        Level::CacheGroup | Level::Numa | Level::Package | Level::Blade => core % 2,
     }
 }
 

@@ -62,6 +62,7 @@ const fn levels(level: Level) -> &'static [&'static str] {
         Level::CacheGroup => &["cache", "numa", "package", "core"],
         Level::Numa => NUMA,
         Level::Package => &["package", "numa", "cache", "core"],
+        Level::Blade => &["blade", "package", "numa", "cache", "core"],
     }
 }
 

@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering};
 /// CPUs that are told apart; those beyond share their places.
 const CPUS: usize = 1024;
 
-const LEVELS: usize = Level::ALL.len();
+const LEVELS: usize = Level::TOLD.len();
 
 /// Nobody has asked yet.
 const UNKNOWN: u16 = 0;
@@ -42,7 +42,10 @@ const BELIEVED: u32 = 256;
 #[must_use]
 pub fn cohort(level: Level) -> usize {
     let cpu = cpu() as usize % CPUS;
-    let known = COHORTS[level as usize][cpu].load(Ordering::Relaxed);
+    let Some(cohorts) = COHORTS.get(level as usize) else {
+        return 0;
+    };
+    let known = cohorts[cpu].load(Ordering::Relaxed);
     if known == UNKNOWN {
         return look_up(level, cpu);
     }
@@ -223,9 +226,10 @@ pub fn lowest_of(level: Level, cpu: usize) -> usize {
         Level::Numa => node(cpu).and_then(|node| first(format_args!("node/node{node}/cpulist"))),
         Level::Package => first(format_args!("cpu/cpu{cpu}/topology/package_cpus_list"))
             .or_else(|| first(format_args!("cpu/cpu{cpu}/topology/core_siblings_list"))),
+        Level::Blade => None,
     };
     told.unwrap_or_else(|| {
-        let larger = Level::ALL.get(level as usize + 1);
+        let larger = Level::TOLD.get(level as usize + 1);
         larger.map_or(0, |larger| lowest_of(*larger, cpu))
     })
 }

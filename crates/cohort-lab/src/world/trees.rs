@@ -1,0 +1,45 @@
+//! Trees of queues that are told when they are made at which levels they are: those that a name
+//! describes and the catalogue has not.
+
+/// Declares, for a build of the locks, the function of that name that makes one.
+macro_rules! tree_maker {
+    ($($build:ident)::+) => {
+        pub(super) fn make(
+            room: &mut dyn $crate::world::Room,
+            name: &cohort::name::Name<'_>,
+            threads: usize,
+            spins: bool,
+        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
+            use $crate::world::raw::{abortable, tested};
+            use cohort::tree::Kind;
+            use $($build)::+::numa::{AnyAhmcs, AnyAhmcsT, AnyHmcs, AnyHmcsT, ChosenShape};
+            use $($build)::+::wait::{MayPark, SpinOnly};
+
+            let cohort::name::Lock::Tree(tree) = name.lock else {
+                return None;
+            };
+            let in_a_row = name.bound.map(|bound| bound.hand_offs);
+            let shape = ChosenShape::of(&tree, name.levels, in_a_row);
+            Some(match (tree.kind, spins) {
+                (Kind::Hmcs, true) => tested(room, AnyHmcs::<SpinOnly>::shaped(shape), threads),
+                (Kind::Hmcs, false) => tested(room, AnyHmcs::<MayPark>::shaped(shape), threads),
+                (Kind::Ahmcs, true) => tested(room, AnyAhmcs::<SpinOnly>::shaped(shape), threads),
+                (Kind::Ahmcs, false) => tested(room, AnyAhmcs::<MayPark>::shaped(shape), threads),
+                (Kind::HmcsT, true) => {
+                    abortable(room, AnyHmcsT::<SpinOnly>::shaped(shape), threads)
+                }
+                (Kind::HmcsT, false) => {
+                    abortable(room, AnyHmcsT::<MayPark>::shaped(shape), threads)
+                }
+                (Kind::AhmcsT, true) => {
+                    abortable(room, AnyAhmcsT::<SpinOnly>::shaped(shape), threads)
+                }
+                (Kind::AhmcsT, false) => {
+                    abortable(room, AnyAhmcsT::<MayPark>::shaped(shape), threads)
+                }
+            })
+        }
+    };
+}
+
+pub(crate) use tree_maker;

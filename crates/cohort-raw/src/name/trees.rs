@@ -1,0 +1,121 @@
+//! Names of trees of queues, which say more than the catalogue's names of them do: at which levels,
+//! how often in a row a cohort has the lock, and how waiters give up.
+//!
+//! No unchanged program runs under such a name, so the interposer, which has no room for it, does
+//! without what is here.
+
+use super::catalogue::Catalogue;
+use super::levels::read_levels;
+use super::mistake::Mistake;
+use super::said::{Lock, Name};
+use super::words::{NAIVE, PEERS, PESSIMISTIC};
+use crate::list::cut;
+use crate::recipe::{Bound, LEVELS};
+use crate::tree::{Kind, Manner, Tree};
+
+impl Catalogue {
+    /// The tree of that name, without what follows a `/`; none if the name is not one of a tree's.
+    pub(super) fn tree<'a>(base: &'a str) -> Option<Result<Name<'a>, Mistake<'a>>> {
+        let (head, at) = cut(base, b'@');
+        let (kind, depth) = Kind::ALL.into_iter().find_map(|kind| {
+            let depth = head.strip_prefix(kind.name())?.strip_prefix('-')?;
+            let is_number = !depth.is_empty() && depth.bytes().all(|byte| byte.is_ascii_digit());
+            is_number.then_some((kind, depth))
+        })?;
+        let depth = match depth.parse() {
+            Ok(depth) if (1..=LEVELS as u8).contains(&depth) => depth,
+            _ => return Some(Err(Mistake::TreeDepth(kind))),
+        };
+        let tree = Tree {
+            kind,
+            depth,
+            manner: Manner::default(),
+        };
+        let mut name = Name::of(Lock::Tree(tree));
+        if let Some(levels) = at {
+            match read_levels(levels) {
+                Ok(levels) => name.levels = Some(levels),
+                Err(why) => return Some(Err(why)),
+            }
+        }
+        Some(Ok(name))
+    }
+
+    /// The tree that the lock at that place of the catalogue is: one of its other names spells it
+    /// out.
+    pub(super) fn listed_tree(&self, place: usize) -> Option<Name<'static>> {
+        let mut words = self.line(place)?.split(' ');
+        words.find_map(|word| word.contains('@').then(|| Self::tree(word)?.ok())?)
+    }
+
+    /// The same name, if all parts of it fit together: as the catalogue has it, if it says nothing
+    /// else.
+    pub(super) fn as_listed<'a>(&self, mut name: Name<'a>) -> Result<Name<'a>, Mistake<'a>> {
+        let Lock::Tree(tree) = name.lock else {
+            return Ok(name);
+        };
+        if let Some(levels) = name.levels {
+            if levels.len() + 1 != usize::from(tree.depth) {
+                return Err(Mistake::TreeLevels(tree.depth));
+            }
+            if !levels.are_ordered() {
+                return Err(Mistake::LevelOrder);
+            }
+        }
+        if name.levels == Some(tree.usual_levels()) {
+            name.levels = None;
+        }
+        let plain = |mut other: Name<'static>| {
+            if let Lock::Tree(tree) = other.lock
+                && other.levels == Some(tree.usual_levels())
+            {
+                other.levels = None;
+            }
+            other
+        };
+        let mut places = 0..self.names.lines().count();
+        let same = places.find(|place| {
+            let listed = self.listed_tree(*place).map(plain);
+            listed.is_some_and(|listed| listed == name)
+        });
+        let listed = same.and_then(|place| Some((place, self.name(place)?)));
+        Ok(listed.map_or(name, |(place, name)| Name::of(Lock::Listed { place, name })))
+    }
+}
+
+/// What follows a `/`, of a tree.
+pub(super) fn refine<'a>(
+    name: &mut Name<'_>,
+    tree: Tree,
+    part: &'a str,
+) -> Result<(), Mistake<'a>> {
+    let number = |digits: &str| {
+        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+        let number = is_number.then(|| digits.parse::<u32>().ok())?;
+        number.filter(|number| *number > 0)
+    };
+    let wrong = Mistake::NoTreeRefinement(part);
+    if let Some(times) = number(part) {
+        name.bound = Some(Bound::hand_offs(times));
+        return Ok(());
+    }
+    let manner = match part {
+        NAIVE => Manner {
+            naive: true,
+            ..tree.manner
+        },
+        PESSIMISTIC => Manner {
+            pessimistic: true,
+            ..tree.manner
+        },
+        _ => Manner {
+            peers: Some(part.strip_prefix(PEERS).and_then(number).ok_or(wrong)?),
+            ..tree.manner
+        },
+    };
+    if !tree.kind.gives_up() {
+        return Err(Mistake::NoManner(tree.kind, part));
+    }
+    name.lock = Lock::Tree(Tree { manner, ..tree });
+    Ok(())
+}

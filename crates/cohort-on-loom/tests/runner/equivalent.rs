@@ -72,6 +72,12 @@ pub static BEYOND: &[(&str, &str)] = &[
         "as clof.keep-for-ever; the simulated machine counts the hand-offs",
     ),
     (
+        "hmcs-t.keep-late",
+        "shows only if a releaser is interrupted between passing over a node and giving it back, \
+         after its waiter has left and before that comes again: more interruptions than models \
+         have; the simulated machine notices",
+    ),
+    (
         "aclof.keep-for-ever",
         "as clof.keep-for-ever; the simulated machine counts the hand-offs",
     ),

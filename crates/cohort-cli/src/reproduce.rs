@@ -207,8 +207,11 @@ fn part_text(part: &JudgedPart) -> String {
         .at
         .as_ref()
         .map_or_else(String::new, |at| format!(" at {at}"));
+    let longest = part.longest.map_or_else(String::new, |longest| {
+        format!(", the longest {}", figure(longest as f64))
+    });
     let mut text = format!(
-        "{}: paper {}, ours {ours}{at}\n{} on {} (file {}), {} sections: {}",
+        "{}: paper {}, ours {ours}{at}{longest}\n{} on {} (file {}), {} sections: {}",
         part.says,
         part.paper,
         part.computed,

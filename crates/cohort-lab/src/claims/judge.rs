@@ -1,7 +1,7 @@
 //! Verdicts, and why.
 
 use super::experiment::{Points, Simulators};
-use super::measure::Reading;
+use super::measure::{Measure, Metric, Reading};
 use super::stands::Found;
 use super::{Claim, Part};
 use crate::bench::Outcome;
@@ -87,6 +87,9 @@ pub struct JudgedPart {
     /// Where along the sweep it was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
+    /// Beside a mean of waits, the longest of them in cycles, which papers seldom give.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub longest: Option<u64>,
     /// Sections that were counted in the runs it was computed from: the scale.
     pub sections: u64,
     /// Whether it agrees; none if it could not be computed.
@@ -182,6 +185,7 @@ fn judge_part(part: &Part, points: &Points, found: &Found, simulators: &Simulato
         paper: part.band.text(),
         ours: None,
         at: None,
+        longest: None,
         sections: 0,
         agrees: None,
         missing,
@@ -202,6 +206,14 @@ fn judge_part(part: &Part, points: &Points, found: &Found, simulators: &Simulato
             let agrees = part.band.holds(reading.value);
             judged.ours = Some(reading.value);
             judged.at = reading.at.map(|at| at.to_string());
+            if let Measure::Value {
+                metric: Metric::Acquire,
+                ..
+            } = part.measure
+            {
+                let waits = reading.from.iter().filter_map(|(_, run)| run.acquire);
+                judged.longest = waits.map(|wait| wait.most).max();
+            }
             judged.sections = reading.from.iter().map(|(_, run)| run.sections).sum();
             judged.agrees = Some(agrees);
             judged.why = (!agrees).then(|| evidence(&reading));

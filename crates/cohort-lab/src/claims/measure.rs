@@ -22,8 +22,8 @@ pub enum Metric {
     Fairness,
     /// Mean cycles from asking for the lock to having released it.
     RoundTrip,
-    /// Cycles of the longest wait of those that acquired.
-    LongestAcquire,
+    /// Mean cycles to acquire.
+    Acquire,
     /// Median cycles to release.
     Release,
     /// Mean cycles to give up.
@@ -129,6 +129,16 @@ pub enum Measure {
     Lift {
         /// The lock.
         lock: &'static str,
+    },
+    /// The mean of a lock's shares of the most that any lock beside it did of each of two sorts of
+    /// work (Chabbi et al. 2017 §6.3).
+    Efficiency {
+        /// The lock, alone.
+        lock: &'static [&'static str],
+        /// The locks, itself among them.
+        beside: &'static [&'static str],
+        /// What the workload counts of each sort.
+        of: [&'static str; 2],
     },
     /// How many times as long a hand-over takes across the whole machine as within the cohorts
     /// of a level, as `cohort discover` finds it.
@@ -239,7 +249,7 @@ impl Metric {
             Self::Unfairness => "relative deviation of the threads' work".to_owned(),
             Self::Fairness => "Jain's index of the threads' work".to_owned(),
             Self::RoundTrip => "cycles a section, waiting included".to_owned(),
-            Self::LongestAcquire => "most cycles to acquire".to_owned(),
+            Self::Acquire => "cycles to acquire".to_owned(),
             Self::Release => "cycles to release".to_owned(),
             Self::GiveUp => "cycles to give up".to_owned(),
             Self::Abandoned => "share given up".to_owned(),
@@ -273,7 +283,7 @@ impl Metric {
             Self::Unfairness => Some(outcome.fairness.relative_deviation),
             Self::Fairness => Some(outcome.fairness.jain),
             Self::RoundTrip => outcome.round_trip.map(|latency| latency.mean),
-            Self::LongestAcquire => outcome.acquire.map(|latency| latency.most as f64),
+            Self::Acquire => outcome.acquire.map(|latency| latency.mean),
             Self::Release => outcome.release.map(|latency| latency.p50 as f64),
             Self::GiveUp => outcome.give_up.map(|latency| latency.mean),
             Self::Abandoned => outcome.given_up(),
@@ -301,6 +311,7 @@ impl Measure {
             Self::Ratio { of, over, .. } => [of.locks, over.locks].concat(),
             Self::Value { of, .. } | Self::Scaling { of } => of.locks.to_vec(),
             Self::Change { lock, .. } | Self::Peak { lock } | Self::Lift { lock } => vec![lock],
+            Self::Efficiency { beside, .. } => beside.to_vec(),
             Self::Nearer { .. } => Vec::new(),
         }
     }
@@ -338,6 +349,12 @@ impl Measure {
             Self::Lift { lock } => format!(
                 "greatest throughput of {} over its greatest without a timeout",
                 one(lock)
+            ),
+            Self::Efficiency { lock, of, .. } => format!(
+                "mean of {}'s shares of the most {} and the most {} lookups",
+                side(&Side::most(lock)),
+                of[0],
+                of[1]
             ),
             Self::Nearer { level } => {
                 format!("hand-overs between all CPUs over those within one {level}, as discovered")
@@ -437,6 +454,21 @@ impl Measure {
                 peak.value /= without.value;
                 peak.from.extend(without.from);
                 Ok(peak)
+            }
+            Self::Efficiency { lock, beside, of } => {
+                let found = curves.along(|at| {
+                    let mut shares = 0.0;
+                    let mut from = Vec::new();
+                    for what in of {
+                        let metric = Metric::Count(what);
+                        let (own, run) = curves.side(&Side::most(lock), metric, at)?;
+                        let (most, _) = curves.side(&Side::most(beside), metric, at)?;
+                        shares += own / most;
+                        from = vec![run];
+                    }
+                    Ok((shares / of.len() as f64, from))
+                })?;
+                Fold::Everywhere.choose(found, band)
             }
             Self::Nearer { level } => Ok(Reading {
                 value: found.nearer(experiment.machine, level)?,

@@ -109,6 +109,7 @@ fn part_row(part: &JudgedPart) -> Markup {
                         div.note {
                             @if part.agrees == Some(true) { "agrees" } @else { "disagrees" }
                             @if let Some(at) = &part.at { br; "at " (at) }
+                            @if let Some(longest) = part.longest { br; "longest " (longest) }
                             br; (part.sections) " sections"
                         }
                     }
@@ -142,6 +143,7 @@ mod tests {
                 paper: "≥ 1.00".to_owned(),
                 ours: Some(0.5),
                 at: Some("8 threads".to_owned()),
+                longest: None,
                 sections: 12,
                 agrees: Some(false),
                 missing: Vec::new(),

@@ -64,7 +64,7 @@ pub enum Scope {
     /// Threads that wait for each other, or for one that has ended, for ever
     Stuck,
     /// And locks that are used wrongly: unlocked by others or while free, locked twice,
-    /// destroyed in use, used after that, held by a thread that has ended
+    /// destroyed in use, used after that, never initialised, held by a thread that has ended
     Owner,
     /// And locks that are taken in different orders, a deadlock to come
     Order,

@@ -22,6 +22,7 @@ const MONITOR: &str = "COHORT_MONITOR";
 const CHANGES: &str = "COHORT_CHANGES";
 const OBSERVE: &str = "COHORT_OBSERVE";
 const PROFILE: &str = "COHORT_PROFILE";
+const WATCH: &str = "COHORT_WATCH";
 
 /// Changes to an environment: a variable with its value, or none to remove it.
 pub type Changes = Vec<(&'static str, Option<OsString>)>;
@@ -82,16 +83,36 @@ pub enum Purpose {
     Debug,
     /// To find what costs time.
     Profile,
+    /// Whatever a command wants that comes while it runs.
+    Watch,
 }
 
 /// The same, for a program that is observed: its processes write down what they do in files in
-/// `folder`.
-pub fn observing(settings: &Settings, library: &Path, folder: &Path, purpose: Purpose) -> Changes {
-    let folder = |asked| (purpose == asked).then(|| folder.as_os_str().to_owned());
+/// `folder`, or, if it is to be watched, in files of their own.
+pub fn observing(
+    settings: &Settings,
+    library: &Path,
+    purpose: Purpose,
+    folder: Option<&Path>,
+) -> Changes {
+    let value = |asked| {
+        let value = folder.map_or(OsStr::new("1"), Path::as_os_str);
+        (purpose == asked).then(|| value.to_owned())
+    };
     let mut changes = changes(settings, library, None);
-    changes.push((OBSERVE, folder(Purpose::Debug)));
-    changes.push((PROFILE, folder(Purpose::Profile)));
+    changes.push((OBSERVE, value(Purpose::Debug)));
+    changes.push((PROFILE, value(Purpose::Profile)));
+    changes.push((WATCH, value(Purpose::Watch)));
     changes
+}
+
+/// The lock that a process was told, if it was; `environment` is its variables, each ended by zero.
+pub fn lock_told(environment: &[u8]) -> Option<String> {
+    let told = environment.split(|byte| *byte == 0).find_map(|variable| {
+        let value = variable.strip_prefix(LOCK.as_bytes())?;
+        value.strip_prefix(b"=")
+    })?;
+    Some(String::from_utf8_lossy(told).into_owned())
 }
 
 /// What must change for a program to run under the C library's own locks, even
@@ -101,7 +122,7 @@ pub fn without() -> Changes {
     let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
     let ours = [
         LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, GLK, MUTEXES, MONITOR, CHANGES,
-        OBSERVE, PROFILE,
+        OBSERVE, PROFILE, WATCH,
     ];
     changes.extend(ours.map(|name| (name, None)));
     changes

@@ -35,6 +35,7 @@ mod settings;
 mod signals;
 mod supervise;
 mod survey;
+mod top;
 mod tune;
 mod wait;
 mod workload;
@@ -77,6 +78,8 @@ enum Subcommands {
     Debug(debug::Arguments),
     /// Run a program and say which of its locks cost it time, and where
     Profile(profile::Arguments),
+    /// Show what a running program's locks do: waiting threads, holders, time lost
+    Top(top::Arguments),
     /// From a profile, make a configuration with locks of their own for mutexes where that pays
     Advise(advise::Arguments),
     /// Measure a program under several locks and the system's own
@@ -136,6 +139,7 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
         Subcommands::Run(arguments) => run::run(arguments, matches),
         Subcommands::Debug(arguments) => debug::run(arguments, matches),
         Subcommands::Profile(arguments) => profile::run(arguments, matches),
+        Subcommands::Top(arguments) => top::run(&arguments),
         Subcommands::Advise(arguments) => advise::run(&arguments),
         Subcommands::Compare(arguments) => compare::run(arguments),
         Subcommands::List(arguments) => list::run(&arguments),

@@ -4,6 +4,7 @@ pub mod cycles;
 pub mod order;
 pub mod process;
 pub mod stacks;
+pub mod watching;
 
 use crate::choice::Choice;
 use crate::environment::{self, Purpose};
@@ -22,6 +23,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
+use watching::Watching;
 
 /// Runs a program that writes down what its locks do, while `watch` looks at that until the
 /// program is over.
@@ -34,24 +36,20 @@ pub fn run<T: Send>(
     purpose: Purpose,
     watch: impl FnOnce(Records, &AtomicBool) -> T + Send,
 ) -> Result<(Ending, T), Problem> {
-    if matches!(settings.lock, Choice::System)
-        || !std::ptr::eq(settings.served_from(), &library::USUAL)
-    {
-        let subcommand = match purpose {
+    can_be_observed(
+        settings,
+        match purpose {
             Purpose::Debug => "debug",
             Purpose::Profile => "profile",
-        };
-        return Err(Problem::usage(format!(
-            "`cohort {subcommand}` observes the locks of the usual library: not `system`, compiled \
-             compositions, rwlocks by cohort, the locks that adapt, or mutexes with locks of their own"
-        )));
-    }
+            Purpose::Watch => "run --observe",
+        },
+    )?;
     let name = &words[0];
     let program = Program::find(name)?;
     let library = library::OBSERVING.locate()?;
     can_be_served(&program, &library).map_err(Problem::refused)?;
     let records = Records::new()?;
-    let changes = environment::observing(settings, &library, records.folder(), purpose);
+    let changes = environment::observing(settings, &library, purpose, records.folder());
     let is_over = AtomicBool::new(false);
     // The thread that watches takes none of the signals that are passed on.
     let before = Mask::current();
@@ -68,10 +66,28 @@ pub fn run<T: Send>(
     Ok((ending, watched))
 }
 
-/// The folder in which each process of a program makes its records.  It goes with this value.
+/// Whether a library that observes has what these settings ask for.
+///
+/// # Errors
+/// It has not; `subcommand` is told.
+pub fn can_be_observed(settings: &Settings, subcommand: &str) -> Result<(), Problem> {
+    if matches!(settings.lock, Choice::System)
+        || !std::ptr::eq(settings.served_from(), &library::USUAL)
+    {
+        return Err(Problem::usage(format!(
+            "`cohort {subcommand}` observes the locks of the usual library: not `system`, compiled \
+             compositions, rwlocks by cohort, the locks that adapt, or mutexes with locks of their own"
+        )));
+    }
+    Ok(())
+}
+
+/// The records of a program: of all its processes, each of which makes a file in a folder that goes
+/// with this value, or of one that is watched as it runs.
 pub struct Records {
-    folder: TempDir,
+    folder: Option<TempDir>,
     processes: HashMap<OsString, Process>,
+    watching: Option<Watching>,
 }
 
 impl Records {
@@ -102,23 +118,42 @@ impl Records {
                 ))
             })?;
         Ok(Self {
-            folder,
+            folder: Some(folder),
             processes: HashMap::new(),
+            watching: None,
         })
     }
 
-    /// What the library is told.
-    pub fn folder(&self) -> &Path {
-        self.folder.path()
+    /// Those of a process that is watched.
+    pub fn of(watching: Watching) -> Self {
+        Self {
+            folder: None,
+            processes: HashMap::new(),
+            watching: Some(watching),
+        }
+    }
+
+    /// What the library is told, if it is told anything.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_ref().map(TempDir::path)
+    }
+
+    /// Whether there is still somebody to look at: another command may have taken over, or the
+    /// process that was watched have ended.
+    pub fn go_on(&mut self) -> bool {
+        if let Some(watching) = &mut self.watching
+            && watching.beat().is_err()
+        {
+            self.watching = None;
+        }
+        self.folder.is_some() || self.watching.is_some()
     }
 
     /// The processes that have records, those that have ended too.
     pub fn processes(&mut self) -> impl Iterator<Item = &mut Process> {
-        for entry in std::fs::read_dir(self.folder.path())
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
+        let folder = self.folder.as_ref();
+        let folder = folder.map(|folder| std::fs::read_dir(folder.path()));
+        for entry in folder.into_iter().flatten().flatten().flatten() {
             let name = entry.file_name();
             if !self.processes.contains_key(&name)
                 && let Some(process) = Process::open(&entry.path())
@@ -126,18 +161,20 @@ impl Records {
                 self.processes.insert(name, process);
             }
         }
-        self.processes.values_mut()
+        self.known_mut()
     }
 
     /// Lets go of a process's records: its file, which another process of the same number would
     /// go on with, and what is known of its code.
     pub fn forget(&mut self, process: u32) {
-        let folder = self.folder.path();
+        self.watching
+            .take_if(|watching| watching.process.id == process);
+        let folder = self.folder.as_ref();
         self.processes.retain(|name, one| {
             let stays = one.id != process;
-            if !stays {
+            if let (false, Some(folder)) = (stays, folder) {
                 // A file that stays goes with the folder.
-                let _ = std::fs::remove_file(folder.join(name));
+                let _ = std::fs::remove_file(folder.path().join(name));
             }
             stays
         });
@@ -145,12 +182,15 @@ impl Records {
 
     /// Those that [`processes`](Self::processes) has found and that were not forgotten.
     pub fn known(&self) -> impl Iterator<Item = &Process> {
-        self.processes.values()
+        let watched = self.watching.iter().map(|watching| &watching.process);
+        self.processes.values().chain(watched)
     }
 
     /// The same, to be changed.
     pub fn known_mut(&mut self) -> impl Iterator<Item = &mut Process> {
-        self.processes.values_mut()
+        let watched = self.watching.iter_mut();
+        let watched = watched.map(|watching| &mut watching.process);
+        self.processes.values_mut().chain(watched)
     }
 }
 
@@ -162,7 +202,8 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     fn make(records: &Records, name: &str) {
-        let file = File::create(records.folder().join(name)).expect("the folder is ours");
+        let folder = records.folder().expect("there is one");
+        let file = File::create(folder.join(name)).expect("the folder is ours");
         file.set_len(size_of::<cohort::records::Records>() as u64)
             .expect("a sparse file");
         let at = std::mem::offset_of!(cohort::records::Records, magic) as u64;
@@ -181,6 +222,7 @@ mod tests {
         records.forget(17);
         let left: Vec<u32> = records.processes().map(|process| process.id).collect();
         assert_eq!(left, [18]);
-        assert!(!records.folder().join("17.1").exists());
+        let folder = records.folder().expect("there is one");
+        assert!(!folder.join("17.1").exists());
     }
 }

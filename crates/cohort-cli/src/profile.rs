@@ -2,10 +2,11 @@
 
 pub mod figures;
 mod flame;
-mod gather;
+pub mod gather;
 mod html;
-mod merge;
+pub mod merge;
 mod pprof;
+mod snapshot;
 pub mod text;
 
 use crate::destination;
@@ -24,16 +25,41 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::atomic::Ordering::Acquire;
 
 /// The version of a profile's file.
 pub const VERSION: u32 = 1;
 
 /// Options of `cohort profile`.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = NOTES)]
+#[command(
+    after_long_help = NOTES,
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true
+)]
 pub struct Arguments {
+    #[command(subcommand)]
+    what: Option<What>,
     #[command(flatten)]
     options: Options,
+    #[command(flatten)]
+    wanted: Wanted,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
+        value_hint = ValueHint::CommandWithArguments)]
+    command: Vec<OsString>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Profile a process that `cohort run --observe` has started, for a while
+    Snapshot(snapshot::Arguments),
+}
+
+/// What is to become of a profile, and what it may cost.
+#[derive(Debug, clap::Args)]
+pub struct Wanted {
     /// Write the whole profile as JSON
     #[arg(long, short, value_name = "FILE", value_hint = ValueHint::FilePath)]
     output: Option<PathBuf>,
@@ -50,10 +76,6 @@ pub struct Arguments {
     /// sampled until it costs less
     #[arg(long, value_name = "PERCENT", default_value_t = 5.0, value_parser = percent)]
     cost: f64,
-    /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_names = ["PROGRAM", "ARGS"],
-        value_hint = ValueHint::CommandWithArguments)]
-    command: Vec<OsString>,
 }
 
 const NOTES: &str = "\
@@ -74,6 +96,7 @@ Examples:
   cohort profile --html p.html -o p.json --lock mcs \\
       -- kccachetest wicked -th 4 400000
   cohort profile --cost 2 --pprof p.pb -- memcached -t 8
+  cohort profile snapshot --help
 
 Exit status: the program's own; 2 for a mistake in the options, 125 if the program cannot be served \
 or a file not be written, 126 if it cannot be executed, 127 if it was not found.";
@@ -237,43 +260,61 @@ pub struct Condition {
 /// # Errors
 /// The program cannot be observed, or not be started; a file cannot be written.
 pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
-    let settings = Settings::new(arguments.options, matches)?.for_observing();
-    for file in [&arguments.output, &arguments.html, &arguments.pprof]
-        .into_iter()
-        .flatten()
-    {
-        destination::writable(file)?;
+    if let Some(What::Snapshot(arguments)) = arguments.what {
+        return snapshot::run(&arguments);
     }
-    let limit = arguments.cost;
+    let settings = Settings::new(arguments.options, matches)?.for_observing();
+    let wanted = arguments.wanted;
+    wanted.check()?;
     let before = Usage::of_children();
     let (ending, gatherer) = observe::run(
         &settings,
         &arguments.command,
         Purpose::Profile,
         |records, is_over| {
-            let mut gatherer = Gatherer::new(records, limit);
-            gatherer.watch(is_over);
+            let mut gatherer = Gatherer::new(records, wanted.cost);
+            gatherer.watch(|| is_over.load(Acquire));
             gatherer
         },
     )?;
     let used = Usage::of_children().since(&before);
     let program = arguments.command[0].to_string_lossy();
     let profile = gatherer.finish(&program, &settings.name(), used.cpu);
-    let text = if arguments.json {
-        page::json(Origin::here(), &profile)?
-    } else {
-        text::of(&profile)
-    };
     // A reader that has gone must not change how this ends.
-    let _ = std::io::stderr().write_all(text.as_bytes());
-    if let Some(file) = &arguments.output {
-        destination::write(file, page::json(Origin::here(), &profile)?.as_bytes())?;
-    }
-    if let Some(file) = &arguments.html {
-        destination::write(file, html::page(&profile)?.as_bytes())?;
-    }
-    if let Some(file) = &arguments.pprof {
-        destination::write(file, &pprof::file(&profile))?;
-    }
+    let _ = std::io::stderr().write_all(wanted.text(&profile)?.as_bytes());
+    wanted.write(&profile)?;
     supervise::end_alike(ending)
+}
+
+impl Wanted {
+    /// Sees that its files can be written.
+    fn check(&self) -> Result<(), Problem> {
+        [&self.output, &self.html, &self.pprof]
+            .into_iter()
+            .flatten()
+            .try_for_each(|file| destination::writable(file))
+    }
+
+    /// What is printed.
+    fn text(&self, profile: &Profile) -> Result<String, Problem> {
+        if self.json {
+            page::json(Origin::here(), profile)
+        } else {
+            Ok(text::of(profile))
+        }
+    }
+
+    /// Writes its files.
+    fn write(&self, profile: &Profile) -> Result<(), Problem> {
+        if let Some(file) = &self.output {
+            destination::write(file, page::json(Origin::here(), profile)?.as_bytes())?;
+        }
+        if let Some(file) = &self.html {
+            destination::write(file, html::page(profile)?.as_bytes())?;
+        }
+        if let Some(file) = &self.pprof {
+            destination::write(file, &pprof::file(profile))?;
+        }
+        Ok(())
+    }
 }

@@ -1,7 +1,7 @@
 //! `cohort run`: proves that a program can be served, then becomes it.
 
 use crate::choice::Choice;
-use crate::environment::{self, Changes};
+use crate::environment::{self, Changes, Purpose};
 use crate::page::{self, Origin};
 use crate::problem::{self, Problem, status};
 use crate::program::{Program, runtime};
@@ -11,7 +11,7 @@ use crate::settings::{Options, Settings};
 use crate::signals::{self, Mask};
 use crate::supervise::{Ending, Usage};
 use crate::wait::Wait;
-use crate::{proof, realtime, supervise};
+use crate::{library, observe, proof, realtime, supervise};
 use clap::{ArgMatches, ValueHint};
 use cohort_lab::runner::in_words;
 use std::ffi::{OsStr, OsString};
@@ -33,6 +33,9 @@ pub struct Arguments {
     /// Report in JSON
     #[arg(long)]
     json: bool,
+    /// Let `cohort top` and `cohort profile snapshot` look at the program's locks while it runs
+    #[arg(long, conflicts_with_all = ["report", "json"])]
+    observe: bool,
     /// Run the program even if it cannot be served, or spins where it must not
     #[arg(long)]
     force: bool,
@@ -50,6 +53,10 @@ signals on, ends as the program ends, and does not wait for what that leaves in 
 but says so. The C library's locks cannot be counted from outside; of them --report shows what the \
 program used, as of ours.
 
+With --observe each process can be watched while it runs, by `cohort top`; while nobody does, a few \
+instructions are added to each lock operation. It keeps one file open, without a name, which takes \
+memory only once it is watched.
+
 What is typed wins over --config, and this over the environment.
 
 Examples:
@@ -62,6 +69,7 @@ Examples:
   cohort run --lock c-bo-mcs --rwlock c-rw-np \\
       -- kcpolytest wicked -th 8 : 400000
   cohort run --only mariadbd -- ./start-everything.sh
+  cohort run --observe -- memcached -t 8
 
 A configuration file:
   lock = \"mcs\"
@@ -84,6 +92,16 @@ the program cannot be served, 126 if it cannot be executed, 127 if it was not fo
 /// process.
 pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Problem> {
     let mut settings = Settings::new(arguments.options, matches)?;
+    if arguments.observe {
+        settings = settings.for_observing();
+        if settings.report {
+            return Err(Problem::usage(
+                "a program is counted for a report or observed, not both, and the configuration \
+                 file says `report = true`",
+            ));
+        }
+        observe::can_be_observed(&settings, "run --observe")?;
+    }
     let name = &arguments.command[0];
     let program = Program::find(name)?;
     settings.find_mutexes(&program)?;
@@ -108,7 +126,12 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
     {
         unless(arguments.force, &spinning_at(policy))?;
     }
-    let library = settings.served_from().locate()?;
+    let library = if arguments.observe {
+        &library::OBSERVING
+    } else {
+        settings.served_from()
+    };
+    let library = library.locate()?;
     let doubt = can_be_served(&program, &library).err();
     if let Some(why) = &doubt {
         unless(arguments.force, why)?;
@@ -123,7 +146,11 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         ));
     }
     if !wants_report {
-        let changes = environment::changes(&settings, &library, None);
+        let changes = if arguments.observe {
+            environment::observing(&settings, &library, Purpose::Watch, None)
+        } else {
+            environment::changes(&settings, &library, None)
+        };
         return become_it(&program, &arguments.command, &changes);
     }
     let file = ReportFile::new()?;

@@ -24,6 +24,8 @@ mod runner;
 mod sample_clients;
 #[path = "../../cohort/tests/support/slowest.rs"]
 mod slowest;
+#[path = "../clients/watch.rs"]
+mod watch_clients;
 
 /// The build of the locks that the clients use.
 use cohort_on_loom as locks;

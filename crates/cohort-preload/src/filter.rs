@@ -72,6 +72,16 @@ struct Program {
 /// The most instructions that the kernel takes.
 const LONGEST: u16 = 4096;
 
+/// Whether the process, or one that it was forked from, has a filter.
+#[cfg(feature = "observe")]
+static IS_THERE: core::sync::atomic::AtomicBool = core::sync::atomic::AtomicBool::new(false);
+
+/// The same, as far as it was seen.
+#[cfg(feature = "observe")]
+pub fn is_there() -> bool {
+    IS_THERE.load(Relaxed)
+}
+
 /// Honours a filter that is about to be installed.
 ///
 /// # Safety
@@ -79,6 +89,8 @@ const LONGEST: u16 = 4096;
 #[cold]
 #[inline(never)]
 unsafe fn honour(program: *const Program) {
+    #[cfg(feature = "observe")]
+    IS_THERE.store(true, Relaxed);
     // SAFETY: the caller's.
     let Some(program) = (unsafe { program.as_ref() }) else {
         return;

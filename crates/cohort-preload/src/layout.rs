@@ -99,6 +99,10 @@ const _: () = {
     assert!(offset_of!(RwLock, flags) == 48);
 };
 
+/// The bits of a mutex's kind that the C library sets: four kinds, robust, priority-inheriting,
+/// priority-protecting, process-shared, and two that say whether locks may be elided.
+#[cfg(feature = "observe")]
+pub const KINDS: i32 = 0x3f3;
 /// `PTHREAD_MUTEX_NORMAL`.
 pub const NORMAL: i32 = 0;
 /// `PTHREAD_MUTEX_RECURSIVE`.

@@ -23,6 +23,8 @@ static ANNOUNCE: extern "C" fn() = {
             mutex::serve_by(service);
         }
         filter::prepare();
+        #[cfg(feature = "observe")]
+        crate::observe::prepare();
     }
     announce
 };

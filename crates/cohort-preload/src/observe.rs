@@ -1,4 +1,4 @@
-//! Observing, for `cohort debug` and `cohort profile`: what each thread holds and waits for is
+//! Observing, for `cohort debug`, `profile` and `top`: what each thread holds and waits for is
 //! written into [`cohort::records`], by functions that stand before those of the other modules
 //! under the names that the program calls.
 //!
@@ -8,12 +8,19 @@
 //!
 //! Nothing is allocated.  A forked child writes a file of its own; what its thread held is known
 //! from a copy in private memory, since the parent goes on changing the file.
+//!
+//! A process that was started to be watched while it runs has its records from its first lock
+//! operation on, and writes nothing into them until a command watches: until then, each entry goes
+//! straight to what serves the lock.
 
 mod edges;
 mod entries;
+mod file;
 mod own;
 mod profile;
 mod wrong;
+
+pub use file::prepare;
 
 /// Where the records of processes that are debugged go: a folder of the command's, in which each
 /// process makes a file.
@@ -21,3 +28,6 @@ pub const DEBUGGED: &core::ffi::CStr = c"COHORT_OBSERVE";
 
 /// The same, of processes that are profiled.
 pub const PROFILED: &core::ffi::CStr = c"COHORT_PROFILE";
+
+/// That processes are to be watched while they run, if it is set.
+pub const WATCHED: &core::ffi::CStr = c"COHORT_WATCH";

@@ -10,15 +10,19 @@
 //! it takes [`Samples`].  A lock is known there by its address and its
 //! *class*, the call that initialised it, so that memory which is used again for a lock of
 //! another sort is another lock.
+//!
+//! A process may be watched from its beginning to its end, or for a while as it runs: see [`Watch`].
 
 mod samples;
+mod watch;
 
 pub use samples::{Samples, WORDS};
+pub use watch::{ALWAYS, Follows, PATIENCE, Watch};
 
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// What records begin with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTO2";
+pub const MAGIC: [u8; 8] = *b"COHORTO3";
 
 /// Threads that can be recorded at once.
 pub const THREADS: usize = 10_240;
@@ -49,6 +53,10 @@ pub const CLASSES: usize = 1 << 12;
 pub const LISTED: usize = 1 << 16;
 /// Stacks that are lent to samples at once.
 pub const LENT: usize = 256;
+/// Locks of which it is noted in which mode they are.
+pub const MODES: usize = 1 << 12;
+/// What [`Records::every`] is where no acquisition is to be sampled, and no stack kept.
+pub const NO_SAMPLES: u32 = u32::MAX;
 
 /// The bits of an identity that are the lock's address; above them is its class.
 pub const OBJECT: u64 = (1 << 48) - 1;
@@ -173,6 +181,8 @@ pub struct Thread {
     /// Whether the thread may hold what is not listed: the process was forked beside the
     /// library.
     pub uncertain: AtomicU32,
+    /// Of which watch all this is.
+    pub follows: Follows,
     /// The C library's name of the thread.
     pub pthread: AtomicU64,
     /// What it waits for: a lock, a condition, or another thread's `pthread`.
@@ -207,17 +217,20 @@ pub enum Wrong {
     WaitUnlocked = 5,
     /// Locked a mutex that it held, of a kind that cannot be locked twice.
     LockTwice = 6,
+    /// Locked what holds neither zeroes nor what an initialiser writes.
+    Uninitialised = 7,
 }
 
 impl Wrong {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::UnlockFree,
         Self::UnlockOthers,
         Self::DestroyUsed,
         Self::UseDestroyed,
         Self::WaitUnlocked,
         Self::LockTwice,
+        Self::Uninitialised,
     ];
 }
 
@@ -307,7 +320,12 @@ pub struct Sample {
     pub nested: u8,
     /// Whether others held the lock when the thread came.
     pub contended: bool,
+    /// The lowest bits of the number of the watch that it is of.
+    pub watch: u8,
 }
+
+/// The bits of a watch's number that a sample has.
+pub const WATCH_BITS: u32 = 0x7f;
 
 impl Sample {
     /// As it is recorded.
@@ -316,7 +334,8 @@ impl Sample {
         let flags = (self.of as u64)
             | (self.stack as u64) << 32
             | (self.nested as u64) << 48
-            | (self.contended as u64) << 56;
+            | (self.contended as u64) << 56
+            | (self.watch as u64) << 57;
         [
             self.lock,
             self.site,
@@ -341,9 +360,22 @@ impl Sample {
             of: flags as u32,
             stack: (flags >> 32) as u16,
             nested: (flags >> 48) as u8,
-            contended: flags >> 56 != 0,
+            contended: flags >> 56 & 1 != 0,
+            watch: (flags >> 57) as u8,
         }
     }
+}
+
+/// What a lock that adapts has told: in which mode it is, and how often it has changed that.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Told {
+    /// The lock's [`identity`]; 0: none yet.
+    pub lock: AtomicU64,
+    /// A number of [`Mode::ALL`](crate::door::Mode::ALL), plus one; 0: not written yet.
+    pub mode: AtomicU32,
+    /// How often it went on in another mode, while that was written down.
+    pub changes: AtomicU32,
 }
 
 /// A process's records.
@@ -352,6 +384,12 @@ impl Sample {
 pub struct Records {
     /// [`MAGIC`].
     pub magic: [AtomicU8; 8],
+    /// The process's number, as it knows it.
+    pub process: AtomicU32,
+    /// Which of the processes that were forked from each other it is.
+    pub generation: AtomicU32,
+    /// Whether anybody watches.
+    pub watch: Watch,
     /// How many of `threads` have been used.
     pub used: AtomicU32,
     /// How many of `findings` have been begun; more than there are, if some did not fit.
@@ -364,7 +402,8 @@ pub struct Records {
     pub lost_edges: AtomicU32,
     /// How many bytes of `maps` are kept.
     pub maps_length: AtomicU32,
-    /// Of how many acquisitions one is sampled, as the reader says; 0: it has not said yet.
+    /// Of how many acquisitions one is sampled, as the reader says; 0: it has not said yet;
+    /// [`NO_SAMPLES`].
     pub every: AtomicU32,
     /// How many of `counts` have been begun.
     pub counted: AtomicU32,
@@ -390,6 +429,8 @@ pub struct Records {
     pub classes: [AtomicU64; CLASSES],
     /// The identities of locks that have no room for their class.
     pub listed: [AtomicU64; LISTED],
+    /// The modes of locks that adapt, by a hash.
+    pub modes: [Told; MODES],
     /// How often each site took each lock, by a hash.
     pub counts: [Count; COUNTS],
 }

@@ -63,6 +63,7 @@ pub enum Kind {
     UseDestroyed,
     WaitUnlocked,
     LockTwice,
+    Uninitialised,
     Order,
 }
 
@@ -80,6 +81,7 @@ impl Kind {
             Self::UseDestroyed => "use-destroyed",
             Self::WaitUnlocked => "wait-unlocked",
             Self::LockTwice => "lock-twice",
+            Self::Uninitialised => "uninitialised",
             Self::Order => "order",
         }
     }
@@ -459,6 +461,10 @@ fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
             Wrong::LockTwice => (
                 Kind::LockTwice,
                 format!("{object} is locked by the thread that holds it, and is not recursive"),
+            ),
+            Wrong::Uninitialised => (
+                Kind::Uninitialised,
+                format!("{object} is locked, and was never initialised: its bytes are no mutex's"),
             ),
         };
         let site = Site::of(&finding.place);

@@ -1,12 +1,17 @@
 //! One process's records, as they are while it goes on.
 
 use super::stacks::Stacks;
+use cohort::door::Mode;
 use cohort::records::{
-    CLASSES, Doing, FREE, Finding, Hold, How, MAGIC, OBJECT, Place, Records, Thread, WHOLE,
+    CLASSES, Count, Doing, FREE, Finding, Hold, How, MAGIC, OBJECT, Place, Records, Thread, WHOLE,
 };
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -20,6 +25,19 @@ pub struct Process {
     /// Whether something can be written into the records: not if they are another user's.
     pub is_ours: bool,
     records: &'static Records,
+    file: File,
+    /// Whether it counts processes and threads by itself, as in a container, so that their numbers
+    /// in the records are not those here.
+    is_apart: bool,
+}
+
+/// Why a file has no records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unusable {
+    /// They are not whole yet, or it has something else.
+    Foreign,
+    /// They are of another version.
+    Version,
 }
 
 impl Drop for Process {
@@ -105,11 +123,24 @@ impl Process {
     pub fn open(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let id = name.split('.').next()?.parse().ok()?;
-        let both = File::options().read(true).write(true).open(path);
-        let is_ours = both.is_ok();
-        let file = both.or_else(|_| File::open(path)).ok()?;
-        if file.metadata().ok()?.len() != size_of::<Records>() as u64 {
-            return None;
+        let (file, is_ours) = both_ways(path).ok()?;
+        Self::in_file(id, file, is_ours).ok()
+    }
+
+    /// The records of the process of that number here, in a file.
+    ///
+    /// # Errors
+    /// It has none.
+    pub fn in_file(id: u32, file: File, is_ours: bool) -> Result<Self, Unusable> {
+        let mut magic = MAGIC;
+        file.read_exact_at(&mut magic, offset_of!(Records, magic) as u64)
+            .map_err(|_| Unusable::Foreign)?;
+        let length = file.metadata().map_err(|_| Unusable::Foreign)?.len();
+        if magic[..7] != MAGIC[..7] {
+            return Err(Unusable::Foreign);
+        }
+        if magic != MAGIC || length != size_of::<Records>() as u64 {
+            return Err(Unusable::Version);
         }
         // SAFETY: as long as the file, which nobody makes shorter; all its bytes are atoms.
         let records: &Records = unsafe {
@@ -125,16 +156,17 @@ impl Process {
                 &file,
                 0,
             )
-            .ok()?;
+            .map_err(|_| Unusable::Foreign)?;
             &*at.cast()
         };
-        let is_there =
-            |(byte, wanted): (&std::sync::atomic::AtomicU8, u8)| byte.load(Relaxed) == wanted;
-        records.magic.iter().zip(MAGIC).all(is_there).then(|| Self {
+        let within = records.process.load(Relaxed);
+        Ok(Self {
             id,
             stacks: Stacks::new(id),
             is_ours,
             records,
+            file,
+            is_apart: within != 0 && within != id,
         })
     }
 
@@ -143,12 +175,18 @@ impl Process {
         self.records
     }
 
-    /// Its threads that have not ended, by the kernel's numbers; none if it is over.
+    /// Its threads that have not ended, by their numbers in its records; none if it is over.
     pub fn living(&self) -> HashSet<u32> {
-        let mut threads: HashSet<u32> = std::fs::read_dir(format!("/proc/{}/task", self.id))
+        self.numbers().into_keys().collect()
+    }
+
+    /// The numbers here of its threads that have not ended, by those in its records.
+    pub fn numbers(&self) -> HashMap<u32, u32> {
+        let mut threads: HashMap<u32, u32> = std::fs::read_dir(format!("/proc/{}/task", self.id))
             .into_iter()
             .flatten()
             .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter_map(|here| Some((self.within(here)?, here)))
             .collect();
         // The first thread keeps its place until all others have ended.
         let state = std::fs::read_to_string(format!("/proc/{}/stat", self.id));
@@ -158,12 +196,20 @@ impl Process {
                 .is_none_or(|(_, rest)| rest.starts_with(['Z', 'X']))
         });
         if has_ended {
-            threads.remove(&self.id);
+            threads.retain(|_, here| *here != self.id);
         }
         threads
     }
 
-    /// A thread's name, as the kernel has it.
+    /// The number that a thread has for itself.
+    fn within(&self, here: u32) -> Option<u32> {
+        if !self.is_apart {
+            return Some(here);
+        }
+        own_number(&format!("/proc/{}/task/{here}/status", self.id))
+    }
+
+    /// A thread's name, as the kernel has it; by its number here.
     pub fn name_of(&self, thread: u32) -> Option<String> {
         let path = format!("/proc/{}/task/{thread}/comm", self.id);
         Some(std::fs::read_to_string(path).ok()?.trim_end().to_owned())
@@ -183,10 +229,15 @@ impl Process {
             0 => return None,
             id => id,
         };
+        if !thread.follows.follows(self.records.watch.number()) {
+            return None;
+        }
         // Asked before its holds are read, since those of a thread that goes on change; a thread
         // that is not among the living may have begun since they were listed.
         let is_gone = !living.contains(&id)
-            && (id == self.id || !Path::new(&format!("/proc/{}/task/{id}", self.id)).exists());
+            && (self.is_apart
+                || id == self.id
+                || !Path::new(&format!("/proc/{}/task/{id}", self.id)).exists());
         let turn = thread.turn.load(Acquire);
         let waiting = Waiting {
             turn,
@@ -281,6 +332,42 @@ impl Process {
             .filter(|_| lock & OBJECT != 0)
     }
 
+    /// How often each site took each lock, as far as threads have put it together.
+    pub fn counts(&self) -> Vec<&Count> {
+        let mut found = Vec::new();
+        let begin = offset_of!(Records, counts) as u64;
+        let end = begin + size_of_val(&self.records.counts) as u64;
+        let each = size_of::<Count>() as u64;
+        let mut at = begin;
+        // To look at pages that nobody has written would make them.
+        while at < end {
+            let (from, to) = match seek(&self.file, SeekFrom::Data(at)) {
+                Ok(from) => (from, seek(&self.file, SeekFrom::Hole(from)).unwrap_or(end)),
+                Err(Errno::NXIO) => break,
+                Err(_) => (at, end),
+            };
+            let first = (from.max(begin) - begin) / each;
+            let last = (to.min(end).max(begin) - begin).div_ceil(each);
+            if first >= last {
+                break;
+            }
+            found.extend(&self.records.counts[first as usize..last as usize]);
+            at = to;
+        }
+        found
+    }
+
+    /// In which mode a lock is that adapts, and how often it has changed that; none if it has not
+    /// told.
+    pub fn modes(&self) -> HashMap<u64, (Mode, u32)> {
+        let told = self.records.modes.iter().filter_map(|told| {
+            let mode = (told.mode.load(Relaxed) as usize).checked_sub(1)?;
+            let mode = Mode::ALL.get(mode)?;
+            Some((told.lock.load(Relaxed), (*mode, told.changes.load(Relaxed))))
+        });
+        told.collect()
+    }
+
     /// The list of mappings that the process has kept.
     pub fn kept_maps(&self) -> String {
         let length = self.records.maps_length.load(Acquire) as usize;
@@ -324,4 +411,22 @@ impl Process {
         bytes.truncate(usize::try_from(read).unwrap_or(0));
         bytes
     }
+}
+
+/// A file open for reading, and for writing too if that may be.
+///
+/// # Errors
+/// It cannot be read.
+pub fn both_ways(path: &Path) -> std::io::Result<(File, bool)> {
+    match File::options().read(true).write(true).open(path) {
+        Ok(file) => Ok((file, true)),
+        Err(_) => Ok((File::open(path)?, false)),
+    }
+}
+
+/// The number that a process or thread has for itself, by its file `status`.
+pub fn own_number(status: &str) -> Option<u32> {
+    let text = std::fs::read_to_string(status).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("NSpid:"))?;
+    line.split_whitespace().next_back()?.parse().ok()
 }

@@ -2,13 +2,13 @@
 //! which threads wait and which hold what they want.
 
 use super::figures::Durations;
-use super::merge::Merged;
+use super::merge::{Merged, Sums, sums};
 use super::{Cost, LeftOut, Profile, VERSION};
 use crate::observe::Records;
 use crate::observe::process::Process;
-use cohort::records::{Doing, Hold, How, Records as Raw, Sample};
+use crate::observe::watching::Watching;
+use cohort::records::{Doing, Hold, How, NO_SAMPLES, Records as Raw, Sample, Thread, WATCH_BITS};
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
 
@@ -75,6 +75,30 @@ pub struct Gathered {
     gone: HashSet<u32>,
     /// CPU seconds so far.
     cpu: f64,
+    /// What it had done before it was looked at.
+    pub before: Before,
+}
+
+/// What a process had done before it was looked at: nothing, if it was started to be looked at.
+#[derive(Default)]
+pub struct Before {
+    /// What it had counted.
+    pub counted: Sums,
+    acquired: u64,
+    cpu: f64,
+    /// What had no room.
+    left_out: LeftOut,
+}
+
+impl Before {
+    fn of(process: &Process) -> Self {
+        Self {
+            counted: sums(process),
+            acquired: acquisitions(process.records()),
+            cpu: cpu_seconds(process.id).unwrap_or(0.0),
+            left_out: left_out(process.records()),
+        }
+    }
 }
 
 impl Default for Gathered {
@@ -89,6 +113,7 @@ impl Default for Gathered {
             returned: VecDeque::new(),
             gone: HashSet::new(),
             cpu: 0.0,
+            before: Before::default(),
         }
     }
 }
@@ -177,13 +202,26 @@ impl Gatherer {
         }
     }
 
-    /// Looks until the program is over.
-    pub fn watch(&mut self, is_over: &AtomicBool) {
+    /// The same, of a process that is watched as it runs: what it did before does not count.
+    pub fn of_running(watching: Watching, limit: f64) -> Self {
+        let mut gatherer = Self::new(Records::of(watching), limit);
+        for process in gatherer.records.known() {
+            let gathered = Gathered {
+                before: Before::of(process),
+                ..Gathered::default()
+            };
+            gatherer.processes.insert(process.id, gathered);
+        }
+        gatherer
+    }
+
+    /// Looks until the program is over, or nobody can be looked at any more.
+    pub fn watch(&mut self, is_over: impl Fn() -> bool) {
         let mut settled = None::<Instant>;
         // Looks must not keep step with what the program does.
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         loop {
-            let over = is_over.load(Acquire);
+            let over = is_over() || !self.records.go_on();
             if over || settled.is_none_or(|at| at.elapsed() >= SETTLE) {
                 self.settle(over);
                 settled = Some(Instant::now());
@@ -214,27 +252,9 @@ impl Gatherer {
 
     fn take_samples(&mut self) {
         for process in self.records.known_mut() {
-            if !process.is_ours {
-                continue;
-            }
-            let gathered = self.processes.entry(process.id).or_default();
-            let raw: &Raw = process.records();
-            let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
-            let mut taken = Vec::new();
-            for thread in &raw.threads[..used] {
-                // SAFETY: the only thread of the only command that knows the file.
-                while let Some(words) = unsafe { thread.samples.take() } {
-                    taken.push(Sample::of_words(words));
-                }
-            }
-            for sample in taken {
-                self.spent.add(&sample);
-                gathered.take(process, &sample);
-            }
-            for _ in 0..RETURNED {
-                if let Some(number) = gathered.returned.pop_front() {
-                    process.give_back(number);
-                }
+            if process.is_ours {
+                let gathered = self.processes.entry(process.id).or_default();
+                gathered.take_samples(process, |sample| self.spent.add(sample));
             }
         }
     }
@@ -250,10 +270,10 @@ impl Gatherer {
             process.stacks.refresh(any, &process.kept_maps());
             let gathered = self.processes.entry(process.id).or_default();
             if let Some(used) = cpu_seconds(process.id) {
-                gathered.cpu = used;
+                gathered.cpu = used - gathered.before.cpu;
             }
             cpu += gathered.cpu;
-            acquired += acquisitions(process.records());
+            acquired += gathered.acquired(process.records());
             alive += 1.0;
             if living.is_empty() || last {
                 over.push(process.id);
@@ -329,17 +349,16 @@ impl Gatherer {
             self.cpu_before += gathered.cpu;
             if let Some(process) = self.records.known_mut().find(|process| process.id == *id) {
                 let raw = process.records();
-                self.acquired_before += acquisitions(raw);
+                self.acquired_before += gathered.acquired(raw);
                 self.counted_processes += usize::from(raw.counted.load(Relaxed) > 0);
-                self.threads = self
-                    .threads
-                    .max((raw.used.load(Relaxed) as usize).min(raw.threads.len()));
-                self.left_out.threads += u64::from(raw.lost_threads.load(Relaxed));
-                self.left_out.acquisitions += u64::from(raw.lost_counts.load(Relaxed));
-                self.left_out.samples += u64::from(raw.lost_samples.load(Relaxed));
+                self.threads = self.threads.max(followers(raw).count());
+                let (now, before) = (left_out(raw), &gathered.before.left_out);
+                self.left_out.threads += now.threads.saturating_sub(before.threads);
+                self.left_out.acquisitions += now.acquisitions.saturating_sub(before.acquisitions);
+                self.left_out.samples += now.samples.saturating_sub(before.samples);
                 if process.is_ours {
                     // One that goes on has nobody left to take its samples.
-                    raw.every.store(u32::MAX, Relaxed);
+                    raw.every.store(NO_SAMPLES, Relaxed);
                 }
                 self.merged.add(process, &gathered);
             }
@@ -369,12 +388,10 @@ impl Gatherer {
 
 impl Gathered {
     /// Sees which threads wait for locks, and which hold those.
-    fn look(&mut self, raw: &Raw, stands_for: f64) {
-        let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
-        let threads = &raw.threads[..used];
+    pub fn look(&mut self, raw: &Raw, stands_for: f64) {
         self.looked += stands_for;
         let mut awaited: Vec<(u64, u32)> = Vec::new();
-        for thread in threads {
+        for thread in followers(raw) {
             let turn = thread.turn.load(Acquire);
             if turn & 1 == 0 {
                 continue;
@@ -407,7 +424,7 @@ impl Gathered {
             return;
         }
         let mut holders: Vec<(u64, u64)> = Vec::new();
-        for thread in threads {
+        for thread in followers(raw) {
             let held = (thread.held.load(Acquire) as usize).min(thread.holds.len());
             let waits = thread.turn.load(Acquire) & 1 == 1;
             let given_away = if waits { thread.mutex.load(Relaxed) } else { 0 };
@@ -432,6 +449,41 @@ impl Gathered {
                 *looks.holders.entry(*site).or_default() += share;
             }
         }
+    }
+
+    /// Takes the samples of a process, the only command that does, and shows each.
+    pub fn take_samples(&mut self, process: &mut Process, mut show: impl FnMut(&Sample)) {
+        let raw: &Raw = process.records();
+        let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
+        let watch = (raw.watch.number() & WATCH_BITS) as u8;
+        let mut taken = Vec::new();
+        for thread in &raw.threads[..used] {
+            // SAFETY: the only thread of the only command that reads them.
+            while let Some(words) = unsafe { thread.samples.take() } {
+                taken.push(Sample::of_words(words));
+            }
+        }
+        // One that was begun under an earlier watch speaks of a time that is over, and its stack is
+        // another's.
+        for sample in taken.iter().filter(|sample| sample.watch == watch) {
+            show(sample);
+            self.take(process, sample);
+        }
+        for _ in 0..RETURNED {
+            if let Some(number) = self.returned.pop_front() {
+                process.give_back(number);
+            }
+        }
+    }
+
+    /// Acquisitions since it is looked at.
+    fn acquired(&self, raw: &Raw) -> u64 {
+        acquisitions(raw).saturating_sub(self.before.acquired)
+    }
+
+    /// Takes note of which threads have ended.
+    pub fn leave_out_gone(&mut self, raw: &Raw, living: &HashSet<u32>) {
+        self.gone = gone(raw, living);
     }
 
     /// Takes note of a sample, and of its stack.
@@ -461,6 +513,23 @@ impl Gathered {
         if sample.stack != 0 {
             self.returned.push_back(sample.stack);
         }
+    }
+}
+
+/// The threads that have a record of the present watch.
+fn followers(raw: &Raw) -> impl Iterator<Item = &Thread> {
+    let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
+    let watch = raw.watch.number();
+    let threads = raw.threads[..used].iter();
+    threads.filter(move |thread| thread.follows.follows(watch))
+}
+
+/// What had no room in a process's records.
+fn left_out(raw: &Raw) -> LeftOut {
+    LeftOut {
+        threads: raw.lost_threads.load(Relaxed).into(),
+        acquisitions: raw.lost_counts.load(Relaxed).into(),
+        samples: raw.lost_samples.load(Relaxed).into(),
     }
 }
 

@@ -16,13 +16,13 @@ const FIELDS: usize = 8;
 const FRAMES: usize = 6;
 
 /// A kind of lock, and a name.
-type Name = (&'static str, String);
+pub type Name = (&'static str, String);
 
 /// Stacks that waited: the lock's place among the locks, frames, thread-seconds.
 pub type Stacks = Vec<(usize, Vec<Frame>, f64)>;
 
 /// One process's counts of a lock: site, acquisitions, contended ones.
-type Counts = Vec<(u64, u64, u64)>;
+pub type Counts = Vec<(u64, u64, u64)>;
 
 /// All processes' locks and conditions.
 #[derive(Default)]
@@ -184,7 +184,7 @@ impl Merged {
             0.0
         };
         let mut named = HashMap::new();
-        for (lock, counts) in counts(process) {
+        for (lock, counts) in by_locks(&sums(process), &gathered.before.counted) {
             let (name, named_by) = name(process, lock, &counts);
             let one = self
                 .locks
@@ -314,7 +314,8 @@ fn part(name: &str) -> Option<(&str, u64)> {
     Some((base, inside.parse().ok()?))
 }
 
-const CONDITION: &str = "condition";
+/// The kind of a condition.
+pub const CONDITION: &str = "condition";
 
 fn lock(kind: &str, name: String, one: One) -> (Lock, HashMap<Vec<Frame>, f64>) {
     let all: f64 = one.objects.values().sum();
@@ -376,20 +377,18 @@ fn lock(kind: &str, name: String, one: One) -> (Lock, HashMap<Vec<Frame>, f64>) 
     (lock, one.stacks)
 }
 
-/// What a process counted, by locks.
-fn counts(process: &Process) -> HashMap<u64, Counts> {
+/// How often each lock was taken from each site, and found held.
+pub type Sums = HashMap<(u64, u64), (u64, u64)>;
+
+/// What a process counted, by locks and sites.
+pub fn sums(process: &Process) -> Sums {
     let raw = process.records();
     let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
-    let mut all: HashMap<(u64, u64), (u64, u64)> = HashMap::new();
+    let mut all = Sums::new();
     let tallies = raw.threads[..used]
         .iter()
         .flat_map(|thread| &thread.tallies);
-    let counts = if raw.counted.load(Relaxed) == 0 {
-        &[][..]
-    } else {
-        &raw.counts
-    };
-    for count in tallies.chain(counts) {
+    for count in tallies.chain(process.counts()) {
         let (lock, site) = (count.lock.load(Acquire), count.site.load(Acquire));
         if lock != 0 && site != 0 {
             let sum = all.entry((lock, site)).or_default();
@@ -397,12 +396,23 @@ fn counts(process: &Process) -> HashMap<u64, Counts> {
             sum.1 += count.contended.load(Relaxed);
         }
     }
+    all
+}
+
+/// The same by locks, without what was counted before.
+pub fn by_locks(sums: &Sums, before: &Sums) -> HashMap<u64, Counts> {
     let mut locks: HashMap<u64, Counts> = HashMap::new();
-    for ((lock, site), (acquired, contended)) in all {
-        locks
-            .entry(lock)
-            .or_default()
-            .push((site, acquired, contended));
+    for ((lock, site), (acquired, contended)) in sums {
+        let (already, held) = before.get(&(*lock, *site)).copied().unwrap_or_default();
+        // A thread that puts its counts together meanwhile may be counted once too little.
+        let acquired = acquired.saturating_sub(already);
+        let contended = contended.saturating_sub(held);
+        if acquired > 0 {
+            locks
+                .entry(*lock)
+                .or_default()
+                .push((*site, acquired, contended));
+        }
     }
     locks
 }
@@ -415,7 +425,7 @@ fn key(process: &mut Process, site: u64) -> (How, Frame) {
 }
 
 /// A lock's kind and name.
-fn name(process: &mut Process, lock: u64, counts: &Counts) -> (Name, NamedBy) {
+pub fn name(process: &mut Process, lock: u64, counts: &Counts) -> (Name, NamedBy) {
     let most = counts
         .iter()
         .max_by_key(|(site, acquired, _)| (*acquired, *site));

@@ -7,8 +7,19 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands whose help has examples; the first is the command alone.
-const SUBCOMMANDS: [&str; 11] = [
-    "", "run", "debug", "profile", "advise", "compare", "machines", "bench", "discover", "tune",
+const SUBCOMMANDS: [&str; 13] = [
+    "",
+    "run",
+    "debug",
+    "profile",
+    "profile snapshot",
+    "top",
+    "advise",
+    "compare",
+    "machines",
+    "bench",
+    "discover",
+    "tune",
     "survey",
 ];
 
@@ -44,6 +55,10 @@ fn shortened(example: &str) -> String {
     match example.split(' ').nth(1) {
         Some("bench") => format!("{shortened} --seconds 0.0005"),
         Some("demo") => format!("{shortened} --seconds 0.5"),
+        _ if example.ends_with(" $!") => format!(
+            "rm -f said; cohort run --observe -- ./queue 50 > said & until [ -s said ]; do sleep 0.1; done; \
+             {shortened}; status=$?; kill $!; exit $status"
+        ),
         Some("compare") if example.ends_with("./ask.sh") => {
             shortened.replace("compare", "compare --repeat 1")
         }
@@ -87,6 +102,14 @@ fn folder() -> TempDir {
     write("ask.sh", &script());
     let server = compiled::usual();
     std::fs::copy(server.path(), folder.path().join("mariadbd")).expect("a copy");
+    let status = Command::new("cc")
+        .args(["-g", "-o"])
+        .arg(folder.path().join("queue"))
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/profile/queue.c"))
+        .arg("-lpthread")
+        .status()
+        .expect("there is a C compiler");
+    assert!(status.success());
     let machine = cohort()
         .args(["machines", "show", "--synthetic", "core:4 pu:2"])
         .args(["--like", "epyc-7352x2"])

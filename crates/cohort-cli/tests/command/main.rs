@@ -17,6 +17,7 @@ mod report;
 mod reproduce;
 mod show;
 mod survey;
+mod top;
 mod usage;
 
 use assert_cmd::Command;

@@ -35,6 +35,7 @@ pub use crate::locks::tree::Manner;
 pub use crate::locks::wait::{MayPark, SpinOnly};
 pub(crate) use crate::migrating_clients::{self as migrating, Hesitant};
 pub(crate) use crate::sample_clients as samples;
+pub(crate) use crate::watch_clients as watch;
 
 /// What looks for flaws on the simulated machine.
 macro_rules! on_machine {

@@ -3,12 +3,12 @@
 //! Each is a few instructions that hand on, beside the arguments, where the call came from; a
 //! compiled function could not tell that of its own caller.
 
-use super::own::{Caller, Own, own};
+use super::own::{Caller, Own, any, is_unwatched, own};
 use super::wrong::{all_are_certain, found, holder};
 use super::{edges, profile};
 use crate::c11::thrd;
 use crate::choice::{Choice, choice};
-use crate::layout::{ADAPTIVE, Attr, Cond, DESTROYED, Mutex, NORMAL, RwLock};
+use crate::layout::{ADAPTIVE, Attr, Cond, DESTROYED, KINDS, Mutex, NORMAL, RwLock};
 use crate::libc::{EBUSY, Timespec, keeping_errno};
 use crate::{condvar, mutex, next, rwlock};
 use cohort::records::{Doing, How, Wrong};
@@ -92,19 +92,25 @@ unsafe fn caller(stack: usize, frame: usize, link: usize) -> Caller {
     }
 }
 
-/// Runs what may wait, and records the wait and, if it ended with a lock, the hold.
+/// Runs what may wait, and records the wait and, if it ended with a lock, the hold; `look` sees
+/// before whether something is wrong with it.
 #[inline(always)]
 fn locking(
     doing: Doing,
     how: How,
     object: usize,
     caller: &Caller,
+    look: impl FnOnce(&Own),
     lock: impl FnOnce() -> c_int,
 ) -> c_int {
+    if is_unwatched() {
+        return lock();
+    }
     let Some(own) = own() else { return lock() };
     if own.is_profiled {
         return profile::locking(&own, doing, how, object, caller, lock);
     }
+    look(&own);
     if doing != Doing::Nothing {
         // What waits with a deadline, or tries, can let go of all again.
         if doing != Doing::Timed {
@@ -123,14 +129,13 @@ fn locking(
 }
 
 /// What is wrong with locking a mutex, if anything is.
-fn look(mutex: *mut Mutex, caller: &Caller) {
+fn look(own: &Own, mutex: *mut Mutex, caller: &Caller) {
     // SAFETY: the program's.
     let kind = unsafe { (*mutex).kind.load(Relaxed) };
-    let Some(own) = own().filter(|own| !own.is_profiled) else {
-        return;
-    };
     if kind == DESTROYED {
-        found(&own, Wrong::UseDestroyed, mutex as usize, caller, None);
+        found(own, Wrong::UseDestroyed, mutex as usize, caller, None);
+    } else if kind & !KINDS != 0 {
+        found(own, Wrong::Uninitialised, mutex as usize, caller, None);
     } else if matches!(kind & !crate::layout::ELISION, NORMAL | ADAPTIVE)
         && let Some(place) = own.find(mutex as usize)
     {
@@ -138,7 +143,7 @@ fn look(mutex: *mut Mutex, caller: &Caller) {
         let (site, _) = cohort::records::Hold::unpack(site);
         let id = own.thread.id.load(Relaxed);
         found(
-            &own,
+            own,
             Wrong::LockTwice,
             mutex as usize,
             caller,
@@ -156,6 +161,9 @@ fn unlocking(
     is_free: impl FnOnce() -> bool,
     unlock: impl FnOnce() -> c_int,
 ) -> c_int {
+    if is_unwatched() {
+        return unlock();
+    }
     let Some(own) = own() else { return unlock() };
     if own.is_profiled {
         return profile::unlocking(&own, how, object, unlock);
@@ -166,9 +174,10 @@ fn unlocking(
     unlock()
 }
 
-/// A lock has been initialised: what was at its address is another.
+/// A lock has been initialised: what was at its address is another.  This is noted whether or not
+/// anybody watches: a command that comes later could not find out.
 fn initialised(how: How, object: usize, caller: &Caller, result: c_int) -> c_int {
-    if let (Some(own), 0) = (own(), result) {
+    if let (Some(own), 0) = (any(), result) {
         if own.is_profiled {
             profile::initialised(&own, how, object, caller);
         } else {
@@ -230,6 +239,9 @@ fn waiting(
     caller: &Caller,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
+    if is_unwatched() {
+        return wait();
+    }
     let Some(own) = own() else { return wait() };
     if own.is_profiled {
         return profile::waiting(&own, doing, cond as usize, mutex as usize, caller, wait);
@@ -253,23 +265,25 @@ type Time = *const Timespec;
 
 entries! {
     pthread_mutex_lock, __pthread_mutex_lock => fn lock(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        look(mutex, caller);
-        locking(Doing::Lock, How::Mutex, mutex as usize, caller, || mutex::pthread_mutex_lock(mutex))
+        let look = |own: &Own| look(own, mutex, caller);
+        locking(Doing::Lock, How::Mutex, mutex as usize, caller, look, || {
+            mutex::pthread_mutex_lock(mutex)
+        })
     }
     pthread_mutex_trylock, __pthread_mutex_trylock =>
     fn trylock(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        locking(Doing::Nothing, How::Mutex, mutex as usize, caller, || {
+        locking(Doing::Nothing, How::Mutex, mutex as usize, caller, |_| {}, || {
             mutex::pthread_mutex_trylock(mutex)
         })
     }
     pthread_mutex_timedlock => fn timedlock(mutex: *mut Mutex, at: Time; _c, _d) |caller| {
-        locking(Doing::Timed, How::Mutex, mutex as usize, caller, || {
+        locking(Doing::Timed, How::Mutex, mutex as usize, caller, |_| {}, || {
             mutex::pthread_mutex_timedlock(mutex, at)
         })
     }
     pthread_mutex_clocklock =>
     fn clocklock(mutex: *mut Mutex, clock: c_int, at: Time; _d) |caller| {
-        locking(Doing::Timed, How::Mutex, mutex as usize, caller, || {
+        locking(Doing::Timed, How::Mutex, mutex as usize, caller, |_| {}, || {
             mutex::pthread_mutex_clocklock(mutex, clock, at)
         })
     }
@@ -289,18 +303,18 @@ entries! {
         destroying(mutex as usize, caller, mutex::pthread_mutex_destroy(mutex))
     }
     mtx_lock => fn c11_lock(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        look(mutex, caller);
-        thrd(locking(Doing::Lock, How::Mutex, mutex as usize, caller, || {
+        let look = |own: &Own| look(own, mutex, caller);
+        thrd(locking(Doing::Lock, How::Mutex, mutex as usize, caller, look, || {
             mutex::pthread_mutex_lock(mutex)
         }))
     }
     mtx_trylock => fn c11_trylock(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        thrd(locking(Doing::Nothing, How::Mutex, mutex as usize, caller, || {
+        thrd(locking(Doing::Nothing, How::Mutex, mutex as usize, caller, |_| {}, || {
             mutex::pthread_mutex_trylock(mutex)
         }))
     }
     mtx_timedlock => fn c11_timedlock(mutex: *mut Mutex, at: Time; _c, _d) |caller| {
-        thrd(locking(Doing::Timed, How::Mutex, mutex as usize, caller, || {
+        thrd(locking(Doing::Timed, How::Mutex, mutex as usize, caller, |_| {}, || {
             mutex::pthread_mutex_timedlock(mutex, at)
         }))
     }
@@ -340,47 +354,47 @@ entries! {
     }
     pthread_rwlock_rdlock, __pthread_rwlock_rdlock =>
     fn rdlock(lock: *mut RwLock; _b, _c, _d) |caller| {
-        locking(Doing::Read, How::Read, lock as usize, caller, || {
+        locking(Doing::Read, How::Read, lock as usize, caller, |_| {}, || {
             rwlock::pthread_rwlock_rdlock(lock)
         })
     }
     pthread_rwlock_tryrdlock, __pthread_rwlock_tryrdlock =>
     fn tryrdlock(lock: *mut RwLock; _b, _c, _d) |caller| {
-        locking(Doing::Nothing, How::Read, lock as usize, caller, || {
+        locking(Doing::Nothing, How::Read, lock as usize, caller, |_| {}, || {
             rwlock::pthread_rwlock_tryrdlock(lock)
         })
     }
     pthread_rwlock_timedrdlock => fn timedrdlock(lock: *mut RwLock, at: Time; _c, _d) |caller| {
-        locking(Doing::Timed, How::Read, lock as usize, caller, || {
+        locking(Doing::Timed, How::Read, lock as usize, caller, |_| {}, || {
             rwlock::pthread_rwlock_timedrdlock(lock, at)
         })
     }
     pthread_rwlock_clockrdlock =>
     fn clockrdlock(lock: *mut RwLock, clock: c_int, at: Time; _d) |caller| {
-        locking(Doing::Timed, How::Read, lock as usize, caller, || {
+        locking(Doing::Timed, How::Read, lock as usize, caller, |_| {}, || {
             rwlock::pthread_rwlock_clockrdlock(lock, clock, at)
         })
     }
     pthread_rwlock_wrlock, __pthread_rwlock_wrlock =>
     fn wrlock(lock: *mut RwLock; _b, _c, _d) |caller| {
-        locking(Doing::Write, How::Write, lock as usize, caller, || {
+        locking(Doing::Write, How::Write, lock as usize, caller, |_| {}, || {
             rwlock::pthread_rwlock_wrlock(lock)
         })
     }
     pthread_rwlock_trywrlock, __pthread_rwlock_trywrlock =>
     fn trywrlock(lock: *mut RwLock; _b, _c, _d) |caller| {
-        locking(Doing::Nothing, How::Write, lock as usize, caller, || {
+        locking(Doing::Nothing, How::Write, lock as usize, caller, |_| {}, || {
             rwlock::pthread_rwlock_trywrlock(lock)
         })
     }
     pthread_rwlock_timedwrlock => fn timedwrlock(lock: *mut RwLock, at: Time; _c, _d) |caller| {
-        locking(Doing::Timed, How::Write, lock as usize, caller, || {
+        locking(Doing::Timed, How::Write, lock as usize, caller, |_| {}, || {
             rwlock::pthread_rwlock_timedwrlock(lock, at)
         })
     }
     pthread_rwlock_clockwrlock =>
     fn clockwrlock(lock: *mut RwLock, clock: c_int, at: Time; _d) |caller| {
-        locking(Doing::Timed, How::Write, lock as usize, caller, || {
+        locking(Doing::Timed, How::Write, lock as usize, caller, |_| {}, || {
             rwlock::pthread_rwlock_clockwrlock(lock, clock, at)
         })
     }

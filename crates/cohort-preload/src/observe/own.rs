@@ -1,13 +1,13 @@
 //! The calling thread's own record.
 
 use super::profile::Open;
-use super::{DEBUGGED, PROFILED};
+use super::{DEBUGGED, PROFILED, WATCHED, file};
 use crate::choice::variable_c;
-use crate::libc::{close, keeping_errno, mmap, open, say};
-use cohort::door::{generation, is_gone, thread_id};
+use crate::libc::{close, keeping_errno, open};
+use cohort::door::{Hearer, generation, hear, is_gone, thread_id};
 use cohort::records::{
-    Doing, FREE, HOLDS, Hold, How, LENT, MAGIC, MAPS_BYTES, Place, Records, STACK_BYTES, STACKS,
-    Stack, THREADS, Thread, WHOLE, WRITTEN,
+    Doing, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, Place, Records, STACK_BYTES, STACKS, Stack,
+    THREADS, Thread, WHOLE, WRITTEN,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
@@ -42,7 +42,37 @@ struct Words {
     slot: Cell<u32>,
     /// The acquisition that is sampled.
     open: Open,
+    /// What locks that adapt have told it.
+    heard: Heard,
 }
+
+/// What a thread hears of a lock that adapts while it takes or releases it.
+#[repr(C)]
+pub struct Heard {
+    /// In which mode it was or is, a number of [`Mode::ALL`](cohort::door::Mode::ALL) plus one; 0:
+    /// nothing was told.
+    pub mode: Cell<u32>,
+    /// How often it has changed that.
+    pub changes: Cell<u32>,
+}
+
+impl Heard {
+    /// Nothing has been told yet.
+    #[inline(always)]
+    pub fn begin(&self) {
+        self.mode.set(0);
+        self.changes.set(0);
+    }
+}
+
+/// Keeps what locks tell for the thread that they tell it.
+static HEARER: Hearer = Hearer {
+    waited: |mode| heard().mode.set(mode as u32 + 1),
+    changed: |change| {
+        heard().mode.set(change.to as u32 + 1);
+        heard().changes.set(heard().changes.get() + 1);
+    },
+};
 
 core::arch::global_asm!(
     ".section .tbss.cohort_observed,\"awT\",@nobits",
@@ -92,7 +122,8 @@ fn words() -> &'static Words {
 static RECORDS: AtomicPtr<Records> = AtomicPtr::new(ptr::null_mut());
 static OF: AtomicU32 = AtomicU32::new(0);
 
-/// Whether the process is profiled, and not debugged; as good as constant once records are mapped.
+/// Whether the process is profiled or watched as it runs, and not debugged; as good as constant once
+/// records are mapped.
 static IS_PROFILED: AtomicBool = AtomicBool::new(false);
 
 /// The mirrors of all threads.
@@ -103,8 +134,10 @@ static MIRRORS: AtomicPtr<Mirror> = AtomicPtr::new(ptr::null_mut());
 pub struct Own {
     pub records: &'static Records,
     pub thread: &'static Thread,
-    /// Whether the process is profiled, and not debugged.
+    /// Whether the process is profiled or watched as it runs, and not debugged.
     pub is_profiled: bool,
+    /// The present watch.
+    pub watch: u32,
     mirror: &'static Mirror,
 }
 
@@ -114,9 +147,38 @@ pub fn open_sample() -> &'static Open {
     &words().open
 }
 
-/// The calling thread's record; none if observations go nowhere.
+/// What locks have told the calling thread.
+#[inline(always)]
+pub fn heard() -> &'static Heard {
+    &words().heard
+}
+
+/// Whether the process could be watched and nobody does: then nothing is to be written down.
+#[inline(always)]
+pub fn is_unwatched() -> bool {
+    if OF.load(Acquire) != generation() {
+        return false;
+    }
+    // SAFETY: this process's records are there, for ever.
+    !unsafe { &*RECORDS.load(Relaxed) }.watch.is_on()
+}
+
+/// The calling thread's record; none if observations go nowhere, or nobody watches.
 #[inline(always)]
 pub fn own() -> Option<Own> {
+    let own = any()?;
+    if own.watch == 0 {
+        return None;
+    }
+    if !own.thread.follows.is_mine(own.watch) {
+        own.begin_anew();
+    }
+    Some(own)
+}
+
+/// The calling thread's record, whether or not anybody watches.
+#[inline(always)]
+pub fn any() -> Option<Own> {
     let words = words();
     if words.generation.get() != generation() {
         keeping_errno(|| begin(words));
@@ -129,6 +191,7 @@ pub fn own() -> Option<Own> {
             records,
             thread: &records.threads[slot],
             is_profiled: IS_PROFILED.load(Relaxed),
+            watch: records.watch.number(),
             mirror: &*MIRRORS.load(Relaxed).add(slot),
         })
     }
@@ -149,12 +212,11 @@ fn begin(words: &Words) {
         return;
     };
     let thread = &records.threads[slot];
+    let watch = records.watch.number();
     thread.turn.store(0, Relaxed);
-    thread.doing.store(Doing::Nothing as u32, Relaxed);
-    thread.held.store(0, Relaxed);
-    thread.beyond.store(0, Relaxed);
     thread.uncertain.store(0, Relaxed);
     thread.pthread.store(pthread_self() as u64, Relaxed);
+    begin_anew(thread, watch);
     // SAFETY: there are as many mirrors as places.
     let mirrors = MIRRORS.load(Acquire);
     // SAFETY: the same; only the thread at a place writes its mirror.
@@ -169,6 +231,7 @@ fn begin(words: &Words) {
             records,
             thread,
             is_profiled: IS_PROFILED.load(Relaxed),
+            watch,
             mirror,
         };
         for hold in held.holds.iter().take(held.held.get() as usize) {
@@ -198,44 +261,69 @@ fn place(records: &Records) -> Option<usize> {
     })
 }
 
-/// Maps this process's records, and makes them if they are not there yet.
+/// This process's records, which are made if they are not there yet.
 fn records(here: u32) -> Option<&'static Records> {
     if OF.load(Acquire) != here {
-        let profiled = variable_c(PROFILED);
-        let folder = profiled.or_else(|| variable_c(DEBUGGED))?;
-        let mapped = map(folder.to_bytes(), here)?;
-        IS_PROFILED.store(profiled.is_some(), Relaxed);
-        if MIRRORS.load(Acquire).is_null() {
-            let mirrors = anonymous(size_of::<Mirror>() * THREADS)?.cast();
-            // Several threads may begin at once; the spare mapping stays, untouched.
-            let _ = MIRRORS.compare_exchange(ptr::null_mut(), mirrors, AcqRel, Acquire);
-        }
-        // Threads that begin at once map the same file.
-        RECORDS.store(mapped, Release);
-        OF.store(here, Release);
+        make(here)?;
     }
     // SAFETY: null, or mapped for ever.
     unsafe { RECORDS.load(Acquire).as_ref() }
 }
 
-const READ_WRITE: c_int = 3;
-const MAP_SHARED: c_int = 1;
-const MAP_PRIVATE: c_int = 2;
-const MAP_ANONYMOUS: c_int = 0x20;
-const MAP_NORESERVE: c_int = 0x4000;
-
-fn anonymous(bytes: usize) -> Option<*mut u8> {
-    let flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-    // SAFETY: fresh memory.
-    let at = unsafe { mmap(ptr::null_mut(), bytes, READ_WRITE, flags, -1, 0) };
-    (at as usize != usize::MAX).then_some(at.cast())
+/// Makes this process's records, unless another thread is making them.
+#[cold]
+fn make(here: u32) -> Option<()> {
+    let before = RECORDS.load(Acquire);
+    // SAFETY: null, or mapped for ever, and whole.
+    if unsafe { before.as_ref() }.is_some_and(|there| there.generation.load(Relaxed) == here) {
+        return Some(());
+    }
+    let profiled = variable_c(PROFILED);
+    let folder = profiled.or_else(|| variable_c(DEBUGGED));
+    let file = match folder {
+        Some(folder) => file::named(folder.to_bytes(), here),
+        None if variable_c(WATCHED).is_some_and(|value| !value.is_empty()) => file::nameless(),
+        None => None,
+    }?;
+    let made = file::map(file).and_then(|records| {
+        if MIRRORS.load(Acquire).is_null() {
+            let mirrors = file::anonymous(size_of::<Mirror>() * THREADS)?.cast();
+            // Several threads may begin at once; the spare mapping stays, untouched.
+            let _ = MIRRORS.compare_exchange(ptr::null_mut(), mirrors, AcqRel, Acquire);
+        }
+        Some(records)
+    });
+    let Some(made) = made else {
+        file::close(file);
+        return None;
+    };
+    made.process.store(getpid() as u32, Relaxed);
+    made.generation.store(here, Relaxed);
+    if folder.is_some() {
+        made.watch.begin_for_ever();
+    }
+    IS_PROFILED.store(profiled.is_some() || folder.is_none(), Relaxed);
+    let published = RECORDS
+        .compare_exchange(before, ptr::from_ref(made).cast_mut(), AcqRel, Acquire)
+        .is_ok();
+    if !published {
+        // Another thread was first.
+        file::unmap(made);
+    }
+    if published && folder.is_none() {
+        file::keep(file);
+        hear(&HEARER);
+    } else {
+        file::close(file);
+    }
+    OF.store(here, Release);
+    Some(())
 }
 
 unsafe extern "C" {
     safe fn getpid() -> c_int;
     safe fn pthread_self() -> usize;
     fn read(file: c_int, bytes: *mut u8, count: usize) -> isize;
-    fn ftruncate(file: c_int, length: i64) -> c_int;
     fn process_vm_readv(
         process: c_int,
         local: *const [usize; 2],
@@ -244,73 +332,6 @@ unsafe extern "C" {
         remotes: usize,
         flags: usize,
     ) -> isize;
-}
-
-/// The file `FOLDER/PROCESS.GENERATION`, mapped.
-fn map(folder: &[u8], here: u32) -> Option<*mut Records> {
-    const O_RDWR: c_int = 2;
-    const O_CREAT: c_int = 0o100;
-    const O_CLOEXEC: c_int = 0o2_000_000;
-    let mut path = [0u8; 512];
-    let mut length = 0;
-    let mut put = |bytes: &[u8]| {
-        let end = length + bytes.len();
-        // The last byte stays zero.
-        let room = path[..511].get_mut(length..end)?;
-        room.copy_from_slice(bytes);
-        length = end;
-        Some(())
-    };
-    put(folder)?;
-    put(b"/")?;
-    put(decimal(getpid() as u32, &mut [0; 10]))?;
-    put(b".")?;
-    put(decimal(here, &mut [0; 10]))?;
-    // SAFETY: the path ends by zero; the file is as long as the mapping before it is used.
-    unsafe {
-        let file = open(path.as_ptr().cast(), O_RDWR | O_CREAT | O_CLOEXEC, 0o666);
-        if file < 0 {
-            return None;
-        }
-        let bytes = size_of::<Records>();
-        let at = if ftruncate(file, bytes as i64) == 0 {
-            mmap(
-                ptr::null_mut(),
-                bytes,
-                READ_WRITE,
-                MAP_SHARED | MAP_NORESERVE,
-                file,
-                0,
-            )
-        } else {
-            usize::MAX as *mut _
-        };
-        close(file);
-        if at as usize == usize::MAX {
-            say(format_args!(
-                "cohort: this process cannot be observed: no room for its records\n"
-            ));
-            return None;
-        }
-        let records: *mut Records = at.cast();
-        for (byte, wanted) in (*records).magic.iter().zip(MAGIC) {
-            byte.store(wanted, Relaxed);
-        }
-        Some(records)
-    }
-}
-
-/// A number's digits, at the end of the buffer.
-fn decimal(mut number: u32, buffer: &mut [u8; 10]) -> &[u8] {
-    let mut first = buffer.len();
-    loop {
-        first -= 1;
-        buffer[first] = b'0' + (number % 10) as u8;
-        number /= 10;
-        if number == 0 {
-            return &buffer[first..];
-        }
-    }
 }
 
 /// Keeps the list of mappings, for a reader that comes when this process is gone.
@@ -338,6 +359,16 @@ pub fn keep_maps(records: &Records) {
     }
 }
 
+/// Leaves nothing of an earlier watch in a record.
+fn begin_anew(thread: &Thread, watch: u32) {
+    let turn = thread.turn.load(Relaxed);
+    thread.turn.store(turn.wrapping_add(turn & 1), Relaxed);
+    thread.doing.store(Doing::Nothing as u32, Relaxed);
+    thread.held.store(0, Relaxed);
+    thread.beyond.store(0, Relaxed);
+    thread.follows.follow(watch);
+}
+
 fn note(place: &Place, caller: &Caller) {
     place.returns_to.store(caller.returns_to as u64, Relaxed);
     place.stack.store(caller.stack as u64, Relaxed);
@@ -345,6 +376,14 @@ fn note(place: &Place, caller: &Caller) {
 }
 
 impl Own {
+    /// The thread finds that another watch has begun.
+    #[cold]
+    #[inline(never)]
+    fn begin_anew(&self) {
+        begin_anew(self.thread, self.watch);
+        words().open.forget();
+    }
+
     /// The thread begins to wait.
     #[inline]
     pub fn begins(&self, doing: Doing, object: usize, mutex: usize, caller: &Caller) {

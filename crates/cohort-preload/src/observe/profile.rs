@@ -1,14 +1,14 @@
-//! Counting and sampling, for `cohort profile`.
+//! Counting and sampling, for `cohort profile` and `cohort top`.
 //!
-//! Each acquisition is counted by its lock and its site, in words of the thread's own.  Whether it had to wait is what the lock's own word says when the
-//! thread comes.  Of one in [`every`](cohort::records::Records::every), at random, the clock is
+//! Each acquisition is counted by its lock and its site, in words of the thread's own.  Whether it
+//! had to wait is what the lock's own word says when the thread comes.  Of one in [`every`](cohort::records::Records::every), at random, the clock is
 //! read before it, after it, and at its release.
 //!
 //! Which thread waits for which, and for how long, is not written down here: the command looks at what
 //! threads wait for and hold, as it does for `cohort debug`, again and again.
 
 use super::entries::is_locked;
-use super::own::{Caller, Own, keep_maps, open_sample};
+use super::own::{Caller, Own, heard, keep_maps, open_sample};
 use crate::choice::{Choice, choice, is_plain_default};
 use crate::layout::{ADAPTIVE, ELISION, ERRORCHECK, Mutex, NORMAL, RECURSIVE, RwLock};
 use crate::libc::keeping_errno;
@@ -16,7 +16,8 @@ use crate::{mutex, owner};
 use cohort::RawLock;
 use cohort::door::{now, random};
 use cohort::records::{
-    CLASSES, COUNTS, Count, Doing, Hold, How, LISTED, OBJECT, Sample, TALLIES, identity,
+    CLASSES, COUNTS, Count, Doing, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT, Sample, TALLIES,
+    WATCH_BITS, identity,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
@@ -29,9 +30,6 @@ const AT_FIRST: u32 = 256;
 
 /// Of so many contended acquisitions the stack of one is kept, if there is room.
 const CONTENDED: u8 = 8;
-
-/// What [`every`](cohort::records::Records::every) is where none is to be sampled.
-const NONE: u32 = u32::MAX;
 
 /// How many places of a table are looked at.
 const PROBES: usize = 24;
@@ -83,7 +81,7 @@ impl Open {
         let left = self.stack_in.get();
         self.stack_in
             .set(left.checked_sub(1).unwrap_or(CONTENDED - 1));
-        left == 0 && own.records.every.load(Relaxed) != NONE
+        left == 0 && own.records.every.load(Relaxed) != NO_SAMPLES
     }
 
     /// Draws which acquisition is sampled next; `due` as it came, unless one is still open.
@@ -91,9 +89,11 @@ impl Open {
     #[inline(never)]
     fn draw(&self, own: &Own, due: bool) -> bool {
         let of = self.of.get();
+        let second = (now() / 1_000_000_000) as u32;
+        own.records.watch.end_if_left(own.watch, second);
         let every = match own.records.every.load(Relaxed) {
             0 => AT_FIRST,
-            NONE => {
+            NO_SAMPLES => {
                 self.left.set(1 << 12);
                 self.of.set(0);
                 return false;
@@ -215,6 +215,9 @@ fn class_of(own: &Own, site: u64) -> u32 {
     for probe in 0..PROBES {
         let place = (first + probe) % CLASSES;
         let known = &own.records.classes[place];
+        if known.load(Relaxed) == site {
+            return place as u32 + 1;
+        }
         match known.compare_exchange(0, site, Relaxed, Relaxed) {
             Ok(_) => return place as u32 + 1,
             Err(theirs) if theirs == site => return place as u32 + 1,
@@ -325,6 +328,40 @@ fn turn_over(own: &Own, tally: &Count, lock: u64, site: u64) {
     }
 }
 
+/// Writes down what the lock has told the thread of its mode, if anything.
+#[inline(always)]
+fn note_mode(own: &Own, lock: u64) {
+    if heard().mode.get() != 0 {
+        keep_mode(own, lock);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn keep_mode(own: &Own, lock: u64) {
+    let (mode, changes) = (heard().mode.get(), heard().changes.get());
+    let first = mixed(lock) as usize;
+    for probe in 0..PROBES {
+        let told = &own.records.modes[(first + probe) % MODES];
+        let mut known = told.lock.load(Relaxed);
+        if known == 0 {
+            known = match told.lock.compare_exchange(0, lock, Relaxed, Relaxed) {
+                Ok(_) => lock,
+                Err(theirs) => theirs,
+            };
+        }
+        if known == lock {
+            if told.mode.load(Relaxed) != mode {
+                told.mode.store(mode, Relaxed);
+            }
+            if changes != 0 {
+                told.changes.fetch_add(changes, Relaxed);
+            }
+            return;
+        }
+    }
+}
+
 /// All threads' count of a lock and a site.
 fn find_count(own: &Own, lock: u64, site: u64) -> Option<&'static Count> {
     let first = mixed(lock ^ site.rotate_left(24)) as usize;
@@ -371,12 +408,14 @@ pub fn locking(
     let timed = sampled || shown;
     let recorded = clock(timed);
     let stack = if shown { own.lend_stack(caller) } else { 0 };
+    heard().begin();
     let goes = clock(timed);
     let result = lock();
     let granted = clock(timed);
     if waits {
         own.ends();
     }
+    note_mode(own, object as u64);
     if !is_locked(result) {
         own.return_stack(stack);
         return result;
@@ -422,15 +461,19 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
     let number = hold.number.load(Relaxed);
     let site = hold.site.load(Relaxed);
     let open = open_sample();
+    heard().begin();
     if number != open.number.get() {
         own.remove(place);
-        return unlock();
+        let result = unlock();
+        note_mode(own, object as u64);
+        return result;
     }
     let ends = now();
     own.remove(place);
     let spent = now() - ends;
     open.number.set(0);
     let result = unlock();
+    note_mode(own, object as u64);
     put(own, &closed(open, object, site, ends, spent));
     result
 }
@@ -448,11 +491,16 @@ fn closed(open: &Open, lock: usize, site: u64, ends: u64, spent: u64) -> Sample 
         stack: open.stack.get(),
         nested: open.nested.get(),
         contended: open.contended.get(),
+        ..Sample::default()
     }
 }
 
 #[cold]
 fn put(own: &Own, sample: &Sample) {
+    let sample = Sample {
+        watch: (own.watch & WATCH_BITS) as u8,
+        ..*sample
+    };
     // SAFETY: the calling thread's own.
     if !unsafe { own.thread.samples.put(sample.to_words()) } {
         own.return_stack(sample.stack);

@@ -1,3 +1,4 @@
 //! Checks of what an observed process writes down.
 
 mod samples;
+mod watch;

@@ -1,0 +1,262 @@
+//! Watching a process that `cohort run --observe` has started, for as long as one likes.
+
+use super::process::{Process, Unusable, both_ways, own_number};
+use crate::environment::lock_told;
+use crate::library;
+use crate::problem::Problem;
+use cohort::records::{FREE, WHOLE};
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::{Relaxed, Release};
+use std::time::{Duration, Instant};
+
+/// What the file of a process's records is called, among its open files.
+const CALLED: &str = "/memfd:cohort-records";
+
+/// How long a program may take from its start to its first lock.
+const STARTS: Duration = Duration::from_secs(2);
+
+/// How long a watch of another command may be without a look before it counts as left.
+const LEFT: Duration = Duration::from_secs(1);
+
+/// A process that is watched, until this value goes.
+pub struct Watching {
+    /// The process.
+    pub process: Process,
+    number: u32,
+    /// When it began, in the kernel's ticks: its number alone may be another's later.
+    began: Option<u64>,
+}
+
+impl Watching {
+    /// Begins to watch the process of that number; of so many acquisitions one is sampled.
+    ///
+    /// Blocks for a second if another command seems to watch it, and for two if it seems to be
+    /// starting.
+    ///
+    /// # Errors
+    /// There is no such process; it was not started to be watched; another command watches it.
+    pub fn begin(id: u32, every: u32) -> Result<Self, Problem> {
+        let mut process = find_once_started(id)?;
+        if !process.is_ours {
+            return Err(Problem::refused(format!(
+                "the records of process {id} may not be written to; watch it as its user, or as root"
+            )));
+        }
+        let raw = process.records();
+        let before = raw.watch.number();
+        if before != 0 {
+            let beats = raw.watch.beats();
+            let asked = Instant::now();
+            while asked.elapsed() < LEFT {
+                if raw.watch.beats() != beats {
+                    return Err(watched(id));
+                }
+                std::thread::sleep(LEFT / 20);
+            }
+        }
+        raw.every.store(every, Relaxed);
+        // What an earlier command has not taken any more.
+        let threads = raw.threads.iter();
+        let used = raw.used.load(Relaxed) as usize;
+        for thread in threads.take(used) {
+            // SAFETY: the command that watched before has ended, or stands still.
+            while unsafe { thread.samples.take() }.is_some() {}
+        }
+        for stack in &raw.lent {
+            if stack.state.load(Relaxed) == WHOLE {
+                stack.state.store(FREE, Release);
+            }
+        }
+        raw.watch.beat();
+        let number = raw.watch.begin(before).ok_or_else(|| watched(id))?;
+        let any = process.numbers().into_values().next();
+        process.stacks.refresh(any, &process.kept_maps());
+        Ok(Self {
+            began: began(id),
+            process,
+            number,
+        })
+    }
+
+    /// Tells the process that somebody still watches.
+    ///
+    /// # Errors
+    /// Another command has taken over.
+    pub fn beat(&mut self) -> Result<(), Problem> {
+        let watch = &self.process.records().watch;
+        watch.beat();
+        match watch.number() {
+            number if number == self.number => Ok(()),
+            // The process has heard nothing for long, as when this one was stopped.
+            0 => {
+                let id = self.process.id;
+                self.number = watch.begin(0).ok_or_else(|| watched(id))?;
+                Ok(())
+            }
+            _ => Err(watched(self.process.id)),
+        }
+    }
+
+    /// The program's name, and the lock that it runs under, as it was told.
+    pub fn program(&self) -> (String, Option<String>) {
+        let id = self.process.id;
+        let name = fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
+        let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
+        (name.trim_end().to_owned(), lock_told(&environment))
+    }
+
+    /// Whether the process has ended.
+    pub fn is_over(&self) -> bool {
+        began(self.process.id) != self.began || self.process.living().is_empty()
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let raw = self.process.records();
+        raw.watch.end(self.number);
+    }
+}
+
+fn watched(id: u32) -> Problem {
+    Problem::refused(format!(
+        "another command watches process {id}: one at a time can"
+    ))
+}
+
+/// When a process began, if it is there.
+fn began(id: u32) -> Option<u64> {
+    let line = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The fields follow the name, which may hold anything, in brackets.
+    let (_, rest) = line.rsplit_once(") ")?;
+    rest.split(' ').nth(19)?.parse().ok()
+}
+
+/// The same as [`find`], of a process that may only just have been started.
+fn find_once_started(id: u32) -> Result<Process, Problem> {
+    let asked = Instant::now();
+    loop {
+        match find(id) {
+            Err(_) if is_starting(id) && asked.elapsed() < STARTS => {
+                std::thread::sleep(STARTS / 100);
+            }
+            found => return found,
+        }
+    }
+}
+
+/// Whether a process is `cohort run` still, or has the library that observes and no records.
+fn is_starting(id: u32) -> bool {
+    let own = std::env::current_exe().and_then(fs::canonicalize);
+    let its = fs::canonicalize(format!("/proc/{id}/exe"));
+    let is_command =
+        id != std::process::id() && own.is_ok_and(|own| its.is_ok_and(|its| own == its));
+    is_command || has_library(id)
+}
+
+/// Whether a process has the library that observes.
+fn has_library(id: u32) -> bool {
+    let maps = fs::read_to_string(format!("/proc/{id}/maps"));
+    maps.is_ok_and(|maps| maps.contains(library::OBSERVING.file))
+}
+
+/// The process of that number, with its records.
+///
+/// # Errors
+/// There is none, or it cannot be watched: why, and what to do.
+fn find(id: u32) -> Result<Process, Problem> {
+    let folder = PathBuf::from(format!("/proc/{id}"));
+    let Ok(metadata) = fs::metadata(&folder) else {
+        let why = if Path::new("/proc/self").exists() {
+            format!("there is no process {id}")
+        } else {
+            "/proc is not mounted here".to_owned()
+        };
+        return Err(Problem::usage(why));
+    };
+    let files =
+        fs::read_dir(folder.join("fd")).map_err(|error| unreadable(id, &metadata, &error))?;
+    let found = files.flatten().find_map(|entry| {
+        let name = fs::read_link(entry.path()).ok()?;
+        name.to_str()?.starts_with(CALLED).then(|| entry.path())
+    });
+    let (file, is_ours) = match found.or_else(|| mapped(&folder)) {
+        Some(path) => both_ways(&path).map_err(|error| unreadable(id, &metadata, &error))?,
+        None => return Err(without(id, &folder)),
+    };
+    let process = Process::in_file(id, file, is_ours).map_err(|why| match why {
+        Unusable::Version => Problem::refused(format!(
+            "process {id} was started by another version of cohort; use that version's command, or \
+             start the program again by this one"
+        )),
+        Unusable::Foreign => Problem::refused(format!(
+            "process {id} has no records yet; try again in a moment"
+        )),
+    })?;
+    let own = own_number(&format!("/proc/{id}/status"));
+    let records = process.records().process.load(Relaxed);
+    if own.is_some_and(|own| own != records) {
+        return Err(Problem::refused(format!(
+            "process {id} has used no lock since it was forked"
+        )));
+    }
+    Ok(process)
+}
+
+/// The file of records that a process has closed by a way of its own: only root may go by this.
+fn mapped(folder: &Path) -> Option<PathBuf> {
+    let maps = fs::read_to_string(folder.join("maps")).ok()?;
+    let line = maps.lines().find(|line| line.contains(CALLED))?;
+    let range = line.split(' ').next()?;
+    let range = range.split('-').map(|end| end.trim_start_matches('0'));
+    let range: Vec<&str> = range.collect();
+    let path = folder.join("map_files").join(range.join("-"));
+    fs::File::open(&path).is_ok().then_some(path)
+}
+
+/// Why a process may not be looked at.
+fn unreadable(id: u32, metadata: &fs::Metadata, error: &std::io::Error) -> Problem {
+    if error.kind() != ErrorKind::PermissionDenied {
+        return Problem::refused(format!("process {id} cannot be looked at: {error}"));
+    }
+    let owner = metadata.uid();
+    let why = if owner == rustix::process::geteuid().as_raw() {
+        // Such as one that changed its user and so is not to be looked into.
+        "does not let its user look into it".to_owned()
+    } else {
+        format!("belongs to user {owner}")
+    };
+    Problem::refused(format!(
+        "process {id} {why}; watch it as {}",
+        if owner == 0 {
+            "root"
+        } else {
+            "that user, or as root"
+        }
+    ))
+}
+
+/// Why a process has no records.
+fn without(id: u32, folder: &Path) -> Problem {
+    let maps = fs::read_to_string(folder.join("maps")).unwrap_or_default();
+    let start = "start it by `cohort run --observe`";
+    Problem::refused(if maps.contains(CALLED) {
+        format!("process {id} has closed the file of its records; only root can watch it")
+    } else if maps.contains(library::OBSERVING.file) {
+        format!(
+            "process {id} has used no lock yet, or runs under `cohort debug` or `cohort profile`"
+        )
+    } else if library::ALL
+        .iter()
+        .any(|library| maps.contains(library.file))
+    {
+        format!("process {id} runs under cohort, but not to be watched; {start}")
+    } else if maps.is_empty() {
+        format!("process {id} has ended")
+    } else {
+        format!("process {id} does not run under cohort; {start}")
+    })
+}

@@ -1,0 +1,166 @@
+//! `cohort top`: what the locks of a running program do, again and again.
+
+mod frame;
+mod screen;
+mod text;
+
+use crate::observe::watching::Watching;
+use crate::page::{self, Origin};
+use crate::problem::{self, Problem};
+use clap::ValueEnum;
+use cohort::records::NO_SAMPLES;
+use cohort_lab::interrupt::{self, Interrupted};
+use frame::{Looker, Row, Seen};
+use serde::Serialize;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Locks that a table has which is printed once.
+const LISTED: usize = 30;
+
+/// Options of `cohort top`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    /// The number of a process that `cohort run --observe` has started, or of one of its children
+    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    process: u32,
+    /// Print one table, after one interval
+    #[arg(long)]
+    once: bool,
+    /// Print JSON, after one interval
+    #[arg(long)]
+    json: bool,
+    /// How long an interval is
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = interval)]
+    interval: Duration,
+    /// By what the locks are sorted
+    #[arg(long, value_enum, default_value_t = Sort::Lost)]
+    sort: Sort,
+    /// Show locks with these letters in their names
+    #[arg(
+        long,
+        value_name = "LETTERS",
+        default_value = "",
+        hide_default_value = true
+    )]
+    filter: String,
+}
+
+/// By what locks are sorted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Sort {
+    /// Thread-seconds of waiting in a second
+    Lost,
+    /// Threads that wait now
+    Waiting,
+    /// Acquisitions in a second
+    Taken,
+    /// The share of acquisitions that found the lock held
+    Contended,
+    /// How often the lock went on in another mode
+    Changes,
+    /// The name
+    Name,
+}
+
+const NOTES: &str = "\
+The program has to have been started by `cohort run --observe`. Some 250 times a second it is seen \
+which threads wait for which locks, and which hold those; acquisitions are counted. It begins and \
+ends while the program runs: a lock that was held before has no holder until it is taken again, and \
+a wait that had begun before is not seen. One command at a time can watch a process; if it is \
+killed, the program notices within some seconds.
+
+  lost/s     thread-seconds of waiting in a second: how many threads wait, in the mean
+  waiting    threads that wait now
+  contended  the share of acquisitions that found the lock held
+  mode       in which mode a lock was that adapts, when last a thread waited for
+             it, and behind × how often it went on in another
+  holder     the thread that holds the lock now: its number and name
+
+Keys: l, w, t, c, m, n sort by lost, waiting, taken, contended, mode changes, name; / filters; the \
+arrows choose a lock, and Enter shows where threads wait for it and where it is held, with stacks; \
+Space stops the display; q or Ctrl-C ends it. If standard output is no terminal, one table is \
+printed.
+
+Examples:
+  cohort run --observe -- memcached -t 8 &
+  cohort top $!
+  cohort top --once --interval 2 --sort waiting $!
+  cohort top --json --filter stats $!
+
+Exit status: 0 if the process was watched; 2 for a mistake in the options or if there is no such \
+process; 125 if it cannot be watched; 130 after Ctrl-C, but for the display.";
+
+/// A number of seconds from a twentieth to an hour.
+fn interval(text: &str) -> Result<Duration, String> {
+    text.parse()
+        .ok()
+        .filter(|seconds| (0.05..=3600.0).contains(seconds))
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "write seconds from 0.05 to 3600, such as 2".to_owned())
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Sheet<'a> {
+    process: u32,
+    program: &'a str,
+    lock: &'a Option<String>,
+    #[serde(flatten)]
+    seen: &'a Seen,
+    locks: &'a [&'a Row],
+}
+
+/// Carries out `cohort top`.
+///
+/// # Errors
+/// The process cannot be watched.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    interrupt::arm()
+        .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
+    let watching = Watching::begin(arguments.process, NO_SAMPLES)?;
+    let mut looker = Looker::new(watching);
+    if !arguments.once && !arguments.json && std::io::stdout().is_terminal() {
+        return screen::run(&mut looker, arguments);
+    }
+    let program = looker.program();
+    if let Err(signal) = look_for(&mut looker, arguments.interval)? {
+        return Ok(ExitCode::from(signal.status()));
+    }
+    let seen = looker.finish();
+    let rows = text::rows(&seen, arguments.sort, &arguments.filter);
+    if arguments.json {
+        let sheet = Sheet {
+            process: looker.process(),
+            program: &program.0,
+            lock: &program.1,
+            seen: &seen,
+            locks: &rows,
+        };
+        page::print_json(Origin::here(), &sheet)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = text::head(looker.process(), &program, &seen);
+    text.push_str("\n\n");
+    text.push_str(&text::table_or_none(&rows, LISTED));
+    page::print(&text)?;
+    if seen.has_ended {
+        problem::tell(format!("note: process {} has ended", looker.process()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Looks for that long, or until the process has ended; or a signal has come.
+fn look_for(looker: &mut Looker, interval: Duration) -> Result<Result<(), Interrupted>, Problem> {
+    while looker.elapsed() < interval && !looker.is_over() {
+        if let Err(signal) = interrupt::check() {
+            return Ok(Err(signal));
+        }
+        let left = interval.saturating_sub(looker.elapsed());
+        let pause = looker.look()?;
+        std::thread::sleep(pause.min(left));
+    }
+    Ok(Ok(()))
+}

@@ -1,0 +1,362 @@
+//! What the locks of a process do in an interval, seen from outside.
+
+use crate::observe::process::{Moment, Process};
+use crate::observe::stacks::Frame;
+use crate::observe::watching::Watching;
+use crate::problem::Problem;
+use crate::profile::NamedBy;
+use crate::profile::gather::{Gathered, Looks};
+use crate::profile::merge::{self, CONDITION, Counts, Name, Sums};
+use cohort::records::{Doing, Hold, How, NO_SAMPLES};
+use serde::Serialize;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::{Duration, Instant};
+
+/// How far two looks are apart at least, and in times of what one takes.
+const TICK: Duration = Duration::from_millis(4);
+const TIMES: u32 = 50;
+
+/// How often it is asked whether the process lives.
+const SETTLE: Duration = Duration::from_millis(100);
+
+/// What [`every`](cohort::records::Records::every) is while stacks are wanted, and hardly a sample.
+const STACKS_ONLY: u32 = 1 << 24;
+
+/// What the locks did.
+#[derive(Debug, Serialize)]
+pub struct Seen {
+    /// For how long they were looked at.
+    pub seconds: f64,
+    /// Threads that live.
+    pub threads: usize,
+    /// Thread-seconds of waiting in a second, all locks together.
+    pub lost_per_second: f64,
+    /// Threads that wait for locks at the end.
+    pub waiting: usize,
+    /// Whether the process has ended meanwhile.
+    pub has_ended: bool,
+    /// The locks that were used or wanted, in no order.
+    #[serde(skip)]
+    pub locks: Vec<Row>,
+}
+
+/// The locks of one name.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    /// `mutex` or `rwlock`.
+    pub kind: &'static str,
+    /// The name.
+    pub name: String,
+    /// What the name is.
+    pub named_by: NamedBy,
+    /// How many locks have it.
+    pub objects: usize,
+    /// Thread-seconds of waiting in a second.
+    pub lost_per_second: f64,
+    /// Threads that wait at the end.
+    pub waiting: usize,
+    /// Acquisitions in a second.
+    pub taken_per_second: f64,
+    /// The share of these that found the lock held.
+    pub contended: f64,
+    /// In which mode the lock was when a thread last waited for it; none if it has not told.
+    pub mode: Option<&'static str>,
+    /// How often it went on in another mode since the program began, while it was watched.
+    pub changes: u32,
+    /// The threads that hold it at the end, those that took it before the watch left out.
+    pub holders: Vec<Holder>,
+    /// Where threads waited.
+    pub waited_at: Vec<Place>,
+    /// Where it was held meanwhile.
+    pub held_at: Vec<Place>,
+}
+
+/// A thread that holds a lock.
+#[derive(Debug, Serialize)]
+pub struct Holder {
+    /// Its number here.
+    pub thread: u32,
+    /// Its name.
+    pub name: Option<String>,
+    /// Where it took the lock.
+    pub at: Frame,
+}
+
+/// A place that waits for a lock, or that holds it meanwhile.
+#[derive(Debug, Serialize)]
+pub struct Place {
+    /// `lock`, `read` or `write`.
+    pub how: &'static str,
+    /// Thread-seconds in a second.
+    pub lost_per_second: f64,
+    /// Where it is, and its callers if stacks were wanted.
+    pub frames: Vec<Frame>,
+}
+
+/// Looks at a process again and again.
+pub struct Looker {
+    watching: Watching,
+    gathered: Gathered,
+    began: Instant,
+    settled: Option<Instant>,
+    numbers: HashMap<u32, u32>,
+    is_over: bool,
+    /// What was counted before this interval.
+    before: Sums,
+    names: HashMap<u64, (Name, NamedBy)>,
+    random: u64,
+}
+
+impl Looker {
+    /// Of a process that is watched.
+    pub fn new(watching: Watching) -> Self {
+        Self {
+            before: merge::sums(&watching.process),
+            watching,
+            gathered: Gathered::default(),
+            began: Instant::now(),
+            settled: None,
+            numbers: HashMap::new(),
+            is_over: false,
+            names: HashMap::new(),
+            random: 0x9e37_79b9_7f4a_7c15,
+        }
+    }
+
+    /// How long the interval lasts already.
+    pub fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Whether the process has ended.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Whether stacks of threads that wait are wanted, which cost the program more.
+    pub fn want_stacks(&self, wanted: bool) {
+        let every = if wanted { STACKS_ONLY } else { NO_SAMPLES };
+        self.watching.process.records().every.store(every, Relaxed);
+    }
+
+    /// Looks once; how long to wait until the next time.
+    ///
+    /// # Errors
+    /// Another command watches the process now.
+    pub fn look(&mut self) -> Result<Duration, Problem> {
+        let began = Instant::now();
+        self.watching.beat()?;
+        if self.settled.is_none_or(|at| at.elapsed() >= SETTLE) {
+            self.settled = Some(began);
+            let process = &self.watching.process;
+            self.numbers = process.numbers();
+            let living = self.living();
+            self.gathered
+                .leave_out_gone(self.watching.process.records(), &living);
+            self.is_over = self.watching.is_over();
+        }
+        self.random ^= self.random << 13;
+        self.random ^= self.random >> 7;
+        self.random ^= self.random << 17;
+        let tick = TICK.max(began.elapsed() * TIMES);
+        let process = &mut self.watching.process;
+        self.gathered.look(process.records(), tick.as_secs_f64());
+        self.gathered.take_samples(process, |_| {});
+        // Looks must not keep step with what the program does.
+        let part = (self.random % 1024) as u32 + 512;
+        Ok(TICK.max(began.elapsed() * TIMES) * part / 1024)
+    }
+
+    fn living(&self) -> HashSet<u32> {
+        self.numbers.keys().copied().collect()
+    }
+
+    /// What was seen in this interval; the next begins.
+    pub fn finish(&mut self) -> Seen {
+        let seconds = self.began.elapsed().as_secs_f64();
+        self.began = Instant::now();
+        let gathered = std::mem::take(&mut self.gathered);
+        let living = self.living();
+        let process = &mut self.watching.process;
+        self.gathered.leave_out_gone(process.records(), &living);
+        let any = self.numbers.values().next().copied();
+        process.stacks.refresh(any, &process.kept_maps());
+        let sums = merge::sums(process);
+        let counts = merge::by_locks(&sums, &self.before);
+        self.before = sums;
+        let moments = process.threads(&living);
+        let modes = process.modes();
+        let mut seen = Seen {
+            seconds,
+            threads: living.len(),
+            lost_per_second: 0.0,
+            waiting: 0,
+            has_ended: self.is_over,
+            locks: Vec::new(),
+        };
+        let mut rows: HashMap<Name, Row> = HashMap::new();
+        let none = (Counts::new(), Looks::default());
+        let awaited = moments.iter().filter_map(lock_awaited);
+        let locks: HashSet<u64> = counts
+            .keys()
+            .chain(gathered.looks.keys())
+            .copied()
+            .chain(awaited)
+            .collect();
+        for lock in locks {
+            let counts = counts.get(&lock).unwrap_or(&none.0);
+            let looks = gathered.looks.get(&lock).unwrap_or(&none.1);
+            let (name, named_by) = self
+                .names
+                .entry(lock)
+                .or_insert_with(|| name(process, lock, counts, looks));
+            if name.0 == CONDITION {
+                continue;
+            }
+            let row = rows
+                .entry(name.clone())
+                .or_insert_with(|| Row::new(name, *named_by));
+            row.objects += 1;
+            let rate = |lost: f64| lost / gathered.looked.max(f64::MIN_POSITIVE);
+            row.lost_per_second += rate(looks.lost);
+            row.waiting += moments
+                .iter()
+                .filter(|moment| lock_awaited(moment) == Some(lock))
+                .count();
+            let taken: u64 = counts.iter().map(|(_, acquired, _)| acquired).sum();
+            let contended: u64 = counts.iter().map(|(_, _, contended)| contended).sum();
+            row.taken_per_second += taken as f64 / seconds;
+            // Put together as a number first.
+            row.contended += contended as f64 / seconds;
+            if let Some((mode, changes)) = modes.get(&lock) {
+                row.mode = Some(mode.name());
+                row.changes += changes;
+            }
+            for moment in moments.iter().filter(|moment| !moment.is_gone) {
+                for held in moment.holds.iter().filter(|held| held.object == lock) {
+                    let thread = *self.numbers.get(&moment.id).unwrap_or(&moment.id);
+                    row.holders.push(Holder {
+                        thread,
+                        name: process.name_of(thread),
+                        at: first_frame(process, held.site),
+                    });
+                }
+            }
+            for (site, lost) in &looks.waiters {
+                let stacks = gathered.stacks.get(&(lock, *site));
+                let heaviest = stacks.and_then(|stacks| {
+                    let weight = |one: &(&Vec<u64>, &f64), other: &(&Vec<u64>, &f64)| {
+                        one.1.total_cmp(other.1)
+                    };
+                    stacks.iter().max_by(weight)
+                });
+                let frames = match heaviest {
+                    Some((addresses, _)) => process.stacks.named(addresses),
+                    None => Vec::new(),
+                };
+                add(&mut row.waited_at, process, *site, rate(*lost), frames);
+            }
+            for (site, lost) in &looks.holders {
+                add(&mut row.held_at, process, *site, rate(*lost), Vec::new());
+            }
+        }
+        for mut row in rows.into_values() {
+            row.contended = if row.taken_per_second > 0.0 {
+                row.contended / row.taken_per_second
+            } else {
+                0.0
+            };
+            for places in [&mut row.waited_at, &mut row.held_at] {
+                places.sort_by(|one, other| other.lost_per_second.total_cmp(&one.lost_per_second));
+            }
+            seen.lost_per_second += row.lost_per_second;
+            seen.waiting += row.waiting;
+            seen.locks.push(row);
+        }
+        seen
+    }
+
+    /// The program's name, and the lock that it runs under, as it was told.
+    pub fn program(&self) -> (String, Option<String>) {
+        self.watching.program()
+    }
+
+    /// The process's number here.
+    pub fn process(&self) -> u32 {
+        self.watching.process.id
+    }
+}
+
+impl Row {
+    fn new(name: &Name, named_by: NamedBy) -> Self {
+        let (kind, name) = name.clone();
+        Self {
+            kind,
+            name,
+            named_by,
+            objects: 0,
+            lost_per_second: 0.0,
+            waiting: 0,
+            taken_per_second: 0.0,
+            contended: 0.0,
+            mode: None,
+            changes: 0,
+            holders: Vec::new(),
+            waited_at: Vec::new(),
+            held_at: Vec::new(),
+        }
+    }
+}
+
+/// The lock that a thread waits for, if it does.
+fn lock_awaited(moment: &Moment) -> Option<u64> {
+    let waiting = moment.waiting.filter(|_| !moment.is_gone)?;
+    let is_for_lock = match waiting.doing {
+        Doing::Lock | Doing::Read | Doing::Write => true,
+        Doing::Timed => waiting.mutex == 0,
+        Doing::Nothing | Doing::Join | Doing::Condition => false,
+    };
+    is_for_lock.then_some(waiting.object)
+}
+
+/// A lock's name: one that nobody has got yet, by where it is awaited.
+fn name(process: &mut Process, lock: u64, counts: &Counts, looks: &Looks) -> (Name, NamedBy) {
+    if counts.is_empty() {
+        let awaited = looks.waiters.keys().map(|site| (*site, 1, 0));
+        return merge::name(process, lock, &awaited.collect());
+    }
+    merge::name(process, lock, counts)
+}
+
+fn first_frame(process: &mut Process, site: u64) -> Frame {
+    let frames = process.stacks.frames(site.saturating_sub(1));
+    frames.into_iter().next().unwrap_or_default()
+}
+
+/// Adds to a place, or to the list.
+fn add(places: &mut Vec<Place>, process: &mut Process, site: u64, lost: f64, frames: Vec<Frame>) {
+    let (address, how) = Hold::unpack(site);
+    let how = match how {
+        How::Read => "read",
+        How::Write => "write",
+        _ => "lock",
+    };
+    let frames = if frames.is_empty() {
+        vec![first_frame(process, address)]
+    } else {
+        frames
+    };
+    let same = |place: &&mut Place| {
+        let (one, other) = (&place.frames[0], &frames[0]);
+        place.how == how && (&one.module, one.offset) == (&other.module, other.offset)
+    };
+    match places.iter_mut().find(same) {
+        Some(place) => place.lost_per_second += lost,
+        None => places.push(Place {
+            how,
+            lost_per_second: lost,
+            frames,
+        }),
+    }
+}

@@ -1,0 +1,201 @@
+//! What was seen of a process's locks, as a person reads it.
+
+use super::Sort;
+use super::frame::{Place, Row, Seen};
+use crate::page;
+use crate::profile::merge::label;
+use crate::profile::text::{count, seconds, share};
+use comfy_table::Row as Cells;
+use std::fmt::Write;
+
+/// Frames of a place that are shown.
+const FRAMES: usize = 8;
+
+/// Places of a lock that are shown.
+const PLACES: usize = 5;
+
+/// The locks in this order, but for those that do not have the filter's letters in their names.
+pub fn rows<'a>(seen: &'a Seen, sort: Sort, filter: &str) -> Vec<&'a Row> {
+    let wanted = filter.to_lowercase();
+    let has_them = |row: &&Row| row.name.to_lowercase().contains(&wanted);
+    let mut rows: Vec<&Row> = seen.locks.iter().filter(has_them).collect();
+    let of = |row: &Row| match sort {
+        Sort::Lost => row.lost_per_second,
+        Sort::Waiting => row.waiting as f64,
+        Sort::Taken => row.taken_per_second,
+        Sort::Contended => row.contended,
+        Sort::Changes => f64::from(row.changes),
+        Sort::Name => 0.0,
+    };
+    let besides = |row: &Row| match sort {
+        Sort::Name => 0.0,
+        _ => row.taken_per_second,
+    };
+    rows.sort_by(|one, other| {
+        (of(other), besides(other))
+            .partial_cmp(&(of(one), besides(one)))
+            .expect("rates are numbers")
+            .then_with(|| (&one.name, one.kind).cmp(&(&other.name, other.kind)))
+    });
+    rows
+}
+
+/// What is said of the process.
+pub fn head(process: u32, program: &(String, Option<String>), seen: &Seen) -> String {
+    let (name, lock) = program;
+    let under = lock
+        .as_ref()
+        .map_or_else(String::new, |lock| format!(" under {lock}"));
+    let threads = if seen.threads == 1 {
+        "thread"
+    } else {
+        "threads"
+    };
+    page::prose(&format!(
+        "{name} (process {process}){under}, looked at for {:.1} s: {} {threads}, {} of them waiting \
+         for locks now; {} thread-seconds lost in a second",
+        seen.seconds,
+        seen.threads,
+        seen.waiting,
+        lost(seen.lost_per_second),
+    ))
+}
+
+/// These locks, `most` of them, a line each, below titles and a line of `─`.
+fn table(rows: &[&Row], most: usize) -> String {
+    let mut table = page::titled(&[
+        "lock",
+        "lost/s",
+        "waiting",
+        "taken/s",
+        "contended",
+        "mode",
+        "holder",
+    ]);
+    for row in rows.iter().take(most) {
+        let mut cells = Cells::from([
+            title(row),
+            lost(row.lost_per_second),
+            row.waiting.to_string(),
+            count(row.taken_per_second.round() as u64),
+            share((row.contended * 1e6) as u64, 1_000_000),
+            mode(row),
+            holder(row),
+        ]);
+        cells.max_height(1);
+        table.add_row(cells);
+    }
+    page::lines(table, 1..5)
+}
+
+/// The same, with how many there are more; or that there is none.
+pub fn table_or_none(rows: &[&Row], most: usize) -> String {
+    if rows.is_empty() {
+        return "no lock was taken, nor waited for".to_owned();
+    }
+    let mut text = table(rows, most);
+    if rows.len() > most {
+        let _ = write!(text, "\nand {} more", rows.len() - most);
+    }
+    text
+}
+
+/// A lock's name, with what it is if it is no mutex.
+fn title(row: &Row) -> String {
+    let kind = if row.kind == "rwlock" {
+        " (rwlock)"
+    } else {
+        ""
+    };
+    let several = if row.objects > 1 {
+        format!(" ×{}", row.objects)
+    } else {
+        String::new()
+    };
+    format!("{}{several}{kind}", row.name)
+}
+
+/// In which mode it is, and how often it went on in another.
+fn mode(row: &Row) -> String {
+    match (row.mode, row.changes) {
+        (None, _) => "–".to_owned(),
+        (Some(mode), 0) => mode.to_owned(),
+        (Some(mode), changes) => format!("{mode} ×{changes}"),
+    }
+}
+
+/// The threads that hold it, in few words.
+fn holder(row: &Row) -> String {
+    let Some(first) = row.holders.first() else {
+        return "–".to_owned();
+    };
+    let name = first.name.as_deref().unwrap_or_default();
+    let more = match row.holders.len() - 1 {
+        0 => String::new(),
+        more => format!(" +{more}"),
+    };
+    format!("{} {name}{more}", first.thread)
+}
+
+/// Thread-seconds in a second.
+fn lost(value: f64) -> String {
+    if value == 0.0 {
+        "0".to_owned()
+    } else if value < 0.0005 {
+        "<0.001".to_owned()
+    } else {
+        format!("{value:.3}")
+    }
+}
+
+/// A lock by its places, with the stacks of threads that wait.
+pub fn places(row: &Row) -> String {
+    let mut text = format!(
+        "{} {}: {} lost in a second, {} waiting\n",
+        row.kind,
+        title(row),
+        lost(row.lost_per_second),
+        row.waiting
+    );
+    for holder in &row.holders {
+        let name = holder.name.as_deref().unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "held by {} {name}, taken at {}",
+            holder.thread,
+            label(&holder.at)
+        );
+    }
+    for (what, places) in [
+        ("waited at, lost in a second", &row.waited_at),
+        ("held meanwhile at", &row.held_at),
+    ] {
+        if places.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "\n{what}");
+        for place in places.iter().take(PLACES) {
+            one(&mut text, place, row.kind == "rwlock");
+        }
+    }
+    text
+}
+
+fn one(text: &mut String, place: &Place, says_how: bool) {
+    let how = if says_how {
+        format!("{}: ", place.how)
+    } else {
+        String::new()
+    };
+    for (number, frame) in place.frames.iter().take(FRAMES).enumerate() {
+        let _ = match number {
+            0 => writeln!(
+                text,
+                "{:>8}  {how}{}",
+                seconds(place.lost_per_second),
+                label(frame)
+            ),
+            _ => writeln!(text, "          < {}", label(frame)),
+        };
+    }
+}

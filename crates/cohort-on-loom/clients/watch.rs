@@ -1,0 +1,59 @@
+//! Watches come and go, while a thread writes down what it does.
+
+use crate::locks::door::{AtomicU32, Order};
+use crate::locks::records::{ALWAYS, Follows, Watch};
+use crate::world::together;
+use std::sync::Arc;
+
+#[derive(Default)]
+struct Shared {
+    watch: Watch,
+    follows: Follows,
+    /// What the command makes ready for the thread.
+    wanted: AtomicU32,
+    /// What the thread writes down, the watch's number; 0: nothing.
+    record: AtomicU32,
+}
+
+/// So many watches come one after the other, while a thread looks as often for one: it finds what
+/// is made ready for it, and nothing that it wrote in one watch is read in another.
+pub fn come_and_go(watches: u32) {
+    let shared = Arc::new(Shared::default());
+    together(2, move |thread| {
+        if thread == 0 {
+            (0..watches).for_each(|_| acts(&shared));
+        } else {
+            (1..=watches).for_each(|nth| watches_once(&shared, ALWAYS + nth));
+        }
+    });
+}
+
+fn acts(shared: &Shared) {
+    let number = shared.watch.number();
+    if number == 0 {
+        return;
+    }
+    assert!(
+        shared.wanted.load(Order::RELAXED) >= number,
+        "a watch was seen before what was made ready for it"
+    );
+    if !shared.follows.is_mine(number) {
+        shared.record.store(0, Order::RELAXED);
+        shared.follows.follow(number);
+    }
+    shared.record.store(number, Order::RELAXED);
+}
+
+fn watches_once(shared: &Shared, expected: u32) {
+    shared.wanted.store(expected, Order::RELAXED);
+    let number = shared.watch.begin(0).expect("nobody watches");
+    assert_eq!(number, expected, "nobody else begins any");
+    if shared.follows.follows(number) {
+        let record = shared.record.load(Order::RELAXED);
+        assert!(
+            record == 0 || record == number,
+            "what is of another watch is read in this one"
+        );
+    }
+    shared.watch.end(number);
+}

@@ -1,0 +1,176 @@
+//! Whether anybody watches a process that can be watched while it runs, and which threads' records
+//! are of that watch.
+//!
+//! A process looks at one word before each of its lock operations, and writes nothing down while it
+//! is 0.  A command that watches puts a number there that no watch had before.  A thread that finds
+//! another number than it follows drops what its record holds, since it wrote nothing down between
+//! the two watches; so what it held at that time has no owner until it is taken again.
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `word` | commands; threads of the process, which end what nobody sustains | the present watch's number; 0: nobody watches |
+//! | `last` | commands | the greatest number so far |
+//! | `beats` | the command that watches | how often it has looked |
+//! | `heard` | threads of the process | what `beats` was when it had last changed, and in which second that was |
+//! | [`Follows`] | one thread | of which watch its record is |
+
+use crate::door::{AtomicU32, AtomicU64, Order, orders};
+use crate::padded::CachePadded;
+
+orders! {
+    /// A thread that finds a watch finds what its command has made ready for it.
+    WATCH_BEGIN = Release;
+    /// The same, from the thread's side.
+    WATCH_SEEN = Acquire;
+    /// A command that sees that a record is of this watch sees nothing older in it.
+    FOLLOW = Release;
+    /// The same, from the command's side.
+    FOLLOWS = Acquire;
+}
+
+/// The number of a watch that never ends: of a process that a command has started to be watched.
+pub const ALWAYS: u32 = 1;
+
+/// Seconds without a look after which a watch is over.
+pub const PATIENCE: u32 = 5;
+
+/// Whether anybody watches; all zero when new: nobody.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Watch {
+    word: CachePadded<AtomicU32>,
+    last: AtomicU32,
+    beats: AtomicU32,
+    heard: AtomicU64,
+}
+
+impl Watch {
+    /// Whether anybody watches, as far as the calling thread knows.
+    #[inline(always)]
+    pub fn is_on(&self) -> bool {
+        self.word.0.load(Order::RELAXED) != 0
+    }
+
+    /// The present watch; 0: nobody watches.
+    #[inline(always)]
+    pub fn number(&self) -> u32 {
+        self.word.0.load(WATCH_SEEN)
+    }
+
+    /// The process is watched for ever.
+    pub fn begin_for_ever(&self) {
+        self.word.0.store(ALWAYS, WATCH_BEGIN);
+    }
+
+    /// Begins a watch in place of the watch `instead`, 0 for none; its number, or none if
+    /// another one is there.
+    pub fn begin(&self, instead: u32) -> Option<u32> {
+        let number = self
+            .last
+            .load(Order::RELAXED)
+            .max(instead)
+            .max(ALWAYS)
+            .checked_add(1)?;
+        self.word
+            .0
+            .compare_exchange(instead, number, WATCH_BEGIN, Order::RELAXED)
+            .ok()?;
+        self.last.store(number, Order::RELAXED);
+        Some(number)
+    }
+
+    /// Ends that watch, if it is the present one.
+    pub fn end(&self, number: u32) {
+        let _ = self
+            .word
+            .0
+            .compare_exchange(number, 0, Order::RELAXED, Order::RELAXED);
+    }
+
+    /// The command looks.
+    pub fn beat(&self) {
+        self.beats.fetch_add(1, Order::RELAXED);
+    }
+
+    /// How often commands have looked.
+    pub fn beats(&self) -> u32 {
+        self.beats.load(Order::RELAXED)
+    }
+
+    /// Ends that watch if its command has not looked for [`PATIENCE`] seconds, as a thread of the
+    /// process finds now and then; `second` is its clock's.
+    pub fn end_if_left(&self, number: u32, second: u32) {
+        if number == ALWAYS {
+            return;
+        }
+        let heard = self.heard.load(Order::RELAXED);
+        let (beats, at) = ((heard >> 32) as u32, heard as u32);
+        let now = self.beats();
+        if now != beats {
+            let heard = u64::from(now) << 32 | u64::from(second);
+            self.heard.store(heard, Order::RELAXED);
+        } else if second.saturating_sub(at) > PATIENCE {
+            self.end(number);
+        }
+    }
+}
+
+/// Of which watch a thread's record is; 0 when new: of none.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct Follows(AtomicU32);
+
+impl Follows {
+    /// Whether the record is of that watch, asked by the thread that writes it.
+    #[inline(always)]
+    pub fn is_mine(&self, number: u32) -> bool {
+        self.0.load(Order::RELAXED) == number
+    }
+
+    /// From here on the record is of that watch, and has nothing of others.
+    pub fn follow(&self, number: u32) {
+        self.0.store(number, FOLLOW);
+    }
+
+    /// Whether the record is of that watch, asked by the command.
+    pub fn follows(&self, number: u32) -> bool {
+        number != 0 && self.0.load(FOLLOWS) == number
+    }
+}
+
+#[cfg(all(test, world = "native"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_watch_has_the_number_of_another() {
+        let watch = Watch::default();
+        assert!(!watch.is_on());
+        let first = watch.begin(0).expect("nobody watches");
+        assert!(first > ALWAYS && watch.is_on());
+        assert_eq!(watch.begin(0), None);
+        let second = watch.begin(first).expect("in its place");
+        watch.end(first);
+        assert_eq!(watch.number(), second);
+        watch.end(second);
+        assert!(!watch.is_on());
+        assert!(watch.begin(0).expect("nobody watches") > second);
+    }
+
+    #[test]
+    fn a_watch_that_nobody_sustains_is_ended_and_no_other() {
+        let watch = Watch::default();
+        let number = watch.begin(0).expect("nobody watches");
+        for second in 100..120 {
+            watch.beat();
+            watch.end_if_left(number, second);
+        }
+        watch.end_if_left(number, 119 + PATIENCE);
+        assert!(watch.is_on(), "it is not over yet");
+        watch.end_if_left(number, 120 + PATIENCE);
+        assert!(!watch.is_on());
+        watch.begin_for_ever();
+        watch.end_if_left(ALWAYS, 1_000);
+        assert!(watch.is_on());
+    }
+}

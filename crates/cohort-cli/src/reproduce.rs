@@ -1,4 +1,6 @@
-//! `cohort reproduce`: what the papers claim, and what simulated machines say to it.
+//! `cohort reproduce`: what the papers claim, and what simulated machines, or this one, say to it.
+
+mod here;
 
 use crate::destination;
 use crate::page::{self, Origin};
@@ -26,28 +28,45 @@ pub struct Arguments {
     /// Show what is claimed; run nothing
     #[arg(long, conflicts_with = "html")]
     list: bool,
+    /// Run the claims that are about this machine, and no other
+    #[arg(long)]
+    here: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
     /// Write a page for a browser
-    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath,
+        conflicts_with = "here")]
     html: Option<PathBuf>,
 }
 
 const NOTES: &str = "\
 Each row is a result that one of the papers states. Its parts are run on the simulated machine \
 that stands for the paper's, and computed as the row says; ours agrees if it lies in the row's \
-band. What needs a lock that is not in `cohort list` waits for it. The letters are K (Lock Cohorting, \
+band. What needs a lock that is not in `cohort list` waits for it. With --here, claims that are \
+about no simulated machine are run on this one, for which a C compiler is needed. The letters are K (Lock Cohorting, \
 Dice et al. 2015), S (SANL, Zhang et al. 2017), F (CLoF, Chehab et al. 2021), T (HMCS-T, Chabbi \
 et al. 2017) and G (GLS and GLK, Antić et al. 2016).
 
 A disagreement is a finding, not a failure: the exit status is 0 if everything that could be run \
 was run; 2 for a mistake in the options; 125 if a page cannot be written; 130 after Ctrl-C. The \
-same command gives the same bytes on every host.";
+same command gives the same bytes on every host, but for --here.";
 
 /// Carries out `cohort reproduce`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let chosen = chosen(&arguments.ids)?;
+    let mut chosen = chosen(&arguments.ids)?;
+    if arguments.here {
+        chosen.retain(|claim| here::is_here(claim));
+        if chosen.is_empty() {
+            return Err(Problem::usage(format!(
+                "no claim of these is about this machine; those are: {}",
+                here::NAMES.join(", ")
+            )));
+        }
+        if !arguments.list {
+            return here::run(&chosen, arguments.json);
+        }
+    }
     if arguments.list {
         if arguments.json {
             let listed: Vec<Listed> = chosen.into_iter().map(Listed::from).collect();

@@ -108,6 +108,15 @@ const BUGS: &[(&str, &str, &[&str])] = &[
         &["which it does not hold", "main  bugs/wait_unlocked.c:13"],
     ),
     (
+        "uninitialised",
+        "owner",
+        &[
+            "ledger",
+            "was never initialised",
+            "main  bugs/uninitialised.c:13",
+        ],
+    ),
+    (
         "inversion",
         "order",
         &[

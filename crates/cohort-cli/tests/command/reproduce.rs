@@ -70,3 +70,35 @@ fn an_unknown_claim_and_a_page_that_cannot_be_written_are_refused() {
         .code(125)
         .stderr(contains("/absent/claims.html"));
 }
+
+/// What is claimed of the debugging service is shown by the programs themselves.
+#[test]
+fn a_claim_about_this_machine_is_run_here() {
+    let output = cohort()
+        .args(["reproduce", "--here", "--json", "g7"])
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let row = &rows["claims"][0];
+    assert_eq!(
+        (&row["id"], &row["verdict"]),
+        (&"G7".into(), &"agrees".into()),
+        "{row:#}"
+    );
+    let parts = row["parts"].as_array().expect("parts");
+    assert_eq!(parts.len(), 5);
+    for part in parts {
+        assert_eq!(part["agrees"], true, "{part:#}");
+    }
+    cohort()
+        .args(["reproduce", "--here", "k1"])
+        .assert()
+        .code(2)
+        .stderr(contains("G7"));
+    cohort()
+        .args(["reproduce", "--here"])
+        .assert()
+        .code(0)
+        .stdout(contains("1 of 1 rows agree").and(contains("forwards at abba.c:13")));
+}

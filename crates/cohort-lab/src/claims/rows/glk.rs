@@ -174,7 +174,7 @@ pub const ROWS: &[Claim] = &[
         says: "Uninitialised lock, double lock, unlock of a free lock, wrong owner and deadlock \
                are each found and named",
         parts: &[],
-        needs: Some("the debugging service is missing; this row is for this machine"),
+        needs: Some("it is for this machine: `cohort reproduce --here g7` runs it"),
         because: None,
     },
     Claim {

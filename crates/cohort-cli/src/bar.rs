@@ -47,7 +47,7 @@ const NOTES: &str = "\
 All that is compared runs in turn, in rounds whose order rotates; a figure is the median of what \
 each round gave, and a bar with several points is judged by the worst of them. A run during which \
 others used more than a tenth of its CPUs' time is repeated, at most twice; rounds that stayed \
-disturbed are counted. All bars together take about twenty minutes; `cohort bar wait` takes five. `cohort bar envelope` \
+disturbed are counted. All bars together take about twenty-five minutes; `cohort bar wait` takes five. `cohort bar envelope` \
 is simulated, runs everything once, and takes up to an hour of one CPU, or a minute with --quick; \
 it runs only where it is named.
 

@@ -73,6 +73,8 @@ pub enum Experiment {
     Sysbench,
     /// Mutexes that were used and are free.
     Idle,
+    /// Programs that are observed, in every way.
+    Observing,
     /// The library's file; nothing is run.
     Library,
     /// A grid of simulated machines, workloads and numbers of threads.
@@ -138,6 +140,41 @@ const YIELDING: [(u16, u16); 3] = [(8, 2), (8, 8), (64, 8)];
 /// The default lock, by its name in the catalogue.
 const OURS: &str = "futex-hmcs";
 
+/// How programs are observed, with the words behind `cohort`; the last is what they are compared with.
+const WAYS: [(&str, &[&str]); 7] = [
+    ("stuck", &["debug", "--level", "stuck"]),
+    ("owner", &["debug", "--level", "owner"]),
+    ("order", &["debug", "--level", "order"]),
+    ("profile", &["profile"]),
+    ("unwatched", &["run", "--observe"]),
+    (WATCHED, &["run", "--observe"]),
+    ("usual", &["run"]),
+];
+
+/// The way in which another command watches.
+const WATCHED: &str = "watched";
+
+/// Runs a program, $0 with the words behind it, and, if $WATCH is set, watches it to its end.
+const ALONE: &str = r#"
+"$0" "$@" & program=$!
+if [ -n "$WATCH" ]; then "$0" top --once --interval 3600 $program >/dev/null 2>&1 & fi
+wait $program
+"#;
+
+/// The same for memcached at $PORT, which serves for $LONG seconds.
+const SERVED: &str = r#"
+"$0" "$@" -- memcached -u nobody -l 127.0.0.1 -p $PORT -U 0 -t 4 -m 64 & server=$!
+if [ -n "$WATCH" ]; then "$0" top --once --interval 3600 $server >/dev/null 2>&1 & fi
+for turn in 1 2 3 4 5 6 7 8 9; do
+    memcstat --servers=127.0.0.1:$PORT >/dev/null 2>&1 && break
+    sleep 0.1
+done
+memcaslap -s 127.0.0.1:$PORT -T 2 -c 16 -t ${LONG}s
+kill $server
+wait $server
+exit 0
+"#;
+
 /// Operations of `kccachetest wicked`: seconds where it goes badly.
 const WICKED: u32 = 200_000;
 const WICKED_QUICK: u32 = 50_000;
@@ -156,6 +193,7 @@ impl Experiment {
                 | Self::Python
                 | Self::Sysbench
                 | Self::Simulation(_)
+                | Self::Observing
         ) {
             (setup.prove)(&setup.command)?;
         }
@@ -176,6 +214,7 @@ impl Experiment {
             Self::Convoy => Ok(vec![setup.convoy()]),
             Self::Sysbench => setup.sysbench(),
             Self::Idle => Ok(vec![setup.idle()]),
+            Self::Observing => setup.observing(),
             Self::Simulation(words) => Ok(vec![setup.simulation(words)]),
             Self::Library | Self::Envelope => Ok(Vec::new()),
         }
@@ -518,6 +557,110 @@ impl Setup<'_> {
         self.point("", [("system", run(&self.system)), (OURS, run(&self.ours))])
     }
 
+    /// Three programs, each observed in every way; those that are not here are told and left out.
+    fn observing(&self) -> Result<Vec<Point>, String> {
+        let (points, missing): (Vec<_>, Vec<_>) = [
+            self.observed_memcached(),
+            self.observed_sqlite(),
+            self.observed_kyoto(),
+        ]
+        .into_iter()
+        .partition(Result::is_ok);
+        let missing: Vec<String> = missing.into_iter().filter_map(Result::err).collect();
+        if points.is_empty() {
+            return Err(missing.join("; "));
+        }
+        for why in missing {
+            eprintln!("cohort: skipped: {why}");
+        }
+        Ok(points.into_iter().flatten().collect())
+    }
+
+    fn observed_memcached(&self) -> Result<Point, String> {
+        self.installed("memcached", "memcached")?;
+        for client in ["memcaslap", "memcstat"] {
+            in_path(client).ok_or_else(|| {
+                format!("{client} is in no folder of PATH; on Debian it is in libmemcached-tools")
+            })?;
+        }
+        let port = std::net::TcpListener::bind(("127.0.0.1", 0))
+            .and_then(|listener| listener.local_addr())
+            .map_err(|error| format!("no port is free: {error}"))?
+            .port();
+        let seconds = if self.quick { 1 } else { 2 };
+        let more = [("PORT", port.to_string()), ("LONG", seconds.to_string())];
+        Ok(self.observed("memcached", SERVED, &[], &more, per_second_of_memcaslap))
+    }
+
+    fn observed_sqlite(&self) -> Result<Point, String> {
+        (self.prove)(&self.command)?;
+        let seconds = self.seconds(1.0, 0.3).to_string();
+        let command = self.command.clone().into_os_string();
+        let words = ["workload", "sqlite", "--mode", "shared-connection"];
+        let words = words
+            .into_iter()
+            .chain(["--threads", "4", "--seconds", &seconds]);
+        let program: Vec<OsString> = [command]
+            .into_iter()
+            .chain(words.map(OsString::from))
+            .collect();
+        Ok(self.observed("sqlite", ALONE, &program, &[], Outcome::read))
+    }
+
+    fn observed_kyoto(&self) -> Result<Point, String> {
+        let program = self.installed("kccachetest", "kyotocabinet-utils")?;
+        let operations = if self.quick { WICKED } else { 5 * WICKED }.to_string();
+        let words = ["wicked", "-th", "2", "-capcnt", "500000", &operations];
+        let program: Vec<OsString> = [program.into_os_string()]
+            .into_iter()
+            .chain(words.map(OsString::from))
+            .collect();
+        Ok(self.observed("kccachetest", ALONE, &program, &[], per_second_of_kyoto))
+    }
+
+    /// A program, observed in every way by a script.
+    fn observed(
+        &self,
+        label: &str,
+        script: &str,
+        program: &[OsString],
+        more: &[(&str, String)],
+        read: fn(&Run) -> Result<Outcome, String>,
+    ) -> Point {
+        let contestants = WAYS.map(|(name, way)| {
+            let mut words: Vec<OsString> = vec!["sh".into(), "-c".into(), script.into()];
+            words.push(self.command.clone().into_os_string());
+            words.extend(way.iter().map(OsString::from));
+            if !program.is_empty() {
+                words.push("--".into());
+                words.extend(program.iter().cloned());
+            }
+            let mut environment = self.system.clone();
+            let watch = (name == WATCHED).then(|| "1".into());
+            environment.push(("WATCH".to_owned(), watch));
+            for (name, value) in more {
+                environment.push(((*name).to_owned(), Some(value.into())));
+            }
+            Contestant {
+                prepare: None,
+                name: name.to_owned(),
+                launch: Launch {
+                    words,
+                    environment,
+                    cpus: None,
+                    limit: Some(Duration::from_secs(120)),
+                },
+                warm_up: None,
+                proof: None,
+            }
+        });
+        Point {
+            label: label.to_owned(),
+            contestants: contestants.into(),
+            read,
+        }
+    }
+
     fn seconds(&self, full: f64, quick: f64) -> f64 {
         if self.quick { quick } else { full }
     }
@@ -654,6 +797,35 @@ impl Load {
 fn crowd(section: u32, threads: u16) -> Vec<String> {
     let words = format!("mutex --latency --threads {threads} --section {section} --gap {GAP}");
     words.split(' ').map(str::to_owned).collect()
+}
+
+/// What memcaslap says at its end, as in `Run time: 2.0s Ops: 98304 TPS: 49152 Net_rate: 4.1M/s`.
+fn per_second_of_memcaslap(run: &Run) -> Result<Outcome, String> {
+    let words: Vec<&str> = run.output.split_whitespace().collect();
+    let value = |name: &str| {
+        let place = words.iter().rposition(|word| *word == name)?;
+        words.get(place + 1)?.parse().ok()
+    };
+    match (value("TPS:"), value("Ops:")) {
+        (Some(per_second), Some(operations)) => Ok(Outcome {
+            per_second,
+            operations: operations as u64,
+            ..Outcome::default()
+        }),
+        _ => Err("memcaslap did not say how much it got done".to_owned()),
+    }
+}
+
+/// What kccachetest says at its end, as in `time: 0.281`: the speed without what starting takes.
+fn per_second_of_kyoto(run: &Run) -> Result<Outcome, String> {
+    let time = |line: &str| line.strip_prefix("time: ")?.trim().parse::<f64>().ok();
+    let seconds = run.output.lines().rev().find_map(time);
+    let seconds = seconds.ok_or("kccachetest did not say how long it took")?;
+    Ok(Outcome {
+        seconds,
+        per_second: 1.0 / seconds,
+        ..Outcome::default()
+    })
 }
 
 /// How long a whole run took.
@@ -814,6 +986,31 @@ mod tests {
             let outcome = (point.read)(&runner::run(&launch).unwrap()).unwrap();
             assert_eq!(outcome.operations, 50, "{}", point.label);
             assert!(outcome.cpu_seconds.is_some() && outcome.switches.is_some());
+        }
+    }
+
+    #[test]
+    fn what_clients_say_is_read() {
+        let said = |output: &str| Run {
+            output: output.to_owned(),
+            ..Run::default()
+        };
+        let run = said("servers : x\nRun time: 2.0s Ops: 98304 TPS: 49152 Net_rate: 4.1M/s\n");
+        assert_eq!(per_second_of_memcaslap(&run).unwrap().per_second, 49152.0);
+        assert!(per_second_of_memcaslap(&said("connection refused")).is_err());
+        let run = said("count: 9\ntime: 0.250\nok\n");
+        assert_eq!(per_second_of_kyoto(&run).unwrap().per_second, 4.0);
+    }
+
+    #[test]
+    fn observed_programs_are_compared_with_the_same_under_the_usual_library() {
+        let Ok(points) = Experiment::Observing.points(&SETUP) else {
+            return;
+        };
+        for point in points {
+            let names: Vec<&str> = point.contestants.iter().map(|one| &*one.name).collect();
+            assert_eq!(names.len(), WAYS.len());
+            assert_eq!(names.last(), Some(&"usual"));
         }
     }
 

@@ -38,6 +38,8 @@ pub enum Figure {
     OfBest,
     /// The geometric mean of that over all points.
     MeanOfBest,
+    /// Throughput of the contestant of that name at each point, theirs being the last.
+    ThroughputOf(&'static str),
     /// The 99.9th percentile of latency at each point, theirs being the last.
     Tail,
     /// Operations of the least-served thread at each point, theirs being the last.
@@ -147,6 +149,10 @@ impl Figure {
                 paired(ours, quickest, wait, ratio)
             }
             Self::Throughput => paired(ours, last, throughput, ratio),
+            Self::ThroughputOf(name) => {
+                let named = others.iter().find(|series| series.name == name);
+                paired(named.ok_or("it did not run")?, ours, throughput, ratio)
+            }
             Self::OfBest | Self::MeanOfBest => {
                 let best = best(others, |outcome| outcome.per_second);
                 paired(ours, best, throughput, ratio)

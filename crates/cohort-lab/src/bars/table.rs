@@ -4,8 +4,8 @@ use super::Target;
 use super::envelope::Reach;
 use super::experiment::Experiment::{
     Adaptive, AdaptiveCrowd, Address, Composition, Convoy, Envelope, Idle, Library, Life,
-    Occasional, Oversubscribed, Python, Queues, Scaling, Simulation, Sysbench, Timed, Uncontended,
-    Wicked,
+    Observing, Occasional, Oversubscribed, Python, Queues, Scaling, Simulation, Sysbench, Timed,
+    Uncontended, Wicked,
 };
 use super::experiment::{Experiment, Load};
 use super::figure::{Figure, Quantile};
@@ -334,6 +334,49 @@ pub static BARS: &[Bar] = &[
         experiment: Simulation(&["tune", "--on", "superdome-x"]),
         figure: Figure::Seconds,
         target: Target::AtMost(300.0),
+    },
+    Bar {
+        name: "observing-stuck",
+        asks: "memcached, SQLite and kccachetest under `cohort debug --level stuck`: throughput \
+               over the same under `cohort run`",
+        experiment: Observing,
+        figure: Figure::ThroughputOf("stuck"),
+        target: Target::AtLeast(0.98),
+    },
+    Bar {
+        name: "observing-owner",
+        asks: "the same at level owner",
+        experiment: Observing,
+        figure: Figure::ThroughputOf("owner"),
+        target: Target::AtLeast(0.90),
+    },
+    Bar {
+        name: "observing-order",
+        asks: "the same at level order",
+        experiment: Observing,
+        figure: Figure::ThroughputOf("order"),
+        target: Target::AtLeast(0.5),
+    },
+    Bar {
+        name: "observing-profile",
+        asks: "the same under `cohort profile`",
+        experiment: Observing,
+        figure: Figure::ThroughputOf("profile"),
+        target: Target::AtLeast(0.95),
+    },
+    Bar {
+        name: "observing-unwatched",
+        asks: "the same under `cohort run --observe`",
+        experiment: Observing,
+        figure: Figure::ThroughputOf("unwatched"),
+        target: Target::AtLeast(0.99),
+    },
+    Bar {
+        name: "observing-watched",
+        asks: "the same while `cohort top` watches",
+        experiment: Observing,
+        figure: Figure::ThroughputOf("watched"),
+        target: Target::AtLeast(0.97),
     },
     Bar {
         name: "envelope-posix",

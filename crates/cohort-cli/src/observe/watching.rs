@@ -185,7 +185,7 @@ fn find(id: u32) -> Result<Process, Problem> {
     });
     let (file, is_ours) = match found.or_else(|| mapped(&folder)) {
         Some(path) => both_ways(&path).map_err(|error| unreadable(id, &metadata, &error))?,
-        None => return Err(without(id, &folder)),
+        None => return Err(without(id, &folder, &metadata)),
     };
     let process = Process::in_file(id, file, is_ours).map_err(|why| match why {
         Unusable::Version => Problem::refused(format!(
@@ -240,8 +240,14 @@ fn unreadable(id: u32, metadata: &fs::Metadata, error: &std::io::Error) -> Probl
 }
 
 /// Why a process has no records.
-fn without(id: u32, folder: &Path) -> Problem {
-    let maps = fs::read_to_string(folder.join("maps")).unwrap_or_default();
+fn without(id: u32, folder: &Path, metadata: &fs::Metadata) -> Problem {
+    let maps = match fs::read_to_string(folder.join("maps")) {
+        Ok(maps) => maps,
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            return unreadable(id, metadata, &error);
+        }
+        Err(_) => String::new(),
+    };
     let start = "start it by `cohort run --observe`";
     Problem::refused(if maps.contains(CALLED) {
         format!("process {id} has closed the file of its records; only root can watch it")
@@ -255,7 +261,8 @@ fn without(id: u32, folder: &Path) -> Problem {
     {
         format!("process {id} runs under cohort, but not to be watched; {start}")
     } else if maps.is_empty() {
-        format!("process {id} has ended")
+        // A part of the kernel has no memory of its own either.
+        format!("process {id} has ended, or is a part of the kernel")
     } else {
         format!("process {id} does not run under cohort; {start}")
     })

@@ -243,6 +243,43 @@ pub fn persists<L: Abortable + 'static>(rounds: u64) {
     });
 }
 
+/// The first thread has the lock, the second comes behind it and gives up, and the third behind that
+/// one: it gets the lock.
+pub fn passes_over<L: Abortable + 'static>() {
+    let shared = Arc::new((L::default(), AtomicU32::new(0)));
+    together(3, move |thread| {
+        let (lock, stage) = &*shared;
+        let context = Kept::new(L::Context::default());
+        let until = |reached: u32| {
+            let mut spinner = Spinner::new();
+            while stage.load(Order::RELAXED) < reached {
+                spinner.turn();
+            }
+        };
+        until(thread as u32);
+        if thread == 2 {
+            stage.store(3, Order::RELAXED);
+        }
+        let patience = if thread == 1 {
+            Patience::until(soon())
+        } else {
+            Patience::ENDLESS
+        };
+        let outcome = lock.acquire_within(&context, &patience);
+        if thread < 2 {
+            stage.store(thread as u32 + 1, Order::RELAXED);
+        }
+        if outcome == Outcome::GaveUp {
+            return;
+        }
+        if thread == 0 {
+            until(3);
+        }
+        // SAFETY: acquired above, with this context.
+        unsafe { lock.release(&context) };
+    });
+}
+
 /// What a context's node was used for is over, so the context uses that node again.
 pub fn uses_its_node_again() {
     together(1, |_| {

@@ -158,6 +158,7 @@ static CLIENTS: &[Sizes] = clients! {
         );
     };
     hmcs_t_of_one_peer: |threads, rounds| {
+        mutex::passes_over::<OnePeer<MayPark>>();
         mutex::lets_go::<OnePeer<MayPark>>(threads, rounds, threads / 2);
         mutex::comes_back::<OnePeer<MayPark>>(threads, threads / 2, false);
     };

@@ -118,6 +118,9 @@ models![
     quick("hmcs_t::one_peer", SPIN_1, || {
         mutex::lets_go::<OnePeer<SpinOnly>>(3, 1, 1);
     }),
+    quick("hmcs_t::passes_over", SPIN_0, || {
+        mutex::passes_over::<OnePeer<SpinOnly>>();
+    }),
     quick("hmcs_t::pessimistic", SPIN_1, || {
         mutex::persists::<Pessimistic<SpinOnly>>(2);
     }),

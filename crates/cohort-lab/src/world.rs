@@ -21,7 +21,7 @@ pub use simulated::Facts;
 pub use topology::Topology;
 pub use wait::Wait;
 
-use cohort::Deadline;
+use cohort::{Counter, Deadline};
 use std::sync::Arc;
 
 /// The words of a cache line that a workload uses.
@@ -93,6 +93,9 @@ pub trait Actor {
 
     /// Tells that this thread has the lock of that number.
     fn entered(&mut self, lock: usize);
+
+    /// How often locks have counted that of this thread; 0 where they count nothing.
+    fn counted(&self, what: Counter) -> u64;
 }
 
 /// A place to run a workload in, once.

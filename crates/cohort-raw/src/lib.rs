@@ -12,6 +12,7 @@
 
 mod able;
 mod capability;
+mod counter;
 mod delegate;
 mod forwards;
 mod hosted;
@@ -27,6 +28,7 @@ pub mod tree;
 
 pub use able::{Able, AcquireWithin, InheritBy, Make, TryAcquire, Unable, Within};
 pub use capability::Capability;
+pub use counter::Counter;
 pub use delegate::{AbortableDelegate, Delegate, Section, TryDelegate};
 pub use hosted::{Hosted, Hosting, Quick, QuickRelease};
 pub use levels::{HighLock, LowLock};

@@ -27,7 +27,7 @@ mod wait;
 pub use compose::aclof::SmallAClof;
 pub use compose::clof::Small;
 pub use compose::level::Whole;
-pub use numa::hmcs_t::{Naive, OnePeer, Pessimistic};
+pub use numa::hmcs_t::{FromLeaf, Naive, OnePeer, Pessimistic};
 pub use wait::cell::CELL;
 
 /// A lock of the catalogue, as the runners that try every interleaving take it.

@@ -1,7 +1,7 @@
 //! One thread of a workload: what it does, and what it counts meanwhile.
 
 use crate::world::{Actor, Memory, Tested, Topology, WORDS, World};
-use cohort::{Outcome, Patience};
+use cohort::{Counter, Outcome, Patience};
 use hdrhistogram::Histogram;
 use rand::rngs::Xoshiro256PlusPlus;
 use rand::{RngExt, SeedableRng};
@@ -202,6 +202,11 @@ impl<A: Actor> Player<A> {
         }
     }
 
+    /// Notes how much there is of something, whenever that is.
+    pub fn note(&mut self, what: &'static str, amount: u64) {
+        self.part.counts.insert(what, amount);
+    }
+
     /// Executes `body` in a critical section, which another thread may run where sections are
     /// brought to the lock.  Blocks.
     pub fn section<W, T>(&mut self, guarded: &Guarded<W>, body: impl FnOnce(&mut Self) -> T) -> T
@@ -354,8 +359,14 @@ impl<A: Actor> Player<A> {
         }
     }
 
-    /// What it counted.
-    pub fn into_part(self) -> Part {
+    /// What it counted, and what locks have counted of it from the beginning.
+    pub fn into_part(mut self) -> Part {
+        for what in Counter::ALL {
+            let times = self.actor.counted(what);
+            if times > 0 {
+                self.part.counts.insert(what.name(), times);
+            }
+        }
         self.part
     }
 }

@@ -4,7 +4,7 @@
 use super::knobs::{cycles, size};
 use super::tree::Tree;
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};
-use crate::world::{Actor, World};
+use crate::world::{Actor, WORDS, World};
 use std::sync::Arc;
 
 /// Lookups in the shared tree.
@@ -13,8 +13,14 @@ pub(super) const INSIDE: &str = "global";
 /// Lookups in a thread's own.
 pub(super) const ELSEWHERE: &str = "local";
 
+/// Bytes of all trees.
+pub const TREES: &str = "bytes of trees";
+
 /// Lookups of a hundred that are for the hot key.
 const HOT: u64 = 90;
+
+/// Bytes of a node, which has a line.
+const LINE: u64 = (WORDS * size_of::<u64>()) as u64;
 
 /// The keys next to the hot one that share the rest.
 const NEIGHBOURS: u64 = 64;
@@ -86,6 +92,10 @@ impl Workload for Splay {
 
     fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
         let local = &shared.local[player.index()];
+        if player.index() == 0 {
+            let trees = shared.local.len() as u64 + 1;
+            player.note(TREES, trees * (shared.nodes + 1) * LINE);
+        }
         while player.goes_on() {
             let key = shared.key(player);
             let found = player.section_within(&shared.guarded, shared.timeout, |_| {

@@ -3,7 +3,9 @@
 use super::experiment::{Experiment, Points, Varied};
 use super::stands::Found;
 use crate::bench::Outcome;
+use crate::bench::splay::TREES;
 use crate::plot::figure;
+use cohort::Counter;
 
 /// One figure of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +36,10 @@ pub enum Metric {
     Count(&'static str),
     /// The same, in the whole run.
     Total(&'static str),
+    /// The share of waits that went on at a node which a waiter had left behind.
+    Resumed,
+    /// Bytes of the nodes of the lock, and of the data.
+    Memory,
 }
 
 /// Which lock of several stands for them.
@@ -255,6 +261,8 @@ impl Metric {
             Self::Abandoned => "share given up".to_owned(),
             Self::Count(what) => format!("{what} a second"),
             Self::Total(what) => format!("{what} in the run"),
+            Self::Resumed => "share of waits resumed".to_owned(),
+            Self::Memory => "bytes of data and nodes".to_owned(),
         }
     }
 
@@ -289,6 +297,12 @@ impl Metric {
             Self::Abandoned => outcome.given_up(),
             Self::Count(what) => Some(counted(outcome, what) / outcome.seconds),
             Self::Total(what) => Some(counted(outcome, what)),
+            Self::Resumed => {
+                let [resumed, begun] =
+                    [Counter::Resumed, Counter::Begun].map(|what| counted(outcome, what.name()));
+                (resumed + begun > 0.0).then(|| resumed / (resumed + begun))
+            }
+            Self::Memory => Some(counted(outcome, TREES) + counted(outcome, Counter::Bytes.name())),
         }
     }
 }

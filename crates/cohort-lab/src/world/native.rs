@@ -11,8 +11,8 @@ use super::{Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topolo
 use crate::disturb::{Watch, allowed_cpus};
 use crate::workloads::work::Pace;
 pub(crate) use clock::Clock;
-use cohort::Deadline;
 use cohort::door::{Spinner, set_policy};
+use cohort::{Counter, Deadline};
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use std::alloc::Layout;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -353,6 +353,10 @@ impl Actor for Thread {
 
     #[inline]
     fn entered(&mut self, _lock: usize) {}
+
+    fn counted(&self, _what: Counter) -> u64 {
+        0
+    }
 }
 
 /// Two lines' worth: processors fetch lines in pairs.

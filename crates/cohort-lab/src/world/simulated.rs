@@ -13,9 +13,9 @@ use super::served;
 use super::wait::Wait;
 use super::{Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, World};
 use crate::bench::NO_LOCK;
-use cohort::Deadline;
 use cohort::name::Assignment;
 use cohort::recipe::Level;
+use cohort::{Counter, Deadline};
 use cohort_machine::description::Machine;
 use cohort_machine::{Hardware, Length, Options, Run, Thread, Waiting, door};
 use cohort_on_machine::door::Spinner;
@@ -389,5 +389,9 @@ impl Actor for Fiber {
 
     fn entered(&mut self, lock: usize) {
         self.thread.acquired(lock);
+    }
+
+    fn counted(&self, what: Counter) -> u64 {
+        cohort_on_machine::door::counted(what)
     }
 }

@@ -72,6 +72,14 @@ pub static BEYOND: &[(&str, &str)] = &[
         "as clof.keep-for-ever; the simulated machine counts the hand-offs",
     ),
     (
+        "hmcs-t.take-another",
+        "lengthens a releaser's way along the queue; the simulated machine counts the steps",
+    ),
+    (
+        "hmcs-t.walk-again",
+        "takes longer and does nothing else; the simulated machine counts the steps",
+    ),
+    (
         "hmcs-t.keep-late",
         "shows only if a releaser is interrupted between passing over a node and giving it back, \
          after its waiter has left and before that comes again: more interruptions than models \

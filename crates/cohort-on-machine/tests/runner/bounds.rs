@@ -2,16 +2,19 @@
 //! never more often than the bound says, whatever happens, which no schedule may change.
 
 use super::trial::{KUNPENG, SUNFIRE, by_chance, by_time, passes};
-use super::world::{Client, Kept, together};
+use super::world::{Client, Kept, soon, together};
+use crate::checks::FromLeaf;
 use crate::clients::host::{self, Host, patience};
 use crate::clients::{near, read, write};
 use crate::locks::abortable::{ABo, AClh};
 use crate::locks::basic::{Bo, Clh, Hemlock, Mcs, Ticket};
-use crate::locks::compose::{AClof, Bound, Clof, Composed, Numa, Plan};
+use crate::locks::compose::{AClof, Bound, CacheGroup, Clof, Composed, Numa, Plan};
 use crate::locks::door::{self, AtomicU32, Cell, Level, Order, Spinner, now};
-use crate::locks::numa::Near;
+use crate::locks::host::Arena;
+use crate::locks::numa::hmcs_t::Node;
+use crate::locks::numa::{HmcsT, HmcsT1, Near};
 use crate::locks::wait::MayPark;
-use crate::locks::{LowLock, RawLock, forwards};
+use crate::locks::{Abortable, Counter, Deadline, LowLock, Outcome, Patience, RawLock, forwards};
 use cohort_machine::{Options, Placement};
 use libtest_mimic::Trial;
 use std::cell;
@@ -181,6 +184,70 @@ fn has_what_its_bound_allows() {
     has_all::<Clh, 3>();
     has_all::<Hemlock, 3>();
     has_all::<Ticket, 300>();
+}
+
+/// Threads that want a lock whose steps are counted, on CPUs of two cohorts in turn.
+const STEPPING: usize = 5;
+
+/// What a thread of that many rounds does in each: waits for as long as it takes, for a time that
+/// may be too short, or not at all.
+const HURRIES: u64 = 3;
+
+/// Giving up takes no more steps than Chabbi et al. 2017 §5 allow it, and neither does acquiring after
+/// the deadline and releasing: with `contexts` as many as come to a queue of each level, smallest
+/// cohort first.  Returns the bytes of the nodes made.
+fn keeps_its_steps<L: Abortable + 'static>(contexts: &'static [u64], rounds: u64) -> u64 {
+    let levels = contexts.len() as u64;
+    let all: u64 = contexts.iter().map(|contexts| 2 * contexts).sum();
+    let below = all - 2 * contexts.last().copied().unwrap_or_default();
+    let (to_give_up, to_be_late) = (levels - 1 + below, levels + all);
+    let lock = Arc::new(L::default());
+    let made = together(STEPPING, move |thread| {
+        let context = Kept::new(L::Context::default());
+        for round in 0..rounds {
+            let late = Patience::until(Deadline::monotonic(0));
+            let patience = match (thread as u64 + round) % HURRIES {
+                0 => Patience::ENDLESS,
+                1 => Patience::until(soon()),
+                _ => late,
+            };
+            let before = door::counted(Counter::Steps);
+            let taken = || door::counted(Counter::Steps) - before;
+            if lock.acquire_within(&context, &patience) == Outcome::GaveUp {
+                let steps = taken();
+                assert!(
+                    steps <= to_give_up,
+                    "{steps} steps to give up, of {to_give_up}"
+                );
+                continue;
+            }
+            // SAFETY: acquired just now, with this context.
+            unsafe { lock.release(&context) };
+            let steps = taken();
+            assert!(
+                patience != late || steps <= to_be_late,
+                "{steps} steps to acquire late and release, of {to_be_late}"
+            );
+        }
+        door::counted(Counter::Bytes)
+    });
+    made.map_or(0, |made| made.iter().sum())
+}
+
+/// Of one to three levels; those that have cohorts are entered at the smallest.  A context has one
+/// node of a queue at most, so that as many pass along it as come to it.
+pub fn keeps_to_its_steps() {
+    type Two = HmcsT<(Numa,), 4, 0, MayPark, 2, FromLeaf>;
+    type Three = HmcsT<(CacheGroup, Numa), 4, 2, MayPark, 2, FromLeaf>;
+    // Three of the threads are on one side, in one cache group, and two on the other.
+    let made = keeps_its_steps::<HmcsT1>(&[STEPPING as u64], 8);
+    let nodes = made / Arena::<Node<MayPark>>::NODE_BYTES as u64;
+    assert!(
+        nodes <= STEPPING as u64,
+        "{nodes} nodes for {STEPPING} contexts"
+    );
+    keeps_its_steps::<Two>(&[3, 2], 4);
+    keeps_its_steps::<Three>(&[3, 1, 2], 4);
 }
 
 /// Threads that want `near` at once: more than one of them knows of.
@@ -377,6 +444,13 @@ pub fn tests() -> Vec<Trial> {
             keeps_to_its_hand_offs,
         ),
         by_time("bound::hand_offs::time", keeps_to_its_hand_offs),
+        passes(
+            "bound::steps::chance".to_owned(),
+            &KUNPENG,
+            || by_chance().collect(),
+            keeps_to_its_steps,
+        ),
+        by_time("bound::steps::time", keeps_to_its_steps),
         by_time("bound::is_used", has_what_its_bound_allows),
         by_time("bound::time", keeps_to_its_time),
         by_time("bound::claim::soon", serves_claims_soon),

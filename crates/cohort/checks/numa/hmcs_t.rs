@@ -136,6 +136,8 @@ models![
 ];
 
 on_machine! {
+    "hmcs-t.walk-again" => [keeps_to_its_steps];
+    "hmcs-t.take-another" => [keeps_to_its_steps];
     _ => [
         few("hmcs_t_lets_go"),
         few("hmcs_t_comes_back"),

@@ -11,8 +11,8 @@
 //! | `FREE` | the last other thread that needs the node, over `TAKEN` | the context may take it again |
 //! | `ORPHAN` | its context, over `TAKEN`, as it goes | the last other thread that needs the node gives it back |
 
-use crate::door::{AtomicPtr, AtomicU32, Order, flaws, mutant, orders};
-use crate::host::Pool;
+use crate::door::{AtomicPtr, AtomicU32, Counter, Order, count, flaws, mutant, orders};
+use crate::host::{Arena, Pool};
 use core::ptr;
 
 orders! {
@@ -102,6 +102,7 @@ impl<N: Swept> List<N> {
             place = &link.next;
         }
         let node = N::pool().take();
+        count(Counter::Bytes, Arena::<N>::NODE_BYTES as u64);
         node.link().state.store(TAKEN, Order::RELAXED);
         node.link().next.store(ptr::null_mut(), Order::RELAXED);
         place.store(ptr::from_ref(node).cast_mut(), Order::RELAXED);

@@ -34,6 +34,7 @@ mod world;
 pub use absence::{Absence, Shown};
 pub use cache::{Cache, Opened};
 pub use change::{Change, Hearer, Mode};
+pub use cohort_raw::Counter;
 pub use cohort_raw::recipe::Level;
 #[cfg(not(world = "native"))]
 pub use flaw::FLAWS;

@@ -28,7 +28,8 @@
 //! **The owner of a node.**  A release may leave its own node behind, for a successor that is slow
 //! to link itself, and hosts return a context at once; so a node belongs to the queue it was
 //! made for, and is claimed for one acquisition by an exchange of its status.  A context only
-//! remembers which one it had.  A context that is dropped, or a thread that ends or moves,
+//! remembers which one it had, and waits for it as long as nobody else has it, so that it has one
+//! place in a queue at most.  A context that is dropped, or a thread that ends or moves,
 //! owes nothing: others of the cohort claim what it left, its place in the queue included.
 //!
 //! **Where the paper is silent or errs.**  It lets a waiter time out by an exchange that could
@@ -51,15 +52,17 @@
 //! node of that queue's, as a cohort does with its own.
 //!
 //! **Bounds.**  After its deadline a waiter looks once at each level above, and then passes on
-//! at most as many nodes as are in the queues that it holds; none of them can come back before
-//! it is done, since they are recycled last.
+//! at most as many nodes as are in the queues that it holds, one of each context; none of them can
+//! come back before it is done, since they are recycled last.  The simulated machine counts
+//! (`bound::steps`): no more than Chabbi et al. 2017 §5 allow.
 
 use super::ahmcs::WhereMet;
 use super::hmcs::{AtLeaf, Entry, NOWHERE};
 use super::shape::{ChosenShape, Gives, Shape, Usual};
 use crate::compose::{CacheGroup, Core, Numa, Tree};
 use crate::door::{
-    AtomicPtr, AtomicU32, Order, expired, flaws, mutant, orders, pool, tries_anything,
+    AtomicPtr, AtomicU32, Counter, Order, count, expired, flaws, mutant, orders, pool,
+    tries_anything,
 };
 use crate::host::{Arena, Pool};
 use crate::padded::CachePadded;
@@ -111,6 +114,10 @@ flaws! {
     LOW_FIRST = "hmcs-t.low-first";
     /// Waiters beyond the bound on those passed over count as served.
     STOP_AT_PEERS = "hmcs-t.stop-at-peers";
+    /// A context whose node is to come back takes another place meanwhile.
+    TAKE_ANOTHER = "hmcs-t.take-another";
+    /// A releaser goes back along its nodes twice.
+    WALK_AGAIN = "hmcs-t.walk-again";
     /// A pessimist claims a node and then gives up.
     KEEP_LATE = "hmcs-t.keep-late";
 }
@@ -129,7 +136,7 @@ const LOOKS: u32 = 2;
 /// Looks for a neighbour that comes back.
 const NEIGHBOURLY: u32 = 32;
 
-/// Nodes that are looked through for one that can be claimed, as long as their number has not
+/// Nodes that are looked through, by a context that remembers none, for one that can be claimed, as long as their number has not
 /// doubled since all were: as many of them are made at most as twice the most that were in
 /// use at once, and these.
 const FEW: u32 = 8;
@@ -150,6 +157,8 @@ pub struct Node<P: Parking> {
     eldest: AtomicPtr<Node<P>>,
     /// Another node of the queue's.
     beside: AtomicPtr<Node<P>>,
+    /// Where the context that claimed it last remembers it; of a cohort's, nothing.
+    user: AtomicPtr<AtomicPtr<Node<P>>>,
 }
 
 /// How a node was claimed.
@@ -208,6 +217,14 @@ impl<P: Parking> Node<P> {
     fn recycle(&self) {
         self.status.set(RECYCLED, HMCS_T_RECYCLE);
     }
+
+    /// Blocks until a releaser is done with it, or its successor is linked, or patience runs out;
+    /// whether it may be claimed.
+    fn comes_back(&self, patience: &Patience) -> bool {
+        let recycled = |status| status == RECYCLED;
+        self.status
+            .wait_within(HMCS_T_CLAIM, CLASS, recycled, patience)
+    }
 }
 
 /// How far the entry into a queue has come.
@@ -263,10 +280,12 @@ impl<'a, P: Parking> Walk<'a, P> {
             let successor = unsafe { &*successor };
             // First of all: the successor waits for this alone.
             let waits = successor.status.swap(status, HMCS_T_GRANT) == WAITING;
+            count(Counter::Steps, 1);
             self.turn();
             if waits {
                 return true;
             }
+            count(Counter::Passed, 1);
             self.at = successor;
             over += 1;
         }
@@ -320,6 +339,10 @@ impl<'a, P: Parking> Walk<'a, P> {
         // SAFETY: nodes stay, and these are the releaser's until they are recycled.
         while let Some(here) = unsafe { node.as_ref() } {
             node = here.next.load(Order::RELAXED);
+            count(Counter::Steps, 1);
+            if mutant(flaw::WALK_AGAIN) {
+                count(Counter::Steps, 1);
+            }
             if !mutant(flaw::FORGET_NODE) {
                 here.recycle();
             }
@@ -363,28 +386,43 @@ impl<P: Form> Queue<P> {
         })
     }
 
-    /// A node for one acquisition: the one that is remembered, or whichever can be had.
+    /// A node for one acquisition: the one that is remembered, or whichever can be had.  None, if
+    /// nobody else has the one that is remembered, and it does not come back within `patience`:
+    /// a context has one place in the queue at most, so that whoever passes along it comes to an end.
     #[inline]
     fn node(
         &self,
         remembered: &AtomicPtr<Node<P>>,
         claim: impl Fn(&Node<P>) -> Option<Claimed>,
-    ) -> (&'static Node<P>, Claimed) {
+        patience: Option<&Patience>,
+    ) -> Option<(&'static Node<P>, Claimed)> {
         let eldest = self.nodes.0.eldest.load(HMCS_T_FIND);
+        let place = ptr::from_ref(remembered).cast_mut();
         // SAFETY: as above.
         if let Some(node) = unsafe { remembered.load(Order::RELAXED).as_ref() }
             && node.eldest.load(Order::RELAXED) == eldest
         {
-            // As a rule nobody else claims it; but a successor may be about to link itself,
-            // or a releaser on its way back.
-            let looks = if tries_anything() { NEARLY } else { 1 };
-            if let Some(claimed) = (0..looks).find_map(|_| claim(node)) {
-                return (node, claimed);
+            loop {
+                // As a rule nobody else claims it; but a successor may be about to link itself,
+                // or a releaser on its way back.
+                let looks = if tries_anything() { NEARLY } else { 1 };
+                if let Some(claimed) = (0..looks).find_map(|_| claim(node)) {
+                    node.user.store(place, Order::RELAXED);
+                    return Some((node, claimed));
+                }
+                let Some(patience) = patience else { break };
+                if node.user.load(Order::RELAXED) != place || mutant(flaw::TAKE_ANOTHER) {
+                    break;
+                }
+                if !node.comes_back(patience) {
+                    return None;
+                }
             }
         }
         let (node, claimed) = self.another(claim);
+        node.user.store(place, Order::RELAXED);
         remembered.store(node.pointer(), Order::RELAXED);
-        (node, claimed)
+        Some((node, claimed))
     }
 
     #[cold]
@@ -425,6 +463,7 @@ impl<P: Form> Queue<P> {
 
     fn make(&self) -> &'static Node<P> {
         let new = P::nodes().take();
+        count(Counter::Bytes, Arena::<Node<P>>::NODE_BYTES as u64);
         new.status.reset(WAITING);
         new.beside.store(ptr::null_mut(), Order::RELAXED);
         new.eldest.store(new.pointer(), Order::RELAXED);
@@ -497,12 +536,7 @@ impl<P: Form> Queue<P> {
                 // The thread that gave the caller the queue below held this one too.
                 return Entered::Alone;
             }
-            // A releaser will be done with it, or its successor will be linked.
-            let recycled = |status| status == RECYCLED;
-            if !node
-                .status
-                .wait_within(HMCS_T_CLAIM, CLASS, recycled, patience)
-            {
+            if !node.comes_back(patience) {
                 return Entered::GaveUp;
             }
             // Late: the optimist goes on, and may have the lock at once (Chabbi et al. 2017 §3).
@@ -663,12 +697,25 @@ impl<P: Form> Queue<P> {
         let mut cohort = unsafe { from.as_ref() };
         let remembered = if cohort.is_some() { &cx.leaf } else { &cx.root };
         let queue = self.at(cohort);
-        let (node, claimed) = queue.node(remembered, Node::claim);
+        let Some((node, claimed)) = queue.node(remembered, Node::claim, Some(patience)) else {
+            cx.met.store(1, Order::RELAXED);
+            return Outcome::GaveUp;
+        };
         cx.begin(node, from);
         let mut level = 0;
+        count(
+            match claimed {
+                Claimed::Fresh => Counter::Begun,
+                Claimed::Resumed => Counter::Resumed,
+            },
+            1,
+        );
         let mut entered = queue.enter(node, claimed, patience);
         let mut met = 0;
         let outcome = loop {
+            if entered != Entered::GaveUp {
+                count(Counter::Steps, 1);
+            }
             if entered != Entered::Empty && met == 0 {
                 met = level as u32 + 1;
             }
@@ -851,6 +898,7 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     #[cold]
     fn make(&self, level: usize, cohort: usize) -> *mut Cohort<P> {
         let new = P::cohorts().take();
+        count(Counter::Bytes, Arena::<Cohort<P>>::NODE_BYTES as u64);
         new.queue.renounce();
         new.queue.reset();
         new.node.0.status.reset(RECYCLED);
@@ -947,7 +995,9 @@ unsafe impl<
             let free = node.status() == RECYCLED && node.claim_fresh();
             free.then_some(Claimed::Fresh)
         };
-        let (node, _) = queue.node(&cx.root, fresh);
+        let Some((node, _)) = queue.node(&cx.root, fresh, None) else {
+            return false;
+        };
         cx.begin(node, ptr::null_mut());
         node.next.store(ptr::null_mut(), Order::RELAXED);
         let taken = queue
@@ -955,6 +1005,8 @@ unsafe impl<
             .compare_exchange(ptr::null_mut(), node.pointer(), HMCS_T_TRY, Order::RELAXED)
             .is_ok();
         if taken {
+            count(Counter::Begun, 1);
+            count(Counter::Steps, 1);
             node.status.reset(FIRST);
         } else {
             node.recycle();

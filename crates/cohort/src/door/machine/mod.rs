@@ -29,7 +29,7 @@ pub use system::{
     generation as generation_so_far, is_long_quiet, move_sleeper, mutant, nap, note, noted, now,
     random, revocations, sleep_on, sleep_on_shared, unless_starved, wake, wake_shared, yield_now,
 };
-pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
+pub use thread::{CACHES, ThreadRecord, count, counted, is_gone, thread, thread_id};
 
 /// Natively, the hearer of locks that change their form.
 #[inline(always)]

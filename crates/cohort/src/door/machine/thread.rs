@@ -1,6 +1,6 @@
 //! What each simulated thread keeps.
 
-use super::super::{Cache, Shown};
+use super::super::{Cache, Counter, Shown};
 use super::std;
 use cohort_machine::door;
 use core::cell::Cell;
@@ -27,8 +27,22 @@ pub struct ThreadRecord {
     pub queued: [Cell<u32>; 4],
     /// Whether the thread runs a section that was brought to a delegate.
     pub in_section: Cell<bool>,
+    /// What it has counted, by [`Counter`].
+    counted: [Cell<u64>; Counter::ALL.len()],
     /// Each arena's cached nodes.
     pub caches: [Cache; CACHES],
+}
+
+/// Counts what the calling thread does, which takes no time.
+pub fn count(what: Counter, times: u64) {
+    let count = &thread().counted[what as usize];
+    count.set(count.get() + times);
+}
+
+/// How much the calling thread has counted so far.
+#[must_use]
+pub fn counted(what: Counter) -> u64 {
+    thread().counted[what as usize].get()
 }
 
 std::thread_local! {

@@ -25,6 +25,7 @@ SONAME  := libcohort.so.0
 ROOT   := $(DESTDIR)$(PREFIX)
 BIN    := $(ROOT)/bin
 LIB    := $(ROOT)/lib/cohort
+SHARE  := $(ROOT)/share/cohort
 MAN    := $(ROOT)/share/man/man1
 BASH   := $(ROOT)/share/bash-completion/completions
 ZSH    := $(ROOT)/share/zsh/site-functions
@@ -64,6 +65,8 @@ install: all install-c
 	$(INSTALL) -D -m 755 $(COHORT) $(BIN)/cohort
 	$(INSTALL) -d $(LIB)
 	$(INSTALL) -m 644 $(STAGE)/lib/*.so $(LIB)
+	$(INSTALL) -D -m 644 crates/cohort-cli/debuggers/cohort.py $(SHARE)/cohort.py
+	for library in $(LIB)/*.so; do ln -sf ../../share/cohort/cohort.py $$library-gdb.py; done
 	$(INSTALL) -d $(MAN)
 	$(INSTALL) -m 644 $(STAGE)/man/*.1 $(MAN)
 	$(INSTALL) -D -m 644 $(STAGE)/completions/cohort.bash $(BASH)/cohort
@@ -74,7 +77,8 @@ uninstall:
 	rm -f $(BIN)/cohort $(MAN)/cohort.1 $(MAN)/cohort-*.1
 	rm -f $(BASH)/cohort $(ZSH)/_cohort $(FISH)/cohort.fish
 	rm -f $(LIB)/libcohort_preload.so $(LIB)/libcohort_compositions.so $(LIB)/libcohort_observe.so
+	rm -f $(LIB)/*.so-gdb.py $(SHARE)/cohort.py
 	rm -f $(ROOT)/lib/libcohort.a $(ROOT)/lib/libcohort.so* $(ROOT)/lib/pkgconfig/cohort.pc
 	rm -f $(ROOT)/include/cohort.h $(ROOT)/include/cohort.hpp
 	rm -f $(ROOT)/share/man/man3/cohort.h.3 $(ROOT)/share/man/man3/cohort.hpp.3
-	-rmdir $(LIB) 2>/dev/null
+	-rmdir $(LIB) $(SHARE) 2>/dev/null

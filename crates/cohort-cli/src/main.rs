@@ -18,6 +18,7 @@ mod environment;
 mod install;
 mod library;
 mod list;
+mod locks;
 mod machines;
 mod mutexes;
 mod observe;
@@ -86,6 +87,8 @@ enum Subcommands {
     Compare(compare::Arguments),
     /// Show every lock: what it can do, what it costs, where it comes from
     List(list::Arguments),
+    /// Show what the threads of a running process wait for, and which threads hold it
+    Locks(locks::Arguments),
     /// Show the simulated machines: their shapes, their costs, where each figure comes from
     Machines(machines::Arguments),
     /// Run the papers' workloads, on this machine or on a simulated one
@@ -141,6 +144,7 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
         Subcommands::Profile(arguments) => profile::run(arguments, matches),
         Subcommands::Top(arguments) => top::run(&arguments),
         Subcommands::Advise(arguments) => advise::run(&arguments),
+        Subcommands::Locks(arguments) => locks::run(&arguments),
         Subcommands::Compare(arguments) => compare::run(arguments),
         Subcommands::List(arguments) => list::run(&arguments),
         Subcommands::Bench(arguments) => bench::run(&arguments),

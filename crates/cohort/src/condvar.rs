@@ -30,6 +30,7 @@ use crate::door::{
 use crate::host::{Census, Generation, Pool};
 use crate::numa::FutexHmcs;
 use cohort_raw::{Inherit, Patience, RawLock};
+use core::mem::offset_of;
 use core::ptr;
 
 orders! {
@@ -64,6 +65,7 @@ const CLASS: u32 = 1;
 
 /// A waiter's node.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub struct Waiter {
     state: AtomicU32,
     /// Neighbours in the queue, by number; guarded by the queue's lock, and `next`
@@ -359,6 +361,9 @@ impl RawCondvar {
         }
     }
 
+    /// Where the number of the first waiter is, for an onlooker that reads the memory of a process.
+    pub const FIRST: usize = offset_of!(Self, first);
+
     /// The condition, as a name: for [`stir`].
     #[must_use]
     pub fn name(&self) -> usize {
@@ -430,6 +435,24 @@ pub fn stir(condition: usize, pool: &impl Census<Waiter>) {
             wake(&raw const waiter.state, 1, CLASS);
         }
     });
+}
+
+/// For an onlooker that reads the memory of a process.
+impl Waiter {
+    /// What a waiter's word holds while it sleeps in the queue.
+    pub const WAITING: u32 = WAITING;
+    /// The class in which it sleeps.
+    pub const CLASS: u32 = CLASS;
+    /// Where the address of its condition is.
+    pub const AT: usize = offset_of!(Self, at);
+    /// Where the name of its mutex is.
+    pub const MUTEX: usize = offset_of!(Self, mutex);
+
+    /// Whether a word says that the waiter sleeps at its mutex now.
+    #[must_use]
+    pub const fn is_adopted(word: u32) -> bool {
+        word & ADOPTED != 0
+    }
 }
 
 impl Waiter {

@@ -147,7 +147,10 @@ impl Stacks {
         let Some(bias) = bias(&image, pieces) else {
             return;
         };
-        let range = pieces[0].range.start..pieces[pieces.len() - 1].range.end;
+        // What a program begins with zeroes is mapped behind its file, from no file.
+        let ends = image.segments().map(|part| part.address() + part.size());
+        let end = ends.max().unwrap_or(0).wrapping_add(bias);
+        let range = pieces[0].range.start..end.max(pieces[pieces.len() - 1].range.end);
         let section = |name: &str| {
             let section = image.section_by_name(name)?;
             let data = section.uncompressed_data().ok()?.into_owned();

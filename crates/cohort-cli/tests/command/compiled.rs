@@ -53,6 +53,11 @@ pub fn usual() -> Program {
     count("cc", &[]).expect(NO_COMPILER)
 }
 
+/// `waits.c`: threads that wait for ever.
+pub fn waits() -> Program {
+    compile("waits.c", "cc", &["-g"]).expect(NO_COMPILER)
+}
+
 /// `needs.c`: a crowd at one mutex, and many threads at theirs.
 pub fn needs() -> Program {
     compile("needs.c", "cc", &[]).expect(NO_COMPILER)

@@ -9,6 +9,7 @@ mod discover;
 mod ending;
 mod environment;
 mod examples;
+mod locks;
 mod machines;
 mod mutexes;
 mod profile;

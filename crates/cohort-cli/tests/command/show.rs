@@ -271,6 +271,7 @@ fn every_subcommand_explains_itself() {
         "run",
         "compare",
         "list",
+        "locks",
         "machines",
         "doctor",
         "demo",

@@ -186,6 +186,19 @@ impl Futex {
         }
     }
 
+    /// Whether that word is one of a lock that is held: for an onlooker that reads the memory of a
+    /// process.
+    #[must_use]
+    pub const fn is_held(word: u32) -> bool {
+        word & LOCKED != 0
+    }
+
+    /// Whether that word is one at which threads may sleep.
+    #[must_use]
+    pub const fn has_sleepers(word: u32) -> bool {
+        word & (PARKED | NAPPING) != 0
+    }
+
     /// Takes a free lock without an atomic read-modify-write; false if it was not
     /// free.  Only for the one thread of a process that has one.
     #[inline(always)]

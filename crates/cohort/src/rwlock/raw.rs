@@ -47,6 +47,7 @@ use crate::host::Generation;
 use cohort_raw::{
     AbortableShared, Inherit, Outcome, Patience, RawLock, RawShared, RawTry, Recursion,
 };
+use core::mem::offset_of;
 
 orders! {
     /// A reader sees what the last writer did.
@@ -114,6 +115,36 @@ pub struct RawRwLock {
     gate: Futex,
     word: AtomicU32,
     generation: Generation,
+}
+
+/// What an onlooker sees that reads the memory of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// How many hold the lock to read.
+    pub readers: u32,
+    /// Whether it is held to write.
+    pub is_written: bool,
+    /// Whether a thread sleeps at the word.
+    pub has_sleeper: bool,
+}
+
+/// For such an onlooker.
+impl RawRwLock {
+    /// Where the word is.
+    pub const WORD: usize = offset_of!(Self, word);
+    /// Where the lock notes in which process it was last used, of those that forked each other: a
+    /// small number.
+    pub const GENERATION: usize = offset_of!(Self, generation);
+
+    /// What that word says.
+    #[must_use]
+    pub const fn seen(word: u32) -> Seen {
+        Seen {
+            readers: word & READERS,
+            is_written: word & WRITER != 0,
+            has_sleeper: word & PARKED != 0,
+        }
+    }
 }
 
 impl RawRwLock {

@@ -63,6 +63,12 @@ pub struct ThreadRecord {
     pub caches: [Cache; CACHES],
 }
 
+impl ThreadRecord {
+    /// Where the kernel's number of the thread is, for an onlooker that reads the memory of a
+    /// process.
+    pub const ID: usize = core::mem::offset_of!(Self, id);
+}
+
 core::arch::global_asm!(
     ".section .tbss.cohort_thread_record,\"awT\",@nobits",
     ".balign 8",

@@ -1,0 +1,228 @@
+//! What sleeping threads wait for: the objects that the words belong to at which they sleep.
+
+use super::process::{Process, Sleep};
+use crate::observe::stacks::Stacks;
+use cohort::basic::Futex;
+use cohort::condvar::{RawCondvar, Waiter};
+use cohort::door::ThreadRecord;
+use cohort::records::{Doing, How};
+use cohort::rwlock::RawRwLock;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What an object is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A mutex.
+    Mutex,
+    /// A rwlock.
+    RwLock,
+    /// A condition.
+    Condition,
+    /// A word, of which nothing is known.
+    Word,
+}
+
+impl Kind {
+    /// For the table.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mutex => "mutex",
+            Self::RwLock => "rwlock",
+            Self::Condition => "condition",
+            Self::Word => "word",
+        }
+    }
+}
+
+/// A thread at a lock.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Member {
+    /// The kernel's number of it.
+    pub thread: u32,
+    /// Its name.
+    pub name: String,
+}
+
+/// An object that threads wait for or hold.
+#[derive(Clone, Debug, Serialize)]
+pub struct Lock {
+    /// What it is.
+    pub kind: Kind,
+    /// Where it is.
+    pub address: u64,
+    /// The variable there, if it has a name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variable: Option<String>,
+    /// Where it is in the image of a file, if it is in one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
+    /// How it is held, in words; nothing if it is free.
+    pub held: String,
+    /// The threads that are known to hold it.
+    pub holders: Vec<Member>,
+    /// The threads that wait for it.
+    pub waiters: Vec<Member>,
+}
+
+/// The objects by what they are and where, with the threads that hold them and wait for them.
+type Found = BTreeMap<(Kind, u64), (Vec<u32>, Vec<u32>)>;
+
+/// Where a mutex has its owner and its kind.
+const OWNER: u64 = 8;
+const KIND: u64 = 16;
+/// What of the kind says whether the owner is noted: that of a plain one is not.
+const KINDS: u32 = 3;
+/// Where a rwlock has its writer.
+const WRITER: u64 = 16;
+
+/// Every lock of the process that a thread waits for, or is known to hold.
+pub fn locks(process: &Process) -> Vec<Lock> {
+    let found = match process.observed() {
+        Some(observed) => {
+            let mut found = Found::new();
+            for moment in observed.threads(&observed.living()) {
+                for held in &moment.holds {
+                    let holders = &mut found.entry((of(held.how), held.object)).or_default().0;
+                    holders.push(moment.id);
+                }
+                if let Some(waiting) = moment.waiting
+                    && let Some(kind) = for_which(waiting.doing)
+                {
+                    let waiters = &mut found.entry((kind, waiting.object)).or_default().1;
+                    waiters.push(moment.id);
+                }
+            }
+            found
+        }
+        None => {
+            let mut found = Found::new();
+            for sleep in process.sleeps() {
+                let waiters = &mut found.entry(object(process, &sleep)).or_default().1;
+                waiters.push(sleep.thread);
+            }
+            found
+        }
+    };
+    let mut stacks = Stacks::new(process.id);
+    stacks.refresh(None, "");
+    let member = |thread| Member {
+        thread,
+        name: process.name(thread),
+    };
+    let lock = |((kind, address), (mut holders, waiters)): (_, (Vec<u32>, Vec<u32>))| {
+        let (noted, held) = state(process, kind, address);
+        if holders.is_empty() {
+            holders.extend(noted);
+        }
+        Lock {
+            kind,
+            address,
+            variable: stacks.variable(address),
+            place: place(&mut stacks, address),
+            held,
+            holders: holders.into_iter().map(member).collect(),
+            waiters: waiters.into_iter().map(member).collect(),
+        }
+    };
+    found.into_iter().map(lock).collect()
+}
+
+/// The file's name and the offset in its image.
+fn place(stacks: &mut Stacks, address: u64) -> Option<String> {
+    let frame = stacks.frames(address).into_iter().next()?;
+    let file = frame.module?;
+    let name = file.rsplit('/').next().unwrap_or(&file);
+    Some(format!("{name}+{:#x}", frame.offset))
+}
+
+/// What a recorded hold is of.
+const fn of(how: How) -> Kind {
+    match how {
+        How::Mutex => Kind::Mutex,
+        How::Read | How::Write => Kind::RwLock,
+        How::Condition => Kind::Condition,
+    }
+}
+
+/// What a recorded wait is for, if it is a lock that is known.
+const fn for_which(doing: Doing) -> Option<Kind> {
+    match doing {
+        Doing::Lock => Some(Kind::Mutex),
+        Doing::Read | Doing::Write => Some(Kind::RwLock),
+        Doing::Condition => Some(Kind::Condition),
+        Doing::Timed => Some(Kind::Word),
+        Doing::Nothing | Doing::Join => None,
+    }
+}
+
+/// The object for which a thread sleeps.
+fn object(process: &Process, sleep: &Sleep) -> (Kind, u64) {
+    let at = |offset: usize| process.long(sleep.word + offset as u64).unwrap_or(0);
+    if sleep.seen == Waiter::WAITING && sleep.classes == Waiter::CLASS {
+        let condition = at(Waiter::AT);
+        let queue = |offset: usize| process.word(condition + offset as u64).unwrap_or(0);
+        let now = process.word(sleep.word).unwrap_or(0);
+        if Waiter::is_adopted(now) {
+            return (Kind::Mutex, at(Waiter::MUTEX));
+        }
+        if condition != 0 && condition.is_multiple_of(4) && queue(RawCondvar::FIRST) != 0 {
+            return (Kind::Condition, condition);
+        }
+    }
+    // A rwlock's first waiter sleeps at its word, the others at the gate before it.
+    let before = sleep.word.wrapping_sub(RawRwLock::WORD as u64);
+    if RawRwLock::seen(sleep.seen).has_sleeper && is_rwlock(process, before) {
+        return (Kind::RwLock, before);
+    }
+    if !Futex::is_held(sleep.seen) || !Futex::has_sleepers(sleep.seen) {
+        return (Kind::Word, sleep.word);
+    }
+    if is_rwlock(process, sleep.word) {
+        return (Kind::RwLock, sleep.word);
+    }
+    (Kind::Mutex, sleep.word)
+}
+
+/// Whether a rwlock with waiters is there: its gate is held, and it notes a process where a mutex
+/// has the upper half of an address.
+fn is_rwlock(process: &Process, address: u64) -> bool {
+    /// More processes than fork each other in a row.
+    const GENERATIONS: u32 = 4096;
+    let generation = process.word(address.wrapping_add(RawRwLock::GENERATION as u64));
+    process.word(address).is_some_and(Futex::is_held)
+        && generation.is_some_and(|number| (1..GENERATIONS).contains(&number))
+}
+
+/// The thread that an object notes as its holder, and how it is held, in words.
+fn state(process: &Process, kind: Kind, address: u64) -> (Option<u32>, String) {
+    let noted = |at: u64| {
+        let record = process.long(address + at).filter(|record| *record != 0)?;
+        process.word(record + ThreadRecord::ID as u64)
+    };
+    match kind {
+        Kind::Mutex => {
+            let held = process.word(address).is_some_and(Futex::is_held);
+            let notes = process.word(address + KIND).unwrap_or(0) & KINDS;
+            let owner = if matches!(notes, 1 | 2) {
+                noted(OWNER)
+            } else {
+                None
+            };
+            let words = if held { "a thread" } else { "" };
+            (owner, words.to_owned())
+        }
+        Kind::RwLock => {
+            let word = process.word(address + RawRwLock::WORD as u64).unwrap_or(0);
+            let seen = RawRwLock::seen(word);
+            match (seen.is_written, seen.readers) {
+                (true, _) => (noted(WRITER), "a writer".to_owned()),
+                (false, 0) => (None, String::new()),
+                (false, 1) => (None, "1 reader".to_owned()),
+                (false, readers) => (None, format!("{readers} readers")),
+            }
+        }
+        Kind::Condition | Kind::Word => (None, String::new()),
+    }
+}

@@ -1,0 +1,220 @@
+//! `cohort locks`: what the threads of a process wait for.
+
+use crate::{cohort, compiled};
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+use serde_json::Value;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Far beyond what four threads need to fall asleep.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// A program that is ended with the test.
+struct Running(Child, u32);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = Command::new("kill")
+            .args(["-KILL", &self.1.to_string()])
+            .status();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts `waits.c` by that subcommand.
+fn start(subcommand: &str, program: &compiled::Program) -> Running {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_cohort"))
+        .args([subcommand, "--"])
+        .arg(program.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command runs");
+    let mut line = String::new();
+    let output = child.stdout.take().expect("a pipe");
+    BufReader::new(output).read_line(&mut line).expect("a line");
+    let id = line.trim().parse().expect("a process's number");
+    Running(child, id)
+}
+
+/// What is said of that process once so many threads wait.
+fn locks(process: u32, waiting: usize) -> Vec<Value> {
+    let began = Instant::now();
+    loop {
+        let output = cohort()
+            .args(["locks", "--json", &process.to_string()])
+            .output()
+            .expect("the command runs");
+        assert!(output.status.success(), "{output:?}");
+        let sheet: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let locks = sheet["locks"].as_array().expect("a list").clone();
+        let waiters = locks.iter().filter_map(|lock| lock["waiters"].as_array());
+        if waiters.map(Vec::len).sum::<usize>() >= waiting {
+            return locks;
+        }
+        assert!(began.elapsed() < LIMIT, "{waiting} do not wait: {locks:?}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn named<'a>(locks: &'a [Value], variable: &str) -> &'a Value {
+    let found = locks.iter().find(|lock| lock["variable"] == variable);
+    found.unwrap_or_else(|| panic!("no {variable} in {locks:?}"))
+}
+
+#[test]
+fn what_threads_wait_for_is_shown() {
+    let program = compiled::waits();
+    let running = start("run", &program);
+    let locks = locks(running.1, 4);
+    for (variable, kind, notes) in [
+        ("owned", "mutex", true),
+        ("plain", "mutex", false),
+        ("table", "rwlock", true),
+        ("changed", "condition", false),
+    ] {
+        let lock = named(&locks, variable);
+        assert_eq!(lock["kind"], kind, "{lock}");
+        assert_eq!(lock["waiters"].as_array().map(Vec::len), Some(1), "{lock}");
+        let holders = lock["holders"].as_array().expect("a list");
+        assert_eq!(holders.len(), usize::from(notes), "{lock}");
+        for holder in holders {
+            assert_eq!(holder["thread"], running.1, "{lock}");
+        }
+    }
+    cohort()
+        .args(["locks", &running.1.to_string()])
+        .assert()
+        .code(0)
+        .stdout(contains("owned").and(contains("a writer").not()))
+        .stdout(contains("4 sleep for a lock"));
+}
+
+/// What the observing library has written down says which thread holds a plain mutex, too.
+#[test]
+fn all_holders_of_an_observed_process_are_shown() {
+    let program = compiled::waits();
+    let running = start("debug", &program);
+    let locks = locks(running.1, 4);
+    for variable in ["owned", "plain", "table"] {
+        let holders = &named(&locks, variable)["holders"];
+        assert_eq!(holders[0]["thread"], running.1, "{locks:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_said() {
+    cohort()
+        .args(["locks", "4194305"])
+        .assert()
+        .code(2)
+        .stderr(contains("no process 4194305"));
+    cohort().args(["locks", "memcached"]).assert().code(2);
+    cohort()
+        .args(["locks", &std::process::id().to_string()])
+        .assert()
+        .code(125)
+        .stderr(contains("cohort run"));
+}
+
+fn script() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("debuggers/cohort.py")
+}
+
+/// What GDB says to `cohort-locks`, of that process or core dump.
+fn gdb(of: &[&str]) -> String {
+    let output = Command::new("gdb")
+        .args(["-q", "-nx", "-batch", "-iex", "set auto-load no"])
+        .args(of)
+        .args(["-x", script().to_str().expect("text")])
+        .args(["-ex", "cohort-locks", "-ex", "print table"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("there is a GDB");
+    let said = [output.stdout, output.stderr].concat();
+    String::from_utf8_lossy(&said).into_owned()
+}
+
+/// In a process, and in a core dump of it.
+#[test]
+fn gdb_shows_the_same() {
+    if which::which("gdb").is_err() || cfg!(not(target_arch = "x86_64")) {
+        eprintln!("skip: no `gdb` here, or another machine than x86-64");
+        return;
+    }
+    let program = compiled::waits();
+    let running = start("run", &program);
+    locks(running.1, 4);
+    let owner = format!("held by thread {}", running.1);
+    let core = program.folder().join("core").display().to_string();
+    let (id, path) = (running.1.to_string(), program.path().display().to_string());
+    let alive = gdb(&["-p", &id, "-ex", &format!("gcore {core}")]);
+    if alive.contains("ptrace: Operation not permitted") {
+        eprintln!("skip: processes may not be looked at here");
+        return;
+    }
+    for said in [alive, gdb(&[&path, &core])] {
+        let line = |words: &str| {
+            let found = said.lines().find(|line| line.contains(words));
+            found
+                .unwrap_or_else(|| panic!("no {words}: {said}"))
+                .to_owned()
+        };
+        assert!(line("  owned").ends_with(&owner), "{said}");
+        assert!(line("  plain").ends_with("held"), "{said}");
+        assert!(line("  table").starts_with("rwlock"), "{said}");
+        assert!(line("  changed").starts_with("condition"), "{said}");
+        assert!(line("$1 = ").ends_with(&owner), "{said}");
+    }
+}
+
+/// The script's numbers are the library's.
+#[test]
+fn the_script_knows_what_is_where() {
+    use cohort::basic::Futex;
+    use cohort::condvar::{RawCondvar, Waiter};
+    use cohort::rwlock::RawRwLock;
+
+    let text = std::fs::read_to_string(script()).expect("the script is here");
+    let number = |name: &str| -> u64 {
+        let line = text
+            .lines()
+            .find(|line| line.starts_with(&format!("{name} = ")));
+        let (_, value) = line
+            .expect("a constant")
+            .split_once(" = ")
+            .expect("a value");
+        match value.split_once(" << ") {
+            Some((one, bits)) => one.parse::<u64>().unwrap() << bits.parse::<u32>().unwrap(),
+            None => match value.strip_prefix("0x") {
+                Some(hex) => u64::from_str_radix(hex, 16).unwrap(),
+                None => value.parse().unwrap(),
+            },
+        }
+    };
+    for (name, wanted) in [
+        ("RWLOCK_WORD", RawRwLock::WORD),
+        ("RWLOCK_GENERATION", RawRwLock::GENERATION),
+        ("CONDITION_FIRST", RawCondvar::FIRST),
+        ("WAITER_AT", Waiter::AT),
+        ("WAITER_MUTEX", Waiter::MUTEX),
+        ("THREAD_ID", cohort::door::ThreadRecord::ID),
+        ("WAITER_WAITING", Waiter::WAITING as usize),
+        ("WAITER_CLASS", Waiter::CLASS as usize),
+    ] {
+        assert_eq!(number(name), wanted as u64, "{name}");
+    }
+    for bit in (0..32).map(|bit| 1_u32 << bit) {
+        let has = |name: &str| number(name) & u64::from(bit) != 0;
+        let seen = RawRwLock::seen(bit);
+        assert_eq!(has("MUTEX_HELD"), Futex::is_held(bit), "{bit:#x}");
+        assert_eq!(has("MUTEX_SLEEPERS"), Futex::has_sleepers(bit), "{bit:#x}");
+        assert_eq!(has("RWLOCK_READERS"), seen.readers != 0, "{bit:#x}");
+        assert_eq!(has("RWLOCK_WRITTEN"), seen.is_written, "{bit:#x}");
+        assert_eq!(has("RWLOCK_SLEEPER"), seen.has_sleeper, "{bit:#x}");
+        assert_eq!(has("WAITER_ADOPTED"), Waiter::is_adopted(bit), "{bit:#x}");
+    }
+}

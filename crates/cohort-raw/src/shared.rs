@@ -18,6 +18,11 @@ pub enum Recursion {
 /// An implementation must give exclusion: while somebody holds the lock to write,
 /// nobody else holds it; and everything before a release happens before whatever
 /// follows the next acquisition, unless both are to read.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no lock that readers share",
+    note = "those are `rwlock::RawRwLock`, the default, and `rwlock::CRwNp` and `rwlock::CRwWp`; \
+            others go into `Mutex`"
+)]
 pub unsafe trait RawShared: Default + Send + Sync {
     /// What one acquisition carries, to read or to write.
     type Context: Default;

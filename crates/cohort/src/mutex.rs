@@ -192,9 +192,13 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     }
 }
 
-/// By guards, which may go to another thread.
-impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
-    fn guard(&self, context: Kept<L>) -> MutexGuard<'_, T, L> {
+/// By guards, which may go to another thread.  Each function says by itself what the lock has to be
+/// able to do, so that the compiler says of a lock that cannot what to use instead.
+impl<T: ?Sized, L> Mutex<T, L> {
+    fn guard(&self, context: Kept<L>) -> MutexGuard<'_, T, L>
+    where
+        L: RawLock + ThreadOblivious,
+    {
         MutexGuard {
             mutex: self,
             context,
@@ -205,7 +209,10 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
     /// Blocks until the mutex is locked.  Locking it twice in one thread never
     /// returns.
     #[inline]
-    pub fn lock(&self) -> MutexGuard<'_, T, L> {
+    pub fn lock(&self) -> MutexGuard<'_, T, L>
+    where
+        L: RawLock + ThreadOblivious,
+    {
         let context = Kept::new();
         self.lock.acquire(context.get());
         self.guard(context)
@@ -215,7 +222,7 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T, L>>
     where
-        L: RawTry,
+        L: RawTry + ThreadOblivious,
     {
         let context = Kept::new();
         let locked = self.lock.try_acquire(context.get());
@@ -226,7 +233,7 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
     #[inline]
     pub fn lock_within(&self, patience: &Patience) -> Option<MutexGuard<'_, T, L>>
     where
-        L: Abortable,
+        L: Abortable + ThreadOblivious,
     {
         let context = Kept::new();
         let outcome = self.lock.acquire_within(context.get(), patience);
@@ -255,18 +262,21 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
     #[inline]
     pub fn try_lock_for(&self, timeout: Duration) -> Option<MutexGuard<'_, T, L>>
     where
-        L: Abortable,
+        L: Abortable + ThreadOblivious,
     {
         self.lock_within(&patience(timeout))
     }
 }
 
 /// By closures, under every lock.
-impl<T: ?Sized, L: RawLock> Mutex<T, L> {
+impl<T: ?Sized, L> Mutex<T, L> {
     /// Blocks until the mutex is locked, and lets `section` have the data.  Locking it
     /// twice in one thread never returns.
     #[inline]
-    pub fn locking<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
+    pub fn locking<R>(&self, section: impl FnOnce(&mut T) -> R) -> R
+    where
+        L: RawLock,
+    {
         let context = L::Context::default();
         self.lock.acquire(&context);
         // SAFETY: acquired just now, with this context.
@@ -333,7 +343,10 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     /// # Safety
     /// The caller has acquired the lock, with that context.
     #[inline(always)]
-    unsafe fn inside<R>(&self, context: &L::Context, section: impl FnOnce(&mut T) -> R) -> R {
+    unsafe fn inside<R>(&self, context: &L::Context, section: impl FnOnce(&mut T) -> R) -> R
+    where
+        L: RawLock,
+    {
         // SAFETY: the caller's.
         let _last = Defer(|| unsafe { self.lock.release(context) });
         // SAFETY: the lock is held.

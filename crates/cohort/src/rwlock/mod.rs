@@ -108,19 +108,30 @@ impl<T: ?Sized, L> RwLock<T, L> {
     }
 }
 
-impl<T: ?Sized, L: RawShared> RwLock<T, L> {
+/// Each function says by itself what the lock has to be able to do, so that the compiler says of a
+/// lock that cannot what to use instead.
+impl<T: ?Sized, L> RwLock<T, L> {
     /// Whether somebody held the lock a moment ago, to read or to write; never blocks.
-    pub fn is_locked(&self) -> bool {
+    pub fn is_locked(&self) -> bool
+    where
+        L: RawShared,
+    {
         self.lock.is_locked()
     }
 
     /// Whether somebody held the lock a moment ago to write; never blocks.
-    pub fn is_locked_exclusive(&self) -> bool {
+    pub fn is_locked_exclusive(&self) -> bool
+    where
+        L: RawShared,
+    {
         self.lock.is_write_locked()
     }
 
     /// Blocks until the data may be read, and lets `look` do so.
-    pub fn reading<R>(&self, look: impl FnOnce(&T) -> R) -> R {
+    pub fn reading<R>(&self, look: impl FnOnce(&T) -> R) -> R
+    where
+        L: RawShared,
+    {
         let context = L::Context::default();
         self.lock.read(&context, Recursion::Allowed);
         // SAFETY: acquired above, by this thread and with this context.
@@ -130,7 +141,10 @@ impl<T: ?Sized, L: RawShared> RwLock<T, L> {
     }
 
     /// Blocks until the data may be written, and lets `change` do so.
-    pub fn writing<R>(&self, change: impl FnOnce(&mut T) -> R) -> R {
+    pub fn writing<R>(&self, change: impl FnOnce(&mut T) -> R) -> R
+    where
+        L: RawShared,
+    {
         let context = L::Context::default();
         self.lock.write(&context);
         // SAFETY: acquired above, by this thread and with this context.

@@ -1,0 +1,151 @@
+//! What the compiler says to a program that asks of a lock what it cannot do: which lock, and what
+//! to use instead.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+use tempfile::TempDir;
+
+/// The folder with this package as it was compiled for this test.
+fn compiled() -> PathBuf {
+    let this = std::env::current_exe().expect("a test knows where it is");
+    this.parent().expect("it is in a folder").to_owned()
+}
+
+/// The newest library of that name there, which is the one that this test was linked with.
+fn library(folder: &Path, name: &str) -> PathBuf {
+    let begins = format!("lib{name}-");
+    let newest = fs::read_dir(folder)
+        .expect("the folder can be read")
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let file = path.file_name()?.to_str()?;
+            let fits = file.starts_with(&begins) && file.ends_with(".rlib");
+            let made = path.metadata().ok()?.modified().ok()?;
+            fits.then_some((made, path))
+        })
+        .max_by_key(|(made, _): &(SystemTime, PathBuf)| *made);
+    newest.expect("the library has been compiled").1
+}
+
+/// What the compiler says of a function with that body, which it refuses.
+fn refused(body: &str) -> String {
+    let folder = TempDir::new().expect("a temporary folder");
+    let source = folder.path().join("program.rs");
+    let text = format!("#![allow(unused)]\npub fn body() {{\n{body}\n}}\n");
+    fs::write(&source, text).expect("the folder is writable");
+    let compiled = compiled();
+    let output = Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
+        .args(["--edition=2024", "--crate-type=lib", "--emit=metadata"])
+        .arg("-L")
+        .arg(format!("dependency={}", compiled.display()))
+        .arg("--extern")
+        .arg(format!("cohort={}", library(&compiled, "cohort").display()))
+        .arg("--out-dir")
+        .arg(folder.path())
+        .arg(&source)
+        .output()
+        .expect("there is a compiler");
+    assert!(!output.status.success(), "this compiles: {body}");
+    // Where a name is from depends on what the program imports.
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    ["basic", "compose", "rwlock"]
+        .iter()
+        .fold(said, |said, room| {
+            said.replace(&format!("cohort::{room}::"), "")
+        })
+}
+
+/// Each refusal names the lock, and then what to do.
+#[test]
+fn a_refusal_says_what_to_use_instead() {
+    for (body, lock, instead) in [
+        (
+            "cohort::Mutex::<u32, cohort::basic::Mcs>::from(1)\
+             .try_lock_for(std::time::Duration::ZERO);",
+            "the waiters of `Mcs` cannot give up",
+            "use the default lock",
+        ),
+        (
+            "fn locks(data: &cohort::Mutex<u32, cohort::compose::Gated<cohort::basic::Tas>>) {\
+             data.lock(); }",
+            "`Tas", // of whichever form
+            "a lock that serves in order",
+        ),
+        (
+            "fn locks(data: &cohort::Mutex<u32, cohort::rwlock::RawRwLock>) { data.lock(); }",
+            "`RawRwLock` is no lock",
+            "go into `RwLock`",
+        ),
+        (
+            "fn reads(data: &cohort::RwLock<u32, cohort::basic::Ticket>) {\
+             data.reading(|_| ()); }",
+            "is no lock that readers share",
+            "`rwlock::CRwNp`",
+        ),
+        (
+            "cohort::FairMutex::new(1).try_lock_for(std::time::Duration::ZERO);",
+            "the waiters of `Gated<Ticket",
+            "use the default lock",
+        ),
+    ] {
+        let said = refused(body);
+        assert!(said.contains(lock), "{body}: {said}");
+        assert!(said.contains(instead), "{body}: {said}");
+    }
+}
+
+/// What may not go to another thread, or be seen from there, is refused as in the standard library.
+#[test]
+fn guards_and_data_stay_where_they_belong() {
+    for (body, marker) in [
+        (
+            "let lock = cohort::RwLock::new(1); let guard = lock.upgradable_read();\
+             std::thread::scope(|scope| { scope.spawn(move || drop(guard)); });",
+            "Send",
+        ),
+        (
+            "let data = cohort::FairMutex::new(std::rc::Rc::new(1));\
+             std::thread::scope(|scope| { scope.spawn(|| drop(data.lock())); });",
+            "Send",
+        ),
+        (
+            "let lock = std::sync::Arc::new(cohort::RwLock::new(1)); let guard = lock.read_arc();\
+             std::thread::spawn(move || drop(guard));",
+            "Send",
+        ),
+        (
+            "let lock = cohort::RwLock::new(std::cell::Cell::new(1));\
+             let guard = cohort::WriteGuard::map(lock.write(), |cell| cell);\
+             std::thread::scope(|scope| { scope.spawn(|| guard.set(2)); });",
+            "Sync",
+        ),
+    ] {
+        let said = refused(body);
+        let words = format!("`{marker}`");
+        assert!(
+            said.contains("E0277") && (said.contains(&words) || said.contains("cannot be s")),
+            "{body}: {said}"
+        );
+    }
+}
+
+/// A guard lives no longer than its lock, and its data is not shortened behind its back.
+#[test]
+fn lifetimes_are_those_of_the_data() {
+    for body in [
+        "let guard = { let mutex = cohort::Mutex::new(1); mutex.lock() };",
+        "let mutex = cohort::Mutex::new(String::new()); let guard = mutex.lock(); drop(mutex); drop(guard);",
+        "fn shorter<'a>(guard: cohort::MutexGuard<'_, &'static str>, text: &'a str) {\
+         let mut guard: cohort::MutexGuard<'_, &'a str> = guard; *guard = text; }",
+    ] {
+        let said = refused(body);
+        assert!(
+            ["E0505", "E0597", "lifetime may not live long enough"]
+                .iter()
+                .any(|error| said.contains(error)),
+            "{body}: {said}"
+        );
+    }
+}

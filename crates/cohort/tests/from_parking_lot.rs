@@ -1,4 +1,4 @@
-//! A program that was written for `parking_lot`, and goes on after its one line is another.
+//! A program that was written for `parking_lot`, and goes on after that line is another.
 
 #![cfg(feature = "lock_api")]
 

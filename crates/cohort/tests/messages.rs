@@ -74,7 +74,7 @@ fn a_refusal_says_what_to_use_instead() {
             "a lock that serves in order",
         ),
         (
-            "fn locks(data: &cohort::Mutex<u32, cohort::rwlock::RawRwLock>) { data.lock(); }",
+            "fn locks(data: &cohort::Mutex<u32, cohort::rwlock::RawRwLock>) { data.locking(|_| ()); }",
             "`RawRwLock` is no lock",
             "go into `RwLock`",
         ),

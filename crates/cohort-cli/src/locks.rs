@@ -55,7 +55,8 @@ struct Sheet<'a> {
 /// The process cannot be looked at.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let process = Process::open(arguments.process)?;
-    let locks = find::locks(&process);
+    let observed = process.observed();
+    let locks = find::locks(&process, observed.as_ref());
     let (program, lock) = (process.name(process.id), process.lock());
     let threads = process.threads().len();
     if arguments.json {
@@ -81,7 +82,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if !locks.is_empty() {
         text = format!("{text}\n\n{}", page::lines(table(&locks), 1..2));
     }
-    if !process.is_observed() {
+    if observed.is_none() {
         let note = "A plain mutex does not note its holder, and locks that nobody waits for are \
                     not found: under `cohort debug` both are.";
         text = format!("{text}\n\n{}", page::prose(note));

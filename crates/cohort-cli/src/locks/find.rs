@@ -1,6 +1,7 @@
 //! What sleeping threads wait for: the objects that the words belong to at which they sleep.
 
 use super::process::{Process, Sleep};
+use crate::observe::process::Process as Observed;
 use crate::observe::stacks::Stacks;
 use cohort::basic::Futex;
 use cohort::condvar::{RawCondvar, Waiter};
@@ -77,9 +78,10 @@ const KINDS: u32 = 3;
 /// Where a rwlock has its writer.
 const WRITER: u64 = 16;
 
-/// Every lock of the process that a thread waits for, or is known to hold.
-pub fn locks(process: &Process) -> Vec<Lock> {
-    let found = match process.observed() {
+/// Every lock of the process that a thread waits for, or that the observing library knows to be
+/// held.
+pub fn locks(process: &Process, observed: Option<&Observed>) -> Vec<Lock> {
+    let found = match observed {
         Some(observed) => {
             let mut found = Found::new();
             for moment in observed.threads(&observed.living()) {

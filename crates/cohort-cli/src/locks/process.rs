@@ -89,11 +89,6 @@ impl Process {
         Observed::open(Path::new(records?))
     }
 
-    /// Whether there is such a thing.
-    pub fn is_observed(&self) -> bool {
-        self.library.contains("observe")
-    }
-
     /// The kernel's numbers of its threads.
     pub fn threads(&self) -> Vec<u32> {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.id));

@@ -47,7 +47,7 @@
 //! | `/pessimistic` | a thread that gets its cohort's node back after its deadline tries to have the lock at once | it gives up, with the node unclaimed (§3) |
 //! | `/peers-N` | a holder passes over all that have gone before it looks a level higher | it looks there after `N` of them, and passes over the others on its way back (§5); at the system's queue, above which nothing is, over all |
 //!
-//! Nobody is forgotten by them: each queue that is held is left by the same [`Walk`], to its end.
+//! Nobody is forgotten by them: each queue that is held is left by the same `Walk`, to its end.
 //! `ahmcs-t` is the tree with the entries of `ahmcs`: a thread enters a queue above its leaf with a
 //! node of that queue's, as a cohort does with its own.
 //!

@@ -93,6 +93,7 @@ pub use fair::{FairLock, FairMutex, FairMutexGuard, MappedFairMutexGuard};
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
 pub use once::{Once, OnceState};
 #[cfg(world = "native")]
+#[allow(unused_imports, reason = "without features there is nothing")]
 pub use outside::*;
 pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
 pub use rwlock::{

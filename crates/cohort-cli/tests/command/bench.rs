@@ -303,6 +303,35 @@ fn trees_are_named_by_their_levels() {
         .stderr(contains("no kernel tells of the level `blade`"));
 }
 
+/// A waiter of a queue that nobody leaves tries again and again until its time is up.
+#[test]
+fn a_timeout_ends_the_wait_for_any_lock() {
+    let said = output(&[
+        "bench",
+        "--on",
+        "i5-12500",
+        "--workload",
+        "splay",
+        "--locks",
+        "mcs,hmcs-2,c-tkt-tkt/7,clof:mcs-ticket",
+        "--threads",
+        "12",
+        "--timeout",
+        "500",
+        "--seconds",
+        "0.0002",
+        "--json",
+    ]);
+    let report: Value = serde_json::from_slice(&said).expect("JSON");
+    let points = report["points"].as_array().expect("points");
+    assert_eq!(points.len(), 4);
+    for point in points {
+        assert!(point["middle"]["abandoned"].as_u64() > Some(0), "{point}");
+        let longest = point["middle"]["acquire"]["most"].as_u64();
+        assert!(longest < Some(5_000), "{point}");
+    }
+}
+
 #[test]
 fn slips_are_answered_with_what_was_meant() {
     for (arguments, words) in [

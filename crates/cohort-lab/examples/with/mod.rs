@@ -2,7 +2,7 @@
 
 use cohort_lab::bench::simulated::{Course, Until};
 use cohort_lab::bench::{self, Knobs, Outcome, Setting};
-use cohort_lab::world::raw::{Testable, tested};
+use cohort_lab::world::raw::{Polling, Testable, tested};
 use cohort_lab::world::simulated::{Fiber, Lines, Simulated, Simulator};
 use cohort_lab::world::{Block, Placement, Played, Room, Tested, Topology, World};
 use std::alloc::Layout;
@@ -25,6 +25,10 @@ struct With {
 impl Room for With {
     fn block(&mut self, layout: Layout) -> Block {
         self.world.block(layout)
+    }
+
+    fn polling(&self) -> Polling {
+        self.world.polling()
     }
 }
 

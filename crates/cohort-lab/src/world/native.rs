@@ -4,7 +4,7 @@ mod clock;
 mod sysfs;
 mod system;
 
-use super::raw::lock_maker;
+use super::raw::{Polling, lock_maker, polling};
 use super::served;
 use super::wait::Wait;
 use super::{Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topology, WORDS, World};
@@ -147,7 +147,13 @@ impl Room for Native {
     fn block(&mut self, layout: Layout) -> Block {
         Block::new(layout)
     }
+
+    fn polling(&self) -> Polling {
+        poll
+    }
 }
+
+polling!(cohort);
 
 impl World for Native {
     type Memory = Lines;

@@ -6,7 +6,7 @@
 
 use cohort::{
     Able, Abortable, AbortableDelegate, Delegate, Operations, Outcome, Patience, RawLock,
-    RawShared, Reading, Section, TwoForms, Within,
+    RawShared, RawTry, Reading, Section, TryAcquire, TwoForms, Within,
 };
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::marker::PhantomData;
@@ -25,8 +25,8 @@ pub unsafe trait Tested: Send + Sync {
     /// If the lock was not made for so many threads.
     fn acquire(&self, thread: usize);
 
-    /// The same, but no longer than `patience` lasts; `None` if this lock's waiters
-    /// cannot give up.
+    /// The same, but no longer than `patience` lasts: a thread whose wait this lock cannot end
+    /// tries again and again.  `None` if it can neither give up nor try.
     ///
     /// # Panics
     /// As [`acquire`](Self::acquire).
@@ -53,8 +53,8 @@ pub unsafe trait Tested: Send + Sync {
         unsafe { self.release(thread) };
     }
 
-    /// The same, but gives up when `patience` runs out; `None`, and nothing is run, if this
-    /// lock's waiters cannot.
+    /// The same, but gives up when `patience` runs out; `None`, and nothing is run, if nobody
+    /// can give up.
     ///
     /// # Panics
     /// As [`acquire`](Self::acquire).
@@ -96,7 +96,33 @@ pub unsafe trait Tested: Send + Sync {
 pub trait Room {
     /// Fresh memory on cache lines of its own.
     fn block(&mut self, layout: Layout) -> Block;
+
+    /// How threads poll there.
+    fn polling(&self) -> Polling;
 }
+
+/// Looks again and again until a look succeeds or patience runs out; whether one did.  Blocks.
+pub type Polling = fn(&mut dyn FnMut() -> bool, &Patience) -> bool;
+
+/// Declares, for a build of the locks, the function of that name that polls.
+macro_rules! polling {
+    ($($build:ident)::+) => {
+        fn poll(look: &mut dyn FnMut() -> bool, patience: &cohort::Patience) -> bool {
+            let mut spinner = $($build)::+::door::Spinner::new();
+            loop {
+                if look() {
+                    return true;
+                }
+                if patience.deadline().is_some_and($($build)::+::door::expired) {
+                    return false;
+                }
+                spinner.turn();
+            }
+        }
+    };
+}
+
+pub(crate) use polling;
 
 /// Memory on cache lines of its own.
 pub struct Block {
@@ -182,6 +208,7 @@ struct Raw {
     operations: Operations,
     /// How it is read, if readers share it.
     reading: Option<Reading>,
+    polling: Polling,
 }
 
 impl Raw {
@@ -202,9 +229,19 @@ unsafe impl Tested for Raw {
     }
 
     fn acquire_within(&self, thread: usize, patience: &Patience) -> Option<Outcome> {
-        let within = self.operations.acquire_within?;
+        let (lock, context) = (self.lock(), self.context(thread));
+        if let Some(within) = self.operations.acquire_within {
+            // SAFETY: as above.
+            return Some(unsafe { within(lock, context, patience) });
+        }
+        let try_acquire = self.operations.try_acquire?;
         // SAFETY: as above.
-        Some(unsafe { within(self.lock(), self.context(thread), patience) })
+        let taken = (self.polling)(&mut || unsafe { try_acquire(lock, context) }, patience);
+        Some(if taken {
+            Outcome::Acquired
+        } else {
+            Outcome::GaveUp
+        })
     }
 
     unsafe fn release(&self, thread: usize) {
@@ -263,6 +300,7 @@ macro_rules! lock_maker {
                 $(stringify!($name) => {
                     let operations = match (Spinning::<$lock>::OPERATIONS, spins) {
                         (Some(spinning), true) => cohort::Operations {
+                            try_acquire: Spinning::<$lock>::TRY,
                             acquire_within: Spinning::<$lock>::WITHIN,
                             ..spinning
                         },
@@ -488,8 +526,14 @@ impl<L: TwoForms<Spinning: Testable + Abortable>> Spinning<L> {
     pub(crate) const WITHIN: Option<Within> = Able::<L::Spinning>::WITHIN_OPERATION;
 }
 
+impl<L: TwoForms<Spinning: Testable + RawTry>> Spinning<L> {
+    /// How it is tried, if it can be.
+    pub(crate) const TRY: Option<TryAcquire> = Able::<L::Spinning>::TRY_OPERATION;
+}
+
 /// As [`Spinning`], of a lock that is compiled in one form.
 pub(crate) trait OneForm {
+    const TRY: Option<TryAcquire> = None;
     const OPERATIONS: Option<Operations> = None;
     const WITHIN: Option<Within> = None;
 }
@@ -504,11 +548,30 @@ fn giving_up<L: Abortable>() -> Operations {
     }
 }
 
+/// What can be done with a lock that can be tried.
+fn trying<L: RawTry>() -> Operations {
+    Operations {
+        try_acquire: Able::<L>::TRY_OPERATION,
+        ..Operations::of::<L>()
+    }
+}
+
 /// That lock and its contexts, in that room; it need not be one of the catalogue.
 pub fn tested<L: Testable>(room: &mut dyn Room, lock: L, threads: usize) -> Arc<dyn Tested> {
     let block = room.block(Layout::new::<L>());
     block.put(lock);
     with_contexts(room, block, threads, Operations::of::<L>(), None)
+}
+
+/// The same for one that can be tried.
+pub fn tried<L: Testable + RawTry>(
+    room: &mut dyn Room,
+    lock: L,
+    threads: usize,
+) -> Arc<dyn Tested> {
+    let block = room.block(Layout::new::<L>());
+    block.put(lock);
+    with_contexts(room, block, threads, trying::<L>(), None)
 }
 
 /// The same for one whose waiters can give up.
@@ -562,6 +625,7 @@ fn with_contexts(
         contexts,
         operations,
         reading,
+        polling: room.polling(),
     })
 }
 
@@ -599,7 +663,7 @@ macro_rules! composition_maker {
 
                 fn found<L: Shareable>(self) -> Self::Found {
                     let lock = L::planned(&self.plan);
-                    $crate::world::raw::tested(self.room, lock, self.threads)
+                    $crate::world::raw::tried(self.room, lock, self.threads)
                 }
             }
 

@@ -8,7 +8,7 @@ pub use facts::Facts;
 pub use lines::Lines;
 
 use super::names::assigned;
-use super::raw;
+use super::raw::{self, Polling, polling};
 use super::served;
 use super::wait::Wait;
 use super::{Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, World};
@@ -177,7 +177,13 @@ impl Room for Simulated {
     fn block(&mut self, layout: Layout) -> Block {
         self.arena.block(layout)
     }
+
+    fn polling(&self) -> Polling {
+        poll
+    }
 }
+
+polling!(cohort_on_machine);
 
 impl World for Simulated {
     type Memory = Lines;

@@ -10,7 +10,7 @@ macro_rules! tree_maker {
             threads: usize,
             spins: bool,
         ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
-            use $crate::world::raw::{abortable, tested};
+            use $crate::world::raw::{abortable, tried};
             use cohort::tree::Kind;
             use $($build)::+::numa::{AnyAhmcs, AnyAhmcsT, AnyHmcs, AnyHmcsT, ChosenShape};
             use $($build)::+::wait::{MayPark, SpinOnly};
@@ -21,10 +21,10 @@ macro_rules! tree_maker {
             let in_a_row = name.bound.map(|bound| bound.hand_offs);
             let shape = ChosenShape::of(&tree, name.levels, in_a_row);
             Some(match (tree.kind, spins) {
-                (Kind::Hmcs, true) => tested(room, AnyHmcs::<SpinOnly>::shaped(shape), threads),
-                (Kind::Hmcs, false) => tested(room, AnyHmcs::<MayPark>::shaped(shape), threads),
-                (Kind::Ahmcs, true) => tested(room, AnyAhmcs::<SpinOnly>::shaped(shape), threads),
-                (Kind::Ahmcs, false) => tested(room, AnyAhmcs::<MayPark>::shaped(shape), threads),
+                (Kind::Hmcs, true) => tried(room, AnyHmcs::<SpinOnly>::shaped(shape), threads),
+                (Kind::Hmcs, false) => tried(room, AnyHmcs::<MayPark>::shaped(shape), threads),
+                (Kind::Ahmcs, true) => tried(room, AnyAhmcs::<SpinOnly>::shaped(shape), threads),
+                (Kind::Ahmcs, false) => tried(room, AnyAhmcs::<MayPark>::shaped(shape), threads),
                 (Kind::HmcsT, true) => {
                     abortable(room, AnyHmcsT::<SpinOnly>::shaped(shape), threads)
                 }

@@ -26,7 +26,7 @@ use crate::{by_mutex, compiled};
 use cohort::adaptive::{Tuning, tune};
 use cohort::catalogue::{self, Storage};
 use cohort::door::{Monitor, WaitPolicy, set_cohorts, set_monitor, set_policy};
-use cohort::host::served::{SERVICES, Service};
+use cohort::host::served::{self, SERVICES, Service};
 use cohort::name::Servable;
 use cohort::numa::FutexHmcs;
 use core::ffi::{CStr, c_char};
@@ -42,7 +42,7 @@ pub enum Choice {
 }
 
 /// The choice: one of those below, or `FIRST_LOCK` and a lock's place in the catalogue,
-/// behind whose last compositions have theirs.
+/// behind whose last that serves programs compositions have theirs.
 static CHOICE: AtomicU8 = AtomicU8::new(UNDECIDED);
 
 /// Nobody has asked yet.
@@ -208,7 +208,7 @@ fn decide() -> u8 {
         // `cohort run` has read it before, and says what is wrong with it.
         match catalogue::read_served(text).and_then(|name| name.servable()) {
             Ok(Servable::System) => chosen = SYSTEM,
-            Ok(Servable::Listed(place)) if SERVICES[place].is_some() => {
+            Ok(Servable::Listed(place)) if served::at(place).is_some() => {
                 named = Some(place);
                 if place == WITHOUT_QUEUES {
                     FutexHmcs::never_queue();
@@ -305,9 +305,9 @@ fn decide() -> u8 {
         return theirs;
     }
     if counts {
-        let place = named.unwrap_or(usize::from(chosen - FIRST_LOCK));
-        let name = catalogue::name(place);
-        // One that the catalogue does not know is the composition that was asked for.
+        let place = named.or((chosen == DEFAULT).then_some(0));
+        let name = place.and_then(catalogue::name);
+        // What is none of the catalogue's is the composition that was asked for.
         let asked = || variable(c"COHORT_LOCK").unwrap_or("");
         count::announce(name.unwrap_or_else(asked));
     }
@@ -323,7 +323,7 @@ pub fn read_lock(text: &str) -> Option<(u8, &'static Service)> {
         .ok()?
     {
         Servable::Listed(place) => {
-            SERVICES[place].as_ref()?;
+            served::at(place)?;
             if place == WITHOUT_QUEUES {
                 FutexHmcs::never_queue();
                 DEFAULT

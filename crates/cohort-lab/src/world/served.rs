@@ -187,7 +187,7 @@ macro_rules! served_maker {
         ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
             use $crate::world::{Block, Tested};
             use $($build)::+::compose::stacked::{Stacked, Text};
-            use $($build)::+::host::served::{Object, SERVICES, Service, inflated};
+            use $($build)::+::host::served::{self, Object, Service, inflated};
             use $($build)::+::host::{Fat, Holding, Pooled, Seldom};
             use $($build)::+::{Patience, RawLock, catalogue};
             use cohort::name::Servable;
@@ -330,7 +330,7 @@ macro_rules! served_maker {
             let object = room.block(Layout::new::<Object>());
             object.put(Object::default());
             if let Some(place) = catalogue::place(name) {
-                let by = SERVICES[place].as_ref()?;
+                let by = served::at(place)?;
                 return Some(Arc::new(Mutex { object, by }));
             }
             let Ok(Servable::Stacked(recipe)) = catalogue::read(name).ok()?.servable() else {

@@ -535,11 +535,40 @@ macro_rules! apart {
     };
 }
 
+/// How many there are up to the last that there is.
+const fn served(all: &[Option<Service>]) -> usize {
+    let mut count = all.len();
+    while count > 0 && all[count - 1].is_none() {
+        count -= 1;
+    }
+    count
+}
+
+/// That many: what nobody reads would be in every process.
+const fn up_to_the_last<const COUNT: usize>(all: &[Option<Service>]) -> [Option<Service>; COUNT] {
+    let mut some = [None; COUNT];
+    let mut at = 0;
+    while at < COUNT {
+        some[at] = all[at];
+        at += 1;
+    }
+    some
+}
+
+/// What serves programs by the lock at that place of the catalogue, if anything does.
+#[must_use]
+pub fn at(place: usize) -> Option<&'static Service> {
+    SERVICES.get(place)?.as_ref()
+}
+
 macro_rules! services {
     ($($name:ident, $lock:ty, $storage:ident, $alias:tt, $about:literal,
        $source:literal, $capabilities:tt;)+) => {
-        /// Every lock, as in the catalogue; none for those that serve no program, or not from here.
-        pub static SERVICES: &[Option<Service>] = &[$(services!(?$storage $lock)),+];
+        const ALL: &[Option<Service>] = &[$(services!(?$storage $lock)),+];
+
+        /// Every lock, as in the catalogue, up to the last that serves programs; none for those
+        /// before it that serve none, or not from here.
+        pub static SERVICES: &[Option<Service>] = &up_to_the_last::<{ served(ALL) }>(ALL);
     };
 
     (?Nowhere $lock:ty) => { None };

@@ -222,12 +222,15 @@ impl Gatherer {
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
         loop {
             let over = is_over() || !self.records.go_on();
+            if over {
+                // What follows takes its time.
+                self.ran = self.began.elapsed();
+            }
             if over || settled.is_none_or(|at| at.elapsed() >= SETTLE) {
                 self.settle(over);
                 settled = Some(Instant::now());
             }
             if over {
-                self.ran = self.began.elapsed();
                 return;
             }
             self.look();

@@ -151,13 +151,21 @@ fn the_table_fits_a_terminal_and_is_sorted_and_filtered() {
 fn one_watches_at_a_time_and_one_that_was_killed_does_not_count() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let running = Running::queue(&folder, "50");
-    let mut other = Command::new(env!("CARGO_BIN_EXE_cohort"))
-        .args(["top", "--once", "--interval", "60", &running.id()])
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("the command runs");
-    // It may not have begun yet.
+    let watch_long = || {
+        Command::new(env!("CARGO_BIN_EXE_cohort"))
+            .args(["top", "--once", "--interval", "60", &running.id()])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the command runs")
+    };
+    let mut other = watch_long();
     let refused = (0..100).any(|_| {
+        // It may not have begun yet, or have been refused itself.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        if other.try_wait().expect("it was started here").is_some() {
+            other = watch_long();
+        }
         let output = cohort()
             .args(["top", "--once", "--interval", "0.05", &running.id()])
             .output()

@@ -31,6 +31,10 @@ const AT_FIRST: u32 = 256;
 /// Of so many contended acquisitions the stack of one is kept, if there is room.
 const CONTENDED: u8 = 8;
 
+/// After how many acquisitions it is seen whether anybody still watches, where none is sampled: a
+/// thread that locks seldom is to find out soon too.
+const LOOK_AFTER: u32 = 256;
+
 /// How many places of a table are looked at.
 const PROBES: usize = 24;
 
@@ -58,9 +62,12 @@ pub struct Open {
 }
 
 impl Open {
-    /// Forgets what was sampled in the parent of a fork, whose records have the stack.
+    /// Forgets what was sampled in the parent of a fork, whose records have the stack, or under an
+    /// earlier watch, and when the next was to be.
     pub fn forget(&self) {
         self.number.set(0);
+        self.left.set(0);
+        self.of.set(0);
     }
 
     /// Whether the acquisition that begins now is to be sampled.
@@ -94,7 +101,7 @@ impl Open {
         let every = match own.records.every.load(Relaxed) {
             0 => AT_FIRST,
             NO_SAMPLES => {
-                self.left.set(1 << 12);
+                self.left.set(LOOK_AFTER);
                 self.of.set(0);
                 return false;
             }

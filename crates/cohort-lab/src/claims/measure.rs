@@ -575,8 +575,9 @@ impl Curves<'_> {
     fn outcome(&self, lock: &'static str, at: &At) -> Result<&Outcome, String> {
         let point = self.experiment.point(lock, at.1, at.2);
         match self.points.get(&point) {
-            // Nothing was held, so nothing can be said: a livelock, not a slow lock.
-            Some(Ok(outcome)) if outcome.sections == 0 => {
+            // Nothing was held, so nothing can be said: a livelock, not a slow lock.  Threads that
+            // gave up instead did something else, which says enough.
+            Some(Ok(outcome)) if outcome.sections == 0 && outcome.abandoned == 0 => {
                 Err(format!("{}: no section in the whole run", point.name()))
             }
             Some(Ok(outcome)) => Ok(outcome),

@@ -4,9 +4,12 @@
 use crate::clients::{add_one, read, write};
 use crate::locks::basic::Mcs;
 use crate::locks::delegation::Sanl;
-use crate::locks::delegation::sanl::{Policy, Thresholds, Tuning};
+use crate::locks::delegation::sanl::{Policy, Tuning};
 use crate::locks::door::{Cell, caught, panic_on, thread_id};
-use crate::locks::{AbortableDelegate, Delegate, Outcome, Patience, RawLock, Section, TryDelegate};
+use crate::locks::{
+    AbortableDelegate, Attended, Delegate, Idle, Outcome, Patience, RawLock, Section, Thresholds,
+    TryDelegate,
+};
 use crate::world::{Kept, soon, together};
 use std::cell::UnsafeCell;
 use std::ops::Range;
@@ -61,6 +64,31 @@ pub fn lets_go<D: AbortableDelegate + 'static>(
             if thread < hurried {
                 let patience = Patience::until(soon());
                 return delegate.run_within(context, section, &patience) == Outcome::Acquired;
+            }
+            if own.contains(&thread) {
+                delegate.run_here(context, section);
+            } else {
+                delegate.run(context, section);
+            }
+            true
+        },
+    );
+}
+
+/// The first thread is the server, some rounds of it, while the others bring their sections; the
+/// `here` after it run their own.
+pub fn is_attended<D: Attended + 'static>(threads: usize, rounds: u64, here: usize) {
+    let own = 1..1 + here;
+    counts::<D>(
+        threads,
+        rounds,
+        own.clone(),
+        move |thread, delegate, context, section| {
+            if thread == 0 {
+                delegate.attend();
+                delegate.attend();
+                delegate.leave();
+                return false;
             }
             if own.contains(&thread) {
                 delegate.run_here(context, section);
@@ -161,10 +189,10 @@ fn counts<D: Delegate + 'static>(
 const PATIENT: Thresholds = Thresholds {
     serves: 1,
     waits: u64::MAX,
-    brings: 0,
-    strict: 0,
+    brings: 1,
+    strict: 1,
     boundary: 0,
-    idle: 1,
+    idle: Idle::constant(1),
 };
 
 /// Clients queue as soon as they have waited at all.

@@ -117,6 +117,21 @@ pub unsafe trait AbortableDelegate: Delegate {
     fn run_within(&self, cx: &Self::Context, section: Section<'_>, patience: &Patience) -> Outcome;
 }
 
+/// A delegate whose sections a thread that does nothing else runs, the server, while there is one.
+///
+/// # Safety
+/// As [`Delegate`], whether there is a server or not.
+pub unsafe trait Attended: Delegate {
+    /// Makes the calling thread the server, if nobody else is and no section runs, and if it is,
+    /// runs what has been brought, once round; whether there was anything.  Never blocks for the
+    /// lock.  Does nothing in a section of this delegate.
+    fn attend(&self) -> bool;
+
+    /// If the calling thread is the server, it is no longer; those that have brought sections run
+    /// them.  Does nothing in a section of this delegate.
+    fn leave(&self);
+}
+
 // SAFETY: sections run while the lock is held, which excludes and orders them.
 unsafe impl<L: RawLock> Delegate for L {
     type Context = L::Context;

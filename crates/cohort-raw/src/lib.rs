@@ -24,17 +24,19 @@ mod patience;
 pub mod recipe;
 mod shared;
 mod standalone;
+mod thresholds;
 pub mod tree;
 
 pub use able::{Able, AcquireWithin, InheritBy, Make, TryAcquire, Unable, Within};
 pub use capability::Capability;
 pub use counter::Counter;
-pub use delegate::{AbortableDelegate, Delegate, Section, TryDelegate};
+pub use delegate::{AbortableDelegate, Attended, Delegate, Section, TryDelegate};
 pub use hosted::{Hosted, Hosting, Quick, QuickRelease};
 pub use levels::{HighLock, LowLock};
 pub use operations::{Operations, Reading};
 pub use patience::{Clock, Deadline, Patience};
 pub use shared::{AbortableShared, RawShared, Recursion};
+pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 
 /// A mutual-exclusion lock whose acquisitions carry a context (Chehab et al. 2021 §4.1.3).
 ///

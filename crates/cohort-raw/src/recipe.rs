@@ -161,6 +161,10 @@ impl Bound {
     /// What is usual for a composition: 128 hand-offs (Chehab et al. 2021 §4.1).
     pub const USUAL: Self = Self::hand_offs(128);
 
+    /// None: a cohort keeps the lock above it for as long as its threads want it, in a row of some
+    /// four thousand million hand-offs.
+    pub const ENDLESS: Self = Self::hand_offs(u32::MAX);
+
     /// That many hand-offs, however long they take.
     #[must_use]
     pub const fn hand_offs(hand_offs: u32) -> Self {

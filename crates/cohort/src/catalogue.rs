@@ -6,7 +6,9 @@
 use crate::compose::cohorting;
 use crate::host::{Arena, Fat, Holding};
 use cohort_raw::name::{Catalogue, Mistake, Name};
-use cohort_raw::{Able, Capability, Hosted, RawLock, Unable as _};
+use cohort_raw::recipe::Bound;
+use cohort_raw::{Able, Capability, Hosted, RawLock, Thresholds, Unable as _};
+use core::fmt;
 
 /// Where a lock lives when it serves a 40-byte `pthread_mutex_t`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -417,20 +419,35 @@ macro_rules! for_each_delegate {
             "Fatourou and Kallimanis 2012; Zhang et al. 2017 §1",
             [];
 
+            fc, $crate::delegation::Fc,
+            "sections are published in records, through which the thread goes that has the lock",
+            "Hendler et al. 2010; Zhang et al. 2017 §2.2",
+            [];
+
+            h_synch, $crate::delegation::HSynch,
+            "as cc-synch, with a queue for each NUMA node below a lock that they share",
+            "Fatourou and Kallimanis 2012; Zhang et al. 2017 §2.1",
+            [];
+
+            rcl, $crate::delegation::Rcl,
+            "sections are brought to a thread that does nothing else, on a CPU of its own",
+            "Lozi et al. 2012; Zhang et al. 2017 §2.2",
+            [Attended];
+
             sanl, $crate::delegation::Sanl,
             "threads vote to run sections in place or to bring them to one of them",
             "Zhang et al. 2017 §3",
-            [TryDelegate, AbortableDelegate];
+            [TryDelegate, AbortableDelegate, Tunable];
 
             sanl_flat, $crate::delegation::SanlFlat,
             "the same; every thread brings its sections to whichever server there is",
             "Zhang et al. 2017 §3.2",
-            [TryDelegate, AbortableDelegate];
+            [TryDelegate, AbortableDelegate, Tunable];
 
             sanl_distance_first, $crate::delegation::SanlDistanceFirst,
             "the same; every thread waits for a server of its own NUMA node",
             "Zhang et al. 2017 §3.3",
-            [TryDelegate, AbortableDelegate];
+            [TryDelegate, AbortableDelegate, Tunable];
         }
     };
 }
@@ -470,6 +487,8 @@ macro_rules! delegates {
             source: $source,
             gives_up: DelegateInfo::has(&[$(stringify!($can)),*], "AbortableDelegate"),
             tries: DelegateInfo::has(&[$(stringify!($can)),*], "TryDelegate"),
+            has_server: DelegateInfo::has(&[$(stringify!($can)),*], "Attended"),
+            is_tunable: DelegateInfo::has(&[$(stringify!($can)),*], "Tunable"),
             bytes_raw: size_of::<$delegate>(),
         }),+];
 
@@ -499,6 +518,10 @@ pub struct DelegateInfo {
     pub gives_up: bool,
     /// Whether it can be tried without waiting.
     pub tries: bool,
+    /// Whether a thread of its own runs the sections.
+    pub has_server: bool,
+    /// Whether its thresholds can be chosen.
+    pub is_tunable: bool,
     /// Bytes of the lock by itself.
     pub bytes_raw: usize,
 }
@@ -508,14 +531,96 @@ impl DelegateInfo {
     const fn has(all: &[&str], one: &str) -> bool {
         let mut place = 0;
         while place < all.len() {
-            // Their first letters tell them apart.
-            if all[place].as_bytes()[0] == one.as_bytes()[0] {
+            if is_same(all[place].as_bytes(), one.as_bytes()) {
                 return true;
             }
             place += 1;
         }
         false
     }
+}
+
+/// Whether two texts are the same.
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    if one.len() != other.len() {
+        return false;
+    }
+    let mut place = 0;
+    while place < one.len() {
+        if one[place] != other[place] {
+            return false;
+        }
+        place += 1;
+    }
+    true
+}
+
+/// What a name says of a lock that sections are brought to: `sanl/100/10us`.
+#[derive(Clone, Copy, Debug)]
+pub struct DelegateName {
+    /// The lock.
+    pub info: &'static DelegateInfo,
+    /// `T_s`, if it is said.
+    pub serves: Option<u32>,
+    /// `T_w` in nanoseconds, if it is said.
+    pub waits: Option<u64>,
+}
+
+impl DelegateName {
+    /// These thresholds, where the name does not say others.
+    #[must_use]
+    pub fn over(&self, thresholds: &Thresholds) -> Thresholds {
+        Thresholds {
+            serves: self.serves.unwrap_or(thresholds.serves),
+            waits: self.waits.unwrap_or(thresholds.waits),
+            ..*thresholds
+        }
+    }
+}
+
+/// The name that is printed.
+impl fmt::Display for DelegateName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.info.name)?;
+        if self.serves.is_none() && self.waits.is_none() {
+            return Ok(());
+        }
+        let bound = Bound {
+            hand_offs: self.serves.unwrap_or(u32::MAX),
+            nanoseconds: self.waits.unwrap_or(0),
+        };
+        bound.fmt(f)
+    }
+}
+
+/// Reads the name of a lock that sections are brought to; nothing if there is none of that name.
+///
+/// # Errors
+/// What cannot follow the name: neither a number of rounds nor a time, one out of range, or of a
+/// lock that has no thresholds.
+#[must_use]
+pub fn read_delegate(text: &str) -> Option<Result<DelegateName, &str>> {
+    let mut parts = text.split('/');
+    let mut name = DelegateName {
+        info: find_delegate(parts.next()?)?,
+        serves: None,
+        waits: None,
+    };
+    for part in parts {
+        match Bound::part(part) {
+            _ if !name.info.is_tunable => return Some(Err(part)),
+            Some(Bound {
+                hand_offs: serves @ 1..=Thresholds::MOST,
+                ..
+            }) => name.serves = Some(serves),
+            Some(Bound {
+                hand_offs: u32::MAX,
+                nanoseconds: waits @ 1..,
+            }) => name.waits = Some(waits),
+            _ => return Some(Err(part)),
+        }
+    }
+    Some(Ok(name))
 }
 
 /// The lock of that name that sections are brought to.

@@ -130,6 +130,11 @@ impl<T, L: Delegate> Delegated<T, L> {
         result.unwrap_or_else(|| unreachable!("a delegate has run what was brought to it"))
     }
 
+    /// The lock, for those that [need a server](crate::Attended).
+    pub const fn raw(&self) -> &L {
+        &self.lock
+    }
+
     /// Runs `section` if no other is being run; never blocks for that.
     ///
     /// ```

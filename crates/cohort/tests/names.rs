@@ -286,6 +286,10 @@ fn one_name_is_printed() {
         ("c-tkt-tkt/20us/random", "c-tkt-tkt/20us/random"),
         ("c-tkt-tkt/20000ns", "c-tkt-tkt/20us"),
         ("c-tkt-tkt/20us/7", "c-tkt-tkt/7/20us"),
+        ("c-tkt-mcs/endless", "c-tkt-mcs/endless"),
+        ("c-tkt-mcs/4294967295", "c-tkt-mcs/endless"),
+        ("c-tkt-mcs/7/20us/endless", "c-tkt-mcs/20us"),
+        ("clof:mcs-mcs/random/endless", "clof:mcs-mcs/endless/random"),
         (
             "clof:clh-bo-mcs@cache,numa,system/abortable/64",
             "clof:clh-bo-mcs@cache,numa,system/64/abortable",
@@ -337,6 +341,8 @@ fn mistakes_are_named() {
         ("system/100", "no bound"),
         ("c-tkt-tkt/soon", "/soon"),
         ("c-tkt-tkt/randm", "did you mean `random`?"),
+        ("c-tkt-mcs/endles", "did you mean `endless`?"),
+        ("mcs/endless", "no bound"),
         ("clof:mcs/compild", "did you mean `compiled`?"),
         ("clof:mcs/-1", "/-1"),
         ("clof:mcs/4294967296", "/4294967296"),
@@ -367,6 +373,7 @@ fn what_no_program_can_have_is_refused() {
         ("c-tkt-tkt/bypass", Mistake::AsItIs),
         ("hmcs-1", Mistake::AsItIs),
         ("hmcs-t-2/64", Mistake::AsItIs),
+        ("c-tkt-mcs/endless", Mistake::AsItIs),
         ("clof:best", Mistake::Tuned),
     ] {
         let read = catalogue::read(name).expect(name);

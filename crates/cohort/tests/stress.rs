@@ -255,6 +255,13 @@ mod every_delegate {
                 within_limit(|| delegate::lets_go::<$delegate>(THREADS, 5_000, 3, 1));
             }
         };
+        (@Attended $delegate:ty) => {
+            #[test]
+            fn is_attended() {
+                within_limit(|| delegate::is_attended::<$delegate>(THREADS, 5_000, 1));
+            }
+        };
+        (@Tunable $delegate:ty) => {};
         (@TryDelegate $delegate:ty) => {
             #[test]
             fn is_tried() {

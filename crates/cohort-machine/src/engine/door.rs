@@ -226,6 +226,23 @@ pub fn now() -> u64 {
     .unwrap_or(0)
 }
 
+/// The same, asked in no time: for what is counted beside the machine.
+#[must_use]
+pub fn moment() -> u64 {
+    with(|engine| engine.nanoseconds()).unwrap_or(0)
+}
+
+/// Counts something of a lock's own so many times, in no time, while figures are counted.
+pub fn tally(what: &'static str, times: u64) {
+    with(|engine| engine.record.tally(what, times));
+}
+
+/// Counts how often a state changes of what is at an address, in no time; it is false at first.
+/// All changes of the run are counted, those of its warm-up too.
+pub fn tally_state(what: &'static str, of: usize, state: bool) {
+    with(|engine| engine.record.tally_state(what, of, state));
+}
+
 /// Whether a deadline, in nanoseconds, has passed.
 #[must_use]
 pub fn expired(deadline: u64) -> bool {

@@ -7,6 +7,7 @@ use super::state::Engine;
 use super::steady::Rule;
 use hdrhistogram::Histogram;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// What came of a run: what was counted, after the warm-up and until its figures
 /// were steady.
@@ -65,6 +66,9 @@ pub struct Outcome {
     pub energy: f64,
     /// What happened in the kernel and in waits.
     pub events: Events,
+    /// What locks counted of themselves, by its name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub tallies: BTreeMap<&'static str, u64>,
     /// The relative standard deviation of the threads' work; 0 is fair.
     pub unfairness: f64,
     /// Jain's index of the threads' work; 1 is fair.
@@ -263,6 +267,7 @@ impl Outcome {
                 + idle as f64 * IDLE
                 + traffic.moved() as f64 * TRANSFER,
             events: record.events,
+            tallies: record.tallied(),
             unfairness: relative_deviation(&work),
             jain: jain(&work),
             threads,

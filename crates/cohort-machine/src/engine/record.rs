@@ -7,6 +7,7 @@ use super::steady::{Batches, Rule};
 use super::tally::Traffic;
 use super::thread::Thread;
 use hdrhistogram::Histogram;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Times that the top level has to change hands before a run is long enough:
 /// under a lock of several levels, that is what takes longest to even out.
@@ -37,6 +38,11 @@ pub(crate) struct Record {
     pub(crate) acquire: Histogram<u64>,
     pub(crate) release: Histogram<u64>,
     pub(crate) events: Events,
+    /// What locks count of themselves, and how often their states changed in the whole run.
+    tallies: BTreeMap<&'static str, u64>,
+    changes: BTreeMap<&'static str, u64>,
+    /// The states that are true now, and of what.
+    states: BTreeSet<(&'static str, usize)>,
     /// The largest level that has several cohorts.
     top: usize,
     hands: u64,
@@ -124,6 +130,9 @@ impl Record {
             acquire: histogram(),
             release: histogram(),
             events: Events::default(),
+            tallies: BTreeMap::new(),
+            changes: BTreeMap::new(),
+            states: BTreeSet::new(),
             top: top.unwrap_or(0),
             hands: 0,
             length,
@@ -161,6 +170,7 @@ impl Record {
         self.acquire.reset();
         self.release.reset();
         self.events = Events::default();
+        self.tallies.clear();
         self.hands = 0;
         self.batches.begin(at);
         self.due = self.batches.due().min(self.last());
@@ -276,6 +286,33 @@ impl Record {
         };
         self.handovers[place] += 1;
         self.hands += u64::from(place > self.top + 1);
+    }
+
+    /// A lock counts something.
+    pub(crate) fn tally(&mut self, what: &'static str, times: u64) {
+        if !self.is_over() {
+            *self.tallies.entry(what).or_default() += times;
+        }
+    }
+
+    /// A state of what is at an address is this.
+    pub(crate) fn tally_state(&mut self, what: &'static str, of: usize, state: bool) {
+        if self.is_over() {
+            return;
+        }
+        let changes = self.changes.entry(what).or_default();
+        let changed = if state {
+            self.states.insert((what, of))
+        } else {
+            self.states.remove(&(what, of))
+        };
+        *changes += u64::from(changed);
+    }
+
+    /// What locks have counted, by its name.
+    pub(crate) fn tallied(&self) -> BTreeMap<&'static str, u64> {
+        let all = self.tallies.iter().chain(&self.changes);
+        all.map(|(what, times)| (*what, *times)).collect()
     }
 
     /// A thread has released a lock.

@@ -4,6 +4,7 @@
 mod coherence;
 mod cpus;
 mod kernel;
+mod tally;
 mod waiting;
 
 use cohort_machine::description::Machine;

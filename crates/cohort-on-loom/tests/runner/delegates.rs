@@ -40,6 +40,8 @@ macro_rules! owed {
             $(owed!(@$can $models, $name, Least, STANDARD);)*
         }
     }};
+    (@Attended $models:ident, $name:ident, $delegate:ty, $standard:ident) => {};
+    (@Tunable $models:ident, $name:ident, $delegate:ty, $standard:ident) => {};
     (@TryDelegate $models:ident, $name:ident, $delegate:ty, $standard:ident) => {
         $models.push(quick(concat!(stringify!($name), "::try"), PARK, || {
             delegate::is_tried::<$delegate>(2, 1, 1);

@@ -20,7 +20,7 @@ use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas}
 use crate::locks::compose::{
     AClof, Adaptive, Bypass, CacheGroup, Clof, Fast, Gated, Numa, OnPages, Package, Stacked,
 };
-use crate::locks::delegation::{CcSynch, Sanl};
+use crate::locks::delegation::{CcSynch, Fc, HSynch, Rcl, Sanl};
 use crate::locks::numa::{
     Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet,
 };
@@ -299,6 +299,11 @@ static CLIENTS: &[Sizes] = clients! {
         delegate::lets_go::<Bringing<Patiently>>(threads, rounds, threads / 2, 1);
     };
     cc_synch_hands_on: |threads, rounds| delegate::runs::<CcSynch<MayPark, 2>>(threads, rounds, 2);
+    h_synch_excludes: |threads, rounds| {
+        delegate::runs::<HSynch<Mcs, MayPark, 2, 4>>(threads, rounds, 2);
+    };
+    rcl_is_attended: |threads, rounds| delegate::is_attended::<Rcl>(threads, rounds, 1);
+    fc_combines: |threads, rounds| delegate::runs::<Fc<Mcs, MayPark, 1, 0>>(threads, rounds, 1);
     arena_hands_out_once: |threads, rounds| arena::hands_out_once(threads, rounds, 12);
     arena_adopts_orphans: |threads, _rounds| arena::adopts_orphans(threads);
     ticket_in_place: |threads, rounds| {

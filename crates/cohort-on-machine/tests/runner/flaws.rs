@@ -58,7 +58,7 @@ fn places(module: &str, flaw: &str) -> Vec<Client> {
 
 /// How a flaw is looked for.
 fn schedules(flaw: &str) -> Vec<Options> {
-    if flaw.starts_with("near.") {
+    if flaw.starts_with("near.") || flaw.starts_with("h-synch.") {
         by_chance_in_four_nodes().collect()
     } else if ["claim.forget-wake", "claim.forget-queue"].contains(&flaw) {
         // Only there it means something how long a wait takes.

@@ -133,7 +133,7 @@ impl fmt::Display for Mistake<'_> {
                 write!(
                     f,
                     "`/{word}` is neither a number of hand-offs (/100), nor a time (/20us), nor \
-                     /random, /balanced or /pathological; cohort locks also know /bypass and \
+                     /endless, /random, /balanced or /pathological; cohort locks also know /bypass and \
                      /adaptive, and {PREFIX}… /stacked, /compiled and /{ABORTABLE}"
                 )?;
                 close(f, word, Refinement::ALL.into_iter().map(Refinement::name))

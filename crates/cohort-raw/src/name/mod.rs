@@ -8,6 +8,7 @@
 //! clof:tkt-clh-tkt@cache,numa,system  at these
 //! clof:best  clof:best@epyc-7352x2    what tuning found for this machine, or for that one
 //! c-tkt-tkt/1000  c-tkt-tkt/20us      with another bound: hand-offs in a row, or time
+//! c-tkt-mcs/endless                   with no bound: a cohort keeps the lock while it wants it
 //! c-tkt-mcs/bypass                    whose threads try the top lock first
 //! c-tkt-mcs/adaptive                  as long as that is not in vain
 //! clof:tkt-mcs/stacked                built at run time, as for a preloaded program

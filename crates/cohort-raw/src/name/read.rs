@@ -113,14 +113,29 @@ impl Catalogue {
             }
             Some(Refinement::Abortable) => name.abortable = true,
             Some(Refinement::Build(build)) if !is_listed => name.build = Some(build),
+            Some(Refinement::Endless) => {
+                let nanoseconds = name.bound.map_or(0, |bound| bound.nanoseconds);
+                name.bound = Some(Bound {
+                    nanoseconds,
+                    ..Bound::ENDLESS
+                });
+            }
             Some(_) => return Err(Mistake::NoRefinement(part)),
             None => {
                 // A time alone bounds no count.
-                let bound = name.bound.unwrap_or(Bound::hand_offs(u32::MAX));
+                let bound = name.bound.unwrap_or(Bound::ENDLESS);
                 name.bound = Some(with_part(bound, part).ok_or(Mistake::NoRefinement(part))?);
             }
         }
         Ok(())
+    }
+}
+
+impl Bound {
+    /// What one part of a name says of a bound: a number of hand-offs, or a time and no number.
+    #[must_use]
+    pub fn part(part: &str) -> Option<Self> {
+        with_part(Self::ENDLESS, part)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::mistake::Mistake;
 use super::words::{
-    ABORTABLE, Assignment, BEST, Build, BypassPolicy, NAIVE, PEERS, PESSIMISTIC, PREFIX, SYSTEM,
-    SYSTEM_LOCKS,
+    ABORTABLE, Assignment, BEST, Build, BypassPolicy, ENDLESS, NAIVE, PEERS, PESSIMISTIC, PREFIX,
+    SYSTEM, SYSTEM_LOCKS,
 };
 use crate::recipe::{Basic, Bound, Level, Levels, Locks, Recipe};
 use crate::tree::Tree;
@@ -255,11 +255,13 @@ const UNITS: [(&str, u64); 4] = [
     ("ns", 1),
 ];
 
-/// As a name says it: `/100/20us`.
+/// As a name says it: `/100/20us`, `/endless`.
 impl fmt::Display for Bound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.hand_offs < u32::MAX || self.nanoseconds == 0 {
+        if self.hand_offs < u32::MAX {
             write!(f, "/{}", self.hand_offs)?;
+        } else if self.nanoseconds == 0 {
+            write!(f, "/{ENDLESS}")?;
         }
         if self.nanoseconds == 0 {
             return Ok(());

@@ -8,7 +8,7 @@ use super::catalogue::Catalogue;
 use super::levels::read_levels;
 use super::mistake::Mistake;
 use super::said::{Lock, Name};
-use super::words::{NAIVE, PEERS, PESSIMISTIC};
+use super::words::{ENDLESS, NAIVE, PEERS, PESSIMISTIC};
 use crate::list::cut;
 use crate::recipe::{Bound, LEVELS};
 use crate::tree::{Kind, Manner, Tree};
@@ -100,6 +100,10 @@ pub(super) fn refine<'a>(
         return Ok(());
     }
     let manner = match part {
+        ENDLESS => {
+            name.bound = Some(Bound::ENDLESS);
+            return Ok(());
+        }
         NAIVE => Manner {
             naive: true,
             ..tree.manner

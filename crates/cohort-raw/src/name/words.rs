@@ -15,6 +15,9 @@ pub const SYSTEM_LOCKS: [&str; 2] = ["system", "posix"];
 /// What stands for the locks of the best composition.
 pub(super) const BEST: &str = "best";
 
+/// The refinement that bounds no hand-offs.
+pub(super) const ENDLESS: &str = "endless";
+
 /// The refinement that asks for waiters that can give up.
 pub(super) const ABORTABLE: &str = "abortable";
 
@@ -86,10 +89,11 @@ pub(super) enum Refinement {
     Bypass(BypassPolicy),
     Build(Build),
     Abortable,
+    Endless,
 }
 
 impl Refinement {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Assignment(Assignment::Random),
         Self::Assignment(Assignment::Balanced),
         Self::Assignment(Assignment::Pathological),
@@ -98,6 +102,7 @@ impl Refinement {
         Self::Build(Build::Stacked),
         Self::Build(Build::Compiled),
         Self::Abortable,
+        Self::Endless,
     ];
 
     pub(super) const fn name(self) -> &'static str {
@@ -106,12 +111,13 @@ impl Refinement {
             Self::Bypass(policy) => policy.name(),
             Self::Build(build) => build.name(),
             Self::Abortable => ABORTABLE,
+            Self::Endless => ENDLESS,
         }
     }
 
     pub(super) fn named(word: &str) -> Option<Self> {
         const LIST: &str = "random\nbalanced\npathological\nbypass\nadaptive\nstacked\ncompiled\n\
-                            abortable";
+                            abortable\nendless";
         Self::ALL.get(list::place(LIST, word)?).copied()
     }
 }

@@ -1,6 +1,9 @@
 //! Locks that sections are brought to.
 
 mod cc_synch;
+mod fc;
+mod h_synch;
+mod rcl;
 mod request;
 mod roster;
 mod sanl;

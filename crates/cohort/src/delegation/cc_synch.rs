@@ -27,7 +27,7 @@
 //! A child of a fork cannot go on with one that others had come to: their nodes are in its queue.
 
 use super::{may_serve, run};
-use crate::door::{AtomicPtr, AtomicU32, Cell, Order, orders, pool};
+use crate::door::{AtomicPtr, AtomicU32, Cell, Order, Tallied, orders, pool, tally, tally_moment};
 use crate::host::Pool;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{Delegate, Section};
@@ -109,8 +109,14 @@ impl Node {
 }
 
 impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
-    /// Blocks until the section has been run; `here`: by the calling thread.
-    fn bring(&self, section: Section<'_>, here: bool) {
+    /// Blocks until the section has been run; `here`: by the calling thread.  If that thread has
+    /// become the combiner, it runs what `under` is given, inside of it.
+    pub(super) fn bring(
+        &self,
+        section: Section<'_>,
+        here: bool,
+        under: impl FnOnce(&mut dyn FnMut()),
+    ) {
         let next = Node::fresh(WAIT);
         let found = self.tail.swap(ptr::from_ref(next).cast_mut(), CC_ARRIVE);
         // SAFETY: a node stays as long as it is in the queue; this one is now the caller's.
@@ -126,7 +132,7 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
         let state = mine.state.in_form::<P>();
         state.wait_for(CC_ANSWERED, CLASS, |state| state != WAIT);
         if state.value(CC_ANSWERED) == COMBINE {
-            self.combine(mine);
+            under(&mut || self.combine(mine));
         }
         // SAFETY: it came from this pool; the thread that wrote its state has gone past it.
         unsafe { NODES.give(mine) };
@@ -135,6 +141,8 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
     /// Runs the sections from the caller's node on, and leaves that to another.
     fn combine(&self, mine: &Node) {
         let most = if may_serve() { MOST } else { 1 };
+        let moment = tally_moment();
+        tally(Tallied::Nominations, 1);
         let mut node = mine;
         for _ in 0..most {
             // SAFETY: a node that is linked stays until its thread is answered, and the last one
@@ -151,10 +159,12 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
                 }
                 // SAFETY: as above.
                 unsafe { node.serve() };
+                tally(Tallied::Served, 1);
                 node.state.in_form::<P>().set(DONE, CC_ANSWER);
             }
             node = next;
         }
+        tally(Tallied::Serving, tally_moment() - moment);
         node.state.in_form::<P>().set(COMBINE, CC_ANSWER);
     }
 }
@@ -166,11 +176,11 @@ unsafe impl<P: Parking, const MOST: u32> Delegate for CcSynch<P, MOST> {
 
     #[inline]
     fn run(&self, (): &(), section: Section<'_>) {
-        self.bring(section, false);
+        self.bring(section, false, |combine| combine());
     }
 
     fn run_here(&self, (): &(), section: Section<'_>) {
-        self.bring(section, true);
+        self.bring(section, true, |combine| combine());
     }
 }
 

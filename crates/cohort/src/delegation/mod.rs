@@ -5,11 +5,17 @@
 //! [`request`] is how a section is brought and answered for, [`roster`] which threads bring them.
 
 pub mod cc_synch;
+pub mod fc;
+pub mod h_synch;
+pub mod rcl;
 pub mod request;
 pub mod roster;
 pub mod sanl;
 
 pub use cc_synch::CcSynch;
+pub use fc::Fc;
+pub use h_synch::HSynch;
+pub use rcl::Rcl;
 pub use sanl::{Sanl, SanlDistanceFirst, SanlFlat};
 
 use crate::door::thread;

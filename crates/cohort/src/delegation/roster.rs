@@ -10,6 +10,7 @@
 //! | `chains` | the last seat of each chain | the thread that adds one |
 //! | `last` | the last seat of all, for threads that look through them | the same |
 //! | a seat's `owner` | its thread | that thread; a later one that finds it gone |
+//! | a seat's `says` | what the lock's servers are to know of its thread at every look | that thread, seldom |
 //! | a seat's `chained`, `next` | the seat that was there before it | the first of them, before others see it |
 
 use crate::door::{AtomicPtr, AtomicU32, Order, is_gone, orders, repeated, thread_id};
@@ -51,8 +52,27 @@ pub struct Seat<T: 'static> {
     owner: AtomicU32,
     chained: AtomicPtr<Seat<T>>,
     next: AtomicPtr<Seat<T>>,
+    /// What those that look through the seats are to know of the thread at every look: on the line
+    /// of the links, which stays in their caches as long as the thread says the same.
+    says: AtomicU32,
     /// What the lock keeps for the thread.
     pub own: T,
+}
+
+impl<T> Seat<T> {
+    /// What its thread says.
+    #[inline]
+    pub fn says(&self) -> u32 {
+        self.says.load(Order::RELAXED)
+    }
+
+    /// The calling thread, whose seat it is, says so from here on.
+    #[inline]
+    pub fn say(&self, what: u32) {
+        if self.says() != what {
+            self.says.store(what, Order::RELAXED);
+        }
+    }
 }
 
 /// The seats of a lock.

@@ -9,6 +9,7 @@
 //! | field | meaning | written by |
 //! |---|---|---|
 //! | `lock` | whose holder runs sections: its own, or as the server those of others too | its queue |
+//! | `attended` | of [`rcl`](super::rcl): whether a thread serves, or is to have the lock for that next: 1, or 0 if not | that thread |
 //! | `in_hand` | the context by which it is held, where it is being handed on | the holder |
 //! | `consecutive` | how often it was handed on since it was last released | the holder |
 //! | `asleep` | posters that sleep, or are about to | they |
@@ -16,7 +17,7 @@
 //! | `generation` | the process in which it was last used | the first thread of a child to come, or its holder |
 //! | `gates` | a bit for each NUMA node one of whose threads queues in `lock` to become its server | that thread |
 //! | a place's `request` | see [`request`](super::request) | its thread, and the holder |
-//! | a place's `keeps` | whether its request is for servers of its own node: 1 plus the node; 0 if not | its thread |
+//! | what a seat `says` | whether its request is for servers of its own node: 1 plus the node; 0 if not | its thread |
 //! | a place's `holds` | whether its thread runs sections: 1, or 0 if not | its thread |
 //! | the rest of a place | what its thread has found, and how it votes | its thread; `known` and `used` each census too |
 //!
@@ -36,7 +37,7 @@
 //! |---|---|
 //! | `C_l` from Algorithm 3's lines 1 and 25, by each section | the same, wait included, in 1024ths; a thread that finds the lock free counts it as not wanted, without asking a clock |
 //! | `Boundary`, no default given | 4 |
-//! | §4.1: `θ_l` 17 % and 6 %, `θ_f` 56 % and 40 %, by machine | 10 % and 48 %, between them |
+//! | §4.1: `θ_l` 17 % and 6 %, `θ_f` 56 % and 40 %, by machine | 10 % and 48 %, between them, unless `cohort tune sanl` has found others |
 //! | §3.1: `C_g` and `N` of all threads | of this lock's users of late: a census every 10 ms leaves out those that have not come; one user alone never brings its sections |
 //! | Fig. 4: an array of 256 places for each CPU, one Id manager | a [`Roster`]: places for the threads that use this lock |
 //! | Alg. 2, 7: `code` stays set during a section, which the next server may run again in a conditional wait | a section is moved out of its request before it runs; there is no conditional wait |
@@ -47,7 +48,7 @@
 //! | `Q`: a list with a lock, of one client for each node | the posters are found in their places, those of the next nodes first; one of each node queues in `lock` |
 //! | Alg. 3, 17: after `T_w`, tries alone | queues: tries starve behind those that wait in place |
 //! | Alg. 2, 16: `T_s` bounds rounds | and time, to a millisecond |
-//! | `L_s` by a fitted quadratic of 1/C_l, given as a figure | 2 + 2/C_l, 1000 at most |
+//! | `L_s` by a fitted quadratic of 1/C_l, given as a figure | 2 + 2/C_l, 1000 at most, unless `cohort tune sanl` has fitted another |
 //! | `T_w` counts polls: 10,000 | time: 100 µs |
 //!
 //! The child of a fork goes on with a lock that no thread was using, or whose section forked in
@@ -61,14 +62,17 @@ use super::{may_serve, run};
 use crate::basic::Mcs;
 use crate::context::Kept;
 use crate::door::{
-    Advice, AtomicPtr, AtomicU32, AtomicU64, Level, NODES, Order, Spinner, cohort, expired, fence,
-    fence_after_update, flaws, generation, mutant, now, orders, pool,
+    Advice, AtomicPtr, AtomicU32, AtomicU64, Level, NODES, Order, Spinner, Tallied, cohort,
+    expired, fence, fence_after_update, flaws, generation, mutant, now, orders, pool, tally,
+    tally_moment, tally_state,
 };
 use crate::host::{Generation, Pool, Served};
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{
-    AbortableDelegate, Deadline, Delegate, Outcome, Patience, Section, TryDelegate, TwoForms,
+    AbortableDelegate, Deadline, Delegate, Outcome, Patience, Section, Thresholds, TryDelegate,
+    Tunable, TwoForms, WHOLE,
 };
+use core::fmt;
 use core::marker::PhantomData;
 use core::ptr;
 
@@ -96,9 +100,6 @@ flaws! {
 /// How often the lock is handed on before the threads that queue for it have a turn.
 const MOST_CONSECUTIVE: u32 = 4;
 
-/// All of a thread's time, in the units in which contention is counted.
-const WHOLE: u32 = 1024;
-
 /// From one census of a lock's users to the next.
 const CENSUS_NANOSECONDS: u64 = 10_000_000;
 
@@ -117,37 +118,6 @@ pub enum Policy {
     ServingFirst,
 }
 
-/// What decides when sections are brought, and for how long they are served (Zhang et al. 2017,
-/// table 2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Thresholds {
-    /// `T_s`: how often a server goes through all places at most.
-    pub serves: u32,
-    /// `T_w`: for how many nanoseconds a client waits before it queues for the lock;
-    /// `u64::MAX`: it never does.
-    pub waits: u64,
-    /// `θ_l`, in 1024ths: contention from which on a thread votes to bring its sections.
-    pub brings: u32,
-    /// `θ_f`, in 1024ths: contention from which on it waits for a server of its node.
-    pub strict: u32,
-    /// How often contention has to be beyond a threshold for a vote to change.
-    pub boundary: u32,
-    /// The largest number of a server's looks round in vain, `L_s`.
-    pub idle: u32,
-}
-
-impl Thresholds {
-    /// The usual ones.
-    pub const USUAL: Self = Self {
-        serves: 100,
-        waits: 100_000,
-        brings: WHOLE / 10,
-        strict: WHOLE * 48 / 100,
-        boundary: 4,
-        idle: 1000,
-    };
-}
-
 /// What is fixed of a lock when it is made.
 pub trait Tuning: Send + Sync + 'static {
     /// Its NUMA policy.
@@ -156,6 +126,9 @@ pub trait Tuning: Send + Sync + 'static {
     const THRESHOLDS: Thresholds = Thresholds::USUAL;
     /// Among how many chains it looks for a thread's place.
     const CHAINS: usize = CHAINS;
+    /// Whether a thread may [attend](cohort_raw::Attended): nobody else takes the lock meanwhile to
+    /// serve.
+    const IS_ATTENDED: bool = false;
 }
 
 /// [`Policy::ServingFirst`].
@@ -204,7 +177,7 @@ impl Vote {
     fn cast(&self, contention: u32, threshold: u32, boundary: u32, sum: &AtomicU32) {
         let is_cast = self.is_cast();
         let count = self.count.load(Order::RELAXED);
-        if (contention > threshold) == is_cast {
+        if (contention >= threshold) == is_cast {
             if count > 0 {
                 self.count.store(count - 1, Order::RELAXED);
             }
@@ -262,7 +235,6 @@ impl Votes {
 #[repr(C, align(64))]
 pub struct Place {
     request: Request,
-    keeps: AtomicU32,
     mine: Mine,
 }
 
@@ -319,13 +291,13 @@ impl Place {
         self.mine.bring.begin();
         self.mine.strict.begin();
     }
+}
 
-    /// Whether a server of that node is not to run its section.
-    #[inline]
-    fn keeps_from(&self, node: usize) -> bool {
-        let keeps = self.keeps.load(Order::RELAXED);
-        keeps != 0 && keeps as usize != 1 + node
-    }
+/// Whether a server of that node is not to run the section of that seat's thread.
+#[inline]
+fn keeps_from(seat: &Seat<Place>, node: usize) -> bool {
+    let keeps = seat.says();
+    keeps != 0 && keeps as usize != 1 + node
 }
 
 /// How a poster's wait ends.
@@ -338,14 +310,27 @@ enum Ended<L: Served> {
     GaveUp,
 }
 
+/// What changes at every hand-over, which all that wait would see on the line of the lock.
+#[repr(C, align(64))]
+struct Hand<L: Served> {
+    in_hand: AtomicPtr<L::Context>,
+    consecutive: AtomicU32,
+    asleep: AtomicU32,
+}
+
+impl<L: Served> fmt::Debug for Hand<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hand").finish_non_exhaustive()
+    }
+}
+
 /// The lock, of which another one is a part.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Sanl<L: Served = Mcs, T: Tuning = ServingFirst, P: Parking = MayPark> {
     lock: L,
-    in_hand: AtomicPtr<L::Context>,
-    consecutive: AtomicU32,
-    asleep: AtomicU32,
+    attended: AtomicU32,
+    hand: Hand<L>,
     votes: Votes,
     thresholds: Thresholds,
     generation: Generation,
@@ -362,41 +347,101 @@ pub type SanlDistanceFirst = Sanl<Mcs, DistanceFirst>;
 
 impl<L: Served, T: Tuning, P: Parking> Default for Sanl<L, T, P> {
     fn default() -> Self {
-        Self::with(T::THRESHOLDS)
+        Self::with(&T::THRESHOLDS)
     }
 }
 
-impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
-    /// A free lock with those thresholds.
-    #[must_use]
-    pub fn with(thresholds: Thresholds) -> Self {
+impl<L: Served, T: Tuning, P: Parking> Tunable for Sanl<L, T, P> {
+    fn with(thresholds: &Thresholds) -> Self {
         let generation = Generation::new();
         generation.begin();
         Self {
             lock: L::default(),
-            in_hand: AtomicPtr::null(),
-            consecutive: AtomicU32::new(0),
-            asleep: AtomicU32::new(0),
+            attended: AtomicU32::new(0),
+            hand: Hand {
+                in_hand: AtomicPtr::null(),
+                consecutive: AtomicU32::new(0),
+                asleep: AtomicU32::new(0),
+            },
             votes: Votes::default(),
-            thresholds,
+            thresholds: *thresholds,
             generation,
             roster: Roster::default(),
             gates: AtomicU64::new(0),
             tuning: PhantomData,
         }
     }
+}
 
+impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     /// [`run`](Delegate::run), but the section is brought to a server, or served with others,
     /// however the threads vote.
     pub fn run_by_server(&self, section: Section<'_>) {
         self.come();
-        let _ = self.bring(self.place(), section, None);
+        let _ = self.bring(self.seat(), section, None);
+    }
+
+    /// From here on nobody takes the lock to run what was brought, but the calling thread; whether
+    /// it is the only one that does.
+    pub(super) fn announce(&self) -> bool {
+        self.come();
+        let free = self.attended.load(Order::RELAXED) == 0;
+        free && self.attended.swap(1, Order::RELAXED) == 0
+    }
+
+    /// The lock, to serve others, if it is free.  The calling thread has announced that.
+    pub(super) fn try_attend(&self) -> Option<Kept<L>> {
+        let held = self.try_acquire()?;
+        self.place().mine.holds.store(1, Order::RELAXED);
+        Some(held)
+    }
+
+    /// Runs what is posted, once round; whether anything was.  The caller has the lock by that
+    /// context.
+    pub(super) fn attend_once(&self, cx: &L::Context) -> bool {
+        let moment = tally_moment();
+        let mut found = false;
+        for seat in self.roster.seats() {
+            tally(Tallied::Looks, 1);
+            found |= self.serve_one(cx, &seat.own.request);
+        }
+        tally(Tallied::Passes, 1);
+        tally(Tallied::Serving, tally_moment() - moment);
+        found
+    }
+
+    /// Lets threads go first that queue for the lock.  The caller has announced that it serves,
+    /// and has the lock.
+    pub(super) fn let_go(&self, held: Kept<L>) {
+        self.place().mine.holds.store(0, Order::RELAXED);
+        // SAFETY: the caller has it, by that context.
+        unsafe { self.lock.release(held.get()) };
+    }
+
+    /// The calling thread, which has announced that it serves, does no longer.  It does not have
+    /// the lock.
+    pub(super) fn renounce(&self) {
+        self.attended.store(0, Order::RELAXED);
+        fence(SANL_LOOK);
+        self.look_after();
+    }
+
+    /// Whether a thread serves, or will.
+    #[inline]
+    fn is_attended(&self) -> bool {
+        T::IS_ATTENDED && self.attended.load(Order::RELAXED) != 0
     }
 
     /// The calling thread's place.
     #[inline]
     fn place(&self) -> &Place {
-        &self.roster.seat(T::CHAINS).own
+        &self.seat().own
+    }
+
+    /// The calling thread's seat.
+    #[inline]
+    fn seat(&self) -> &Seat<Place> {
+        self.roster.seat(T::CHAINS)
     }
 
     /// Counts the thread of that place among the users.
@@ -496,7 +541,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
     }
 
-    /// Which servers are to run the sections of that place: see [`Place`].
+    /// Which servers are to run the sections of that place, as its seat says it.
     fn keeps(place: &Place) -> u32 {
         let keeps = match T::POLICY {
             Policy::Flat => false,
@@ -510,9 +555,18 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
     }
 
-    /// The lock, if it is free.
+    /// The lock, if it is free, and no thread is to have it to serve.
     #[inline]
     fn try_hold(&self) -> Option<Kept<L>> {
+        if self.is_attended() {
+            return None;
+        }
+        self.try_acquire()
+    }
+
+    /// The lock, if it is free.
+    #[inline]
+    fn try_acquire(&self) -> Option<Kept<L>> {
         if self.lock.is_locked() {
             return None;
         }
@@ -531,7 +585,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         // SAFETY: the caller has it, by that context.
         unsafe { self.lock.release(cx) };
         fence(SANL_LOOK);
-        if self.asleep.load(Order::RELAXED) != 0 && !mutant(flaw::FORGET_ASLEEP) {
+        if self.hand.asleep.load(Order::RELAXED) != 0 && !mutant(flaw::FORGET_ASLEEP) {
             self.look_after();
         }
     }
@@ -550,7 +604,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         // SAFETY: the lock excludes.
         unsafe { run(section) };
         self.settle(held.get());
-        if may_serve() {
+        if may_serve() && self.thresholds.serves > 0 {
             self.serve_others(held.get(), place);
         }
         place.mine.holds.store(0, Order::RELAXED);
@@ -562,19 +616,22 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             Policy::Flat => 0,
             _ => cohort(Level::Numa),
         };
-        let began = now();
-        let contention = place.mine.contention.load(Order::RELAXED).max(1);
-        let idle = (2 + 2 * WHOLE / contention).min(self.thresholds.idle);
+        tally(Tallied::Nominations, 1);
+        let (began, moment) = (now(), tally_moment());
+        let contention = place.mine.contention.load(Order::RELAXED);
+        let idle = self.thresholds.idle.at(contention);
         let mut vain = 0;
         for round in 1..=self.thresholds.serves {
             let mut found = false;
             let strict = self.is_strict();
             for seat in self.roster.seats() {
-                if strict && seat.own.keeps_from(node) {
+                if strict && keeps_from(seat, node) {
                     continue;
                 }
+                tally(Tallied::Looks, 1);
                 found |= self.serve_one(cx, &seat.own.request);
             }
+            tally(Tallied::Passes, 1);
             vain = if found { vain.max(1) - 1 } else { vain + 1 };
             // Now and then, since a clock takes as long as some sections.
             let late = round.is_multiple_of(8) && now() - began > SERVES_NANOSECONDS;
@@ -582,6 +639,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
                 break;
             }
         }
+        tally(Tallied::Serving, tally_moment() - moment);
         self.take_census(began);
     }
 
@@ -595,6 +653,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         let process = generation();
         // SAFETY: the lock excludes.
         unsafe { run(section) };
+        tally(Tallied::Served, 1);
         if generation() == process {
             request.answer::<P>();
         } else {
@@ -609,22 +668,27 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     fn leave(&self, held: Kept<L>) {
         let context = ptr::from_ref(held.get()).cast_mut();
         loop {
-            let consecutive = self.consecutive.load(Order::RELAXED);
-            if consecutive < MOST_CONSECUTIVE {
-                self.consecutive.store(consecutive + 1, Order::RELAXED);
-                self.in_hand.store(context, Order::RELAXED);
+            let consecutive = self.hand.consecutive.load(Order::RELAXED);
+            if consecutive < MOST_CONSECUTIVE && !self.is_attended() {
+                self.hand.consecutive.store(consecutive + 1, Order::RELAXED);
+                self.hand.in_hand.store(context, Order::RELAXED);
                 if self.hand_on() {
+                    tally(Tallied::HandOvers, 1);
                     // It is the one's that has the lock now.
                     let _ = held.into_raw();
                     return;
                 }
             }
-            self.consecutive.store(0, Order::RELAXED);
+            self.hand.consecutive.store(0, Order::RELAXED);
             // SAFETY: the caller has it, by that context.
             unsafe { self.lock.release(held.get()) };
             fence(SANL_LOOK);
             let posted = || self.roster.seats().any(|seat| seat.own.request.is_posted());
-            if mutant(flaw::FORGET_POSTED) || !posted() || !self.lock.try_acquire(held.get()) {
+            if mutant(flaw::FORGET_POSTED)
+                || self.is_attended()
+                || !posted()
+                || !self.lock.try_acquire(held.get())
+            {
                 return;
             }
         }
@@ -636,22 +700,42 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         let hands = |seat: &Seat<Place>| seat.own.request.hand::<P>();
         if T::POLICY != Policy::Flat {
             let here = cohort(Level::Numa);
-            let waits =
-                |seat: &&Seat<Place>| seat.own.keeps_from(here) && seat.own.request.is_posted();
-            let beyond = |seat: &&Seat<Place>| {
-                let node = seat.own.keeps.load(Order::RELAXED) as usize;
-                (node + NODES - 1 - here % NODES) % NODES
+            // How far on the node is whose server a seat's thread waits for; 0 for any server and
+            // for one of this node.
+            let beyond = |seat: &Seat<Place>| match seat.says() as usize {
+                0 => 0,
+                keeps => (keeps + NODES - 1 - here % NODES) % NODES,
             };
-            let next = self.roster.seats().filter(waits).min_by_key(beyond);
-            if next.is_some_and(hands) {
-                return true;
+            // Requests are looked at one node at a time, since each look may move a line.
+            let mut passed = 0;
+            loop {
+                let further = self
+                    .roster
+                    .seats()
+                    .map(beyond)
+                    .filter(|next| *next > passed);
+                let Some(next) = further.min() else { break };
+                if self
+                    .roster
+                    .seats()
+                    .any(|seat| beyond(seat) == next && hands(seat))
+                {
+                    return true;
+                }
+                passed = next;
             }
         }
         self.roster.seats().any(hands)
     }
 
     /// Brings the section to a server, or serves.
-    fn bring(&self, place: &Place, section: Section<'_>, patience: Option<&Patience>) -> Outcome {
+    fn bring(
+        &self,
+        seat: &Seat<Place>,
+        section: Section<'_>,
+        patience: Option<&Patience>,
+    ) -> Outcome {
+        let place = &seat.own;
         let mut section = section;
         if let Some(held) = self.try_hold() {
             let again = mutant(flaw::POST_AGAIN).then(|| twice(&section));
@@ -662,10 +746,10 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             section = again;
         }
         let again = mutant(flaw::UPGRADE_SERVED).then(|| twice(&section));
-        place.keeps.store(Self::keeps(place), Order::RELAXED);
+        seat.say(Self::keeps(place));
         // SAFETY: the place is this thread's, which waits for the end below.
         unsafe { place.request.post(section, patience.is_some()) };
-        let held = match self.wait(place, patience) {
+        let held = match self.wait(seat, patience) {
             Ended::GaveUp => return Outcome::GaveUp,
             Ended::Served => return Outcome::Acquired,
             Ended::Holding(held) => held,
@@ -681,8 +765,8 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
 
     /// Waits until what is posted there has been run, its thread is to run it, or patience runs
     /// out.
-    fn wait(&self, place: &Place, patience: Option<&Patience>) -> Ended<L> {
-        let request = &place.request;
+    fn wait(&self, seat: &Seat<Place>, patience: Option<&Patience>) -> Ended<L> {
+        let request = &seat.own.request;
         let mut spinner = Spinner::new();
         let mut until = None;
         loop {
@@ -697,6 +781,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             let limit = if let Some(patience) = patience {
                 if patience.deadline().is_some_and(expired) {
                     if request.withdraw() {
+                        tally(Tallied::Withdrawals, 1);
                         return Ended::GaveUp;
                     }
                     // It is being run, unless it has been answered.
@@ -708,7 +793,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
                 let waits = self.thresholds.waits;
                 let late = *until.get_or_insert_with(|| now().saturating_add(waits));
                 if late != u64::MAX && now() >= late {
-                    if let Some(ended) = self.queue(place) {
+                    if let Some(ended) = self.queue(seat) {
                         return ended;
                     }
                     // Another thread of this node queues.
@@ -731,8 +816,8 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     }
 
     /// Queues for the lock; not if another thread does, for the same node's server.
-    fn queue(&self, place: &Place) -> Option<Ended<L>> {
-        let keeps = place.keeps.load(Order::RELAXED) as usize;
+    fn queue(&self, seat: &Seat<Place>) -> Option<Ended<L>> {
+        let keeps = seat.says() as usize;
         let gate = match keeps {
             0 => 0,
             _ => 1 << ((keeps - 1) % NODES),
@@ -747,13 +832,13 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
                 self.gates.fetch_and(!gate, Order::RELAXED);
             }
         };
-        if !mutant(flaw::HAND_TO_QUEUED) && !place.request.queue() {
+        if !mutant(flaw::HAND_TO_QUEUED) && !seat.own.request.queue() {
             // It has been told something meanwhile.
             open();
             return None;
         }
         // A server of any node may run it from here on.
-        place.keeps.store(0, Order::RELAXED);
+        seat.say(0);
         let held = Kept::new();
         self.lock.acquire(held.get());
         open();
@@ -762,7 +847,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
 
     /// The lock that was handed to the calling thread.
     fn receive(&self) -> Kept<L> {
-        let context = self.in_hand.load(Order::RELAXED);
+        let context = self.hand.in_hand.load(Order::RELAXED);
         // SAFETY: the thread that handed the lock on has put it there, and gives it away.
         let held: Kept<L> = unsafe { Kept::from_raw(ptr::NonNull::new_unchecked(context)) };
         if mutant(flaw::LOCK_TWICE) {
@@ -773,12 +858,12 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
 
     /// Sleeps until the poster is told something, or patience runs out.
     fn sleep(&self, request: &Request, patience: &Patience) {
-        self.asleep.fetch_add(1, Order::RELAXED);
+        self.hand.asleep.fetch_add(1, Order::RELAXED);
         fence_after_update(SANL_LOOK);
-        if self.lock.is_locked() {
+        if self.lock.is_locked() || self.is_attended() {
             request.wait::<P>(patience);
         }
-        self.asleep.fetch_sub(1, Order::RELAXED);
+        self.hand.asleep.fetch_sub(1, Order::RELAXED);
     }
 
     /// Makes sure that the lock is one of this process: the first thing that a call does.
@@ -830,8 +915,9 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         }
         self.gates.store(0, Order::RELAXED);
         self.votes.count(0, 0, 0);
-        self.asleep.store(0, Order::RELAXED);
-        self.consecutive.store(0, Order::RELAXED);
+        self.hand.asleep.store(0, Order::RELAXED);
+        self.hand.consecutive.store(0, Order::RELAXED);
+        self.attended.store(0, Order::RELAXED);
     }
 }
 
@@ -849,9 +935,11 @@ unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
 
     fn run(&self, cx: &L::Context, section: Section<'_>) {
         self.come();
-        let place = self.place();
+        let seat = self.seat();
+        let place = &seat.own;
         self.count(place);
         let bring = self.votes.carry(&self.votes.bring);
+        tally_state(Tallied::ModeSwitches, ptr::from_ref(self).addr(), bring);
         if !bring && !self.lock.is_locked() && self.lock.try_acquire(cx) {
             self.was_free(place);
             return self.run_in_place(cx, place, section);
@@ -859,7 +947,7 @@ unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
         let at = now();
         self.vote(place, at);
         if bring {
-            let _ = self.bring(place, section, None);
+            let _ = self.bring(seat, section, None);
         } else {
             self.lock.acquire(cx);
             self.take_census(at);
@@ -902,7 +990,7 @@ unsafe impl<L: Served, T: Tuning, P: Parking> AbortableDelegate for Sanl<L, T, P
         if !self.generation.is_settled() && !self.come_first(Some(patience)) {
             return Outcome::GaveUp;
         }
-        self.bring(self.place(), section, Some(patience))
+        self.bring(self.seat(), section, Some(patience))
     }
 }
 

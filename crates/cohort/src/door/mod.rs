@@ -18,6 +18,7 @@ mod change;
 pub mod cohorts;
 mod flaw;
 mod order;
+mod tally;
 
 #[cfg(world = "native")]
 #[path = "native/mod.rs"]
@@ -44,6 +45,7 @@ pub(crate) use flaw::flaws;
 pub use order::ORDERS;
 pub(crate) use order::orders;
 pub use order::{Order, Strength};
+pub use tally::Tallied;
 pub use world::*;
 
 /// The bytes of the smallest page.

@@ -12,6 +12,7 @@ mod caught;
 mod memory;
 mod spinner;
 mod system;
+mod tally;
 mod thread;
 
 pub use atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update};
@@ -29,6 +30,7 @@ pub use system::{
     generation as generation_so_far, is_long_quiet, move_sleeper, mutant, nap, note, noted, now,
     random, revocations, sleep_on, sleep_on_shared, unless_starved, wake, wake_shared, yield_now,
 };
+pub use tally::{tally, tally_moment, tally_state};
 pub use thread::{CACHES, ThreadRecord, count, counted, is_gone, thread, thread_id};
 
 /// Natively, the hearer of locks that change their form.

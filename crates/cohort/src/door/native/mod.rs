@@ -57,6 +57,21 @@ pub const fn count(_what: super::Counter, _times: u64) {}
 #[inline(always)]
 pub(crate) const fn interruption() {}
 
+/// On a simulated machine, counts something; nobody counts here.
+#[inline(always)]
+pub const fn tally(_what: super::Tallied, _times: u64) {}
+
+/// On a simulated machine, counts how often a state changes.
+#[inline(always)]
+pub const fn tally_state(_what: super::Tallied, _of: usize, _state: bool) {}
+
+/// On a simulated machine, the time, asked in no time.
+#[inline(always)]
+#[must_use]
+pub const fn tally_moment() -> u64 {
+    0
+}
+
 /// Declares a constructor that is `const` where the world's atoms allow it.
 macro_rules! constructor {
     ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => { $(#[$meta])* $vis const fn $($rest)* };

@@ -1,0 +1,160 @@
+//! What decides when sections are brought to a lock, and for how long they are served, as data
+//! (Zhang et al. 2017, table 2).
+
+use crate::Delegate;
+
+/// All of a thread's time, in the units in which contention is counted.
+pub const WHOLE: u32 = 1024;
+
+/// What decides when sections are brought, and for how long they are served.
+///
+/// Contention is the share of a thread's time between asking for the lock and having released it,
+/// in 1024ths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    /// `T_s`: how often a server goes through all places at most.
+    pub serves: u32,
+    /// `T_w`: for how many nanoseconds a client waits before it queues for the lock;
+    /// `u64::MAX`: it never does.
+    pub waits: u64,
+    /// `θ_l`: contention from which on a thread votes to bring its sections; 0: it always does.
+    pub brings: u32,
+    /// `θ_f`: contention from which on it waits for a server of its node.
+    pub strict: u32,
+    /// How often contention has to be beyond a threshold for a vote to change.
+    pub boundary: u32,
+    /// How many looks round in vain a server takes before it leaves.
+    pub idle: Idle,
+}
+
+/// How many looks round in vain a server takes before it leaves, `L_s`: a quadratic of the inverse
+/// of its thread's contention (Zhang et al. 2017 §3.4.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// The quadratic's coefficients, that of the constant first, in millionths of a look.
+    pub by: [i64; 3],
+    /// No more looks than these, whatever the quadratic says.
+    pub most: u32,
+}
+
+impl Idle {
+    /// Two, and two more for each time that the thread's sections fit into its time.
+    pub const USUAL: Self = Self {
+        by: [2_000_000, 2_000_000, 0],
+        most: 1000,
+    };
+
+    /// The largest size of a coefficient.
+    pub const LARGEST: i64 = 8_000_000_000;
+
+    /// That many, whatever the contention.
+    #[must_use]
+    pub const fn constant(looks: u32) -> Self {
+        Self {
+            by: [looks as i64 * 1_000_000, 0, 0],
+            most: looks,
+        }
+    }
+
+    /// How many it is at that contention.
+    #[inline]
+    #[must_use]
+    pub fn at(&self, contention: u32) -> u32 {
+        // In sixteenths, so that the greatest square times the largest coefficient is a number.
+        const PART: i64 = 16;
+        let inverse = PART * i64::from(WHOLE) / i64::from(contention.max(1));
+        let [constant, linear, square] = self.by;
+        let linear = linear.saturating_mul(inverse) / PART;
+        let square = square.saturating_mul(inverse * inverse) / (PART * PART);
+        let looks = constant.saturating_add(linear).saturating_add(square) / 1_000_000;
+        looks.clamp(0, i64::from(self.most)) as u32
+    }
+}
+
+impl Thresholds {
+    /// The usual ones.
+    pub const USUAL: Self = Self {
+        serves: 100,
+        waits: 100_000,
+        brings: WHOLE / 10,
+        strict: WHOLE * 48 / 100,
+        boundary: 4,
+        idle: Idle::USUAL,
+    };
+
+    /// The most rounds of a server, changes of mind, and looks in vain that make sense.
+    pub const MOST: u32 = 1_000_000;
+
+    /// Whether all are in range.
+    #[must_use]
+    pub fn are_sound(&self) -> bool {
+        let coefficients = self.idle.by.iter();
+        (1..=Self::MOST).contains(&self.serves)
+            && self.brings <= WHOLE
+            && self.strict <= WHOLE
+            && self.boundary <= Self::MOST
+            && self.idle.most <= Self::MOST
+            && coefficients
+                .into_iter()
+                .all(|size| size.unsigned_abs() <= Idle::LARGEST.unsigned_abs())
+    }
+}
+
+/// A delegate whose thresholds can be chosen when it is made.
+pub trait Tunable: Delegate {
+    /// A free one with those thresholds.
+    fn with(thresholds: &Thresholds) -> Self;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_in_vain_follow_the_quadratic() {
+        assert_eq!(Idle::USUAL.at(WHOLE), 4);
+        assert_eq!(Idle::USUAL.at(WHOLE / 2), 6);
+        assert_eq!(Idle::USUAL.at(1), 1000);
+        assert_eq!(Idle::USUAL.at(0), 1000);
+        assert_eq!(Idle::constant(7).at(1), 7);
+        let steep = Idle {
+            by: [-5_000_000, 0, 1_500_000],
+            most: 100,
+        };
+        assert_eq!(steep.at(WHOLE), 0);
+        assert_eq!(steep.at(WHOLE / 4), 19);
+        assert_eq!(steep.at(1), 100);
+        let largest = Idle {
+            by: [-Idle::LARGEST, Idle::LARGEST, -Idle::LARGEST],
+            most: 9,
+        };
+        assert_eq!(largest.at(1), 0);
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_noticed() {
+        assert!(Thresholds::USUAL.are_sound());
+        let unsound = [
+            Thresholds {
+                serves: 0,
+                ..Thresholds::USUAL
+            },
+            Thresholds {
+                brings: WHOLE + 1,
+                ..Thresholds::USUAL
+            },
+            Thresholds {
+                strict: u32::MAX,
+                ..Thresholds::USUAL
+            },
+            Thresholds {
+                idle: Idle {
+                    by: [0, i64::MIN, 0],
+                    most: 1,
+                },
+                ..Thresholds::USUAL
+            },
+        ];
+        assert!(unsound.iter().all(|thresholds| !thresholds.are_sound()));
+    }
+}

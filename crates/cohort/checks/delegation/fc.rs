@@ -1,0 +1,15 @@
+//! Checks of `fc`, whose records are old as soon as nothing was found in them.
+
+use crate::runner::prelude::*;
+
+impl Checked for Fc {
+    type Smallest = Fc<Mcs, MayPark, 1, 0>;
+    const STANDARD: Standard = Standard {
+        preemptions: 1,
+        ..ALL
+    };
+}
+
+on_machine! {
+    _ => [few("fc_combines")];
+}

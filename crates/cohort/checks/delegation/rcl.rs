@@ -1,0 +1,34 @@
+//! Checks of `rcl`: what its threads do among themselves is looked for in `sanl`, too.
+
+use crate::runner::prelude::*;
+
+as_in! { "sanl": Rcl }
+
+models![
+    quick("rcl::alone", PARK, || delegate::runs::<Rcl>(2, 1, 0)),
+    quick("rcl::alone_here", PARK_1, || delegate::runs::<Rcl>(3, 1, 1)),
+    quick("rcl::attended", PARK, || delegate::is_attended::<Rcl>(
+        2, 1, 0
+    )),
+    quick("rcl::attended_spin", SPIN, || delegate::is_attended::<Rcl>(
+        2, 1, 0
+    )),
+    quick(
+        "rcl::attended_again",
+        PARK_1,
+        || delegate::is_attended::<Rcl>(2, 2, 0)
+    ),
+    quick("rcl::attended_here", PARK, || delegate::is_attended::<Rcl>(
+        2, 1, 1
+    )),
+    deep(
+        "rcl::attended_both",
+        PARK_1,
+        || delegate::is_attended::<Rcl>(3, 1, 1)
+    ),
+    deep(
+        "rcl::attended_three",
+        PARK_1,
+        || delegate::is_attended::<Rcl>(3, 1, 0)
+    ),
+];

@@ -1,0 +1,44 @@
+//! What delegates count of themselves where counting takes no time: on simulated machines.
+//!
+//! Natively nobody counts, and nothing of it is compiled.
+
+/// Something that is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tallied {
+    /// A thread began to serve others.
+    Nominations,
+    /// A server handed the lock to a thread that had posted.
+    HandOvers,
+    /// Threads began to bring their sections, or to run them in place again.
+    ModeSwitches,
+    /// A server went through all places once.
+    Passes,
+    /// It looked at a place.
+    Looks,
+    /// It ran another thread's section.
+    Served,
+    /// It served for a nanosecond.
+    Serving,
+    /// A thread took back what it had posted, since its patience had run out.
+    Withdrawals,
+}
+
+#[cfg_attr(
+    not(world = "machine"),
+    expect(dead_code, reason = "only simulated machines count")
+)]
+impl Tallied {
+    /// The name by which it is shown.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Nominations => "nominations",
+            Self::HandOvers => "hand-overs",
+            Self::ModeSwitches => "mode-switches",
+            Self::Passes => "passes",
+            Self::Looks => "looks",
+            Self::Served => "served",
+            Self::Serving => "serving-ns",
+            Self::Withdrawals => "withdrawals",
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! `cohort bench`: the papers' workloads, here or on a simulated machine.
 
+mod config;
 mod envelope;
 mod show;
 
@@ -12,12 +13,14 @@ use crate::page::{self, Origin};
 use crate::problem::Problem;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use cohort::catalogue::{self, LOCKS, SHARED, find_delegate, find_shared};
+use cohort::Thresholds;
+use cohort::catalogue::{self, LOCKS, SHARED, find_shared, read_delegate};
 use cohort::name::{Lock, Name};
+use cohort_lab::bench::knobs::HEADING;
 use cohort_lab::bench::report::{Point, Report};
 use cohort_lab::bench::simulated::{self, Course, Until};
 use cohort_lab::bench::{
-    self, Info, Knobs, NO_LOCK, Setting, WORKLOADS, curves, efficiency, native,
+    self, Info, Knobs, NO_LOCK, Setting, Span, WORKLOADS, curves, efficiency, native,
 };
 use cohort_lab::progress::Progress;
 use cohort_lab::world::names::rejoined;
@@ -86,6 +89,10 @@ pub struct Arguments {
     /// Cohorts that locks are told instead of the machine's; see below
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
+    /// Thresholds of `sanl` that `cohort tune sanl -o` wrote; or a machine whose file is shipped
+    #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath,
+        conflicts_with = "envelope")]
+    config: Option<PathBuf>,
     /// Further threads that only compute
     #[arg(long, value_name = "N", default_value_t = 0,
         value_parser = clap::value_parser!(u16).range(..=10_000))]
@@ -96,8 +103,8 @@ pub struct Arguments {
     /// What all random choices depend on
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Draw throughput, fairness, migrations and transfers against the threads; of the envelope
-    /// a map
+    /// Draw throughput, fairness, migrations and transfers against the threads; cycles a section
+    /// against the interval if there are several; of the envelope a map
     #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
     plot: Option<PathBuf>,
     /// What locks are compared by
@@ -109,6 +116,10 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+    /// Work between two sections; several are measured one after the other
+    #[arg(long, value_name = "TIME,…", value_delimiter = ',', visible_alias = "interval",
+        help_heading = HEADING)]
+    outside: Vec<Span>,
     #[command(flatten)]
     knobs: Knobs,
 }
@@ -140,7 +151,7 @@ cache, numa, package, on simulated machines blade, and system) are those that su
 stand behind an @, as those of trees of queues may (hmcs-3@numa,blade,system/64; hmcs-, ahmcs-, \
 hmcs-t- and ahmcs-t- have one to four levels, and the last two can be /naive, /pessimistic, /peers-8). How long a \
 cohort may keep the lock stands behind a /, for cohort locks too: c-tkt-tkt/1000 hand-offs, \
-c-tkt-tkt/20us. With /bypass the threads of a cohort lock try its top lock first, with \
+c-tkt-tkt/20us, c-tkt-mcs/endless. With /bypass the threads of a cohort lock try its top lock first, with \
 /adaptive as long as that is not in vain. Waiters of clof:clh-bo-mcs/abortable can give up: such \
 compositions are of clh and bo, and at the top also of mcs. On simulated machines /random, /balanced and \
 /pathological put threads into cohorts that have nothing to do with memory.
@@ -164,6 +175,9 @@ Examples:
   cohort bench --on kunpeng-920x2 --workload lbench --locks ticket,mcs,clh \\
       --threads 1,4,16,64,127
   cohort bench --on ./my-own.toml --workload interval --locks mcs --json
+  cohort bench --on xeon-e7-4850x4 --workload interval --threads 8 \\
+      --locks mcs,c-tkt-mcs/endless,sanl --interval 100,10000,300000 \\
+      --plot intervals.svg
 
 Exit status: 0 if every point was measured; 2 for a mistake in the options; 125 if a run failed; \
 130 after Ctrl-C.";
@@ -232,7 +246,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         return envelope::run(arguments);
     }
     let info = workload(arguments.workload.as_deref().unwrap_or_default())?;
-    let knobs = arguments.knobs.over(info).map_err(Problem::usage)?;
+    let knobs = knobs(arguments, info)?;
     let weighed = arguments.metric == Metric::Efficiency;
     if weighed && !efficiency::is_counted(info) {
         return Err(Problem::usage(
@@ -256,30 +270,48 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         return Err(Problem::usage(why));
     }
     let threads = threads(arguments, &place)?;
-    let setting = |(lock, threads): (&String, usize)| Setting {
+    let setting = |lock: &String, threads: usize, knobs: Knobs| Setting {
         lock: lock.clone(),
         threads,
         knobs,
         seed: arguments.seed,
     };
     let cohorts = cohorts(arguments, &place)?;
-    let points = locks
-        .iter()
-        .flat_map(|lock| threads.iter().map(move |threads| (lock, *threads)));
-    let settings: Vec<Setting> = points.map(setting).collect();
+    let thresholds = match &arguments.config {
+        Some(file) => config::read(file, &place)?,
+        None => Thresholds::USUAL,
+    };
+    let mut settings: Vec<Setting> = Vec::new();
+    for lock in &locks {
+        for threads in &threads {
+            let points = knobs.iter().map(|knobs| setting(lock, *threads, *knobs));
+            settings.extend(points);
+        }
+    }
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
     let measured = match &place {
-        Place::Here(host) => here(arguments, info, host, &settings)?,
-        Place::There(simulator) => there(arguments, info, simulator, &settings, cohorts)?,
+        Place::Here(host) => here(arguments, info, host, &settings, thresholds)?,
+        Place::There(simulator) => {
+            let course = course(arguments, thresholds, cohorts);
+            there(info, simulator, &course, &settings)?
+        }
     };
     let points = match measured {
         Ok(points) => points,
         Err(status) => return Ok(status),
     };
+    let common = match knobs.as_slice() {
+        [knobs] => *knobs,
+        [knobs, ..] => Knobs {
+            outside: None,
+            ..*knobs
+        },
+        [] => Knobs::NONE,
+    };
     let mut report = Report::new(
         info,
-        &knobs,
+        &common,
         match &place {
             Place::Here(_) => "native".to_owned(),
             Place::There(simulator) => simulator.machine().name.clone(),
@@ -292,6 +324,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     }
     report.background = usize::from(arguments.background);
     report.served = arguments.served;
+    report.config = arguments
+        .config
+        .as_ref()
+        .map(|file| file.display().to_string());
     report.points = points;
     if weighed {
         efficiency::weigh(&mut report);
@@ -316,6 +352,28 @@ fn finish(arguments: &Arguments, report: &Report) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where the workload's options stand, once for each interval between sections.
+fn knobs(arguments: &Arguments, info: &Info) -> Result<Vec<Knobs>, Problem> {
+    let at = |outside: Option<Span>| {
+        let turned = Knobs {
+            outside,
+            ..arguments.knobs
+        };
+        turned.over(info).map_err(Problem::usage)
+    };
+    if arguments.outside.is_empty() {
+        return Ok(vec![at(None)?]);
+    }
+    let mut all: Vec<Knobs> = Vec::new();
+    for outside in &arguments.outside {
+        let knobs = at(Some(*outside))?;
+        if !all.contains(&knobs) {
+            all.push(knobs);
+        }
+    }
+    Ok(all)
+}
+
 /// The points, or the status to end with after a signal.
 type Measured = Result<Vec<Point>, ExitCode>;
 
@@ -324,6 +382,7 @@ fn here(
     info: &Info,
     host: &Host,
     settings: &[Setting],
+    thresholds: Thresholds,
 ) -> Result<Measured, Problem> {
     let rounds = usize::from(arguments.rounds.unwrap_or(5));
     let wanted: Vec<native::Wanted> = settings
@@ -338,6 +397,7 @@ fn here(
                     .unwrap_or_else(|| Wait::natural(&setting.lock, arguments.served)),
                 background: usize::from(arguments.background),
                 served: arguments.served,
+                thresholds,
             },
         })
         .collect();
@@ -349,23 +409,31 @@ fn here(
     }
 }
 
-fn there(
+/// How simulated points are run.
+fn course(
     arguments: &Arguments,
-    info: &Info,
-    simulator: &Arc<Simulator>,
-    settings: &[Setting],
+    thresholds: Thresholds,
     cohorts: Vec<(String, Vec<usize>)>,
-) -> Result<Measured, Problem> {
-    let course = Course {
+) -> Course {
+    Course {
         cohorts,
         until: arguments.seconds.map_or(Until::Steady, Until::Seconds),
         placement: arguments.placement,
         wait: arguments.wait,
         background: usize::from(arguments.background),
         served: arguments.served,
-    };
+        thresholds,
+    }
+}
+
+fn there(
+    info: &Info,
+    simulator: &Arc<Simulator>,
+    course: &Course,
+    settings: &[Setting],
+) -> Result<Measured, Problem> {
     let mut progress = Progress::new(settings.len(), false);
-    match simulated::measure(info, simulator, &course, settings, &mut progress) {
+    match simulated::measure(info, simulator, course, settings, &mut progress) {
         Ok(points) => Ok(Ok(points)),
         Err(simulated::Failure::Interrupted(signal)) => Ok(Err(ExitCode::from(signal.status()))),
         Err(simulated::Failure::Run(why)) => Err(Problem::refused(why)),
@@ -456,9 +524,16 @@ fn printed(name: &str, info: &Info, place: &Place, wait: Option<Wait>) -> Result
     if find_shared(name).is_some() {
         return Ok(name.to_owned());
     }
-    if find_delegate(name).is_some() {
+    if let Some(read) = read_delegate(name) {
+        let read = read.map_err(|part| {
+            let what = match catalogue::find_delegate(name.split('/').next().unwrap_or(name)) {
+                Some(info) if !info.is_tunable => "nothing can follow its name",
+                _ => "expected the rounds of a server (/100) or the patience of a client (/10us)",
+            };
+            Problem::usage(format!("the lock `{name}`: found `/{part}`, {what}"))
+        })?;
         return match info.takes.contains(&"reads") {
-            false => Ok(name.to_owned()),
+            false => Ok(read.to_string()),
             true => Err(Problem::usage(format!(
                 "the workload {} has readers, which no section that is brought to `{name}` is",
                 info.name

@@ -32,7 +32,7 @@ pub enum Choice {
 impl Choice {
     /// The lock called `name`; the error names those that come nearest.
     pub fn named(name: &str) -> Result<Self, Problem> {
-        if catalogue::find_delegate(name).is_some() {
+        if catalogue::read_delegate(name).is_some() {
             return Err(Problem::usage(format!(
                 "`{name}` is no lock that a thread holds: sections are brought to it, and a \
                  program that locks and unlocks has none to bring\nin Rust, write \

@@ -32,6 +32,7 @@ use crate::tune;
 use crate::wait::Wait;
 use cohort::adaptive::Tuning;
 use cohort_lab::tune::file::Origin;
+use cohort_machine::description::nearest;
 use serde::Deserialize;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -315,10 +316,23 @@ fn bare(names: &[Spanned<String>]) -> Vec<String> {
     names.iter().map(|name| name.get_ref().clone()).collect()
 }
 
-/// A complaint about what stands at `offset`.
-fn at(text: &str, offset: usize, file: &Path, message: &str) -> Problem {
+/// A complaint about what stands at `offset`; a key that may have been meant is named.
+pub fn at(text: &str, offset: usize, file: &Path, message: &str) -> Problem {
+    let message = format!("{message}{}", meant(message));
     let (line, column) = position(text, offset);
     Problem::usage(format!("{}:{line}:{column}: {message}", file.display()))
+}
+
+/// For a complaint about a key that there is not, the one of those it lists that is close.
+fn meant(message: &str) -> String {
+    let mut words = message.split('`').skip(1).step_by(2);
+    match words
+        .next()
+        .filter(|_| message.starts_with("unknown field `"))
+    {
+        Some(found) => nearest::hint(found, words),
+        None => String::new(),
+    }
 }
 
 /// Line and column, both from one, columns in characters.
@@ -422,6 +436,14 @@ mod tests {
             Tuning::read(flat(&expected).to_str().unwrap()),
             Some(expected)
         );
+    }
+
+    #[test]
+    fn the_key_that_may_have_been_meant_is_named() {
+        let message = complaint("exclud = [\"a\"]\n");
+        assert!(message.ends_with("did you mean `exclude`?"), "{message}");
+        let message = complaint("qqqqqqqq = 1\n");
+        assert!(!message.contains("did you mean"), "{message}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! takes.
 
 mod explain;
+mod sanl;
 mod show;
 
 use crate::best;
@@ -12,6 +13,7 @@ use crate::machines::MachineName;
 use crate::page::{self, Origin};
 use crate::problem::Problem;
 use clap::ValueHint;
+use cohort::Thresholds;
 use cohort::recipe::{Basic, Level};
 use cohort_lab::bench::report::Point;
 use cohort_lab::bench::simulated::{self, Course};
@@ -32,8 +34,10 @@ use std::sync::Arc;
 
 /// Options of `cohort tune`.
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = NOTES)]
+#[command(args_conflicts_with_subcommands = true, after_long_help = NOTES)]
 pub struct Arguments {
+    #[command(subcommand)]
+    other: Option<Other>,
     /// Tune on this simulated machine instead: a name of `cohort machines`, or a file
     #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
         value_parser = MachineName, hide_possible_values = true)]
@@ -84,6 +88,13 @@ pub struct Arguments {
     /// Print JSON
     #[arg(long)]
     json: bool,
+}
+
+/// What is tuned beside compositions.
+#[derive(Debug, clap::Subcommand)]
+enum Other {
+    /// Find the thresholds of the lock `sanl` that suit a machine, for `cohort bench --config`
+    Sanl(sanl::Arguments),
 }
 
 const NOTES: &str = "\
@@ -168,6 +179,9 @@ impl Place {
 
 /// Carries out `cohort tune`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if let Some(Other::Sanl(arguments)) = &arguments.other {
+        return sanl::run(arguments);
+    }
     if let Some(file) = &arguments.explain {
         return explain::run(arguments, file);
     }
@@ -244,12 +258,17 @@ fn make_place(file: &Path) -> Result<(), Problem> {
 }
 
 fn write(file: &Path, written: &File) -> Result<(), Problem> {
-    let words = std::env::args_os().skip(1);
-    let words = words.map(|word| word.to_string_lossy().replace('\n', " "));
-    let command: Vec<String> = ["cohort".to_owned()].into_iter().chain(words).collect();
-    let text = written.text(&command.join(" ")).map_err(Problem::refused)?;
+    let text = written.text(&command()).map_err(Problem::refused)?;
     std::fs::write(file, text)
         .map_err(|error| Problem::refused(format!("{} cannot be written: {error}", file.display())))
+}
+
+/// This command as it was typed, in a line.
+fn command() -> String {
+    let words = std::env::args_os().skip(1);
+    let words = words.map(|word| word.to_string_lossy().replace('\n', " "));
+    let words: Vec<String> = ["cohort".to_owned()].into_iter().chain(words).collect();
+    words.join(" ")
 }
 
 /// The path of a file of cohorts as a configuration names it: a name beside it, or else a whole
@@ -469,6 +488,15 @@ impl From<simulated::Failure> for Stop {
     }
 }
 
+impl From<native::Failure> for Stop {
+    fn from(failure: native::Failure) -> Self {
+        match failure {
+            native::Failure::Interrupted(signal) => Self::Signal(signal.status()),
+            native::Failure::Run(why) => Self::Failed(why),
+        }
+    }
+}
+
 fn measured(plan: &Plan, place: &Place, told: &Told) -> Result<Tuned, Stop> {
     let rivals = RIVALS.map(|(name, _)| name.to_owned());
     let mut progress = Progress::new(tune::expected(plan, rivals.len()), false);
@@ -498,13 +526,11 @@ fn here(
             wait: Wait::natural(&setting.lock, true),
             background: 0,
             served: true,
+            thresholds: Thresholds::USUAL,
         },
     });
     let wanted: Vec<native::Wanted> = wanted.collect();
-    native::measure(info, host, &wanted, rounds, progress).map_err(|failure| match failure {
-        native::Failure::Interrupted(signal) => Stop::Signal(signal.status()),
-        native::Failure::Run(why) => Stop::Failed(why),
-    })
+    native::measure(info, host, &wanted, rounds, progress).map_err(Stop::from)
 }
 
 /// The shape of this machine, by the cohorts that locks are told; none if those are of another

@@ -321,6 +321,7 @@ fn play(plan: &Plan, spot: &Spot, form: &Contestant, at: &Arc<Simulator>) -> Res
         wait: is_crowded.then_some(Wait::Park),
         background: 0,
         served,
+        thresholds: cohort::Thresholds::USUAL,
         cohorts: Vec::new(),
     };
     let setting = Setting {

@@ -16,13 +16,15 @@
 //! field and exhaustively.
 //!
 //! [`mod@file`] is what is written of it, [`best`] finds what was written for a machine,
-//! [`explain`] says what each part of a composition is worth, [`beam`] draws the field.
+//! [`explain`] says what each part of a composition is worth, [`beam`] draws the field.  [`sanl`]
+//! tunes a lock of another kind, by its thresholds.
 
 pub mod beam;
 pub mod best;
 pub mod explain;
 pub mod field;
 pub mod file;
+pub mod sanl;
 pub mod shape;
 
 use crate::bench::report::Point;

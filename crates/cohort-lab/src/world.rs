@@ -22,6 +22,7 @@ pub use topology::Topology;
 pub use wait::Wait;
 
 use cohort::{Counter, Deadline};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The words of a cache line that a workload uses.
@@ -98,6 +99,19 @@ pub trait Actor {
     fn counted(&self, what: Counter) -> u64;
 }
 
+/// Whether a machine has CPUs for so many threads, and others for so many servers, where there are
+/// any.
+fn spare(topology: &Topology, threads: usize, servers: usize) -> Result<(), String> {
+    let cpus = topology.cpus().len();
+    if servers == 0 || threads + servers <= cpus {
+        return Ok(());
+    }
+    Err(format!(
+        "{threads} threads leave none of the {cpus} CPUs to the lock's {servers} {}; take fewer",
+        if servers == 1 { "server" } else { "servers" }
+    ))
+}
+
 /// A place to run a workload in, once.
 pub trait World: Room + Sized + 'static {
     /// Its memory.
@@ -149,4 +163,6 @@ pub struct Played<R> {
     pub foreign: Option<f64>,
     /// What only a simulated machine can tell.
     pub simulated: Option<Facts>,
+    /// What locks counted of themselves there, by its name.
+    pub tallies: BTreeMap<&'static str, u64>,
 }

@@ -20,7 +20,8 @@ use std::process::ExitCode;
 
 /// Carries it out.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    if arguments.placement != Placement::Compact || arguments.knobs != Knobs::NONE {
+    let turned = arguments.knobs != Knobs::NONE || !arguments.outside.is_empty();
+    if arguments.placement != Placement::Compact || turned {
         return Err(Problem::usage(
             "the envelope has its own placements, and sections as the workloads have them; leave \
              --placement and the workload's options out",

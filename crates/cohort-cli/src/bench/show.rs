@@ -64,7 +64,7 @@ pub fn text(report: &Report, detail: bool) -> String {
             report
                 .points
                 .iter()
-                .map(|point| page::prose(&details(point))),
+                .map(|point| page::prose(&details(point, report.sweeps()))),
         );
     }
     parts.join("\n\n")
@@ -126,25 +126,34 @@ fn columns(report: &Report) -> Vec<Column> {
         of,
         is_figure,
     };
-    let simulated = is_simulated(report);
+    let (simulated, sweeps) = (is_simulated(report), report.sweeps());
     let mut columns = vec![column("lock", |point| point.lock.clone(), false)];
     if common(report, waits).is_none() {
         columns.push(column("wait", waits, false));
     }
-    if simulated && common(report, ended).is_none() {
+    if simulated && !sweeps && common(report, ended).is_none() {
         columns.push(column("ended", ended, false));
     }
     let speed = format!("{}s\na second", report.operation);
     columns.push(column("thr.", |point| point.threads.to_string(), true));
+    if sweeps {
+        let apart = |point: &Point| point.interval().map_or_else(nothing, apart);
+        columns.push(column("cycles\napart", apart, true));
+    }
     columns.push(column(
         &speed,
         |point| figure(point.per_second.median),
         true,
     ));
+    let unit = if simulated { "cycles" } else { "ns" };
+    if sweeps {
+        let each = |point: &Point| mean(point, point.middle.round_trip);
+        columns.push(column(&format!("{unit} a\nsection"), each, true));
+    }
     if !simulated {
         columns.push(column("interval", interval, true));
     }
-    // Ten figures fill a page; those of giving up take the place of others.
+    // Ten figures fill a page; those of giving up and of several intervals take the place of others.
     let timed = is_timed(report);
     if is_weighed(report) {
         columns.push(column(
@@ -161,7 +170,7 @@ fn columns(report: &Report) -> Vec<Column> {
         columns.push(column("effi-\nciency", efficiency, true));
     } else {
         columns.push(column("jain", jain, true));
-        if !timed {
+        if !timed && !sweeps {
             let migrations = |point: &Point| each(point.middle.migrations_each());
             columns.push(column("migra-\ntions", migrations, true));
         }
@@ -174,14 +183,17 @@ fn columns(report: &Report) -> Vec<Column> {
             columns.push(column("energy", energy, true));
         }
     }
-    let unit = if simulated { "cycles" } else { "ns" };
     let acquire = format!("acquire\n{unit}");
     let median = |point: &Point| time(point, point.middle.acquire, |latency| latency.p50);
     let tail = |point: &Point| time(point, point.middle.acquire, |latency| latency.p99);
     let release = |point: &Point| time(point, point.middle.release, |latency| latency.p50);
-    columns.push(column(&acquire, median, true));
-    columns.push(column("p99", tail, true));
-    columns.push(column("release", release, true));
+    if sweeps {
+        columns.push(column("acquire\np99", tail, true));
+    } else {
+        columns.push(column(&acquire, median, true));
+        columns.push(column("p99", tail, true));
+        columns.push(column("release", release, true));
+    }
     if timed {
         let share = |point: &Point| percent(point.middle.given_up());
         let late = |point: &Point| time(point, point.middle.give_up, |latency| latency.p50);
@@ -242,13 +254,34 @@ fn jain(point: &Point) -> String {
 
 /// A time in nanoseconds, or in cycles where they are a machine's that nobody has.
 fn time(point: &Point, latency: Option<Latency>, of: fn(&Latency) -> u64) -> String {
-    let middle = &point.middle;
-    let scale = if middle.simulated.is_some() {
+    let scale = scale(&point.middle);
+    latency.map_or_else(nothing, |latency| figure(of(&latency) as f64 * scale))
+}
+
+/// How long something took on average, in nanoseconds, or in cycles where they are a machine's
+/// that nobody has.
+fn mean(point: &Point, latency: Option<Latency>) -> String {
+    let scale = scale(&point.middle);
+    latency.map_or_else(nothing, |latency| figure(latency.mean * scale))
+}
+
+/// An interval between sections, whole as far as it is typed so.
+fn apart(cycles: u64) -> String {
+    match cycles {
+        cycles if cycles >= 10_000 && cycles.is_multiple_of(1_000) => {
+            format!("{} k", cycles / 1_000)
+        }
+        cycles => cycles.to_string(),
+    }
+}
+
+/// What a cycle of the clock is in the unit that is shown.
+fn scale(middle: &Outcome) -> f64 {
+    if middle.simulated.is_some() {
         1.0
     } else {
         middle.seconds * 1e9 / middle.cycles.max(1) as f64
-    };
-    latency.map_or_else(nothing, |latency| figure(of(&latency) as f64 * scale))
+    }
 }
 
 /// Whether no thread did anything: then nothing was shared out, fairly or not.
@@ -316,7 +349,7 @@ fn closing(report: &Report) -> String {
         .points
         .iter()
         .filter(|point| is_idle(point))
-        .map(|point| format!("{} with {} threads", point.lock, point.threads))
+        .map(|point| named(point, report.sweeps()))
         .collect();
     if !idle.is_empty() {
         let _ = write!(
@@ -331,6 +364,9 @@ fn closing(report: &Report) -> String {
     } else {
         "\nLocks are raw; --served measures what programs get."
     });
+    if let Some(config) = &report.config {
+        let _ = write!(text, "\nThe thresholds of sanl are those of {config}.");
+    }
     if let Some(wait) = common(report, waits) {
         let _ = write!(text, "\nHow waiters wait: {wait}.");
     }
@@ -346,6 +382,11 @@ fn closing(report: &Report) -> String {
         } else {
             ""
         });
+    } else if report.sweeps() {
+        text.push_str(
+            "\nThe time of a section is the mean from asking for the lock to having released it; \
+             transfers are for each section.",
+        );
     } else {
         text.push_str(
             "\nMigrations are hand-overs between the largest cohorts; they and transfers are for \
@@ -381,8 +422,17 @@ fn rules(report: &Report) -> String {
     format!("{}.", rules.join("; or "))
 }
 
+/// A point in words; with its interval, if that is not the same for all.
+fn named(point: &Point, sweeps: bool) -> String {
+    let name = format!("{} with {} threads", point.lock, point.threads);
+    match point.outside.filter(|_| sweeps) {
+        Some(outside) => format!("{name}, {outside} apart"),
+        None => name,
+    }
+}
+
 /// What each thread and each cohort did.
-fn details(point: &Point) -> String {
+fn details(point: &Point, sweeps: bool) -> String {
     let Outcome {
         per_thread,
         cohorts,
@@ -390,7 +440,7 @@ fn details(point: &Point) -> String {
         counts,
         ..
     } = &point.middle;
-    let mut text = format!("{} with {} threads", point.lock, point.threads);
+    let mut text = named(point, sweeps);
     let _ = write!(text, "\n  by thread: {}", list(per_thread));
     for level in cohorts {
         let _ = write!(
@@ -409,6 +459,10 @@ fn details(point: &Point) -> String {
     }
     for (what, times) in counts {
         let _ = write!(text, "\n  {what}: {times}");
+    }
+    if let (Some(served), Some(looks)) = (counts.get("served"), counts.get("looks")) {
+        let density = *served as f64 / (*looks).max(1) as f64;
+        let _ = write!(text, "\n  density of requests: {density:.3}");
     }
     text
 }

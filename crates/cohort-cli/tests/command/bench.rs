@@ -114,6 +114,70 @@ fn a_simulated_benchmark_gives_the_same_bytes() {
     }
 }
 
+/// A row and a place on a curve each, also under a cohort lock whose hand-offs nothing bounds.
+#[test]
+fn several_intervals_are_measured_one_by_one() {
+    const SWEPT: [&str; 13] = [
+        "bench",
+        "--on",
+        "xeon-e7-4850x4",
+        "--workload",
+        "interval",
+        "--locks",
+        "mcs,posix,c-tkt-mcs/endless,sanl",
+        "--threads",
+        "12",
+        "--seconds",
+        "0.0003",
+        "--interval",
+        "100,10000,100",
+    ];
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let plot = folder.path().join("i.svg");
+    let plot = plot.to_str().expect("a plain path");
+    let said = output(&[&SWEPT[..], &["--detail", "--plot", plot]].concat());
+    let said = String::from_utf8(said).expect("text");
+    for words in [
+        "apart",
+        "cycles a",
+        "c-tkt-mcs/endless",
+        "sanl with 12 threads, 100 cycles apart",
+        "nominations:",
+        "mode-switches:",
+        "density of requests: 0.",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let widest = said.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{widest:?} columns:\n{said}");
+    let drawn = std::fs::read_to_string(plot).expect("a plot was written");
+    for words in ["cycles a section", "cycles between two sections", "sanl"] {
+        assert!(drawn.contains(words), "{words}");
+    }
+    let json = output(&[&SWEPT[..], &["--json"]].concat());
+    let report: Value = serde_json::from_slice(&json).expect("JSON");
+    assert!(report["options"].get("outside").is_none(), "{report}");
+    let points = report["points"].as_array().expect("points");
+    let apart: Vec<&str> = points
+        .iter()
+        .filter_map(|point| point["outside"].as_str())
+        .collect();
+    assert_eq!(apart, ["100 cycles", "10000 cycles"].repeat(4));
+    for point in points {
+        let counts = &point["middle"]["counts"];
+        assert_eq!(
+            counts["served"].is_u64(),
+            point["lock"] == "sanl",
+            "{point}"
+        );
+    }
+    cohort()
+        .args(["bench", "--workload", "pingpong", "--interval", "1"])
+        .assert()
+        .code(2)
+        .stderr(contains("does not take --outside"));
+}
+
 #[test]
 fn a_simulated_result_says_that_it_is_one() {
     let said = String::from_utf8(output(&THERE)).expect("text");

@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands whose help has examples; the first is the command alone.
-const SUBCOMMANDS: [&str; 13] = [
+const SUBCOMMANDS: [&str; 14] = [
     "",
     "run",
     "debug",
@@ -20,6 +20,7 @@ const SUBCOMMANDS: [&str; 13] = [
     "bench",
     "discover",
     "tune",
+    "tune sanl",
     "survey",
 ];
 

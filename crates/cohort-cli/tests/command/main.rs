@@ -16,6 +16,7 @@ mod profile;
 mod refusal;
 mod report;
 mod reproduce;
+mod sanl;
 mod show;
 mod survey;
 mod top;

@@ -85,6 +85,7 @@ pub fn lbench(
         wait: None,
         background: 0,
         served: false,
+        thresholds: cohort::Thresholds::USUAL,
         cohorts: Vec::new(),
     };
     let world = simulator.world(course.settings(simulator, &setting));

@@ -1,8 +1,10 @@
-//! Curves against the number of threads: throughput, fairness, transfers.
+//! Curves against the number of threads: throughput, fairness, transfers; or against the interval
+//! between sections, where a report has several: cycles a section.
 
 use super::report::{Point, Report};
 use crate::plot::figure;
 use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::collections::BTreeSet;
@@ -15,7 +17,7 @@ const HEADER: u32 = 84;
 const PANEL: u32 = 300;
 const LEGEND: i32 = 150;
 const AXIS: u32 = 84;
-const THREADS: u32 = 44;
+const AXIS_BELOW: u32 = 44;
 
 const INK: RGBColor = RGBColor(31, 41, 55);
 const FAINT: RGBColor = RGBColor(107, 114, 128);
@@ -39,11 +41,81 @@ type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
 /// What a panel shows of a point; nothing where it is not known.
 type Of = fn(&Point) -> Option<f64>;
 
-/// A panel: what its axis is, what it shows, whether the point's rounds scatter.
+/// A panel: what its axis is, what it shows, whether the point's rounds scatter, whether its axis
+/// is logarithmic.
 struct Panel {
     axis: String,
     of: Of,
     rounds: bool,
+    is_log: bool,
+}
+
+/// What points are drawn against.
+struct Against {
+    title: &'static str,
+    of: fn(&Point) -> f64,
+    base: f64,
+    label: fn(&f64) -> String,
+}
+
+/// The number of threads.
+const THREADS: Against = Against {
+    title: "threads",
+    of: |point| point.threads as f64,
+    base: 2.0,
+    label: |threads| format!("{threads:.0}"),
+};
+
+/// The interval between sections, of which a logarithm shows none as one cycle.
+const INTERVALS: Against = Against {
+    title: "cycles between two sections",
+    of: |point| point.interval().unwrap_or(0).max(1) as f64,
+    base: 10.0,
+    label: |cycles| figure(*cycles),
+};
+
+impl Against {
+    fn of(report: &Report) -> Self {
+        if report.sweeps() { INTERVALS } else { THREADS }
+    }
+
+    /// Each value that was measured, in order.
+    fn values(&self, report: &Report) -> Vec<f64> {
+        let mut values: Vec<f64> = report.points.iter().map(self.of).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup();
+        values
+    }
+}
+
+/// The points of a curve, and how it is called.
+struct Curve<'a> {
+    name: String,
+    points: Vec<&'a Point>,
+}
+
+/// A curve for each lock; if points are drawn against intervals, for each number of threads too.
+fn curves(report: &Report) -> Vec<Curve<'_>> {
+    let counts: BTreeSet<usize> = report.points.iter().map(|point| point.threads).collect();
+    let apart = report.sweeps() && counts.len() > 1;
+    let of_lock = |lock: &str| -> Vec<Curve<'_>> {
+        let points = report.points.iter().filter(|point| point.lock == lock);
+        let points: Vec<&Point> = points.collect();
+        if !apart {
+            let name = lock.to_owned();
+            return vec![Curve { name, points }];
+        }
+        let with = |threads: &usize| Curve {
+            name: format!("{lock} × {threads}"),
+            points: points
+                .iter()
+                .filter(|point| point.threads == *threads)
+                .copied()
+                .collect(),
+        };
+        counts.iter().map(with).collect()
+    };
+    report.locks().into_iter().flat_map(of_lock).collect()
 }
 
 /// Writes the report's curves as SVG.
@@ -128,26 +200,40 @@ fn subtitle(report: &Report) -> String {
 
 /// The panels that there is something to show in.
 fn panels(report: &Report) -> Vec<Panel> {
-    let all = [
+    let first = if report.sweeps() {
+        Panel {
+            axis: "cycles a section".to_owned(),
+            of: |point| Some(point.middle.round_trip?.mean),
+            rounds: false,
+            is_log: true,
+        }
+    } else {
         Panel {
             axis: format!("{}s a second", report.operation),
             of: |point| Some(point.per_second.median),
             rounds: true,
-        },
+            is_log: false,
+        }
+    };
+    let all = [
+        first,
         Panel {
             axis: "Jain's fairness".to_owned(),
             of: |point| Some(point.middle.fairness.jain),
             rounds: false,
+            is_log: false,
         },
         Panel {
             axis: "migrations a section".to_owned(),
             of: |point| point.middle.migrations_each(),
             rounds: false,
+            is_log: false,
         },
         Panel {
             axis: "transfers a section".to_owned(),
             of: |point| point.middle.transfers_each(),
             rounds: false,
+            is_log: false,
         },
     ];
     all.into_iter()
@@ -162,51 +248,64 @@ fn panels(report: &Report) -> Vec<Panel> {
 
 impl Panel {
     fn draw(&self, report: &Report, area: &DrawingArea<SVGBackend, Shift>) -> Drawn {
-        let counts: BTreeSet<usize> = report.points.iter().map(|point| point.threads).collect();
         let values = report.points.iter().filter_map(|point| (self.of)(point));
-        let scattered = report.points.iter().flat_map(|point| &point.rounds);
-        let greatest = if self.rounds {
-            values.chain(scattered.copied()).fold(0.0, f64::max)
-        } else {
-            values.fold(0.0, f64::max)
-        };
+        let mut values: Vec<f64> = values.collect();
+        if self.rounds {
+            values.extend(report.points.iter().flat_map(|point| &point.rounds));
+        }
+        let greatest = values.iter().copied().fold(0.0, f64::max);
         let greatest = if greatest > 0.0 { greatest } else { 1.0 };
+        if self.is_log {
+            let least = values.iter().copied().fold(greatest, f64::min).max(1.0);
+            self.draw_on(report, area, (least * 0.8..greatest * 1.25).log_scale())
+        } else {
+            self.draw_on(report, area, 0.0..greatest * 1.05)
+        }
+    }
+
+    fn draw_on<Y>(&self, report: &Report, area: &DrawingArea<SVGBackend, Shift>, values: Y) -> Drawn
+    where
+        Y: AsRangedCoord<Value = f64>,
+        Y::CoordDescType: ValueFormatter<f64>,
+    {
+        let against = Against::of(report);
+        let at = against.values(report);
         let mut chart = ChartBuilder::on(area)
             .margin_left(MARGIN)
             .margin_right(LEGEND)
             .margin_bottom(12)
-            .x_label_area_size(THREADS)
+            .x_label_area_size(AXIS_BELOW)
             .y_label_area_size(AXIS)
             .build_cartesian_2d(
-                span(&counts)
+                span(&at)
                     .log_scale()
-                    .base(2.0)
-                    .with_key_points(ticks(&counts)),
-                0.0..greatest * 1.05,
+                    .base(against.base)
+                    .with_key_points(ticks(&at)),
+                values,
             )?;
         chart
             .configure_mesh()
             .x_labels(10)
             .y_labels(6)
-            .x_label_formatter(&|threads| format!("{threads:.0}"))
+            .x_label_formatter(&against.label)
             .y_label_formatter(&|value| figure(*value))
             .light_line_style(TRANSPARENT)
             .bold_line_style(GRID)
             .axis_style(GRID)
             .label_style(plain(12, &FAINT))
-            .x_desc("threads")
+            .x_desc(against.title)
             .y_desc(self.axis.clone())
             .axis_desc_style(plain(13, &FAINT))
             .draw()?;
         let (plane, _) = chart.plotting_area().get_pixel_range();
         let (left, _) = area.get_base_pixel();
-        for (number, lock) in report.locks().into_iter().enumerate() {
+        for (number, drawn) in curves(report).into_iter().enumerate() {
             let colour = COLOURS[number % COLOURS.len()];
             let hollow = number / COLOURS.len() % 2 == 1;
-            let points: Vec<&Point> = report.points.iter().filter(|p| p.lock == lock).collect();
+            let Curve { name, points } = drawn;
             let curve = points
                 .iter()
-                .filter_map(|point| Some((point.threads as f64, (self.of)(point)?)));
+                .filter_map(|point| Some(((against.of)(point), (self.of)(point)?)));
             let curve: Vec<(f64, f64)> = curve.collect();
             chart.draw_series(LineSeries::new(curve.clone(), colour.stroke_width(2)))?;
             let mark = if hollow {
@@ -217,8 +316,8 @@ impl Panel {
             chart.draw_series(curve.iter().map(|at| Circle::new(*at, 4, mark)))?;
             if self.rounds {
                 let scattered = points.iter().flat_map(|point| {
-                    let threads = point.threads as f64;
-                    point.rounds.iter().map(move |round| (threads, *round))
+                    let at = (against.of)(point);
+                    point.rounds.iter().map(move |round| (at, *round))
                 });
                 let pale = colour.mix(0.35).filled();
                 chart.draw_series(scattered.map(|at| Circle::new(at, 2, pale)))?;
@@ -228,7 +327,7 @@ impl Panel {
             let side = Pos::new(HPos::Left, VPos::Center);
             area.draw(&Circle::new(at, 4, mark))?;
             area.draw(&Text::new(
-                lock.to_owned(),
+                name,
                 (at.0 + 12, line),
                 plain(13, &INK).pos(side),
             ))?;
@@ -237,28 +336,27 @@ impl Panel {
     }
 }
 
-/// What the axis of threads spans; a single count stands in its middle.
-fn span(counts: &BTreeSet<usize>) -> Range<f64> {
-    let most = counts.last().map_or(1.0, |count| *count as f64);
-    if counts.len() < 2 {
-        return most / 2.0..most * 2.0;
+/// What the axis below spans; a single value stands in its middle.
+fn span(values: &[f64]) -> Range<f64> {
+    let most = values.last().copied().unwrap_or(1.0);
+    match values {
+        [] | [_] => most / 2.0..most * 2.0,
+        [first, ..] => first.min(most)..most,
     }
-    1.0..most
 }
 
-/// A tick for each count of threads that was measured, unless it would stand in the one
-/// before it.
-fn ticks(counts: &BTreeSet<usize>) -> Vec<f64> {
+/// A tick for each value that was measured, unless it would stand in the one before it.
+fn ticks(values: &[f64]) -> Vec<f64> {
     const MOST: f64 = 24.0;
-    let most = counts.last().map_or(1.0, |count| *count as f64);
-    let least_step = most.log2() / MOST;
+    let all = span(values);
+    let least_step = (all.end / all.start.max(1.0)).log2() / MOST;
     let mut ticks: Vec<f64> = Vec::new();
-    for count in counts.iter().map(|count| *count as f64) {
+    for value in values {
         if ticks
             .last()
-            .is_none_or(|last| (count / last).log2() >= least_step)
+            .is_none_or(|last| (value / last).log2() >= least_step)
         {
-            ticks.push(count);
+            ticks.push(*value);
         }
     }
     ticks
@@ -280,11 +378,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn there_is_a_tick_for_each_count_that_has_room() {
-        assert_eq!(ticks(&BTreeSet::from([8])), [8.0]);
-        assert_eq!(ticks(&BTreeSet::from([1])), [1.0]);
-        assert_eq!(ticks(&BTreeSet::from([1, 2, 64])), [1.0, 2.0, 64.0]);
-        assert_eq!(ticks(&BTreeSet::from([1, 63, 64])), [1.0, 63.0]);
-        assert_eq!(span(&BTreeSet::from([8])), 4.0..16.0);
+    fn there_is_a_tick_for_each_value_that_has_room() {
+        assert_eq!(ticks(&[8.0]), [8.0]);
+        assert_eq!(ticks(&[1.0]), [1.0]);
+        assert_eq!(ticks(&[1.0, 2.0, 64.0]), [1.0, 2.0, 64.0]);
+        assert_eq!(ticks(&[1.0, 63.0, 64.0]), [1.0, 63.0]);
+        assert_eq!(ticks(&[100.0, 1e3, 2e6]), [100.0, 1e3, 2e6]);
+        assert_eq!(span(&[8.0]), 4.0..16.0);
+        assert_eq!(span(&[100.0, 2e6]), 100.0..2e6);
     }
 }

@@ -12,8 +12,8 @@ pub struct Knobs {
     #[arg(long, value_name = "TIME", help_heading = HEADING)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub critical: Option<Span>,
-    /// Work between two sections
-    #[arg(long, value_name = "TIME", visible_alias = "interval", help_heading = HEADING)]
+    /// Work between two sections; of this one a command takes several values
+    #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<Span>,
     /// Cache lines that a section changes
@@ -52,7 +52,8 @@ pub struct Knobs {
     pub skew: Option<f64>,
 }
 
-const HEADING: &str = "Of the workload";
+/// What a workload's options are listed under in a command's help.
+pub const HEADING: &str = "Of the workload";
 
 /// More lines, locks or nodes than this is a slip.
 const MOST: u64 = 1 << 24;

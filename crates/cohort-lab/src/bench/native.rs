@@ -70,7 +70,8 @@ pub fn measure(
         .filter_map(|(wanted, outcomes)| {
             let setting = &wanted.setting;
             let wait = wanted.settings.wait;
-            Point::of(setting.lock.clone(), wait, setting.threads, outcomes)
+            let point = Point::of(setting.lock.clone(), wait, setting.threads, outcomes)?;
+            Some(point.apart(setting.knobs.outside))
         })
         .collect())
 }
@@ -117,6 +118,7 @@ mod tests {
                 wait: Wait::Park,
                 background: 0,
                 served: false,
+                thresholds: cohort::Thresholds::USUAL,
             },
         };
         let mut points = measure(info, &host, &[wanted], 1, &mut Silent).unwrap();

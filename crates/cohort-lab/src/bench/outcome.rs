@@ -37,7 +37,7 @@ pub struct Outcome {
     pub round_trip: Option<Latency>,
     /// From asking for a lock to having given up.
     pub give_up: Option<Latency>,
-    /// What else the workload counts.
+    /// What else the workload counts, and on a simulated machine the lock.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub counts: BTreeMap<&'static str, u64>,
     /// Threads that did not get a lock again long after the measurement was over; what
@@ -165,7 +165,7 @@ impl Outcome {
             }
             all.as_ref().and_then(Latency::of)
         };
-        let mut counts = BTreeMap::new();
+        let mut counts = played.tallies;
         for (what, times) in parts.iter().flat_map(|part| &part.counts) {
             *counts.entry(*what).or_default() += times;
         }

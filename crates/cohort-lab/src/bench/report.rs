@@ -4,6 +4,7 @@ use super::Info;
 use super::efficiency::Efficiency;
 use super::knobs::Knobs;
 use super::outcome::Outcome;
+use super::span::Span;
 use crate::disturb::TOLERANCE;
 use crate::stats::Estimate;
 use crate::world::{Placement, Wait};
@@ -26,6 +27,9 @@ pub struct Report {
     /// The first digits of the simulated machine's file's hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
+    /// Whose thresholds `sanl` had, if not the usual ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config: Option<String>,
     /// Where threads ran.
     pub placement: Placement,
     /// Whether locks were as programs have them, not raw.
@@ -47,6 +51,9 @@ pub struct Point {
     pub wait: Wait,
     /// How many threads.
     pub threads: usize,
+    /// The work between two sections, if the workload has it as an option.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outside: Option<Span>,
     /// Operations a second: the median of the rounds, and how sure it is.
     pub per_second: Estimate,
     /// How many rounds others disturbed.
@@ -71,6 +78,7 @@ impl Report {
             options: knobs.shown().into_iter().collect(),
             on,
             hash: None,
+            config: None,
             placement,
             served: false,
             background: 0,
@@ -90,9 +98,29 @@ impl Report {
         }
         locks
     }
+
+    /// Whether its points differ in the work between two sections.
+    #[must_use]
+    pub fn sweeps(&self) -> bool {
+        let first = self.points.first().map(|point| point.outside);
+        self.points.iter().any(|point| Some(point.outside) != first)
+    }
 }
 
 impl Point {
+    /// The same with that work between two sections.
+    #[must_use]
+    pub fn apart(self, outside: Option<Span>) -> Self {
+        Self { outside, ..self }
+    }
+
+    /// Cycles of the world's clock between two sections; none if that is no option.
+    #[must_use]
+    pub fn interval(&self) -> Option<u64> {
+        let hertz = self.middle.cycles as f64 / self.middle.seconds;
+        self.outside.map(|span| span.cycles(hertz))
+    }
+
     /// A point from its rounds; none if there are none.
     #[must_use]
     pub fn of(lock: String, wait: Wait, threads: usize, rounds: Vec<Outcome>) -> Option<Self> {
@@ -110,6 +138,7 @@ impl Point {
             lock,
             wait,
             threads,
+            outside: None,
             per_second,
             disturbed,
             middle,

@@ -8,7 +8,7 @@ use crate::tune::Effort;
 use crate::world::Placement;
 use crate::world::simulated::{Settings, Simulator};
 use crate::world::wait::Wait;
-use cohort::catalogue;
+use cohort::{Thresholds, catalogue};
 use cohort_machine::Length;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex};
@@ -77,6 +77,8 @@ pub struct Course {
     pub background: usize,
     /// Whether locks are as [programs have them](crate::world::served), not raw.
     pub served: bool,
+    /// Those of locks that sections are brought to.
+    pub thresholds: Thresholds,
     /// What locks are told of a level instead of the machine's cohorts.
     pub cohorts: Vec<(String, Vec<usize>)>,
 }
@@ -99,6 +101,7 @@ impl Course {
             wait: None,
             background: 0,
             served: true,
+            thresholds: Thresholds::USUAL,
             cohorts,
         }
     }
@@ -115,6 +118,7 @@ impl Course {
                 .unwrap_or_else(|| Wait::natural(&setting.lock, self.served)),
             background: self.background,
             served: self.served,
+            thresholds: self.thresholds,
             seed: setting.seed,
             cohorts: self.cohorts.clone(),
         }
@@ -175,6 +179,12 @@ pub enum Failure {
     Run(String),
 }
 
+impl From<String> for Failure {
+    fn from(why: String) -> Self {
+        Self::Run(why)
+    }
+}
+
 /// Runs every setting once, each on one host thread, several at a time.  The result
 /// is in the order of the settings and depends on them alone.  Blocks.
 ///
@@ -202,6 +212,7 @@ pub fn measure(
                 Failure::Run(format!("{name} on {}: {why}", simulator.machine().name))
             })?;
             Point::of(setting.lock.clone(), wait, setting.threads, vec![outcome])
+                .map(|point| point.apart(setting.knobs.outside))
                 .ok_or_else(|| Failure::Run(format!("{name}: no throughput came of it")))
         })
         .collect()
@@ -226,6 +237,7 @@ mod tests {
         wait: None,
         background: 0,
         served: false,
+        thresholds: Thresholds::USUAL,
         cohorts: Vec::new(),
     };
 

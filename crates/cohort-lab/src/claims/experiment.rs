@@ -3,8 +3,10 @@
 use crate::bench::report::{self, Report};
 use crate::bench::simulated::{Course, Until};
 use crate::bench::{self, Knobs, Outcome, Setting, Span, curves};
+use crate::tune::sanl::file::{self, File};
 use crate::world::simulated::Simulator;
 use crate::world::{Placement, Topology, Wait};
+use cohort::Thresholds;
 use cohort_machine::Length;
 use cohort_machine::description::shipped;
 use std::collections::BTreeMap;
@@ -12,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// What all chance in the claims' runs depends on.
-const SEED: u64 = 1;
+pub(super) const SEED: u64 = 1;
 
 /// Curves that can be told apart in one picture.
 const DISTINCT: usize = 12;
@@ -352,6 +354,7 @@ impl Point {
             wait: self.wait,
             background: self.background,
             served: false,
+            thresholds: thresholds(self.machine),
             cohorts: Vec::new(),
         };
         let mut settings = course.settings(&simulator, &setting);
@@ -403,6 +406,14 @@ impl Point {
             ))
         }
     }
+}
+
+/// Those that were profiled for a machine, as its paper did; of others the usual ones.
+fn thresholds(machine: &str) -> Thresholds {
+    let shipped = file::shipped(machine).map(File::parse);
+    shipped.map_or(Thresholds::USUAL, |file| {
+        file.expect("a shipped file is sound").thresholds
+    })
 }
 
 /// The machines, each prepared once.

@@ -56,6 +56,7 @@ pub(super) fn one(simulator: &Arc<Simulator>, (one, other): Pair) -> Result<f64,
         wait: Wait::Busy,
         background: 0,
         served: false,
+        thresholds: cohort::Thresholds::USUAL,
         seed: setting.seed,
         cohorts: Vec::new(),
     });

@@ -4,7 +4,7 @@ mod clock;
 mod sysfs;
 mod system;
 
-use super::raw::{Polling, lock_maker, polling};
+use super::raw::{self, Polling, lock_maker, polling};
 use super::served;
 use super::wait::Wait;
 use super::{Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topology, WORDS, World};
@@ -12,9 +12,10 @@ use crate::disturb::{Watch, allowed_cpus};
 use crate::workloads::work::Pace;
 pub(crate) use clock::Clock;
 use cohort::door::{Spinner, set_policy};
-use cohort::{Counter, Deadline};
+use cohort::{Counter, Deadline, Thresholds};
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use std::alloc::Layout;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;
@@ -39,6 +40,8 @@ pub struct Settings {
     pub background: usize,
     /// Whether locks are as [programs have them](super::served), not raw.
     pub served: bool,
+    /// Those of locks that sections are brought to.
+    pub thresholds: Thresholds,
 }
 
 /// What is the same for all runs on this machine; measured once.
@@ -75,6 +78,7 @@ impl Host {
         Native {
             host: self.clone(),
             settings,
+            unattended: raw::Unattended::default(),
         }
     }
 }
@@ -96,6 +100,8 @@ pub fn topology() -> Result<Topology, String> {
 pub struct Native {
     host: Host,
     settings: Settings,
+    /// Locks that need servers.
+    unattended: raw::Unattended,
 }
 
 cohort::for_each_lock!(lock_maker);
@@ -186,7 +192,9 @@ impl World for Native {
             return Some(shared);
         }
         let spins = self.settings.wait.never_sleeps();
-        if let Some(delegate) = delegates::make(self, name, threads, spins) {
+        let thresholds = self.settings.thresholds;
+        if let Some(delegate) = delegates::make(self, name, threads, spins, &thresholds) {
+            self.unattended.note(&delegate);
             return Some(delegate);
         }
         match cohort::catalogue::find(name) {
@@ -205,11 +213,18 @@ impl World for Native {
         threads: usize,
         body: impl Fn(usize, Thread) -> R + Send + Sync + 'static,
     ) -> Result<Played<R>, String> {
-        let Self { host, settings } = self;
+        let Self {
+            host,
+            settings,
+            unattended,
+        } = self;
+        let servers = unattended.servers();
         set_policy(settings.wait.policy());
-        let places = settings.placement.cpus(&host.topology, threads);
+        let places = settings
+            .placement
+            .cpus(&host.topology, threads + servers.len());
         let over = Arc::new(AtomicBool::new(false));
-        let crowd = threads + settings.background;
+        let crowd = threads + servers.len() + settings.background;
         let start = Barrier::new(crowd + 1);
         let watch = Watch::start(host.topology.cpus());
         let clock = host.clock.clone();
@@ -223,7 +238,7 @@ impl World for Native {
                     over: Arc::clone(&over),
                     cpu,
                 };
-                let (start, body) = (&start, &body);
+                let (start, body, servers) = (&start, &body, &servers);
                 let builder = std::thread::Builder::new().name(format!("load-{index}"));
                 let member = move || {
                     let pinned = cpu.map_or(Ok(()), pin);
@@ -231,6 +246,15 @@ impl World for Native {
                     pinned?;
                     if index < threads {
                         return Ok(Some(body(index, actor)));
+                    }
+                    if let Some(locks) = servers.get(index - threads) {
+                        let mut spinner = Spinner::new();
+                        let idle = |found| match found {
+                            true => spinner = Spinner::new(),
+                            false => spinner.turn(),
+                        };
+                        raw::serve(locks, || !actor.goes_on(), idle);
+                        return Ok(None);
                     }
                     actor.fill();
                     Ok(None)
@@ -272,6 +296,7 @@ impl World for Native {
             cycles,
             foreign,
             simulated: None,
+            tallies: BTreeMap::new(),
         })
     }
 }

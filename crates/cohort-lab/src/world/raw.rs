@@ -5,10 +5,11 @@
 //! the same for that, and on a simulated machine none does.
 
 use cohort::{
-    Able, Abortable, AbortableDelegate, Delegate, Operations, Outcome, Patience, RawLock,
+    Able, Abortable, AbortableDelegate, Attended, Delegate, Operations, Outcome, Patience, RawLock,
     RawShared, RawTry, Reading, Section, TryAcquire, TwoForms, Within,
 };
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -73,6 +74,12 @@ pub unsafe trait Tested: Send + Sync {
         Some(outcome)
     }
 
+    /// How a thread that does nothing else runs the sections that are brought to this lock; `None`
+    /// if it needs no such thread.
+    fn attendance(&self) -> Option<Attendance<'_>> {
+        None
+    }
+
     /// Blocks until thread `thread` has the lock to read, which others may do too; by
     /// itself, if readers do not share it.
     ///
@@ -89,6 +96,99 @@ pub unsafe trait Tested: Send + Sync {
     unsafe fn release_read(&self, thread: usize) {
         // SAFETY: the caller's.
         unsafe { self.release(thread) };
+    }
+}
+
+/// How a server runs the sections that are brought to a lock.
+pub struct Attendance<'a> {
+    lock: *const u8,
+    operations: &'a ServerOperations,
+}
+
+impl Attendance<'_> {
+    /// Runs what has been brought, once round; whether there was anything.
+    fn once(&self) -> bool {
+        // SAFETY: the lock is of the type whose operations these are.
+        unsafe { (self.operations.attend)(self.lock) }
+    }
+
+    /// The calling thread is the server no longer.
+    fn end(&self) {
+        // SAFETY: as above.
+        unsafe { (self.operations.leave)(self.lock) };
+    }
+}
+
+/// As [`Operations`], of what a server does.
+pub(crate) struct ServerOperations {
+    attend: unsafe fn(*const u8) -> bool,
+    leave: unsafe fn(*const u8),
+}
+
+/// Those of a delegate.
+pub(crate) const fn serving<D: Attended>() -> &'static ServerOperations {
+    /// # Safety
+    /// As for [`Operations`].
+    unsafe fn attend<D: Attended>(lock: *const u8) -> bool {
+        // SAFETY: the caller's.
+        unsafe { (*lock.cast::<D>()).attend() }
+    }
+    /// # Safety
+    /// As for [`Operations`].
+    unsafe fn leave<D: Attended>(lock: *const u8) {
+        // SAFETY: the caller's.
+        unsafe { (*lock.cast::<D>()).leave() }
+    }
+    const {
+        &ServerOperations {
+            attend: attend::<D>,
+            leave: leave::<D>,
+        }
+    }
+}
+
+/// Serves these locks until `is_over` says so; `after` each round is told whether there was
+/// anything.
+pub(super) fn serve(
+    locks: &[Arc<dyn Tested>],
+    mut is_over: impl FnMut() -> bool,
+    mut after: impl FnMut(bool),
+) {
+    let all: Vec<Attendance<'_>> = locks.iter().filter_map(|lock| lock.attendance()).collect();
+    while !is_over() {
+        let mut found = false;
+        for lock in &all {
+            found |= lock.once();
+        }
+        after(found);
+    }
+    all.iter().for_each(Attendance::end);
+}
+
+/// The locks of a run that need servers.
+#[derive(Default)]
+pub(super) struct Unattended(Vec<Arc<dyn Tested>>);
+
+impl Unattended {
+    /// Notes a lock, if it needs a server.
+    pub(super) fn note(&mut self, lock: &Arc<dyn Tested>) {
+        if lock.attendance().is_some() {
+            self.0.push(Arc::clone(lock));
+        }
+    }
+
+    /// The locks of each server: one has the only lock, or two have every other one (Zhang et al.
+    /// 2017 §4.3).
+    pub(super) fn servers(&self) -> Vec<Vec<Arc<dyn Tested>>> {
+        let count = self.0.len().min(2);
+        let locks = |first| self.0.iter().skip(first).step_by(count).cloned();
+        (0..count).map(|first| locks(first).collect()).collect()
+    }
+}
+
+impl fmt::Debug for Unattended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Unattended").field(&self.0.len()).finish()
     }
 }
 
@@ -346,6 +446,7 @@ struct Brought {
 struct DelegateOperations {
     run: unsafe fn(*const u8, *const u8, Section<'_>),
     run_within: Option<RunWithin>,
+    serving: Option<&'static ServerOperations>,
     drop: unsafe fn(*mut u8),
     drop_context: unsafe fn(*mut u8),
 }
@@ -373,6 +474,7 @@ pub(crate) fn brought<D>(
     delegate: D,
     threads: usize,
     run_within: Option<RunWithin>,
+    serving: Option<&'static ServerOperations>,
 ) -> Arc<dyn Tested>
 where
     D: Delegate<Context: Send + Sync + 'static> + 'static,
@@ -401,6 +503,7 @@ where
         operations: DelegateOperations {
             run: run::<D>,
             run_within,
+            serving,
             drop: drop::<D>,
             drop_context: drop::<D::Context>,
         },
@@ -427,6 +530,13 @@ unsafe impl Tested for Brought {
 
     fn is_locked(&self) -> bool {
         false
+    }
+
+    fn attendance(&self) -> Option<Attendance<'_>> {
+        Some(Attendance {
+            lock: self.delegate.at.as_ptr(),
+            operations: self.operations.serving?,
+        })
     }
 
     fn run(&self, thread: usize, mut section: &mut dyn FnMut()) {
@@ -476,15 +586,23 @@ macro_rules! delegate_maker {
             name: &str,
             threads: usize,
             spins: bool,
+            thresholds: &cohort::Thresholds,
         ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
-            use $crate::world::raw::{brought, within};
-            match cohort::catalogue::find_delegate(name)?.identifier {
+            use $crate::world::raw::{brought, made, served, within};
+            let name = cohort::catalogue::read_delegate(name)?.ok()?;
+            let thresholds = &name.over(thresholds);
+            match name.info.identifier {
                 $(stringify!($name) if spins => {
                     type Form = <$delegate as Forms>::Spinning;
-                    Some(brought(room, Form::default(), threads, within!(Form, $can)))
+                    let delegate = made!(Form, $can, thresholds);
+                    let (within, served) = (within!(Form, $can), served!(Form, $can));
+                    Some(brought(room, delegate, threads, within, served))
                 })+
                 $(stringify!($name) => {
-                    Some(brought(room, <$delegate>::default(), threads, within!($delegate, $can)))
+                    let delegate = made!($delegate, $can, thresholds);
+                    let within = within!($delegate, $can);
+                    let served = served!($delegate, $can);
+                    Some(brought(room, delegate, threads, within, served))
                 })+
                 _ => None,
             }
@@ -493,6 +611,32 @@ macro_rules! delegate_maker {
 }
 
 pub(crate) use delegate_maker;
+
+/// A fresh delegate that can do so much, with these thresholds if it has any.
+macro_rules! made {
+    ($delegate:ty, [], $thresholds:expr) => { <$delegate>::default() };
+    ($delegate:ty, [Tunable $($rest:tt)*], $thresholds:expr) => {
+        <$delegate as cohort::Tunable>::with($thresholds)
+    };
+    ($delegate:ty, [$other:ident $(, $($rest:tt)*)?], $thresholds:expr) => {
+        made!($delegate, [$($($rest)*)?], $thresholds)
+    };
+}
+
+pub(crate) use made;
+
+/// How a delegate that can do so much is served by a thread of its own.
+macro_rules! served {
+    ($delegate:ty, []) => { None };
+    ($delegate:ty, [Attended $($rest:tt)*]) => {
+        Some($crate::world::raw::serving::<$delegate>())
+    };
+    ($delegate:ty, [$other:ident $(, $($rest:tt)*)?]) => {
+        served!($delegate, [$($($rest)*)?])
+    };
+}
+
+pub(crate) use served;
 
 /// How a delegate that can do so much gives up.
 macro_rules! within {

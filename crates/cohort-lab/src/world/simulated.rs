@@ -11,11 +11,11 @@ use super::names::assigned;
 use super::raw::{self, Polling, polling};
 use super::served;
 use super::wait::Wait;
-use super::{Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, World};
+use super::{Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, World, spare};
 use crate::bench::NO_LOCK;
 use cohort::name::Assignment;
 use cohort::recipe::Level;
-use cohort::{Counter, Deadline};
+use cohort::{Counter, Deadline, Thresholds};
 use cohort_machine::description::Machine;
 use cohort_machine::{Hardware, Length, Options, Run, Thread, Waiting, door};
 use cohort_on_machine::door::Spinner;
@@ -88,6 +88,7 @@ impl Simulator {
             simulator: Arc::clone(self),
             arena: Arena::new(),
             settings,
+            unattended: raw::Unattended::default(),
         }
     }
 }
@@ -107,6 +108,8 @@ pub struct Settings {
     pub background: usize,
     /// Whether locks are as [programs have them](super::served), not raw.
     pub served: bool,
+    /// Those of locks that sections are brought to.
+    pub thresholds: Thresholds,
     /// What all chance depends on.
     pub seed: u64,
     /// What locks are told of a level instead of the machine's cohorts.
@@ -119,6 +122,8 @@ pub struct Simulated {
     simulator: Arc<Simulator>,
     arena: Arc<Arena>,
     settings: Settings,
+    /// Locks that need servers.
+    unattended: raw::Unattended,
 }
 
 mod catalogue {
@@ -217,7 +222,9 @@ impl World for Simulated {
             return Some(shared);
         }
         let spins = self.settings.wait.never_sleeps();
-        if let Some(delegate) = delegates::make(self, name, threads, spins) {
+        let thresholds = self.settings.thresholds;
+        if let Some(delegate) = delegates::make(self, name, threads, spins, &thresholds) {
+            self.unattended.note(&delegate);
             return Some(delegate);
         }
         match cohort_on_machine::catalogue::find(name) {
@@ -236,14 +243,18 @@ impl World for Simulated {
             simulator,
             arena,
             settings,
+            unattended,
         } = self;
+        let servers = unattended.servers();
+        let all = threads + servers.len();
+        spare(simulator.topology(), threads, servers.len())?;
         let memory = arena.memory();
         let parts: Rc<RefCell<Vec<Option<R>>>> = Rc::default();
         parts.borrow_mut().resize_with(threads, || None);
         let mut run = Run::new(
             &simulator.hardware,
             memory,
-            options(&settings, &simulator, threads),
+            options(&settings, &simulator, all),
         );
         let body = &body;
         for index in 0..threads {
@@ -261,7 +272,17 @@ impl World for Simulated {
                 parts.borrow_mut()[index] = Some(part);
             });
         }
-        let outcome = run.go().map_err(|failure| failure.to_string())?;
+        for locks in servers {
+            run.spawn(move |thread| {
+                let mut spinner = Spinner::new();
+                let idle = |found| match found {
+                    true => spinner = Spinner::new(),
+                    false => spinner.turn(),
+                };
+                raw::serve(&locks, || thread.is_over(), idle);
+            });
+        }
+        let mut outcome = run.go().map_err(|failure| failure.to_string())?;
         // Fibers that were given up keep their share of it for ever.
         let parts = std::mem::take(&mut *parts.borrow_mut());
         Ok(Played {
@@ -269,6 +290,7 @@ impl World for Simulated {
             parts: parts.into_iter().map(Option::unwrap_or_default).collect(),
             cycles: outcome.cycles,
             foreign: None,
+            tallies: std::mem::take(&mut outcome.tallies),
             simulated: Some(Facts::new(&simulator.machine, outcome)),
         })
     }

@@ -1,0 +1,242 @@
+//! `cohort tune sanl`: the thresholds of `sanl` that suit a machine, for `cohort bench --config`.
+
+use super::{Place, Stop, arm, command};
+use crate::destination;
+use crate::machines::MachineName;
+use crate::page;
+use crate::problem::Problem;
+use clap::ValueHint;
+use cohort_lab::bench::native;
+use cohort_lab::bench::simulated::Until;
+use cohort_lab::options;
+use cohort_lab::plot::figure;
+use cohort_lab::progress::Progress;
+use cohort_lab::tune::sanl::{self, LOCKS, Plan, Profile, file, picture};
+use cohort_lab::tune::shape::Shape;
+use cohort_lab::world::native::Settings;
+use cohort_lab::world::{Placement, Wait};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Options of `cohort tune sanl`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    /// Profile this simulated machine instead: a name of `cohort machines`, or a file
+    #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
+        value_parser = MachineName, hide_possible_values = true)]
+    on: Option<String>,
+    /// How many threads [default: one for each CPU but one, and two at least]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..))]
+    threads: Option<u16>,
+    /// Seconds that each point is measured [default: 0.05]; with --on, virtual ones at most
+    /// [default: as long as tells curves apart]
+    #[arg(long, value_name = "SECONDS", value_parser = options::seconds)]
+    seconds: Option<f64>,
+    /// Write thresholds that `cohort bench --config` takes
+    #[arg(short, long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Draw the curves: the time of a section, and looks in vain with what is fitted to them
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    plot: Option<PathBuf>,
+    /// What all random choices depend on
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const NOTES: &str = "\
+Threads take sections at intervals from 100 to a million cycles: under mcs in place, and under sanl \
+that brings every section, to any server and to one of the own NUMA node. Numbers of looks in vain \
+before a server leaves are tried, and a quadratic of the inverse contention is fitted to the best: \
+L_s. With that, where mcs takes as long as bringing is θ_l, contention from which on threads vote \
+to bring their sections; where a server of the own node takes as long as any is θ_f, from which on \
+they wait for one (Zhang et al. 2017 §3.4.3).
+
+The files of opteron-6274x8 and xeon-e7-4850x4 are shipped, under these names.
+
+Examples:
+  cohort tune sanl --on i5-12500 --threads 4 --seconds 0.001
+  cohort tune sanl --on i5-12500 --threads 4 --seconds 0.001 --plot l_s.svg
+  cohort tune sanl --on i5-12500 --threads 4 --seconds 0.001 -o sanl.toml --json
+
+Then: cohort bench --config sanl.toml --on i5-12500 --workload interval --locks sanl
+
+Exit status: 0 if all was measured; 2 for a mistake in the options; 125 if a run failed; 130 after \
+Ctrl-C.";
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Sheet<'a> {
+    machine: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<&'a str>,
+    seed: u64,
+    locks: [&'static str; LOCKS.len()],
+    #[serde(flatten)]
+    profile: &'a Profile,
+}
+
+/// Carries out `cohort tune sanl`.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if let Some(file) = &arguments.plot {
+        destination::plot(file)?;
+    }
+    if let Some(file) = &arguments.output {
+        destination::writable(file)?;
+    }
+    let place = Place::of(arguments.on.as_deref())?;
+    let plan = plan(arguments, &place)?;
+    arm()?;
+    let profile = match measured(arguments, &plan, &place) {
+        Ok(profile) => profile,
+        Err(Stop::Signal(status)) => return Ok(ExitCode::from(status)),
+        Err(Stop::Failed(why)) => return Err(Problem::refused(why)),
+    };
+    if let Some(file) = &arguments.plot {
+        picture::save(&profile, place.name(), file).map_err(Problem::refused)?;
+    }
+    if let Some(file) = &arguments.output {
+        let shape = Shape::of(place.topology());
+        let text = file::text(
+            &command(),
+            &profile,
+            place.name(),
+            place.fingerprint(),
+            &shape,
+            plan.seed,
+        );
+        destination::write(file, text.as_bytes())?;
+    }
+    if arguments.json {
+        let sheet = Sheet {
+            machine: place.name(),
+            fingerprint: place.fingerprint(),
+            seed: plan.seed,
+            locks: LOCKS,
+            profile: &profile,
+        };
+        page::print_json(place.origin(), &sheet)?;
+    } else {
+        page::print(&text(&profile, &place))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn plan(arguments: &Arguments, place: &Place) -> Result<Plan, Problem> {
+    let cpus = place.topology().cpus().len();
+    let usual = Plan::of(cpus, arguments.seed);
+    match arguments.threads.map(usize::from) {
+        None if cpus < 2 => Err(Problem::refused(format!(
+            "{} has one CPU, where no two threads want a lock at once; profile another with --on",
+            place.name()
+        ))),
+        None => Ok(usual),
+        Some(threads) if threads <= cpus => Ok(Plan { threads, ..usual }),
+        Some(threads) => Err(Problem::usage(format!(
+            "--threads: found {threads}, expected 2 to {cpus}, the CPUs of {}",
+            place.name()
+        ))),
+    }
+}
+
+fn measured(arguments: &Arguments, plan: &Plan, place: &Place) -> Result<Profile, Stop> {
+    let mut progress = Progress::new(Plan::points(), false);
+    let host = match place {
+        Place::There(simulator) => {
+            let until = arguments.seconds.map_or(sanl::LOOK, Until::Seconds);
+            return sanl::there(plan, simulator, until, &mut progress).map_err(Stop::from);
+        }
+        Place::Here(host) => host,
+    };
+    sanl::profile(plan, &mut |settings, thresholds| {
+        let wanted = settings.iter().map(|setting| native::Wanted {
+            setting: setting.clone(),
+            settings: Settings {
+                seconds: arguments.seconds.unwrap_or(0.05),
+                placement: Placement::Compact,
+                wait: Wait::natural(&setting.lock, false),
+                background: 0,
+                served: false,
+                thresholds: *thresholds,
+            },
+        });
+        let wanted: Vec<native::Wanted> = wanted.collect();
+        native::measure(Plan::info(), host, &wanted, 1, &mut progress).map_err(Stop::from)
+    })
+}
+
+/// The samples in a table, and what follows from them.
+fn text(profile: &Profile, place: &Place) -> String {
+    let [in_place, any, near] = LOCKS;
+    let titles = [
+        "cycles\napart",
+        "contention\n%",
+        in_place,
+        any,
+        near,
+        "best\nL_s",
+        "fitted",
+        "worst",
+    ];
+    let mut table = page::titled(&titles);
+    let [in_place, any, near] = &profile.samples;
+    let idle = profile.thresholds().idle;
+    for ((in_place, any), near) in in_place.iter().zip(any).zip(near) {
+        let mut looks = profile.looks.iter();
+        let looks = looks.find(|looks| looks.sample.interval == any.interval);
+        let at = |contention: f64| idle.at((contention * f64::from(cohort::WHOLE)) as u32);
+        let cell = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        table.add_row([
+            any.interval.to_string(),
+            figure(any.contention * 100.0),
+            figure(in_place.cycles),
+            figure(any.cycles),
+            figure(near.cycles),
+            cell(looks.map(|looks| looks.best.to_string())),
+            cell(looks.map(|looks| at(looks.sample.contention).to_string())),
+            cell(looks.map(|looks| figure(looks.worst))),
+        ]);
+    }
+    let [constant, linear, square] = profile.idle;
+    let threshold = |share: Option<f64>, never: &str| {
+        share.map_or_else(
+            || never.to_owned(),
+            |share| format!("{:.1} %", share * 100.0),
+        )
+    };
+    let from = match place.fingerprint() {
+        Some(hash) => format!("simulated (file {hash}): virtual time"),
+        None => "measured".to_owned(),
+    };
+    let closing = format!(
+        "{} threads on {}, {from}. Cycles are those of a section, from asking for the lock to \
+         having released it; contention is the share of its time that a thread spends so, under \
+         {}.\nθ_l = {}: from which on sections are brought.\nθ_f = {}: from which on a server of \
+         the own node is waited for.\nL_s = {} + {}/C + {}/C², at most {}, at a contention of C; \
+         the worst number of those that were tried takes so many cycles a section.",
+        profile.threads,
+        place.name(),
+        LOCKS[1],
+        threshold(profile.brings, "100 %, as bringing never pays"),
+        threshold(profile.strict, "100 %, as that never pays"),
+        coefficient(constant),
+        coefficient(linear),
+        coefficient(square),
+        idle.most,
+    );
+    let lines = page::lines(table, 0..titles.len());
+    [lines, page::prose(&closing)].join("\n\n")
+}
+
+/// A number that may be less than nothing.
+fn coefficient(value: f64) -> String {
+    if value < 0.0 {
+        format!("({})", figure(value))
+    } else {
+        figure(value)
+    }
+}

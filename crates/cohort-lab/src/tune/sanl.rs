@@ -1,0 +1,378 @@
+//! Which thresholds of `sanl` suit a machine: the profiler of Zhang et al. 2017 §3.4.3, §4.1.
+//!
+//! Threads take sections of one line at intervals from 100 cycles on, under the lock in place and
+//! under two kinds of `sanl` that bring every section: to any server, and to one of their own NUMA
+//! node.  What decides is the time of a section from asking for the lock to having released it,
+//! since throughput hides it where threads are mostly elsewhere; what contention is, is the share
+//! of the threads' time that this takes.
+//!
+//! 1. `L_s` is a quadratic of the inverse contention, fitted to the numbers of looks in vain that
+//!    are best at each interval at which bringing pays, or nearly does.
+//! 2. `θ_l` is the contention at which bringing to such servers is as fast as the lock in place.
+//! 3. `θ_f` is that at which a server of the own node is as fast as any.
+//!
+//! Curves may cross more than once; the threshold is then the one by which least is lost.
+
+pub mod file;
+mod fit;
+pub mod picture;
+
+use crate::bench::interval::Interval;
+use crate::bench::report::Point;
+use crate::bench::simulated::{self, Course, Failure, Until};
+use crate::bench::{self, Info, Knobs, Setting, Span, Workload};
+use crate::rounds::Observer;
+use crate::world::Placement;
+use crate::world::simulated::Simulator;
+use cohort::{Idle, Thresholds, WHOLE};
+use serde::Serialize;
+use std::sync::Arc;
+
+/// The lock in place, and the two kinds that bring their sections.
+pub const LOCKS: [&str; 3] = ["mcs", "sanl-flat", "sanl-distance-first"];
+
+/// Cycles between two sections.
+pub const INTERVALS: [u64; 12] = [
+    100, 300, 1_000, 2_000, 3_000, 5_000, 10_000, 20_000, 50_000, 100_000, 300_000, 1_000_000,
+];
+
+/// Numbers of looks in vain that are tried.
+pub const LOOKS: [u32; 8] = [0, 1, 3, 10, 30, 100, 300, 1_000];
+
+/// A number of looks is as good as the best if its sections take no more than so much longer.
+const ALIKE: f64 = 1.01;
+
+/// How much less contention than that at which bringing pays still counts for looks in vain.
+const MARGIN: f64 = 4.0;
+
+/// What is to be profiled.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// How many threads.
+    pub threads: usize,
+    /// What all chance depends on.
+    pub seed: u64,
+}
+
+impl Plan {
+    /// With a thread for each CPU but one, and two at least (Zhang et al. 2017 §4.2).
+    #[must_use]
+    pub fn of(cpus: usize, seed: u64) -> Self {
+        Self {
+            threads: cpus.saturating_sub(1).max(2),
+            seed,
+        }
+    }
+
+    /// The workload.
+    ///
+    /// # Panics
+    /// Never: it is one of the list.
+    #[must_use]
+    pub fn info() -> &'static Info {
+        bench::find(Interval::NAME).expect("it is one of the list")
+    }
+
+    /// How many points it takes at most.
+    #[must_use]
+    pub const fn points() -> usize {
+        (LOCKS.len() + 1 + LOOKS.len()) * INTERVALS.len()
+    }
+
+    fn settings(&self, lock: &str, intervals: &[u64]) -> Vec<Setting> {
+        let setting = |interval: &u64| Setting {
+            lock: lock.to_owned(),
+            threads: self.threads,
+            knobs: Knobs {
+                outside: Some(Span::Cycles(*interval)),
+                ..Interval::DEFAULTS
+            },
+            seed: self.seed,
+        };
+        intervals.iter().map(setting).collect()
+    }
+}
+
+/// How a lock did at an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sample {
+    /// Cycles between two sections.
+    pub interval: u64,
+    /// Cycles of a section, waiting included.
+    pub cycles: f64,
+    /// The share of the threads' time that sections took, waiting included.
+    pub contention: f64,
+}
+
+impl Sample {
+    /// Of a point; nothing if nothing was timed there.
+    fn of(point: &Point) -> Option<Self> {
+        Some(Self {
+            interval: point.interval()?,
+            cycles: point.middle.round_trip?.mean,
+            contention: point.middle.share_at_locks()?.min(1.0),
+        })
+    }
+}
+
+/// The number of looks in vain that is best at an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Looks {
+    /// How the threads did with it.
+    pub sample: Sample,
+    /// The number: the smallest of those that are as good.
+    pub best: u32,
+    /// How many cycles a section takes with the worst number.
+    pub worst: f64,
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Profile {
+    /// How many threads there were.
+    pub threads: usize,
+    /// The samples of each of [`LOCKS`], shortest interval first.
+    pub samples: [Vec<Sample>; LOCKS.len()],
+    /// The best number of looks at each interval at which bringing pays, or nearly does.
+    pub looks: Vec<Looks>,
+    /// `θ_l` as a share; none if bringing never pays.
+    pub brings: Option<f64>,
+    /// `θ_f` as a share; none if a server of the own node never pays.
+    pub strict: Option<f64>,
+    /// The quadratic's coefficients, that of the constant first.
+    pub idle: [f64; 3],
+}
+
+impl Profile {
+    /// What it says as thresholds; what was not profiled is as usual.
+    #[must_use]
+    pub fn thresholds(&self) -> Thresholds {
+        Thresholds {
+            brings: in_units(self.brings),
+            strict: in_units(self.strict),
+            idle: fitted(self.idle),
+            ..Thresholds::USUAL
+        }
+    }
+}
+
+/// A quadratic as thresholds have it.
+fn fitted(coefficients: [f64; 3]) -> Idle {
+    Idle {
+        by: coefficients.map(millionths),
+        most: Idle::USUAL.most,
+    }
+}
+
+/// A share in the units of thresholds: all of it for none.
+fn in_units(share: Option<f64>) -> u32 {
+    let whole = f64::from(WHOLE);
+    share.map_or(WHOLE, |share| {
+        (share * whole).round().clamp(1.0, whole) as u32
+    })
+}
+
+/// A coefficient in millionths, no larger than thresholds have it.
+fn millionths(coefficient: f64) -> i64 {
+    let largest = Idle::LARGEST as f64;
+    (coefficient * 1e6).round().clamp(-largest, largest) as i64
+}
+
+/// Profiles, with what `measure` measures under such thresholds.  Blocks.
+///
+/// # Errors
+/// What `measure` could not do.
+pub fn profile<E: From<String>>(
+    plan: &Plan,
+    measure: &mut dyn FnMut(&[Setting], &Thresholds) -> Result<Vec<Point>, E>,
+) -> Result<Profile, E> {
+    let bringing = Thresholds {
+        brings: 0,
+        ..Thresholds::USUAL
+    };
+    let mut samples = |lock: &str, intervals: &[u64], thresholds: &Thresholds| {
+        let points = measure(&plan.settings(lock, intervals), thresholds)?;
+        let samples: Option<Vec<Sample>> = points.iter().map(Sample::of).collect();
+        let samples = samples.filter(|samples| samples.len() == intervals.len());
+        samples.ok_or_else(|| E::from(format!("{lock}: no section was timed at some interval")))
+    };
+    let [in_place, flat, near] = LOCKS;
+    let in_place = samples(in_place, &INTERVALS, &bringing)?;
+    let any = samples(flat, &INTERVALS, &bringing)?;
+    // Also where bringing pays little or not at all yet: there servers look most in vain.
+    let least = threshold(&any, &in_place).map_or(f64::INFINITY, |brings| brings / MARGIN);
+    let counts = any.iter().filter(|sample| sample.contention >= least);
+    let intervals: Vec<u64> = counts.map(|sample| sample.interval).collect();
+    let mut tried = Vec::new();
+    for looks in LOOKS {
+        let thresholds = Thresholds {
+            idle: Idle::constant(looks),
+            ..bringing
+        };
+        tried.push((looks, samples(flat, &intervals, &thresholds)?));
+    }
+    let looks: Vec<Looks> = (0..intervals.len())
+        .filter_map(|at| best(&tried, at))
+        .collect();
+    let at: Vec<(f64, f64)> = looks
+        .iter()
+        .map(|looks| (1.0 / looks.sample.contention, f64::from(looks.best)))
+        .collect();
+    let idle = fit::quadratic(&at);
+    // What the thresholds are is measured with such servers.
+    let settled = Thresholds {
+        idle: idle.map_or(Idle::USUAL, fitted),
+        ..bringing
+    };
+    let any = samples(flat, &INTERVALS, &settled)?;
+    let near = samples(near, &INTERVALS, &settled)?;
+    Ok(Profile {
+        threads: plan.threads,
+        brings: threshold(&any, &in_place),
+        strict: threshold(&near, &any),
+        samples: [in_place, any, near],
+        looks,
+        idle: idle.unwrap_or([2.0, 2.0, 0.0]),
+    })
+}
+
+/// How long a point of a simulated machine goes on: long enough for servers to settle.
+pub const LOOK: Until = Until::Seconds(0.004);
+
+/// [`profile`] of a simulated machine.  Blocks.
+///
+/// # Errors
+/// A run failed, or a signal arrived.
+pub fn there(
+    plan: &Plan,
+    simulator: &Arc<Simulator>,
+    until: Until,
+    observer: &mut (dyn Observer + Send),
+) -> Result<Profile, Failure> {
+    profile(plan, &mut |settings, thresholds| {
+        let course = Course {
+            until,
+            placement: Placement::Compact,
+            wait: None,
+            background: 0,
+            served: false,
+            thresholds: *thresholds,
+            cohorts: Vec::new(),
+        };
+        simulated::measure(Plan::info(), simulator, &course, settings, observer)
+    })
+}
+
+/// The smallest number of looks that is as good as the best, at one of the intervals.
+fn best(tried: &[(u32, Vec<Sample>)], at: usize) -> Option<Looks> {
+    let at = tried.iter().map(|(looks, samples)| (*looks, samples[at]));
+    let cycles = at.clone().map(|(_, sample)| sample.cycles);
+    let least = cycles.clone().reduce(f64::min)?;
+    let worst = cycles.reduce(f64::max)?;
+    let (best, sample) = at
+        .into_iter()
+        .find(|(_, sample)| sample.cycles <= least * ALIKE)?;
+    Some(Looks {
+        sample,
+        best,
+        worst,
+    })
+}
+
+/// The contention from which on `one` is to be taken rather than `other`, if ever: of all that lie
+/// between two intervals, the one by which least is lost.  Both are sorted by the interval, the
+/// shortest first, where contention is highest.
+///
+/// Contention is another under each of the two, and threads that are at one must not find that of
+/// the other beyond the threshold: it lies between the least on one side and the greatest on the
+/// other.
+fn threshold(one: &[Sample], other: &[Sample]) -> Option<f64> {
+    let pairs: Vec<(&Sample, &Sample)> = one.iter().zip(other).collect();
+    // How much is gained by taking the first; less than nothing where the second is faster.
+    let gains: Vec<f64> = pairs
+        .iter()
+        .map(|(one, other)| (other.cycles / one.cycles).ln())
+        .collect();
+    let lost = |taken: usize| -> f64 {
+        let (with, without) = gains.split_at(taken);
+        let with: f64 = with.iter().map(|gain| (-gain).max(0.0)).sum();
+        let without: f64 = without.iter().map(|gain| gain.max(0.0)).sum();
+        with + without
+    };
+    let taken = (0..=gains.len()).min_by(|one, other| lost(*one).total_cmp(&lost(*other)))?;
+    let last = pairs.get(taken.checked_sub(1)?)?;
+    let last = last.0.contention.min(last.1.contention);
+    let (Some(next), Some(loss)) = (pairs.get(taken), gains.get(taken)) else {
+        return Some(last);
+    };
+    let next = next.0.contention.max(next.1.contention);
+    let gain = gains[taken - 1];
+    let part = if gain > 0.0 && *loss < 0.0 {
+        gain / (gain - loss)
+    } else {
+        0.5
+    };
+    Some(last + part * (next - last))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn samples(cycles: &[f64]) -> Vec<Sample> {
+        let shares = [1.0, 0.5, 0.25, 0.125];
+        cycles
+            .iter()
+            .zip(shares)
+            .map(|(cycles, contention)| Sample {
+                interval: 0,
+                cycles: *cycles,
+                contention,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_threshold_is_where_the_curves_cross() {
+        let other = samples(&[1.0; 4]);
+        let half = samples(&[0.5, 0.5, 2.0, 2.0]);
+        assert_eq!(threshold(&half, &other), Some(0.375));
+        let late = samples(&[0.5, 0.999, 2.0, 2.0]);
+        assert!(threshold(&late, &other) > Some(0.49));
+        assert_eq!(threshold(&samples(&[2.0; 4]), &other), None);
+        assert_eq!(threshold(&samples(&[0.5; 4]), &other), Some(0.125));
+        // One that loses a little at first, and wins by more.
+        let mixed = samples(&[1.1, 0.5, 2.0, 0.99]);
+        assert_eq!(threshold(&mixed, &other), Some(0.375));
+        assert_eq!(threshold(&[], &[]), None);
+    }
+
+    #[test]
+    fn the_smallest_number_that_is_as_good_is_best() {
+        let tried = [
+            (0, samples(&[200.0, 100.0])),
+            (10, samples(&[100.5, 100.0])),
+            (1_000, samples(&[100.0, 300.0])),
+        ];
+        let looks = |at| best(&tried, at).map(|looks| (looks.best, looks.worst));
+        assert_eq!(looks(0), Some((10, 200.0)));
+        assert_eq!(looks(1), Some((0, 300.0)));
+        assert!(best(&[], 0).is_none());
+    }
+
+    #[test]
+    fn what_never_pays_is_never_reached() {
+        let profile = Profile {
+            threads: 2,
+            samples: [const { Vec::new() }; LOCKS.len()],
+            looks: Vec::new(),
+            brings: None,
+            strict: Some(0.4),
+            idle: [1e9, -0.25, f64::NAN],
+        };
+        let thresholds = profile.thresholds();
+        assert_eq!((thresholds.brings, thresholds.strict), (WHOLE, 410));
+        assert_eq!(thresholds.idle.by, [Idle::LARGEST, -250_000, 0]);
+        assert!(thresholds.are_sound());
+    }
+}

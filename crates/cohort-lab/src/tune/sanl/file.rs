@@ -1,0 +1,317 @@
+//! What is written of a profile: thresholds that `cohort bench --config` takes, with where they
+//! are from.
+
+use super::{Profile, millionths};
+use crate::bench::Span;
+use crate::plot::figure;
+use crate::tune::shape::Shape;
+use cohort::{Idle, Thresholds, WHOLE};
+use serde::Deserialize;
+use std::ops::RangeInclusive;
+use toml::Spanned;
+
+/// What `cohort tune sanl` wrote for a machine of that name.
+static SHIPPED: &[(&str, &str)] = &[
+    (
+        "opteron-6274x8",
+        include_str!("shipped/opteron-6274x8.toml"),
+    ),
+    (
+        "xeon-e7-4850x4",
+        include_str!("shipped/xeon-e7-4850x4.toml"),
+    ),
+];
+
+/// The names of the machines for which a file is shipped.
+pub fn machines() -> impl Iterator<Item = &'static str> {
+    SHIPPED.iter().map(|(machine, _)| *machine)
+}
+
+/// The text that is shipped for that machine, if there is one.
+#[must_use]
+pub fn shipped(machine: &str) -> Option<&'static str> {
+    let file = SHIPPED.iter().find(|(name, _)| *name == machine);
+    file.map(|(_, text)| *text)
+}
+
+/// A file, checked.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// The thresholds.
+    pub thresholds: Thresholds,
+    /// Where they are from.
+    pub tuned: Origin,
+}
+
+/// `[tuned]`: where thresholds are from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// The machine.
+    pub machine: String,
+    /// The fingerprint of its file, if it was simulated.
+    pub fingerprint: Option<String>,
+    /// The machine's [`Shape`].
+    pub shape: String,
+    /// The number of threads.
+    pub threads: usize,
+    /// What all random choices depended on.
+    pub seed: u64,
+}
+
+/// The file as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    sanl: Values,
+    tuned: Origin,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Values {
+    theta_l: Spanned<f64>,
+    theta_f: Spanned<f64>,
+    l_s: [Spanned<f64>; 3],
+    l_s_most: Spanned<i64>,
+    t_s: Spanned<i64>,
+    t_w: Spanned<String>,
+    boundary: Spanned<i64>,
+}
+
+/// Why a text is no such file, and at which byte.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// Where.
+    pub at: usize,
+    /// What was found there, and what was expected.
+    pub why: String,
+}
+
+impl File {
+    /// Reads what was written.
+    ///
+    /// # Errors
+    /// It is no such file, or a value is out of range: why, and where.
+    pub fn parse(text: &str) -> Result<Self, Wrong> {
+        let written: Written = toml::from_str(text).map_err(|error| Wrong {
+            at: error.span().map_or(text.len(), |span| span.start),
+            why: error.message().to_owned(),
+        })?;
+        let values = written.sanl;
+        let share = |value: &Spanned<f64>| {
+            let share = real(value, 0.0..=1.0)?;
+            Ok((share * f64::from(WHOLE)).round() as u32)
+        };
+        let count = |value: &Spanned<i64>, least| whole(value, least..=Thresholds::MOST.into());
+        let largest = Idle::LARGEST as f64 / 1e6;
+        let mut by = [0; 3];
+        for (by, value) in by.iter_mut().zip(&values.l_s) {
+            *by = millionths(real(value, -largest..=largest)?);
+        }
+        let thresholds = Thresholds {
+            serves: count(&values.t_s, 1)?,
+            waits: waits(&values.t_w)?,
+            brings: share(&values.theta_l)?,
+            strict: share(&values.theta_f)?,
+            boundary: count(&values.boundary, 0)?,
+            idle: Idle {
+                by,
+                most: count(&values.l_s_most, 0)?,
+            },
+        };
+        Ok(Self {
+            thresholds,
+            tuned: written.tuned,
+        })
+    }
+
+    /// Why these thresholds are another machine's than that one; nothing if they are its own.
+    #[must_use]
+    pub fn stranger(
+        &self,
+        machine: &str,
+        fingerprint: Option<&str>,
+        shape: &Shape,
+    ) -> Option<String> {
+        let own = &self.tuned;
+        let same = match (fingerprint, &own.fingerprint) {
+            (Some(here), Some(there)) => here == there && machine == own.machine,
+            (None, None) => shape.to_string() == own.shape,
+            _ => false,
+        };
+        (!same).then(|| format!("{} ({})", own.machine, own.shape))
+    }
+}
+
+/// The text of a profile's file, under the command that made it.
+#[must_use]
+pub fn text(
+    command: &str,
+    profile: &Profile,
+    machine: &str,
+    fingerprint: Option<&str>,
+    shape: &Shape,
+    seed: u64,
+) -> String {
+    let thresholds = profile.thresholds();
+    let share = |units: u32| figure(f64::from(units) / f64::from(WHOLE));
+    let [constant, linear, square] = thresholds.idle.by.map(|by| by as f64 / 1e6);
+    let fingerprint = fingerprint
+        .map(|fingerprint| format!("fingerprint = \"{fingerprint}\"\n"))
+        .unwrap_or_default();
+    format!(
+        "# {command}\n\n\
+         [sanl]\n\
+         # Shares of a thread's time between asking for the lock and having released it: from which\n\
+         # on it votes to bring its sections, and to wait for a server of its own NUMA node.\n\
+         theta-l = {}\n\
+         theta-f = {}\n\
+         # Looks in vain before a server leaves: a + b/C + c/C² at a contention of C, at most so\n\
+         # many.\n\
+         l-s = [{constant:?}, {linear:?}, {square:?}]\n\
+         l-s-most = {}\n\
+         # Not profiled: rounds of a server, the patience of a client, changes of mind.\n\
+         t-s = {}\n\
+         t-w = \"{}\"\n\
+         boundary = {}\n\n\
+         [tuned]\n\
+         machine = \"{machine}\"\n\
+         {fingerprint}\
+         shape = \"{shape}\"\n\
+         threads = {}\n\
+         seed = {seed}\n",
+        share(thresholds.brings),
+        share(thresholds.strict),
+        thresholds.idle.most,
+        thresholds.serves,
+        Span::Nanoseconds(thresholds.waits),
+        thresholds.boundary,
+        profile.threads,
+    )
+}
+
+fn real(value: &Spanned<f64>, range: RangeInclusive<f64>) -> Result<f64, Wrong> {
+    let found = *value.get_ref();
+    if range.contains(&found) {
+        return Ok(found);
+    }
+    Err(Wrong {
+        at: value.span().start,
+        why: format!(
+            "found {found}, expected {} to {}",
+            range.start(),
+            range.end()
+        ),
+    })
+}
+
+fn whole(value: &Spanned<i64>, range: RangeInclusive<i64>) -> Result<u32, Wrong> {
+    let found = *value.get_ref();
+    let number = u32::try_from(found).ok().filter(|_| range.contains(&found));
+    number.ok_or_else(|| Wrong {
+        at: value.span().start,
+        why: format!(
+            "found {found}, expected {} to {}",
+            range.start(),
+            range.end()
+        ),
+    })
+}
+
+/// A client's patience in nanoseconds.
+fn waits(value: &Spanned<String>) -> Result<u64, Wrong> {
+    match value.get_ref().parse() {
+        Ok(Span::Nanoseconds(nanoseconds @ 1..)) => Ok(nanoseconds),
+        _ => Err(Wrong {
+            at: value.span().start,
+            why: format!(
+                "found `{}`, expected a time such as \"100us\"",
+                value.get_ref()
+            ),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::LOCKS;
+    use super::*;
+    use crate::world::simulated::Simulator;
+    use cohort_machine::description::shipped as machine;
+
+    fn written() -> String {
+        let profile = Profile {
+            threads: 63,
+            samples: [const { Vec::new() }; LOCKS.len()],
+            looks: Vec::new(),
+            brings: Some(0.0625),
+            strict: None,
+            idle: [2.0, -0.5, 0.125],
+        };
+        let shape: Shape = "numa:2 cpus:64".parse().unwrap();
+        text("cohort tune sanl", &profile, "mine", Some("f00"), &shape, 1)
+    }
+
+    #[test]
+    fn a_file_is_read_as_it_is_written() {
+        let text = written();
+        assert!(text.starts_with("# cohort tune sanl\n"), "{text}");
+        let read = File::parse(&text).unwrap();
+        let expected = Thresholds {
+            brings: 64,
+            strict: WHOLE,
+            idle: Idle {
+                by: [2_000_000, -500_000, 125_000],
+                most: 1_000,
+            },
+            ..Thresholds::USUAL
+        };
+        assert_eq!(read.thresholds, expected);
+        assert_eq!(read.tuned.machine, "mine");
+        let shape: Shape = "numa:2 cpus:64".parse().unwrap();
+        assert_eq!(read.stranger("mine", Some("f00"), &shape), None);
+        assert!(read.stranger("mine", Some("f01"), &shape).is_some());
+        assert!(read.stranger("mine", None, &shape).is_some());
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_told_with_its_place() {
+        for (from, to, why) in [
+            (
+                "theta-l = 0.0625",
+                "theta-l = 6.25",
+                "found 6.25, expected 0 to 1",
+            ),
+            ("t-s = 100", "t-s = 0", "found 0, expected 1 to 1000000"),
+            (
+                "t-w = \"100us\"",
+                "t-w = \"100\"",
+                "found `100`, expected a time",
+            ),
+            ("boundary = 4", "boundary = -1", "found -1, expected 0 to"),
+            ("-0.5", "1e9", "found 1000000000, expected -8000 to 8000"),
+            ("theta-l", "teta-l", "unknown field `teta-l`"),
+        ] {
+            let text = written();
+            assert!(text.contains(from), "{from}: {text}");
+            let wrong = File::parse(&text.replacen(from, to, 1)).unwrap_err();
+            assert!(wrong.why.contains(why), "{wrong:?}");
+            assert!(wrong.at > 0, "{wrong:?}");
+        }
+    }
+
+    /// They are what the command writes for these machines as they are.
+    #[test]
+    fn the_shipped_files_are_of_their_machines() {
+        for name in machines() {
+            let file = File::parse(shipped(name).unwrap()).unwrap();
+            let simulator = Simulator::new(machine::find(name).unwrap());
+            let shape = Shape::of(simulator.topology());
+            let fingerprint = Some(&*simulator.machine().fingerprint);
+            assert_eq!(file.stranger(name, fingerprint, &shape), None, "{name}");
+            assert_eq!(file.tuned.threads, simulator.topology().cpus().len() - 1);
+            assert!(file.thresholds.are_sound());
+        }
+    }
+}

@@ -16,12 +16,13 @@ mod stands;
 
 pub use experiment::{Experiment, Place, Sweep};
 pub use judge::{Judged, JudgedPart, UNEXPLAINED, Verdict, judge};
-pub use measure::{Band, Fold, Measure, Metric, Pick, Side};
+pub use measure::{Band, Fold, Measure, Metric, Pick, Side, Threshold};
 pub use rows::CLAIMS;
 pub use stands::Found;
 
 use crate::interrupt::{self, Interrupted};
 use crate::rounds::Observer;
+use crate::tune::sanl;
 use crate::world::simulated::is_baseline;
 use cohort::catalogue;
 use cohort::name::Lock;
@@ -96,7 +97,7 @@ impl Part {
 
 /// Whether that simulated machine has a lock of that name.
 fn exists(lock: &'static str, machine: &'static str) -> bool {
-    catalogue::find_delegate(lock).is_some()
+    catalogue::read_delegate(lock).is_some_and(|name| name.is_ok())
         || is_baseline(lock)
         || stands::is_known(lock, machine)
         || catalogue::read(lock).is_ok_and(|name| !matches!(name.lock, Lock::Best { .. }))
@@ -116,7 +117,7 @@ pub fn find(id: &str) -> Option<&'static Claim> {
 pub fn planned(claims: &[&'static Claim]) -> usize {
     let mut points = searched(&searches(claims));
     points.extend(wanted(claims, &Found::default()));
-    points.len()
+    points.len() + profiled(claims).len() * sanl::Plan::points()
 }
 
 /// The parts whose locks are there.
@@ -133,6 +134,12 @@ fn searches(claims: &[&'static Claim]) -> BTreeSet<Search> {
 /// The machines whose hierarchies these claims speak of, each once.
 fn discovered(claims: &[&'static Claim]) -> BTreeSet<&'static str> {
     let parts = runnable(claims).filter(|part| matches!(part.measure, Measure::Nearer { .. }));
+    parts.map(|part| part.experiment.machine).collect()
+}
+
+/// The machines whose thresholds these claims speak of, each once.
+fn profiled(claims: &[&'static Claim]) -> BTreeSet<&'static str> {
+    let parts = runnable(claims).filter(|part| matches!(part.measure, Measure::Profiled(_)));
     parts.map(|part| part.experiment.machine).collect()
 }
 
@@ -166,6 +173,10 @@ pub fn run(
     for machine in discovered(claims) {
         let mut observer = observer.lock().unwrap_or_else(|broken| broken.into_inner());
         found.discover(machine, &simulators, &mut **observer)?;
+    }
+    for machine in profiled(claims) {
+        let mut observer = observer.lock().unwrap_or_else(|broken| broken.into_inner());
+        found.profile(machine, &simulators, &mut **observer)?;
     }
     run_points(wanted(claims, &found), &mut points, &simulators, &observer)?;
     Ok(claims
@@ -244,7 +255,7 @@ mod tests {
                 let info = info.unwrap_or_else(|| panic!("{}: {}", claim.id, experiment.workload));
                 assert!(experiment.knobs.over(info).is_ok(), "{}", claim.id);
                 assert!(shipped::find(experiment.machine).is_some(), "{}", claim.id);
-                if !matches!(part.measure, Measure::Nearer { .. }) {
+                if !matches!(part.measure, Measure::Nearer { .. } | Measure::Profiled(_)) {
                     assert!(!part.measure.locks().is_empty(), "{}", claim.id);
                     let searched = part.searches().next().is_some();
                     let points = part.points(&Found::default());

@@ -152,6 +152,17 @@ pub enum Measure {
         /// The level.
         level: &'static str,
     },
+    /// A threshold of `sanl` as a share of a thread's time, as `cohort tune sanl` finds it.
+    Profiled(Threshold),
+}
+
+/// A threshold of `sanl` that is profiled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threshold {
+    /// `θ_l`.
+    Brings,
+    /// `θ_f`.
+    Strict,
 }
 
 /// What was computed, and where along the sweep that was.
@@ -326,7 +337,7 @@ impl Measure {
             Self::Value { of, .. } | Self::Scaling { of } => of.locks.to_vec(),
             Self::Change { lock, .. } | Self::Peak { lock } | Self::Lift { lock } => vec![lock],
             Self::Efficiency { beside, .. } => beside.to_vec(),
-            Self::Nearer { .. } => Vec::new(),
+            Self::Nearer { .. } | Self::Profiled(_) => Vec::new(),
         }
     }
 
@@ -373,6 +384,8 @@ impl Measure {
             Self::Nearer { level } => {
                 format!("hand-overs between all CPUs over those within one {level}, as discovered")
             }
+            Self::Profiled(Threshold::Brings) => "θ_l, as profiled".to_owned(),
+            Self::Profiled(Threshold::Strict) => "θ_f, as profiled".to_owned(),
         }
     }
 
@@ -486,6 +499,11 @@ impl Measure {
             }
             Self::Nearer { level } => Ok(Reading {
                 value: found.nearer(experiment.machine, level)?,
+                at: None,
+                from: Vec::new(),
+            }),
+            Self::Profiled(threshold) => Ok(Reading {
+                value: found.threshold(experiment.machine, *threshold)?,
                 at: None,
                 from: Vec::new(),
             }),

@@ -13,12 +13,13 @@
 //! levels, raw and compiled as the paper's are, each point as any other is run.
 
 use super::Interrupted;
-use super::experiment::{Experiment, Points, Simulators, Sweep};
-use crate::bench::report;
-use crate::bench::{self, Setting};
+use super::experiment::{Experiment, Points, SEED, Simulators, Sweep};
+use super::measure::Threshold;
+use crate::bench::simulated::Failure;
+use crate::bench::{self, Setting, report};
 use crate::discover::{self, Stop};
 use crate::rounds::Observer;
-use crate::tune::{self, Plan, Policy, field};
+use crate::tune::{self, Plan, Policy, field, sanl};
 use crate::world::{Placement, Wait};
 use cohort::compose::generated;
 use cohort::name::{Lock, Name, PREFIX};
@@ -162,6 +163,7 @@ type Nearer = BTreeMap<&'static str, f64>;
 pub struct Found {
     locks: BTreeMap<(Search, Wanted), &'static str>,
     machines: BTreeMap<&'static str, Result<Nearer, String>>,
+    profiles: BTreeMap<&'static str, Result<sanl::Profile, String>>,
 }
 
 impl Found {
@@ -175,6 +177,7 @@ impl Found {
         Self {
             locks: found.collect(),
             machines: BTreeMap::new(),
+            profiles: BTreeMap::new(),
         }
     }
 
@@ -213,6 +216,42 @@ impl Found {
         let known = known.ok_or_else(|| format!("nobody has looked at {machine}"))?;
         let nearer = known.as_ref().map_err(Clone::clone)?.get(level).copied();
         nearer.ok_or_else(|| format!("no level called {level} was found on {machine}"))
+    }
+
+    /// Profiles a machine, as `cohort tune sanl` does.
+    ///
+    /// # Errors
+    /// A signal asked this process to end.
+    pub(super) fn profile(
+        &mut self,
+        machine: &'static str,
+        simulators: &Simulators,
+        observer: &mut (dyn Observer + Send),
+    ) -> Result<(), Interrupted> {
+        let simulator = simulators.get(machine);
+        let plan = sanl::Plan::of(simulator.topology().cpus().len(), SEED);
+        let found = match sanl::there(&plan, &simulator, sanl::LOOK, observer) {
+            Ok(profile) => Ok(profile),
+            Err(Failure::Interrupted(signal)) => return Err(signal),
+            Err(Failure::Run(why)) => Err(why),
+        };
+        self.profiles.insert(machine, found);
+        Ok(())
+    }
+
+    /// A threshold that was profiled on a machine.
+    ///
+    /// # Errors
+    /// It was not profiled, or crossing curves were not found.
+    pub(super) fn threshold(&self, machine: &str, threshold: Threshold) -> Result<f64, String> {
+        let known = self.profiles.get(machine);
+        let known = known.ok_or_else(|| format!("nobody has profiled {machine}"))?;
+        let profile = known.as_ref().map_err(Clone::clone)?;
+        let found = match threshold {
+            Threshold::Brings => profile.brings,
+            Threshold::Strict => profile.strict,
+        };
+        found.ok_or_else(|| "the curves cross nowhere".to_owned())
     }
 
     /// The locks that a name stands for on a machine; none for what was not found.

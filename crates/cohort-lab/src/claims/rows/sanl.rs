@@ -1,8 +1,8 @@
 //! Zhang et al. 2017, *SANL*.  Threads are pinned, compactly; hand-off bounds are infinite there.
 //! Its execution time is ours from asking for the lock to having released it.
 
-use crate::bench::Span;
-use crate::claims::{Band, Claim, Experiment, Fold, Measure, Metric, Part, Side, Sweep};
+use crate::bench::{Knobs, Span};
+use crate::claims::{Band, Claim, Experiment, Fold, Measure, Metric, Part, Side, Sweep, Threshold};
 use crate::world::Placement;
 
 const XEON: &str = "xeon-e7-4850x4";
@@ -84,6 +84,18 @@ const fn cycles(lock: &'static [&'static str]) -> Measure {
 const UP_TO: Fold = Fold::Greatest;
 const EVERYWHERE: Fold = Fold::Everywhere;
 
+/// Changes of mode in a whole run, its warm-up included.
+const SWITCHES: Measure = Measure::Value {
+    of: Side::most(&["sanl"]),
+    metric: Metric::Total("mode-switches"),
+    fold: EVERYWHERE,
+};
+
+const FIVE_LINES: Knobs = Knobs {
+    lines: Some(5),
+    ..Knobs::NONE
+};
+
 pub const ROWS: &[Claim] = &[
     Claim {
         id: "S1",
@@ -94,7 +106,7 @@ pub const ROWS: &[Claim] = &[
             Part {
                 says: "C-TKT-MCS's time over SANL's",
                 experiment: interval(XEON, 39, SHORT),
-                measure: slower(&["c-tkt-mcs"], &["sanl"], UP_TO),
+                measure: slower(&["c-tkt-mcs/endless"], &["sanl"], UP_TO),
                 band: Band::About(7.2),
             },
             Part {
@@ -106,7 +118,7 @@ pub const ROWS: &[Claim] = &[
             Part {
                 says: "C-TKT-MCS's time over that of SANL without the NUMA policy",
                 experiment: interval(XEON, 39, SHORT),
-                measure: slower(&["c-tkt-mcs"], &["sanl-flat"], UP_TO),
+                measure: slower(&["c-tkt-mcs/endless"], &["sanl-flat"], UP_TO),
                 band: Band::About(3.2),
             },
             Part {
@@ -140,7 +152,7 @@ pub const ROWS: &[Claim] = &[
             Part {
                 says: "C-TKT-MCS's time over SANL's",
                 experiment: interval(OPTERON, 63, SHORT),
-                measure: slower(&["c-tkt-mcs"], &["sanl"], UP_TO),
+                measure: slower(&["c-tkt-mcs/endless"], &["sanl"], UP_TO),
                 band: Band::About(2.4),
             },
             Part {
@@ -210,24 +222,53 @@ pub const ROWS: &[Claim] = &[
         source: "Zhang et al. 2017 §3.4, §4.1",
         says: "The profiler finds thresholds of 17 % and 56 % on the Xeon, 6 % and 40 % on the \
                Opteron",
-        parts: &[],
-        needs: Some("the profiler of sanl is missing"),
+        parts: &[
+            Part {
+                says: "θ_l on the Xeon",
+                experiment: interval(XEON, 39, SHORT),
+                measure: Measure::Profiled(Threshold::Brings),
+                band: Band::About(0.17),
+            },
+            Part {
+                says: "θ_l on the Opteron",
+                experiment: interval(OPTERON, 63, SHORT),
+                measure: Measure::Profiled(Threshold::Brings),
+                band: Band::About(0.06),
+            },
+            Part {
+                says: "θ_f on the Xeon",
+                experiment: interval(XEON, 39, SHORT),
+                measure: Measure::Profiled(Threshold::Strict),
+                band: Band::About(0.56),
+            },
+            Part {
+                says: "θ_f on the Opteron",
+                experiment: interval(OPTERON, 63, SHORT),
+                measure: Measure::Profiled(Threshold::Strict),
+                band: Band::About(0.40),
+            },
+        ],
+        needs: None,
         because: None,
     },
     Claim {
         id: "S5",
         source: "Zhang et al. 2017 §4.2",
         says: "Under a stable load SANL switches its mode fewer than twice a run",
-        parts: &[Part {
-            says: "switches of mode",
-            experiment: interval(OPTERON, 63, SHORT),
-            measure: Measure::Value {
-                of: Side::most(&["sanl"]),
-                metric: Metric::Total("mode-switches"),
-                fold: EVERYWHERE,
+        parts: &[
+            Part {
+                says: "switches of mode on the Opteron",
+                experiment: interval(OPTERON, 63, SHORT),
+                measure: SWITCHES,
+                band: Band::AtMost(1.0),
             },
-            band: Band::AtMost(1.0),
-        }],
+            Part {
+                says: "switches of mode on the Xeon",
+                experiment: interval(XEON, 39, SHORT),
+                measure: SWITCHES,
+                band: Band::AtMost(1.0),
+            },
+        ],
         needs: None,
         because: None,
     },
@@ -273,6 +314,19 @@ pub const ROWS: &[Claim] = &[
                 band: Band::About(1.0),
             },
             Part {
+                says: "the same with 5 lines",
+                experiment: interval(XEON, 39, &[Span::Cycles(100), Span::Cycles(1_000)])
+                    .with(FIVE_LINES),
+                measure: misses(&["sanl"], &["rcl"]),
+                band: Band::About(1.0),
+            },
+            Part {
+                says: "SANL's misses over MCS's, low contention, 5 lines",
+                experiment: interval(XEON, 39, &[Span::Cycles(1_000_000)]).with(FIVE_LINES),
+                measure: misses(&["sanl"], &["mcs"]),
+                band: Band::About(1.0),
+            },
+            Part {
                 says: "SANL's misses over MCS's, low contention",
                 experiment: interval(XEON, 39, &[Span::Cycles(1_000_000)]),
                 measure: misses(&["sanl"], &["mcs"]),
@@ -315,8 +369,20 @@ pub const ROWS: &[Claim] = &[
                 measure: faster(&["sanl/1000"], &["sanl/100"], EVERYWHERE),
                 band: Band::Near(1.0, 0.1),
             },
+            Part {
+                says: "a patience of 100 µs over 100 ns",
+                experiment: clients(OPTERON, &[16, 32, 63]),
+                measure: faster(&["sanl/100us"], &["sanl/100ns"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
+            },
+            Part {
+                says: "a patience of 1 ms over 100 µs",
+                experiment: clients(OPTERON, &[16, 32, 63]),
+                measure: faster(&["sanl/1ms"], &["sanl/100us"], EVERYWHERE),
+                band: Band::Near(1.0, 0.1),
+            },
         ],
-        needs: Some("the patience of sanl's clients cannot be set yet"),
+        needs: None,
         because: None,
     },
     Claim {
@@ -331,7 +397,7 @@ pub const ROWS: &[Claim] = &[
                 experiment: clients(OPTERON, &[48, 63]),
                 measure: faster(
                     &["sanl"],
-                    &["mcs", "ticket", "posix", "c-tkt-mcs"],
+                    &["mcs", "ticket", "posix", "c-tkt-mcs/endless"],
                     EVERYWHERE,
                 ),
                 band: Band::AtLeast(3.5),
@@ -369,17 +435,28 @@ pub const ROWS: &[Claim] = &[
         source: "Zhang et al. 2017 §4.2, figure 19",
         says: "Server nominations rise sharply between intervals of 30,000 and 100,000 cycles: \
                sanl shows it, sanl+ must not",
-        parts: &[Part {
-            says: "nominations a second under sanl over those under sanl+",
-            experiment: interval(OPTERON, 63, &[Span::Cycles(100_000)]),
-            measure: Measure::Ratio {
-                of: Side::most(&["sanl"]),
-                over: Side::most(&["sanl+"]),
-                metric: Metric::Count("nominations"),
-                fold: EVERYWHERE,
+        parts: &[
+            Part {
+                says: "nominations a second under sanl at 50,000 cycles over those at 10,000",
+                experiment: interval(OPTERON, 63, &[Span::Cycles(10_000), Span::Cycles(50_000)]),
+                measure: Measure::Change {
+                    lock: "sanl",
+                    metric: Metric::Count("nominations"),
+                },
+                band: Band::AtLeast(2.0),
             },
-            band: Band::AtLeast(2.0),
-        }],
+            Part {
+                says: "nominations a second under sanl over those under sanl+",
+                experiment: interval(OPTERON, 63, &[Span::Cycles(100_000)]),
+                measure: Measure::Ratio {
+                    of: Side::most(&["sanl"]),
+                    over: Side::most(&["sanl+"]),
+                    metric: Metric::Count("nominations"),
+                    fold: EVERYWHERE,
+                },
+                band: Band::AtLeast(2.0),
+            },
+        ],
         needs: None,
         because: None,
     },
@@ -391,7 +468,7 @@ pub const ROWS: &[Claim] = &[
         parts: &[
             Part {
                 says: "Berkeley DB, many clients: SANL over RCL",
-                experiment: application(XEON, "berkeleydb", &[30, 39]),
+                experiment: application(XEON, "berkeleydb", &[30, 38]),
                 measure: faster(&["sanl"], &["rcl"], EVERYWHERE),
                 band: Band::Between(1.24, 1.49),
             },
@@ -400,6 +477,12 @@ pub const ROWS: &[Claim] = &[
                 experiment: application(XEON, "berkeleydb", &[2, 4]),
                 measure: faster(&["sanl"], &["rcl"], EVERYWHERE),
                 band: Band::AtLeast(1.64),
+            },
+            Part {
+                says: "Berkeley DB on the Opteron, many clients: SANL over RCL",
+                experiment: application(OPTERON, "berkeleydb", &[48, 62]),
+                measure: faster(&["sanl"], &["rcl"], EVERYWHERE),
+                band: Band::AtLeast(1.0),
             },
             Part {
                 says: "memcached: SANL over MCS and RCL",
@@ -417,7 +500,7 @@ pub const ROWS: &[Claim] = &[
         says: "Phoenix and SPLASH: SANL up to 58 % over POSIX (linear regression), 7 to 25 % over \
                MCS (radiosity)",
         parts: &[],
-        needs: Some("models of the Phoenix and SPLASH programs, and the lock sanl, are missing"),
+        needs: Some("models of the Phoenix and SPLASH programs are missing"),
         because: None,
     },
 ];

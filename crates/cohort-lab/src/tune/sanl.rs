@@ -178,14 +178,14 @@ fn millionths(coefficient: f64) -> i64 {
     (coefficient * 1e6).round().clamp(-largest, largest) as i64
 }
 
+/// Measures these settings with locks that have such thresholds.
+type Measure<'a, E> = dyn FnMut(&[Setting], &Thresholds) -> Result<Vec<Point>, E> + 'a;
+
 /// Profiles, with what `measure` measures under such thresholds.  Blocks.
 ///
 /// # Errors
 /// What `measure` could not do.
-pub fn profile<E: From<String>>(
-    plan: &Plan,
-    measure: &mut dyn FnMut(&[Setting], &Thresholds) -> Result<Vec<Point>, E>,
-) -> Result<Profile, E> {
+pub fn profile<E: From<String>>(plan: &Plan, measure: &mut Measure<'_, E>) -> Result<Profile, E> {
     let bringing = Thresholds {
         brings: 0,
         ..Thresholds::USUAL

@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn a_quadratic_is_found_again() {
         let of = |x: f64| 3.0 - 2.0 * x + 0.5 * x * x;
-        let points: Vec<(f64, f64)> = (1..12).map(|x| f64::from(x)).map(|x| (x, of(x))).collect();
+        let points: Vec<(f64, f64)> = (1..12).map(f64::from).map(|x| (x, of(x))).collect();
         near(quadratic(&points), [3.0, -2.0, 0.5]);
     }
 

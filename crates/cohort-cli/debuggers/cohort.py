@@ -80,7 +80,7 @@ def object_of(at, seen, classes):
 
 
 def noted(at):
-    """The thread whose record's address is noted there."""
+    """The thread of the record at the address that is noted there."""
     record = pointer(at)
     return word(record + THREAD_ID) if record else 0
 

@@ -89,7 +89,7 @@ pub struct Arguments {
     /// Cohorts that locks are told instead of the machine's; see below
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
-    /// Thresholds of `sanl` that `cohort tune sanl -o` wrote; or a machine whose file is shipped
+    /// Thresholds of `sanl` that `cohort tune sanl -o` wrote; or a machine for which a file is shipped
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath,
         conflicts_with = "envelope")]
     config: Option<PathBuf>,

@@ -30,7 +30,7 @@ use crate::problem::{self, Problem};
 use crate::rwlocks::Rwlocks;
 use crate::tune;
 use crate::wait::Wait;
-use cohort::adaptive::Tuning;
+use cohort::adaptive::{Fault, Tuning};
 use cohort_lab::tune::file::Origin;
 use cohort_machine::description::nearest;
 use serde::Deserialize;
@@ -91,37 +91,33 @@ impl Glk {
     fn complaint(&self) -> Option<(Option<usize>, String)> {
         let at = |said: &Option<Spanned<u32>>| said.as_ref().map(|said| said.span().start);
         let tuning = self.tuning();
-        let Tuning {
-            up,
-            down,
-            sample,
-            consider,
-        } = tuning;
-        let longest = Tuning::LONGEST;
-        for (name, period, said) in [
-            ("sample", sample, &self.sample),
-            ("consider", consider, &self.consider),
-        ] {
-            if !period.is_power_of_two() || period > Tuning::MOST {
-                let most = Tuning::MOST;
-                let what = format!("{name} is {period}, expected a power of two up to {most}");
-                return Some((at(said), what));
+        let period = |found| {
+            let most = Tuning::MOST;
+            format!("found a period of {found}, expected a power of two up to {most}")
+        };
+        Some(match tuning.fault()? {
+            Fault::Up => {
+                let (up, longest) = (tuning.up, Tuning::LONGEST);
+                (at(&self.up), format!("up is {up}, expected 2 to {longest}"))
             }
-        }
-        if sample > consider {
-            let what = format!(
-                "the mode is considered once in {consider} sections, but the queue is looked at once in {sample}"
-            );
-            return Some((at(&self.consider).or(at(&self.sample)), what));
-        }
-        if up == 0 || up > longest {
-            return Some((at(&self.up), format!("up is {up}, expected 2 to {longest}")));
-        }
-        if down == 0 || down >= up {
-            let what = format!("down is {down}, expected 1 to {}, since up is {up}", up - 1);
-            return Some((at(&self.down).or(at(&self.up)), what));
-        }
-        None
+            Fault::Down => {
+                let Tuning { up, down, .. } = tuning;
+                let what = format!("down is {down}, expected 1 to {}, since up is {up}", up - 1);
+                (at(&self.down).or(at(&self.up)), what)
+            }
+            Fault::Sample => (at(&self.sample), period(tuning.sample)),
+            Fault::Consider => (at(&self.consider), period(tuning.consider)),
+            Fault::Order => {
+                let Tuning {
+                    sample, consider, ..
+                } = tuning;
+                let what = format!(
+                    "the mode is considered once in {consider} sections, but the queue is looked at \
+                     once in {sample}"
+                );
+                (at(&self.consider).or(at(&self.sample)), what)
+            }
+        })
     }
 }
 

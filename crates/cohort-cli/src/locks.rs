@@ -63,7 +63,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         let sheet = Sheet {
             process: process.id,
             program: &program,
-            library: &process.library,
+            library: &process.preloaded,
             lock: &lock,
             threads,
             locks: &locks,

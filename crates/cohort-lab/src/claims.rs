@@ -137,7 +137,7 @@ fn discovered(claims: &[&'static Claim]) -> BTreeSet<&'static str> {
     parts.map(|part| part.experiment.machine).collect()
 }
 
-/// The machines whose thresholds these claims speak of, each once.
+/// The machines that these claims need thresholds of, each once.
 fn profiled(claims: &[&'static Claim]) -> BTreeSet<&'static str> {
     let parts = runnable(claims).filter(|part| matches!(part.measure, Measure::Profiled(_)));
     parts.map(|part| part.experiment.machine).collect()

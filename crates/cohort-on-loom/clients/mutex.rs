@@ -135,18 +135,22 @@ pub fn lets_others_in_by<L: RawLock + 'static>(
     });
 }
 
+/// Takes the lock, or gives up at a deadline if the thread is in a hurry; whether it has it.
+fn takes<L: Abortable>(lock: &L, context: &L::Context, hurried: bool) -> bool {
+    let patience = if hurried {
+        Patience::until(soon())
+    } else {
+        Patience::ENDLESS
+    };
+    let outcome = lock.acquire_within(context, &patience);
+    assert!(hurried || outcome == Outcome::Acquired);
+    outcome == Outcome::Acquired
+}
+
 /// As [`excludes`], but the last `hurried` threads give up at a deadline.
 pub fn lets_go<L: Abortable + 'static>(threads: usize, rounds: u64, hurried: usize) {
     counts::<L>(threads, rounds, move |thread, lock, context| {
-        let hurried = thread + hurried >= threads;
-        let patience = if hurried {
-            Patience::until(soon())
-        } else {
-            Patience::ENDLESS
-        };
-        let outcome = lock.acquire_within(context, &patience);
-        assert!(hurried || outcome == Outcome::Acquired);
-        outcome == Outcome::Acquired
+        takes(lock, context, thread + hurried >= threads)
     });
 }
 
@@ -231,14 +235,7 @@ pub fn persists<L: Abortable + 'static>(rounds: u64) {
         let tries = AtomicU32::new(0);
         move |thread, lock, context| {
             let hurried = thread == 1 && u64::from(tries.fetch_add(1, Order::RELAXED)) < rounds;
-            let patience = if hurried {
-                Patience::until(soon())
-            } else {
-                Patience::ENDLESS
-            };
-            let outcome = lock.acquire_within(context, &patience);
-            assert!(hurried || outcome == Outcome::Acquired);
-            outcome == Outcome::Acquired
+            takes(lock, context, hurried)
         }
     });
 }

@@ -42,7 +42,7 @@ pub enum Choice {
 }
 
 /// The choice: one of those below, or `FIRST_LOCK` and a lock's place in the catalogue,
-/// behind whose last that serves programs compositions have theirs.
+/// where compositions stand behind the last lock that serves programs.
 static CHOICE: AtomicU8 = AtomicU8::new(UNDECIDED);
 
 /// Nobody has asked yet.

@@ -117,7 +117,8 @@ pub unsafe trait AbortableDelegate: Delegate {
     fn run_within(&self, cx: &Self::Context, section: Section<'_>, patience: &Patience) -> Outcome;
 }
 
-/// A delegate whose sections a thread that does nothing else runs, the server, while there is one.
+/// A delegate that has its sections run by a server, a thread that does nothing else, while there is
+/// one.
 ///
 /// # Safety
 /// As [`Delegate`], whether there is a server or not.

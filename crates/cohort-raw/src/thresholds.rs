@@ -100,7 +100,7 @@ impl Thresholds {
     }
 }
 
-/// A delegate whose thresholds can be chosen when it is made.
+/// A delegate that can be made with thresholds of the caller's choice.
 pub trait Tunable: Delegate {
     /// A free one with those thresholds.
     fn with(thresholds: &Thresholds) -> Self;

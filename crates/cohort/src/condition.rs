@@ -5,7 +5,23 @@ use crate::mutex::{MutexGuard, patience};
 use crate::numa::FutexHmcs;
 use cohort_raw::{Patience, RawLock};
 use core::any::Any;
+use core::ops::DerefMut;
 use core::time::Duration;
+
+/// Waits, one `wait` after another, as long as `goes_on` says so of what the guard protects, or until
+/// a wait came to its end too late.
+pub(crate) fn waits_while<G: DerefMut>(
+    guard: &mut G,
+    mut goes_on: impl FnMut(&mut G::Target) -> bool,
+    mut wait: impl FnMut(&mut G) -> WaitTimeoutResult,
+) -> WaitTimeoutResult {
+    while goes_on(&mut **guard) {
+        if wait(guard).timed_out() {
+            return WaitTimeoutResult(goes_on(&mut **guard));
+        }
+    }
+    WaitTimeoutResult(false)
+}
 
 /// A place where threads wait until something about a [`Mutex`](crate::Mutex)'s data has changed.
 /// Twenty bytes; waiters are let go in the order in which they came.
@@ -137,15 +153,10 @@ impl Condvar {
     pub fn wait_while_within<T: ?Sized, L: RawLock + 'static>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
-        mut goes_on: impl FnMut(&mut T) -> bool,
+        goes_on: impl FnMut(&mut T) -> bool,
         patience: &Patience,
     ) -> WaitTimeoutResult {
-        while goes_on(&mut **guard) {
-            if self.wait_within(guard, patience).timed_out() {
-                return WaitTimeoutResult(goes_on(&mut **guard));
-            }
-        }
-        WaitTimeoutResult(false)
+        waits_while(guard, goes_on, |guard| self.wait_within(guard, patience))
     }
 
     /// The same, for that long at most.

@@ -1,4 +1,4 @@
-//! One server of two locks, whose sections bring others to each other's, and threads that run their
+//! One server of two locks, with sections that bring others to each other's, and threads that run their
 //! own: nobody waits for ever, and what is counted is counted once.
 
 mod support;

@@ -13,7 +13,7 @@ pub struct Process {
     /// Its number.
     pub id: u32,
     /// Our library, as it is mapped there.
-    pub library: String,
+    pub preloaded: String,
     maps: String,
     memory: File,
 }
@@ -61,7 +61,7 @@ impl Process {
         };
         Ok(Self {
             id,
-            library,
+            preloaded: library,
             maps,
             memory,
         })

@@ -114,7 +114,7 @@ fn a_simulated_benchmark_gives_the_same_bytes() {
     }
 }
 
-/// A row and a place on a curve each, also under a cohort lock whose hand-offs nothing bounds.
+/// A row and a place on a curve each, also under a cohort lock without a bound on hand-offs.
 #[test]
 fn several_intervals_are_measured_one_by_one() {
     const SWEPT: [&str; 13] = [

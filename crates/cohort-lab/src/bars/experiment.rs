@@ -273,13 +273,16 @@ impl Setup<'_> {
         self.point("", ours.chain([system]).collect::<Vec<_>>())
     }
 
-    fn composition(&self, fast: bool) -> Vec<Point> {
-        let seconds = self.seconds(0.25, 0.1);
+    /// One thread, and a lock that is compiled into the command.
+    fn inlined(&self, lock: &'static str) -> (&'static str, (Launch, Launch)) {
         let cpus = allowed_cpus().first().map(|first| vec![*first]);
-        let run = |lock: &'static str| {
-            let words = ["uncontended", "--raw", lock];
-            (lock, self.load(&words, seconds, &self.system, cpus.clone()))
-        };
+        let seconds = self.seconds(0.25, 0.1);
+        let words = ["uncontended", "--raw", lock];
+        (lock, self.load(&words, seconds, &self.system, cpus))
+    }
+
+    fn composition(&self, fast: bool) -> Vec<Point> {
+        let run = |lock| self.inlined(lock);
         if fast {
             vec![
                 self.point("bypass", [run("ticket"), run("bypass")]),
@@ -293,33 +296,15 @@ impl Setup<'_> {
     }
 
     fn adaptive(&self) -> Point {
-        let cpus = allowed_cpus().first().map(|first| vec![*first]);
-        let run = |lock: &'static str| {
-            let words = ["uncontended", "--raw", lock];
-            let seconds = self.seconds(0.25, 0.1);
-            (lock, self.load(&words, seconds, &self.system, cpus.clone()))
-        };
-        self.point("", [run("ticket"), run("glk")])
+        self.point("", [self.inlined("ticket"), self.inlined("glk")])
     }
 
     fn adaptive_crowd(&self, lock: &'static str) -> Vec<Point> {
-        let mut points = Vec::new();
-        for (nanoseconds, section) in SECTIONS {
-            for threads in CROWDS {
-                let full = if threads > 16 { 0.8 } else { 0.3 };
-                let seconds = self.seconds(full, 0.1);
-                let words = crowd(nanoseconds, threads);
-                let words: Vec<&str> = words.iter().map(String::as_str).collect();
-                let locks = ["futex", lock].into_iter().filter_map(find);
-                let runs = locks.map(|lock| {
-                    let load = self.load(&words, seconds, &self.under(lock), None);
-                    (lock.name, load)
-                });
-                let label = format!("{section}, {threads} threads");
-                points.push(self.point(&label, runs.collect::<Vec<_>>()));
-            }
-        }
-        points
+        self.crowded(|run| {
+            let locks = ["futex", lock].into_iter().filter_map(find);
+            let runs = locks.map(|lock| (lock.name, run(&[], &self.under(lock))));
+            runs.collect()
+        })
     }
 
     fn address(&self, keys: u32) -> Point {
@@ -382,7 +367,14 @@ impl Setup<'_> {
         Ok(points.into())
     }
 
-    fn oversubscribed(&self) -> Vec<Point> {
+    /// Points with more threads than CPUs, each with what `runs` has run there: words beside those
+    /// of the load, in an environment.
+    fn crowded<'n>(
+        &self,
+        runs: impl Fn(
+            &dyn Fn(&[&str], &Changes) -> (Launch, Launch),
+        ) -> Vec<(&'n str, (Launch, Launch))>,
+    ) -> Vec<Point> {
         let mut points = Vec::new();
         for (nanoseconds, section) in SECTIONS {
             for threads in CROWDS {
@@ -390,26 +382,27 @@ impl Setup<'_> {
                 let full = if threads > 16 { 0.8 } else { 0.3 };
                 let seconds = self.seconds(full, 0.1);
                 let words = crowd(nanoseconds, threads);
-                let run = |more: &[&str], environment| {
-                    let words: Vec<&str> = words
-                        .iter()
-                        .map(String::as_str)
-                        .chain(more.iter().copied())
-                        .collect();
+                let run = |more: &[&str], environment: &Changes| {
+                    let words = words.iter().map(String::as_str);
+                    let words: Vec<&str> = words.chain(more.iter().copied()).collect();
                     self.load(&words, seconds, environment, None)
                 };
-                points.push(self.point(
-                    &format!("{section}, {threads} threads"),
-                    [
-                        ("system", run(&[], &self.system)),
-                        ("adaptive", run(&["--kind", "adaptive"], &self.system)),
-                        ("parking_lot", run(&["--raw", "parking_lot"], &self.system)),
-                        (OURS, run(&[], &self.ours)),
-                    ],
-                ));
+                let label = format!("{section}, {threads} threads");
+                points.push(self.point(&label, runs(&run)));
             }
         }
         points
+    }
+
+    fn oversubscribed(&self) -> Vec<Point> {
+        self.crowded(|run| {
+            vec![
+                ("system", run(&[], &self.system)),
+                ("adaptive", run(&["--kind", "adaptive"], &self.system)),
+                ("parking_lot", run(&["--raw", "parking_lot"], &self.system)),
+                (OURS, run(&[], &self.ours)),
+            ]
+        })
     }
 
     fn queues(&self) -> Result<Vec<Point>, String> {
@@ -641,18 +634,7 @@ impl Setup<'_> {
             for (name, value) in more {
                 environment.push(((*name).to_owned(), Some(value.into())));
             }
-            Contestant {
-                prepare: None,
-                name: name.to_owned(),
-                launch: Launch {
-                    words,
-                    environment,
-                    cpus: None,
-                    limit: Some(Duration::from_secs(120)),
-                },
-                warm_up: None,
-                proof: None,
-            }
+            whole_run(name, words, environment, None)
         });
         Point {
             label: label.to_owned(),
@@ -706,18 +688,8 @@ impl Setup<'_> {
         let words = words.iter().map(OsString::from);
         let words = || [program.into()].into_iter().chain(words.clone()).collect();
         let contestants = [("system", &self.system), (OURS, &self.ours)];
-        let contestants = contestants.map(|(name, environment)| Contestant {
-            prepare: None,
-            name: name.to_owned(),
-            launch: Launch {
-                words: words(),
-                environment: environment.clone(),
-                cpus: cpus.map(<[usize]>::to_vec),
-                limit: Some(Duration::from_secs(120)),
-            },
-            warm_up: None,
-            proof: None,
-        });
+        let contestants = contestants
+            .map(|(name, environment)| whole_run(name, words(), environment.clone(), cpus));
         Point {
             label: label.to_owned(),
             contestants: contestants.into(),
@@ -779,6 +751,27 @@ impl Setup<'_> {
             Err(Failure::Program { why, .. }) => Err(format!("with {allocator} alone, {why}")),
             Err(Failure::Interrupted(_)) => Err("interrupted".to_owned()),
         }
+    }
+}
+
+/// A program that is run from its start to its end, without a run before it.
+fn whole_run(
+    name: &str,
+    words: Vec<OsString>,
+    environment: Changes,
+    cpus: Option<&[usize]>,
+) -> Contestant<'static> {
+    Contestant {
+        prepare: None,
+        name: name.to_owned(),
+        launch: Launch {
+            words,
+            environment,
+            cpus: cpus.map(<[usize]>::to_vec),
+            limit: Some(Duration::from_secs(120)),
+        },
+        warm_up: None,
+        proof: None,
     }
 }
 

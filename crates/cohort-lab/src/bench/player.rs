@@ -221,8 +221,8 @@ impl<A: Actor> Player<A> {
         result.unwrap_or_else(|| unreachable!("a lock has run what was brought to it"))
     }
 
-    /// The same, but gives up after that many cycles; none if it gave up.  A lock whose waiters
-    /// cannot give up is tried again and again; one that takes sections and can do neither is waited
+    /// The same, but gives up after that many cycles; none if it gave up.  A lock from which
+    /// waiters cannot part is tried again and again; one that takes sections and can do neither is waited
     /// for.
     pub fn section_within<W, T>(
         &mut self,

@@ -26,8 +26,8 @@ pub unsafe trait Tested: Send + Sync {
     /// If the lock was not made for so many threads.
     fn acquire(&self, thread: usize);
 
-    /// The same, but no longer than `patience` lasts: a thread whose wait this lock cannot end
-    /// tries again and again.  `None` if it can neither give up nor try.
+    /// The same, but no longer than `patience` lasts: where this lock cannot end a wait, the
+    /// thread tries again and again.  `None` if it can neither give up nor try.
     ///
     /// # Panics
     /// As [`acquire`](Self::acquire).
@@ -108,7 +108,7 @@ pub struct Attendance<'a> {
 impl Attendance<'_> {
     /// Runs what has been brought, once round; whether there was anything.
     fn once(&self) -> bool {
-        // SAFETY: the lock is of the type whose operations these are.
+        // SAFETY: these are the operations of the lock's type.
         unsafe { (self.operations.attend)(self.lock) }
     }
 
@@ -700,11 +700,21 @@ fn trying<L: RawTry>() -> Operations {
     }
 }
 
-/// That lock and its contexts, in that room; it need not be one of the catalogue.
-pub fn tested<L: Testable>(room: &mut dyn Room, lock: L, threads: usize) -> Arc<dyn Tested> {
+/// That lock and its contexts, in that room, with what can be done with it.
+fn placed<L: Testable>(
+    room: &mut dyn Room,
+    lock: L,
+    threads: usize,
+    operations: Operations,
+) -> Arc<dyn Tested> {
     let block = room.block(Layout::new::<L>());
     block.put(lock);
-    with_contexts(room, block, threads, Operations::of::<L>(), None)
+    with_contexts(room, block, threads, operations, None)
+}
+
+/// That lock and its contexts, in that room; it need not be one of the catalogue.
+pub fn tested<L: Testable>(room: &mut dyn Room, lock: L, threads: usize) -> Arc<dyn Tested> {
+    placed(room, lock, threads, Operations::of::<L>())
 }
 
 /// The same for one that can be tried.
@@ -713,9 +723,7 @@ pub fn tried<L: Testable + RawTry>(
     lock: L,
     threads: usize,
 ) -> Arc<dyn Tested> {
-    let block = room.block(Layout::new::<L>());
-    block.put(lock);
-    with_contexts(room, block, threads, trying::<L>(), None)
+    placed(room, lock, threads, trying::<L>())
 }
 
 /// The same for one whose waiters can give up.
@@ -724,9 +732,7 @@ pub fn abortable<L: Testable + Abortable>(
     lock: L,
     threads: usize,
 ) -> Arc<dyn Tested> {
-    let block = room.block(Layout::new::<L>());
-    block.put(lock);
-    with_contexts(room, block, threads, giving_up::<L>(), None)
+    placed(room, lock, threads, giving_up::<L>())
 }
 
 /// A fresh lock that readers share and its contexts, in that room.

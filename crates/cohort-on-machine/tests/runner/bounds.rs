@@ -186,7 +186,7 @@ fn has_what_its_bound_allows() {
     has_all::<Ticket, 300>();
 }
 
-/// Threads that want a lock whose steps are counted, on CPUs of two cohorts in turn.
+/// Threads that want a lock that counts its steps, on CPUs of two cohorts in turn.
 const STEPPING: usize = 5;
 
 /// What a thread of that many rounds does in each: waits for as long as it takes, for a time that

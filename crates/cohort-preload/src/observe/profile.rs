@@ -62,7 +62,7 @@ pub struct Open {
 }
 
 impl Open {
-    /// Forgets what was sampled in the parent of a fork, whose records have the stack, or under an
+    /// Forgets what was sampled in the parent of a fork, since the stack is in the parent's records, or under an
     /// earlier watch, and when the next was to be.
     pub fn forget(&self) {
         self.number.set(0);

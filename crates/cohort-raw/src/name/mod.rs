@@ -17,8 +17,8 @@
 //! c-ptl-tkt/random                    with threads in cohorts that have nothing to do with memory
 //! hmcs-3@numa,blade,system            a tree of queues at these levels
 //! hmcs-t-2/64  ahmcs-t-4              a cohort has the lock so often in a row
-//! hmcs-t-3/naive  /pessimistic        whose waiters give up in another way
-//! hmcs-t-3/peers-8                    whose holders pass over so many before they look higher
+//! hmcs-t-3/naive  /pessimistic        with another way to give up
+//! hmcs-t-3/peers-8                    with holders that pass over so many before they look higher
 //! ```
 //!
 //! [`Catalogue::read`] is the one parser, and the `Display` of [`Name`] the one printer: what is

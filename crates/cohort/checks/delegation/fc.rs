@@ -1,4 +1,4 @@
-//! Checks of `fc`, whose records are old as soon as nothing was found in them.
+//! Checks of `fc`, with records that are old as soon as nothing was found in them.
 
 use crate::runner::prelude::*;
 

@@ -56,7 +56,7 @@ impl Entry for FromLeaf {
 /// left.
 pub type OnePeer<P> = HmcsT<InManner<(Whole,), false, false, 1>, 1, 0, P, 2, FromLeaf>;
 
-/// Two cohorts, whose late comers give up.
+/// Two cohorts, in which late comers give up.
 pub type Pessimistic<P> = HmcsT<InManner<(Numa,), false, true, 0>, 2, 0, P, 2, FromLeaf>;
 
 /// Two levels of cohorts, which are left from the top down.

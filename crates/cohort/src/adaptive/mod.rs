@@ -5,4 +5,4 @@ pub mod glk;
 mod tuning;
 
 pub use glk::{Glk, GlkPlus};
-pub use tuning::{Tuning, tune};
+pub use tuning::{Fault, Tuning, tune};

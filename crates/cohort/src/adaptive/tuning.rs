@@ -3,6 +3,21 @@
 
 use crate::door::{AtomicU32, Order, constructor, process_wide};
 
+/// What is wrong with such numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// No queue is longer than `up`, or none is shorter.
+    Up,
+    /// `down` is none, or not below `up`.
+    Down,
+    /// `sample` is no power of two, or too long.
+    Sample,
+    /// `consider` is no power of two, or too long.
+    Consider,
+    /// The mode would be considered more often than the queue is looked at.
+    Order,
+}
+
 /// Those numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
@@ -31,17 +46,26 @@ impl Tuning {
     /// The longest period.
     pub const MOST: u32 = 1 << 20;
 
-    /// Whether a lock can follow them: a change of the mode does not ask for the next one, and a
-    /// mode is considered where the queue is looked at.
+    /// Why no lock can follow them, if none can: a change of the mode must not ask for the next one,
+    /// and a mode is considered where the queue is looked at.
     #[must_use]
-    pub const fn is_sound(&self) -> bool {
-        0 < self.down
-            && self.down < self.up
-            && self.up <= Self::LONGEST
-            && self.sample.is_power_of_two()
-            && self.consider.is_power_of_two()
-            && self.sample <= self.consider
-            && self.consider <= Self::MOST
+    pub const fn fault(&self) -> Option<Fault> {
+        const fn is_period(sections: u32) -> bool {
+            sections.is_power_of_two() && sections <= Tuning::MOST
+        }
+        if self.up < 2 || self.up > Self::LONGEST {
+            Some(Fault::Up)
+        } else if self.down == 0 || self.down >= self.up {
+            Some(Fault::Down)
+        } else if !is_period(self.sample) {
+            Some(Fault::Sample)
+        } else if !is_period(self.consider) {
+            Some(Fault::Consider)
+        } else if self.sample > self.consider {
+            Some(Fault::Order)
+        } else {
+            None
+        }
     }
 
     /// The four in that order, as the environment has them: `3,2,128,4096`.
@@ -55,7 +79,7 @@ impl Tuning {
             sample: next()?,
             consider: next()?,
         };
-        (parts.next().is_none() && read.is_sound()).then_some(read)
+        (parts.next().is_none() && read.fault().is_none()).then_some(read)
     }
 }
 
@@ -115,9 +139,9 @@ pub(super) fn tuned() -> &'static Tuned {
 /// From here on all locks of this process follow them; nothing that a lock does depends on when.
 ///
 /// # Panics
-/// They are not [sound](Tuning::is_sound).
+/// They have a [fault](Tuning::fault).
 pub fn tune(tuning: &Tuning) {
-    assert!(tuning.is_sound(), "no lock can follow such numbers");
+    assert!(tuning.fault().is_none(), "no lock can follow such numbers");
     let tuned = tuned();
     tuned.up.store(tuning.up, Order::RELAXED);
     tuned.down.store(tuning.down, Order::RELAXED);
@@ -142,6 +166,7 @@ mod tests {
             "2,3,128,4096",
             "3,0,128,4096",
             "65,2,128,4096",
+            "1,1,128,4096",
             // Periods that are none, no powers of two, or too long.
             "3,2,0,4096",
             "3,2,128,0",

@@ -8,7 +8,7 @@
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
-//! | `lock` | whose holder combines | its queue |
+//! | `lock` | its holder combines | its queue |
 //! | `passes` | how often combiners have gone through the records; it wraps | the holder |
 //! | `asleep` | threads that sleep until their section has been run, or are about to | they |
 //! | what a seat `says` | whether combiners look at its record: 1, or 0 if not | its thread; a combiner, once the record is old |

@@ -8,7 +8,7 @@
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
-//! | `lock` | whose holder runs sections, its own among them | its queue |
+//! | `lock` | its holder runs sections, its own among them | its queue |
 //! | `clusters` | the queue of each NUMA node; nodes beyond their number share | its threads |
 //!
 //! A combiner takes the lock before it runs the first section and releases it once it has left its

@@ -7,7 +7,7 @@
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
-//! | `lock` | a [`sanl`](super::sanl) whose holder serves nobody: the server holds it as long as it attends, others to run their own section | its threads |
+//! | `lock` | a [`sanl`](super::sanl) in which a holder serves nobody: the server holds it as long as it attends, others to run their own section | its threads |
 //! | `server` | the thread that attends, or 0 | that thread |
 //! | `held` | the context by which it has the lock; null while it has not | the same |
 //! | `inside` | whether it is running sections of this lock: 1, or 0 if not | the same |
@@ -31,7 +31,7 @@ use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{Attended, Delegate, Section, Thresholds, TwoForms};
 use core::ptr;
 
-/// A `sanl` whose threads wait for as long as it takes, and serve nobody when they have the lock.
+/// A `sanl` in which threads wait for as long as it takes, and serve nobody when they have the lock.
 #[derive(Debug)]
 pub enum ForServer {}
 
@@ -68,8 +68,8 @@ impl<L: Served, P: Parking> Default for Rcl<L, P> {
     }
 }
 
-/// Serves these locks until `is_over` says so; one that another thread serves, or in whose section
-/// one is, as soon as it can.
+/// Serves these locks until `is_over` says so; a lock that another thread serves, or that has
+/// the caller in a section, is served as soon as that is over.
 ///
 /// ```
 /// use cohort::Delegated;
@@ -154,8 +154,8 @@ impl<L: Served, P: Parking> Rcl<L, P> {
     }
 }
 
-// SAFETY: as `Sanl`, whose sections are run by those who have its lock; the server's own run at
-// once while it has that, and never inside one another.
+// SAFETY: as `Sanl`, where the holder of the lock runs sections; the server's own run at once
+// while it has that, and never inside one another.
 unsafe impl<L: Served, P: Parking> Delegate for Rcl<L, P> {
     type Context = L::Context;
 

@@ -66,7 +66,7 @@ impl<T> Seat<T> {
         self.says.load(Order::RELAXED)
     }
 
-    /// The calling thread, whose seat it is, says so from here on.
+    /// From here on the seat says that it is the calling thread's.
     #[inline]
     pub fn say(&self, what: u32) {
         if self.says() != what {

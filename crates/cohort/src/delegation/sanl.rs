@@ -700,7 +700,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         let hands = |seat: &Seat<Place>| seat.own.request.hand::<P>();
         if T::POLICY != Policy::Flat {
             let here = cohort(Level::Numa);
-            // How far on the node is whose server a seat's thread waits for; 0 for any server and
+            // How far on the node is from which a seat's thread wants a server; 0 for any server and
             // for one of this node.
             let beyond = |seat: &Seat<Place>| match seat.says() as usize {
                 0 => 0,

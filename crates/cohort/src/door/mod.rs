@@ -19,6 +19,8 @@ pub mod cohorts;
 mod flaw;
 mod order;
 mod tally;
+#[cfg(not(world = "machine"))]
+mod uncounted;
 
 #[cfg(world = "native")]
 #[path = "native/mod.rs"]
@@ -46,6 +48,8 @@ pub use order::ORDERS;
 pub(crate) use order::orders;
 pub use order::{Order, Strength};
 pub use tally::Tallied;
+#[cfg(not(world = "machine"))]
+pub use uncounted::{count, tally, tally_moment, tally_state};
 pub use world::*;
 
 /// The bytes of the smallest page.

@@ -114,7 +114,7 @@ flaws! {
     LOW_FIRST = "hmcs-t.low-first";
     /// Waiters beyond the bound on those passed over count as served.
     STOP_AT_PEERS = "hmcs-t.stop-at-peers";
-    /// A context whose node is to come back takes another place meanwhile.
+    /// A context takes another place while its node is still to come back.
     TAKE_ANOTHER = "hmcs-t.take-another";
     /// A releaser goes back along its nodes twice.
     WALK_AGAIN = "hmcs-t.walk-again";
@@ -388,7 +388,7 @@ impl<P: Form> Queue<P> {
 
     /// A node for one acquisition: the one that is remembered, or whichever can be had.  None, if
     /// nobody else has the one that is remembered, and it does not come back within `patience`:
-    /// a context has one place in the queue at most, so that whoever passes along it comes to an end.
+    /// a context has one place in the queue at most, so that a thread that passes along it comes to an end.
     #[inline]
     fn node(
         &self,

@@ -33,7 +33,7 @@ pub trait Gives: Copy {
     /// Whether a waiter that gives up leaves the queues that it holds from the top down.
     fn is_naive(self) -> bool;
 
-    /// Whether a thread whose node comes back late gives up though it might have the lock at once.
+    /// Whether a thread that gets its node back late gives up though it might have the lock at once.
     fn is_pessimistic(self) -> bool;
 
     /// How many waiters that have gone a holder passes over before it looks a level higher, if

@@ -197,7 +197,7 @@ impl<T: ?Sized> RwLock<T> {
         }
     }
 
-    /// Ends a read whose guard was forgotten.
+    /// Ends a read after its guard was forgotten.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);
@@ -215,7 +215,7 @@ impl<T: ?Sized> RwLock<T> {
         unsafe { self.lock.release_read() };
     }
 
-    /// Ends a write whose guard was forgotten.
+    /// Ends a write after its guard was forgotten.
     ///
     /// # Safety
     /// The lock is held to write, by a guard that was forgotten.

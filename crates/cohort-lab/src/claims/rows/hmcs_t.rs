@@ -10,7 +10,7 @@ const SUPERDOME: &str = "superdome-x";
 const ALL: &[usize] = &[1, 2, 4, 8, 18, 36, 72, 144, 288, 576];
 const CROWDS: &[usize] = &[18, 72, 288, 576];
 
-/// The locks by their number of levels (§6), those whose waiters stay first.
+/// The locks by their number of levels (§6), first those from which waiters cannot part.
 const PLAIN_1: &str = "hmcs-1/64";
 const PLAIN_2: &str = "hmcs-2@blade,system/64";
 const PLAIN_3: &str = "hmcs-3@numa,blade,system/64";

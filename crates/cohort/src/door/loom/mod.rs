@@ -54,28 +54,9 @@ pub const fn hearer() -> Option<&'static crate::door::Hearer> {
     None
 }
 
-/// On simulated machines, counts what the calling thread does.
-#[inline(always)]
-pub const fn count(_what: super::Counter, _times: u64) {}
-
 /// Natively, keeps a locked instruction off the store before it.
 #[inline(always)]
 pub const fn keep_off() {}
-
-/// On a simulated machine, counts something; nobody counts here.
-#[inline(always)]
-pub const fn tally(_what: super::Tallied, _times: u64) {}
-
-/// On a simulated machine, counts how often a state changes.
-#[inline(always)]
-pub const fn tally_state(_what: super::Tallied, _of: usize, _state: bool) {}
-
-/// On a simulated machine, the time, asked in no time.
-#[inline(always)]
-#[must_use]
-pub const fn tally_moment() -> u64 {
-    0
-}
 
 /// Declares a static pool of nodes of one type.  Here it is not an arena, which
 /// has models of its own, but one that adds no steps to the lock's.

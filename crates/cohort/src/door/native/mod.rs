@@ -49,28 +49,9 @@ pub fn mutant(_flaw: super::Flaw) -> bool {
     false
 }
 
-/// On simulated machines, counts what the calling thread does.
-#[inline(always)]
-pub const fn count(_what: super::Counter, _times: u64) {}
-
 /// In loom's world, where a model's signal handler may come.
 #[inline(always)]
 pub(crate) const fn interruption() {}
-
-/// On a simulated machine, counts something; nobody counts here.
-#[inline(always)]
-pub const fn tally(_what: super::Tallied, _times: u64) {}
-
-/// On a simulated machine, counts how often a state changes.
-#[inline(always)]
-pub const fn tally_state(_what: super::Tallied, _of: usize, _state: bool) {}
-
-/// On a simulated machine, the time, asked in no time.
-#[inline(always)]
-#[must_use]
-pub const fn tally_moment() -> u64 {
-    0
-}
 
 /// Declares a constructor that is `const` where the world's atoms allow it.
 macro_rules! constructor {

@@ -19,6 +19,7 @@
 //! one, `downgrade` of upgradable reads, `downgrade_to_upgradable`, and what [`Condvar`]'s
 //! `notify_…` return.  `docs/from-parking-lot.md` says what behaves differently.
 
+use crate::condition::waits_while;
 use crate::condvar::{RawCondvar, Waited};
 use crate::door::thread;
 use crate::mutex::patience;
@@ -222,14 +223,9 @@ impl Condvar {
     fn wait_while_within<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
-        mut goes_on: impl FnMut(&mut T) -> bool,
+        goes_on: impl FnMut(&mut T) -> bool,
         patience: &Patience,
     ) -> WaitTimeoutResult {
-        while goes_on(&mut **guard) {
-            if self.wait_within(guard, patience).timed_out() {
-                return WaitTimeoutResult(goes_on(&mut **guard));
-            }
-        }
-        WaitTimeoutResult(false)
+        waits_while(guard, goes_on, |guard| self.wait_within(guard, patience))
     }
 }

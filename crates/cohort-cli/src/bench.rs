@@ -13,7 +13,6 @@ use crate::page::{self, Origin};
 use crate::problem::Problem;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use cohort::Thresholds;
 use cohort::catalogue::{self, LOCKS, SHARED, find_shared, read_delegate};
 use cohort::name::{Lock, Name};
 use cohort_lab::bench::knobs::HEADING;
@@ -27,7 +26,7 @@ use cohort_lab::world::names::rejoined;
 use cohort_lab::world::native::{Host, Settings};
 use cohort_lab::world::served::refusal;
 use cohort_lab::world::simulated::{Simulator, is_baseline};
-use cohort_lab::world::{Placement, Wait};
+use cohort_lab::world::{Placement, Tunings, Wait};
 use cohort_lab::{interrupt, options};
 use cohort_machine::description::{Machine, nearest};
 use std::ffi::OsStr;
@@ -89,7 +88,8 @@ pub struct Arguments {
     /// Cohorts that locks are told instead of the machine's; see below
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     cohorts: Option<PathBuf>,
-    /// Thresholds of `sanl` that `cohort tune sanl -o` wrote; or a machine for which a file is shipped
+    /// What `cohort tune sanl -o` or `cohort tune glk -o` wrote; or a machine for which a file of
+    /// `sanl` is shipped
     #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath,
         conflicts_with = "envelope")]
     config: Option<PathBuf>,
@@ -277,9 +277,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         seed: arguments.seed,
     };
     let cohorts = cohorts(arguments, &place)?;
-    let thresholds = match &arguments.config {
+    let tunings = match &arguments.config {
         Some(file) => config::read(file, &place)?,
-        None => Thresholds::USUAL,
+        None => Tunings::USUAL,
     };
     let mut settings: Vec<Setting> = Vec::new();
     for lock in &locks {
@@ -291,9 +291,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
     let measured = match &place {
-        Place::Here(host) => here(arguments, info, host, &settings, thresholds)?,
+        Place::Here(host) => here(arguments, info, host, &settings, tunings)?,
         Place::There(simulator) => {
-            let course = course(arguments, thresholds, cohorts);
+            let course = course(arguments, tunings, cohorts);
             there(info, simulator, &course, &settings)?
         }
     };
@@ -382,7 +382,7 @@ fn here(
     info: &Info,
     host: &Host,
     settings: &[Setting],
-    thresholds: Thresholds,
+    tunings: Tunings,
 ) -> Result<Measured, Problem> {
     let rounds = usize::from(arguments.rounds.unwrap_or(5));
     let wanted: Vec<native::Wanted> = settings
@@ -397,7 +397,7 @@ fn here(
                     .unwrap_or_else(|| Wait::natural(&setting.lock, arguments.served)),
                 background: usize::from(arguments.background),
                 served: arguments.served,
-                thresholds,
+                tunings,
             },
         })
         .collect();
@@ -410,11 +410,7 @@ fn here(
 }
 
 /// How simulated points are run.
-fn course(
-    arguments: &Arguments,
-    thresholds: Thresholds,
-    cohorts: Vec<(String, Vec<usize>)>,
-) -> Course {
+fn course(arguments: &Arguments, tunings: Tunings, cohorts: Vec<(String, Vec<usize>)>) -> Course {
     Course {
         cohorts,
         until: arguments.seconds.map_or(Until::Steady, Until::Seconds),
@@ -422,7 +418,7 @@ fn course(
         wait: arguments.wait,
         background: usize::from(arguments.background),
         served: arguments.served,
-        thresholds,
+        tunings,
     }
 }
 

@@ -21,7 +21,12 @@
 //! because = "queue 4.5"       # said to readers alone
 //! ```
 //!
-//! `cohort tune -o` writes such a file, with where it is from in a table `[tuned]`.
+//! `cohort tune -o` writes such a file, with where it is from in a table `[tuned]`; `cohort tune glk
+//! -o` writes `[glk]` and `[glk.tuned]`.
+
+mod glk;
+
+pub use glk::flat;
 
 use crate::choice::Choice;
 use crate::cohorts;
@@ -30,11 +35,12 @@ use crate::problem::{self, Problem};
 use crate::rwlocks::Rwlocks;
 use crate::tune;
 use crate::wait::Wait;
-use cohort::adaptive::{Fault, Tuning};
+use cohort::adaptive::Tuning;
 use cohort_lab::tune::file::Origin;
+use cohort_lab::tune::glk::file as glk_file;
 use cohort_machine::description::nearest;
+use glk::Glk;
 use serde::Deserialize;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
@@ -62,74 +68,6 @@ pub struct Configuration {
     /// Where the file is.
     #[serde(skip)]
     folder: PathBuf,
-}
-
-/// The table `[glk]`; what it leaves out stays as it is.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Glk {
-    up: Option<Spanned<u32>>,
-    down: Option<Spanned<u32>>,
-    sample: Option<Spanned<u32>>,
-    consider: Option<Spanned<u32>>,
-}
-
-impl Glk {
-    fn tuning(&self) -> Tuning {
-        let said = |said: &Option<Spanned<u32>>, usual| {
-            said.as_ref().map_or(usual, |said| *said.get_ref())
-        };
-        Tuning {
-            up: said(&self.up, Tuning::USUAL.up),
-            down: said(&self.down, Tuning::USUAL.down),
-            sample: said(&self.sample, Tuning::USUAL.sample),
-            consider: said(&self.consider, Tuning::USUAL.consider),
-        }
-    }
-
-    /// What no lock can follow, and where it stands if it is written.
-    fn complaint(&self) -> Option<(Option<usize>, String)> {
-        let at = |said: &Option<Spanned<u32>>| said.as_ref().map(|said| said.span().start);
-        let tuning = self.tuning();
-        let period = |found| {
-            let most = Tuning::MOST;
-            format!("found a period of {found}, expected a power of two up to {most}")
-        };
-        Some(match tuning.fault()? {
-            Fault::Up => {
-                let (up, longest) = (tuning.up, Tuning::LONGEST);
-                (at(&self.up), format!("up is {up}, expected 2 to {longest}"))
-            }
-            Fault::Down => {
-                let Tuning { up, down, .. } = tuning;
-                let what = format!("down is {down}, expected 1 to {}, since up is {up}", up - 1);
-                (at(&self.down).or(at(&self.up)), what)
-            }
-            Fault::Sample => (at(&self.sample), period(tuning.sample)),
-            Fault::Consider => (at(&self.consider), period(tuning.consider)),
-            Fault::Order => {
-                let Tuning {
-                    sample, consider, ..
-                } = tuning;
-                let what = format!(
-                    "the mode is considered once in {consider} sections, but the queue is looked at \
-                     once in {sample}"
-                );
-                (at(&self.consider).or(at(&self.sample)), what)
-            }
-        })
-    }
-}
-
-/// A tuning as the library is told it.
-pub fn flat(tuning: &Tuning) -> OsString {
-    let Tuning {
-        up,
-        down,
-        sample,
-        consider,
-    } = tuning;
-    format!("{up},{down},{sample},{consider}").into()
 }
 
 /// A table `[[mutex]]`.
@@ -162,26 +100,41 @@ impl Configuration {
         Ok(read)
     }
 
-    /// Says so if the lock was tuned for a machine of another shape.
+    /// Says so if the lock, or `glk`, was tuned for a machine of another shape.
     fn warn(&self, file: &Path) -> Result<(), Problem> {
-        let Some(tuned) = &self.tuned else {
-            return Ok(());
-        };
-        let here = tune::shape_here(self.cohorts().as_deref())?;
-        if here.as_deref() != Some(&tuned.shape) {
-            let here = here.unwrap_or_else(|| "its CPUs are not those of the cohorts".to_owned());
-            problem::tell(format!(
-                "warning: {} was tuned on {} ({}), and this machine is another ({here}); the lock \
-                 is used all the same",
-                file.display(),
-                tuned.machine,
-                tuned.shape
-            ));
+        if let Some(tuned) = &self.tuned {
+            let here = tune::shape_here(self.cohorts().as_deref())?;
+            if here.as_deref() != Some(&tuned.shape) {
+                let here = here.unwrap_or_else(|| "its CPUs are not those of the cohorts".into());
+                problem::tell(format!(
+                    "warning: {} was tuned on {} ({}), and this machine is another ({here}); the \
+                     lock is used all the same",
+                    file.display(),
+                    tuned.machine,
+                    tuned.shape
+                ));
+            }
+        }
+        if let Some(tuned) = self.glk_tuned() {
+            let here = tune::shape_here(None)?.unwrap_or_default();
+            if here != tuned.shape {
+                problem::tell(format!(
+                    "warning: glk in {} was tuned on {} ({}), and this machine is another ({here}); \
+                     its numbers are used all the same",
+                    file.display(),
+                    tuned.machine,
+                    tuned.shape
+                ));
+            }
         }
         Ok(())
     }
 
-    fn parse(text: &str, file: &Path) -> Result<Self, Problem> {
+    /// Reads and checks that text of `file`, without what depends on this machine.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(text: &str, file: &Path) -> Result<Self, Problem> {
         let at = |offset, message: &str| at(text, offset, file, message);
         let mut read: Self = toml::from_str(text).map_err(|error| misread(&error, text, file))?;
         if let Some(lock) = &read.lock {
@@ -248,6 +201,11 @@ impl Configuration {
     /// How the lock that adapts is tuned.
     pub fn glk(&self) -> Option<Tuning> {
         self.glk.as_ref().map(|glk| glk.get_ref().tuning())
+    }
+
+    /// Where that is from, if it is written.
+    pub fn glk_tuned(&self) -> Option<&glk_file::Origin> {
+        self.glk.as_ref()?.get_ref().tuned()
     }
 
     /// The mutexes that have locks of their own.
@@ -380,10 +338,13 @@ mod tests {
             ),
             ("only = [\"a\", \"b:c\"]\n", "c.toml:1:14: found `b:c`"),
             ("exclude = [\"\"]\n", "c.toml:1:12: found an empty name"),
-            ("[glk]\nup = 2\n", "c.toml:2:6: down is 2, expected 1 to 1"),
+            (
+                "[glk]\ndown = 4\n",
+                "c.toml:2:8: down is 4, expected 2 to 3",
+            ),
             (
                 "[glk]\nsample = 0\n",
-                "c.toml:2:10: sample is 0, expected a power",
+                "c.toml:2:10: found a period of 0, expected a power",
             ),
             (
                 "[glk]\nconsider = 64\n",

@@ -2,6 +2,7 @@
 //! takes.
 
 mod explain;
+mod glk;
 mod sanl;
 mod show;
 
@@ -13,7 +14,6 @@ use crate::machines::MachineName;
 use crate::page::{self, Origin};
 use crate::problem::Problem;
 use clap::ValueHint;
-use cohort::Thresholds;
 use cohort::recipe::{Basic, Level};
 use cohort_lab::bench::report::Point;
 use cohort_lab::bench::simulated::{self, Course};
@@ -26,7 +26,7 @@ use cohort_lab::tune::shape::Shape;
 use cohort_lab::tune::{self, Effort, Plan, Policy, Tuned, beam};
 use cohort_lab::world::native::{HERE, Host, Settings};
 use cohort_lab::world::simulated::Simulator;
-use cohort_lab::world::{Placement, Topology, Wait};
+use cohort_lab::world::{Placement, Topology, Tunings, Wait};
 use cohort_machine::description::{Machine, nearest};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -95,6 +95,8 @@ pub struct Arguments {
 enum Other {
     /// Find the thresholds of the lock `sanl` that suit a machine, for `cohort bench --config`
     Sanl(sanl::Arguments),
+    /// Find when the lock `glk` should change its mode on a machine, for `cohort run --config`
+    Glk(glk::Arguments),
 }
 
 const NOTES: &str = "\
@@ -179,8 +181,10 @@ impl Place {
 
 /// Carries out `cohort tune`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    if let Some(Other::Sanl(arguments)) = &arguments.other {
-        return sanl::run(arguments);
+    match &arguments.other {
+        Some(Other::Sanl(arguments)) => return sanl::run(arguments),
+        Some(Other::Glk(arguments)) => return glk::run(arguments),
+        None => {}
     }
     if let Some(file) = &arguments.explain {
         return explain::run(arguments, file);
@@ -526,7 +530,7 @@ fn here(
             wait: Wait::natural(&setting.lock, true),
             background: 0,
             served: true,
-            thresholds: Thresholds::USUAL,
+            tunings: Tunings::USUAL,
         },
     });
     let wanted: Vec<native::Wanted> = wanted.collect();

@@ -15,7 +15,7 @@ use crate::interrupt::{self, Interrupted};
 use crate::rounds::Observer;
 use crate::world::served;
 use crate::world::simulated::Simulator;
-use crate::world::{Placement, Wait};
+use crate::world::{Placement, Tunings, Wait};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::sync::{Arc, Mutex};
@@ -321,7 +321,7 @@ fn play(plan: &Plan, spot: &Spot, form: &Contestant, at: &Arc<Simulator>) -> Res
         wait: is_crowded.then_some(Wait::Park),
         background: 0,
         served,
-        thresholds: cohort::Thresholds::USUAL,
+        tunings: Tunings::USUAL,
         cohorts: Vec::new(),
     };
     let setting = Setting {

@@ -17,13 +17,14 @@
 //!
 //! [`mod@file`] is what is written of it, [`best`] finds what was written for a machine,
 //! [`explain`] says what each part of a composition is worth, [`beam`] draws the field.  [`sanl`]
-//! tunes a lock of another kind, by its thresholds.
+//! and [`glk`] tune locks of other kinds, by their thresholds.
 
 pub mod beam;
 pub mod best;
 pub mod explain;
 pub mod field;
 pub mod file;
+pub mod glk;
 pub mod sanl;
 pub mod shape;
 

@@ -5,6 +5,7 @@
 //! machine; [`simulated`] is one that is described by a file, on a virtual clock.  Time is counted
 //! in cycles of the world's clock everywhere.
 
+pub mod in_mode;
 pub mod names;
 pub mod native;
 pub mod placement;
@@ -13,12 +14,14 @@ pub mod served;
 pub mod simulated;
 pub mod topology;
 mod trees;
+mod tunings;
 pub mod wait;
 
 pub use placement::Placement;
 pub use raw::{Block, Room, Tested};
 pub use simulated::Facts;
 pub use topology::Topology;
+pub use tunings::Tunings;
 pub use wait::Wait;
 
 use cohort::{Counter, Deadline};

@@ -15,6 +15,7 @@ mod capability;
 mod counter;
 mod delegate;
 mod forwards;
+pub mod glk;
 mod hosted;
 mod levels;
 mod list;

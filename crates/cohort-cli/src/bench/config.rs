@@ -1,21 +1,25 @@
-//! The thresholds of `sanl` that a benchmark is run with.
+//! The numbers of `sanl`, or of `glk`, that a benchmark is run with.
 
 use super::Place;
-use crate::config;
+use crate::config::{self, Configuration};
 use crate::problem::{self, Problem};
-use cohort::Thresholds;
 use cohort_lab::tune::sanl::file::{self, File};
 use cohort_lab::tune::shape::Shape;
+use cohort_lab::world::Tunings;
 use cohort_machine::description::nearest;
 use std::path::Path;
 
-/// Those of a file, or of the one that is shipped for a machine; says so if they are another
+/// Those of a file, or those of `sanl` that are shipped for a machine; says so if they are another
 /// machine's than that place.
 ///
 /// # Errors
 /// It cannot be read, or is no such file: where, what stands there and what may.
-pub fn read(named: &Path, place: &Place) -> Result<Thresholds, Problem> {
+pub fn read(named: &Path, place: &Place) -> Result<Tunings, Problem> {
     let text = text(named)?;
+    let is_of_glk = toml::from_str(&text).is_ok_and(|table: toml::Table| table.contains_key("glk"));
+    if is_of_glk {
+        return of_glk(&Configuration::parse(&text, named)?, named, place);
+    }
     let read =
         File::parse(&text).map_err(|wrong| config::at(&text, wrong.at, named, &wrong.why))?;
     let (topology, fingerprint) = match place {
@@ -34,7 +38,35 @@ pub fn read(named: &Path, place: &Place) -> Result<Thresholds, Problem> {
             place.name(),
         ));
     }
-    Ok(read.thresholds)
+    Ok(Tunings {
+        sanl: read.thresholds,
+        ..Tunings::USUAL
+    })
+}
+
+/// What a configuration of `cohort run` says of `glk`.
+fn of_glk(read: &Configuration, named: &Path, place: &Place) -> Result<Tunings, Problem> {
+    let shape = Shape::of(match place {
+        Place::Here(host) => host.topology(),
+        Place::There(simulator) => simulator.topology(),
+    });
+    if let Some(tuned) = read
+        .glk_tuned()
+        .filter(|tuned| tuned.shape != shape.to_string())
+    {
+        problem::tell(format!(
+            "warning: glk in {} was tuned on {} ({}), and {} is another ({shape}); its numbers are \
+             used all the same",
+            named.display(),
+            tuned.machine,
+            tuned.shape,
+            place.name(),
+        ));
+    }
+    Ok(Tunings {
+        glk: read.glk().unwrap_or(Tunings::USUAL.glk),
+        ..Tunings::USUAL
+    })
 }
 
 /// The text of a file, or of a shipped one: whatever has a `/` or ends in `.toml` is a path.

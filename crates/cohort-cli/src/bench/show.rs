@@ -365,7 +365,10 @@ fn closing(report: &Report) -> String {
         "\nLocks are raw; --served measures what programs get."
     });
     if let Some(config) = &report.config {
-        let _ = write!(text, "\nThe thresholds of sanl are those of {config}.");
+        let _ = write!(
+            text,
+            "\nLocks that are tuned go by the numbers of {config}."
+        );
     }
     if let Some(wait) = common(report, waits) {
         let _ = write!(text, "\nHow waiters wait: {wait}.");

@@ -14,7 +14,7 @@ use cohort_lab::progress::Progress;
 use cohort_lab::tune::sanl::{self, LOCKS, Plan, Profile, file, picture};
 use cohort_lab::tune::shape::Shape;
 use cohort_lab::world::native::Settings;
-use cohort_lab::world::{Placement, Wait};
+use cohort_lab::world::{Placement, Tunings, Wait};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -161,7 +161,10 @@ fn measured(arguments: &Arguments, plan: &Plan, place: &Place) -> Result<Profile
                 wait: Wait::natural(&setting.lock, false),
                 background: 0,
                 served: false,
-                thresholds: *thresholds,
+                tunings: Tunings {
+                    sanl: *thresholds,
+                    ..Tunings::USUAL
+                },
             },
         });
         let wanted: Vec<native::Wanted> = wanted.collect();

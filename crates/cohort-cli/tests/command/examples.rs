@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands whose help has examples; the first is the command alone.
-const SUBCOMMANDS: [&str; 14] = [
+const SUBCOMMANDS: [&str; 15] = [
     "",
     "run",
     "debug",
@@ -21,6 +21,7 @@ const SUBCOMMANDS: [&str; 14] = [
     "discover",
     "tune",
     "tune sanl",
+    "tune glk",
     "survey",
 ];
 

@@ -9,6 +9,7 @@ mod discover;
 mod ending;
 mod environment;
 mod examples;
+mod glk;
 mod locks;
 mod machines;
 mod mutexes;

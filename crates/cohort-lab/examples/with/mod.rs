@@ -4,7 +4,7 @@ use cohort_lab::bench::simulated::{Course, Until};
 use cohort_lab::bench::{self, Knobs, Outcome, Setting};
 use cohort_lab::world::raw::{Polling, Testable, tested};
 use cohort_lab::world::simulated::{Fiber, Lines, Simulated, Simulator};
-use cohort_lab::world::{Block, Placement, Played, Room, Tested, Topology, World};
+use cohort_lab::world::{Block, Placement, Played, Room, Tested, Topology, Tunings, World};
 use std::alloc::Layout;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ pub fn lbench(
         wait: None,
         background: 0,
         served: false,
-        thresholds: cohort::Thresholds::USUAL,
+        tunings: Tunings::USUAL,
         cohorts: Vec::new(),
     };
     let world = simulator.world(course.settings(simulator, &setting));

@@ -81,7 +81,7 @@ mod tests {
     use super::super::{WORKLOADS, find};
     use super::*;
     use crate::bench::{Knobs, NO_LOCK};
-    use crate::world::{Placement, Wait};
+    use crate::world::{Placement, Tunings, Wait};
 
     struct Silent;
 
@@ -118,7 +118,7 @@ mod tests {
                 wait: Wait::Park,
                 background: 0,
                 served: false,
-                thresholds: cohort::Thresholds::USUAL,
+                tunings: Tunings::USUAL,
             },
         };
         let mut points = measure(info, &host, &[wanted], 1, &mut Silent).unwrap();

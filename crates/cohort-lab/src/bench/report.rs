@@ -27,7 +27,7 @@ pub struct Report {
     /// The first digits of the simulated machine's file's hash.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<String>,
-    /// The origin of the thresholds that `sanl` had, if they are not the usual ones.
+    /// The origin of the numbers that `sanl` or `glk` went by, if they are not the usual ones.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
     /// Where threads ran.

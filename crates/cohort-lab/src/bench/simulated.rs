@@ -5,10 +5,10 @@ use super::{Info, Knobs, Setting, run};
 use crate::interrupt::{self, Interrupted};
 use crate::rounds::Observer;
 use crate::tune::Effort;
-use crate::world::Placement;
 use crate::world::simulated::{Settings, Simulator};
 use crate::world::wait::Wait;
-use cohort::{Thresholds, catalogue};
+use crate::world::{Placement, Tunings};
+use cohort::catalogue;
 use cohort_machine::Length;
 use rayon::prelude::*;
 use std::sync::{Arc, Mutex};
@@ -77,8 +77,8 @@ pub struct Course {
     pub background: usize,
     /// Whether locks are as [programs have them](crate::world::served), not raw.
     pub served: bool,
-    /// Those of locks that sections are brought to.
-    pub thresholds: Thresholds,
+    /// What locks go by that can be tuned.
+    pub tunings: Tunings,
     /// What locks are told of a level instead of the machine's cohorts.
     pub cohorts: Vec<(String, Vec<usize>)>,
 }
@@ -101,7 +101,7 @@ impl Course {
             wait: None,
             background: 0,
             served: true,
-            thresholds: Thresholds::USUAL,
+            tunings: Tunings::USUAL,
             cohorts,
         }
     }
@@ -118,7 +118,7 @@ impl Course {
                 .unwrap_or_else(|| Wait::natural(&setting.lock, self.served)),
             background: self.background,
             served: self.served,
-            thresholds: self.thresholds,
+            tunings: self.tunings,
             seed: setting.seed,
             cohorts: self.cohorts.clone(),
         }
@@ -237,7 +237,7 @@ mod tests {
         wait: None,
         background: 0,
         served: false,
-        thresholds: Thresholds::USUAL,
+        tunings: Tunings::USUAL,
         cohorts: Vec::new(),
     };
 

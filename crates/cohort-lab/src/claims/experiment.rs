@@ -5,8 +5,7 @@ use crate::bench::simulated::{Course, Until};
 use crate::bench::{self, Knobs, Outcome, Setting, Span, curves};
 use crate::tune::sanl::file::{self, File};
 use crate::world::simulated::Simulator;
-use crate::world::{Placement, Topology, Wait};
-use cohort::Thresholds;
+use crate::world::{Placement, Topology, Tunings, Wait};
 use cohort_machine::Length;
 use cohort_machine::description::shipped;
 use std::collections::BTreeMap;
@@ -354,7 +353,7 @@ impl Point {
             wait: self.wait,
             background: self.background,
             served: false,
-            thresholds: thresholds(self.machine),
+            tunings: tunings(self.machine),
             cohorts: Vec::new(),
         };
         let mut settings = course.settings(&simulator, &setting);
@@ -409,10 +408,11 @@ impl Point {
 }
 
 /// Those that were profiled for a machine, as its paper did; of others the usual ones.
-fn thresholds(machine: &str) -> Thresholds {
+fn tunings(machine: &str) -> Tunings {
     let shipped = file::shipped(machine).map(File::parse);
-    shipped.map_or(Thresholds::USUAL, |file| {
-        file.expect("a shipped file is sound").thresholds
+    shipped.map_or(Tunings::USUAL, |file| Tunings {
+        sanl: file.expect("a shipped file is sound").thresholds,
+        ..Tunings::USUAL
     })
 }
 

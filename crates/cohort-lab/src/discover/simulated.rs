@@ -6,7 +6,7 @@ use crate::bench::{self, Knobs, NO_LOCK, Setting};
 use crate::interrupt;
 use crate::rounds::Observer;
 use crate::world::simulated::{Settings, Simulator};
-use crate::world::{Placement, Wait};
+use crate::world::{Placement, Tunings, Wait};
 use cohort_machine::Length;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(super) fn one(simulator: &Arc<Simulator>, (one, other): Pair) -> Result<f64,
         wait: Wait::Busy,
         background: 0,
         served: false,
-        thresholds: cohort::Thresholds::USUAL,
+        tunings: Tunings::USUAL,
         seed: setting.seed,
         cohorts: Vec::new(),
     });

@@ -22,8 +22,8 @@ use crate::bench::report::Point;
 use crate::bench::simulated::{self, Course, Failure, Until};
 use crate::bench::{self, Info, Knobs, Setting, Span, Workload};
 use crate::rounds::Observer;
-use crate::world::Placement;
 use crate::world::simulated::Simulator;
+use crate::world::{Placement, Tunings};
 use cohort::{Idle, Thresholds, WHOLE};
 use serde::Serialize;
 use std::sync::Arc;
@@ -256,7 +256,10 @@ pub fn there(
             wait: None,
             background: 0,
             served: false,
-            thresholds: *thresholds,
+            tunings: Tunings {
+                sanl: *thresholds,
+                ..Tunings::USUAL
+            },
             cohorts: Vec::new(),
         };
         simulated::measure(Plan::info(), simulator, &course, settings, observer)

@@ -7,12 +7,15 @@ mod system;
 use super::raw::{self, Polling, lock_maker, polling};
 use super::served;
 use super::wait::Wait;
-use super::{Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topology, WORDS, World};
+use super::{
+    Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topology, Tunings, WORDS, World,
+};
 use crate::disturb::{Watch, allowed_cpus};
 use crate::workloads::work::Pace;
 pub(crate) use clock::Clock;
+use cohort::adaptive::tune;
 use cohort::door::{Spinner, set_policy};
-use cohort::{Counter, Deadline, Thresholds};
+use cohort::{Counter, Deadline};
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use std::alloc::Layout;
 use std::collections::BTreeMap;
@@ -40,8 +43,8 @@ pub struct Settings {
     pub background: usize,
     /// Whether locks are as [programs have them](super::served), not raw.
     pub served: bool,
-    /// Those of locks that sections are brought to.
-    pub thresholds: Thresholds,
+    /// What locks go by that can be tuned.
+    pub tunings: Tunings,
 }
 
 /// What is the same for all runs on this machine; measured once.
@@ -141,6 +144,10 @@ mod programs {
     }
 }
 
+mod in_mode {
+    crate::world::in_mode::in_mode_maker!(cohort);
+}
+
 mod compositions {
     crate::world::raw::composition_maker!(cohort);
 }
@@ -192,10 +199,13 @@ impl World for Native {
             return Some(shared);
         }
         let spins = self.settings.wait.never_sleeps();
-        let thresholds = self.settings.thresholds;
+        let thresholds = self.settings.tunings.sanl;
         if let Some(delegate) = delegates::make(self, name, threads, spins, &thresholds) {
             self.unattended.note(&delegate);
             return Some(delegate);
+        }
+        if let Some(lock) = in_mode::make(self, name, threads) {
+            return Some(lock);
         }
         match cohort::catalogue::find(name) {
             Some(info) => make(self, info.identifier, threads, spins),
@@ -220,6 +230,7 @@ impl World for Native {
         } = self;
         let servers = unattended.servers();
         set_policy(settings.wait.policy());
+        tune(&settings.tunings.glk);
         let places = settings
             .placement
             .cpus(&host.topology, threads + servers.len());

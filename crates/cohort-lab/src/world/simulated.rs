@@ -11,11 +11,13 @@ use super::names::assigned;
 use super::raw::{self, Polling, polling};
 use super::served;
 use super::wait::Wait;
-use super::{Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, World, spare};
+use super::{
+    Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, Tunings, World, spare,
+};
 use crate::bench::NO_LOCK;
 use cohort::name::Assignment;
 use cohort::recipe::Level;
-use cohort::{Counter, Deadline, Thresholds};
+use cohort::{Counter, Deadline};
 use cohort_machine::description::Machine;
 use cohort_machine::{Hardware, Length, Options, Run, Thread, Waiting, door};
 use cohort_on_machine::door::Spinner;
@@ -108,8 +110,8 @@ pub struct Settings {
     pub background: usize,
     /// Whether locks are as [programs have them](super::served), not raw.
     pub served: bool,
-    /// Those of locks that sections are brought to.
-    pub thresholds: Thresholds,
+    /// What locks go by that can be tuned.
+    pub tunings: Tunings,
     /// What all chance depends on.
     pub seed: u64,
     /// What locks are told of a level instead of the machine's cohorts.
@@ -170,6 +172,10 @@ mod programs {
     }
 }
 
+mod in_mode {
+    crate::world::in_mode::in_mode_maker!(cohort_on_machine);
+}
+
 mod compositions {
     crate::world::raw::composition_maker!(cohort_on_machine);
 }
@@ -222,10 +228,13 @@ impl World for Simulated {
             return Some(shared);
         }
         let spins = self.settings.wait.never_sleeps();
-        let thresholds = self.settings.thresholds;
+        let thresholds = self.settings.tunings.sanl;
         if let Some(delegate) = delegates::make(self, name, threads, spins, &thresholds) {
             self.unattended.note(&delegate);
             return Some(delegate);
+        }
+        if let Some(lock) = in_mode::make(self, name, threads) {
+            return Some(lock);
         }
         match cohort_on_machine::catalogue::find(name) {
             Some(info) => catalogue::make(self, info.identifier, threads, spins),
@@ -268,6 +277,10 @@ impl World for Simulated {
                     clock,
                     warm: settings.length.warm_up,
                 };
+                // Numbers that are usual cost nothing.
+                if settings.tunings.glk != Tunings::USUAL.glk {
+                    cohort_on_machine::adaptive::tune(&settings.tunings.glk);
+                }
                 let part = body(index, fiber);
                 parts.borrow_mut()[index] = Some(part);
             });

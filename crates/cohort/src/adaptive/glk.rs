@@ -45,12 +45,13 @@
 //! section or before it, so a lock that its caller knows to be free is never refused.
 
 use super::crowd;
-use super::tuning::{Tuning, tuned};
+use super::tuning::tuned;
 use crate::basic::mcs::McsNode;
 use crate::basic::{Futex, Mcs, Ticket};
 use crate::door::{
     self, AtomicU32, Change, Order, flaws, hearer, is_worth_a_try, keep_cpu, mutant, now, yield_now,
 };
+use cohort_raw::glk::Tuning;
 use cohort_raw::{Adapts, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 use core::fmt;
 use core::marker::PhantomData;

@@ -4,5 +4,6 @@ pub mod crowd;
 pub mod glk;
 mod tuning;
 
+pub use cohort_raw::glk::{Fault, Tuning};
 pub use glk::{Glk, GlkPlus};
-pub use tuning::{Fault, Tuning, tune};
+pub use tuning::tune;

@@ -1,0 +1,87 @@
+//! The table `[glk]` of a configuration file.
+
+use cohort::adaptive::{Fault, Tuning};
+use cohort_lab::tune::glk::file::Origin;
+use serde::Deserialize;
+use std::ffi::OsString;
+use toml::Spanned;
+
+/// The table `[glk]`; what it leaves out stays as it is.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Glk {
+    up: Option<Spanned<u32>>,
+    down: Option<Spanned<u32>>,
+    sample: Option<Spanned<u32>>,
+    consider: Option<Spanned<u32>>,
+    tuned: Option<Origin>,
+}
+
+impl Glk {
+    /// The numbers.
+    pub fn tuning(&self) -> Tuning {
+        let said = |said: &Option<Spanned<u32>>, usual| {
+            said.as_ref().map_or(usual, |said| *said.get_ref())
+        };
+        Tuning {
+            up: said(&self.up, Tuning::USUAL.up),
+            down: said(&self.down, Tuning::USUAL.down),
+            sample: said(&self.sample, Tuning::USUAL.sample),
+            consider: said(&self.consider, Tuning::USUAL.consider),
+        }
+    }
+
+    /// Where they are from, if that is written.
+    pub fn tuned(&self) -> Option<&Origin> {
+        self.tuned.as_ref()
+    }
+
+    /// What no lock can follow, and where it stands if it is written.
+    pub fn complaint(&self) -> Option<(Option<usize>, String)> {
+        let at = |said: &Option<Spanned<u32>>| said.as_ref().map(|said| said.span().start);
+        let tuning = self.tuning();
+        let period = |found| {
+            let most = Tuning::MOST;
+            format!("found a period of {found}, expected a power of two up to {most}")
+        };
+        Some(match tuning.fault()? {
+            Fault::Up => {
+                let (up, longest) = (tuning.up, Tuning::LONGEST);
+                let least = Tuning::LEAST;
+                (
+                    at(&self.up),
+                    format!("up is {up}, expected {least} to {longest}"),
+                )
+            }
+            Fault::Down => {
+                let Tuning { up, down, .. } = tuning;
+                let least = Tuning::LEAST;
+                let what = format!("down is {down}, expected {least} to {up}, which is up");
+                (at(&self.down).or(at(&self.up)), what)
+            }
+            Fault::Sample => (at(&self.sample), period(tuning.sample)),
+            Fault::Consider => (at(&self.consider), period(tuning.consider)),
+            Fault::Order => {
+                let Tuning {
+                    sample, consider, ..
+                } = tuning;
+                let what = format!(
+                    "the mode is considered once in {consider} sections, but the queue is looked at \
+                     once in {sample}"
+                );
+                (at(&self.consider).or(at(&self.sample)), what)
+            }
+        })
+    }
+}
+
+/// A tuning as the library is told it.
+pub fn flat(tuning: &Tuning) -> OsString {
+    let Tuning {
+        up,
+        down,
+        sample,
+        consider,
+    } = tuning;
+    format!("{up},{down},{sample},{consider}").into()
+}

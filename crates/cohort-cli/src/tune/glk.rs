@@ -1,0 +1,267 @@
+//! `cohort tune glk`: when the lock that adapts should change its mode on a machine, for `cohort run
+//! --config`.
+
+use super::{Place, Stop, arm, command};
+use crate::destination;
+use crate::machines::MachineName;
+use crate::page;
+use crate::problem::Problem;
+use clap::ValueHint;
+use cohort_lab::bench::native;
+use cohort_lab::options;
+use cohort_lab::progress::Progress;
+use cohort_lab::tune::glk::{self, Analysis, Cost, Plan, file, picture};
+use cohort_lab::tune::shape::Shape;
+use cohort_lab::world::native::Settings;
+use cohort_lab::world::{Placement, Wait};
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Options of `cohort tune glk`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    /// Analyse this simulated machine instead: a name of `cohort machines`, or a file
+    #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
+        value_parser = MachineName, hide_possible_values = true)]
+    on: Option<String>,
+    /// Seconds that each point is measured in each of five rounds [default: 0.02]
+    #[arg(long, value_name = "SECONDS", value_parser = options::seconds, conflicts_with = "on")]
+    seconds: Option<f64>,
+    /// Write a configuration that `cohort run --config` and `cohort bench --config` take
+    #[arg(short, long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Draw how much faster mcs is than ticket, and what each period costs
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    plot: Option<PathBuf>,
+    /// What all random choices depend on
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const NOTES: &str = "\
+Two to sixteen threads, as far as there are CPUs, take sections of 0 to 4096 cycles under ticket \
+and under mcs: up is the number of threads by which least is lost if ticket serves so many and mcs \
+more; down is one less, 2 at least. Then threads take empty sections, two in the mode ticket and eight in the \
+mode mcs, under glk with each period and under glk that stays in that mode and never looks: a \
+period is the shortest than which no longer one is better by 1 %, and the mode is considered once in \
+32 looks at most (Antić et al. 2016 §3.1). With fewer than five CPUs the mode mcs is left out.
+
+Examples:
+  cohort tune glk --on haswell-ep-2s
+  cohort tune glk --on haswell-ep-2s -o glk.toml --plot tune.svg
+  cohort tune glk --on ivy-bridge-2s --json
+
+Then: cohort run --lock glk --config glk.toml -- PROGRAM
+
+Exit status: 0 if all was measured; 2 for a mistake in the options; 125 if a run failed; 130 after \
+Ctrl-C.";
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Sheet<'a> {
+    machine: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<&'a str>,
+    seed: u64,
+    glk: Numbers,
+    #[serde(flatten)]
+    analysis: &'a Analysis,
+}
+
+/// The table `[glk]`.
+#[derive(Serialize)]
+struct Numbers {
+    up: u32,
+    down: u32,
+    sample: u32,
+    consider: u32,
+}
+
+/// Rounds on this machine in which points are measured.
+const ROUNDS: usize = 5;
+
+/// Carries out `cohort tune glk`.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    if let Some(file) = &arguments.plot {
+        destination::plot(file)?;
+    }
+    if let Some(file) = &arguments.output {
+        destination::writable(file)?;
+    }
+    let place = Place::of(arguments.on.as_deref())?;
+    let plan = Plan {
+        cpus: place.topology().cpus().len(),
+        seed: arguments.seed,
+    };
+    if plan.cpus < 2 {
+        return Err(Problem::refused(format!(
+            "{} has one CPU, where no two threads want a lock at once; analyse another with --on",
+            place.name()
+        )));
+    }
+    arm()?;
+    let analysis = match measured(arguments, &plan, &place) {
+        Ok(analysis) => analysis,
+        Err(Stop::Signal(status)) => return Ok(ExitCode::from(status)),
+        Err(Stop::Failed(why)) => return Err(Problem::refused(why)),
+    };
+    if let Some(file) = &arguments.plot {
+        picture::save(&analysis, place.name(), file).map_err(Problem::refused)?;
+    }
+    if let Some(file) = &arguments.output {
+        let shape = Shape::of(place.topology());
+        let (machine, fingerprint) = (place.name(), place.fingerprint());
+        let text = file::text(
+            &command(),
+            &analysis,
+            machine,
+            fingerprint,
+            &shape,
+            plan.seed,
+        );
+        destination::write(file, text.as_bytes())?;
+    }
+    if arguments.json {
+        let tuning = analysis.tuning();
+        let sheet = Sheet {
+            machine: place.name(),
+            fingerprint: place.fingerprint(),
+            seed: plan.seed,
+            glk: Numbers {
+                up: tuning.up,
+                down: tuning.down,
+                sample: tuning.sample,
+                consider: tuning.consider,
+            },
+            analysis: &analysis,
+        };
+        page::print_json(place.origin(), &sheet)?;
+    } else {
+        page::print(&text(&analysis, &plan, &place))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measured(arguments: &Arguments, plan: &Plan, place: &Place) -> Result<Analysis, Stop> {
+    let host = match place {
+        Place::There(simulator) => {
+            let mut progress = Progress::new(plan.points(), false);
+            return glk::there(plan, simulator, &mut progress).map_err(Stop::from);
+        }
+        Place::Here(host) => host,
+    };
+    let mut progress = Progress::new(plan.points() * ROUNDS, false);
+    glk::analyse(plan, &mut |settings, wait, tunings| {
+        let wanted = settings.iter().map(|setting| native::Wanted {
+            setting: setting.clone(),
+            settings: Settings {
+                seconds: arguments.seconds.unwrap_or(0.02),
+                placement: Placement::Cores,
+                wait: wait.unwrap_or_else(|| Wait::natural(&setting.lock, false)),
+                background: 0,
+                served: false,
+                tunings: *tunings,
+            },
+        });
+        let wanted: Vec<native::Wanted> = wanted.collect();
+        native::measure(Plan::info(), host, &wanted, ROUNDS, &mut progress).map_err(Stop::from)
+    })
+}
+
+/// The tables, and what follows from them.
+fn text(analysis: &Analysis, plan: &Plan, place: &Place) -> String {
+    let tuning = analysis.tuning();
+    let mut parts = vec![
+        page::prose("How much faster mcs is than ticket, with so many threads:"),
+        gains(analysis, plan),
+        page::prose(
+            "What is left of the throughput of two threads in the mode ticket, and of eight in the \
+             mode mcs, where the mode is considered, or the queue looked at, once in so many \
+             sections:",
+        ),
+        costs(analysis),
+    ];
+    let from = match place.fingerprint() {
+        Some(hash) => format!("simulated (file {hash}): virtual time"),
+        None => "measured".to_owned(),
+    };
+    let up = match analysis.up {
+        Some(up) if up < 2 => {
+            "mcs is faster with two threads already, and no lower threshold is possible"
+        }
+        Some(_) => "ticket serves so many threads, and mcs more",
+        None if plan.long().is_none() => {
+            "mcs was not faster with as many threads as there are CPUs"
+        }
+        None => "mcs was not faster with any number of threads",
+    };
+    let periods = if plan.long().is_some() {
+        ""
+    } else {
+        " There are too few CPUs for the mode mcs: its periods were not tried."
+    };
+    parts.push(page::prose(&format!(
+        "{}, {from}. Threads have cores of their own, near each other, and 100 cycles between two sections.\nup = {}: {up}.\ndown = {}: one less, so that \
+         no lock goes to and fro, if a queue, holder included, can be shorter.\nsample = {}, consider = {}: shorter periods cost more than 1 %, or \
+         a mean has fewer than 32 looks.{periods}",
+        place.name(),
+        tuning.up,
+        tuning.down,
+        tuning.sample,
+        tuning.consider,
+    )));
+    parts.join("\n\n")
+}
+
+/// A row for each length of a section.
+fn gains(analysis: &Analysis, plan: &Plan) -> String {
+    let threads = plan.threads();
+    let mut titles = vec!["cycles a\nsection".to_owned()];
+    titles.extend(threads.iter().map(|threads| format!("×{threads}")));
+    titles.push("mcs\nfrom".to_owned());
+    let mut table = page::titled(&titles);
+    for length in &analysis.lengths {
+        let mut row = vec![length.critical.to_string()];
+        let gains = length.pairs.iter().map(|pair| pair.mcs / pair.ticket - 1.0);
+        row.extend(gains.map(|gain| format!("{:+.0} %", gain * 100.0)));
+        let crossing = length.crossing;
+        row.push(crossing.map_or_else(|| "-".to_owned(), |threads| threads.to_string()));
+        table.add_row(row);
+    }
+    page::lines(table, 0..titles.len())
+}
+
+/// A row for each period.
+fn costs(analysis: &Analysis) -> String {
+    let titles = [
+        "sections",
+        "considered\nticket",
+        "considered\nmcs",
+        "looked at\nticket",
+        "looked at\nmcs",
+    ];
+    let mut table = page::titled(&titles);
+    let (consider, sample) = (&analysis.costs.consider, &analysis.costs.sample);
+    let percent = |left: Option<f64>| {
+        left.map_or_else(|| "-".to_owned(), |left| format!("{:.1} %", left * 100.0))
+    };
+    for considered in consider {
+        let looked = sample.iter().find(|cost| cost.period == considered.period);
+        let pair = |cost: Option<&Cost>| {
+            [
+                percent(cost.map(|cost| cost.ticket)),
+                percent(cost.and_then(|cost| cost.mcs)),
+            ]
+        };
+        let mut row = vec![considered.period.to_string()];
+        row.extend(pair(Some(considered)));
+        row.extend(pair(looked));
+        table.add_row(row);
+    }
+    page::lines(table, 0..titles.len())
+}

@@ -1,0 +1,103 @@
+//! `cohort tune glk`, and the table that it writes.
+
+use crate::cohort;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::{contains, is_empty};
+use serde_json::Value;
+use std::path::Path;
+
+const ANALYSE: [&str; 4] = ["tune", "glk", "--on", "haswell-ep-2s"];
+
+fn bench(folder: &Path, on: &str) -> assert_cmd::assert::Assert {
+    cohort()
+        .args(["bench", "--on", on, "--workload", "loop", "--threads", "4"])
+        .args([
+            "--locks",
+            "glk",
+            "--seconds",
+            "0.0002",
+            "--config",
+            "glk.toml",
+        ])
+        .current_dir(folder)
+        .assert()
+}
+
+#[test]
+fn what_an_analysis_writes_is_used_and_warned_of_elsewhere() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = folder.path();
+    let said = cohort()
+        .args(ANALYSE)
+        .args(["-o", "glk.toml", "--plot", "tune.svg"])
+        .current_dir(folder)
+        .assert()
+        .code(0)
+        .get_output()
+        .stdout
+        .clone();
+    let said = String::from_utf8(said).expect("text");
+    for words in ["up = ", "down = ", "sample = ", "consider = ", "simulated"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let widest = said.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{widest:?} columns:\n{said}");
+    let drawn = std::fs::read_to_string(folder.join("tune.svg")).expect("a plot was written");
+    assert!(drawn.contains("mcs over ticket") && drawn.contains("in the mode mcs"));
+    bench(folder, "haswell-ep-2s")
+        .code(0)
+        .stdout(contains("the numbers of glk.toml"))
+        .stderr(is_empty());
+    bench(folder, "i5-12500")
+        .code(0)
+        .stderr(contains("glk in glk.toml was tuned on haswell-ep-2s"));
+    cohort()
+        .args(["run", "--lock", "glk", "--config", "glk.toml", "--", "true"])
+        .current_dir(folder)
+        .assert()
+        .code(0)
+        .stderr(contains("was tuned on haswell-ep-2s").and(contains("used all the same")));
+}
+
+#[test]
+fn an_analysis_gives_the_same_twice() {
+    let run = || {
+        let output = cohort().args(ANALYSE).arg("--json").output();
+        output.expect("the command runs").stdout
+    };
+    let once = run();
+    assert_eq!(once, run());
+    let sheet: Value = serde_json::from_slice(&once).expect("JSON");
+    assert_eq!(sheet["lengths"].as_array().map(Vec::len), Some(6));
+    let of = |name: &str| sheet["glk"][name].as_u64().expect("a number");
+    assert!(of("down") <= of("up") && of("sample") <= of("consider"));
+    // Mode by mode, the same lock without its looks is what others are measured by.
+    let last = |which: &str| {
+        let costs = sheet["costs"][which].as_array().expect("a list");
+        costs.last().expect("some")["mcs"]
+            .as_f64()
+            .expect("a share")
+    };
+    assert!((0.8..1.2).contains(&last("sample")), "{}", last("sample"));
+}
+
+#[test]
+fn mistakes_are_told() {
+    cohort()
+        .args(["tune", "glk", "--on", "haswel-ep-2s"])
+        .assert()
+        .code(2)
+        .stderr(contains("did you mean `haswell-ep-2s`?"));
+    cohort()
+        .args([
+            "tune",
+            "glk",
+            "--on",
+            "haswell-ep-2s",
+            "-o",
+            "/nowhere/glk.toml",
+        ])
+        .assert()
+        .code(125)
+        .stderr(contains("/nowhere"));
+}

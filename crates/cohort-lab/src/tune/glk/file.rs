@@ -1,0 +1,51 @@
+//! What is written of an analysis: a table that `cohort run --config` takes, with where it is from.
+
+use super::Analysis;
+use crate::tune::shape::Shape;
+use serde::Deserialize;
+
+/// `[glk.tuned]`: where the numbers are from.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Origin {
+    /// The machine.
+    pub machine: String,
+    /// The fingerprint of its file, if it was simulated.
+    pub fingerprint: Option<String>,
+    /// The machine's [`Shape`].
+    pub shape: String,
+    /// What all random choices depended on.
+    pub seed: u64,
+}
+
+/// The text of an analysis' file, under the command that made it.
+#[must_use]
+pub fn text(
+    command: &str,
+    analysis: &Analysis,
+    machine: &str,
+    fingerprint: Option<&str>,
+    shape: &Shape,
+    seed: u64,
+) -> String {
+    let tuning = analysis.tuning();
+    let fingerprint = fingerprint
+        .map(|fingerprint| format!("fingerprint = \"{fingerprint}\"\n"))
+        .unwrap_or_default();
+    format!(
+        "# {command}\n\n\
+         [glk]\n\
+         # A longer queue on average, holder included, goes from ticket to mcs, a shorter one back.\n\
+         up = {}\n\
+         down = {}\n\
+         # The queue is looked at, and the mode considered, once in so many sections.\n\
+         sample = {}\n\
+         consider = {}\n\n\
+         [glk.tuned]\n\
+         machine = \"{machine}\"\n\
+         {fingerprint}\
+         shape = \"{shape}\"\n\
+         seed = {seed}\n",
+        tuning.up, tuning.down, tuning.sample, tuning.consider,
+    )
+}

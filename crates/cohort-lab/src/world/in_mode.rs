@@ -1,0 +1,101 @@
+//! `glk` as its sensitivity analysis compares it (Antić et al. 2016 §3.1): kept in a mode, or brought
+//! to `mcs` at once, so that no run has to wait until it gets there.
+
+/// Stays in the mode `ticket`, and never looks at its queue.
+pub const IN_TICKET: &str = "glk/ticket";
+
+/// The same in the mode `mcs`.
+pub const IN_MCS: &str = "glk/mcs";
+
+/// Is in the mode `mcs` from its second section on, and adapts from there.
+pub const FROM_MCS: &str = "glk/from-mcs";
+
+/// Declares, for a build of the locks, the function of that name that makes one.
+macro_rules! in_mode_maker {
+    ($($build:ident)::+) => {
+        use $($build)::+::adaptive::Glk;
+        use $($build)::+::adaptive::glk::{Judge, Mean, Mode, OfMachine};
+
+        #[derive(Debug, Default)]
+        struct InTicket;
+
+        impl Judge for InTicket {
+            const LATE_NANOSECONDS: u64 = u64::MAX;
+
+            fn is_crowded() -> bool {
+                false
+            }
+
+            #[inline(always)]
+            fn samples(_section: u32) -> bool {
+                false
+            }
+        }
+
+        #[derive(Debug, Default)]
+        struct InMcs;
+
+        impl Judge for InMcs {
+            const LATE_NANOSECONDS: u64 = u64::MAX;
+
+            fn is_crowded() -> bool {
+                false
+            }
+
+            #[inline(always)]
+            fn samples(section: u32) -> bool {
+                section == 0
+            }
+
+            fn considers(section: u32) -> bool {
+                section == 0
+            }
+
+            fn choose(_mode: Mode, _queue: Mean) -> Mode {
+                Mode::Mcs
+            }
+        }
+
+        #[derive(Debug, Default)]
+        struct FromMcs;
+
+        impl Judge for FromMcs {
+            fn is_crowded() -> bool {
+                OfMachine::is_crowded()
+            }
+
+            #[inline(always)]
+            fn samples(section: u32) -> bool {
+                section == 0 || OfMachine::samples(section)
+            }
+
+            fn considers(section: u32) -> bool {
+                section == 0 || OfMachine::considers(section)
+            }
+
+            fn choose(mode: Mode, queue: Mean) -> Mode {
+                match mode {
+                    Mode::Ticket => Mode::Mcs,
+                    _ => OfMachine::choose(mode, queue),
+                }
+            }
+        }
+
+        pub(super) fn make(
+            room: &mut dyn $crate::world::Room,
+            name: &str,
+            threads: usize,
+        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
+            use $crate::world::in_mode::{FROM_MCS, IN_MCS, IN_TICKET};
+            use $crate::world::raw::tested;
+            match name {
+                IN_TICKET => Some(tested(room, Glk::<InTicket>::default(), threads)),
+                IN_MCS => Some(tested(room, Glk::<InMcs>::default(), threads)),
+                FROM_MCS => Some(tested(room, Glk::<FromMcs>::default(), threads)),
+                _ => None,
+            }
+        }
+    };
+}
+
+pub(crate) use in_mode_maker;

@@ -18,7 +18,7 @@
 //! // let lock: &Mcs = memory.lock(Mcs::default());
 //! let mut run = Run::new(&hardware, &memory, Options {
 //!     placement: Placement::Scattered,
-//!     length: Length { warm_up: 10_000, least: 50_000, most: 10_000_000 },
+//!     length: Length { warm_up: 10_000, least: 50_000, most: 10_000_000, ..Length::default() },
 //!     ..Options::default()
 //! });
 //! for _ in 0..16 {

@@ -31,6 +31,7 @@ fn lbench<L: RawLock<Context: 'static>>(hardware: &Hardware, threads: usize) -> 
             warm_up: 0,
             least: LENGTH,
             most: LENGTH,
+            ..Length::default()
         },
         ..Options::default()
     };

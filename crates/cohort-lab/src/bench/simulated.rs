@@ -135,28 +135,30 @@ impl Course {
             .max(ROUNDS * round(&setting.knobs, simulator));
         let adapts = catalogue::find(&setting.lock).is_some_and(|info| info.adapts);
         let adapting = if adapts { ADAPTING } else { 0 };
-        match self.until {
-            Until::Steady => Length {
-                warm_up: (least / WARM_UP).max(adapting),
-                least,
-                most: least * PATIENCE,
-            },
+        // Until the crowd of the beginning has gone to sleep there may be no section at all.
+        let settled = if self.served {
+            setting.threads as u64
+        } else {
+            0
+        };
+        let settled_by = least * PATIENCE;
+        let (warm_up, least, most) = match self.until {
+            Until::Steady => ((least / WARM_UP).max(adapting), least, least * PATIENCE),
             Until::Part { part, least: some } => {
                 let most = (least / part).max(some);
-                Length {
-                    warm_up: (most / WARM_UP).max(adapting),
-                    least: most,
-                    most,
-                }
+                ((most / WARM_UP).max(adapting), most, most)
             }
             Until::Seconds(seconds) => {
                 let most = (seconds * 1e9) as u64;
-                Length {
-                    warm_up: most / WARM_UP,
-                    least: most.min(least),
-                    most,
-                }
+                (most / WARM_UP, most.min(least), most)
             }
+        };
+        Length {
+            warm_up,
+            settled,
+            settled_by,
+            least,
+            most,
         }
     }
 }

@@ -360,9 +360,9 @@ impl Point {
         settings.cpus = self.cpus(simulator.topology())?;
         if let Some(milliseconds) = self.milliseconds {
             settings.length = Length {
-                warm_up: settings.length.warm_up,
                 least: milliseconds * 1_000_000,
                 most: milliseconds * 1_000_000,
+                ..settings.length
             };
         }
         bench::run(info, simulator.world(settings), &setting)

@@ -50,6 +50,7 @@ pub(super) fn one(simulator: &Arc<Simulator>, (one, other): Pair) -> Result<f64,
             warm_up: LONG / 10,
             least: LONG,
             most: LONG,
+            ..Length::default()
         },
         placement: Placement::Compact,
         cpus: Some(vec![cpus[one], cpus[other]]),

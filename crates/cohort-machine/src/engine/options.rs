@@ -105,6 +105,11 @@ pub enum Waiting {
 pub struct Length {
     /// Nanoseconds before counting begins.
     pub warm_up: u64,
+    /// Locks that all threads together acquire before counting begins, if that takes longer.
+    /// Threads that all begin at once are a crowd as there is none later.
+    pub settled: u64,
+    /// Nanoseconds after which counting begins whatever was acquired.
+    pub settled_by: u64,
     /// Nanoseconds counted at least.
     pub least: u64,
     /// Nanoseconds counted at most.
@@ -116,6 +121,8 @@ impl Default for Length {
     fn default() -> Self {
         Self {
             warm_up: 0,
+            settled: 0,
+            settled_by: 0,
             least: u64::MAX,
             most: u64::MAX,
         }

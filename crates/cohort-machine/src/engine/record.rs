@@ -75,6 +75,8 @@ pub(crate) enum Phase {
 #[derive(Debug)]
 struct Bounds {
     warm_up: Ticks,
+    settled: u64,
+    settled_by: Ticks,
     least: Ticks,
     most: Ticks,
 }
@@ -102,12 +104,16 @@ impl Record {
     pub(crate) fn new(hardware: &Hardware, options: &Options, threads: &[Thread]) -> Self {
         let Length {
             warm_up,
+            settled,
+            settled_by,
             least,
             most,
         } = options.length;
         let ticks = |nanoseconds| hardware.rate.ticks(nanoseconds);
         let length = Bounds {
             warm_up: ticks(warm_up),
+            settled,
+            settled_by: ticks(settled_by),
             least: ticks(least),
             most: ticks(most),
         };
@@ -151,11 +157,20 @@ impl Record {
             return false;
         }
         match self.phase {
-            Phase::WarmUp => self.begin(at, traffic),
+            Phase::WarmUp if self.is_warm(at) => self.begin(at, traffic),
+            Phase::WarmUp => {
+                self.batches.begin(at);
+                self.due = self.batches.due().min(self.length.settled_by);
+            }
             Phase::Counting => self.decide(at, traffic),
             Phase::Over => return true,
         }
         false
+    }
+
+    fn is_warm(&self, at: Ticks) -> bool {
+        let acquired = || self.threads.iter().map(|work| work.acquired).sum::<u64>();
+        at >= self.length.settled_by || acquired() >= self.length.settled
     }
 
     fn begin(&mut self, at: Ticks, traffic: &Traffic) {

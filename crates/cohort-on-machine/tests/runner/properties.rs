@@ -58,6 +58,7 @@ fn options(seed: u64) -> Options {
             warm_up: 20_000,
             least: 200_000,
             most: 400_000,
+            ..Length::default()
         },
         ..Options::default()
     }
@@ -242,6 +243,7 @@ fn ends_by_a_rule() -> Result<(), Failed> {
         warm_up: 0,
         least: 100_000,
         most: 10_000_000,
+        ..Length::default()
     };
     let short = Length {
         least: 500_000,
@@ -253,6 +255,60 @@ fn ends_by_a_rule() -> Result<(), Failed> {
     let longest = rule(short, 32);
     assert_eq!(longest.rule, Rule::Longest);
     assert_eq!(longest.nanoseconds, 500_000);
+    Ok(())
+}
+
+/// Counting begins once the lock was acquired as often as is asked for, or when that has taken
+/// too long.
+fn settles_before_it_counts() -> Result<(), Failed> {
+    /// More cycles a nanosecond than the machine has.
+    const GIGAHERTZ: u64 = 4;
+    const FIRST: u64 = 1_000_000;
+    let rounds = |settled, settled_by| {
+        let memory = Memory::new();
+        let lock = memory.lock(<Ticket>::default());
+        let length = Length {
+            warm_up: 20_000,
+            settled,
+            settled_by,
+            least: 200_000,
+            most: 200_000,
+        };
+        let mut run = Run::new(
+            &KUNPENG,
+            &memory,
+            Options {
+                length,
+                ..options(1)
+            },
+        );
+        for _ in 0..4 {
+            run.spawn(|thread| {
+                // As long as threads that begin at once get no lock.
+                thread.work(FIRST * GIGAHERTZ);
+                while !thread.is_over() {
+                    lock.acquire(&());
+                    thread.acquired(0);
+                    // SAFETY: acquired above.
+                    unsafe { lock.release(&()) };
+                    thread.work(1000);
+                    thread.round();
+                }
+            });
+        }
+        // Time is looked at where something happens.
+        run.spawn(|thread| {
+            while !thread.is_over() {
+                thread.work(1000);
+            }
+        });
+        let outcome = run.go().unwrap_or_else(|failure| panic!("{failure}"));
+        assert_eq!(outcome.nanoseconds, 200_000);
+        outcome.work()
+    };
+    assert_eq!(rounds(0, 0), 0, "they have not begun");
+    assert_eq!(rounds(4, FIRST / 2), 0, "it has waited long enough");
+    assert!(rounds(4, 10 * FIRST) > 0);
     Ok(())
 }
 
@@ -269,6 +325,7 @@ fn a_deadline_gets_its_turn() -> Result<(), Failed> {
             warm_up: 20_000,
             least: 60_000_000,
             most: 60_000_000,
+            ..Length::default()
         },
         ..options(1)
     };
@@ -332,6 +389,10 @@ pub fn tests() -> Vec<Trial> {
         Trial::test("property::loses_nothing", loses_nothing),
         Trial::test("property::dearer_links_never_help", dearer_links_never_help),
         Trial::test("property::ends_by_a_rule", ends_by_a_rule),
+        Trial::test(
+            "property::settles_before_it_counts",
+            settles_before_it_counts,
+        ),
         Trial::test(
             "property::a_deadline_gets_its_turn",
             a_deadline_gets_its_turn,

@@ -70,5 +70,9 @@ fn main() {
         .collect();
     let conclusion = libtest_mimic::run(&arguments, tests);
     slowest::tell(&arguments);
+    if let Err(error) = runner::noticed::write() {
+        eprintln!("what noticed which flaw was not written: {error}");
+        std::process::exit(1);
+    }
     conclusion.exit();
 }

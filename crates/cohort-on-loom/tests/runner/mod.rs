@@ -8,6 +8,7 @@ mod delegates;
 pub mod equivalent;
 pub mod models;
 pub mod mutants;
+pub mod noticed;
 pub mod prelude;
 mod stacks;
 pub mod standard;

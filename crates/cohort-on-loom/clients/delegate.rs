@@ -132,6 +132,39 @@ pub fn panics<D: Delegate + 'static>(threads: usize) {
     }
 }
 
+/// The sections of every other thread have other code.
+pub fn mixes<D: Delegate + 'static>(threads: usize) {
+    let shared = Arc::new((D::default(), Cell::new(0)));
+    let theirs = Arc::clone(&shared);
+    let ended = together(threads, move |thread| {
+        let (delegate, count) = &*theirs;
+        let context = Kept::new(D::Context::default());
+        let mine = Kept::new(Cell::new(0_u64));
+        let times = &*mine;
+        let is_other = thread % 2 != 0;
+        if is_other {
+            let section = Brought::new(|| {
+                add_one(count);
+                add_one(times);
+                add_one(times);
+            });
+            delegate.run(&context, section.section());
+        } else {
+            let section = Brought::new(|| {
+                add_one(count);
+                add_one(times);
+            });
+            delegate.run(&context, section.section());
+        }
+        let own = 1 + u64::from(is_other);
+        assert_eq!(read(times), own, "each section is run with its own code");
+    });
+    if ended.is_some() {
+        let count = read(&shared.1);
+        assert_eq!(count, threads as u64, "sections exclude each other");
+    }
+}
+
 /// A section on memory that outlives its thread's failure, as that of the thread that runs it
 /// does.
 pub struct Brought<F: FnMut()>(Kept<UnsafeCell<F>>);

@@ -50,6 +50,31 @@ impl<'a> Section<'a> {
         unsafe { (self.code)(self.of) };
     }
 
+    /// The two words that it consists of: what it was made of, and its code, which is not null.
+    #[must_use]
+    #[inline]
+    pub fn into_words(self) -> [*mut (); 2] {
+        [self.of.as_ptr(), self.code as *mut ()]
+    }
+
+    /// The section that consisted of these words.
+    ///
+    /// # Safety
+    /// They are of one [`into_words`](Self::into_words), and are made a section of once; that is run
+    /// or forgotten before the lifetime of that ends.
+    #[must_use]
+    #[inline]
+    pub unsafe fn from_words([of, code]: [*mut (); 2]) -> Self {
+        // SAFETY: the caller's: neither is null, and the second was such a function.
+        unsafe {
+            Self {
+                of: NonNull::new_unchecked(of),
+                code: core::mem::transmute::<*mut (), unsafe fn(NonNull<()>)>(code),
+                borrows: PhantomData,
+            }
+        }
+    }
+
     /// The same section where its lifetime cannot be said.
     ///
     /// # Safety

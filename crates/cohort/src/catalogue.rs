@@ -439,6 +439,11 @@ macro_rules! for_each_delegate {
             "Zhang et al. 2017 §3",
             [TryDelegate, AbortableDelegate, Tunable];
 
+            sanl_plus, $crate::delegation::SanlPlus,
+            "as cc-synch; where many want it, those of a NUMA node bring theirs together",
+            "Zhang et al. 2017 §4.2, §5",
+            [];
+
             sanl_flat, $crate::delegation::SanlFlat,
             "the same; every thread brings its sections to whichever server there is",
             "Zhang et al. 2017 §3.2",
@@ -481,7 +486,10 @@ macro_rules! delegates {
     ($($name:ident, $delegate:ty, $about:literal, $source:literal, [$($can:ident),*];)+) => {
         /// Every lock that sections are brought to, and that is no lock otherwise.
         pub static DELEGATES: &[DelegateInfo] = &[$(DelegateInfo {
-            name: printed!(stringify!($name)),
+            name: match printed!(stringify!($name)) {
+                name if is_same(name.as_bytes(), b"sanl-plus") => "sanl+",
+                name => name,
+            },
             identifier: stringify!($name),
             about: $about,
             source: $source,

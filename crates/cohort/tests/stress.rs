@@ -23,7 +23,7 @@ use locks::compose::{
     ACBoClh, Adaptive, Bypass, CMcsMcs, CTktMcs, CacheGroup, Clof, Core, Fast, Gated, Package,
     Stacked,
 };
-use locks::delegation::Sanl;
+use locks::delegation::{Sanl, SanlPlus};
 use locks::door::set_cohorts;
 use locks::numa::{Ahmcs4, Cna, FutexHmcs, Hclh, Hmcs3, HmcsT1, HmcsT2, HmcsT3, Near, Shfl};
 use locks::rwlock::{CRwNp, CRwWp, CohortRw, RawRwLock};
@@ -296,6 +296,10 @@ stress! {
     sanl_brings_late: delegate::runs::<Bringing<Hastily>>(THREADS, 10_000, 1);
     sanl_brings_apart: { apart(); delegate::runs::<Bringing<Apart>>(THREADS, 10_000, 1) };
     sanl_panics: (0..300).for_each(|_| delegate::panics::<Bringing<Patiently>>(THREADS));
+    sanl_plus_rides: { apart(); delegate::runs::<SanlPlus<MayPark, 4, 0, true>>(THREADS, 20_000, 1) };
+    sanl_plus_mixes: (0..300).for_each(|_| {
+        delegate::mixes::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(THREADS);
+    });
     sanl_threads_come_and_go: {
         (0..300).for_each(|_| delegate::runs::<Bringing<Chained>>(THREADS, 20, 1));
     };

@@ -20,7 +20,7 @@ use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas}
 use crate::locks::compose::{
     AClof, Adaptive, Bypass, CacheGroup, Clof, Fast, Gated, Numa, OnPages, Package, Stacked,
 };
-use crate::locks::delegation::{CcSynch, Fc, HSynch, Rcl, Sanl};
+use crate::locks::delegation::{CcSynch, Fc, HSynch, Rcl, Sanl, SanlPlus};
 use crate::locks::numa::{
     Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet,
 };
@@ -301,6 +301,12 @@ static CLIENTS: &[Sizes] = clients! {
     cc_synch_hands_on: |threads, rounds| delegate::runs::<CcSynch<MayPark, 2>>(threads, rounds, 2);
     h_synch_excludes: |threads, rounds| {
         delegate::runs::<HSynch<Mcs, MayPark, 2, 4>>(threads, rounds, 2);
+    };
+    sanl_plus_rides: |threads, rounds| {
+        delegate::runs::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(threads, rounds, 1);
+    };
+    sanl_plus_mixes: |threads, _rounds| {
+        delegate::mixes::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(threads);
     };
     rcl_is_attended: |threads, rounds| delegate::is_attended::<Rcl>(threads, rounds, 1);
     fc_combines: |threads, rounds| delegate::runs::<Fc<Mcs, MayPark, 1, 0>>(threads, rounds, 1);

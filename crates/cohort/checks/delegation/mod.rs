@@ -7,3 +7,4 @@ mod rcl;
 mod request;
 mod roster;
 mod sanl;
+mod sanl_plus;

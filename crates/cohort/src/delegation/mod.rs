@@ -11,12 +11,14 @@ pub mod rcl;
 pub mod request;
 pub mod roster;
 pub mod sanl;
+pub mod sanl_plus;
 
 pub use cc_synch::CcSynch;
 pub use fc::Fc;
 pub use h_synch::HSynch;
 pub use rcl::Rcl;
 pub use sanl::{Sanl, SanlDistanceFirst, SanlFlat};
+pub use sanl_plus::SanlPlus;
 
 use crate::door::thread;
 use cohort_raw::{Delegate, Section};

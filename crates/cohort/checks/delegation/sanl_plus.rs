@@ -1,0 +1,31 @@
+//! Checks of `sanl+`: in most of them threads share a bus, of two seats, from the beginning.
+
+use crate::runner::prelude::*;
+
+type Riding = SanlPlus<MayPark, 2, 0, true, 1, 2>;
+
+impl Checked for SanlPlus {
+    type Smallest = Riding;
+    const STANDARD: Standard = Standard {
+        preemptions: 1,
+        ..ALL
+    };
+}
+
+models![
+    quick("sanl_plus::alone", PARK, || {
+        delegate::runs::<SanlPlus<MayPark, 2, 0, false, 1, 1>>(2, 2, 0)
+    }),
+    quick("sanl_plus::begins", PARK_1, || {
+        delegate::runs::<SanlPlus<MayPark, 1, 0, false, 1, 2>>(3, 2, 0)
+    }),
+    quick("sanl_plus::mixes", PARK, || delegate::mixes::<Riding>(2)),
+    quick("sanl_plus::panics", PARK, || delegate::panics::<Riding>(2)),
+    deep("sanl_plus::mixes_three", PARK_1, || {
+        delegate::mixes::<Riding>(3)
+    }),
+];
+
+on_machine! {
+    _ => [few("sanl_plus_rides"), few("sanl_plus_mixes")];
+}

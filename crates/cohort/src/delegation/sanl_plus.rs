@@ -1,0 +1,501 @@
+//! `sanl+`: threads bring their sections to a queue by one exchange, as to
+//! [`cc-synch`](super::cc_synch), and the first in it runs those behind it; while it is little wanted,
+//! a thread so finds it free and runs its own section, in place.  Where it is much wanted, the threads
+//! of a NUMA node share a place in the queue, a bus, whose sections and answers lie
+//! together (Zhang et al. 2017 §4.2 and §5 ask for a lock without a dip between both modes).
+//!
+//! **Not for** sections that wait for other threads, which may be those that they wait for; nor
+//! where callers want to give up.
+//!
+//! | field | meaning | written by |
+//! |---|---|---|
+//! | `tail` | the place in which the next arrival brings its section; null: nobody has come yet | arrivals, by an exchange |
+//! | a place's `of`, `code` | a section; or `of` the bus whose sections are to be run | the arrival that found the place |
+//! | a place's `next` | the place after it, with marks of what is brought here; null: nothing is yet | the same, last |
+//! | a place's `told` | see below | the holder |
+//! | a bus's `aboard` | its ride, and how many seats are taken; at least `FULL` from when its sections are run on | threads that board; the holder |
+//! | a bus's `code` | that of the section in its first seat; null: not known yet | the thread in that seat; the holder |
+//! | a bus's `seats` | what a section with that code was made of; or, marked, where another stands, whole; null: not known yet | the thread in that seat; the holder |
+//! | a bus's `over` | its last ride whose sections have run, plus one | the holder |
+//! | `rides` | whether threads share buses: 1, or 0 if not | the holder |
+//! | `average` | while they do: how many sections holders ran of late, in eighths | the holder |
+//!
+//! | `told` | meaning |
+//! |---|---|
+//! | `WAIT` | what is brought here is to be run |
+//! | `DONE` | it has been |
+//! | `YOURS` | the thread that brings something here has the lock: it runs that, and what is behind it |
+//!
+//! The thread in the first seat of a bus drives it: it takes the bus's place in the queue, and what is
+//! told of that is told to it.  The holder takes nobody aboard any more before it runs the sections,
+//! and tells all by one word once they have run; a thread that comes meanwhile has a place of its own.
+//! So nothing has to be agreed on when threads begin to share buses, or cease to.  They begin when a
+//! holder has run `MOST` sections and has found no end of the queue, and cease when holders run less
+//! than `CALM` on average.
+//!
+//! At a queue of threads with places of their own, one line moves to the holder for each section;
+//! at one of buses, a place and one line or two for the sections of several threads.  What is
+//! brought is read where it stands and not taken out, since its thread looks at the same line.
+//!
+//! A thread that does not run while its bus goes `2^30` rides further may miss that its own is over.
+//! A child of a fork cannot go on with one that others had come to: their places are in its queue.
+
+use super::{may_serve, run};
+use crate::door::Spinner;
+use crate::door::{
+    AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, cohort, flaws, mutant, orders, pool,
+    tally, tally_moment, tally_state,
+};
+use crate::host::Pool;
+use crate::padded::LinePadded;
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{Delegate, Section};
+use core::marker::PhantomData;
+use core::ptr;
+
+orders! {
+    /// Publishes the fresh place to the next arrival; sees the one that is found there fresh.
+    PLUS_ARRIVE = AcqRel;
+    /// What is brought is seen with what its thread did before.
+    PLUS_BRING = Release;
+    /// Sees it.
+    PLUS_BROUGHT = Acquire;
+    /// What a section did is seen by its thread, what all of them did by the next holder.
+    PLUS_TELL = Release;
+    /// Sees it.
+    PLUS_TOLD = Acquire;
+    /// A section aboard is seen with what its thread did before.
+    PLUS_SIT = Release;
+    /// Sees it.
+    PLUS_SEATED = Acquire;
+    /// What sections did is seen by the threads aboard.
+    PLUS_OVER = Release;
+    /// Sees it.
+    PLUS_RIDDEN = Acquire;
+    /// A bus that takes threads again is seen with its seats free.
+    PLUS_OPEN = Release;
+    /// Sees that.
+    PLUS_BOARD = Acquire;
+}
+
+flaws! {
+    /// A bus still takes threads while its sections are run.
+    KEEP_OPEN = "sanl-plus.keep-open";
+    /// The sections of a bus are all run with the code of the first.
+    BELIEVE_CODE = "sanl-plus.believe-code";
+}
+
+const WAIT: u32 = 0;
+const DONE: u32 = 1;
+const YOURS: u32 = 2;
+
+/// One waits for a place, and those aboard for a bus.
+const CLASS: u32 = 1;
+
+/// Marks of a `next`: what is brought here is a bus.
+const BUS: usize = 1;
+/// Its thread runs it.
+const HERE: usize = 2;
+
+/// Mark of a seat: a whole section stands there.
+const WHOLE: usize = 1;
+
+/// So many aboard is more than there are seats.
+const FULL: u64 = 1 << 31;
+
+/// The parts in which the average is kept, of which the last holder's sections make one.
+const PART: u64 = 8;
+
+/// Two words of a section.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Words {
+    of: AtomicPtr<()>,
+    code: AtomicPtr<()>,
+}
+
+impl Words {
+    fn put(&self, [of, code]: [*mut (); 2]) {
+        self.of.store(of, Order::RELAXED);
+        self.code.store(code, Order::RELAXED);
+    }
+
+    fn get(&self) -> [*mut (); 2] {
+        [self.of.load(Order::RELAXED), self.code.load(Order::RELAXED)]
+    }
+}
+
+/// Runs the section of these words.
+///
+/// # Safety
+/// Its thread waits for that, and the caller has the lock.
+unsafe fn run_words(words: [*mut (); 2]) {
+    // SAFETY: the caller's.
+    unsafe { run(Section::from_words(words)) };
+}
+
+/// A place in the queue; on one line with what the pool keeps of it.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Place {
+    next: AtomicPtr<Place>,
+    told: WaitCell<MayPark>,
+    words: Words,
+}
+
+pool! {
+    /// Places change hands with each section, so no frame owns one.
+    static PLACES: Place, cache 10
+}
+
+impl Place {
+    /// A place where nothing is brought, which nobody else has.
+    fn fresh() -> &'static Self {
+        PLACES.take()
+    }
+
+    /// Gives it back, as such a place again.  An arrival's exchange waits for stores before it; these
+    /// are done by then.
+    fn give(&'static self) {
+        self.next.store(ptr::null_mut(), Order::RELAXED);
+        self.told.reset(WAIT);
+        // SAFETY: it came from this pool; the thread that told this one has gone past it.
+        unsafe { PLACES.give(self) };
+    }
+
+    fn pointer(&self, marks: usize) -> *mut Self {
+        ptr::from_ref(self).cast_mut().map_addr(|at| at | marks)
+    }
+}
+
+/// A place in the queue that the threads of a NUMA node share.
+#[derive(Debug)]
+#[repr(C, align(64))]
+struct Bus<const SEATS: usize> {
+    aboard: AtomicU64,
+    code: AtomicPtr<()>,
+    seats: [AtomicPtr<()>; SEATS],
+    over: LinePadded<WaitCell<MayPark>>,
+}
+
+impl<const SEATS: usize> Default for Bus<SEATS> {
+    fn default() -> Self {
+        Self {
+            aboard: AtomicU64::new(0),
+            code: AtomicPtr::null(),
+            seats: core::array::from_fn(|_| AtomicPtr::null()),
+            over: LinePadded::default(),
+        }
+    }
+}
+
+/// Which ride a bus is on, and how many are aboard.
+const fn split(aboard: u64) -> (u32, u64) {
+    ((aboard >> 32) as u32, aboard & u32::MAX as u64)
+}
+
+/// What a bus says of a ride that is over.
+const fn is_over(ride: u32) -> u32 {
+    ride.wrapping_add(1) & WaitCell::<MayPark>::MAX
+}
+
+impl<const SEATS: usize> Bus<SEATS> {
+    /// Takes the caller aboard, with a section of these words; where they stand in the caller's
+    /// frame, too.  The ride and the seat, if there was one.
+    ///
+    /// # Safety
+    /// A caller that is aboard waits until the section has been run.
+    unsafe fn board(&self, whole: &Words, [of, code]: [*mut (); 2]) -> Option<(u32, u64)> {
+        let (ride, taken) = split(self.aboard.fetch_add(1, PLUS_BOARD));
+        let seat = self.seats.get(taken as usize)?;
+        let mut sits = of;
+        if taken == 0 {
+            self.code.store(code, Order::RELAXED);
+        } else if self.code.load(Order::RELAXED) != code && !mutant(flaw::BELIEVE_CODE) {
+            whole.put([of, code]);
+            sits = ptr::from_ref(whole)
+                .cast_mut()
+                .cast::<()>()
+                .map_addr(|at| at | WHOLE);
+        }
+        seat.store(sits, PLUS_SIT);
+        Some((ride, taken))
+    }
+
+    /// Takes nobody aboard any more, runs the sections that are, says so, and takes threads aboard
+    /// again.  The caller has the lock, and the bus a place.
+    fn carry<P: Parking>(&self) -> u64 {
+        let aboard = if mutant(flaw::KEEP_OPEN) {
+            self.aboard.load(Order::RELAXED)
+        } else {
+            self.aboard.fetch_add(FULL, Order::RELAXED)
+        };
+        let (ride, taken) = split(aboard);
+        let taken = taken.min(SEATS as u64);
+        for seat in &self.seats[..taken as usize] {
+            let sits = Self::seated(seat);
+            // SAFETY: the thread in that seat waits; the caller has the lock.
+            unsafe { self.run_seated(sits) };
+            seat.store(ptr::null_mut(), Order::RELAXED);
+        }
+        self.code.store(ptr::null_mut(), Order::RELAXED);
+        if taken > 1 {
+            let over = self.over.0.in_form::<P>();
+            over.set(is_over(ride), PLUS_OVER);
+        }
+        let next = u64::from(ride.wrapping_add(1)) << 32;
+        self.aboard.store(next, PLUS_OPEN);
+        taken
+    }
+
+    /// What the thread in that seat brings, as soon as it has sat down.
+    fn seated(seat: &AtomicPtr<()>) -> *mut () {
+        let mut spinner = Spinner::new();
+        loop {
+            let sits = seat.load(PLUS_SEATED);
+            if !sits.is_null() {
+                return sits;
+            }
+            spinner.moment();
+        }
+    }
+
+    /// Runs the section that sits there.
+    ///
+    /// # Safety
+    /// As [`run_words`].
+    unsafe fn run_seated(&self, sits: *mut ()) {
+        let words = if sits.addr() & WHOLE == 0 {
+            // The first seat is taken by the thread that writes it, before it sits down.
+            [sits, self.code.load(Order::RELAXED)]
+        } else {
+            let whole = sits.map_addr(|at| at & !WHOLE).cast::<Words>();
+            // SAFETY: they stand in the frame of the thread in that seat.
+            unsafe { &*whole }.get()
+        };
+        // SAFETY: the caller's.
+        unsafe { run_words(words) };
+    }
+
+    /// Blocks until the sections of that ride have been run.
+    fn wait<P: Parking>(&self, ride: u32) {
+        const HALF: u32 = 1 << 30;
+        let least = is_over(ride);
+        let past = |over: u32| over.wrapping_sub(least) & WaitCell::<MayPark>::MAX < HALF;
+        let over = self.over.0.in_form::<P>();
+        over.wait_spaced(PLUS_RIDDEN, CLASS, past, |_| 0, || true);
+    }
+}
+
+/// The lock.  A holder runs about `MOST` sections of others; threads share buses `AT_FIRST` or from
+/// when one did, and until holders run less than `CALM` on average.
+#[derive(Debug)]
+#[repr(C)]
+pub struct SanlPlus<
+    P: Parking = MayPark,
+    const MOST: u64 = 256,
+    const CALM: u64 = 16,
+    const AT_FIRST: bool = false,
+    const BUSES: usize = 16,
+    const SEATS: usize = 14,
+> {
+    tail: LinePadded<AtomicPtr<Place>>,
+    rides: LinePadded<AtomicU32>,
+    average: LinePadded<AtomicU64>,
+    buses: [Bus<SEATS>; BUSES],
+    parking: PhantomData<P>,
+}
+
+impl<
+    P: Parking,
+    const MOST: u64,
+    const CALM: u64,
+    const AT_FIRST: bool,
+    const BUSES: usize,
+    const SEATS: usize,
+> Default for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS>
+{
+    fn default() -> Self {
+        Self {
+            tail: LinePadded(AtomicPtr::null()),
+            rides: LinePadded(AtomicU32::new(AT_FIRST.into())),
+            average: LinePadded(AtomicU64::new(MOST * PART)),
+            buses: core::array::from_fn(|_| Bus::default()),
+            parking: PhantomData,
+        }
+    }
+}
+
+/// What a thread brings to the queue.
+enum Brings<'a, const SEATS: usize> {
+    Section([*mut (); 2], bool),
+    Bus(&'a Bus<SEATS>),
+}
+
+impl<
+    P: Parking,
+    const MOST: u64,
+    const CALM: u64,
+    const AT_FIRST: bool,
+    const BUSES: usize,
+    const SEATS: usize,
+> SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS>
+{
+    /// Blocks until what is brought has been run.
+    ///
+    /// # Safety
+    /// The section is outlived by the call, or the caller drives that bus.
+    unsafe fn bring(&self, what: &Brings<'_, SEATS>) {
+        let next = Place::fresh();
+        let found = self.tail.0.swap(next.pointer(0), PLUS_ARRIVE);
+        // SAFETY: a place stays as long as it is in the queue; this one is now the caller's.
+        let mine = unsafe { found.cast_const().as_ref::<'static>() };
+        let mine = mine.unwrap_or_else(|| {
+            let mine = Place::fresh();
+            mine.told.reset(YOURS);
+            mine
+        });
+        let (words, marks) = match what {
+            Brings::Section(words, false) => (*words, 0),
+            Brings::Section(words, true) => (*words, HERE),
+            Brings::Bus(bus) => ([ptr::from_ref(*bus).cast_mut().cast(); 2], BUS),
+        };
+        // Written before it is read, so that its line moves once.
+        mine.words.put(words);
+        mine.next.store(next.pointer(marks), PLUS_BRING);
+        let cell = mine.told.in_form::<P>();
+        let mut told = cell.value(PLUS_TOLD);
+        if told == WAIT {
+            cell.wait_for(PLUS_TOLD, CLASS, |told| told != WAIT);
+            told = cell.value(PLUS_TOLD);
+        }
+        if told == YOURS {
+            match what {
+                // SAFETY: the caller's, which has the lock.
+                Brings::Section(words, _) => unsafe { run_words(*words) },
+                Brings::Bus(bus) => {
+                    bus.carry::<P>();
+                }
+            }
+            self.go_on(next);
+        }
+        mine.give();
+    }
+
+    /// Runs what is brought from that place on, and leaves the lock to the thread of the place that it
+    /// comes to, or to the next that comes.  The caller has the lock.
+    #[inline]
+    fn go_on(&self, from: &Place) {
+        if from.next.load(Order::RELAXED).is_null() {
+            return from.told.in_form::<P>().set(YOURS, PLUS_TELL);
+        }
+        let most = if may_serve() { MOST } else { 0 };
+        let moment = tally_moment();
+        tally(Tallied::Nominations, 1);
+        let (mut at, mut served) = (from, 0);
+        while served < most {
+            let next = at.next.load(PLUS_BROUGHT);
+            let marks = next.addr() & (BUS | HERE);
+            if next.is_null() || marks == HERE {
+                break;
+            }
+            if marks == BUS {
+                let bus = at.words.of.load(Order::RELAXED).cast::<Bus<SEATS>>();
+                // SAFETY: it is this lock's.
+                served += unsafe { &*bus }.carry::<P>();
+            } else {
+                // SAFETY: what is brought is the holder's, and its thread waits.
+                unsafe { run_words(at.words.get()) };
+                served += 1;
+            }
+            at.told.in_form::<P>().set(DONE, PLUS_TELL);
+            // SAFETY: a place stays until its thread is told, and the last one until somebody has
+            // brought something there.
+            at = unsafe { &*next.map_addr(|at| at & !(BUS | HERE)) };
+        }
+        tally(Tallied::Served, served);
+        tally(Tallied::Serving, tally_moment() - moment);
+        tally(Tallied::HandOvers, 1);
+        at.told.in_form::<P>().set(YOURS, PLUS_TELL);
+        self.learn(served);
+    }
+
+    /// Learns from how many sections the calling thread ran, which has just left the lock.
+    fn learn(&self, served: u64) {
+        if self.rides.0.load(Order::RELAXED) != 0 {
+            let average = self.average.0.load(Order::RELAXED);
+            let average = average - average / PART + served;
+            if average < CALM * PART {
+                self.rides.0.store(0, Order::RELAXED);
+            } else {
+                self.average.0.store(average, Order::RELAXED);
+            }
+        } else if served >= MOST {
+            self.average.0.store(MOST * PART, Order::RELAXED);
+            self.rides.0.store(1, Order::RELAXED);
+        }
+    }
+}
+
+// SAFETY: one place at a time says that its thread has the lock: the one that the last holder came
+// to; a section is run once, since the holder goes past it, before its thread is told.
+unsafe impl<
+    P: Parking,
+    const MOST: u64,
+    const CALM: u64,
+    const AT_FIRST: bool,
+    const BUSES: usize,
+    const SEATS: usize,
+> Delegate for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS>
+{
+    type Context = Words;
+
+    #[inline]
+    fn run(&self, words: &Words, section: Section<'_>) {
+        let section = section.into_words();
+        let rides = self.rides.0.load(Order::RELAXED) != 0;
+        tally_state(Tallied::ModeSwitches, ptr::from_ref(self).addr(), rides);
+        // What a section was made of is marked where it stands, which has to be even for that.
+        if rides && section[0].addr() & WHOLE == 0 {
+            let bus = &self.buses[cohort(Level::Numa) % BUSES];
+            // SAFETY: this call waits.
+            match unsafe { bus.board(words, section) } {
+                // SAFETY: this thread has the first seat.
+                Some((_, 0)) => return unsafe { self.bring(&Brings::Bus(bus)) },
+                Some((ride, _)) => return bus.wait::<P>(ride),
+                None => {}
+            }
+        }
+        // SAFETY: this call outlives it.
+        unsafe { self.bring(&Brings::Section(section, false)) };
+    }
+
+    fn run_here(&self, _: &Words, section: Section<'_>) {
+        // SAFETY: this call outlives it.
+        unsafe { self.bring(&Brings::Section(section.into_words(), true)) };
+    }
+}
+
+impl<
+    P: Parking,
+    const MOST: u64,
+    const CALM: u64,
+    const AT_FIRST: bool,
+    const BUSES: usize,
+    const SEATS: usize,
+> Drop for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS>
+{
+    fn drop(&mut self) {
+        let last = self.tail.0.load(PLUS_BROUGHT);
+        // SAFETY: nobody uses this lock any more, whose last place is its own.
+        if let Some(last) = unsafe { last.cast_const().as_ref::<'static>() } {
+            last.give();
+        }
+    }
+}
+
+impl<const MOST: u64, const CALM: u64, const AT_FIRST: bool, const BUSES: usize, const SEATS: usize>
+    super::InTwoForms for SanlPlus<MayPark, MOST, CALM, AT_FIRST, BUSES, SEATS>
+{
+    type Spinning = SanlPlus<SpinOnly, MOST, CALM, AT_FIRST, BUSES, SEATS>;
+}

@@ -28,7 +28,7 @@ pub struct Arguments {
     #[command(flatten)]
     options: Options,
     /// How much is looked for; each level has those before it
-    #[arg(long, value_enum, default_value_t = Scope::Owner)]
+    #[arg(long, value_enum, default_value_t = Scope::Stuck)]
     level: Scope,
     /// Tell of locks that are held for longer than so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -61,13 +61,25 @@ pub struct Arguments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Threads that wait for each other, or for one that has ended, for ever
+    /// Threads that wait for each other, or for one that has ended, for ever: costs next to
+    /// nothing
     Stuck,
     /// And locks that are used wrongly: unlocked by others or while free, locked twice,
     /// destroyed in use, used after that, never initialised, held by a thread that has ended
     Owner,
     /// And locks that are taken in different orders, a deadlock to come
     Order,
+}
+
+impl Scope {
+    /// The word for it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Stuck => "stuck",
+            Self::Owner => "owner",
+            Self::Order => "order",
+        }
+    }
 }
 
 const NOTES: &str = "\
@@ -91,6 +103,7 @@ Not seen: locks that the program builds itself, and those of programs that canno
 
 Examples:
   cohort debug -- sort --parallel 2 /etc/passwd
+  cohort debug --level owner -- sort --parallel 2 /etc/passwd
   cohort debug --level order --lock mcs -- kccachetest wicked -th 2 400000
   cohort debug --held 0.5 --json -- memcached -t 8
   cohort debug --suggest known.toml --gdb breaks.gdb -- sort /etc/passwd
@@ -137,12 +150,18 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
         libc::SIGKILL
     });
     let (level, held, json) = (arguments.level, arguments.held, arguments.json);
+    // For how long a lock is held is known where each acquisition is written down.
+    let written = match held {
+        Some(_) => level.max(Scope::Owner),
+        None => level,
+    };
     let (ending, finder) = observe::run(
         &settings,
         &arguments.command,
-        Purpose::Debug,
+        Purpose::Debug(written),
         |records, is_over| {
             let mut finder = Finder::new(records, level, held, json);
+            finder.reads_holders = written == Scope::Stuck;
             finder.ends_stuck = ends_stuck;
             finder.suppressions = suppressions;
             finder.watch(is_over);

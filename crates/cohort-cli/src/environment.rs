@@ -1,5 +1,6 @@
 //! What the preload library is told: the variables of the program's environment.
 
+use crate::debug::Scope;
 use crate::settings::Settings;
 use crate::{choice::Choice, library};
 use cohort::door::{Monitor, set_monitor};
@@ -21,6 +22,7 @@ const MUTEXES: &str = "COHORT_MUTEXES";
 const MONITOR: &str = "COHORT_MONITOR";
 const CHANGES: &str = "COHORT_CHANGES";
 const OBSERVE: &str = "COHORT_OBSERVE";
+const LEVEL: &str = "COHORT_LEVEL";
 const PROFILE: &str = "COHORT_PROFILE";
 const WATCH: &str = "COHORT_WATCH";
 
@@ -79,8 +81,8 @@ pub fn changes(settings: &Settings, library: &Path, report: Option<&Path>) -> Ch
 /// What a program is observed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// To find what is wrong.
-    Debug,
+    /// To find what is wrong: so much of it.
+    Debug(Scope),
     /// To find what costs time.
     Profile,
     /// Whatever a command wants that comes while it runs.
@@ -95,14 +97,19 @@ pub fn observing(
     purpose: Purpose,
     folder: Option<&Path>,
 ) -> Changes {
-    let value = |asked| {
+    let value = |is_asked: bool| {
         let value = folder.map_or(OsStr::new("1"), Path::as_os_str);
-        (purpose == asked).then(|| value.to_owned())
+        is_asked.then(|| value.to_owned())
+    };
+    let level = match purpose {
+        Purpose::Debug(level) => Some(level.name().into()),
+        Purpose::Profile | Purpose::Watch => None,
     };
     let mut changes = changes(settings, library, None);
-    changes.push((OBSERVE, value(Purpose::Debug)));
-    changes.push((PROFILE, value(Purpose::Profile)));
-    changes.push((WATCH, value(Purpose::Watch)));
+    changes.push((OBSERVE, value(level.is_some())));
+    changes.push((LEVEL, level));
+    changes.push((PROFILE, value(purpose == Purpose::Profile)));
+    changes.push((WATCH, value(purpose == Purpose::Watch)));
     changes
 }
 
@@ -122,7 +129,7 @@ pub fn without() -> Changes {
     let mut changes = vec![(PRELOAD, (!kept.is_empty()).then_some(kept))];
     let ours = [
         LOCK, RWLOCK, WAIT, ONLY, EXCLUDE, REPORT, COHORTS, GLK, MUTEXES, MONITOR, CHANGES,
-        OBSERVE, PROFILE, WATCH,
+        OBSERVE, LEVEL, PROFILE, WATCH,
     ];
     changes.extend(ours.map(|name| (name, None)));
     changes

@@ -39,7 +39,7 @@ pub fn run<T: Send>(
     can_be_observed(
         settings,
         match purpose {
-            Purpose::Debug => "debug",
+            Purpose::Debug(_) => "debug",
             Purpose::Profile => "profile",
             Purpose::Watch => "run --observe",
         },

@@ -2,17 +2,13 @@
 
 use crate::condvar::{
     pthread_cond_broadcast, pthread_cond_destroy, pthread_cond_init, pthread_cond_signal,
+    pthread_cond_timedwait, pthread_cond_wait,
 };
-#[cfg(not(feature = "observe"))]
-use crate::condvar::{pthread_cond_timedwait, pthread_cond_wait};
 use crate::layout::{Cond, Mutex, NORMAL, RECURSIVE, clear};
-#[cfg(not(feature = "observe"))]
-use crate::libc::Timespec;
-use crate::libc::{EBUSY, ENOMEM, ETIMEDOUT};
-use crate::mutex::pthread_mutex_destroy;
-#[cfg(not(feature = "observe"))]
+use crate::libc::{EBUSY, ENOMEM, ETIMEDOUT, Timespec};
 use crate::mutex::{
-    pthread_mutex_lock, pthread_mutex_timedlock, pthread_mutex_trylock, pthread_mutex_unlock,
+    pthread_mutex_destroy, pthread_mutex_lock, pthread_mutex_timedlock, pthread_mutex_trylock,
+    pthread_mutex_unlock,
 };
 use core::ffi::c_int;
 use core::ptr;
@@ -40,20 +36,27 @@ pub const fn thrd(error: c_int) -> c_int {
 
 macro_rules! c11 {
     ($($name:ident($($argument:ident: $type:ty),*) = $call:expr;)+) => {
-        $(/// See C11 §7.26.
+        c11!(#[unsafe(no_mangle)] $($name($($argument: $type),*) = $call;)+);
+    };
+    // Those before which observing entries stand have their names there only.
+    (#[$exported:meta] $($name:ident($($argument:ident: $type:ty),*) = $call:expr;)+) => {
+        $(c11!(@one #[$exported] $name($($argument: $type),*) = $call);)+
+    };
+    (@one #[$exported:meta] $name:ident($($argument:ident: $type:ty),*) = $call:expr) => {
+        /// See C11 §7.26.
         ///
         /// # Safety
         /// As C11 asks.
-        #[unsafe(no_mangle)]
+        #[$exported]
         pub unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
             // SAFETY: passed on.
             thrd(unsafe { $call })
-        })+
+        }
     };
 }
 
-#[cfg(not(feature = "observe"))]
 c11! {
+    #[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
     mtx_lock(mutex: *mut Mutex) = pthread_mutex_lock(mutex);
     mtx_trylock(mutex: *mut Mutex) = pthread_mutex_trylock(mutex);
     mtx_timedlock(mutex: *mut Mutex, at: *const Timespec) = pthread_mutex_timedlock(mutex, at);

@@ -45,6 +45,19 @@ impl Mutex {
     }
 }
 
+#[cfg(feature = "observe")]
+impl Mutex {
+    /// Of a recursive one that the default lock serves, where threads are observed, which of the
+    /// process's mutexes it is: bytes behind those that such a lock uses.
+    #[inline(always)]
+    pub fn behind(&self) -> &AtomicU32 {
+        const LAST: usize = size_of::<[u64; 2]>() - size_of::<u32>();
+        // SAFETY: the body's last word; all bytes of it may be changed through a shared reference,
+        // and only this does under such a lock.
+        unsafe { &*self.body.get().byte_add(LAST).cast() }
+    }
+}
+
 /// `pthread_cond_t` and `cnd_t`: 48 bytes.
 #[repr(C)]
 pub struct Cond {

@@ -467,13 +467,70 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
         // SAFETY: the process's lock serves all its mutexes.
         return unsafe { (plain().lock)(object.served()) };
     }
-    let locked = if alone() {
-        object.futex.acquire_alone()
+    if lock_untouched(object) {
+        0
+    } else {
+        lock_contended(object)
+    }
+}
+
+/// What a lock of a plain mutex that the default lock serves begins with.
+#[inline(always)]
+fn lock_untouched(mutex: &Mutex) -> bool {
+    if alone() {
+        mutex.futex.acquire_alone()
     } else {
         keep_off();
-        object.futex.acquire_untouched()
-    };
-    if locked { 0 } else { lock_contended(object) }
+        mutex.futex.acquire_untouched()
+    }
+}
+
+/// What a lock of any mutex begins with, and whether that was enough; none if it has no such
+/// beginning.
+///
+/// # Safety
+/// It is one.
+#[inline(always)]
+#[cfg(feature = "observe")]
+pub unsafe fn begin_to_lock(mutex: *mut Mutex) -> Option<bool> {
+    // SAFETY: the caller's.
+    let object = unsafe { &*mutex };
+    if !is_plain_default() {
+        return None;
+    }
+    match object.kind.load(Relaxed) {
+        NORMAL => Some(lock_untouched(object)),
+        RECURSIVE => Some(lock_recursive(object)),
+        _ => None,
+    }
+}
+
+/// Locks a mutex for which [`begin_to_lock`] was not enough.
+///
+/// # Safety
+/// It is one.
+#[inline(always)]
+#[cfg(feature = "observe")]
+pub unsafe fn go_on_to_lock(mutex: *mut Mutex, begun: Option<bool>) -> c_int {
+    // SAFETY: the caller's.
+    let object = unsafe { &*mutex };
+    if begun.is_some() && object.is_normal() {
+        return lock_contended(object);
+    }
+    // SAFETY: the caller's.
+    unsafe { pthread_mutex_lock(mutex) }
+}
+
+/// Where a mutex of ours has no owner of its own, and nothing in that place: a plain one.
+#[cfg(feature = "observe")]
+pub fn has_room_for_owner(mutex: &Mutex) -> bool {
+    !is_system() && mutex.kind() == NORMAL
+}
+
+/// Whether it has its owner in it.
+#[cfg(feature = "observe")]
+pub fn has_owner(mutex: &Mutex) -> bool {
+    !is_system() && matches!(mutex.kind(), RECURSIVE | ERRORCHECK)
 }
 
 /// [`pthread_mutex_lock`] for a plain mutex that the default lock serves.

@@ -28,6 +28,25 @@ impl RwLock {
         self.shared.load(Relaxed) == 0 && are_plainly(Rwlocks::Word)
     }
 
+    /// Begins to take it to read: whether that was enough; none of a lock that has no such
+    /// beginning.
+    #[inline(always)]
+    pub fn begin_to_read(&self) -> Option<bool> {
+        self.is_plain().then(|| self.lock.arrive(self.recursion()))
+    }
+
+    /// The same, to write.
+    #[inline(always)]
+    pub fn begin_to_write(&self) -> Option<bool> {
+        self.is_plain().then(|| {
+            let taken = self.lock.try_write();
+            if taken {
+                self.writer.store(owner::me(), Relaxed);
+            }
+            taken
+        })
+    }
+
     /// Whether one that counts readers by cohort does, and nobody counts.
     #[cfg(feature = "compositions")]
     #[inline(always)]
@@ -119,9 +138,12 @@ unsafe fn patience(wait: Wait) -> Result<Option<Patience>, c_int> {
 }
 
 /// Every way to lock to read, but for the fast path.
+///
+/// # Safety
+/// The lock is one; a time, if there is one, is readable.
 #[cold]
 #[inline(never)]
-unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
+pub unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*lock };
     if object.is_libcs() {
@@ -165,9 +187,12 @@ unsafe fn read(lock: *mut RwLock, wait: Wait) -> c_int {
 }
 
 /// Every way to lock to write, but for the fast path.
+///
+/// # Safety
+/// The lock is one; a time, if there is one, is readable.
 #[cold]
 #[inline(never)]
-unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
+pub unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*lock };
     if object.is_libcs() {
@@ -216,7 +241,7 @@ unsafe fn write(lock: *mut RwLock, wait: Wait) -> c_int {
 pub unsafe extern "C" fn pthread_rwlock_rdlock(lock: *mut RwLock) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*lock };
-    if object.is_plain() && object.lock.arrive(object.recursion()) {
+    if object.begin_to_read() == Some(true) {
         return 0;
     }
     #[cfg(feature = "compositions")]
@@ -275,8 +300,7 @@ pub unsafe extern "C" fn pthread_rwlock_clockrdlock(
 pub unsafe extern "C" fn pthread_rwlock_wrlock(lock: *mut RwLock) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*lock };
-    if object.is_plain() && object.lock.try_write() {
-        object.writer.store(owner::me(), Relaxed);
+    if object.begin_to_write() == Some(true) {
         return 0;
     }
     // SAFETY: passed on.

@@ -22,10 +22,14 @@ pub use watch::{ALWAYS, Follows, PATIENCE, Watch};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// What records begin with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTO3";
+pub const MAGIC: [u8; 8] = *b"COHORTO4";
 
 /// Threads that can be recorded at once.
 pub const THREADS: usize = 10_240;
+/// The bits of what a thread writes into a mutex that it takes, at the level `stuck`, that are the
+/// site; above them is the place of its record, plus one.
+pub const TAG_BITS: u32 = 48;
+const _: () = assert!(THREADS < 1 << (u64::BITS - TAG_BITS));
 /// Locks that a thread can hold at once and have listed.
 pub const HOLDS: usize = 1_152;
 /// Findings of one process.
@@ -185,6 +189,8 @@ pub struct Thread {
     pub follows: Follows,
     /// The C library's name of the thread.
     pub pthread: AtomicU64,
+    /// What names it in a mutex that has an owner.
+    pub owner: AtomicU64,
     /// What it waits for: a lock, a condition, or another thread's `pthread`.
     pub object: AtomicU64,
     /// Where it waits at a condition, the mutex.

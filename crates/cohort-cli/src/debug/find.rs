@@ -62,6 +62,7 @@ pub enum Kind {
     DestroyUsed,
     UseDestroyed,
     WaitUnlocked,
+    TwoMutexes,
     LockTwice,
     Uninitialised,
     Order,
@@ -80,6 +81,7 @@ impl Kind {
             Self::DestroyUsed => "destroy-used",
             Self::UseDestroyed => "use-destroyed",
             Self::WaitUnlocked => "wait-unlocked",
+            Self::TwoMutexes => "two-mutexes",
             Self::LockTwice => "lock-twice",
             Self::Uninitialised => "uninitialised",
             Self::Order => "order",
@@ -115,6 +117,10 @@ struct Seen {
     orders: HashSet<Vec<order::Lock>>,
     /// Since when a lock is held: by the thread and the number of its acquisition.
     held: HashMap<(u32, u64), Instant>,
+    /// Which waits were at one condition with different mutexes at the last look.
+    apart: HashSet<[(u32, u32); 2]>,
+    /// The conditions of those that were told.
+    apart_told: HashSet<u64>,
     /// The threads that ended while they held something, told.
     ended: HashSet<(u32, u64)>,
 }
@@ -125,6 +131,8 @@ pub struct Finder {
     level: Scope,
     held: Option<Duration>,
     silent: bool,
+    /// Whether threads have not listed what they hold: it is read where other threads wait for it.
+    pub reads_holders: bool,
     /// The signal that ends a program that can never end by itself.
     pub ends_stuck: Option<i32>,
     /// What is not to be told.
@@ -143,6 +151,7 @@ impl Finder {
             level,
             held,
             silent,
+            reads_holders: false,
             ends_stuck: None,
             suppressions: Suppressions::default(),
             seen: HashMap::new(),
@@ -191,7 +200,10 @@ impl Finder {
             let any = living.iter().next().copied();
             process.stacks.refresh(any, &process.kept_maps());
             if is_alive {
-                let threads = process.threads(&living);
+                let mut threads = process.threads(&living);
+                if self.reads_holders {
+                    process.add_holders(&mut threads, any);
+                }
                 let waits = Waits::of(&threads);
                 let stuck = stuck(process, seen, &threads, &waits, &mut fresh);
                 if let (Some(signal), false) = (self.ends_stuck, stuck.is_empty())
@@ -201,6 +213,7 @@ impl Finder {
                 }
                 if self.level >= Scope::Owner {
                     gone(process, seen, &threads, &mut fresh);
+                    two_mutexes(process, seen, &threads, &mut fresh);
                 }
                 if let Some(limit) = self.held {
                     long(process, seen, &threads, limit, &mut fresh);
@@ -286,6 +299,14 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
         {
             "deadlock: a thread waits for a lock that it holds itself".to_owned()
         }
+        [place]
+            if waits
+                .from(*place)
+                .iter()
+                .any(|(other, _)| threads[*other].id == 0) =>
+        {
+            "stuck: a thread waits for a lock that was held while its process was forked".to_owned()
+        }
         [_] => "stuck: a thread waits for a lock whose holder has ended".to_owned(),
         _ => format!(
             "deadlock: {} threads wait for each other for ever",
@@ -309,8 +330,13 @@ fn deadlock(process: &mut Process, threads: &[Moment], waits: &Waits, group: &[u
                 Doing::Join => "the end of".to_owned(),
                 doing => format!("{}, held by", lock(process, waiting.object, word(doing))),
             };
-            let mut does = format!("waits for {what} thread {}", threads[other].id);
-            if let Some(held) = held {
+            let mut does = match threads[other].id {
+                0 => format!("waits for {what} a thread of the process that forked this one"),
+                id => format!("waits for {what} thread {id}"),
+            };
+            if let Some(held) = held
+                && held.site != 0
+            {
                 let _ = write!(does, "\n      since {}", at(process, held.site));
             }
             let memory = process.memory(thread.id, waiting.site.stack, READ_BYTES);
@@ -393,6 +419,60 @@ fn gone(process: &mut Process, seen: &mut Seen, threads: &[Moment], fresh: &mut 
             }
         }
     }
+}
+
+/// Threads that wait at one condition with different mutexes, now and at the last look.  One that
+/// was woken already and waits for its mutex only is not meant: another thread holds that then.
+fn two_mutexes(
+    process: &mut Process,
+    seen: &mut Seen,
+    threads: &[Moment],
+    fresh: &mut Vec<Finding>,
+) {
+    let is_held = |mutex: u64| {
+        let mut held = threads.iter().flat_map(|thread| &thread.holds);
+        held.any(|held| held.object == mutex)
+    };
+    let at_conditions = threads.iter().filter_map(|thread| {
+        let waiting = thread.waiting?;
+        let waits = waiting.mutex != 0 && !thread.is_gone && !is_held(waiting.mutex);
+        waits.then_some((thread, waiting))
+    });
+    let at_conditions: Vec<_> = at_conditions.collect();
+    let mut now = HashSet::new();
+    for (place, (one, first)) in at_conditions.iter().enumerate() {
+        for (other, second) in &at_conditions[place + 1..] {
+            if first.object != second.object || first.mutex == second.mutex {
+                continue;
+            }
+            let waits = [(one.id, first.turn), (other.id, second.turn)];
+            now.insert(waits);
+            if !seen.apart.contains(&waits) || !seen.apart_told.insert(first.object) {
+                continue;
+            }
+            let condition = lock(process, first.object, "condition");
+            let parts = [(one, first), (other, second)].map(|(thread, waiting)| {
+                let mutex = lock(process, waiting.mutex, "mutex");
+                let memory = process.memory(thread.id, waiting.site.stack, READ_BYTES);
+                Part {
+                    thread: thread.id,
+                    name: process.name_of(thread.id),
+                    does: format!("waits there with {mutex}"),
+                    stack: process.stacks.stack(&waiting.site, &memory),
+                }
+            });
+            fresh.push(Finding {
+                kind: Kind::TwoMutexes,
+                process: process.id,
+                says: format!("threads wait at {condition} with different mutexes"),
+                locks: [first.object, first.mutex, second.mutex]
+                    .map(|object| called(process, object))
+                    .into(),
+                parts: parts.into(),
+            });
+        }
+    }
+    seen.apart = now;
 }
 
 /// Locks that are held for longer than `limit`.

@@ -113,6 +113,8 @@ mod tests {
         Moment {
             id,
             pthread: u64::from(id) + 1000,
+            slot: id as usize,
+            owner: 0,
             waiting: (doing != Doing::Nothing).then_some(Waiting {
                 turn: 1,
                 doing,

@@ -3,12 +3,13 @@
 use super::stacks::Stacks;
 use cohort::door::Mode;
 use cohort::records::{
-    CLASSES, Count, Doing, FREE, Finding, Hold, How, MAGIC, OBJECT, Place, Records, Thread, WHOLE,
+    CLASSES, Count, Doing, FREE, Finding, Hold, How, MAGIC, OBJECT, Place, Records, TAG_BITS,
+    Thread, WHOLE,
 };
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
@@ -110,6 +111,10 @@ pub struct Moment {
     pub id: u32,
     /// The C library's name of it.
     pub pthread: u64,
+    /// Its place in the records.
+    pub slot: usize,
+    /// What names it in a mutex that has an owner.
+    pub owner: u64,
     /// Its wait, if it waits.
     pub waiting: Option<Waiting>,
     /// What it holds, but for the mutex of a condition that it waits at.
@@ -220,11 +225,73 @@ impl Process {
         let used = (self.records.used.load(Acquire) as usize).min(self.records.threads.len());
         self.records.threads[..used]
             .iter()
-            .filter_map(|thread| self.moment(thread, living))
+            .enumerate()
+            .filter_map(|(slot, thread)| self.moment(slot, thread, living))
             .collect()
     }
 
-    fn moment(&self, thread: &Thread, living: &HashSet<u32>) -> Option<Moment> {
+    /// Adds to what threads hold those mutexes that others wait for and that have their holder in
+    /// their own bytes, as at the level `stuck`; they are read by a living thread's number.
+    pub fn add_holders(&self, threads: &mut Vec<Moment>, living: Option<u32>) {
+        let Some(living) = living else { return };
+        let awaited = threads.iter().filter_map(|thread| thread.waiting);
+        let awaited = awaited.filter(|waiting| waiting.doing == Doing::Lock);
+        let awaited: BTreeSet<u64> = awaited.map(|waiting| waiting.object).collect();
+        for object in awaited {
+            let Some((holder, site)) = self.holder(object, living, threads) else {
+                continue;
+            };
+            threads[holder].holds.push(Held {
+                object,
+                site,
+                how: How::Mutex,
+                number: 0,
+            });
+        }
+    }
+
+    /// Which of the threads holds a mutex, by its own bytes, and where that took it, if that is
+    /// known: a thread that the process's parent had is added.
+    fn holder(&self, object: u64, living: u32, threads: &mut Vec<Moment>) -> Option<(usize, u64)> {
+        const OWNER: usize = 8;
+        const KIND: usize = 16;
+        // The C library's marks for or against lock elision.
+        const NO_KIND: u32 = 0x300;
+        let bytes = self.memory(living, object, KIND + 4);
+        let owner = u64::from_ne_bytes(bytes.get(OWNER..KIND)?.try_into().ok()?);
+        let kind = u32::from_ne_bytes(bytes.get(KIND..)?.try_into().ok()?) & !NO_KIND;
+        match kind {
+            // A plain one: a place in the records, and the site.
+            0 => {
+                let slot = usize::try_from(owner >> TAG_BITS).ok()?.checked_sub(1)?;
+                let site = owner & ((1 << TAG_BITS) - 1);
+                if let Some(known) = threads.iter().position(|thread| thread.slot == slot) {
+                    return Some((known, site));
+                }
+                if self.records.threads.get(slot)?.id.load(Acquire) != 0 {
+                    return None;
+                }
+                threads.push(Moment {
+                    id: 0,
+                    pthread: 0,
+                    slot,
+                    owner: 0,
+                    waiting: None,
+                    holds: Vec::new(),
+                    is_gone: true,
+                });
+                Some((threads.len() - 1, site))
+            }
+            // Recursive or error-checking.
+            1 | 2 if owner != 0 => {
+                let holder = threads.iter().position(|thread| thread.owner == owner)?;
+                Some((holder, 0))
+            }
+            _ => None,
+        }
+    }
+
+    fn moment(&self, slot: usize, thread: &Thread, living: &HashSet<u32>) -> Option<Moment> {
         let id = match thread.id.load(Acquire) {
             0 => return None,
             id => id,
@@ -269,6 +336,8 @@ impl Process {
         Some(Moment {
             id,
             pthread: thread.pthread.load(Relaxed),
+            slot,
+            owner: thread.owner.load(Relaxed),
             waiting: waits.then_some(waiting),
             holds,
             is_gone,

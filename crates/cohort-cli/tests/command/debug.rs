@@ -44,6 +44,44 @@ const BUGS: &[(&str, &str, &[&str])] = &[
         &["waits for the rwlock table", "upgrade  bugs/rwlock.c:9"],
     ),
     (
+        "recursive",
+        "stuck",
+        &[
+            "2 threads wait for each other for ever",
+            "main  bugs/recursive.c:26",
+            "backwards  bugs/recursive.c:15",
+        ],
+    ),
+    (
+        "read_write",
+        "stuck",
+        &[
+            "2 threads wait for each other for ever",
+            "main  bugs/read_write.c:25",
+            "rename_group  bugs/read_write.c:14",
+        ],
+    ),
+    (
+        "two_mutexes",
+        "owner",
+        &[
+            "wait at the condition ready",
+            "with the mutex left",
+            "with the mutex right",
+            "wait_with  bugs/two_mutexes.c:16",
+        ],
+    ),
+    (
+        "forked",
+        "stuck",
+        &[
+            "was held while its process was forked",
+            "waits for the mutex heap",
+            "work  bugs/forked.c:12",
+            "main  bugs/forked.c:29",
+        ],
+    ),
+    (
         "join",
         "stuck",
         &["waits for the end of thread", "finish  bugs/join.c:9"],
@@ -146,6 +184,10 @@ fn each_bug_is_found_with_its_lock_and_its_lines() {
     for (name, level, expected) in BUGS {
         let program = compile(name, &folder);
         for lock in ["futex-hmcs", "mcs"] {
+            if *name == "forked" && lock == "mcs" {
+                // A child drops what queued in its parent, and takes the lock.
+                continue;
+            }
             let (status, said) = debugged(&program, level, lock);
             assert_eq!(status, Some(1), "{name} under {lock}: {said}");
             for words in *expected {
@@ -179,12 +221,18 @@ fn what_only_looks_alike_is_not_reported() {
         }
         let name = path.file_stem().expect("a name").to_string_lossy();
         let program = compile(&format!("clean/{name}"), &folder);
-        for lock in ["futex-hmcs", "mcs"] {
-            let (status, said) = debugged(&program, "order", lock);
+        for (lock, level) in [
+            ("futex-hmcs", "order"),
+            ("mcs", "order"),
+            ("futex-hmcs", "owner"),
+            ("futex-hmcs", "stuck"),
+            ("mcs", "stuck"),
+        ] {
+            let (status, said) = debugged(&program, level, lock);
             assert_eq!(
                 (status, said.as_str()),
                 (Some(0), ""),
-                "{name} under {lock}"
+                "{name} under {lock} at level {level}"
             );
         }
     }
@@ -207,7 +255,7 @@ fn findings_are_told_in_json() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = compile("unlock_free", &folder);
     let output = cohort()
-        .args(["debug", "--json", "--"])
+        .args(["debug", "--level", "owner", "--json", "--"])
         .arg(&program)
         .output()
         .expect("the command runs");
@@ -248,7 +296,7 @@ fn what_is_known_is_not_told_again() {
     let program = compile("unlock_free", &folder);
     let [known, breaks] = ["known.toml", "breaks.gdb"].map(|name| folder.path().join(name));
     cohort()
-        .args(["debug", "--suggest"])
+        .args(["debug", "--level", "owner", "--suggest"])
         .arg(&known)
         .arg("--gdb")
         .arg(&breaks)
@@ -262,7 +310,7 @@ fn what_is_known_is_not_told_again() {
         "{breaks}"
     );
     cohort()
-        .args(["debug", "--suppress"])
+        .args(["debug", "--level", "owner", "--suppress"])
         .arg(&known)
         .arg("--")
         .arg(&program)
@@ -271,7 +319,7 @@ fn what_is_known_is_not_told_again() {
         .stderr("");
     let other = compile("lock_twice", &folder);
     cohort()
-        .args(["debug", "--suppress"])
+        .args(["debug", "--level", "owner", "--suppress"])
         .arg(&known)
         .arg("--")
         .arg(other)

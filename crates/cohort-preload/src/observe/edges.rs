@@ -124,7 +124,7 @@ fn note(own: &Own, held: usize, taken: u64, how: How, caller: &Caller) {
 fn free_place(own: &Own, key: u64) -> Option<&'static Edge> {
     let first = key as usize % EDGES;
     for probe in 0..PROBES {
-        let edge = &own.records.edges[(first + probe) % EDGES];
+        let edge = &own.records().edges[(first + probe) % EDGES];
         match edge.key.load(Acquire) {
             0 => match edge.key.compare_exchange(0, key, AcqRel, Acquire) {
                 Ok(_) => return Some(edge),
@@ -135,7 +135,7 @@ fn free_place(own: &Own, key: u64) -> Option<&'static Edge> {
             _ => {}
         }
     }
-    own.records.lost_edges.fetch_add(1, Relaxed);
+    own.records().lost_edges.fetch_add(1, Relaxed);
     None
 }
 
@@ -150,7 +150,7 @@ pub fn forget(own: &Own, object: usize) {
 
 #[cold]
 fn strike(own: &Own, object: u64) {
-    for edge in &own.records.edges {
+    for edge in &own.records().edges {
         let has = |lock: &AtomicU64| lock.load(Acquire) == object;
         if has(&edge.held) || has(&edge.taken) {
             edge.taken.store(0, Relaxed);

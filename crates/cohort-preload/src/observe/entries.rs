@@ -3,19 +3,22 @@
 //! Each is a few instructions that hand on, beside the arguments, where the call came from; a
 //! compiled function could not tell that of its own caller.
 
-use super::own::{Caller, Own, any, is_unwatched, own};
+use super::own::{Caller, Form, LOOK, Own, any, known, own, tag};
+use super::quick::{self, Way};
 use super::wrong::{all_are_certain, found, holder};
 use super::{edges, profile};
-use crate::c11::thrd;
+use crate::c11::{self, thrd};
 use crate::choice::{Choice, choice};
 use crate::layout::{ADAPTIVE, Attr, Cond, DESTROYED, KINDS, Mutex, NORMAL, RwLock};
 use crate::libc::{EBUSY, Timespec, keeping_errno};
+use crate::mutex::Wait;
+use crate::owner::NOBODY;
 use crate::{condvar, mutex, next, rwlock};
 use cohort::records::{Doing, How, Wrong};
 use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// A robust mutex is locked too where its owner has died.
 const EOWNERDEAD: c_int = 130;
@@ -25,10 +28,11 @@ pub fn is_locked(result: c_int) -> bool {
 }
 
 /// Declares entries: their names, the function behind them with what the program gives it, and
-/// the registers that hold nothing.
+/// the registers that hold nothing; and the function that serves the program where nothing is to be
+/// written down, if there is one.
 macro_rules! entries {
     ($($name:ident $(, $alias:ident)* =>
-        fn $inner:ident($($argument:ident: $type:ty),+; $($nothing:ident),*)
+        fn $inner:ident($($argument:ident: $type:ty),+; $($nothing:ident),*) $(or $plain:path)?,
         |$caller:ident| $body:block)+) => {
         $(
             unsafe extern "C" fn $inner(
@@ -45,9 +49,13 @@ macro_rules! entries {
                     $body
                 }
             }
-            entries!(@entry $name, $inner);
-            $(entries!(@entry $alias, $inner);)*
+            entries!(@each [$name $(, $alias)*], $inner $(, $plain)?);
         )+
+    };
+    (@each [], $($to:tt)*) => {};
+    (@each [$name:ident $(, $other:ident)*], $($to:tt)*) => {
+        entries!(@entry $name, $($to)*);
+        entries!(@each [$($other),*], $($to)*);
     };
     (@entry $name:ident, $inner:ident) => {
         /// The program's entry; see the page of that function.
@@ -74,6 +82,44 @@ macro_rules! entries {
             );
         }
     };
+    (@entry $name:ident, $inner:ident, $plain:path) => {
+        /// The program's entry; see the page of that function.
+        ///
+        /// # Safety
+        /// As that page asks.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() -> c_int {
+            #[cfg(target_arch = "x86_64")]
+            core::arch::naked_asm!(
+                "mov rax, qword ptr [rip + {look}]",
+                "cmp dword ptr [rax], 0",
+                "je {plain}",
+                "lea r8, [rsp + 8]",
+                "mov r9, rbp",
+                "jmp {inner}",
+                look = sym LOOK,
+                plain = sym $plain,
+                inner = sym $inner,
+            );
+            #[cfg(target_arch = "aarch64")]
+            core::arch::naked_asm!(
+                "adrp x16, {look}",
+                "ldr x16, [x16, :lo12:{look}]",
+                "ldr w16, [x16]",
+                "cbnz w16, 2f",
+                "b {plain}",
+                "2:",
+                "mov x4, sp",
+                "mov x5, x29",
+                "mov x6, x30",
+                "b {inner}",
+                look = sym LOOK,
+                plain = sym $plain,
+                inner = sym $inner,
+            );
+        }
+    };
 }
 
 /// Where the program called from.
@@ -92,8 +138,9 @@ unsafe fn caller(stack: usize, frame: usize, link: usize) -> Caller {
     }
 }
 
-/// Runs what may wait, and records the wait and, if it ended with a lock, the hold; `look` sees
-/// before whether something is wrong with it.
+/// Runs what may wait, and records the wait, if it comes to that, and, if it ended with a lock, the
+/// hold; `look` sees before whether something is wrong with it.  It `begin`s as the lock does where
+/// nobody looks, and goes on from there by `lock`.
 #[inline(always)]
 fn locking(
     doing: Doing,
@@ -101,31 +148,71 @@ fn locking(
     object: usize,
     caller: &Caller,
     look: impl FnOnce(&Own),
-    lock: impl FnOnce() -> c_int,
+    begin: impl FnOnce() -> Option<bool>,
+    lock: impl FnOnce(Option<bool>) -> c_int,
 ) -> c_int {
-    if is_unwatched() {
-        return lock();
+    let Some(own) = own() else { return lock(None) };
+    if own.form.is_profiled() {
+        return profile::locking(&own, doing, how, object, caller, begin, lock);
     }
-    let Some(own) = own() else { return lock() };
-    if own.is_profiled {
-        return profile::locking(&own, doing, how, object, caller, lock);
+    if own.form >= Form::Owner {
+        look(&own);
     }
-    look(&own);
-    if doing != Doing::Nothing {
-        // What waits with a deadline, or tries, can let go of all again.
-        if doing != Doing::Timed {
-            edges::takes(&own, object, how, caller);
+    // What waits with a deadline, or tries, can let go of all again.
+    if own.form == Form::Order && !matches!(doing, Doing::Nothing | Doing::Timed) {
+        edges::takes(&own, object, how, caller);
+    }
+    let result = match begin() {
+        Some(true) => 0,
+        begun if doing == Doing::Nothing => lock(begun),
+        begun => {
+            own.begins(doing, object, 0, caller);
+            let result = lock(begun);
+            own.ends();
+            result
         }
-        own.begins(doing, object, 0, caller);
-    }
-    let result = lock();
-    if doing != Doing::Nothing {
-        own.ends();
-    }
+    };
     if is_locked(result) {
-        own.holds_now(object, how, caller.returns_to);
+        match holder_of(&own, how, object) {
+            Holder::Tagged(holder) => holder.store(tag(caller.returns_to), Relaxed),
+            Holder::Owned => {}
+            Holder::Listed => own.holds_now(object, how, caller.returns_to),
+        }
     }
     result
+}
+
+/// Where it is written down which thread holds a lock.
+#[derive(Clone, Copy)]
+enum Holder {
+    /// In the thread's record.
+    Listed,
+    /// In the lock's own bytes: a plain mutex, at the level that needs no more.
+    Tagged(&'static AtomicUsize),
+    /// There too, without our doing: a mutex that has an owner.
+    Owned,
+}
+
+/// The same of a lock that the program uses now.
+#[inline(always)]
+fn holder_of(own: &Own, how: How, object: usize) -> Holder {
+    if own.form != Form::Stuck || how != How::Mutex {
+        return Holder::Listed;
+    }
+    // SAFETY: the program's.
+    let mutex = unsafe { &*ptr::with_exposed_provenance::<Mutex>(object) };
+    if mutex::has_room_for_owner(mutex) {
+        Holder::Tagged(&mutex.owner)
+    } else if mutex::has_owner(mutex) {
+        Holder::Owned
+    } else {
+        Holder::Listed
+    }
+}
+
+/// What only tries, or has a deadline, does not begin as other ways to lock do.
+fn at_once() -> Option<bool> {
+    None
 }
 
 /// What is wrong with locking a mutex, if anything is.
@@ -161,15 +248,16 @@ fn unlocking(
     is_free: impl FnOnce() -> bool,
     unlock: impl FnOnce() -> c_int,
 ) -> c_int {
-    if is_unwatched() {
-        return unlock();
-    }
     let Some(own) = own() else { return unlock() };
-    if own.is_profiled {
+    if own.form.is_profiled() {
         return profile::unlocking(&own, how, object, unlock);
     }
-    if !own.lets_go(object) {
-        unlocks_others(&own, object, caller, is_free);
+    match holder_of(&own, how, object) {
+        // A thread that waits must never be told of one that has let go.
+        Holder::Tagged(holder) => holder.store(NOBODY, Relaxed),
+        Holder::Owned => {}
+        Holder::Listed if own.lets_go(object) || own.form == Form::Stuck => {}
+        Holder::Listed => unlocks_others(&own, object, caller, is_free),
     }
     unlock()
 }
@@ -178,9 +266,9 @@ fn unlocking(
 /// anybody watches: a command that comes later could not find out.
 fn initialised(how: How, object: usize, caller: &Caller, result: c_int) -> c_int {
     if let (Some(own), 0) = (any(), result) {
-        if own.is_profiled {
+        if own.form.is_profiled() {
             profile::initialised(&own, how, object, caller);
-        } else {
+        } else if own.form == Form::Order {
             edges::forget(&own, object);
         }
     }
@@ -214,7 +302,7 @@ fn is_free(mutex: *mut Mutex) -> bool {
 
 /// A mutex or rwlock of this thread's process that was used is destroyed.
 fn destroying(object: usize, caller: &Caller, result: c_int) -> c_int {
-    if let Some(own) = own().filter(|own| !own.is_profiled) {
+    if let Some(own) = own().filter(|own| matches!(own.form, Form::Owner | Form::Order)) {
         if result == EBUSY {
             found(
                 &own,
@@ -223,7 +311,7 @@ fn destroying(object: usize, caller: &Caller, result: c_int) -> c_int {
                 caller,
                 holder(&own, object, false),
             );
-        } else {
+        } else if own.form == Form::Order {
             edges::forget(&own, object);
         }
     }
@@ -239,14 +327,18 @@ fn waiting(
     caller: &Caller,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
-    if is_unwatched() {
-        return wait();
-    }
     let Some(own) = own() else { return wait() };
-    if own.is_profiled {
+    if own.form.is_profiled() {
         return profile::waiting(&own, doing, cond as usize, mutex as usize, caller, wait);
     }
-    if own.find(mutex as usize).is_none() && own.is_certain() {
+    let tagged = match holder_of(&own, How::Mutex, mutex as usize) {
+        Holder::Tagged(holder) if holder.load(Relaxed) != NOBODY => Some(holder),
+        _ => None,
+    };
+    if let Some(tagged) = tagged {
+        tagged.store(NOBODY, Relaxed);
+    }
+    if own.form >= Form::Owner && own.find(mutex as usize).is_none() && own.is_certain() {
         found(
             &own,
             Wrong::WaitUnlocked,
@@ -258,165 +350,372 @@ fn waiting(
     own.begins(doing, cond as usize, mutex as usize, caller);
     let result = wait();
     own.ends();
+    if let Some(tagged) = tagged {
+        tagged.store(tag(caller.returns_to), Relaxed);
+    }
     result
 }
 
 type Time = *const Timespec;
 
-entries! {
-    pthread_mutex_lock, __pthread_mutex_lock => fn lock(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        let look = |own: &Own| look(own, mutex, caller);
-        locking(Doing::Lock, How::Mutex, mutex as usize, caller, look, || {
-            mutex::pthread_mutex_lock(mutex)
-        })
+/// Declares what entries go on with where the usual way does not reach; they hand on where the call
+/// came from word by word, so that the usual way needs no memory for it.
+macro_rules! behind {
+    ($(fn $name:ident($object:ident: $type:ty $(, $way:ident)?) |$caller:ident| $body:block)+) => {
+        $(#[inline(never)]
+        unsafe fn $name(
+            $object: $type,
+            $($way: Way,)?
+            returns_to: usize,
+            stack: usize,
+            frame: usize,
+        ) -> c_int {
+            let $caller = &Caller {
+                returns_to,
+                stack,
+                frame,
+            };
+            // SAFETY: the program's.
+            unsafe { $body }
+        })+
+    };
+}
+
+/// How a lock begins whose usual way has gone so far.
+#[inline(always)]
+fn beginning(way: Way, begin: impl FnOnce() -> Option<bool>) -> Option<bool> {
+    if way == Way::Begun {
+        Some(false)
+    } else {
+        begin()
     }
-    pthread_mutex_trylock, __pthread_mutex_trylock =>
-    fn trylock(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        locking(Doing::Nothing, How::Mutex, mutex as usize, caller, |_| {}, || {
-            mutex::pthread_mutex_trylock(mutex)
-        })
+}
+
+/// Goes on by the usual way of what is written down, if the thread has a record already.
+macro_rules! by_form {
+    ($object:ident, $returns_to:ident, $stack:ident, $frame:ident;
+        $stuck:ident, $owner:ident, $counting:ident, $unusual:ident) => {
+        match known() {
+            Some(Form::Stuck) => $stuck($object, $returns_to, $stack, $frame),
+            Some(Form::Owner) => $owner($object, $returns_to, $stack, $frame),
+            Some(Form::Profiled | Form::Watched) => $counting($object, $returns_to, $stack, $frame),
+            _ => $unusual($object, $returns_to, $stack, $frame),
+        }
+    };
+}
+
+// Each is a function of its own, since one for all would need a frame for the worst of them.
+behind! {
+    fn lock_stuck(mutex: *mut Mutex) |caller| {
+        match quick::lock(Form::Stuck, mutex, caller.returns_to) {
+            Way::Done => 0,
+            way => lock_from(mutex, way, caller.returns_to, caller.stack, caller.frame),
+        }
     }
-    pthread_mutex_timedlock => fn timedlock(mutex: *mut Mutex, at: Time; _c, _d) |caller| {
-        locking(Doing::Timed, How::Mutex, mutex as usize, caller, |_| {}, || {
-            mutex::pthread_mutex_timedlock(mutex, at)
-        })
+    fn lock_owner(mutex: *mut Mutex) |caller| {
+        match quick::lock(Form::Owner, mutex, caller.returns_to) {
+            Way::Done => 0,
+            way => lock_from(mutex, way, caller.returns_to, caller.stack, caller.frame),
+        }
     }
-    pthread_mutex_clocklock =>
-    fn clocklock(mutex: *mut Mutex, clock: c_int, at: Time; _d) |caller| {
-        locking(Doing::Timed, How::Mutex, mutex as usize, caller, |_| {}, || {
-            mutex::pthread_mutex_clocklock(mutex, clock, at)
-        })
+    fn lock_counting(mutex: *mut Mutex) |caller| {
+        match quick::lock(Form::Profiled, mutex, caller.returns_to) {
+            Way::Done => 0,
+            way => lock_from(mutex, way, caller.returns_to, caller.stack, caller.frame),
+        }
     }
-    pthread_mutex_unlock, __pthread_mutex_unlock =>
-    fn unlock(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        unlocking(How::Mutex, mutex as usize, caller, || is_free(mutex), || {
+    fn unlock_stuck(mutex: *mut Mutex) |caller| {
+        if quick::unlock(Form::Stuck, mutex) {
+            mutex::pthread_mutex_unlock(mutex)
+        } else {
+            unlock_from(mutex, caller.returns_to, caller.stack, caller.frame)
+        }
+    }
+    fn unlock_owner(mutex: *mut Mutex) |caller| {
+        if quick::unlock(Form::Owner, mutex) {
+            mutex::pthread_mutex_unlock(mutex)
+        } else {
+            unlock_from(mutex, caller.returns_to, caller.stack, caller.frame)
+        }
+    }
+    fn unlock_counting(mutex: *mut Mutex) |caller| {
+        if quick::unlock(Form::Profiled, mutex) {
+            mutex::pthread_mutex_unlock(mutex)
+        } else {
+            unlock_from(mutex, caller.returns_to, caller.stack, caller.frame)
+        }
+    }
+    fn read_holding(lock: *mut RwLock) |caller| {
+        match quick::take(Form::Owner, lock, How::Read, caller.returns_to, RwLock::begin_to_read) {
+            Way::Done => 0,
+            way => read_from(lock, way, caller.returns_to, caller.stack, caller.frame),
+        }
+    }
+    fn read_counting(lock: *mut RwLock) |caller| {
+        match quick::take(Form::Profiled, lock, How::Read, caller.returns_to, RwLock::begin_to_read) {
+            Way::Done => 0,
+            way => read_from(lock, way, caller.returns_to, caller.stack, caller.frame),
+        }
+    }
+    fn write_holding(lock: *mut RwLock) |caller| {
+        match quick::take(Form::Owner, lock, How::Write, caller.returns_to, RwLock::begin_to_write) {
+            Way::Done => 0,
+            way => write_from(lock, way, caller.returns_to, caller.stack, caller.frame),
+        }
+    }
+    fn write_counting(lock: *mut RwLock) |caller| {
+        match quick::take(Form::Profiled, lock, How::Write, caller.returns_to, RwLock::begin_to_write) {
+            Way::Done => 0,
+            way => write_from(lock, way, caller.returns_to, caller.stack, caller.frame),
+        }
+    }
+    fn leave_holding(lock: *mut RwLock) |caller| {
+        if quick::leave(Form::Owner, lock) {
+            rwlock::pthread_rwlock_unlock(lock)
+        } else {
+            leave_from(lock, caller.returns_to, caller.stack, caller.frame)
+        }
+    }
+    fn leave_counting(lock: *mut RwLock) |caller| {
+        if quick::leave(Form::Profiled, lock) {
+            rwlock::pthread_rwlock_unlock(lock)
+        } else {
+            leave_from(lock, caller.returns_to, caller.stack, caller.frame)
+        }
+    }
+    fn lock_unusual(mutex: *mut Mutex) |caller| {
+        lock_from(mutex, Way::Unusual, caller.returns_to, caller.stack, caller.frame)
+    }
+    fn read_unusual(lock: *mut RwLock) |caller| {
+        read_from(lock, Way::Unusual, caller.returns_to, caller.stack, caller.frame)
+    }
+    fn write_unusual(lock: *mut RwLock) |caller| {
+        write_from(lock, Way::Unusual, caller.returns_to, caller.stack, caller.frame)
+    }
+    fn lock_from(mutex: *mut Mutex, way) |caller| {
+        locking(
+            Doing::Lock,
+            How::Mutex,
+            mutex as usize,
+            caller,
+            |own: &Own| look(own, mutex, caller),
+            || beginning(way, || mutex::begin_to_lock(mutex)),
+            |begun| mutex::go_on_to_lock(mutex, begun),
+        )
+    }
+    fn unlock_from(mutex: *mut Mutex) |caller| {
+        let is_free = || is_free(mutex);
+        unlocking(How::Mutex, mutex as usize, caller, is_free, || {
             mutex::pthread_mutex_unlock(mutex)
         })
     }
-    pthread_mutex_init, __pthread_mutex_init =>
-    fn init(mutex: *mut Mutex, attributes: Attr; _c, _d) |caller| {
-        let result = mutex::pthread_mutex_init(mutex, attributes);
-        initialised(How::Mutex, mutex as usize, caller, result)
+    fn read_from(lock: *mut RwLock, way) |caller| {
+        locking(
+            Doing::Read,
+            How::Read,
+            lock as usize,
+            caller,
+            |_| {},
+            || beginning(way, || (*lock).begin_to_read()),
+            |_| rwlock::read(lock, Wait::Endless),
+        )
     }
-    pthread_mutex_destroy, __pthread_mutex_destroy =>
-    fn destroy(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        destroying(mutex as usize, caller, mutex::pthread_mutex_destroy(mutex))
+    fn write_from(lock: *mut RwLock, way) |caller| {
+        locking(
+            Doing::Write,
+            How::Write,
+            lock as usize,
+            caller,
+            |_| {},
+            || beginning(way, || (*lock).begin_to_write()),
+            |_| rwlock::write(lock, Wait::Endless),
+        )
     }
-    mtx_lock => fn c11_lock(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        let look = |own: &Own| look(own, mutex, caller);
-        thrd(locking(Doing::Lock, How::Mutex, mutex as usize, caller, look, || {
-            mutex::pthread_mutex_lock(mutex)
-        }))
-    }
-    mtx_trylock => fn c11_trylock(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        thrd(locking(Doing::Nothing, How::Mutex, mutex as usize, caller, |_| {}, || {
-            mutex::pthread_mutex_trylock(mutex)
-        }))
-    }
-    mtx_timedlock => fn c11_timedlock(mutex: *mut Mutex, at: Time; _c, _d) |caller| {
-        thrd(locking(Doing::Timed, How::Mutex, mutex as usize, caller, |_| {}, || {
-            mutex::pthread_mutex_timedlock(mutex, at)
-        }))
-    }
-    mtx_unlock => fn c11_unlock(mutex: *mut Mutex; _b, _c, _d) |caller| {
-        thrd(unlocking(How::Mutex, mutex as usize, caller, || is_free(mutex), || {
-            mutex::pthread_mutex_unlock(mutex)
-        }))
-    }
-    pthread_cond_init => fn cond_init(cond: *mut Cond, attributes: Attr; _c, _d) |caller| {
-        let result = condvar::pthread_cond_init(cond, attributes);
-        initialised(How::Condition, cond as usize, caller, result)
-    }
-    pthread_cond_wait => fn cond_wait(cond: *mut Cond, mutex: *mut Mutex; _c, _d) |caller| {
-        waiting(Doing::Condition, cond, mutex, caller, || condvar::pthread_cond_wait(cond, mutex))
-    }
-    pthread_cond_timedwait =>
-    fn cond_timedwait(cond: *mut Cond, mutex: *mut Mutex, at: Time; _d) |caller| {
-        waiting(Doing::Timed, cond, mutex, caller, || {
-            condvar::pthread_cond_timedwait(cond, mutex, at)
-        })
-    }
-    pthread_cond_clockwait =>
-    fn cond_clockwait(cond: *mut Cond, mutex: *mut Mutex, clock: c_int, at: Time;) |caller| {
-        waiting(Doing::Timed, cond, mutex, caller, || {
-            condvar::pthread_cond_clockwait(cond, mutex, clock, at)
-        })
-    }
-    cnd_wait => fn c11_wait(cond: *mut Cond, mutex: *mut Mutex; _c, _d) |caller| {
-        thrd(waiting(Doing::Condition, cond, mutex, caller, || {
-            condvar::pthread_cond_wait(cond, mutex)
-        }))
-    }
-    cnd_timedwait => fn c11_timedwait(cond: *mut Cond, mutex: *mut Mutex, at: Time; _d) |caller| {
-        thrd(waiting(Doing::Timed, cond, mutex, caller, || {
-            condvar::pthread_cond_timedwait(cond, mutex, at)
-        }))
-    }
-    pthread_rwlock_rdlock, __pthread_rwlock_rdlock =>
-    fn rdlock(lock: *mut RwLock; _b, _c, _d) |caller| {
-        locking(Doing::Read, How::Read, lock as usize, caller, |_| {}, || {
-            rwlock::pthread_rwlock_rdlock(lock)
-        })
-    }
-    pthread_rwlock_tryrdlock, __pthread_rwlock_tryrdlock =>
-    fn tryrdlock(lock: *mut RwLock; _b, _c, _d) |caller| {
-        locking(Doing::Nothing, How::Read, lock as usize, caller, |_| {}, || {
-            rwlock::pthread_rwlock_tryrdlock(lock)
-        })
-    }
-    pthread_rwlock_timedrdlock => fn timedrdlock(lock: *mut RwLock, at: Time; _c, _d) |caller| {
-        locking(Doing::Timed, How::Read, lock as usize, caller, |_| {}, || {
-            rwlock::pthread_rwlock_timedrdlock(lock, at)
-        })
-    }
-    pthread_rwlock_clockrdlock =>
-    fn clockrdlock(lock: *mut RwLock, clock: c_int, at: Time; _d) |caller| {
-        locking(Doing::Timed, How::Read, lock as usize, caller, |_| {}, || {
-            rwlock::pthread_rwlock_clockrdlock(lock, clock, at)
-        })
-    }
-    pthread_rwlock_wrlock, __pthread_rwlock_wrlock =>
-    fn wrlock(lock: *mut RwLock; _b, _c, _d) |caller| {
-        locking(Doing::Write, How::Write, lock as usize, caller, |_| {}, || {
-            rwlock::pthread_rwlock_wrlock(lock)
-        })
-    }
-    pthread_rwlock_trywrlock, __pthread_rwlock_trywrlock =>
-    fn trywrlock(lock: *mut RwLock; _b, _c, _d) |caller| {
-        locking(Doing::Nothing, How::Write, lock as usize, caller, |_| {}, || {
-            rwlock::pthread_rwlock_trywrlock(lock)
-        })
-    }
-    pthread_rwlock_timedwrlock => fn timedwrlock(lock: *mut RwLock, at: Time; _c, _d) |caller| {
-        locking(Doing::Timed, How::Write, lock as usize, caller, |_| {}, || {
-            rwlock::pthread_rwlock_timedwrlock(lock, at)
-        })
-    }
-    pthread_rwlock_clockwrlock =>
-    fn clockwrlock(lock: *mut RwLock, clock: c_int, at: Time; _d) |caller| {
-        locking(Doing::Timed, How::Write, lock as usize, caller, |_| {}, || {
-            rwlock::pthread_rwlock_clockwrlock(lock, clock, at)
-        })
-    }
-    pthread_rwlock_unlock, __pthread_rwlock_unlock =>
-    fn rwunlock(lock: *mut RwLock; _b, _c, _d) |caller| {
+    fn leave_from(lock: *mut RwLock) |caller| {
         // Whether nobody holds an rwlock cannot be asked: one that is known to be held by
         // others only is told.
         unlocking(How::Read, lock as usize, caller, || false, || {
             rwlock::pthread_rwlock_unlock(lock)
         })
     }
+}
+
+entries! {
+    pthread_mutex_lock, __pthread_mutex_lock => fn lock(mutex: *mut Mutex; _b, _c, _d) or mutex::pthread_mutex_lock,
+    |caller| {
+        let Caller { returns_to, stack, frame } = *caller;
+        by_form!(mutex, returns_to, stack, frame;
+            lock_stuck, lock_owner, lock_counting, lock_unusual)
+    }
+    pthread_mutex_trylock, __pthread_mutex_trylock =>
+    fn trylock(mutex: *mut Mutex; _b, _c, _d) or mutex::pthread_mutex_trylock,
+    |caller| {
+        locking(Doing::Nothing, How::Mutex, mutex as usize, caller, |_| {}, at_once, |_| {
+            mutex::pthread_mutex_trylock(mutex)
+        })
+    }
+    pthread_mutex_timedlock => fn timedlock(mutex: *mut Mutex, at: Time; _c, _d) or mutex::pthread_mutex_timedlock,
+    |caller| {
+        locking(Doing::Timed, How::Mutex, mutex as usize, caller, |_| {}, at_once, |_| {
+            mutex::pthread_mutex_timedlock(mutex, at)
+        })
+    }
+    pthread_mutex_clocklock =>
+    fn clocklock(mutex: *mut Mutex, clock: c_int, at: Time; _d) or mutex::pthread_mutex_clocklock,
+    |caller| {
+        locking(Doing::Timed, How::Mutex, mutex as usize, caller, |_| {}, at_once, |_| {
+            mutex::pthread_mutex_clocklock(mutex, clock, at)
+        })
+    }
+    pthread_mutex_unlock, __pthread_mutex_unlock =>
+    fn unlock(mutex: *mut Mutex; _b, _c, _d) or mutex::pthread_mutex_unlock,
+    |caller| {
+        let Caller { returns_to, stack, frame } = *caller;
+        by_form!(mutex, returns_to, stack, frame;
+            unlock_stuck, unlock_owner, unlock_counting, unlock_from)
+    }
+    pthread_mutex_init, __pthread_mutex_init =>
+    fn init(mutex: *mut Mutex, attributes: Attr; _c, _d),
+    |caller| {
+        let result = mutex::pthread_mutex_init(mutex, attributes);
+        initialised(How::Mutex, mutex as usize, caller, result)
+    }
+    pthread_mutex_destroy, __pthread_mutex_destroy =>
+    fn destroy(mutex: *mut Mutex; _b, _c, _d),
+    |caller| {
+        destroying(mutex as usize, caller, mutex::pthread_mutex_destroy(mutex))
+    }
+    mtx_lock => fn c11_lock(mutex: *mut Mutex; _b, _c, _d) or c11::mtx_lock,
+    |caller| {
+        let Caller { returns_to, stack, frame } = *caller;
+        thrd(lock_unusual(mutex, returns_to, stack, frame))
+    }
+    mtx_trylock => fn c11_trylock(mutex: *mut Mutex; _b, _c, _d) or c11::mtx_trylock,
+    |caller| {
+        thrd(locking(Doing::Nothing, How::Mutex, mutex as usize, caller, |_| {}, at_once, |_| {
+            mutex::pthread_mutex_trylock(mutex)
+        }))
+    }
+    mtx_timedlock => fn c11_timedlock(mutex: *mut Mutex, at: Time; _c, _d) or c11::mtx_timedlock,
+    |caller| {
+        thrd(locking(Doing::Timed, How::Mutex, mutex as usize, caller, |_| {}, at_once, |_| {
+            mutex::pthread_mutex_timedlock(mutex, at)
+        }))
+    }
+    mtx_unlock => fn c11_unlock(mutex: *mut Mutex; _b, _c, _d) or c11::mtx_unlock,
+    |caller| {
+        thrd(unlock_from(mutex, caller.returns_to, caller.stack, caller.frame))
+    }
+    pthread_cond_init => fn cond_init(cond: *mut Cond, attributes: Attr; _c, _d),
+    |caller| {
+        let result = condvar::pthread_cond_init(cond, attributes);
+        initialised(How::Condition, cond as usize, caller, result)
+    }
+    pthread_cond_wait => fn cond_wait(cond: *mut Cond, mutex: *mut Mutex; _c, _d) or condvar::pthread_cond_wait,
+    |caller| {
+        waiting(Doing::Condition, cond, mutex, caller, || condvar::pthread_cond_wait(cond, mutex))
+    }
+    pthread_cond_timedwait =>
+    fn cond_timedwait(cond: *mut Cond, mutex: *mut Mutex, at: Time; _d) or condvar::pthread_cond_timedwait,
+    |caller| {
+        waiting(Doing::Timed, cond, mutex, caller, || {
+            condvar::pthread_cond_timedwait(cond, mutex, at)
+        })
+    }
+    pthread_cond_clockwait =>
+    fn cond_clockwait(cond: *mut Cond, mutex: *mut Mutex, clock: c_int, at: Time;) or condvar::pthread_cond_clockwait,
+    |caller| {
+        waiting(Doing::Timed, cond, mutex, caller, || {
+            condvar::pthread_cond_clockwait(cond, mutex, clock, at)
+        })
+    }
+    cnd_wait => fn c11_wait(cond: *mut Cond, mutex: *mut Mutex; _c, _d) or c11::cnd_wait,
+    |caller| {
+        thrd(waiting(Doing::Condition, cond, mutex, caller, || {
+            condvar::pthread_cond_wait(cond, mutex)
+        }))
+    }
+    cnd_timedwait => fn c11_timedwait(cond: *mut Cond, mutex: *mut Mutex, at: Time; _d) or c11::cnd_timedwait,
+    |caller| {
+        thrd(waiting(Doing::Timed, cond, mutex, caller, || {
+            condvar::pthread_cond_timedwait(cond, mutex, at)
+        }))
+    }
+    pthread_rwlock_rdlock, __pthread_rwlock_rdlock =>
+    fn rdlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_rdlock,
+    |caller| {
+        let Caller { returns_to, stack, frame } = *caller;
+        by_form!(lock, returns_to, stack, frame;
+            read_holding, read_holding, read_counting, read_unusual)
+    }
+    pthread_rwlock_tryrdlock, __pthread_rwlock_tryrdlock =>
+    fn tryrdlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_tryrdlock,
+    |caller| {
+        locking(Doing::Nothing, How::Read, lock as usize, caller, |_| {}, at_once, |_| {
+            rwlock::pthread_rwlock_tryrdlock(lock)
+        })
+    }
+    pthread_rwlock_timedrdlock => fn timedrdlock(lock: *mut RwLock, at: Time; _c, _d) or rwlock::pthread_rwlock_timedrdlock,
+    |caller| {
+        locking(Doing::Timed, How::Read, lock as usize, caller, |_| {}, at_once, |_| {
+            rwlock::pthread_rwlock_timedrdlock(lock, at)
+        })
+    }
+    pthread_rwlock_clockrdlock =>
+    fn clockrdlock(lock: *mut RwLock, clock: c_int, at: Time; _d) or rwlock::pthread_rwlock_clockrdlock,
+    |caller| {
+        locking(Doing::Timed, How::Read, lock as usize, caller, |_| {}, at_once, |_| {
+            rwlock::pthread_rwlock_clockrdlock(lock, clock, at)
+        })
+    }
+    pthread_rwlock_wrlock, __pthread_rwlock_wrlock =>
+    fn wrlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_wrlock,
+    |caller| {
+        let Caller { returns_to, stack, frame } = *caller;
+        by_form!(lock, returns_to, stack, frame;
+            write_holding, write_holding, write_counting, write_unusual)
+    }
+    pthread_rwlock_trywrlock, __pthread_rwlock_trywrlock =>
+    fn trywrlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_trywrlock,
+    |caller| {
+        locking(Doing::Nothing, How::Write, lock as usize, caller, |_| {}, at_once, |_| {
+            rwlock::pthread_rwlock_trywrlock(lock)
+        })
+    }
+    pthread_rwlock_timedwrlock => fn timedwrlock(lock: *mut RwLock, at: Time; _c, _d) or rwlock::pthread_rwlock_timedwrlock,
+    |caller| {
+        locking(Doing::Timed, How::Write, lock as usize, caller, |_| {}, at_once, |_| {
+            rwlock::pthread_rwlock_timedwrlock(lock, at)
+        })
+    }
+    pthread_rwlock_clockwrlock =>
+    fn clockwrlock(lock: *mut RwLock, clock: c_int, at: Time; _d) or rwlock::pthread_rwlock_clockwrlock,
+    |caller| {
+        locking(Doing::Timed, How::Write, lock as usize, caller, |_| {}, at_once, |_| {
+            rwlock::pthread_rwlock_clockwrlock(lock, clock, at)
+        })
+    }
+    pthread_rwlock_unlock, __pthread_rwlock_unlock =>
+    fn rwunlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_unlock,
+    |caller| {
+        let Caller { returns_to, stack, frame } = *caller;
+        by_form!(lock, returns_to, stack, frame;
+            leave_holding, leave_holding, leave_counting, leave_from)
+    }
     pthread_rwlock_init, __pthread_rwlock_init =>
-    fn rwinit(lock: *mut RwLock, attributes: Attr; _c, _d) |caller| {
+    fn rwinit(lock: *mut RwLock, attributes: Attr; _c, _d),
+    |caller| {
         let result = rwlock::pthread_rwlock_init(lock, attributes);
         initialised(How::Read, lock as usize, caller, result)
     }
     pthread_rwlock_destroy, __pthread_rwlock_destroy =>
-    fn rwdestroy(lock: *mut RwLock; _b, _c, _d) |caller| {
+    fn rwdestroy(lock: *mut RwLock; _b, _c, _d),
+    |caller| {
         destroying(lock as usize, caller, rwlock::pthread_rwlock_destroy(lock))
     }
-    pthread_join => fn join(thread: usize, value: *mut *mut c_void; _c, _d) |caller| {
-        let own = own().filter(|own| !own.is_profiled);
+    pthread_join => fn join(thread: usize, value: *mut *mut c_void; _c, _d),
+    |caller| {
+        let own = own().filter(|own| !own.form.is_profiled());
         if let Some(own) = own {
             own.begins(Doing::Join, thread, 0, caller);
         }

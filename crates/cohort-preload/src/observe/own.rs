@@ -1,19 +1,20 @@
 //! The calling thread's own record.
 
 use super::profile::Open;
-use super::{DEBUGGED, PROFILED, WATCHED, file};
+use super::{DEBUGGED, LEVEL, PROFILED, WATCHED, file};
 use crate::choice::variable_c;
 use crate::libc::{close, keeping_errno, open};
-use cohort::door::{Hearer, generation, hear, is_gone, thread_id};
+use crate::owner;
+use cohort::door::{Hearer, generation, generation_so_far, hear, is_gone, thread_id};
 use cohort::records::{
-    Doing, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, Place, Records, STACK_BYTES, STACKS, Stack,
-    THREADS, Thread, WHOLE, WRITTEN,
+    ALWAYS, Doing, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, Place, Records, STACK_BYTES, STACKS,
+    Stack, TAG_BITS, THREADS, Thread, WHOLE, WRITTEN,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, fence};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, fence};
 
 /// Where a call came from.
 #[derive(Clone, Copy)]
@@ -26,9 +27,14 @@ pub struct Caller {
 /// Holds that a forked child is told of.
 const MIRRORED: usize = 64;
 
-/// What a thread holds, in memory that a fork copies.
+/// What a thread holds, in memory that a fork copies: written when it forks, and of use to the
+/// child only.
 #[repr(C)]
 struct Mirror {
+    /// Whether that is what the thread holds now, while it forks.
+    is_fresh: Cell<bool>,
+    /// Whether it is all that the thread holds.
+    is_whole: Cell<bool>,
     held: Cell<u32>,
     holds: [[Cell<u64>; 2]; MIRRORED],
 }
@@ -40,6 +46,12 @@ struct Words {
     generation: Cell<u32>,
     /// The record's place, plus one; 0: it has none.
     slot: Cell<u32>,
+    /// The process in which it has a record, each bit turned round: nobody's while all is zero.
+    known: Cell<u32>,
+    /// What is written down there.
+    form: Cell<Form>,
+    /// The record; null: it has none.
+    thread: Cell<*const Thread>,
     /// The acquisition that is sampled.
     open: Open,
     /// What locks that adapt have told it.
@@ -122,9 +134,52 @@ fn words() -> &'static Words {
 static RECORDS: AtomicPtr<Records> = AtomicPtr::new(ptr::null_mut());
 static OF: AtomicU32 = AtomicU32::new(0);
 
-/// Whether the process is profiled or watched as it runs, and not debugged; as good as constant once
-/// records are mapped.
-static IS_PROFILED: AtomicBool = AtomicBool::new(false);
+/// What is written down; as good as constant once records are mapped.
+static FORM: AtomicU8 = AtomicU8::new(Form::Watched as u8);
+
+/// What is written down of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Form {
+    /// It is debugged: which thread holds which lock, where that takes one store, and which waits.
+    Stuck = 0,
+    /// Everything that is held, and what is done wrong.
+    Owner = 1,
+    /// And the order in which locks are taken.
+    Order = 2,
+    /// It is profiled.
+    Profiled = 3,
+    /// The same while a command watches.
+    Watched = 4,
+}
+
+impl Form {
+    /// Whether the process is profiled or watched as it runs, and not debugged.
+    #[inline(always)]
+    pub fn is_profiled(self) -> bool {
+        self >= Self::Profiled
+    }
+
+    fn now() -> Self {
+        match FORM.load(Relaxed) {
+            0 => Self::Stuck,
+            1 => Self::Owner,
+            2 => Self::Order,
+            3 => Self::Profiled,
+            _ => Self::Watched,
+        }
+    }
+}
+
+/// The word that is asked before each lock operation whether anything is to be written down, 0 if
+/// not: the present watch's, of a process that may be watched while it runs.
+pub static LOOK: AtomicPtr<AtomicU32> = AtomicPtr::new((&raw const ALL).cast_mut());
+
+/// That is so, or nobody has asked yet in this process.
+static ALL: AtomicU32 = AtomicU32::new(1);
+
+/// There are no records to write into, and will be none.
+static NONE: AtomicU32 = AtomicU32::new(0);
 
 /// The mirrors of all threads.
 static MIRRORS: AtomicPtr<Mirror> = AtomicPtr::new(ptr::null_mut());
@@ -132,13 +187,11 @@ static MIRRORS: AtomicPtr<Mirror> = AtomicPtr::new(ptr::null_mut());
 /// A thread that is observed.
 #[derive(Clone, Copy)]
 pub struct Own {
-    pub records: &'static Records,
     pub thread: &'static Thread,
-    /// Whether the process is profiled or watched as it runs, and not debugged.
-    pub is_profiled: bool,
+    /// What is written down.
+    pub form: Form,
     /// The present watch.
     pub watch: u32,
-    mirror: &'static Mirror,
 }
 
 /// The sampled acquisition of the calling thread, which has a record.
@@ -153,27 +206,40 @@ pub fn heard() -> &'static Heard {
     &words().heard
 }
 
-/// Whether the process could be watched and nobody does: then nothing is to be written down.
-#[inline(always)]
-pub fn is_unwatched() -> bool {
-    if OF.load(Acquire) != generation() {
-        return false;
-    }
-    // SAFETY: this process's records are there, for ever.
-    !unsafe { &*RECORDS.load(Relaxed) }.watch.is_on()
-}
-
 /// The calling thread's record; none if observations go nowhere, or nobody watches.
 #[inline(always)]
 pub fn own() -> Option<Own> {
     let own = any()?;
-    if own.watch == 0 {
-        return None;
-    }
-    if !own.thread.follows.is_mine(own.watch) {
-        own.begin_anew();
+    if own.form == Form::Watched {
+        if own.watch == 0 {
+            return None;
+        }
+        if !own.thread.follows.is_mine(own.watch) {
+            own.begin_anew();
+        }
     }
     Some(own)
+}
+
+/// What is written down of this process, if the calling thread has a record in it already.
+#[inline(always)]
+pub fn known() -> Option<Form> {
+    let words = words();
+    (words.known.get() == !generation_so_far()).then(|| words.form.get())
+}
+
+/// The calling thread's record, which is [`known`].
+///
+/// # Safety
+/// It is.
+#[inline(always)]
+pub unsafe fn usual(form: Form) -> Own {
+    Own {
+        // SAFETY: so it is there, in records that are mapped for ever.
+        thread: unsafe { &*words().thread.get() },
+        form,
+        watch: ALWAYS,
+    }
 }
 
 /// The calling thread's record, whether or not anybody watches.
@@ -183,18 +249,16 @@ pub fn any() -> Option<Own> {
     if words.generation.get() != generation() {
         keeping_errno(|| begin(words));
     }
-    let slot = words.slot.get().checked_sub(1)? as usize;
-    // SAFETY: a thread that has a place has records and a mirror, for ever.
-    unsafe {
-        let records = &*RECORDS.load(Relaxed);
-        Some(Own {
-            records,
-            thread: &records.threads[slot],
-            is_profiled: IS_PROFILED.load(Relaxed),
-            watch: records.watch.number(),
-            mirror: &*MIRRORS.load(Relaxed).add(slot),
-        })
-    }
+    // SAFETY: null, or in records that are mapped for ever.
+    let thread = unsafe { words.thread.get().as_ref() }?;
+    Some(Own::of(thread))
+}
+
+/// What the calling thread, which has a record, writes into a mutex that it takes there: its
+/// record's place and the site.
+#[inline(always)]
+pub fn tag(returns_to: usize) -> usize {
+    (words().slot.get() as usize) << TAG_BITS | returns_to & ((1 << TAG_BITS) - 1)
 }
 
 /// Gives the thread a place in this process's records.
@@ -202,62 +266,145 @@ pub fn any() -> Option<Own> {
 #[inline(never)]
 fn begin(words: &Words) {
     let here = generation();
-    let before = words.slot.get();
+    let before = words.slot.get().checked_sub(1);
     words.slot.set(0);
+    words.known.set(0);
+    words.thread.set(ptr::null());
     words.generation.set(here);
     words.open.forget();
     let Some(records) = records(here) else { return };
-    let Some(slot) = place(records) else {
+    let Some(slot) = place(records, before) else {
         records.lost_threads.fetch_add(1, Relaxed);
         return;
     };
     let thread = &records.threads[slot];
-    let watch = records.watch.number();
     thread.turn.store(0, Relaxed);
     thread.uncertain.store(0, Relaxed);
     thread.pthread.store(pthread_self() as u64, Relaxed);
-    begin_anew(thread, watch);
-    // SAFETY: there are as many mirrors as places.
-    let mirrors = MIRRORS.load(Acquire);
-    // SAFETY: the same; only the thread at a place writes its mirror.
-    let mirror = unsafe { &*mirrors.add(slot) };
-    mirror.held.set(0);
+    thread.owner.store(owner::me() as u64, Relaxed);
+    begin_anew(thread, records.watch.number());
+    let form = Form::now();
     words.slot.set(slot as u32 + 1);
-    if let Some(old) = before.checked_sub(1) {
+    words.thread.set(thread);
+    words.form.set(form);
+    words.known.set(!here);
+    if let Some(old) = before {
         // In a forked child: what the thread held in its parent.
-        // SAFETY: the thread's mirror in its parent, of which this is the copy.
-        let held = unsafe { &*mirrors.add(old as usize) };
-        let own = Own {
-            records,
-            thread,
-            is_profiled: IS_PROFILED.load(Relaxed),
-            watch,
-            mirror,
-        };
-        for hold in held.holds.iter().take(held.held.get() as usize) {
-            if hold[0].get() != 0 {
-                let (site, how) = Hold::unpack(hold[1].get());
-                own.holds_now(hold[0].get() as usize, how, site as usize);
-            }
-        }
-        thread
-            .uncertain
-            .store((held.held.get() as usize > MIRRORED) as u32, Relaxed);
+        inherit(&Own::of(thread), mirror(old as usize));
     }
 }
 
-/// A place that no living thread has.
-fn place(records: &Records) -> Option<usize> {
+/// Takes over what a thread held when it forked; if it did not tell, it may hold anything.
+fn inherit(own: &Own, held: &Mirror) {
+    let is_whole = if held.is_fresh.replace(false) {
+        for [object, site] in held.holds.iter().take(held.held.get() as usize) {
+            if object.get() != 0 {
+                let (site, how) = Hold::unpack(site.get());
+                own.holds_now(object.get() as usize, how, site as usize);
+            }
+        }
+        held.is_whole.get()
+    } else {
+        false
+    };
+    own.thread.uncertain.store(!is_whole as u32, Relaxed);
+}
+
+/// The mirror of the thread at a place.
+fn mirror(slot: usize) -> &'static Mirror {
+    // SAFETY: there are as many as places once there is a place; only the thread there writes it.
+    unsafe { &*MIRRORS.load(Acquire).add(slot) }
+}
+
+/// Whether a process that forks is debugged, and the calling thread, which does that, has a record.
+fn forking() -> Option<(&'static Thread, &'static Mirror)> {
+    let words = words();
+    if Form::now().is_profiled() || words.generation.get() != generation_so_far() {
+        // What a forked child holds of its parent's is no matter in a profile.
+        return None;
+    }
+    // SAFETY: null, or in records that are mapped for ever.
+    let thread = unsafe { words.thread.get().as_ref() }?;
+    Some((thread, mirror(words.slot.get() as usize - 1)))
+}
+
+/// Writes down what the thread holds for the child that it is about to have: what it holds in its
+/// record, the parent goes on to change.
+extern "C" fn before_fork() {
+    let Some((thread, mirror)) = forking() else {
+        return;
+    };
+    let held = thread.held.load(Relaxed);
+    for (hold, [object, site]) in thread.holds[..held as usize].iter().zip(&mirror.holds) {
+        object.set(hold.object.load(Relaxed));
+        site.set(hold.site.load(Relaxed));
+    }
+    let is_listed = thread.beyond.load(Relaxed) == 0 && thread.uncertain.load(Relaxed) == 0;
+    mirror.is_whole.set(is_listed && held as usize <= MIRRORED);
+    mirror.held.set(held);
+    mirror.is_fresh.set(true);
+}
+
+extern "C" fn after_fork() {
+    if let Some((_, mirror)) = forking() {
+        mirror.is_fresh.set(false);
+    }
+}
+
+/// A child asks anew.
+extern "C" fn in_child() {
+    LOOK.store((&raw const ALL).cast_mut(), Release);
+}
+
+/// Has the C library call these when the process forks: before the program's own functions in the
+/// child and after them in the parent, since it has registered none yet.
+pub fn mind_forks() {
+    unsafe extern "C" {
+        fn __register_atfork(
+            prepare: Option<extern "C" fn()>,
+            parent: Option<extern "C" fn()>,
+            child: Option<extern "C" fn()>,
+            object: *const u8,
+        ) -> c_int;
+    }
+    // SAFETY: the functions live as long as the program.
+    unsafe {
+        __register_atfork(
+            Some(before_fork),
+            Some(after_fork),
+            Some(in_child),
+            ptr::null(),
+        )
+    };
+}
+
+/// A place that no living thread has; `before` if it is free, by which a forked child's thread was
+/// known in its parent.
+fn place(records: &Records, before: Option<u32>) -> Option<usize> {
     let me = thread_id();
-    let fresh = records.used.fetch_add(1, AcqRel) as usize;
-    if fresh < THREADS {
-        records.threads[fresh].id.store(me, Release);
-        return Some(fresh);
+    let take = |place: usize, id: u32| {
+        let thread = &records.threads[place];
+        thread.id.compare_exchange(id, me, AcqRel, Relaxed).is_ok()
+    };
+    if let Some(before) = before
+        && take(before as usize, 0)
+    {
+        records.used.fetch_max(before + 1, AcqRel);
+        return Some(before as usize);
+    }
+    loop {
+        let fresh = records.used.fetch_add(1, AcqRel) as usize;
+        if fresh >= THREADS {
+            break;
+        }
+        if take(fresh, 0) {
+            return Some(fresh);
+        }
     }
     records.used.store(THREADS as u32, Relaxed);
-    records.threads.iter().position(|thread| {
-        let id = thread.id.load(Acquire);
-        is_gone(id) && thread.id.compare_exchange(id, me, AcqRel, Relaxed).is_ok()
+    (0..THREADS).find(|place| {
+        let id = records.threads[*place].id.load(Acquire);
+        id != 0 && is_gone(id) && take(*place, id)
     })
 }
 
@@ -275,15 +422,20 @@ fn records(here: u32) -> Option<&'static Records> {
 fn make(here: u32) -> Option<()> {
     let before = RECORDS.load(Acquire);
     // SAFETY: null, or mapped for ever, and whole.
-    if unsafe { before.as_ref() }.is_some_and(|there| there.generation.load(Relaxed) == here) {
+    let old = unsafe { before.as_ref() };
+    if old.is_some_and(|there| there.generation.load(Relaxed) == here) {
         return Some(());
     }
     let profiled = variable_c(PROFILED);
     let folder = profiled.or_else(|| variable_c(DEBUGGED));
+    let is_watched = variable_c(WATCHED).is_some_and(|value| !value.is_empty());
+    if folder.is_none() && !is_watched {
+        LOOK.store((&raw const NONE).cast_mut(), Release);
+        return None;
+    }
     let file = match folder {
         Some(folder) => file::named(folder.to_bytes(), here),
-        None if variable_c(WATCHED).is_some_and(|value| !value.is_empty()) => file::nameless(),
-        None => None,
+        None => file::nameless(),
     }?;
     let made = file::map(file).and_then(|records| {
         if MIRRORS.load(Acquire).is_null() {
@@ -302,7 +454,21 @@ fn make(here: u32) -> Option<()> {
     if folder.is_some() {
         made.watch.begin_for_ever();
     }
-    IS_PROFILED.store(profiled.is_some() || folder.is_none(), Relaxed);
+    // Mutexes may still name places of threads that the parent of a fork has.
+    let places = old.map_or(0, |old| old.used.load(Acquire).min(THREADS as u32));
+    made.used.store(places, Relaxed);
+    let form = if profiled.is_some() {
+        Form::Profiled
+    } else if folder.is_none() {
+        Form::Watched
+    } else {
+        match variable_c(LEVEL).map(core::ffi::CStr::to_bytes) {
+            Some(b"stuck") => Form::Stuck,
+            Some(b"owner") => Form::Owner,
+            _ => Form::Order,
+        }
+    };
+    FORM.store(form as u8, Relaxed);
     let published = RECORDS
         .compare_exchange(before, ptr::from_ref(made).cast_mut(), AcqRel, Acquire)
         .is_ok();
@@ -313,6 +479,7 @@ fn make(here: u32) -> Option<()> {
     if published && folder.is_none() {
         file::keep(file);
         hear(&HEARER);
+        LOOK.store(ptr::from_ref(made.watch.word()).cast_mut().cast(), Release);
     } else {
         file::close(file);
     }
@@ -376,6 +543,36 @@ fn note(place: &Place, caller: &Caller) {
 }
 
 impl Own {
+    /// Whose record that is, which is the calling thread's.
+    #[inline(always)]
+    fn of(thread: &'static Thread) -> Self {
+        let form = Form::now();
+        let watch = match form {
+            // SAFETY: a thread that has a record has records, for ever.
+            Form::Watched => unsafe { &*RECORDS.load(Relaxed) }.watch.number(),
+            _ => ALWAYS,
+        };
+        Self {
+            thread,
+            form,
+            watch,
+        }
+    }
+
+    /// The process's records.
+    #[inline(always)]
+    pub fn records(&self) -> &'static Records {
+        // SAFETY: a thread that has a record has records, for ever.
+        unsafe { &*RECORDS.load(Relaxed) }
+    }
+
+    /// Whether what it has written down is of the present watch.
+    #[inline(always)]
+    pub fn follows(&self) -> bool {
+        let watch = self.records().watch.number();
+        self.thread.follows.is_mine(watch)
+    }
+
     /// The thread finds that another watch has begun.
     #[cold]
     #[inline(never)]
@@ -409,7 +606,7 @@ impl Own {
     }
 
     /// The thread holds a lock from now on.
-    #[inline]
+    #[inline(always)]
     pub fn holds_now(&self, object: usize, how: How, site: usize) {
         let thread = self.thread;
         let number = thread.acquired.load(Relaxed) + 1;
@@ -427,19 +624,10 @@ impl Own {
         hold.number.store(number, Relaxed);
         hold.object.store(object as u64, Release);
         thread.held.store(held as u32 + 1, Release);
-        // What a forked child holds of its parent's is no matter in a profile.
-        if self.is_profiled {
-            return;
-        }
-        if let Some([of, at]) = self.mirror.holds.get(held) {
-            of.set(object as u64);
-            at.set(site);
-        }
-        self.mirror.held.set(held as u32 + 1);
     }
 
     /// Where in the list the thread's latest hold of a lock is.
-    #[inline]
+    #[inline(always)]
     pub fn find(&self, object: usize) -> Option<usize> {
         let held = self.thread.held.load(Relaxed) as usize;
         self.thread.holds[..held]
@@ -457,6 +645,12 @@ impl Own {
         place.is_some()
     }
 
+    /// Takes the last of so many holds from the list.
+    #[inline(always)]
+    pub fn drop_last(&self, held: usize) {
+        self.thread.held.store(held as u32 - 1, Release);
+    }
+
     /// Takes a hold from the list.
     #[inline]
     pub fn remove(&self, place: usize) {
@@ -469,15 +663,8 @@ impl Own {
             to.object.store(object, Relaxed);
             to.site.store(site, Relaxed);
             to.number.store(from.number.load(Relaxed), Relaxed);
-            if let Some([of, at]) = self.mirror.holds.get(place).filter(|_| !self.is_profiled) {
-                of.set(object);
-                at.set(site);
-            }
         }
         thread.held.store(held as u32 - 1, Release);
-        if !self.is_profiled {
-            self.mirror.held.set(held as u32 - 1);
-        }
     }
 
     /// Whether all that the thread holds is listed.
@@ -488,14 +675,14 @@ impl Own {
     /// Keeps the caller's stack; its number plus one, or 0 if there is no room.
     #[cold]
     pub fn keep_stack(&self, caller: &Caller) -> u32 {
-        let number = self.records.stacked.fetch_add(1, Relaxed) as usize;
-        let Some(kept) = self.records.stacks.get(number) else {
-            self.records.stacked.store(STACKS as u32, Relaxed);
+        let number = self.records().stacked.fetch_add(1, Relaxed) as usize;
+        let Some(kept) = self.records().stacks.get(number) else {
+            self.records().stacked.store(STACKS as u32, Relaxed);
             return 0;
         };
         copy(kept, caller);
         if number.is_power_of_two() || number == 0 {
-            keeping_errno(|| keep_maps(self.records));
+            keeping_errno(|| keep_maps(self.records()));
         }
         number as u32 + 1
     }
@@ -506,7 +693,7 @@ impl Own {
         // Threads begin to look at different places.
         let first = self.thread.id.load(Relaxed) as usize * 7;
         for place in (first..first + 4).map(|place| place % LENT) {
-            let stack = &self.records.lent[place];
+            let stack = &self.records().lent[place];
             if stack.state.load(Relaxed) == FREE
                 && stack
                     .state
@@ -525,7 +712,7 @@ impl Own {
     /// Gives a lent stack back whose sample nobody will see.
     pub fn return_stack(&self, number: u16) {
         if let Some(place) = number.checked_sub(1) {
-            self.records.lent[usize::from(place)]
+            self.records().lent[usize::from(place)]
                 .state
                 .store(FREE, Release);
         }

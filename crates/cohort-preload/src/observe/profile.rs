@@ -9,6 +9,7 @@
 
 use super::entries::is_locked;
 use super::own::{Caller, Own, heard, keep_maps, open_sample};
+use super::quick::tally;
 use crate::choice::{Choice, choice, is_plain_default};
 use crate::layout::{ADAPTIVE, ELISION, ERRORCHECK, Mutex, NORMAL, RECURSIVE, RwLock};
 use crate::libc::keeping_errno;
@@ -16,7 +17,7 @@ use crate::{mutex, owner};
 use cohort::RawLock;
 use cohort::door::{now, random};
 use cohort::records::{
-    CLASSES, COUNTS, Count, Doing, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT, Sample, TALLIES,
+    CLASSES, COUNTS, Count, Doing, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT, Sample,
     WATCH_BITS, identity,
 };
 use core::cell::Cell;
@@ -70,15 +71,32 @@ impl Open {
         self.of.set(0);
     }
 
+    /// Whether that is not the next one.
+    #[inline(always)]
+    pub fn is_far(&self) -> bool {
+        self.left.get() > 1
+    }
+
+    /// One that is not sampled has passed.
+    #[inline(always)]
+    pub fn pass(&self) {
+        self.left.set(self.left.get() - 1);
+    }
+
+    /// The number of the sampled acquisition that the thread holds; 0: none.
+    #[inline(always)]
+    pub fn number(&self) -> u64 {
+        self.number.get()
+    }
+
     /// Whether the acquisition that begins now is to be sampled.
     #[inline(always)]
     fn is_due(&self, own: &Own) -> bool {
-        let left = self.left.get();
-        if left > 1 {
-            self.left.set(left - 1);
+        if self.is_far() {
+            self.pass();
             return false;
         }
-        self.draw(own, left == 1)
+        self.draw(own, self.left.get() == 1)
     }
 
     /// Whether the stack is kept of a contended acquisition that is not sampled: those that are
@@ -88,7 +106,7 @@ impl Open {
         let left = self.stack_in.get();
         self.stack_in
             .set(left.checked_sub(1).unwrap_or(CONTENDED - 1));
-        left == 0 && own.records.every.load(Relaxed) != NO_SAMPLES
+        left == 0 && own.records().every.load(Relaxed) != NO_SAMPLES
     }
 
     /// Draws which acquisition is sampled next; `due` as it came, unless one is still open.
@@ -97,8 +115,8 @@ impl Open {
     fn draw(&self, own: &Own, due: bool) -> bool {
         let of = self.of.get();
         let second = (now() / 1_000_000_000) as u32;
-        own.records.watch.end_if_left(own.watch, second);
-        let every = match own.records.every.load(Relaxed) {
+        own.records().watch.end_if_left(own.watch, second);
+        let every = match own.records().every.load(Relaxed) {
             0 => AT_FIRST,
             NO_SAMPLES => {
                 self.left.set(LOOK_AFTER);
@@ -137,7 +155,7 @@ fn clock(sampled: bool) -> u64 {
     if sampled { now() } else { 0 }
 }
 
-fn mixed(value: u64) -> u64 {
+pub fn mixed(value: u64) -> u64 {
     let value = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     value ^ value >> 32
 }
@@ -152,8 +170,11 @@ unsafe fn room<'a>(how: How, object: usize) -> Option<&'a AtomicU32> {
         match how {
             How::Mutex => {
                 let mutex = &*with_exposed_provenance::<Mutex>(object);
-                let kind = mutex.kind.load(Relaxed) & !ELISION;
-                matches!(kind, NORMAL | ADAPTIVE).then_some(&mutex.count)
+                match mutex.kind.load(Relaxed) & !ELISION {
+                    NORMAL | ADAPTIVE => Some(&mutex.count),
+                    RECURSIVE if is_plain_default() => Some(mutex.behind()),
+                    _ => None,
+                }
             }
             How::Read | How::Write => {
                 let lock = &*with_exposed_provenance::<RwLock>(object);
@@ -186,7 +207,7 @@ unsafe fn identify(own: &Own, how: How, object: usize) -> usize {
 fn listed(own: &Own, object: u64) -> u32 {
     let first = mixed(object) as usize;
     for probe in 0..PROBES {
-        let known = own.records.listed[(first + probe) % LISTED].load(Relaxed);
+        let known = own.records().listed[(first + probe) % LISTED].load(Relaxed);
         if known & OBJECT == object & OBJECT {
             return (known >> 48) as u32;
         }
@@ -201,7 +222,7 @@ fn listed(own: &Own, object: u64) -> u32 {
 fn list(own: &Own, object: u64, class: u32) {
     let first = mixed(object) as usize;
     for probe in 0..PROBES {
-        let place = &own.records.listed[(first + probe) % LISTED];
+        let place = &own.records().listed[(first + probe) % LISTED];
         let mut known = place.load(Relaxed);
         if known == 0 {
             match place.compare_exchange(0, identity(object, class), Relaxed, Relaxed) {
@@ -221,7 +242,7 @@ fn class_of(own: &Own, site: u64) -> u32 {
     let first = mixed(site) as usize;
     for probe in 0..PROBES {
         let place = (first + probe) % CLASSES;
-        let known = &own.records.classes[place];
+        let known = &own.records().classes[place];
         if known.load(Relaxed) == site {
             return place as u32 + 1;
         }
@@ -292,8 +313,8 @@ unsafe fn is_taken_otherwise(mutex: &Mutex) -> Option<bool> {
 
 /// Counts an acquisition, where no other thread counts.
 #[inline]
-fn count(own: &Own, lock: u64, site: u64, contended: bool) {
-    let tally = &own.thread.tallies[mixed(lock ^ site.rotate_left(24)) as usize % TALLIES];
+pub fn count(own: &Own, lock: u64, site: u64, contended: bool) {
+    let tally = tally(own, lock, site);
     if tally.lock.load(Relaxed) != lock || tally.site.load(Relaxed) != site {
         turn_over(own, tally, lock, site);
     }
@@ -320,7 +341,7 @@ fn turn_over(own: &Own, tally: &Count, lock: u64, site: u64) {
                     .fetch_add(tally.contended.load(Relaxed), Relaxed);
             }
             None => {
-                let lost = &own.records.lost_counts;
+                let lost = &own.records().lost_counts;
                 lost.fetch_add(acquired.min(u64::from(u32::MAX)) as u32, Relaxed);
             }
         }
@@ -329,9 +350,9 @@ fn turn_over(own: &Own, tally: &Count, lock: u64, site: u64) {
     tally.contended.store(0, Relaxed);
     tally.site.store(site, Relaxed);
     tally.lock.store(lock, Release);
-    let begun = own.records.counted.fetch_add(1, Relaxed) + 1;
+    let begun = own.records().counted.fetch_add(1, Relaxed) + 1;
     if begun.is_power_of_two() {
-        keeping_errno(|| keep_maps(own.records));
+        keeping_errno(|| keep_maps(own.records()));
     }
 }
 
@@ -349,7 +370,7 @@ fn keep_mode(own: &Own, lock: u64) {
     let (mode, changes) = (heard().mode.get(), heard().changes.get());
     let first = mixed(lock) as usize;
     for probe in 0..PROBES {
-        let told = &own.records.modes[(first + probe) % MODES];
+        let told = &own.records().modes[(first + probe) % MODES];
         let mut known = told.lock.load(Relaxed);
         if known == 0 {
             known = match told.lock.compare_exchange(0, lock, Relaxed, Relaxed) {
@@ -373,7 +394,7 @@ fn keep_mode(own: &Own, lock: u64) {
 fn find_count(own: &Own, lock: u64, site: u64) -> Option<&'static Count> {
     let first = mixed(lock ^ site.rotate_left(24)) as usize;
     for probe in 0..PROBES {
-        let count = &own.records.counts[(first + probe) % COUNTS];
+        let count = &own.records().counts[(first + probe) % COUNTS];
         let mut known = count.lock.load(Acquire);
         if known == 0 {
             match count.lock.compare_exchange(0, lock, AcqRel, Acquire) {
@@ -391,7 +412,8 @@ fn find_count(own: &Own, lock: u64, site: u64) -> Option<&'static Count> {
     None
 }
 
-/// Runs what may wait, and counts and, perhaps, samples it.
+/// Runs what may wait, and counts and, perhaps, samples it.  It `begin`s as the lock does where
+/// nobody looks, and goes on from there by `lock`.
 #[inline(always)]
 pub fn locking(
     own: &Own,
@@ -399,61 +421,94 @@ pub fn locking(
     how: How,
     object: usize,
     caller: &Caller,
-    lock: impl FnOnce() -> c_int,
+    begin: impl FnOnce() -> Option<bool>,
+    lock: impl FnOnce(Option<bool>) -> c_int,
 ) -> c_int {
     let open = open_sample();
     let sampled = open.is_due(own);
     let began = clock(sampled);
     // SAFETY: the program's, which is about to take it.
-    let (taken, object) = unsafe { (is_taken(how, object), identify(own, how, object)) };
-    let waits = doing != Doing::Nothing && taken != Some(false);
-    if waits {
-        own.begins(doing, object, 0, caller);
-    }
-    let contended = waits && taken == Some(true);
-    let shown = contended && (sampled || open.keeps_stack(own));
-    let timed = sampled || shown;
-    let recorded = clock(timed);
-    let stack = if shown { own.lend_stack(caller) } else { 0 };
-    heard().begin();
-    let goes = clock(timed);
-    let result = lock();
-    let granted = clock(timed);
-    if waits {
-        own.ends();
-    }
-    note_mode(own, object as u64);
-    if !is_locked(result) {
-        own.return_stack(stack);
-        return result;
-    }
+    let lock_id = unsafe { identify(own, how, object) };
     let site = Hold::pack(caller.returns_to as u64, how);
-    count(own, object as u64, site, contended);
-    let nested = own.thread.held.load(Relaxed).min(255) as u8;
-    own.holds_now(object, how, caller.returns_to);
+    let mut stack = 0;
+    let mut contended = false;
+    let mut recorded = clock(sampled);
+    let mut goes = recorded;
+    let granted;
+    let mut locked = 0;
+    match begin() {
+        Some(true) => granted = clock(sampled),
+        begun => {
+            let taken = match begun {
+                Some(_) => Some(true),
+                // SAFETY: as above.
+                None => unsafe { is_taken(how, object) },
+            };
+            let waits = doing != Doing::Nothing && taken != Some(false);
+            if waits {
+                own.begins(doing, lock_id, 0, caller);
+            }
+            contended = waits && taken == Some(true);
+            let shown = contended && (sampled || open.keeps_stack(own));
+            let timed = sampled || shown;
+            recorded = clock(timed);
+            goes = recorded;
+            if shown {
+                stack = own.lend_stack(caller);
+                goes = now();
+            }
+            let tells = tells_its_mode();
+            if tells {
+                heard().begin();
+            }
+            let result = lock(begun);
+            granted = clock(timed);
+            if waits {
+                own.ends();
+            }
+            if tells {
+                note_mode(own, lock_id as u64);
+            }
+            if !is_locked(result) {
+                own.return_stack(stack);
+                return result;
+            }
+            if !sampled && stack != 0 {
+                let shown = Sample {
+                    lock: lock_id as u64,
+                    site,
+                    waited: granted - goes,
+                    spent_on_stack: (goes - recorded) as u32,
+                    stack,
+                    contended,
+                    ..Sample::default()
+                };
+                put(own, &shown);
+            }
+            locked = result;
+        }
+    }
+    count(own, lock_id as u64, site, contended);
+    own.holds_now(lock_id, how, caller.returns_to);
     if sampled {
         open.number.set(own.thread.acquired.load(Relaxed));
         open.waited.set(granted - goes);
         open.stack.set(stack);
-        open.nested.set(nested);
+        open.nested
+            .set((own.thread.held.load(Relaxed) - 1).min(255) as u8);
         open.contended.set(contended);
         open.spent_on_stack.set((goes - recorded) as u32);
         let now = now();
         open.spent.set((recorded - began + now - granted) as u32);
         open.since.set(granted);
-    } else if stack != 0 {
-        let shown = Sample {
-            lock: object as u64,
-            site,
-            waited: granted - goes,
-            spent_on_stack: (goes - recorded) as u32,
-            stack,
-            contended,
-            ..Sample::default()
-        };
-        put(own, &shown);
     }
-    result
+    locked
+}
+
+/// Whether the process's locks tell in which mode they are: not the default one.
+#[inline(always)]
+fn tells_its_mode() -> bool {
+    !is_plain_default()
 }
 
 /// Unlocks, and ends the sample if the acquisition was one.
@@ -468,11 +523,16 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
     let number = hold.number.load(Relaxed);
     let site = hold.site.load(Relaxed);
     let open = open_sample();
-    heard().begin();
+    let tells = tells_its_mode();
+    if tells {
+        heard().begin();
+    }
     if number != open.number.get() {
         own.remove(place);
         let result = unlock();
-        note_mode(own, object as u64);
+        if tells {
+            note_mode(own, object as u64);
+        }
         return result;
     }
     let ends = now();
@@ -480,7 +540,9 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
     let spent = now() - ends;
     open.number.set(0);
     let result = unlock();
-    note_mode(own, object as u64);
+    if tells {
+        note_mode(own, object as u64);
+    }
     put(own, &closed(open, object, site, ends, spent));
     result
 }
@@ -511,7 +573,7 @@ fn put(own: &Own, sample: &Sample) {
     // SAFETY: the calling thread's own.
     if !unsafe { own.thread.samples.put(sample.to_words()) } {
         own.return_stack(sample.stack);
-        own.records.lost_samples.fetch_add(1, Relaxed);
+        own.records().lost_samples.fetch_add(1, Relaxed);
     }
 }
 

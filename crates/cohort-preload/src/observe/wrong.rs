@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 /// A finding of the thread's, told once for each lock and site.
 #[cold]
 pub fn found(own: &Own, kind: Wrong, object: usize, caller: &Caller, other: Option<(u32, u64)>) {
-    let records = own.records;
+    let records = own.records();
     let known = (records.found.load(Acquire) as usize).min(records.findings.len());
     let is_same = |finding: &Finding| {
         finding.kind.load(Acquire) == kind as u32
@@ -35,8 +35,8 @@ pub fn found(own: &Own, kind: Wrong, object: usize, caller: &Caller, other: Opti
 /// `strike`.
 #[cold]
 pub fn holder(own: &Own, object: usize, strike: bool) -> Option<(u32, u64)> {
-    let used = (own.records.used.load(Acquire) as usize).min(own.records.threads.len());
-    own.records.threads[..used]
+    let used = (own.records().used.load(Acquire) as usize).min(own.records().threads.len());
+    own.records().threads[..used]
         .iter()
         .find_map(|thread: &Thread| {
             let held = (thread.held.load(Acquire) as usize).min(thread.holds.len());
@@ -57,7 +57,7 @@ pub fn holder(own: &Own, object: usize, strike: bool) -> Option<(u32, u64)> {
 /// Whether everything that threads hold is listed.
 #[cold]
 pub fn all_are_certain(own: &Own) -> bool {
-    let records = own.records;
+    let records = own.records();
     let used = (records.used.load(Acquire) as usize).min(records.threads.len());
     records.lost_threads.load(Relaxed) == 0
         && records.threads[..used]

@@ -45,10 +45,9 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Whether anybody watches, as far as the calling thread knows.
-    #[inline(always)]
-    pub fn is_on(&self) -> bool {
-        self.word.0.load(Order::RELAXED) != 0
+    /// The present watch's number, to be looked at again and again; 0: nobody watches.
+    pub fn word(&self) -> &AtomicU32 {
+        &self.word.0
     }
 
     /// The present watch; 0: nobody watches.
@@ -145,15 +144,15 @@ mod tests {
     #[test]
     fn no_watch_has_the_number_of_another() {
         let watch = Watch::default();
-        assert!(!watch.is_on());
+        assert!(watch.number() == 0);
         let first = watch.begin(0).expect("nobody watches");
-        assert!(first > ALWAYS && watch.is_on());
+        assert!(first > ALWAYS && watch.number() != 0);
         assert_eq!(watch.begin(0), None);
         let second = watch.begin(first).expect("in its place");
         watch.end(first);
         assert_eq!(watch.number(), second);
         watch.end(second);
-        assert!(!watch.is_on());
+        assert!(watch.number() == 0);
         assert!(watch.begin(0).expect("nobody watches") > second);
     }
 
@@ -166,11 +165,11 @@ mod tests {
             watch.end_if_left(number, second);
         }
         watch.end_if_left(number, 119 + PATIENCE);
-        assert!(watch.is_on(), "it is not over yet");
+        assert!(watch.number() != 0, "it is not over yet");
         watch.end_if_left(number, 120 + PATIENCE);
-        assert!(!watch.is_on());
+        assert!(watch.number() == 0);
         watch.begin_for_ever();
         watch.end_if_left(ALWAYS, 1_000);
-        assert!(watch.is_on());
+        assert!(watch.number() != 0);
     }
 }

@@ -19,7 +19,7 @@ pub fn is_entered_again(
     interrupted: impl Fn(u32, Box<dyn FnOnce()>, Box<dyn FnOnce() + '_>) -> bool,
 ) {
     type Held = Rc<Cell<&'static Probe>>;
-    const NODES: usize = 4;
+    const NODES: usize = 3;
     let arena: &'static Arena<Probe> = Box::leak(Box::new(Arena::new(2)));
     let exchange = move |held: &Held| {
         let held = Rc::clone(held);

@@ -72,7 +72,8 @@ pub struct Mutex<T: ?Sized, L = FutexHmcs> {
 #[must_use = "the mutex is unlocked as soon as its guard is dropped"]
 pub struct MutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
     mutex: &'a Mutex<T, L>,
-    context: Kept<L>,
+    /// Ended by the guard itself, behind the release.
+    context: ManuallyDrop<Kept<L>>,
     /// A guard shares what `&mut T` may share.
     data: PhantomData<&'a mut T>,
 }
@@ -81,7 +82,7 @@ pub struct MutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
 #[must_use = "the mutex is unlocked as soon as its guard is dropped"]
 pub struct MappedMutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
     lock: &'a L,
-    context: Kept<L>,
+    context: ManuallyDrop<Kept<L>>,
     part: NonNull<T>,
     data: PhantomData<&'a mut T>,
 }
@@ -195,13 +196,14 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 /// By guards, which may go to another thread.  Each function says by itself what the lock has to be
 /// able to do, so that the compiler says of a lock that cannot what to use instead.
 impl<T: ?Sized, L> Mutex<T, L> {
+    #[inline(always)]
     fn guard(&self, context: Kept<L>) -> MutexGuard<'_, T, L>
     where
         L: RawLock + ThreadOblivious,
     {
         MutexGuard {
             mutex: self,
-            context,
+            context: ManuallyDrop::new(context),
             data: PhantomData,
         }
     }
@@ -213,9 +215,10 @@ impl<T: ?Sized, L> Mutex<T, L> {
     where
         L: RawLock + ThreadOblivious,
     {
-        let context = Kept::new();
+        // If the lock panicked, its queue might still have the context.
+        let context = ManuallyDrop::new(Kept::new());
         self.lock.acquire(context.get());
-        self.guard(context)
+        self.guard(ManuallyDrop::into_inner(context))
     }
 
     /// Locks the mutex if nobody has; never blocks.
@@ -481,16 +484,22 @@ impl<T: ?Sized, L: RawLock> DerefMut for MappedMutexGuard<'_, T, L> {
 impl<T: ?Sized, L: RawLock> Drop for MutexGuard<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the guard stands for the acquisition.
-        unsafe { self.mutex.lock.release(self.context.get()) };
+        // SAFETY: the guard stands for the acquisition, and comes to its end.
+        unsafe {
+            self.mutex.lock.release(self.context.get());
+            ManuallyDrop::drop(&mut self.context);
+        }
     }
 }
 
 impl<T: ?Sized, L: RawLock> Drop for MappedMutexGuard<'_, T, L> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: the guard stands for the acquisition.
-        unsafe { self.lock.release(self.context.get()) };
+        // SAFETY: the guard stands for the acquisition, and comes to its end.
+        unsafe {
+            self.lock.release(self.context.get());
+            ManuallyDrop::drop(&mut self.context);
+        }
     }
 }
 

@@ -37,7 +37,7 @@ use crate::door::{
 use crate::host::Pool;
 use cohort_raw::{Abortable, Outcome, Patience, RawTry};
 use core::ops::Deref;
-use core::ptr;
+use core::ptr::{self, NonNull};
 
 orders! {
     /// The entry of a key that is seen is seen too.
@@ -458,16 +458,16 @@ where
     fn remembered(&self, key: usize) -> Option<&'static Entry<L>> {
         let me = thread();
         me.settle();
-        let (number, _) = me.caches[self.cache % CACHES].open()?.get();
-        // SAFETY: a number of this table's pool, which this table alone puts there.
-        let entry = (number != 0).then(|| unsafe { self.entries.at(number) })?;
+        let entry = me.caches[self.cache % CACHES].open()?.at_hand()?;
+        // SAFETY: an entry of this table's pool, whose nodes stay; this table alone puts it there.
+        let entry = unsafe { entry.cast::<Entry<L>>().as_ref() };
         (entry.key.load(Order::RELAXED) == key).then_some(entry)
     }
 
     #[inline]
     fn remember(&self, entry: &'static Entry<L>) {
         if let Some(cache) = thread().caches[self.cache % CACHES].open() {
-            cache.set((self.entries.number(entry), 0));
+            cache.put_at_hand(NonNull::from(entry).cast());
         }
     }
 

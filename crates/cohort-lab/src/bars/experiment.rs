@@ -45,8 +45,8 @@ pub enum Experiment {
         /// Whether it has a way past its levels.
         fast: bool,
     },
-    /// One thread and a lock that adapts.
-    Adaptive,
+    /// One thread, and in turn two ways that are compiled into the command.
+    Inlined([&'static str; 2]),
     /// The lock that adapts and one of its parts, with more threads than CPUs.
     AdaptiveCrowd(&'static str),
     /// One thread, and so many locks that it finds by their addresses.
@@ -59,6 +59,10 @@ pub enum Experiment {
     Oversubscribed,
     /// The same on two CPUs, under each lock that serves in strict order.
     Queues,
+    /// That load with the types of Rust programs: ours, `parking_lot`'s and the standard library's.
+    Peers(&'static str),
+    /// One thread and a mutex of the library for C.
+    Call,
     /// A lock in use all the time, and a thread that wants it now and then.
     Occasional,
     /// The same lock, and a thread that gives up.
@@ -200,13 +204,15 @@ impl Experiment {
         match self {
             Self::Uncontended { single } => Ok(vec![setup.uncontended(single)]),
             Self::Composition { fast } => Ok(setup.composition(fast)),
-            Self::Adaptive => Ok(vec![setup.adaptive()]),
+            Self::Inlined(ways) => Ok(vec![setup.point("", ways.map(|way| setup.inlined(way)))]),
             Self::AdaptiveCrowd(lock) => Ok(setup.adaptive_crowd(lock)),
             Self::Address(keys) => Ok(vec![setup.address(keys)]),
             Self::Wicked => setup.wicked().map(|point| vec![point]),
             Self::Scaling(load) => setup.scaling(load),
             Self::Oversubscribed => Ok(setup.oversubscribed()),
             Self::Queues => setup.queues(),
+            Self::Peers(load) => Ok(setup.peers(load)),
+            Self::Call => setup.call().map(|point| vec![point]),
             Self::Occasional => Ok(setup.occasional()),
             Self::Timed => Ok(vec![setup.timed()]),
             Self::Life => Ok(setup.life()),
@@ -293,10 +299,6 @@ impl Setup<'_> {
             let all = levels.into_iter().chain(["composition"]);
             vec![self.point("", all.map(run).collect::<Vec<_>>())]
         }
-    }
-
-    fn adaptive(&self) -> Point {
-        self.point("", [self.inlined("ticket"), self.inlined("glk")])
     }
 
     fn adaptive_crowd(&self, lock: &'static str) -> Vec<Point> {
@@ -427,6 +429,46 @@ impl Setup<'_> {
             self.point(section, runs)
         });
         Ok(points.into())
+    }
+
+    fn peers(&self, load: &'static str) -> Vec<Point> {
+        let seconds = self.seconds(0.3, 0.1);
+        let crowds = [1].into_iter().chain(CROWDS);
+        let points = crowds.map(|threads| {
+            let count = threads.to_string();
+            let run = |types| {
+                let words = [load, "--threads", &count, "--types", types];
+                (types, self.load(&words, seconds, &self.system, None))
+            };
+            let plural = if threads > 1 { "s" } else { "" };
+            let label = format!("{threads} thread{plural}");
+            self.point(&label, ["std", "parking-lot", "cohort"].map(run))
+        });
+        points.collect()
+    }
+
+    fn call(&self) -> Result<Point, String> {
+        let library = self.library_for_c()?;
+        let library = library.to_str().ok_or("the library's path is no text")?;
+        let seconds = self.seconds(0.25, 0.1);
+        let cpus = allowed_cpus().first().map(|first| vec![*first]);
+        let run = |words: &[&str], environment: &Changes| {
+            self.load(words, seconds, environment, cpus.clone())
+        };
+        let preloaded = run(&["uncontended"], &self.ours);
+        let called = run(&["uncontended", "--library", library], &self.system);
+        let all = [("preloaded", preloaded), ("cohort.h", called)];
+        Ok(self.point("", all))
+    }
+
+    /// The library for C that is installed, or was built, beside the command.
+    fn library_for_c(&self) -> Result<PathBuf, String> {
+        let folder = self.command.parent().unwrap_or(Path::new("/"));
+        let places = ["../lib/libcohort.so.0", "../c/release/libcohort.so.0.1.0"];
+        let mut found = places.iter().map(|place| folder.join(place));
+        found
+            .find(|place| place.exists())
+            .ok_or_else(|| "the library for C is not beside the command: make install-c".to_owned())
     }
 
     fn occasional(&self) -> Vec<Point> {
@@ -942,10 +984,12 @@ mod tests {
             Experiment::Uncontended { single: false },
             Experiment::Composition { fast: false },
             Experiment::Composition { fast: true },
-            Experiment::Adaptive,
+            Experiment::Inlined(["ticket", "glk"]),
             Experiment::AdaptiveCrowd("glk"),
             Experiment::Address(512),
             Experiment::Oversubscribed,
+            Experiment::Peers("turns"),
+            Experiment::Peers("reads"),
             Experiment::Occasional,
             Experiment::Timed,
             Experiment::Life,

@@ -3,9 +3,9 @@
 use super::Target;
 use super::envelope::Reach;
 use super::experiment::Experiment::{
-    Adaptive, AdaptiveCrowd, Address, Composition, Convoy, Envelope, Idle, Library, Life,
-    Observing, Occasional, Oversubscribed, Python, Queues, Scaling, Simulation, Sysbench, Timed,
-    Uncontended, Wicked,
+    AdaptiveCrowd, Address, Call, Composition, Convoy, Envelope, Idle, Inlined, Library, Life,
+    Observing, Occasional, Oversubscribed, Peers, Python, Queues, Scaling, Simulation, Sysbench,
+    Timed, Uncontended, Wicked,
 };
 use super::experiment::{Experiment, Load};
 use super::figure::{Figure, Quantile};
@@ -91,6 +91,37 @@ pub static BARS: &[Bar] = &[
         target: Target::AtMost(1.3),
     },
     Bar {
+        name: "guard",
+        asks: "one thread locks data under mcs by a guard, which keeps the queue's node in a \
+               block: time over that of a closure, which has it in its frame",
+        experiment: Inlined(["closure", "guard"]),
+        figure: Figure::PairTime,
+        target: Target::AtMost(1.15),
+    },
+    Bar {
+        name: "call",
+        asks: "one thread locks and unlocks a mutex of cohort.h by calls of the shared library: \
+               nanoseconds beyond those of a pthread mutex under the preload library",
+        experiment: Call,
+        figure: Figure::PairBeyond,
+        target: Target::AtMost(1.0),
+    },
+    Bar {
+        name: "rust-turns",
+        asks: "threads in pairs hand a turn to each other by a Mutex and a Condvar, 2 to 64, and \
+               one alone signals nobody: throughput over the better of parking_lot's and std's",
+        experiment: Peers("turns"),
+        figure: Figure::OfBest,
+        target: Target::AtLeast(1.0),
+    },
+    Bar {
+        name: "rust-reads",
+        asks: "1 to 64 threads read what an RwLock guards: the same",
+        experiment: Peers("reads"),
+        figure: Figure::OfBest,
+        target: Target::AtLeast(1.0),
+    },
+    Bar {
         name: "kccachetest",
         asks: "kccachetest wicked with 2 threads on 2 CPUs: speed over the system's",
         experiment: Wicked,
@@ -169,7 +200,7 @@ pub static BARS: &[Bar] = &[
     Bar {
         name: "glk-alone",
         asks: "one thread takes and releases glk, inlined: time over ticket's",
-        experiment: Adaptive,
+        experiment: Inlined(["ticket", "glk"]),
         figure: Figure::PairTime,
         target: Target::AtMost(1.1),
     },

@@ -13,11 +13,13 @@ mod crowd;
 mod exclusion;
 pub mod handover;
 pub mod idle;
+mod in_c;
 mod latency;
 pub mod life;
 pub mod malloc;
 pub mod mutex;
 pub mod occasional;
+pub mod peers;
 mod pthread;
 pub mod rwlock;
 pub mod sqlite;
@@ -53,6 +55,10 @@ pub enum Workload {
     Handover(handover::Options),
     /// Readers and writers share one rwlock
     Rwlock(rwlock::Options),
+    /// Threads in pairs hand a turn to each other by types of Rust: a mutex and a condition
+    Turns(peers::Options),
+    /// Threads read what a rwlock of Rust's guards
+    Reads(peers::Options),
     /// Threads allocate and free by the C library's allocator, or a preloaded one
     Malloc(malloc::Options),
     /// Threads query a bundled SQLite
@@ -139,6 +145,8 @@ pub fn run(workload: &Workload) -> Result<Outcome, String> {
         Workload::Convoy(options) => convoy::run(options),
         Workload::Handover(options) => handover::run(options),
         Workload::Rwlock(options) => rwlock::run(options),
+        Workload::Turns(options) => peers::turns(options),
+        Workload::Reads(options) => peers::reads(options),
         Workload::Malloc(options) => malloc::run(options),
         Workload::Sqlite(options) => sqlite::run(options),
         Workload::Cache(options) => cache::run(options),

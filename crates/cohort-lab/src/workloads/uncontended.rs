@@ -1,13 +1,15 @@
 //! One thread takes and releases a mutex that nobody else wants.
 
-use super::pthread::{Kind, Mutex};
+use super::in_c::InC;
+use super::pthread::{self, Kind};
 use super::{CachePadded, Exclusion, Outcome, Pair, exclusion};
 use crate::options::seconds;
 use crate::stats::Estimate;
 use cohort::adaptive::Glk;
 use cohort::basic::{Clh, Hemlock, Mcs, Ticket, Ttas};
 use cohort::compose::{Bypass, CacheGroup, Clof, Fast, Numa, Package};
-use cohort::{DetectsWaiters, RawLock};
+use cohort::{DetectsWaiters, Mutex, RawLock};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Options of the load.
@@ -18,6 +20,9 @@ pub struct Options {
     /// Instead of a pthread mutex
     #[arg(long, value_name = "LOCK")]
     raw: Option<Raw>,
+    /// Instead of that, a mutex of cohort.h, by the functions of this shared library
+    #[arg(long, value_name = "FILE", conflicts_with = "raw")]
+    library: Option<PathBuf>,
     /// For how many seconds
     #[arg(long, default_value = "1", value_parser = seconds)]
     seconds: f64,
@@ -87,6 +92,10 @@ enum Raw {
     Ttas,
     /// The four under such a word
     Fast,
+    /// Data under mcs, by a closure
+    Closure,
+    /// The same by a guard
+    Guard,
 }
 
 /// Four levels, with another lock at each.
@@ -105,6 +114,8 @@ impl Raw {
             Self::Bypass => alone::<Bypass<Four>>(options),
             Self::Ttas => alone::<Ttas>(options),
             Self::Fast => alone::<Fast<Four>>(options),
+            Self::Closure => data(options, |total| total.locking(|total| *total += 1)),
+            Self::Guard => data(options, |total| *total.lock() += 1),
         }
     }
 }
@@ -178,6 +189,17 @@ fn alone<L: RawLock>(options: &Options) -> Result<Outcome, String> {
     under(&CachePadded(exclusion::Raw(L::default())), options)
 }
 
+/// A turn with data behind a lock; the compiler does not see that it is the same data each time.
+fn data(options: &Options, turn: impl Fn(&Mutex<u64, Mcs>)) -> Result<Outcome, String> {
+    options.company.gather()?;
+    let total = Mutex::from(0);
+    Ok(per_turn(options.seconds, |turns| {
+        for _ in 0..turns {
+            turn(std::hint::black_box(&total));
+        }
+    }))
+}
+
 /// Turns that are timed together, so that reading the clock costs nothing.
 const BATCH: u32 = 2_000;
 
@@ -189,8 +211,11 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     if let Some(raw) = options.raw {
         return raw.run(options);
     }
-    let mutex =
-        Mutex::new(Kind::Normal).map_err(|error| format!("no mutex can be made: {error}"))?;
+    if let Some(library) = &options.library {
+        return under(&CachePadded(InC::open(library)?), options);
+    }
+    let mutex = pthread::Mutex::new(Kind::Normal)
+        .map_err(|error| format!("no mutex can be made: {error}"))?;
     under(&mutex, options)
 }
 
@@ -242,6 +267,7 @@ mod tests {
                     single: false,
                 },
                 raw,
+                library: None,
                 seconds: 0.02,
             };
             let pair = run(&options).unwrap().pair.unwrap();

@@ -98,6 +98,15 @@ impl<P: Parking> McsNode<P> {
             .wait_for(MCS_GRANTED, CLASS, |granted| granted != NO);
     }
 
+    /// Grants the successor, which has swapped the tail.
+    #[inline(never)]
+    fn hand_on(&self, value: u32) {
+        // SAFETY: a linked successor stays until it is granted.
+        unsafe { &*self.await_successor() }
+            .granted
+            .set(value, MCS_GRANT);
+    }
+
     /// The successor that has swapped the tail and is about to link itself.
     #[cold]
     fn await_successor(&self) -> *mut Self {
@@ -208,19 +217,15 @@ impl<P: Parking> Mcs<P> {
     /// Leaves the lock free, or to the successor with that value of its flag.
     #[inline(always)]
     fn grant(&self, node: &McsNode<P>, value: u32) {
-        let mut successor = node.next.load(MCS_SUCCESSOR);
-        if successor.is_null() {
-            if self
+        let successor = node.next.load(MCS_SUCCESSOR);
+        let left = successor.is_null()
+            && self
                 .tail
                 .compare_exchange(node.pointer(), ptr::null_mut(), MCS_LEAVE, Order::RELAXED)
-                .is_ok()
-            {
-                return;
-            }
-            successor = node.await_successor();
+                .is_ok();
+        if !left {
+            node.hand_on(value);
         }
-        // SAFETY: a linked successor stays until it is granted.
-        unsafe { &*successor }.granted.set(value, MCS_GRANT);
     }
 }
 

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `TAKEN` | with the thread that took it |
 //! | `COMMON` | on the common list, a stack of numbers with a tag against ABA |
-//! | t | in the cache of thread t |
+//! | t | in the cache of thread t, at hand or in its list |
 //!
 //! A thread that exits leaves its cache behind, and so does every thread that a
 //! fork did not carry over; nothing runs then.  Before an arena grows it looks
@@ -29,7 +29,7 @@ use crate::door::{
 };
 use core::marker::PhantomData;
 use core::mem::offset_of;
-use core::ptr::NonNull;
+use core::ptr::{self, NonNull};
 
 orders! {
     /// A node that was pushed is seen with its link and all that its last owner
@@ -170,7 +170,7 @@ impl<T: Default + 'static> Arena<T> {
     pub const NODE_BYTES: usize = size_of::<Slot<T>>();
 
     /// The door's limits are for nodes of a cache line; bigger ones are kept in
-    /// proportion, and one at least.
+    /// proportion, and `least` at least.
     const fn scaled(limit: u32, least: u32) -> u32 {
         let scaled = (limit as usize * 64 / Self::NODE_BYTES) as u32;
         if scaled > limit {
@@ -184,7 +184,8 @@ impl<T: Default + 'static> Arena<T> {
 
     const SHAPE: Shape = Shape {
         bytes: Self::NODE_BYTES,
-        cached: Self::scaled(ARENA_CACHED, 1),
+        // One at hand, and one in the list.
+        cached: Self::scaled(ARENA_CACHED, 2),
         tag: offset_of!(Slot<T>, tag),
         first: 1 << Self::scaled(ARENA_FIRST_SEGMENT, 1).ilog2(),
         first_search: Self::scaled(ARENA_FIRST_SEARCH, 4),
@@ -298,39 +299,72 @@ impl Slots {
     #[inline(always)]
     fn take(&self, shape: &Shape, cache: usize) -> NonNull<u8> {
         let me = thread();
-        me.settle();
-        let Some(cache) = me.caches[cache % CACHES].open() else {
-            return self.take_common(shape);
-        };
-        let (first, count) = cache.get();
-        if first == 0 {
-            drop(cache);
-            return self.take_common(shape);
+        let keeper = |slot| &Self::tag(shape, slot).keeper;
+        if me.is_settled()
+            && let Some(slot) = me.caches[cache % CACHES]
+                .take_at_hand(|slot| keeper(slot).load(Order::RELAXED) == me.id())
+        {
+            keeper(slot).store(TAKEN, Order::RELAXED);
+            return slot;
         }
-        let slot = self.at(shape, first);
-        let tag = Self::tag(shape, slot);
-        cache.set((tag.link.load(Order::RELAXED), count - 1));
-        tag.keeper.store(TAKEN, Order::RELAXED);
-        slot
+        self.take_listed(shape, cache)
     }
 
     /// Gives a slot back.
     #[inline(always)]
     fn give(&self, shape: &Shape, cache: usize, slot: NonNull<u8>) {
         let me = thread();
+        if me.is_settled()
+            && let Some(open) = me.caches[cache % CACHES].open()
+            && open.at_hand().is_none()
+        {
+            Self::tag(shape, slot).keeper.store(me.id(), ARENA_KEEP);
+            open.put_at_hand(slot);
+            return;
+        }
+        self.give_listed(shape, cache, slot);
+    }
+
+    /// [`take`](Self::take), when the thread has no slot at hand.
+    #[cold]
+    #[inline(never)]
+    fn take_listed(&self, shape: &Shape, cache: usize) -> NonNull<u8> {
+        let me = thread();
+        me.settle();
+        let Some(cache) = me.caches[cache % CACHES].open() else {
+            return self.take_common(shape);
+        };
+        let (first, count) = cache.list();
+        if first == 0 {
+            drop(cache);
+            return self.take_common(shape);
+        }
+        let slot = self.at(shape, first);
+        let tag = Self::tag(shape, slot);
+        cache.set_list((tag.link.load(Order::RELAXED), count - 1));
+        tag.keeper.store(TAKEN, Order::RELAXED);
+        slot
+    }
+
+    /// [`give`](Self::give), when it has one.
+    #[cold]
+    #[inline(never)]
+    fn give_listed(&self, shape: &Shape, cache: usize, slot: NonNull<u8>) {
+        let me = thread();
         me.settle();
         let tag = Self::tag(shape, slot);
         let Some(cache) = me.caches[cache % CACHES].open() else {
             return self.push(tag);
         };
-        let (first, count) = cache.get();
-        if count >= shape.cached {
+        let (first, count) = cache.list();
+        // One more is at hand.
+        if u32::from(count) + 1 >= shape.cached {
             drop(cache);
             return self.push(tag);
         }
         tag.link.store(first, Order::RELAXED);
-        tag.keeper.store(crate::door::thread_id(), ARENA_KEEP);
-        cache.set((tag.number.load(Order::RELAXED), count + 1));
+        tag.keeper.store(me.id(), ARENA_KEEP);
+        cache.set_list((tag.number.load(Order::RELAXED), count + 1));
     }
 
     /// [`take`](Self::take), once for all shapes; and so the two below.
@@ -455,7 +489,7 @@ impl Slots {
             return NonNull::new(place.load(ARENA_BASE));
         };
         let published =
-            place.compare_exchange(core::ptr::null_mut(), fresh.as_ptr(), ARENA_MAP, ARENA_BASE);
+            place.compare_exchange(ptr::null_mut(), fresh.as_ptr(), ARENA_MAP, ARENA_BASE);
         let Err(theirs) = published else {
             return Some(fresh);
         };
@@ -599,6 +633,85 @@ impl<T: Default + Send + 'static> Census<T> for Arena<T> {
                 look(unsafe { Self::node(slot) });
             }
         }
+    }
+}
+
+/// An arena for nodes that are taken and given with each acquisition: which cache is its own is
+/// in the code, which would wait for a look at the arena otherwise.
+#[derive(Debug)]
+pub struct Often<T, const CACHE: usize>(Arena<T>);
+
+impl<T: Default + 'static, const CACHE: usize> Often<T, CACHE> {
+    constructor! {
+        /// As [`Arena::new`].
+        #[must_use]
+        pub fn new() -> Self {
+            Self(Arena::new(CACHE))
+        }
+    }
+
+    /// As [`Arena::move_caches`].
+    #[cfg(feature = "several")]
+    pub(super) fn move_caches(&self, by: u32) {
+        self.0.move_caches(by);
+    }
+}
+
+impl<T: Default + 'static, const CACHE: usize> Default for Often<T, CACHE> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+// SAFETY: as the arena.
+unsafe impl<T: Default + Send + 'static, const CACHE: usize> Pool<T> for Often<T, CACHE> {
+    #[inline(always)]
+    fn take(&self) -> &'static T {
+        // SAFETY: a slot of that arena.
+        unsafe {
+            Arena::node(
+                self.0
+                    .slots
+                    .take(&Arena::<T>::SHAPE, self.0.moved.place(CACHE)),
+            )
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn give(&self, node: &'static T) {
+        let slot = NonNull::from(node).cast();
+        let cache = self.0.moved.place(CACHE);
+        self.0.slots.give(&Arena::<T>::SHAPE, cache, slot);
+    }
+
+    fn take_seldom(&self) -> &'static T {
+        self.0.take_seldom()
+    }
+
+    unsafe fn give_seldom(&self, node: &'static T) {
+        // SAFETY: passed on.
+        unsafe { self.0.give_seldom(node) };
+    }
+
+    #[inline]
+    fn number(&self, node: &'static T) -> u32 {
+        self.0.number(node)
+    }
+
+    #[inline]
+    unsafe fn at(&self, number: u32) -> &'static T {
+        // SAFETY: passed on.
+        unsafe { self.0.at(number) }
+    }
+
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+}
+
+impl<T: Default + Send + 'static, const CACHE: usize> Census<T> for Often<T, CACHE> {
+    fn each(&self, look: &mut dyn FnMut(&'static T)) {
+        self.0.each(look);
     }
 }
 

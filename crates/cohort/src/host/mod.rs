@@ -21,7 +21,7 @@ mod returning;
 #[cfg(not(world = "loom"))]
 pub mod served;
 
-pub use arena::{Arena, MadeInPlace, Seldom};
+pub use arena::{Arena, MadeInPlace, Often, Seldom};
 pub use claim::Claim;
 pub use gate::Gate;
 pub use generation::Generation;

@@ -46,7 +46,7 @@ pub const ARENA_FIRST_SEGMENT: u32 = 2;
 
 /// Nodes of one arena that one thread may keep: few, so that a model reaches the
 /// common list.
-pub const ARENA_CACHED: u32 = 1;
+pub const ARENA_CACHED: u32 = 2;
 
 /// Nodes given out before an arena looks for orphans.
 pub const ARENA_FIRST_SEARCH: u32 = 2;

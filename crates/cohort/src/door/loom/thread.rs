@@ -50,10 +50,20 @@ impl ThreadRecord {
 
     /// Forgets what was true in the parent process.
     pub fn settle(&self) {
-        if self.generation.get() != generation() {
+        if !self.is_settled() {
             self.generation.set(generation());
             self.caches.iter().for_each(Cache::forget);
         }
+    }
+
+    /// Whether nothing was to be forgotten.
+    pub fn is_settled(&self) -> bool {
+        self.generation.get() == generation()
+    }
+
+    /// The thread's number in this process; good once [settled](Self::settle).
+    pub fn id(&self) -> u32 {
+        self.generation.get() * 0x100 + self.index as u32
     }
 }
 
@@ -72,7 +82,7 @@ pub fn thread() -> &'static ThreadRecord {
 pub fn thread_id() -> u32 {
     let me = thread();
     me.settle();
-    me.generation.get() * 0x100 + me.index as u32
+    me.id()
 }
 
 /// How many cache groups threads are in: more than one.

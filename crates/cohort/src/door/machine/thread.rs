@@ -64,6 +64,16 @@ pub fn thread() -> &'static ThreadRecord {
 impl ThreadRecord {
     /// Forgets what was true in the parent process: there is none.
     pub const fn settle(&self) {}
+
+    /// Whether nothing was to be forgotten.
+    pub const fn is_settled(&self) -> bool {
+        true
+    }
+
+    /// The thread's number, at least 1.
+    pub fn id(&self) -> u32 {
+        thread_id()
+    }
 }
 
 /// The calling thread's number, at least 1.

@@ -73,7 +73,7 @@ pub use memory::OfProcess as Static;
 /// Declares a static pool of nodes of one type.
 macro_rules! pool {
     ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, cache $cache:expr) => {
-        $(#[$meta])* $vis static $name: $crate::host::Arena<$node> = $crate::host::Arena::new($cache);
+        $(#[$meta])* $vis static $name: $crate::host::Often<$node, $cache> = $crate::host::Often::new();
     };
     ($(#[$meta:meta])* $vis:vis static $name:ident: $node:ty, placed) => {
         $(#[$meta])* $vis static $name: $crate::host::Placed<$node> = $crate::host::Placed::new();

@@ -121,10 +121,22 @@ impl ThreadRecord {
     /// [`is_gone`], because the old id names no thread of this process.
     #[inline(always)]
     pub fn settle(&self) {
-        let here = generation_so_far();
-        if here == 0 || self.generation.get() != here {
+        if !self.is_settled() {
             self.start_over();
         }
+    }
+
+    /// Whether nothing was to be forgotten.
+    #[inline(always)]
+    pub fn is_settled(&self) -> bool {
+        let here = generation_so_far();
+        here != 0 && self.generation.get() == here
+    }
+
+    /// The kernel's number of the thread; good once [settled](Self::settle).
+    #[inline(always)]
+    pub fn id(&self) -> u32 {
+        self.id.get()
     }
 
     #[cold]
@@ -148,7 +160,7 @@ impl ThreadRecord {
 pub fn thread_id() -> u32 {
     let me = thread();
     me.settle();
-    me.id.get()
+    me.id()
 }
 
 /// The kernel's number of the calling thread, as the C library keeps it: it says so without a

@@ -1,0 +1,71 @@
+//! A mutex of `cohort.h`, called as a C program calls it.
+
+use super::{CachePadded, Exclusion};
+use std::cell::UnsafeCell;
+use std::ffi::{CString, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+type Function = unsafe extern "C" fn(*mut u64) -> c_int;
+
+/// `cohort_mutex_t`, and what locks it.
+pub struct InC {
+    mutex: UnsafeCell<u64>,
+    lock: Function,
+    unlock: Function,
+}
+
+// SAFETY: threads touch the mutex by its functions alone, which are made for many.
+unsafe impl Sync for InC {}
+
+impl InC {
+    /// One that nobody has locked, by the functions of that shared library.
+    ///
+    /// # Errors
+    /// The loader refuses the file, or there are no such functions in it.
+    pub fn open(library: &Path) -> Result<Self, String> {
+        let refused = |what: &str| format!("{}: {what}", library.display());
+        let name = CString::new(library.as_os_str().as_bytes())
+            .map_err(|_| refused("a name with a zero in it"))?;
+        // SAFETY: a file's name; what its constructors do is that library's.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW) };
+        if handle.is_null() {
+            return Err(refused("the loader refuses it"));
+        }
+        let function = |name: &'static core::ffi::CStr| {
+            // SAFETY: of a library that stays open.
+            let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+            if found.is_null() {
+                return Err(refused("it is no libcohort"));
+            }
+            // SAFETY: so the header declares both.
+            Ok(unsafe { std::mem::transmute::<*mut c_void, Function>(found) })
+        };
+        Ok(Self {
+            mutex: UnsafeCell::new(0),
+            lock: function(c"cohort_mutex_lock")?,
+            unlock: function(c"cohort_mutex_unlock")?,
+        })
+    }
+}
+
+impl Exclusion for CachePadded<InC> {
+    type Token = ();
+
+    fn token(&self) {}
+
+    #[inline]
+    fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
+        let InC {
+            mutex,
+            lock,
+            unlock,
+        } = &self.0;
+        // SAFETY: eight bytes that were zero at first are a mutex.
+        unsafe { lock(mutex.get()) };
+        let result = section();
+        // SAFETY: locked above, by this thread.
+        unsafe { unlock(mutex.get()) };
+        result
+    }
+}

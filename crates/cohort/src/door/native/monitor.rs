@@ -64,7 +64,13 @@ pub fn offered_monitor() -> Monitor {
     use core::arch::x86_64::{__cpuid, __cpuid_count};
     const FEATURES: u32 = 7;
     const WAITPKG: u32 = 1 << 5;
-    if __cpuid(0).eax >= FEATURES && __cpuid_count(FEATURES, 0).ecx & WAITPKG != 0 {
+    #[allow(unused_unsafe, reason = "to ask is safe from Rust 1.94 on")]
+    let has = {
+        // SAFETY: every CPU of this architecture has the instruction.
+        let (most, features) = unsafe { (__cpuid(0).eax, __cpuid_count(FEATURES, 0).ecx) };
+        most >= FEATURES && features & WAITPKG != 0
+    };
+    if has {
         Monitor::Umwait
     } else {
         Monitor::Missing

@@ -1,9 +1,4 @@
-//! A program that was written for `parking_lot`, and goes on after that line is another.
-
-#![cfg(feature = "lock_api")]
-
-// This line was `use parking_lot;`.
-use cohort::compat::parking_lot;
+//! A program that was written for `parking_lot`, and is as it was.
 
 use parking_lot::lock_api::RwLockUpgradableReadGuard as Upgradable;
 use parking_lot::{

@@ -1,0 +1,45 @@
+//! A program's own code, with one mutex for each account.  It takes its locks from `crate::locks`,
+//! which is `cohort` in the program, and in its tests the same locks compiled for a model checker
+//! (crates/cohort-on-loom/examples/accounts.rs) or for a simulated machine
+//! (crates/cohort-on-machine/examples/accounts.rs).
+
+use crate::locks::{Mutex, RawLock, ThreadOblivious};
+
+/// `N` accounts, each behind a lock `L`.
+pub struct Accounts<L, const N: usize> {
+    all: [Mutex<u64, L>; N],
+}
+
+impl<L: RawLock + ThreadOblivious, const N: usize> Accounts<L, N> {
+    /// With so much in each.
+    pub fn new(each: u64) -> Self {
+        Self {
+            all: std::array::from_fn(|_| Mutex::from(each)),
+        }
+    }
+
+    /// Moves so much if it is there; whether it was.  The lower account is locked first.
+    pub fn transfer(&self, from: usize, to: usize, amount: u64) -> bool {
+        let (low, high) = (from.min(to), from.max(to));
+        if low == high {
+            return true;
+        }
+        let (mut low_held, mut high_held) = (self.all[low].lock(), self.all[high].lock());
+        let (source, target) = if from == low {
+            (&mut *low_held, &mut *high_held)
+        } else {
+            (&mut *high_held, &mut *low_held)
+        };
+        let is_there = *source >= amount;
+        if is_there {
+            *source -= amount;
+            *target += amount;
+        }
+        is_there
+    }
+
+    /// What is in all of them, while nobody transfers.
+    pub fn total(&self) -> u64 {
+        self.all.iter().map(|account| *account.lock()).sum()
+    }
+}

@@ -11,6 +11,11 @@ DESTDIR ?=
 CARGO   ?= cargo
 INSTALL ?= install
 
+# The loader looks for libraries below these; a program that is linked below another prefix is told
+# where they are.
+SYSTEM := /usr /usr/local
+RPATH  := $(if $(filter $(SYSTEM),$(PREFIX)),, -Wl,-rpath,$${libdir})
+
 # Where cargo builds, so that a target folder set from outside is honoured.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 COHORT := $(TARGET)/release/cohort
@@ -52,7 +57,7 @@ install-c: c
 	ln -sf $(SONAME) $(ROOT)/lib/libcohort.so
 	$(INSTALL) -d $(ROOT)/include $(ROOT)/lib/pkgconfig
 	$(INSTALL) -m 644 crates/cohort-c/include/* $(ROOT)/include
-	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' crates/cohort-c/cohort.pc.in \
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@RPATH@|$(RPATH)|' crates/cohort-c/cohort.pc.in \
 	    > $(ROOT)/lib/pkgconfig/cohort.pc
 	$(INSTALL) -d $(ROOT)/share/man/man3
 	$(INSTALL) -m 644 crates/cohort-c/man/*.3 $(ROOT)/share/man/man3

@@ -35,6 +35,7 @@ where
         warm_up: 20_000,
         least: 100_000,
         most: 5_000_000,
+        ..Length::default()
     };
     let options = Options {
         length,

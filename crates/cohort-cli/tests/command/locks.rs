@@ -138,6 +138,76 @@ fn gdb(of: &[&str]) -> String {
     String::from_utf8_lossy(&said).into_owned()
 }
 
+/// The same of LLDB; nothing where it has no Python, or does not find its own part of it.
+fn lldb(of: &[&str]) -> Option<String> {
+    let mut command = Command::new("lldb");
+    // Debian's looks for it elsewhere than where its package has put it.
+    let paths = [14, 15, 16, 19]
+        .map(|version| format!("/usr/lib/llvm-{version}/lib/python3.11/dist-packages"));
+    if let Some(path) = paths
+        .iter()
+        .find(|path| std::path::Path::new(path).exists())
+    {
+        command.env("PYTHONPATH", path);
+    }
+    let import = format!("command script import {}", script().display());
+    let output = command
+        .args(["--no-lldbinit", "--batch"])
+        .args(of)
+        .args(["-o", &import, "-o", "cohort-locks"])
+        .args(["-o", "target variable table"])
+        .stdin(Stdio::null())
+        .output()
+        .expect("there is an LLDB");
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    (!said.contains("is not a valid command")).then_some(said)
+}
+
+/// Each object with its state, and a variable that is printed.
+fn shows_all(said: &str, printed: &str, owner: &str) {
+    let line = |words: &str| {
+        let found = said.lines().find(|line| line.contains(words));
+        found
+            .unwrap_or_else(|| panic!("no {words}: {said}"))
+            .to_owned()
+    };
+    assert!(line("  owned").ends_with(owner), "{said}");
+    assert!(line("  plain").ends_with("held"), "{said}");
+    assert!(line("  table").starts_with("rwlock"), "{said}");
+    assert!(line("  changed").starts_with("condition"), "{said}");
+    assert!(line(printed).ends_with(owner), "{said}");
+    assert!(!said.contains("word  "), "{said}");
+}
+
+#[test]
+fn lldb_shows_the_same() {
+    if which::which("lldb").is_err() || cfg!(not(target_arch = "x86_64")) {
+        eprintln!("skip: no `lldb` here, or another machine than x86-64");
+        return;
+    }
+    let program = compiled::waits();
+    let running = start("run", &program);
+    locks(running.1, 4);
+    let owner = format!("held by thread {}", running.1);
+    let core = program.folder().join("core").display().to_string();
+    let (id, path) = (running.1.to_string(), program.path().display().to_string());
+    let gcore = Command::new("gcore").args(["-o", &core, &id]).output();
+    let Some(said) = lldb(&["-p", &id]) else {
+        eprintln!("skip: this `lldb` has no Python");
+        return;
+    };
+    if said.contains("not permitted") {
+        eprintln!("skip: processes may not be looked at here");
+        return;
+    }
+    shows_all(&said, " table = ", &owner);
+    if gcore.is_ok_and(|gcore| gcore.status.success()) {
+        let said = lldb(&[&path, "-c", &format!("{core}.{id}")]).expect("it has Python");
+        shows_all(&said, " table = ", &owner);
+    }
+}
+
 /// In a process, and in a core dump of it.
 #[test]
 fn gdb_shows_the_same() {
@@ -157,17 +227,7 @@ fn gdb_shows_the_same() {
         return;
     }
     for said in [alive, gdb(&[&path, &core])] {
-        let line = |words: &str| {
-            let found = said.lines().find(|line| line.contains(words));
-            found
-                .unwrap_or_else(|| panic!("no {words}: {said}"))
-                .to_owned()
-        };
-        assert!(line("  owned").ends_with(&owner), "{said}");
-        assert!(line("  plain").ends_with("held"), "{said}");
-        assert!(line("  table").starts_with("rwlock"), "{said}");
-        assert!(line("  changed").starts_with("condition"), "{said}");
-        assert!(line("$1 = ").ends_with(&owner), "{said}");
+        shows_all(&said, "$1 = ", &owner);
     }
 }
 

@@ -12,6 +12,7 @@ use comfy_table::{
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::{IsTerminal, Write, stdout};
 use std::ops::Range;
 
@@ -147,6 +148,50 @@ pub fn lines(mut table: Table, figures: Range<usize>) -> String {
     table.to_string()
 }
 
+/// The same of a table with titles, where the first column has names: each on lines of its own,
+/// above its figures, if one of them would have to be broken otherwise.
+pub fn lines_below_names(table: Table, figures: Range<usize>) -> String {
+    let page = table.width().unwrap_or(COLUMNS);
+    let first = |row: &Row| row.cell_iter().next().map(Cell::content);
+    let Some(title) = table.header().and_then(first) else {
+        return lines(table, figures);
+    };
+    let whole = Layout::new(&table, &(0..figures.end));
+    if whole.is_room && whole.gap == Layout::new(&table, &figures).gap {
+        return lines(table, figures);
+    }
+    let indent = title.chars().count() + 2;
+    let others = |row: &Row| row.cell_iter().skip(1).cloned().collect::<Vec<Cell>>();
+    let mut rest = titled::<&str>(&[]);
+    rest.set_header(table.header().map(others).unwrap_or_default());
+    rest.set_width(page.saturating_sub(u16::try_from(indent).unwrap_or(page)));
+    for row in table.row_iter() {
+        rest.add_row(others(row));
+    }
+    let alone = lines(rest, figures.start - 1..figures.end - 1);
+    let titles = alone
+        .lines()
+        .take_while(|line| !line.starts_with('─'))
+        .count();
+    if alone.lines().count() != titles + 1 + table.row_iter().count() {
+        // Too narrow for the figures too.
+        return lines(table, figures);
+    }
+    let mut text = String::new();
+    for (place, line) in alone.lines().take(titles).enumerate() {
+        let title = if place == 0 { title.as_str() } else { "" };
+        let _ = writeln!(text, "{title:indent$}{line}");
+    }
+    text.push_str(&"─".repeat(usize::from(page)));
+    for (row, line) in table.row_iter().zip(alone.lines().skip(titles + 1)) {
+        let mut name = bare();
+        name.set_width(page);
+        name.add_row([first(row).unwrap_or_default()]);
+        let _ = write!(text, "\n{}\n{:indent$}{line}", lines(name, 0..0), "");
+    }
+    text
+}
+
 /// The lines of a table with titles and one line a row, in which these `texts` of the last column
 /// are cut short where the page ends: cut between words.
 pub fn cut_between_words<'a>(lines: &str, texts: impl Iterator<Item = &'a str>) -> String {
@@ -212,24 +257,30 @@ pub fn prose(text: &str) -> String {
 /// page are broken between words, and go on below their first word.  Other lines stay.
 pub fn remarks(text: &str) -> String {
     const MARK: &str = "cohort: ";
-    let indent = " ".repeat(MARK.len());
-    let room = width().saturating_sub(8).max(READABLE);
     let mut broken = String::with_capacity(text.len());
     for line in text.lines() {
-        let Some(remark) = line.strip_prefix(MARK) else {
-            broken.push_str(line);
-            broken.push('\n');
-            continue;
-        };
-        let mut table = bare();
-        table.set_width(room).add_row([remark]);
-        let mut before = MARK;
-        for line in lines(table, 0..0).lines() {
-            broken.push_str(before);
-            broken.push_str(line.trim_end());
-            broken.push('\n');
-            before = &indent;
+        match line.strip_prefix(MARK) {
+            Some(remark) => broken.push_str(&hanging(MARK, remark)),
+            None => {
+                broken.push_str(line);
+                broken.push('\n');
+            }
         }
+    }
+    broken
+}
+
+/// A line that begins with `mark`: if it is longer than the page, it is broken between words and
+/// goes on below its first one.
+pub fn hanging(mark: &str, text: &str) -> String {
+    let indent = mark.chars().count();
+    let room = width().saturating_sub(u16::try_from(indent).unwrap_or(0));
+    let mut table = bare();
+    table.set_width(room.max(READABLE)).add_row([text]);
+    let mut broken = String::with_capacity(text.len());
+    for (place, line) in lines(table, 0..0).lines().enumerate() {
+        let before = if place == 0 { mark } else { "" };
+        let _ = writeln!(broken, "{before:indent$}{}", line.trim_end());
     }
     broken
 }

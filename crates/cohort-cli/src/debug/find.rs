@@ -7,6 +7,7 @@ use crate::observe::cycles::Waits;
 use crate::observe::order;
 use crate::observe::process::{Held, Moment, Process, Site};
 use crate::observe::stacks::{Frame, Stack};
+use crate::page;
 use cohort::records::{Doing, How, STACK_BYTES, Wrong};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -662,13 +663,20 @@ const fn how(how: How) -> &'static str {
 
 /// A finding as a person reads it.
 fn text(finding: &Finding) -> String {
-    let mut text = format!("cohort: process {}: {}\n", finding.process, finding.says);
+    let says = format!("process {}: {}", finding.process, finding.says);
+    let mut text = page::hanging("cohort: ", &says);
     for part in &finding.parts {
         let name = match &part.name {
             Some(name) => format!(" ({name})"),
             None => String::new(),
         };
-        let _ = writeln!(text, "  thread {}{name} {}", part.thread, part.does);
+        let mut does = part.does.lines();
+        let first = does.next().unwrap_or_default();
+        let first = format!("thread {}{name} {first}", part.thread);
+        text.push_str(&page::hanging("  ", &first));
+        for line in does {
+            let _ = writeln!(text, "{line}");
+        }
         for frame in &part.stack.frames {
             let _ = writeln!(text, "      {frame}");
         }

@@ -120,7 +120,7 @@ fn overview(profile: &Profile) -> String {
             Cell::new(p99(lock.hold.as_ref())),
         ]);
     }
-    let mut text = page::lines(table, 1..9);
+    let mut text = page::lines_below_names(table, 1..9);
     text.push('\n');
     if profile.locks.len() > LISTED {
         let _ = writeln!(
@@ -199,7 +199,7 @@ fn places(title: &str, lock: &Lock, seconds_of: &dyn Fn(&Site) -> f64) -> String
     if table.row_count() == 0 {
         return String::new();
     }
-    let lines = page::lines(table, 1..4);
+    let lines = page::lines_below_names(table, 1..4);
     let indented = lines.lines().map(|line| format!("   {line}\n"));
     indented.collect()
 }
@@ -225,7 +225,7 @@ fn conditions(conditions: &[Condition]) -> String {
             p99(condition.wait.as_ref()),
         ]);
     }
-    let mut text = page::lines(table, 1..4);
+    let mut text = page::lines_below_names(table, 1..4);
     text.push('\n');
     text
 }

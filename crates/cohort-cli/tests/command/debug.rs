@@ -167,6 +167,11 @@ const BUGS: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
+/// Words, wherever their lines end.
+fn in_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// Runs a program of this folder at a level, under a lock; its exit status and what was said.
 fn debugged(program: &Path, level: &str, lock: &str) -> (Option<i32>, String) {
     let output = cohort()
@@ -190,9 +195,12 @@ fn each_bug_is_found_with_its_lock_and_its_lines() {
             }
             let (status, said) = debugged(&program, level, lock);
             assert_eq!(status, Some(1), "{name} under {lock}: {said}");
+            let longest = said.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(80), "{name} under {lock}: {said}");
+            let said = in_one_line(&said);
             for words in *expected {
                 assert!(
-                    said.contains(words),
+                    said.contains(&in_one_line(words)),
                     "{name} under {lock}: no {words:?} in {said}"
                 );
             }

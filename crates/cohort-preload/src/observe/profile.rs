@@ -433,7 +433,8 @@ pub fn locking(
     let mut stack = 0;
     let mut contended = false;
     let mut recorded = clock(sampled);
-    let mut goes = recorded;
+    // Nothing is between the two: so long does it take to read the clock.
+    let mut goes = clock(sampled);
     let granted;
     let mut locked = 0;
     match begin() {
@@ -452,11 +453,10 @@ pub fn locking(
             let shown = contended && (sampled || open.keeps_stack(own));
             let timed = sampled || shown;
             recorded = clock(timed);
-            goes = recorded;
             if shown {
                 stack = own.lend_stack(caller);
-                goes = now();
             }
+            goes = clock(timed);
             let tells = tells_its_mode();
             if tells {
                 heard().begin();

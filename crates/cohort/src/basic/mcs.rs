@@ -127,7 +127,7 @@ unsafe impl<P: Parking> RawLock for Mcs<P> {
     type Context = McsNode<P>;
 
     #[inline]
-    fn acquire(&self, node: &McsNode<P>) { core::hint::black_box(11u8);
+    fn acquire(&self, node: &McsNode<P>) {
         self.enter(node);
     }
 

@@ -2,6 +2,8 @@
 //! which thread holds which locks, what each waits for, what it did wrong, and in which order
 //! locks were taken.  The file survives a process that hangs or is killed.
 //!
+//! At the level `stuck` a plain mutex has its holder in its own bytes instead, see [`TAG_BITS`].
+//!
 //! Each record but those of edges is written by one thread, and read by others while it changes:
 //! a reader looks at [`Thread::turn`] before and after, and a finding is complete once its
 //! [`Finding::kind`] is not zero.  Addresses are the process's own.

@@ -23,7 +23,7 @@ use cohort_lab::bench::{
 };
 use cohort_lab::progress::Progress;
 use cohort_lab::world::names::rejoined;
-use cohort_lab::world::native::{Host, Settings};
+use cohort_lab::world::native::{Host, Settings, listen};
 use cohort_lab::world::served::refusal;
 use cohort_lab::world::simulated::{Simulator, is_baseline};
 use cohort_lab::world::{Placement, Tunings, Wait};
@@ -110,7 +110,8 @@ pub struct Arguments {
     /// What locks are compared by
     #[arg(long, value_enum, default_value_t = Metric::Throughput, conflicts_with = "envelope")]
     metric: Metric,
-    /// Show what each thread and each cohort did
+    /// Show what each thread and each cohort did, and in which modes locks that adapt were, with
+    /// the reasons why they changed; on this machine locks take time to tell
     #[arg(long, conflicts_with = "json")]
     detail: bool,
     /// Print JSON
@@ -291,7 +292,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     interrupt::arm()
         .map_err(|error| Problem::refused(format!("cannot watch for signals: {error}")))?;
     let measured = match &place {
-        Place::Here(host) => here(arguments, info, host, &settings, tunings)?,
+        Place::Here(host) => {
+            if arguments.detail {
+                listen();
+            }
+            here(arguments, info, host, &settings, tunings)?
+        }
         Place::There(simulator) => {
             let course = course(arguments, tunings, cohorts);
             there(info, simulator, &course, &settings)?

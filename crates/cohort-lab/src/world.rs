@@ -5,6 +5,7 @@
 //! machine; [`simulated`] is one that is described by a file, on a virtual clock.  Time is counted
 //! in cycles of the world's clock everywhere.
 
+mod heard;
 pub mod in_mode;
 pub mod names;
 pub mod native;
@@ -17,6 +18,7 @@ mod trees;
 mod tunings;
 pub mod wait;
 
+pub use heard::{Changes, Heard};
 pub use placement::Placement;
 pub use raw::{Block, Room, Tested};
 pub use simulated::Facts;
@@ -168,4 +170,6 @@ pub struct Played<R> {
     pub simulated: Option<Facts>,
     /// What locks counted of themselves there, by its name.
     pub tallies: BTreeMap<&'static str, u64>,
+    /// What locks that adapt said of their modes.
+    pub heard: Heard,
 }

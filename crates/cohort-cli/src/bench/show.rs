@@ -6,6 +6,7 @@ use cohort_lab::bench::outcome::{Latency, Outcome};
 use cohort_lab::bench::report::{Point, Report};
 use cohort_lab::bench::{Info, WORKLOADS};
 use cohort_lab::plot::figure;
+use cohort_lab::world::{Changes, Heard};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -441,6 +442,7 @@ fn details(point: &Point, sweeps: bool) -> String {
         cohorts,
         migrations,
         counts,
+        heard,
         ..
     } = &point.middle;
     let mut text = named(point, sweeps);
@@ -466,6 +468,40 @@ fn details(point: &Point, sweeps: bool) -> String {
     if let (Some(served), Some(looks)) = (counts.get("served"), counts.get("looks")) {
         let density = *served as f64 / (*looks).max(1) as f64;
         let _ = write!(text, "\n  density of requests: {density:.3}");
+    }
+    if !heard.is_nothing() {
+        text.push_str(&modes(heard));
+    }
+    text
+}
+
+/// In which modes locks that adapt were, and why they changed them.
+fn modes(heard: &Heard) -> String {
+    let by_mode = |counts: &BTreeMap<&'static str, u64>| {
+        let words = counts.iter().map(|(mode, count)| format!("{mode} {count}"));
+        words.collect::<Vec<_>>()
+    };
+    let mut text = String::new();
+    let mut last = by_mode(&heard.last);
+    let others = (heard.locks as u64).saturating_sub(heard.changed());
+    if others > 0 {
+        last.push(format!("as they began {others}"));
+    }
+    if !last.is_empty() {
+        let _ = write!(text, "\n  locks by their last mode: {}", last.join(", "));
+    }
+    if !heard.waits.is_empty() {
+        let waits = by_mode(&heard.waits).join(", ");
+        let _ = write!(text, "\n  waits by the lock's mode: {waits}");
+    }
+    for change in &heard.changes {
+        let Changes {
+            from,
+            to,
+            times,
+            why,
+        } = change;
+        let _ = write!(text, "\n  {from} to {to}: {times}, first since {why}");
     }
     text
 }

@@ -1,96 +1,35 @@
 //! Claims that are about this machine: each is a few programs, and what has to come of them.
 
+mod bugs;
+mod costs;
+
 use crate::bar::own_path;
 use crate::page::{self, Origin};
 use crate::problem::Problem;
-use cohort_lab::claims::Claim;
+use bugs::BUGS;
+use cohort_lab::claims::{Claim, Verdict};
 use cohort_lab::interrupt;
 use cohort_lab::progress::Progress;
 use cohort_lab::rounds::Observer;
+use cohort_lab::world::native::Host;
+use costs::{ADAPTING, Cost, FINDING};
 use serde::Serialize;
-use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
-/// The claims that can be run here.
-pub const NAMES: [&str; 1] = ["G7"];
+/// The claims that can be run here, as far as they are about one thread.
+pub const NAMES: [&str; 3] = ["G2", "G5", "G7"];
 
 /// Whether a claim can be run here.
 pub fn is_here(claim: &Claim) -> bool {
     NAMES.contains(&claim.id)
 }
 
-/// A bug, and what `cohort debug` has to say of it.
-struct Bug {
-    /// What the claim calls it.
-    says: &'static str,
-    /// The program's name and text.
-    program: &'static str,
-    text: &'static str,
-    /// The kind of the finding.
-    kind: &'static str,
-    /// The locks that take part, and functions that have to be in the stacks.
-    locks: &'static [&'static str],
-    functions: &'static [&'static str],
-}
-
-macro_rules! bug {
-    ($says:literal, $program:literal, $kind:literal, $locks:expr, $functions:expr) => {
-        Bug {
-            says: $says,
-            program: $program,
-            text: include_str!(concat!("../../../../examples/bugs/", $program, ".c")),
-            kind: $kind,
-            locks: &$locks,
-            functions: &$functions,
-        }
-    };
-}
-
-/// Those of the claim, in its order.
-const BUGS: [Bug; 5] = [
-    bug!(
-        "a lock that was never initialised",
-        "uninitialised",
-        "uninitialised",
-        ["ledger"],
-        ["main"]
-    ),
-    bug!(
-        "a lock that is locked twice",
-        "lock_twice",
-        "lock-twice",
-        ["list"],
-        ["append", "main"]
-    ),
-    bug!(
-        "a free lock that is unlocked",
-        "unlock_free",
-        "unlock-free",
-        ["counter"],
-        ["main"]
-    ),
-    bug!(
-        "a lock that another thread unlocks",
-        "unlock_others",
-        "unlock-others",
-        ["cache"],
-        ["unlock", "main"]
-    ),
-    bug!(
-        "a deadlock, with the stacks of its threads",
-        "abba",
-        "deadlock",
-        ["first", "second"],
-        ["forwards", "backwards"]
-    ),
-];
-
 /// A claim, run here.
 #[derive(Serialize)]
 struct Row {
     id: &'static str,
-    verdict: &'static str,
+    verdict: Verdict,
     claim: &'static str,
     source: &'static str,
     parts: Vec<Part>,
@@ -101,7 +40,7 @@ struct Row {
 struct Part {
     says: &'static str,
     /// The program.
-    program: &'static str,
+    program: String,
     /// Whether what was found is what has to be; none if it could not be run.
     agrees: Option<bool>,
     /// What was found, in words, or why it could not be run.
@@ -120,24 +59,38 @@ pub fn run(claims: &[&'static Claim], json: bool) -> Result<ExitCode, Problem> {
     let command = own_path()?;
     let folder = tempfile::tempdir()
         .map_err(|error| Problem::refused(format!("no folder can be made: {error}")))?;
-    let mut progress = Progress::new(BUGS.len(), false);
+    let trials: Vec<(&Claim, Vec<Trial>)> = claims
+        .iter()
+        .map(|claim| (*claim, Trial::of(claim)))
+        .collect();
+    let planned = trials.iter().map(|(_, trials)| trials.len()).sum();
+    let host = Host::look().map_err(Problem::refused)?;
+    let place = Place {
+        command: &command,
+        folder: folder.path(),
+        cycles: host.hertz() / 1e9,
+    };
+    let mut progress = Progress::new(planned, false);
     let mut rows = Vec::new();
-    for claim in claims {
+    for (claim, trials) in trials {
         let mut parts = Vec::new();
-        for bug in &BUGS {
+        for trial in trials {
             if let Err(signal) = interrupt::check() {
                 return Ok(ExitCode::from(signal.status()));
             }
-            progress.starts(bug.program, false);
-            parts.push(bug.part(&command, folder.path()));
+            progress.starts(trial.name(), false);
+            parts.push(trial.part(&place));
         }
         let all = |wanted| parts.iter().all(|part| part.agrees == wanted);
-        let verdict = if all(Some(true)) {
-            "agrees"
+        let verdict = if all(Some(true)) && claim.parts.is_empty() {
+            Verdict::Agrees
+        } else if all(Some(true)) {
+            // Other parts are simulated.
+            Verdict::AgreesSoFar
         } else if parts.iter().any(|part| part.agrees.is_none()) {
-            "failed"
+            Verdict::Failed
         } else {
-            "disagrees"
+            Verdict::Disagrees
         };
         rows.push(Row {
             id: claim.id,
@@ -156,95 +109,49 @@ pub fn run(claims: &[&'static Claim], json: bool) -> Result<ExitCode, Problem> {
     Ok(ExitCode::SUCCESS)
 }
 
-impl Bug {
-    fn part(&self, command: &Path, folder: &Path) -> Part {
-        let (agrees, found, stacks) = match self.findings(command, folder) {
-            Err(why) => (None, why, Vec::new()),
-            Ok(findings) => self.judge(&findings),
-        };
-        Part {
-            says: self.says,
-            program: self.program,
-            agrees,
-            found,
-            stacks,
-        }
-    }
-
-    /// What `cohort debug` finds in the program.
-    fn findings(&self, command: &Path, folder: &Path) -> Result<Vec<Value>, String> {
-        let source = folder.join(format!("{}.c", self.program));
-        let program = folder.join(self.program);
-        std::fs::write(&source, self.text)
-            .map_err(|error| format!("cannot be written: {error}"))?;
-        let compiled = Command::new("cc")
-            .args(["-g", "-O1", "-o"])
-            .args([&program, &source])
-            .arg("-lpthread")
-            .output()
-            .map_err(|_| "there is no C compiler `cc`; on Debian it is in gcc".to_owned())?;
-        if !compiled.status.success() {
-            let said = String::from_utf8_lossy(&compiled.stderr);
-            return Err(format!("it cannot be compiled: {}", said.trim()));
-        }
-        let output = Command::new(command)
-            .args(["debug", "--json", "--"])
-            .arg(&program)
-            .env_remove("COHORT_LOCK")
-            .output()
-            .map_err(|error| format!("`cohort debug` cannot be run: {error}"))?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let told: Value = serde_json::from_str(&said)
-            .map_err(|_| format!("`cohort debug` failed: {}", said.trim()))?;
-        Ok(told["findings"].as_array().cloned().unwrap_or_default())
-    }
-
-    /// Whether it is among these, what was found, and the stacks.
-    fn judge(&self, findings: &[Value]) -> (Option<bool>, String, Vec<Vec<String>>) {
-        let Some(finding) = findings.iter().find(|finding| finding["kind"] == self.kind) else {
-            let kinds = findings
-                .iter()
-                .filter_map(|finding| finding["kind"].as_str());
-            let kinds: Vec<&str> = kinds.collect();
-            let found = match kinds.as_slice() {
-                [] => "nothing was found".to_owned(),
-                _ => format!("found only: {}", kinds.join(", ")),
-            };
-            return (Some(false), found, Vec::new());
-        };
-        let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-        let stacks: Vec<Vec<String>> = list(&finding["parts"])
-            .iter()
-            .map(|part| {
-                let frames = list(&part["stack"]["frames"]);
-                frames.iter().filter_map(place).collect()
-            })
-            .collect();
-        let locks = list(&finding["locks"]);
-        let is_named = |lock: &&str| locks.iter().any(|known| known == *lock);
-        let is_shown = |function: &&str| {
-            let begin = format!("{function} at ");
-            let mut places = stacks.iter().flatten();
-            places.any(|place| place.starts_with(&begin))
-        };
-        let agrees = self.locks.iter().all(is_named) && self.functions.iter().all(is_shown);
-        let says = finding["says"].as_str().unwrap_or_default().to_owned();
-        (Some(agrees), says, stacks)
-    }
+/// What a trial is run with.
+struct Place<'a> {
+    command: &'a Path,
+    folder: &'a Path,
+    /// Of this machine's clock, in a nanosecond.
+    cycles: f64,
 }
 
-/// A frame with a line, in words.
-fn place(frame: &Value) -> Option<String> {
-    let function = frame["function"].as_str()?;
-    let file = frame["file"].as_str()?.rsplit('/').next()?;
-    Some(format!("{function} at {file}:{}", frame["line"].as_u64()?))
+/// One part of a claim that can be run here.
+enum Trial {
+    Bug(&'static bugs::Bug),
+    Cost(&'static Cost),
+}
+
+impl Trial {
+    fn of(claim: &Claim) -> Vec<Self> {
+        match claim.id {
+            "G2" => ADAPTING.iter().map(Self::Cost).collect(),
+            "G5" => FINDING.iter().map(Self::Cost).collect(),
+            _ => BUGS.iter().map(Self::Bug).collect(),
+        }
+    }
+
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Bug(bug) => bug.program,
+            Self::Cost(cost) => cost.load[0],
+        }
+    }
+
+    fn part(&self, place: &Place<'_>) -> Part {
+        match self {
+            Self::Bug(bug) => bug.part(place.command, place.folder),
+            Self::Cost(cost) => cost.part(place.command, place.cycles),
+        }
+    }
 }
 
 fn text(rows: &[Row]) -> String {
     let mut parts = Vec::new();
     for row in rows {
         let mut table = page::bare();
-        table.add_row([page::name(row.id), page::name(row.verdict)]);
+        table.add_row([page::name(row.id), page::name(row.verdict.name())]);
         table.add_row([String::new(), format!("{} ({})", row.claim, row.source)]);
         for part in &row.parts {
             let mark = match part.agrees {
@@ -261,10 +168,12 @@ fn text(rows: &[Row]) -> String {
         }
         parts.push(page::lines(table, 0..0));
     }
-    let agree = rows.iter().filter(|row| row.verdict == "agrees").count();
+    let agrees = [Verdict::Agrees, Verdict::AgreesSoFar];
+    let agree = rows.iter().filter(|row| agrees.contains(&row.verdict));
+    let agree = agree.count();
     parts.push(page::prose(&format!(
-        "{agree} of {} rows agree. All of it was run on this machine; the programs are in \
-         examples/bugs.",
+        "{agree} of {} rows agree as far as they were run. All of it was run on this machine; \
+         programs with bugs are in examples/bugs, and what else was run is in `cohort workload`.",
         rows.len()
     )));
     parts.join("\n\n")

@@ -97,8 +97,35 @@ fn a_claim_about_this_machine_is_run_here() {
         .code(2)
         .stderr(contains("G7"));
     cohort()
-        .args(["reproduce", "--here"])
+        .args(["reproduce", "--here", "g7"])
         .assert()
         .code(0)
         .stdout(contains("1 of 1 rows agree").and(contains("forwards at abba.c:13")));
+}
+
+/// What a thread pays for a lock that adapts, and for one that it finds by an address; how much that
+/// is depends on what else runs here.
+#[test]
+fn costs_of_one_thread_are_measured_here() {
+    let output = cohort()
+        .args(["reproduce", "--here", "--json", "g2", "g5"])
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    for (row, parts) in [(0, 1), (1, 2)] {
+        let row = &rows["claims"][row];
+        assert_eq!(
+            row["parts"].as_array().map(Vec::len),
+            Some(parts),
+            "{row:#}"
+        );
+        for part in row["parts"].as_array().expect("parts") {
+            let found = part["found"].as_str().expect("text");
+            assert!(
+                found.contains("paper") && found.contains("ours"),
+                "{part:#}"
+            );
+        }
+    }
 }

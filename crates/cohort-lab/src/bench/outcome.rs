@@ -1,7 +1,7 @@
 //! What one run of a workload gave.
 
 use super::player::{Part, Times};
-use crate::world::{Facts, Played, Topology};
+use crate::world::{Facts, Heard, Played, Topology};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -50,6 +50,9 @@ pub struct Outcome {
     /// What only a simulated machine can tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated: Option<Facts>,
+    /// What locks that adapt said of their modes; natively only if somebody listened.
+    #[serde(skip_serializing_if = "Heard::is_nothing")]
+    pub heard: Heard,
 }
 
 impl Outcome {
@@ -188,6 +191,7 @@ impl Outcome {
             unfinished: played.unfinished,
             foreign: played.foreign,
             simulated: played.simulated,
+            heard: played.heard,
         }
     }
 

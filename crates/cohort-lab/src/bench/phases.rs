@@ -12,7 +12,7 @@ use rand::{RngExt, SeedableRng};
 const PHASES: usize = NAMES.len();
 
 /// What the sections of each are counted under.
-const NAMES: [&str; 16] = [
+pub const NAMES: [&str; 16] = [
     "phase-00", "phase-01", "phase-02", "phase-03", "phase-04", "phase-05", "phase-06", "phase-07",
     "phase-08", "phase-09", "phase-10", "phase-11", "phase-12", "phase-13", "phase-14", "phase-15",
 ];

@@ -238,6 +238,8 @@ pub enum Varied {
     Outside(Span),
     /// The timeout.
     Timeout(Span),
+    /// The phase of the one point.
+    Phase(usize),
 }
 
 impl std::fmt::Display for Varied {
@@ -247,6 +249,7 @@ impl std::fmt::Display for Varied {
             Self::Threads(threads) => write!(f, "{threads} threads"),
             Self::Outside(span) => write!(f, "an interval of {span}"),
             Self::Timeout(span) => write!(f, "a timeout of {span}"),
+            Self::Phase(number) => write!(f, "phase {number}"),
         }
     }
 }

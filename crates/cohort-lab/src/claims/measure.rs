@@ -40,6 +40,8 @@ pub enum Metric {
     Resumed,
     /// Bytes of the nodes of the lock, and of the data.
     Memory,
+    /// How many locks that adapt changed their mode.
+    Changed,
 }
 
 /// Which lock of several stands for them.
@@ -145,6 +147,17 @@ pub enum Measure {
         beside: &'static [&'static str],
         /// What the workload counts of each sort.
         of: [&'static str; 2],
+    },
+    /// One side's share of what is counted over the other's, phase by phase of the first point.
+    Phases {
+        /// Above the line.
+        of: Side,
+        /// Below it.
+        over: Side,
+        /// What the workload counts in each phase.
+        counts: &'static [&'static str],
+        /// Along the phases.
+        fold: Fold,
     },
     /// How many times as long a hand-over takes across the whole machine as within the cohorts
     /// of a level, as `cohort discover` finds it.
@@ -274,6 +287,7 @@ impl Metric {
             Self::Total(what) => format!("{what} in the run"),
             Self::Resumed => "share of waits resumed".to_owned(),
             Self::Memory => "bytes of data and nodes".to_owned(),
+            Self::Changed => "locks that changed their mode".to_owned(),
         }
     }
 
@@ -314,6 +328,7 @@ impl Metric {
                 (resumed + begun > 0.0).then(|| resumed / (resumed + begun))
             }
             Self::Memory => Some(counted(outcome, TREES) + counted(outcome, Counter::Bytes.name())),
+            Self::Changed => Some(outcome.heard.changed() as f64),
         }
     }
 }
@@ -333,7 +348,9 @@ impl Measure {
     #[must_use]
     pub fn locks(&self) -> Vec<&'static str> {
         match self {
-            Self::Ratio { of, over, .. } => [of.locks, over.locks].concat(),
+            Self::Ratio { of, over, .. } | Self::Phases { of, over, .. } => {
+                [of.locks, over.locks].concat()
+            }
             Self::Value { of, .. } | Self::Scaling { of } => of.locks.to_vec(),
             Self::Change { lock, .. } | Self::Peak { lock } | Self::Lift { lock } => vec![lock],
             Self::Efficiency { beside, .. } => beside.to_vec(),
@@ -380,6 +397,12 @@ impl Measure {
                 side(&Side::most(lock)),
                 of[0],
                 of[1]
+            ),
+            Self::Phases { of, over, fold, .. } => format!(
+                "sections of {} over {} in each phase{}",
+                side(of),
+                side(over),
+                fold.text()
             ),
             Self::Nearer { level } => {
                 format!("hand-overs between all CPUs over those within one {level}, as discovered")
@@ -496,6 +519,29 @@ impl Measure {
                     Ok((shares / of.len() as f64, from))
                 })?;
                 Fold::Everywhere.choose(found, band)
+            }
+            Self::Phases {
+                of,
+                over,
+                counts,
+                fold,
+            } => {
+                let at = experiment.settings().remove(0);
+                let phase = |(number, what): (usize, &&'static str)| {
+                    let metric = Metric::Total(what);
+                    let (above, one) = curves.side(of, metric, &at)?;
+                    let (below, other) = curves.side(over, metric, &at)?;
+                    if above == 0.0 || below == 0.0 {
+                        return Err(format!("phase {number}: one side has nothing"));
+                    }
+                    Ok(Reading {
+                        value: above / below,
+                        at: Some(Varied::Phase(number)),
+                        from: vec![one, other],
+                    })
+                };
+                let found = counts.iter().enumerate().map(phase);
+                fold.choose(found.collect::<Result<_, _>>()?, band)
             }
             Self::Nearer { level } => Ok(Reading {
                 value: found.nearer(experiment.machine, level)?,

@@ -1,6 +1,7 @@
 //! This machine as a world: its threads, its memory, its clock.
 
 mod clock;
+mod heard;
 mod sysfs;
 mod system;
 
@@ -16,6 +17,7 @@ pub(crate) use clock::Clock;
 use cohort::adaptive::tune;
 use cohort::door::{Spinner, set_policy};
 use cohort::{Counter, Deadline};
+pub use heard::listen;
 use rustix::thread::{CpuSet, sched_getcpu, sched_setaffinity};
 use std::alloc::Layout;
 use std::collections::BTreeMap;
@@ -75,6 +77,12 @@ impl Host {
         &self.topology
     }
 
+    /// Cycles of its clock in a second.
+    #[must_use]
+    pub fn hertz(&self) -> f64 {
+        self.clock.hertz()
+    }
+
     /// A place for one run.
     #[must_use]
     pub fn world(&self, settings: Settings) -> Native {
@@ -82,6 +90,7 @@ impl Host {
             host: self.clone(),
             settings,
             unattended: raw::Unattended::default(),
+            adapting: 0,
         }
     }
 }
@@ -105,6 +114,8 @@ pub struct Native {
     settings: Settings,
     /// Locks that need servers.
     unattended: raw::Unattended,
+    /// How many locks adapt.
+    adapting: usize,
 }
 
 cohort::for_each_lock!(lock_maker);
@@ -189,6 +200,7 @@ impl World for Native {
     }
 
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
+        self.adapting += usize::from(super::heard::adapts(name));
         if let Some(system) = system::lock(name) {
             return Some(system);
         }
@@ -227,7 +239,10 @@ impl World for Native {
             host,
             settings,
             unattended,
+            adapting,
         } = self;
+        // What other runs left.
+        let _ = heard::taken(0);
         let servers = unattended.servers();
         set_policy(settings.wait.policy());
         tune(&settings.tunings.glk);
@@ -308,6 +323,7 @@ impl World for Native {
             foreign,
             simulated: None,
             tallies: BTreeMap::new(),
+            heard: heard::taken(adapting),
         })
     }
 }

@@ -2,6 +2,7 @@
 //! locks are the same source compiled for it.
 
 mod facts;
+mod heard;
 mod lines;
 
 pub use facts::Facts;
@@ -91,6 +92,7 @@ impl Simulator {
             arena: Arena::new(),
             settings,
             unattended: raw::Unattended::default(),
+            adapting: 0,
         }
     }
 }
@@ -126,6 +128,8 @@ pub struct Simulated {
     settings: Settings,
     /// Locks that need servers.
     unattended: raw::Unattended,
+    /// How many locks adapt.
+    adapting: usize,
 }
 
 mod catalogue {
@@ -218,6 +222,7 @@ impl World for Simulated {
     }
 
     fn lock(&mut self, name: &str, threads: usize) -> Option<Arc<dyn Tested>> {
+        self.adapting += usize::from(super::heard::adapts(name));
         if name == NO_LOCK {
             return Some(raw::open());
         }
@@ -253,6 +258,7 @@ impl World for Simulated {
             arena,
             settings,
             unattended,
+            adapting,
         } = self;
         let servers = unattended.servers();
         let all = threads + servers.len();
@@ -295,6 +301,7 @@ impl World for Simulated {
                 raw::serve(&locks, || thread.is_over(), idle);
             });
         }
+        heard::begin();
         let mut outcome = run.go().map_err(|failure| failure.to_string())?;
         // Fibers that were given up keep their share of it for ever.
         let parts = std::mem::take(&mut *parts.borrow_mut());
@@ -305,6 +312,7 @@ impl World for Simulated {
             foreign: None,
             tallies: std::mem::take(&mut outcome.tallies),
             simulated: Some(Facts::new(&simulator.machine, outcome)),
+            heard: heard::taken(adapting),
         })
     }
 }

@@ -14,7 +14,7 @@
 //! | `mode` | the holder, before its section | by which of `ways` the lock is taken |
 //! | `samples`, `queued` | the holder, before its section | the queue's length, holder included, in eighths: how often it was looked at, and its sum |
 //! | `ways` | each by its own rules | the low locks; in all but the mode's, threads that find out so |
-//! | `ways.sections` | the holder, before its section | counts acquisitions, in modes whose lock does not |
+//! | `ways.sections` | the holder | counts acquisitions, in modes whose lock does not; `mcs` carries the count from holder to holder, and leaves it here when nobody waits |
 //!
 //! A thread holds the lock when it holds the low lock of a mode and sees after that that it *is*
 //! the mode.  A thread that got a low lock and finds another mode leaves it and looks again.
@@ -76,10 +76,20 @@ trait Way: RawTry {
     /// Counts the holder's acquisition, if the lock does not; how many there were, the wrapping
     /// count.
     #[inline(always)]
-    fn count(&self, sections: &AtomicU32) -> u32 {
+    fn count(&self, _cx: &Self::Context, sections: &AtomicU32) -> u32 {
         let count = sections.load(Order::RELAXED).wrapping_add(1);
         sections.store(count, Order::RELAXED);
         count
+    }
+
+    /// Releases it, with the count if it goes from holder to holder.
+    ///
+    /// # Safety
+    /// As [`release`](RawLock::release).
+    #[inline(always)]
+    unsafe fn pass_on(&self, cx: &Self::Context, _sections: &AtomicU32) {
+        // SAFETY: passed on.
+        unsafe { self.release(cx) };
     }
 
     /// Whether all that were sent away have gone; for the holder of a lock in another mode.
@@ -157,7 +167,7 @@ impl Way for Dismissing {
     }
 
     #[inline(always)]
-    fn count(&self, _sections: &AtomicU32) -> u32 {
+    fn count(&self, (): &(), _sections: &AtomicU32) -> u32 {
         self.ticket.served()
     }
 
@@ -180,6 +190,16 @@ impl Way for Mcs {
 
     fn queue(&self, node: &McsNode) -> u32 {
         self.count_up_to(Tuning::LONGEST, node)
+    }
+
+    #[inline(always)]
+    fn count(&self, node: &McsNode, sections: &AtomicU32) -> u32 {
+        Self::count(self, node, sections)
+    }
+
+    #[inline(always)]
+    unsafe fn pass_on(&self, node: &McsNode, sections: &AtomicU32) {
+        Self::pass_on(self, node, sections);
     }
 
     unsafe fn leave(&self, node: &McsNode) {
@@ -295,7 +315,7 @@ macro_rules! modes {
             }
         }
 
-        /// The low locks, and how often those were taken that do not count.  Apart from the mode,
+        /// The low locks, and how often those were taken that do not count by themselves.  Apart from the mode,
         /// which every arrival reads: it need not fetch a line for that which it then changes.
         #[derive(Debug, Default)]
         #[repr(C, align(64))]
@@ -329,7 +349,7 @@ macro_rules! modes {
             unsafe fn release(&self, mode: Mode, $node: &McsNode) {
                 match mode {
                     // SAFETY: passed on.
-                    $(Mode::$mode => unsafe { self.$way.release($context) }),+
+                    $(Mode::$mode => unsafe { Way::pass_on(&self.$way, $context, &self.sections) }),+
                 }
             }
 
@@ -341,9 +361,9 @@ macro_rules! modes {
             }
 
             #[inline(always)]
-            fn count(&self, mode: Mode) -> u32 {
+            fn count(&self, mode: Mode, $node: &McsNode) -> u32 {
                 match mode {
-                    $(Mode::$mode => self.$way.count(&self.sections)),+
+                    $(Mode::$mode => Way::count(&self.$way, $context, &self.sections)),+
                 }
             }
 
@@ -623,7 +643,7 @@ unsafe impl<J: Judge> RawLock for Glk<J> {
                 continue;
             }
             if self.is_mode(mode) {
-                let count = self.ways.count(mode);
+                let count = self.ways.count(mode, node);
                 if J::samples(count) || late {
                     let considers = late || J::considers(count);
                     // SAFETY: taken just now, by this node.

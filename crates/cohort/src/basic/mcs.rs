@@ -16,7 +16,7 @@
 //! written once by its predecessor and read by its owner: 1 plus the number that is
 //! carried.
 
-use crate::door::{AtomicPtr, Order, Spinner, constructor, flaws, mutant, orders};
+use crate::door::{AtomicPtr, AtomicU32, Order, Spinner, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, LowLock, RawLock, RawTry, ThreadOblivious, standalone,
@@ -77,6 +77,9 @@ impl<P: Parking> Mcs<P> {
 const NO: u32 = 0;
 const YES: u32 = 1;
 const CLASS: u32 = 1;
+
+/// All bits of a [count](Mcs::count), which is never too large to be carried.
+const COUNTS: u32 = (1 << 24) - 1;
 
 /// Not granted, and no longer in the queue.
 const GO: u32 = WaitCell::<MayPark>::MAX;
@@ -212,6 +215,37 @@ impl<P: Parking> Mcs<P> {
             }
             (node, is_own) = (next, false);
         }
+    }
+
+    /// How many acquisitions there were with the holder's, whose node that is; the count wraps.  It
+    /// goes from holder to holder with the lock, which needs no line but theirs, and `at_rest` has it
+    /// while nobody does: so a holder [counts](Self::count) or not, and [passes](Self::pass_on) it on.
+    #[inline(always)]
+    pub(crate) fn count(&self, node: &McsNode<P>, at_rest: &AtomicU32) -> u32 {
+        match node.granted.value(Order::RELAXED) {
+            NO => {
+                let count = at_rest.load(Order::RELAXED).wrapping_add(1) & COUNTS;
+                node.granted.reset(YES + count);
+                count
+            }
+            granted => granted - YES,
+        }
+    }
+
+    /// Releases the lock, and passes the count on.
+    #[inline(always)]
+    pub(crate) fn pass_on(&self, node: &McsNode<P>, at_rest: &AtomicU32) {
+        let next = match node.granted.value(Order::RELAXED) {
+            NO => YES + at_rest.load(Order::RELAXED),
+            own => {
+                // Its line is here where nobody waits, and elsewhere where somebody does.
+                if node.next.load(Order::RELAXED).is_null() {
+                    at_rest.store(own - YES, Order::RELAXED);
+                }
+                YES + ((own - YES + 1) & COUNTS)
+            }
+        };
+        self.grant(node, next);
     }
 
     /// Leaves the lock free, or to the successor with that value of its flag.

@@ -33,12 +33,9 @@ pub use system::{
 pub use tally::{tally, tally_moment, tally_state};
 pub use thread::{CACHES, ThreadRecord, count, counted, is_gone, thread, thread_id};
 
-/// Natively, the hearer of locks that change their form.
-#[inline(always)]
-#[must_use]
-pub const fn hearer() -> Option<&'static crate::door::Hearer> {
-    None
-}
+#[path = "../native/hearer.rs"]
+mod hearer;
+pub use hearer::{hear, hearer};
 
 /// Natively, keeps a locked instruction off the store before it.
 #[inline(always)]

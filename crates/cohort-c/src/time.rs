@@ -12,7 +12,7 @@ use core::ffi::c_int;
 ///
 /// # Safety
 /// `at` is null or readable.
-pub unsafe fn until(clock: c_int, at: *const timespec) -> Result<Patience, c_int> {
+pub unsafe fn until(clock: c_int, at: *const timespec) -> Result<Patience<'static>, c_int> {
     // SAFETY: the caller's.
     let at = unsafe { at.as_ref() }.ok_or(EINVAL)?;
     let nanoseconds = u32::try_from(at.nanoseconds).map_err(|_| EINVAL)?;
@@ -31,7 +31,7 @@ pub unsafe fn until(clock: c_int, at: *const timespec) -> Result<Patience, c_int
 }
 
 /// Patience for so many nanoseconds; for ever, if that is beyond the clock.
-pub fn during(nanoseconds: u64) -> Patience {
+pub fn during(nanoseconds: u64) -> Patience<'static> {
     let end = now().checked_add(nanoseconds);
     end.map_or(Patience::ENDLESS, |end| {
         Patience::until(Deadline::monotonic(end))

@@ -234,7 +234,7 @@ fn note(claim: &Claim, take: impl Fn() -> bool, locked: &dyn Fn()) {
 }
 
 /// Patience for that many nanoseconds; without an end if there is no number.
-pub fn patience(nanoseconds: Option<u64>) -> Patience {
+pub fn patience(nanoseconds: Option<u64>) -> Patience<'static> {
     nanoseconds.map_or(Patience::ENDLESS, |nanoseconds| {
         Patience::until(Deadline::monotonic(now() + nanoseconds))
     })

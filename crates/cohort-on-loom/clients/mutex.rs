@@ -5,7 +5,7 @@ use crate::locks::abortable::McsNb;
 use crate::locks::abortable::swept::List;
 use crate::locks::door::{AtomicU32, Cell, Order, Spinner, yield_now};
 use crate::locks::wait::MayPark;
-use crate::locks::{Abortable, DetectsWaiters, Outcome, Patience, RawLock, RawTry};
+use crate::locks::{Abortable, DetectsWaiters, Outcome, Patience, RawLock, RawTry, Token};
 use crate::world::{Kept, soon, together};
 use std::sync::Arc;
 
@@ -184,6 +184,119 @@ pub fn all_let_go<L: Abortable + 'static>(threads: usize) {
     if ended.is_some() {
         assert!(!shared.0.is_locked(), "the lock is left held");
     }
+}
+
+/// The first thread has the lock, ends the others' waits, and lets go when they have gone: they see
+/// what it did before.
+pub fn is_cancelled<L: Abortable + 'static>(threads: usize) {
+    let shared = Arc::new((
+        L::default(),
+        Token::default(),
+        AtomicU32::new(0),
+        Cell::new(0),
+    ));
+    together(threads, move |thread| {
+        let (lock, token, stage, reason) = &*shared;
+        let context = Kept::new(L::Context::default());
+        let until = |reached: u32| {
+            let mut spinner = Spinner::new();
+            while stage.load(Order::RELAXED) < reached {
+                spinner.turn();
+            }
+        };
+        if thread > 0 {
+            until(1);
+            let outcome = lock.acquire_within(&context, &Patience::ENDLESS.unless(token));
+            assert!(outcome == Outcome::GaveUp, "the lock was held");
+            assert_eq!(read(reason), 1, "nobody has said why");
+            stage.fetch_add(1, Order::RELAXED);
+            return;
+        }
+        lock.acquire(&context);
+        stage.fetch_add(1, Order::RELAXED);
+        write(reason, 1);
+        token.cancel();
+        token.cancel();
+        until(threads as u32);
+        // SAFETY: acquired above, with this context.
+        unsafe { lock.release(&context) };
+    });
+}
+
+/// The first thread has the lock, lets go and ends the others' waits, `before` it lets go or
+/// after: each of the others has the lock or has left it, and the first gets it again.
+pub fn is_cancelled_or_granted<L: Abortable + 'static>(threads: usize, before: bool) {
+    let shared = Arc::new((L::default(), Token::default(), Cell::new(0)));
+    let theirs = Arc::clone(&shared);
+    let entered = together(threads, move |thread| {
+        let (lock, token, count) = &*theirs;
+        let context = Kept::new(L::Context::default());
+        let enter = |patience: &Patience| {
+            let got = lock.acquire_within(&context, patience) == Outcome::Acquired;
+            if got {
+                add_one(count);
+            }
+            got
+        };
+        // SAFETY: called where the lock was acquired, with this context.
+        let leave = || unsafe { lock.release(&context) };
+        if thread > 0 {
+            let got = enter(&Patience::ENDLESS.unless(token));
+            if got {
+                leave();
+            }
+            return u64::from(got);
+        }
+        enter(&Patience::ENDLESS);
+        if before {
+            token.cancel();
+            leave();
+        } else {
+            leave();
+            token.cancel();
+        }
+        enter(&Patience::ENDLESS);
+        leave();
+        2
+    });
+    if let Some(entered) = entered {
+        let all: u64 = entered.iter().sum();
+        assert_eq!(read(&shared.2), all, "an acquisition was lost");
+        assert!(!shared.0.is_locked(), "the lock is left held");
+    }
+}
+
+/// The second thread comes while the first has the lock, gives up at a deadline, and comes back when
+/// that one has gone.
+pub fn comes_back_late<L: Abortable + 'static>() {
+    let shared = Arc::new((L::default(), AtomicU32::new(0)));
+    together(2, move |thread| {
+        let (lock, stage) = &*shared;
+        let context = Kept::new(L::Context::default());
+        let until = |reached: u32| {
+            let mut spinner = Spinner::new();
+            while stage.load(Order::RELAXED) < reached {
+                spinner.turn();
+            }
+        };
+        if thread == 0 {
+            lock.acquire(&context);
+            stage.store(1, Order::RELAXED);
+            until(2);
+        } else {
+            until(1);
+            let outcome = lock.acquire_within(&context, &Patience::until(soon()));
+            assert!(outcome == Outcome::GaveUp, "the lock was held");
+            stage.store(2, Order::RELAXED);
+            until(3);
+            lock.acquire(&context);
+        }
+        // SAFETY: acquired above, with this context.
+        unsafe { lock.release(&context) };
+        if thread == 0 {
+            stage.store(3, Order::RELAXED);
+        }
+    });
 }
 
 /// The last `hurried` threads give up at a deadline and come back at once, for as long as it

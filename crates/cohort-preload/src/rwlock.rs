@@ -128,7 +128,7 @@ impl RwLock {
 ///
 /// # Safety
 /// A time, if there is one, is readable.
-unsafe fn patience(wait: Wait) -> Result<Option<Patience>, c_int> {
+unsafe fn patience(wait: Wait) -> Result<Option<Patience<'static>>, c_int> {
     match wait {
         Wait::No => Ok(None),
         Wait::Endless => Ok(Some(Patience::ENDLESS)),

@@ -23,7 +23,7 @@ pub fn clock(number: c_int) -> Result<Clock, c_int> {
 ///
 /// # Safety
 /// `at` is readable.
-pub unsafe fn until(clock: Clock, at: *const Timespec) -> Result<Patience, c_int> {
+pub unsafe fn until(clock: Clock, at: *const Timespec) -> Result<Patience<'static>, c_int> {
     // SAFETY: the caller's.
     let at = unsafe { *at };
     match u32::try_from(at.nanoseconds) {

@@ -35,7 +35,7 @@ pub use delegate::{AbortableDelegate, Attended, Delegate, Section, TryDelegate};
 pub use hosted::{Hosted, Hosting, Quick, QuickRelease};
 pub use levels::{HighLock, LowLock};
 pub use operations::{Operations, Reading};
-pub use patience::{Clock, Deadline, Patience};
+pub use patience::{Cancellation, Clock, Deadline, Patience};
 pub use shared::{AbortableShared, RawShared, Recursion};
 pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 

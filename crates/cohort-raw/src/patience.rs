@@ -1,5 +1,7 @@
 //! How long somebody is willing to wait.
 
+use core::fmt;
+
 /// The clock a deadline is read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
@@ -62,21 +64,62 @@ impl Deadline {
     }
 }
 
-/// How long an acquisition may take.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
-    deadline: Option<Deadline>,
+/// What can end waits beside a deadline: a word from another thread, which may come at any time.
+pub trait Cancellation: Sync {
+    /// Whether the word has been given; it is never taken back.
+    fn is_cancelled(&self) -> bool;
+
+    /// Has the calling thread carry out `sleep`, which is to sleep on the word at that address,
+    /// unless waits are over: then not.  Blocks as long as that sleep; whoever gives the word
+    /// wakes it.
+    fn sleep(&self, word: usize, sleep: &mut dyn FnMut());
 }
 
-impl Patience {
+/// How long an acquisition may take.
+#[derive(Clone, Copy)]
+pub struct Patience<'a> {
+    deadline: Option<Deadline>,
+    cancellation: Option<&'a dyn Cancellation>,
+}
+
+impl fmt::Debug for Patience<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cancelled = self.cancellation.map(Cancellation::is_cancelled);
+        f.debug_struct("Patience")
+            .field("deadline", &self.deadline)
+            .field("cancelled", &cancelled)
+            .finish()
+    }
+}
+
+impl<'a> Patience<'a> {
     /// Waits as long as it takes.
-    pub const ENDLESS: Self = Self { deadline: None };
+    pub const ENDLESS: Self = Self {
+        deadline: None,
+        cancellation: None,
+    };
 
     /// Waits until `deadline`.
     #[must_use]
     pub const fn until(deadline: Deadline) -> Self {
+        Self::ENDLESS.ending(deadline)
+    }
+
+    /// This patience, but no longer than until the word is given.
+    #[must_use]
+    pub const fn unless(&self, cancellation: &'a dyn Cancellation) -> Self {
+        Self {
+            deadline: self.deadline,
+            cancellation: Some(cancellation),
+        }
+    }
+
+    /// This patience with that deadline instead of its own.
+    #[must_use]
+    pub const fn ending(&self, deadline: Deadline) -> Self {
         Self {
             deadline: Some(deadline),
+            cancellation: self.cancellation,
         }
     }
 
@@ -95,14 +138,28 @@ impl Patience {
             {
                 *self
             }
-            _ => Self::until(limit),
+            _ => self.ending(limit),
         }
     }
 
-    /// The point at which patience runs out, if it ever does.
+    /// The point at which patience runs out, if it ever does by itself.
     #[must_use]
     #[inline(always)]
     pub const fn deadline(&self) -> Option<&Deadline> {
         self.deadline.as_ref()
+    }
+
+    /// What may end it before.
+    #[must_use]
+    #[inline(always)]
+    pub const fn cancellation(&self) -> Option<&'a dyn Cancellation> {
+        self.cancellation
+    }
+
+    /// Whether nothing ends it.
+    #[must_use]
+    #[inline(always)]
+    pub const fn is_endless(&self) -> bool {
+        self.deadline.is_none() && self.cancellation.is_none()
     }
 }

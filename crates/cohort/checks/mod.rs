@@ -22,6 +22,7 @@ mod once;
 mod records;
 mod rwlock;
 mod service;
+mod token;
 mod wait;
 
 pub use compose::aclof::SmallAClof;

@@ -25,7 +25,7 @@
 use crate::basic::Futex;
 use crate::door::{
     Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, flaws, mutant, orders, pool, sleep_on,
-    wake,
+    sleep_within, wake,
 };
 use crate::host::{Census, Generation, Pool};
 use crate::numa::FutexHmcs;
@@ -180,7 +180,12 @@ impl RawCondvar {
     /// The caller holds the lock; and every thread that signals this condition does so by
     /// [`notify_one`](Self::notify_one) and [`notify_all`](Self::notify_all).
     pub unsafe fn wait_with(&self, lock: &FutexHmcs, patience: &Patience) -> Waited {
-        let waiter = self.enqueue(&WAITERS, ptr::from_ref(lock).expose_provenance());
+        // One whose sleep another thread may end sleeps where that thread finds it.
+        let name = match patience.cancellation() {
+            None => ptr::from_ref(lock).expose_provenance(),
+            Some(_) => NAMELESS,
+        };
+        let waiter = self.enqueue(&WAITERS, name);
         // SAFETY: the caller holds it, and the waiter was queued above.
         let left = unsafe {
             lock.release(&());
@@ -460,7 +465,7 @@ impl Waiter {
     /// The one place where a waiter may be cancelled.
     pub fn sleeps(&self, patience: &Patience) -> bool {
         self.state.load(Order::RELAXED) == WAITING
-            && sleep_on(&self.state, WAITING, CLASS, patience.deadline()) != Slept::TimedOut
+            && sleep_within(&self.state, WAITING, CLASS, patience) != Slept::TimedOut
     }
 
     /// What the caller of [`RawCondvar::enqueue`] called its mutex.

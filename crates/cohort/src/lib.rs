@@ -84,6 +84,7 @@ mod reentrant;
 pub mod report;
 pub mod rwlock;
 pub mod service;
+mod token;
 pub mod wait;
 
 pub use cohort_raw::*;
@@ -99,3 +100,4 @@ pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
 pub use rwlock::{
     MappedReadGuard, MappedWriteGuard, ReadGuard, RwLock, UpgradableGuard, WriteGuard,
 };
+pub use token::Token;

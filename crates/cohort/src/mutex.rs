@@ -4,6 +4,7 @@ use crate::context::Kept;
 use crate::defer::Defer;
 use crate::door::{Cell, now};
 use crate::numa::FutexHmcs;
+use crate::token::Token;
 use cohort_raw::{Abortable, Deadline, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;
@@ -269,6 +270,16 @@ impl<T: ?Sized, L> Mutex<T, L> {
     {
         self.lock_within(&patience(timeout))
     }
+
+    /// Blocks until the mutex is locked or the token is cancelled, which wakes this thread.  With
+    /// a deadline too, `lock_within(&Patience::until(deadline).unless(&token))`.
+    #[inline]
+    pub fn lock_unless(&self, token: &Token) -> Option<MutexGuard<'_, T, L>>
+    where
+        L: Abortable + ThreadOblivious,
+    {
+        self.lock_within(&Patience::ENDLESS.unless(token))
+    }
 }
 
 /// By closures, under every lock.
@@ -341,6 +352,16 @@ impl<T: ?Sized, L> Mutex<T, L> {
         self.locking_within(&patience(timeout), section)
     }
 
+    /// Blocks until the mutex is locked or the token is cancelled, and lets `section` have the
+    /// data if it is locked.
+    #[inline]
+    pub fn locking_unless<R>(&self, token: &Token, section: impl FnOnce(&mut T) -> R) -> Option<R>
+    where
+        L: Abortable,
+    {
+        self.locking_within(&Patience::ENDLESS.unless(token), section)
+    }
+
     /// Runs the section, and releases.
     ///
     /// # Safety
@@ -358,7 +379,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
 }
 
 /// So long from now; for ever, if that is beyond the clock.
-pub(crate) fn patience(timeout: Duration) -> Patience {
+pub(crate) fn patience(timeout: Duration) -> Patience<'static> {
     let nanoseconds = u64::try_from(timeout.as_nanos()).ok();
     let end = nanoseconds.and_then(|nanoseconds| now().checked_add(nanoseconds));
     end.map_or(Patience::ENDLESS, |end| {

@@ -49,6 +49,12 @@ macro_rules! owed {
             quick(concat!(stringify!($name), "::timed_spin"), $standard.within(SPIN), || {
                 mutex::lets_go::<$lock>(3, 1, 1);
             }),
+            quick(concat!(stringify!($name), "::cancelled"), $standard.within(PARK), || {
+                mutex::is_cancelled::<$lock>(2);
+            }),
+            quick(concat!(stringify!($name), "::cancelled_or_granted"), $standard.within(PARK), || {
+                mutex::is_cancelled_or_granted::<$lock>(2, true);
+            }),
         ]);
     };
     // What these promise shows in every model, or on the simulated machine only.

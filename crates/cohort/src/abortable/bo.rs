@@ -38,8 +38,8 @@
 
 use crate::basic::bo::pauses;
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, expired, fence_after_update, flaws, mutant, orders,
-    sleep_on, wake,
+    Advice, AtomicU32, Order, Spinner, fence_after_update, flaws, mutant, orders, runs_out,
+    sleep_within, wake,
 };
 use crate::wait::{Backoff, MayPark, Parking, SpinOnly};
 use cohort_raw::{
@@ -127,7 +127,7 @@ impl<P: Parking> ABo<P> {
                 self.uncount(mutant(flaw::COUNT_TAKER));
                 return Outcome::Acquired;
             }
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 return self.give_up(bits);
             }
             if spinner.pause(backoff.pause()) == Advice::Again {
@@ -146,7 +146,7 @@ impl<P: Parking> ABo<P> {
                         .compare_exchange(seen, asleep, Order::RELAXED, Order::RELAXED)
                         .is_ok());
             if marked {
-                let _ = sleep_on(&self.word, asleep, CLASS, patience.deadline());
+                let _ = sleep_within(&self.word, asleep, CLASS, patience);
                 bits = HELD | ASLEEP;
                 spinner = Spinner::new();
             }

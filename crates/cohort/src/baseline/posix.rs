@@ -19,7 +19,7 @@
 //!
 //! It sleeps whatever the process's waiting policy is: that is what it is.
 
-use crate::door::{AtomicU32, Order, Slept, Spinner, flaws, mutant, orders, sleep_on, wake};
+use crate::door::{AtomicU32, Order, Slept, Spinner, flaws, mutant, orders, sleep_within, wake};
 use cohort_raw::{
     Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, standalone,
 };
@@ -86,7 +86,7 @@ impl<const LOOKS: u32> Posix<LOOKS> {
         }
         // A thread that has waited cannot know whether others still do.
         while self.word.swap(WAITED_FOR, POSIX_TAKE_WAITING) != FREE {
-            let slept = sleep_on(&self.word, WAITED_FOR, CLASS, patience.deadline());
+            let slept = sleep_within(&self.word, WAITED_FOR, CLASS, patience);
             if slept == Slept::TimedOut {
                 return Outcome::GaveUp;
             }

@@ -16,7 +16,7 @@
 //! A spinner tries once more after it has ended, and marks the word by that attempt: so a release
 //! that leaves the lock to the spinners leaves it to nobody that is about to sleep.
 
-use crate::door::{AtomicU32, Order, Slept, Spinner, flaws, mutant, orders, sleep_on, wake};
+use crate::door::{AtomicU32, Order, Slept, Spinner, flaws, mutant, orders, sleep_within, wake};
 use cohort_raw::{
     Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, standalone,
 };
@@ -130,7 +130,7 @@ impl<const MOST: u32, const LOOKS: u32> SpinPark<MOST, LOOKS> {
             if word & HELD == 0 {
                 return Outcome::Acquired;
             }
-            let slept = sleep_on(&self.word, word | marks, CLASS, patience.deadline());
+            let slept = sleep_within(&self.word, word | marks, CLASS, patience);
             if slept == Slept::TimedOut {
                 return Outcome::GaveUp;
             }

@@ -61,8 +61,8 @@ mod mode;
 
 use crate::door::{
     Advice, AtomicU32, Order, Slept, Spinner, constructor, expired, flaws, has_waited,
-    is_long_quiet, move_sleeper, mutant, nap, note, noted, now, orders, sleep_on, unless_starved,
-    waits_often, wake,
+    is_long_quiet, move_sleeper, mutant, nap, note, noted, now, orders, runs_out, sleep_by,
+    sleep_on, sleep_within, unless_starved, waits_often, wake,
 };
 use crate::wait::quick;
 use cohort_raw::{
@@ -443,7 +443,7 @@ impl Futex {
                 }
                 _ => {}
             }
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 // A wake-up that reached this thread goes on to another: the next
                 // release sees the mark.
                 if woken && !mutant(flaw::SWALLOW_WAKE) && !self.mark(word, parked(word)) {
@@ -482,7 +482,7 @@ impl Futex {
             let bound = (parked & TURN != 0).then(|| unless_starved(TURN_NANOSECONDS));
             let bound = bound.flatten();
             let deadline = patience.deadline().or(bound.as_ref());
-            let ended = sleep_on(&self.word, parked, CROWD, deadline);
+            let ended = sleep_by(&self.word, parked, CROWD, deadline, patience);
             woken = ended == Slept::Woken;
             starved = ended == Slept::TimedOut && bound.is_some();
             spinner = spinner_anew();
@@ -561,7 +561,7 @@ impl Futex {
                 }
             }
             let claimed = word & CLAIM != 0;
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 if claimed && !self.exchange(word, word & !CLAIM, Order::RELAXED) {
                     continue;
                 }
@@ -598,7 +598,7 @@ impl Futex {
             let sleeps = spinner.step() == Advice::Sleep;
             let claim = word | WANTED | if sleeps { NAPPING } else { 0 };
             if self.mark(word, claim) && sleeps {
-                let _ = sleep_on(&self.word, claim, HEAD, patience.deadline());
+                let _ = sleep_within(&self.word, claim, HEAD, patience);
                 spinner = Spinner::new();
             }
         }

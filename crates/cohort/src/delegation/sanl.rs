@@ -62,8 +62,8 @@ use super::{may_serve, run};
 use crate::basic::Mcs;
 use crate::context::Kept;
 use crate::door::{
-    Advice, AtomicPtr, AtomicU32, AtomicU64, Level, NODES, Order, Spinner, Tallied, cohort,
-    expired, fence, fence_after_update, flaws, generation, mutant, now, orders, pool, tally,
+    Advice, AtomicPtr, AtomicU32, AtomicU64, Level, NODES, Order, Spinner, Tallied, cohort, fence,
+    fence_after_update, flaws, generation, mutant, now, orders, pool, runs_out, tally,
     tally_moment, tally_state,
 };
 use crate::host::{Generation, Pool, Served};
@@ -779,7 +779,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
                 return Ended::Holding(held);
             }
             let limit = if let Some(patience) = patience {
-                if patience.deadline().is_some_and(expired) {
+                if runs_out(patience) {
                     if request.withdraw() {
                         tally(Tallied::Withdrawals, 1);
                         return Ended::GaveUp;
@@ -882,7 +882,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         while !self.generation.is_settled() {
             // The forking thread's, which settles at its end; or another's, and has no end.
             if !self.roster.seats().all(|seat| seat.own.is_left()) {
-                if patience.is_some_and(|patience| patience.deadline().is_some_and(expired)) {
+                if patience.is_some_and(runs_out) {
                     return false;
                 }
                 spinner.turn();

@@ -18,6 +18,7 @@ mod change;
 pub mod cohorts;
 mod flaw;
 mod order;
+mod patience;
 mod tally;
 #[cfg(not(world = "machine"))]
 mod uncounted;
@@ -47,6 +48,7 @@ pub(crate) use flaw::flaws;
 pub use order::ORDERS;
 pub(crate) use order::orders;
 pub use order::{Order, Strength};
+pub use patience::{Bed, runs_out, sleep_by, sleep_within};
 pub use tally::Tallied;
 #[cfg(not(world = "machine"))]
 pub use uncounted::{count, tally, tally_moment, tally_state};

@@ -25,7 +25,7 @@
 
 use crate::door::{
     AtomicU32, Order, Slept, Spinner, WaitPolicy, constructor, expired, flaws, mutant, now, orders,
-    policy, sleep_on, wake,
+    policy, runs_out, sleep_within, wake,
 };
 use cohort_raw::{Deadline, Patience};
 
@@ -83,10 +83,6 @@ pub struct Claim {
     pub(super) word: AtomicU32,
 }
 
-fn is_over(patience: &Patience) -> bool {
-    patience.deadline().is_some_and(expired)
-}
-
 /// How long ago that was; nothing, where a thread's clock may step back.
 fn since(then: u64) -> u64 {
     now().saturating_sub(then)
@@ -112,11 +108,11 @@ fn is_half_over(patience: &Patience, waited: u64) -> bool {
 }
 
 /// That patience, but no longer than a nap, whatever clock it is read on.
-fn at_most(patience: &Patience, nap: u64) -> Patience {
+fn at_most<'a>(patience: &Patience<'a>, nap: u64) -> Patience<'a> {
     let ends_sooner = |deadline: &&Deadline| expired(&deadline.earlier(nap));
     match patience.deadline().filter(ends_sooner) {
-        Some(deadline) => Patience::until(*deadline),
-        None => Patience::until(Deadline::monotonic(now() + nap)),
+        Some(_) => *patience,
+        None => patience.ending(Deadline::monotonic(now() + nap)),
     }
 }
 
@@ -156,7 +152,7 @@ impl Claim {
         let mut woken = false;
         loop {
             let locked = attempt();
-            if locked || is_over(patience) {
+            if locked || runs_out(patience) {
                 // The place that it was woken for is the next one's.
                 if woken && !mutant(flaw::SWALLOW_WAKE) {
                     wake(&raw const self.word, 1, OTHERS);
@@ -182,7 +178,7 @@ impl Claim {
             }
             let marked = word | BEHIND;
             if word == marked || self.exchange(word, marked, Order::RELAXED) {
-                woken = sleep_on(&self.word, marked, OTHERS, patience.deadline()) == Slept::Woken;
+                woken = sleep_within(&self.word, marked, OTHERS, patience) == Slept::Woken;
             }
         }
     }
@@ -195,7 +191,7 @@ impl Claim {
             let word = self.word.load(Order::RELAXED);
             let granted = word & GRANTED != 0;
             let locked = !granted && attempt();
-            if granted || locked || is_over(patience) {
+            if granted || locked || runs_out(patience) {
                 return self.leave() || locked;
             }
             let stood = since(became_head);
@@ -210,7 +206,7 @@ impl Claim {
             };
             if (word == marked || self.exchange(word, marked, Order::RELAXED)) && sleeps {
                 let nap_or_less = at_most(patience, nap);
-                let slept = sleep_on(&self.word, marked, FIRST, nap_or_less.deadline());
+                let slept = sleep_within(&self.word, marked, FIRST, &nap_or_less);
                 if slept == Slept::TimedOut {
                     nap = LONGEST_NAP_NANOSECONDS.min(2 * nap);
                 }

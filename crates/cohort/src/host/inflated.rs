@@ -30,7 +30,7 @@
 //! | `generation` | the first user in each process | see [`Generation`] |
 
 use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool};
-use crate::door::{AtomicU32, AtomicU64, Order, expired, flaws, mutant, orders};
+use crate::door::{AtomicU32, AtomicU64, Order, flaws, mutant, orders, runs_out};
 use cohort_raw::{
     AcquireWithin, Hosted, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
 };
@@ -388,7 +388,7 @@ impl Inflated {
         if self.take_thin() {
             return true;
         }
-        if patience.deadline().is_some_and(expired) {
+        if runs_out(patience) {
             return false;
         }
         let Some(fat) = self.enter(fat_pool) else {

@@ -543,7 +543,7 @@ impl FutexHmcs {
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
         let visits = !waits_often();
         // What a thread wants that seldom comes is to be in and out.
-        let in_queue = !visits && patience.deadline().is_none() && self.acquire_in_queue();
+        let in_queue = !visits && patience.is_endless() && self.acquire_in_queue();
         let outcome = if in_queue {
             Outcome::Acquired
         } else {

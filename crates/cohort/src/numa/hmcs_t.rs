@@ -61,7 +61,7 @@ use super::hmcs::{AtLeaf, Entry, NOWHERE};
 use super::shape::{ChosenShape, Gives, Shape, Usual};
 use crate::compose::{CacheGroup, Core, Numa, Tree};
 use crate::door::{
-    AtomicPtr, AtomicU32, Counter, Order, count, expired, flaws, mutant, orders, pool,
+    AtomicPtr, AtomicU32, Counter, Order, count, flaws, mutant, orders, pool, runs_out,
     tries_anything,
 };
 use crate::host::{Arena, Pool};
@@ -116,6 +116,8 @@ flaws! {
     STOP_AT_PEERS = "hmcs-t.stop-at-peers";
     /// A context takes another place while its node is still to come back.
     TAKE_ANOTHER = "hmcs-t.take-another";
+    /// A context waits for a node that somebody else has claimed.
+    WAIT_FOR_ANOTHER = "hmcs-t.wait-for-another";
     /// A releaser goes back along its nodes twice.
     WALK_AGAIN = "hmcs-t.walk-again";
     /// A pessimist claims a node and then gives up.
@@ -218,12 +220,18 @@ impl<P: Parking> Node<P> {
         self.status.set(RECYCLED, HMCS_T_RECYCLE);
     }
 
-    /// Blocks until a releaser is done with it, or its successor is linked, or patience runs out;
-    /// whether it may be claimed.
-    fn comes_back(&self, patience: &Patience) -> bool {
-        let recycled = |status| status == RECYCLED;
+    /// Blocks as long as its status is the one that was seen, by which a releaser is not done with
+    /// it, or its successor not linked; false if patience runs out before.  Never where it may
+    /// be claimed, or has been: its claimant would write over a sleeper's mark.
+    fn comes_back(&self, seen: u32, patience: &Patience) -> bool {
+        let ready = |status| {
+            if mutant(flaw::WAIT_FOR_ANOTHER) {
+                return status == RECYCLED;
+            }
+            status != seen || status < PREFIX
+        };
         self.status
-            .wait_within(HMCS_T_CLAIM, CLASS, recycled, patience)
+            .wait_within(Order::RELAXED, CLASS, ready, patience)
     }
 }
 
@@ -313,9 +321,9 @@ impl<'a, P: Parking> Walk<'a, P> {
             if (0..LOOKS).any(|_| linked()) {
                 continue;
             }
-            // The releaser's own: nobody waits for it yet.
+            // The releaser's own, for which the context may wait that used it before.
             if self.at.status() == FIRST && !mutant(flaw::KEEP_FIRST) {
-                self.at.status.reset(PREFIX);
+                self.at.status.set(PREFIX, Order::RELAXED);
             }
             if self
                 .at
@@ -414,7 +422,12 @@ impl<P: Form> Queue<P> {
                 if node.user.load(Order::RELAXED) != place || mutant(flaw::TAKE_ANOTHER) {
                     break;
                 }
-                if !node.comes_back(patience) {
+                // Somebody else has it, and may not have written that there yet.
+                let seen = node.status();
+                if seen == WAITING && !mutant(flaw::WAIT_FOR_ANOTHER) {
+                    break;
+                }
+                if !node.comes_back(seen, patience) {
                     return None;
                 }
             }
@@ -520,7 +533,8 @@ impl<P: Form> Queue<P> {
         if node.status() != PREFIX {
             return Entered::WithAllAbove;
         }
-        node.status.reset(FIRST);
+        // The context that used the node before may wait for it.
+        node.status.set(FIRST, Order::RELAXED);
         Entered::Alone
     }
 
@@ -532,15 +546,16 @@ impl<P: Form> Queue<P> {
             if let Some(claimed) = node.claim() {
                 return self.enter(node, claimed, patience);
             }
-            if node.status() == FIRST {
+            let seen = node.status();
+            if seen == FIRST {
                 // The thread that gave the caller the queue below held this one too.
                 return Entered::Alone;
             }
-            if !node.comes_back(patience) {
+            if !node.comes_back(seen, patience) {
                 return Entered::GaveUp;
             }
             // Late: the optimist goes on, and may have the lock at once (Chabbi et al. 2017 §3).
-            if gives.is_pessimistic() && patience.deadline().is_some_and(expired) {
+            if gives.is_pessimistic() && runs_out(patience) {
                 if mutant(flaw::KEEP_LATE) {
                     let _ = node.claim();
                 }

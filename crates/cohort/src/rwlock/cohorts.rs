@@ -29,7 +29,7 @@ use super::count::Count;
 use super::phase::{Indicators, OPEN, Phase, next_turn};
 use crate::basic::futex::NAP_NANOSECONDS;
 use crate::compose::{CTktTkt, CacheGroup, Place};
-use crate::door::{Advice, AtomicU32, Cell, Order, Spinner, expired, nap, orders, thread};
+use crate::door::{Advice, AtomicU32, Cell, Order, Spinner, nap, orders, runs_out, thread};
 use crate::padded::CachePadded;
 use cohort_raw::{
     AbortableShared, DetectsWaiters, Outcome, Patience, RawLock, RawShared, RawTry, Recursion,
@@ -335,13 +335,13 @@ where
 
     fn write_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
         let writers = &self.writers.0;
-        if patience.deadline().is_none() {
+        if patience.is_endless() {
             self.write(cx);
             return Outcome::Acquired;
         }
         let mut spinner = Spinner::new();
         while !writers.try_acquire(&cx.writer) {
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 return Outcome::GaveUp;
             }
             if spinner.step() == Advice::Sleep {

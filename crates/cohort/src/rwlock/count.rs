@@ -1,7 +1,7 @@
 //! A count that one thread at a time waits for to be zero.
 
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, expired, flaws, mutant, sleep_on, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, flaws, mutant, runs_out, sleep_within, wake,
 };
 use cohort_raw::{Outcome, Patience};
 
@@ -87,7 +87,7 @@ impl<const WANTED: u32> Count<WANTED> {
             if self.is_zero(Order::RELAXED) {
                 break Outcome::Acquired;
             }
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 break Outcome::GaveUp;
             }
             if spinner.step() == Advice::Sleep {
@@ -111,7 +111,7 @@ impl<const WANTED: u32> Count<WANTED> {
                     .compare_exchange(word, wanted, Order::RELAXED, Order::RELAXED)
                     .is_ok())
         {
-            let _ = sleep_on(&self.0, wanted, DRAINER, patience.deadline());
+            let _ = sleep_within(&self.0, wanted, DRAINER, patience);
         }
     }
 

@@ -6,7 +6,7 @@ use super::object::{Object, Owed, Writers};
 use super::{Count, Table};
 use crate::basic::Ticket;
 use crate::basic::futex::NAP_NANOSECONDS;
-use crate::door::{Advice, AtomicU32, Order, Spinner, expired, nap};
+use crate::door::{Advice, AtomicU32, Order, Spinner, nap, runs_out};
 use crate::host::Generation;
 use cohort_raw::{
     AbortableShared, DetectsWaiters, Inherit, Outcome, Patience, RawLock, RawShared, RawTry,
@@ -112,7 +112,7 @@ impl<W: RawTry + DetectsWaiters + Inherit> Writers for Held<'_, W> {
     fn acquire_within(&self, patience: &Patience) -> bool {
         let mut spinner = Spinner::new();
         while !self.try_acquire() {
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 return false;
             }
             if spinner.step() == Advice::Sleep {

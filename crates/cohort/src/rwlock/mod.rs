@@ -23,6 +23,7 @@ pub use upgradable::UpgradableGuard;
 use crate::defer::Defer;
 use crate::door::Cell;
 use crate::mutex::patience;
+use crate::token::Token;
 use cohort_raw::{Outcome, Patience, RawShared};
 use core::fmt;
 use core::marker::PhantomData;
@@ -261,6 +262,14 @@ impl<T: ?Sized> RwLock<T> {
         (outcome == Outcome::Acquired).then(|| self.reader())
     }
 
+    /// Blocks until the data may be read or the token is cancelled, which wakes this thread.
+    #[inline]
+    pub fn read_unless(&self, token: &Token) -> Option<ReadGuard<'_, T>> {
+        let patience = Patience::ENDLESS.unless(token);
+        let outcome = self.lock.read(Recursion::Allowed, &patience);
+        (outcome == Outcome::Acquired).then(|| self.reader())
+    }
+
     /// Blocks until the data may be written.
     #[inline]
     pub fn write(&self) -> WriteGuard<'_, T> {
@@ -278,6 +287,13 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub fn try_write_for(&self, timeout: Duration) -> Option<WriteGuard<'_, T>> {
         let outcome = self.lock.write(&patience(timeout));
+        (outcome == Outcome::Acquired).then(|| self.writer())
+    }
+
+    /// Blocks until the data may be written or the token is cancelled, which wakes this thread.
+    #[inline]
+    pub fn write_unless(&self, token: &Token) -> Option<WriteGuard<'_, T>> {
+        let outcome = self.lock.write(&Patience::ENDLESS.unless(token));
         (outcome == Outcome::Acquired).then(|| self.writer())
     }
 }

@@ -161,7 +161,7 @@ impl<W: Writers, const ROWS: usize, const SLOTS: usize> Object<'_, W, ROWS, SLOT
         self.settle();
         let writers = &self.writers;
         if !writers.try_acquire() {
-            if patience.deadline().is_none() {
+            if patience.is_endless() {
                 writers.acquire();
             } else if !writers.acquire_within(patience) {
                 return Outcome::GaveUp;

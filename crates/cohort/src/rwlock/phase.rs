@@ -33,8 +33,8 @@
 
 use super::raw::DEFERENCE_NANOSECONDS;
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, expired, fence_after_update, flaws, mutant, now, orders,
-    sleep_on, thread, wake,
+    Advice, AtomicU32, Order, Spinner, fence_after_update, flaws, mutant, now, orders, runs_out,
+    sleep_within, thread, wake,
 };
 use cohort_raw::{Outcome, Patience, Recursion};
 
@@ -209,7 +209,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
             if self.is_neutral && owed.is_none() {
                 owed = Some(self.readers.owe(cohort));
             }
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 break None;
             }
             if defers && now() > until {
@@ -251,7 +251,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
                 .compare_exchange(phase, marked, Order::RELAXED, Order::RELAXED)
                 .is_ok()
         {
-            let _ = sleep_on(self.word, marked, class, patience.deadline());
+            let _ = sleep_within(self.word, marked, class, patience);
         }
     }
 
@@ -317,7 +317,7 @@ impl<I: Indicators + ?Sized> Phase<'_, I> {
         if self.is_being_left() {
             let mut spinner = Spinner::new();
             while self.is_being_left() {
-                if patience.deadline().is_some_and(expired) {
+                if runs_out(patience) {
                     return Outcome::GaveUp;
                 }
                 // The last writer may need this thread's CPU.  Opening the lock wakes the

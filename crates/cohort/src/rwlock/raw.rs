@@ -40,8 +40,8 @@ use crate::basic::futex::{
     ABSENCE_NANOSECONDS, FIRST_PAUSE_NANOSECONDS, NAP_NANOSECONDS, PATIENCE_NANOSECONDS,
 };
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, expired, flaws, mutant, nap, now, orders,
-    sleep_on, thread, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, flaws, mutant, nap, now, orders, runs_out,
+    sleep_within, thread, wake,
 };
 use crate::host::Generation;
 use cohort_raw::{
@@ -193,7 +193,7 @@ impl RawRwLock {
                 None => return Outcome::Acquired,
                 Some(Outcome::Acquired) => break,
                 Some(Outcome::GaveUp) => {
-                    if patience.deadline().is_some_and(expired) {
+                    if runs_out(patience) {
                         return Outcome::GaveUp;
                     }
                     if recursion == Recursion::Allowed && self.arrive_past(SHUT) {
@@ -363,7 +363,7 @@ impl RawRwLock {
                     .compare_exchange(word, word | mark, RW_MARK, Order::RELAXED);
                 continue;
             }
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 self.word.fetch_and(!MARKS, RW_MARK);
                 return Outcome::GaveUp;
             }
@@ -387,7 +387,7 @@ impl RawRwLock {
                 continue;
             }
             if advice == Advice::Sleep {
-                let _ = sleep_on(&self.word, marked, HEAD, patience.deadline());
+                let _ = sleep_within(&self.word, marked, HEAD, patience);
                 spinner = Spinner::new();
             }
         }
@@ -407,7 +407,7 @@ impl RawRwLock {
             return false;
         }
         let mut pause = FIRST_PAUSE_NANOSECONDS;
-        while now() - since < PATIENCE_NANOSECONDS && !patience.deadline().is_some_and(expired) {
+        while now() - since < PATIENCE_NANOSECONDS && !runs_out(patience) {
             let seen = self.word.load(Order::RELAXED);
             if spinner.pause(pause) == Advice::Sleep {
                 nap(NAP_NANOSECONDS);
@@ -572,7 +572,7 @@ impl RawRwLock {
     /// # Safety
     /// The caller holds it to read upgradably.
     pub unsafe fn upgrade(&self, patience: &Patience) -> Outcome {
-        if patience.deadline().is_some() {
+        if !patience.is_endless() {
             return self.upgrade_in_time(patience);
         }
         let marks = if mutant(flaw::UPGRADE_UNRESERVED) {
@@ -606,7 +606,7 @@ impl RawRwLock {
             if unsafe { self.try_upgrade() } {
                 return Outcome::Acquired;
             }
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 self.word.fetch_and(!RESERVED, RW_MARK);
                 return Outcome::GaveUp;
             }

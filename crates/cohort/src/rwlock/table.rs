@@ -34,8 +34,8 @@
 use super::count::Count;
 use super::phase::Indicators;
 use crate::door::{
-    Advice, AtomicU32, AtomicU64, Order, Spinner, constructor, expired, flaws, mutant, orders,
-    repeated, sleep_on, thread, wake,
+    Advice, AtomicU32, AtomicU64, Order, Spinner, constructor, flaws, mutant, orders, repeated,
+    runs_out, sleep_within, thread, wake,
 };
 use cohort_raw::{Outcome, Patience};
 
@@ -221,7 +221,7 @@ impl<const SLOTS: usize> Row<SLOTS> {
         }
         let gone = self.gone.load(RWT_LOOK);
         if slot.number(name, Order::RELAXED) > 0 && !done() {
-            let _ = sleep_on(&self.gone, gone, DRAINER, patience.deadline());
+            let _ = sleep_within(&self.gone, gone, DRAINER, patience);
         }
     }
 }
@@ -341,7 +341,7 @@ impl<const ROWS: usize, const SLOTS: usize, const OWED: u32> Named<'_, ROWS, SLO
             if done() {
                 break Outcome::Acquired;
             }
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 break Outcome::GaveUp;
             }
             if spinner.step() == Advice::Again {

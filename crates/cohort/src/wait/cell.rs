@@ -10,7 +10,8 @@
 //! | `value \| ASLEEP` | somebody sleeps, or is about to, until the value changes | a waiter, by compare-exchange |
 
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, expired, flaws, mutant, orders, sleep_on, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, flaws, mutant, orders, runs_out, sleep_on,
+    sleep_within, wake,
 };
 use cohort_raw::Patience;
 use core::marker::PhantomData;
@@ -254,7 +255,7 @@ impl<P: Parking> WaitCell<P> {
             if ready(word & !ASLEEP) {
                 return true;
             }
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 return false;
             }
             if spinner.step_at(&self.word, word) == Advice::Again {
@@ -271,7 +272,7 @@ impl<P: Parking> WaitCell<P> {
                     .compare_exchange(word, asleep, CELL_ANNOUNCE, Order::RELAXED)
                     .is_ok();
             if marked {
-                let _ = sleep_on(&self.word, asleep, class, patience.deadline());
+                let _ = sleep_within(&self.word, asleep, class, patience);
             }
         }
     }

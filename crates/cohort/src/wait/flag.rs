@@ -20,8 +20,8 @@
 
 use super::{Parking, quick};
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, expired, flaws, is_long_quiet, mutant, orders,
-    sleep_on, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, flaws, is_long_quiet, mutant, orders, runs_out,
+    sleep_within, wake,
 };
 use cohort_raw::{Outcome, Patience, Quick};
 use core::marker::PhantomData;
@@ -204,7 +204,7 @@ impl<P: Parking> Flag<P> {
             {
                 return Outcome::Acquired;
             }
-            if patience.deadline().is_some_and(expired) {
+            if runs_out(patience) {
                 // A wake-up that reached this thread goes on to another.
                 if slept && !mutant(flaw::SWALLOW_WAKE) {
                     if self.take_marked() {
@@ -228,7 +228,7 @@ impl<P: Parking> Flag<P> {
             if !self.is_heeded() {
                 continue;
             }
-            let _ = sleep_on(&self.word, HELD | ASLEEP, CLASS, patience.deadline());
+            let _ = sleep_within(&self.word, HELD | ASLEEP, CLASS, patience);
             slept = true;
             spinner = Spinner::new();
         }

@@ -24,8 +24,8 @@
 //! to it orders any other.
 
 use crate::door::{
-    AtomicU32, Order, Slept, WaitPolicy, constructor, cpus, expired, flaws, generation,
-    is_worth_a_try, mutant, policy, sleep_on, tries_anything, unless_starved, wake,
+    AtomicU32, Order, Slept, WaitPolicy, constructor, cpus, flaws, generation, is_worth_a_try,
+    mutant, policy, runs_out, sleep_by, tries_anything, unless_starved, wake,
 };
 use cohort_raw::Patience;
 
@@ -216,13 +216,13 @@ impl Mode {
                 }
                 // Crowded, or handed to another.
                 _ => {
-                    if patience.deadline().is_some_and(expired) {
+                    if runs_out(patience) {
                         return Entered::NotInTime;
                     }
                     slept = true;
                     let bound = unless_starved(HEAD_NANOSECONDS);
                     let deadline = patience.deadline().or(bound.as_ref());
-                    let ended = sleep_on(&self.0, seen, CLASS, deadline);
+                    let ended = sleep_by(&self.0, seen, CLASS, deadline, patience);
                     if ended == Slept::TimedOut && patience.deadline().is_none() {
                         return Entered::Past;
                     }

@@ -1,6 +1,6 @@
 //! What each thread keeps.
 
-use super::super::{Cache, Level, Shown};
+use super::super::{Bed, Cache, Level, Shown};
 use super::execution::{generation, touch_kernel, with};
 use super::std;
 use core::cell::Cell;
@@ -24,6 +24,8 @@ pub struct ThreadRecord {
     pub row: Cell<u32>,
     /// Where its present wait shows that it has given its CPU away.
     pub shown: Shown,
+    /// Its place among the sleepers that another thread may wake by its word.
+    pub bed: Bed,
     /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
     pub queued: [Cell<u32>; 4],
     /// Whether the thread runs a section that was brought to a delegate.
@@ -42,6 +44,7 @@ impl ThreadRecord {
             reading: Cell::new(0),
             row: Cell::new(0),
             shown: Shown::default(),
+            bed: Bed::default(),
             queued: Default::default(),
             in_section: Cell::new(false),
             caches: Default::default(),

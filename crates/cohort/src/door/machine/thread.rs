@@ -1,6 +1,6 @@
 //! What each simulated thread keeps.
 
-use super::super::{Cache, Counter, Shown};
+use super::super::{Bed, Cache, Counter, Shown};
 use super::std;
 use cohort_machine::door;
 use core::cell::Cell;
@@ -21,6 +21,8 @@ pub struct ThreadRecord {
     pub(super) tries: Cell<u32>,
     /// Where its present wait shows that it has given its CPU away.
     pub shown: Shown,
+    /// Its place among the sleepers that another thread may wake by its word.
+    pub bed: Bed,
     /// The object that it locked last, for `host::served`.
     pub holds: Cell<usize>,
     /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.

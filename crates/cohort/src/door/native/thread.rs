@@ -4,7 +4,7 @@
 //!
 //! Stable Rust's `thread_local!` needs `std`; the words are declared in assembly.
 
-use super::super::{Cache, Shown};
+use super::super::{Bed, Cache, Shown};
 use super::allowed::{Beyond, is_allowed};
 use super::generation::{generation, generation_so_far};
 use super::system::{call, number};
@@ -52,6 +52,8 @@ pub struct ThreadRecord {
     pub(super) lost_cpu: Cell<bool>,
     /// Where its present wait shows that it has given its CPU away.
     pub shown: Shown,
+    /// Its place among the sleepers that another thread may wake by its word.
+    pub bed: Bed,
     /// The address of the mutex that the thread has locked last and not unlocked since, or
     /// 0; only a named lock's host keeps it.
     pub holds: Cell<usize>,

@@ -1,0 +1,33 @@
+//! Checks of tokens: each lock whose waiters can give up has models with one too.
+
+use crate::runner::prelude::*;
+
+looked_for_in!["token::"];
+
+models![
+    quick("token::spinner", SPIN, || {
+        mutex::is_cancelled::<Ttas<MayPark>>(2);
+    }),
+    quick("token::sleeper", PARK_3, || {
+        mutex::is_cancelled::<Ttas<MayPark>>(2);
+    }),
+    quick("token::sleepers", PARK_1, || {
+        mutex::is_cancelled::<Ttas<MayPark>>(3);
+    }),
+    quick("token::sleeper_in_queue", PARK, || {
+        mutex::is_cancelled::<HmcsT1<MayPark>>(2);
+    }),
+    quick("token::then_let_go", PARK, || {
+        mutex::is_cancelled_or_granted::<Ttas<MayPark>>(2, true);
+    }),
+    quick("token::let_go_then", PARK, || {
+        mutex::is_cancelled_or_granted::<HmcsT1<MayPark>>(2, false);
+    }),
+    deep("token::three", PARK_1, || {
+        mutex::is_cancelled_or_granted::<HmcsT1<MayPark>>(3, false);
+    }),
+];
+
+on_machine! {
+    _ => [few("token_cancels")];
+}

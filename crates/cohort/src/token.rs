@@ -1,0 +1,192 @@
+//! A word that ends waits: [`Token`].
+//!
+//! | field | written by | read by | meaning |
+//! |---|---|---|---|
+//! | `cancelled` | threads that cancel, holding `lock` | waiters, at each look | waits are over |
+//! | `first`, and a [`Bed`]'s fields | holders of `lock` | the same | the waiters that sleep, or are about to, and the word on which each does |
+//!
+//! **Waking sleepers.**  A waiter sleeps on its lock's word, which knows of the lock's wakes alone;
+//! so it says first on which.  Whoever cancels wakes that word, again and again until nobody is in
+//! the list any more: a waiter that had entered the list, and had not fallen asleep yet, misses a
+//! wake.  Others that sleep on the word look again, as after a wake that was somebody else's.
+
+use crate::basic::Futex;
+use crate::door::{
+    AtomicU32, Bed, Cell, Order, Spinner, constructor, flaws, mutant, orders, thread, wake,
+};
+use cohort_raw::{Cancellation, RawLock};
+use core::fmt;
+use core::ptr;
+
+orders! {
+    /// What was done before cancelling is seen by those whose wait it ends.
+    TOKEN_CANCEL = Release;
+    /// Sees it.
+    TOKEN_CANCELLED = Acquire;
+}
+
+flaws! {
+    FORGET_SLEEPERS = "token.forget-sleepers";
+    WAKE_ONCE = "token.wake-once";
+    FALL_ASLEEP_LATE = "token.fall-asleep-late";
+}
+
+/// All classes of sleepers.
+const EVERY_CLASS: u32 = u32::MAX;
+
+/// A word by which one thread ends the waits of others, for good: they give up as at a deadline.
+/// Nobody asks for it meanwhile but threads that are awake and look at their lock anyway; those
+/// that sleep are woken.
+///
+/// Any number of waits, at any locks whose waiters can give up, may be within
+/// [`Patience`](crate::Patience)`::unless` of one token.  It is for the threads of one process: a
+/// forked child makes its own.
+///
+/// ```
+/// use cohort::{Mutex, Token};
+///
+/// let (total, stop) = (Mutex::new(1), Token::new());
+/// let guard = total.lock();
+/// std::thread::scope(|scope| {
+///     let waits = scope.spawn(|| total.lock_unless(&stop).is_none());
+///     stop.cancel();
+///     assert!(waits.join().unwrap());
+/// });
+/// drop(guard);
+/// // A cancelled wait is one attempt.
+/// assert_eq!(total.lock_unless(&stop).map(|total| *total), Some(1));
+/// ```
+#[derive(Default)]
+pub struct Token {
+    lock: Futex,
+    cancelled: AtomicU32,
+    first: Cell<List>,
+}
+
+/// The sleepers; null: none.
+struct List(*const Bed);
+
+impl Default for List {
+    fn default() -> Self {
+        Self(ptr::null())
+    }
+}
+
+// SAFETY: who holds the token's lock alone touches the list and the beds in it, each of which is its
+// thread's own and stays until that has taken it out.
+unsafe impl Send for Token {}
+// SAFETY: as above.
+unsafe impl Sync for Token {}
+
+impl Token {
+    constructor! {
+        /// One that has not been cancelled.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                lock: Futex::new(),
+                cancelled: AtomicU32::new(0),
+                first: Cell::new(List(ptr::null())),
+            }
+        }
+    }
+
+    /// Ends all waits within it, those that begin later too; once more does nothing more.  Blocks
+    /// until each thread that sleeps in one is awake; not in a signal handler.
+    pub fn cancel(&self) {
+        let mut spinner = Spinner::new();
+        while self.wake_sleepers() && !mutant(flaw::WAKE_ONCE) {
+            spinner.turn();
+        }
+    }
+
+    /// Whether it has been cancelled.  Never blocks.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.load(TOKEN_CANCELLED) != 0
+    }
+
+    /// Lets `section` have the list.
+    fn locked<R>(&self, section: impl FnOnce(&mut *const Bed) -> R) -> R {
+        self.lock.acquire(&());
+        // SAFETY: acquired above.
+        let result = self
+            .first
+            .with_mut(|list| section(unsafe { &mut (*list).0 }));
+        // SAFETY: as above.
+        unsafe { self.lock.release(&()) };
+        result
+    }
+
+    /// Whether there may be some that sleep on.
+    fn wake_sleepers(&self) -> bool {
+        self.locked(|first| {
+            self.cancelled.store(1, TOKEN_CANCEL);
+            let mut at = *first;
+            if mutant(flaw::FORGET_SLEEPERS) {
+                at = ptr::null();
+            }
+            let some = !at.is_null();
+            // SAFETY: in the list.
+            while let Some(bed) = unsafe { at.as_ref() } {
+                let word = ptr::without_provenance::<AtomicU32>(bed.word.get());
+                wake(word, i32::MAX as u32, EVERY_CLASS);
+                at = bed.next.get();
+            }
+            some
+        })
+    }
+
+    /// Puts the thread's bed into the list; false if waits are over.
+    fn enter(&self, bed: &Bed, word: usize) -> bool {
+        self.locked(|first| {
+            if self.cancelled.load(Order::RELAXED) != 0 && !mutant(flaw::FALL_ASLEEP_LATE) {
+                return false;
+            }
+            bed.word.set(word);
+            bed.next.set(*first);
+            *first = bed;
+            true
+        })
+    }
+
+    /// Takes it out again.
+    fn leave(&self, bed: &Bed) {
+        self.locked(|first| {
+            if ptr::eq(*first, bed) {
+                *first = bed.next.get();
+                return;
+            }
+            let mut at = *first;
+            // SAFETY: as above.
+            while let Some(before) = unsafe { at.as_ref() } {
+                if ptr::eq(before.next.get(), bed) {
+                    return before.next.set(bed.next.get());
+                }
+                at = before.next.get();
+            }
+        });
+    }
+}
+
+impl Cancellation for Token {
+    fn is_cancelled(&self) -> bool {
+        Self::is_cancelled(self)
+    }
+
+    fn sleep(&self, word: usize, sleep: &mut dyn FnMut()) {
+        let bed = &thread().bed;
+        if self.enter(bed, word) {
+            sleep();
+            self.leave(bed);
+        }
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Token")
+            .field("cancelled", &self.is_cancelled())
+            .finish()
+    }
+}

@@ -94,8 +94,8 @@ impl Basic {
         Self::Near,
     ];
 
-    /// Those that have a form whose waiters can give up; `mcs` at the top only, since it cannot
-    /// tell whether a waiter stays.
+    /// Those that have a form whose waiters can give up, and whose holder can tell whether a
+    /// waiter stays.
     pub const ABORTABLE: [Self; 3] = [Self::Bo, Self::Clh, Self::Mcs];
 
     const KNOWN: [Self; 6] = [
@@ -132,17 +132,6 @@ impl Basic {
     pub fn are_ordered(locks: &[Self]) -> bool {
         locks.split_last().is_some_and(|(top, below)| {
             Self::TOPS.contains(top) && below.iter().all(|lock| Self::ALL.contains(lock))
-        })
-    }
-
-    /// The same, where waiters can give up.
-    #[must_use]
-    pub fn are_ordered_abortable(locks: &[Self]) -> bool {
-        locks.split_last().is_some_and(|(top, below)| {
-            Self::ABORTABLE.contains(top)
-                && below
-                    .iter()
-                    .all(|lock| matches!(lock, Self::Bo | Self::Clh))
         })
     }
 }

@@ -349,7 +349,6 @@ fn mistakes_are_named() {
         ("clof:mcs/99999999999999999us", "us"),
         ("clof:mcs/", "`/`"),
         ("clof:ticket-bo/abortable", "ticket"),
-        ("clof:mcs-bo/abortable", "top only"),
         ("clof:clh-bo/abortable/compiled", "/compiled"),
         ("c-bo-bo/abortable", "clof:"),
         ("mcs/abortable", "clof:"),

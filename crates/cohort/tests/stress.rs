@@ -17,11 +17,12 @@ use clients::{arena, condvar, destroy, glk, host, mutex, near, object, once, rwl
 /// The build of the locks that the clients use.
 use cohort as locks;
 use delegate::{Apart, Bringing, Chained, Hastily, Patiently, Voting};
+use locks::abortable::AMcs;
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
-use locks::basic::{Anderson, Clh, Futex, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
+use locks::basic::{Anderson, Bo, Clh, Futex, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
 use locks::compose::{
-    ACBoClh, Adaptive, Bypass, CMcsMcs, CTktMcs, CacheGroup, Clof, Core, Fast, Gated, Package,
-    Stacked,
+    ACBoClh, AClof, Adaptive, Bypass, CMcsMcs, CTktMcs, CacheGroup, Clof, Core, Fast, Gated, Numa,
+    Package, Stacked,
 };
 use locks::delegation::{Sanl, SanlPlus};
 use locks::door::set_cohorts;
@@ -196,6 +197,14 @@ mod every {
             fn lets_go() {
                 within_limit(|| mutex::lets_go::<$lock>(THREADS, 30_000, 3));
             }
+
+            #[test]
+            fn is_cancelled() {
+                within_limit(|| for round in 0..200 {
+                    mutex::is_cancelled::<$lock>(THREADS);
+                    mutex::is_cancelled_or_granted::<$lock>(THREADS, round % 2 == 0);
+                });
+            }
         };
         (@RawTry $lock:ty) => {};
         (@BoundedAbort $lock:ty) => {};
@@ -328,6 +337,10 @@ stress! {
             mutex::comes_back::<HmcsT2>(THREADS, THREADS - 1, round % 2 == 0);
         }
     };
+    a_mcs_comes_back: (0..300).for_each(|_| {
+        mutex::comes_back_late::<AClof<AMcs, Bo, Numa, 2, 1>>();
+        mutex::comes_back::<AClof<AMcs, Bo, Numa, 2, 4>>(THREADS, THREADS - 1, false);
+    });
     swept_nodes_come_back: mutex::uses_its_node_again();
     hmcs_t_inflated_abandoned: {
         apart();

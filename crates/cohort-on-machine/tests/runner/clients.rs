@@ -14,7 +14,7 @@ use crate::clients::{arena, condvar, destroy, host, mutex, near, object, once, r
 use crate::delegate_clients::{
     self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Voting,
 };
-use crate::locks::abortable::{ABo, AClh, ClhNb, McsNb};
+use crate::locks::abortable::{ABo, AClh, AMcs, ClhNb, McsNb};
 use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::locks::compose::{
@@ -182,6 +182,16 @@ static CLIENTS: &[Sizes] = clients! {
     };
     a_c_bo_clh_lets_go: |threads, rounds| {
         mutex::lets_go::<AClof<AClh, Bo, Numa, 2, 4>>(threads, rounds, threads / 2);
+    };
+    a_mcs_lets_go: |threads, rounds| {
+        mutex::lets_go::<AClof<AMcs, Bo, Numa, 2, 4>>(threads, rounds, threads / 2);
+        mutex::comes_back::<AClof<AMcs, Bo, Numa, 2, 4>>(threads, threads / 2, false);
+        mutex::comes_back_late::<AClof<AMcs, Bo, Numa, 2, 1>>();
+    };
+    token_cancels: |threads, _rounds| {
+        mutex::is_cancelled::<Ttas>(threads);
+        mutex::is_cancelled::<HmcsT1>(threads);
+        mutex::is_cancelled_or_granted::<HmcsT1>(threads, true);
     };
     clh_nb_lets_go: |threads, rounds| mutex::lets_go::<ClhNb>(threads, rounds, threads / 2);
     clh_nb_comes_back: |threads, _rounds| {

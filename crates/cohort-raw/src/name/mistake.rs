@@ -49,8 +49,6 @@ pub enum Mistake<'a> {
     OnlyCompositionsAbort,
     /// The waiters of that lock cannot give up.
     Stays(Basic),
-    /// Below the top stands a lock that cannot tell whether a waiter stays.
-    AbortableBelowTop,
     /// The composition is never built at run time.
     NotStacked,
     /// Only a simulated machine puts threads into cohorts so.
@@ -148,9 +146,6 @@ impl fmt::Display for Mistake<'_> {
             Self::Stays(lock) => {
                 write!(f, "no waiter of `{}` can give up: take ", lock.name())?;
                 list(f, Basic::ABORTABLE.into_iter().map(Basic::name))
-            }
-            Self::AbortableBelowTop => {
-                f.write_str("mcs whose waiters can give up stands at the top only")
             }
             Self::NotStacked => write!(
                 f,

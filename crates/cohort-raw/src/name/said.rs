@@ -111,9 +111,6 @@ impl<'a> Name<'a> {
             if let Some(lock) = locks.iter().find(stays) {
                 return Err(Mistake::Stays(*lock));
             }
-            if !Basic::are_ordered_abortable(locks) {
-                return Err(Mistake::AbortableBelowTop);
-            }
             if let Some(build) = self.build {
                 return Err(Mistake::NoRefinement(build.name()));
             }

@@ -3,5 +3,6 @@
 mod bo;
 mod clh;
 mod clh_nb;
+mod mcs;
 mod mcs_nb;
 mod swept;

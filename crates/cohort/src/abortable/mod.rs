@@ -4,10 +4,12 @@
 pub mod bo;
 pub mod clh;
 pub mod clh_nb;
+pub mod mcs;
 pub mod mcs_nb;
 pub mod swept;
 
 pub use bo::ABo;
 pub use clh::AClh;
 pub use clh_nb::ClhNb;
+pub use mcs::AMcs;
 pub use mcs_nb::McsNb;

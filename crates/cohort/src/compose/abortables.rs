@@ -1,11 +1,11 @@
 //! Compositions whose waiters can give up, by the names of their locks, up to four levels deep
 //! (Dice et al. 2015 §3.4): `clof:clh-bo-mcs/abortable`.
 //!
-//! Below the top stand `bo` and `clh`, each in the form that hands over to a waiter that stays;
-//! at the top also `mcs`, of which that form is `hmcs-t` of one level.
+//! They are `bo`, `clh` and `mcs`, below the top in the form that hands over to a waiter that stays;
+//! at the top that form of `mcs` is `hmcs-t` of one level.
 
 use super::{AClof, AbortableVisitor, Chosen, Shareable};
-use crate::abortable::{ABo, AClh, clh};
+use crate::abortable::{ABo, AClh, AMcs, clh};
 use crate::basic::Bo;
 use crate::numa::{HmcsT1, hmcs_t};
 use cohort_raw::Abortable;
@@ -65,6 +65,7 @@ impl<B: Below> Below for More<B> {
         match low {
             Basic::Bo => B::on::<P, Step<ABo<P>, High>, V>(below, visitor),
             Basic::Clh => B::on::<P, Step<AClh<P>, High>, V>(below, visitor),
+            Basic::Mcs => B::on::<P, Step<AMcs<P>, High>, V>(below, visitor),
             _ => None,
         }
     }

@@ -68,8 +68,8 @@ use crate::host::{Arena, Pool};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
-    Abortable, BoundedAbort, Fair, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
-    TwoForms, standalone,
+    Abortable, BoundedAbort, Fair, HandOver, Inherit, Outcome, Patience, RawLock, RawTry,
+    ThreadOblivious, TwoForms, standalone,
 };
 use core::fmt;
 use core::marker::PhantomData;
@@ -355,6 +355,39 @@ impl<'a, P: Parking> Walk<'a, P> {
                 here.recycle();
             }
         }
+    }
+}
+
+/// How far the holder of a queue has gone along it that has met nobody who stays, and has it still.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub(crate) struct Left<P: Parking> {
+    /// Null: it has not begun.
+    at: AtomicPtr<Node<P>>,
+    behind: AtomicPtr<Node<P>>,
+}
+
+impl<P: Parking> Left<P> {
+    fn keep(&self, walk: &Walk<'_, P>) {
+        self.at.store(walk.at.pointer(), Order::RELAXED);
+        self.behind.store(walk.behind, Order::RELAXED);
+    }
+
+    /// The way on, or from the holder's own node; the next holder's begins anew.
+    fn take(&self, own: &'static Node<P>) -> Walk<'static, P> {
+        // SAFETY: nodes of a pool stay, and null is none.
+        let Some(at) = (unsafe { self.at.load(Order::RELAXED).as_ref() }) else {
+            return Walk::from(own);
+        };
+        self.forget();
+        Walk {
+            at,
+            behind: self.behind.load(Order::RELAXED),
+        }
+    }
+
+    pub(crate) fn forget(&self) {
+        self.at.store(ptr::null_mut(), Order::RELAXED);
     }
 }
 
@@ -805,6 +838,38 @@ impl<P: Form> Queue<P> {
                 walk.finish(&here.queue, PREFIX);
             }
         }
+        walk.recycle();
+    }
+}
+
+/// The system's queue alone, as a cohort's low lock ([`AMcs`](crate::abortable::AMcs)).
+impl<P: Form> HmcsT1<P> {
+    /// The status with which the lock is granted and nothing handed over.
+    pub(crate) const ALONE: u32 = FIRST + 1;
+
+    /// Gives the queue and that number to the first waiter that stays, or keeps the queue.
+    #[inline]
+    pub(crate) fn hand_over(&self, cx: &HmcsTContext<P>, way: &Left<P>, number: u32) -> HandOver {
+        let mut walk = way.take(cx.way.node());
+        if walk.pass(Self::ALONE + number, Usual) {
+            walk.recycle();
+            return HandOver::Done;
+        }
+        way.keep(&walk);
+        HandOver::Kept
+    }
+
+    /// The number that came with the queue.
+    #[inline]
+    pub(crate) fn handed(&self, cx: &HmcsTContext<P>) -> u32 {
+        cx.way.node().status().saturating_sub(Self::ALONE)
+    }
+
+    /// Releases it, from as far as the holder has gone.
+    #[inline]
+    pub(crate) fn release_behind(&self, cx: &HmcsTContext<P>, way: &Left<P>) {
+        let mut walk = way.take(cx.way.node());
+        walk.finish(&self.root.0, Self::ALONE);
         walk.recycle();
     }
 }

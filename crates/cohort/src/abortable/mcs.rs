@@ -1,0 +1,131 @@
+//! `mcs` whose waiters can leave, and whose holder can hand something over to one that has not:
+//! the system's queue of `hmcs-t` (Chabbi et al. 2017 §3) as a cohort's low lock (Dice et al. 2015
+//! §3.4).
+//!
+//! **Not for** the top, above which nothing is handed over: there stands
+//! [`HmcsT1`](crate::numa::HmcsT1) itself.
+//!
+//! A grant that is [`FIRST`](crate::numa::hmcs_t) + 1 in that queue brings nothing, and one that
+//! is larger by n the number n.  It is an exchange of the waiter's status, and leaving a
+//! compare-exchange of the same word: one of them finds the other, so that a waiter which is handed
+//! the lock has it, however late it is.
+//!
+//! | a context's field | written by | meaning |
+//! |---|---|---|
+//! | `queue` | its acquisition | as in `hmcs-t-1` |
+//! | `way` | its acquisition, when it has handed over in vain | how far it has come along the queue: its release goes on there |
+//!
+//! **Handing over in vain.**  A holder learns that nobody stays by passing over all that have left,
+//! up to the last node that it sees linked.  It owns those from then on, like those that a release
+//! of `hmcs-t` has passed over, and gives them back when it releases.
+
+use crate::door::{flaws, mutant};
+use crate::host::Arena;
+use crate::numa::HmcsT1;
+use crate::numa::hmcs_t::{Form, HmcsTContext, Left, Node};
+use crate::wait::{MayPark, SpinOnly, WaitCell};
+use cohort_raw::{
+    Abortable, BoundedAbort, Fair, HandOver, HandsOver, Inherit, Outcome, Patience, RawLock,
+    RawTry, ThreadOblivious, TwoForms, standalone,
+};
+
+flaws! {
+    /// A release begins at its own node again.
+    FORGET_WAY = "a-mcs.forget-way";
+}
+
+/// What one acquisition carries.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct AMcsContext<P: Form = MayPark> {
+    queue: HmcsTContext<P>,
+    way: Left<P>,
+}
+
+/// The lock; all zero when new.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct AMcs<P: Form = MayPark> {
+    queue: HmcsT1<P>,
+}
+
+// SAFETY: the acquisitions are those of a queue that excludes; a release goes on along it where
+// that acquisition has come to, and nobody else goes along it meanwhile.
+unsafe impl<P: Form> RawLock for AMcs<P> {
+    type Context = AMcsContext<P>;
+
+    #[inline]
+    fn acquire(&self, cx: &Self::Context) {
+        self.queue.acquire(&cx.queue);
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &Self::Context) {
+        if mutant(flaw::FORGET_WAY) {
+            cx.way.forget();
+        }
+        self.queue.release_behind(&cx.queue, &cx.way);
+    }
+
+    fn is_locked(&self) -> bool {
+        self.queue.is_locked()
+    }
+}
+
+standalone!([P: Form] AMcs<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES });
+
+// SAFETY: as that of the queue.
+unsafe impl<P: Form> RawTry for AMcs<P> {
+    #[inline]
+    fn try_acquire(&self, cx: &Self::Context) -> bool {
+        self.queue.try_acquire(&cx.queue)
+    }
+}
+
+// SAFETY: a waiter that gives up leaves the queue as one of `hmcs-t`.
+unsafe impl<P: Form> Abortable for AMcs<P> {
+    #[inline]
+    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+        self.queue.acquire_within(&cx.queue, patience)
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<P: Form> BoundedAbort for AMcs<P> {}
+
+// SAFETY: a release reads and writes the lock and the context alone.
+unsafe impl<P: Form> ThreadOblivious for AMcs<P> {}
+
+impl<P: Form> Fair for AMcs<P> {}
+
+// SAFETY: a waiter leaves by a compare-exchange from waiting, and is given the lock by an exchange
+// of the same word: one of them finds the other.  What a node is granted with its holder alone
+// reads, and writes as it acquires a queue that is empty, or left to it: then it is not a number.
+unsafe impl<P: Form> HandsOver for AMcs<P> {
+    const MOST: u32 = WaitCell::<P>::MAX - HmcsT1::<P>::ALONE;
+
+    #[inline]
+    unsafe fn hand_over(&self, cx: &Self::Context, number: u32) -> HandOver {
+        self.queue.hand_over(&cx.queue, &cx.way, number)
+    }
+
+    #[inline]
+    fn handed(&self, cx: &Self::Context) -> u32 {
+        self.queue.handed(&cx.queue)
+    }
+}
+
+// SAFETY: as the queue's; nodes that the holder had passed over are nobody's now.
+unsafe impl<P: Form> Inherit for AMcs<P> {
+    unsafe fn inherit(&self, holder: Option<&Self::Context>) {
+        if let Some(holder) = holder {
+            holder.way.forget();
+        }
+        // SAFETY: the caller's.
+        unsafe { self.queue.inherit(holder.map(|cx| &cx.queue)) };
+    }
+}
+
+impl<P: Form> TwoForms for AMcs<P> {
+    type Spinning = AMcs<SpinOnly>;
+}

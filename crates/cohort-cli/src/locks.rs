@@ -29,7 +29,7 @@ or it may hang anyway: then all of it is.
 Shown are the mutexes, rwlocks and conditions that a thread sleeps for. A mutex that is recursive or \
 checks errors notes its owner, and a rwlock its writer; a plain mutex notes nobody. Of a process that \
 `cohort debug` or `cohort profile` has started, all holders are known, and locks that nobody waits for \
-are shown too. Threads that wait in the queue of another lock than the default are not found.
+are shown too, but for plain mutexes at debug's level `stuck`. Threads that wait in the queue of another lock than the default are not found.
 
 Examples:
   cohort locks $(pidof memcached)

@@ -84,7 +84,10 @@ pub fn locks(process: &Process, observed: Option<&Observed>) -> Vec<Lock> {
     let found = match observed {
         Some(observed) => {
             let mut found = Found::new();
-            for moment in observed.threads(&observed.living()) {
+            let living = observed.living();
+            let mut threads = observed.threads(&living);
+            observed.add_holders(&mut threads, living.iter().next().copied());
+            for moment in threads {
                 for held in &moment.holds {
                     let holders = &mut found.entry((of(held.how), held.object)).or_default().0;
                     holders.push(moment.id);

@@ -236,7 +236,10 @@ impl Process {
         let Some(living) = living else { return };
         let awaited = threads.iter().filter_map(|thread| thread.waiting);
         let awaited = awaited.filter(|waiting| waiting.doing == Doing::Lock);
-        let awaited: BTreeSet<u64> = awaited.map(|waiting| waiting.object).collect();
+        let mut awaited: BTreeSet<u64> = awaited.map(|waiting| waiting.object).collect();
+        for held in threads.iter().flat_map(|thread| &thread.holds) {
+            awaited.remove(&held.object);
+        }
         for object in awaited {
             let Some((holder, site)) = self.holder(object, living, threads) else {
                 continue;

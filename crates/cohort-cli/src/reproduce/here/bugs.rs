@@ -104,7 +104,7 @@ impl Bug {
             return Err(format!("it cannot be compiled: {}", said.trim()));
         }
         let output = Command::new(command)
-            .args(["debug", "--json", "--"])
+            .args(["debug", "--level", "owner", "--json", "--"])
             .arg(&program)
             .env_remove("COHORT_LOCK")
             .output()

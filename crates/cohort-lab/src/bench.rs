@@ -9,6 +9,7 @@ pub mod bfs;
 pub mod cachelock;
 pub mod curves;
 pub mod efficiency;
+pub mod ids;
 pub mod interval;
 pub mod knobs;
 pub mod kyoto;
@@ -126,6 +127,7 @@ workloads! {
     lbench::LBench,
     mmicro::Mmicro,
     interval::Interval,
+    ids::Ids,
     pingpong::PingPong,
     leveldb::LevelDb,
     tight::Loop,

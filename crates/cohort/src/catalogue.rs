@@ -439,11 +439,6 @@ macro_rules! for_each_delegate {
             "Zhang et al. 2017 §3",
             [TryDelegate, AbortableDelegate, Tunable];
 
-            sanl_plus, $crate::delegation::SanlPlus,
-            "as cc-synch; where many want it, those of a NUMA node bring theirs together",
-            "Zhang et al. 2017 §4.2, §5",
-            [];
-
             sanl_flat, $crate::delegation::SanlFlat,
             "the same; every thread brings its sections to whichever server there is",
             "Zhang et al. 2017 §3.2",
@@ -453,6 +448,11 @@ macro_rules! for_each_delegate {
             "the same; every thread waits for a server of its own NUMA node",
             "Zhang et al. 2017 §3.3",
             [TryDelegate, AbortableDelegate, Tunable];
+
+            sanl_plus, $crate::delegation::SanlPlus,
+            "as cc-synch; where many want it, those of a NUMA node bring theirs together",
+            "Zhang et al. 2017 §4.2, §5",
+            [];
         }
     };
 }

@@ -20,7 +20,7 @@ pub use rcl::Rcl;
 pub use sanl::{Sanl, SanlDistanceFirst, SanlFlat};
 pub use sanl_plus::SanlPlus;
 
-use crate::door::thread;
+use crate::door::{Tallied, tally, tally_moment, thread};
 use cohort_raw::{Delegate, Section};
 
 /// Runs a section of a delegate.
@@ -41,6 +41,16 @@ unsafe fn run(section: Section<'_>) {
 #[inline]
 fn may_serve() -> bool {
     !thread().in_section.get()
+}
+
+/// Does something that is counted where counting takes no time, as is how long it takes.
+#[inline(always)]
+fn timed<R>(what: Tallied, takes: Tallied, does: impl FnOnce() -> R) -> R {
+    let moment = tally_moment();
+    let done = does();
+    tally(what, 1);
+    tally(takes, tally_moment() - moment);
+    done
 }
 
 /// A delegate that is compiled in two forms, as a lock of [`TwoForms`](cohort_raw::TwoForms) is.

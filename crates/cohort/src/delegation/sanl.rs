@@ -58,7 +58,7 @@
 
 use super::request::{Request, Told};
 use super::roster::{CHAINS, Roster, Seat, Seated};
-use super::{may_serve, run};
+use super::{may_serve, run, timed};
 use crate::basic::Mcs;
 use crate::context::Kept;
 use crate::door::{
@@ -441,7 +441,9 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
     /// The calling thread's seat.
     #[inline]
     fn seat(&self) -> &Seat<Place> {
-        self.roster.seat(T::CHAINS)
+        timed(Tallied::Places, Tallied::Finding, || {
+            self.roster.seat(T::CHAINS)
+        })
     }
 
     /// Counts the thread of that place among the users.
@@ -944,8 +946,8 @@ unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
             self.was_free(place);
             return self.run_in_place(cx, place, section);
         }
-        let at = now();
-        self.vote(place, at);
+        let at = timed(Tallied::Clocks, Tallied::Asking, now);
+        timed(Tallied::Votes, Tallied::Voting, || self.vote(place, at));
         if bring {
             let _ = self.bring(seat, section, None);
         } else {
@@ -953,7 +955,8 @@ unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
             self.take_census(at);
             self.run_in_place(cx, place, section);
         }
-        place.mine.took.store(now() - at, Order::RELAXED);
+        let ended = timed(Tallied::Clocks, Tallied::Asking, now);
+        place.mine.took.store(ended - at, Order::RELAXED);
     }
 
     fn run_here(&self, cx: &L::Context, section: Section<'_>) {

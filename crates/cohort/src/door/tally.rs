@@ -19,6 +19,18 @@ pub enum Tallied {
     Served,
     /// It served for a nanosecond.
     Serving,
+    /// A thread found its place at a lock.
+    Places,
+    /// That took a nanosecond.
+    Finding,
+    /// A thread voted, for or against bringing sections, and servers by node.
+    Votes,
+    /// That took a nanosecond.
+    Voting,
+    /// A lock asked the clock what its last section took.
+    Clocks,
+    /// That took a nanosecond.
+    Asking,
     /// A thread took back what it had posted, since its patience had run out.
     Withdrawals,
 }
@@ -38,6 +50,12 @@ impl Tallied {
             Self::Looks => "looks",
             Self::Served => "served",
             Self::Serving => "serving-ns",
+            Self::Places => "places",
+            Self::Finding => "places-ns",
+            Self::Votes => "votes",
+            Self::Voting => "votes-ns",
+            Self::Clocks => "clocks",
+            Self::Asking => "clocks-ns",
             Self::Withdrawals => "withdrawals",
         }
     }

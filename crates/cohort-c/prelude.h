@@ -34,6 +34,9 @@ typedef struct cohort_cond { uint32_t cohort_words[6]; } cohort_cond_t;
 /* A lock that was made by its name. */
 typedef struct COHORT_CAPABILITY cohort_lock cohort_lock_t;
 
+/* A lock to which sections are brought as functions: cohort_delegate(). */
+typedef struct COHORT_CAPABILITY cohort_delegated cohort_delegated_t;
+
 /*
  * What one acquisition of such a lock carries, for callers that keep it themselves: it stays
  * where it is until the lock is released.

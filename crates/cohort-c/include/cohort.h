@@ -42,6 +42,9 @@ typedef struct cohort_cond { uint32_t cohort_words[6]; } cohort_cond_t;
 /* A lock that was made by its name. */
 typedef struct COHORT_CAPABILITY cohort_lock cohort_lock_t;
 
+/* A lock to which sections are brought as functions: cohort_delegate(). */
+typedef struct COHORT_CAPABILITY cohort_delegated cohort_delegated_t;
+
 /*
  * What one acquisition of such a lock carries, for callers that keep it themselves: it stays
  * where it is until the lock is released.
@@ -387,6 +390,42 @@ int cohort_lock_release_by(cohort_lock_t *lock, cohort_context_t *context) COHOR
  1 if somebody held the lock a moment ago, else 0: for assertions.
  */
 int cohort_lock_is_held(const cohort_lock_t *lock);
+
+/*
+ Makes a lock to which sections are brought; null, with `errno` `ENOMEM`, where there is no
+ memory.
+ */
+cohort_delegated_t *cohort_delegated_new(void);
+
+/*
+ Ends such a lock and frees its memory.  Null is nothing.
+ */
+void cohort_delegated_free(cohort_delegated_t *lock);
+
+/*
+ Blocks until `run(argument)` has been run, once, while nobody else has the lock: by this
+ thread, or by another one that has what the lock guards in its cache.  `errno` is the
+ caller's there, and what the function leaves in it is the caller's afterwards; all else that a
+ thread has for itself is that of the thread which runs it.  The function does not bring another to the
+ same lock, nor lock it, nor leave but by returning.  A thread is not cancelled in here.
+ */
+int cohort_delegate(cohort_delegated_t *lock,
+                    void (*run)(void*),
+                    void *argument);
+
+/*
+ Blocks until the calling thread has the lock, for what is no function: what waits for others, is a
+ thread's own, or is left in more than one place.
+ */
+int cohort_delegated_lock(cohort_delegated_t *lock)
+COHORT_ACQUIRE(*lock);
+
+/*
+ Leaves the lock, and runs what others have brought meanwhile; `EPERM` if nobody has locked it.  The
+ thread that locked it calls this; it is not cancelled in here.
+ */
+int cohort_delegated_unlock(cohort_delegated_t *lock)
+COHORT_RELEASE(*lock);
 
 /*
  Tells whether this library serves programs that were compiled with that `COHORT_VERSION`:

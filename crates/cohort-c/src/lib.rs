@@ -3,7 +3,7 @@
 //! A mutex, a rwlock and a condition are a few words of the program's own, which are good when
 //! they are all zero and need nothing to be destroyed ([`mutex`], [`rwlock`], [`cond`]); any
 //! address has a lock without more ado ([`gls`]), and any lock of the catalogue is made by its
-//! name ([`lock`]).  Every function returns 0 or a value
+//! name ([`lock`]).  To one kind sections are brought as functions ([`delegate`]).  Every function returns 0 or a value
 //! of `errno.h`, and touches `errno` itself nowhere but where it says so.
 //!
 //! `include/cohort.hpp` gives C++ programs the same as classes, by these functions alone.
@@ -16,6 +16,7 @@
 #![no_std]
 
 mod cond;
+mod delegate;
 mod gls;
 mod libc;
 mod lock;

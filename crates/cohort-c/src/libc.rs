@@ -11,6 +11,8 @@ pub const EINVAL: c_int = 22;
 pub const ENOTSUP: c_int = 95;
 pub const ETIMEDOUT: c_int = 110;
 
+pub const PTHREAD_CANCEL_DISABLE: c_int = 1;
+
 pub const CLOCK_REALTIME: c_int = 0;
 pub const CLOCK_MONOTONIC: c_int = 1;
 
@@ -27,9 +29,16 @@ unsafe extern "C" {
     pub fn abort() -> !;
     pub fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void;
     pub fn free(memory: *mut c_void);
+    pub fn pthread_setcancelstate(new: c_int, old: *mut c_int) -> c_int;
     pub fn strlen(text: *const c_char) -> usize;
     fn write(file: c_int, bytes: *const u8, count: usize) -> isize;
     fn __errno_location() -> *mut c_int;
+}
+
+/// Writes `errno`; what was there.
+pub fn replace_errno(error: c_int) -> c_int {
+    // SAFETY: the calling thread's own.
+    unsafe { __errno_location().replace(error) }
 }
 
 /// Says in `errno` why a function that returns no number fails.

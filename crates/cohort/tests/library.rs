@@ -73,7 +73,9 @@ fn the_header_is_as_the_sources_say() {
     let mut config = cbindgen::Config::from_file(c.join("cbindgen.toml")).unwrap();
     config.after_includes = Some(fs::read_to_string(c.join("prelude.h")).unwrap());
     let mut made = Vec::new();
-    let sources = ["mutex", "rwlock", "cond", "gls", "lock", "version"];
+    let sources = [
+        "mutex", "rwlock", "cond", "gls", "lock", "delegate", "version",
+    ];
     let builder = sources
         .iter()
         .fold(cbindgen::Builder::new(), |builder, name| {

@@ -326,6 +326,13 @@ impl<
     }
 }
 
+/// By what a thread has the lock.
+#[derive(Debug)]
+pub struct Turn {
+    mine: &'static Place,
+    next: &'static Place,
+}
+
 /// What a thread brings to the queue.
 enum Brings<'a, const SEATS: usize> {
     Section([*mut (); 2], bool),
@@ -346,6 +353,28 @@ impl<
     /// # Safety
     /// The section is outlived by the call, or the caller drives that bus.
     unsafe fn bring(&self, what: &Brings<'_, SEATS>) {
+        let (words, marks) = match what {
+            Brings::Section(words, false) => (*words, 0),
+            Brings::Section(words, true) => (*words, HERE),
+            Brings::Bus(bus) => ([ptr::from_ref(*bus).cast_mut().cast(); 2], BUS),
+        };
+        let (turn, told) = self.arrive(words, marks);
+        if told != YOURS {
+            return turn.mine.give();
+        }
+        match what {
+            // SAFETY: the caller's, which has the lock.
+            Brings::Section(words, _) => unsafe { run_words(*words) },
+            Brings::Bus(bus) => {
+                bus.carry::<P>();
+            }
+        }
+        self.end(&turn);
+    }
+
+    /// Brings these words, and blocks until something is told of them.
+    #[inline(always)]
+    fn arrive(&self, words: [*mut (); 2], marks: usize) -> (Turn, u32) {
         let next = Place::fresh();
         let found = self.tail.0.swap(next.pointer(0), PLUS_ARRIVE);
         // SAFETY: a place stays as long as it is in the queue; this one is now the caller's.
@@ -355,11 +384,6 @@ impl<
             mine.told.reset(YOURS);
             mine
         });
-        let (words, marks) = match what {
-            Brings::Section(words, false) => (*words, 0),
-            Brings::Section(words, true) => (*words, HERE),
-            Brings::Bus(bus) => ([ptr::from_ref(*bus).cast_mut().cast(); 2], BUS),
-        };
         // Written before it is read, so that its line moves once.
         mine.words.put(words);
         mine.next.store(next.pointer(marks), PLUS_BRING);
@@ -369,17 +393,31 @@ impl<
             cell.wait_for(PLUS_TOLD, CLASS, |told| told != WAIT);
             told = cell.value(PLUS_TOLD);
         }
-        if told == YOURS {
-            match what {
-                // SAFETY: the caller's, which has the lock.
-                Brings::Section(words, _) => unsafe { run_words(*words) },
-                Brings::Bus(bus) => {
-                    bus.carry::<P>();
-                }
-            }
-            self.go_on(next);
-        }
-        mine.give();
+        (Turn { mine, next }, told)
+    }
+
+    /// Goes on behind that place, and gives it back.  The caller has the lock by it.
+    #[inline]
+    fn end(&self, turn: &Turn) {
+        self.go_on(turn.next);
+        turn.mine.give();
+    }
+
+    /// Blocks until the calling thread has the lock, as for a section of its own that is not a
+    /// function: it stands between this call and [`unlock`](Self::unlock).  A section must
+    /// not, in its own lock.
+    #[must_use = "the lock is held by it"]
+    pub fn lock(&self) -> Turn {
+        // A place that says so is told nothing but `YOURS`.
+        self.arrive([ptr::null_mut(); 2], HERE).0
+    }
+
+    /// Runs what others have brought meanwhile, and leaves the lock.
+    ///
+    /// # Safety
+    /// The turn is of this lock, and the caller's.
+    pub unsafe fn unlock(&self, turn: Turn) {
+        self.end(&turn);
     }
 
     /// Runs what is brought from that place on, and leaves the lock to the thread of the place that it

@@ -1,0 +1,65 @@
+/* Sections are brought to the thread that has the data in its cache. */
+#include <cohort.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+
+enum { THREADS = 4, ROUNDS = 20000 };
+
+static cohort_delegated_t *lock;
+static long total;
+
+struct add {
+    long amount, before;
+};
+
+/* Runs in whichever thread: what it needs comes and goes by its argument. */
+static void add(void *argument)
+{
+    struct add *this = argument;
+
+    this->before = total;
+    total += this->amount;
+    errno = errno == ENOENT ? ERANGE : EINVAL; /* the caller's own */
+}
+
+static void *work(void *argument)
+{
+    long wrong = 0;
+
+    (void)argument;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct add this = { 2, -1 };
+
+        errno = ENOENT;
+        wrong += cohort_delegate(lock, add, &this) != 0 || errno != ERANGE || this.before < 0;
+        errno = ENOENT;
+        wrong += cohort_delegated_lock(lock) != 0; /* what is no function */
+        total++;
+        wrong += cohort_delegated_unlock(lock) != 0 || errno != ENOENT;
+    }
+    return (void *)wrong;
+}
+
+int main(void)
+{
+    pthread_t threads[THREADS];
+    long wrong = 0;
+
+    lock = cohort_delegated_new();
+    if (!lock)
+        return 1;
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < THREADS; i++) {
+        void *theirs;
+
+        pthread_join(threads[i], &theirs);
+        wrong += (long)theirs;
+    }
+    wrong += cohort_delegated_unlock(lock) != EPERM; /* nobody has locked it */
+    wrong += cohort_delegate(lock, NULL, NULL) != EINVAL;
+    cohort_delegated_free(lock);
+    printf("sections: %ld\n", total);
+    return wrong != 0 || total != 3L * THREADS * ROUNDS;
+}

@@ -1,7 +1,7 @@
 //! `sanl+`: threads bring their sections to a queue by one exchange, as to
 //! [`cc-synch`](super::cc_synch), and the first in it runs those behind it; while it is little wanted,
 //! a thread so finds it free and runs its own section, in place.  Where it is much wanted, the threads
-//! of a NUMA node share a place in the queue, a bus, whose sections and answers lie
+//! of a NUMA node share a place in the queue, a bus: its sections and answers lie
 //! together (Zhang et al. 2017 §4.2 and §5 ask for a lock without a dip between both modes).
 //!
 //! **Not for** sections that wait for other threads, which may be those that they wait for; nor
@@ -10,13 +10,13 @@
 //! | field | meaning | written by |
 //! |---|---|---|
 //! | `tail` | the place in which the next arrival brings its section; null: nobody has come yet | arrivals, by an exchange |
-//! | a place's `of`, `code` | a section; or `of` the bus whose sections are to be run | the arrival that found the place |
+//! | a place's `of`, `code` | a section; or `of` a bus with sections that are to be run | the arrival that found the place |
 //! | a place's `next` | the place after it, with marks of what is brought here; null: nothing is yet | the same, last |
 //! | a place's `told` | see below | the holder |
 //! | a bus's `aboard` | its ride, and how many seats are taken; at least `FULL` from when its sections are run on | threads that board; the holder |
 //! | a bus's `code` | that of the section in its first seat; null: not known yet | the thread in that seat; the holder |
 //! | a bus's `seats` | what a section with that code was made of; or, marked, where another stands, whole; null: not known yet | the thread in that seat; the holder |
-//! | a bus's `over` | its last ride whose sections have run, plus one | the holder |
+//! | a bus's `over` | its last ride that is over, plus one | the holder |
 //! | `rides` | whether threads share buses: 1, or 0 if not | the holder |
 //! | `average` | while they do: how many sections holders ran of late, in eighths | the holder |
 //!
@@ -525,7 +525,7 @@ impl<
 {
     fn drop(&mut self) {
         let last = self.tail.0.load(PLUS_BROUGHT);
-        // SAFETY: nobody uses this lock any more, whose last place is its own.
+        // SAFETY: nobody uses this lock any more, and its last place is its own.
         if let Some(last) = unsafe { last.cast_const().as_ref::<'static>() } {
             last.give();
         }

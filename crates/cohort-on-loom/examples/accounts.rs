@@ -4,8 +4,8 @@
 //! cargo run -p cohort-on-loom --example accounts
 //! ```
 //!
-//! `examples/testing/accounts.rs` is compiled with the locks of this package, whose atomics and
-//! waits are loom's: two threads transfer in opposite directions, and each way in which their steps
+//! `examples/testing/accounts.rs` is compiled with the locks of this package, and their atomics
+//! and waits are loom's: two threads transfer in opposite directions, and each way in which their steps
 //! may follow each other is tried, with at most two switches that no thread asked for.  A deadlock,
 //! a race for data behind a lock, and an `assert!` that fails end it with the steps that led there.
 

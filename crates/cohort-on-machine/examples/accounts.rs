@@ -4,8 +4,8 @@
 //! cargo run --release -p cohort-on-machine --example accounts kunpeng-920x2
 //! ```
 //!
-//! `examples/testing/accounts.rs` is compiled with the locks of this package, whose every access to
-//! memory costs what it would on the simulated machine; `cohort machines` lists those that are
+//! `examples/testing/accounts.rs` is compiled with the locks of this package, and each of their accesses
+//! to memory costs what it would on the simulated machine; `cohort machines` lists those that are
 //! shipped.  The program's own data costs nothing by itself, so a thread says where it touches a
 //! line of its own, and for how many cycles it works.
 

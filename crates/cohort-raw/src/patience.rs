@@ -70,8 +70,8 @@ pub trait Cancellation: Sync {
     fn is_cancelled(&self) -> bool;
 
     /// Has the calling thread carry out `sleep`, which is to sleep on the word at that address,
-    /// unless waits are over: then not.  Blocks as long as that sleep; whoever gives the word
-    /// wakes it.
+    /// unless waits are over: then not.  Blocks as long as that sleep; the thread that gives the
+    /// word wakes it.
     fn sleep(&self, word: usize, sleep: &mut dyn FnMut());
 }
 

@@ -94,7 +94,7 @@ impl Basic {
         Self::Near,
     ];
 
-    /// Those that have a form whose waiters can give up, and whose holder can tell whether a
+    /// Those that have a form in which waiters can give up, and the holder can tell whether a
     /// waiter stays.
     pub const ABORTABLE: [Self; 3] = [Self::Bo, Self::Clh, Self::Mcs];
 

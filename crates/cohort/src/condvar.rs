@@ -180,7 +180,7 @@ impl RawCondvar {
     /// The caller holds the lock; and every thread that signals this condition does so by
     /// [`notify_one`](Self::notify_one) and [`notify_all`](Self::notify_all).
     pub unsafe fn wait_with(&self, lock: &FutexHmcs, patience: &Patience) -> Waited {
-        // One whose sleep another thread may end sleeps where that thread finds it.
+        // A thread sleeps where another that may end its sleep finds it.
         let name = match patience.cancellation() {
             None => ptr::from_ref(lock).expose_provenance(),
             Some(_) => NAMELESS,

@@ -459,7 +459,7 @@ where
         let me = thread();
         me.settle();
         let entry = me.caches[self.cache % CACHES].open()?.at_hand()?;
-        // SAFETY: an entry of this table's pool, whose nodes stay; this table alone puts it there.
+        // SAFETY: an entry of this table's pool, where nodes stay; this table alone puts it there.
         let entry = unsafe { entry.cast::<Entry<L>>().as_ref() };
         (entry.key.load(Order::RELAXED) == key).then_some(entry)
     }

@@ -6,7 +6,7 @@
 //! | `first`, and a [`Bed`]'s fields | holders of `lock` | the same | the waiters that sleep, or are about to, and the word on which each does |
 //!
 //! **Waking sleepers.**  A waiter sleeps on its lock's word, which knows of the lock's wakes alone;
-//! so it says first on which.  Whoever cancels wakes that word, again and again until nobody is in
+//! so it says first on which.  The thread that cancels wakes that word, again and again until nobody is in
 //! the list any more: a waiter that had entered the list, and had not fallen asleep yet, misses a
 //! wake.  Others that sleep on the word look again, as after a wake that was somebody else's.
 
@@ -19,7 +19,7 @@ use core::fmt;
 use core::ptr;
 
 orders! {
-    /// What was done before cancelling is seen by those whose wait it ends.
+    /// What was done before cancelling is seen by the threads that it takes from their wait.
     TOKEN_CANCEL = Release;
     /// Sees it.
     TOKEN_CANCELLED = Acquire;
@@ -38,7 +38,7 @@ const EVERY_CLASS: u32 = u32::MAX;
 /// Nobody asks for it meanwhile but threads that are awake and look at their lock anyway; those
 /// that sleep are woken.
 ///
-/// Any number of waits, at any locks whose waiters can give up, may be within
+/// Any number of waits, at any locks with waiters that can give up, may be within
 /// [`Patience`](crate::Patience)`::unless` of one token.  It is for the threads of one process: a
 /// forked child makes its own.
 ///
@@ -72,7 +72,7 @@ impl Default for List {
     }
 }
 
-// SAFETY: who holds the token's lock alone touches the list and the beds in it, each of which is its
+// SAFETY: the thread that holds the token's lock alone touches the list and the beds in it, each of which is its
 // thread's own and stays until that has taken it out.
 unsafe impl Send for Token {}
 // SAFETY: as above.

@@ -453,7 +453,7 @@ impl Setup<'_> {
     }
 
     fn call(&self) -> Result<Point, String> {
-        let library = self.library_for_c()?;
+        let library = self.c_library()?;
         let library = library.to_str().ok_or("the library's path is no text")?;
         let seconds = self.seconds(0.25, 0.1);
         let cpus = allowed_cpus().first().map(|first| vec![*first]);
@@ -467,7 +467,7 @@ impl Setup<'_> {
     }
 
     /// The library for C that is installed, or was built, beside the command.
-    fn library_for_c(&self) -> Result<PathBuf, String> {
+    fn c_library(&self) -> Result<PathBuf, String> {
         let folder = self.command.parent().unwrap_or(Path::new("/"));
         let places = ["../lib/libcohort.so.0", "../c/release/libcohort.so.0.1.0"];
         let mut found = places.iter().map(|place| folder.join(place));

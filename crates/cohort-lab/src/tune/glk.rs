@@ -112,7 +112,7 @@ impl Plan {
         }
     }
 
-    /// The locks whose periods are tried, and those that never look.
+    /// The locks with periods that are tried, and those that never look.
     fn modes(&self) -> [Vec<Setting>; 2] {
         let short = |lock| self.setting(lock, SHORT, 0);
         let long = |lock| self.long().map(|threads| self.setting(lock, threads, 0));
@@ -320,7 +320,7 @@ pub fn there(
     })
 }
 
-/// Both locks with sections of that length, of whose rates those of `ticket` come first.
+/// Both locks with sections of that length, with the rates of `ticket` first.
 fn length(critical: u64, threads: &[usize], rates: &[f64]) -> Length {
     let (ticket, mcs) = rates.split_at(threads.len());
     let rates = ticket.iter().zip(mcs);
@@ -347,7 +347,7 @@ struct Crossing {
     mcs: usize,
 }
 
-/// That by which least is lost over all these lengths, whose numbers of threads are the same; none
+/// That by which least is lost over all these lengths, with the same numbers of threads each; none
 /// if `mcs` is to be taken nowhere.
 fn crossing(lengths: &[&Length]) -> Option<Crossing> {
     let gains: Vec<(usize, f64)> = (0..lengths.first()?.pairs.len())

@@ -381,7 +381,7 @@ macro_rules! behind {
     };
 }
 
-/// How a lock begins whose usual way has gone so far.
+/// How a lock begins that has gone its usual way so far.
 #[inline(always)]
 fn beginning(way: Way, begin: impl FnOnce() -> Option<bool>) -> Option<bool> {
     if way == Way::Begun {

@@ -543,7 +543,7 @@ fn note(place: &Place, caller: &Caller) {
 }
 
 impl Own {
-    /// Whose record that is, which is the calling thread's.
+    /// The owner of that record, which is the calling thread's.
     #[inline(always)]
     fn of(thread: &'static Thread) -> Self {
         let form = Form::now();

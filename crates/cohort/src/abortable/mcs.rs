@@ -1,4 +1,4 @@
-//! `mcs` whose waiters can leave, and whose holder can hand something over to one that has not:
+//! `mcs` with waiters that can leave, and a holder that can hand something over to one that has not:
 //! the system's queue of `hmcs-t` (Chabbi et al. 2017 §3) as a cohort's low lock (Dice et al. 2015
 //! §3.4).
 //!

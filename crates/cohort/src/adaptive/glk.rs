@@ -14,7 +14,7 @@
 //! | `mode` | the holder, before its section | by which of `ways` the lock is taken |
 //! | `samples`, `queued` | the holder, before its section | the queue's length, holder included, in eighths: how often it was looked at, and its sum |
 //! | `ways` | each by its own rules | the low locks; in all but the mode's, threads that find out so |
-//! | `ways.sections` | the holder | counts acquisitions, in modes whose lock does not; `mcs` carries the count from holder to holder, and leaves it here when nobody waits |
+//! | `ways.sections` | the holder | counts acquisitions, in modes with a lock that does not; `mcs` carries the count from holder to holder, and leaves it here when nobody waits |
 //!
 //! A thread holds the lock when it holds the low lock of a mode and sees after that that it *is*
 //! the mode.  A thread that got a low lock and finds another mode leaves it and looks again.

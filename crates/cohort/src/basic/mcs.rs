@@ -217,7 +217,7 @@ impl<P: Parking> Mcs<P> {
         }
     }
 
-    /// How many acquisitions there were with the holder's, whose node that is; the count wraps.  It
+    /// How many acquisitions there were with the holder's, which has that node; the count wraps.  It
     /// goes from holder to holder with the lock, which needs no line but theirs, and `at_rest` has it
     /// while nobody does: so a holder [counts](Self::count) or not, and [passes](Self::pass_on) it on.
     #[inline(always)]

@@ -43,8 +43,8 @@ pub fn sleep_by(
     slept
 }
 
-/// In each thread's record: its place among the sleepers that one cancellation wakes, whose lock
-/// guards it; all zero at first.
+/// In each thread's record: its place among the sleepers that one cancellation wakes; the lock of
+/// that cancellation guards it.  All zero at first.
 #[derive(Debug)]
 pub struct Bed {
     /// The address of the word on which the thread sleeps, or is about to.

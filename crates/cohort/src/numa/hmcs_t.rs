@@ -358,7 +358,8 @@ impl<'a, P: Parking> Walk<'a, P> {
     }
 }
 
-/// How far the holder of a queue has gone along it that has met nobody who stays, and has it still.
+/// How far the holder of a queue has gone along it that has met only waiters that leave, and has
+/// it still.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Left<P: Parking> {

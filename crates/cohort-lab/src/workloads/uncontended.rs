@@ -21,8 +21,8 @@ pub struct Options {
     #[arg(long, value_name = "LOCK")]
     raw: Option<Raw>,
     /// Instead of that, a mutex of cohort.h, by the functions of this shared library
-    #[arg(long, value_name = "FILE", conflicts_with = "raw")]
-    library: Option<PathBuf>,
+    #[arg(long = "library", value_name = "FILE", conflicts_with = "raw")]
+    file: Option<PathBuf>,
     /// For how many seconds
     #[arg(long, default_value = "1", value_parser = seconds)]
     seconds: f64,
@@ -211,7 +211,7 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     if let Some(raw) = options.raw {
         return raw.run(options);
     }
-    if let Some(library) = &options.library {
+    if let Some(library) = &options.file {
         return under(&CachePadded(InC::open(library)?), options);
     }
     let mutex = pthread::Mutex::new(Kind::Normal)
@@ -267,7 +267,7 @@ mod tests {
                     single: false,
                 },
                 raw,
-                library: None,
+                file: None,
                 seconds: 0.02,
             };
             let pair = run(&options).unwrap().pair.unwrap();

@@ -1,10 +1,12 @@
 //! Pictures: every round a dot, the median a line, its interval a band.
 
+pub mod sheet;
+
 use crate::stats::Estimate;
-use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use sheet::{Area, Drawn, FAINT, GRID, INK, bold, plain};
 use std::path::Path;
 
 /// One picture.
@@ -54,13 +56,8 @@ const ROW: u32 = 52;
 const NAMES: i32 = 110;
 const NOTES: i32 = 190;
 
-const INK: RGBColor = RGBColor(31, 41, 55);
-const FAINT: RGBColor = RGBColor(107, 114, 128);
-const GRID: RGBColor = RGBColor(229, 231, 235);
 const REFERENCE: RGBColor = RGBColor(148, 163, 184);
 const OURS: RGBColor = RGBColor(15, 118, 110);
-
-type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 impl Picture {
     /// Writes the picture as SVG.
@@ -68,23 +65,12 @@ impl Picture {
     /// # Errors
     /// The picture cannot be drawn, or the file cannot be written: why.
     pub fn save(&self, file: &Path) -> Result<(), String> {
-        let text = self
-            .svg()
-            .map_err(|error| format!("the plot cannot be drawn: {error}"))?;
-        std::fs::write(file, text).map_err(|error| {
-            format!(
-                "the plot cannot be written to {}: {error}; name another file",
-                file.display()
-            )
-        })
+        sheet::save(self.svg(), file)
     }
 
     fn svg(&self) -> Drawn<String> {
         let height = HEADER + FOOTER + self.panels.iter().map(Panel::height).sum::<u32>();
-        let mut text = String::new();
-        {
-            let root = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
-            root.fill(&WHITE)?;
+        sheet::svg((WIDTH, height), |root| {
             let left = Pos::new(HPos::Left, VPos::Top);
             root.draw(&Text::new(
                 self.title.clone(),
@@ -102,9 +88,8 @@ impl Picture {
                 panel.draw(&area)?;
                 rest = below;
             }
-            root.present()?;
-        }
-        Ok(text)
+            Ok(())
+        })
     }
 }
 
@@ -122,7 +107,7 @@ impl Panel {
         }
     }
 
-    fn draw<'a>(&self, area: &DrawingArea<SVGBackend<'a>, Shift>) -> Drawn {
+    fn draw<'a>(&self, area: &Area<'a>) -> Drawn {
         let (header, body) = area.split_vertically(self.header());
         header.draw(&Text::new(
             self.title.clone(),
@@ -169,12 +154,7 @@ impl Panel {
 type Plane<'a> = DrawingArea<SVGBackend<'a>, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 impl PlotRow {
-    fn draw<'a>(
-        &self,
-        plane: &Plane<'a>,
-        body: &DrawingArea<SVGBackend<'a>, Shift>,
-        centre: f64,
-    ) -> Drawn {
+    fn draw<'a>(&self, plane: &Plane<'a>, body: &Area<'a>, centre: f64) -> Drawn {
         let colour = if self.is_reference { REFERENCE } else { OURS };
         if let Some(estimate) = &self.estimate {
             let band = |from: f64, to: f64, half: f64| [(from, centre - half), (to, centre + half)];
@@ -213,17 +193,6 @@ impl PlotRow {
         ))?;
         Ok(())
     }
-}
-
-fn plain(size: i32, colour: &RGBColor) -> TextStyle<'static> {
-    ("sans-serif", size).into_font().color(colour)
-}
-
-fn bold(size: i32, colour: &RGBColor) -> TextStyle<'static> {
-    ("sans-serif", size)
-        .into_font()
-        .style(FontStyle::Bold)
-        .color(colour)
 }
 
 /// A figure with three digits that count, and a letter for thousands and

@@ -3,7 +3,7 @@
 
 use super::report::{Point, Report};
 use crate::plot::figure;
-use plotters::coord::Shift;
+use crate::plot::sheet::{self, Area, Drawn, FAINT, GRID, INK, bold, plain};
 use plotters::coord::ranged1d::{AsRangedCoord, ValueFormatter};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -19,10 +19,6 @@ const LEGEND: i32 = 150;
 const AXIS: u32 = 84;
 const AXIS_BELOW: u32 = 44;
 
-const INK: RGBColor = RGBColor(31, 41, 55);
-const FAINT: RGBColor = RGBColor(107, 114, 128);
-const GRID: RGBColor = RGBColor(229, 231, 235);
-
 /// Colours that are told apart in grey and by most eyes, then again with other
 /// marks.
 const COLOURS: [RGBColor; 8] = [
@@ -35,8 +31,6 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(120, 53, 15),
     RGBColor(100, 116, 139),
 ];
-
-type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 /// What a panel shows of a point; nothing where it is not known.
 type Of = fn(&Point) -> Option<f64>;
@@ -123,13 +117,7 @@ fn curves(report: &Report) -> Vec<Curve<'_>> {
 /// # Errors
 /// The picture cannot be drawn, or the file cannot be written: why.
 pub fn save(report: &Report, file: &Path) -> Result<(), String> {
-    let text = svg(report).map_err(|error| format!("the plot cannot be drawn: {error}"))?;
-    std::fs::write(file, text).map_err(|error| {
-        format!(
-            "the plot cannot be written to {}: {error}; name another file",
-            file.display()
-        )
-    })
+    sheet::save(svg(report), file)
 }
 
 /// The report's curves as SVG.
@@ -151,11 +139,8 @@ pub fn throughput(report: &Report) -> Drawn<String> {
 
 fn draw(report: &Report, panels: &[Panel]) -> Drawn<String> {
     let count = u32::try_from(panels.len())?;
-    let mut text = String::new();
-    {
-        let size = (WIDTH, HEADER + count * PANEL);
-        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
-        root.fill(&WHITE)?;
+    let size = (WIDTH, HEADER + count * PANEL);
+    sheet::svg(size, |root| {
         let left = Pos::new(HPos::Left, VPos::Top);
         root.draw(&Text::new(
             format!(
@@ -178,9 +163,8 @@ fn draw(report: &Report, panels: &[Panel]) -> Drawn<String> {
             panel.draw(report, &area)?;
             rest = below;
         }
-        root.present()?;
-    }
-    Ok(text)
+        Ok(())
+    })
 }
 
 fn subtitle(report: &Report) -> String {
@@ -247,7 +231,7 @@ fn panels(report: &Report) -> Vec<Panel> {
 }
 
 impl Panel {
-    fn draw(&self, report: &Report, area: &DrawingArea<SVGBackend, Shift>) -> Drawn {
+    fn draw(&self, report: &Report, area: &Area<'_>) -> Drawn {
         let values = report.points.iter().filter_map(|point| (self.of)(point));
         let mut values: Vec<f64> = values.collect();
         if self.rounds {
@@ -263,7 +247,7 @@ impl Panel {
         }
     }
 
-    fn draw_on<Y>(&self, report: &Report, area: &DrawingArea<SVGBackend, Shift>, values: Y) -> Drawn
+    fn draw_on<Y>(&self, report: &Report, area: &Area<'_>, values: Y) -> Drawn
     where
         Y: AsRangedCoord<Value = f64>,
         Y::CoordDescType: ValueFormatter<f64>,
@@ -360,17 +344,6 @@ fn ticks(values: &[f64]) -> Vec<f64> {
         }
     }
     ticks
-}
-
-fn plain(size: i32, colour: &RGBColor) -> TextStyle<'static> {
-    ("sans-serif", size).into_font().color(colour)
-}
-
-fn bold(size: i32, colour: &RGBColor) -> TextStyle<'static> {
-    ("sans-serif", size)
-        .into_font()
-        .style(FontStyle::Bold)
-        .color(colour)
 }
 
 #[cfg(test)]

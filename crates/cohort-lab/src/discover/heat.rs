@@ -5,6 +5,7 @@
 //! whatever the CPUs are called.
 
 use super::Discovery;
+use crate::plot::sheet;
 use maud::{Markup, html};
 use std::fmt::Write;
 use std::path::Path;
@@ -23,12 +24,7 @@ const SHADES: usize = 24;
 /// # Errors
 /// The file cannot be written: why.
 pub fn save(discovery: &Discovery, file: &Path) -> Result<(), String> {
-    std::fs::write(file, svg(discovery).into_string()).map_err(|error| {
-        format!(
-            "the plot cannot be written to {}: {error}; name another file",
-            file.display()
-        )
-    })
+    sheet::save(Ok(svg(discovery).into_string()), file)
 }
 
 fn svg(discovery: &Discovery) -> Markup {

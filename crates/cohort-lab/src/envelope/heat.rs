@@ -2,6 +2,7 @@
 //! throughput, a row for each machine and workload, a column for each number of threads.
 
 use super::{Envelope, Point};
+use crate::plot::sheet::{self, Drawn, FAINT, INK, bold, plain};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::collections::BTreeMap;
@@ -19,8 +20,6 @@ const BETWEEN: i32 = 5;
 /// The columns: threads as a multiple of the CPUs, where they are not counted.
 const COLUMNS: [&str; 9] = ["1", "2", "4", "8", "n/4", "n/2", "n", "2n", "4n"];
 
-const INK: RGBColor = RGBColor(31, 41, 55);
-const FAINT: RGBColor = RGBColor(107, 114, 128);
 const EMPTY: RGBColor = RGBColor(243, 244, 246);
 
 /// Shares, and the colours of those at least as high: dark where much is lost, light where little
@@ -34,20 +33,12 @@ const COLOURS: [(f64, RGBColor, &str); 6] = [
     (0.0, RGBColor(153, 27, 27), "less"),
 ];
 
-type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
-
 /// Writes the picture as SVG.
 ///
 /// # Errors
 /// The picture cannot be drawn, or the file cannot be written: why.
 pub fn save(envelope: &Envelope, file: &Path) -> Result<(), String> {
-    let text = svg(envelope).map_err(|error| format!("the plot cannot be drawn: {error}"))?;
-    std::fs::write(file, text).map_err(|error| {
-        format!(
-            "the plot cannot be written to {}: {error}; name another file",
-            file.display()
-        )
-    })
+    sheet::save(svg(envelope), file)
 }
 
 /// The column of a point.
@@ -110,11 +101,8 @@ fn svg(envelope: &Envelope) -> Drawn<String> {
     let panel = CELL * COLUMNS.len() as i32;
     let locks = &envelope.judged;
     let width = (MARGIN + NAMES + (panel + GAP) * locks.len() as i32).max(760);
-    let mut text = String::new();
-    {
-        let size = (u32::try_from(width)?, u32::try_from(top + FOOTER)?);
-        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
-        root.fill(&WHITE)?;
+    let size = (u32::try_from(width)?, u32::try_from(top + FOOTER)?);
+    sheet::svg(size, |root| {
         let left = Pos::new(HPos::Left, VPos::Top);
         let form = if envelope.served { "served" } else { "raw" };
         let title = format!("Locks, {form}: their share of the best raw lock's throughput");
@@ -166,20 +154,8 @@ fn svg(envelope: &Envelope) -> Drawn<String> {
                 }
             }
         }
-        root.present()?;
-    }
-    Ok(text)
-}
-
-fn plain(size: i32, colour: &RGBColor) -> TextStyle<'static> {
-    ("sans-serif", size).into_font().color(colour)
-}
-
-fn bold(size: i32, colour: &RGBColor) -> TextStyle<'static> {
-    ("sans-serif", size)
-        .into_font()
-        .style(FontStyle::Bold)
-        .color(colour)
+        Ok(())
+    })
 }
 
 #[cfg(test)]

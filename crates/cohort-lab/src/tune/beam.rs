@@ -2,16 +2,12 @@
 
 use super::{Plan, Policy, Score, Tuned};
 use crate::plot::figure;
+use crate::plot::sheet::{self, Drawn, FAINT, GRID, INK};
 use plotters::prelude::*;
 use std::path::Path;
 
-type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
-
 const SIZE: (u32, u32) = (960, 560);
 const GREY: RGBColor = RGBColor(148, 163, 184);
-const INK: RGBColor = RGBColor(31, 41, 55);
-const FAINT: RGBColor = RGBColor(107, 114, 128);
-const GRID: RGBColor = RGBColor(229, 231, 235);
 const COLOURS: [RGBColor; 7] = [
     RGBColor(15, 118, 110),
     RGBColor(180, 83, 9),
@@ -27,14 +23,7 @@ const COLOURS: [RGBColor; 7] = [
 /// # Errors
 /// It cannot be drawn, or the file cannot be written: why.
 pub fn save(plan: &Plan, tuned: &Tuned, on: &str, file: &Path) -> Result<(), String> {
-    let text =
-        svg(plan, tuned, on).map_err(|error| format!("the plot cannot be drawn: {error}"))?;
-    std::fs::write(file, text).map_err(|error| {
-        format!(
-            "the plot cannot be written to {}: {error}; name another file",
-            file.display()
-        )
-    })
+    sheet::save(svg(plan, tuned, on), file)
 }
 
 fn svg(plan: &Plan, tuned: &Tuned, on: &str) -> Drawn<String> {
@@ -61,16 +50,13 @@ fn svg(plan: &Plan, tuned: &Tuned, on: &str) -> Drawn<String> {
     shown.dedup_by(|one, other| one.1 == other.1);
     let rivals = tuned.scores.iter().filter(|score| score.rival);
     shown.extend(rivals.map(|score| (score.lock.clone(), score.lock.as_str())));
-    let mut text = String::new();
-    {
-        let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-        root.fill(&WHITE)?;
+    sheet::svg(SIZE, |root| {
         let compositions = tuned.scores.iter().filter(|score| !score.rival).count();
         let title = format!(
             "{compositions} compositions under {} on {on}",
             plan.info.name
         );
-        let mut chart = ChartBuilder::on(&root)
+        let mut chart = ChartBuilder::on(root)
             .caption(title, ("sans-serif", 20).into_font().color(&INK))
             .margin(24)
             .x_label_area_size(44)
@@ -107,7 +93,6 @@ fn svg(plan: &Plan, tuned: &Tuned, on: &str) -> Drawn<String> {
             .background_style(WHITE.mix(0.8))
             .label_font(("sans-serif", 12).into_font().color(&INK))
             .draw()?;
-        root.present()?;
-    }
-    Ok(text)
+        Ok(())
+    })
 }

@@ -3,17 +3,11 @@
 
 use super::{Analysis, Cost, Length};
 use crate::plot::figure;
-use plotters::coord::Shift;
+use crate::plot::sheet::{self, Area, Drawn, FAINT, GRID, INK};
 use plotters::prelude::*;
 use std::path::Path;
 
-type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
 const SIZE: (u32, u32) = (960, 760);
-const INK: RGBColor = RGBColor(31, 41, 55);
-const FAINT: RGBColor = RGBColor(107, 114, 128);
-const GRID: RGBColor = RGBColor(229, 231, 235);
 const TICKET: RGBColor = RGBColor(15, 118, 110);
 const MCS: RGBColor = RGBColor(180, 83, 9);
 
@@ -32,20 +26,11 @@ const SHADES: [RGBColor; super::SECTIONS.len()] = [
 /// # Errors
 /// It cannot be drawn, or the file cannot be written: why.
 pub fn save(analysis: &Analysis, on: &str, file: &Path) -> Result<(), String> {
-    let text = svg(analysis, on).map_err(|error| format!("the plot cannot be drawn: {error}"))?;
-    std::fs::write(file, text).map_err(|error| {
-        format!(
-            "the plot cannot be written to {}: {error}; name another file",
-            file.display()
-        )
-    })
+    sheet::save(svg(analysis, on), file)
 }
 
 fn svg(analysis: &Analysis, on: &str) -> Drawn<String> {
-    let mut text = String::new();
-    {
-        let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-        root.fill(&WHITE)?;
+    sheet::svg(SIZE, |root| {
         let (above, below) = root.split_vertically(SIZE.1 / 2);
         gains(analysis, on, &above)?;
         let (left, right) = below.split_horizontally(SIZE.0 / 2);
@@ -62,9 +47,8 @@ fn svg(analysis: &Analysis, on: &str) -> Drawn<String> {
             tuning.sample,
             &right,
         )?;
-        root.present()?;
-    }
-    Ok(text)
+        Ok(())
+    })
 }
 
 /// How much faster `mcs` is than `ticket`, in percent.

@@ -3,17 +3,11 @@
 
 use super::{LOCKS, Profile, Sample};
 use crate::plot::figure;
-use plotters::coord::Shift;
+use crate::plot::sheet::{self, Area, Drawn, FAINT, GRID, INK};
 use plotters::prelude::*;
 use std::path::Path;
 
-type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-
 const SIZE: (u32, u32) = (960, 760);
-const INK: RGBColor = RGBColor(31, 41, 55);
-const FAINT: RGBColor = RGBColor(107, 114, 128);
-const GRID: RGBColor = RGBColor(229, 231, 235);
 const COLOURS: [RGBColor; LOCKS.len()] = [
     RGBColor(15, 118, 110),
     RGBColor(180, 83, 9),
@@ -28,26 +22,16 @@ const STEPS: u32 = 100;
 /// # Errors
 /// It cannot be drawn, or the file cannot be written: why.
 pub fn save(profile: &Profile, on: &str, file: &Path) -> Result<(), String> {
-    let text = svg(profile, on).map_err(|error| format!("the plot cannot be drawn: {error}"))?;
-    std::fs::write(file, text).map_err(|error| {
-        format!(
-            "the plot cannot be written to {}: {error}; name another file",
-            file.display()
-        )
-    })
+    sheet::save(svg(profile, on), file)
 }
 
 fn svg(profile: &Profile, on: &str) -> Drawn<String> {
-    let mut text = String::new();
-    {
-        let root = SVGBackend::with_string(&mut text, SIZE).into_drawing_area();
-        root.fill(&WHITE)?;
+    sheet::svg(SIZE, |root| {
         let (above, below) = root.split_vertically(SIZE.1 / 2);
         times(profile, on, &above)?;
         looks(profile, &below)?;
-        root.present()?;
-    }
-    Ok(text)
+        Ok(())
+    })
 }
 
 /// Cycles a section against the interval.

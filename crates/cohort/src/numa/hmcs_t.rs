@@ -228,7 +228,7 @@ impl<P: Parking> Node<P> {
             if mutant(flaw::WAIT_FOR_ANOTHER) {
                 return status == RECYCLED;
             }
-            status != seen || status < PREFIX
+            status != seen || matches!(status, RECYCLED | ABANDONED)
         };
         self.status
             .wait_within(Order::RELAXED, CLASS, ready, patience)

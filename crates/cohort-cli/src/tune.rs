@@ -1,6 +1,7 @@
 //! `cohort tune`: the best composition for a machine, and a configuration that `cohort run`
 //! takes.
 
+mod analysis;
 mod explain;
 mod glk;
 mod sanl;

@@ -1,46 +1,28 @@
 //! `cohort tune glk`: when the lock that adapts should change its mode on a machine, for `cohort run
 //! --config`.
 
-use super::{Place, Stop, arm, command};
-use crate::destination;
-use crate::machines::MachineName;
+use super::analysis::Common;
+use super::{Place, Stop, arm};
 use crate::page;
 use crate::problem::Problem;
-use clap::ValueHint;
 use cohort_lab::bench::native;
 use cohort_lab::options;
 use cohort_lab::progress::Progress;
 use cohort_lab::tune::glk::{self, Analysis, Cost, Plan, file, picture};
-use cohort_lab::tune::shape::Shape;
 use cohort_lab::world::native::Settings;
 use cohort_lab::world::{Placement, Wait};
 use serde::Serialize;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Options of `cohort tune glk`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// Analyse this simulated machine instead: a name of `cohort machines`, or a file
-    #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
-        value_parser = MachineName, hide_possible_values = true)]
-    on: Option<String>,
+    #[command(flatten)]
+    common: Common,
     /// Seconds that each point is measured in each of five rounds [default: 0.02]
     #[arg(long, value_name = "SECONDS", value_parser = options::seconds, conflicts_with = "on")]
     seconds: Option<f64>,
-    /// Write a configuration that `cohort run --config` and `cohort bench --config` take
-    #[arg(short, long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
-    output: Option<PathBuf>,
-    /// Draw how much faster mcs is than ticket, and what each period costs
-    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
-    plot: Option<PathBuf>,
-    /// What all random choices depend on
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 const NOTES: &str = "\
@@ -61,13 +43,9 @@ Then: cohort run --lock glk --config glk.toml -- PROGRAM
 Exit status: 0 if all was measured; 2 for a mistake in the options; 125 if a run failed; 130 after \
 Ctrl-C.";
 
-/// What is printed as JSON.
+/// What is printed as JSON of an analysis.
 #[derive(Serialize)]
-struct Sheet<'a> {
-    machine: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fingerprint: Option<&'a str>,
-    seed: u64,
+struct Found<'a> {
     glk: Numbers,
     #[serde(flatten)]
     analysis: &'a Analysis,
@@ -87,16 +65,11 @@ const ROUNDS: usize = 5;
 
 /// Carries out `cohort tune glk`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    if let Some(file) = &arguments.plot {
-        destination::plot(file)?;
-    }
-    if let Some(file) = &arguments.output {
-        destination::writable(file)?;
-    }
-    let place = Place::of(arguments.on.as_deref())?;
+    let common = &arguments.common;
+    let place = common.place()?;
     let plan = Plan {
         cpus: place.topology().cpus().len(),
-        seed: arguments.seed,
+        seed: common.seed,
     };
     if plan.cpus < 2 {
         return Err(Problem::refused(format!(
@@ -110,40 +83,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Err(Stop::Signal(status)) => return Ok(ExitCode::from(status)),
         Err(Stop::Failed(why)) => return Err(Problem::refused(why)),
     };
-    if let Some(file) = &arguments.plot {
-        picture::save(&analysis, place.name(), file).map_err(Problem::refused)?;
-    }
-    if let Some(file) = &arguments.output {
-        let shape = Shape::of(place.topology());
-        let (machine, fingerprint) = (place.name(), place.fingerprint());
-        let text = file::text(
-            &command(),
-            &analysis,
-            machine,
-            fingerprint,
-            &shape,
-            plan.seed,
-        );
-        destination::write(file, text.as_bytes())?;
-    }
-    if arguments.json {
-        let tuning = analysis.tuning();
-        let sheet = Sheet {
-            machine: place.name(),
-            fingerprint: place.fingerprint(),
-            seed: plan.seed,
-            glk: Numbers {
-                up: tuning.up,
-                down: tuning.down,
-                sample: tuning.sample,
-                consider: tuning.consider,
-            },
-            analysis: &analysis,
-        };
-        page::print_json(place.origin(), &sheet)?;
-    } else {
-        page::print(&text(&analysis, &plan, &place))?;
-    }
+    let (machine, fingerprint) = (place.name(), place.fingerprint());
+    let tuning = analysis.tuning();
+    let found = Found {
+        glk: Numbers {
+            up: tuning.up,
+            down: tuning.down,
+            sample: tuning.sample,
+            consider: tuning.consider,
+        },
+        analysis: &analysis,
+    };
+    common.show(
+        &place,
+        |plot| picture::save(&analysis, machine, plot),
+        |command, shape| file::text(command, &analysis, machine, fingerprint, shape, plan.seed),
+        found,
+        || text(&analysis, &plan, &place),
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,32 +1,26 @@
 //! `cohort tune sanl`: the thresholds of `sanl` that suit a machine, for `cohort bench --config`.
 
-use super::{Place, Stop, arm, command};
-use crate::destination;
-use crate::machines::MachineName;
+use super::analysis::Common;
+use super::{Place, Stop, arm};
 use crate::page;
 use crate::problem::Problem;
-use clap::ValueHint;
 use cohort_lab::bench::native;
 use cohort_lab::bench::simulated::Until;
 use cohort_lab::options;
 use cohort_lab::plot::figure;
 use cohort_lab::progress::Progress;
 use cohort_lab::tune::sanl::{self, LOCKS, Plan, Profile, file, picture};
-use cohort_lab::tune::shape::Shape;
 use cohort_lab::world::native::Settings;
 use cohort_lab::world::{Placement, Tunings, Wait};
 use serde::Serialize;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Options of `cohort tune sanl`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// Profile this simulated machine instead: a name of `cohort machines`, or a file
-    #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
-        value_parser = MachineName, hide_possible_values = true)]
-    on: Option<String>,
+    #[command(flatten)]
+    common: Common,
     /// How many threads [default: one for each CPU but one, and two at least]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(2..))]
     threads: Option<u16>,
@@ -34,18 +28,6 @@ pub struct Arguments {
     /// [default: as long as tells curves apart]
     #[arg(long, value_name = "SECONDS", value_parser = options::seconds)]
     seconds: Option<f64>,
-    /// Write thresholds that `cohort bench --config` takes
-    #[arg(short, long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
-    output: Option<PathBuf>,
-    /// Draw the curves: the time of a section, and looks in vain with what is fitted to them
-    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
-    plot: Option<PathBuf>,
-    /// What all random choices depend on
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u64,
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
 }
 
 const NOTES: &str = "\
@@ -68,13 +50,9 @@ Then: cohort bench --config sanl.toml --on i5-12500 --workload interval --locks 
 Exit status: 0 if all was measured; 2 for a mistake in the options; 125 if a run failed; 130 after \
 Ctrl-C.";
 
-/// What is printed as JSON.
+/// What is printed as JSON of a profile.
 #[derive(Serialize)]
-struct Sheet<'a> {
-    machine: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fingerprint: Option<&'a str>,
-    seed: u64,
+struct Found<'a> {
     locks: [&'static str; LOCKS.len()],
     #[serde(flatten)]
     profile: &'a Profile,
@@ -82,13 +60,8 @@ struct Sheet<'a> {
 
 /// Carries out `cohort tune sanl`.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    if let Some(file) = &arguments.plot {
-        destination::plot(file)?;
-    }
-    if let Some(file) = &arguments.output {
-        destination::writable(file)?;
-    }
-    let place = Place::of(arguments.on.as_deref())?;
+    let common = &arguments.common;
+    let place = common.place()?;
     let plan = plan(arguments, &place)?;
     arm()?;
     let profile = match measured(arguments, &plan, &place) {
@@ -96,39 +69,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
         Err(Stop::Signal(status)) => return Ok(ExitCode::from(status)),
         Err(Stop::Failed(why)) => return Err(Problem::refused(why)),
     };
-    if let Some(file) = &arguments.plot {
-        picture::save(&profile, place.name(), file).map_err(Problem::refused)?;
-    }
-    if let Some(file) = &arguments.output {
-        let shape = Shape::of(place.topology());
-        let text = file::text(
-            &command(),
-            &profile,
-            place.name(),
-            place.fingerprint(),
-            &shape,
-            plan.seed,
-        );
-        destination::write(file, text.as_bytes())?;
-    }
-    if arguments.json {
-        let sheet = Sheet {
-            machine: place.name(),
-            fingerprint: place.fingerprint(),
-            seed: plan.seed,
-            locks: LOCKS,
-            profile: &profile,
-        };
-        page::print_json(place.origin(), &sheet)?;
-    } else {
-        page::print(&text(&profile, &place))?;
-    }
+    let (machine, fingerprint) = (place.name(), place.fingerprint());
+    let found = Found {
+        locks: LOCKS,
+        profile: &profile,
+    };
+    common.show(
+        &place,
+        |plot| picture::save(&profile, machine, plot),
+        |command, shape| file::text(command, &profile, machine, fingerprint, shape, plan.seed),
+        found,
+        || text(&profile, &place),
+    )?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn plan(arguments: &Arguments, place: &Place) -> Result<Plan, Problem> {
     let cpus = place.topology().cpus().len();
-    let usual = Plan::of(cpus, arguments.seed);
+    let usual = Plan::of(cpus, arguments.common.seed);
     match arguments.threads.map(usize::from) {
         None if cpus < 2 => Err(Problem::refused(format!(
             "{} has one CPU, where no two threads want a lock at once; profile another with --on",

@@ -1,0 +1,86 @@
+//! What `cohort tune sanl` and `cohort tune glk` have in common: a lock is analysed on a machine, and
+//! what was found is drawn, written and printed.
+
+use super::{Place, command};
+use crate::destination;
+use crate::machines::MachineName;
+use crate::page;
+use crate::problem::Problem;
+use clap::ValueHint;
+use cohort_lab::tune::shape::Shape;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Options of every analysis.
+#[derive(Debug, clap::Args)]
+pub struct Common {
+    /// Analyse this simulated machine instead: a name of `cohort machines`, or a file
+    #[arg(long, value_name = "MACHINE|FILE", value_hint = ValueHint::FilePath,
+        value_parser = MachineName, hide_possible_values = true)]
+    on: Option<String>,
+    /// Write what was found for `--config`
+    #[arg(short, long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    output: Option<PathBuf>,
+    /// Draw what was measured, and what follows from it
+    #[arg(long, value_name = "FILE.svg", value_hint = ValueHint::FilePath)]
+    plot: Option<PathBuf>,
+    /// What all random choices depend on
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is printed as JSON.
+#[derive(Serialize)]
+struct Sheet<'a, T> {
+    machine: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<&'a str>,
+    seed: u64,
+    #[serde(flatten)]
+    found: T,
+}
+
+impl Common {
+    /// The machine, if what is to be written can be.
+    pub fn place(&self) -> Result<Place, Problem> {
+        if let Some(file) = &self.plot {
+            destination::plot(file)?;
+        }
+        if let Some(file) = &self.output {
+            destination::writable(file)?;
+        }
+        Place::of(self.on.as_deref())
+    }
+
+    /// Draws, writes and prints what was found: `write` is given the command and the machine's
+    /// shape, `text` is for people.
+    pub fn show(
+        &self,
+        place: &Place,
+        draw: impl FnOnce(&Path) -> Result<(), String>,
+        write: impl FnOnce(&str, &Shape) -> String,
+        found: impl Serialize,
+        text: impl FnOnce() -> String,
+    ) -> Result<(), Problem> {
+        if let Some(file) = &self.plot {
+            draw(file).map_err(Problem::refused)?;
+        }
+        if let Some(file) = &self.output {
+            let text = write(&command(), &Shape::of(place.topology()));
+            destination::write(file, text.as_bytes())?;
+        }
+        if !self.json {
+            return page::print(&text());
+        }
+        let sheet = Sheet {
+            machine: place.name(),
+            fingerprint: place.fingerprint(),
+            seed: self.seed,
+            found,
+        };
+        page::print_json(place.origin(), &sheet)
+    }
+}

@@ -1,0 +1,62 @@
+//! What all pictures have in common: their ink, their letters, and how they become files.
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use std::path::Path;
+
+/// What is most important, in words.
+pub const INK: RGBColor = RGBColor(31, 41, 55);
+
+/// What explains it.
+pub const FAINT: RGBColor = RGBColor(107, 114, 128);
+
+/// Lines to read values by.
+pub const GRID: RGBColor = RGBColor(229, 231, 235);
+
+/// What drawing comes to.
+pub type Drawn<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// Part of a picture, or all of it.
+pub type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+
+/// Usual letters of that size.
+pub fn plain(size: i32, colour: &RGBColor) -> TextStyle<'static> {
+    ("sans-serif", size).into_font().color(colour)
+}
+
+/// Titles' letters of that size.
+pub fn bold(size: i32, colour: &RGBColor) -> TextStyle<'static> {
+    ("sans-serif", size)
+        .into_font()
+        .style(FontStyle::Bold)
+        .color(colour)
+}
+
+/// What is drawn on a white sheet of that size, as SVG.
+///
+/// # Errors
+/// Those of `draw`, or of the drawing itself.
+pub fn svg(size: (u32, u32), draw: impl FnOnce(&Area<'_>) -> Drawn) -> Drawn<String> {
+    let mut text = String::new();
+    {
+        let root = SVGBackend::with_string(&mut text, size).into_drawing_area();
+        root.fill(&WHITE)?;
+        draw(&root)?;
+        root.present()?;
+    }
+    Ok(text)
+}
+
+/// Writes a picture to a file.
+///
+/// # Errors
+/// It could not be drawn, or the file cannot be written: why.
+pub fn save(svg: Drawn<String>, file: &Path) -> Result<(), String> {
+    let text = svg.map_err(|error| format!("the plot cannot be drawn: {error}"))?;
+    std::fs::write(file, text).map_err(|error| {
+        format!(
+            "the plot cannot be written to {}: {error}; name another file",
+            file.display()
+        )
+    })
+}

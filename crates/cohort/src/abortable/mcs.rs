@@ -3,7 +3,7 @@
 //! §3.4).
 //!
 //! **Not for** the top, above which nothing is handed over: there stands
-//! [`HmcsT1`](crate::numa::HmcsT1) itself.
+//! [`HmcsT1`] itself.
 //!
 //! A grant that is [`FIRST`](crate::numa::hmcs_t) + 1 in that queue brings nothing, and one that
 //! is larger by n the number n.  It is an exchange of the waiter's status, and leaving a

@@ -162,14 +162,8 @@ pub fn all_let_go<L: Abortable + 'static>(threads: usize) {
     let ended = together(threads, move |thread| {
         let (lock, stage) = &*theirs;
         let context = Kept::new(L::Context::default());
-        let until = |reached: u32| {
-            let mut spinner = Spinner::new();
-            while stage.load(Order::RELAXED) < reached {
-                spinner.turn();
-            }
-        };
         if thread > 0 {
-            until(1);
+            until(stage, 1);
             let outcome = lock.acquire_within(&context, &Patience::until(soon()));
             assert!(outcome == Outcome::GaveUp, "the lock was held");
             stage.fetch_add(1, Order::RELAXED);
@@ -177,12 +171,20 @@ pub fn all_let_go<L: Abortable + 'static>(threads: usize) {
         }
         lock.acquire(&context);
         stage.fetch_add(1, Order::RELAXED);
-        until(threads as u32);
+        until(stage, threads as u32);
         // SAFETY: acquired above, with this context.
         unsafe { lock.release(&context) };
     });
     if ended.is_some() {
         assert!(!shared.0.is_locked(), "the lock is left held");
+    }
+}
+
+/// Waits until threads have come that far.
+fn until(stage: &AtomicU32, reached: u32) {
+    let mut spinner = Spinner::new();
+    while stage.load(Order::RELAXED) < reached {
+        spinner.turn();
     }
 }
 
@@ -198,14 +200,8 @@ pub fn is_cancelled<L: Abortable + 'static>(threads: usize) {
     together(threads, move |thread| {
         let (lock, token, stage, reason) = &*shared;
         let context = Kept::new(L::Context::default());
-        let until = |reached: u32| {
-            let mut spinner = Spinner::new();
-            while stage.load(Order::RELAXED) < reached {
-                spinner.turn();
-            }
-        };
         if thread > 0 {
-            until(1);
+            until(stage, 1);
             let outcome = lock.acquire_within(&context, &Patience::ENDLESS.unless(token));
             assert!(outcome == Outcome::GaveUp, "the lock was held");
             assert_eq!(read(reason), 1, "nobody has said why");
@@ -217,7 +213,7 @@ pub fn is_cancelled<L: Abortable + 'static>(threads: usize) {
         write(reason, 1);
         token.cancel();
         token.cancel();
-        until(threads as u32);
+        until(stage, threads as u32);
         // SAFETY: acquired above, with this context.
         unsafe { lock.release(&context) };
     });
@@ -273,28 +269,52 @@ pub fn comes_back_late<L: Abortable + 'static>() {
     together(2, move |thread| {
         let (lock, stage) = &*shared;
         let context = Kept::new(L::Context::default());
-        let until = |reached: u32| {
-            let mut spinner = Spinner::new();
-            while stage.load(Order::RELAXED) < reached {
-                spinner.turn();
-            }
-        };
         if thread == 0 {
             lock.acquire(&context);
             stage.store(1, Order::RELAXED);
-            until(2);
+            until(stage, 2);
         } else {
-            until(1);
+            until(stage, 1);
             let outcome = lock.acquire_within(&context, &Patience::until(soon()));
             assert!(outcome == Outcome::GaveUp, "the lock was held");
             stage.store(2, Order::RELAXED);
-            until(3);
+            until(stage, 3);
             lock.acquire(&context);
         }
         // SAFETY: acquired above, with this context.
         unsafe { lock.release(&context) };
         if thread == 0 {
             stage.store(3, Order::RELAXED);
+        }
+    });
+}
+
+/// The second thread comes while the first has the lock and gives up at a deadline, comes back while
+/// that one lets go, with as little time, and then with all of it: it gets in.
+pub fn comes_back_hurried<L: Abortable + 'static>() {
+    let shared = Arc::new((L::default(), AtomicU32::new(0)));
+    together(2, move |thread| {
+        let (lock, stage) = &*shared;
+        let context = Kept::new(L::Context::default());
+        let takes = |patience: &Patience| {
+            if lock.acquire_within(&context, patience) == Outcome::Acquired {
+                stage.fetch_add(1, Order::RELAXED);
+                until(stage, 2);
+                // SAFETY: acquired above, with this context.
+                unsafe { lock.release(&context) };
+            }
+        };
+        if thread == 0 {
+            return takes(&Patience::ENDLESS);
+        }
+        until(stage, 1);
+        for patience in [
+            Patience::until(soon()),
+            Patience::until(soon()),
+            Patience::ENDLESS,
+        ] {
+            takes(&patience);
+            stage.fetch_add(1, Order::RELAXED);
         }
     });
 }
@@ -360,13 +380,7 @@ pub fn passes_over<L: Abortable + 'static>() {
     together(3, move |thread| {
         let (lock, stage) = &*shared;
         let context = Kept::new(L::Context::default());
-        let until = |reached: u32| {
-            let mut spinner = Spinner::new();
-            while stage.load(Order::RELAXED) < reached {
-                spinner.turn();
-            }
-        };
-        until(thread as u32);
+        until(stage, thread as u32);
         if thread == 2 {
             stage.store(3, Order::RELAXED);
         }
@@ -383,7 +397,7 @@ pub fn passes_over<L: Abortable + 'static>() {
             return;
         }
         if thread == 0 {
-            until(3);
+            until(stage, 3);
         }
         // SAFETY: acquired above, with this context.
         unsafe { lock.release(&context) };

@@ -80,12 +80,6 @@ pub static BEYOND: &[(&str, &str)] = &[
         "takes longer and does nothing else; the simulated machine counts the steps",
     ),
     (
-        "hmcs-t.keep-late",
-        "shows only if a releaser is interrupted between passing over a node and giving it back, \
-         after its waiter has left and before that comes again: more interruptions than models \
-         have; the simulated machine notices",
-    ),
-    (
         "aclof.keep-for-ever",
         "as clof.keep-for-ever; the simulated machine counts the hand-offs",
     ),

@@ -164,6 +164,7 @@ static CLIENTS: &[Sizes] = clients! {
     };
     hmcs_t_pessimistic: |threads, rounds| {
         mutex::persists::<Pessimistic<MayPark>>(rounds);
+        mutex::comes_back_hurried::<Pessimistic<MayPark>>();
         mutex::lets_go::<Pessimistic<MayPark>>(threads, rounds, threads / 2);
         mutex::comes_back::<Pessimistic<MayPark>>(threads, threads / 2, false);
     };

@@ -82,8 +82,8 @@ static BEYOND: &[(&str, &str)] = &[
     ),
     (
         "hmcs-t.keep-late",
-        "it takes a waiter that is late just as its cohort's node comes back, which these \
-         schedules do not meet",
+        "a waiter has to come back between two steps of a releaser that passes over its node, with \
+         its time just up when the node is given back: no schedule here met that, loom notices it",
     ),
     (
         "quick.no-barrier",

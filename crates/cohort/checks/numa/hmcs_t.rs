@@ -127,6 +127,9 @@ models![
     quick("hmcs_t::pessimistic", SPIN_1, || {
         mutex::persists::<Pessimistic<SpinOnly>>(2);
     }),
+    quick("hmcs_t::pessimistic_and_hurried", SPIN_1, || {
+        mutex::comes_back_hurried::<Pessimistic<SpinOnly>>();
+    }),
     quick("hmcs_t::naive", SPIN_0, || {
         mutex::lets_go::<Naive<SpinOnly>>(3, 1, 2);
     }),

@@ -387,7 +387,7 @@ pub const ROWS: &[Claim] = &[
         needs: None,
         because: Some(
             "one to three levels agree (99, 94, 89). At four levels none is: a wait counts as resumed \
-             at the thread's own node, in the queue of its core; who gives up above that queue leaves it, \
+             at the thread's own node, in the queue of its core; a thread that gives up above that queue leaves it, \
              and the place that is found again there is the core's, which is not counted",
         ),
     },
@@ -501,7 +501,7 @@ pub const ROWS: &[Claim] = &[
         needs: None,
         because: Some(
             "the naive manner costs nothing here: of 56,528 waits that 576 threads gave up in a virtual \
-             millisecond at least 44,907 (79 %) stood in the smallest queue, whose places were resumed, \
+             millisecond at least 44,907 (79 %) stood in the smallest queue, where places were resumed, \
              and held none, where both manners are the same",
         ),
     },

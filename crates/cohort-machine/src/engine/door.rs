@@ -229,7 +229,7 @@ pub fn now() -> u64 {
 /// The same, asked in no time: for what is counted beside the machine.
 #[must_use]
 pub fn moment() -> u64 {
-    with(|engine| engine.nanoseconds()).unwrap_or(0)
+    with(|engine| engine.moment()).unwrap_or(0)
 }
 
 /// Counts something of a lock's own so many times, in no time, while figures are counted.

@@ -115,4 +115,13 @@ impl<'m> Engine<'m> {
         let clock = self.threads[self.current].clock;
         self.hardware.rate.nanoseconds(clock)
     }
+
+    /// The same, for what is counted beside the machine.  Where schedules are by chance what a
+    /// thread computes is taken back at its next step: there it is the time of all.
+    pub(crate) fn moment(&self) -> u64 {
+        match &self.explorer {
+            Some(explorer) => self.hardware.rate.nanoseconds(explorer.now),
+            None => self.nanoseconds(),
+        }
+    }
 }

@@ -329,6 +329,7 @@ stress! {
         mutex::lets_go::<HmcsT3>(THREADS, 20_000, 3);
     };
     hmcs_t_passes_over: (0..300).for_each(|_| mutex::passes_over::<HmcsT1>());
+    hmcs_t_comes_back_hurried: (0..300).for_each(|_| mutex::comes_back_hurried::<HmcsT3>());
     hmcs_t_persists: { apart(); mutex::persists::<HmcsT3>(20_000) };
     hmcs_t_comes_back: {
         apart();

@@ -40,7 +40,7 @@ pub static USUAL: Library = embedded!("libcohort_preload.so");
 /// The same with every generated composition compiled in, and the locks that are placed apart.
 pub static COMPOSITIONS: Library = embedded!("libcohort_compositions.so");
 
-/// The usual one, which writes down what threads hold and wait for.
+/// The same again, which writes down what threads hold and wait for.
 pub static OBSERVING: Library = embedded!("libcohort_observe.so");
 
 /// All of them.

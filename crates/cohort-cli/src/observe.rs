@@ -46,10 +46,12 @@ pub fn run<T: Send>(
     )?;
     let name = &words[0];
     let program = Program::find(name)?;
+    let mut settings = settings.clone();
+    settings.find_mutexes(&program)?;
     let library = library::OBSERVING.locate()?;
     can_be_served(&program, &library).map_err(Problem::refused)?;
     let records = Records::new()?;
-    let changes = environment::observing(settings, &library, purpose, records.folder());
+    let changes = environment::observing(&settings, &library, purpose, records.folder());
     let is_over = AtomicBool::new(false);
     // The thread that watches takes none of the signals that are passed on.
     let before = Mask::current();
@@ -66,17 +68,14 @@ pub fn run<T: Send>(
     Ok((ending, watched))
 }
 
-/// Whether a library that observes has what these settings ask for.
+/// Whether the locks of these settings are ours.
 ///
 /// # Errors
-/// It has not; `subcommand` is told.
+/// They are not; `subcommand` is told.
 pub fn can_be_observed(settings: &Settings, subcommand: &str) -> Result<(), Problem> {
-    if matches!(settings.lock, Choice::System)
-        || !std::ptr::eq(settings.served_from(), &library::USUAL)
-    {
+    if matches!(settings.lock, Choice::System) {
         return Err(Problem::usage(format!(
-            "`cohort {subcommand}` observes the locks of the usual library: not `system`, compiled \
-             compositions, rwlocks by cohort, the locks that adapt, or mutexes with locks of their own"
+            "`cohort {subcommand}` observes the locks of Cohort, and the lock is `system`"
         )));
     }
     Ok(())

@@ -157,19 +157,25 @@ impl Settings {
     }
 
     /// The one name that is printed: of the lock, and of what serves rwlocks if that is not
-    /// the default.
+    /// the default, and whether mutexes have locks of their own.
     pub fn name(&self) -> String {
         if let Some(file) = &self.file {
             return file.clone();
         }
-        match (&self.lock, self.rwlocks) {
-            (Choice::System, _) | (_, Rwlocks::Rwlock) => self.lock.name().to_owned(),
-            (Choice::Ours(lock), rwlocks) => format!("{lock}, rwlocks {}", rwlocks.name()),
+        let mut name = self.lock.name().to_owned();
+        if !matches!(self.lock, Choice::System) {
+            if self.rwlocks != Rwlocks::Rwlock {
+                name += &format!(", rwlocks {}", self.rwlocks.name());
+            }
+            if !self.mutexes.is_empty() {
+                name += ", single mutexes by configuration";
+            }
         }
+        name
     }
 
     /// The same for a program that is observed: by the one word, unless somebody has asked for
-    /// another, for the library that observes has no other.
+    /// another, since of others nobody can tell a thread whether it will wait.
     #[must_use]
     pub fn for_observing(self) -> Self {
         if self.rwlocks_asked {

@@ -189,10 +189,11 @@ fn wanted(mutex: &Mutex, returns_to: usize) -> u32 {
     0
 }
 
-/// The lock in that place.
+/// The lock in that place; the process's own where memory that is no mutex names another.
 fn service(place: u32) -> &'static Service {
-    // SAFETY: no mutex has a place that was not set before the choice was published.
-    unsafe { &*SERVICES[place as usize % SERVICES.len()].load(Relaxed) }
+    let other = SERVICES[place as usize % SERVICES.len()].load(Relaxed);
+    // SAFETY: null or a service; the first was set before the choice was published.
+    unsafe { other.as_ref().unwrap_or(&*SERVICES[0].load(Relaxed)) }
 }
 
 /// What all mutexes needed so far, in a process in which `one` serves some.
@@ -223,6 +224,12 @@ fn word(mutex: &Mutex) -> &Word {
 /// What serves a mutex that is ours to serve; chooses, if the caller is its first user.
 pub fn serving(mutex: &Mutex) -> &'static Service {
     service(assigned::assign(word(mutex), || wanted(mutex, 0)))
+}
+
+/// What serves a mutex that is ours to serve; none if nobody has used it.
+#[cfg(feature = "observe")]
+pub fn assigned_to(mutex: &Mutex) -> Option<&'static Service> {
+    assigned::place(mutex.kind.load(Relaxed) as u32).map(service)
 }
 
 /// Chooses what serves a mutex, if the caller, which locks it by that call, is its first user.

@@ -19,6 +19,8 @@ use crate::owner::{self, NOBODY};
 use crate::{next, time};
 use cohort::door::{AtomicU32 as Word, keep_off};
 use cohort::host::Generation;
+#[cfg(feature = "observe")]
+use cohort::host::assigned;
 #[cfg(feature = "compositions")]
 use cohort::host::served::Object;
 use cohort::host::served::{Pair, Service, done};
@@ -505,20 +507,56 @@ pub unsafe fn begin_to_lock(mutex: *mut Mutex) -> Option<bool> {
     }
 }
 
-/// Locks a mutex for which [`begin_to_lock`] was not enough.
+/// Locks a mutex for which [`begin_to_lock`] was not enough, for a call that returns there.
 ///
 /// # Safety
 /// It is one.
 #[inline(always)]
 #[cfg(feature = "observe")]
-pub unsafe fn go_on_to_lock(mutex: *mut Mutex, begun: Option<bool>) -> c_int {
+pub unsafe fn go_on_to_lock(mutex: *mut Mutex, begun: Option<bool>, returns_to: usize) -> c_int {
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
     if begun.is_some() && object.is_normal() {
         return lock_contended(object);
     }
+    if is_assigning() && !object.is_libcs() {
+        by_mutex::assign(object, returns_to);
+    }
     // SAFETY: the caller's.
     unsafe { pthread_mutex_lock(mutex) }
+}
+
+/// Whether others hold a mutex, as far as the lock that serves it can tell; that is not chosen
+/// here.
+#[cfg(feature = "observe")]
+pub fn is_taken(mutex: &Mutex) -> Option<bool> {
+    if mutex.is_libcs() {
+        return None;
+    }
+    let service = if is_assigning() {
+        let Some(service) = by_mutex::assigned_to(mutex) else {
+            return Some(false);
+        };
+        service
+    } else {
+        match choice().0 {
+            Choice::Ours(service) => service,
+            Choice::System => return None,
+        }
+    };
+    // SAFETY: that lock alone serves the mutex.
+    Some(unsafe { (service.is_locked)(mutex.served()) })
+}
+
+/// What of a mutex's kind the C library knows.
+#[cfg(feature = "observe")]
+pub fn kind_without_lock(mutex: &Mutex) -> c_int {
+    let kind = mutex.kind.load(Relaxed);
+    if kind != DESTROYED && is_assigning() {
+        kind & !(assigned::BITS as c_int)
+    } else {
+        kind
+    }
 }
 
 /// Where a mutex of ours has no owner of its own, and nothing in that place: a plain one.
@@ -701,7 +739,7 @@ pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr)
 // SAFETY: as `lock_perhaps_first`, on to `init`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
-#[cfg(feature = "compositions")]
+#[cfg(all(feature = "compositions", not(feature = "observe")))]
 pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr) -> c_int {
     go_on_with_return_address!(third, init)
 }
@@ -711,7 +749,7 @@ pub unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attributes: Attr)
 /// # Safety
 /// As that page asks.
 #[cfg_attr(not(feature = "compositions"), inline(always))]
-unsafe extern "C" fn init(mutex: *mut Mutex, attributes: Attr, returns_to: usize) -> c_int {
+pub unsafe extern "C" fn init(mutex: *mut Mutex, attributes: Attr, returns_to: usize) -> c_int {
     if is_system() {
         // SAFETY: passed on.
         return unsafe { next::pthread_mutex_init(mutex, attributes) };

@@ -24,7 +24,7 @@ use core::sync::atomic::Ordering::Relaxed;
 impl RwLock {
     /// Whether the default serves it and nobody counts: the fast path.
     #[inline(always)]
-    fn is_plain(&self) -> bool {
+    pub fn is_plain(&self) -> bool {
         self.shared.load(Relaxed) == 0 && are_plainly(Rwlocks::Word)
     }
 
@@ -45,6 +45,13 @@ impl RwLock {
             }
             taken
         })
+    }
+
+    /// Whether the default serves it, which leaves [`identity`](Self::identity) alone.
+    #[cfg(feature = "observe")]
+    #[inline(always)]
+    pub fn is_word(&self) -> bool {
+        self.shared.load(Relaxed) == 0 && rwlocks() == Rwlocks::Word
     }
 
     /// Whether one that counts readers by cohort does, and nobody counts.

@@ -2,6 +2,7 @@
 
 use super::stacks::Stacks;
 use cohort::door::Mode;
+use cohort::host::assigned;
 use cohort::records::{
     CLASSES, Count, Doing, FREE, Finding, Hold, How, MAGIC, OBJECT, Place, Records, TAG_BITS,
     Thread, WHOLE,
@@ -258,8 +259,8 @@ impl Process {
     fn holder(&self, object: u64, living: u32, threads: &mut Vec<Moment>) -> Option<(usize, u64)> {
         const OWNER: usize = 8;
         const KIND: usize = 16;
-        // The C library's marks for or against lock elision.
-        const NO_KIND: u32 = 0x300;
+        // The C library's marks for or against lock elision, and which lock serves the mutex.
+        const NO_KIND: u32 = 0x300 | assigned::BITS;
         let bytes = self.memory(living, object, KIND + 4);
         let owner = u64::from_ne_bytes(bytes.get(OWNER..KIND)?.try_into().ok()?);
         let kind = u32::from_ne_bytes(bytes.get(KIND..)?.try_into().ok()?) & !NO_KIND;

@@ -287,13 +287,44 @@ fn a_program_without_findings_ends_as_it_ends() {
 }
 
 #[test]
-fn what_cannot_be_observed_is_refused() {
-    for lock in ["system", "clof:ticket-mcs/compiled"] {
+fn the_c_librarys_own_locks_are_not_observed() {
+    cohort()
+        .args(["debug", "--lock", "system", "--", "true"])
+        .assert()
+        .code(2)
+        .stderr(predicates::str::contains("cohort debug"));
+}
+
+#[test]
+fn locks_beyond_the_usual_librarys_are_observed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("own.toml");
+    let text = "[[mutex]]\nname = \"first\"\nlock = \"mcs\"\n";
+    std::fs::write(&file, text).expect("the folder is ours");
+    let file = file.to_str().expect("plain");
+    for (name, options, says) in [
+        ("abba", ["--config", file], "waits for the mutex first"),
+        ("abba", ["--lock", "glk"], "waits for the mutex first"),
+        (
+            "rwlock",
+            ["--rwlock", "c-rw-np"],
+            "waits for the rwlock table",
+        ),
+        (
+            "rwlock",
+            ["--rwlock", "system"],
+            "waits for the rwlock table",
+        ),
+    ] {
+        let program = compile(name, &folder);
         cohort()
-            .args(["debug", "--lock", lock, "--", "true"])
+            .arg("debug")
+            .args(options)
+            .arg("--")
+            .arg(&program)
             .assert()
-            .code(2)
-            .stderr(predicates::str::contains("cohort debug"));
+            .code(1)
+            .stderr(predicates::str::contains(says));
     }
 }
 

@@ -124,12 +124,48 @@ fn a_lock_that_cannot_be_is_refused_where_it_stands() {
     run(&program, &["--lock", "system"], &text)
         .code(2)
         .stderr(contains("the lock is `system`"));
-    cohort()
-        .args(["profile", "--config"])
-        .arg(file(&program, &text))
-        .arg("--")
-        .arg(program.path())
-        .assert()
-        .code(2)
-        .stderr(contains("mutexes with locks of their own"));
+}
+
+#[test]
+fn programs_that_are_observed_have_their_locks_too() {
+    let program = compiled::mutexes(&["-g"]);
+    let site = format!("mutexes.c:{}", line("pthread_mutex_init(table"));
+    let text = configuration(&[
+        ("name", "stats_lock", "mcs"),
+        ("site", &site, "clh"),
+        ("site", "touch", "ticket"),
+        ("name", "again", "k42"),
+    ]);
+    let file = file(&program, &text);
+    let profile = program.folder().join("p.json");
+    for words in [
+        &["profile", "-o", profile.to_str().expect("plain")][..],
+        &["debug"],
+        &["debug", "--level", "owner"],
+        &["debug", "--level", "order"],
+        &["run", "--observe"],
+    ] {
+        for own in ["futex-hmcs", "glk", "clof:ticket-mcs/compiled"] {
+            cohort()
+                .args(words)
+                .args(["--lock", own, "--config"])
+                .arg(&file)
+                .arg("--")
+                .arg(program.path())
+                .arg("3000")
+                .assert()
+                .code(0)
+                .stdout(
+                    "stats 2 table 3 nobodys 4 plain 1 again 5 part 1\n\
+                     all are counted\nthe child too\n",
+                );
+        }
+    }
+    let profile = std::fs::read(profile).expect("it was written");
+    let profile: serde_json::Value = serde_json::from_slice(&profile).expect("JSON");
+    let stats = profile["locks"].as_array().expect("locks");
+    let stats = stats.iter().find(|lock| lock["name"] == "stats_lock");
+    // Four threads of the parent and of the child, and once before the fork.
+    let wanted = 2 * 4 * 3000 + 1;
+    assert_eq!(stats.expect("it was taken")["acquired"], wanted);
 }

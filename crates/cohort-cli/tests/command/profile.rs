@@ -117,6 +117,29 @@ fn locks_are_counted_named_and_charged() {
     }
 }
 
+/// Nobody can ask these whether they are held.
+#[test]
+fn rwlocks_that_cannot_tell_are_not_called_contended() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (program, file) = (bank(&folder), folder.path().join("p.json"));
+    for rwlocks in ["system", "c-rw-np"] {
+        cohort()
+            .args(["profile", "--rwlock", rwlocks, "-o"])
+            .arg(&file)
+            .arg("--")
+            .arg(&program)
+            .assert()
+            .code(0);
+        let profile = read(&file);
+        let rates = lock(&profile, "rates");
+        assert_eq!(
+            (&rates["acquired"], &rates["contended"]),
+            (&200.into(), &0.into()),
+            "{rwlocks}"
+        );
+    }
+}
+
 #[test]
 fn the_text_fits_a_terminal_and_begins_with_what_it_cost() {
     let folder = tempfile::tempdir().expect("a temporary folder");

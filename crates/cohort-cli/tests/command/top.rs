@@ -287,7 +287,7 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
 
 #[test]
 fn what_the_library_that_observes_has_not_is_refused() {
-    for words in [&["--report"][..], &["--lock", "glk"], &["--lock", "system"]] {
+    for words in [&["--report"][..], &["--lock", "system"]] {
         cohort()
             .args(["run", "--observe"])
             .args(words)

@@ -1,7 +1,7 @@
 //! In which order locks are taken: an edge for each lock that is taken while another is held.
 
 use super::own::{Caller, Own};
-use crate::layout::{ADAPTIVE, ELISION, Mutex, NORMAL, RwLock};
+use crate::layout::{ADAPTIVE, Mutex, NO_KIND, NORMAL, RwLock};
 use crate::libc::alone;
 use cohort::records::{EDGES, Edge, GATES, Hold, How};
 use core::ptr::with_exposed_provenance;
@@ -40,14 +40,14 @@ unsafe fn identity(object: u64, how: How) -> u32 {
         match how {
             How::Mutex => {
                 let mutex = &*with_exposed_provenance::<Mutex>(object);
-                match mutex.kind.load(Relaxed) & !ELISION {
+                match mutex.kind.load(Relaxed) & !NO_KIND {
                     NORMAL | ADAPTIVE => &mutex.count,
                     _ => return 0,
                 }
             }
             How::Read | How::Write => {
                 let lock = &*with_exposed_provenance::<RwLock>(object);
-                if lock.shared.load(Relaxed) != 0 {
+                if !lock.is_word() {
                     return 0;
                 }
                 &lock.identity

@@ -8,8 +8,7 @@ use super::quick::{self, Way};
 use super::wrong::{all_are_certain, found, holder};
 use super::{edges, profile};
 use crate::c11::{self, thrd};
-use crate::choice::{Choice, choice};
-use crate::layout::{ADAPTIVE, Attr, Cond, DESTROYED, KINDS, Mutex, NORMAL, RwLock};
+use crate::layout::{ADAPTIVE, Attr, Cond, DESTROYED, ELISION, KINDS, Mutex, NORMAL, RwLock};
 use crate::libc::{EBUSY, Timespec, keeping_errno};
 use crate::mutex::Wait;
 use crate::owner::NOBODY;
@@ -218,12 +217,12 @@ fn at_once() -> Option<bool> {
 /// What is wrong with locking a mutex, if anything is.
 fn look(own: &Own, mutex: *mut Mutex, caller: &Caller) {
     // SAFETY: the program's.
-    let kind = unsafe { (*mutex).kind.load(Relaxed) };
+    let kind = mutex::kind_without_lock(unsafe { &*mutex });
     if kind == DESTROYED {
         found(own, Wrong::UseDestroyed, mutex as usize, caller, None);
     } else if kind & !KINDS != 0 {
         found(own, Wrong::Uninitialised, mutex as usize, caller, None);
-    } else if matches!(kind & !crate::layout::ELISION, NORMAL | ADAPTIVE)
+    } else if matches!(kind & !ELISION, NORMAL | ADAPTIVE)
         && let Some(place) = own.find(mutex as usize)
     {
         let site = own.thread.holds[place].site.load(Relaxed);
@@ -290,14 +289,7 @@ fn unlocks_others(own: &Own, object: usize, caller: &Caller, is_free: impl FnOnc
 /// Whether one of our locks says that nobody holds the mutex.
 fn is_free(mutex: *mut Mutex) -> bool {
     // SAFETY: the program's.
-    let object = unsafe { &*mutex };
-    match choice().0 {
-        // SAFETY: the process's lock serves all mutexes that the C library does not.
-        Choice::Ours(service) if !mutex::is_libcs(object) => unsafe {
-            !(service.is_locked)(object.served())
-        },
-        _ => false,
-    }
+    mutex::is_taken(unsafe { &*mutex }) == Some(false)
 }
 
 /// A mutex or rwlock of this thread's process that was used is destroyed.
@@ -500,7 +492,7 @@ behind! {
             caller,
             |own: &Own| look(own, mutex, caller),
             || beginning(way, || mutex::begin_to_lock(mutex)),
-            |begun| mutex::go_on_to_lock(mutex, begun),
+            |begun| mutex::go_on_to_lock(mutex, begun, caller.returns_to),
         )
     }
     fn unlock_from(mutex: *mut Mutex) |caller| {
@@ -577,7 +569,7 @@ entries! {
     pthread_mutex_init, __pthread_mutex_init =>
     fn init(mutex: *mut Mutex, attributes: Attr; _c, _d),
     |caller| {
-        let result = mutex::pthread_mutex_init(mutex, attributes);
+        let result = mutex::init(mutex, attributes, caller.returns_to);
         initialised(How::Mutex, mutex as usize, caller, result)
     }
     pthread_mutex_destroy, __pthread_mutex_destroy =>

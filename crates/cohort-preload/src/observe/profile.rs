@@ -10,8 +10,8 @@
 use super::entries::is_locked;
 use super::own::{Caller, Own, heard, keep_maps, open_sample};
 use super::quick::tally;
-use crate::choice::{Choice, choice, is_plain_default};
-use crate::layout::{ADAPTIVE, ELISION, ERRORCHECK, Mutex, NORMAL, RECURSIVE, RwLock};
+use crate::choice::is_plain_default;
+use crate::layout::{ADAPTIVE, ERRORCHECK, Mutex, NO_KIND, NORMAL, RECURSIVE, RwLock};
 use crate::libc::keeping_errno;
 use crate::{mutex, owner};
 use cohort::RawLock;
@@ -170,7 +170,7 @@ unsafe fn room<'a>(how: How, object: usize) -> Option<&'a AtomicU32> {
         match how {
             How::Mutex => {
                 let mutex = &*with_exposed_provenance::<Mutex>(object);
-                match mutex.kind.load(Relaxed) & !ELISION {
+                match mutex.kind.load(Relaxed) & !NO_KIND {
                     NORMAL | ADAPTIVE => Some(&mutex.count),
                     RECURSIVE if is_plain_default() => Some(mutex.behind()),
                     _ => None,
@@ -178,7 +178,7 @@ unsafe fn room<'a>(how: How, object: usize) -> Option<&'a AtomicU32> {
             }
             How::Read | How::Write => {
                 let lock = &*with_exposed_provenance::<RwLock>(object);
-                (lock.shared.load(Relaxed) == 0).then_some(&lock.identity)
+                lock.is_word().then_some(&lock.identity)
             }
             How::Condition => None,
         }
@@ -283,7 +283,7 @@ unsafe fn is_taken(how: How, object: usize) -> Option<bool> {
             }
             How::Read | How::Write => {
                 let lock = &*with_exposed_provenance::<RwLock>(object);
-                (lock.shared.load(Relaxed) == 0).then(|| match how {
+                lock.is_word().then(|| match how {
                     How::Read => lock.lock.keeps_readers_out(),
                     _ => lock.lock.is_locked(),
                 })
@@ -294,21 +294,12 @@ unsafe fn is_taken(how: How, object: usize) -> Option<bool> {
 }
 
 /// The same for a mutex that the default lock does not serve, or that is not plain.
-///
-/// # Safety
-/// As for [`room`].
-unsafe fn is_taken_otherwise(mutex: &Mutex) -> Option<bool> {
-    let kind = mutex.kind.load(Relaxed) & !ELISION;
+fn is_taken_otherwise(mutex: &Mutex) -> Option<bool> {
+    let kind = mutex.kind.load(Relaxed) & !NO_KIND;
     if matches!(kind, RECURSIVE | ERRORCHECK) && mutex.owner.load(Relaxed) == owner::me() {
         return Some(false);
     }
-    match choice().0 {
-        // SAFETY: the process's lock serves all mutexes that the C library does not.
-        Choice::Ours(service) if !mutex::is_libcs(mutex) => unsafe {
-            Some((service.is_locked)(mutex.served()))
-        },
-        _ => None,
-    }
+    mutex::is_taken(mutex)
 }
 
 /// Counts an acquisition, where no other thread counts.

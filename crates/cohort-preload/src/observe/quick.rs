@@ -85,7 +85,7 @@ pub unsafe fn take(
 ) -> Way {
     // SAFETY: the caller's.
     let (own, object) = unsafe { (usual(form), &*lock) };
-    if object.shared.load(Relaxed) != 0 {
+    if !object.is_plain() {
         return Way::Unusual;
     }
     let begin = || begin(object) == Some(true);

@@ -128,6 +128,8 @@ struct Found<'a> {
     findings: &'a [Finding],
     /// Records of threads and edges that there was no room for.
     lost: u64,
+    /// Whether the program's memory could not be read, in which the level `stuck` looks for holders.
+    is_blind: bool,
 }
 
 /// Carries out `cohort debug`.
@@ -175,6 +177,7 @@ pub fn run(arguments: Arguments, matches: &ArgMatches) -> Result<ExitCode, Probl
             level: arguments.level,
             findings: finder.found(),
             lost,
+            is_blind: finder.is_blind,
         };
         let text = page::json(Origin::here(), &found)?;
         let _ = std::io::stderr().write_all(text.as_bytes());

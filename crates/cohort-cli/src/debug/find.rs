@@ -134,6 +134,8 @@ pub struct Finder {
     silent: bool,
     /// Whether threads have not listed what they hold: it is read where other threads wait for it.
     pub reads_holders: bool,
+    /// Whether that could not be read, and so nobody knows which thread holds a mutex.
+    pub is_blind: bool,
     /// The signal that ends a program that can never end by itself.
     pub ends_stuck: Option<i32>,
     /// What is not to be told.
@@ -153,6 +155,7 @@ impl Finder {
             held,
             silent,
             reads_holders: false,
+            is_blind: false,
             ends_stuck: None,
             suppressions: Suppressions::default(),
             seen: HashMap::new(),
@@ -192,18 +195,23 @@ impl Finder {
         for process in self.records.processes() {
             let seen = self.seen.entry(process.id).or_default();
             // Asked first: what a process did before its end is complete then.
-            let living = process.living();
+            let numbers = process.numbers();
+            let living: HashSet<u32> = numbers.keys().copied().collect();
             let is_alive = !living.is_empty();
             if !is_alive {
                 over.push(process.id);
                 self.lost += lost(process);
             }
-            let any = living.iter().next().copied();
-            process.stacks.refresh(any, &process.kept_maps());
+            process.refresh(&numbers);
             if is_alive {
                 let mut threads = process.threads(&living);
-                if self.reads_holders {
-                    process.add_holders(&mut threads, any);
+                if self.reads_holders
+                    && let Err(error) = process.add_holders(&mut threads, &numbers)
+                    && !std::mem::replace(&mut self.is_blind, true)
+                    && !self.silent
+                {
+                    let says = page::hanging("cohort: ", &blind(process.id, &error));
+                    let _ = std::io::stderr().write_all(says.as_bytes());
                 }
                 let waits = Waits::of(&threads);
                 let stuck = stuck(process, seen, &threads, &waits, &mut fresh);
@@ -241,6 +249,24 @@ impl Finder {
             self.found.push(finding);
         }
     }
+}
+
+/// That nobody can tell which thread holds a mutex, and what to do about it.
+fn blind(process: u32, error: &std::io::Error) -> String {
+    const SCOPE: &str = "/proc/sys/kernel/yama/ptrace_scope";
+    let scope = std::fs::read_to_string(SCOPE).unwrap_or_default();
+    let allows = match scope.trim() {
+        "2" | "3" => "run as root, or write 1 into /proc/sys/kernel/yama/ptrace_scope",
+        _ => {
+            "run as root or as the program's user, in a container with the right to trace (docker \
+             run --cap-add SYS_PTRACE)"
+        }
+    };
+    format!(
+        "warning: the memory of process {process} may not be read ({error}), where the level \
+         `stuck` looks for the thread that holds a mutex: no deadlock over plain mutexes will be \
+         found. `--level owner` does without; or {allows}"
+    )
 }
 
 /// How many records of a process had no room.

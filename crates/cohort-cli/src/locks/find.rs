@@ -84,9 +84,10 @@ pub fn locks(process: &Process, observed: Option<&Observed>) -> Vec<Lock> {
     let found = match observed {
         Some(observed) => {
             let mut found = Found::new();
-            let living = observed.living();
-            let mut threads = observed.threads(&living);
-            observed.add_holders(&mut threads, living.iter().next().copied());
+            let numbers = observed.numbers();
+            let mut threads = observed.threads(&numbers.keys().copied().collect());
+            // The right to read that was needed for `process` already.
+            let _ = observed.add_holders(&mut threads, &numbers);
             for moment in threads {
                 for held in &moment.holds {
                     let holders = &mut found.entry((of(held.how), held.object)).or_default().0;
@@ -111,7 +112,7 @@ pub fn locks(process: &Process, observed: Option<&Observed>) -> Vec<Lock> {
         }
     };
     let mut stacks = Stacks::new(process.id);
-    stacks.refresh(None, "");
+    stacks.refresh([process.id].into_iter(), "");
     let member = |thread| Member {
         thread,
         name: process.name(thread),

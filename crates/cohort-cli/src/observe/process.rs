@@ -18,6 +18,9 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
+/// The first bytes of a mutex, up to its kind.
+const MUTEX_BYTES: usize = 20;
+
 /// A process that is observed.
 pub struct Process {
     /// Its number.
@@ -207,6 +210,12 @@ impl Process {
         threads
     }
 
+    /// Goes by the code that is mapped now, as one of these threads tells.
+    pub fn refresh(&mut self, numbers: &HashMap<u32, u32>) {
+        let kept = self.kept_maps();
+        self.stacks.refresh(numbers.values().copied(), &kept);
+    }
+
     /// The number that a thread has for itself.
     fn within(&self, here: u32) -> Option<u32> {
         if !self.is_apart {
@@ -232,9 +241,15 @@ impl Process {
     }
 
     /// Adds to what threads hold those mutexes that others wait for and that have their holder in
-    /// their own bytes, as at the level `stuck`; they are read by a living thread's number.
-    pub fn add_holders(&self, threads: &mut Vec<Moment>, living: Option<u32>) {
-        let Some(living) = living else { return };
+    /// their own bytes, as at the level `stuck`; they are read by the living threads' numbers.
+    ///
+    /// # Errors
+    /// That memory may not be read.
+    pub fn add_holders(
+        &self,
+        threads: &mut Vec<Moment>,
+        numbers: &HashMap<u32, u32>,
+    ) -> std::io::Result<()> {
         let awaited = threads.iter().filter_map(|thread| thread.waiting);
         let awaited = awaited.filter(|waiting| waiting.doing == Doing::Lock);
         let mut awaited: BTreeSet<u64> = awaited.map(|waiting| waiting.object).collect();
@@ -242,7 +257,7 @@ impl Process {
             awaited.remove(&held.object);
         }
         for object in awaited {
-            let Some((holder, site)) = self.holder(object, living, threads) else {
+            let Some((holder, site)) = self.holder(object, numbers, threads)? else {
                 continue;
             };
             threads[holder].holds.push(Held {
@@ -252,16 +267,39 @@ impl Process {
                 number: 0,
             });
         }
+        Ok(())
     }
 
     /// Which of the threads holds a mutex, by its own bytes, and where that took it, if that is
     /// known: a thread that the process's parent had is added.
-    fn holder(&self, object: u64, living: u32, threads: &mut Vec<Moment>) -> Option<(usize, u64)> {
+    ///
+    /// # Errors
+    /// The bytes may not be read.
+    fn holder(
+        &self,
+        object: u64,
+        numbers: &HashMap<u32, u32>,
+        threads: &mut Vec<Moment>,
+    ) -> std::io::Result<Option<(usize, u64)>> {
+        // A thread that is ending has no memory any more.
+        for thread in numbers.values() {
+            match self.read(*thread, object, MUTEX_BYTES) {
+                Ok(bytes) => return Ok(self.noted_in(&bytes, threads)),
+                Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
+                // The program has unmapped it.
+                Err(error) if error.raw_os_error() == Some(libc::EFAULT) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same by those bytes.
+    fn noted_in(&self, bytes: &[u8], threads: &mut Vec<Moment>) -> Option<(usize, u64)> {
         const OWNER: usize = 8;
         const KIND: usize = 16;
         // The C library's marks for or against lock elision, and which lock serves the mutex.
         const NO_KIND: u32 = 0x300 | assigned::BITS;
-        let bytes = self.memory(living, object, KIND + 4);
         let owner = u64::from_ne_bytes(bytes.get(OWNER..KIND)?.try_into().ok()?);
         let kind = u32::from_ne_bytes(bytes.get(KIND..)?.try_into().ok()?) & !NO_KIND;
         match kind {
@@ -451,8 +489,23 @@ impl Process {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Bytes of memory from `at` upwards, as many as can be had, by a living thread of it.
+    /// Bytes of memory from `at` upwards, as many as can be had, by the number that a living thread
+    /// of it has for itself.
     pub fn memory(&self, thread: u32, at: u64, length: usize) -> Vec<u8> {
+        let here = if self.is_apart {
+            self.numbers().get(&thread).copied()
+        } else {
+            Some(thread)
+        };
+        let read = here.and_then(|here| self.read(here, at, length).ok());
+        read.unwrap_or_default()
+    }
+
+    /// The same by its number here.
+    ///
+    /// # Errors
+    /// None can be had, or may.
+    fn read(&self, thread: u32, at: u64, length: usize) -> std::io::Result<Vec<u8>> {
         const PAGE: u64 = 4096;
         let mut bytes = vec![0_u8; length];
         let local = libc::iovec {
@@ -481,8 +534,8 @@ impl Process {
                 0,
             )
         };
-        bytes.truncate(usize::try_from(read).unwrap_or(0));
-        bytes
+        bytes.truncate(usize::try_from(read).map_err(|_| std::io::Error::last_os_error())?);
+        Ok(bytes)
     }
 }
 

@@ -116,15 +116,18 @@ impl Stacks {
         }
     }
 
-    /// Goes by the process's mappings as a living thread has them now; by `kept`, if it is gone
-    /// and they were never seen.
-    pub fn refresh(&mut self, thread: Option<u32>, kept: &str) {
-        let thread = thread.unwrap_or(self.process);
-        let now = std::fs::read_to_string(format!("/proc/{}/task/{thread}/maps", self.process));
-        let maps = match now {
-            Ok(maps) if !maps.is_empty() => maps,
-            _ if self.mapped.is_empty() => kept.to_owned(),
-            _ => return,
+    /// Goes by the process's mappings as one of these threads has them now, by their numbers here:
+    /// one that is ending has none. By `kept`, if all are gone and they were never seen.
+    pub fn refresh(&mut self, threads: impl Iterator<Item = u32>, kept: &str) {
+        let process = self.process;
+        let maps = |thread| std::fs::read_to_string(format!("/proc/{process}/task/{thread}/maps"));
+        let mut seen = threads
+            .filter_map(|thread| maps(thread).ok())
+            .filter(|maps| !maps.is_empty());
+        let maps = match seen.next() {
+            Some(maps) => maps,
+            None if self.mapped.is_empty() => kept.to_owned(),
+            None => return,
         };
         let files = files(&maps);
         if files == self.files {

@@ -72,8 +72,7 @@ impl Watching {
         }
         raw.watch.beat();
         let number = raw.watch.begin(before).ok_or_else(|| watched(id))?;
-        let any = process.numbers().into_values().next();
-        process.stacks.refresh(any, &process.kept_maps());
+        process.refresh(&process.numbers());
         Ok(Self {
             began: began(id),
             process,

@@ -268,9 +268,9 @@ impl Gatherer {
         let mut over = Vec::new();
         let (mut cpu, mut acquired, mut alive) = (self.cpu_before, self.acquired_before, 0.0);
         for process in self.records.processes() {
-            let living = process.living();
-            let any = living.iter().next().copied();
-            process.stacks.refresh(any, &process.kept_maps());
+            let numbers = process.numbers();
+            process.refresh(&numbers);
+            let living: HashSet<u32> = numbers.into_keys().collect();
             let gathered = self.processes.entry(process.id).or_default();
             if let Some(used) = cpu_seconds(process.id) {
                 gathered.cpu = used - gathered.before.cpu;

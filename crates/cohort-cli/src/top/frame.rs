@@ -180,8 +180,7 @@ impl Looker {
         let living = self.living();
         let process = &mut self.watching.process;
         self.gathered.leave_out_gone(process.records(), &living);
-        let any = self.numbers.values().next().copied();
-        process.stacks.refresh(any, &process.kept_maps());
+        process.refresh(&self.numbers);
         let sums = merge::sums(process);
         let counts = merge::by_locks(&sums, &self.before);
         self.before = sums;

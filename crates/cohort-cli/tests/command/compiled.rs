@@ -63,6 +63,11 @@ pub fn needs() -> Program {
     compile("needs.c", "cc", &[]).expect(NO_COMPILER)
 }
 
+/// `refuse.c`: what it starts may not read other processes' memory.
+pub fn refuse() -> Program {
+    compile("refuse.c", "cc", &[]).expect(NO_COMPILER)
+}
+
 /// `mutexes.c`, with these options.
 pub fn mutexes(options: &[&str]) -> Program {
     compile("mutexes.c", "cc", options).expect(NO_COMPILER)

@@ -1,7 +1,7 @@
 //! `cohort debug` finds each bug of `examples/bugs`, and none in the programs beside them that
 //! only look alike.
 
-use crate::cohort;
+use crate::{cohort, compiled};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -293,6 +293,38 @@ fn the_c_librarys_own_locks_are_not_observed() {
         .assert()
         .code(2)
         .stderr(predicates::str::contains("cohort debug"));
+}
+
+/// Where the program's memory may not be read, nobody knows which thread holds a plain mutex: this
+/// is told, once, with what to do.  The program is ended here, since nothing ends it.
+#[test]
+fn what_may_not_be_read_is_told_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile("abba", &folder);
+    let refuse = compiled::refuse();
+    let run = |words: &[&str]| {
+        let output = Command::new(refuse.path())
+            .arg(env!("CARGO_BIN_EXE_cohort"))
+            .arg("debug")
+            .args(words)
+            .args(["--", "timeout", "-s", "KILL", "2"])
+            .arg(&program)
+            .output()
+            .expect("the launcher runs");
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let said = run(&[]);
+    assert_eq!(said.matches("may not be read").count(), 1, "{said}");
+    let widest = said.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{said}");
+    let said = in_one_line(&said);
+    for words in ["--level owner", "no deadlock over plain mutexes"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let found: serde_json::Value = serde_json::from_str(&run(&["--json"])).expect("JSON");
+    assert_eq!(found["is_blind"], true);
+    let said = run(&["--level", "owner"]);
+    assert!(said.contains("2 threads wait for each other"), "{said}");
 }
 
 #[test]

@@ -4,10 +4,15 @@
 //! a cargo of its own, always in release, and with nothing of this build's
 //! settings but the target: a debug command carries the same library.  It is
 //! compiled in a folder that all builds of the command share, and so only once.
+//!
+//! Its sources are the workspace's.  A package of the command has no workspace around it, and
+//! carries them: `carried` leads to them, with manifests of another name, since cargo leaves a
+//! folder out of a package that has a manifest.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -21,7 +26,10 @@ const LIBRARIES: [(&str, &str); 3] = [
     ("libcohort_observe.so", "observe"),
 ];
 
-/// What the library is made of, seen from the workspace's root.
+/// The packages that the library is made of.
+const PACKAGES: [&str; 3] = ["cohort-raw", "cohort", "cohort-preload"];
+
+/// Their files, seen from the workspace's root.
 const SOURCES: [&str; 9] = [
     "Cargo.toml",
     "crates/cohort-raw/Cargo.toml",
@@ -57,12 +65,8 @@ fn main() -> ExitCode {
 
 fn build() -> Result<(), String> {
     let variable = |name: &str| env::var_os(name).ok_or(format!("cargo did not set {name}"));
-    let root = Path::new(&variable("CARGO_MANIFEST_DIR")?)
-        .ancestors()
-        .nth(2)
-        .ok_or("this crate is not in its workspace")?
-        .to_path_buf();
     let out = PathBuf::from(variable("OUT_DIR")?);
+    let root = sources(Path::new(&variable("CARGO_MANIFEST_DIR")?), &out)?;
     let target = variable("TARGET")?;
     println!("cargo::rerun-if-changed=build.rs");
     for source in SOURCES.map(|source| root.join(source)) {
@@ -83,6 +87,58 @@ fn build() -> Result<(), String> {
         let built = compile(&root, &folder, &target, features)?;
         fs::copy(&built, out.join(file))
             .map_err(|error| format!("{} is not there: {error}", built.display()))?;
+    }
+    Ok(())
+}
+
+/// The root of a workspace that has the library's packages.
+fn sources(package: &Path, out: &Path) -> Result<PathBuf, String> {
+    let around = package.ancestors().nth(2);
+    let has_packages = |root: &&Path| root.join("crates/cohort-preload/Cargo.toml").exists();
+    if let Some(root) = around.filter(has_packages) {
+        return Ok(root.to_path_buf());
+    }
+    let carried = package.join("carried");
+    println!("cargo::rerun-if-changed={}", carried.display());
+    let root = out.join("workspace");
+    lay_out(&carried, &root)
+        .map_err(|error| format!("what {} has is not usable: {error}", carried.display()))?;
+    Ok(root)
+}
+
+/// Makes a workspace of the files that a package carries.
+fn lay_out(carried: &Path, root: &Path) -> io::Result<()> {
+    if root.exists() {
+        fs::remove_dir_all(root)?;
+    }
+    for package in PACKAGES {
+        let there = root.join("crates").join(package);
+        copy(&carried.join(package), &there)?;
+        fs::rename(there.join("manifest.toml"), there.join("Cargo.toml"))?;
+    }
+    // Cargo looks for every member.
+    let is_kept = |line: &&str| {
+        let mut members = line
+            .split('"')
+            .filter_map(|part| part.strip_prefix("crates/"));
+        members.all(|member| PACKAGES.contains(&member))
+    };
+    let manifest = fs::read_to_string(carried.join("workspace.toml"))?;
+    let manifest: Vec<&str> = manifest.lines().filter(is_kept).collect();
+    fs::write(root.join("Cargo.toml"), manifest.join("\n"))
+}
+
+/// Copies a folder with all that is in it.
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let path = entry?.path();
+        let there = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            copy(&path, &there)?;
+        } else {
+            fs::copy(&path, &there)?;
+        }
     }
     Ok(())
 }

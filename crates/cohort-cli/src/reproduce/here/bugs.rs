@@ -24,7 +24,7 @@ macro_rules! bug {
         Bug {
             says: $says,
             program: $program,
-            text: include_str!(concat!("../../../../../examples/bugs/", $program, ".c")),
+            text: include_str!(concat!("../../../bugs/", $program, ".c")),
             kind: $kind,
             locks: &$locks,
             functions: &$functions,

@@ -1,0 +1,1 @@
+../../../cohort-preload/build.rs

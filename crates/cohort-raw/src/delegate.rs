@@ -9,6 +9,18 @@ use core::ptr::NonNull;
 /// A critical section that another thread may run: an `FnMut()` whose type is forgotten.
 ///
 /// It is run once at most, by the thread that has it.
+///
+/// ```
+/// use cohort_raw::Section;
+///
+/// let mut total = 1;
+/// let mut add = || total += 1;
+/// // SAFETY: it does not panic, and captures what any thread may write.
+/// let section = unsafe { Section::new(&mut add) };
+/// // SAFETY: nobody else runs anything on `total`.
+/// unsafe { section.run() };
+/// assert_eq!(total, 2);
+/// ```
 pub struct Section<'a> {
     of: NonNull<()>,
     /// # Safety
@@ -26,6 +38,14 @@ impl<'a> Section<'a> {
     /// # Safety
     /// It never unwinds, and the thread that runs it may be any: what it captures and writes
     /// is good there too, or it is given only to [`Delegate::run_here`].
+    ///
+    /// ```
+    /// let mut count = 0;
+    /// let mut add = || count += 1;
+    /// // SAFETY: it does not panic, and captures what any thread may write.
+    /// let section = unsafe { cohort_raw::Section::new(&mut add) };
+    /// drop(section);
+    /// ```
     pub unsafe fn new<F: FnMut()>(section: &'a mut F) -> Self {
         /// # Safety
         /// As [`Section::code`].
@@ -44,6 +64,14 @@ impl<'a> Section<'a> {
     ///
     /// # Safety
     /// The caller excludes every other section of the same delegate.
+    ///
+    /// ```
+    /// let mut count = 0;
+    /// let mut add = || count += 1;
+    /// // SAFETY: it does not panic; nobody else runs anything on `count`.
+    /// unsafe { cohort_raw::Section::new(&mut add).run() };
+    /// assert_eq!(count, 1);
+    /// ```
     #[inline]
     pub unsafe fn run(self) {
         // SAFETY: this is what it was made of, borrowed for as long as the section lives.
@@ -51,6 +79,16 @@ impl<'a> Section<'a> {
     }
 
     /// The two words that it consists of: what it was made of, and its code, which is not null.
+    ///
+    /// ```
+    /// use cohort_raw::Section;
+    ///
+    /// let mut count = 0;
+    /// let mut add = || count += 1;
+    /// // SAFETY: it does not panic; the words are made a section of once, which is run at once.
+    /// unsafe { Section::from_words(Section::new(&mut add).into_words()).run() };
+    /// assert_eq!(count, 1);
+    /// ```
     #[must_use]
     #[inline]
     pub fn into_words(self) -> [*mut (); 2] {
@@ -62,6 +100,16 @@ impl<'a> Section<'a> {
     /// # Safety
     /// They are of one [`into_words`](Self::into_words), and are made a section of once; that is run
     /// or forgotten before the lifetime of that ends.
+    ///
+    /// ```
+    /// use cohort_raw::Section;
+    ///
+    /// let mut count = 0;
+    /// let mut add = || count += 1;
+    /// // SAFETY: it does not panic; the words are made a section of once, which is run at once.
+    /// unsafe { Section::from_words(Section::new(&mut add).into_words()).run() };
+    /// assert_eq!(count, 1);
+    /// ```
     #[must_use]
     #[inline]
     pub unsafe fn from_words([of, code]: [*mut (); 2]) -> Self {
@@ -79,6 +127,19 @@ impl<'a> Section<'a> {
     ///
     /// # Safety
     /// It is run or forgotten before `'a` ends.
+    ///
+    /// ```
+    /// use cohort_raw::Section;
+    ///
+    /// let mut count = 0;
+    /// let mut add = || count += 1;
+    /// // SAFETY: it does not panic, and is run before `add` ends.
+    /// unsafe {
+    ///     let section: Section<'static> = Section::new(&mut add).outliving();
+    ///     section.run();
+    /// }
+    /// assert_eq!(count, 1);
+    /// ```
     #[must_use]
     pub const unsafe fn outliving(self) -> Section<'static> {
         Section {
@@ -107,6 +168,18 @@ impl fmt::Debug for Section<'_> {
 /// whatever is in the next.  A section that was brought to [`run`](Self::run) or
 /// [`run_here`](Self::run_here) has been run once when that returns, and happens before
 /// the return; what went before the call happens before it.
+///
+/// ```
+/// use cohort_raw::{Delegate, Section};
+///
+/// /// Adds on whichever thread the delegate chooses.
+/// fn add<D: Delegate>(delegate: &D, total: &mut u64) {
+///     let mut section = || *total += 1;
+///     // SAFETY: it does not panic, and captures what any thread may write.
+///     let section = unsafe { Section::new(&mut section) };
+///     delegate.run(&D::Context::default(), section);
+/// }
+/// ```
 pub unsafe trait Delegate: Default + Send + Sync {
     /// What one call carries.
     type Context: Default;
@@ -125,6 +198,14 @@ pub unsafe trait Delegate: Default + Send + Sync {
 ///
 /// # Safety
 /// As [`Delegate`]: after a `true` the section has been run, after a `false` it never is.
+///
+/// ```
+/// use cohort_raw::{Section, TryDelegate};
+///
+/// fn run_if_free<D: TryDelegate>(delegate: &D, section: Section<'_>) -> bool {
+///     delegate.try_run(&D::Context::default(), section)
+/// }
+/// ```
 pub unsafe trait TryDelegate: Delegate {
     /// Runs the section if no other is being run, nor waits ahead of it; never blocks for the
     /// lock.
@@ -136,6 +217,14 @@ pub unsafe trait TryDelegate: Delegate {
 /// # Safety
 /// As [`Delegate`]: after [`Outcome::Acquired`] the section has been run, after
 /// [`Outcome::GaveUp`] it never is.
+///
+/// ```
+/// use cohort_raw::{AbortableDelegate, Outcome, Patience, Section};
+///
+/// fn run_soon<D: AbortableDelegate>(delegate: &D, section: Section<'_>, soon: &Patience) -> bool {
+///     delegate.run_within(&D::Context::default(), section, soon) == Outcome::Acquired
+/// }
+/// ```
 pub unsafe trait AbortableDelegate: Delegate {
     /// Blocks until the section has been run or `patience` runs out.  A section that has begun
     /// is waited for.
@@ -147,6 +236,16 @@ pub unsafe trait AbortableDelegate: Delegate {
 ///
 /// # Safety
 /// As [`Delegate`], whether there is a server or not.
+///
+/// ```
+/// use cohort_raw::Attended;
+///
+/// /// Serves until nothing has been brought.
+/// fn serve<D: Attended>(delegate: &D) {
+///     while delegate.attend() {}
+///     delegate.leave();
+/// }
+/// ```
 pub unsafe trait Attended: Delegate {
     /// Makes the calling thread the server, if nobody else is and no section runs, and if it is,
     /// runs what has been brought, once round; whether there was anything.  Never blocks for the

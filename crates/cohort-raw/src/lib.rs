@@ -50,6 +50,40 @@ pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 /// [`acquire`](Self::acquire) and the call of [`release`](Self::release) no other
 /// acquisition returns, and everything before that release happens before
 /// whatever follows the next acquisition.
+///
+/// ```
+/// use cohort_raw::RawLock;
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// /// A lock of one's own, which `cohort::Mutex` takes as any other.
+/// #[derive(Default)]
+/// struct Mine(AtomicBool);
+///
+/// // SAFETY: one thread at a time finds `false`, and it sees what the last one did.
+/// unsafe impl RawLock for Mine {
+///     type Context = ();
+///
+///     fn acquire(&self, (): &()) {
+///         while self.0.swap(true, Ordering::Acquire) {
+///             std::thread::yield_now();
+///         }
+///     }
+///
+///     unsafe fn release(&self, (): &()) {
+///         self.0.store(false, Ordering::Release);
+///     }
+///
+///     fn is_locked(&self) -> bool {
+///         self.0.load(Ordering::Relaxed)
+///     }
+/// }
+///
+/// let mine = Mine::default();
+/// mine.acquire(&());
+/// assert!(mine.is_locked());
+/// // SAFETY: acquired above.
+/// unsafe { mine.release(&()) };
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no lock",
     note = "locks are in `cohort::basic`, `cohort::numa` and `cohort::compose`; those that readers share \
@@ -82,6 +116,15 @@ pub unsafe trait RawLock: Default + Send + Sync {
 ///
 /// # Safety
 /// As [`RawLock`]: a `true` is an acquisition.
+///
+/// ```
+/// use cohort_raw::RawTry;
+///
+/// /// Tries a lock a few times.
+/// fn try_often<L: RawTry>(lock: &L, cx: &L::Context, times: u32) -> bool {
+///     (0..times).any(|_| lock.try_acquire(cx))
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be tried without waiting",
     note = "every lock that `cohort list` shows can; `Gated<L>` can if `L` can"
@@ -97,6 +140,16 @@ pub unsafe trait RawTry: RawLock {
 /// # Safety
 /// As [`RawLock`]: [`Outcome::Acquired`] is an acquisition; after
 /// [`Outcome::GaveUp`] nobody will ever grant the lock to this context.
+///
+/// ```
+/// use cohort_raw::{Abortable, Deadline, Outcome, Patience};
+///
+/// /// Gives up at that time on the monotonic clock.
+/// fn acquire_until<L: Abortable>(lock: &L, cx: &L::Context, nanoseconds: u64) -> bool {
+///     let patience = Patience::until(Deadline::monotonic(nanoseconds));
+///     lock.acquire_within(cx, &patience) == Outcome::Acquired
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "the waiters of `{Self}` cannot give up",
     note = "where they must, use the default lock, `basic::Bo`, or a queue whose waiters can: \
@@ -108,6 +161,17 @@ pub unsafe trait Abortable: RawLock {
 }
 
 /// How a bounded acquisition ended.
+///
+/// ```
+/// use cohort_raw::{Abortable, Outcome, Patience};
+///
+/// fn acquire<L: Abortable>(lock: &L, cx: &L::Context) {
+///     match lock.acquire_within(cx, &Patience::ENDLESS) {
+///         Outcome::Acquired => {}
+///         Outcome::GaveUp => unreachable!("nothing ends this patience"),
+///     }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Outcome {
@@ -121,6 +185,15 @@ pub enum Outcome {
 ///
 /// # Safety
 /// The bound must hold: callers rely on it for deadlines.
+///
+/// ```
+/// use cohort_raw::{BoundedAbort, Outcome, Patience};
+///
+/// /// For callers that have promised to answer in time.
+/// fn acquire_or_answer<L: BoundedAbort>(lock: &L, cx: &L::Context, patience: &Patience) -> Outcome {
+///     lock.acquire_within(cx, patience)
+/// }
+/// ```
 pub unsafe trait BoundedAbort: Abortable {}
 
 /// Another thread may release the lock, with the same context (Dice et al. 2015, definition
@@ -128,6 +201,21 @@ pub unsafe trait BoundedAbort: Abortable {}
 ///
 /// # Safety
 /// `release` must not depend on the calling thread.
+///
+/// ```
+/// use cohort_raw::ThreadOblivious;
+///
+/// /// Has another thread release the lock.
+/// ///
+/// /// # Safety
+/// /// The lock is held, by that context.
+/// unsafe fn release_elsewhere<L: ThreadOblivious<Context: Sync>>(lock: &L, cx: &L::Context) {
+///     std::thread::scope(|scope| {
+///         // SAFETY: the caller's, and any thread may.
+///         scope.spawn(|| unsafe { lock.release(cx) });
+///     });
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has to be released by the thread that acquired it",
     note = "such a lock has no guards, which may go to another thread: use closures (`locking`)"
@@ -139,6 +227,15 @@ pub unsafe trait ThreadOblivious: RawLock {}
 /// # Safety
 /// Compositions exclude by it: [`has_waiters`](Self::has_waiters) must never say "yes" where
 /// nobody waits.
+///
+/// ```
+/// use cohort_raw::DetectsWaiters;
+///
+/// /// Works on while nobody waits; the caller holds the lock.
+/// fn work<L: DetectsWaiters>(lock: &L, cx: &L::Context, mut step: impl FnMut() -> bool) {
+///     while step() && !lock.has_waiters(cx) {}
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "the holder of `{Self}` cannot tell whether others wait",
     note = "all levels of a composition but the last have to: `basic::Ticket`, `Mcs`, `Clh`, `Hemlock` can"
@@ -158,6 +255,24 @@ pub unsafe trait DetectsWaiters: RawLock {
 /// Compositions exclude by it.  After [`HandOver::Done`] another acquisition has the lock,
 /// however little patience it has left, and [`handed`](Self::handed) is the number that came
 /// with it; after any other release it is 0, as where the lock was found free.
+///
+/// ```
+/// use cohort_raw::{HandOver, HandsOver};
+///
+/// /// Hands over the lock with a number one higher than came with it, or releases it.
+/// ///
+/// /// # Safety
+/// /// The lock is held, by that context.
+/// unsafe fn pass_on<L: HandsOver>(lock: &L, cx: &L::Context) {
+///     let number = (lock.handed(cx) + 1).min(L::MOST);
+///     // SAFETY: the caller's.
+///     unsafe {
+///         if lock.hand_over(cx, number) == HandOver::Kept {
+///             lock.release(cx);
+///         }
+///     }
+/// }
+/// ```
 pub unsafe trait HandsOver: RawLock {
     /// The largest number that can be handed over.
     const MOST: u32;
@@ -175,6 +290,17 @@ pub unsafe trait HandsOver: RawLock {
 }
 
 /// What became of an attempt to hand a lock over.
+///
+/// ```
+/// use cohort_raw::{HandOver, HandsOver};
+///
+/// /// # Safety
+/// /// The lock is held, by that context.
+/// unsafe fn is_another_there<L: HandsOver>(lock: &L, cx: &L::Context) -> bool {
+///     // SAFETY: the caller's.
+///     unsafe { lock.hand_over(cx, 1) == HandOver::Done }
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum HandOver {
@@ -186,6 +312,14 @@ pub enum HandOver {
 
 /// Every acquisition succeeds after finitely many others: waiters are served in
 /// an order that cannot pass one over for ever.
+///
+/// ```
+/// use cohort_raw::Fair;
+///
+/// /// A queue of work that passes nobody over.
+/// #[derive(Default)]
+/// struct InOrder<L: Fair>(L);
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` may pass a waiter over for ever",
     note = "what is wanted here is a lock that serves in order, such as `basic::Ticket` or `basic::Mcs`"
@@ -194,11 +328,34 @@ pub trait Fair: RawLock {}
 
 /// A lock that decides for itself, again and again, whether its waiters spin or sleep; a
 /// measurement leaves it the choice.
+///
+/// ```
+/// use cohort_raw::{Adapts, RawLock};
+///
+/// #[derive(Default)]
+/// struct Chooses<L>(L);
+/// # // SAFETY: passed on.
+/// # unsafe impl<L: RawLock> RawLock for Chooses<L> {
+/// #     type Context = L::Context;
+/// #     fn acquire(&self, cx: &L::Context) { self.0.acquire(cx) }
+/// #     unsafe fn release(&self, cx: &L::Context) { unsafe { self.0.release(cx) } }
+/// #     fn is_locked(&self) -> bool { self.0.is_locked() }
+/// # }
+/// impl<L: RawLock> Adapts for Chooses<L> {}
+/// ```
 pub trait Adapts: RawLock {}
 
 /// A lock that is compiled in two forms: one whose waiters may sleep, and one whose
 /// waiters never do, which therefore wakes nobody and releases by a plain store where
 /// the other one has to ask.
+///
+/// ```
+/// use cohort_raw::TwoForms;
+///
+/// /// Of threads that each have a CPU for themselves.
+/// #[derive(Default)]
+/// struct Pinned<L: TwoForms>(L::Spinning);
+/// ```
 pub trait TwoForms: RawLock {
     /// The form whose waiters never sleep.
     type Spinning: RawLock;
@@ -211,6 +368,19 @@ pub trait TwoForms: RawLock {
 /// # Safety
 /// After [`inherit`](Self::inherit) the lock must be held by `holder`, or free,
 /// with no trace of any other acquisition.
+///
+/// ```
+/// use cohort_raw::Inherit;
+///
+/// /// What a forked child does first with a lock that its parent's other threads had.
+/// ///
+/// /// # Safety
+/// /// The child has no other thread, and holds nothing by this lock.
+/// unsafe fn after_fork<L: Inherit>(lock: &L) {
+///     // SAFETY: the caller's.
+///     unsafe { lock.inherit(None) };
+/// }
+/// ```
 pub unsafe trait Inherit: RawLock {
     /// Forgets every acquisition but the holder's.
     ///

@@ -3,6 +3,12 @@
 use core::fmt;
 
 /// The clock a deadline is read on.
+///
+/// ```
+/// use cohort_raw::{Clock, Deadline};
+///
+/// assert_eq!(Deadline::monotonic(0).clock, Clock::Monotonic);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// Goes forward at a steady rate; setting the time of day does not move it.
@@ -12,6 +18,13 @@ pub enum Clock {
 }
 
 /// A point in time.
+///
+/// ```
+/// use cohort_raw::{Clock, Deadline};
+///
+/// let noon = Deadline { clock: Clock::Realtime, seconds: 1_700_000_000, nanoseconds: 0 };
+/// assert_ne!(noon, Deadline::monotonic(1_700_000_000_000_000_000));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline {
     /// The clock it is read on.
@@ -24,6 +37,13 @@ pub struct Deadline {
 
 impl Deadline {
     /// That many nanoseconds after the monotonic clock's origin.
+    ///
+    /// ```
+    /// use cohort_raw::Deadline;
+    ///
+    /// let deadline = Deadline::monotonic(1_500_000_000);
+    /// assert_eq!((deadline.seconds, deadline.nanoseconds), (1, 500_000_000));
+    /// ```
     #[must_use]
     pub const fn monotonic(nanoseconds: u64) -> Self {
         Self {
@@ -65,6 +85,24 @@ impl Deadline {
 }
 
 /// What can end waits beside a deadline: a word from another thread, which may come at any time.
+///
+/// ```
+/// use cohort_raw::Cancellation;
+/// use std::sync::atomic::{AtomicBool, Ordering};
+///
+/// /// For waiters that never sleep.
+/// struct Stop(AtomicBool);
+///
+/// impl Cancellation for Stop {
+///     fn is_cancelled(&self) -> bool {
+///         self.0.load(Ordering::Acquire)
+///     }
+///     fn sleep(&self, _word: usize, sleep: &mut dyn FnMut()) {
+///         sleep();
+///     }
+/// }
+/// assert!(Stop(AtomicBool::new(true)).is_cancelled());
+/// ```
 pub trait Cancellation: Sync {
     /// Whether the word has been given; it is never taken back.
     fn is_cancelled(&self) -> bool;
@@ -76,6 +114,15 @@ pub trait Cancellation: Sync {
 }
 
 /// How long an acquisition may take.
+///
+/// ```
+/// use cohort_raw::{Deadline, Patience};
+///
+/// let deadline = Deadline::monotonic(2_000_000_000);
+/// let patience = Patience::until(deadline);
+/// assert_eq!(patience.deadline(), Some(&deadline));
+/// assert!(patience.cancellation().is_none() && !patience.is_endless());
+/// ```
 #[derive(Clone, Copy)]
 pub struct Patience<'a> {
     deadline: Option<Deadline>,
@@ -100,12 +147,34 @@ impl<'a> Patience<'a> {
     };
 
     /// Waits until `deadline`.
+    ///
+    /// ```
+    /// use cohort_raw::{Deadline, Patience};
+    ///
+    /// assert!(!Patience::until(Deadline::monotonic(1)).is_endless());
+    /// ```
     #[must_use]
     pub const fn until(deadline: Deadline) -> Self {
         Self::ENDLESS.ending(deadline)
     }
 
     /// This patience, but no longer than until the word is given.
+    ///
+    /// ```
+    /// use cohort_raw::{Cancellation, Patience};
+    ///
+    /// struct Never;
+    /// impl Cancellation for Never {
+    ///     fn is_cancelled(&self) -> bool {
+    ///         false
+    ///     }
+    ///     fn sleep(&self, _word: usize, sleep: &mut dyn FnMut()) {
+    ///         sleep();
+    ///     }
+    /// }
+    /// let patience = Patience::ENDLESS.unless(&Never);
+    /// assert_eq!(patience.cancellation().map(Cancellation::is_cancelled), Some(false));
+    /// ```
     #[must_use]
     pub const fn unless(&self, cancellation: &'a dyn Cancellation) -> Self {
         Self {
@@ -115,6 +184,13 @@ impl<'a> Patience<'a> {
     }
 
     /// This patience with that deadline instead of its own.
+    ///
+    /// ```
+    /// use cohort_raw::{Deadline, Patience};
+    ///
+    /// let (one, two) = (Deadline::monotonic(1), Deadline::monotonic(2));
+    /// assert_eq!(Patience::until(one).ending(two).deadline(), Some(&two));
+    /// ```
     #[must_use]
     pub const fn ending(&self, deadline: Deadline) -> Self {
         Self {
@@ -126,6 +202,14 @@ impl<'a> Patience<'a> {
     /// This patience, but no longer than until that time on the monotonic clock,
     /// in nanoseconds.  Deadlines on different clocks cannot be compared, so one on
     /// another clock gives way; the caller looks at it again.
+    ///
+    /// ```
+    /// use cohort_raw::{Deadline, Patience};
+    ///
+    /// let patience = Patience::until(Deadline::monotonic(5));
+    /// assert_eq!(patience.at_most(9).deadline(), Some(&Deadline::monotonic(5)));
+    /// assert_eq!(patience.at_most(2).deadline(), Some(&Deadline::monotonic(2)));
+    /// ```
     #[must_use]
     pub const fn at_most(&self, nanoseconds: u64) -> Self {
         let limit = Deadline::monotonic(nanoseconds);
@@ -143,6 +227,10 @@ impl<'a> Patience<'a> {
     }
 
     /// The point at which patience runs out, if it ever does by itself.
+    ///
+    /// ```
+    /// assert!(cohort_raw::Patience::ENDLESS.deadline().is_none());
+    /// ```
     #[must_use]
     #[inline(always)]
     pub const fn deadline(&self) -> Option<&Deadline> {
@@ -150,6 +238,10 @@ impl<'a> Patience<'a> {
     }
 
     /// What may end it before.
+    ///
+    /// ```
+    /// assert!(cohort_raw::Patience::ENDLESS.cancellation().is_none());
+    /// ```
     #[must_use]
     #[inline(always)]
     pub const fn cancellation(&self) -> Option<&'a dyn Cancellation> {
@@ -157,6 +249,10 @@ impl<'a> Patience<'a> {
     }
 
     /// Whether nothing ends it.
+    ///
+    /// ```
+    /// assert!(cohort_raw::Patience::ENDLESS.is_endless());
+    /// ```
     #[must_use]
     #[inline(always)]
     pub const fn is_endless(&self) -> bool {

@@ -3,6 +3,15 @@
 use crate::{Outcome, Patience};
 
 /// Whether a thread that may hold a lock to read already passes waiting writers.
+///
+/// ```
+/// use cohort_raw::{RawShared, Recursion};
+///
+/// /// For code that never reads twice at once.
+/// fn read_once<L: RawShared>(lock: &L, cx: &L::Context) {
+///     lock.read(cx, Recursion::Excluded);
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recursion {
     /// It does, so recursive read locks never deadlock.
@@ -18,6 +27,19 @@ pub enum Recursion {
 /// An implementation must give exclusion: while somebody holds the lock to write,
 /// nobody else holds it; and everything before a release happens before whatever
 /// follows the next acquisition, unless both are to read.
+///
+/// ```
+/// use cohort_raw::{RawShared, Recursion};
+///
+/// fn reading<L: RawShared, R>(lock: &L, look: impl FnOnce() -> R) -> R {
+///     let context = L::Context::default();
+///     lock.read(&context, Recursion::Allowed);
+///     let seen = look();
+///     // SAFETY: read above, by this thread and with that context.
+///     unsafe { lock.release_read(&context) };
+///     seen
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no lock that readers share",
     note = "those are `rwlock::RawRwLock`, the default, and `rwlock::CRwNp` and `rwlock::CRwWp`; \
@@ -73,6 +95,14 @@ pub unsafe trait RawShared: Default + Send + Sync {
 ///
 /// # Safety
 /// As [`RawShared`]: [`Outcome::Acquired`] is an acquisition, [`Outcome::GaveUp`] none.
+///
+/// ```
+/// use cohort_raw::{AbortableShared, Outcome, Patience};
+///
+/// fn write_or_not<L: AbortableShared>(lock: &L, cx: &L::Context, patience: &Patience) -> bool {
+///     lock.write_within(cx, patience) == Outcome::Acquired
+/// }
+/// ```
 pub unsafe trait AbortableShared: RawShared {
     /// Blocks until the lock is held to read or `patience` runs out.
     fn read_within(&self, cx: &Self::Context, recursion: Recursion, patience: &Patience)

@@ -71,6 +71,18 @@ static TABLE: Table<Lock, &Arena<Entry<Lock>>, &Arena<Bucket<Lock>>> =
     Table::new(13, &ENTRIES, &BUCKETS);
 
 /// The key's lock, held until this is dropped; any thread may drop it.
+///
+/// ```
+/// use cohort_service::gls;
+///
+/// let shared = 7;
+/// let guard: gls::Guard<'_> = gls::lock(&shared);
+/// // Any thread may release it.
+/// std::thread::scope(|scope| {
+///     scope.spawn(move || drop(guard));
+/// });
+/// assert!(gls::try_lock(&shared).is_some());
+/// ```
 #[must_use = "the lock is released at once if nobody keeps this"]
 pub struct Guard<'a> {
     held: Option<Held<Lock>>,
@@ -128,6 +140,14 @@ pub fn lock<T: ?Sized>(of: &T) -> Guard<'_> {
 
 /// The lock of that address if nobody has it.  For a moment after [`free`] another key's lock may
 /// be found taken.
+///
+/// ```
+/// use cohort_service::gls;
+///
+/// let shared = 7;
+/// let held = gls::try_lock(&shared);
+/// assert!(held.is_some() && gls::try_lock(&shared).is_none());
+/// ```
 #[inline]
 pub fn try_lock<T: ?Sized>(of: &T) -> Option<Guard<'_>> {
     TABLE.try_lock(key(of)).ok().map(Guard::new)
@@ -170,12 +190,28 @@ pub fn free<T: ?Sized>(of: &T) -> Result<(), Refusal> {
 }
 
 /// How many addresses have locks now.
+///
+/// ```
+/// use cohort_service::gls;
+///
+/// let shared = 7;
+/// drop(gls::lock(&shared));
+/// assert!(gls::keys() >= 1);
+/// ```
 #[must_use]
 pub fn keys() -> u32 {
     TABLE.keys()
 }
 
 /// Bytes of all locks and of the table, beyond its first buckets.
+///
+/// ```
+/// use cohort_service::gls;
+///
+/// let (shared, before) = (7, gls::bytes());
+/// drop(gls::lock(&shared));
+/// assert!(gls::bytes() >= before);
+/// ```
 #[must_use]
 pub fn bytes() -> usize {
     TABLE.bytes()
@@ -191,6 +227,15 @@ pub mod address {
     ///
     /// # Errors
     /// 0 is no key (`EINVAL`).
+    ///
+    /// ```
+    /// use cohort_service::gls::{Refusal, address};
+    ///
+    /// assert_eq!(address::lock(18), Ok(()));
+    /// assert_eq!(address::lock(0), Err(Refusal::NoKey));
+    /// // SAFETY: locked above.
+    /// assert_eq!(unsafe { address::unlock(18) }, Ok(()));
+    /// ```
     #[inline]
     pub fn lock(key: usize) -> Result<(), Refusal> {
         TABLE.lock(key).map(drop)
@@ -200,6 +245,15 @@ pub mod address {
     ///
     /// # Errors
     /// 0 is no key (`EINVAL`); somebody has it (`EBUSY`).
+    ///
+    /// ```
+    /// use cohort_service::gls::{Refusal, address};
+    ///
+    /// assert_eq!(address::try_lock(19), Ok(()));
+    /// assert_eq!(address::try_lock(19), Err(Refusal::Busy));
+    /// # // SAFETY: locked above.
+    /// # assert_eq!(unsafe { address::unlock(19) }, Ok(()));
+    /// ```
     #[inline]
     pub fn try_lock(key: usize) -> Result<(), Refusal> {
         TABLE.try_lock(key).map(drop)
@@ -209,6 +263,17 @@ pub mod address {
     ///
     /// # Errors
     /// 0 is no key (`EINVAL`); the time was over (`ETIMEDOUT`).
+    ///
+    /// ```
+    /// use cohort::{Deadline, Patience};
+    /// use cohort_service::gls::{Refusal, address};
+    ///
+    /// let past = Patience::until(Deadline::monotonic(1));
+    /// assert_eq!(address::lock(20), Ok(()));
+    /// assert_eq!(address::lock_within(20, &past), Err(Refusal::TimedOut));
+    /// # // SAFETY: locked above.
+    /// # assert_eq!(unsafe { address::unlock(20) }, Ok(()));
+    /// ```
     pub fn lock_within(key: usize, patience: &Patience) -> Result<(), Refusal> {
         TABLE.lock_within(key, patience).map(drop)
     }
@@ -242,6 +307,16 @@ pub mod address {
     ///
     /// # Errors
     /// 0 is no key (`EINVAL`); the lock is held or waited for (`EBUSY`).
+    ///
+    /// ```
+    /// use cohort_service::gls::{Refusal, address};
+    ///
+    /// assert_eq!(address::lock(21), Ok(()));
+    /// assert_eq!(address::free(21), Err(Refusal::Busy));
+    /// // SAFETY: locked above.
+    /// assert_eq!(unsafe { address::unlock(21) }, Ok(()));
+    /// assert_eq!(address::free(21), Ok(()));
+    /// ```
     pub fn free(key: usize) -> Result<(), Refusal> {
         TABLE.free(key)
     }

@@ -39,6 +39,14 @@ impl Storage {
 }
 
 /// One lock, as the command shows it.
+///
+/// ```
+/// use cohort::{Capability, catalogue::LOCKS};
+///
+/// // Those whose waiters can give up.
+/// let mut names = LOCKS.iter().filter(|lock| lock.capabilities.contains(&Capability::Abortable));
+/// assert!(names.any(|lock| lock.name == "hmcs-t-2" && lock.serves_programs()));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct LockInfo {
     /// The one name that is printed.
@@ -77,18 +85,38 @@ impl LockInfo {
 }
 
 /// The lock of that name or alias.
+///
+/// ```
+/// use cohort::catalogue::find;
+///
+/// let lock = find("mcscr").expect("an alias is a name, too");
+/// assert_eq!(lock.name, "malthusian");
+/// assert!(find("no-such-lock").is_none());
+/// ```
 #[must_use]
 pub fn find(name: &str) -> Option<&'static LockInfo> {
     place(name).map(|place| &LOCKS[place])
 }
 
 /// Where in [`LOCKS`] the lock of that name or alias is.
+///
+/// ```
+/// use cohort::catalogue::{LOCKS, place};
+///
+/// assert_eq!(place("mcs").map(|place| LOCKS[place].name), Some("mcs"));
+/// ```
 #[must_use]
 pub fn place(name: &str) -> Option<usize> {
     NAMES.place(name)
 }
 
 /// The printed name of the lock at that place of [`LOCKS`].
+///
+/// ```
+/// use cohort::catalogue::{name, place};
+///
+/// assert_eq!(place("default").and_then(name), Some("futex-hmcs"));
+/// ```
 #[must_use]
 pub fn name(place: usize) -> Option<&'static str> {
     NAMES.name(place)
@@ -98,6 +126,14 @@ pub fn name(place: usize) -> Option<&'static str> {
 ///
 /// # Errors
 /// What is wrong with it.
+///
+/// ```
+/// use cohort::catalogue::read;
+///
+/// assert!(read("clof:mcs-ticket@numa,system").is_ok());
+/// let mistake = read("msc").unwrap_err();
+/// assert!(mistake.to_string().contains("mcs"), "{mistake}");
+/// ```
 pub fn read(name: &str) -> Result<Name<'_>, Mistake<'_>> {
     NAMES.read(name)
 }
@@ -106,6 +142,12 @@ pub fn read(name: &str) -> Result<Name<'_>, Mistake<'_>> {
 ///
 /// # Errors
 /// As [`read`]; trees of queues that are not as the catalogue has them are unknown.
+///
+/// ```
+/// use cohort::catalogue::read_served;
+///
+/// assert!(read_served("hmcs-3").is_ok());
+/// ```
 pub fn read_served(name: &str) -> Result<Name<'_>, Mistake<'_>> {
     NAMES.read_served(name)
 }

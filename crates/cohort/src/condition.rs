@@ -71,11 +71,31 @@ pub struct Condvar {
 }
 
 /// How a wait with a limit ended.
+///
+/// ```
+/// use cohort::{Condvar, Mutex, WaitTimeoutResult};
+/// use std::time::Duration;
+///
+/// let (mutex, changed) = (Mutex::new(()), Condvar::new());
+/// let soon = Duration::from_millis(1);
+/// let end: WaitTimeoutResult = changed.wait_for(&mut mutex.lock(), soon);
+/// assert!(end.timed_out());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaitTimeoutResult(pub(crate) bool);
 
 impl WaitTimeoutResult {
     /// Whether the time was over before anybody let the waiter go.
+    ///
+    /// ```
+    /// use cohort::{Condvar, Mutex};
+    /// use std::time::Duration;
+    ///
+    /// let (ready, changed) = (Mutex::new(true), Condvar::new());
+    /// let (mut guard, soon) = (ready.lock(), Duration::from_millis(1));
+    /// // Nothing is waited for if what it is about has happened.
+    /// assert!(!changed.wait_while_for(&mut guard, |ready| !*ready, soon).timed_out());
+    /// ```
     #[must_use]
     pub const fn timed_out(&self) -> bool {
         self.0
@@ -85,6 +105,11 @@ impl WaitTimeoutResult {
 impl Condvar {
     crate::door::constructor! {
         /// A condition at which nobody waits.
+        ///
+        /// ```
+        /// static CHANGED: cohort::Condvar = cohort::Condvar::new();
+        /// CHANGED.notify_all();
+        /// ```
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -95,11 +120,36 @@ impl Condvar {
 
     /// Unlocks the mutex, blocks until the thread is let go, and locks the mutex again.  Look
     /// again then at what was waited for: [`wait_while`](Self::wait_while) does.
+    ///
+    /// ```
+    /// use cohort::{Condvar, Mutex};
+    ///
+    /// let (ready, changed) = (Mutex::new(false), Condvar::new());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         *ready.lock() = true;
+    ///         changed.notify_one();
+    ///     });
+    ///     let mut guard = ready.lock();
+    ///     while !*guard {
+    ///         changed.wait(&mut guard);
+    ///     }
+    /// });
+    /// ```
     pub fn wait<T: ?Sized, L: RawLock + 'static>(&self, guard: &mut MutexGuard<'_, T, L>) {
         let _ = self.wait_within(guard, &Patience::ENDLESS);
     }
 
     /// The same, until patience runs out at the latest.
+    ///
+    /// ```
+    /// use cohort::{Condvar, Mutex, Patience, Token};
+    ///
+    /// let (mutex, changed, stop) = (Mutex::new(()), Condvar::new(), Token::new());
+    /// stop.cancel();
+    /// let patience = Patience::ENDLESS.unless(&stop);
+    /// assert!(changed.wait_within(&mut mutex.lock(), &patience).timed_out());
+    /// ```
     pub fn wait_within<T: ?Sized, L: RawLock + 'static>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -141,6 +191,21 @@ impl Condvar {
     }
 
     /// Waits until `goes_on`, which is asked while the mutex is locked, says no.
+    ///
+    /// ```
+    /// use cohort::{Condvar, Mutex};
+    ///
+    /// let (words, filled) = (Mutex::new(Vec::new()), Condvar::new());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         words.lock().push("one");
+    ///         filled.notify_one();
+    ///     });
+    ///     let mut words = words.lock();
+    ///     filled.wait_while(&mut words, |words| words.is_empty());
+    ///     assert_eq!(words.pop(), Some("one"));
+    /// });
+    /// ```
     pub fn wait_while<T: ?Sized, L: RawLock + 'static>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -150,6 +215,15 @@ impl Condvar {
     }
 
     /// The same, until patience runs out at the latest.
+    ///
+    /// ```
+    /// use cohort::{Condvar, Deadline, Mutex, Patience};
+    ///
+    /// let (ready, changed) = (Mutex::new(false), Condvar::new());
+    /// let past = Patience::until(Deadline::monotonic(1));
+    /// let end = changed.wait_while_within(&mut ready.lock(), |ready| !*ready, &past);
+    /// assert!(end.timed_out());
+    /// ```
     pub fn wait_while_within<T: ?Sized, L: RawLock + 'static>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,
@@ -181,11 +255,35 @@ impl Condvar {
     }
 
     /// Lets the thread go that has waited longest, if there is one.
+    ///
+    /// ```
+    /// use cohort::{Condvar, Mutex};
+    ///
+    /// let (turns, changed) = (Mutex::new(0), Condvar::new());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| changed.wait_while(&mut turns.lock(), |turns| *turns == 0));
+    ///     *turns.lock() += 1;
+    ///     changed.notify_one();
+    /// });
+    /// ```
     pub fn notify_one(&self) {
         self.queue.notify_one();
     }
 
     /// Lets every waiting thread go.
+    ///
+    /// ```
+    /// use cohort::{Condvar, Mutex};
+    ///
+    /// let (over, changed) = (Mutex::new(false), Condvar::new());
+    /// std::thread::scope(|scope| {
+    ///     for _ in 0..2 {
+    ///         scope.spawn(|| changed.wait_while(&mut over.lock(), |over| !*over));
+    ///     }
+    ///     *over.lock() = true;
+    ///     changed.notify_all();
+    /// });
+    /// ```
     pub fn notify_all(&self) {
         self.queue.notify_all();
     }

@@ -105,6 +105,17 @@ impl<T, L: Delegate> Delegated<T, L> {
     ///
     /// # Panics
     /// If `section` does; and in debug builds if it is brought by a section of the same data.
+    ///
+    /// ```
+    /// use cohort::{Delegated, delegation::Sanl};
+    ///
+    /// let total: Delegated<u64, Sanl> = Delegated::from(1);
+    /// let doubled = total.run(|total| {
+    ///     *total *= 2;
+    ///     *total
+    /// });
+    /// assert_eq!(doubled, 2);
+    /// ```
     #[inline]
     pub fn run<R: Send>(&self, section: impl FnOnce(&mut T) -> R + Send) -> R {
         let context = L::Context::default();
@@ -120,6 +131,14 @@ impl<T, L: Delegate> Delegated<T, L> {
     ///
     /// # Panics
     /// As [`run`](Self::run).
+    ///
+    /// ```
+    /// use cohort::{Delegated, delegation::Sanl};
+    ///
+    /// let total: Delegated<u64, Sanl> = Delegated::from(1);
+    /// let here = std::thread::current().id();
+    /// total.locking(|_| assert_eq!(std::thread::current().id(), here));
+    /// ```
     #[inline]
     pub fn locking<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
         let context = L::Context::default();
@@ -131,6 +150,15 @@ impl<T, L: Delegate> Delegated<T, L> {
     }
 
     /// The lock, for those that [need a server](crate::Attended).
+    ///
+    /// ```
+    /// use cohort::{Attended, Delegated, delegation::Rcl};
+    ///
+    /// let total: Delegated<u64, Rcl> = Delegated::from(1);
+    /// // Nothing has been brought that a server could run.
+    /// assert!(!total.raw().attend());
+    /// total.raw().leave();
+    /// ```
     pub const fn raw(&self) -> &L {
         &self.lock
     }
@@ -165,6 +193,13 @@ impl<T, L: Delegate> Delegated<T, L> {
     ///
     /// # Panics
     /// As [`run`](Self::run).
+    ///
+    /// ```
+    /// use cohort::{Delegated, Patience, basic::Tas};
+    ///
+    /// let total: Delegated<u64, Tas> = Delegated::from(1);
+    /// assert_eq!(total.run_within(&Patience::ENDLESS, |total| *total), Some(1));
+    /// ```
     #[inline]
     pub fn run_within<R: Send>(
         &self,

@@ -8,12 +8,35 @@ use core::ops::{Deref, DerefMut};
 
 /// The lock of a [`FairMutex`]: turns in order of arrival, for as many waiters as there are CPUs;
 /// the others sleep before it.
+///
+/// ```
+/// use cohort::{FairLock, Mutex};
+///
+/// let total: Mutex<u64, FairLock> = Mutex::from(1);
+/// *total.lock() += 1;
+/// ```
 pub type FairLock = Gated<Ticket>;
 
 /// Access to a [`FairMutex`]'s data; unlocks when dropped.
+///
+/// ```
+/// use cohort::{FairMutex, FairMutexGuard};
+///
+/// let total = FairMutex::new(1);
+/// let guard: FairMutexGuard<'_, u64> = total.lock();
+/// assert_eq!(*guard, 1);
+/// ```
 pub type FairMutexGuard<'a, T> = MutexGuard<'a, T, FairLock>;
 
 /// Access to a part of a [`FairMutex`]'s data; unlocks when dropped.
+///
+/// ```
+/// use cohort::{FairMutex, MappedFairMutexGuard, MutexGuard};
+///
+/// let pair = FairMutex::new((1, "one"));
+/// let number: MappedFairMutexGuard<'_, i32> = MutexGuard::map(pair.lock(), |pair| &mut pair.0);
+/// assert_eq!(*number, 1);
+/// ```
 pub type MappedFairMutexGuard<'a, T> = MappedMutexGuard<'a, T, FairLock>;
 
 /// A [`Mutex`] that goes to the waiter that came first, for which each hand-over may have to

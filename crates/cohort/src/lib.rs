@@ -48,7 +48,19 @@
 //! `Arc`. `lock_api`: the traits of that crate, and `compat`. `serde`: data behind
 //! a lock is written and read as if there were none.
 //!
-//! The rooms: [`basic`] holds one file per basic lock, [`baseline`] what they are compared
+//! # Versions
+//!
+//! Until 1.0, a version that breaks programs, or asks for a later Rust, raises the second number,
+//! as <https://semver.org> has it. That is promised of what is at the root, of the features, of
+//! the locks in their rooms and of the guards, and of what [`catalogue`] says of names; bytes that
+//! a lock takes, and its orders, are no part of it. The other packages of this project use more,
+//! and therefore this very version: [`door`], [`host`], [`wait`], [`context`], [`condvar`],
+//! [`service`], [`records`], [`report`], and what is beside a lock in its own module, its nodes
+//! and contexts, may change with any.
+//!
+//! # Rooms
+//!
+//! [`basic`] holds one file per basic lock, [`baseline`] what they are compared
 //! with, [`abortable`] those made to give up, [`adaptive`] those that choose how to wait,
 //! [`compose`] what is made of them, [`numa`] the locks that know where their waiters run and are
 //! not made so, [`delegation`] those that take the code to the data, [`rwlock`] and [`condvar`]

@@ -70,6 +70,13 @@ pub struct Mutex<T: ?Sized, L = FutexHmcs> {
 
 /// Access to a [`Mutex`]'s data; unlocks when dropped.  One that is forgotten leaves the mutex
 /// locked.
+///
+/// ```
+/// let total = cohort::Mutex::new(1);
+/// let mut guard: cohort::MutexGuard<'_, u64> = total.lock();
+/// *guard += 1;
+/// assert_eq!(format!("{guard}"), "2");
+/// ```
 #[must_use = "the mutex is unlocked as soon as its guard is dropped"]
 pub struct MutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
     mutex: &'a Mutex<T, L>,
@@ -80,6 +87,14 @@ pub struct MutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
 }
 
 /// Access to a part of a [`Mutex`]'s data, by [`MutexGuard::map`]; unlocks when dropped.
+///
+/// ```
+/// use cohort::{MappedMutexGuard, Mutex, MutexGuard};
+///
+/// let pair = Mutex::new((1, "one"));
+/// let number: MappedMutexGuard<'_, i32> = MutexGuard::map(pair.lock(), |pair| &mut pair.0);
+/// assert_eq!(*number, 1);
+/// ```
 #[must_use = "the mutex is unlocked as soon as its guard is dropped"]
 pub struct MappedMutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
     lock: &'a L,
@@ -97,6 +112,11 @@ unsafe impl<T: ?Sized + Sync, L: RawLock<Context: Sync>> Sync for MappedMutexGua
 impl<T> Mutex<T> {
     crate::door::constructor! {
         /// A mutex around `data`, unlocked, under the default lock.
+        ///
+        /// ```
+        /// static TOTAL: cohort::Mutex<u64> = cohort::Mutex::new(0);
+        /// *TOTAL.lock() += 1;
+        /// ```
         #[must_use]
         pub fn new(data: T) -> Self {
             Self::from_raw(FutexHmcs::new(), data)
@@ -130,6 +150,10 @@ impl<T, L> Mutex<T, L> {
     }
 
     /// The data, of a mutex that nobody else has any more.
+    ///
+    /// ```
+    /// assert_eq!(cohort::Mutex::new(1).into_inner(), 1);
+    /// ```
     #[must_use]
     pub fn into_inner(self) -> T {
         self.data.into_inner()
@@ -144,6 +168,14 @@ impl<T, L: RawLock> From<T> for Mutex<T, L> {
 
 impl<T: ?Sized, L> Mutex<T, L> {
     /// Where the data is.  To look there without holding the mutex is a race.
+    ///
+    /// ```
+    /// let total = cohort::Mutex::new(1);
+    /// let guard = total.lock();
+    /// // SAFETY: locked above.
+    /// assert_eq!(unsafe { *total.data_ptr() }, 1);
+    /// # drop(guard);
+    /// ```
     pub fn data_ptr(&self) -> *mut T {
         self.data.with_mut(|data| data)
     }
@@ -161,6 +193,16 @@ impl<T: ?Sized, L> Mutex<T, L> {
     }
 
     /// The lock.  One that is acquired there is released there.
+    ///
+    /// ```
+    /// use cohort::{Mutex, RawLock, basic::Ticket};
+    ///
+    /// let total: Mutex<u64, Ticket> = Mutex::from(1);
+    /// total.raw().acquire(&());
+    /// assert!(total.try_lock().is_none());
+    /// // SAFETY: acquired above.
+    /// unsafe { total.raw().release(&()) };
+    /// ```
     pub const fn raw(&self) -> &L {
         &self.lock
     }
@@ -168,6 +210,14 @@ impl<T: ?Sized, L> Mutex<T, L> {
 
 impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     /// Whether somebody had locked the mutex a moment ago; never blocks.
+    ///
+    /// ```
+    /// let total = cohort::Mutex::new(1);
+    /// assert!(!total.is_locked());
+    /// let guard = total.lock();
+    /// assert!(total.is_locked());
+    /// # drop(guard);
+    /// ```
     pub fn is_locked(&self) -> bool {
         self.lock.is_locked()
     }
@@ -211,6 +261,12 @@ impl<T: ?Sized, L> Mutex<T, L> {
 
     /// Blocks until the mutex is locked.  Locking it twice in one thread never
     /// returns.
+    ///
+    /// ```
+    /// let words = cohort::Mutex::new(vec!["one"]);
+    /// words.lock().push("two");
+    /// assert_eq!(*words.lock(), ["one", "two"]);
+    /// ```
     #[inline]
     pub fn lock(&self) -> MutexGuard<'_, T, L>
     where
@@ -223,6 +279,14 @@ impl<T: ?Sized, L> Mutex<T, L> {
     }
 
     /// Locks the mutex if nobody has; never blocks.
+    ///
+    /// ```
+    /// let total = cohort::Mutex::new(1);
+    /// let guard = total.lock();
+    /// assert!(total.try_lock().is_none());
+    /// drop(guard);
+    /// assert_eq!(total.try_lock().as_deref(), Some(&1));
+    /// ```
     #[inline]
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T, L>>
     where
@@ -234,6 +298,17 @@ impl<T: ?Sized, L> Mutex<T, L> {
     }
 
     /// Blocks until the mutex is locked or patience runs out.
+    ///
+    /// ```
+    /// use cohort::{Deadline, Mutex, Patience};
+    ///
+    /// let total = Mutex::new(1);
+    /// let past = Patience::until(Deadline::monotonic(1));
+    /// let guard = total.lock();
+    /// assert!(total.lock_within(&past).is_none());
+    /// drop(guard);
+    /// assert!(total.lock_within(&Patience::ENDLESS).is_some());
+    /// ```
     #[inline]
     pub fn lock_within(&self, patience: &Patience) -> Option<MutexGuard<'_, T, L>>
     where
@@ -273,6 +348,14 @@ impl<T: ?Sized, L> Mutex<T, L> {
 
     /// Blocks until the mutex is locked or the token is cancelled, which wakes this thread.  With
     /// a deadline too, `lock_within(&Patience::until(deadline).unless(&token))`.
+    ///
+    /// ```
+    /// let (total, stop) = (cohort::Mutex::new(1), cohort::Token::new());
+    /// let guard = total.lock();
+    /// stop.cancel();
+    /// assert!(total.lock_unless(&stop).is_none());
+    /// # drop(guard);
+    /// ```
     #[inline]
     pub fn lock_unless(&self, token: &Token) -> Option<MutexGuard<'_, T, L>>
     where
@@ -286,6 +369,14 @@ impl<T: ?Sized, L> Mutex<T, L> {
 impl<T: ?Sized, L> Mutex<T, L> {
     /// Blocks until the mutex is locked, and lets `section` have the data.  Locking it
     /// twice in one thread never returns.
+    ///
+    /// ```
+    /// use cohort::{Mutex, basic::Mcs};
+    ///
+    /// // The queue's node is in this frame, and not in a block of a pool.
+    /// let words: Mutex<Vec<&str>, Mcs> = Mutex::from(vec!["one"]);
+    /// assert_eq!(words.locking(|words| words.len()), 1);
+    /// ```
     #[inline]
     pub fn locking<R>(&self, section: impl FnOnce(&mut T) -> R) -> R
     where
@@ -298,6 +389,14 @@ impl<T: ?Sized, L> Mutex<T, L> {
     }
 
     /// Lets `section` have the data if nobody has; never blocks for the lock.
+    ///
+    /// ```
+    /// use cohort::{Mutex, basic::Mcs};
+    ///
+    /// let total: Mutex<u64, Mcs> = Mutex::from(1);
+    /// assert_eq!(total.try_locking(|total| *total), Some(1));
+    /// total.locking(|_| assert_eq!(total.try_locking(|total| *total), None));
+    /// ```
     #[inline]
     pub fn try_locking<R>(&self, section: impl FnOnce(&mut T) -> R) -> Option<R>
     where
@@ -311,6 +410,14 @@ impl<T: ?Sized, L> Mutex<T, L> {
 
     /// Blocks until the mutex is locked or patience runs out, and lets `section` have the
     /// data if it is.
+    ///
+    /// ```
+    /// use cohort::{Deadline, Mutex, Patience, numa::HmcsT2};
+    ///
+    /// let total: Mutex<u64, HmcsT2> = Mutex::from(1);
+    /// let past = Patience::until(Deadline::monotonic(1));
+    /// total.locking(|_| assert_eq!(total.locking_within(&past, |total| *total), None));
+    /// ```
     #[inline]
     pub fn locking_within<R>(
         &self,
@@ -354,6 +461,14 @@ impl<T: ?Sized, L> Mutex<T, L> {
 
     /// Blocks until the mutex is locked or the token is cancelled, and lets `section` have the
     /// data if it is locked.
+    ///
+    /// ```
+    /// use cohort::{Mutex, Token, numa::HmcsT2};
+    ///
+    /// let (total, stop): (Mutex<u64, HmcsT2>, _) = (Mutex::from(1), Token::new());
+    /// stop.cancel();
+    /// total.locking(|_| assert_eq!(total.locking_unless(&stop, |total| *total), None));
+    /// ```
     #[inline]
     pub fn locking_unless<R>(&self, token: &Token, section: impl FnOnce(&mut T) -> R) -> Option<R>
     where
@@ -449,6 +564,15 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
 
 impl<'a, T: ?Sized, L: RawLock> MappedMutexGuard<'a, T, L> {
     /// Goes on with a part of the part.
+    ///
+    /// ```
+    /// use cohort::{MappedMutexGuard, Mutex, MutexGuard};
+    ///
+    /// let nested = Mutex::new((1, (2, 3)));
+    /// let pair = MutexGuard::map(nested.lock(), |nested| &mut nested.1);
+    /// *MappedMutexGuard::map(pair, |pair| &mut pair.0) += 1;
+    /// assert_eq!(*nested.lock(), (1, (3, 3)));
+    /// ```
     pub fn map<U: ?Sized>(
         mut this: Self,
         part: impl FnOnce(&mut T) -> &mut U,

@@ -58,6 +58,15 @@ pub struct Once {
 }
 
 /// How far a [`Once`] is.
+///
+/// ```
+/// use cohort::{Once, OnceState};
+///
+/// let once = Once::new();
+/// assert_eq!(once.state(), OnceState::New);
+/// once.call_once(|| ());
+/// assert_eq!(once.state(), OnceState::Done);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnceState {
     /// No thread has come.
@@ -106,6 +115,11 @@ impl OnceState {
 impl Once {
     constructor! {
         /// A section that no thread has run.
+        ///
+        /// ```
+        /// static READY: cohort::Once = cohort::Once::new();
+        /// READY.call_once(|| println!("the first time"));
+        /// ```
         #[must_use]
         pub fn new() -> Self {
             Self {

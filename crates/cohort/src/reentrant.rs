@@ -62,6 +62,15 @@ pub struct ReentrantMutex<T: ?Sized, L: RawLock = FutexHmcs> {
 }
 
 /// Sight of a [`ReentrantMutex`]'s data; the last of a thread's guards unlocks when dropped.
+///
+/// ```
+/// use cohort::{ReentrantMutex, ReentrantMutexGuard};
+///
+/// let total = ReentrantMutex::new(1);
+/// let outer: ReentrantMutexGuard<'_, i32> = total.lock();
+/// let inner = total.lock();
+/// assert_eq!(*outer, *inner);
+/// ```
 #[must_use = "the mutex is unlocked as soon as its last guard is dropped"]
 pub struct ReentrantMutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
     mutex: &'a ReentrantMutex<T, L>,
@@ -81,6 +90,11 @@ fn name() -> usize {
 impl<T> ReentrantMutex<T> {
     crate::door::constructor! {
         /// A mutex around `data`, unlocked, under the default lock.
+        ///
+        /// ```
+        /// static TOTAL: cohort::ReentrantMutex<u64> = cohort::ReentrantMutex::new(1);
+        /// assert_eq!(*TOTAL.lock(), 1);
+        /// ```
         #[must_use]
         pub fn new(data: T) -> Self {
             Self::from_raw(FutexHmcs::new(), data)
@@ -91,6 +105,14 @@ impl<T> ReentrantMutex<T> {
 impl<T, L: RawLock> ReentrantMutex<T, L> {
     crate::door::constructor! {
         /// A mutex around `data` under that lock, which nobody holds.
+        ///
+        /// ```
+        /// use cohort::ReentrantMutex;
+        /// use cohort::basic::Ticket;
+        ///
+        /// static TOTAL: ReentrantMutex<u64, Ticket> = ReentrantMutex::from_raw(Ticket::new(), 1);
+        /// assert_eq!(*TOTAL.lock(), 1);
+        /// ```
         #[must_use]
         pub fn from_raw(lock: L, data: T) -> Self {
             Self {
@@ -104,6 +126,10 @@ impl<T, L: RawLock> ReentrantMutex<T, L> {
     }
 
     /// The data, of a mutex that nobody else has any more.
+    ///
+    /// ```
+    /// assert_eq!(cohort::ReentrantMutex::new(1).into_inner(), 1);
+    /// ```
     #[must_use]
     pub fn into_inner(self) -> T {
         self.data.into_inner()
@@ -118,17 +144,41 @@ impl<T, L: RawLock> From<T> for ReentrantMutex<T, L> {
 
 impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
     /// The data, without locking: nobody else has the mutex.
+    ///
+    /// ```
+    /// let mut total = cohort::ReentrantMutex::new(1);
+    /// *total.get_mut() += 1;
+    /// assert_eq!(*total.lock(), 2);
+    /// ```
     pub fn get_mut(&mut self) -> &mut T {
         // SAFETY: borrowed mutably.
         self.data.with_mut(|data| unsafe { &mut *data })
     }
 
     /// Whether somebody had locked the mutex a moment ago; never blocks.
+    ///
+    /// ```
+    /// let total = cohort::ReentrantMutex::new(1);
+    /// let guard = total.lock();
+    /// assert!(total.is_locked());
+    /// drop(guard);
+    /// assert!(!total.is_locked());
+    /// ```
     pub fn is_locked(&self) -> bool {
         self.lock.is_locked()
     }
 
     /// Whether the calling thread has locked the mutex.
+    ///
+    /// ```
+    /// let total = cohort::ReentrantMutex::new(1);
+    /// let guard = total.lock();
+    /// assert!(total.is_owned_by_current_thread());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| assert!(!total.is_owned_by_current_thread()));
+    /// });
+    /// # drop(guard);
+    /// ```
     pub fn is_owned_by_current_thread(&self) -> bool {
         // A thread finds its own name only where it has written that itself.
         self.owner.load(Order::RELAXED) == name()
@@ -137,6 +187,12 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
 
 impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
     /// Blocks until the mutex is locked; at once, if the calling thread has locked it already.
+    ///
+    /// ```
+    /// let total = cohort::ReentrantMutex::new(1);
+    /// let (outer, inner) = (total.lock(), total.lock());
+    /// assert_eq!(*outer + *inner, 2);
+    /// ```
     pub fn lock(&self) -> ReentrantMutexGuard<'_, T, L> {
         let guard = self.enter(|context| {
             self.lock.acquire(context);
@@ -146,6 +202,16 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
     }
 
     /// Locks the mutex if no other thread has; never blocks.
+    ///
+    /// ```
+    /// let total = cohort::ReentrantMutex::new(1);
+    /// let guard = total.lock();
+    /// assert!(total.try_lock().is_some());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| assert!(total.try_lock().is_none()));
+    /// });
+    /// # drop(guard);
+    /// ```
     pub fn try_lock(&self) -> Option<ReentrantMutexGuard<'_, T, L>>
     where
         L: RawTry,

@@ -81,6 +81,11 @@ unsafe impl Sync for Token {}
 impl Token {
     constructor! {
         /// One that has not been cancelled.
+        ///
+        /// ```
+        /// static STOP: cohort::Token = cohort::Token::new();
+        /// assert!(!STOP.is_cancelled());
+        /// ```
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -93,6 +98,16 @@ impl Token {
 
     /// Ends all waits within it, those that begin later too; once more does nothing more.  Blocks
     /// until each thread that sleeps in one is awake; not in a signal handler.
+    ///
+    /// ```
+    /// let (lock, stop) = (cohort::RwLock::new(1), cohort::Token::new());
+    /// let guard = lock.write();
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| assert!(lock.read_unless(&stop).is_none()));
+    ///     stop.cancel();
+    /// });
+    /// # drop(guard);
+    /// ```
     pub fn cancel(&self) {
         let mut spinner = Spinner::new();
         while self.wake_sleepers() && !mutant(flaw::WAKE_ONCE) {
@@ -101,6 +116,12 @@ impl Token {
     }
 
     /// Whether it has been cancelled.  Never blocks.
+    ///
+    /// ```
+    /// let stop = cohort::Token::new();
+    /// stop.cancel();
+    /// assert!(stop.is_cancelled());
+    /// ```
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(TOKEN_CANCELLED) != 0

@@ -144,6 +144,104 @@ fn no_two_pools_share_a_cache_of_the_threads() {
     }
 }
 
+/// Where what programs call is; the locks' rooms are looked at by the catalogue.
+const USED: [&str; 18] = [
+    "mutex.rs",
+    "condition.rs",
+    "once.rs",
+    "fair.rs",
+    "reentrant.rs",
+    "token.rs",
+    "delegated.rs",
+    "rwlock/mod.rs",
+    "rwlock/mapped.rs",
+    "rwlock/upgradable.rs",
+    "outside/arc.rs",
+    "outside/instant.rs",
+    "outside/compat/parking_lot.rs",
+    "../../cohort-service/src/gls.rs",
+    "../../cohort-raw/src/lib.rs",
+    "../../cohort-raw/src/delegate.rs",
+    "../../cohort-raw/src/patience.rs",
+    "../../cohort-raw/src/shared.rs",
+];
+
+/// The public functions and types of a file, each with its documentation.
+fn documented(text: &str) -> Vec<(&str, String)> {
+    const KINDS: [&str; 6] = [
+        "fn ",
+        "struct ",
+        "enum ",
+        "trait ",
+        "type ",
+        "macro_rules! ",
+    ];
+    let (mut found, mut about) = (Vec::new(), String::new());
+    for line in text.lines().map(str::trim) {
+        if let Some(said) = line.strip_prefix("///") {
+            about += said;
+            about += "\n";
+            continue;
+        }
+        let public = line.strip_prefix("pub ").unwrap_or_default();
+        let public = ["const ", "unsafe "]
+            .iter()
+            .fold(public, |rest, word| rest.strip_prefix(word).unwrap_or(rest));
+        if let Some(name) = KINDS.iter().find_map(|kind| public.strip_prefix(kind)) {
+            let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
+            found.push((&name[..end.unwrap_or(name.len())], about.clone()));
+        }
+        // Attributes stand between what is said and the item.
+        if line.is_empty() || line.ends_with(['{', '}', ';']) {
+            about.clear();
+        }
+    }
+    found
+}
+
+/// What cannot be tried from its page is understood last.
+#[test]
+fn everything_that_programs_call_has_an_example() {
+    for file in USED {
+        let text = fs::read_to_string(sources().join(file)).expect("the file is here");
+        let examples: String = text.split("```").skip(1).step_by(2).collect();
+        let items = documented(&text);
+        assert!(items.len() > 2, "{file} looks otherwise: {items:?}");
+        for (name, about) in items {
+            // Another crate's type by another name may share the example of its kind.
+            let is_used = examples.split(|c: char| !c.is_alphanumeric() && c != '_');
+            let is_alias = text.contains(&format!("pub type {name}<"));
+            assert!(
+                about.contains("```") || is_alias && is_used.into_iter().any(|word| word == name),
+                "{file}: what is said of `{name}` has no example"
+            );
+        }
+    }
+}
+
+/// The page of a lock shows what a program writes to have it.
+#[test]
+fn every_lock_has_an_example() {
+    let locks = of_locks();
+    let catalogue = catalogue();
+    let mut rows = 0;
+    for row in catalogue.lines().map(str::trim) {
+        let Some((_, path)) = row.split_once(", $crate::") else {
+            continue;
+        };
+        let path = path.split([',', '<']).next().unwrap_or(path);
+        let (room, name) = path.split_once("::").expect("a room and a type");
+        let has_example = locks.iter().any(|(file, text)| {
+            let mut items = documented(text).into_iter();
+            file.starts_with(room)
+                && items.any(|(item, about)| item == name && about.contains("```"))
+        });
+        assert!(has_example, "what is said of {path} has no example");
+        rows += 1;
+    }
+    assert!(rows > 60, "the catalogue has another form: {rows} rows");
+}
+
 /// The page of bugs names for each the test that would find it again.
 #[test]
 fn every_bug_has_a_test_that_is_there() {

@@ -81,6 +81,16 @@ const SHIFT: u32 = 2;
 const CLASS: u32 = 1;
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, abortable::ABo};
+/// use std::time::Duration;
+///
+/// let total: Mutex<u64, ABo> = Mutex::from(1);
+/// let soon = Duration::from_millis(1);
+/// total.locking(|_| assert_eq!(total.try_locking_for(soon, |total| *total), None));
+/// assert_eq!(total.try_locking_for(soon, |total| *total), Some(1));
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct ABo<P: Parking = MayPark> {

@@ -43,6 +43,16 @@ pub struct AMcsContext<P: Form = MayPark> {
 }
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, abortable::AMcs};
+/// use std::time::Duration;
+///
+/// let total: Mutex<u64, AMcs> = Mutex::from(1);
+/// let soon = Duration::from_millis(1);
+/// total.locking(|_| assert_eq!(total.try_locking_for(soon, |total| *total), None));
+/// assert_eq!(total.try_locking_for(soon, |total| *total), Some(1));
+/// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct AMcs<P: Form = MayPark> {

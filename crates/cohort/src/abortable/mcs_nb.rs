@@ -130,6 +130,16 @@ impl Form for SpinOnly {
 }
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, abortable::McsNb};
+/// use std::time::Duration;
+///
+/// let total: Mutex<u64, McsNb> = Mutex::from(1);
+/// let soon = Duration::from_millis(1);
+/// total.locking(|_| assert_eq!(total.try_locking_for(soon, |total| *total), None));
+/// assert_eq!(total.try_locking_for(soon, |total| *total), Some(1));
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct McsNb<P: Form = MayPark> {

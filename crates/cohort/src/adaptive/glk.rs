@@ -512,6 +512,15 @@ impl Judge for OfProcess {
 }
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, adaptive::Glk, adaptive::glk::Mode};
+///
+/// let total: Mutex<u64, Glk> = Mutex::from(1);
+/// *total.lock() += 1;
+/// // Nobody has waited yet.
+/// assert_eq!(total.raw().mode(), Mode::Ticket);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Glk<J: Judge = OfMachine> {
@@ -523,6 +532,14 @@ pub struct Glk<J: Judge = OfMachine> {
 }
 
 /// The same, which asks whether this process's threads lack CPUs.
+///
+/// ```
+/// use cohort::{Mutex, adaptive::GlkPlus};
+///
+/// let total: Mutex<u64, GlkPlus> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type GlkPlus = Glk<OfProcess>;
 
 impl<J: Judge> Glk<J> {

@@ -60,6 +60,14 @@ pub(super) fn tuned() -> &'static Tuned {
 ///
 /// # Panics
 /// They have a [fault](Tuning::fault).
+///
+/// ```
+/// use cohort::adaptive::{Tuning, tune};
+///
+/// // Looks at its queue half as often as usual.
+/// let sample = 2 * Tuning::USUAL.sample;
+/// tune(&Tuning { sample, ..Tuning::USUAL });
+/// ```
 pub fn tune(tuning: &Tuning) {
     assert!(tuning.fault().is_none(), "no lock can follow such numbers");
     let tuned = tuned();

@@ -45,6 +45,14 @@ const WAITED_FOR: u32 = 2;
 const CLASS: u32 = 1;
 
 /// The lock; all zero when new.  A waiter looks up to `LOOKS` times before it sleeps.
+///
+/// ```
+/// use cohort::{Mutex, baseline::Posix};
+///
+/// let total: Mutex<u64, Posix> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Posix<const LOOKS: u32 = 0> {
@@ -53,6 +61,14 @@ pub struct Posix<const LOOKS: u32 = 0> {
 }
 
 /// The adaptive kind, with glibc's default of `glibc.pthread.mutex_spin_count`.
+///
+/// ```
+/// use cohort::{Mutex, baseline::PosixAdaptive};
+///
+/// let total: Mutex<u64, PosixAdaptive> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type PosixAdaptive = Posix<100>;
 
 impl<const LOOKS: u32> Posix<LOOKS> {

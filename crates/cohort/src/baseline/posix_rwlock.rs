@@ -97,6 +97,22 @@ impl Signal {
 }
 
 /// The lock; all zero, and free, when new.  A waiter cannot give up.
+///
+/// ```
+/// use cohort::baseline::PosixRwLock;
+///
+/// let lock: PosixRwLock = PosixRwLock::default();
+/// lock.read();
+/// assert!(lock.try_read() && !lock.try_write());
+/// // SAFETY: read twice above.
+/// unsafe {
+///     lock.end_read();
+///     lock.end_read();
+/// }
+/// lock.write();
+/// // SAFETY: written above.
+/// unsafe { lock.end_write() };
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct PosixRwLock<const PREFERS_WRITERS: bool = false> {

@@ -54,6 +54,14 @@ const ALL: u32 = 0;
 
 /// The lock; all zero when new.  At most `MOST` of its waiters spin, 0: all, and each sleeps after
 /// `LOOKS` looks in vain.
+///
+/// ```
+/// use cohort::{Mutex, baseline::SpinPark};
+///
+/// let total: Mutex<u64, SpinPark> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct SpinPark<const MOST: u32 = ALL, const LOOKS: u32 = 10> {
@@ -61,6 +69,14 @@ pub struct SpinPark<const MOST: u32 = ALL, const LOOKS: u32 = 10> {
 }
 
 /// Of which at most four spin.
+///
+/// ```
+/// use cohort::{Mutex, baseline::SpinPark4};
+///
+/// let total: Mutex<u64, SpinPark4> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type SpinPark4 = SpinPark<4>;
 
 impl<const MOST: u32, const LOOKS: u32> SpinPark<MOST, LOOKS> {

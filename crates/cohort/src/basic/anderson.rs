@@ -35,6 +35,14 @@ orders! {
 }
 
 /// The lock; all zero when new.  `SLOTS` is a power of two, at least 2.
+///
+/// ```
+/// use cohort::{Mutex, basic::Anderson};
+///
+/// let total: Mutex<u64, Anderson> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 #[derive(Debug)]
 #[repr(C)]
 pub struct Anderson<const SLOTS: usize = 32, P: Parking = MayPark> {

@@ -18,6 +18,14 @@ use cohort_raw::{
 };
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, basic::Bo};
+///
+/// static TOTAL: Mutex<u64, Bo> = Mutex::from_raw(Bo::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Bo<P: Parking = MayPark> {

@@ -199,6 +199,14 @@ pub(crate) fn pointer<N>(node: &'static N) -> *mut N {
 }
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, basic::Clh};
+///
+/// static TOTAL: Mutex<u64, Clh> = Mutex::from_raw(Clh::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Clh {

@@ -157,6 +157,14 @@ const CROWD: u32 = 1;
 const HEAD: u32 = 2;
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, basic::Futex};
+///
+/// static TOTAL: Mutex<u64, Futex> = Mutex::from_raw(Futex::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Futex {

@@ -61,6 +61,14 @@ pub struct HemlockNode<P: Parking = MayPark> {
 }
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, basic::Hemlock};
+///
+/// static TOTAL: Mutex<u64, Hemlock> = Mutex::from_raw(Hemlock::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Hemlock<const CTR: bool = false, P: Parking = MayPark> {

@@ -14,4 +14,12 @@ use super::hemlock::Hemlock;
 use crate::wait::MayPark;
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, basic::HemlockCtr};
+///
+/// let total: Mutex<u64, HemlockCtr> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type HemlockCtr<P = MayPark> = Hemlock<true, P>;

@@ -75,6 +75,14 @@ const YES: u32 = 1;
 const CLASS: u32 = 1;
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, basic::K42};
+///
+/// static TOTAL: Mutex<u64, K42> = Mutex::from_raw(K42::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct K42 {

@@ -86,6 +86,18 @@ impl<P: Parking> Default for MalthusianNode<P> {
 
 /// The lock; all zero when new.  One release in `ONE_IN`, a power of two, is the eldest's of those
 /// set aside.
+///
+/// ```
+/// use cohort::{Mutex, basic::Malthusian};
+///
+/// let total: Mutex<u64, Malthusian> = Mutex::from(0);
+/// std::thread::scope(|scope| {
+///     for _ in 0..8 {
+///         scope.spawn(|| *total.lock() += 1);
+///     }
+/// });
+/// assert_eq!(total.into_inner(), 8);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Malthusian<P: Parking = MayPark, const ONE_IN: u32 = 1024> {

@@ -56,6 +56,14 @@ pub struct McsNode<P: Parking = MayPark> {
 }
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, basic::Mcs};
+///
+/// static TOTAL: Mutex<u64, Mcs> = Mutex::from_raw(Mcs::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Mcs<P: Parking = MayPark> {

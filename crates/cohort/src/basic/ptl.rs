@@ -31,6 +31,14 @@ orders! {
 }
 
 /// The lock; all zero when new.  `SLOTS` is a power of two.
+///
+/// ```
+/// use cohort::{Mutex, basic::Ptl};
+///
+/// let total: Mutex<u64, Ptl> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 #[derive(Debug)]
 #[repr(C)]
 pub struct Ptl<const SLOTS: usize = 8, P: Parking = MayPark> {

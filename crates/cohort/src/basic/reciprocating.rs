@@ -84,6 +84,14 @@ impl<P: Parking> Default for ReciprocatingNode<P> {
 }
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, basic::Reciprocating};
+///
+/// let total: Mutex<u64, Reciprocating> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Reciprocating<P: Parking = MayPark> {

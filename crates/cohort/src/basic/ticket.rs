@@ -52,6 +52,14 @@ flaws! {
 
 /// The lock; all zero when new.  A waiter looks again after `UNIT` nanoseconds for each
 /// thread that is served before it; at once if that is 0.
+///
+/// ```
+/// use cohort::{Mutex, basic::Ticket};
+///
+/// static TOTAL: Mutex<u64, Ticket> = Mutex::from_raw(Ticket::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Ticket<P: Parking = MayPark, const UNIT: u64 = 0> {

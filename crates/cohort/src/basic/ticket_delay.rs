@@ -17,4 +17,12 @@ use crate::wait::MayPark;
 pub const UNIT_NANOSECONDS: u64 = 100;
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, basic::TicketDelay};
+///
+/// let total: Mutex<u64, TicketDelay> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type TicketDelay<P = MayPark> = Ticket<P, UNIT_NANOSECONDS>;

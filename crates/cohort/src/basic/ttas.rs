@@ -15,6 +15,14 @@ use cohort_raw::{
 };
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, basic::Ttas};
+///
+/// static TOTAL: Mutex<u64, Ttas> = Mutex::from_raw(Ttas::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Ttas<P: Parking = MayPark> {

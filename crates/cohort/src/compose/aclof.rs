@@ -117,6 +117,16 @@ impl<Low, C: Default> Cohort<Low, C> {
 
 /// The lock; `At` is the level of the low locks, and the high lock is handed over within a
 /// cohort up to `HAND_OFFS` times in a row, unless the lock's [`Plan`] says otherwise.
+///
+/// ```
+/// use cohort::{Mutex, abortable::AClh, compose::AClof, numa::HmcsT1};
+/// use std::time::Duration;
+///
+/// let total: Mutex<u64, AClof<AClh, HmcsT1>> = Mutex::from(1);
+/// let guard = total.lock();
+/// assert!(total.try_lock_for(Duration::from_millis(1)).is_none());
+/// # drop(guard);
+/// ```
 #[repr(C)]
 pub struct AClof<Low, High, At = Numa, const HAND_OFFS: u32 = 100, const COHORTS: usize = 16>
 where

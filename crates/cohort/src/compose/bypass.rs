@@ -32,10 +32,24 @@ flaws! {
 
 /// A composition under a word: a thread that finds it free takes it and nothing else; a queue that
 /// has it keeps it for up to `HAND_OFFS` hand-offs.
+///
+/// ```
+/// use cohort::{Mutex, compose::{CTktMcs, Fast}};
+///
+/// let total: Mutex<u64, Fast<CTktMcs>> = Mutex::from(1);
+/// *total.lock() += 1;
+/// ```
 pub type Fast<L, P = MayPark, const HAND_OFFS: u32 = 128> =
     Bypass<Clof<L, Ttas<P>, Everybody, HAND_OFFS, 1>>;
 
 /// A composition whose threads bypass it while that succeeds.
+///
+/// ```
+/// use cohort::{Mutex, compose::{Adaptive, CTktMcs}};
+///
+/// let total: Mutex<u64, Adaptive<CTktMcs>> = Mutex::from(1);
+/// *total.lock() += 1;
+/// ```
 pub type Adaptive<L> = Bypass<L, true>;
 
 /// The most acquisitions in a row that go by way of the cohorts without a look at the top
@@ -43,6 +57,15 @@ pub type Adaptive<L> = Bypass<L, true>;
 const LONGEST_ABSTENTION: u8 = 63;
 
 /// All threads as one cohort.
+///
+/// ```
+/// use cohort::basic::{Mcs, Ttas};
+/// use cohort::{Mutex, compose::{Clof, Everybody}};
+///
+/// // A word that is handed over within a queue of all.
+/// let total: Mutex<u64, Clof<Mcs, Ttas, Everybody, 128, 1>> = Mutex::from(1);
+/// *total.lock() += 1;
+/// ```
 #[derive(Debug, Default)]
 pub struct Everybody;
 
@@ -122,6 +145,13 @@ impl<C, T> BypassContext<C, T> {
 
 /// The composition; nothing is added to it.  Threads try to bypass it each time, or, if it
 /// `LEARNS`, as often as pays.
+///
+/// ```
+/// use cohort::{Mutex, compose::{Bypass, CTktMcs}};
+///
+/// let total: Mutex<u64, Bypass<CTktMcs>> = Mutex::from(1);
+/// *total.lock() += 1;
+/// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Bypass<L, const LEARNS: bool = false> {

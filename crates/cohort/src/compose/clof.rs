@@ -316,6 +316,18 @@ impl<Low, C> Cohort<Low, C> {
 
 /// The lock; `At` is the level of the low locks, and the high lock is passed within a
 /// cohort up to `HAND_OFFS` times in a row, unless the lock's [`Plan`] says otherwise.
+///
+/// ```
+/// use cohort::basic::{Mcs, Ticket};
+/// use cohort::compose::{CacheGroup, Clof, Numa};
+/// use cohort::{Mutex, RawLock};
+///
+/// // Threads of a cache group first, then those of a NUMA node, then all.
+/// type Tree = Clof<Ticket, Clof<Mcs, Ticket, Numa>, CacheGroup>;
+/// let total: Mutex<u64, Tree> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert!(!total.raw().is_locked());
+/// ```
 #[repr(C)]
 pub struct Clof<Low, High, At = Numa, const HAND_OFFS: u32 = 128, const COHORTS: usize = 16>
 where

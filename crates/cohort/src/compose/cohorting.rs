@@ -16,25 +16,93 @@ const HAND_OFFS: u32 = 100;
 type Cohorts<Global, Local> = Clof<Local, Global, Numa, HAND_OFFS>;
 
 /// `c-bo-bo` (Dice et al. 2015 §3.4.1, where it is the first step to an abortable lock).
+///
+/// ```
+/// use cohort::{Mutex, compose::CBoBo};
+///
+/// let total: Mutex<u64, CBoBo> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type CBoBo<P = MayPark> = Cohorts<Bo<P>, Counted<Bo<P>>>;
 /// `c-tkt-tkt` (Dice et al. 2015 §3.1).
+///
+/// ```
+/// use cohort::{Mutex, compose::CTktTkt};
+///
+/// let total: Mutex<u64, CTktTkt> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type CTktTkt<P = MayPark> = Cohorts<Ticket<P>, Ticket<P>>;
 /// `c-ptl-tkt` (Dice et al. 2015 §3.2).
+///
+/// ```
+/// use cohort::{Mutex, compose::CPtlTkt};
+///
+/// let total: Mutex<u64, CPtlTkt> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type CPtlTkt<P = MayPark> = Cohorts<Ptl<8, P>, Ticket<P>>;
 /// `c-bo-mcs` (Dice et al. 2015 §3.3).
+///
+/// ```
+/// use cohort::{Mutex, compose::CBoMcs};
+///
+/// let total: Mutex<u64, CBoMcs> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type CBoMcs<P = MayPark> = Cohorts<Bo<P>, Mcs<P>>;
 /// `c-tkt-mcs` (Dice et al. 2015 §1.3 names it; Zhang et al. 2017 §4.1 compares with it).
+///
+/// ```
+/// use cohort::{Mutex, compose::CTktMcs};
+///
+/// let total: Mutex<u64, CTktMcs> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type CTktMcs<P = MayPark> = Cohorts<Ticket<P>, Mcs<P>>;
 /// `c-mcs-mcs`: each node has its own top-level queue node, the second of the two ways
 /// in Dice et al. 2015 §6 (1).
+///
+/// ```
+/// use cohort::{Mutex, compose::CMcsMcs};
+///
+/// let total: Mutex<u64, CMcsMcs> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type CMcsMcs<P = MayPark> = Cohorts<Mcs<P>, Mcs<P>>;
 
 /// As [`Cohorts`], of locks whose waiters can give up.
 type AbortableCohorts<Global, Local> = AClof<Local, Global, Numa, HAND_OFFS>;
 
 /// `a-c-bo-bo` (Dice et al. 2015 §3.4.1, with a bound, which figure 6 does not show).
+///
+/// ```
+/// use cohort::{Mutex, compose::ACBoBo};
+/// use std::time::Duration;
+///
+/// let total: Mutex<u64, ACBoBo> = Mutex::from(1);
+/// let guard = total.lock();
+/// assert!(total.try_lock_for(Duration::from_millis(1)).is_none());
+/// # drop(guard);
+/// ```
 pub type ACBoBo<P = MayPark> = AbortableCohorts<Bo<P>, ABo<P>>;
 /// `a-c-bo-clh` (Dice et al. 2015 §3.4.2).
+///
+/// ```
+/// use cohort::{Mutex, compose::ACBoClh};
+/// use std::time::Duration;
+///
+/// let total: Mutex<u64, ACBoClh> = Mutex::from(1);
+/// let guard = total.lock();
+/// assert!(total.try_lock_for(Duration::from_millis(1)).is_none());
+/// # drop(guard);
+/// ```
 pub type ACBoClh<P = MayPark> = AbortableCohorts<Bo<P>, AClh<P>>;
 
 macro_rules! cohort_locks {

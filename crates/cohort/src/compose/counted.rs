@@ -14,6 +14,14 @@ use crate::door::{AtomicU32, Order};
 use cohort_raw::{DetectsWaiters, HighLock, Inherit, RawLock, TwoForms, forwards};
 
 /// The lock and its count.
+///
+/// ```
+/// use cohort::basic::{Bo, Ticket};
+/// use cohort::{Mutex, compose::{Clof, Counted}};
+///
+/// let total: Mutex<u64, Clof<Counted<Bo>, Ticket>> = Mutex::from(1);
+/// *total.lock() += 1;
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Counted<L> {

@@ -37,6 +37,17 @@ impl<L: StaticLevel + Default> Place for L {
 }
 
 /// A level that is chosen when the lock is made.
+///
+/// ```
+/// use cohort::basic::{Mcs, Ticket};
+/// use cohort::compose::{Chosen, Clof, Composed, Plan};
+/// use cohort::{Mutex, recipe::Level};
+///
+/// type Two = Clof<Mcs, Ticket, Chosen>;
+/// let plan = Plan { levels: &[Level::Package], ..Plan::default() };
+/// let total: Mutex<u64, Two> = Mutex::from_raw(Two::planned(&plan), 1);
+/// *total.lock() += 1;
+/// ```
 #[derive(Debug)]
 pub struct Chosen(door::Level);
 

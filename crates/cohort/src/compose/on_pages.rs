@@ -14,6 +14,15 @@ use super::forward::composed;
 use cohort_raw::{RawLock, TwoForms, forwards};
 
 /// The lock, at the beginning of a page.
+///
+/// ```
+/// use cohort::basic::{Mcs, Ticket};
+/// use cohort::{Mutex, compose::{Clof, Numa, OnPages}};
+///
+/// // Of two NUMA nodes, whose locks take two pages each.
+/// let total: Mutex<u64, Clof<OnPages<Mcs>, Ticket, Numa, 128, 2>> = Mutex::from(1);
+/// *total.lock() += 1;
+/// ```
 #[derive(Debug, Default)]
 #[repr(C, align(4096))]
 pub struct OnPages<L>(L);

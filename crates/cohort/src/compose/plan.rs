@@ -9,6 +9,18 @@ use cohort_raw::recipe::{Basic, Bound, Level, Recipe};
 use cohort_raw::{Abortable, RawLock};
 
 /// How a composition is to be made.
+///
+/// ```
+/// use cohort::compose::{Any, Chosen, Clof, Composed, Plan};
+/// use cohort::recipe::{Basic, Level};
+/// use cohort::Mutex;
+///
+/// // What a composition is made of is decided at run time.
+/// let plan = Plan { locks: &[Basic::Mcs, Basic::Ticket], levels: &[Level::Numa], bound: None };
+/// type Two = Clof<Any, Any, Chosen>;
+/// let total: Mutex<u64, Two> = Mutex::from_raw(Two::planned(&plan), 1);
+/// total.locking(|total| *total += 1);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Plan<'a> {
     /// Its basic locks, smallest cohort first, if its type leaves that open.

@@ -99,6 +99,18 @@ impl StackedContext {
 
 /// The lock, with places for `LEAVES` cohorts of the smallest level and `INNER` of all
 /// others together.
+///
+/// ```
+/// use cohort::compose::{Composed, Plan, Stacked, stacked::Unsaid};
+/// use cohort::recipe::{Basic, Level};
+/// use cohort::Mutex;
+///
+/// let levels = [Level::CacheGroup, Level::Numa];
+/// let plan = Plan { locks: &[Basic::Mcs, Basic::Mcs, Basic::Ticket], levels: &levels, bound: None };
+/// type Three = Stacked<Unsaid>;
+/// let total: Mutex<u64, Three> = Mutex::from_raw(Three::planned(&plan), 1);
+/// total.locking(|total| *total += 1);
+/// ```
 pub struct Stacked<T, const LEAVES: usize = 128, const INNER: usize = 64> {
     root: CachePadded<Any>,
     recipe: Recipe,

@@ -70,6 +70,14 @@ pool! {
 }
 
 /// The lock.  A combiner runs `MOST` sections, its own among them.
+///
+/// ```
+/// use cohort::{Delegated, delegation::CcSynch};
+///
+/// let total: Delegated<u64, CcSynch> = Delegated::from(1);
+/// total.run(|total| *total += 1);
+/// assert_eq!(total.run(|total| *total), 2);
+/// ```
 #[derive(Debug)]
 #[repr(C)]
 pub struct CcSynch<P: Parking = MayPark, const MOST: u32 = 256> {

@@ -78,6 +78,14 @@ impl Seated for Record {
 
 /// The lock.  A combiner goes through the records `ROUNDS` times; a record in which nothing was
 /// found for more than `AGE` passes is old.
+///
+/// ```
+/// use cohort::{Delegated, delegation::Fc};
+///
+/// let total: Delegated<u64, Fc> = Delegated::from(1);
+/// total.run(|total| *total += 1);
+/// assert_eq!(total.run(|total| *total), 2);
+/// ```
 #[derive(Debug)]
 #[repr(C)]
 pub struct Fc<L = Mcs, P: Parking = MayPark, const ROUNDS: u32 = 8, const AGE: u32 = 100> {

@@ -29,6 +29,14 @@ flaws! {
 }
 
 /// The lock.  A combiner runs `MOST` sections of its node, its own among them.
+///
+/// ```
+/// use cohort::{Delegated, delegation::HSynch};
+///
+/// let total: Delegated<u64, HSynch> = Delegated::from(1);
+/// total.run(|total| *total += 1);
+/// assert_eq!(total.run(|total| *total), 2);
+/// ```
 #[derive(Debug)]
 #[repr(C)]
 pub struct HSynch<

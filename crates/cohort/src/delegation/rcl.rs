@@ -46,6 +46,14 @@ impl Tuning for ForServer {
 }
 
 /// The lock.
+///
+/// ```
+/// use cohort::{Delegated, delegation::Rcl};
+///
+/// let total: Delegated<u64, Rcl> = Delegated::from(1);
+/// total.run(|total| *total += 1);
+/// assert_eq!(total.run(|total| *total), 2);
+/// ```
 #[derive(Debug)]
 #[repr(C)]
 pub struct Rcl<L: Served = Mcs, P: Parking = MayPark> {

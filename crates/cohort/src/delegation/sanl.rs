@@ -325,6 +325,14 @@ impl<L: Served> fmt::Debug for Hand<L> {
 }
 
 /// The lock, of which another one is a part.
+///
+/// ```
+/// use cohort::{Delegated, delegation::Sanl};
+///
+/// let total: Delegated<u64, Sanl> = Delegated::from(1);
+/// total.run(|total| *total += 1);
+/// assert_eq!(total.run(|total| *total), 2);
+/// ```
 #[derive(Debug)]
 #[repr(C)]
 pub struct Sanl<L: Served = Mcs, T: Tuning = ServingFirst, P: Parking = MayPark> {
@@ -340,9 +348,25 @@ pub struct Sanl<L: Served = Mcs, T: Tuning = ServingFirst, P: Parking = MayPark>
 }
 
 /// [`Sanl`] without a policy for NUMA nodes.
+///
+/// ```
+/// use cohort::{Delegated, delegation::SanlFlat};
+///
+/// let total: Delegated<u64, SanlFlat> = Delegated::from(1);
+/// total.run(|total| *total += 1);
+/// assert_eq!(total.run(|total| *total), 2);
+/// ```
 pub type SanlFlat = Sanl<Mcs, Flat>;
 
 /// [`Sanl`] whose threads wait for a server of their own node.
+///
+/// ```
+/// use cohort::{Delegated, delegation::SanlDistanceFirst};
+///
+/// let total: Delegated<u64, SanlDistanceFirst> = Delegated::from(1);
+/// total.run(|total| *total += 1);
+/// assert_eq!(total.run(|total| *total), 2);
+/// ```
 pub type SanlDistanceFirst = Sanl<Mcs, DistanceFirst>;
 
 impl<L: Served, T: Tuning, P: Parking> Default for Sanl<L, T, P> {

@@ -289,6 +289,14 @@ impl<const SEATS: usize> Bus<SEATS> {
 
 /// The lock.  A holder runs about `MOST` sections of others; threads share buses `AT_FIRST` or from
 /// when one did, and until holders run less than `CALM` on average.
+///
+/// ```
+/// use cohort::{Delegated, delegation::SanlPlus};
+///
+/// let total: Delegated<u64, SanlPlus> = Delegated::from(1);
+/// total.run(|total| *total += 1);
+/// assert_eq!(total.run(|total| *total), 2);
+/// ```
 #[derive(Debug)]
 #[repr(C)]
 pub struct SanlPlus<

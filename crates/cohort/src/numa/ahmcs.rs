@@ -82,10 +82,34 @@ impl Entry for WhereMet {
 }
 
 /// `ahmcs-3@core,numa,system`.
+///
+/// ```
+/// use cohort::{Mutex, numa::Ahmcs3};
+///
+/// let total: Mutex<u64, Ahmcs3> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type Ahmcs3<P = MayPark> = Hmcs<(Core, Numa), 512, 16, P, 128, WhereMet>;
 /// `ahmcs-4@core,cache,numa,system`.
+///
+/// ```
+/// use cohort::{Mutex, numa::Ahmcs4};
+///
+/// let total: Mutex<u64, Ahmcs4> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type Ahmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P, 128, WhereMet>;
 /// One that is told when it is made at which levels it is.
+///
+/// ```
+/// use cohort::{Mutex, numa::AnyAhmcs};
+///
+/// let total: Mutex<u64, AnyAhmcs> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type AnyAhmcs<P = MayPark> = Hmcs<ChosenShape, 512, 128, P, 128, WhereMet>;
 
 #[cfg(all(test, world = "native"))]

@@ -80,6 +80,14 @@ pub struct CnaNode<P: Parking = MayPark> {
 
 /// The lock; all zero when new.  A NUMA node has it up to `HAND_OFFS` times in a row while
 /// others wait.
+///
+/// ```
+/// use cohort::{Mutex, numa::Cna};
+///
+/// static TOTAL: Mutex<u64, Cna> = Mutex::from_raw(Cna::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Cna<P: Parking = MayPark, const HAND_OFFS: u32 = 128> {

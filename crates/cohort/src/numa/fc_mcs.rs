@@ -88,6 +88,14 @@ pub const FOR_T5440: u64 = 8_000;
 
 /// The lock; all zero when new.  A collector waits for others for up to `WINDOW`
 /// nanoseconds.
+///
+/// ```
+/// use cohort::{Mutex, numa::FcMcs};
+///
+/// let total: Mutex<u64, FcMcs> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct FcMcs<P: Parking = MayPark, const WINDOW: u64 = FOR_T5440> {

@@ -34,6 +34,14 @@ const YES: u32 = 1;
 
 /// The lock; all zero when new.  Its head is impatient after `GRACE` nanoseconds; a NUMA node has
 /// it up to `HAND_OFFS` times in a row from the queue.
+///
+/// ```
+/// use cohort::{Mutex, numa::Fissile};
+///
+/// let total: Mutex<u64, Fissile> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Fissile<P: Parking = MayPark, const GRACE: u64 = 20_000, const HAND_OFFS: u32 = 128> {

@@ -381,6 +381,14 @@ impl Queue {
 }
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, numa::FutexHmcs};
+///
+/// static TOTAL: Mutex<u64, FutexHmcs> = Mutex::from_raw(FutexHmcs::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
+/// ```
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct FutexHmcs {

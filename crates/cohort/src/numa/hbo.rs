@@ -51,6 +51,14 @@ impl Tuning for ForT5440 {
 }
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, numa::Hbo};
+///
+/// let total: Mutex<u64, Hbo> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 #[derive(Debug)]
 #[repr(C)]
 pub struct Hbo<P: Parking = MayPark, T = ForT5440> {

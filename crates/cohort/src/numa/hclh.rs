@@ -138,6 +138,14 @@ type Tail<P> = AtomicPtr<HclhNode<P>>;
 
 /// The lock; all zero when new.  A master waits for others for up to `WINDOW` nanoseconds;
 /// the usual window is that of `fc-mcs`, and as little tuned.
+///
+/// ```
+/// use cohort::{Mutex, numa::Hclh};
+///
+/// let total: Mutex<u64, Hclh> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Hclh<P: Form = MayPark, const WINDOW: u64 = 1_000> {

@@ -365,6 +365,14 @@ impl<P: Parking, E> HmcsContext<P, E> {
 /// The lock of the levels `L` and the whole system, with places for `LEAVES` cohorts of
 /// the smallest level and `INNER` of all others together.  A cohort has it up to
 /// `HAND_OFFS` times in a row, unless the shape `L` says otherwise.
+///
+/// ```
+/// use cohort::{Mutex, compose::{CacheGroup, Numa}, numa::Hmcs};
+///
+/// // A tree that has no name: cache groups below NUMA nodes below the system.
+/// let total: Mutex<u64, Hmcs<(CacheGroup, Numa), 64, 16>> = Mutex::from(1);
+/// *total.lock() += 1;
+/// ```
 #[repr(C)]
 pub struct Hmcs<
     L,
@@ -381,14 +389,56 @@ pub struct Hmcs<
 }
 
 /// `hmcs-2@numa,system`.
+///
+/// ```
+/// use cohort::{Mutex, numa::Hmcs2};
+///
+/// let total: Mutex<u64, Hmcs2> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type Hmcs2<P = MayPark> = Hmcs<(Numa,), 16, 0, P>;
 /// `hmcs-3@core,numa,system`.
+///
+/// ```
+/// use cohort::{Mutex, numa::Hmcs3};
+///
+/// let total: Mutex<u64, Hmcs3> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type Hmcs3<P = MayPark> = Hmcs<(Core, Numa), 512, 16, P>;
 /// `hmcs-4@core,cache,numa,system`.
+///
+/// ```
+/// use cohort::{Mutex, numa::Hmcs4};
+///
+/// let total: Mutex<u64, Hmcs4> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type Hmcs4<P = MayPark> = Hmcs<(Core, CacheGroup, Numa), 512, 128, P>;
 /// `hmcs-4@cache,numa,package,system`, for machines whose packages have several nodes.
+///
+/// ```
+/// use cohort::{Mutex, numa::Hmcs4Package};
+///
+/// let total: Mutex<u64, Hmcs4Package> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type Hmcs4Package<P = MayPark> = Hmcs<(CacheGroup, Numa, Package), 64, 32, P>;
 /// One that is told when it is made at which levels it is.
+///
+/// ```
+/// use cohort::{Mutex, numa::{AnyHmcs, ChosenShape}, tree::Tree};
+/// use cohort::recipe::{Level, Levels};
+///
+/// let levels = Levels::of(&[Level::CacheGroup, Level::Numa]);
+/// let shape = ChosenShape::of(&Tree::default(), levels, None);
+/// let total: Mutex<u64, AnyHmcs> = Mutex::from_raw(AnyHmcs::shaped(shape), 1);
+/// *total.lock() += 1;
+/// ```
 pub type AnyHmcs<P = MayPark> = Hmcs<ChosenShape, 512, 128, P>;
 
 impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> fmt::Debug

@@ -878,6 +878,14 @@ impl<P: Form> HmcsT1<P> {
 /// The lock of the levels `L` and the whole system, with places for `LEAVES` cohorts of
 /// the smallest level and `INNER` of all others together.  A cohort has it up to
 /// `HAND_OFFS` times in a row, unless the shape `L` says otherwise.
+///
+/// ```
+/// use cohort::{Mutex, compose::{CacheGroup, Numa}, numa::HmcsT};
+///
+/// // A tree that has no name: cache groups below NUMA nodes below the system.
+/// let total: Mutex<u64, HmcsT<(CacheGroup, Numa), 64, 16>> = Mutex::from(1);
+/// *total.lock() += 1;
+/// ```
 #[repr(C)]
 pub struct HmcsT<
     L,
@@ -894,16 +902,72 @@ pub struct HmcsT<
 }
 
 /// `hmcs-t-1@system`.
+///
+/// ```
+/// use cohort::{Mutex, numa::HmcsT1};
+/// use std::time::Duration;
+///
+/// let total: Mutex<u64, HmcsT1> = Mutex::from(1);
+/// let guard = total.lock();
+/// assert!(total.try_lock_for(Duration::from_millis(1)).is_none());
+/// # drop(guard);
+/// ```
 pub type HmcsT1<P = MayPark> = HmcsT<(), 0, 0, P>;
 /// `hmcs-t-2@numa,system`.
+///
+/// ```
+/// use cohort::{Mutex, numa::HmcsT2};
+/// use std::time::Duration;
+///
+/// let total: Mutex<u64, HmcsT2> = Mutex::from(1);
+/// let guard = total.lock();
+/// assert!(total.try_lock_for(Duration::from_millis(1)).is_none());
+/// # drop(guard);
+/// ```
 pub type HmcsT2<P = MayPark> = HmcsT<(Numa,), 16, 0, P>;
 /// `hmcs-t-3@core,numa,system`.
+///
+/// ```
+/// use cohort::{Mutex, numa::HmcsT3};
+/// use std::time::Duration;
+///
+/// let total: Mutex<u64, HmcsT3> = Mutex::from(1);
+/// let guard = total.lock();
+/// assert!(total.try_lock_for(Duration::from_millis(1)).is_none());
+/// # drop(guard);
+/// ```
 pub type HmcsT3<P = MayPark> = HmcsT<(Core, Numa), 512, 16, P>;
 /// `hmcs-t-4@core,cache,numa,system`.
+///
+/// ```
+/// use cohort::{Mutex, numa::HmcsT4};
+/// use std::time::Duration;
+///
+/// let total: Mutex<u64, HmcsT4> = Mutex::from(1);
+/// let guard = total.lock();
+/// assert!(total.try_lock_for(Duration::from_millis(1)).is_none());
+/// # drop(guard);
+/// ```
 pub type HmcsT4<P = MayPark> = HmcsT<(Core, CacheGroup, Numa), 512, 128, P>;
 /// One that is told when it is made at which levels it is, and how its waiters give up.
+///
+/// ```
+/// use cohort::{Mutex, numa::AnyHmcsT};
+///
+/// let total: Mutex<u64, AnyHmcsT> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type AnyHmcsT<P = MayPark> = HmcsT<ChosenShape, 512, 128, P>;
 /// The same, which a thread enters at the level where it has found others of late, as `ahmcs`.
+///
+/// ```
+/// use cohort::{Mutex, numa::AnyAhmcsT};
+///
+/// let total: Mutex<u64, AnyAhmcsT> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 pub type AnyAhmcsT<P = MayPark> = HmcsT<ChosenShape, 512, 128, P, 64, WhereMet>;
 
 impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E> fmt::Debug

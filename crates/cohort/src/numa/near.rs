@@ -146,6 +146,14 @@ const _: () = {
 };
 
 /// The lock; all zero when new.  No waiter is passed over more than `BOUND` times.
+///
+/// ```
+/// use cohort::{Mutex, numa::Near};
+///
+/// let total: Mutex<u64, Near> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Near<P: Parking = MayPark, const BOUND: u8 = 16> {

@@ -82,6 +82,14 @@ pub struct ShflNode<P: Parking = MayPark> {
 }
 
 /// The lock; all zero when new.  The head brings together up to `BATCH` waiters.
+///
+/// ```
+/// use cohort::{Mutex, numa::Shfl};
+///
+/// let total: Mutex<u64, Shfl> = Mutex::from(1);
+/// *total.lock() += 1;
+/// assert_eq!(total.into_inner(), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Shfl<P: Parking = MayPark, const BATCH: u32 = 128> {

@@ -13,6 +13,16 @@ use core::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 /// Access to the data of a [`Mutex`] that the guard keeps alive; unlocks when dropped.
+///
+/// ```
+/// use cohort::{ArcMutexGuard, Mutex};
+/// use std::sync::Arc;
+///
+/// fn locked() -> ArcMutexGuard<u64> {
+///     Arc::new(Mutex::new(1)).lock_arc()
+/// }
+/// assert_eq!(*locked(), 1);
+/// ```
 #[must_use = "the mutex is unlocked as soon as its guard is dropped"]
 pub struct ArcMutexGuard<T: ?Sized, L: RawLock = FutexHmcs> {
     context: Kept<L>,
@@ -22,6 +32,16 @@ pub struct ArcMutexGuard<T: ?Sized, L: RawLock = FutexHmcs> {
 }
 
 /// Shared access to the data of an [`RwLock`] that the guard keeps alive; unlocks when dropped.
+///
+/// ```
+/// use cohort::{ArcReadGuard, RwLock};
+/// use std::sync::Arc;
+///
+/// fn read() -> ArcReadGuard<u64> {
+///     Arc::new(RwLock::new(1)).read_arc()
+/// }
+/// assert_eq!(*read(), 1);
+/// ```
 #[must_use = "the lock is released as soon as its guard is dropped"]
 pub struct ArcReadGuard<T: ?Sized> {
     lock: Arc<RwLock<T>>,
@@ -31,6 +51,16 @@ pub struct ArcReadGuard<T: ?Sized> {
 
 /// Exclusive access to the data of an [`RwLock`] that the guard keeps alive; unlocks when
 /// dropped.
+///
+/// ```
+/// use cohort::{ArcWriteGuard, RwLock};
+/// use std::sync::Arc;
+///
+/// fn written() -> ArcWriteGuard<u64> {
+///     Arc::new(RwLock::new(1)).write_arc()
+/// }
+/// assert_eq!(*written(), 1);
+/// ```
 #[must_use = "the lock is released as soon as its guard is dropped"]
 pub struct ArcWriteGuard<T: ?Sized> {
     lock: Arc<RwLock<T>>,
@@ -104,6 +134,15 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// The same, if no writer holds the lock or waits ahead; never blocks.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// let total = Arc::new(cohort::RwLock::new(1));
+    /// let guard = total.try_read_arc().unwrap();
+    /// assert!(total.try_write_arc().is_none());
+    /// assert_eq!(*guard, 1);
+    /// ```
     pub fn try_read_arc(self: &Arc<Self>) -> Option<ArcReadGuard<T>> {
         let taken = self.raw().try_read(Recursion::Allowed);
         taken.then(|| ArcReadGuard {
@@ -130,6 +169,14 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// The same, if nobody holds the lock; never blocks.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// let total = Arc::new(cohort::RwLock::new(1));
+    /// *total.try_write_arc().unwrap() += 1;
+    /// assert_eq!(*total.read(), 2);
+    /// ```
     pub fn try_write_arc(self: &Arc<Self>) -> Option<ArcWriteGuard<T>> {
         let taken = self.raw().try_write();
         taken.then(|| ArcWriteGuard {

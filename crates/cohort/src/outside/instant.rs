@@ -46,12 +46,27 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Blocks until the data may be written, but no longer than until then (feature `std`).
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// *total.try_write_until(std::time::Instant::now()).unwrap() += 1;
+    /// assert_eq!(*total.read(), 2);
+    /// ```
     pub fn try_write_until(&self, deadline: Instant) -> Option<WriteGuard<'_, T>> {
         self.try_write_for(left(deadline))
     }
 
     /// Blocks until the data may be read by a guard that can become a writer's, but no longer
     /// than until then (feature `std`).
+    ///
+    /// ```
+    /// use std::time::Instant;
+    ///
+    /// let total = cohort::RwLock::new(1);
+    /// let guard = total.upgradable_read();
+    /// assert!(total.try_upgradable_read_until(Instant::now()).is_none());
+    /// # drop(guard);
+    /// ```
     pub fn try_upgradable_read_until(&self, deadline: Instant) -> Option<UpgradableGuard<'_, T>> {
         self.try_upgradable_read_for(left(deadline))
     }
@@ -62,6 +77,15 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     ///
     /// # Errors
     /// The guard, if there are other readers to the end.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    /// use std::time::Instant;
+    ///
+    /// let total = RwLock::new(1);
+    /// let seen = total.upgradable_read();
+    /// assert!(UpgradableGuard::try_upgrade_until(seen, Instant::now()).is_ok());
+    /// ```
     pub fn try_upgrade_until(this: Self, deadline: Instant) -> Result<WriteGuard<'a, T>, Self> {
         Self::try_upgrade_for(this, left(deadline))
     }
@@ -100,6 +124,15 @@ impl Condvar {
 
     /// Waits until `goes_on`, which is asked while the mutex is locked, says no, but no longer
     /// than until then (feature `std`).
+    ///
+    /// ```
+    /// use cohort::{Condvar, Mutex};
+    /// use std::time::Instant;
+    ///
+    /// let (ready, changed) = (Mutex::new(false), Condvar::new());
+    /// let end = changed.wait_while_until(&mut ready.lock(), |ready| !*ready, Instant::now());
+    /// assert!(end.timed_out());
+    /// ```
     pub fn wait_while_until<T: ?Sized, L: RawLock + 'static>(
         &self,
         guard: &mut MutexGuard<'_, T, L>,

@@ -140,6 +140,15 @@ impl<C> SharedContext<C> {
 ///
 /// A thread that is moved departs where it arrived.  A writers' lock that cannot tell
 /// whether others wait is [`Counted`](crate::compose::Counted).
+///
+/// ```
+/// use cohort::compose::{CMcsMcs, Numa};
+/// use cohort::{RwLock, rwlock::CohortRw};
+///
+/// // Readers are counted by NUMA node, writers take c-mcs-mcs.
+/// let total: RwLock<u64, CohortRw<CMcsMcs, true, Numa>> = RwLock::from(1);
+/// assert_eq!(total.reading(|total| *total), 1);
+/// ```
 #[repr(C)]
 pub struct CohortRw<
     Writers,
@@ -159,9 +168,25 @@ pub struct CohortRw<
 ///
 /// Readers are counted where a cache is shared, since a line that many write is dear as
 /// soon as it leaves one; the papers count them by NUMA node.
+///
+/// ```
+/// use cohort::{RwLock, rwlock::CRwNp};
+///
+/// let total: RwLock<u64, CRwNp> = RwLock::from(1);
+/// total.writing(|total| *total += 1);
+/// assert_eq!(total.reading(|total| *total), 2);
+/// ```
 pub type CRwNp<Writers = CTktTkt, At = CacheGroup> = CohortRw<Writers, true, At>;
 
 /// `c-rw-wp`: writers are preferred for up to five milliseconds.
+///
+/// ```
+/// use cohort::{RwLock, rwlock::CRwWp};
+///
+/// let total: RwLock<u64, CRwWp> = RwLock::from(1);
+/// total.writing(|total| *total += 1);
+/// assert_eq!(total.reading(|total| *total), 2);
+/// ```
 pub type CRwWp<Writers = CTktTkt, At = CacheGroup> = CohortRw<Writers, false, At>;
 
 impl<Writers, const NEUTRAL: bool, At, const TURNS: u32, const COHORTS: usize> fmt::Debug

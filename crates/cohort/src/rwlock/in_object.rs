@@ -70,6 +70,15 @@ impl Words {
 }
 
 /// The lock; see [`super::object`] for its words.
+///
+/// ```
+/// use cohort::basic::Ticket;
+/// use cohort::{RwLock, rwlock::InObject};
+///
+/// let total: RwLock<u64, InObject<Ticket>> = RwLock::from(1);
+/// total.writing(|total| *total += 1);
+/// assert_eq!(total.reading(|total| *total), 2);
+/// ```
 #[derive(Default)]
 #[repr(C, align(64))]
 pub struct InObject<

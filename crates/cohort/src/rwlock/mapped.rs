@@ -9,6 +9,14 @@ use core::ptr::NonNull;
 
 /// Shared access to a part of an [`RwLock`](super::RwLock)'s data, by [`ReadGuard::map`]; unlocks
 /// when dropped.
+///
+/// ```
+/// use cohort::{MappedReadGuard, ReadGuard, RwLock};
+///
+/// let pair = RwLock::new((1, "one"));
+/// let number: MappedReadGuard<'_, i32> = ReadGuard::map(pair.read(), |pair| &pair.0);
+/// assert_eq!(*number, 1);
+/// ```
 #[must_use = "the lock is released as soon as its guard is dropped"]
 pub struct MappedReadGuard<'a, T: ?Sized> {
     lock: &'a RawRwLock,
@@ -19,6 +27,14 @@ pub struct MappedReadGuard<'a, T: ?Sized> {
 
 /// Exclusive access to a part of an [`RwLock`](super::RwLock)'s data, by [`WriteGuard::map`];
 /// unlocks when dropped.
+///
+/// ```
+/// use cohort::{MappedWriteGuard, RwLock, WriteGuard};
+///
+/// let pair = RwLock::new((1, "one"));
+/// let word: MappedWriteGuard<'_, &str> = WriteGuard::map(pair.write(), |pair| &mut pair.1);
+/// assert_eq!(*word, "one");
+/// ```
 #[must_use = "the lock is released as soon as its guard is dropped"]
 pub struct MappedWriteGuard<'a, T: ?Sized> {
     lock: &'a RawRwLock,
@@ -84,6 +100,14 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
 
 impl<'a, T: ?Sized> MappedReadGuard<'a, T> {
     /// Goes on with a part of the part.
+    ///
+    /// ```
+    /// use cohort::{MappedReadGuard, ReadGuard, RwLock};
+    ///
+    /// let nested = RwLock::new((1, (2, 3)));
+    /// let pair = ReadGuard::map(nested.read(), |nested| &nested.1);
+    /// assert_eq!(*MappedReadGuard::map(pair, |pair| &pair.1), 3);
+    /// ```
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedReadGuard<'a, U> {
         let part = NonNull::from(part(&this));
         let lock = this.lock;
@@ -98,6 +122,15 @@ impl<'a, T: ?Sized> MappedReadGuard<'a, T> {
 
 impl<'a, T: ?Sized> MappedWriteGuard<'a, T> {
     /// Goes on with a part of the part.
+    ///
+    /// ```
+    /// use cohort::{MappedWriteGuard, RwLock, WriteGuard};
+    ///
+    /// let nested = RwLock::new((1, (2, 3)));
+    /// let pair = WriteGuard::map(nested.write(), |nested| &mut nested.1);
+    /// *MappedWriteGuard::map(pair, |pair| &mut pair.1) += 1;
+    /// assert_eq!(*nested.read(), (1, (2, 4)));
+    /// ```
     pub fn map<U: ?Sized>(
         mut this: Self,
         part: impl FnOnce(&mut T) -> &mut U,

@@ -79,6 +79,10 @@ impl<T, L: RawShared> From<T> for RwLock<T, L> {
 
 impl<T, L> RwLock<T, L> {
     /// The data, of a lock that nobody else has any more.
+    ///
+    /// ```
+    /// assert_eq!(cohort::RwLock::new(1).into_inner(), 1);
+    /// ```
     #[must_use]
     pub fn into_inner(self) -> T {
         self.data.into_inner()
@@ -87,11 +91,28 @@ impl<T, L> RwLock<T, L> {
 
 impl<T: ?Sized, L> RwLock<T, L> {
     /// Where the data is.  To look there without holding the lock is a race.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// let guard = total.read();
+    /// // SAFETY: nobody writes while the guard reads.
+    /// assert_eq!(unsafe { *total.data_ptr() }, *guard);
+    /// ```
     pub fn data_ptr(&self) -> *mut T {
         self.data.with_mut(|data| data)
     }
 
     /// The lock.  One that is acquired there is released there.
+    ///
+    /// ```
+    /// use cohort::{RawShared, Recursion, RwLock};
+    ///
+    /// let total = RwLock::new(1);
+    /// RawShared::read(total.raw(), &(), Recursion::Allowed);
+    /// assert!(total.try_write().is_none());
+    /// // SAFETY: read above, by this thread.
+    /// unsafe { total.raw().release_read() };
+    /// ```
     pub const fn raw(&self) -> &L {
         &self.lock
     }
@@ -113,6 +134,14 @@ impl<T: ?Sized, L> RwLock<T, L> {
 /// lock that cannot what to use instead.
 impl<T: ?Sized, L> RwLock<T, L> {
     /// Whether somebody held the lock a moment ago, to read or to write; never blocks.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// let guard = total.read();
+    /// assert!(total.is_locked());
+    /// drop(guard);
+    /// assert!(!total.is_locked());
+    /// ```
     pub fn is_locked(&self) -> bool
     where
         L: RawShared,
@@ -121,6 +150,16 @@ impl<T: ?Sized, L> RwLock<T, L> {
     }
 
     /// Whether somebody held the lock a moment ago to write; never blocks.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// let guard = total.read();
+    /// assert!(!total.is_locked_exclusive());
+    /// drop(guard);
+    /// let guard = total.write();
+    /// assert!(total.is_locked_exclusive());
+    /// # drop(guard);
+    /// ```
     pub fn is_locked_exclusive(&self) -> bool
     where
         L: RawShared,
@@ -129,6 +168,13 @@ impl<T: ?Sized, L> RwLock<T, L> {
     }
 
     /// Blocks until the data may be read, and lets `look` do so.
+    ///
+    /// ```
+    /// use cohort::{RwLock, rwlock::CRwWp};
+    ///
+    /// let words: RwLock<Vec<&str>, CRwWp> = RwLock::from(vec!["one"]);
+    /// assert_eq!(words.reading(|words| words.len()), 1);
+    /// ```
     pub fn reading<R>(&self, look: impl FnOnce(&T) -> R) -> R
     where
         L: RawShared,
@@ -142,6 +188,14 @@ impl<T: ?Sized, L> RwLock<T, L> {
     }
 
     /// Blocks until the data may be written, and lets `change` do so.
+    ///
+    /// ```
+    /// use cohort::{RwLock, rwlock::CRwWp};
+    ///
+    /// let words: RwLock<Vec<&str>, CRwWp> = RwLock::from(vec!["one"]);
+    /// words.writing(|words| words.push("two"));
+    /// assert_eq!(words.into_inner(), ["one", "two"]);
+    /// ```
     pub fn writing<R>(&self, change: impl FnOnce(&mut T) -> R) -> R
     where
         L: RawShared,
@@ -156,6 +210,12 @@ impl<T: ?Sized, L> RwLock<T, L> {
 }
 
 /// Shared access to an [`RwLock`]'s data; unlocks when dropped.
+///
+/// ```
+/// let total = cohort::RwLock::new(1);
+/// let guard: cohort::ReadGuard<'_, i32> = total.read();
+/// assert_eq!(*guard, 1);
+/// ```
 #[must_use = "the lock is released as soon as its guard is dropped"]
 pub struct ReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
@@ -164,6 +224,13 @@ pub struct ReadGuard<'a, T: ?Sized> {
 }
 
 /// Exclusive access to an [`RwLock`]'s data; unlocks when dropped.
+///
+/// ```
+/// let total = cohort::RwLock::new(1);
+/// let mut guard: cohort::WriteGuard<'_, i32> = total.write();
+/// *guard += 1;
+/// assert_eq!(*guard, 2);
+/// ```
 #[must_use = "the lock is released as soon as its guard is dropped"]
 pub struct WriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
@@ -173,6 +240,12 @@ pub struct WriteGuard<'a, T: ?Sized> {
 impl<T> RwLock<T> {
     crate::door::constructor! {
         /// A lock around `data`, held by nobody.
+        ///
+        /// ```
+        /// static WORDS: cohort::RwLock<Vec<&str>> = cohort::RwLock::new(Vec::new());
+        /// WORDS.write().push("one");
+        /// assert_eq!(WORDS.read().len(), 1);
+        /// ```
         #[must_use]
         pub fn new(data: T) -> Self {
             Self {
@@ -220,6 +293,15 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Safety
     /// The lock is held to write, by a guard that was forgotten.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// std::mem::forget(total.write());
+    /// assert!(total.try_read().is_none());
+    /// // SAFETY: forgotten above.
+    /// unsafe { total.force_unlock_write() };
+    /// assert!(total.try_read().is_some());
+    /// ```
     pub unsafe fn force_unlock_write(&self) {
         // SAFETY: the caller's.
         unsafe { self.lock.release_write() };
@@ -229,6 +311,12 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Panics
     /// If half a million read it already.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// let (one, another) = (total.read(), total.read());
+    /// assert_eq!(*one, *another);
+    /// ```
     #[inline]
     pub fn read(&self) -> ReadGuard<'_, T> {
         RawShared::read(&self.lock, &(), Recursion::Allowed);
@@ -236,6 +324,14 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Takes the lock to read if no writer holds it or waits ahead; never blocks.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// let guard = total.write();
+    /// assert!(total.try_read().is_none());
+    /// drop(guard);
+    /// assert_eq!(total.try_read().as_deref(), Some(&1));
+    /// ```
     #[inline]
     pub fn try_read(&self) -> Option<ReadGuard<'_, T>> {
         let taken = self.lock.try_read(Recursion::Allowed);
@@ -263,6 +359,14 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Blocks until the data may be read or the token is cancelled, which wakes this thread.
+    ///
+    /// ```
+    /// let (total, stop) = (cohort::RwLock::new(1), cohort::Token::new());
+    /// let guard = total.write();
+    /// stop.cancel();
+    /// assert!(total.read_unless(&stop).is_none());
+    /// # drop(guard);
+    /// ```
     #[inline]
     pub fn read_unless(&self, token: &Token) -> Option<ReadGuard<'_, T>> {
         let patience = Patience::ENDLESS.unless(token);
@@ -271,6 +375,12 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Blocks until the data may be written.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// *total.write() += 1;
+    /// assert_eq!(*total.read(), 2);
+    /// ```
     #[inline]
     pub fn write(&self) -> WriteGuard<'_, T> {
         let _ = self.lock.write(&Patience::ENDLESS);
@@ -278,12 +388,29 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Takes the lock to write if nobody holds it; never blocks.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// let guard = total.read();
+    /// assert!(total.try_write().is_none());
+    /// drop(guard);
+    /// assert!(total.try_write().is_some());
+    /// ```
     #[inline]
     pub fn try_write(&self) -> Option<WriteGuard<'_, T>> {
         self.lock.try_write().then(|| self.writer())
     }
 
     /// Blocks until the data may be written, but no longer than that.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let total = cohort::RwLock::new(1);
+    /// let guard = total.read();
+    /// assert!(total.try_write_for(Duration::from_millis(1)).is_none());
+    /// # drop(guard);
+    /// ```
     #[inline]
     pub fn try_write_for(&self, timeout: Duration) -> Option<WriteGuard<'_, T>> {
         let outcome = self.lock.write(&patience(timeout));
@@ -291,6 +418,14 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Blocks until the data may be written or the token is cancelled, which wakes this thread.
+    ///
+    /// ```
+    /// let (total, stop) = (cohort::RwLock::new(1), cohort::Token::new());
+    /// let guard = total.read();
+    /// stop.cancel();
+    /// assert!(total.write_unless(&stop).is_none());
+    /// # drop(guard);
+    /// ```
     #[inline]
     pub fn write_unless(&self, token: &Token) -> Option<WriteGuard<'_, T>> {
         let outcome = self.lock.write(&Patience::ENDLESS.unless(token));

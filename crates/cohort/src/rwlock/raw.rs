@@ -109,6 +109,15 @@ pub(super) const DEFERENCE_NANOSECONDS: u64 = 5_000_000;
 const SAMPLE_NANOSECONDS: u64 = 4_000;
 
 /// The lock; all zero when new.
+///
+/// ```
+/// use cohort::rwlock::{RawRwLock, Recursion};
+///
+/// let lock = RawRwLock::new();
+/// assert!(lock.try_read(Recursion::Allowed) && !lock.try_write());
+/// // SAFETY: read above, by this thread.
+/// unsafe { lock.release_read() };
+/// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct RawRwLock {

@@ -52,6 +52,15 @@ impl<T: ?Sized> RwLock<T> {
     ///
     /// # Panics
     /// If half a million read it already.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let seen = total.upgradable_read();
+    /// *UpgradableGuard::upgrade(seen) += 1;
+    /// assert_eq!(*total.read(), 2);
+    /// ```
     pub fn upgradable_read(&self) -> UpgradableGuard<'_, T> {
         let outcome = self.lock.read_upgradably(&Patience::ENDLESS);
         self.upgradable(outcome)
@@ -60,6 +69,14 @@ impl<T: ?Sized> RwLock<T> {
 
     /// The same, if no writer holds the lock or waits ahead, and no other guard of this sort
     /// exists; never blocks.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// let guard = total.upgradable_read();
+    /// assert!(total.try_upgradable_read().is_none());
+    /// drop(guard);
+    /// assert!(total.try_upgradable_read().is_some());
+    /// ```
     pub fn try_upgradable_read(&self) -> Option<UpgradableGuard<'_, T>> {
         let taken = self.lock.try_read_upgradably();
         let outcome = if taken {
@@ -88,6 +105,14 @@ impl<T: ?Sized> RwLock<T> {
 impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     /// Blocks until all other readers have left, and has the data to itself; nobody has written
     /// in between.  No method, since the data may have one of that name.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// *UpgradableGuard::upgrade(total.upgradable_read()) += 1;
+    /// assert_eq!(*total.read(), 2);
+    /// ```
     pub fn upgrade(this: Self) -> WriteGuard<'a, T> {
         // SAFETY: the guard reads upgradably.
         let _ = unsafe { this.lock.lock.upgrade(&Patience::ENDLESS) };
@@ -122,6 +147,17 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     ///
     /// # Errors
     /// The guard, if there are other readers to the end.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    /// use std::time::Duration;
+    ///
+    /// let total = RwLock::new(1);
+    /// let reader = total.read();
+    /// let (seen, soon) = (total.upgradable_read(), Duration::from_millis(1));
+    /// assert!(UpgradableGuard::try_upgrade_for(seen, soon).is_err());
+    /// # drop(reader);
+    /// ```
     pub fn try_upgrade_for(this: Self, timeout: Duration) -> Result<WriteGuard<'a, T>, Self> {
         // SAFETY: the guard reads upgradably.
         match unsafe { this.lock.lock.upgrade(&patience(timeout)) } {

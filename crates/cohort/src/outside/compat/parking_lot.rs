@@ -14,6 +14,38 @@
 //! CHANGED.wait_while(&mut ready, |ready| !*ready);
 //! ```
 //!
+//! Guards, and what is mapped or in an `Arc`:
+//!
+//! ```
+//! use cohort::compat::parking_lot::*;
+//! use std::sync::Arc;
+//!
+//! let (pair, arc) = (Mutex::new((1, "one")), Arc::new(Mutex::new(1)));
+//! let guard: MutexGuard<'_, _> = pair.lock();
+//! let number: MappedMutexGuard<'_, i32> = MutexGuard::map(guard, |pair| &mut pair.0);
+//! let owned: ArcMutexGuard<i32> = arc.lock_arc();
+//! assert_eq!(*number, *owned);
+//!
+//! let fair = FairMutex::new((1, "one"));
+//! let guard: FairMutexGuard<'_, _> = fair.lock();
+//! let _: MappedFairMutexGuard<'_, i32> = FairMutexGuard::map(guard, |pair| &mut pair.0);
+//!
+//! let (pair, arc) = (RwLock::new((1, "one")), Arc::new(RwLock::new(1)));
+//! let guard: RwLockReadGuard<'_, _> = pair.read();
+//! drop::<MappedRwLockReadGuard<'_, i32>>(RwLockReadGuard::map(guard, |pair| &pair.0));
+//! let guard: RwLockUpgradableReadGuard<'_, _> = pair.upgradable_read();
+//! let guard: RwLockWriteGuard<'_, _> = RwLockUpgradableReadGuard::upgrade(guard);
+//! let _: MappedRwLockWriteGuard<'_, i32> = RwLockWriteGuard::map(guard, |pair| &mut pair.0);
+//! drop::<ArcRwLockReadGuard<i32>>(arc.read_arc());
+//! drop::<ArcRwLockWriteGuard<i32>>(arc.write_arc());
+//! drop::<ArcRwLockUpgradableReadGuard<i32>>(arc.upgradable_read_arc());
+//!
+//! let (pair, arc) = (ReentrantMutex::new((1, "one")), Arc::new(ReentrantMutex::new(1)));
+//! let guard: ReentrantMutexGuard<'_, _> = pair.lock();
+//! let _: MappedReentrantMutexGuard<'_, i32> = ReentrantMutexGuard::map(guard, |pair| &pair.0);
+//! drop::<ArcReentrantMutexGuard<i32>>(arc.lock_arc());
+//! ```
+//!
 //! The types are those of `lock_api`, as they are there, so they have the same methods. What is
 //! not here does not compile: `unlock_fair` and `bump` but for [`FairMutex`], deadlines for that
 //! one, `downgrade` of upgradable reads, `downgrade_to_upgradable`, and what [`Condvar`]'s
@@ -85,26 +117,61 @@ pub type MappedReentrantMutexGuard<'a, T> =
 pub type ArcReentrantMutexGuard<T> = lock_api::ArcReentrantMutexGuard<RawMutex, RawThreadId, T>;
 
 /// A mutex around `data`; [`Mutex::new`](lock_api::Mutex::new) is as good.
+///
+/// ```
+/// use cohort::compat::parking_lot::{Mutex, const_mutex};
+///
+/// static TOTAL: Mutex<u64> = const_mutex(1);
+/// assert_eq!(*TOTAL.lock(), 1);
+/// ```
 pub const fn const_mutex<T>(data: T) -> Mutex<T> {
     Mutex::from_raw(RawMutex::new(), data)
 }
 
 /// A mutex around `data` that goes to the waiter that came first.
+///
+/// ```
+/// use cohort::compat::parking_lot::{FairMutex, const_fair_mutex};
+///
+/// static TOTAL: FairMutex<u64> = const_fair_mutex(1);
+/// assert_eq!(*TOTAL.lock(), 1);
+/// ```
 pub const fn const_fair_mutex<T>(data: T) -> FairMutex<T> {
     FairMutex::from_raw(<RawFairMutex as lock_api::RawMutex>::INIT, data)
 }
 
 /// A reader–writer lock around `data`.
+///
+/// ```
+/// use cohort::compat::parking_lot::{RwLock, const_rwlock};
+///
+/// static TOTAL: RwLock<u64> = const_rwlock(1);
+/// assert_eq!(*TOTAL.read(), 1);
+/// ```
 pub const fn const_rwlock<T>(data: T) -> RwLock<T> {
     RwLock::from_raw(RawRwLock::new(), data)
 }
 
 /// A mutex around `data` that its thread may lock again.
+///
+/// ```
+/// use cohort::compat::parking_lot::{ReentrantMutex, const_reentrant_mutex};
+///
+/// static TOTAL: ReentrantMutex<u64> = const_reentrant_mutex(1);
+/// assert_eq!(*TOTAL.lock() + *TOTAL.lock(), 2);
+/// ```
 pub const fn const_reentrant_mutex<T>(data: T) -> ReentrantMutex<T> {
     ReentrantMutex::from_raw(RawMutex::new(), RawThreadId, data)
 }
 
 /// The names of threads, for [`ReentrantMutex`].
+///
+/// ```
+/// use cohort::compat::parking_lot::{RawThreadId, lock_api::GetThreadId};
+///
+/// let here = RawThreadId.nonzero_thread_id();
+/// assert_eq!(here, RawThreadId.nonzero_thread_id());
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RawThreadId;
 
@@ -137,6 +204,13 @@ pub struct Condvar {
 
 impl Condvar {
     /// A condition at which nobody waits.
+    ///
+    /// ```
+    /// use cohort::compat::parking_lot::Condvar;
+    ///
+    /// static CHANGED: Condvar = Condvar::new();
+    /// CHANGED.notify_all();
+    /// ```
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -145,11 +219,33 @@ impl Condvar {
     }
 
     /// Lets the thread go that has waited longest, if there is one.
+    ///
+    /// ```
+    /// use cohort::compat::parking_lot::{Condvar, Mutex};
+    ///
+    /// let (turns, changed) = (Mutex::new(0), Condvar::new());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| changed.wait_while(&mut turns.lock(), |turns| *turns == 0));
+    ///     *turns.lock() += 1;
+    ///     changed.notify_one();
+    /// });
+    /// ```
     pub fn notify_one(&self) {
         self.queue.notify_one();
     }
 
     /// Lets every waiting thread go.
+    ///
+    /// ```
+    /// use cohort::compat::parking_lot::{Condvar, Mutex};
+    ///
+    /// let (turns, changed) = (Mutex::new(0), Condvar::new());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| changed.wait_while(&mut turns.lock(), |turns| *turns == 0));
+    ///     *turns.lock() += 1;
+    ///     changed.notify_all();
+    /// });
+    /// ```
     pub fn notify_all(&self) {
         self.queue.notify_all();
     }
@@ -169,11 +265,35 @@ impl Condvar {
     }
 
     /// Unlocks the mutex, blocks until the thread is let go, and locks the mutex again.
+    ///
+    /// ```
+    /// use cohort::compat::parking_lot::{Condvar, Mutex};
+    ///
+    /// let (ready, changed) = (Mutex::new(false), Condvar::new());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         *ready.lock() = true;
+    ///         changed.notify_one();
+    ///     });
+    ///     let mut ready = ready.lock();
+    ///     while !*ready {
+    ///         changed.wait(&mut ready);
+    ///     }
+    /// });
+    /// ```
     pub fn wait<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
         let _ = self.wait_within(guard, &Patience::ENDLESS);
     }
 
     /// The same, for that long at most.
+    ///
+    /// ```
+    /// use cohort::compat::parking_lot::{Condvar, Mutex};
+    /// use std::time::Duration;
+    ///
+    /// let (mutex, changed) = (Mutex::new(()), Condvar::new());
+    /// assert!(changed.wait_for(&mut mutex.lock(), Duration::from_millis(1)).timed_out());
+    /// ```
     pub fn wait_for<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -183,6 +303,14 @@ impl Condvar {
     }
 
     /// The same, until then at most.
+    ///
+    /// ```
+    /// use cohort::compat::parking_lot::{Condvar, Mutex};
+    /// use std::time::Instant;
+    ///
+    /// let (mutex, changed) = (Mutex::new(()), Condvar::new());
+    /// assert!(changed.wait_until(&mut mutex.lock(), Instant::now()).timed_out());
+    /// ```
     pub fn wait_until<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -192,6 +320,21 @@ impl Condvar {
     }
 
     /// Waits until `goes_on`, which is asked while the mutex is locked, says no.
+    ///
+    /// ```
+    /// use cohort::compat::parking_lot::{Condvar, Mutex};
+    ///
+    /// let (words, filled) = (Mutex::new(Vec::new()), Condvar::new());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| {
+    ///         words.lock().push("one");
+    ///         filled.notify_one();
+    ///     });
+    ///     let mut words = words.lock();
+    ///     filled.wait_while(&mut words, |words| words.is_empty());
+    ///     assert_eq!(words.pop(), Some("one"));
+    /// });
+    /// ```
     pub fn wait_while<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -201,6 +344,14 @@ impl Condvar {
     }
 
     /// The same, for that long at most.
+    ///
+    /// ```
+    /// use cohort::compat::parking_lot::{Condvar, Mutex};
+    /// use std::time::Duration;
+    ///
+    /// let (ready, changed, soon) = (Mutex::new(false), Condvar::new(), Duration::from_millis(1));
+    /// assert!(changed.wait_while_for(&mut ready.lock(), |ready| !*ready, soon).timed_out());
+    /// ```
     pub fn wait_while_for<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,
@@ -211,6 +362,14 @@ impl Condvar {
     }
 
     /// The same, until then at most.
+    ///
+    /// ```
+    /// use cohort::compat::parking_lot::{Condvar, Mutex};
+    /// use std::time::Instant;
+    ///
+    /// let (ready, changed, now) = (Mutex::new(false), Condvar::new(), Instant::now());
+    /// assert!(changed.wait_while_until(&mut ready.lock(), |ready| !*ready, now).timed_out());
+    /// ```
     pub fn wait_while_until<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,

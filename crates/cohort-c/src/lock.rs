@@ -170,7 +170,8 @@ impl fmt::Display for Wrong<'_> {
             Self::NoText => f.write_str("a name is a text in UTF-8"),
             Self::Mistake(mistake) => write!(f, "{mistake}"),
             Self::NotHere => f.write_str(
-                "C has the locks of `cohort list`, and compositions that are not /compiled",
+                "C has the locks of `cohort list`, and compositions that are neither /compiled nor \
+                 /abortable",
             ),
         }
     }
@@ -192,7 +193,7 @@ unsafe fn find<'a>(name: *const c_char) -> Result<Named, Wrong<'a>> {
     match served.map_err(Wrong::Mistake)? {
         Servable::Listed(place) => Ok(Named::Lock(place)),
         Servable::Stacked(recipe) => Ok(Named::Composition(recipe)),
-        Servable::System | Servable::Compiled(_) => Err(Wrong::NotHere),
+        Servable::System | Servable::Compiled(_) | Servable::Abortable(_) => Err(Wrong::NotHere),
     }
 }
 

@@ -154,7 +154,7 @@ hmcs-t- and ahmcs-t- have one to four levels, and the last two can be /naive, /p
 cohort may keep the lock stands behind a /, for cohort locks too: c-tkt-tkt/1000 hand-offs, \
 c-tkt-tkt/20us, c-tkt-mcs/endless. With /bypass the threads of a cohort lock try its top lock first, with \
 /adaptive as long as that is not in vain. Waiters of clof:clh-bo-mcs/abortable can give up: such \
-compositions are of clh and bo, and at the top also of mcs. On simulated machines /random, /balanced and \
+compositions are of bo, clh and mcs. On simulated machines /random, /balanced and \
 /pathological put threads into cohorts that have nothing to do with memory.
 
 The envelope is simulated: 12 machines and 10 workloads, with 1 to 4n threads on n CPUs, pinned and \

@@ -89,11 +89,11 @@ impl Choice {
         Ok(Self::Ours(served.to_string().into()))
     }
 
-    /// Whether the usual library is without it: a composition, compiled, or a lock that is
-    /// placed apart.
+    /// Whether the usual library is without it: a composition that is compiled, as all are whose
+    /// waiters can give up, or a lock that is placed apart.
     pub fn is_apart(&self) -> bool {
         let is_placed = |info: &LockInfo| info.storage == Storage::Apart;
-        let is_compiled = |name: Name<'_>| name.build == Some(Build::Compiled);
+        let is_compiled = |name: Name<'_>| name.abortable || name.build == Some(Build::Compiled);
         catalogue::find(self.name()).is_some_and(is_placed)
             || catalogue::read(self.name()).is_ok_and(is_compiled)
     }

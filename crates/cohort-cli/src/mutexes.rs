@@ -69,7 +69,8 @@ pub fn check(lines: &[Line], own: &Choice) -> Result<(), Problem> {
         }
         let composed = |name: &str| {
             let read = catalogue::read(name).and_then(|name| name.servable());
-            matches!(read, Ok(Servable::Stacked(_) | Servable::Compiled(_)))
+            use Servable::{Abortable, Compiled, Stacked};
+            matches!(read, Ok(Stacked(_) | Compiled(_) | Abortable(_)))
         };
         let word = |name: &str| ["futex", "futex-hmcs"].contains(&name);
         if let Some(other) = known.iter().find(|name| composed(name))

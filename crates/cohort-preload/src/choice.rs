@@ -2,7 +2,7 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `COHORT_LOCK` | a name or alias of the catalogue, a composition such as `clof:ticket-mcs`, or `system`; the default lock if unset.  `clof:ticket-mcs/compiled` where compositions are compiled |
+//! | `COHORT_LOCK` | a name or alias of the catalogue, a composition such as `clof:ticket-mcs`, or `system`; the default lock if unset.  `clof:ticket-mcs/compiled` and `clof:clh-mcs/abortable` where compositions are compiled |
 //! | `COHORT_RWLOCK` | `rwlock`, the default, or `system`; `c-rw-np` or `c-rw-wp` where compositions are compiled, whose writers take `COHORT_LOCK` |
 //! | `COHORT_WAIT` | `park`, `spin` or `yield` |
 //! | `COHORT_MONITOR` | `off` if the CPU is not to watch words for waiting threads, else `on` |
@@ -229,6 +229,13 @@ fn decide() -> u8 {
                     chosen = FIRST_LOCK + SERVICES.len() as u8;
                 }
             }
+            #[cfg(feature = "compositions")]
+            Ok(Servable::Abortable(recipe)) => {
+                set_recipe(&recipe);
+                if compiled::choose_abortable(&recipe) {
+                    chosen = FIRST_LOCK + SERVICES.len() as u8 + 1;
+                }
+            }
             _ => warn(
                 "LOCK",
                 text,
@@ -338,6 +345,13 @@ pub fn read_lock(text: &str) -> Option<(u8, &'static Service)> {
         Servable::Compiled(recipe) => {
             set_recipe(&recipe);
             if !compiled::choose(&recipe) {
+                return None;
+            }
+            FIRST_LOCK + SERVICES.len() as u8 + 1
+        }
+        Servable::Abortable(recipe) => {
+            set_recipe(&recipe);
+            if !compiled::choose_abortable(&recipe) {
                 return None;
             }
             FIRST_LOCK + SERVICES.len() as u8 + 1

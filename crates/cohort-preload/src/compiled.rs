@@ -1,12 +1,13 @@
-//! Every generated composition, compiled: only in the library that has them all, of which a
-//! process uses one.
+//! Every generated composition, and every one whose waiters can give up, compiled: only in the
+//! library that has them all, of which a process uses one.
 //!
 //! Which one is found when the process decides on its lock; its pools are made then, in
 //! memory mapped for them.
 
 use crate::serve::Said;
+use cohort::Abortable;
 use cohort::catalogue::own_pool_bytes;
-use cohort::compose::{RecipeBuilt, Shareable, Visitor, generated};
+use cohort::compose::{AbortableVisitor, RecipeBuilt, Shareable, Visitor, abortables, generated};
 use cohort::door::map_slots;
 use cohort::host::served::{Needs, Service};
 use cohort::host::{Fat, FatPool, Holding, Pool, Pooled, Seldom};
@@ -33,11 +34,12 @@ impl<T> Deref for Owned<T> {
     }
 }
 
-/// A composition's fat locks, with the pools they come from.
-type Store<L> = Pooled<
+/// A composition's fat locks, with the pools they come from; whether its waiters can give up.
+type Store<L, const GIVE_UP: bool> = Pooled<
     RecipeBuilt<L, Said>,
     Owned<Seldom<Holding<<RecipeBuilt<L, Said> as cohort::RawLock>::Context>>>,
     Owned<Seldom<Fat<RecipeBuilt<L, Said>>>>,
+    GIVE_UP,
 >;
 
 /// Such a store, whichever composition it is of.
@@ -49,7 +51,7 @@ trait Compiled: Sync {
     fn move_caches(&self, by: u32);
 }
 
-impl<L: Shareable> Compiled for Store<L> {
+impl<L: Shareable, const GIVE_UP: bool> Compiled for Store<L, GIVE_UP> {
     fn fat_pool(&self) -> &dyn FatPool {
         self
     }
@@ -75,18 +77,42 @@ static CHOSEN: AtomicPtr<&'static dyn Compiled> = AtomicPtr::new(ptr::null_mut()
 /// Makes [`COMPILED`] the composition that `recipe` describes, which the mutexes' locks
 /// have been told already; false if the system has no memory for it.
 pub fn choose(recipe: &Recipe) -> bool {
-    struct Making;
+    publish(generated::find::<MayPark, _>(recipe.locks(), Making).flatten())
+}
 
-    impl Visitor for Making {
-        type Found = Option<&'static dyn Compiled>;
+/// The same of one whose waiters can give up.
+pub fn choose_abortable(recipe: &Recipe) -> bool {
+    publish(abortables::find::<MayPark, _>(recipe.locks(), Making).flatten())
+}
 
-        fn found<L: Shareable>(self) -> Self::Found {
-            let pools = || Store::<L>::new(Owned(Seldom::new()), Owned(Seldom::new()));
-            Some(mapped(pools())?)
-        }
+/// Makes the pools of a composition that was found.
+struct Making;
+
+impl Visitor for Making {
+    type Found = Option<&'static dyn Compiled>;
+
+    fn found<L: Shareable>(self) -> Self::Found {
+        Some(mapped(Store::<L, false>::new(
+            Owned(Seldom::new()),
+            Owned(Seldom::new()),
+        ))?)
     }
+}
 
-    let found = generated::find::<MayPark, _>(recipe.locks(), Making).flatten();
+impl AbortableVisitor for Making {
+    type Found = Option<&'static dyn Compiled>;
+
+    fn found<L: Shareable + Abortable>(self) -> Self::Found {
+        Some(mapped(Store::<L, true>::giving_up(
+            Owned(Seldom::new()),
+            Owned(Seldom::new()),
+            Some(RecipeBuilt::acquire_within),
+        ))?)
+    }
+}
+
+/// Makes [`COMPILED`] that one, if there is one.
+fn publish(found: Option<&'static dyn Compiled>) -> bool {
     let Some(place) = found.and_then(mapped) else {
         return false;
     };

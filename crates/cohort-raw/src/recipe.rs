@@ -253,7 +253,7 @@ impl<T: fmt::Debug, const N: usize> fmt::Debug for Few<T, N> {
     }
 }
 
-/// Everything that there is to say of a composition whose waiters stay.
+/// Everything that there is to say of a composition, but whether its waiters can give up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recipe {
     locks: Locks,
@@ -266,13 +266,27 @@ impl Recipe {
     /// they do not fit together.  No levels are the [usual](Levels::usual) ones.
     #[must_use]
     pub fn of(locks: &[Basic], levels: &[Level], bound: Option<Bound>) -> Option<Self> {
+        Basic::are_ordered(locks).then(|| Self::made(locks, levels, bound))?
+    }
+
+    /// The same where waiters can give up.
+    #[must_use]
+    pub fn abortable(locks: &[Basic], levels: &[Level], bound: Option<Bound>) -> Option<Self> {
+        let gives_up = |lock: &Basic| Basic::ABORTABLE.contains(lock);
+        locks
+            .iter()
+            .all(gives_up)
+            .then(|| Self::made(locks, levels, bound))?
+    }
+
+    fn made(locks: &[Basic], levels: &[Level], bound: Option<Bound>) -> Option<Self> {
         let below = locks.len().checked_sub(1)?;
         let levels = if levels.is_empty() {
             Levels::usual(below)?
         } else {
             Levels::of(levels)?
         };
-        if levels.len() != below || !Basic::are_ordered(locks) {
+        if levels.len() != below {
             return None;
         }
         Some(Self {
@@ -300,7 +314,7 @@ impl Recipe {
         &self.bound
     }
 
-    /// Whether it can be built at run time; the compiler can build them all.
+    /// Whether it can be built at run time, if its waiters stay; the compiler can build them all.
     #[must_use]
     pub fn is_stackable(&self) -> bool {
         self.locks.iter().all(|lock| Basic::ALL.contains(lock))
@@ -341,7 +355,7 @@ impl Recipe {
         }
         let mut locks = [Basic::Ticket; LEVELS];
         for lock in locks.iter_mut().rev() {
-            *lock = Basic::TOPS[next()];
+            *lock = Basic::KNOWN[next()];
         }
         let depth = (word as u8).clamp(1, LEVELS as u8);
         Self {

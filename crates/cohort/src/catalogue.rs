@@ -719,6 +719,7 @@ pub fn own_pool_bytes() -> usize {
     crate::condvar::pool_bytes()
         + crate::context::pool_bytes()
         + crate::basic::clh::pool_bytes()
+        + crate::abortable::clh::pool_bytes()
         + crate::basic::k42::pool_bytes()
         + crate::numa::futex_hmcs::pool_bytes()
         + crate::numa::hclh::pool_bytes()

@@ -68,7 +68,7 @@ impl Chance {
                 let top = self.one(&Basic::ABORTABLE);
                 Name {
                     abortable: true,
-                    ..self.composed(&[Basic::Bo, Basic::Clh], top)
+                    ..self.composed(&Basic::ABORTABLE, top)
                 }
             }
             _ => {
@@ -214,13 +214,18 @@ fn recipes_are_kept_in_words_and_in_names() {
     for _ in 0..NAMES {
         let name = chance.name();
         let recipe = match name.servable() {
-            Ok(Servable::Stacked(recipe) | Servable::Compiled(recipe)) => recipe,
+            Ok(
+                Servable::Stacked(recipe)
+                | Servable::Compiled(recipe)
+                | Servable::Abortable(recipe),
+            ) => recipe,
             _ => continue,
         };
         recipes += 1;
         assert_eq!(Recipe::of_words(recipe.to_words()), recipe, "{name}");
         let whole = Name {
             build: name.build,
+            abortable: name.abortable,
             ..Name::from(&recipe)
         };
         assert_eq!(whole.servable(), name.servable(), "{name} {whole}");
@@ -367,7 +372,10 @@ fn what_no_program_can_have_is_refused() {
     for (name, why) in [
         ("clof:mcs-near", Mistake::NotStacked),
         ("clof:mcs-mcs/random", Mistake::Assigned(Assignment::Random)),
-        ("clof:clh-bo/abortable", Mistake::AbortableServed),
+        (
+            "clof:clh-bo/abortable/random",
+            Mistake::Assigned(Assignment::Random),
+        ),
         ("c-tkt-tkt/7", Mistake::AsItIs),
         ("c-tkt-tkt/bypass", Mistake::AsItIs),
         ("hmcs-1", Mistake::AsItIs),

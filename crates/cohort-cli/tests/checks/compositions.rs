@@ -1,11 +1,12 @@
-//! Each generated composition, compiled, under a program: nothing is lost, and it ends.
+//! Each generated composition, compiled, and each whose waiters can give up, under a program: nothing
+//! is lost, and it ends.
 
 use crate::check::{Check, Tier};
 use crate::conformance::run_case;
 use crate::crowd::CASE;
 use crate::program::cohort_run;
 use crate::selection::Selection;
-use cohort::compose::generated;
+use cohort::compose::{abortables, generated};
 use cohort::name::{Build, Lock, Name};
 use cohort::recipe::{Basic, LEVELS, Locks};
 
@@ -37,18 +38,25 @@ fn of_depth(depth: usize) -> Result<(), String> {
         locks[depth - 1] = *top;
         Locks::of(&locks)
     });
+    let compiled = these.chain(below_tops).map(|locks| Name {
+        build: Some(Build::Compiled),
+        ..Name::of(Lock::Composed(locks))
+    });
+    let abortable = abortables::all().filter(|locks| locks.len() == depth);
+    let abortable = abortable.map(|locks| Name {
+        abortable: true,
+        ..Name::of(Lock::Composed(locks))
+    });
     let mut checked = 0;
-    for locks in these.chain(below_tops) {
-        let name = Name {
-            build: Some(Build::Compiled),
-            ..Name::of(Lock::Composed(locks))
-        };
+    for name in compiled.chain(abortable) {
         let lock = name.to_string();
         run_case(cohort_run(&lock, &[]), "stress", CASE)
             .map_err(|error| format!("{lock}: {error}"))?;
         checked += 1;
     }
-    let expected = Basic::ALL.len().pow(depth as u32) + Basic::TOPS.len() - Basic::ALL.len();
+    let all_of = |basic: &[Basic]| basic.len().pow(depth as u32);
+    let tops = Basic::TOPS.len() - Basic::ALL.len();
+    let expected = all_of(&Basic::ALL) + tops + all_of(&Basic::ABORTABLE);
     if checked == expected {
         Ok(())
     } else {

@@ -10,10 +10,11 @@ use std::env::{self, VarError};
 pub const SYSTEM: &str = "system";
 
 /// Compositions with another lock at each level, as reports print them: one that is built
-/// from its name, and one that is compiled.
-const COMPOSITIONS: [&str; 2] = [
+/// from its name, one that is compiled, and one whose waiters can give up.
+const COMPOSITIONS: [&str; 3] = [
     "clof:ticket-clh-mcs@cache,numa,system/128",
     "clof:mcs-hemlock-clh-ticket@core,cache,numa,system/128/compiled",
+    "clof:bo-clh-mcs@cache,numa,system/128/abortable",
 ];
 
 /// Every lock's name in the catalogue's macro, and its type.
@@ -74,7 +75,7 @@ impl Selection {
         self.named.is_some()
     }
 
-    /// The locks to check: those asked for, else all of ours, and two compositions.
+    /// The locks to check: those asked for, else all of ours, and a composition of each sort.
     pub fn locks(&self) -> Vec<&'static str> {
         let served = || LOCKS.iter().filter(|lock| lock.serves_programs());
         let ours = || served().map(|lock| lock.name).chain(COMPOSITIONS);

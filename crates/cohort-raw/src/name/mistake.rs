@@ -53,8 +53,6 @@ pub enum Mistake<'a> {
     NotStacked,
     /// Only a simulated machine puts threads into cohorts so.
     Assigned(Assignment),
-    /// No unchanged program runs under compositions whose waiters can give up.
-    AbortableServed,
     /// Unchanged programs run under that lock as it is.
     AsItIs,
     /// What tuning found has not been looked up.
@@ -156,11 +154,6 @@ impl fmt::Display for Mistake<'_> {
                 f,
                 "/{assignment} is for simulated machines; here a file says which cohort each CPU is \
                  in (--cohorts)"
-            ),
-            Self::AbortableServed => write!(
-                f,
-                "/{ABORTABLE} is for `cohort bench` and Rust; of what serves programs, waiters of \
-                 hmcs-t give up"
             ),
             Self::AsItIs => write!(
                 f,

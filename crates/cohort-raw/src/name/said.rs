@@ -65,6 +65,8 @@ pub enum Servable {
     Stacked(Recipe),
     /// A composition that the compiler has built.
     Compiled(Recipe),
+    /// One whose waiters can give up, which the compiler has built too.
+    Abortable(Recipe),
 }
 
 impl<'a> Name<'a> {
@@ -155,9 +157,6 @@ impl<'a> Name<'a> {
         if let Some(assignment) = self.assignment {
             return Err(Mistake::Assigned(assignment));
         }
-        if self.abortable {
-            return Err(Mistake::AbortableServed);
-        }
         if self.bound.is_some() && self.locks().is_none() || self.bypass.is_some() {
             return Err(Mistake::AsItIs);
         }
@@ -169,8 +168,14 @@ impl<'a> Name<'a> {
             Lock::Composed(locks) => locks,
         };
         let levels = self.levels.as_deref().unwrap_or_default();
-        let recipe = Recipe::of(locks, levels, self.bound).ok_or(Mistake::Depth(locks.len()))?;
+        let made = if self.abortable {
+            Recipe::abortable
+        } else {
+            Recipe::of
+        };
+        let recipe = made(locks, levels, self.bound).ok_or(Mistake::Depth(locks.len()))?;
         match self.build {
+            _ if self.abortable => Ok(Servable::Abortable(recipe)),
             Some(Build::Compiled) => Ok(Servable::Compiled(recipe)),
             _ if recipe.is_stackable() => Ok(Servable::Stacked(recipe)),
             _ => Err(Mistake::NotStacked),

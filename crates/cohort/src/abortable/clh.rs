@@ -133,6 +133,11 @@ pool! {
     static SPINNING: Node<SpinOnly>, cache 15
 }
 
+/// Bytes of all nodes made so far.
+pub(crate) fn pool_bytes() -> usize {
+    PARKING.bytes() + SPINNING.bytes()
+}
+
 impl Form for MayPark {
     fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
         &PARKING

@@ -2,14 +2,20 @@
 //! (Dice et al. 2015 §3.4): `clof:clh-bo-mcs/abortable`.
 //!
 //! They are `bo`, `clh` and `mcs`, below the top in the form that hands over to a waiter that stays;
-//! at the top that form of `mcs` is `hmcs-t` of one level.
+//! at the top that form of `mcs` is `hmcs-t` of one level.  That makes 120 types, of which a program
+//! has those that it names, and one that runs programs under any of them has all.
 
-use super::{AClof, AbortableVisitor, Chosen, Shareable};
+use super::{AClof, AbortableVisitor, Chosen, Shareable, generated};
 use crate::abortable::{ABo, AClh, AMcs, clh};
 use crate::basic::Bo;
 use crate::numa::{HmcsT1, hmcs_t};
 use cohort_raw::Abortable;
-use cohort_raw::recipe::{Basic, LEVELS};
+use cohort_raw::recipe::{Basic, LEVELS, Locks};
+
+/// All of them, smallest cohort first; those of fewer levels first.
+pub fn all() -> impl Iterator<Item = Locks> {
+    generated::all_of(&Basic::ABORTABLE)
+}
 
 /// Tells `visitor` the composition of these locks, smallest cohort first, in the form
 /// whose waiters may sleep or not; none if they are too many or none, or may not stand so.

@@ -32,13 +32,18 @@ pub const CAPABILITIES: &[Capability] = &[
 /// All of the locks that may stand at any level, smallest cohort first; those of fewer levels
 /// first.
 pub fn all() -> impl Iterator<Item = Locks> {
-    (1..=LEVELS).flat_map(|levels| {
-        let count = Basic::ALL.len();
+    all_of(&Basic::ALL)
+}
+
+/// All of those locks.
+pub(super) fn all_of(basic: &'static [Basic]) -> impl Iterator<Item = Locks> {
+    (1..=LEVELS).flat_map(move |levels| {
+        let count = basic.len();
         (0..count.pow(levels as u32)).filter_map(move |number| {
             let mut locks = [Basic::Ticket; LEVELS];
             let mut rest = number;
             for lock in locks[..levels].iter_mut().rev() {
-                *lock = Basic::ALL[rest % count];
+                *lock = basic[rest % count];
                 rest /= count;
             }
             Locks::of(&locks[..levels])

@@ -53,8 +53,8 @@ unsafe impl<L: Shareable, T: Text> RawLock for RecipeBuilt<L, T> {
 forwards! {
     [L: Shareable, T: Text] RecipeBuilt<L, T>: L in lock;
     RawTry: inner,
-    Abortable: none,
-    BoundedAbort: none,
+    Abortable: inner,
+    BoundedAbort: inner,
     ThreadOblivious: inner,
     DetectsWaiters: inner,
     HandsOver: none,

@@ -60,6 +60,69 @@ typedef void (*cohort_step_t)(void *argument);
 #define COHORT_RWLOCK_INIT { { 0, 0, 0, 0 } }
 #define COHORT_COND_INIT { { 0, 0, 0, 0, 0, 0 } }
 
+/*
+ * Any lock of `cohort list` for any address, by the lock's name with _ for -, as in
+ * cohort_gls_hmcs_3_lock: each as the function without the name, below.
+ */
+#define COHORT_GLS(lock) \
+    int cohort_gls_##lock##_lock(const void *address); \
+    int cohort_gls_##lock##_trylock(const void *address); \
+    int cohort_gls_##lock##_timedlock(const void *address, const struct timespec *time); \
+    int cohort_gls_##lock##_clocklock(const void *address, int clock, \
+        const struct timespec *time); \
+    int cohort_gls_##lock##_unlock(const void *address);
+#ifdef __cplusplus
+extern "C" {
+#endif
+COHORT_GLS(futex_hmcs)
+COHORT_GLS(futex)
+COHORT_GLS(tas)
+COHORT_GLS(ttas)
+COHORT_GLS(bo)
+COHORT_GLS(ticket)
+COHORT_GLS(ticket_delay)
+COHORT_GLS(ptl)
+COHORT_GLS(mcs)
+COHORT_GLS(clh)
+COHORT_GLS(k42)
+COHORT_GLS(hemlock)
+COHORT_GLS(hemlock_ctr)
+COHORT_GLS(anderson)
+COHORT_GLS(reciprocating)
+COHORT_GLS(malthusian)
+COHORT_GLS(glk)
+COHORT_GLS(glk_plus)
+COHORT_GLS(cna)
+COHORT_GLS(near)
+COHORT_GLS(fissile)
+COHORT_GLS(shfl)
+COHORT_GLS(hbo)
+COHORT_GLS(fc_mcs)
+COHORT_GLS(hclh)
+COHORT_GLS(hmcs_2)
+COHORT_GLS(hmcs_3)
+COHORT_GLS(hmcs_4)
+COHORT_GLS(hmcs_4_package)
+COHORT_GLS(ahmcs_3)
+COHORT_GLS(ahmcs_4)
+COHORT_GLS(hmcs_t_1)
+COHORT_GLS(hmcs_t_2)
+COHORT_GLS(hmcs_t_3)
+COHORT_GLS(hmcs_t_4)
+COHORT_GLS(c_bo_bo)
+COHORT_GLS(c_tkt_tkt)
+COHORT_GLS(c_ptl_tkt)
+COHORT_GLS(c_bo_mcs)
+COHORT_GLS(c_tkt_mcs)
+COHORT_GLS(c_mcs_mcs)
+COHORT_GLS(a_c_bo_bo)
+COHORT_GLS(a_c_bo_clh)
+COHORT_GLS(clh_nb)
+COHORT_GLS(mcs_nb)
+#ifdef __cplusplus
+}
+#endif
+#undef COHORT_GLS
 
 #ifdef __cplusplus
 extern "C" {
@@ -281,9 +344,22 @@ int cohort_cond_signal(cohort_cond_t *cond);
 int cohort_cond_broadcast(cohort_cond_t *cond);
 
 /*
+ Makes room for the locks of so many addresses at once; without this the table grows as it is
+ used.  `ENOMEM` if there is no memory for that.
+ */
+int cohort_gls_init(size_t expected);
+
+/*
+ Forgets the locks of all addresses, as `cohort_gls_free` does those of one; their memory stays
+ with the process for others.  `EBUSY` if some are held or waited for, which stay.
+ */
+int cohort_gls_destroy(void);
+
+/*
  Blocks until the lock of that address is held.  Any value but null is an address, whatever is
  there; the first call makes its lock, which takes about 100 bytes until `cohort_gls_free`.  A
- thread that has the lock already waits for ever.
+ thread that has the lock already waits for ever.  `EINVAL` for null, and for an address that has a
+ lock of another algorithm; so for all below.
  */
 int cohort_gls_lock(const void *address);
 
@@ -291,19 +367,19 @@ int cohort_gls_lock(const void *address);
  Takes the lock of that address, or returns `EBUSY` if somebody has it; never blocks.  For a
  moment after `cohort_gls_free` another address's lock may be found taken.
  */
-int cohort_gls_lock_try(const void *address);
+int cohort_gls_trylock(const void *address);
+
+/*
+ Blocks until the lock of that address is held, or returns `ETIMEDOUT` at that time of
+ `CLOCK_REALTIME`.
+ */
+int cohort_gls_timedlock(const void *address, const struct timespec *time);
 
 /*
  Blocks until the lock of that address is held, or returns `ETIMEDOUT` at that time of
  `CLOCK_MONOTONIC` or `CLOCK_REALTIME`.
  */
-int cohort_gls_lock_until(const void *address, int clock, const struct timespec *time);
-
-/*
- Blocks until the lock of that address is held, or returns `ETIMEDOUT` after so many
- nanoseconds.
- */
-int cohort_gls_lock_for(const void *address, uint64_t nanoseconds);
+int cohort_gls_clocklock(const void *address, int clock, const struct timespec *time);
 
 /*
  Releases the lock of that address; `EPERM` if nobody has it, or it has none.  A lock does not
@@ -312,8 +388,9 @@ int cohort_gls_lock_for(const void *address, uint64_t nanoseconds);
 int cohort_gls_unlock(const void *address);
 
 /*
- Gives the lock of that address to others; to be called before what is there is given back.
- `EBUSY` if somebody has the lock or waits for it; 0 also if the address has none.
+ Gives the lock of that address, whatever its algorithm, to others; to be called before what is
+ there is given back.  `EBUSY` if somebody has the lock or waits for it; 0 also if the address has
+ none.
  */
 int cohort_gls_free(const void *address);
 

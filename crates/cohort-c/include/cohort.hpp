@@ -437,6 +437,66 @@ private:
     cohort_lock_t *native;
 };
 
+/* TimedLockable: the lock of an address, which nobody declares (cohort_gls_lock()).  Two of these
+ * with one address are one lock.  lock() throws EINVAL for null and for an address that has a lock
+ * of another algorithm, unlock() EPERM if nobody holds the lock.  Clang's analysis is told nothing. */
+class gls {
+public:
+    using native_handle_type = const void *;
+
+    explicit gls(const void *of) noexcept : address(of) {}
+
+    void lock() { detail::check(cohort_gls_lock(address), "cohort::gls::lock"); }
+
+    bool try_lock() { return taken(cohort_gls_trylock(address)); }
+
+    template <class Rep, class Period>
+    bool try_lock_for(const std::chrono::duration<Rep, Period> &duration)
+    {
+        return try_lock_until(detail::after(duration));
+    }
+
+    template <class Clock, class Duration>
+    bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time)
+    {
+        return taken(detail::until(time, [this](int clock, const timespec *at) {
+            return cohort_gls_clocklock(address, clock, at);
+        }));
+    }
+
+    void unlock() { detail::check(cohort_gls_unlock(address), "cohort::gls::unlock"); }
+
+    /* Forgets the lock, before what is there is given back; throws EBUSY if somebody holds it or
+     * waits for it. */
+    void free() const { detail::check(cohort_gls_free(address), "cohort::gls::free"); }
+
+    native_handle_type native_handle() const noexcept { return address; }
+
+private:
+    static bool taken(int error)
+    {
+        if (error != EBUSY && error != ETIMEDOUT)
+            detail::check(error, "cohort::gls::try_lock");
+        return error == 0;
+    }
+
+    const void *address;
+};
+
+/* Holds the lock of an address for as long as it is there. */
+class gls_guard {
+public:
+    explicit gls_guard(const void *of) : held(of) { held.lock(); }
+
+    gls_guard(const gls_guard &) = delete;
+    gls_guard &operator=(const gls_guard &) = delete;
+
+    ~gls_guard() { cohort_gls_unlock(held.native_handle()); }
+
+private:
+    gls held;
+};
+
 /* Where the compiler has C++20's: lock<"hmcs-3">, a named lock that needs no argument. */
 #if __cplusplus >= 202002L && (__cpp_nontype_template_args >= 201911L || __clang_major__ >= 12)
 namespace detail {

@@ -1,26 +1,43 @@
 //! A lock for any address (GLS; Antić, Chatzopoulos, Guerraoui and Trigonakis 2016 §4): nobody
-//! declares it, chooses it or makes it.
+//! declares it, chooses it or makes it; and any lock of the catalogue for any address.
 //!
-//! The table and its locks are [`cohort_service`]'s; here they get C's names and errors.
+//! The table and its locks are [`cohort_service`]'s; here they get C's names and errors, which are
+//! those of `pthread_mutex_t`.
 
-use crate::libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
+use crate::libc::{CLOCK_REALTIME, EBUSY, EINVAL, ENOMEM, EPERM, ETIMEDOUT, timespec};
 use crate::time;
-use cohort_service::gls::{Refusal, address};
+use cohort_service::gls::{Refusal, address, free_all, reserve};
 use core::ffi::{c_int, c_void};
 
 fn answer(result: Result<(), Refusal>) -> c_int {
     match result {
         Ok(()) => 0,
-        Err(Refusal::NoKey) => EINVAL,
+        Err(Refusal::NoKey | Refusal::OtherKind) => EINVAL,
         Err(Refusal::Busy) => EBUSY,
         Err(Refusal::NotHeld) => EPERM,
         Err(Refusal::TimedOut) => ETIMEDOUT,
+        Err(Refusal::NoMemory) => ENOMEM,
     }
+}
+
+/// Makes room for the locks of so many addresses at once; without this the table grows as it is
+/// used.  `ENOMEM` if there is no memory for that.
+#[unsafe(no_mangle)]
+pub extern "C" fn cohort_gls_init(expected: usize) -> c_int {
+    answer(reserve(expected))
+}
+
+/// Forgets the locks of all addresses, as `cohort_gls_free` does those of one; their memory stays
+/// with the process for others.  `EBUSY` if some are held or waited for, which stay.
+#[unsafe(no_mangle)]
+pub extern "C" fn cohort_gls_destroy() -> c_int {
+    answer(free_all())
 }
 
 /// Blocks until the lock of that address is held.  Any value but null is an address, whatever is
 /// there; the first call makes its lock, which takes about 100 bytes until `cohort_gls_free`.  A
-/// thread that has the lock already waits for ever.
+/// thread that has the lock already waits for ever.  `EINVAL` for null, and for an address that has a
+/// lock of another algorithm; so for all below.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_gls_lock(address: *const c_void) -> c_int {
     answer(address::lock(address.addr()))
@@ -29,8 +46,22 @@ pub extern "C" fn cohort_gls_lock(address: *const c_void) -> c_int {
 /// Takes the lock of that address, or returns `EBUSY` if somebody has it; never blocks.  For a
 /// moment after `cohort_gls_free` another address's lock may be found taken.
 #[unsafe(no_mangle)]
-pub extern "C" fn cohort_gls_lock_try(address: *const c_void) -> c_int {
+pub extern "C" fn cohort_gls_trylock(address: *const c_void) -> c_int {
     answer(address::try_lock(address.addr()))
+}
+
+/// Blocks until the lock of that address is held, or returns `ETIMEDOUT` at that time of
+/// `CLOCK_REALTIME`.
+///
+/// # Safety
+/// The time is null or readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_gls_timedlock(
+    address: *const c_void,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { cohort_gls_clocklock(address, CLOCK_REALTIME, time) }
 }
 
 /// Blocks until the lock of that address is held, or returns `ETIMEDOUT` at that time of
@@ -39,7 +70,7 @@ pub extern "C" fn cohort_gls_lock_try(address: *const c_void) -> c_int {
 /// # Safety
 /// The time is null or readable.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn cohort_gls_lock_until(
+pub unsafe extern "C" fn cohort_gls_clocklock(
     address: *const c_void,
     clock: c_int,
     time: *const timespec,
@@ -49,16 +80,6 @@ pub unsafe extern "C" fn cohort_gls_lock_until(
         Ok(patience) => answer(address::lock_within(address.addr(), &patience)),
         Err(error) => error,
     }
-}
-
-/// Blocks until the lock of that address is held, or returns `ETIMEDOUT` after so many
-/// nanoseconds.
-#[unsafe(no_mangle)]
-pub extern "C" fn cohort_gls_lock_for(address: *const c_void, nanoseconds: u64) -> c_int {
-    answer(address::lock_within(
-        address.addr(),
-        &time::during(nanoseconds),
-    ))
 }
 
 /// Releases the lock of that address; `EPERM` if nobody has it, or it has none.  A lock does not
@@ -72,9 +93,112 @@ pub unsafe extern "C" fn cohort_gls_unlock(address: *const c_void) -> c_int {
     answer(unsafe { address::unlock(address.addr()) })
 }
 
-/// Gives the lock of that address to others; to be called before what is there is given back.
-/// `EBUSY` if somebody has the lock or waits for it; 0 also if the address has none.
+/// Gives the lock of that address, whatever its algorithm, to others; to be called before what is
+/// there is given back.  `EBUSY` if somebody has the lock or waits for it; 0 also if the address has
+/// none.
 #[unsafe(no_mangle)]
 pub extern "C" fn cohort_gls_free(address: *const c_void) -> c_int {
     answer(address::free(address.addr()))
+}
+
+/// Those functions again for each lock of the catalogue, by its name: `cohort_gls_mcs_lock`.
+/// The test that makes the header declares them, since cbindgen does not see what macros make.
+mod named {
+    use super::{answer, c_int, c_void, timespec};
+    use crate::libc::CLOCK_REALTIME;
+    use crate::lock::LOCKS;
+    use crate::time;
+    use cohort::catalogue;
+    use cohort_service::kind::Kind;
+
+    /// Where the lock of that identifier is.
+    const fn place(identifier: &str) -> usize {
+        let mut place = 0;
+        while !is(catalogue::LOCKS[place].identifier, identifier) {
+            place += 1;
+        }
+        place
+    }
+
+    const fn is(one: &str, other: &str) -> bool {
+        let (one, other) = (one.as_bytes(), other.as_bytes());
+        let mut at = 0;
+        while at < one.len() && at < other.len() && one[at] == other[at] {
+            at += 1;
+        }
+        at == one.len() && at == other.len()
+    }
+
+    macro_rules! functions {
+        ($($name:ident, $lock:ty, $storage:ident, $alias:tt, $about:literal, $source:literal,
+           $capabilities:tt;)+) => {
+            $(mod $name {
+                use super::*;
+
+                /// An address without more ado has such a lock, if it is `glk`.
+                static KIND: Kind = if is(stringify!($name), "glk") {
+                    Kind::usual()
+                } else {
+                    Kind::new(&LOCKS[place(stringify!($name))])
+                };
+
+                #[unsafe(export_name = concat!("cohort_gls_", stringify!($name), "_lock"))]
+                extern "C" fn lock(address: *const c_void) -> c_int {
+                    answer(KIND.lock(address.addr()))
+                }
+
+                #[unsafe(export_name = concat!("cohort_gls_", stringify!($name), "_trylock"))]
+                extern "C" fn trylock(address: *const c_void) -> c_int {
+                    answer(KIND.try_lock(address.addr()))
+                }
+
+                /// # Safety
+                /// The time is null or readable.
+                #[unsafe(export_name = concat!("cohort_gls_", stringify!($name), "_timedlock"))]
+                unsafe extern "C" fn timedlock(
+                    address: *const c_void,
+                    time: *const timespec,
+                ) -> c_int {
+                    // SAFETY: the caller's.
+                    unsafe { within(&KIND, address, CLOCK_REALTIME, time) }
+                }
+
+                /// # Safety
+                /// As above.
+                #[unsafe(export_name = concat!("cohort_gls_", stringify!($name), "_clocklock"))]
+                unsafe extern "C" fn clocklock(
+                    address: *const c_void,
+                    clock: c_int,
+                    time: *const timespec,
+                ) -> c_int {
+                    // SAFETY: the caller's.
+                    unsafe { within(&KIND, address, clock, time) }
+                }
+
+                /// # Safety
+                /// The caller has the lock, or nobody has.
+                #[unsafe(export_name = concat!("cohort_gls_", stringify!($name), "_unlock"))]
+                unsafe extern "C" fn unlock(address: *const c_void) -> c_int {
+                    // SAFETY: the caller's.
+                    answer(unsafe { KIND.unlock(address.addr()) })
+                }
+            })+
+        };
+    }
+    cohort::for_each_lock!(functions);
+
+    /// # Safety
+    /// The time is null or readable.
+    unsafe fn within(
+        kind: &'static Kind,
+        address: *const c_void,
+        clock: c_int,
+        time: *const timespec,
+    ) -> c_int {
+        // SAFETY: the caller's.
+        match unsafe { time::until(clock, time) } {
+            Ok(patience) => answer(kind.lock_within(address.addr(), &patience)),
+            Err(error) => error,
+        }
+    }
 }

@@ -1,13 +1,6 @@
 //! `cohort_lock_t`: any lock of the catalogue, or a composition that a text describes, made by
 //! its name.
 //!
-//! | field | written by | meaning |
-//! |---|---|---|
-//! | `lock` | its maker | the lock, behind the functions that all locks have |
-//! | `holder` | the holder | the context by which it holds the lock; null: nobody has noted one |
-//! | `is_kept` | the holder | whether that context is a block of ours, or the caller's |
-//! | `generation` | the first caller in a process | the process in which it was last used |
-//!
 //! A lock that serves in strict order has a gate, as under a whole program, so that more
 //! threads than CPUs do not make it stand still.
 
@@ -18,19 +11,16 @@ use crate::time;
 use cohort::catalogue;
 use cohort::compose::Gated;
 use cohort::compose::stacked::{Stacked, Text};
-use cohort::context::{self, BYTES};
-use cohort::door::{Advice, Spinner, expired, nap};
-use cohort::host::{Generation, Served};
+use cohort::context::BYTES;
+use cohort::host::Served;
+use cohort::made::Made;
 use cohort::name::{Mistake, Servable};
 use cohort::recipe::Recipe;
-use cohort::{Able, Fair, Mutex, Operations, Outcome, Patience, Unable as _, operations};
-use core::alloc::Layout;
+use cohort::{Able, Fair, Mutex, Operations, Patience, Unable as _, operations};
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write};
 use core::marker::PhantomData;
 use core::ptr::{self, NonNull};
-use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicBool, AtomicPtr};
 use core::{slice, str};
 
 /// What one acquisition carries, in memory of the caller's: aligned to a cache line, in
@@ -42,51 +32,24 @@ pub struct cohort_context_t {
 
 const _: () = assert!(BYTES <= size_of::<cohort_context_t>());
 
-/// A context of whichever lock.
-type Context = NonNull<u8>;
-
 /// A lock that was made by its name.
 #[expect(non_camel_case_types, reason = "as C has it")]
-pub struct cohort_lock_t {
-    /// Behind the face.
-    lock: NonNull<u8>,
-    operations: &'static Operations,
-    holder: AtomicPtr<u8>,
-    is_kept: AtomicBool,
-    generation: Generation,
-}
-
-// SAFETY: locks are for all threads, and the other fields are atoms.
-unsafe impl Sync for cohort_lock_t {}
+pub type cohort_lock_t = Made;
 
 /// What locks are aligned to: two cache lines, which are fetched together.
 const LINES: usize = 128;
 
 /// Makes a lock; null where there is no memory.
 fn make(operations: &'static Operations) -> *mut cohort_lock_t {
-    let Ok((whole, behind)) = Layout::new::<cohort_lock_t>().extend(operations.lock) else {
-        return ptr::null_mut();
-    };
-    assert!(whole.align() <= LINES, "a lock on larger lines");
+    let room = Made::room(operations);
+    assert!(room.align() <= LINES, "a lock on larger lines");
     // SAFETY: the alignment is a power of two, and the size a multiple of it.
-    let place = unsafe { aligned_alloc(LINES, whole.size().next_multiple_of(LINES)) };
-    let Some(face) = NonNull::new(place.cast::<cohort_lock_t>()) else {
+    let place = unsafe { aligned_alloc(LINES, room.size().next_multiple_of(LINES)) };
+    let Some(place) = NonNull::new(place.cast::<u8>()) else {
         return ptr::null_mut();
     };
-    // SAFETY: memory of that size, nobody else's; each part is written once.
-    unsafe {
-        let lock = face.cast::<u8>().add(behind);
-        (operations.make)(lock.as_ptr());
-        face.write(cohort_lock_t {
-            lock,
-            operations,
-            holder: AtomicPtr::new(ptr::null_mut()),
-            is_kept: AtomicBool::new(false),
-            generation: Generation::new(),
-        });
-        face.as_ref().generation.begin();
-    }
-    face.as_ptr()
+    // SAFETY: memory of that size, nobody else's.
+    unsafe { Made::make_at(place, operations) }.as_ptr()
 }
 
 /// How C has a lock: in the catalogue's own form if its waiters can give up, and else behind a gate
@@ -115,7 +78,7 @@ macro_rules! locks {
     ($($name:ident, $lock:ty, $storage:ident, $alias:tt, $about:literal, $source:literal,
        $capabilities:tt;)+) => {
         /// Each lock of the catalogue.
-        static LOCKS: &[Operations] = &[$(has_room(
+        pub static LOCKS: [Operations; catalogue::LOCKS.len()] = [$(has_room(
             match (Able::<$lock>::ABORTABLE, InC::<$lock>::GATED) {
                 (false, Some(gated)) => gated,
                 _ => operations!($lock),
@@ -194,151 +157,6 @@ unsafe fn find<'a>(name: *const c_char) -> Result<Named, Wrong<'a>> {
         Servable::Listed(place) => Ok(Named::Lock(place)),
         Servable::Stacked(recipe) => Ok(Named::Composition(recipe)),
         Servable::System | Servable::Compiled(_) | Servable::Abortable(_) => Err(Wrong::NotHere),
-    }
-}
-
-impl cohort_lock_t {
-    /// # Safety
-    /// As [`cohort::RawLock::acquire`]; so for all below.
-    unsafe fn acquire_by(&self, context: Context) {
-        // SAFETY: the caller's; the lock is there as long as the face.
-        unsafe { (self.operations.acquire)(self.lock.as_ptr(), context.as_ptr()) };
-    }
-
-    /// # Safety
-    /// As above.
-    unsafe fn try_acquire_by(&self, context: Context) -> bool {
-        let Some(try_acquire) = self.operations.try_acquire else {
-            unreachable!("every lock of the catalogue can be tried")
-        };
-        // SAFETY: as above.
-        unsafe { try_acquire(self.lock.as_ptr(), context.as_ptr()) }
-    }
-
-    /// False when patience ran out.  Where the lock's waiters cannot give up, the caller never
-    /// queues, but tries again and again.
-    ///
-    /// # Safety
-    /// As above.
-    unsafe fn acquire_within_by(&self, context: Context, patience: &Patience) -> bool {
-        const NAP_NANOSECONDS: u64 = 50_000;
-        if let Some(within) = self.operations.acquire_within {
-            // SAFETY: as above.
-            let outcome = unsafe { within(self.lock.as_ptr(), context.as_ptr(), patience) };
-            return outcome == Outcome::Acquired;
-        }
-        let mut spinner = Spinner::new();
-        // SAFETY: as above.
-        while !unsafe { self.try_acquire_by(context) } {
-            if patience.deadline().is_some_and(expired) {
-                return false;
-            }
-            if spinner.step() == Advice::Sleep {
-                nap(NAP_NANOSECONDS);
-            }
-        }
-        true
-    }
-
-    /// Whether somebody holds it.
-    fn is_locked(&self) -> bool {
-        // SAFETY: the lock is there as long as the face.
-        unsafe { (self.operations.is_locked)(self.lock.as_ptr()) }
-    }
-
-    /// A new context in a block.
-    fn keep(&self) -> Context {
-        context::keep(self.operations)
-    }
-
-    /// Before anything else: in a forked child, forgets all waiters, and a holder that had
-    /// not noted itself.
-    fn settle(&self) {
-        self.generation.settle(|| {
-            let Some(inherit) = self.operations.inherit else {
-                unreachable!("a forked child can go on with every lock of the catalogue")
-            };
-            // SAFETY: no thread of this process is inside; a holder has noted its context.
-            unsafe { inherit(self.lock.as_ptr(), self.holder.load(Relaxed)) };
-        });
-    }
-
-    fn note(&self, context: Context, is_kept: bool) {
-        self.is_kept.store(is_kept, Relaxed);
-        self.holder.store(context.as_ptr(), Relaxed);
-    }
-
-    /// The holder's context, if it is a block or the caller's, as is asked.
-    fn noted(&self, is_kept: bool) -> Option<Context> {
-        let context = NonNull::new(self.holder.load(Relaxed))?;
-        (self.is_kept.load(Relaxed) == is_kept).then_some(context)
-    }
-
-    /// Whether somebody holds it, by a block.
-    pub fn is_held(&self) -> bool {
-        self.noted(true).is_some()
-    }
-
-    /// Blocks until it is held, by a block.
-    pub fn acquire(&self) {
-        self.settle();
-        let context = self.keep();
-        // SAFETY: a new context.
-        unsafe { self.acquire_by(context) };
-        self.note(context, true);
-    }
-
-    /// Takes it by a block, as `take` says; gives that back if it fails.
-    fn acquire_if(&self, take: impl FnOnce(&Self, Context) -> bool) -> bool {
-        self.settle();
-        let context = self.keep();
-        let taken = take(self, context);
-        if taken {
-            self.note(context, true);
-        } else {
-            // SAFETY: kept above; nobody will grant the lock to it.
-            unsafe { context::give(self.operations, context) };
-        }
-        taken
-    }
-
-    /// The same, by a context of the caller's.
-    ///
-    /// # Safety
-    /// The place is valid for writes, nobody's, and stays until the release.
-    unsafe fn acquire_by_if(
-        &self,
-        place: Context,
-        take: impl FnOnce(&Self, Context) -> bool,
-    ) -> bool {
-        self.settle();
-        // SAFETY: the caller's.
-        unsafe { (self.operations.make_context)(place.as_ptr()) };
-        let taken = take(self, place);
-        if taken {
-            self.note(place, false);
-        } else {
-            // SAFETY: begun above; nobody will grant the lock to it.
-            unsafe { (self.operations.drop_context)(place.as_ptr()) };
-        }
-        taken
-    }
-
-    /// Releases what is held by a block.
-    pub fn release(&self) -> c_int {
-        self.settle();
-        let Some(context) = self.noted(true) else {
-            return EPERM;
-        };
-        self.holder.store(ptr::null_mut(), Relaxed);
-        // The lock may be gone afterwards; what can be done with its type is not.
-        let operations = self.operations;
-        // SAFETY: the holder's, and the program releases what it holds.
-        unsafe {
-            (operations.release)(self.lock.as_ptr(), context.as_ptr());
-            context::give(operations, context);
-        }
-        0
     }
 }
 
@@ -434,7 +252,7 @@ pub unsafe extern "C" fn cohort_lock_free(lock: *mut cohort_lock_t) -> c_int {
     }
     // SAFETY: the caller's; made by `make`, in one piece.
     unsafe {
-        (face.operations.drop)(face.lock.as_ptr());
+        Made::drop_at(NonNull::from(face));
         free(lock.cast());
     }
     0
@@ -460,17 +278,11 @@ pub unsafe extern "C" fn cohort_lock_acquire(lock: *mut cohort_lock_t) -> c_int 
 /// As `cohort_lock_acquire`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_lock_acquire_try(lock: *mut cohort_lock_t) -> c_int {
-    // SAFETY: a new context.
-    if at!(lock).acquire_if(|lock, context| unsafe { lock.try_acquire_by(context) }) {
-        0
-    } else {
-        EBUSY
-    }
+    if at!(lock).try_acquire() { 0 } else { EBUSY }
 }
 
 fn acquire_within(lock: &cohort_lock_t, patience: &Patience) -> c_int {
-    // SAFETY: a new context.
-    if lock.acquire_if(|lock, context| unsafe { lock.acquire_within_by(context, patience) }) {
+    if lock.acquire_within(patience) {
         0
     } else {
         ETIMEDOUT
@@ -521,7 +333,9 @@ pub unsafe extern "C" fn cohort_lock_acquire_for(
 /// As `cohort_lock_acquire`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_lock_release(lock: *mut cohort_lock_t) -> c_int {
-    at!(lock).release()
+    let lock = at!(lock);
+    // SAFETY: the caller's.
+    if unsafe { lock.release() } { 0 } else { EPERM }
 }
 
 /// `cohort_lock_acquire` by a context in memory of the caller's, which takes no block of a pool.
@@ -540,12 +354,7 @@ pub unsafe extern "C" fn cohort_lock_acquire_by(
     };
     let lock = at!(lock);
     // SAFETY: the caller's.
-    unsafe {
-        lock.acquire_by_if(place, |lock, context| {
-            lock.acquire_by(context);
-            true
-        });
-    }
+    unsafe { lock.acquire_at(place) };
     0
 }
 
@@ -565,8 +374,11 @@ pub unsafe extern "C" fn cohort_lock_acquire_try_by(
     };
     let lock = at!(lock);
     // SAFETY: the caller's.
-    let taken = unsafe { lock.acquire_by_if(place, |lock, context| lock.try_acquire_by(context)) };
-    if taken { 0 } else { EBUSY }
+    if unsafe { lock.try_acquire_at(place) } {
+        0
+    } else {
+        EBUSY
+    }
 }
 
 /// Releases the lock, which was acquired by that context; `EPERM` if it was not.
@@ -581,22 +393,12 @@ pub unsafe extern "C" fn cohort_lock_release_by(
     context: *mut cohort_context_t,
 ) -> c_int {
     let lock = at!(lock);
-    lock.settle();
-    let Some(noted) = lock.noted(false) else {
-        return EPERM;
-    };
-    if noted.as_ptr() != context.cast() {
-        return EPERM;
+    // SAFETY: the caller's.
+    if unsafe { lock.release_at(context.cast()) } {
+        0
+    } else {
+        EPERM
     }
-    lock.holder.store(ptr::null_mut(), Relaxed);
-    // The lock may be gone after its release; what can be done with its type is not.
-    let operations = lock.operations;
-    // SAFETY: the holder's, and the program releases what it holds.
-    unsafe {
-        (operations.release)(lock.lock.as_ptr(), noted.as_ptr());
-        (operations.drop_context)(noted.as_ptr());
-    }
-    0
 }
 
 /// 1 if somebody held the lock a moment ago, else 0: for assertions.

@@ -3,9 +3,10 @@
 
 use super::{add_one, read};
 use crate::locks::basic::Tas;
-use crate::locks::door::Cell;
+use crate::locks::door::{AtomicU32, Cell, Order};
 use crate::locks::host::{Census, Pool};
-use crate::locks::service::{Bucket, Entry, Refusal, Table};
+use crate::locks::service::{Bucket, Entry, Lockable, Refusal, Table};
+use crate::locks::{Patience, RawLock, RawTry};
 use crate::world::{nodes, together};
 use std::ops::Deref;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ where
 {
     /// Adds one to what that key guards.
     pub fn add(&self, key: usize) {
-        let held = self.table.lock(key).expect("no null");
+        let held = self.table.lock((), key).expect("no null");
         add_one(&self.counts[key]);
         held.unlock();
     }
@@ -89,18 +90,141 @@ pub fn frees(rounds: usize) {
     }
 }
 
+/// One thread forgets all keys while another uses them.
+pub fn clears(rounds: usize) {
+    let shared = small();
+    let theirs = Arc::clone(&shared);
+    let done = together(2, move |thread| {
+        for _ in 0..rounds {
+            theirs.add(1);
+            if thread == 0 {
+                let cleared = theirs.table.clear();
+                assert!(matches!(cleared, Ok(()) | Err(Refusal::Busy)));
+                theirs.add(2);
+            }
+        }
+    });
+    if done.is_some() {
+        assert_eq!(shared.table.clear(), Ok(()), "nobody holds one");
+        assert_eq!(shared.table.keys(), 0, "all are forgotten");
+        assert_eq!(
+            read(&shared.counts[1]),
+            2 * rounds as u64,
+            "two locks of one key"
+        );
+    }
+}
+
+/// One thread makes room for many keys while another puts some.
+pub fn reserves(keys: usize) {
+    let shared = small();
+    together(2, move |thread| {
+        if thread == 0 {
+            assert_eq!(shared.table.reserve(keys), Ok(()));
+            shared.add(1);
+        } else {
+            shared.add(3);
+            shared.add(2);
+        }
+    });
+}
+
+/// A lock of one of two kinds.  Here no key is freed, so that entries stay of their kinds.
+#[derive(Default)]
+struct Either {
+    lock: Tas,
+    kind: AtomicU32,
+}
+
+impl Lockable for Either {
+    type Kind = u32;
+
+    fn is(&self, kind: u32) -> bool {
+        self.kind.load(Order::RELAXED) == kind
+    }
+
+    fn take(kind: u32, pool: &(impl Pool<Entry<Self>> + ?Sized)) -> &'static Entry<Self> {
+        let entry = pool.take();
+        entry.lock().kind.store(kind, Order::RELAXED);
+        entry
+    }
+
+    unsafe fn give(entry: &'static Entry<Self>, pool: &(impl Pool<Entry<Self>> + ?Sized)) {
+        // SAFETY: passed on.
+        unsafe { pool.give(entry) };
+    }
+
+    fn lock(&self) {
+        self.lock.acquire(&());
+    }
+
+    fn try_lock(&self) -> bool {
+        self.lock.try_acquire(&())
+    }
+
+    fn lock_within(&self, _patience: &Patience) -> bool {
+        unreachable!("nobody hurries here")
+    }
+
+    unsafe fn unlock(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.lock.release(&()) };
+    }
+
+    fn is_locked(&self) -> bool {
+        RawLock::is_locked(&self.lock)
+    }
+}
+
+/// Two threads want a key's lock, each of its own kind: the first to come has it, and the other is
+/// refused, whichever way it asks.
+pub fn is_of_one_kind() {
+    let entries = nodes::<Entry<Either>>(13);
+    let table = Table::<Either, _, _, 1, 1>::new(15, entries, nodes(14));
+    let shared = Arc::new((table, std::array::from_fn(|_| Cell::new(0))));
+    let theirs = Arc::clone(&shared);
+    let done = together(2, move |thread| {
+        let (table, counts): &(_, [Cell<u64>; 3]) = &theirs;
+        let kind = thread as u32;
+        match table.lock(kind, 1) {
+            Ok(held) => {
+                add_one(&counts[0]);
+                let _ = held;
+                // SAFETY: locked above.
+                assert_eq!(unsafe { table.unlock(kind, 1) }, Ok(()));
+            }
+            Err(why) => {
+                assert_eq!(why, Refusal::OtherKind);
+                assert_eq!(table.try_lock(kind, 1).err(), Some(why));
+                // SAFETY: refused.
+                assert_eq!(unsafe { table.unlock(kind, 1) }, Err(why));
+                add_one(&counts[1 + thread]);
+            }
+        }
+    });
+    if done.is_some() {
+        let [taken, refused @ ..] = &shared.1;
+        assert_eq!(read(taken), 1, "a lock of two kinds");
+        assert_eq!(
+            refused.iter().map(read).sum::<u64>(),
+            1,
+            "a kind is refused"
+        );
+    }
+}
+
 /// What is held is not freed, and is found again by its key, while others make the table grow.
 pub fn is_found<const OTHERS: usize>(others: [usize; OTHERS]) {
     let shared = small();
     together(2, move |thread| {
         let table = &shared.table;
         if thread == 0 {
-            let held = table.lock(1).expect("no null");
+            let held = table.lock((), 1).expect("no null");
             assert_eq!(table.free(1), Err(Refusal::Busy));
             add_one(&shared.counts[1]);
             let _ = held;
             // SAFETY: locked above.
-            assert_eq!(unsafe { table.unlock(1) }, Ok(()));
+            assert_eq!(unsafe { table.unlock((), 1) }, Ok(()));
         } else {
             for key in others {
                 shared.add(key);

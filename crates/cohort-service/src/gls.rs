@@ -1,19 +1,61 @@
 //! Locks by reference, with guards; and [by address](address), as C and other languages want them.
 
+use crate::kind::Kind;
 use cohort::catalogue::LOCKS;
 use cohort::door::now;
-use cohort::host::Arena;
 use cohort::host::served::{Object, SERVICES, Service};
+use cohort::host::{Arena, Pool};
+use cohort::made::Made;
 pub use cohort::service::Refusal;
 use cohort::service::{Bucket, Entry, Held, Lockable, Table};
 use cohort::{Deadline, Patience};
 use core::fmt;
 use core::marker::PhantomData;
+use core::ptr;
 use core::time::Duration;
 
-/// A lock as a program's mutex has it: a word while nobody fights for it.
+/// A lock as a program's mutex has it, a word while nobody fights for it; or one of another
+/// [kind](Kind), which lies elsewhere.
 #[derive(Debug, Default)]
-struct Lock(Object);
+pub(crate) struct Lock(Object);
+
+/// What stands in the bytes of an object that no service touches; zero bytes are none.
+#[derive(Clone, Copy)]
+struct Other {
+    kind: &'static Kind,
+    made: &'static Made,
+}
+
+impl Lock {
+    /// Where it is, if it is of another kind.
+    #[inline]
+    const fn place(&self) -> *mut Option<Other> {
+        const { assert!(size_of::<Option<Other>>() <= Object::FACE) };
+        self.0.face().cast()
+    }
+
+    /// What it is, if not the usual.
+    #[inline]
+    fn both(&self) -> Option<Other> {
+        // SAFETY: zero bytes, or what is written below before any other thread sees this.
+        unsafe { *self.place() }
+    }
+
+    /// The lock itself, if it is of another kind.
+    #[inline]
+    pub(crate) fn other(&self) -> Option<&'static Made> {
+        self.both().map(|other| other.made)
+    }
+
+    /// Is of that kind from here on.
+    ///
+    /// # Safety
+    /// No other thread has seen it, nor ever used it as one of another kind.
+    pub(crate) unsafe fn become_other(&self, kind: &'static Kind, made: &'static Made) {
+        // SAFETY: the caller's; the bytes are in a cell.
+        unsafe { self.place().write(Some(Other { kind, made })) };
+    }
+}
 
 /// Where in the catalogue the lock is that serves.
 const PLACE: usize = {
@@ -34,19 +76,54 @@ static SERVICE: &Service = match &SERVICES[PLACE] {
 };
 
 impl Lockable for Lock {
+    /// None: the usual.
+    type Kind = Option<&'static Kind>;
+
+    #[inline]
+    fn is(&self, kind: Self::Kind) -> bool {
+        match (self.both(), kind) {
+            (None, None) => true,
+            (Some(other), Some(kind)) => ptr::eq(other.kind, kind),
+            _ => false,
+        }
+    }
+
+    fn take(kind: Self::Kind, pool: &(impl Pool<Entry<Self>> + ?Sized)) -> &'static Entry<Self> {
+        kind.map_or_else(|| pool.take(), Kind::take)
+    }
+
+    unsafe fn give(entry: &'static Entry<Self>, pool: &(impl Pool<Entry<Self>> + ?Sized)) {
+        // SAFETY: passed on.
+        unsafe {
+            match entry.lock().both() {
+                Some(other) => other.kind.give(entry),
+                None => pool.give(entry),
+            }
+        }
+    }
+
     #[inline]
     fn lock(&self) {
+        if let Some(made) = self.other() {
+            return made.acquire();
+        }
         // SAFETY: these objects are served by that lock alone; so below.
         unsafe { (SERVICE.pair.lock)(&self.0) };
     }
 
     #[inline]
     fn try_lock(&self) -> bool {
+        if let Some(made) = self.other() {
+            return made.try_acquire();
+        }
         // SAFETY: as above.
         unsafe { (SERVICE.try_lock)(&self.0) }
     }
 
     fn lock_within(&self, patience: &Patience) -> bool {
+        if let Some(made) = self.other() {
+            return made.acquire_within(patience);
+        }
         // SAFETY: as above.
         unsafe { (SERVICE.lock_within)(&self.0, patience) }
     }
@@ -54,10 +131,20 @@ impl Lockable for Lock {
     #[inline]
     unsafe fn unlock(&self) {
         // SAFETY: as above, and the caller's.
-        unsafe { (SERVICE.pair.unlock)(&self.0) };
+        unsafe {
+            if let Some(made) = self.other() {
+                let _ = made.release();
+            } else {
+                (SERVICE.pair.unlock)(&self.0);
+            }
+        }
     }
 
     fn is_locked(&self) -> bool {
+        if let Some(made) = self.other() {
+            made.settle();
+            return made.is_locked();
+        }
         // SAFETY: as above.
         unsafe { (SERVICE.is_locked)(&self.0) }
     }
@@ -67,7 +154,7 @@ static ENTRIES: Arena<Entry<Lock>> = Arena::new(11);
 static BUCKETS: Arena<Bucket<Lock>> = Arena::new(12);
 
 /// Remembers each thread's last entry in the cache that no pool has.
-static TABLE: Table<Lock, &Arena<Entry<Lock>>, &Arena<Bucket<Lock>>> =
+pub(crate) static TABLE: Table<Lock, &Arena<Entry<Lock>>, &Arena<Bucket<Lock>>> =
     Table::new(13, &ENTRIES, &BUCKETS);
 
 /// The key's lock, held until this is dropped; any thread may drop it.
@@ -134,7 +221,7 @@ fn key<T: ?Sized>(of: &T) -> usize {
 /// ```
 #[inline]
 pub fn lock<T: ?Sized>(of: &T) -> Guard<'_> {
-    let held = TABLE.lock(key(of));
+    let held = TABLE.lock(None, key(of));
     Guard::new(held.expect("a reference is not null"))
 }
 
@@ -150,7 +237,7 @@ pub fn lock<T: ?Sized>(of: &T) -> Guard<'_> {
 /// ```
 #[inline]
 pub fn try_lock<T: ?Sized>(of: &T) -> Option<Guard<'_>> {
-    TABLE.try_lock(key(of)).ok().map(Guard::new)
+    TABLE.try_lock(None, key(of)).ok().map(Guard::new)
 }
 
 /// Blocks until the lock of that address is held or so much time has passed.
@@ -167,7 +254,10 @@ pub fn try_lock<T: ?Sized>(of: &T) -> Option<Guard<'_>> {
 pub fn lock_for<T: ?Sized>(of: &T, time: Duration) -> Option<Guard<'_>> {
     let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     let patience = Patience::until(Deadline::monotonic(now().saturating_add(nanoseconds)));
-    TABLE.lock_within(key(of), &patience).ok().map(Guard::new)
+    TABLE
+        .lock_within(None, key(of), &patience)
+        .ok()
+        .map(Guard::new)
 }
 
 /// Forgets the lock of that address, whose memory goes to others; to be called before what is there
@@ -189,6 +279,37 @@ pub fn free<T: ?Sized>(of: &T) -> Result<(), Refusal> {
     TABLE.free(key(of))
 }
 
+/// Makes room for the locks of so many addresses at once, which spares the table to grow step by step.
+///
+/// # Errors
+/// There is no memory for that.
+///
+/// ```
+/// use cohort_service::gls;
+///
+/// assert_eq!(gls::reserve(10_000), Ok(()));
+/// ```
+pub fn reserve(addresses: usize) -> Result<(), Refusal> {
+    TABLE.reserve(addresses)
+}
+
+/// Forgets the locks of all addresses, as [`free`] does; locks that others want meanwhile may stay.
+///
+/// # Errors
+/// Some are held or waited for: they stay.
+///
+/// ```
+/// use cohort_service::gls;
+///
+/// let shared = 7;
+/// let held = gls::lock(&shared);
+/// assert_eq!(gls::free_all(), Err(gls::Refusal::Busy));
+/// # drop(held);
+/// ```
+pub fn free_all() -> Result<(), Refusal> {
+    TABLE.clear()
+}
+
 /// How many addresses have locks now.
 ///
 /// ```
@@ -203,7 +324,7 @@ pub fn keys() -> u32 {
     TABLE.keys()
 }
 
-/// Bytes of all locks and of the table, beyond its first buckets.
+/// Bytes of all usual locks and of the table, beyond its first buckets.
 ///
 /// ```
 /// use cohort_service::gls;
@@ -238,7 +359,7 @@ pub mod address {
     /// ```
     #[inline]
     pub fn lock(key: usize) -> Result<(), Refusal> {
-        TABLE.lock(key).map(drop)
+        TABLE.lock(None, key).map(drop)
     }
 
     /// Takes the key's lock if nobody has it.
@@ -256,7 +377,7 @@ pub mod address {
     /// ```
     #[inline]
     pub fn try_lock(key: usize) -> Result<(), Refusal> {
-        TABLE.try_lock(key).map(drop)
+        TABLE.try_lock(None, key).map(drop)
     }
 
     /// Blocks until the key's lock is held or patience runs out.
@@ -275,7 +396,7 @@ pub mod address {
     /// # assert_eq!(unsafe { address::unlock(20) }, Ok(()));
     /// ```
     pub fn lock_within(key: usize, patience: &Patience) -> Result<(), Refusal> {
-        TABLE.lock_within(key, patience).map(drop)
+        TABLE.lock_within(None, key, patience).map(drop)
     }
 
     /// Releases the key's lock, whichever thread took it.
@@ -300,7 +421,7 @@ pub mod address {
     #[inline]
     pub unsafe fn unlock(key: usize) -> Result<(), Refusal> {
         // SAFETY: the caller's.
-        unsafe { TABLE.unlock(key) }
+        unsafe { TABLE.unlock(None, key) }
     }
 
     /// As [`free`](super::free).

@@ -14,8 +14,10 @@
 //! Locks are [`glk`](cohort::adaptive::Glk): each adapts to how it is used.  A lock takes 64 bytes from
 //! its key's first use until that is [freed](gls::free), and its place in the table 32 to 64 more; all
 //! come in pages from the kernel, never from an allocator, and locks go to other keys then.
+//! An address can have a lock of another [kind](kind::Kind) instead, for the library for C.
 //!
 //! **Not for** a lock that has a place of its own: [`cohort::Mutex`] saves the search.
 #![no_std]
 
 pub mod gls;
+pub mod kind;

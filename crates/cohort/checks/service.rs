@@ -17,6 +17,9 @@ models![
     }),
     quick("gls::frees", SPIN, || service::frees(1)),
     quick("gls::is_found", SPIN_1, || service::is_found([2, 3, 4])),
+    quick("gls::clears", SPIN, || service::clears(1)),
+    quick("gls::reserves", SPIN_1, || service::reserves(4)),
+    quick("gls::is_of_one_kind", SPIN, service::is_of_one_kind),
     quick("gls::forks", FORK, fork::puts_keys),
 ];
 
@@ -25,5 +28,8 @@ on_machine! {
         few("gls_excludes"),
         few("gls_frees"),
         few("gls_is_found"),
+        few("gls_clears"),
+        few("gls_reserves"),
+        few("gls_is_of_one_kind"),
     ];
 }

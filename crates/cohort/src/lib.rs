@@ -85,6 +85,7 @@ pub mod delegation;
 pub mod door;
 mod fair;
 pub mod host;
+pub mod made;
 mod mutex;
 pub mod numa;
 mod once;

@@ -26,6 +26,9 @@
 //! the key's generation is compared beside it (Antić et al. 2016 are silent on both): an entry
 //! that is the same key's once more *is* its lock.
 //!
+//! A table's locks may be of several kinds.  A key's first user says of which kind its lock is,
+//! until the key is freed; an entry is of one kind for ever, so a look at its kind is never old.
+//!
 //! A fork may leave a bucket taken, or half split, by a thread that the child has not: a bucket that was
 //! taken in another process is free, keys count only once they are whole, and a split begins
 //! again where it was not completed.
@@ -64,10 +67,26 @@ flaws! {
     SPLIT_EARLY = "gls.split-early";
     BELIEVE_PLACE = "gls.believe-place";
     FREE_HELD = "gls.free-held";
+    ANY_KIND = "gls.any-kind";
 }
 
 /// What a lock in an entry has to do: it needs no context.
 pub trait Lockable: Default + Send + Sync + 'static {
+    /// Which lock it is, where a table's are of several kinds.  An entry is of one kind for ever.
+    type Kind: Copy;
+
+    /// Whether it is of that kind.
+    fn is(&self, kind: Self::Kind) -> bool;
+
+    /// An entry of that kind that no key has, from the table's pool if such entries are there.
+    fn take(kind: Self::Kind, pool: &(impl Pool<Entry<Self>> + ?Sized)) -> &'static Entry<Self>;
+
+    /// Gives it back to where such entries are.
+    ///
+    /// # Safety
+    /// It was taken so, and no key has it.
+    unsafe fn give(entry: &'static Entry<Self>, pool: &(impl Pool<Entry<Self>> + ?Sized));
+
     /// Blocks until it is locked.
     fn lock(&self);
 
@@ -88,6 +107,21 @@ pub trait Lockable: Default + Send + Sync + 'static {
 }
 
 impl<L: RawTry<Context = ()> + Abortable + 'static> Lockable for L {
+    type Kind = ();
+
+    fn is(&self, (): ()) -> bool {
+        true
+    }
+
+    fn take((): (), pool: &(impl Pool<Entry<Self>> + ?Sized)) -> &'static Entry<Self> {
+        pool.take()
+    }
+
+    unsafe fn give(entry: &'static Entry<Self>, pool: &(impl Pool<Entry<Self>> + ?Sized)) {
+        // SAFETY: passed on.
+        unsafe { pool.give(entry) };
+    }
+
     fn lock(&self) {
         self.acquire(&());
     }
@@ -115,6 +149,13 @@ impl<L: RawTry<Context = ()> + Abortable + 'static> Lockable for L {
 pub struct Entry<L> {
     lock: L,
     key: AtomicUsize,
+}
+
+impl<L> Entry<L> {
+    /// Its lock.
+    pub const fn lock(&self) -> &L {
+        &self.lock
+    }
 }
 
 /// Keys of a cache line.
@@ -155,6 +196,10 @@ pub enum Refusal {
     NotHeld,
     /// The time was over.
     TimedOut,
+    /// The key's lock is of another kind.
+    OtherKind,
+    /// The system has no memory left.
+    NoMemory,
 }
 
 /// More segments than addresses can fill.
@@ -358,15 +403,15 @@ where
         self.taken(hash(key)).bucket.find(key)
     }
 
-    /// The key's entry, which it has from here on.
+    /// The key's entry, which it has from here on; of that kind, if it had none.
     #[inline]
-    fn entry(&self, key: usize) -> &'static Entry<L> {
-        self.find(key).unwrap_or_else(|| self.put(key))
+    fn entry(&self, kind: L::Kind, key: usize) -> &'static Entry<L> {
+        self.find(key).unwrap_or_else(|| self.put(kind, key))
     }
 
     #[cold]
     #[inline(never)]
-    fn put(&self, key: usize) -> &'static Entry<L> {
+    fn put(&self, kind: L::Kind, key: usize) -> &'static Entry<L> {
         let hash = hash(key);
         let (entry, used) = loop {
             let taken = self.taken(hash);
@@ -378,7 +423,7 @@ where
             if self.splits(&taken, hash) {
                 continue;
             }
-            let entry = self.entries.take();
+            let entry = L::take(kind, &*self.entries);
             entry.key.store(key, Order::RELAXED);
             // Counted before anybody can free it.
             let used = self.used.fetch_add(1, Order::RELAXED) + 1;
@@ -426,9 +471,35 @@ where
         true
     }
 
-    /// Doubles the number of buckets, unless another thread does, or memory is lacking.
+    /// Makes room for so many keys at once, so that the table does not grow step by step later.
+    ///
+    /// # Errors
+    /// There is no memory for them, or nowhere so much room.
+    pub fn reserve(&self, keys: usize) -> Result<(), Refusal> {
+        let mut spinner = Spinner::new();
+        loop {
+            let level = self.level.load(Order::RELAXED);
+            if keys.div_ceil(FULL as usize) <= FIRST << level {
+                return Ok(());
+            }
+            if level as usize >= SEGMENTS {
+                return Err(Refusal::NoMemory);
+            }
+            let is_done = self.grow(level);
+            if self.level.load(Order::RELAXED) == level {
+                if is_done {
+                    return Err(Refusal::NoMemory);
+                }
+                // Another thread does.
+                spinner.moment();
+            }
+        }
+    }
+
+    /// Doubles the number of buckets, unless another thread does, or memory is lacking; false if
+    /// another does.
     #[cold]
-    fn grow(&self, level: u32) {
+    fn grow(&self, level: u32) -> bool {
         let mine = generation();
         let seen = self.growing.load(Order::RELAXED);
         let alone = seen != mine
@@ -437,7 +508,7 @@ where
                 .compare_exchange(seen, mine, GLS_TAKE, Order::RELAXED)
                 .is_ok();
         if !alone {
-            return;
+            return false;
         }
         if self.level.load(Order::RELAXED) == level && (level as usize) < SEGMENTS {
             let count = FIRST << level;
@@ -451,6 +522,7 @@ where
             }
         }
         self.growing.store(0, GLS_LEAVE);
+        true
     }
 
     /// The entry that the calling thread had last, if it is that key's.
@@ -471,21 +543,31 @@ where
         }
     }
 
-    /// Locks a key's entry by `how`; none if that did not.
+    /// Locks a key's entry by `how`; if that did not, that is why.
     #[inline]
-    fn locked(&self, key: usize, how: impl Fn(&L) -> bool) -> Option<Held<L>> {
+    fn locked(
+        &self,
+        kind: L::Kind,
+        key: usize,
+        how: impl Fn(&L) -> Result<(), Refusal>,
+    ) -> Result<Held<L>, Refusal> {
+        if key == 0 {
+            return Err(Refusal::NoKey);
+        }
         let mut known = self.remembered(key);
         loop {
             let entry = known.take().unwrap_or_else(|| {
-                let entry = self.entry(key);
+                let entry = self.entry(kind, key);
                 self.remember(entry);
                 entry
             });
+            // It was the key's since the caller asked, and so was its kind.
+            of_kind(entry, kind)?;
             let locked = how(&entry.lock);
             if entry.key.load(Order::RELAXED) == key || mutant(flaw::BELIEVE_ENTRY) {
-                return locked.then_some(Held { entry });
+                return locked.map(|()| Held { entry });
             }
-            if locked {
+            if locked.is_ok() {
                 // SAFETY: locked just now.
                 unsafe { entry.lock.unlock() };
             }
@@ -495,51 +577,59 @@ where
     /// Blocks until the key's lock is held.
     ///
     /// # Errors
-    /// Null is no key.
+    /// Null is no key; the key's lock is of another kind.
     #[inline]
-    pub fn lock(&self, key: usize) -> Result<Held<L>, Refusal> {
-        let locked = |lock: &L| {
+    pub fn lock(&self, kind: L::Kind, key: usize) -> Result<Held<L>, Refusal> {
+        self.locked(kind, key, |lock| {
             lock.lock();
-            true
-        };
-        known(key)?;
-        self.locked(key, locked).ok_or(Refusal::Busy)
+            Ok(())
+        })
     }
 
     /// Takes the key's lock if nobody has it.
     ///
     /// # Errors
-    /// Null is no key; somebody has the lock.
+    /// As [`lock`](Self::lock); somebody has the lock.
     #[inline]
-    pub fn try_lock(&self, key: usize) -> Result<Held<L>, Refusal> {
-        known(key)?;
-        self.locked(key, L::try_lock).ok_or(Refusal::Busy)
+    pub fn try_lock(&self, kind: L::Kind, key: usize) -> Result<Held<L>, Refusal> {
+        let how = |lock: &L| lock.try_lock().then_some(()).ok_or(Refusal::Busy);
+        self.locked(kind, key, how)
     }
 
     /// Blocks until the key's lock is held or patience runs out.
     ///
     /// # Errors
-    /// Null is no key; the time was over.
-    pub fn lock_within(&self, key: usize, patience: &Patience) -> Result<Held<L>, Refusal> {
-        known(key)?;
-        self.locked(key, |lock| lock.lock_within(patience))
-            .ok_or(Refusal::TimedOut)
+    /// As [`lock`](Self::lock); the time was over.
+    pub fn lock_within(
+        &self,
+        kind: L::Kind,
+        key: usize,
+        patience: &Patience,
+    ) -> Result<Held<L>, Refusal> {
+        self.locked(kind, key, |lock| {
+            let locked = lock.lock_within(patience);
+            locked.then_some(()).ok_or(Refusal::TimedOut)
+        })
     }
 
     /// Releases the key's lock, whichever thread took it.
     ///
     /// # Errors
-    /// Null is no key; nobody holds the lock, if the key has one at all.
+    /// As [`lock`](Self::lock); nobody holds the lock, if the key has one at all.
     ///
     /// # Safety
     /// If the lock is held, the caller may release it.
-    pub unsafe fn unlock(&self, key: usize) -> Result<(), Refusal> {
-        known(key)?;
+    pub unsafe fn unlock(&self, kind: L::Kind, key: usize) -> Result<(), Refusal> {
+        if key == 0 {
+            return Err(Refusal::NoKey);
+        }
         let seen = self.remembered(key).or_else(|| self.find(key));
         let entry = seen.or_else(|| self.find_surely(key));
-        let entry = entry
-            .filter(|entry| entry.lock.is_locked())
-            .ok_or(Refusal::NotHeld)?;
+        let entry = entry.ok_or(Refusal::NotHeld)?;
+        of_kind(entry, kind)?;
+        if !entry.lock.is_locked() {
+            return Err(Refusal::NotHeld);
+        }
         // SAFETY: the caller's; a key whose lock is held keeps its entry.
         unsafe { entry.lock.unlock() };
         Ok(())
@@ -550,7 +640,9 @@ where
     /// # Errors
     /// Null is no key; the lock is held or waited for.
     pub fn free(&self, key: usize) -> Result<(), Refusal> {
-        known(key)?;
+        if key == 0 {
+            return Err(Refusal::NoKey);
+        }
         loop {
             let seen = self.find(key).or_else(|| self.find_surely(key));
             let Some(entry) = seen else {
@@ -574,10 +666,28 @@ where
             // key's, and nothing else is this thread's.
             unsafe {
                 entry.lock.unlock();
-                self.entries.give(entry);
+                L::give(entry, &*self.entries);
             }
             return Ok(());
         }
+    }
+
+    /// Forgets all keys.  What other threads put meanwhile may stay.
+    ///
+    /// # Errors
+    /// Some locks are held or waited for: their keys stay.
+    pub fn clear(&self) -> Result<(), Refusal> {
+        let mut cleared = Ok(());
+        let buckets = FIRST << self.level.load(Order::RELAXED);
+        for bucket in (0..buckets).filter_map(|number| self.bucket(number)) {
+            for its in bucket.lines().flat_map(|line| &line.keys) {
+                let key = its.load(Order::RELAXED);
+                if key != 0 {
+                    cleared = cleared.and(self.free(key));
+                }
+            }
+        }
+        cleared
     }
 
     /// How many keys have locks.
@@ -592,13 +702,13 @@ where
     }
 }
 
-/// Null is no key.
+/// Whether an entry's lock is of the kind that is asked for.
 #[inline]
-const fn known(key: usize) -> Result<(), Refusal> {
-    if key == 0 {
-        return Err(Refusal::NoKey);
+fn of_kind<L: Lockable>(entry: &Entry<L>, kind: L::Kind) -> Result<(), Refusal> {
+    if entry.lock.is(kind) || mutant(flaw::ANY_KIND) {
+        return Ok(());
     }
-    Ok(())
+    Err(Refusal::OtherKind)
 }
 
 /// A key's lock, held: the code that has this may release it without looking for it.

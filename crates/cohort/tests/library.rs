@@ -1,5 +1,6 @@
 //! The library for C and C++, as a program finds it: installed below a prefix.
 
+use cohort::catalogue::LOCKS;
 use object::{Object, ObjectSymbol};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -71,7 +72,8 @@ fn declared(header: &str) -> BTreeSet<&str> {
 fn the_header_is_as_the_sources_say() {
     let c = root().join("crates/cohort-c");
     let mut config = cbindgen::Config::from_file(c.join("cbindgen.toml")).unwrap();
-    config.after_includes = Some(fs::read_to_string(c.join("prelude.h")).unwrap());
+    let prelude = fs::read_to_string(c.join("prelude.h")).unwrap();
+    config.after_includes = Some(prelude + "\n" + &by_algorithm());
     let mut made = Vec::new();
     let sources = [
         "mutex", "rwlock", "cond", "gls", "lock", "delegate", "version",
@@ -97,6 +99,43 @@ fn the_header_is_as_the_sources_say() {
         kept == made,
         "cohort.h is stale; `COHORT_WRITE=1 cargo test -p cohort --test library` makes it anew"
     );
+}
+
+/// What the header declares by a macro for each lock of the catalogue.
+fn by_algorithm() -> String {
+    let locks = LOCKS.iter().map(|lock| lock.identifier);
+    let lines: String = locks.map(|lock| format!("COHORT_GLS({lock})\n")).collect();
+    format!(
+        "/*\n \
+         * Any lock of `cohort list` for any address, by the lock's name with _ for -, as in\n \
+         * cohort_gls_hmcs_3_lock: each as the function without the name, below.\n \
+         */\n\
+         #define COHORT_GLS(lock) \\\n    \
+             int cohort_gls_##lock##_lock(const void *address); \\\n    \
+             int cohort_gls_##lock##_trylock(const void *address); \\\n    \
+             int cohort_gls_##lock##_timedlock(const void *address, const struct timespec *time); \\\n    \
+             int cohort_gls_##lock##_clocklock(const void *address, int clock, \\\n        \
+                                               const struct timespec *time); \\\n    \
+             int cohort_gls_##lock##_unlock(const void *address);\n\
+         #ifdef __cplusplus\n\
+         extern \"C\" {{\n\
+         #endif\n\
+         {lines}\
+         #ifdef __cplusplus\n\
+         }}\n\
+         #endif\n\
+         #undef COHORT_GLS"
+    )
+}
+
+/// The names that this macro makes of each of those lines.
+fn named_by_algorithm(header: &str) -> impl Iterator<Item = String> {
+    let lines = header.lines();
+    let locks = lines.filter_map(|line| line.strip_prefix("COHORT_GLS(")?.strip_suffix(')'));
+    locks.flat_map(|lock| {
+        let functions = ["lock", "trylock", "timedlock", "clocklock", "unlock"];
+        functions.map(|function| format!("cohort_gls_{lock}_{function}"))
+    })
 }
 
 /// The header without what its comments say below `# Safety`.
@@ -134,11 +173,18 @@ fn the_library_has_the_symbols_of_the_record() {
     let symbols: BTreeSet<&str> = symbols.iter().map(String::as_str).collect();
     assert_eq!(symbols, kept);
     let header = fs::read_to_string(in_prefix("include/cohort.h")).unwrap();
-    assert_eq!(declared(&header), kept, "declared in cohort.h");
+    let by_algorithm: Vec<String> = named_by_algorithm(&header).collect();
+    let mut declared = declared(&header);
+    declared.extend(by_algorithm.iter().map(String::as_str));
+    assert_eq!(declared, kept, "declared in cohort.h");
     let foreign = |line: &&str| line.starts_with("extern ") && !line.starts_with("extern \"C\"");
     assert_eq!(header.lines().find(foreign), None, "declared in cohort.h");
     let page = fs::read_to_string(in_prefix("share/man/man3/cohort.h.3")).unwrap();
     for name in kept {
+        let is_one_of_many = by_algorithm.iter().any(|many| many == name);
+        let last = name.rsplit('_').next().unwrap_or(name);
+        let told = is_one_of_many.then(|| format!("cohort_gls_LOCK_{last}"));
+        let name = told.as_deref().unwrap_or(name);
         assert!(page.contains(name), "cohort.h(3) does not tell of {name}");
     }
 }
@@ -240,11 +286,43 @@ fn the_static_library_links_by_itself() {
     succeed(&mut command(named("static", &["-static"])));
 }
 
+/// Every lock that the command lists serves an address, alone with its algorithm, also in a
+/// forked child.
+#[test]
+fn every_lock_serves_an_address() {
+    let calls = LOCKS
+        .iter()
+        .map(|lock| format!("TRY({})\n", lock.identifier));
+    let calls: String = calls.collect();
+    let source = in_prefix("addresses.c");
+    let text = format!(
+        "{}\nint main(void)\n{{\n{calls}return cohort_gls_destroy();\n}}\n",
+        include_str!("library/addresses.h")
+    );
+    fs::write(&source, text).unwrap();
+    let program = in_prefix("addresses");
+    let mut cc = command("cc");
+    cc.args([
+        "-std=c11",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-D_GNU_SOURCE",
+        "-pthread",
+        "-o",
+    ]);
+    cc.arg(&program).arg(&source);
+    cc.arg(format!("-I{}", in_prefix("include").display()));
+    cc.arg(in_prefix("lib/libcohort.a"));
+    succeed(&mut cc);
+    succeed(&mut command(&program));
+}
+
 /// Every lock that the command lists is made by its name, and counts.
 #[test]
 fn every_lock_is_made_by_its_name() {
     let program = named("every", &[]);
-    let names = cohort::catalogue::LOCKS.iter().map(|info| info.name);
+    let names = LOCKS.iter().map(|info| info.name);
     succeed(command(&program).args(names));
     let mistaken = run(command(&program).arg("clof:mcs-mcs@cache,numa"));
     let why = mistaken.expect_err("it has no level for all");

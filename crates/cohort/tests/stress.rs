@@ -366,6 +366,9 @@ stress! {
     gls_excludes: (0..2_000).for_each(|_| service::excludes([&[1, 2, 3, 4][..], &[4, 3, 2, 1], &[2, 4]]));
     gls_frees: service::frees(20_000);
     gls_is_found: (0..2_000).for_each(|_| service::is_found([2, 3, 4]));
+    gls_clears: service::clears(20_000);
+    gls_reserves: (0..2_000).for_each(|_| service::reserves(64));
+    gls_is_of_one_kind: (0..2_000).for_each(|_| service::is_of_one_kind());
     hclh_queues: mutex::queues::<Hclh, _>([20_000; THREADS]);
     cna_queues: mutex::queues::<Cna, _>([20_000; THREADS]);
     near_queues: { apart(); mutex::queues::<Near, _>([20_000; THREADS]) };

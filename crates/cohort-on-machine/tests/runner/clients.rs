@@ -122,6 +122,9 @@ static CLIENTS: &[Sizes] = clients! {
     };
     gls_frees: |_threads, _rounds| service::frees(4);
     gls_is_found: |_threads, _rounds| service::is_found([2, 3, 4]);
+    gls_clears: |_threads, _rounds| service::clears(4);
+    gls_reserves: |_threads, _rounds| service::reserves(16);
+    gls_is_of_one_kind: |_threads, _rounds| service::is_of_one_kind();
     hmcs_of_three_levels: |threads, rounds| {
         mutex::excludes::<Hmcs<(CacheGroup, Numa), 4, 2, MayPark, 2>>(threads, rounds, 1);
     };

@@ -153,7 +153,8 @@ impl<T: Default + 'static> Arena<T> {
     constructor! {
         /// An arena whose users say themselves which cache is its own, or go past the
         /// caches; all zero, so that many of them are nothing in a file.
-        pub(super) fn bare() -> Self {
+        #[must_use]
+        pub fn bare() -> Self {
             Self::new(0)
         }
     }
@@ -201,7 +202,7 @@ impl<T: Default + 'static> Arena<T> {
     }
 
     /// [`Pool::take`], past the threads' caches.
-    pub(super) fn take_uncached(&self) -> &'static T {
+    pub fn take_uncached(&self) -> &'static T {
         // SAFETY: a slot of this arena.
         unsafe { Self::node(self.slots.take_common(&Self::SHAPE)) }
     }
@@ -210,7 +211,7 @@ impl<T: Default + 'static> Arena<T> {
     ///
     /// # Safety
     /// As there.
-    pub(super) unsafe fn give_uncached(&self, node: &'static T) {
+    pub unsafe fn give_uncached(&self, node: &'static T) {
         self.slots
             .push(Slots::tag(&Self::SHAPE, NonNull::from(node).cast()));
     }

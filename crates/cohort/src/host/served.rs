@@ -97,6 +97,15 @@ pub struct Needs {
 }
 
 impl Object {
+    /// Bytes that no service touches.
+    pub const FACE: usize = 16;
+
+    /// Where those are.
+    #[must_use]
+    pub const fn face(&self) -> *mut u8 {
+        self.face.get().cast()
+    }
+
     /// Views the body as a lock.
     ///
     /// # Safety

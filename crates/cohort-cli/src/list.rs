@@ -211,7 +211,10 @@ fn rwlocks(json: bool) -> Result<ExitCode, Problem> {
     described(
         rows,
         "`cohort run --rwlock` has the first three, and by `system` the C library's own; \
-         RwLock<T, L> all but the C library's; `cohort bench --workload rw` has all.",
+         RwLock<T, L> all but the C library's; `cohort bench --workload rw` has all. At its deadline \
+         a thread leaves rwlock, abandoning its wait; a writer of c-rw-np or c-rw-wp does what is said of the lock that writers \
+         take (`cohort list`: timed): a program's writers that of --lock, and those in Rust abandon in \
+         c-rw-…<Abandoning<L>>.",
     )
 }
 

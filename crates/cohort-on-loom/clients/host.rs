@@ -19,6 +19,10 @@ pub trait Host: Send + Sync + 'static {
     fn lock_within(&self, _patience: &Patience) -> bool {
         unreachable!("its clients have patience");
     }
+    /// The same in the lock's own queue, which waiters can leave.
+    fn wait_within(&self, _patience: &Patience) -> bool {
+        unreachable!("its clients never leave");
+    }
     /// Locks by a claim with a deadline that never comes, and calls `locked` in one step with
     /// that.
     fn lock_noting(&self, _locked: &dyn Fn()) {
@@ -197,6 +201,9 @@ impl<S: FatPool + Send + Sync + 'static> Host for There<S> {
     fn lock_within(&self, patience: &Patience) -> bool {
         self.object
             .lock_within(&self.claim, &self.fat_pool, patience)
+    }
+    fn wait_within(&self, patience: &Patience) -> bool {
+        self.lock_within(patience)
     }
     fn lock_noting(&self, locked: &dyn Fn()) {
         note(&self.claim, || self.try_lock(), locked);

@@ -123,8 +123,8 @@ impl<H: Host> Writers for &Hosted<H> {
         self.host.try_lock()
     }
 
-    fn acquire_within(&self, _patience: &Patience) -> bool {
-        unreachable!("its clients have patience");
+    fn acquire_within(&self, patience: &Patience) -> bool {
+        self.host.wait_within(patience)
     }
 
     unsafe fn release(&self) {
@@ -174,6 +174,9 @@ impl<H: Host> Host for Hosted<H> {
     }
     fn try_lock(&self) -> bool {
         self.object().try_write()
+    }
+    fn lock_within(&self, patience: &Patience) -> bool {
+        self.object().write(patience) == Outcome::Acquired
     }
     fn unlock(&self) -> bool {
         // SAFETY: clients unlock only what they locked.

@@ -27,7 +27,7 @@ use locks::compose::{
 use locks::delegation::{Sanl, SanlPlus};
 use locks::door::set_cohorts;
 use locks::numa::{Ahmcs4, Cna, FutexHmcs, Hclh, Hmcs3, HmcsT1, HmcsT2, HmcsT3, Near, Shfl};
-use locks::rwlock::{CRwNp, CRwWp, CohortRw, RawRwLock};
+use locks::rwlock::{Abandoning, CRwNp, CRwWp, CohortRw, RawRwLock};
 use locks::wait::MayPark;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
@@ -421,6 +421,7 @@ stress! {
     cohorts_of_four_levels: { apart(); rwlock::shares::<CohortRw<Four>>(THREADS, 3, 30_000, 1) };
     cohorts_let_go: { apart(); rwlock::lets_go::<CRwNp>(THREADS, 3, 20_000, 3) };
     cohorts_let_writers_go: { apart(); rwlock::lets_writers_go::<CRwWp>(THREADS, 20_000) };
+    cohorts_abandon: { apart(); rwlock::lets_go::<CRwNp<Abandoning<HmcsT2>>>(THREADS, 3, 20_000, 3) };
     cohorts_are_tried: { apart(); rwlock::is_tried::<CRwWp>(THREADS, 30_000) };
     cohorts_are_read_again: { apart(); rwlock::is_read_again::<CRwNp>(30_000) };
     object_readers_share: { apart(); rwlock::shares::<Beginning<Mcs, true, NAMELESS>>(THREADS, 2, 30_000, 1) };
@@ -428,6 +429,9 @@ stress! {
     object_of_four_levels: { apart(); rwlock::shares::<Beginning<Four, true, CROWDED>>(THREADS, 3, 30_000, 1) };
     object_lets_go: { apart(); rwlock::lets_go::<Beginning<Mcs, true, NAMED>>(THREADS, 3, 20_000, 3) };
     object_of_a_host: host::excludes(object::hosted(host::inflated::<Mcs>()), THREADS, 30_000, 1);
+    object_of_a_host_that_is_left: host::is_claimed(
+        object::hosted(host::inflated_abandonable::<HmcsT2>()), THREADS, 20_000, [Some(1_000), Some(20_000)]
+    );
     object_is_read_again: { apart(); rwlock::is_read_on::<Beginning<Mcs, true, NAMELESS>>(30_000) };
     cohorts_are_read_beside: { apart(); rwlock::is_read_beside_another::<CRwWp>(THREADS, 30_000) };
     cohorts_let_readers_in: {

@@ -24,7 +24,7 @@ use crate::locks::delegation::{CcSynch, Fc, HSynch, Rcl, Sanl, SanlPlus};
 use crate::locks::numa::{
     Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet,
 };
-use crate::locks::rwlock::{CohortRw, RawRwLock};
+use crate::locks::rwlock::{Abandoning, CohortRw, RawRwLock};
 use crate::locks::wait::{MayPark, WaitCell};
 use libtest_mimic::Trial;
 
@@ -39,6 +39,9 @@ type Neutral = CohortRw<Mcs, true, Numa, 0, 4>;
 
 /// Writers are.
 type WritersFirst = CohortRw<Ticket, false, Numa, 2, 4>;
+
+/// Its writers leave the queue that they wait in.
+type Abandoned = CohortRw<Abandoning<HmcsT1>, true, Numa, 2, 4>;
 
 /// What threads do to a rwlock that change what they may do with it.
 fn holds(threads: usize) -> &'static [Hold] {
@@ -256,6 +259,9 @@ static CLIENTS: &[Sizes] = clients! {
         rwlock::lets_go::<WritersFirst>(threads, threads / 2, rounds, threads);
     };
     cohorts_let_writers_go: |threads, rounds| rwlock::lets_writers_go::<Neutral>(threads, rounds);
+    cohorts_abandon: |threads, rounds| {
+        rwlock::lets_go::<Abandoned>(threads, threads - 1, rounds, threads / 2);
+    };
     cohorts_are_tried: |threads, rounds| rwlock::is_tried::<Neutral>(threads, rounds);
     cohorts_are_read_again: |_threads, rounds| rwlock::is_read_again::<Neutral>(rounds);
     cohorts_are_read_beside: |threads, rounds| {
@@ -283,6 +289,10 @@ static CLIENTS: &[Sizes] = clients! {
     };
     object_of_a_host: |threads, rounds| {
         host::excludes(object::hosted(host::inflated::<Mcs>()), threads, rounds, 1);
+    };
+    object_of_a_host_that_is_left: |threads, rounds| {
+        let writers = host::inflated_abandonable::<Tas>();
+        host::is_claimed(object::hosted(writers), threads, rounds, [Some(2_000), Some(20_000)]);
     };
     object_is_read_again: |_threads, rounds| {
         rwlock::is_read_on::<Beginning<Mcs, true, NAMELESS>>(rounds);

@@ -23,7 +23,7 @@ pub use crate::locks::delegation::*;
 pub use crate::locks::door::thread_id;
 pub use crate::locks::numa::hmcs::Entry;
 pub use crate::locks::numa::*;
-pub use crate::locks::rwlock::CohortRw;
+pub use crate::locks::rwlock::{Abandoning, CohortRw};
 pub use crate::locks::tree::Manner;
 pub use crate::locks::wait::{MayPark, SpinOnly};
 

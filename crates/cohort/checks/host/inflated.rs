@@ -11,6 +11,7 @@ looked_for_in![
     "inflated::try",
     "inflated::ahead",
     "inflated::abandoned",
+    "rw_object::abandoned",
     "fork::inflated",
     "fork::anderson"
 ];
@@ -53,5 +54,6 @@ models![
 ];
 
 on_machine! {
+    "inflated.believe-hurried" => [few("object_of_a_host_that_is_left")];
     _ => [few("anderson_inflated")];
 }

@@ -6,3 +6,4 @@ mod object;
 mod phase;
 mod raw;
 mod table;
+mod writers;

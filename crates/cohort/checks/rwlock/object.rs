@@ -56,6 +56,11 @@ models![
     quick("rw_object::timed_writers", PARK_1, || {
         rwlock::lets_go::<Nameless<Mcs>>(3, 2, 1, 2);
     }),
+    // A writer that leaves must not count as one for which another left the lock closed.
+    quick("rw_object::abandoned", PARK_3, || {
+        let writers = host::inflated_abandonable::<Tas>();
+        host::is_claimed(object::hosted(writers), 2, 1, [Some(1)]);
+    }),
     quick("rw_object::deference", IMPATIENT_1, || {
         rwlock::shares::<Beginning<Ticket, false, NAMED>>(3, 1, 1, 0);
     }),

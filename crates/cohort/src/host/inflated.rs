@@ -6,6 +6,7 @@
 //! | 0 | free |
 //! | `THIN` | held, thin: nobody else is here |
 //! | `FAT`, users u, number n | held, or just granted to one of the waiters; u threads hold or wait for fat lock n |
+//! | and `HURRIED` | some of them may give up: that they wait does not say that they will hold it |
 //!
 //! The first thread that finds the object held inflates it: it takes a fat lock,
 //! acquires it on the thin holder's behalf, and puts its number in the word.
@@ -57,6 +58,8 @@ orders! {
 flaws! {
     TAKE_AS_LEFT = "inflated.take-as-left";
     BELIEVE_CLAIMS = "inflated.believe-claims";
+    /// A waiter that may give up is taken for one that will hold the lock.
+    BELIEVE_HURRIED = "inflated.believe-hurried";
 }
 
 /// A fat lock.
@@ -327,6 +330,7 @@ impl Default for Inflated {
 const FREE: u64 = 0;
 const THIN: u64 = 1;
 const FAT: u64 = 2;
+const HURRIED: u64 = 4;
 const USER: u64 = 1 << 8;
 const USERS: u64 = 0xff_ffff << 8;
 
@@ -357,7 +361,7 @@ impl Inflated {
     #[cold]
     #[inline(never)]
     fn lock_contended(&self, fat_pool: &dyn FatPool) {
-        if let Some(fat) = self.enter(fat_pool) {
+        if let Some(fat) = self.enter(fat_pool, 0) {
             // SAFETY: counted in, so the number stays the object's.
             let record = unsafe { fat_pool.acquire(fat, Some(self)) };
             self.holder.store(record, Order::RELAXED);
@@ -368,7 +372,13 @@ impl Inflated {
     pub fn has_waiters(&self, claim: &Claim, fat_pool: &dyn FatPool) -> bool {
         self.settle(claim, fat_pool);
         let word = self.word.load(Order::RELAXED);
-        word & FAT != 0 && word & USERS > USER
+        let marks = FAT
+            | if mutant(flaw::BELIEVE_HURRIED) {
+                0
+            } else {
+                HURRIED
+            };
+        word & marks == FAT && word & USERS > USER
     }
 
     /// Locks the object if nobody has; never blocks.
@@ -391,7 +401,7 @@ impl Inflated {
         if runs_out(patience) {
             return false;
         }
-        let Some(fat) = self.enter(fat_pool) else {
+        let Some(fat) = self.enter(fat_pool, HURRIED) else {
             return true;
         };
         // SAFETY: counted in, so the number stays the object's.
@@ -499,9 +509,9 @@ impl Inflated {
         self.word.load(Order::RELAXED) != FREE
     }
 
-    /// Counts this thread in and returns the fat lock's number; or, if the object turns
-    /// out free, locks it thin and returns nothing.
-    fn enter(&self, fat_pool: &dyn FatPool) -> Option<u32> {
+    /// Counts this thread in, with that mark, and returns the fat lock's number; or, if the object
+    /// turns out free, locks it thin and returns nothing.
+    fn enter(&self, fat_pool: &dyn FatPool, mark: u64) -> Option<u32> {
         loop {
             let word = self.word.load(Order::RELAXED);
             if word == FREE {
@@ -509,12 +519,12 @@ impl Inflated {
                     return None;
                 }
             } else if word & FAT == 0 {
-                if let Some(fat) = self.inflate(fat_pool) {
+                if let Some(fat) = self.inflate(fat_pool, mark) {
                     return Some(fat);
                 }
             } else if self
                 .word
-                .compare_exchange(word, word + USER, INFLATED_ENTER, Order::RELAXED)
+                .compare_exchange(word, (word + USER) | mark, INFLATED_ENTER, Order::RELAXED)
                 .is_ok()
             {
                 return Some(number(word));
@@ -524,11 +534,11 @@ impl Inflated {
 
     /// Publishes a fat lock, held for the thin holder, with that holder and this
     /// thread counted in; nothing if the thin holder was gone.
-    fn inflate(&self, fat_pool: &dyn FatPool) -> Option<u32> {
+    fn inflate(&self, fat_pool: &dyn FatPool, mark: u64) -> Option<u32> {
         let new = fat_pool.take();
         if self
             .word
-            .compare_exchange(THIN, fat(new, 2), INFLATED_PUBLISH, Order::RELAXED)
+            .compare_exchange(THIN, fat(new, 2) | mark, INFLATED_PUBLISH, Order::RELAXED)
             .is_ok()
         {
             return Some(new);

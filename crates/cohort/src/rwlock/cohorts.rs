@@ -22,18 +22,15 @@
 //!
 //! The phase, and what waits for what, are [`super::phase`]'s.
 //!
-//! Writers that can give up look for their lock now and then instead of queueing for it,
-//! so others come first.
+//! How a writer waits that can give up is [`super::writers`]'s.
 
 use super::count::Count;
 use super::phase::{Indicators, OPEN, Phase, next_turn};
-use crate::basic::futex::NAP_NANOSECONDS;
+use super::writers::ForWriters;
 use crate::compose::{CTktTkt, CacheGroup, Place};
-use crate::door::{Advice, AtomicU32, Cell, Order, Spinner, nap, orders, runs_out, thread};
+use crate::door::{AtomicU32, Cell, Order, orders, thread};
 use crate::padded::CachePadded;
-use cohort_raw::{
-    AbortableShared, DetectsWaiters, Outcome, Patience, RawLock, RawShared, RawTry, Recursion,
-};
+use cohort_raw::{AbortableShared, Outcome, Patience, RawLock, RawShared, Recursion};
 use core::fmt;
 
 orders! {
@@ -270,7 +267,7 @@ where
 unsafe impl<Writers, const NEUTRAL: bool, At, const TURNS: u32, const COHORTS: usize> RawShared
     for CohortRw<Writers, NEUTRAL, At, TURNS, COHORTS>
 where
-    Writers: RawTry + DetectsWaiters,
+    Writers: ForWriters,
     At: Place,
 {
     type Context = SharedContext<Writers::Context>;
@@ -316,7 +313,7 @@ where
     unsafe fn release_write(&self, cx: &Self::Context) {
         let writers = &self.writers.0;
         // A writer that waits comes, and finds it closed.
-        let stays_closed = writers.has_waiters(&cx.writer) && self.passes_on();
+        let stays_closed = writers.has_writers(&cx.writer) && self.passes_on();
         if !stays_closed {
             self.phase().open();
         }
@@ -337,7 +334,7 @@ where
 unsafe impl<Writers, const NEUTRAL: bool, At, const TURNS: u32, const COHORTS: usize>
     AbortableShared for CohortRw<Writers, NEUTRAL, At, TURNS, COHORTS>
 where
-    Writers: RawTry + DetectsWaiters,
+    Writers: ForWriters,
     At: Place,
 {
     #[inline]
@@ -360,18 +357,8 @@ where
 
     fn write_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
         let writers = &self.writers.0;
-        if patience.is_endless() {
-            self.write(cx);
-            return Outcome::Acquired;
-        }
-        let mut spinner = Spinner::new();
-        while !writers.try_acquire(&cx.writer) {
-            if runs_out(patience) {
-                return Outcome::GaveUp;
-            }
-            if spinner.step() == Advice::Sleep {
-                nap(NAP_NANOSECONDS);
-            }
+        if writers.write_within(&cx.writer, patience) == Outcome::GaveUp {
+            return Outcome::GaveUp;
         }
         let outcome = self.phase().close(patience);
         if outcome == Outcome::GaveUp {

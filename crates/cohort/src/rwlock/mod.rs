@@ -9,6 +9,7 @@ pub mod phase;
 mod raw;
 pub mod table;
 mod upgradable;
+pub mod writers;
 
 pub use cohort_raw::Recursion;
 pub use cohorts::{CRwNp, CRwWp, CohortRw};
@@ -19,12 +20,13 @@ pub use object::Object;
 pub use raw::RawRwLock;
 pub use table::Table;
 pub use upgradable::UpgradableGuard;
+pub use writers::{Abandoning, ForWriters};
 
 use crate::defer::Defer;
 use crate::door::Cell;
 use crate::mutex::patience;
 use crate::token::Token;
-use cohort_raw::{Outcome, Patience, RawShared};
+use cohort_raw::{AbortableShared, Outcome, Patience, RawShared};
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
@@ -206,6 +208,67 @@ impl<T: ?Sized, L> RwLock<T, L> {
         let _last = Defer(|| unsafe { self.lock.release_write(&context) });
         // SAFETY: the lock is held to write.
         self.data.with_mut(|data| change(unsafe { &mut *data }))
+    }
+
+    /// Blocks until the data may be read, which `look` then does, or patience runs out; none then.
+    ///
+    /// ```
+    /// use cohort::{Deadline, Patience, RwLock, rwlock::CRwNp};
+    ///
+    /// let total: RwLock<u32, CRwNp> = RwLock::from(1);
+    /// let past = Patience::until(Deadline::monotonic(1));
+    /// let looked = total.writing(|_| total.reading_within(&past, |total| *total));
+    /// assert_eq!(looked, None);
+    /// ```
+    pub fn reading_within<R>(&self, patience: &Patience, look: impl FnOnce(&T) -> R) -> Option<R>
+    where
+        L: AbortableShared,
+    {
+        let context = L::Context::default();
+        let outcome = self
+            .lock
+            .read_within(&context, Recursion::Allowed, patience);
+        if outcome == Outcome::GaveUp {
+            return None;
+        }
+        // SAFETY: acquired above, by this thread and with this context.
+        let _last = Defer(|| unsafe { self.lock.release_read(&context) });
+        // SAFETY: the lock is held to read.
+        Some(self.data.with(|data| look(unsafe { &*data })))
+    }
+
+    /// Blocks until the data may be written, which `change` then does, or patience runs out; none
+    /// then.
+    ///
+    /// ```
+    /// use cohort::numa::HmcsT2;
+    /// use cohort::rwlock::{Abandoning, CRwNp};
+    /// use cohort::{Patience, RwLock, Token};
+    ///
+    /// let total: RwLock<u32, CRwNp<Abandoning<HmcsT2>>> = RwLock::from(1);
+    /// let enough = Token::new();
+    /// let patience = Patience::ENDLESS.unless(&enough);
+    /// assert_eq!(total.writing_within(&patience, |total| *total += 1), Some(()));
+    /// enough.cancel();
+    /// let written = total.reading(|_| total.writing_within(&patience, |total| *total += 1));
+    /// assert_eq!(written, None);
+    /// ```
+    pub fn writing_within<R>(
+        &self,
+        patience: &Patience,
+        change: impl FnOnce(&mut T) -> R,
+    ) -> Option<R>
+    where
+        L: AbortableShared,
+    {
+        let context = L::Context::default();
+        if self.lock.write_within(&context, patience) == Outcome::GaveUp {
+            return None;
+        }
+        // SAFETY: acquired above, by this thread and with this context.
+        let _last = Defer(|| unsafe { self.lock.release_write(&context) });
+        // SAFETY: the lock is held to write.
+        Some(self.data.with_mut(|data| change(unsafe { &mut *data })))
     }
 }
 

@@ -51,6 +51,7 @@ use crate::basic::{Futex, Mcs, Ticket};
 use crate::door::{
     self, AtomicU32, Change, Order, flaws, hearer, is_worth_a_try, keep_cpu, mutant, now, yield_now,
 };
+use crate::wait::MayPark;
 use cohort_raw::glk::Tuning;
 use cohort_raw::{Adapts, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 use core::fmt;
@@ -66,9 +67,12 @@ flaws! {
 
 /// What a low lock has to do for [`Glk`].
 trait Way: RawTry {
-    /// Blocks until the lock is held, or all that wait are sent away; false then.  Where that
-    /// takes a wait, it is made by `waiting`, which returns what the wait does.
-    fn enter(&self, cx: &Self::Context, waiting: impl FnOnce(&dyn Fn() -> bool) -> bool) -> bool;
+    /// Takes the lock, or a place in its queue.
+    fn arrive(&self, cx: &Self::Context) -> Place;
+
+    /// Blocks until the lock is held from that place in its queue, or all that wait are sent away;
+    /// false then.
+    fn wait(&self, cx: &Self::Context, number: u32) -> bool;
 
     /// How many hold it or wait, as far as the holder can tell.
     fn queue(&self, cx: &Self::Context) -> u32;
@@ -76,7 +80,7 @@ trait Way: RawTry {
     /// Counts the holder's acquisition, if the lock does not; how many there were, the wrapping
     /// count.
     #[inline(always)]
-    fn count(&self, _cx: &Self::Context, sections: &AtomicU32) -> u32 {
+    fn count(&self, _cx: &Self::Context, _number: u32, sections: &AtomicU32) -> u32 {
         let count = sections.load(Order::RELAXED).wrapping_add(1);
         sections.store(count, Order::RELAXED);
         count
@@ -102,6 +106,22 @@ trait Way: RawTry {
     /// # Safety
     /// As [`release`](RawLock::release).
     unsafe fn leave(&self, cx: &Self::Context);
+}
+
+/// What a thread has that has arrived at a low lock.
+struct Place {
+    /// Whether it is the lock.
+    is_held: bool,
+    /// The number in the queue, where the lock gives numbers.
+    number: u32,
+}
+
+impl Place {
+    /// Where the lock gives no numbers.
+    #[inline(always)]
+    const fn unnumbered(is_held: bool) -> Self {
+        Self { is_held, number: 0 }
+    }
 }
 
 /// A ticket lock, and how many of those that were sent away have not gone yet.
@@ -150,25 +170,30 @@ unsafe impl Inherit for Dismissing {
 
 impl Way for Dismissing {
     #[inline(always)]
-    fn enter(&self, (): &(), waiting: impl FnOnce(&dyn Fn() -> bool) -> bool) -> bool {
-        let mine = self.ticket.draw();
-        self.ticket.is_served(mine)
-            || waiting(&|| {
-                let held = self.ticket.wait_or_go(mine);
-                if !held {
-                    self.leaving.fetch_sub(1, Order::RELAXED);
-                }
-                held
-            })
+    fn arrive(&self, (): &()) -> Place {
+        let number = self.ticket.draw();
+        Place {
+            is_held: self.ticket.is_served(number),
+            number,
+        }
+    }
+
+    fn wait(&self, (): &(), number: u32) -> bool {
+        let held = self.ticket.wait_or_go(number);
+        if !held {
+            self.leaving.fetch_sub(1, Order::RELAXED);
+        }
+        held
     }
 
     fn queue(&self, (): &()) -> u32 {
         self.ticket.drawn()
     }
 
+    /// Its number says it, and the line in which numbers are served may be another thread's again.
     #[inline(always)]
-    fn count(&self, (): &(), _sections: &AtomicU32) -> u32 {
-        self.ticket.served()
+    fn count(&self, (): &(), number: u32, _sections: &AtomicU32) -> u32 {
+        Ticket::<MayPark>::count(number)
     }
 
     fn is_deserted(&self) -> bool {
@@ -184,8 +209,12 @@ impl Way for Dismissing {
 
 impl Way for Mcs {
     #[inline(always)]
-    fn enter(&self, node: &McsNode, waiting: impl FnOnce(&dyn Fn() -> bool) -> bool) -> bool {
-        self.line_up(node) || waiting(&|| self.wait_or_go(node))
+    fn arrive(&self, node: &McsNode) -> Place {
+        Place::unnumbered(self.line_up(node))
+    }
+
+    fn wait(&self, node: &McsNode, _number: u32) -> bool {
+        self.wait_or_go(node)
     }
 
     fn queue(&self, node: &McsNode) -> u32 {
@@ -193,7 +222,7 @@ impl Way for Mcs {
     }
 
     #[inline(always)]
-    fn count(&self, node: &McsNode, sections: &AtomicU32) -> u32 {
+    fn count(&self, node: &McsNode, _number: u32, sections: &AtomicU32) -> u32 {
         Self::count(self, node, sections)
     }
 
@@ -250,14 +279,15 @@ unsafe impl Inherit for Counted {
 
 impl Way for Counted {
     #[inline(always)]
-    fn enter(&self, (): &(), waiting: impl FnOnce(&dyn Fn() -> bool) -> bool) -> bool {
-        self.futex.acquire_untouched()
-            || waiting(&|| {
-                self.waiting.fetch_add(1, Order::RELAXED);
-                self.futex.acquire(&());
-                self.waiting.fetch_sub(1, Order::RELAXED);
-                true
-            })
+    fn arrive(&self, (): &()) -> Place {
+        Place::unnumbered(self.futex.acquire_untouched())
+    }
+
+    fn wait(&self, (): &(), _number: u32) -> bool {
+        self.waiting.fetch_add(1, Order::RELAXED);
+        self.futex.acquire(&());
+        self.waiting.fetch_sub(1, Order::RELAXED);
+        true
     }
 
     fn queue(&self, (): &()) -> u32 {
@@ -281,7 +311,7 @@ macro_rules! modes {
         }
 
         impl Mode {
-            /// All of them; a lock begins in the first.
+            /// All of them; a lock begins in the first, whose way alone is inlined.
             pub const ALL: &[Self] = &[$(Self::$mode),+];
 
             /// Its name.
@@ -326,14 +356,15 @@ macro_rules! modes {
 
         impl Ways {
             #[inline(always)]
-            fn enter(
-                &self,
-                mode: Mode,
-                $node: &McsNode,
-                waiting: impl FnOnce(&dyn Fn() -> bool) -> bool,
-            ) -> bool {
+            fn arrive(&self, mode: Mode, $node: &McsNode) -> Place {
                 match mode {
-                    $(Mode::$mode => self.$way.enter($context, waiting)),+
+                    $(Mode::$mode => self.$way.arrive($context)),+
+                }
+            }
+
+            fn wait(&self, mode: Mode, $node: &McsNode, number: u32) -> bool {
+                match mode {
+                    $(Mode::$mode => self.$way.wait($context, number)),+
                 }
             }
 
@@ -361,9 +392,9 @@ macro_rules! modes {
             }
 
             #[inline(always)]
-            fn count(&self, mode: Mode, $node: &McsNode) -> u32 {
+            fn count(&self, mode: Mode, $node: &McsNode, number: u32) -> u32 {
                 match mode {
-                    $(Mode::$mode => Way::count(&self.$way, $context, &self.sections)),+
+                    $(Mode::$mode => Way::count(&self.$way, $context, number, &self.sections)),+
                 }
             }
 
@@ -556,11 +587,62 @@ impl<J: Judge> Glk<J> {
         self.mode() == mode || mutant(flaw::BELIEVE_MODE)
     }
 
+    /// Takes the lock from a place in the queue of that mode, or in whatever way it is taken then.
+    #[inline(never)]
+    fn acquire_from(&self, mut mode: Mode, mut place: Place, node: &McsNode) {
+        loop {
+            let mut late = false;
+            if place.is_held || self.wait_in(mode, node, place.number, &mut late) {
+                if self.is_mode(mode) {
+                    // SAFETY: taken just now, by this node.
+                    return unsafe { self.begin(mode, place.number, node, late) };
+                }
+                if mutant(flaw::ADAPT_STALE) {
+                    self.mode.store(mode as u32, Order::RELAXED);
+                }
+                // SAFETY: taken just now, by this node.
+                unsafe { self.ways.release(mode, node) };
+            }
+            mode = self.mode();
+            place = self.ways.arrive(mode, node);
+        }
+    }
+
+    /// Counts the section that begins, and looks at the queue now and then.
+    ///
+    /// # Safety
+    /// As [`look`](Self::look).
+    #[inline(always)]
+    unsafe fn begin(&self, mode: Mode, number: u32, node: &McsNode, late: bool) {
+        let count = self.ways.count(mode, node, number);
+        if J::samples(count) || late {
+            let considers = late || J::considers(count);
+            // SAFETY: passed on.
+            unsafe { self.look(mode, node, considers) };
+        }
+    }
+
+    /// Arrives where the lock is taken in another way than the first.
+    #[inline(never)]
+    fn acquire_otherwise(&self, node: &McsNode) {
+        let mode = self.mode();
+        self.acquire_from(mode, self.ways.arrive(mode, node), node);
+    }
+
+    /// Releases it where it was taken so.
+    ///
+    /// # Safety
+    /// As [`release`](RawLock::release).
+    #[inline(never)]
+    unsafe fn release_otherwise(&self, node: &McsNode) {
+        // SAFETY: passed on.
+        unsafe { self.ways.release(self.mode(), node) };
+    }
+
     /// Waits in that mode, and notes now and then whether it was late: where all waits are, one
     /// of them tells it, and the clock is asked while nobody holds the lock.
-    #[cold]
-    #[inline(never)]
-    fn wait_in(mode: Mode, late: &mut bool, wait: &dyn Fn() -> bool) -> bool {
+    fn wait_in(&self, mode: Mode, node: &McsNode, number: u32, late: &mut bool) -> bool {
+        let wait = || self.ways.wait(mode, node, number);
         let held = if mode.spins() {
             let began = is_worth_a_try(TIMED).then(now);
             keep_cpu(true);
@@ -652,34 +734,30 @@ unsafe impl<J: Judge> RawLock for Glk<J> {
 
     #[inline]
     fn acquire(&self, node: &McsNode) {
-        loop {
-            let mode = self.mode();
-            let mut late = false;
-            let waiting = |wait: &dyn Fn() -> bool| Self::wait_in(mode, &mut late, wait);
-            if !self.ways.enter(mode, node, waiting) {
-                continue;
-            }
-            if self.is_mode(mode) {
-                let count = self.ways.count(mode, node);
-                if J::samples(count) || late {
-                    let considers = late || J::considers(count);
-                    // SAFETY: taken just now, by this node.
-                    unsafe { self.look(mode, node, considers) };
-                }
-                return;
-            }
-            if mutant(flaw::ADAPT_STALE) {
-                self.mode.store(mode as u32, Order::RELAXED);
-            }
+        let first = Mode::ALL[0];
+        if self.mode() != first {
+            return self.acquire_otherwise(node);
+        }
+        let place = self.ways.arrive(first, node);
+        if place.is_held && self.is_mode(first) {
             // SAFETY: taken just now, by this node.
-            unsafe { self.ways.release(mode, node) };
+            unsafe { self.begin(first, place.number, node, false) };
+        } else {
+            self.acquire_from(first, place, node);
         }
     }
 
     #[inline]
     unsafe fn release(&self, node: &McsNode) {
+        let first = Mode::ALL[0];
         // SAFETY: the caller's; nobody changes the mode meanwhile.
-        unsafe { self.ways.release(self.mode(), node) };
+        unsafe {
+            if self.mode() == first {
+                self.ways.release(first, node);
+            } else {
+                self.release_otherwise(node);
+            }
+        }
     }
 
     fn is_locked(&self) -> bool {

@@ -30,6 +30,7 @@ use cohort_raw::{
     DetectsWaiters, Fair, Hosted, Hosting, Inherit, LowLock, Quick, QuickRelease, RawLock, RawTry,
     ThreadOblivious, standalone,
 };
+use core::cell::Cell;
 use core::mem::offset_of;
 
 orders! {
@@ -155,17 +156,22 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
         number(self.serving.value(TICKET_SERVED)) == mine
     }
 
-    /// How many have been served; it wraps.  For the holder.
+    /// How many were served before that number; it wraps.
     #[inline(always)]
-    pub(crate) fn served(&self) -> u32 {
-        number(self.serving.value(Order::RELAXED)) / ONE
+    pub(crate) const fn count(number: u32) -> u32 {
+        number / ONE
     }
 
     /// Blocks until that number, which the caller has drawn, is served or
     /// [dismissed](Self::dismiss); false then.  Until all that were sent away have found out,
     /// the numbers must not go round.
     pub(crate) fn wait_or_go(&self, mine: u32) -> bool {
-        let is_reached = |serving| between(mine, number(serving)) <= ALL / 2;
+        // Looked at once: the line goes to the next arrival as soon as it can.
+        let seen = Cell::new(mine);
+        let is_reached = |serving| {
+            seen.set(number(serving));
+            between(mine, seen.get()) <= ALL / 2
+        };
         self.serving.wait_spaced(
             TICKET_SERVED,
             class(mine),
@@ -173,7 +179,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
             |_| 0,
             || self.is_heeded(),
         );
-        number(self.serving.value(Order::RELAXED)) == mine || mutant(flaw::FORGET_DISMISSAL)
+        seen.get() == mine || mutant(flaw::FORGET_DISMISSAL)
     }
 
     /// Releases the lock, and sends all its waiters away, how many `noted` is told before

@@ -29,18 +29,31 @@ use cohort_raw::{Delegate, Section};
 /// As [`Section::run`].
 #[inline]
 unsafe fn run(section: Section<'_>) {
-    let inside = &thread().in_section;
-    let before = inside.replace(true);
+    enter();
     // SAFETY: the caller's.
     unsafe { section.run() };
-    inside.set(before);
+    leave();
+}
+
+/// The calling thread is in one section more, of whichever delegate.
+#[inline]
+fn enter() {
+    let inside = &thread().inside;
+    inside.set(inside.get() + 1);
+}
+
+/// The calling thread is in one section less.
+#[inline]
+fn leave() {
+    let inside = &thread().inside;
+    inside.set(inside.get() - 1);
 }
 
 /// Whether the calling thread may run the sections of others.  One that is in a section
 /// already serves nobody: those would wait for what it does next, and it for them.
 #[inline]
 fn may_serve() -> bool {
-    !thread().in_section.get()
+    thread().inside.get() == 0
 }
 
 /// Does something that is counted where counting takes no time, as is how long it takes.

@@ -40,7 +40,7 @@
 //! A thread that does not run while its bus goes `2^30` rides further may miss that its own is over.
 //! A child of a fork cannot go on with one that others had come to: their places are in its queue.
 
-use super::{may_serve, run};
+use super::{enter, leave, may_serve, run};
 use crate::door::Spinner;
 use crate::door::{
     AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, cohort, flaws, mutant, orders, pool,
@@ -417,14 +417,18 @@ impl<
     #[must_use = "the lock is held by it"]
     pub fn lock(&self) -> Turn {
         // A place that says so is told nothing but `YOURS`.
-        self.arrive([ptr::null_mut(); 2], HERE).0
+        let turn = self.arrive([ptr::null_mut(); 2], HERE).0;
+        enter();
+        turn
     }
 
-    /// Runs what others have brought meanwhile, and leaves the lock.
+    /// Runs what others have brought meanwhile, unless the calling thread has locked another one, which
+    /// those may want, and leaves the lock.
     ///
     /// # Safety
     /// The turn is of this lock, and the caller's.
     pub unsafe fn unlock(&self, turn: Turn) {
+        leave();
         self.end(&turn);
     }
 

@@ -59,8 +59,8 @@ pub struct ThreadRecord {
     pub holds: Cell<usize>,
     /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
     pub queued: [Cell<u32>; 4],
-    /// Whether the thread runs a section that was brought to a delegate.
-    pub in_section: Cell<bool>,
+    /// How many sections of delegates the thread is in.
+    pub inside: Cell<u32>,
     /// Each arena's cached nodes.
     pub caches: [Cache; CACHES],
 }

@@ -304,6 +304,23 @@ int cohort_cond_wait_lock_for(cohort_cond_t *cond,
 COHORT_REQUIRES(*lock);
 
 /*
+ `cohort_cond_wait` with a lock to which sections are brought, and which `cohort_delegated_lock` has
+ locked; else `EPERM`.  Not from a section.
+ */
+int cohort_cond_wait_delegated(cohort_cond_t *cond,
+                               cohort_delegated_t *lock)
+COHORT_REQUIRES(*lock);
+
+/*
+ The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest.
+ */
+int cohort_cond_wait_delegated_until(cohort_cond_t *cond,
+                                     cohort_delegated_t *lock,
+                                     int clock,
+                                     const struct timespec *time)
+COHORT_REQUIRES(*lock);
+
+/*
  `cohort_cond_wait` with any other lock, which the caller holds: `release` has to release it
  and `acquire` to acquire it again.  Each is called once with `argument`, by the thread that
  waits, and may not leave in another way than by returning.
@@ -478,6 +495,23 @@ cohort_delegated_t *cohort_delegated_new(void);
  Ends such a lock and frees its memory.  Null is nothing.
  */
 void cohort_delegated_free(cohort_delegated_t *lock);
+
+/*
+ The lock of that place, which is made when it is first wanted: a null pointer is one that nobody has
+ used, as all zeroes are a mutex.  Without memory for it the process ends with a message, since what
+ such a lock guards begins without having been told of failure.
+ */
+cohort_delegated_t *cohort_delegated_at(cohort_delegated_t **place);
+
+/*
+ Makes of any bytes a place of which `cohort_delegated_at` makes the lock, as `= NULL` does.
+ */
+int cohort_delegated_init(cohort_delegated_t **place);
+
+/*
+ Ends the lock of that place, if it has been made; the place is ready again at once.
+ */
+int cohort_delegated_destroy(cohort_delegated_t **place);
 
 /*
  Blocks until `run(argument)` has been run, once, while nobody else has the lock: by this

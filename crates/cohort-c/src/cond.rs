@@ -1,5 +1,7 @@
-//! `cohort_cond_t`: a condition, for mutexes and for locks that are made by name.
+//! `cohort_cond_t`: a condition, for mutexes, for locks that are made by name, and for those to which
+//! sections are brought.
 
+use crate::delegate::{cohort_delegated_lock, cohort_delegated_t, cohort_delegated_unlock};
 use crate::libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
 use crate::lock::cohort_lock_t;
 use crate::mutex::cohort_mutex_t;
@@ -67,6 +69,28 @@ unsafe fn wait_lock(
     }
     // SAFETY: the program waits with what it holds; nobody signals here in another way.
     ended(unsafe { queue.wait_between(|| _ = lock.release(), || lock.acquire(), patience) })
+}
+
+/// # Safety
+/// Null, or a condition and a lock.
+unsafe fn wait_delegated(
+    cond: *mut cohort_cond_t,
+    lock: *mut cohort_delegated_t,
+    patience: &Patience,
+) -> c_int {
+    let queue = at!(cond);
+    // SAFETY: the caller's.
+    if !unsafe { lock.as_ref() }.is_some_and(|lock| lock.is_held()) {
+        return EPERM;
+    }
+    // SAFETY: the program waits with what it has locked; nobody signals here in another way.
+    ended(unsafe {
+        queue.wait_between(
+            || _ = cohort_delegated_unlock(lock),
+            || _ = cohort_delegated_lock(lock),
+            patience,
+        )
+    })
 }
 
 /// What releases or acquires a lock of the program's own.
@@ -226,6 +250,44 @@ pub unsafe extern "C" fn cohort_cond_wait_lock_for(
 ) -> c_int {
     // SAFETY: passed on.
     unsafe { wait_lock(cond, lock, &time::during(nanoseconds)) }
+}
+
+/// `cohort_cond_wait` with a lock to which sections are brought, and which `cohort_delegated_lock` has
+/// locked; else `EPERM`.  Not from a section.
+///
+/// cbindgen:postfix=COHORT_REQUIRES(*lock)
+///
+/// # Safety
+/// Null, or a condition and a lock; so for all below.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait_delegated(
+    cond: *mut cohort_cond_t,
+    lock: *mut cohort_delegated_t,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { wait_delegated(cond, lock, &Patience::ENDLESS) }
+}
+
+/// The same, until that time of `CLOCK_MONOTONIC` or `CLOCK_REALTIME` at the latest.
+///
+/// cbindgen:postfix=COHORT_REQUIRES(*lock)
+///
+/// # Safety
+/// As `cohort_cond_wait_delegated`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait_delegated_until(
+    cond: *mut cohort_cond_t,
+    lock: *mut cohort_delegated_t,
+    clock: c_int,
+    time: *const timespec,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe {
+        match time::until(clock, time) {
+            Ok(patience) => wait_delegated(cond, lock, &patience),
+            Err(error) => error,
+        }
+    }
 }
 
 /// `cohort_cond_wait` with any other lock, which the caller holds: `release` has to release it

@@ -11,6 +11,8 @@ use cohort::{Delegate, Section};
 use core::cell::UnsafeCell;
 use core::ffi::{c_int, c_void};
 use core::ptr::{self, NonNull};
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::{AcqRel, Acquire};
 
 /// A lock to which sections are brought.
 #[expect(non_camel_case_types, reason = "as C has it")]
@@ -18,6 +20,14 @@ pub struct cohort_delegated_t {
     lock: SanlPlus,
     /// By what a thread has it that has locked it; that thread's.
     turn: UnsafeCell<Option<Turn>>,
+}
+
+impl cohort_delegated_t {
+    /// Whether a thread has locked it; asked by that thread.
+    pub fn is_held(&self) -> bool {
+        // SAFETY: the holder's, and the caller says that it is the holder.
+        unsafe { &*self.turn.get() }.is_some()
+    }
 }
 
 /// The calling thread is not cancelled as long as this is there: it may be running the sections of
@@ -77,6 +87,60 @@ pub unsafe extern "C" fn cohort_delegated_free(lock: *mut cohort_delegated_t) {
             free(lock.cast());
         }
     }
+}
+
+/// The lock of that place, which is made when it is first wanted: a null pointer is one that nobody has
+/// used, as all zeroes are a mutex.  Without memory for it the process ends with a message, since what
+/// such a lock guards begins without having been told of failure.
+///
+/// # Safety
+/// A place of a program, which is written by these functions alone while threads use it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_delegated_at(
+    place: *mut *mut cohort_delegated_t,
+) -> *mut cohort_delegated_t {
+    // SAFETY: the caller's.
+    let place = unsafe { AtomicPtr::from_ptr(place) };
+    let there = place.load(Acquire);
+    if there.is_null() { made_at(place) } else { there }
+}
+
+#[cold]
+fn made_at(place: &AtomicPtr<cohort_delegated_t>) -> *mut cohort_delegated_t {
+    let own = replace_errno(0);
+    let made = cohort_delegated_new();
+    replace_errno(own);
+    assert!(!made.is_null(), "no memory for a lock of sections");
+    match place.compare_exchange(ptr::null_mut(), made, AcqRel, Acquire) {
+        Ok(_) => made,
+        Err(others) => {
+            // SAFETY: nobody has seen it.
+            unsafe { cohort_delegated_free(made) };
+            others
+        }
+    }
+}
+
+/// Makes of any bytes a place of which `cohort_delegated_at` makes the lock, as `= NULL` does.
+///
+/// # Safety
+/// Memory for a pointer, which nobody uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_delegated_init(place: *mut *mut cohort_delegated_t) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { place.write(ptr::null_mut()) };
+    0
+}
+
+/// Ends the lock of that place, if it has been made; the place is ready again at once.
+///
+/// # Safety
+/// As `cohort_delegated_at`; nobody uses the lock any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_delegated_destroy(place: *mut *mut cohort_delegated_t) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { cohort_delegated_free(place.replace(ptr::null_mut())) };
+    0
 }
 
 /// Blocks until `run(argument)` has been run, once, while nobody else has the lock: by this

@@ -102,7 +102,11 @@ pub unsafe extern "C" fn cohort_delegated_at(
     // SAFETY: the caller's.
     let place = unsafe { AtomicPtr::from_ptr(place) };
     let there = place.load(Acquire);
-    if there.is_null() { made_at(place) } else { there }
+    if there.is_null() {
+        made_at(place)
+    } else {
+        there
+    }
 }
 
 #[cold]

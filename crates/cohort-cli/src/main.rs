@@ -10,6 +10,7 @@ mod cohorts;
 mod compare;
 mod config;
 mod debug;
+mod delegate;
 mod demo;
 mod destination;
 mod discover;
@@ -97,6 +98,8 @@ enum Subcommands {
     Discover(discover::Arguments),
     /// Find the composition that is best on a machine, for `cohort run --config`
     Tune(tune::Arguments),
+    /// Make functions of the sections of a program in C, and bring them to its data
+    Delegate(delegate::Arguments),
     /// Check what the papers claim, on simulated machines
     Reproduce(reproduce::Arguments),
     /// Show what this machine and container offer, and what that leaves out
@@ -150,6 +153,7 @@ fn carry_out(subcommand: Subcommands, matches: &ArgMatches) -> Result<ExitCode, 
         Subcommands::Bench(arguments) => bench::run(&arguments),
         Subcommands::Discover(arguments) => discover::run(&arguments),
         Subcommands::Tune(arguments) => tune::run(&arguments),
+        Subcommands::Delegate(arguments) => delegate::run(&arguments),
         Subcommands::Reproduce(arguments) => reproduce::run(&arguments),
         Subcommands::Machines(arguments) => machines::run(&arguments),
         Subcommands::Doctor(arguments) => doctor::run(&arguments),

@@ -7,7 +7,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 /// The subcommands whose help has examples; the first is the command alone.
-const SUBCOMMANDS: [&str; 15] = [
+const SUBCOMMANDS: [&str; 16] = [
     "",
     "run",
     "debug",
@@ -22,6 +22,7 @@ const SUBCOMMANDS: [&str; 15] = [
     "tune",
     "tune sanl",
     "tune glk",
+    "delegate",
     "survey",
 ];
 
@@ -121,6 +122,10 @@ fn folder() -> TempDir {
     write("my-own.toml", &machine);
     write("mine.toml", &machine);
     write("advised.toml", "# nothing pays\n");
+    write(
+        "bank.c",
+        include_str!("../../../../examples/delegate/bank.c"),
+    );
     cohort()
         .args(["profile", "-o"])
         .arg(folder.path().join("p.json"))

@@ -5,6 +5,7 @@ mod bench;
 mod compare;
 mod compiled;
 mod debug;
+mod delegate;
 mod discover;
 mod ending;
 mod environment;

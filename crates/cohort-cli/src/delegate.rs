@@ -1,0 +1,286 @@
+//! `cohort delegate`: makes functions of the sections of mutexes in files of C, so that they can be
+//! brought to the thread that has the data.
+
+mod calls;
+mod judge;
+mod names;
+mod objects;
+mod sections;
+mod source;
+mod write;
+
+use crate::destination;
+use crate::page::{self, Origin};
+use crate::problem::Problem;
+use clap::ValueHint;
+use comfy_table::Cell;
+use judge::Judge;
+use names::Globals;
+use objects::{At, Kind, Objects, Reason};
+use sections::Section;
+use serde::Serialize;
+use source::File;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Options of `cohort delegate`.
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = NOTES)]
+pub struct Arguments {
+    /// Write the converted files into this folder; without it they are only looked at
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    out: Option<PathBuf>,
+    /// All files of the program in C that use its mutexes, headers that declare them too
+    #[arg(required = true, value_name = "FILE.c", value_hint = ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+    /// Print what became of each mutex and each of its sections as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+const NOTES: &str = "\
+A section, from pthread_mutex_lock() to pthread_mutex_unlock(), becomes a function that \
+cohort_delegate() brings to the thread that has the data in its cache (docs/delegation.md). A mutex is \
+converted whole or not at all: what of it cannot be a function, since it asks for its thread, leaves by \
+a jump, waits for a condition or ends in another block, locks the same object in place. A mutex that \
+could be locked where no file shows it stays as it is. Each is listed with its line and the reason.
+
+Give all files of the program at once: functions that are in none of them could do anything, and a \
+converted mutex that another file names does not link. The files need <cohort.h> and libcohort \
+(`make install-c`).
+
+Examples:
+  cohort delegate bank.c                    what would become of its mutexes
+  cohort delegate --json bank.c             the same for programs
+  cohort delegate --out converted bank.c    writes converted/bank.c
+
+Exit status: 0; 2 if a file cannot be read or parsed, 125 if one cannot be written.";
+
+/// What became of a mutex or a condition, or of one section.
+#[derive(Serialize)]
+struct Row {
+    file: String,
+    line: usize,
+    name: String,
+    /// `function`, `in place`, `converted`, `left alone`.
+    becomes: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+/// Carries out `cohort delegate`.
+///
+/// # Errors
+/// A file cannot be read, parsed or written.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
+    let targets = targets(arguments)?;
+    let files = arguments.files.iter().map(|file| File::read(file));
+    let files = files.collect::<Result<Vec<File>, Problem>>()?;
+    let globals = Globals::of(&files);
+    let (objects, made) = convert(&files, &globals);
+    if let Some(folder) = &arguments.out {
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Problem::refused(format!("cannot make {}: {error}", folder.display()))
+        })?;
+    }
+    for (number, target) in targets.iter().enumerate() {
+        let own = made
+            .functions
+            .iter()
+            .filter(|section| section.file == number);
+        let own: Vec<&Section<'_>> = own.collect();
+        let text = write::converted(number, &files[number], &objects, &own);
+        destination::write(target, text.as_bytes())?;
+    }
+    let rows = rows(&files, &objects, &made);
+    if arguments.json {
+        page::print_list(Origin::here(), "rows", &rows)?;
+    } else {
+        page::print(&report(&rows, arguments.out.as_deref()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the files go: none onto another, and none onto itself.
+fn targets(arguments: &Arguments) -> Result<Vec<PathBuf>, Problem> {
+    let Some(folder) = &arguments.out else {
+        return Ok(Vec::new());
+    };
+    let mut targets = Vec::new();
+    for file in &arguments.files {
+        let name = file.file_name().unwrap_or_default();
+        let target = folder.join(name);
+        let is_same = |one: &Path, other: &Path| match (one.canonicalize(), other.canonicalize()) {
+            (Ok(one), Ok(other)) => one == other,
+            _ => false,
+        };
+        if is_same(&target, file) {
+            return Err(Problem::usage(format!(
+                "--out: {} would be written over itself; name another folder",
+                file.display()
+            )));
+        }
+        if targets.contains(&target) {
+            return Err(Problem::usage(format!(
+                "two files would be written to {}; convert them into folders of their own",
+                target.display()
+            )));
+        }
+        targets.push(target);
+    }
+    Ok(targets)
+}
+
+/// What became of the sections.
+struct Made<'p> {
+    functions: Vec<Section<'p>>,
+    /// Those that lock in place: the object's place in the list, where, and why.
+    in_place: Vec<(usize, At<'p>, Reason)>,
+    /// The objects of the functions.
+    of: Vec<usize>,
+}
+
+/// Converts what can be; a mutex without a section that can be a function gains nothing and stays.
+fn convert<'p>(files: &'p [File], globals: &Globals<'p>) -> (Objects<'p>, Made<'p>) {
+    let mut objects = Objects::find(files, globals);
+    loop {
+        let made = sections(files, globals, &objects);
+        let idle: Vec<usize> = (0..objects.all.len())
+            .filter(|place| {
+                let object = &objects.all[*place];
+                object.kind == Kind::Mutex && object.stays.is_none() && !made.of.contains(place)
+            })
+            .collect();
+        if idle.is_empty() {
+            return (objects, made);
+        }
+        for place in idle {
+            let why = made.in_place.iter().find(|(of, ..)| *of == place);
+            let why = why.map_or_else(
+                || Reason::new(objects.all[place].at(), "is not locked in these files"),
+                |(_, at, reason)| {
+                    let why = format!("has no section that can be a function: one {}", reason.why);
+                    Reason::new(*at, why)
+                },
+            );
+            objects.all[place].stays = Some(why);
+        }
+        objects.settle();
+    }
+}
+
+fn sections<'p>(files: &'p [File], globals: &Globals<'p>, objects: &Objects<'p>) -> Made<'p> {
+    let judge = Judge::new(files, globals, objects);
+    let mut made = Made {
+        functions: Vec::new(),
+        in_place: Vec::new(),
+        of: Vec::new(),
+    };
+    let mut found = Vec::new();
+    for (place, object) in objects.all.iter().enumerate() {
+        if object.stays.is_some() || object.kind != Kind::Mutex {
+            continue;
+        }
+        for locks in object.uses_by("pthread_mutex_lock") {
+            found.push((place, *locks));
+        }
+    }
+    found.sort_by_key(|(_, locks)| (locks.file, locks.call.start_byte()));
+    for (place, locks) in found {
+        let outer = made
+            .functions
+            .iter()
+            .find(|section| section.file == locks.file && section.contains(locks.call));
+        if let Some(outer) = outer {
+            let line = source::line(outer.locks.call);
+            let why = format!("is within the section that begins in line {line}");
+            let reason = Reason::new(locks.at(), why);
+            made.in_place.push((place, locks.at(), reason));
+            continue;
+        }
+        match sections::section(&judge, place, locks) {
+            Ok(section) => {
+                made.functions.push(section);
+                made.of.push(place);
+            }
+            Err(reason) => made.in_place.push((place, locks.at(), reason)),
+        }
+    }
+    made
+}
+
+/// A row for each section and each object that stays, in the order of the files.
+fn rows(files: &[File], objects: &Objects<'_>, made: &Made<'_>) -> Vec<Row> {
+    let mut rows: Vec<(usize, usize, Row)> = Vec::new();
+    let mut add = |at: At<'_>, name: &str, becomes, reason: Option<&Reason>| {
+        let line = source::line(at.node);
+        let reason = reason.map(|reason| {
+            let there = (reason.file, reason.line);
+            if there == (at.file, line) {
+                reason.why.clone()
+            } else if reason.file == at.file {
+                format!("{} (line {})", reason.why, reason.line)
+            } else {
+                let file = files[reason.file].path.display();
+                format!("{} ({file}:{})", reason.why, reason.line)
+            }
+        });
+        let row = Row {
+            file: files[at.file].path.display().to_string(),
+            line,
+            name: name.to_owned(),
+            becomes,
+            reason,
+        };
+        rows.push((at.file, line, row));
+    };
+    for object in &objects.all {
+        let becomes = match object.stays {
+            Some(_) => "left alone",
+            None => "converted",
+        };
+        add(object.at(), &object.name, becomes, object.stays.as_ref());
+    }
+    for (section, place) in made.functions.iter().zip(&made.of) {
+        let name = &objects.all[*place].name;
+        add(section.locks.at(), name, "function", None);
+    }
+    for (place, at, reason) in &made.in_place {
+        add(*at, &objects.all[*place].name, "in place", Some(reason));
+    }
+    rows.sort_by_key(|(file, line, row)| (*file, *line, row.becomes));
+    rows.into_iter().map(|(_, _, row)| row).collect()
+}
+
+/// A table for each file, and the sum.
+fn report(rows: &[Row], out: Option<&Path>) -> String {
+    let mut text = String::new();
+    for of_file in rows.chunk_by(|one, next| one.file == next.file) {
+        let mut table = page::titled(&["line", "name", "becomes", "because"]);
+        for row in of_file {
+            table.add_row([
+                Cell::new(row.line),
+                page::name(&row.name),
+                Cell::new(row.becomes),
+                Cell::new(row.reason.as_deref().unwrap_or_default()),
+            ]);
+        }
+        let _ = writeln!(text, "{}\n{}\n", of_file[0].file, page::lines(table, 0..1));
+    }
+    let count = |becomes: &str| rows.iter().filter(|row| row.becomes == becomes).count();
+    let mut sum = format!(
+        "Sections: {} are functions, {} lock in place. Mutexes and conditions: {} converted, {} left alone.",
+        count("function"),
+        count("in place"),
+        count("converted"),
+        count("left alone")
+    );
+    match out {
+        Some(folder) => {
+            let _ = write!(sum, " The files are in {}.", folder.display());
+        }
+        None => sum.push_str(" Nothing was written: --out DIR does that."),
+    }
+    format!("{text}{}", page::prose(&sum))
+}

@@ -1,0 +1,363 @@
+//! Whether another thread may run a piece of a program, and if not, why not.
+
+use super::calls;
+use super::names::{Globals, function_name, local, own_types};
+use super::objects::{At, Objects, Reason};
+use super::source::{File, around, children, everything, function_around, words_of_macro};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use tree_sitter::Node;
+
+/// The body of a macro; `None` where it has none.
+type Macro<'p> = (usize, Node<'p>, Option<Node<'p>>);
+
+/// Judges the pieces of a program.
+pub struct Judge<'a, 'p> {
+    pub files: &'p [File],
+    pub globals: &'a Globals<'p>,
+    pub objects: &'a Objects<'p>,
+    functions: HashMap<&'p str, Vec<(usize, Node<'p>)>>,
+    macros: HashMap<&'p str, Vec<Macro<'p>>>,
+    /// What was found of functions, by their names; while one is looked at, nothing is held against it.
+    known: RefCell<HashMap<&'p str, Option<String>>>,
+}
+
+impl<'a, 'p> Judge<'a, 'p> {
+    pub fn new(files: &'p [File], globals: &'a Globals<'p>, objects: &'a Objects<'p>) -> Self {
+        let mut functions: HashMap<&str, Vec<_>> = HashMap::new();
+        let mut macros: HashMap<&str, Vec<Macro<'_>>> = HashMap::new();
+        for (file, source) in files.iter().enumerate() {
+            for node in everything(source.root()) {
+                match node.kind() {
+                    "function_definition" => {
+                        let name = function_name(source, node);
+                        functions.entry(name).or_default().push((file, node));
+                    }
+                    "preproc_def" | "preproc_function_def" => {
+                        let name = node.child_by_field_name("name");
+                        let name = name.map_or("", |name| source.text(name));
+                        let body = node.child_by_field_name("value");
+                        macros.entry(name).or_default().push((file, node, body));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Self {
+            files,
+            globals,
+            objects,
+            functions,
+            macros,
+            known: RefCell::default(),
+        }
+    }
+
+    /// Whether one of these files defines a macro of that name.
+    pub fn is_macro(&self, name: &str) -> bool {
+        self.macros.contains_key(name)
+    }
+
+    /// Why no other thread may run these parts of a function.
+    pub fn forbids(&self, file: usize, parts: &[Node<'p>]) -> Option<Reason> {
+        let source = &self.files[file];
+        let own = parts.first().and_then(|part| function_around(*part))?;
+        if has_old_parameters(own) {
+            let at = At { file, node: own };
+            return Some(Reason::new(
+                at,
+                "its function declares its parameters as of old",
+            ));
+        }
+        let types = own_types(source, own);
+        for node in parts.iter().flat_map(|part| everything(*part)) {
+            let why = self.leaves(source, node, parts).or_else(|| {
+                let name = source.text(node);
+                let is_name = matches!(node.kind(), "identifier" | "type_identifier");
+                if is_name && node.kind() == "identifier" && name == function_name(source, own) {
+                    return Some(format!("names {name}, in which it stands"));
+                }
+                let is_inside = |at: Node<'_>| {
+                    parts
+                        .iter()
+                        .any(|part| part.byte_range().contains(&at.start_byte()))
+                };
+                if is_name
+                    && types
+                        .iter()
+                        .any(|(own, at)| *own == name && !is_inside(*at))
+                {
+                    return Some(format!("uses {name}, which its function declares"));
+                }
+                self.binds(file, node).or_else(|| {
+                    let is_elsewhere = counterpart(source, node).is_some_and(|at| !is_inside(at));
+                    is_elsewhere.then(|| "ends in another order than it begins".to_owned())
+                })
+            });
+            if let Some(why) = why {
+                return Some(Reason::new(At { file, node }, why));
+            }
+        }
+        None
+    }
+
+    /// Whether a node leaves these parts in another way than over their end.
+    fn leaves(&self, source: &File, node: Node<'p>, parts: &[Node<'p>]) -> Option<String> {
+        let within = |kinds: &[&str]| {
+            let outer = around(node).take_while(|outer| {
+                parts
+                    .iter()
+                    .any(|part| part.byte_range().contains(&outer.start_byte()))
+            });
+            let mut outer = outer;
+            outer.any(|outer| kinds.contains(&outer.kind()))
+        };
+        let what = match node.kind() {
+            "return_statement" => "is left by `return`",
+            "goto_statement" => "is left by `goto`",
+            "labeled_statement" => "has a label, which may be jumped to",
+            "break_statement" if !within(&LOOPS) && !within(&["switch_statement"]) => {
+                "is left by `break`"
+            }
+            "continue_statement" if !within(&LOOPS) => "is left by `continue`",
+            "case_statement" if !within(&["switch_statement"]) => {
+                "is entered by a `case` of its own"
+            }
+            kind if kind.starts_with("preproc_") && !IN_LINES.contains(&kind) => {
+                let directive = source.text(node).lines().next().unwrap_or_default();
+                let directive = directive.split_whitespace().next().unwrap_or_default();
+                return Some(format!("has a `{directive}` in it"));
+            }
+            _ => return None,
+        };
+        Some(what.to_owned())
+    }
+
+    /// Whether a node is bound to its thread, wherever it stands.
+    fn binds(&self, file: usize, node: Node<'p>) -> Option<String> {
+        let source = &self.files[file];
+        let name = source.text(node);
+        match node.kind() {
+            "identifier" => {
+                let is_called = node.parent().is_some_and(|call| {
+                    call.kind() == "call_expression"
+                        && call.child_by_field_name("function") == Some(node)
+                });
+                let inner = local(source, name, node);
+                let of_thread = inner.map_or_else(
+                    || self.globals.is_of_thread(self.files, name),
+                    |inner| inner.is_of_thread(source),
+                );
+                if of_thread {
+                    return Some(format!("uses {name}, which each thread has for itself"));
+                }
+                if inner.is_some_and(|inner| !inner.is_function()) {
+                    return is_called.then(|| through_pointer(name));
+                }
+                self.binds_word(name, is_called, file).or_else(|| {
+                    is_called
+                        .then(|| self.locks(file, node.parent()?))
+                        .flatten()
+                })
+            }
+            "call_expression" => {
+                let called = node.child_by_field_name("function")?;
+                (called.kind() != "identifier").then(|| through_pointer(source.text(called)))
+            }
+            "gnu_asm_expression" => Some("has assembly in it".to_owned()),
+            "function_definition" => Some("has a function in it".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// The same of a word that nothing in its function declares.
+    fn binds_word(&self, name: &'p str, is_called: bool, file: usize) -> Option<String> {
+        const OF_PLACE: [&str; 3] = ["__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"];
+        const OF_THREAD: [&str; 2] = ["CLOCK_THREAD_CPUTIME_ID", "RUSAGE_THREAD"];
+        if OF_PLACE.contains(&name) {
+            return Some(format!("names its function by {name}"));
+        }
+        if OF_THREAD.contains(&name) {
+            return Some(format!("asks for what {name} measures"));
+        }
+        if let Some((&name, found)) = self.macros.get_key_value(name) {
+            return self.memo(name, || self.binds_macro(found));
+        }
+        if !is_called {
+            return None;
+        }
+        if let Some((&name, found)) = self.functions.get_key_value(name) {
+            let why = self.memo(name, || {
+                found.iter().find_map(|(file, whole)| {
+                    let body = whole.child_by_field_name("body")?;
+                    let mut parts = everything(body).into_iter();
+                    parts.find_map(|node| self.binds(*file, node))
+                })
+            });
+            return why
+                .map(|why| format!("calls {name}(), which {}", why.trim_start_matches("which ")));
+        }
+        if name == "pthread_mutex_lock" || name == "pthread_mutex_unlock" {
+            return None;
+        }
+        if let Some(why) = calls::forbidden(name) {
+            return Some(format!("calls {name}(), {why}"));
+        }
+        if calls::harmless(name) {
+            return None;
+        }
+        match self.globals.get(file, name) {
+            Some(one) if !one.is_function() => Some(through_pointer(name)),
+            _ => Some(format!("calls {name}(), which is not in these files")),
+        }
+    }
+
+    /// Whether a call locks what the thread that runs it may hold.
+    fn locks(&self, file: usize, call: Node<'p>) -> Option<String> {
+        let source = &self.files[file];
+        let function = source.text(call.child_by_field_name("function")?);
+        if function != "pthread_mutex_lock" && function != "pthread_mutex_unlock" {
+            return None;
+        }
+        let converted = self.objects.mutex_of_call(file, call);
+        let is_converted =
+            converted.is_some_and(|(place, _)| self.objects.all[place].stays.is_none());
+        if !is_converted {
+            let argument = super::objects::arguments(call);
+            let argument = argument.first().map_or("", |node| source.text(*node));
+            let locked = argument.trim_start_matches('&');
+            return Some(format!("locks {locked}, which may be recursive"));
+        }
+        if counterpart(source, call).is_some() {
+            return None;
+        }
+        Some("locks and unlocks in different blocks".to_owned())
+    }
+
+    fn binds_macro(&self, found: &[Macro<'p>]) -> Option<String> {
+        found.iter().find_map(|(file, whole, body)| {
+            let source = &self.files[*file];
+            let name = source.text(whole.child_by_field_name("name")?);
+            let text = source.text((*body)?);
+            if text.contains('#') {
+                return Some(format!("uses {name}, which makes words of words"));
+            }
+            words_of_macro(text)
+                .into_iter()
+                .find_map(|(word, is_called)| {
+                    const JUMPS: [&str; 6] = ["return", "goto", "break", "continue", "case", "asm"];
+                    let is_structured = is_called
+                        && matches!(
+                            word,
+                            "while" | "if" | "for" | "switch" | "sizeof" | "return"
+                        );
+                    if JUMPS.contains(&word) {
+                        return Some(format!("uses {name}, whose body has `{word}`"));
+                    }
+                    if word == "pthread_mutex_lock" || word == "pthread_mutex_unlock" {
+                        return Some(format!("uses {name}, which locks"));
+                    }
+                    if self.globals.is_of_thread(self.files, word) {
+                        return Some(format!(
+                            "uses {name}, which uses what each thread has for itself"
+                        ));
+                    }
+                    let why = self.binds_word(word, is_called && !is_structured, *file)?;
+                    Some(format!("uses {name}, which {why}"))
+                })
+        })
+    }
+
+    fn memo(&self, name: &'p str, find: impl FnOnce() -> Option<String>) -> Option<String> {
+        if let Some(known) = self.known.borrow().get(name) {
+            return known.clone();
+        }
+        self.known.borrow_mut().insert(name, None);
+        let found = find();
+        self.known.borrow_mut().insert(name, found.clone());
+        found
+    }
+
+    /// The macros whose bodies name what a function declares, which cannot be told from one that is
+    /// handed over.
+    pub fn macro_that_names(&self, used: &str, name: &str) -> bool {
+        self.macros.get(used).is_some_and(|found| {
+            found.iter().any(|(file, whole, body)| {
+                let source = &self.files[*file];
+                let parameters = whole.child_by_field_name("parameters");
+                let own = parameters.is_some_and(|list| {
+                    children(list)
+                        .into_iter()
+                        .any(|one| source.text(one) == name)
+                });
+                let text = body.map_or("", |body| source.text(body));
+                !own && words_of_macro(text).iter().any(|(word, _)| *word == name)
+            })
+        })
+    }
+}
+
+const LOOPS: [&str; 3] = ["for_statement", "while_statement", "do_statement"];
+
+/// Parts of directives, which are told by their beginnings.
+const IN_LINES: [&str; 3] = ["preproc_arg", "preproc_directive", "preproc_params"];
+
+fn through_pointer(name: &str) -> String {
+    format!("calls {name}, which may be any function")
+}
+
+/// Whether parameters are declared between a function's head and its body.
+fn has_old_parameters(function: Node<'_>) -> bool {
+    children(function)
+        .into_iter()
+        .any(|part| part.kind() == "declaration")
+}
+
+/// The statement that a call is, alone or cast to nothing.
+pub fn statement<'p>(source: &File, call: Node<'p>) -> Option<Node<'p>> {
+    let mut outer = call.parent()?;
+    if outer.kind() == "cast_expression" {
+        let of_type = outer.child_by_field_name("type")?;
+        if source.text(of_type) != "void" {
+            return None;
+        }
+        outer = outer.parent()?;
+    }
+    (outer.kind() == "expression_statement").then_some(outer)
+}
+
+/// What follows a statement in its block.
+pub fn following(statement: Node<'_>) -> impl Iterator<Item = Node<'_>> {
+    std::iter::successors(statement.next_named_sibling(), Node::next_named_sibling)
+}
+
+/// What a lone call to lock or unlock is given, without blanks.
+pub fn locked(source: &File, statement: Node<'_>, function: &str) -> Option<String> {
+    let mut call = statement.named_child(0)?;
+    if call.kind() == "cast_expression" {
+        call = call.child_by_field_name("value")?;
+    }
+    let called = call.child_by_field_name("function")?;
+    if statement.kind() != "expression_statement" || source.text(called) != function {
+        return None;
+    }
+    let argument = super::objects::arguments(call);
+    Some(source.words(*argument.first()?))
+}
+
+/// Where what a call locks is unlocked in the same block, or what it unlocks is locked.
+fn counterpart<'p>(source: &File, call: Node<'p>) -> Option<Node<'p>> {
+    if call.kind() != "call_expression" {
+        return None;
+    }
+    let statement = statement(source, call)?;
+    let (lock, unlock) = ("pthread_mutex_lock", "pthread_mutex_unlock");
+    if let Some(object) = locked(source, statement, lock) {
+        let is_it = |at: &Node<'_>| locked(source, *at, unlock).as_ref() == Some(&object);
+        following(statement).find(is_it)
+    } else {
+        let object = locked(source, statement, unlock)?;
+        let is_it = |at: &Node<'_>| locked(source, *at, lock).as_ref() == Some(&object);
+        std::iter::successors(statement.prev_named_sibling(), Node::prev_named_sibling).find(is_it)
+    }
+}

@@ -1,0 +1,319 @@
+//! The sections of mutexes: from where a mutex is locked to where it is unlocked, if that is a piece of
+//! one block; and what of its function such a piece takes along.
+
+use super::judge::{Judge, following, locked, statement};
+use super::names::{Declared, function_name, local};
+use super::objects::{At, Reason, Use};
+use super::source::{around, everything, function_around, line};
+use std::collections::BTreeMap;
+use tree_sitter::Node;
+
+/// What a section takes along of its function.
+#[derive(Debug)]
+pub struct Taken<'p> {
+    pub one: Declared<'p>,
+    /// As it is, and not by its address: it stays as it is until the section has been run.
+    pub is_copied: bool,
+}
+
+/// A section that can be a function.
+#[derive(Debug)]
+pub struct Section<'p> {
+    pub file: usize,
+    /// Its function, as it is called.
+    pub within: &'p str,
+    pub function: Node<'p>,
+    pub locks: Use<'p>,
+    pub first: Node<'p>,
+    pub last: Node<'p>,
+    /// What is between locking and unlocking.
+    pub body: Vec<Node<'p>>,
+    pub taken: BTreeMap<String, Taken<'p>>,
+}
+
+impl Section<'_> {
+    pub fn contains(&self, node: Node<'_>) -> bool {
+        self.first.end_byte() <= node.start_byte() && node.end_byte() <= self.last.start_byte()
+    }
+}
+
+/// The section that begins there.
+///
+/// # Errors
+/// Why it cannot be a function.
+pub fn section<'p>(
+    judge: &Judge<'_, 'p>,
+    place: usize,
+    locks: Use<'p>,
+) -> Result<Section<'p>, Reason> {
+    let source = &judge.files[locks.file];
+    let because = |node: Node<'_>, why: &str| {
+        let file = locks.file;
+        Err(Reason::new(At { file, node }, why))
+    };
+    let Some(first) = statement(source, locks.call) else {
+        return because(locks.call, "what locking returns is used");
+    };
+    let in_block = first
+        .parent()
+        .is_some_and(|block| matches!(block.kind(), "compound_statement" | "case_statement"));
+    let Some(function) = function_around(first).filter(|_| in_block) else {
+        return because(locks.call, "does not begin in a block of its own");
+    };
+    let object = source.words(locks.argument);
+    let mut body = Vec::new();
+    let mut last = None;
+    for next in following(first) {
+        if locked(source, next, "pthread_mutex_unlock").as_ref() == Some(&object) {
+            last = Some(next);
+            break;
+        }
+        body.push(next);
+    }
+    let own = |node: &Node<'p>| {
+        let uses = judge.objects.all[place].uses.iter();
+        let mut here = uses.filter(|one| one.file == locks.file && one.call == *node);
+        here.any(|one| source.words(one.argument) == object || one.function.contains("wait"))
+    };
+    let all: Vec<Node<'p>> = body.iter().flat_map(|part| everything(*part)).collect();
+    if let Some(inner) = all.iter().find(|node| own(node)) {
+        let called = inner.child_by_field_name("function");
+        let why = match called.map_or("", |called| source.text(called)) {
+            "pthread_mutex_lock" => "is locked again",
+            "pthread_mutex_unlock" => "is left in more than one place",
+            _ => "waits for a condition",
+        };
+        return because(*inner, why);
+    }
+    let Some(last) = last else {
+        return because(locks.call, "does not end in the block in which it begins");
+    };
+    body.retain(|part| !(part.kind() == "comment" && part.start_byte() > last.end_byte()));
+    if body.iter().all(|part| part.kind() == "comment") {
+        return because(locks.call, "there is nothing in it");
+    }
+    if let Some(reason) = judge.forbids(locks.file, &body) {
+        return Err(reason);
+    }
+    if let Some(node) = everything(locks.object)
+        .into_iter()
+        .find(|node| !is_steady(node.kind()))
+    {
+        return because(node, "what is locked has to be computed");
+    }
+    let mut made = Section {
+        file: locks.file,
+        within: function_name(source, function),
+        function,
+        locks,
+        first,
+        last,
+        body,
+        taken: BTreeMap::new(),
+    };
+    take(judge, &mut made, &all)?;
+    Ok(made)
+}
+
+/// Parts of expressions that mean the same as often as they are looked at.
+fn is_steady(kind: &str) -> bool {
+    const STEADY: [&str; 13] = [
+        "identifier",
+        "field_identifier",
+        "field_expression",
+        "subscript_expression",
+        "pointer_expression",
+        "parenthesized_expression",
+        "binary_expression",
+        "number_literal",
+        "cast_expression",
+        "type_descriptor",
+        "type_identifier",
+        "primitive_type",
+        "comment",
+    ];
+    // Signs are their own kinds.
+    STEADY.contains(&kind) || !kind.starts_with(|letter: char| letter.is_ascii_alphabetic())
+}
+
+/// Finds what the section takes along, and whether that can be handed over.
+fn take<'p>(
+    judge: &Judge<'_, 'p>,
+    section: &mut Section<'p>,
+    all: &[Node<'p>],
+) -> Result<(), Reason> {
+    let file = section.file;
+    let source = &judge.files[file];
+    let names = all.iter().filter(|node| node.kind() == "identifier");
+    for node in names {
+        let name = source.text(*node);
+        let Some(one) = local(source, name, *node) else {
+            continue;
+        };
+        if section.contains(one.name) || one.is_function() {
+            continue;
+        }
+        if let Some(why) = untakable(judge, file, &one) {
+            return Err(Reason::new(At { file, node: *node }, why));
+        }
+        let is_copied = is_simple(judge, file, &one) && !is_changed(judge, section, &one, all);
+        section
+            .taken
+            .insert(name.to_owned(), Taken { one, is_copied });
+    }
+    for node in all.iter().filter(|node| node.kind() == "identifier") {
+        let used = source.text(*node);
+        // Any local of the function, taken or not.
+        let locals = everything(section.function).into_iter();
+        let declared =
+            locals.filter(|part| matches!(part.kind(), "declaration" | "parameter_declaration"));
+        let mut declared = declared.flat_map(super::names::declared);
+        if judge.is_macro(used)
+            && let Some(one) =
+                declared.find(|one| judge.macro_that_names(used, source.text(one.name)))
+        {
+            let name = source.text(one.name);
+            let why = format!("uses the macro {used}, which names {name}");
+            return Err(Reason::new(At { file, node: *node }, why));
+        }
+    }
+    let after = following(section.last).flat_map(everything);
+    let after = after.filter(|node| node.kind() == "identifier");
+    for node in after {
+        let name = source.text(node);
+        let inside = local(source, name, node).filter(|one| section.contains(one.name));
+        if let Some(one) = inside {
+            let line = line(one.name);
+            let why = format!("declares {name} in line {line}, which is used after it");
+            return Err(Reason::new(At { file, node }, why));
+        }
+    }
+    let roots = everything(section.locks.object).into_iter();
+    for node in roots.filter(|node| node.kind() == "identifier") {
+        let name = source.text(node);
+        let changed = all
+            .iter()
+            .find(|inner| source.text(**inner) == name && is_written(**inner));
+        if let Some(inner) = changed {
+            let why = format!("changes {name}, by which the mutex is found");
+            return Err(Reason::new(At { file, node: *inner }, why));
+        }
+    }
+    Ok(())
+}
+
+/// Why a variable cannot be handed to another function.
+fn untakable(judge: &Judge<'_, '_>, file: usize, one: &Declared<'_>) -> Option<String> {
+    let source = &judge.files[file];
+    let name = source.text(one.name);
+    if one.is(source, &["register"]) {
+        return Some(format!("uses {name}, which has no address"));
+    }
+    let of_type = one.whole.child_by_field_name("type")?;
+    let is_own = everything(of_type)
+        .into_iter()
+        .any(|part| part.child_by_field_name("body").is_some());
+    let text = source.text(of_type);
+    if is_own || text.contains("typeof") || text == "__auto_type" {
+        return Some(format!("uses {name}, whose type has no name"));
+    }
+    let function = function_around(one.whole)?;
+    let own = super::names::own_types(source, function);
+    if let Some((of, _)) = own.iter().find(|(own, _)| {
+        everything(of_type)
+            .iter()
+            .any(|part| source.text(*part) == *own)
+    }) {
+        return Some(format!(
+            "uses {name}, of type {of}, which its function declares"
+        ));
+    }
+    let sizes = everything(one.declarator).into_iter();
+    for size in sizes.filter_map(|part| part.child_by_field_name("size")) {
+        for part in everything(size) {
+            let is_name = part.kind() == "identifier";
+            let of_function = is_name && local(source, source.text(part), part).is_some();
+            let of_types = own.iter().any(|(own, _)| source.text(part) == *own);
+            // A parameter's outermost size says nothing.
+            let is_outermost = one.whole.kind() == "parameter_declaration"
+                && one.shape().child_by_field_name("size") == Some(size);
+            if (of_function || of_types) && !is_outermost {
+                return Some(format!("uses {name}, whose size is not constant"));
+            }
+        }
+    }
+    None
+}
+
+/// Whether a variable is one number or address, of its function's frame alone.
+fn is_simple(judge: &Judge<'_, '_>, file: usize, one: &Declared<'_>) -> bool {
+    let source = &judge.files[file];
+    let of_type = one.whole.child_by_field_name("type");
+    let is_number = of_type
+        .is_some_and(|of_type| matches!(of_type.kind(), "primitive_type" | "sized_type_specifier"));
+    let is_pointer =
+        one.shape().kind() == "pointer_declarator" && one.shape() == innermost_pointer(one);
+    let is_plain = one.declarator == one.name && is_number;
+    (is_plain || is_pointer) && !one.is(source, &["static", "extern", "volatile"])
+}
+
+/// The declarator itself, if it has nothing but pointers to it.
+fn innermost_pointer<'p>(one: &Declared<'p>) -> Node<'p> {
+    let odd = everything(one.declarator)
+        .into_iter()
+        .find(|part| part.kind().ends_with("declarator") && part.kind() != "pointer_declarator");
+    odd.unwrap_or_else(|| one.shape())
+}
+
+/// Whether a name is written where it stands, or its address taken.
+fn is_written(node: Node<'_>) -> bool {
+    let mut inner = node;
+    while let Some(outer) = inner.parent() {
+        match outer.kind() {
+            "parenthesized_expression" => inner = outer,
+            "assignment_expression" => return outer.child_by_field_name("left") == Some(inner),
+            "update_expression" => return true,
+            "pointer_expression" => {
+                let operator = outer.child_by_field_name("operator");
+                return operator.is_some_and(|operator| operator.kind() == "&");
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Whether a variable may change between its section's posting and its end: the section writes it, or
+/// another thread may, which has its address.
+fn is_changed<'p>(
+    judge: &Judge<'_, 'p>,
+    section: &Section<'p>,
+    one: &Declared<'p>,
+    all: &[Node<'p>],
+) -> bool {
+    let source = &judge.files[section.file];
+    let name = source.text(one.name);
+    let is_it = |node: &Node<'p>| node.kind() == "identifier" && source.text(*node) == name;
+    let in_macro = |node: Node<'p>| {
+        around(node).any(|call| {
+            let called = call.child_by_field_name("function");
+            call.kind() == "call_expression"
+                && called.is_some_and(|called| judge.is_macro(source.text(called)))
+        })
+    };
+    let mut inside = all.iter().filter(|node| is_it(node));
+    if inside.any(|node| is_written(*node) || in_macro(*node)) {
+        return true;
+    }
+    everything(section.function)
+        .iter()
+        .filter(|node| is_it(node))
+        .any(|node| {
+            let address = node.parent().is_some_and(|outer| {
+                let operator = outer.child_by_field_name("operator");
+                outer.kind() == "pointer_expression"
+                    && operator.is_some_and(|operator| operator.kind() == "&")
+            });
+            address || in_macro(*node)
+        })
+}

@@ -1,0 +1,332 @@
+//! The converted text: what changes, and where.
+
+use super::objects::{Kind, Object, Objects, Use};
+use super::sections::{Section, Taken};
+use super::source::{File, around, children, everything, line};
+use std::fmt::Write;
+use tree_sitter::Node;
+
+/// A piece of a text, and what stands there instead.
+#[derive(Clone)]
+struct Edit {
+    from: usize,
+    to: usize,
+    text: String,
+}
+
+/// Changes of one text.
+#[derive(Clone, Default)]
+struct Edits(Vec<Edit>);
+
+impl Edits {
+    fn put(&mut self, from: usize, to: usize, text: impl Into<String>) {
+        let text = text.into();
+        self.0.push(Edit { from, to, text });
+    }
+
+    fn replace(&mut self, node: Node<'_>, text: impl Into<String>) {
+        self.put(node.start_byte(), node.end_byte(), text);
+    }
+
+    fn insert(&mut self, at: usize, text: impl Into<String>) {
+        self.put(at, at, text);
+    }
+
+    /// A piece of the text, with the changes within.
+    fn apply(&self, text: &str, from: usize, to: usize) -> String {
+        let within = self
+            .0
+            .iter()
+            .filter(|edit| from <= edit.from && edit.to <= to);
+        let mut within: Vec<&Edit> = within.collect();
+        // What is inserted stands before what is replaced at the same place.
+        within.sort_by_key(|edit| (edit.from, edit.to));
+        let (mut made, mut at) = (String::new(), from);
+        for edit in within {
+            made.push_str(&text[at..edit.from]);
+            made.push_str(&edit.text);
+            at = edit.to;
+        }
+        made.push_str(&text[at..to]);
+        made
+    }
+}
+
+/// The text of a file with its objects, and these sections of it, converted.
+pub fn converted(
+    number: usize,
+    file: &File,
+    objects: &Objects<'_>,
+    sections: &[&Section<'_>],
+) -> String {
+    let mut single = Edits::default();
+    for object in objects.all.iter().filter(|object| object.stays.is_none()) {
+        declarations(&mut single, number, object);
+        for one in object.uses.iter().filter(|one| one.file == number) {
+            call(&mut single, object.kind, one);
+        }
+    }
+    if single.0.is_empty() {
+        return file.text.clone();
+    }
+    let mut whole = Edits::default();
+    whole.insert(beginning(file), "#include <cohort.h>\n");
+    for (index, section) in sections.iter().enumerate() {
+        let name = format!("cohort_{}_{}", section.within, index + 1);
+        let handle = handle(file, section);
+        let function = function(file, &single, section, &name, &handle);
+        whole.insert(before(section.function), function);
+        let (from, to) = (section.first.start_byte(), section.last.end_byte());
+        whole.put(from, to, delegation(file, section, &name, &handle));
+    }
+    let is_taken = |edit: &Edit| {
+        sections.iter().any(|section| {
+            section.first.start_byte() <= edit.from && edit.to <= section.last.end_byte()
+        })
+    };
+    let left = single.0.into_iter().filter(|edit| !is_taken(edit));
+    whole.0.extend(left);
+    whole.apply(&file.text, 0, file.text.len())
+}
+
+/// What the declarations of an object become, and what begins it.
+fn declarations(edits: &mut Edits, number: usize, object: &Object<'_>) {
+    for (_, one) in object
+        .declared
+        .iter()
+        .filter(|(within, _)| *within == number)
+    {
+        if object.kind == Kind::Mutex {
+            edits.insert(one.name.start_byte(), "*");
+        }
+        if object.is_global() {
+            // A file that was forgotten does not link, where it would take one for the other.
+            let label = format!(" __asm__(\"{}_is_delegated\")", object.name);
+            edits.insert(one.declarator.end_byte(), label);
+        }
+        let of_type = one.whole.child_by_field_name("type");
+        // Of several that are declared together, the first has changed it.
+        let is_unchanged = |of_type: &Node<'_>| {
+            let mut all = edits.0.iter();
+            !all.any(|edit| edit.from == of_type.start_byte())
+        };
+        if let Some(of_type) = of_type.filter(is_unchanged) {
+            edits.replace(
+                of_type,
+                match object.kind {
+                    Kind::Mutex => "cohort_delegated_t",
+                    Kind::Condition => "cohort_cond_t",
+                },
+            );
+        }
+    }
+    for begun in object.begun.iter().filter(|at| at.file == number) {
+        edits.replace(
+            begun.node,
+            match object.kind {
+                Kind::Mutex => "NULL",
+                Kind::Condition => "COHORT_COND_INIT",
+            },
+        );
+    }
+}
+
+/// What a call becomes.
+fn call(edits: &mut Edits, kind: Kind, one: &Use<'_>) {
+    let name = match one.function {
+        "pthread_mutex_lock" => "cohort_delegated_lock",
+        "pthread_mutex_unlock" => "cohort_delegated_unlock",
+        "pthread_mutex_init" => "cohort_delegated_init",
+        "pthread_mutex_destroy" => "cohort_delegated_destroy",
+        "pthread_cond_wait" => "cohort_cond_wait_delegated",
+        "pthread_cond_timedwait" => "cohort_cond_wait_delegated_until",
+        "pthread_cond_signal" => "cohort_cond_signal",
+        "pthread_cond_broadcast" => "cohort_cond_broadcast",
+        "pthread_cond_init" => "cohort_cond_init",
+        _ => "cohort_cond_destroy",
+    };
+    let waits = one.function.ends_with("wait");
+    let function = one.call.child_by_field_name("function");
+    // A call that waits is a use of two objects.
+    if let Some(function) = function.filter(|_| !waits || kind == Kind::Condition) {
+        edits.replace(function, name);
+    }
+    if kind == Kind::Mutex && (waits || one.function.ends_with("lock")) {
+        edits.insert(one.argument.start_byte(), "cohort_delegated_at(");
+        edits.insert(one.argument.end_byte(), ")");
+    }
+    let arguments = one.arguments();
+    match arguments[..] {
+        [first, second] if one.function.ends_with("_init") => {
+            edits.put(first.end_byte(), second.end_byte(), "");
+        }
+        [_, _, until] if kind == Kind::Condition => {
+            edits.insert(until.start_byte(), "CLOCK_REALTIME, ");
+        }
+        _ => {}
+    }
+}
+
+/// What a section is given by, in its function: a name that it does not have itself.
+fn handle(file: &File, section: &Section<'_>) -> String {
+    let mut name = "cohort".to_owned();
+    let parts = || section.body.iter().flat_map(|part| everything(*part));
+    while parts().any(|part| part.kind() == "identifier" && file.text(part) == name) {
+        name.push('_');
+    }
+    name
+}
+
+/// How what a section takes along is declared in the structure that has it.
+fn member(file: &File, taken: &Taken<'_>) -> String {
+    let one = &taken.one;
+    let before = children(one.whole)
+        .into_iter()
+        .take_while(|part| part.start_byte() < one.declarator.start_byte())
+        .filter(|part| {
+            part.kind() == "type_qualifier" || one.whole.child_by_field_name("type") == Some(*part)
+        });
+    let words: Vec<&str> = before.map(|part| file.text(part)).collect();
+    let name = file.text(one.name);
+    let mut edits = Edits::default();
+    let shape = one.shape();
+    if !taken.is_copied {
+        let is_parameter = one.whole.kind() == "parameter_declaration";
+        if is_parameter && shape.kind() == "array_declarator" {
+            edits.replace(shape, format!("(**{name})"));
+        } else if one.declarator == one.name {
+            edits.replace(one.name, format!("*{name}"));
+        } else {
+            edits.replace(one.name, format!("(*{name})"));
+        }
+    }
+    let (from, to) = (one.declarator.start_byte(), one.declarator.end_byte());
+    format!("{} {}", words.join(" "), edits.apply(&file.text, from, to))
+}
+
+/// The function that a section becomes.
+fn function(
+    file: &File,
+    single: &Edits,
+    section: &Section<'_>,
+    name: &str,
+    handle: &str,
+) -> String {
+    let locked = file.text(section.locks.object);
+    let mut text = format!(
+        "/* What {}() does while it has {locked}. */\n",
+        section.within
+    );
+    if !section.taken.is_empty() {
+        let _ = writeln!(text, "struct {name} {{");
+        for taken in section.taken.values() {
+            let _ = writeln!(text, "    {};", member(file, taken));
+        }
+        text.push_str("};\n\n");
+    }
+    let _ = writeln!(text, "static void {name}(void *{handle}_argument)\n{{");
+    if section.taken.is_empty() {
+        let _ = writeln!(text, "    (void){handle}_argument;");
+    } else {
+        let _ = writeln!(text, "    struct {name} *{handle} = {handle}_argument;\n");
+    }
+    let mut edits = single.clone();
+    for node in section.body.iter().flat_map(|part| everything(*part)) {
+        let Some(taken) = section.taken.get(file.text(node)) else {
+            continue;
+        };
+        let meant = super::names::local(file, file.text(node), node);
+        let is_it = meant.is_some_and(|one| one.name == taken.one.name);
+        if node.kind() == "identifier" && is_it {
+            let name = file.text(node);
+            edits.replace(
+                node,
+                if taken.is_copied {
+                    format!("{handle}->{name}")
+                } else {
+                    format!("(*{handle}->{name})")
+                },
+            );
+        }
+    }
+    let (Some(first), Some(last)) = (section.body.first(), section.body.last()) else {
+        unreachable!("a section has something in it")
+    };
+    let body = edits.apply(&file.text, first.start_byte(), last.end_byte());
+    let margin = margin(file, *first);
+    // A text that goes on below itself keeps its blanks.
+    let is_broken = body.contains("\\\n");
+    for (number, line) in body.lines().enumerate() {
+        let inner = if number == 0 || is_broken {
+            line
+        } else {
+            line.strip_prefix(margin).unwrap_or(line.trim_start())
+        };
+        let blank = if inner.is_empty() || (is_broken && number > 0) {
+            ""
+        } else {
+            "    "
+        };
+        let _ = writeln!(text, "{blank}{inner}");
+    }
+    text.push_str("}\n\n");
+    text
+}
+
+/// What stands where the section was.
+fn delegation(file: &File, section: &Section<'_>, name: &str, handle: &str) -> String {
+    let margin = margin(file, section.first);
+    let lock = format!("cohort_delegated_at({})", file.text(section.locks.argument));
+    if section.taken.is_empty() {
+        return format!("cohort_delegate({lock}, {name}, NULL);");
+    }
+    let inner = if margin.starts_with('\t') {
+        "\t"
+    } else {
+        "    "
+    };
+    let values = section.taken.iter().map(|(name, taken)| {
+        let address = if taken.is_copied { "" } else { "&" };
+        format!("{address}{name}")
+    });
+    let values: Vec<String> = values.collect();
+    format!(
+        "{{\n{margin}{inner}struct {name} {handle}_section = {{ {} }};\n\n\
+         {margin}{inner}cohort_delegate({lock}, {name}, &{handle}_section);\n{margin}}}",
+        values.join(", ")
+    )
+}
+
+/// The blanks before the line of a node.
+fn margin<'p>(file: &'p File, node: Node<'_>) -> &'p str {
+    let line = file.text.lines().nth(line(node) - 1).unwrap_or_default();
+    let text = line.trim_start();
+    &line[..line.len() - text.len()]
+}
+
+/// Where what comes before a function stands: above its comment.
+fn before(function: Node<'_>) -> usize {
+    let mut at = function;
+    while let Some(above) = at.prev_sibling()
+        && above.kind() == "comment"
+        && above.end_position().row + 1 == at.start_position().row
+    {
+        at = above;
+    }
+    at.start_byte()
+}
+
+/// Where a file begins to include others, or to declare.
+fn beginning(file: &File) -> usize {
+    let guarded = |node: &Node<'_>| node.kind() == "preproc_ifdef" && around(*node).count() == 1;
+    let parts = children(file.root()).into_iter();
+    let parts = parts.flat_map(|part| {
+        let inner = guarded(&part) && part.byte_range().len() * 2 > file.text.len();
+        if inner { children(part) } else { vec![part] }
+    });
+    let parts: Vec<Node<'_>> = parts.collect();
+    let first = |is_it: &dyn Fn(&str) -> bool| parts.iter().find(|part| is_it(part.kind()));
+    first(&|kind| kind == "preproc_include")
+        .or_else(|| first(&|kind| kind == "declaration" || kind.ends_with("_specifier")))
+        .map_or(0, |part| part.start_byte())
+}

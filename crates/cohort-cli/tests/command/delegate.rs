@@ -1,0 +1,291 @@
+//! `cohort delegate`: sections in C that become functions, and what they do afterwards.
+
+use crate::cohort;
+use predicates::prelude::PredicateBooleanExt;
+use predicates::str::contains;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use tempfile::TempDir;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A program in C, in a folder of its own.
+fn program(text: &str) -> TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("a.c"), text).expect("the folder is writable");
+    folder
+}
+
+/// What became of the mutexes and sections of a program: name, what, why.
+fn became(text: &str) -> Vec<(String, String, String)> {
+    let folder = program(&format!("#include <pthread.h>\n{text}"));
+    let output = cohort()
+        .args(["delegate", "--json", "a.c"])
+        .current_dir(folder.path())
+        .assert()
+        .code(0);
+    let sheet: Value = serde_json::from_slice(&output.get_output().stdout).expect("JSON");
+    let rows = sheet["rows"].as_array().expect("a list").clone();
+    let word = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    rows.iter()
+        .map(|row| (word(row, "name"), word(row, "becomes"), word(row, "reason")))
+        .collect()
+}
+
+const MUTEX: &str = "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\nstatic int x;\n";
+const PLAIN: &str = "void plain(void) {\n\
+    pthread_mutex_lock(&m);\n  x++;\n  pthread_mutex_unlock(&m);\n}\n";
+
+/// Why the section of `what` locks in place, beside one that is a function.
+fn why_in_place(what: &str) -> String {
+    let rows = became(&format!("{MUTEX}{PLAIN}{what}"));
+    let mut reasons = rows.iter().filter(|(_, becomes, _)| becomes == "in place");
+    let reason = reasons.next().map(|(_, _, reason)| reason.clone());
+    reason.unwrap_or_else(|| panic!("{what}: {rows:?}"))
+}
+
+#[test]
+fn what_cannot_be_a_function_locks_in_place_and_says_why() {
+    let section = |inside: &str| {
+        why_in_place(&format!(
+            "int f(int a) {{\n  pthread_mutex_lock(&m);\n  {inside}\n  pthread_mutex_unlock(&m);\n  \
+             return a;\n}}\n"
+        ))
+    };
+    for (inside, why) in [
+        ("if (x) return 1;", "is left by `return` (line 11)"),
+        ("if (x) goto out; out:;", "is left by `goto`"),
+        ("out: x++;", "has a label"),
+        (
+            "x = pthread_self() == 0;",
+            "calls pthread_self(), which asks",
+        ),
+        (
+            "x = *(int *)pthread_getspecific(1);",
+            "which each thread has",
+        ),
+        ("pthread_join(0, 0);", "which may wait for the very thread"),
+        (
+            "a = unheard_of(1);",
+            "calls unheard_of(), which is not in these files",
+        ),
+        ("a = f(1);", "names f, in which it stands"),
+        (
+            "int *p = alloca(1); *p = 1;",
+            "whose memory goes with the frame",
+        ),
+        (
+            "int (*g)(void) = 0; g();",
+            "calls g, which may be any function",
+        ),
+        ("x = __func__[0];", "names its function by __func__"),
+        (
+            "pthread_mutex_t *o = 0; pthread_mutex_lock(o);",
+            "locks o, which may be recursive",
+        ),
+        ("#ifdef A\n  x++;\n#endif", "has a `#ifdef` in it"),
+        ("__asm__ volatile(\"\");", "has assembly in it"),
+        (
+            "if (a) { pthread_mutex_unlock(&m); return 1; }",
+            "is left in more than one place",
+        ),
+        ("/* nothing */", "there is nothing in it"),
+    ] {
+        let said = section(inside);
+        assert!(said.contains(why), "{inside}: {said}");
+    }
+    for (what, why) in [
+        (
+            "void f(int n) { int v[n]; pthread_mutex_lock(&m); v[0] = x; pthread_mutex_unlock(&m); }",
+            "uses v, whose size is not constant",
+        ),
+        (
+            "void f(void) { struct { int a; } s; pthread_mutex_lock(&m); s.a = x; \
+             pthread_mutex_unlock(&m); }",
+            "uses s, whose type has no name",
+        ),
+        (
+            "void f(void) { struct t { int a; }; pthread_mutex_lock(&m); struct t s = { x }; x = s.a; \
+             pthread_mutex_unlock(&m); }",
+            "uses t, which its function declares",
+        ),
+        (
+            "static __thread int own; static void g(void) { own++; }\n\
+             void f(void) { pthread_mutex_lock(&m); g(); pthread_mutex_unlock(&m); }",
+            "calls g(), which uses own, which each thread has for itself",
+        ),
+        (
+            "void f(int i) { while (i--) { pthread_mutex_lock(&m); if (x) break; \
+             pthread_mutex_unlock(&m); } }",
+            "is left by `break`",
+        ),
+        (
+            "void f(int i) { if (i) pthread_mutex_lock(&m); x++; if (i) pthread_mutex_unlock(&m); }",
+            "does not begin in a block of its own",
+        ),
+        (
+            "static pthread_mutex_t o[2];\nvoid f(int i) { pthread_mutex_lock(&o[i]); x++; \
+             pthread_mutex_unlock(&o[i]); }\nvoid g(int i) { pthread_mutex_lock(&m); \
+             pthread_mutex_lock(&o[i]); x++; pthread_mutex_unlock(&m); pthread_mutex_unlock(&o[i]); }",
+            "ends in another order than it begins",
+        ),
+    ] {
+        let said = why_in_place(what);
+        assert!(said.contains(why), "{what}: {said}");
+    }
+}
+
+#[test]
+fn what_could_be_locked_elsewhere_is_left_alone() {
+    let section = "void f(void) { pthread_mutex_lock(&m); x++; pthread_mutex_unlock(&m); }\n";
+    for (declares, uses, why) in [
+        (
+            "static pthread_mutex_t m;",
+            "void *g(void) { return &m; }",
+            "its address is taken",
+        ),
+        (
+            "static pthread_mutex_t m;",
+            "void h(void *); void g(void) { h(&m); }",
+            "goes to h()",
+        ),
+        (
+            "static pthread_mutex_t m;",
+            "int g(void) { return pthread_mutex_trylock(&m); }",
+            "is given to pthread_mutex_trylock()",
+        ),
+        (
+            "static pthread_mutex_t m;",
+            "void g(pthread_mutexattr_t *a) { pthread_mutex_init(&m, a); }",
+            "is begun with attributes",
+        ),
+        (
+            "static pthread_mutex_t m = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;",
+            "",
+            "is begun in another way",
+        ),
+        (
+            "extern pthread_mutex_t m;",
+            "",
+            "is defined in none of these files",
+        ),
+        (
+            "static pthread_mutex_t m;\n#define M (&m)",
+            "",
+            "the macro M names it",
+        ),
+        (
+            "static pthread_mutex_t m, n;",
+            "void *g(void) { return &n; }",
+            "is declared together with n, which stays",
+        ),
+        (
+            "static pthread_mutex_t m;\nstatic pthread_cond_t c;",
+            "void *h(void) { return &c; }\nvoid g(void) { pthread_cond_wait(&c, &m); }",
+            "is waited with for a condition that stays",
+        ),
+    ] {
+        let text = format!("{declares}\nstatic int x;\n{section}{uses}\n");
+        let rows = became(&text);
+        let row = rows.iter().find(|(name, ..)| name == "m");
+        let (_, becomes, reason) = row.expect("the mutex is listed");
+        assert_eq!(becomes, "left alone", "{text}: {rows:?}");
+        assert!(reason.contains(why), "{text}: {reason}");
+        let is_untouched = rows
+            .iter()
+            .all(|(name, becomes, _)| name != "m" || becomes == "left alone");
+        assert!(is_untouched, "{rows:?}");
+    }
+}
+
+#[test]
+fn a_file_that_does_not_parse_is_told_with_its_line_and_nothing_is_written() {
+    let folder = program("int f(void) {\n  return 1 +;\n}\n");
+    cohort()
+        .args(["delegate", "--out", "out", "a.c"])
+        .current_dir(folder.path())
+        .assert()
+        .code(2)
+        .stderr(contains("a.c:2:").and(contains("nothing was written")));
+    assert!(!folder.path().join("out").exists());
+    for (arguments, why) in [
+        (vec!["--out", ".", "a.c"], "would be written over itself"),
+        (
+            vec!["--out", "out", "a.c", "a.c"],
+            "two files would be written",
+        ),
+        (vec!["absent.c"], "cannot read absent.c"),
+        (vec![], "FILE.c"),
+    ] {
+        cohort()
+            .arg("delegate")
+            .args(&arguments)
+            .current_dir(folder.path())
+            .assert()
+            .code(2)
+            .stderr(contains(why));
+    }
+}
+
+#[test]
+fn the_report_fits_a_page() {
+    let output = cohort()
+        .arg("delegate")
+        .args(["bank.c", "queue.c", "shapes.c"])
+        .current_dir(root().join("examples/delegate"))
+        .assert()
+        .code(0);
+    let said = String::from_utf8_lossy(&output.get_output().stdout).into_owned();
+    let widest = said.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{widest:?} columns:\n{said}");
+    assert!(said.contains("Nothing was written"), "{said}");
+}
+
+/// The programs, and what was made of them, print the same under the real library.
+#[test]
+fn the_examples_do_the_same_afterwards() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let below = |name: &str| folder.path().join(name).display().to_string();
+    let examples = root().join("examples/delegate");
+    cohort()
+        .args(["delegate", "--out", &below("out")])
+        .args(["bank.c", "queue.c", "shapes.c"])
+        .current_dir(&examples)
+        .assert()
+        .code(0);
+    let make = |at: &Path, arguments: &[String]| {
+        let mut make = Command::new("timeout");
+        make.args(["600", "make"]);
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if text.starts_with("CARGO_PKG_") || text == "CARGO_ENCODED_RUSTFLAGS" {
+                make.env_remove(name);
+            }
+        }
+        let output = make
+            .args(arguments)
+            .current_dir(at)
+            .env_remove("LD_PRELOAD")
+            .stdin(Stdio::null())
+            .output()
+            .expect("make runs");
+        assert!(output.status.success(), "{output:?}");
+    };
+    let prefix = format!("PREFIX={}", below("prefix"));
+    let cargo = format!("CARGO={}", env!("CARGO"));
+    make(&root(), &["install-c".to_owned(), prefix.clone(), cargo]);
+    let (out, build) = (below("out"), below("build"));
+    let places = [format!("OUT={out}"), format!("BUILD={build}")];
+    make(
+        &examples,
+        &[
+            "test".to_owned(),
+            prefix,
+            places[0].clone(),
+            places[1].clone(),
+        ],
+    );
+}

@@ -8,6 +8,8 @@ mod checks;
 mod clients;
 #[path = "../../cohort-on-loom/clients/delegate.rs"]
 mod delegate_clients;
+#[path = "../../cohort-on-loom/clients/records.rs"]
+mod record_clients;
 mod runner;
 #[path = "../../cohort/tests/support/slowest.rs"]
 mod slowest;

@@ -47,6 +47,13 @@ impl Mutex {
 
 #[cfg(feature = "observe")]
 impl Mutex {
+    /// Of a plain one, where threads are observed, the thread that holds it.
+    #[inline(always)]
+    pub fn holder(&self) -> &cohort::records::Holder {
+        // SAFETY: an atom of the same size; no plain mutex has an owner.
+        unsafe { &*ptr::from_ref(&self.owner).cast() }
+    }
+
     /// Of a recursive one that the default lock serves, where threads are observed, which of the
     /// process's mutexes it is: bytes behind those that such a lock uses.
     #[inline(always)]

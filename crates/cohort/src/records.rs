@@ -5,8 +5,8 @@
 //! At the level `stuck` a plain mutex has its holder in its own bytes instead, see [`TAG_BITS`].
 //!
 //! Each record but those of edges is written by one thread, and read by others while it changes:
-//! a reader looks at [`Thread::turn`] before and after, and a finding is complete once its
-//! [`Finding::kind`] is not zero.  Addresses are the process's own.
+//! what it waits for as a [`Wait`], and a finding is complete once its [`Finding::kind`] is not
+//! zero.  Addresses are the process's own.
 //!
 //! For a profile it counts as well: each lock by the sites that take it, in [`Count`]s, and
 //! it takes [`Samples`].  A lock is known there by its address and its
@@ -15,16 +15,21 @@
 //!
 //! A process may be watched from its beginning to its end, or for a while as it runs: see [`Watch`].
 
+mod awaited;
+mod holder;
 mod samples;
 mod watch;
 
+pub use awaited::Wait;
+pub use holder::Holder;
 pub use samples::{Samples, WORDS};
 pub use watch::{ALWAYS, Follows, PATIENCE, Watch};
 
+use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// What records begin with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTO4";
+pub const MAGIC: [u8; 8] = *b"COHORTO5";
 
 /// Threads that can be recorded at once.
 pub const THREADS: usize = 10_240;
@@ -40,6 +45,10 @@ pub const FINDINGS: usize = 256;
 pub const EDGES: usize = 1 << 16;
 /// Other locks that are held while an edge is made, and noted with it.
 pub const GATES: usize = 6;
+/// Threads that are noted with an edge: as many as wait in the longest cycle that is looked for.
+pub const MAKERS: usize = 5;
+/// Numbers of locks of which it is noted that they have ended.
+pub const NUMBERS: usize = 1 << 20;
 /// Bytes of a stack that are kept with a finding or an edge.
 pub const STACK_BYTES: usize = 8192;
 /// Stacks that can be kept.
@@ -170,16 +179,57 @@ impl Hold {
     }
 }
 
+/// The words of a wait.
+pub const WAIT_WORDS: usize = 6;
+
+/// What a thread waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// What it is in the middle of.
+    pub doing: Doing,
+    /// A lock, a condition, or another thread's `pthread`.
+    pub object: u64,
+    /// Where it waits at a condition, the mutex.
+    pub mutex: u64,
+    /// Where it began: the address to which the call returns, the stack pointer and the frame pointer
+    /// there.
+    pub place: [u64; 3],
+}
+
+impl Waiting {
+    /// As it is written down.
+    #[must_use]
+    pub const fn to_words(self) -> [u64; WAIT_WORDS] {
+        let [returns_to, stack, frame] = self.place;
+        [
+            self.doing as u64,
+            self.object,
+            self.mutex,
+            returns_to,
+            stack,
+            frame,
+        ]
+    }
+
+    /// What was written down.
+    #[must_use]
+    pub const fn of_words(words: [u64; WAIT_WORDS]) -> Self {
+        let [doing, object, mutex, returns_to, stack, frame] = words;
+        Self {
+            doing: Doing::of(doing as u32),
+            object,
+            mutex,
+            place: [returns_to, stack, frame],
+        }
+    }
+}
+
 /// One thread.
 #[derive(Debug)]
 #[repr(C, align(4096))]
 pub struct Thread {
     /// The kernel's number; 0: the record is nobody's.
     pub id: AtomicU32,
-    /// Goes up by one when a wait begins, so that it is odd then, and when it ends.
-    pub turn: AtomicU32,
-    /// [`Doing`].
-    pub doing: AtomicU32,
     /// How many of `holds` are in use.
     pub held: AtomicU32,
     /// How many more are held than fit.
@@ -193,12 +243,8 @@ pub struct Thread {
     pub pthread: AtomicU64,
     /// What names it in a mutex that has an owner.
     pub owner: AtomicU64,
-    /// What it waits for: a lock, a condition, or another thread's `pthread`.
-    pub object: AtomicU64,
-    /// Where it waits at a condition, the mutex.
-    pub mutex: AtomicU64,
-    /// Where it began to wait.
-    pub place: Place,
+    /// What it waits for, in [`Waiting`]'s words.
+    pub wait: Wait<WAIT_WORDS>,
     /// Acquisitions so far.
     pub acquired: AtomicU64,
     /// Acquisitions that were sampled, in [`Sample`]'s words.
@@ -262,7 +308,8 @@ pub struct Finding {
     pub place: Place,
 }
 
-/// One lock taken while another was held.
+/// One lock taken while another was held.  Once one of the two has ended, another edge may take its
+/// place.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Edge {
@@ -277,16 +324,34 @@ pub struct Edge {
     pub taken_identity: AtomicU32,
     /// Where the first was taken, as a [`Hold`] has it.
     pub held_site: AtomicU64,
-    /// The thread.
-    pub thread: AtomicU32,
+    /// The threads that do so, the one with the stack first; then zeroes.
+    pub threads: [AtomicU32; MAKERS],
     /// The number of the kept stack, plus one; 0: none is left.
     pub stack: AtomicU32,
     /// Other locks that were held: as many as fit, then zeroes.
     pub gates: [AtomicU64; GATES],
     /// Where the second was taken.
     pub place: Place,
-    /// A hash of the two, the thread and the gates; what threads compare first.
+    /// A hash of the two and the gates; what threads compare first.
     pub key: AtomicU64,
+}
+
+impl Records {
+    /// Notes that the lock of that number has ended; false if there is no room for that.
+    pub fn end(&self, number: u32) -> bool {
+        let word = self.ended.get(number as usize / 64);
+        word.is_some_and(|word| {
+            word.fetch_or(1 << (number % 64), Relaxed);
+            true
+        })
+    }
+
+    /// Whether the lock of that number has ended, as far as is noted.
+    #[must_use]
+    pub fn has_ended(&self, number: u32) -> bool {
+        let word = self.ended.get(number as usize / 64);
+        word.is_some_and(|word| word.load(Relaxed) & 1 << (number % 64) != 0)
+    }
 }
 
 /// How often one site took one lock.  A thread counts by itself at first, and adds what it has
@@ -427,6 +492,8 @@ pub struct Records {
     pub findings: [Finding; FINDINGS],
     /// The edges, by a hash.
     pub edges: [Edge; EDGES],
+    /// A bit for each number of a lock in an edge, once that lock has ended.
+    pub ended: [AtomicU64; NUMBERS / 64],
     /// The threads.
     pub threads: [Thread; THREADS],
     /// Kept stacks, from their stack pointers upwards.

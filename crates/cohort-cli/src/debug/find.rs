@@ -601,22 +601,28 @@ fn wrong(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
 fn orders(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
     let edges = order::edges(process.records());
     for cycle in order::inversions(&edges) {
-        let mut locks: Vec<order::Lock> = cycle.iter().map(|edge| edge.held).collect();
+        let mut locks: Vec<order::Lock> = cycle.iter().map(|(edge, _)| edge.held).collect();
         locks.sort_unstable();
         if !seen.orders.insert(locks) {
             continue;
         }
         let parts = cycle
             .iter()
-            .map(|edge| {
+            .map(|(edge, thread)| {
                 let held = lock(process, edge.held.0, "lock");
                 let other = lock(process, edge.taken.0, "lock");
                 let kept = process.kept(edge.stack);
+                // The one that left the stack.
+                let first = edge.threads[0];
+                let too = match *thread {
+                    same if same == first => String::new(),
+                    other => format!(" (thread {other} does too)"),
+                };
                 Part {
-                    thread: edge.thread,
-                    name: process.name_of(edge.thread),
+                    thread: first,
+                    name: process.name_of(first),
                     does: format!(
-                        "takes {other} while it holds {held}\n      since {}",
+                        "takes {other} while it holds {held}{too}\n      since {}",
                         at(process, edge.held_site)
                     ),
                     stack: process.stacks.stack(&edge.site, &kept),
@@ -632,7 +638,7 @@ fn orders(process: &mut Process, seen: &mut Seen, fresh: &mut Vec<Finding>) {
             ),
             locks: cycle
                 .iter()
-                .map(|edge| called(process, edge.held.0))
+                .map(|(edge, _)| called(process, edge.held.0))
                 .collect(),
             parts,
         });

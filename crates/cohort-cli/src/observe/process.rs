@@ -4,7 +4,7 @@ use super::stacks::Stacks;
 use cohort::door::Mode;
 use cohort::host::assigned;
 use cohort::records::{
-    CLASSES, Count, Doing, FREE, Finding, Hold, How, MAGIC, OBJECT, Place, Records, TAG_BITS,
+    self, CLASSES, Count, Doing, FREE, Finding, Hold, How, MAGIC, OBJECT, Place, Records, TAG_BITS,
     Thread, WHOLE,
 };
 use rustix::fs::{SeekFrom, seek};
@@ -93,6 +93,24 @@ pub struct Waiting {
     pub mutex: u64,
     /// Where it began.
     pub site: Site,
+}
+
+impl Waiting {
+    /// The wait of that number.
+    fn of(turn: u32, waiting: records::Waiting) -> Self {
+        let [returns_to, stack, frame] = waiting.place;
+        Self {
+            turn,
+            doing: waiting.doing,
+            object: waiting.object,
+            mutex: waiting.mutex,
+            site: Site {
+                returns_to,
+                stack,
+                frame,
+            },
+        }
+    }
 }
 
 /// A lock that a thread holds.
@@ -347,14 +365,7 @@ impl Process {
             && (self.is_apart
                 || id == self.id
                 || !Path::new(&format!("/proc/{}/task/{id}", self.id)).exists());
-        let turn = thread.turn.load(Acquire);
-        let waiting = Waiting {
-            turn,
-            doing: Doing::of(thread.doing.load(Relaxed)),
-            object: thread.object.load(Relaxed),
-            mutex: thread.mutex.load(Relaxed),
-            site: Site::of(&thread.place),
-        };
+        let before = thread.wait.read();
         let held = (thread.held.load(Acquire) as usize).min(thread.holds.len());
         let holds = thread.holds[..held]
             .iter()
@@ -370,9 +381,12 @@ impl Process {
             .filter(|held| held.object != 0);
         let mut holds: Vec<Held> = holds.collect();
         // A thread that went on meanwhile waits for nothing.
-        let waits =
-            turn & 1 == 1 && waiting.doing != Doing::Nothing && thread.turn.load(Acquire) == turn;
-        if waits && waiting.mutex != 0 {
+        let waiting = before.filter(|_| thread.wait.read() == before);
+        let waiting =
+            waiting.map(|(turn, words)| Waiting::of(turn, records::Waiting::of_words(words)));
+        if let Some(waiting) = waiting
+            && waiting.mutex != 0
+        {
             holds.retain(|held| held.object != waiting.mutex);
         }
         Some(Moment {
@@ -380,7 +394,7 @@ impl Process {
             pthread: thread.pthread.load(Relaxed),
             slot,
             owner: thread.owner.load(Relaxed),
-            waiting: waits.then_some(waiting),
+            waiting,
             holds,
             is_gone,
         })

@@ -7,7 +7,9 @@ use super::{Cost, LeftOut, Profile, VERSION};
 use crate::observe::Records;
 use crate::observe::process::Process;
 use crate::observe::watching::Watching;
-use cohort::records::{Doing, Hold, How, NO_SAMPLES, Records as Raw, Sample, Thread, WATCH_BITS};
+use cohort::records::{
+    Doing, Hold, How, NO_SAMPLES, Records as Raw, Sample, Thread, WATCH_BITS, Waiting,
+};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 use std::time::{Duration, Instant};
@@ -395,22 +397,16 @@ impl Gathered {
         self.looked += stands_for;
         let mut awaited: Vec<(u64, u32)> = Vec::new();
         for thread in followers(raw) {
-            let turn = thread.turn.load(Acquire);
-            if turn & 1 == 0 {
+            let Some((_, words)) = thread.wait.read() else {
+                continue;
+            };
+            let waiting = Waiting::of_words(words);
+            let (lock, [site, ..]) = (waiting.object, waiting.place);
+            let at_condition = waiting.mutex != 0;
+            if at_condition || self.gone.contains(&thread.id.load(Relaxed)) {
                 continue;
             }
-            let doing = Doing::of(thread.doing.load(Relaxed));
-            let lock = thread.object.load(Relaxed);
-            let site = thread.place.returns_to.load(Relaxed);
-            let at_condition = thread.mutex.load(Relaxed) != 0;
-            // One that went on meanwhile waits for nothing.
-            if thread.turn.load(Acquire) != turn
-                || at_condition
-                || self.gone.contains(&thread.id.load(Relaxed))
-            {
-                continue;
-            }
-            let how = match doing {
+            let how = match waiting.doing {
                 Doing::Lock | Doing::Timed => How::Mutex,
                 Doing::Read => How::Read,
                 Doing::Write => How::Write,
@@ -429,8 +425,8 @@ impl Gathered {
         let mut holders: Vec<(u64, u64)> = Vec::new();
         for thread in followers(raw) {
             let held = (thread.held.load(Acquire) as usize).min(thread.holds.len());
-            let waits = thread.turn.load(Acquire) & 1 == 1;
-            let given_away = if waits { thread.mutex.load(Relaxed) } else { 0 };
+            let waiting = thread.wait.read();
+            let given_away = waiting.map_or(0, |(_, words)| Waiting::of_words(words).mutex);
             for hold in &thread.holds[..held] {
                 let lock = hold.object.load(Acquire);
                 if lock != given_away && awaited.iter().any(|(known, _)| *known == lock) {

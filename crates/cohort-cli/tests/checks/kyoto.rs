@@ -2,7 +2,7 @@
 //! tree databases in a file, which another program checks afterwards.
 
 use crate::check::{Check, Tier};
-use crate::program::{complete, ended};
+use crate::program::{complete, debugged, ended};
 use crate::selection::Selection;
 use assert_cmd::Command;
 use std::time::Duration;
@@ -30,11 +30,43 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
                 name: format!("{}/{lock}", kind.test),
                 tier: Tier::Full,
                 needs: kind.needs,
-                run: Box::new(move || run_file(lock, kind)),
+                run: Box::new(move || run_file(Some(lock), kind)),
+            });
+        }
+    }
+    if !selection.is_narrowed() {
+        checks.push(Check {
+            name: "kccachetest/debug".to_owned(),
+            tier: Tier::Full,
+            needs: &[("kccachetest", "kyotocabinet-utils")],
+            run: Box::new(|| {
+                let said = debugged(cache("8", "20000"), LIMIT)?;
+                records(&said).map(|_| ())
+            }),
+        });
+        for kind in FILES {
+            checks.push(Check {
+                name: format!("{}/debug", kind.test),
+                tier: Tier::Full,
+                needs: kind.needs,
+                run: Box::new(move || run_file(None, kind)),
             });
         }
     }
     Ok(checks)
+}
+
+/// The test of the cache.
+fn cache(threads: &'static str, operations: &'static str) -> [&'static str; 7] {
+    [
+        "kccachetest",
+        "wicked",
+        "-th",
+        threads,
+        "-capcnt",
+        CAPACITY,
+        operations,
+    ]
 }
 
 /// A database in a file.
@@ -67,30 +99,23 @@ const FILES: [File; 2] = [
     },
 ];
 
-fn run_cache(lock: &str, threads: &str, operations: &str) -> Result<(), String> {
-    let said = complete(
-        lock,
-        [
-            "kccachetest",
-            "wicked",
-            "-th",
-            threads,
-            "-capcnt",
-            CAPACITY,
-            operations,
-        ],
-        LIMIT,
-    )?;
+fn run_cache(lock: &str, threads: &'static str, operations: &'static str) -> Result<(), String> {
+    let said = complete(lock, cache(threads, operations), LIMIT)?;
     records(&said)?;
     Ok(())
 }
 
-fn run_file(lock: &str, kind: File) -> Result<(), String> {
+/// Under a lock, or debugged.
+fn run_file(lock: Option<&str>, kind: File) -> Result<(), String> {
     let folder = TempDir::with_prefix("cohort-kyoto-")
         .map_err(|error| format!("no temporary folder: {error}"))?;
     let path = folder.path().join(kind.name);
     let path = path.to_str().ok_or("the temporary folder is not UTF-8")?;
-    let said = complete(lock, [kind.test, "wicked", "-th", "8", path, "5000"], LIMIT)?;
+    let test = [kind.test, "wicked", "-th", "8", path, "5000"];
+    let said = match lock {
+        Some(lock) => complete(lock, test, LIMIT),
+        None => debugged(test, LIMIT),
+    }?;
     let written = records(&said)?;
     // By a program under the C library's locks.
     let output = Command::new(kind.manager)

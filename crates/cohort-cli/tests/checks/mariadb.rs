@@ -1,7 +1,7 @@
 //! MariaDB, with data of its own in a temporary folder, under sysbench.
 
 use crate::check::{Check, Tier};
-use crate::program::{Server, ended, free_port};
+use crate::program::{Server, Under, ended, free_port};
 use crate::selection::Selection;
 use assert_cmd::Command;
 use std::path::Path;
@@ -12,10 +12,10 @@ const LIMIT: Duration = Duration::from_secs(120);
 const TABLES: &str = "2";
 const ROWS: &str = "2000";
 
-/// Under each lock.
+/// Under each lock, and debugged.
 pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
-    let check = |lock: &'static str| Check {
-        name: format!("mariadb/{lock}"),
+    let check = |(name, under)| Check {
+        name: format!("mariadb/{name}"),
         tier: Tier::Full,
         needs: &[
             ("mariadbd", "mariadb-server"),
@@ -23,12 +23,12 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
             ("mariadb", "mariadb-client"),
             ("sysbench", "sysbench"),
         ],
-        run: Box::new(move || run(lock)),
+        run: Box::new(move || run(under)),
     };
-    Ok(selection.locks().into_iter().map(check).collect())
+    Ok(selection.ways().into_iter().map(check).collect())
 }
 
-fn run(lock: &'static str) -> Result<(), String> {
+fn run(under: Under) -> Result<(), String> {
     let folder = TempDir::with_prefix("cohort-mariadb-")
         .map_err(|error| format!("no temporary folder: {error}"))?;
     let data = format!("--datadir={}", folder.path().join("data").display());
@@ -48,7 +48,7 @@ fn run(lock: &'static str) -> Result<(), String> {
         "--innodb-log-file-size=16M",
         "--skip-grant-tables",
     ]);
-    let mut server = Server::start(lock, program)?;
+    let mut server = Server::start(under, program)?;
     let ready = || client(&socket, "SELECT 1").is_ok_and(|said| said == "1");
     server.await_that(ready, LIMIT)?;
     client(&socket, "CREATE DATABASE sbtest")?;

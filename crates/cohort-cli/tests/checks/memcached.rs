@@ -1,19 +1,19 @@
 //! memcached serves memcaslap.
 
 use crate::check::{Check, Tier};
-use crate::program::{Server, free_port};
+use crate::program::{Server, Under, free_port};
 use crate::selection::Selection;
 use assert_cmd::Command;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Under the default lock and a queueing one; all of them in the full tier.
+/// Under the default lock and a queueing one; all of them, and debugged, in the full tier.
 pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
     let quick = selection.some_of(&["futex-hmcs", "mcs"]);
-    let check = |lock: &'static str| Check {
-        name: format!("memcached/{lock}"),
-        tier: if quick.contains(&lock) {
+    let check = |(name, under)| Check {
+        name: format!("memcached/{name}"),
+        tier: if quick.contains(&name) {
             Tier::Quick
         } else {
             Tier::Full
@@ -22,16 +22,16 @@ pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
             ("memcached", "memcached"),
             ("memcaslap", "libmemcached-tools"),
         ],
-        run: Box::new(move || run(lock)),
+        run: Box::new(move || run(under)),
     };
-    Ok(selection.locks().into_iter().map(check).collect())
+    Ok(selection.ways().into_iter().map(check).collect())
 }
 
-fn run(lock: &'static str) -> Result<(), String> {
+fn run(under: Under) -> Result<(), String> {
     let port = free_port()?;
     let listen = port.to_string();
     let mut server = Server::start(
-        lock,
+        under,
         [
             "memcached",
             "-u",

@@ -25,21 +25,77 @@ const LEFT_OUT: [&str; 8] = [
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// `cohort run` under a lock, with its own options so far.
-pub fn cohort_run(lock: &str, options: &[&str]) -> Command {
-    Command::from_std(std_cohort_run(lock, options))
+/// What a program runs under.
+#[derive(Clone, Copy)]
+pub enum Under {
+    /// `cohort run` with that lock and a report, which has to show that it served.
+    Lock(&'static str),
+    /// `cohort debug` at its last level, which has to find nothing.
+    Debug,
 }
 
-fn std_cohort_run(lock: &str, options: &[&str]) -> std::process::Command {
+impl Under {
+    fn command(self) -> std::process::Command {
+        match self {
+            Self::Lock(lock) => cohort(&["run", "--lock", lock, "--report"]),
+            Self::Debug => cohort(&["debug", "--level", "order"]),
+        }
+    }
+
+    /// Whether what was printed shows what has to be shown.
+    fn shown(self, said: &str) -> Result<(), String> {
+        match self {
+            Self::Lock(lock) => served(lock, said),
+            Self::Debug => silent(said),
+        }
+    }
+}
+
+/// `cohort run` under a lock, with its own options so far.
+pub fn cohort_run(lock: &str, options: &[&str]) -> Command {
+    let words = ["run", "--lock", lock];
+    Command::from_std(cohort(&[&words, options].concat()))
+}
+
+/// The command with its own words so far.
+fn cohort(words: &[&str]) -> std::process::Command {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_cohort"));
     for name in LEFT_OUT {
         command.env_remove(name);
     }
+    command.args(words).arg("--");
     command
-        .args(["run", "--lock", lock])
-        .args(options)
-        .arg("--");
-    command
+}
+
+/// Runs a program to its end under `cohort debug`, which has to find nothing; returns what the
+/// program printed on stdout.
+///
+/// # Errors
+/// How it ended, with what was printed.
+pub fn debugged<I>(program: I, limit: Duration) -> Result<String, String>
+where
+    I: IntoIterator<Item: AsRef<OsStr>>,
+{
+    let output = Command::from_std(Under::Debug.command())
+        .args(program)
+        .timeout(limit)
+        .output()
+        .map_err(|error| format!("cannot be run: {error}"))?;
+    if !output.status.success() {
+        return Err(ended(&output, limit));
+    }
+    silent(&String::from_utf8_lossy(&output.stderr))?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Checks that the command had nothing to say, but perhaps of what its records have no room for.
+fn silent(said: &str) -> Result<(), String> {
+    let finds = |line: &str| line.starts_with("cohort: ") && !line.contains("did not fit");
+    if said.lines().any(finds) {
+        Err(format!("`cohort debug` is not silent:\n{said}"))
+    } else {
+        Ok(())
+    }
 }
 
 /// Runs a program to its end under a lock, with a report, and checks that it
@@ -141,23 +197,24 @@ pub fn free_port() -> Result<u16, String> {
 /// A server under the command.  It is killed when this value goes.
 pub struct Server {
     child: Child,
-    lock: &'static str,
+    under: Under,
     errors: NamedTempFile,
 }
 
 impl Server {
-    /// Starts a server under a lock, with a report.
+    /// Starts a server.
     ///
     /// # Errors
     /// Why it cannot be started.
-    pub fn start<I>(lock: &'static str, program: I) -> Result<Self, String>
+    pub fn start<I>(under: Under, program: I) -> Result<Self, String>
     where
         I: IntoIterator<Item: AsRef<OsStr>>,
     {
         let failed = |error: std::io::Error| format!("the server cannot be started: {error}");
         let errors = NamedTempFile::new().map_err(failed)?;
         let same = |file: &NamedTempFile| file.as_file().try_clone().map(Stdio::from);
-        let child = std_cohort_run(lock, &["--report"])
+        let child = under
+            .command()
             .args(program)
             .stdin(Stdio::null())
             .stdout(same(&errors).map_err(failed)?)
@@ -166,7 +223,7 @@ impl Server {
             .map_err(failed)?;
         Ok(Self {
             child,
-            lock,
+            under,
             errors,
         })
     }
@@ -207,7 +264,7 @@ impl Server {
     }
 
     /// Asks the server to end, and checks that it does, that it succeeds, and
-    /// that it was served.
+    /// that what is asked of what it runs under was so.
     ///
     /// # Errors
     /// What it did instead.
@@ -234,7 +291,7 @@ impl Server {
                 self.printed()
             ));
         }
-        served(self.lock, &self.printed())
+        self.under.shown(&self.printed())
     }
 
     fn poll(&mut self) -> Result<Option<ExitStatus>, String> {

@@ -1,32 +1,32 @@
 //! Redis with I/O threads, which it parks by holding their mutexes for seconds.
 
 use crate::check::{Check, Tier};
-use crate::program::{Server, free_port};
+use crate::program::{Server, Under, free_port};
 use crate::selection::Selection;
 use assert_cmd::Command;
 use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Under each lock.
+/// Under each lock, and debugged.
 pub fn checks(selection: &Selection) -> Result<Vec<Check>, String> {
-    let check = |lock: &'static str| Check {
-        name: format!("redis/{lock}"),
+    let check = |(name, under)| Check {
+        name: format!("redis/{name}"),
         tier: Tier::Full,
         needs: &[
             ("redis-server", "redis-server"),
             ("redis-benchmark", "redis-tools"),
             ("redis-cli", "redis-tools"),
         ],
-        run: Box::new(move || run(lock)),
+        run: Box::new(move || run(under)),
     };
-    Ok(selection.locks().into_iter().map(check).collect())
+    Ok(selection.ways().into_iter().map(check).collect())
 }
 
-fn run(lock: &'static str) -> Result<(), String> {
+fn run(under: Under) -> Result<(), String> {
     let port = free_port()?.to_string();
     let mut server = Server::start(
-        lock,
+        under,
         [
             "redis-server",
             "--bind",

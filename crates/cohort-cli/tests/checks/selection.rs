@@ -1,6 +1,7 @@
 //! What the environment selects.
 
 use crate::check::Tier;
+use crate::program::Under;
 use cohort::catalogue::{self, LOCKS};
 use cohort_lab::world::names::rejoined;
 use std::any::type_name;
@@ -80,6 +81,15 @@ impl Selection {
         let served = || LOCKS.iter().filter(|lock| lock.serves_programs());
         let ours = || served().map(|lock| lock.name).chain(COMPOSITIONS);
         self.named.clone().unwrap_or_else(|| ours().collect())
+    }
+
+    /// What a program runs under, by its name in a check's: each of these locks, and `debug` where
+    /// no locks were asked for.
+    pub fn ways(&self) -> Vec<(&'static str, Under)> {
+        let locks = self.locks().into_iter();
+        let locks = locks.map(|lock| (lock, Under::Lock(lock)));
+        let debug = self.named.is_none().then_some(("debug", Under::Debug));
+        locks.chain(debug).collect()
     }
 
     /// Of these locks, those to check: all that were asked for, if any were.

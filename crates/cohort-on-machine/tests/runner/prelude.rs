@@ -26,6 +26,7 @@ pub use crate::locks::numa::*;
 pub use crate::locks::rwlock::{Abandoning, CohortRw};
 pub use crate::locks::tree::Manner;
 pub use crate::locks::wait::{MayPark, SpinOnly};
+pub(crate) use crate::record_clients as records;
 
 /// Models are loom's.
 macro_rules! models {

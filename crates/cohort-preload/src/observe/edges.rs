@@ -1,59 +1,111 @@
 //! In which order locks are taken: an edge for each lock that is taken while another is held.
+//!
+//! There is room for so many.  An edge of a lock that has ended gives its place to another, and so
+//! does one that says no more than another.  Where that is not enough, those go first that can be in
+//! no cycle so far: of a lock that is taken only where nothing is held, or to one under which
+//! nothing is taken.  Should that change later, this is counted as something that did not fit.
 
 use super::own::{Caller, Own};
 use crate::layout::{ADAPTIVE, Mutex, NO_KIND, NORMAL, RwLock};
 use crate::libc::alone;
 use cohort::records::{EDGES, Edge, GATES, Hold, How};
 use core::ptr::with_exposed_provenance;
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
+use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// How many places an edge may have.
 const PROBES: usize = 32;
 
-/// Bits by locks' addresses: whether an edge may have the lock.
-static HAVE_EDGES: [AtomicU64; 1024] = [const { AtomicU64::new(0) }; 1024];
+/// Bits by hashes of locks.
+struct Bits([AtomicU64; 4096]);
+
+/// Whether an edge may have a lock at that address.
+static HAVE_EDGES: Bits = Bits::new();
+
+/// Whether an edge may have a lock there that has no number.
+static UNNUMBERED: Bits = Bits::new();
+
+/// Whether the lock is taken while others are held.
+static INNER: Bits = Bits::new();
+
+/// Whether others are taken while it is held.
+static OUTER: Bits = Bits::new();
+
+/// Whether an edge from that lock, which was not [inner](INNER), was left out.
+static LEFT_OUTER: Bits = Bits::new();
+
+/// Whether an edge to that lock, which was not [outer](OUTER), was left out.
+static LEFT_INNER: Bits = Bits::new();
 
 fn mixed(value: u64) -> u64 {
     let value = (value ^ value >> 31).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     value ^ value >> 29
 }
 
-fn bit(object: u64) -> (&'static AtomicU64, u64) {
-    let hash = mixed(object);
-    let word = (hash >> 6) as usize % HAVE_EDGES.len();
-    (&HAVE_EDGES[word], 1 << (hash & 63))
+impl Bits {
+    const fn new() -> Self {
+        Self([const { AtomicU64::new(0) }; 4096])
+    }
+
+    fn of(&self, lock: u64) -> (&AtomicU64, u64) {
+        let hash = mixed(lock);
+        let word = (hash >> 6) as usize % self.0.len();
+        (&self.0[word], 1 << (hash & 63))
+    }
+
+    /// Sets a lock's bit; whether it was not set before.
+    fn set(&self, lock: u64) -> bool {
+        let (word, bit) = self.of(lock);
+        // Of two threads that set one bit each and look at the other's, one sees it.
+        word.load(Relaxed) & bit == 0 && word.fetch_or(bit, SeqCst) & bit == 0
+    }
+
+    fn has(&self, lock: u64) -> bool {
+        let (word, bit) = self.of(lock);
+        word.load(SeqCst) & bit != 0
+    }
+}
+
+/// A lock of that number at that address, in a word.
+fn known_as(object: u64, number: u32) -> u64 {
+    object ^ mixed(u64::from(number))
 }
 
 /// The next lock's number.
 static NEXT: AtomicU32 = AtomicU32::new(1);
 
-/// Which lock it is, of all that were at its address: a number in its own bytes, which the
-/// maker of another there sets to zero.
+/// Where in its own bytes a lock has its number: which of all it is that were at its address.  The
+/// maker of another there sets it to zero.
+///
+/// # Safety
+/// There is memory for a lock of that sort.
+#[inline(always)]
+unsafe fn room<'a>(how: How, object: usize) -> Option<&'a AtomicU32> {
+    // SAFETY: the caller's.
+    unsafe {
+        match how {
+            How::Mutex => {
+                let mutex = &*with_exposed_provenance::<Mutex>(object);
+                let kind = mutex.kind.load(Relaxed) & !NO_KIND;
+                matches!(kind, NORMAL | ADAPTIVE).then_some(&mutex.count)
+            }
+            How::Read | How::Write => {
+                let lock = &*with_exposed_provenance::<RwLock>(object);
+                lock.is_word().then_some(&lock.identity)
+            }
+            How::Condition => None,
+        }
+    }
+}
+
+/// The number of a lock, which it is given if it has none; 0 if there is no room for it.
 ///
 /// # Safety
 /// The lock is one, of that sort, and not gone.
 unsafe fn identity(object: u64, how: How) -> u32 {
-    let object = object as usize;
     // SAFETY: the caller's.
-    let place = unsafe {
-        match how {
-            How::Mutex => {
-                let mutex = &*with_exposed_provenance::<Mutex>(object);
-                match mutex.kind.load(Relaxed) & !NO_KIND {
-                    NORMAL | ADAPTIVE => &mutex.count,
-                    _ => return 0,
-                }
-            }
-            How::Read | How::Write => {
-                let lock = &*with_exposed_provenance::<RwLock>(object);
-                if !lock.is_word() {
-                    return 0;
-                }
-                &lock.identity
-            }
-            How::Condition => return 0,
-        }
+    let Some(place) = (unsafe { room(how, object as usize) }) else {
+        return 0;
     };
     match place.load(Relaxed) {
         0 => {
@@ -64,6 +116,17 @@ unsafe fn identity(object: u64, how: How) -> u32 {
         }
         known => known,
     }
+}
+
+/// The number of the lock that was last at an address, where another begins or that one ends; 0 if
+/// it has none.
+///
+/// # Safety
+/// There is memory for a lock of that sort.
+#[inline(always)]
+pub unsafe fn number(how: How, object: usize) -> u32 {
+    // SAFETY: the caller's.
+    unsafe { room(how, object) }.map_or(0, |place| place.load(Relaxed))
 }
 
 /// Notes that the thread, which holds what its record says, takes `object` and may wait for it.
@@ -77,6 +140,125 @@ pub fn takes(own: &Own, object: usize, how: How, caller: &Caller) {
     note(own, held, object as u64, how, caller);
 }
 
+/// An edge that a thread makes.
+struct New {
+    held: u64,
+    taken: u64,
+    held_identity: u32,
+    taken_identity: u32,
+    thread: u32,
+    /// What else it holds; then zeroes.
+    gates: [u64; GATES],
+}
+
+impl New {
+    /// A hash of the locks, and one of the gates too.
+    fn keys(&self) -> [u64; 2] {
+        let which = u64::from(self.held_identity) << 32 | u64::from(self.taken_identity);
+        let pair = mixed(self.held ^ mixed(self.taken ^ mixed(which)));
+        let gates = self.gates.iter().take_while(|gate| **gate != 0);
+        [pair, gates.fold(pair, |key, gate| mixed(key ^ gate)) | 1]
+    }
+
+    /// Whether a known edge is of the same two locks.
+    fn is_like(&self, edge: &Edge) -> bool {
+        edge.held.load(Acquire) == self.held
+            && edge.taken.load(Relaxed) == self.taken
+            && edge.held_identity.load(Relaxed) == self.held_identity
+            && edge.taken_identity.load(Relaxed) == self.taken_identity
+    }
+
+    /// Whether that says as much as this: the same thread does the same, and holds nothing that it
+    /// does not hold here.
+    fn is_covered_by(&self, edge: &Edge) -> bool {
+        let is_held = |gate: u64| gate == 0 || self.gates.contains(&gate);
+        let is_enough = |known: u32| known == 0 || known == self.thread;
+        // If all places are others', as many as can wait at once do it.
+        let known = makers(edge).find(|known| is_enough(*known));
+        gates(edge).all(is_held) && known != Some(0)
+    }
+
+    /// Whether this says all that the other does.
+    fn covers(&self, edge: &Edge) -> bool {
+        let mut own = self.gates.iter().filter(|gate| **gate != 0);
+        own.all(|gate| gates(edge).any(|known| known == *gate))
+            && makers(edge).all(|known| known == 0 || known == self.thread)
+    }
+
+    /// Whether it may be in a cycle, by what is known so far.
+    fn matters(&self) -> bool {
+        can_turn(self.outer(), self.inner())
+    }
+
+    fn outer(&self) -> u64 {
+        known_as(self.held, self.held_identity)
+    }
+
+    fn inner(&self) -> u64 {
+        known_as(self.taken, self.taken_identity)
+    }
+}
+
+fn gates(edge: &Edge) -> impl Iterator<Item = u64> {
+    edge.gates.iter().map(|gate| gate.load(Relaxed))
+}
+
+fn makers(edge: &Edge) -> impl Iterator<Item = u32> {
+    edge.threads.iter().map(|thread| thread.load(Relaxed))
+}
+
+/// Whether an edge from one lock to another may be in a cycle: something leads to the one, and the
+/// other leads on.
+fn can_turn(outer: u64, inner: u64) -> bool {
+    INNER.has(outer) && OUTER.has(inner)
+}
+
+/// The locks of a known edge.
+fn locks(edge: &Edge) -> [u64; 2] {
+    let of =
+        |lock: &AtomicU64, number: &AtomicU32| known_as(lock.load(Relaxed), number.load(Relaxed));
+    [
+        of(&edge.held, &edge.held_identity),
+        of(&edge.taken, &edge.taken_identity),
+    ]
+}
+
+/// An edge from one lock to another is left out.
+#[cold]
+fn leave_out(own: &Own, [outer, inner]: [u64; 2]) {
+    LEFT_OUTER.set(outer);
+    LEFT_INNER.set(inner);
+    if can_turn(outer, inner) {
+        own.records().lost_edges.fetch_add(1, Relaxed);
+    }
+}
+
+/// Notes a thread with an edge that has that key.
+fn add_maker(edge: &Edge, key: u64, thread: u32) {
+    for place in &edge.threads {
+        let known = match place.load(Relaxed) {
+            0 => place.compare_exchange(0, thread, Acquire, Relaxed).err(),
+            known => Some(known),
+        };
+        if known.is_none() && edge.key.load(Acquire) != key {
+            // Another edge has got its place meanwhile.
+            let _ = place.compare_exchange(thread, 0, Relaxed, Relaxed);
+        }
+        if known.is_none_or(|known| known == thread) {
+            return;
+        }
+    }
+}
+
+/// Of so many locks that a thread holds, which are looked at: all, or the first, among which gates
+/// are, and the last.
+fn noted(held: usize) -> impl Iterator<Item = usize> + Clone {
+    const FIRST: usize = GATES / 2;
+    const LAST: usize = GATES + 1 - FIRST;
+    let last = held.saturating_sub(LAST).max(FIRST.min(held));
+    (0..FIRST.min(held)).chain(last..held)
+}
+
 #[inline(never)]
 fn note(own: &Own, held: usize, taken: u64, how: How, caller: &Caller) {
     let holds = &own.thread.holds[..held];
@@ -86,73 +268,147 @@ fn note(own: &Own, held: usize, taken: u64, how: How, caller: &Caller) {
     }
     // SAFETY: the program's, which is about to take it.
     let taken_identity = unsafe { identity(taken, how) };
-    // Of many locks, those that were taken last.
-    for (place, hold) in holds.iter().enumerate().rev().take(GATES + 1) {
-        let object = hold.object.load(Relaxed);
-        let site = hold.site.load(Relaxed);
+    for place in noted(held) {
+        let object = holds[place].object.load(Relaxed);
+        let site = holds[place].site.load(Relaxed);
         // SAFETY: the thread holds it.
         let held_identity = unsafe { identity(object, Hold::unpack(site).1) };
-        let gates = holds.iter().enumerate().rev().take(GATES + 1);
-        let gates = gates.filter(|(other, _)| *other != place);
-        let id = u64::from(own.thread.id.load(Relaxed));
-        let which = u64::from(held_identity) << 32 | u64::from(taken_identity);
-        let mut key = mixed(object ^ mixed(taken ^ mixed(id ^ mixed(which))));
-        for (_, gate) in gates.clone() {
-            key = mixed(key ^ gate.object.load(Relaxed));
+        let mut gates = [0; GATES];
+        let others = noted(held).filter(|other| *other != place);
+        for (gate, other) in gates.iter_mut().zip(others) {
+            *gate = holds[other].object.load(Relaxed);
         }
-        let key = key | 1;
-        let Some(edge) = free_place(own, key) else {
+        let new = New {
+            held: object,
+            taken,
+            held_identity,
+            taken_identity,
+            thread: own.thread.id.load(Relaxed),
+            gates,
+        };
+        let Some((edge, stack)) = free_place(own, &new) else {
             continue;
         };
-        bit(object).0.fetch_or(bit(object).1, Relaxed);
-        bit(taken).0.fetch_or(bit(taken).1, Relaxed);
+        for (lock, number) in [(object, held_identity), (taken, taken_identity)] {
+            HAVE_EDGES.set(lock);
+            if number == 0 {
+                UNNUMBERED.set(lock);
+            }
+        }
         edge.taken.store(taken, Relaxed);
         edge.held_identity.store(held_identity, Relaxed);
         edge.taken_identity.store(taken_identity, Relaxed);
         edge.held_site.store(site, Relaxed);
-        edge.thread.store(id as u32, Relaxed);
-        for (slot, (_, gate)) in edge.gates.iter().zip(gates) {
-            slot.store(gate.object.load(Relaxed), Relaxed);
+        for (place, gate) in edge.gates.iter().zip(gates) {
+            place.store(gate, Relaxed);
         }
         own.note(&edge.place, caller);
-        edge.stack.store(own.keep_stack(caller), Relaxed);
+        edge.stack.store(own.keep_stack_in(stack, caller), Relaxed);
         edge.held.store(object, Release);
     }
 }
 
-/// Where an edge that is new goes; none if it is known, or there is no room.
-fn free_place(own: &Own, key: u64) -> Option<&'static Edge> {
-    let first = key as usize % EDGES;
-    for probe in 0..PROBES {
-        let edge = &own.records().edges[(first + probe) % EDGES];
-        match edge.key.load(Acquire) {
-            0 => match edge.key.compare_exchange(0, key, AcqRel, Acquire) {
-                Ok(_) => return Some(edge),
-                Err(theirs) if theirs == key => return None,
-                Err(_) => {}
-            },
-            known if known == key => return None,
-            _ => {}
+/// Whether one of an edge's locks has ended; not of one that is being written.
+fn is_over(own: &Own, edge: &Edge) -> bool {
+    let has_ended = |number: &AtomicU32| own.records().has_ended(number.load(Relaxed));
+    edge.held.load(Acquire) != 0
+        && (edge.taken.load(Relaxed) == 0
+            || has_ended(&edge.held_identity)
+            || has_ended(&edge.taken_identity))
+}
+
+/// Where an edge that is new goes, with the number of a kept stack that was another's, plus one, or
+/// 0; none if it is known, or there is no room.
+fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
+    const TIMES: usize = 4;
+    let [pair, key] = new.keys();
+    let first = pair as usize % EDGES;
+    for _ in 0..TIMES {
+        let mut free = None;
+        let mut idle = None;
+        for probe in 0..PROBES {
+            let edge = &own.records().edges[(first + probe) % EDGES];
+            let known = edge.key.load(Acquire);
+            if known == 0 {
+                free = free.or(Some((edge, known)));
+                break;
+            }
+            let is_written = edge.held.load(Acquire) != 0;
+            if is_over(own, edge) {
+                free = free.or(Some((edge, known)));
+            } else if known == key {
+                add_maker(edge, key, new.thread);
+                return None;
+            } else if is_written && new.is_like(edge) {
+                if new.is_covered_by(edge) {
+                    return None;
+                }
+                if new.covers(edge) {
+                    free = free.or(Some((edge, known)));
+                }
+            } else if is_written && idle.is_none() {
+                let [outer, inner] = locks(edge);
+                idle = (!can_turn(outer, inner)).then_some((edge, known));
+            }
         }
+        // It is new: the two locks lead to each other from here on.
+        for (now, left, lock) in [
+            (&INNER, &LEFT_OUTER, new.inner()),
+            (&OUTER, &LEFT_INNER, new.outer()),
+        ] {
+            if now.set(lock) && left.has(lock) {
+                own.records().lost_edges.fetch_add(1, Relaxed);
+            }
+        }
+        let idle = idle.filter(|_| new.matters());
+        let Some((edge, known)) = free.or(idle) else {
+            break;
+        };
+        let before = locks(edge);
+        let taken = edge.key.compare_exchange(known, key, AcqRel, Acquire);
+        if taken.is_err() {
+            // Another thread was first, perhaps with the same.
+            continue;
+        }
+        if known == 0 {
+            add_maker(edge, key, new.thread);
+            return Some((edge, 0));
+        }
+        if free.is_none() {
+            leave_out(own, before);
+        }
+        edge.held.store(0, Release);
+        for maker in &edge.threads {
+            maker.store(0, Release);
+        }
+        add_maker(edge, key, new.thread);
+        return Some((edge, edge.stack.load(Relaxed)));
     }
-    own.records().lost_edges.fetch_add(1, Relaxed);
+    leave_out(own, [new.outer(), new.inner()]);
     None
 }
 
-/// A lock begins or ends at an address: what is known of another that was there is over.
+/// A lock begins or ends at an address, at which one of that number was last: what is known of that
+/// one is over.
 #[inline]
-pub fn forget(own: &Own, object: usize) {
-    let (word, bit) = bit(object as u64);
-    if word.load(Relaxed) & bit != 0 {
-        strike(own, object as u64);
+pub fn forget(own: &Own, object: usize, number: u32) {
+    let object = object as u64;
+    if number != 0 && HAVE_EDGES.has(object) && own.records().end(number) {
+        return;
+    }
+    if UNNUMBERED.has(object) {
+        strike(own, object);
     }
 }
 
+/// Strikes out the edges that have a lock which has no number.
 #[cold]
 fn strike(own: &Own, object: u64) {
     for edge in &own.records().edges {
-        let has = |lock: &AtomicU64| lock.load(Acquire) == object;
-        if has(&edge.held) || has(&edge.taken) {
+        let is_it = |lock: &AtomicU64, number: &AtomicU32| {
+            lock.load(Acquire) == object && number.load(Relaxed) == 0
+        };
+        if is_it(&edge.held, &edge.held_identity) || is_it(&edge.taken, &edge.taken_identity) {
             edge.taken.store(0, Relaxed);
         }
     }

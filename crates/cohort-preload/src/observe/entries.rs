@@ -13,11 +13,11 @@ use crate::libc::{EBUSY, Timespec, keeping_errno};
 use crate::mutex::Wait;
 use crate::owner::NOBODY;
 use crate::{condvar, mutex, next, rwlock};
-use cohort::records::{Doing, How, Wrong};
+use cohort::records::{self, Doing, How, Wrong};
 use core::ffi::{c_int, c_void};
 use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 /// A robust mutex is locked too where its owner has died.
 const EOWNERDEAD: c_int = 130;
@@ -173,7 +173,7 @@ fn locking(
     };
     if is_locked(result) {
         match holder_of(&own, how, object) {
-            Holder::Tagged(holder) => holder.store(tag(caller.returns_to), Relaxed),
+            Holder::Tagged(holder) => holder.take(tag(caller.returns_to)),
             Holder::Owned => {}
             Holder::Listed => own.holds_now(object, how, caller.returns_to),
         }
@@ -187,7 +187,7 @@ enum Holder {
     /// In the thread's record.
     Listed,
     /// In the lock's own bytes: a plain mutex, at the level that needs no more.
-    Tagged(&'static AtomicUsize),
+    Tagged(&'static records::Holder),
     /// There too, without our doing: a mutex that has an owner.
     Owned,
 }
@@ -201,7 +201,7 @@ fn holder_of(own: &Own, how: How, object: usize) -> Holder {
     // SAFETY: the program's.
     let mutex = unsafe { &*ptr::with_exposed_provenance::<Mutex>(object) };
     if mutex::has_room_for_owner(mutex) {
-        Holder::Tagged(&mutex.owner)
+        Holder::Tagged(mutex.holder())
     } else if mutex::has_owner(mutex) {
         Holder::Owned
     } else {
@@ -252,8 +252,7 @@ fn unlocking(
         return profile::unlocking(&own, how, object, unlock);
     }
     match holder_of(&own, how, object) {
-        // A thread that waits must never be told of one that has let go.
-        Holder::Tagged(holder) => holder.store(NOBODY, Relaxed),
+        Holder::Tagged(holder) => return holder.let_go(unlock),
         Holder::Owned => {}
         Holder::Listed if own.lets_go(object) || own.form == Form::Stuck => {}
         Holder::Listed => unlocks_others(&own, object, caller, is_free),
@@ -263,12 +262,24 @@ fn unlocking(
 
 /// A lock has been initialised: what was at its address is another.  This is noted whether or not
 /// anybody watches: a command that comes later could not find out.
-fn initialised(how: How, object: usize, caller: &Caller, result: c_int) -> c_int {
+///
+/// # Safety
+/// There is memory for one at that address.
+#[inline(always)]
+unsafe fn initialising(
+    how: How,
+    object: usize,
+    caller: &Caller,
+    init: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: the caller's.
+    let before = unsafe { edges::number(how, object) };
+    let result = init();
     if let (Some(own), 0) = (any(), result) {
         if own.form.is_profiled() {
             profile::initialised(&own, how, object, caller);
         } else if own.form == Form::Order {
-            edges::forget(&own, object);
+            edges::forget(&own, object, before);
         }
     }
     result
@@ -293,7 +304,19 @@ fn is_free(mutex: *mut Mutex) -> bool {
 }
 
 /// A mutex or rwlock of this thread's process that was used is destroyed.
-fn destroying(object: usize, caller: &Caller, result: c_int) -> c_int {
+///
+/// # Safety
+/// It is one.
+#[inline(always)]
+unsafe fn destroying(
+    how: How,
+    object: usize,
+    caller: &Caller,
+    destroy: impl FnOnce() -> c_int,
+) -> c_int {
+    // SAFETY: the caller's.
+    let number = unsafe { edges::number(how, object) };
+    let result = destroy();
     if let Some(own) = own().filter(|own| matches!(own.form, Form::Owner | Form::Order)) {
         if result == EBUSY {
             found(
@@ -304,7 +327,7 @@ fn destroying(object: usize, caller: &Caller, result: c_int) -> c_int {
                 holder(&own, object, false),
             );
         } else if own.form == Form::Order {
-            edges::forget(&own, object);
+            edges::forget(&own, object, number);
         }
     }
     result
@@ -324,12 +347,9 @@ fn waiting(
         return profile::waiting(&own, doing, cond as usize, mutex as usize, caller, wait);
     }
     let tagged = match holder_of(&own, How::Mutex, mutex as usize) {
-        Holder::Tagged(holder) if holder.load(Relaxed) != NOBODY => Some(holder),
+        Holder::Tagged(holder) if holder.tag() != NOBODY => Some(holder),
         _ => None,
     };
-    if let Some(tagged) = tagged {
-        tagged.store(NOBODY, Relaxed);
-    }
     if own.form >= Form::Owner && own.find(mutex as usize).is_none() && own.is_certain() {
         found(
             &own,
@@ -339,12 +359,17 @@ fn waiting(
             holder(&own, mutex as usize, false),
         );
     }
-    own.begins(doing, cond as usize, mutex as usize, caller);
-    let result = wait();
-    own.ends();
-    if let Some(tagged) = tagged {
-        tagged.store(tag(caller.returns_to), Relaxed);
-    }
+    let waits = || {
+        own.begins(doing, cond as usize, mutex as usize, caller);
+        let result = wait();
+        own.ends();
+        result
+    };
+    let Some(holder) = tagged else {
+        return waits();
+    };
+    let result = holder.let_go(waits);
+    holder.take(tag(caller.returns_to));
     result
 }
 
@@ -417,10 +442,9 @@ behind! {
         }
     }
     fn unlock_stuck(mutex: *mut Mutex) |caller| {
-        if quick::unlock(Form::Stuck, mutex) {
-            mutex::pthread_mutex_unlock(mutex)
-        } else {
-            unlock_from(mutex, caller.returns_to, caller.stack, caller.frame)
+        match quick::unlock_tagged(mutex, || mutex::pthread_mutex_unlock(mutex)) {
+            Some(result) => result,
+            None => unlock_from(mutex, caller.returns_to, caller.stack, caller.frame),
         }
     }
     fn unlock_owner(mutex: *mut Mutex) |caller| {
@@ -569,13 +593,14 @@ entries! {
     pthread_mutex_init, __pthread_mutex_init =>
     fn init(mutex: *mut Mutex, attributes: Attr; _c, _d),
     |caller| {
-        let result = mutex::init(mutex, attributes, caller.returns_to);
-        initialised(How::Mutex, mutex as usize, caller, result)
+        initialising(How::Mutex, mutex as usize, caller, || {
+            mutex::init(mutex, attributes, caller.returns_to)
+        })
     }
     pthread_mutex_destroy, __pthread_mutex_destroy =>
     fn destroy(mutex: *mut Mutex; _b, _c, _d),
     |caller| {
-        destroying(mutex as usize, caller, mutex::pthread_mutex_destroy(mutex))
+        destroying(How::Mutex, mutex as usize, caller, || mutex::pthread_mutex_destroy(mutex))
     }
     mtx_lock => fn c11_lock(mutex: *mut Mutex; _b, _c, _d) or c11::mtx_lock,
     |caller| {
@@ -600,8 +625,9 @@ entries! {
     }
     pthread_cond_init => fn cond_init(cond: *mut Cond, attributes: Attr; _c, _d),
     |caller| {
-        let result = condvar::pthread_cond_init(cond, attributes);
-        initialised(How::Condition, cond as usize, caller, result)
+        initialising(How::Condition, cond as usize, caller, || {
+            condvar::pthread_cond_init(cond, attributes)
+        })
     }
     pthread_cond_wait => fn cond_wait(cond: *mut Cond, mutex: *mut Mutex; _c, _d) or condvar::pthread_cond_wait,
     |caller| {
@@ -697,13 +723,14 @@ entries! {
     pthread_rwlock_init, __pthread_rwlock_init =>
     fn rwinit(lock: *mut RwLock, attributes: Attr; _c, _d),
     |caller| {
-        let result = rwlock::pthread_rwlock_init(lock, attributes);
-        initialised(How::Read, lock as usize, caller, result)
+        initialising(How::Read, lock as usize, caller, || {
+            rwlock::pthread_rwlock_init(lock, attributes)
+        })
     }
     pthread_rwlock_destroy, __pthread_rwlock_destroy =>
     fn rwdestroy(lock: *mut RwLock; _b, _c, _d),
     |caller| {
-        destroying(lock as usize, caller, rwlock::pthread_rwlock_destroy(lock))
+        destroying(How::Read, lock as usize, caller, || rwlock::pthread_rwlock_destroy(lock))
     }
     pthread_join => fn join(thread: usize, value: *mut *mut c_void; _c, _d),
     |caller| {

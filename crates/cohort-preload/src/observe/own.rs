@@ -8,7 +8,7 @@ use crate::owner;
 use cohort::door::{Hearer, generation, generation_so_far, hear, is_gone, thread_id};
 use cohort::records::{
     ALWAYS, Doing, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, Place, Records, STACK_BYTES, STACKS,
-    Stack, TAG_BITS, THREADS, Thread, WHOLE, WRITTEN,
+    Stack, TAG_BITS, THREADS, Thread, WHOLE, WRITTEN, Waiting,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
@@ -278,7 +278,6 @@ fn begin(words: &Words) {
         return;
     };
     let thread = &records.threads[slot];
-    thread.turn.store(0, Relaxed);
     thread.uncertain.store(0, Relaxed);
     thread.pthread.store(pthread_self() as u64, Relaxed);
     thread.owner.store(owner::me() as u64, Relaxed);
@@ -528,9 +527,7 @@ pub fn keep_maps(records: &Records) {
 
 /// Leaves nothing of an earlier watch in a record.
 fn begin_anew(thread: &Thread, watch: u32) {
-    let turn = thread.turn.load(Relaxed);
-    thread.turn.store(turn.wrapping_add(turn & 1), Relaxed);
-    thread.doing.store(Doing::Nothing as u32, Relaxed);
+    thread.wait.clear();
     thread.held.store(0, Relaxed);
     thread.beyond.store(0, Relaxed);
     thread.follows.follow(watch);
@@ -584,25 +581,19 @@ impl Own {
     /// The thread begins to wait.
     #[inline]
     pub fn begins(&self, doing: Doing, object: usize, mutex: usize, caller: &Caller) {
-        let thread = self.thread;
-        note(&thread.place, caller);
-        thread.object.store(object as u64, Relaxed);
-        thread.mutex.store(mutex as u64, Relaxed);
-        thread.doing.store(doing as u32, Relaxed);
-        // A wait that cancellation ended has left the turn odd.
-        let turn = thread.turn.load(Relaxed);
-        thread
-            .turn
-            .store((turn | 1).wrapping_add((turn & 1) * 2), Release);
+        let waiting = Waiting {
+            doing,
+            object: object as u64,
+            mutex: mutex as u64,
+            place: [caller.returns_to, caller.stack, caller.frame].map(|at| at as u64),
+        };
+        self.thread.wait.begin(waiting.to_words());
     }
 
     /// It has waited.
     #[inline]
     pub fn ends(&self) {
-        let thread = self.thread;
-        thread.doing.store(Doing::Nothing as u32, Relaxed);
-        let turn = thread.turn.load(Relaxed);
-        thread.turn.store((turn | 1).wrapping_add(1), Release);
+        self.thread.wait.end();
     }
 
     /// The thread holds a lock from now on.
@@ -685,6 +676,16 @@ impl Own {
             keeping_errno(|| keep_maps(self.records()));
         }
         number as u32 + 1
+    }
+
+    /// The same, in the place of one that is not needed any more, if that number says one.
+    #[cold]
+    pub fn keep_stack_in(&self, number: u32, caller: &Caller) -> u32 {
+        let Some(place) = number.checked_sub(1) else {
+            return self.keep_stack(caller);
+        };
+        copy(&self.records().stacks[place as usize], caller);
+        number
     }
 
     /// Lends the caller's stack to a sample; its number plus one, or 0 if none is free.

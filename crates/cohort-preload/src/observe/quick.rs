@@ -10,8 +10,8 @@ use super::profile::{count, mixed};
 use crate::choice::is_plain_default;
 use crate::layout::{Mutex, NORMAL, RECURSIVE, RwLock};
 use crate::mutex::begin_to_lock;
-use crate::owner::NOBODY;
 use cohort::records::{CLASSES, Count, HOLDS, Hold, How, TALLIES, identity};
+use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -46,7 +46,7 @@ pub unsafe fn lock(form: Form, mutex: *mut Mutex, returns_to: usize) -> Way {
                 return Way::Begun;
             }
             if kind == NORMAL {
-                object.owner.store(tag(returns_to), Relaxed);
+                object.holder().take(tag(returns_to));
             }
             Way::Done
         }
@@ -166,6 +166,22 @@ pub fn tally(own: &Own, lock: u64, site: u64) -> &'static Count {
     &own.thread.tallies[mixed(lock ^ site.rotate_left(24)) as usize % TALLIES]
 }
 
+/// Unlocks a mutex that has its holder in it; none if this is not usual.
+///
+/// # Safety
+/// It is one.
+#[inline(always)]
+pub unsafe fn unlock_tagged(mutex: *mut Mutex, unlock: impl FnOnce() -> c_int) -> Option<c_int> {
+    // SAFETY: the caller's.
+    let object = unsafe { &*mutex };
+    match object.kind.load(Relaxed) {
+        _ if !is_plain_default() => None,
+        NORMAL => Some(object.holder().let_go(unlock)),
+        RECURSIVE => Some(unlock()),
+        _ => None,
+    }
+}
+
 /// Writes down that the thread lets go of a mutex; false if this is not usual.
 ///
 /// # Safety
@@ -177,13 +193,6 @@ pub unsafe fn unlock(form: Form, mutex: *mut Mutex) -> bool {
     let kind = object.kind.load(Relaxed);
     if !matches!(kind, NORMAL | RECURSIVE) || !is_plain_default() {
         return false;
-    }
-    if form == Form::Stuck {
-        if kind == NORMAL {
-            // A thread that waits must never be told of one that has let go.
-            object.owner.store(NOBODY, Relaxed);
-        }
-        return true;
     }
     letting_go(&own, mutex as usize, class_in(object, kind))
 }

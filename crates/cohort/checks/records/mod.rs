@@ -1,4 +1,6 @@
 //! Checks of what an observed process writes down.
 
+mod awaited;
+mod holder;
 mod samples;
 mod watch;

@@ -1,0 +1,70 @@
+//! What threads write down of themselves, read while it changes.
+
+use crate::locks::RawLock;
+use crate::locks::records::{Holder, Wait, Watch};
+use crate::world::together;
+use std::sync::Arc;
+
+/// A thread waits again and again, once without saying that it has waited, while another looks so
+/// often: what is read is of one wait, and of none that came before what was seen already.
+pub fn waits_are_whole(looks: usize) {
+    let wait = Arc::new(Wait::<2>::default());
+    together(2, move |thread| {
+        if thread == 0 {
+            wait.begin([1; 2]);
+            // Cancelled.
+            wait.begin([2; 2]);
+            wait.end();
+            wait.begin([3; 2]);
+            wait.end();
+            return;
+        }
+        let mut last = 0;
+        for (turn, words) in (0..looks).filter_map(|_| wait.read()) {
+            assert_eq!(turn & 1, 1, "a wait has an odd number");
+            assert_eq!(words[0], words[1], "a wait was read while it changed");
+            assert!(words[0] >= last, "an earlier wait was read");
+            last = words[0];
+        }
+    });
+}
+
+struct Shared<L> {
+    lock: L,
+    holder: Holder,
+    /// Says so of each thread that has let go for good.
+    done: [Watch; 2],
+}
+
+/// Two threads take a lock so often, with their tags in its holder's word: it names the thread that
+/// holds the lock as long as that holds it, and none that has let go for good.
+pub fn holders_are_named<L>(rounds: usize)
+where
+    L: RawLock + 'static,
+{
+    let shared = Arc::new(Shared {
+        lock: L::default(),
+        holder: Holder::default(),
+        done: Default::default(),
+    });
+    together(2, move |thread| {
+        let (mine, theirs) = (thread + 1, 2 - thread);
+        for _ in 0..rounds {
+            let cx = L::Context::default();
+            shared.lock.acquire(&cx);
+            assert_eq!(shared.holder.tag(), 0, "the last holder is still named");
+            shared.holder.take(mine);
+            assert_eq!(shared.holder.tag(), mine, "the holder is not named");
+            // SAFETY: taken above, with this context.
+            shared.holder.let_go(|| unsafe { shared.lock.release(&cx) });
+        }
+        shared.done[thread].begin_for_ever();
+        if shared.done[1 - thread].number() != 0 {
+            assert_ne!(
+                shared.holder.tag(),
+                theirs,
+                "a thread that has let go is named"
+            );
+        }
+    });
+}

@@ -18,9 +18,9 @@ const fn contended(machine: &'static str, threads: &'static [usize], critical: u
     })
 }
 
-/// Where threads exceed CPUs nothing counts before the first time slices are over, which take
-/// 12 ms: so long every thread that has a CPU gets on under any lock.  The eighth part is left out.
-const CROWDED_MILLISECONDS: u64 = 2_000;
+/// Where threads exceed CPUs the first time slices, of 12 ms, are but a small part of what is
+/// counted: so long every thread that has a CPU gets on under any lock.
+const CROWDED_MILLISECONDS: u64 = 500;
 
 const fn crowded(threads: &'static [usize]) -> Experiment {
     contended(HASWELL, threads, 1_024).lasting(CROWDED_MILLISECONDS)

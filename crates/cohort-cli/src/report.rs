@@ -246,20 +246,23 @@ fn queueing(report: &Report) -> String {
     let groups = report.memory.cache_groups.load(Relaxed);
     match (long + short, short) {
         (0, _) if groups == 1 => "cohort: its waiters stood in no queue, since its CPUs share one \
-                                  cache\n"
+                                  cache, and few waited for long at once\n"
             .to_owned(),
         (0, _) => {
             "cohort: its waiters stood in no queue, since few waited for long at once\n".to_owned()
         }
         (queued, short) => {
             let mut text = format!(
-                "cohort: {} of its waits stood in a queue by {groups} cache groups",
+                "cohort: {} of its waits stood in a queue",
                 percent(queued, waits)
             );
+            if groups > 1 {
+                let _ = write!(text, " by {groups} cache groups");
+            }
             if short > 0 {
                 let _ = write!(
                     text,
-                    ", {} in a short one, as others wanted the CPUs",
+                    ", {} in a short one, as others wanted the CPUs or sections were long",
                     percent(short, waits)
                 );
             }
@@ -433,7 +436,7 @@ mod tests {
         assert_eq!(
             queueing(&report),
             "cohort: 50.00 % of its waits stood in a queue by 8 cache groups, 5.00 % in a short \
-             one, as others wanted the CPUs\n"
+             one, as others wanted the CPUs or sections were long\n"
         );
     }
 

@@ -160,7 +160,7 @@ macro_rules! for_each_lock {
     ($callback:ident) => {
         $callback! {
             futex_hmcs, $crate::numa::FutexHmcs, Word, ["default"],
-            "as futex; where CPUs are in several cache groups its waiters stand in a tree of queues",
+            "as futex; where CPUs are in several cache groups or many its waiters stand in a tree of queues",
             "Cohort; see numa/futex_hmcs.rs",
             [RawTry, Abortable, ThreadOblivious, Inherit];
 

@@ -224,6 +224,7 @@ pub fn measure(
 mod tests {
     use super::super::{NO_LOCK, WORKLOADS, find};
     use super::*;
+    use crate::bench::Span;
     use cohort_machine::description::shipped;
 
     struct Silent;
@@ -296,6 +297,39 @@ mod tests {
         // `mcs` is tried again and again; sections that were brought are waited for.
         assert!(bo.middle.abandoned > 0 && mcs.middle.abandoned > 0);
         assert_eq!(sections.middle.abandoned, 0);
+    }
+
+    /// Where sections are long, waiters that spin only slow the holder: the default's sleep.
+    #[test]
+    fn the_default_is_short_of_spinners_where_sections_are_long() {
+        let course = Course {
+            until: Until::Seconds(0.01),
+            served: true,
+            ..COURSE
+        };
+        let info = find("lbench").unwrap();
+        let machine = shipped::find("haswell-ep-2s").unwrap();
+        let simulator = Arc::new(Simulator::new(machine));
+        let modes = |critical| {
+            let long = Knobs {
+                critical: Some(Span::Nanoseconds(critical)),
+                ..Knobs::NONE
+            };
+            let setting = Setting {
+                lock: "futex-hmcs".to_owned(),
+                threads: 24,
+                knobs: long.over(info).unwrap(),
+                seed: 7,
+            };
+            let points = measure(info, &simulator, &course, &[setting], &mut Silent).unwrap();
+            points[0].middle.heard.waits.clone()
+        };
+        assert!(modes(20_000).contains_key("short queue"));
+        let short = modes(200);
+        assert!(
+            short.contains_key("queue") && !short.contains_key("short queue"),
+            "{short:?}"
+        );
     }
 
     #[test]

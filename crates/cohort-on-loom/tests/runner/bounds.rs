@@ -107,9 +107,10 @@ pub const TURNS: Bounds = Bounds {
     tries: true,
     ..PARK
 };
-/// Waiters lose their CPUs, in clients with many steps.
+/// Waiters lose their CPUs, at times that are far enough apart to count, in clients with many steps.
 pub const SPIN_ABSENT: Bounds = Bounds {
     absent: true,
+    nanoseconds_per_look: 2_000_000,
     ..SPIN_1
 };
 /// Threads seldom wait.

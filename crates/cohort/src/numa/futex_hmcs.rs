@@ -1,9 +1,13 @@
 //! `futex-hmcs`: a [`Futex`] whose waiters stand in an `hmcs` queue where their CPUs are in
-//! several cache groups.  The queue does not exclude: it puts the threads that want the
-//! word in order, so that the lock goes round one cache group before it goes to the next.
+//! several cache groups, or are many.  The queue does not exclude: it puts the threads that want
+//! the word in order, so that the lock goes round one cache group before it goes to the next.
 //!
 //! **Not for** strict order: a thread that comes while the word is free takes it.  Alone,
-//! between few threads of one cache group, and on a machine that has one, it is `futex`.
+//! and on a machine of few CPUs that has one cache group, it is `futex`.
+//!
+//! Where sections are long, spinning saves nothing, for a sleeper is awake well before the next
+//! section ends, and it slows a holder that shares a core with the spinner: the queue is short
+//! then, and the others sleep outside.
 //!
 //! Where others want the waiters' CPUs, the word does not stay in a cache group whose next waiter
 //! has given its CPU away: it goes to another group, or is freed.  The waiter keeps its place.
@@ -19,6 +23,9 @@
 //! | `owner` | a waiter that finds the queue empty | the address of the lock whose waiters it has; 0: nobody's; 1: about to be another's |
 //! | `groups` | the first waiter of each cache group | whose gates have been used |
 //! | `crowded` | a waiter that has lost its CPU | until when its CPUs are wanted by others |
+//! | `slow` | a holder whose section was long, as others were before | until when sections count as long |
+//! | `lost` | a waiter that has lost its CPU | when the first of them did |
+//! | `long` | holders, one time in some | by how much long sections have prevailed of late |
 //! | `order` | waiters | the tree of queues |
 //! | `gates` | waiters | how many of a cache group are in the queue, the holder included; those beyond its CPUs sleep outside |
 //!
@@ -78,13 +85,39 @@ flaws! {
 /// and makes a group that has few waiters wait four times as long.
 const HAND_OFFS: u32 = 16;
 
-/// For how long a queue is short after a waiter has lost its CPU: many time slices, for while it is
+/// With so many CPUs of one cache group, or fewer, waiters need no order: all may compete for the
+/// word.  On 12 simulated CPUs of one group a queue gains nothing, and it costs what a crowd
+/// tolerates: waiters that leave by a jump, and others' priorities.
+const CROWD: u32 = 16;
+
+/// How many may be in the queue of a lock that one cache group wants: so many that somebody is
+/// always ready while a sleeper is woken.  More would only spin on the holder's cores.
+const PLACES_IN_ONE: u32 = 8;
+
+/// For how long a queue is short after there was a reason: many time slices, for while it is
 /// long in vain a thread may wait for some of them.
-const CROWDED_NANOSECONDS: u64 = 100_000_000;
+const SHORT_NANOSECONDS: u64 = 100_000_000;
+
+/// Others want the waiters' CPUs if one has lost its own so long after another, and so soon: those
+/// that begin at once lose some at once.
+const AGAIN_AFTER_NANOSECONDS: u64 = 1_000_000;
+const AGAIN_WITHIN_NANOSECONDS: u64 = 20_000_000;
 
 /// How many may be in a short queue, or one of each cache group if that is more: the lock goes
 /// round among them while one is woken that sleeps outside.
 const CROWDED_PLACES: u32 = 8;
+
+/// The same where sections are long: the holder, and one that comes to be the next.
+const SLOW_PLACES: u32 = 2;
+
+/// How long a long section is: a sleeper is awake in half the time.
+const LONG_NANOSECONDS: u64 = 10_000;
+
+/// How many more long sections than others prevail: one that was interrupted is not enough.
+const PREVAILING: u32 = 3;
+
+/// How rarely a thread asks how long its section is.
+const MEASURED_ONE_IN: u32 = 16;
 
 /// How rarely a lock tries for a queue that is another lock's.
 const ONE_IN: u32 = 16;
@@ -108,8 +141,61 @@ struct Queue {
 struct Bound {
     owner: AtomicUsize,
     groups: AtomicU64,
-    crowded: AtomicU64,
+    crowded: Spell,
+    slow: Spell,
+    lost: AtomicU64,
+    long: AtomicU32,
     generation: Generation,
+}
+
+/// Until when something counts as being so that somebody has noticed; 0: it does not.
+#[derive(Debug, Default)]
+struct Spell(AtomicU64);
+
+impl Spell {
+    /// Whether it lasts; `ended` is called by one thread once it does not any more.
+    #[inline]
+    fn lasts(&self, ended: impl FnOnce()) -> bool {
+        let until = self.0.load(Order::RELAXED);
+        if until == 0 {
+            return false;
+        }
+        let still = now() < until;
+        if !still
+            && self
+                .0
+                .compare_exchange(until, 0, Order::RELAXED, Order::RELAXED)
+                .is_ok()
+        {
+            ended();
+        }
+        still
+    }
+
+    /// It is so again; whether it was not.
+    fn is_noticed(&self) -> bool {
+        let until = now() + SHORT_NANOSECONDS;
+        let known = self.0.load(Order::RELAXED);
+        if known + SHORT_NANOSECONDS / 2 < until {
+            self.0.store(until, Order::RELAXED);
+        }
+        known == 0
+    }
+
+    fn forget(&self) {
+        self.0.store(0, Order::RELAXED);
+    }
+}
+
+/// How many waiters may be in a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Length {
+    /// As many of each cache group as have CPUs.
+    Whole,
+    /// Few, for others want the CPUs.
+    Crowded,
+    /// Next to none, for sections are long.
+    Slow,
 }
 
 #[derive(Debug)]
@@ -138,6 +224,10 @@ struct Way {
     group: AtomicU32,
     /// In which process it entered.
     generation: AtomicU32,
+    /// How many came by it.
+    turns: AtomicU32,
+    /// Since when its holder has had the lock, if that is to be measured; otherwise 0.
+    since: AtomicU64,
 }
 
 pool! {
@@ -249,7 +339,11 @@ fn tell(lock: usize, from: Mode, to: Mode, why: &str) {
 
 /// Tells that the lock at that address has a queue now.
 fn tell_bound(lock: usize) {
-    let why = "CPUs of several cache groups want it";
+    let why = if cache_groups() > 1 {
+        "CPUs of several cache groups want it"
+    } else {
+        "many CPUs may want it"
+    };
     tell(lock, Mode::Word, Mode::Queue, why);
 }
 
@@ -268,7 +362,8 @@ impl Queue {
         }
         let bound = &self.bound.0;
         bound.owner.store(NOBODY, Order::RELAXED);
-        bound.crowded.store(0, Order::RELAXED);
+        bound.crowded.forget();
+        bound.slow.forget();
         self.gates
             .0
             .iter()
@@ -326,8 +421,9 @@ impl Queue {
             bound.groups.fetch_or(bit, Order::RELAXED);
         }
         let gate = &self.gates.0[group].0;
-        let crowded = self.is_crowded();
-        gate.admit(Self::places(crowded), !crowded);
+        let length = self.length();
+        let spins = length == Length::Whole && cache_groups() > 1;
+        gate.admit(Self::places(length), spins);
         fence_after_update(QUEUE_ENTER);
         if bound.owner.load(Order::RELAXED) == lock {
             return Some(group as u32);
@@ -336,41 +432,58 @@ impl Queue {
         None
     }
 
-    /// How many of a cache group may be in the queue: as many as have CPUs; where others want
-    /// those, one, or as many as it takes to have enough in all.
-    fn places(crowded: bool) -> u32 {
-        let all = if crowded { CROWDED_PLACES } else { cpus() };
-        all.div_ceil(cache_groups().max(1) as u32)
+    /// How many of a cache group may be in a queue of that length: as many as have CPUs; of a short
+    /// one as many as it takes to have enough in all, but one.
+    fn places(length: Length) -> u32 {
+        let groups = cache_groups().max(1) as u32;
+        let all = match length {
+            Length::Whole if groups == 1 => cpus().min(PLACES_IN_ONE),
+            Length::Whole => cpus(),
+            Length::Crowded => CROWDED_PLACES,
+            Length::Slow => SLOW_PLACES,
+        };
+        all.div_ceil(groups)
     }
 
-    /// Whether others have wanted the waiters' CPUs of late.
+    /// How long it may be.
     #[inline(never)]
-    fn is_crowded(&self) -> bool {
-        let crowded = &self.bound.0.crowded;
-        let until = crowded.load(Order::RELAXED);
-        if until == 0 {
-            return false;
+    fn length(&self) -> Length {
+        let bound = &self.bound.0;
+        let whole_again = |why| self.tell(Mode::ShortQueue, Mode::Queue, why);
+        if bound.slow.lasts(|| whole_again("sections are short again")) {
+            Length::Slow
+        } else if bound.crowded.lasts(|| whole_again("CPUs suffice again")) {
+            Length::Crowded
+        } else {
+            Length::Whole
         }
-        let still = now() < until;
-        if !still {
-            let ended = crowded.compare_exchange(until, 0, Order::RELAXED, Order::RELAXED);
-            if ended.is_ok() {
-                self.tell(Mode::ShortQueue, Mode::Queue, "CPUs suffice again");
-            }
-        }
-        still
     }
 
-    /// Notes that they do.
+    /// Notes that others want the waiters' CPUs.
     fn be_crowded(&self) {
-        let crowded = &self.bound.0.crowded;
-        let until = now() + CROWDED_NANOSECONDS;
-        let known = crowded.load(Order::RELAXED);
-        if known + CROWDED_NANOSECONDS / 2 < until {
-            crowded.store(until, Order::RELAXED);
+        let Bound { crowded, lost, .. } = &self.bound.0;
+        let now = now();
+        let ago = now.saturating_sub(lost.load(Order::RELAXED));
+        if ago > AGAIN_WITHIN_NANOSECONDS {
+            lost.store(now, Order::RELAXED);
+        } else if ago >= AGAIN_AFTER_NANOSECONDS && crowded.is_noticed() {
+            self.tell(Mode::Queue, Mode::ShortQueue, "waiters lost their CPUs");
         }
-        if known == 0 {
-            self.tell(Mode::Queue, Mode::ShortQueue, "a waiter lost its CPU");
+    }
+
+    /// Notes that a section has lasted since then.
+    fn measure(&self, since: u64) {
+        let Bound { slow, long, .. } = &self.bound.0;
+        let before = long.load(Order::RELAXED);
+        if now() - since < LONG_NANOSECONDS {
+            // Waiters read this line: it is left alone while sections are short.
+            if before > 0 {
+                long.store(before - 1, Order::RELAXED);
+            }
+        } else if before < PREVAILING {
+            long.store(before + 1, Order::RELAXED);
+        } else if slow.is_noticed() {
+            self.tell(Mode::Queue, Mode::ShortQueue, "sections are long");
         }
     }
 
@@ -425,17 +538,19 @@ impl Place {
         // SAFETY: queues stay.
         let queue = unsafe { &*way.queue.load(Order::RELAXED) };
         let group = way.group.load(Order::RELAXED) as usize;
-        let crowded = queue.is_crowded();
+        let since = way.since.load(Order::RELAXED);
+        if since != 0 {
+            queue.measure(since);
+        }
+        let length = queue.length();
         let word = Word {
             futex,
             goes_on,
-            crowded,
+            length,
         };
         // SAFETY: held by this context.
         unsafe { queue.order.release_carried(&self.context, &word) };
-        // Where CPUs suffice, places are for all.
-        let places = if crowded { Queue::places(crowded) } else { 0 };
-        queue.gates.0[group].0.depart(places);
+        queue.gates.0[group].0.depart(Queue::places(length));
         self.give();
     }
 
@@ -451,9 +566,9 @@ impl Place {
 struct Word<'a> {
     futex: Option<&'a Futex>,
     goes_on: bool,
-    /// Whether others have wanted the waiters' CPUs of late: a waiter that has given its own
-    /// away would keep the word from everybody until it comes back.
-    crowded: bool,
+    /// Where others want the waiters' CPUs, a waiter that has given its own away would keep the
+    /// word from everybody until it comes back.
+    length: Length,
 }
 
 impl Carried for Word<'_> {
@@ -478,7 +593,7 @@ impl Carried for Word<'_> {
 
     #[inline]
     fn needs_presence(&self) -> bool {
-        self.crowded
+        self.length == Length::Crowded
     }
 }
 
@@ -529,7 +644,7 @@ impl FutexHmcs {
             return Mode::Word;
         }
         match TABLE.get().known(self.address()) {
-            Some(queue) if queue.is_crowded() => Mode::ShortQueue,
+            Some(queue) if queue.length() != Length::Whole => Mode::ShortQueue,
             _ => Mode::Queue,
         }
     }
@@ -570,7 +685,7 @@ impl FutexHmcs {
     fn acquire_in_queue(&self) -> bool {
         // Asking makes it known.
         let _ = door::cohort(Level::CacheGroup);
-        if cache_groups() < 2 || NEVER.get().0.load(Order::RELAXED) != 0 {
+        if cache_groups() < 2 && cpus() <= CROWD || NEVER.get().0.load(Order::RELAXED) != 0 {
             return false;
         }
         let lock = self.address();
@@ -594,6 +709,12 @@ impl FutexHmcs {
         if has_lost_cpu() {
             queue.be_crowded();
         }
+        let turns = way.turns.load(Order::RELAXED);
+        way.turns.store(turns.wrapping_add(1), Order::RELAXED);
+        // Not its first, whose data are in no cache yet.
+        let is_measured = turns % MEASURED_ONE_IN == 1;
+        way.since
+            .store(if is_measured { now() } else { 0 }, Order::RELAXED);
         way.lock.store(lock, Order::RELAXED);
         Self::remembered(lock).set(PLACES.number(place));
         true
@@ -651,7 +772,7 @@ impl FutexHmcs {
     /// queue by which somebody came to the one that was here goes on without it.
     #[inline]
     pub fn begin_at(place: *const Self) {
-        if cache_groups() > 1 {
+        if cache_groups() > 1 || cpus() > CROWD {
             Self::forget_holder(place.addr());
         }
     }

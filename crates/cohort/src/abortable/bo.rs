@@ -38,8 +38,8 @@
 
 use crate::basic::bo::pauses;
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, fence_after_update, flaws, mutant, orders, runs_out,
-    sleep_within, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, fence_after_update, flaws, mutant, orders,
+    runs_out, sleep_within, wake,
 };
 use crate::wait::{Backoff, MayPark, Parking, SpinOnly};
 use cohort_raw::{
@@ -86,7 +86,7 @@ const CLASS: u32 = 1;
 /// use cohort::{Mutex, abortable::ABo};
 /// use std::time::Duration;
 ///
-/// let total: Mutex<u64, ABo> = Mutex::from(1);
+/// let total: Mutex<u64, ABo> = Mutex::from_raw(ABo::new(), 1);
 /// let soon = Duration::from_millis(1);
 /// total.locking(|_| assert_eq!(total.try_locking_for(soon, |total| *total), None));
 /// assert_eq!(total.try_locking_for(soon, |total| *total), Some(1));
@@ -97,6 +97,20 @@ pub struct ABo<P: Parking = MayPark> {
     word: AtomicU32,
     waiting: AtomicU32,
     parking: PhantomData<P>,
+}
+
+impl<P: Parking> ABo<P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                word: AtomicU32::new(0),
+                waiting: AtomicU32::new(0),
+                parking: PhantomData,
+            }
+        }
+    }
 }
 
 impl<P: Parking> ABo<P> {

@@ -43,7 +43,7 @@
 //! next waiter behind it looks.
 
 use crate::basic::clh::{Inherited, Owned, discard, pointer};
-use crate::door::{AtomicPtr, Order, flaws, mutant, orders, pool};
+use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders, pool};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
@@ -156,7 +156,7 @@ impl Form for SpinOnly {
 /// use cohort::{Mutex, abortable::AClh};
 /// use std::time::Duration;
 ///
-/// let total: Mutex<u64, AClh> = Mutex::from(1);
+/// let total: Mutex<u64, AClh> = Mutex::from_raw(AClh::new(), 1);
 /// let soon = Duration::from_millis(1);
 /// total.locking(|_| assert_eq!(total.try_locking_for(soon, |total| *total), None));
 /// assert_eq!(total.try_locking_for(soon, |total| *total), Some(1));
@@ -165,6 +165,18 @@ impl Form for SpinOnly {
 #[repr(C)]
 pub struct AClh<P: Form = MayPark> {
     tail: AtomicPtr<Node<P>>,
+}
+
+impl<P: Form> AClh<P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+            }
+        }
+    }
 }
 
 impl<P: Form> AClh<P> {

@@ -20,7 +20,7 @@
 //! The thread that goes past a node says that it is free.  The last of the queue takes its own out.
 
 use super::swept::{Link, List, Swept, recycle};
-use crate::door::{AtomicPtr, Order, flaws, mutant, orders, pool};
+use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders, pool};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
@@ -113,7 +113,7 @@ impl Form for SpinOnly {
 /// use cohort::{Mutex, abortable::ClhNb};
 /// use std::time::Duration;
 ///
-/// let total: Mutex<u64, ClhNb> = Mutex::from(1);
+/// let total: Mutex<u64, ClhNb> = Mutex::from_raw(ClhNb::new(), 1);
 /// let soon = Duration::from_millis(1);
 /// total.locking(|_| assert_eq!(total.try_locking_for(soon, |total| *total), None));
 /// assert_eq!(total.try_locking_for(soon, |total| *total), Some(1));
@@ -122,6 +122,18 @@ impl Form for SpinOnly {
 #[repr(C)]
 pub struct ClhNb<P: Form = MayPark> {
     tail: AtomicPtr<Node<P>>,
+}
+
+impl<P: Form> ClhNb<P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+            }
+        }
+    }
 }
 
 /// It has run out before it is asked.

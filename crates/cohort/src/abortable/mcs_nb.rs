@@ -20,7 +20,7 @@
 //! the successor that finds `IMPATIENT` there.
 
 use super::swept::{Link, List, Swept, recycle};
-use crate::door::{AtomicPtr, Order, flaws, mutant, orders, pool};
+use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders, pool};
 use crate::host::{Arena, Pool};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
@@ -135,7 +135,7 @@ impl Form for SpinOnly {
 /// use cohort::{Mutex, abortable::McsNb};
 /// use std::time::Duration;
 ///
-/// let total: Mutex<u64, McsNb> = Mutex::from(1);
+/// let total: Mutex<u64, McsNb> = Mutex::from_raw(McsNb::new(), 1);
 /// let soon = Duration::from_millis(1);
 /// total.locking(|_| assert_eq!(total.try_locking_for(soon, |total| *total), None));
 /// assert_eq!(total.try_locking_for(soon, |total| *total), Some(1));
@@ -144,6 +144,18 @@ impl Form for SpinOnly {
 #[repr(C)]
 pub struct McsNb<P: Form = MayPark> {
     tail: AtomicPtr<Node<P>>,
+}
+
+impl<P: Form> McsNb<P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+            }
+        }
+    }
 }
 
 impl<P: Form> McsNb<P> {

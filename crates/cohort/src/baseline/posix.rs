@@ -19,7 +19,9 @@
 //!
 //! It sleeps whatever the process's waiting policy is: that is what it is.
 
-use crate::door::{AtomicU32, Order, Slept, Spinner, flaws, mutant, orders, sleep_within, wake};
+use crate::door::{
+    AtomicU32, Order, Slept, Spinner, constructor, flaws, mutant, orders, sleep_within, wake,
+};
 use cohort_raw::{
     Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, standalone,
 };
@@ -49,15 +51,28 @@ const CLASS: u32 = 1;
 /// ```
 /// use cohort::{Mutex, baseline::Posix};
 ///
-/// let total: Mutex<u64, Posix> = Mutex::from(1);
-/// *total.lock() += 1;
-/// assert_eq!(total.into_inner(), 2);
+/// static TOTAL: Mutex<u64, Posix> = Mutex::from_raw(Posix::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
 /// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Posix<const LOOKS: u32 = 0> {
     word: AtomicU32,
     usual: AtomicU32,
+}
+
+impl<const LOOKS: u32> Posix<LOOKS> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                word: AtomicU32::new(0),
+                usual: AtomicU32::new(0),
+            }
+        }
+    }
 }
 
 /// The adaptive kind, with glibc's default of `glibc.pthread.mutex_spin_count`.

@@ -16,7 +16,9 @@
 //! A spinner tries once more after it has ended, and marks the word by that attempt: so a release
 //! that leaves the lock to the spinners leaves it to nobody that is about to sleep.
 
-use crate::door::{AtomicU32, Order, Slept, Spinner, flaws, mutant, orders, sleep_within, wake};
+use crate::door::{
+    AtomicU32, Order, Slept, Spinner, constructor, flaws, mutant, orders, sleep_within, wake,
+};
 use cohort_raw::{
     Abortable, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, standalone,
 };
@@ -58,14 +60,26 @@ const ALL: u32 = 0;
 /// ```
 /// use cohort::{Mutex, baseline::SpinPark};
 ///
-/// let total: Mutex<u64, SpinPark> = Mutex::from(1);
-/// *total.lock() += 1;
-/// assert_eq!(total.into_inner(), 2);
+/// static TOTAL: Mutex<u64, SpinPark> = Mutex::from_raw(SpinPark::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
 /// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct SpinPark<const MOST: u32 = ALL, const LOOKS: u32 = 10> {
     word: AtomicU32,
+}
+
+impl<const MOST: u32, const LOOKS: u32> SpinPark<MOST, LOOKS> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                word: AtomicU32::new(0),
+            }
+        }
+    }
 }
 
 /// Of which at most four spin.

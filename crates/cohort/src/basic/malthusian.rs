@@ -23,7 +23,7 @@
 //! Only a waiter that somebody has linked itself to is set aside, so that the tail stays where it
 //! is.  It goes on waiting as it did; under a policy that parks, it sleeps soon.
 
-use crate::door::{AtomicPtr, Cell, Order, flaws, is_worth_a_try, mutant, orders};
+use crate::door::{AtomicPtr, Cell, Order, constructor, flaws, is_worth_a_try, mutant, orders};
 use crate::numa::linked;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{DetectsWaiters, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone};
@@ -90,7 +90,7 @@ impl<P: Parking> Default for MalthusianNode<P> {
 /// ```
 /// use cohort::{Mutex, basic::Malthusian};
 ///
-/// let total: Mutex<u64, Malthusian> = Mutex::from(0);
+/// let total: Mutex<u64, Malthusian> = Mutex::from_raw(Malthusian::new(), 0);
 /// std::thread::scope(|scope| {
 ///     for _ in 0..8 {
 ///         scope.spawn(|| *total.lock() += 1);
@@ -104,6 +104,20 @@ pub struct Malthusian<P: Parking = MayPark, const ONE_IN: u32 = 1024> {
     tail: AtomicPtr<MalthusianNode<P>>,
     aside: AtomicPtr<MalthusianNode<P>>,
     eldest: AtomicPtr<MalthusianNode<P>>,
+}
+
+impl<P: Parking, const ONE_IN: u32> Malthusian<P, ONE_IN> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+                aside: AtomicPtr::null(),
+                eldest: AtomicPtr::null(),
+            }
+        }
+    }
 }
 
 impl<P: Parking> MalthusianNode<P> {

@@ -27,7 +27,7 @@
 //! passed more than once by another** between its arrival and its turn: those that come after it
 //! come into a later segment as soon as its own has been taken over.
 
-use crate::door::{AtomicPtr, Cell, Order, flaws, mutant, orders};
+use crate::door::{AtomicPtr, Cell, Order, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
@@ -88,14 +88,26 @@ impl<P: Parking> Default for ReciprocatingNode<P> {
 /// ```
 /// use cohort::{Mutex, basic::Reciprocating};
 ///
-/// let total: Mutex<u64, Reciprocating> = Mutex::from(1);
-/// *total.lock() += 1;
-/// assert_eq!(total.into_inner(), 2);
+/// static TOTAL: Mutex<u64, Reciprocating> = Mutex::from_raw(Reciprocating::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
 /// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Reciprocating<P: Parking = MayPark> {
     arrivals: AtomicPtr<ReciprocatingNode<P>>,
+}
+
+impl<P: Parking> Reciprocating<P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                arrivals: AtomicPtr::null(),
+            }
+        }
+    }
 }
 
 /// No node's address: the lock is held, and all that came before the holder are in its segment.

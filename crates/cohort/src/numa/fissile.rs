@@ -22,7 +22,7 @@
 use super::Cna;
 use super::cna::CnaNode;
 use crate::basic::Ttas;
-use crate::door::{AtomicU32, Order, now};
+use crate::door::{AtomicU32, Order, constructor, now};
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{
     Abortable, Deadline, DetectsWaiters, Fair, Inherit, Outcome, Patience, RawLock, RawTry,
@@ -38,9 +38,9 @@ const YES: u32 = 1;
 /// ```
 /// use cohort::{Mutex, numa::Fissile};
 ///
-/// let total: Mutex<u64, Fissile> = Mutex::from(1);
-/// *total.lock() += 1;
-/// assert_eq!(total.into_inner(), 2);
+/// static TOTAL: Mutex<u64, Fissile> = Mutex::from_raw(Fissile::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
 /// ```
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -48,6 +48,20 @@ pub struct Fissile<P: Parking = MayPark, const GRACE: u64 = 20_000, const HAND_O
     word: Ttas<P>,
     impatient: AtomicU32,
     queue: Cna<P, HAND_OFFS>,
+}
+
+impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> Fissile<P, GRACE, HAND_OFFS> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                word: Ttas::new(),
+                impatient: AtomicU32::new(0),
+                queue: Cna::new(),
+            }
+        }
+    }
 }
 
 impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> Fissile<P, GRACE, HAND_OFFS> {

@@ -16,7 +16,7 @@
 //! any [`Flag`].
 
 pub use crate::basic::bo::Pauses;
-use crate::door::{self, AtomicU32, Level, Order};
+use crate::door::{self, AtomicU32, Level, Order, constructor};
 use crate::wait::{Backoff, Flag, MayPark, Parking, SpinOnly};
 use cohort_raw::{
     Abortable, BoundedAbort, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
@@ -55,9 +55,9 @@ impl Tuning for ForT5440 {
 /// ```
 /// use cohort::{Mutex, numa::Hbo};
 ///
-/// let total: Mutex<u64, Hbo> = Mutex::from(1);
-/// *total.lock() += 1;
-/// assert_eq!(total.into_inner(), 2);
+/// static TOTAL: Mutex<u64, Hbo> = Mutex::from_raw(Hbo::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
 /// ```
 #[derive(Debug)]
 #[repr(C)]
@@ -67,13 +67,23 @@ pub struct Hbo<P: Parking = MayPark, T = ForT5440> {
     tuning: PhantomData<fn() -> T>,
 }
 
+impl<P: Parking, T> Hbo<P, T> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                flag: Flag::new(),
+                place: AtomicU32::new(0),
+                tuning: PhantomData,
+            }
+        }
+    }
+}
+
 impl<P: Parking, T> Default for Hbo<P, T> {
     fn default() -> Self {
-        Self {
-            flag: Flag::default(),
-            place: AtomicU32::new(0),
-            tuning: PhantomData,
-        }
+        Self::new()
     }
 }
 

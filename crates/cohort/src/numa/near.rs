@@ -44,7 +44,7 @@
 //! keep the lock, by count or by duration (Dice et al. 2015 §2.2).
 
 use super::linked;
-use crate::door::{self, AtomicPtr, Cell, Level, Order, flaws, mutant, orders};
+use crate::door::{self, AtomicPtr, Cell, Level, Order, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
@@ -150,14 +150,26 @@ const _: () = {
 /// ```
 /// use cohort::{Mutex, numa::Near};
 ///
-/// let total: Mutex<u64, Near> = Mutex::from(1);
-/// *total.lock() += 1;
-/// assert_eq!(total.into_inner(), 2);
+/// static TOTAL: Mutex<u64, Near> = Mutex::from_raw(Near::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
 /// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct Near<P: Parking = MayPark, const BOUND: u8 = 16> {
     tail: AtomicPtr<NearNode<P>>,
+}
+
+impl<P: Parking, const BOUND: u8> Near<P, BOUND> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+            }
+        }
+    }
 }
 
 fn place<P: Parking>(name: Name<P>) -> usize {

@@ -28,7 +28,7 @@
 
 use super::linked;
 use crate::basic::Ttas;
-use crate::door::{self, AtomicPtr, Cell, Level, Order, flaws, mutant, orders};
+use crate::door::{self, AtomicPtr, Cell, Level, Order, constructor, flaws, mutant, orders};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
@@ -86,15 +86,28 @@ pub struct ShflNode<P: Parking = MayPark> {
 /// ```
 /// use cohort::{Mutex, numa::Shfl};
 ///
-/// let total: Mutex<u64, Shfl> = Mutex::from(1);
-/// *total.lock() += 1;
-/// assert_eq!(total.into_inner(), 2);
+/// static TOTAL: Mutex<u64, Shfl> = Mutex::from_raw(Shfl::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
 /// ```
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Shfl<P: Parking = MayPark, const BATCH: u32 = 128> {
     tail: AtomicPtr<ShflNode<P>>,
     word: Ttas<P>,
+}
+
+impl<P: Parking, const BATCH: u32> Shfl<P, BATCH> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+                word: Ttas::new(),
+            }
+        }
+    }
 }
 
 impl<P: Parking> ShflNode<P> {

@@ -415,8 +415,11 @@ fn never_ends(
 
 /// Ends a process that can never end by itself; says so, if it could be ended.
 fn ended(process: &Process, signal: i32) -> Option<Finding> {
+    if !process.is_certain() {
+        return None;
+    }
     let id = libc::pid_t::try_from(process.id).ok()?;
-    // SAFETY: signals a process that was seen alive just now, and whose file is in our folder.
+    // SAFETY: signals a process that was seen just now to have its file in our folder.
     let sent = unsafe { libc::kill(id, signal) } == 0;
     sent.then(|| Finding {
         kind: Kind::Ended,

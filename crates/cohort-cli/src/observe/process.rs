@@ -13,7 +13,7 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::mem::offset_of;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 use std::ptr;
 use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
@@ -149,9 +149,21 @@ impl Process {
     /// The records in a file; none if it is not complete yet, or of another version.
     pub fn open(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
-        let id = name.split('.').next()?.parse().ok()?;
+        let told = name.split('.').next()?.parse().ok()?;
         let (file, is_ours) = both_ways(path).ok()?;
-        Self::in_file(id, file, is_ours).ok()
+        // A process that counts processes by itself has another number here.
+        let id = if maps(told, &file) == Some(false) {
+            all_processes().find(|id| maps(*id, &file) == Some(true))
+        } else {
+            None
+        };
+        Self::in_file(id.unwrap_or(told), file, is_ours).ok()
+    }
+
+    /// Whether the process of its number here is known to be this one, and not another that has the
+    /// number by now, or here.
+    pub fn is_certain(&self) -> bool {
+        maps(self.id, &self.file) == Some(true)
     }
 
     /// The records of the process of that number here, in a file.
@@ -551,6 +563,34 @@ impl Process {
         bytes.truncate(usize::try_from(read).map_err(|_| std::io::Error::last_os_error())?);
         Ok(bytes)
     }
+}
+
+/// Whether a process has that file mapped; none if it cannot be asked.
+fn maps(id: u32, file: &File) -> Option<bool> {
+    let metadata = file.metadata().ok()?;
+    let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
+    let wanted = format!(" {major:02x}:{minor:02x} {} ", metadata.ino());
+    let threads = match std::fs::read_dir(format!("/proc/{id}/task")) {
+        Ok(threads) => threads,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(false),
+        Err(_) => return None,
+    };
+    let mut answer = Some(false);
+    // A thread that has ended has no mappings any more, be it the first.
+    for thread in threads.flatten() {
+        match std::fs::read_to_string(thread.path().join("maps")) {
+            Ok(maps) if maps.lines().any(|line| line.contains(&wanted)) => return Some(true),
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => answer = None,
+            Ok(_) | Err(_) => {}
+        }
+    }
+    answer
+}
+
+/// The numbers of all processes here.
+fn all_processes() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// A file open for reading, and for writing too if that may be.

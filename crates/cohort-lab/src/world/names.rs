@@ -110,6 +110,7 @@ mod tests {
             "clof:ticket-mcs@numa,system/128",
             "clof:hemlock-clh-mcs-ticket@core,cache,numa,system/7/20us",
             "clof:mcs-near@package,system/1500ns/compiled",
+            "clof:clh-bo@numa,system/128/abortable",
         ] {
             assert_eq!(told(text), text);
         }
@@ -119,7 +120,6 @@ mod tests {
         );
         for (text, word) in [
             ("clof:mcs-near", "/compiled"),
-            ("clof:clh-bo/abortable", "hmcs-t"),
             ("clof:mcs-mcs/random", "--cohorts"),
             ("c-tkt-tkt/7", "as they are"),
             ("c-tkt-tkt/bypass", "as they are"),

@@ -89,8 +89,8 @@ impl Choice {
         Ok(Self::Ours(served.to_string().into()))
     }
 
-    /// Whether the usual library is without it: a composition that is compiled, as all are whose
-    /// waiters can give up, or a lock that is placed apart.
+    /// Whether the usual library is without it: a composition that is compiled, as all are that let
+    /// waiters give up, or a lock that is placed apart.
     pub fn is_apart(&self) -> bool {
         let is_placed = |info: &LockInfo| info.storage == Storage::Apart;
         let is_compiled = |name: Name<'_>| name.abortable || name.build == Some(Build::Compiled);

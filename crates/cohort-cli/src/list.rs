@@ -371,7 +371,7 @@ fn notes() -> String {
          program's mutex costs beyond its own while nobody holds it, while it is fought over, and \
          for each thread that waits. Timed: at its deadline a waiter abandons its place in the lock, or it has \
          none, and polls. There are {} more: `clof:` and up to {} of {}, as in \
-         clof:mcs-ticket; `--compositions` shows them. Those of {} also exist as clof:…/abortable, whose waiters abandon. `--rwlocks` shows \
+         clof:mcs-ticket; `--compositions` shows them. Those of {} also exist as clof:…/abortable, in which waiters abandon. `--rwlocks` shows \
          the locks that readers share, and \
          `--delegates` those that sections are brought to. `cohort bench` also has the trees \
          {}-1 to -{} at levels of your choice, as in hmcs-t-3@numa,blade,system/64: docs/bench.md.",

@@ -1,4 +1,4 @@
-//! Every generated composition, and every one whose waiters can give up, compiled: only in the
+//! Every generated composition, and every one that lets waiters give up, compiled: only in the
 //! library that has them all, of which a process uses one.
 //!
 //! Which one is found when the process decides on its lock; its pools are made then, in
@@ -80,7 +80,7 @@ pub fn choose(recipe: &Recipe) -> bool {
     publish(generated::find::<MayPark, _>(recipe.locks(), Making).flatten())
 }
 
-/// The same of one whose waiters can give up.
+/// The same of one that lets waiters give up.
 pub fn choose_abortable(recipe: &Recipe) -> bool {
     publish(abortables::find::<MayPark, _>(recipe.locks(), Making).flatten())
 }

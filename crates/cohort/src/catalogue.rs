@@ -43,7 +43,7 @@ impl Storage {
 /// ```
 /// use cohort::{Capability, catalogue::LOCKS};
 ///
-/// // Those whose waiters can give up.
+/// // Those that waiters can leave.
 /// let mut names = LOCKS.iter().filter(|lock| lock.capabilities.contains(&Capability::Abortable));
 /// assert!(names.any(|lock| lock.name == "hmcs-t-2" && lock.serves_programs()));
 /// ```

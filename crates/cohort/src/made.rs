@@ -20,7 +20,7 @@ use core::ptr::{self, NonNull};
 /// A context of whichever lock.
 type Context = NonNull<u8>;
 
-/// A lock whose type is forgotten.
+/// A lock without its type.
 #[derive(Debug)]
 pub struct Made {
     lock: NonNull<u8>,

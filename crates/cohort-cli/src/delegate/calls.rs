@@ -12,9 +12,9 @@ pub fn forbidden(name: &str) -> Option<&'static str> {
     } else if of(WAITS) {
         Some("which may wait for the very thread that would run it")
     } else if of(FRAME) {
-        Some("whose memory goes with the frame")
+        Some("and its memory goes with the frame")
     } else if of(LOCKS) {
-        Some("whose lock may be held by the thread that would run it")
+        Some("and its lock may be held by the thread that would run it")
     } else {
         None
     }

@@ -252,7 +252,7 @@ impl<'a, 'p> Judge<'a, 'p> {
                             "while" | "if" | "for" | "switch" | "sizeof" | "return"
                         );
                     if JUMPS.contains(&word) {
-                        return Some(format!("uses {name}, whose body has `{word}`"));
+                        return Some(format!("uses {name}, which has `{word}` in its body"));
                     }
                     if word == "pthread_mutex_lock" || word == "pthread_mutex_unlock" {
                         return Some(format!("uses {name}, which locks"));
@@ -278,7 +278,7 @@ impl<'a, 'p> Judge<'a, 'p> {
         found
     }
 
-    /// The macros whose bodies name what a function declares, which cannot be told from one that is
+    /// The macros that name in their bodies what a function declares, which cannot be told from one that is
     /// handed over.
     pub fn macro_that_names(&self, used: &str, name: &str) -> bool {
         self.macros.get(used).is_some_and(|found| {

@@ -1,5 +1,5 @@
 //! The mutexes and conditions of a program, where they are used, and which of them have to stay as
-//! they are: one whose address goes elsewhere may be locked where no file shows it.
+//! they are: a mutex may go elsewhere by its address, and be locked where no file shows it.
 
 use super::names::{Declared, Globals, declared, local};
 use super::source::{File, around, children, everything, function_around, line, words_of_macro};

@@ -215,7 +215,7 @@ fn untakable(judge: &Judge<'_, '_>, file: usize, one: &Declared<'_>) -> Option<S
         .any(|part| part.child_by_field_name("body").is_some());
     let text = source.text(of_type);
     if is_own || text.contains("typeof") || text == "__auto_type" {
-        return Some(format!("uses {name}, whose type has no name"));
+        return Some(format!("uses {name}, which has a type without a name"));
     }
     let function = function_around(one.whole)?;
     let own = super::names::own_types(source, function);
@@ -238,7 +238,7 @@ fn untakable(judge: &Judge<'_, '_>, file: usize, one: &Declared<'_>) -> Option<S
             let is_outermost = one.whole.kind() == "parameter_declaration"
                 && one.shape().child_by_field_name("size") == Some(size);
             if (of_function || of_types) && !is_outermost {
-                return Some(format!("uses {name}, whose size is not constant"));
+                return Some(format!("uses {name}, which has no constant size"));
             }
         }
     }

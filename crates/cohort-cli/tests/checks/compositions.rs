@@ -1,4 +1,4 @@
-//! Each generated composition, compiled, and each whose waiters can give up, under a program: nothing
+//! Each generated composition, compiled, and each that lets waiters give up, under a program: nothing
 //! is lost, and it ends.
 
 use crate::check::{Check, Tier};

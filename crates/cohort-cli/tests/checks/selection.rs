@@ -11,7 +11,7 @@ use std::env::{self, VarError};
 pub const SYSTEM: &str = "system";
 
 /// Compositions with another lock at each level, as reports print them: one that is built
-/// from its name, one that is compiled, and one whose waiters can give up.
+/// from its name, one that is compiled, and one that lets waiters give up.
 const COMPOSITIONS: [&str; 3] = [
     "clof:ticket-clh-mcs@cache,numa,system/128",
     "clof:mcs-hemlock-clh-ticket@core,cache,numa,system/128/compiled",

@@ -75,7 +75,7 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
         ("a = f(1);", "names f, in which it stands"),
         (
             "int *p = alloca(1); *p = 1;",
-            "whose memory goes with the frame",
+            "and its memory goes with the frame",
         ),
         (
             "int (*g)(void) = 0; g();",
@@ -100,12 +100,12 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
     for (what, why) in [
         (
             "void f(int n) { int v[n]; pthread_mutex_lock(&m); v[0] = x; pthread_mutex_unlock(&m); }",
-            "uses v, whose size is not constant",
+            "uses v, which has no constant size",
         ),
         (
             "void f(void) { struct { int a; } s; pthread_mutex_lock(&m); s.a = x; \
              pthread_mutex_unlock(&m); }",
-            "uses s, whose type has no name",
+            "uses s, which has a type without a name",
         ),
         (
             "void f(void) { struct t { int a; }; pthread_mutex_lock(&m); struct t s = { x }; x = s.a; \

@@ -13,7 +13,7 @@
 //! c-tkt-mcs/adaptive                  as long as that is not in vain
 //! clof:tkt-mcs/stacked                built at run time, as for a preloaded program
 //! clof:tkt-mcs/compiled               built by the compiler
-//! clof:clh-bo-mcs/abortable           of the forms of these locks whose waiters can give up,
+//! clof:clh-bo-mcs/abortable           of the forms of these locks that waiters can leave,
 //!                                     built by the compiler
 //! c-ptl-tkt/random                    with threads in cohorts that have nothing to do with memory
 //! hmcs-3@numa,blade,system            a tree of queues at these levels

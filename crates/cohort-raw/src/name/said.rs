@@ -65,7 +65,7 @@ pub enum Servable {
     Stacked(Recipe),
     /// A composition that the compiler has built.
     Compiled(Recipe),
-    /// One whose waiters can give up, which the compiler has built too.
+    /// One that lets waiters give up, which the compiler has built too.
     Abortable(Recipe),
 }
 

@@ -311,7 +311,7 @@ macro_rules! modes {
         }
 
         impl Mode {
-            /// All of them; a lock begins in the first, whose way alone is inlined.
+            /// All of them; a lock begins in the first, and its way alone is inlined.
             pub const ALL: &[Self] = &[$(Self::$mode),+];
 
             /// Its name.

@@ -19,7 +19,7 @@ use cohort_raw::{RawLock, TwoForms, forwards};
 /// use cohort::basic::{Mcs, Ticket};
 /// use cohort::{Mutex, compose::{Clof, Numa, OnPages}};
 ///
-/// // Of two NUMA nodes, whose locks take two pages each.
+/// // Of two NUMA nodes: their locks take two pages each.
 /// let total: Mutex<u64, Clof<OnPages<Mcs>, Ticket, Numa, 128, 2>> = Mutex::from(1);
 /// *total.lock() += 1;
 /// ```

@@ -23,7 +23,7 @@
 //! | `owner` | a waiter that finds the queue empty | the address of the lock whose waiters it has; 0: nobody's; 1: about to be another's |
 //! | `groups` | the first waiter of each cache group | whose gates have been used |
 //! | `crowded` | a waiter that has lost its CPU | until when its CPUs are wanted by others |
-//! | `slow` | a holder whose section was long, as others were before | until when sections count as long |
+//! | `slow` | a holder after a long section, as others were before | until when sections count as long |
 //! | `lost` | a waiter that has lost its CPU | when the first of them did |
 //! | `long` | holders, one time in some | by how much long sections have prevailed of late |
 //! | `order` | waiters | the tree of queues |
@@ -711,7 +711,7 @@ impl FutexHmcs {
         }
         let turns = way.turns.load(Order::RELAXED);
         way.turns.store(turns.wrapping_add(1), Order::RELAXED);
-        // Not its first, whose data are in no cache yet.
+        // Not its first: that section's data are in no cache yet.
         let is_measured = turns % MEASURED_ONE_IN == 1;
         way.since
             .store(if is_measured { now() } else { 0 }, Order::RELAXED);

@@ -59,7 +59,7 @@ unsafe impl<L: RawTry + DetectsWaiters> ForWriters for L {
     }
 }
 
-/// A lock whose waiters can give up, as an rwlock's writers take it: one with a deadline stands
+/// A lock that waiters can leave, as an rwlock's writers take it: one with a deadline stands
 /// in the queue, and leaves it when its time is over.
 ///
 /// Those without one are counted before they wait, and no more once they have the lock: that

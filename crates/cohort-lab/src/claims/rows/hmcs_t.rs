@@ -41,7 +41,7 @@ const fn tight(threads: &'static [usize], timeout: Option<Span>) -> Experiment {
 }
 
 /// All threads, for 20 virtual milliseconds, whatever is looked at: one run of a lock serves all
-/// rows.  The paper names no duration, and no run of the two queues whose lists are swept is ever
+/// rows.  The paper names no duration, and no run of the two queues with swept lists is ever
 /// steady, since the lists grow as long as it lasts.
 const fn splay_within(timeouts: &'static [Span]) -> Experiment {
     Experiment::new(

@@ -7,6 +7,7 @@
 
 mod allocators;
 mod berkeleydb;
+mod bfs;
 mod check;
 mod compiled;
 mod compositions;
@@ -57,7 +58,7 @@ type Room = fn(&Selection) -> Result<Vec<Check>, String>;
 /// Why the checks cannot be put together.
 fn table() -> Result<Vec<Trial>, String> {
     let selection = Selection::from_environment()?;
-    let rooms: [Room; 13] = [
+    let rooms: [Room; 14] = [
         conformance::checks,
         crowd::checks,
         idle::checks,
@@ -71,6 +72,7 @@ fn table() -> Result<Vec<Trial>, String> {
         mariadb::checks,
         rocksdb::checks,
         mpich::checks,
+        bfs::checks,
     ];
     let mut trials = Vec::new();
     for room in rooms {

@@ -64,18 +64,24 @@ impl Crowd {
     ///
     /// # Errors
     /// A thread could not be made or could not prepare itself.
-    pub fn run<P, W>(&self, latency: bool, prepare: P) -> Result<Outcome, String>
+    pub fn run<'a, P, W>(&self, latency: bool, prepare: P) -> Result<Outcome, String>
     where
         P: Fn(usize) -> Result<W, String> + Sync,
-        W: FnMut(&mut Member),
+        W: FnMut(&mut Member) + 'a,
     {
+        let prepare = |index| prepare(index).map(|work| Box::new(work) as Work<'a>);
+        self.run_prepared(latency, &prepare)
+    }
+
+    /// The same; compiled once, and not for each lock that a load takes.
+    fn run_prepared(&self, latency: bool, prepare: &Prepare<'_, '_>) -> Result<Outcome, String> {
         let threads = usize::from(self.threads);
         let over = AtomicBool::new(false);
         let start = Barrier::new(threads + 1);
         let (elapsed, members) = std::thread::scope(|scope| {
             let mut handles = Vec::new();
             for index in 0..threads {
-                let (over, start, prepare) = (&over, &start, &prepare);
+                let (over, start) = (&over, &start);
                 let body = move || take_part(index, over, start, prepare, latency);
                 let builder = std::thread::Builder::new().name(format!("load-{index}"));
                 match builder.spawn_scoped(scope, body) {
@@ -123,19 +129,21 @@ impl Crowd {
     }
 }
 
+/// What a thread does once it is prepared, from its beginning to its end.
+type Work<'a> = Box<dyn FnMut(&mut Member) + 'a>;
+
+/// How the thread of that number prepares itself.
+type Prepare<'p, 'a> = dyn Fn(usize) -> Result<Work<'a>, String> + Sync + 'p;
+
 type Part = Result<(u64, Option<Times>), String>;
 
-fn take_part<P, W>(
+fn take_part(
     index: usize,
     over: &AtomicBool,
     start: &Barrier,
-    prepare: &P,
+    prepare: &Prepare<'_, '_>,
     latency: bool,
-) -> Part
-where
-    P: Fn(usize) -> Result<W, String>,
-    W: FnMut(&mut Member),
-{
+) -> Part {
     let latencies = latency.then(|| times(LONGEST)).transpose();
     let prepared = prepare(index);
     start.wait();

@@ -11,6 +11,7 @@ use cohort::{
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -685,36 +686,60 @@ pub(crate) trait OneForm {
 impl<L> OneForm for Spinning<L> {}
 
 /// What can be done with a lock whose waiters can give up.
-fn giving_up<L: Abortable>() -> Operations {
-    Operations {
-        acquire_within: Able::<L>::WITHIN_OPERATION,
-        ..Operations::of::<L>()
+const fn giving_up<L: Abortable>() -> &'static Operations {
+    const {
+        &Operations {
+            acquire_within: Able::<L>::WITHIN_OPERATION,
+            ..Operations::of::<L>()
+        }
     }
 }
 
 /// What can be done with a lock that can be tried.
-fn trying<L: RawTry>() -> Operations {
-    Operations {
-        try_acquire: Able::<L>::TRY_OPERATION,
-        ..Operations::of::<L>()
+const fn trying<L: RawTry>() -> &'static Operations {
+    const {
+        &Operations {
+            try_acquire: Able::<L>::TRY_OPERATION,
+            ..Operations::of::<L>()
+        }
     }
 }
 
-/// That lock and its contexts, in that room, with what can be done with it.
-fn placed<L: Testable>(
+/// A lock and its contexts, in that room, with what can be done with it; compiled once, while its
+/// callers are for each of hundreds of types.
+///
+/// # Safety
+/// The operations are those of the lock's type, and the lock is not used any more where it is: it
+/// is moved.
+unsafe fn placed(
     room: &mut dyn Room,
-    lock: L,
+    lock: *const u8,
     threads: usize,
-    operations: Operations,
+    operations: &Operations,
 ) -> Arc<dyn Tested> {
-    let block = room.block(Layout::new::<L>());
-    block.put(lock);
-    with_contexts(room, block, threads, operations, None)
+    let block = room.block(operations.lock);
+    // SAFETY: the block was asked for by the type's own layout, and is nobody's.
+    unsafe {
+        block
+            .at
+            .as_ptr()
+            .copy_from_nonoverlapping(lock, operations.lock.size())
+    };
+    with_contexts(room, block, threads, *operations, None)
 }
 
 /// That lock and its contexts, in that room; it need not be one of the catalogue.
 pub fn tested<L: Testable>(room: &mut dyn Room, lock: L, threads: usize) -> Arc<dyn Tested> {
-    placed(room, lock, threads, Operations::of::<L>())
+    let operations = const { &Operations::of::<L>() };
+    // SAFETY: they are this type's, and it is moved from here.
+    unsafe {
+        placed(
+            room,
+            (&raw const *ManuallyDrop::new(lock)).cast(),
+            threads,
+            operations,
+        )
+    }
 }
 
 /// The same for one that can be tried.
@@ -723,7 +748,15 @@ pub fn tried<L: Testable + RawTry>(
     lock: L,
     threads: usize,
 ) -> Arc<dyn Tested> {
-    placed(room, lock, threads, trying::<L>())
+    // SAFETY: as above.
+    unsafe {
+        placed(
+            room,
+            (&raw const *ManuallyDrop::new(lock)).cast(),
+            threads,
+            trying::<L>(),
+        )
+    }
 }
 
 /// The same for one whose waiters can give up.
@@ -732,7 +765,16 @@ pub fn abortable<L: Testable + Abortable>(
     lock: L,
     threads: usize,
 ) -> Arc<dyn Tested> {
-    placed(room, lock, threads, giving_up::<L>())
+    let operations = giving_up::<L>();
+    // SAFETY: as above.
+    unsafe {
+        placed(
+            room,
+            (&raw const *ManuallyDrop::new(lock)).cast(),
+            threads,
+            operations,
+        )
+    }
 }
 
 /// A fresh lock that readers share and its contexts, in that room.

@@ -61,21 +61,25 @@ impl<T> core::ops::Deref for Kept<T> {
 /// # Panics
 /// If the run fails.
 pub fn together<R: 'static>(threads: usize, body: impl Fn(usize) -> R + 'static) -> Option<Vec<R>> {
-    let place = PLACE.with_borrow(|place| place.clone().expect("clients run on a machine"));
     let results: RefCell<Vec<Option<R>>> = RefCell::new((0..threads).map(|_| None).collect());
+    run_together(threads, &|number| {
+        let result = body(number);
+        results.borrow_mut()[number] = Some(result);
+    });
+    results.into_inner().into_iter().collect()
+}
+
+/// The same of what returns nothing; compiled once, and not by each client of each lock.
+fn run_together(threads: usize, body: &dyn Fn(usize)) {
+    let place = PLACE.with_borrow(|place| place.clone().expect("clients run on a machine"));
     let mut run = Run::new(&place.hardware, &place.memory, place.options.clone());
     for number in 0..threads {
-        let (body, results) = (&body, &results);
-        run.spawn(move |_| {
-            let result = body(number);
-            results.borrow_mut()[number] = Some(result);
-        });
+        run.spawn(move |_| body(number));
     }
     match run.go() {
         Ok(outcome) => place.outcomes.borrow_mut().push(outcome),
         Err(failure) => panic!("{failure}"),
     }
-    results.into_inner().into_iter().collect()
 }
 
 /// A pool of nodes.

@@ -261,22 +261,34 @@ nothing! {
 
 /// Runs one operation of loom's, after which other threads may have run; or none
 /// if the thread is unwinding.
+///
+/// A client compiles this anew for each operation of each lock, so it is the operation and calls.
 #[track_caller]
 pub(super) fn step<R: Nothing>(name: &'static str, operation: impl FnOnce() -> R) -> R {
-    let place = Location::caller();
     if unwinding() {
         return R::nothing();
     }
+    let me = before_step();
+    let result = operation();
+    after_step(me, Location::caller(), name, &result);
+    result
+}
+
+/// What comes before the operation; the running thread.
+fn before_step() -> usize {
     let (me, forks) = with(|execution| (execution.current, execution.settings.forks));
     if forks {
         touch_kernel(false);
     }
     leave_if_ended();
-    let result = operation();
+    me
+}
+
+/// What comes after it.
+fn after_step(me: usize, place: &Location<'_>, name: &str, result: &dyn Debug) {
     with(|execution| execution.current = me);
     leave_if_ended();
     trace::note(me, place, || format!("{name} = {result:?}"));
-    result
 }
 
 /// A fork ends every other thread before its next step, and an execution that no

@@ -124,9 +124,38 @@ std::thread_local! {
 /// # Panics
 /// If called by another thread than the first.
 pub fn together<R: 'static>(threads: usize, body: impl Fn(usize) -> R + 'static) -> Option<Vec<R>> {
-    let body = Rc::new(body);
-    let results: Rc<RefCell<Vec<Option<R>>>> =
-        Rc::new(RefCell::new((0..threads).map(|_| None).collect()));
+    let results = Results::new(threads);
+    let returned = results.clone();
+    let body = move |number| returned.put(number, body(number));
+    run_together(threads, Rc::new(body));
+    results.take()
+}
+
+/// What threads have returned, by number: its code is the same for all clients that return the like.
+struct Results<R>(Rc<RefCell<Vec<Option<R>>>>);
+
+impl<R> Clone for Results<R> {
+    fn clone(&self) -> Self {
+        Self(Rc::clone(&self.0))
+    }
+}
+
+impl<R> Results<R> {
+    fn new(threads: usize) -> Self {
+        Self(Rc::new(RefCell::new((0..threads).map(|_| None).collect())))
+    }
+
+    fn put(&self, number: usize, result: R) {
+        self.0.borrow_mut()[number] = Some(result);
+    }
+
+    fn take(&self) -> Option<Vec<R>> {
+        self.0.take().into_iter().collect()
+    }
+}
+
+/// The same of what returns nothing; compiled once, and not by each client of each lock.
+fn run_together(threads: usize, body: Rc<dyn Fn(usize)>) {
     // Those of an earlier call keep their places.
     let others = with(|execution| {
         assert!(
@@ -142,22 +171,18 @@ pub fn together<R: 'static>(threads: usize, body: impl Fn(usize) -> R + 'static)
     let handles = Handles::default();
     OTHERS.set(Rc::clone(&handles));
     for number in 1..threads {
-        let (body, results) = (Rc::clone(&body), Rc::clone(&results));
+        let body = Rc::clone(&body);
         let handle = loom::thread::spawn(move || {
             let index = others + number - 1;
             with(|execution| execution.current = index);
-            let result = run(index, || body(number));
-            results.borrow_mut()[number] = result;
+            run(index, || body(number));
         });
         with(|execution| execution.current = 0);
         handles.borrow_mut().push(handle);
     }
-    let result = run(0, || body(0));
-    results.borrow_mut()[0] = result;
+    run(0, || body(0));
     join_others();
     with(|execution| execution.unreal = false);
-    let results = results.take();
-    results.into_iter().collect()
 }
 
 fn join_others() {
@@ -171,12 +196,11 @@ fn join_others() {
     }
 }
 
-fn run<R>(index: usize, body: impl FnOnce() -> R) -> Option<R> {
-    let result = match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(result) => Some(result),
-        Err(reason) if reason.is::<Abandoned>() => None,
-        Err(reason) => resume_unwind(reason),
-    };
+fn run(index: usize, body: impl FnOnce()) {
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Err(reason) if !reason.is::<Abandoned>() => resume_unwind(reason),
+        _ => {}
+    }
     if with(|execution| execution.settings.ends) {
         touch_kernel(true);
     }
@@ -185,7 +209,6 @@ fn run<R>(index: usize, body: impl FnOnce() -> R) -> Option<R> {
         execution.sleepers.retain(|sleeper| sleeper.thread != index);
         execution.event();
     });
-    result
 }
 
 /// Forks, and goes on as the child: every other thread ends before its next

@@ -20,9 +20,13 @@ use std::vec::Vec;
 /// The pool; `const` to make, empty again at each execution.
 #[derive(Debug)]
 pub struct Nodes<T> {
-    state: Mutex<State>,
+    known: Known,
     node: PhantomData<fn() -> T>,
 }
+
+/// What is known of its nodes, whatever they are: compiled once for all pools.
+#[derive(Debug)]
+struct Known(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -33,12 +37,99 @@ struct State {
 #[derive(Debug)]
 struct Node {
     address: usize,
-    /// Whose it is, and in which process that thread was.
+    /// The thread that has it, and in which process that thread was.
     thread: usize,
     generation: u32,
     free: bool,
     /// Whether another thread has given it back.
     comes_from_afar: bool,
+}
+
+impl Known {
+    fn of_this_execution<R>(&self, look: impl FnOnce(&mut Vec<Node>) -> R) -> R {
+        let serial = with(|execution| execution.serial);
+        let mut state = self.0.lock().expect("no user of the pool panics");
+        if state.serial != serial {
+            *state = State {
+                serial,
+                nodes: Vec::new(),
+            };
+        }
+        look(&mut state.nodes)
+    }
+
+    /// Gives a free node to the running thread, if there is one for it: where it is, and whether
+    /// another thread has given it back.
+    fn take(&self) -> Option<(usize, bool)> {
+        let (me, generation) = with(|execution| (execution.current, execution.generation));
+        self.of_this_execution(|nodes| {
+            nodes
+                .iter_mut()
+                .find(|node| {
+                    // The thread that forks is the first, and goes on.
+                    let is_orphan = node.generation < generation && node.thread != 0;
+                    node.free && (node.thread == me || is_orphan)
+                })
+                .map(|node| {
+                    node.free = false;
+                    (node.thread, node.generation) = (me, generation);
+                    (node.address, core::mem::take(&mut node.comes_from_afar))
+                })
+        })
+    }
+
+    /// Notes a node that the running thread has made.
+    fn add(&self, address: usize) {
+        let (thread, generation) = with(|execution| (execution.current, execution.generation));
+        self.of_this_execution(|nodes| {
+            nodes.push(Node {
+                address,
+                thread,
+                generation,
+                free: false,
+                comes_from_afar: false,
+            });
+        });
+    }
+
+    /// Whether that node is the running thread's.
+    fn is_own(&self, address: usize) -> bool {
+        let me = with(|execution| execution.current);
+        self.of_this_execution(|nodes| nodes[place(nodes, address)].thread == me)
+    }
+
+    /// Takes that node back, from its own thread or another one.
+    fn give(&self, address: usize, own: bool) {
+        self.of_this_execution(|nodes| {
+            let place = place(nodes, address);
+            let node = &mut nodes[place];
+            assert!(!node.free, "a node was given back twice");
+            node.free = true;
+            node.comes_from_afar = !own;
+        });
+    }
+
+    fn number(&self, address: usize) -> u32 {
+        self.of_this_execution(|nodes| place(nodes, address) as u32 + 1)
+    }
+
+    fn address(&self, number: u32) -> usize {
+        self.of_this_execution(|nodes| nodes[number as usize - 1].address)
+    }
+
+    fn addresses(&self) -> Vec<usize> {
+        self.of_this_execution(|nodes| nodes.iter().map(|node| node.address).collect())
+    }
+
+    fn taken(&self) -> usize {
+        self.of_this_execution(|nodes| nodes.iter().filter(|node| !node.free).count())
+    }
+}
+
+/// Where a node stands among those of its pool.
+fn place(nodes: &[Node], address: usize) -> usize {
+    let place = nodes.iter().position(|node| node.address == address);
+    place.expect("a node of this pool, to which it goes back")
 }
 
 /// A node's memory.
@@ -60,10 +151,10 @@ impl<T> Nodes<T> {
     #[must_use]
     pub const fn new() -> Self {
         Self {
-            state: Mutex::new(State {
+            known: Known(Mutex::new(State {
                 serial: 0,
                 nodes: Vec::new(),
-            }),
+            })),
             node: PhantomData,
         }
     }
@@ -73,19 +164,7 @@ impl<T> Nodes<T> {
     /// # Panics
     /// If another user of the pool panicked.
     pub fn taken(&self) -> usize {
-        self.of_this_execution(|nodes| nodes.iter().filter(|node| !node.free).count())
-    }
-
-    fn of_this_execution<R>(&self, look: impl FnOnce(&mut Vec<Node>) -> R) -> R {
-        let serial = with(|execution| execution.serial);
-        let mut state = self.state.lock().expect("no user of the pool panics");
-        if state.serial != serial {
-            *state = State {
-                serial,
-                nodes: Vec::new(),
-            };
-        }
-        look(&mut state.nodes)
+        self.known.taken()
     }
 }
 
@@ -99,22 +178,7 @@ impl<T> Default for Nodes<T> {
 // the execution ends, and with it every thread that could look at it.
 unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
     fn take(&self) -> &'static T {
-        let (me, generation) = with(|execution| (execution.current, execution.generation));
-        let known = self.of_this_execution(|nodes| {
-            nodes
-                .iter_mut()
-                .find(|node| {
-                    // The thread that forks is the first, and goes on.
-                    let is_orphan = node.generation < generation && node.thread != 0;
-                    node.free && (node.thread == me || is_orphan)
-                })
-                .map(|node| {
-                    node.free = false;
-                    (node.thread, node.generation) = (me, generation);
-                    (node.address, core::mem::take(&mut node.comes_from_afar))
-                })
-        });
-        let (address, comes_from_afar) = known.unwrap_or_else(|| {
+        let (address, comes_from_afar) = self.known.take().unwrap_or_else(|| {
             let at = allocate(Layout::new::<Slot<T>>()).cast::<Slot<T>>();
             let slot = Slot {
                 node: T::default(),
@@ -123,19 +187,11 @@ unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
             // SAFETY: fresh memory of that layout.
             unsafe { at.write(slot) };
             let address = at.as_ptr() as usize;
-            self.of_this_execution(|nodes| {
-                nodes.push(Node {
-                    address,
-                    thread: me,
-                    generation,
-                    free: false,
-                    comes_from_afar: false,
-                });
-            });
+            self.known.add(address);
             (address, false)
         });
         if comes_from_afar {
-            step("take back", || returns::<T>(address).fetch_add(0, Acquire));
+            take_back(returns::<T>(address));
         }
         // SAFETY: a node of this type, never dropped.
         unsafe { &*(address as *const T) }
@@ -146,46 +202,38 @@ unsafe impl<T: Default + Send + Sync + 'static> Pool<T> for Nodes<T> {
             return;
         }
         let address = core::ptr::from_ref(node) as usize;
-        let me = with(|execution| execution.current);
-        let find = |nodes: &[Node]| {
-            let place = nodes.iter().position(|node| node.address == address);
-            place.expect("a node goes back to its own pool")
-        };
-        let own = self.of_this_execution(|nodes| nodes[find(nodes)].thread == me);
+        let own = self.known.is_own(address);
         if !own {
-            step("give back", || returns::<T>(address).fetch_add(1, Release));
+            give_back(returns::<T>(address));
         }
-        self.of_this_execution(|nodes| {
-            let place = find(nodes);
-            let node = &mut nodes[place];
-            assert!(!node.free, "a node was given back twice");
-            node.free = true;
-            node.comes_from_afar = !own;
-        });
+        self.known.give(address, own);
     }
 
     fn number(&self, node: &'static T) -> u32 {
-        let address = core::ptr::from_ref(node) as usize;
-        self.of_this_execution(|nodes| {
-            let index = nodes.iter().position(|node| node.address == address);
-            index.expect("a node of this pool") as u32 + 1
-        })
+        self.known.number(core::ptr::from_ref(node) as usize)
     }
 
     unsafe fn at(&self, number: u32) -> &'static T {
-        let address = self.of_this_execution(|nodes| nodes[number as usize - 1].address);
         // SAFETY: a node of this type, never dropped.
-        unsafe { &*(address as *const T) }
+        unsafe { &*(self.known.address(number) as *const T) }
     }
 }
 
 impl<T: Default + Send + Sync + 'static> Census<T> for Nodes<T> {
     fn each(&self, look: &mut dyn FnMut(&'static T)) {
-        let addresses: Vec<usize> =
-            self.of_this_execution(|nodes| nodes.iter().map(|node| node.address).collect());
-        for address in addresses {
+        for address in self.known.addresses() {
             // SAFETY: a node of this type, never dropped.
             look(unsafe { &*(address as *const T) });
         }
     }
+}
+
+/// The running thread sees what was done to a node by the one that gave it back.
+fn take_back(returns: &AtomicU32) {
+    step("take back", || returns.fetch_add(0, Acquire));
+}
+
+/// The running thread gives back a node of another one.
+fn give_back(returns: &AtomicU32) {
+    step("give back", || returns.fetch_add(1, Release));
 }

@@ -72,6 +72,10 @@ fn main() {
         .collect();
     let conclusion = libtest_mimic::run(&arguments, tests);
     slowest::tell(&arguments);
+    let lighter = runner::models::lighter_than_full();
+    if lighter > 0 && !arguments.list {
+        println!("left to the full tier: one preemption more in {lighter} models");
+    }
     if let Err(error) = runner::noticed::write() {
         eprintln!("what noticed which flaw was not written: {error}");
         std::process::exit(1);

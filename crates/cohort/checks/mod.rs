@@ -54,6 +54,10 @@ pub struct Standard {
     pub as_in: Option<&'static str>,
     /// How many preemptions an execution has at most: few, if the lock has many steps.
     pub preemptions: usize,
+    /// How many of these the quick tier does without, where the models take seconds with them.
+    pub fewer: usize,
+    /// The same of the model in which a host has it in an object.
+    pub fewer_hosted: usize,
     /// Whether it may be destroyed as soon as it has been released: not if a release touches the
     /// lock, or its nodes, after another thread may have it.  No host has such a lock in an
     /// object.
@@ -64,6 +68,8 @@ pub struct Standard {
 pub const ALL: Standard = Standard {
     as_in: None,
     preemptions: 2,
+    fewer: 0,
+    fewer_hosted: 0,
     destroyed: true,
 };
 

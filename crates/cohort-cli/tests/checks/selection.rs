@@ -2,9 +2,8 @@
 
 use crate::check::Tier;
 use crate::program::Under;
-use cohort::catalogue::{self, LOCKS};
+use cohort::catalogue::{self, LOCKS, LockInfo};
 use cohort_lab::world::names::rejoined;
-use std::any::type_name;
 use std::env::{self, VarError};
 
 /// The pseudo-lock that leaves the C library's own locks in place.
@@ -17,14 +16,6 @@ const COMPOSITIONS: [&str; 3] = [
     "clof:mcs-hemlock-clh-ticket@core,cache,numa,system/128/compiled",
     "clof:bo-clh-mcs@cache,numa,system/128/abortable",
 ];
-
-/// Every lock's name in the catalogue's macro, and its type.
-macro_rules! types {
-    ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
-       $source:literal, [$($capability:ident),*];)+) => {
-        [$((stringify!($name), type_name::<$lock>())),+]
-    };
-}
 
 /// How waiting threads may be told to wait.
 pub const WAITS: [&str; 3] = ["park", "yield", "spin"];
@@ -98,23 +89,25 @@ impl Selection {
     }
 
     /// Whether everything is to be checked under a lock: it was asked for, or everything is
-    /// wanted, or it is the first of its kind.  Locks of one kind are one type, with other
-    /// levels or other locks in them.
+    /// wanted, or it is the first of its kind.  Locks of one kind are in the same place in a program's
+    /// mutex, can do the same, and are alike in whether their waiters take nodes: between the program and
+    /// the lock, the same code serves them.  Each lock itself is under its own checkers, and under one
+    /// topic of the conformance suite.
     pub fn has_all_under(&self, lock: &str) -> bool {
         if self.full || self.named.is_some() {
             return true;
         }
-        let types = cohort::for_each_lock!(types);
-        let kind = |name: &'static str| name.split('<').next().unwrap_or(name);
+        let kind = |lock: &LockInfo| {
+            let takes_nodes = lock.bytes_per_waiter > 0;
+            (lock.storage, lock.capabilities, lock.adapts, takes_nodes)
+        };
         let Some(info) = catalogue::find(lock) else {
             // A composition, as those that the catalogue names.
             return false;
         };
-        let own = types.iter().find(|(name, _)| *name == info.identifier);
-        own.is_none_or(|(identifier, own)| {
-            let first = types.iter().find(|(_, other)| kind(other) == kind(own));
-            first.is_some_and(|(first, _)| first == identifier)
-        })
+        let mut served = LOCKS.iter().filter(|lock| lock.serves_programs());
+        let first = served.find(|other| kind(other) == kind(info));
+        first.is_some_and(|first| first.name == info.name)
     }
 
     /// The tier of a check under a lock that is like its check under others of its kind.

@@ -1,7 +1,7 @@
 //! The models that every delegate of the catalogue has, by what it says that it can do.
 
 use super::bounds::{ENDING_2, PARK, PARK_3, SPIN, TICKING, TICKING_3};
-use super::models::{Model, deep, quick};
+use super::models::{Model, deep, lighter, quick};
 use crate::checks::{Checked, Standard};
 use crate::delegate_clients as delegate;
 use crate::locks::delegation::InTwoForms;
@@ -24,7 +24,7 @@ macro_rules! owed {
                 quick(concat!(stringify!($name), "::three"), STANDARD.within(PARK), || {
                     delegate::runs::<Least>(3, 1, 0);
                 }),
-                quick(concat!(stringify!($name), "::again"), PARK_3, || {
+                lighter(concat!(stringify!($name), "::again"), PARK_3, || {
                     delegate::runs::<Least>(2, 2, 0);
                 }),
                 quick(concat!(stringify!($name), "::here"), STANDARD.within(PARK), || {

@@ -1,7 +1,7 @@
 //! The models: which client, of which lock, within which bounds.
 
 use super::broken::BROKEN;
-use super::child::{Verdict, verdict};
+use super::child::{MUTANT, Verdict, verdict};
 use super::{delegates, standard};
 use crate::locks::catalogue::LOCKS;
 use crate::locks::door::{Model as Bounds, Tally};
@@ -43,6 +43,8 @@ pub struct Model {
     bounds: Bounds,
     /// Whether only the full tier runs it.
     full_only: bool,
+    /// How many preemptions fewer the quick tier allows it.
+    fewer: usize,
     client: fn(),
 }
 
@@ -64,6 +66,7 @@ pub const fn quick(name: &'static str, bounds: Bounds, client: fn()) -> Model {
         name,
         bounds,
         full_only: false,
+        fewer: 0,
         client,
     }
 }
@@ -74,6 +77,12 @@ pub const fn deep(name: &'static str, bounds: Bounds, client: fn()) -> Model {
         full_only: true,
         ..quick(name, bounds, client)
     }
+}
+
+/// A model of every tier, to which the quick one allows a preemption fewer, which takes a small part
+/// of the executions; not where it looks for a flaw.
+pub const fn lighter(name: &'static str, bounds: Bounds, client: fn()) -> Model {
+    quick(name, bounds, client).with_fewer(1)
 }
 
 /// What the files of `checks` have: where each is, and its models.
@@ -111,6 +120,11 @@ pub fn find(name: &str) -> Option<&'static Model> {
 }
 
 impl Model {
+    /// The same, with so many preemptions fewer in the quick tier.
+    pub const fn with_fewer(self, fewer: usize) -> Self {
+        Self { fewer, ..self }
+    }
+
     /// Explores all of it in this process.
     pub fn check(&self) -> Tally {
         self.bounds().check(self.client, None)
@@ -125,8 +139,12 @@ impl Model {
     }
 
     fn bounds(&self) -> Bounds {
+        // A flaw is looked for with all of them: most are met early.
+        let all = full() || std::env::var_os(MUTANT).is_some();
+        let fewer = if all { 0 } else { self.fewer };
+        let preemptions = self.bounds.preemptions.saturating_sub(fewer);
         Bounds {
-            preemptions: number(PREEMPTIONS).unwrap_or(self.bounds.preemptions),
+            preemptions: number(PREEMPTIONS).unwrap_or(preemptions),
             polls: number(POLLS).map_or(self.bounds.polls, |polls| polls as u32),
             ..self.bounds
         }
@@ -166,6 +184,12 @@ impl Model {
 /// How long a model may take: a guard, far beyond what it needs.
 fn limit() -> Duration {
     Duration::from_secs(if full() { 3600 } else { 300 })
+}
+
+/// How many models of this tier have fewer preemptions than in the full one.
+pub fn lighter_than_full() -> usize {
+    let lighter = |model: &&Model| !full() && model.is_wanted() && model.fewer > 0;
+    MODELS.iter().filter(lighter).count()
 }
 
 /// One test for each, and for each broken lock.

@@ -3,7 +3,7 @@
 pub use super::bounds::*;
 pub use super::carrier::Little;
 pub(crate) use super::models::models;
-pub use super::models::{Model, deep, quick};
+pub use super::models::{Model, deep, lighter, quick};
 pub(crate) use super::mutants::looked_for_in;
 pub(crate) use crate::again_clients as again;
 pub(crate) use crate::checks::as_in;

@@ -18,20 +18,20 @@ macro_rules! owed {
             $models.extend([
                 quick(concat!(stringify!($name), "::spin"), STANDARD.within(SPIN), || {
                     mutex::excludes::<Lock>(3, 1, 0);
-                }),
+                }).with_fewer(STANDARD.fewer),
                 quick(concat!(stringify!($name), "::park"), STANDARD.within(PARK), || {
                     mutex::excludes::<Lock>(3, 1, 0);
-                }),
+                }).with_fewer(STANDARD.fewer),
                 quick(concat!(stringify!($name), "::again"), STANDARD.within(PARK), || {
                     mutex::excludes::<Lock>(2, 2, 0);
-                }),
+                }).with_fewer(STANDARD.fewer),
             ]);
             if STANDARD.destroyed {
                 $models.push(quick(concat!(stringify!($name), "::destroyed"), PARK, || {
                     destroy::is_destroyed::<Lock>(2);
                 }));
             }
-            owed!(@$storage $models, $name, Lock);
+            owed!(@$storage $models, $name, Lock, STANDARD);
             $(owed!(@$capability $models, $name, Lock, STANDARD);)*
         }
     }};
@@ -39,16 +39,16 @@ macro_rules! owed {
     (@RawTry $models:ident, $name:ident, $lock:ty, $standard:ident) => {
         $models.push(quick(concat!(stringify!($name), "::try"), $standard.within(SPIN), || {
             mutex::excludes::<$lock>(3, 1, 2);
-        }));
+        }).with_fewer($standard.fewer));
     };
     (@Abortable $models:ident, $name:ident, $lock:ty, $standard:ident) => {
         $models.extend([
             quick(concat!(stringify!($name), "::timed"), $standard.within(PARK), || {
                 mutex::lets_go::<$lock>(3, 1, 1);
-            }),
+            }).with_fewer($standard.fewer),
             quick(concat!(stringify!($name), "::timed_spin"), $standard.within(SPIN), || {
                 mutex::lets_go::<$lock>(3, 1, 1);
-            }),
+            }).with_fewer($standard.fewer),
             quick(concat!(stringify!($name), "::cancelled"), $standard.within(PARK), || {
                 mutex::is_cancelled::<$lock>(2);
             }),
@@ -65,7 +65,7 @@ macro_rules! owed {
     // Its host forks.
     (@Inherit $($rest:tt)*) => {};
 
-    (@Word $models:ident, $name:ident, $lock:ty) => {
+    (@Word $models:ident, $name:ident, $lock:ty, $standard:ident) => {
         $models.extend([
             quick(concat!("fork::", stringify!($name)), FORK, || {
                 fork::holds(fork::bare::<$lock>(), 2);
@@ -75,24 +75,24 @@ macro_rules! owed {
             }),
         ]);
     };
-    (@InPlace $models:ident, $name:ident, $lock:ty) => {
-        owed!(@hosted in_place $models, $name, $lock);
+    (@InPlace $models:ident, $name:ident, $lock:ty, $standard:ident) => {
+        owed!(@hosted in_place $models, $name, $lock, $standard);
     };
-    (@Inflated $models:ident, $name:ident, $lock:ty) => {
-        owed!(@hosted inflated $models, $name, $lock);
+    (@Inflated $models:ident, $name:ident, $lock:ty, $standard:ident) => {
+        owed!(@hosted inflated $models, $name, $lock, $standard);
     };
-    (@Apart $models:ident, $name:ident, $lock:ty) => {
-        owed!(@hosted inflated $models, $name, $lock);
+    (@Apart $models:ident, $name:ident, $lock:ty, $standard:ident) => {
+        owed!(@hosted inflated $models, $name, $lock, $standard);
     };
     // A host could have it, though no program's does.
-    (@Nowhere $models:ident, $name:ident, $lock:ty) => {
-        owed!(@hosted in_place $models, $name, $lock);
+    (@Nowhere $models:ident, $name:ident, $lock:ty, $standard:ident) => {
+        owed!(@hosted in_place $models, $name, $lock, $standard);
     };
-    (@hosted $host:ident $models:ident, $name:ident, $lock:ty) => {
+    (@hosted $host:ident $models:ident, $name:ident, $lock:ty, $standard:ident) => {
         $models.extend([
             quick(concat!(stringify!($host), "::", stringify!($name)), PARK, || {
                 host::excludes(host::$host::<$lock>(), 2, 2, 0);
-            }),
+            }).with_fewer($standard.fewer_hosted),
             quick(concat!("fork::", stringify!($name)), FORK, || {
                 fork::holds(host::$host::<$lock>(), 2);
             }),

@@ -12,7 +12,7 @@ models![
     quick("a_mcs::comes_back", SPIN, || {
         mutex::comes_back::<OneCohort<AMcs<MayPark>>>(2, 1, false);
     }),
-    quick("a_mcs::three", SPIN_1, || {
+    lighter("a_mcs::three", SPIN_1, || {
         mutex::lets_go::<OneCohort<AMcs<MayPark>>>(3, 1, 1);
     }),
     deep("a_mcs::two_let_go", SPIN_1, || {

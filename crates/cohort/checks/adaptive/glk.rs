@@ -4,10 +4,20 @@ use crate::runner::prelude::*;
 
 impl Checked for Glk {
     type Smallest = Self;
+    const STANDARD: Standard = Standard {
+        fewer: 1,
+        fewer_hosted: 1,
+        ..ALL
+    };
 }
 
 impl Checked for GlkPlus {
     type Smallest = Self;
+    const STANDARD: Standard = Standard {
+        fewer: 1,
+        fewer_hosted: 1,
+        ..ALL
+    };
 }
 
 models![
@@ -20,10 +30,10 @@ models![
     quick("glk::comes_back_changed", SPIN_1, || {
         mutex::takes_turns::<ToAndFro, _>([2, 1]);
     }),
-    quick("glk::to_and_fro", SPIN_1, || {
+    lighter("glk::to_and_fro", SPIN_1, || {
         mutex::takes_turns::<ToAndFro, _>([2, 1, 1]);
     }),
-    quick("glk::again_changed", PARK, || {
+    lighter("glk::again_changed", PARK, || {
         mutex::takes_turns::<Forwards, _>([2, 2]);
     }),
     quick("glk::tries", SPIN_1, || {

@@ -11,7 +11,7 @@ models![
     quick("posix_rwlock::readers", PARK, || {
         rwlock::shares::<PosixRwLock>(3, 1, 1, 0)
     }),
-    quick("posix_rwlock::writers", PARK, || {
+    lighter("posix_rwlock::writers", PARK, || {
         rwlock::shares::<PosixRwLock>(3, 2, 1, 0)
     }),
     quick("posix_rwlock::again", PARK, || {
@@ -29,7 +29,7 @@ models![
     deep("posix_rwlock_w::writers", PARK, || {
         rwlock::shares::<PosixRwLock<true>>(3, 2, 1, 0)
     }),
-    quick("posix_rwlock_w::three_writers", PARK, || {
+    lighter("posix_rwlock_w::three_writers", PARK, || {
         rwlock::shares::<PosixRwLock<true>>(3, 3, 1, 0)
     }),
     quick("posix_rwlock_w::again", PARK, || {

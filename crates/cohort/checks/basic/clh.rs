@@ -7,7 +7,7 @@ impl Checked for Clh {
 }
 
 models![
-    quick("fork::clh_beside", FORK_2, || {
+    lighter("fork::clh_beside", FORK_2, || {
         fork::looks_on_grants(host::in_place::<Clh>(), 3)
     }),
     deep("clh::deep", PARK, || mutex::excludes::<Clh>(3, 2, 0)),

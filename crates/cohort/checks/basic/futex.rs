@@ -36,7 +36,7 @@ models![
     quick("futex::timed_by_two", TICKING, || {
         mutex::lets_go::<Futex>(3, 2, 2)
     }),
-    quick("futex::three_again", PARK_3, || {
+    lighter("futex::three_again", PARK_3, || {
         mutex::excludes::<Futex>(3, 2, 0)
     }),
     quick("futex::four", PARK, || mutex::excludes::<Futex>(4, 1, 0)),
@@ -77,7 +77,7 @@ models![
     quick("futex::turns_destroyed", TURNS_END, || {
         destroy::is_destroyed::<Futex>(2)
     }),
-    quick("futex::turns_end", TURNS_END, || {
+    lighter("futex::turns_end", TURNS_END, || {
         mutex::excludes::<Futex>(3, 1, 0)
     }),
     quick("futex::turns_end_again", TURNS_END, || {
@@ -86,7 +86,7 @@ models![
     quick("futex::turns_end_four", TURNS_END_1, || {
         mutex::excludes::<Futex>(4, 1, 0)
     }),
-    quick("futex::turns_end_timed", TURNS_END, || {
+    lighter("futex::turns_end_timed", TURNS_END, || {
         mutex::lets_go::<Futex>(3, 1, 1)
     }),
     deep("futex::turns_left", TURNS_LEFT, || {
@@ -95,7 +95,7 @@ models![
     quick("futex::turns_end_quick", QUIET_TURNS, || {
         mutex::excludes::<Futex>(2, 2, 0)
     }),
-    quick("futex::turns_end_quick_three", QUIET_TURNS, || {
+    lighter("futex::turns_end_quick_three", QUIET_TURNS, || {
         mutex::excludes::<Futex>(3, 1, 0)
     }),
     quick("futex::quick", QUIET, || {

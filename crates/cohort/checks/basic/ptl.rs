@@ -5,6 +5,10 @@ use crate::runner::prelude::*;
 // As in `anderson`: places are shared.
 impl Checked for Ptl {
     type Smallest = Ptl<2>;
+    const STANDARD: Standard = Standard {
+        fewer_hosted: 1,
+        ..ALL
+    };
 }
 
 models![

@@ -15,7 +15,7 @@ models![
     quick("ticket::quick_three", QUIET, || {
         mutex::excludes::<Ticket>(3, 1, 0);
     }),
-    quick("ticket::quick_three_again", QUIET_1, || {
+    lighter("ticket::quick_three_again", QUIET_1, || {
         mutex::excludes::<Ticket>(3, 2, 0);
     }),
     quick("ticket::quick_late", QUIET, || {

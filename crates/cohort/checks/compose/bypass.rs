@@ -3,10 +3,10 @@
 use crate::runner::prelude::*;
 
 models![
-    quick("bypass::ticket_mcs", SPIN, || {
+    lighter("bypass::ticket_mcs", SPIN, || {
         mutex::takes_turns::<Bypass<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>, _>([2, 1, 1]);
     }),
-    quick("bypass::ticket_ticket", SPIN_1, || {
+    lighter("bypass::ticket_ticket", SPIN_1, || {
         mutex::takes_turns::<Bypass<Small<Ticket<SpinOnly>, Ticket<SpinOnly>>>, _>([2, 1, 1]);
     }),
     quick("bypass::adaptive", SPIN_1, || {
@@ -15,7 +15,7 @@ models![
     quick("bypass::try", SPIN, || {
         mutex::excludes::<Bypass<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>>>(3, 1, 2);
     }),
-    quick("bypass::fast", PARK_1, || {
+    lighter("bypass::fast", PARK_1, || {
         mutex::takes_turns::<Fast<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>, MayPark, 1>, _>([
             2, 1, 1,
         ]);

@@ -12,7 +12,7 @@ models![
     quick("clof::ticket_mcs", SPIN, || {
         mutex::takes_turns::<Small<Ticket<SpinOnly>, Mcs<SpinOnly>>, _>([2, 1, 1]);
     }),
-    quick("clof::mcs_ticket", SPIN, || {
+    lighter("clof::mcs_ticket", SPIN, || {
         mutex::takes_turns::<Small<Mcs<SpinOnly>, Ticket<SpinOnly>>, _>([2, 1, 1]);
     }),
     quick("clof::ticket_ticket", SPIN, || {

@@ -6,10 +6,10 @@ use crate::runner::prelude::*;
 type SmallStack<T> = Stacked<T, 2, 2>;
 
 models![
-    quick("stacked::turns", SPIN, || {
+    lighter("stacked::turns", SPIN, || {
         mutex::takes_turns::<SmallStack<TicketMcs>, _>([2, 1, 1]);
     }),
-    quick("stacked::mcs_clh", SPIN, || {
+    lighter("stacked::mcs_clh", SPIN, || {
         mutex::takes_turns::<SmallStack<McsClh>, _>([2, 1, 1]);
     }),
     quick("stacked::clh_hemlock", PARK_1, || {
@@ -18,7 +18,7 @@ models![
     quick("stacked::hemlock_ticket", PARK_1, || {
         mutex::takes_turns::<SmallStack<HemlockTicket>, _>([2, 1, 1]);
     }),
-    quick("stacked::park", PARK, || {
+    lighter("stacked::park", PARK, || {
         mutex::excludes::<SmallStack<TicketMcs>>(3, 1, 0);
     }),
     quick("stacked::try", SPIN, || {

@@ -7,13 +7,13 @@ as_in! { "sanl": Rcl }
 models![
     quick("rcl::alone", PARK, || delegate::runs::<Rcl>(2, 1, 0)),
     quick("rcl::alone_here", PARK_1, || delegate::runs::<Rcl>(3, 1, 1)),
-    quick("rcl::attended", PARK, || delegate::is_attended::<Rcl>(
+    lighter("rcl::attended", PARK, || delegate::is_attended::<Rcl>(
         2, 1, 0
     )),
-    quick("rcl::attended_spin", SPIN, || delegate::is_attended::<Rcl>(
+    lighter("rcl::attended_spin", SPIN, || delegate::is_attended::<Rcl>(
         2, 1, 0
     )),
-    quick(
+    lighter(
         "rcl::attended_again",
         PARK_1,
         || delegate::is_attended::<Rcl>(2, 2, 0)

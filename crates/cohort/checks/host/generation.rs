@@ -15,7 +15,7 @@ models![
     quick("fork::mcs_multiplies", FORK, || {
         fork::multiplies(host::in_place::<Mcs>(), 2);
     }),
-    quick("fork::clh_multiplies", FORK, || {
+    lighter("fork::clh_multiplies", FORK, || {
         fork::multiplies(host::in_place::<Clh>(), 2);
     }),
     quick("fork::inflated_multiplies", FORK, || {

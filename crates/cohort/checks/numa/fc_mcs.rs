@@ -6,6 +6,7 @@ impl Checked for FcMcs {
     type Smallest = Self;
     const STANDARD: Standard = Standard {
         destroyed: false,
+        fewer_hosted: 1,
         ..ALL
     };
 }

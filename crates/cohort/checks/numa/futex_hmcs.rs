@@ -17,13 +17,13 @@ models![
     deep("futex_hmcs::park_deeper", PARK_3, || {
         mutex::excludes::<FutexHmcs>(2, 2, 0)
     }),
-    quick("futex_hmcs::queues", PARK_1, || {
+    lighter("futex_hmcs::queues", PARK_1, || {
         mutex::queues::<FutexHmcs, 3>([1, 1, 1])
     }),
     deep("futex_hmcs::spin_queues", SPIN_1, || {
         mutex::queues::<FutexHmcs, 3>([1, 1, 1])
     }),
-    quick("futex_hmcs::absent", SPIN_ABSENT, || {
+    lighter("futex_hmcs::absent", SPIN_ABSENT, || {
         mutex::queues_behind::<FutexHmcs, 3>(1, [1, 1, 1])
     }),
     quick("futex_hmcs::owed", IMPATIENT_1, || {
@@ -32,7 +32,7 @@ models![
     quick("futex_hmcs::quick", QUIET_1, || {
         mutex::excludes::<FutexHmcs>(3, 1, 0)
     }),
-    quick("futex_hmcs::quick_timed", QUIET, || {
+    lighter("futex_hmcs::quick_timed", QUIET, || {
         mutex::lets_go::<FutexHmcs>(3, 1, 1)
     }),
     quick(

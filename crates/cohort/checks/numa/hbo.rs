@@ -4,4 +4,8 @@ use crate::runner::prelude::*;
 
 impl Checked for Hbo {
     type Smallest = Self;
+    const STANDARD: Standard = Standard {
+        fewer_hosted: 1,
+        ..ALL
+    };
 }

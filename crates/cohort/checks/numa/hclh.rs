@@ -4,6 +4,10 @@ use crate::runner::prelude::*;
 
 impl Checked for Hclh {
     type Smallest = Self;
+    const STANDARD: Standard = Standard {
+        fewer_hosted: 1,
+        ..ALL
+    };
 }
 
 models![

@@ -70,6 +70,7 @@ impl Checked for HmcsT1 {
     const STANDARD: Standard = Standard {
         preemptions: 1,
         destroyed: false,
+        fewer_hosted: 1,
         ..ALL
     };
 }
@@ -79,6 +80,8 @@ impl Checked for HmcsT2 {
     const STANDARD: Standard = Standard {
         preemptions: 1,
         destroyed: false,
+        fewer: 1,
+        fewer_hosted: 1,
         ..ALL
     };
 }
@@ -118,7 +121,7 @@ models![
     quick("hmcs_t::two_levels_two_let_go", SPIN_1, || {
         mutex::lets_go::<SmallHmcsT<SpinOnly>>(3, 1, 2);
     }),
-    quick("hmcs_t::one_peer", SPIN_1, || {
+    lighter("hmcs_t::one_peer", SPIN_1, || {
         mutex::lets_go::<OnePeer<SpinOnly>>(3, 1, 1);
     }),
     quick("hmcs_t::passes_over", SPIN_0, || {

@@ -50,10 +50,10 @@ models![
     quick("rw_cohorts::writers", SPIN_1, || {
         rwlock::shares::<Neutral<Mcs>>(3, 2, 1, 0);
     }),
-    quick("rw_cohorts::writers_park", PARK, || {
+    lighter("rw_cohorts::writers_park", PARK, || {
         rwlock::shares_strictly::<Neutral<Mcs>>(3, 2, 1);
     }),
-    quick("rw_cohorts::again", PARK, || {
+    lighter("rw_cohorts::again", PARK, || {
         rwlock::shares::<Neutral<Mcs>>(2, 1, 2, 0);
     }),
     quick("rw_cohorts::timed", PARK_1, || {

@@ -32,7 +32,7 @@ models![
     deep("rw_object::named_writers", PARK_1, || {
         rwlock::shares::<Named<Mcs>>(3, 2, 1, 0);
     }),
-    quick("rw_object::named_again", PARK, || {
+    lighter("rw_object::named_again", PARK, || {
         rwlock::shares::<Named<Mcs>>(2, 1, 2, 0);
     }),
     quick("rw_object::readers", PARK_3, || {
@@ -47,13 +47,13 @@ models![
     quick("rw_object::beside_another", PARK, || {
         rwlock::is_read_beside_another::<Nameless<Ticket>>(2, 1);
     }),
-    quick("rw_object::try", SPIN, || {
+    lighter("rw_object::try", SPIN, || {
         rwlock::is_tried::<Named<Ticket>>(3, 1);
     }),
     quick("rw_object::timed", PARK_1, || {
         rwlock::lets_go::<Named<Ticket>>(3, 1, 1, 1);
     }),
-    quick("rw_object::timed_writers", PARK_1, || {
+    lighter("rw_object::timed_writers", PARK_1, || {
         rwlock::lets_go::<Nameless<Mcs>>(3, 2, 1, 2);
     }),
     // A writer that leaves must not count as one for which another left the lock closed.

@@ -129,6 +129,11 @@ impl<T, L> Mutex<T, L> {
         /// A mutex around `data` under that lock, which nobody holds: for statics, where the lock
         /// has a constructor that is `const`.  Elsewhere `Mutex::from(data)` makes both.
         ///
+        /// [`Mutex::new`] is for the default lock alone: if it made mutexes of any, a plain
+        /// `Mutex::new(0)` would leave open which, and would not compile.  Types of the feature
+        /// `lock_api` always name theirs: `static TURNS: lock_api::Mutex<Ticket, u32> =
+        /// lock_api::Mutex::new(0)`.
+        ///
         /// ```
         /// use cohort::Mutex;
         /// use cohort::basic::{Mcs, Ticket};

@@ -49,7 +49,8 @@ use super::tuning::tuned;
 use crate::basic::mcs::McsNode;
 use crate::basic::{Futex, Mcs, Ticket};
 use crate::door::{
-    self, AtomicU32, Change, Order, flaws, hearer, is_worth_a_try, keep_cpu, mutant, now, yield_now,
+    self, AtomicU32, Change, Order, constructor, flaws, hearer, is_worth_a_try, keep_cpu, mutant,
+    now, yield_now,
 };
 use crate::wait::MayPark;
 use cohort_raw::glk::Tuning;
@@ -130,6 +131,17 @@ impl Place {
 struct Dismissing {
     ticket: Ticket,
     leaving: AtomicU32,
+}
+
+impl Dismissing {
+    constructor! {
+        fn new() -> Self {
+            Self {
+                ticket: Ticket::new(),
+                leaving: AtomicU32::new(0),
+            }
+        }
+    }
 }
 
 // SAFETY: the ticket lock excludes.
@@ -241,6 +253,17 @@ impl Way for Mcs {
 struct Counted {
     futex: Futex,
     waiting: AtomicU32,
+}
+
+impl Counted {
+    constructor! {
+        fn new() -> Self {
+            Self {
+                futex: Futex::new(),
+                waiting: AtomicU32::new(0),
+            }
+        }
+    }
 }
 
 // SAFETY: the mutex excludes.
@@ -355,6 +378,15 @@ macro_rules! modes {
         }
 
         impl Ways {
+            constructor! {
+                fn new() -> Self {
+                    Self {
+                        $($way: <$lock>::new(),)+
+                        sections: AtomicU32::new(0),
+                    }
+                }
+            }
+
             #[inline(always)]
             fn arrive(&self, mode: Mode, $node: &McsNode) -> Place {
                 match mode {
@@ -547,10 +579,10 @@ impl Judge for OfProcess {
 /// ```
 /// use cohort::{Mutex, adaptive::Glk, adaptive::glk::Mode};
 ///
-/// let total: Mutex<u64, Glk> = Mutex::from(1);
-/// *total.lock() += 1;
+/// static TOTAL: Mutex<u64, Glk> = Mutex::from_raw(Glk::new(), 1);
+/// *TOTAL.lock() += 1;
 /// // Nobody has waited yet.
-/// assert_eq!(total.raw().mode(), Mode::Ticket);
+/// assert_eq!(TOTAL.raw().mode(), Mode::Ticket);
 /// ```
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -574,6 +606,20 @@ pub struct Glk<J: Judge = OfMachine> {
 pub type GlkPlus = Glk<OfProcess>;
 
 impl<J: Judge> Glk<J> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                mode: AtomicU32::new(0),
+                samples: AtomicU32::new(0),
+                queued: AtomicU32::new(0),
+                judge: PhantomData,
+                ways: Ways::new(),
+            }
+        }
+    }
+
     /// By which way it is taken at the moment.
     #[must_use]
     #[inline(always)]

@@ -18,7 +18,7 @@
 //! Position p waits until its slot has been granted ⌈p / SLOTS⌉ times; so a new
 //! lock, all zero, is free for position 0 and for no other.
 
-use crate::door::{AtomicU32, Cell, Order, orders};
+use crate::door::{AtomicU32, Cell, Order, constructor, orders, repeated};
 use crate::padded::LinePadded;
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
@@ -39,9 +39,9 @@ orders! {
 /// ```
 /// use cohort::{Mutex, basic::Anderson};
 ///
-/// let total: Mutex<u64, Anderson> = Mutex::from(1);
-/// *total.lock() += 1;
-/// assert_eq!(total.into_inner(), 2);
+/// static TOTAL: Mutex<u64, Anderson> = Mutex::from_raw(Anderson::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
 /// ```
 #[derive(Debug)]
 #[repr(C)]
@@ -71,17 +71,25 @@ impl AndersonContext {
 
 impl<const SLOTS: usize, P: Parking> Default for Anderson<SLOTS, P> {
     fn default() -> Self {
-        const { assert!(SLOTS.is_power_of_two() && SLOTS >= 2) };
-        Self {
-            next: AtomicU32::new(0),
-            slots: core::array::from_fn(|_| LinePadded::default()),
-        }
+        Self::new()
     }
 }
 
 const CLASS: u32 = 1;
 
 impl<const SLOTS: usize, P: Parking> Anderson<SLOTS, P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            const { assert!(SLOTS.is_power_of_two() && SLOTS >= 2) };
+            Self {
+                next: AtomicU32::new(0),
+                slots: repeated!(LinePadded(WaitCell::new()), SLOTS),
+            }
+        }
+    }
+
     /// A free lock whose next position is `first`: near the end, for a test.
     #[must_use]
     pub fn beginning_at(first: u32) -> Self {

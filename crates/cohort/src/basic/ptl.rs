@@ -14,7 +14,7 @@
 //! Numbers count up and wrap after 31 bits, which `SLOTS` divides.  A new lock, all
 //! zero, serves number 0 in slot 0; the zero in another slot is no number of that slot.
 
-use crate::door::{AtomicU32, Cell, Order, orders};
+use crate::door::{AtomicU32, Cell, Order, constructor, orders, repeated};
 use crate::padded::LinePadded;
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{DetectsWaiters, Fair, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
@@ -35,9 +35,9 @@ orders! {
 /// ```
 /// use cohort::{Mutex, basic::Ptl};
 ///
-/// let total: Mutex<u64, Ptl> = Mutex::from(1);
-/// *total.lock() += 1;
-/// assert_eq!(total.into_inner(), 2);
+/// static TOTAL: Mutex<u64, Ptl> = Mutex::from_raw(Ptl::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
 /// ```
 #[derive(Debug)]
 #[repr(C)]
@@ -50,12 +50,7 @@ pub struct Ptl<const SLOTS: usize = 8, P: Parking = MayPark> {
 
 impl<const SLOTS: usize, P: Parking> Default for Ptl<SLOTS, P> {
     fn default() -> Self {
-        const { assert!(SLOTS.is_power_of_two()) };
-        Self {
-            request: AtomicU32::new(0),
-            served: LinePadded(Cell::new(0)),
-            slots: core::array::from_fn(|_| LinePadded::default()),
-        }
+        Self::new()
     }
 }
 
@@ -65,6 +60,19 @@ const fn number(drawn: u32) -> u32 {
 }
 
 impl<const SLOTS: usize, P: Parking> Ptl<SLOTS, P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            const { assert!(SLOTS.is_power_of_two()) };
+            Self {
+                request: AtomicU32::new(0),
+                served: LinePadded(Cell::new(0)),
+                slots: repeated!(LinePadded(WaitCell::new()), SLOTS),
+            }
+        }
+    }
+
     /// A free lock whose next number is `first`: near the end, for a test.
     #[must_use]
     pub fn beginning_at(first: u32) -> Self {

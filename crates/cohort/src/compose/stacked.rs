@@ -145,7 +145,7 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
         Self {
             root,
             recipe,
-            cohorts: Tree::default(),
+            cohorts: Tree::new(),
             text: PhantomData,
         }
     }

@@ -5,7 +5,7 @@
 //! Cohorts beyond the places that there are share one; for a lock that keeps its waiters'
 //! way up in their cohorts that is slower, and as safe.
 
-use crate::door::{AtomicPtr, orders, repeated};
+use crate::door::{AtomicPtr, constructor, orders, repeated};
 use crate::host::Pool;
 use core::ptr;
 
@@ -24,11 +24,14 @@ pub(crate) struct Tree<C, const LEAVES: usize, const INNER: usize> {
     inner: [AtomicPtr<C>; INNER],
 }
 
-impl<C, const LEAVES: usize, const INNER: usize> Default for Tree<C, LEAVES, INNER> {
-    fn default() -> Self {
-        Self {
-            leaves: repeated!(AtomicPtr::null(), LEAVES),
-            inner: repeated!(AtomicPtr::null(), INNER),
+impl<C, const LEAVES: usize, const INNER: usize> Tree<C, LEAVES, INNER> {
+    constructor! {
+        /// Without a cohort.
+        pub(crate) fn new() -> Self {
+            Self {
+                leaves: repeated!(AtomicPtr::null(), LEAVES),
+                inner: repeated!(AtomicPtr::null(), INNER),
+            }
         }
     }
 }

@@ -20,7 +20,7 @@
 //! the list holds the threads that want the lock and no others, and nothing is left in it.
 
 use super::{EachNode, linked};
-use crate::door::{AtomicPtr, Order, Spinner, flaws, mutant, orders};
+use crate::door::{AtomicPtr, Order, Spinner, constructor, flaws, mutant, orders};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
@@ -92,18 +92,35 @@ pub const FOR_T5440: u64 = 8_000;
 /// ```
 /// use cohort::{Mutex, numa::FcMcs};
 ///
-/// let total: Mutex<u64, FcMcs> = Mutex::from(1);
-/// *total.lock() += 1;
-/// assert_eq!(total.into_inner(), 2);
+/// static TOTAL: Mutex<u64, FcMcs> = Mutex::from_raw(FcMcs::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(C)]
 pub struct FcMcs<P: Parking = MayPark, const WINDOW: u64 = FOR_T5440> {
     tail: CachePadded<List<P>>,
-    arrivals: EachNode<List<P>>,
+    arrivals: EachNode<FcMcsNode<P>>,
+}
+
+impl<P: Parking, const WINDOW: u64> Default for FcMcs<P, WINDOW> {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl<P: Parking, const WINDOW: u64> FcMcs<P, WINDOW> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: CachePadded(AtomicPtr::null()),
+                arrivals: EachNode::new(),
+            }
+        }
+    }
+
     fn tail(&self) -> &List<P> {
         &self.tail.0
     }

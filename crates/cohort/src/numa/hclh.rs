@@ -31,7 +31,7 @@
 
 use super::EachNode;
 use crate::basic::clh::{Inherited, Owned, pointer};
-use crate::door::{AtomicPtr, Cell, Order, Spinner, flaws, mutant, orders, pool};
+use crate::door::{AtomicPtr, Cell, Order, Spinner, constructor, flaws, mutant, orders, pool};
 use crate::host::{Arena, Pool};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
@@ -142,18 +142,35 @@ type Tail<P> = AtomicPtr<HclhNode<P>>;
 /// ```
 /// use cohort::{Mutex, numa::Hclh};
 ///
-/// let total: Mutex<u64, Hclh> = Mutex::from(1);
-/// *total.lock() += 1;
-/// assert_eq!(total.into_inner(), 2);
+/// static TOTAL: Mutex<u64, Hclh> = Mutex::from_raw(Hclh::new(), 1);
+/// *TOTAL.lock() += 1;
+/// assert_eq!(*TOTAL.lock(), 2);
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(C)]
 pub struct Hclh<P: Form = MayPark, const WINDOW: u64 = 1_000> {
     tail: CachePadded<Tail<P>>,
-    local: EachNode<Tail<P>>,
+    local: EachNode<HclhNode<P>>,
+}
+
+impl<P: Form, const WINDOW: u64> Default for Hclh<P, WINDOW> {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 impl<P: Form, const WINDOW: u64> Hclh<P, WINDOW> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: CachePadded(AtomicPtr::null()),
+                local: EachNode::new(),
+            }
+        }
+    }
+
     fn tail(&self) -> &Tail<P> {
         &self.tail.0
     }

@@ -36,7 +36,7 @@
 use super::linked;
 use super::shape::{ChosenShape, Shape};
 use crate::compose::{CacheGroup, Core, Numa, Package, Tree};
-use crate::door::{Absence, AtomicPtr, Order, flaws, mutant, orders, pool, thread};
+use crate::door::{Absence, AtomicPtr, Order, constructor, flaws, mutant, orders, pool, thread};
 use crate::host::{Arena, Pool};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
@@ -120,6 +120,14 @@ struct Queue<P: Parking> {
 }
 
 impl<P: Parking> Queue<P> {
+    constructor! {
+        fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+            }
+        }
+    }
+
     fn is_empty(&self) -> bool {
         self.tail.load(Order::RELAXED).is_null()
     }
@@ -460,14 +468,24 @@ impl<L: Default, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OF
 impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E>
     Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    /// The lock of that shape, free.
-    #[must_use]
-    pub fn shaped(shape: L) -> Self {
-        Self {
-            root: CachePadded::default(),
-            cohorts: Tree::default(),
-            shape,
-            entry: PhantomData,
+    constructor! {
+        /// The lock of that shape, free.
+        ///
+        /// ```
+        /// use cohort::{Mutex, compose::Numa, numa::Hmcs2};
+        ///
+        /// static TOTAL: Mutex<u64, Hmcs2> = Mutex::from_raw(Hmcs2::shaped((Numa,)), 1);
+        /// *TOTAL.lock() += 1;
+        /// assert_eq!(*TOTAL.lock(), 2);
+        /// ```
+        #[must_use]
+        pub fn shaped(shape: L) -> Self {
+            Self {
+                root: CachePadded(Queue::new()),
+                cohorts: Tree::new(),
+                shape,
+                entry: PhantomData,
+            }
         }
     }
 }

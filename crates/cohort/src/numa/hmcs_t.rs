@@ -61,8 +61,8 @@ use super::hmcs::{AtLeaf, Entry, NOWHERE};
 use super::shape::{ChosenShape, Gives, Shape, Usual};
 use crate::compose::{CacheGroup, Core, Numa, Tree};
 use crate::door::{
-    AtomicPtr, AtomicU32, Counter, Order, count, flaws, mutant, orders, pool, runs_out,
-    tries_anything,
+    AtomicPtr, AtomicU32, Counter, Order, constructor, count, flaws, mutant, orders, pool,
+    runs_out, tries_anything,
 };
 use crate::host::{Arena, Pool};
 use crate::padded::CachePadded;
@@ -399,6 +399,21 @@ struct Queue<P: Parking> {
     tail: AtomicPtr<Node<P>>,
     /// Read before each arrival, and seldom written.
     nodes: CachePadded<Nodes<P>>,
+}
+
+impl<P: Parking> Queue<P> {
+    constructor! {
+        fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+                nodes: CachePadded(Nodes {
+                    eldest: AtomicPtr::null(),
+                    made: AtomicU32::new(0),
+                    search_at: AtomicU32::new(0),
+                }),
+            }
+        }
+    }
 }
 
 /// The nodes of a queue.
@@ -989,14 +1004,24 @@ impl<L: Default, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OF
 impl<L, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E>
     HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    /// The lock of that shape, free.
-    #[must_use]
-    pub fn shaped(shape: L) -> Self {
-        Self {
-            root: CachePadded::default(),
-            cohorts: Tree::default(),
-            shape,
-            entry: PhantomData,
+    constructor! {
+        /// The lock of that shape, free.
+        ///
+        /// ```
+        /// use cohort::{Mutex, compose::Numa, numa::HmcsT2};
+        ///
+        /// static TOTAL: Mutex<u64, HmcsT2> = Mutex::from_raw(HmcsT2::shaped((Numa,)), 1);
+        /// *TOTAL.lock() += 1;
+        /// assert_eq!(*TOTAL.lock(), 2);
+        /// ```
+        #[must_use]
+        pub fn shaped(shape: L) -> Self {
+            Self {
+                root: CachePadded(Queue::new()),
+                cohorts: Tree::new(),
+                shape,
+                entry: PhantomData,
+            }
         }
     }
 }

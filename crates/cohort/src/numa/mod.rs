@@ -27,30 +27,31 @@ pub use near::Near;
 pub use shape::{ChosenShape, Shape};
 pub use shfl::Shfl;
 
-use crate::door::{self, AtomicPtr, Level, Order, Spinner};
+use crate::door::{self, AtomicPtr, Level, Order, Spinner, constructor, repeated};
 use crate::padded::CachePadded;
 
 /// NUMA nodes that have something of their own; those beyond share.
 const NODES: usize = 16;
 
-/// One for each NUMA node.
+/// The end of a queue for each NUMA node.
 #[derive(Debug)]
-struct EachNode<T>([CachePadded<T>; NODES]);
+struct EachNode<N>([CachePadded<AtomicPtr<N>>; NODES]);
 
-impl<T: Default> Default for EachNode<T> {
-    fn default() -> Self {
-        Self(core::array::from_fn(|_| CachePadded::default()))
+impl<N> EachNode<N> {
+    constructor! {
+        /// All empty.
+        fn new() -> Self {
+            Self(repeated!(CachePadded(AtomicPtr::null()), NODES))
+        }
     }
-}
 
-impl<T> EachNode<T> {
     /// That of the calling thread's node.
     #[inline]
-    fn here(&self) -> &T {
+    fn here(&self) -> &AtomicPtr<N> {
         &self.0[door::cohort(Level::Numa) % NODES].0
     }
 
-    fn all(&self) -> impl Iterator<Item = &T> {
+    fn all(&self) -> impl Iterator<Item = &AtomicPtr<N>> {
         self.0.iter().map(|CachePadded(one)| one)
     }
 }

@@ -90,7 +90,7 @@ trait Objects: Sync + 'static {
     fn unlock(&self, object: usize);
 
     /// Takes everything from the pools, which has to be fit for use, and puts it back.
-    fn use_stock(&self);
+    fn use_pools(&self);
 }
 
 type Records<L> = Arena<Holding<<L as RawLock>::Context>>;
@@ -121,7 +121,7 @@ impl<L: Served + QuickRelease + Sync> Objects for Here<L> {
         assert!(unsafe { object.unlock(gate, &self.records) });
     }
 
-    fn use_stock(&self) {}
+    fn use_pools(&self) {}
 }
 
 /// Where it is in a pool while contended.
@@ -149,7 +149,7 @@ impl<L: Served + Send + Sync> Objects for There<L> {
         assert!(unsafe { object.unlock(claim, &self.fat_pool) });
     }
 
-    fn use_stock(&self) {
+    fn use_pools(&self) {
         let (_, fats) = self.fat_pool.pools();
         // Each is acquired as it is taken.
         let fat_pool: &dyn FatPool = &self.fat_pool;
@@ -168,7 +168,7 @@ fn goes_on(all: &'static dyn Objects, objects: &'static [usize], cpus: (usize, u
     let start = Arc::new(Barrier::new(2));
     let work = move |cpu, start: &Barrier| {
         stay_on(cpu);
-        all.use_stock();
+        all.use_pools();
         start.wait();
         for _ in 0..ROUNDS {
             for object in objects {

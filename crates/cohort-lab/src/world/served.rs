@@ -246,7 +246,7 @@ macro_rules! served_maker {
 
             type Composed = Stacked<Told>;
 
-            /// A pool that the stock owns.
+            /// A pool that belongs to the store.
             #[derive(Default)]
             struct Owned<T>(T);
 

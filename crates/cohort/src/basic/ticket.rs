@@ -135,7 +135,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
             class(mine),
             move |serving| number(serving) == mine,
             move |serving| UNIT * u64::from(between(number(serving), mine)),
-            || self.is_heeded(),
+            || self.is_honoured(),
         );
     }
 
@@ -177,7 +177,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
             class(mine),
             is_reached,
             |_| 0,
-            || self.is_heeded(),
+            || self.is_honoured(),
         );
         seen.get() == mine || mutant(flaw::FORGET_DISMISSAL)
     }
@@ -242,7 +242,7 @@ impl<P: Parking, const UNIT: u64> Ticket<P, UNIT> {
 
     /// Whether the mark that the caller has left will be honoured; if not, it was a quick
     /// time, which is over now.
-    fn is_heeded(&self) -> bool {
+    fn is_honoured(&self) -> bool {
         let quick = self.serving.value(Order::RELAXED) & QUICK != 0;
         if !quick || mutant(flaw::MARK_AND_HOPE) {
             return true;

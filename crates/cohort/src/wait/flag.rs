@@ -178,7 +178,7 @@ impl<P: Parking> Flag<P> {
 
     /// Whether the mark that the caller has left on a holder's word will be honoured;
     /// if not, it was a quick time, which is over now: look again.
-    fn is_heeded(&self) -> bool {
+    fn is_honoured(&self) -> bool {
         if !self.is_quick() || mutant(flaw::MARK_AND_HOPE) {
             return true;
         }
@@ -211,7 +211,7 @@ impl<P: Parking> Flag<P> {
                         return Outcome::Acquired;
                     }
                     // A sleeper is woken if it is not.
-                    let _ = self.is_heeded();
+                    let _ = self.is_honoured();
                 }
                 return Outcome::GaveUp;
             }
@@ -225,7 +225,7 @@ impl<P: Parking> Flag<P> {
             if self.take_marked() {
                 return Outcome::Acquired;
             }
-            if !self.is_heeded() {
+            if !self.is_honoured() {
                 continue;
             }
             let _ = sleep_within(&self.word, HELD | ASLEEP, CLASS, patience);

@@ -27,7 +27,7 @@ orders! {
 flaws! {
     LOST_MARK = "quick.lost-mark";
     NO_BARRIER = "quick.no-barrier";
-    CALL_OFF_ALONE = "quick.call-off-alone";
+    REVOKE_ALONE = "quick.revoke-alone";
 }
 
 /// Releases by `store` in a quick time, of which `look` says whether it is one, and what
@@ -58,7 +58,7 @@ pub fn revoke(wake_everybody: impl FnOnce()) {
     }
     // Waiters that found the time over before the barrier may have slept on marks that
     // a quick release was wiping out.
-    if !mutant(flaw::CALL_OFF_ALONE) {
+    if !mutant(flaw::REVOKE_ALONE) {
         wake_everybody();
     }
 }

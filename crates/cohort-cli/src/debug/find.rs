@@ -419,6 +419,11 @@ fn ended(process: &Process, signal: i32) -> Option<Finding> {
         return None;
     }
     let id = libc::pid_t::try_from(process.id).ok()?;
+    let signal = if process.never_gets(signal) {
+        libc::SIGKILL
+    } else {
+        signal
+    };
     // SAFETY: signals a process that was seen just now to have its file in our folder.
     let sent = unsafe { libc::kill(id, signal) } == 0;
     sent.then(|| Finding {

@@ -151,11 +151,12 @@ impl Process {
         let name = path.file_name()?.to_str()?;
         let told = name.split('.').next()?.parse().ok()?;
         let (file, is_ours) = both_ways(path).ok()?;
-        // A process that counts processes by itself has another number here.
-        let id = if maps(told, &file) == Some(false) {
-            all_processes().find(|id| maps(*id, &file) == Some(true))
-        } else {
+        // A process that counts processes by itself has another number here, and the one that has
+        // its number here may keep its mappings from us.
+        let id = if maps(told, &file) == Some(true) {
             None
+        } else {
+            all_processes().find(|id| maps(*id, &file) == Some(true))
         };
         Self::in_file(id.unwrap_or(told), file, is_ours).ok()
     }
@@ -164,6 +165,20 @@ impl Process {
     /// number by now, or here.
     pub fn is_certain(&self) -> bool {
         maps(self.id, &self.file) == Some(true)
+    }
+
+    /// Whether it never gets that signal: the first process of a container gets those only that it
+    /// handles, and those that nobody can handle.
+    pub fn never_gets(&self, signal: i32) -> bool {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id));
+        let status = status.unwrap_or_default();
+        let field = |name| status.lines().find_map(|line| line.strip_prefix(name));
+        let is_first = field("NSpid:").is_some_and(|numbers| {
+            let mut numbers = numbers.split_whitespace();
+            numbers.next().is_some() && numbers.next_back() == Some("1")
+        });
+        let handled = field("SigCgt:").and_then(|set| u64::from_str_radix(set.trim(), 16).ok());
+        is_first && handled.is_none_or(|handled| handled >> (signal - 1) & 1 == 0)
     }
 
     /// The records of the process of that number here, in a file.

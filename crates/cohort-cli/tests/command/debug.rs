@@ -258,6 +258,41 @@ fn a_deadlock_ends_and_leaves_nothing_behind() {
     assert!(said.contains("is ended"), "{said}");
 }
 
+/// A container counts processes by itself: its first has a number that is another's outside, and gets
+/// no signal that it does not handle.
+#[test]
+fn a_deadlock_in_a_container_is_found_and_ended() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile("abba", &folder);
+    let contained = ["unshare", "-rpf", "--mount-proc"];
+    let allowed = Command::new(contained[0])
+        .args(&contained[1..])
+        .arg("true")
+        .output();
+    if !allowed.is_ok_and(|output| output.status.success()) {
+        eprintln!("skip: no namespace of one's own is allowed here");
+        return;
+    }
+    for level in ["stuck", "owner"] {
+        let output = cohort()
+            .args(["debug", "--level", level, "--"])
+            .args(contained)
+            .arg(&program)
+            .timeout(Duration::from_secs(60))
+            .output()
+            .expect("the command runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        for words in [
+            "2 threads wait for each other",
+            "forwards  bugs/abba.c:13",
+            "is ended",
+        ] {
+            assert!(said.contains(words), "{level}: {words}: {said}");
+        }
+    }
+}
+
 #[test]
 fn findings_are_told_in_json() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -3,13 +3,13 @@
 use crate::runner::prelude::*;
 
 models![
-    quick("gate::mcs", PARK, || {
+    lighter("gate::mcs", PARK, || {
         host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
     }),
-    quick("gate::ticket", PARK_1, || {
+    lighter("gate::ticket", PARK_1, || {
         host::excludes(host::in_place::<Ticket>(), 3, 1, 0)
     }),
-    quick("gate::four", PARK_1, || {
+    lighter("gate::four", PARK_1, || {
         host::excludes(host::in_place::<Mcs>(), 4, 1, 0)
     }),
     quick("gate::gated", PARK_1, || {

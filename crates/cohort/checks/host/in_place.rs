@@ -5,7 +5,7 @@ use crate::runner::prelude::*;
 looked_for_in!["fork::ticket_beside", "fork::claim_granted"];
 
 models![
-    quick("in_place::mcs_try", PARK, || {
+    lighter("in_place::mcs_try", PARK, || {
         host::excludes(host::in_place::<Mcs>(), 3, 1, 1)
     }),
     quick("in_place::tas_quick", QUIET, || {

@@ -45,7 +45,7 @@ models![
     quick("fork::inflated_abandonable", FORK, || {
         fork::holds_what_is_claimed(host::inflated_abandonable::<Tas>(), 2);
     }),
-    quick("fork::inflated_ahead", FORK_3, || {
+    lighter("fork::inflated_ahead", FORK_3, || {
         migrating::looks_ahead::<Small<Hesitant<Ticket>, Ticket>>(door::fork)
     }),
     quick("fork::inflated_beside", FORK_2, || {

@@ -97,7 +97,7 @@ models![
     quick("hmcs_t::two_let_go", SPIN_1, || {
         mutex::lets_go::<HmcsT1<SpinOnly>>(3, 1, 2);
     }),
-    quick("hmcs_t::leaves_its_own", SPIN, || {
+    lighter("hmcs_t::leaves_its_own", SPIN, || {
         mutex::comes_by::<SmallHmcsT<SpinOnly>>(3, SmallHmcsT::acquire_among_others);
     }),
     quick("hmcs_t::all_let_go", SPIN_0, || {
@@ -112,13 +112,13 @@ models![
     quick("hmcs_t::comes_back", PARK, || {
         mutex::comes_back::<HmcsT1<MayPark>>(2, 1, false);
     }),
-    quick("hmcs_t::another_comes", SPIN_1, || {
+    lighter("hmcs_t::another_comes", SPIN_1, || {
         mutex::comes_back::<HmcsT1<SpinOnly>>(3, 1, true);
     }),
     deep("hmcs_t::two_levels_come_back", SPIN_1, || {
         mutex::comes_back::<SmallHmcsT<SpinOnly>>(3, 1, false);
     }),
-    quick("hmcs_t::two_levels_two_let_go", SPIN_1, || {
+    lighter("hmcs_t::two_levels_two_let_go", SPIN_1, || {
         mutex::lets_go::<SmallHmcsT<SpinOnly>>(3, 1, 2);
     }),
     lighter("hmcs_t::one_peer", SPIN_1, || {

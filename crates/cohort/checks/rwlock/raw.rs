@@ -14,7 +14,7 @@ models![
     quick("rwlock::spin", SPIN, || {
         rwlock::shares::<RawRwLock>(3, 1, 1, 0)
     }),
-    quick("rwlock::writers", PARK, || {
+    lighter("rwlock::writers", PARK, || {
         rwlock::shares::<RawRwLock>(3, 2, 1, 0)
     }),
     quick("rwlock::again", PARK, || {
@@ -26,7 +26,7 @@ models![
     quick("rwlock::turns", TURNS_END_1, || {
         rwlock::shares::<RawRwLock>(3, 1, 1, 0)
     }),
-    quick("rwlock::timed_turns", TURNS_TICK, || {
+    lighter("rwlock::timed_turns", TURNS_TICK, || {
         rwlock::lets_go::<RawRwLock>(3, 2, 1, 1)
     }),
     quick("rwlock::timed", PARK, || {

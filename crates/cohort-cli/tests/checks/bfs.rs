@@ -10,8 +10,8 @@ use std::time::Duration;
 
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// 2¹² vertices, four threads in each process, four searches, 2 µs of patience.
-const WORDS: [&str; 4] = ["12", "4", "4", "2000"];
+/// 2¹² vertices, four threads in each process, four searches, no patience: so threads do give up.
+const WORDS: [&str; 4] = ["12", "4", "4", "0"];
 
 /// What comes of it, if all is well: each search found what one by a single thread finds.
 const EXPECTED: &str = "4 searches of 65536 edges, 0 wrong";
@@ -39,8 +39,11 @@ fn run(lock: &str) -> Result<(), String> {
     let [given_up, polls, longest] = polled(&said)
         .filter(|_| said.lines().next() == Some(EXPECTED))
         .ok_or_else(|| format!("expected {EXPECTED}, got {said}"))?;
-    if longest > MOST_ABORTS {
-        return Err(format!("{longest} polls in a row were given up:\n{said}"));
+    // The C library's lock is too seldom held by a preempted thread for that to be asked of it.
+    if longest > MOST_ABORTS || (lock != SYSTEM && given_up == 0) {
+        return Err(format!(
+            "{given_up} polls were given up, {longest} in a row:\n{said}"
+        ));
     }
     // Each poll that was not given up took the mutex.
     let taken = acquired(&report, |kind| kind.starts_with("mutex-"));

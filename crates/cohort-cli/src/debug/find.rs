@@ -199,6 +199,13 @@ impl Finder {
             let living: HashSet<u32> = numbers.keys().copied().collect();
             let is_alive = !living.is_empty();
             if !is_alive {
+                if process.is_unseen() {
+                    self.is_blind = true;
+                    if !self.silent {
+                        let says = page::hanging("cohort: ", &unseen(process.own_number()));
+                        let _ = std::io::stderr().write_all(says.as_bytes());
+                    }
+                }
                 over.push(process.id);
                 self.lost += lost(process);
             }
@@ -216,7 +223,7 @@ impl Finder {
                 let waits = Waits::of(&threads);
                 let stuck = stuck(process, seen, &threads, &waits, &mut fresh);
                 if let (Some(signal), false) = (self.ends_stuck, stuck.is_empty())
-                    && never_ends(process.id, &living, &threads, &waits, &stuck)
+                    && never_ends(process.own_number(), &living, &threads, &waits, &stuck)
                 {
                     fresh.extend(ended(process, signal));
                 }
@@ -266,6 +273,15 @@ fn blind(process: u32, error: &std::io::Error) -> String {
         "warning: the memory of process {process} may not be read ({error}), where the level \
          `stuck` looks for the thread that holds a mutex: no deadlock over plain mutexes will be \
          found. `--level owner` does without; or {allows}"
+    )
+}
+
+/// That it is not known which process here is the program's, and what to do about it.
+fn unseen(own: u32) -> String {
+    format!(
+        "warning: the program has a process in a PID namespace of its own, {own} there, and none \
+         here may be asked whether it is that one: no deadlock will be found in it. Run the command \
+         inside (`unshare -pf --mount-proc cohort debug -- PROGRAM`), or as root"
     )
 }
 

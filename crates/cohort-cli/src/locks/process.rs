@@ -1,7 +1,7 @@
 //! A process as it is seen from outside: its memory, its mappings, and where its threads sleep.
 
 use crate::choice::DEFAULT;
-use crate::observe::process::Process as Observed;
+use crate::observe::process::{Process as Observed, own_number};
 use crate::problem::Problem;
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind};
@@ -81,7 +81,9 @@ impl Process {
 
     /// What the observing library has written down of it, if that is the one.
     pub fn observed(&self) -> Option<Observed> {
-        let begins = format!("{}.", self.id);
+        // In a PID namespace of its own it has another number for itself.
+        let own = own_number(&format!("/proc/{}/status", self.id)).unwrap_or(self.id);
+        let begins = format!("{own}.");
         let records = files(&self.maps).find(|path| {
             let name = path.rsplit('/').next().unwrap_or(path);
             path.contains("/cohort-") && name.starts_with(&begins)

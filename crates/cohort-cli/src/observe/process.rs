@@ -34,6 +34,20 @@ pub struct Process {
     /// Whether it counts processes and threads by itself, as in a container, so that their numbers
     /// in the records are not those here.
     is_apart: bool,
+    /// How its file ends where it is mapped, if the file has a name.
+    mapped_as: Option<String>,
+    whereabouts: Whereabouts,
+}
+
+/// Which process here has made the records in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Whereabouts {
+    /// The one of that number.
+    Here(u32),
+    /// None any more.
+    Over,
+    /// Perhaps one that may not be asked.
+    Unseen,
 }
 
 /// Why a file has no records.
@@ -151,20 +165,38 @@ impl Process {
         let name = path.file_name()?.to_str()?;
         let told = name.split('.').next()?.parse().ok()?;
         let (file, is_ours) = both_ways(path).ok()?;
-        // A process that counts processes by itself has another number here, and the one that has
-        // its number here may keep its mappings from us.
-        let id = if maps(told, &file) == Some(true) {
-            None
-        } else {
-            all_processes().find(|id| maps(*id, &file) == Some(true))
+        let folder = path.parent()?.file_name()?.to_str()?;
+        let mapped_as = format!("/{folder}/{name}");
+        let whereabouts = Whereabouts::of(told, &file, &mapped_as);
+        let id = match whereabouts {
+            Whereabouts::Here(id) => id,
+            Whereabouts::Over | Whereabouts::Unseen => told,
         };
-        Self::in_file(id.unwrap_or(told), file, is_ours).ok()
+        let mut process = Self::in_file(id, file, is_ours).ok()?;
+        process.mapped_as = Some(mapped_as);
+        process.whereabouts = whereabouts;
+        Some(process)
     }
 
     /// Whether the process of its number here is known to be this one, and not another that has the
     /// number by now, or here.
     pub fn is_certain(&self) -> bool {
-        maps(self.id, &self.file) == Some(true)
+        let mapped_as = self.mapped_as.as_deref().unwrap_or(NO_NAME);
+        self.whereabouts == Whereabouts::Here(self.id)
+            && maps(self.id, &self.file, mapped_as) == Some(true)
+    }
+
+    /// Whether it may go on as a process that cannot be told from others here.
+    pub fn is_unseen(&self) -> bool {
+        self.whereabouts == Whereabouts::Unseen
+    }
+
+    /// The number that it has for itself.
+    pub fn own_number(&self) -> u32 {
+        match self.records.process.load(Relaxed) {
+            0 => self.id,
+            within => within,
+        }
     }
 
     /// Whether it never gets that signal: the first process of a container gets those only that it
@@ -221,6 +253,8 @@ impl Process {
             records,
             file,
             is_apart: within != 0 && within != id,
+            mapped_as: None,
+            whereabouts: Whereabouts::Here(id),
         })
     }
 
@@ -236,6 +270,9 @@ impl Process {
 
     /// The numbers here of its threads that have not ended, by those in its records.
     pub fn numbers(&self) -> HashMap<u32, u32> {
+        if !matches!(self.whereabouts, Whereabouts::Here(_)) {
+            return HashMap::new();
+        }
         let mut threads: HashMap<u32, u32> = std::fs::read_dir(format!("/proc/{}/task", self.id))
             .into_iter()
             .flatten()
@@ -269,9 +306,9 @@ impl Process {
         own_number(&format!("/proc/{}/task/{here}/status", self.id))
     }
 
-    /// A thread's name, as the kernel has it; by its number here.
+    /// A thread's name, as the kernel has it; by the number that the thread has for itself.
     pub fn name_of(&self, thread: u32) -> Option<String> {
-        let path = format!("/proc/{}/task/{thread}/comm", self.id);
+        let path = format!("/proc/{}/task/{}/comm", self.id, self.here(thread)?);
         Some(std::fs::read_to_string(path).ok()?.trim_end().to_owned())
     }
 
@@ -533,13 +570,18 @@ impl Process {
     /// Bytes of memory from `at` upwards, as many as can be had, by the number that a living thread
     /// of it has for itself.
     pub fn memory(&self, thread: u32, at: u64, length: usize) -> Vec<u8> {
-        let here = if self.is_apart {
+        let here = self.here(thread);
+        let read = here.and_then(|here| self.read(here, at, length).ok());
+        read.unwrap_or_default()
+    }
+
+    /// The number here of a thread that has that number for itself.
+    fn here(&self, thread: u32) -> Option<u32> {
+        if self.is_apart {
             self.numbers().get(&thread).copied()
         } else {
             Some(thread)
-        };
-        let read = here.and_then(|here| self.read(here, at, length).ok());
-        read.unwrap_or_default()
+        }
     }
 
     /// The same by its number here.
@@ -580,11 +622,64 @@ impl Process {
     }
 }
 
-/// Whether a process has that file mapped; none if it cannot be asked.
-fn maps(id: u32, file: &File) -> Option<bool> {
+/// What no line of a list of mappings ends with.
+const NO_NAME: &str = "\n";
+
+impl Whereabouts {
+    /// Which process here has the number `told` for itself and that file mapped.
+    ///
+    /// A process of a PID namespace of its own has another number here, and the process that has
+    /// the number here is another one.
+    fn of(told: u32, file: &File, mapped_as: &str) -> Self {
+        let its = maps(told, file, mapped_as);
+        if its == Some(true) {
+            return Self::Here(told);
+        }
+        let named = |id: &u32| *id != told && own_number(&status_of(*id)) == Some(told);
+        let others: Vec<u32> = all_processes().filter(named).collect();
+        let asked = others.iter().map(|id| (*id, maps(*id, file, mapped_as)));
+        let asked: Vec<(u32, Option<bool>)> = asked.collect();
+        let mapping = asked.iter().find(|(_, maps)| *maps == Some(true));
+        // One that may not be asked is the program's if this command has started it.
+        let hidden = asked.iter().filter(|(_, maps)| maps.is_none());
+        let started = hidden.clone().find(|(id, _)| is_descendant(*id));
+        if let Some((id, _)) = mapping.or(started) {
+            return Self::Here(*id);
+        }
+        // One that has just become another program maps the file again once it locks.
+        if is_descendant(told) {
+            return Self::Here(told);
+        }
+        match its {
+            Some(_) if hidden.count() == 0 => Self::Over,
+            _ => Self::Unseen,
+        }
+    }
+}
+
+/// Whether a process was started by this one, or by one that was.
+fn is_descendant(id: u32) -> bool {
+    let parent = |id: &u32| {
+        let text = std::fs::read_to_string(status_of(*id)).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("PPid:"))?;
+        line.trim().parse().ok().filter(|parent| *parent != 0)
+    };
+    std::iter::successors(Some(id), parent)
+        .skip(1)
+        .any(|id| id == std::process::id())
+}
+
+fn status_of(id: u32) -> String {
+    format!("/proc/{id}/status")
+}
+
+/// Whether a process has that file mapped, by a name that ends so there; none if it cannot be asked.
+fn maps(id: u32, file: &File, mapped_as: &str) -> Option<bool> {
     let metadata = file.metadata().ok()?;
     let (major, minor) = (libc::major(metadata.dev()), libc::minor(metadata.dev()));
+    // Some file systems tell another device here than there.
     let wanted = format!(" {major:02x}:{minor:02x} {} ", metadata.ino());
+    let is_wanted = |line: &str| line.contains(&wanted) || line.ends_with(mapped_as);
     let threads = match std::fs::read_dir(format!("/proc/{id}/task")) {
         Ok(threads) => threads,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(false),
@@ -594,7 +689,7 @@ fn maps(id: u32, file: &File) -> Option<bool> {
     // A thread that has ended has no mappings any more, be it the first.
     for thread in threads.flatten() {
         match std::fs::read_to_string(thread.path().join("maps")) {
-            Ok(maps) if maps.lines().any(|line| line.contains(&wanted)) => return Some(true),
+            Ok(maps) if maps.lines().any(is_wanted) => return Some(true),
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => answer = None,
             Ok(_) | Err(_) => {}
         }

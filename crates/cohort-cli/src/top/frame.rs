@@ -237,7 +237,7 @@ impl Looker {
                     let thread = *self.numbers.get(&moment.id).unwrap_or(&moment.id);
                     row.holders.push(Holder {
                         thread,
-                        name: process.name_of(thread),
+                        name: process.name_of(moment.id),
                         at: first_frame(process, held.site),
                     });
                 }

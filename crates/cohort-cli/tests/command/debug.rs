@@ -293,6 +293,43 @@ fn a_deadlock_in_a_container_is_found_and_ended() {
     }
 }
 
+/// The first processes of two containers have the same number, and each has records of its own: its
+/// deadlock is found, with the names of its threads, and it is ended.
+#[test]
+fn processes_of_two_containers_have_records_of_their_own() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile("abba", &folder);
+    let contained = ["unshare", "-rpf", "--mount-proc"];
+    let allowed = Command::new(contained[0])
+        .args(&contained[1..])
+        .arg("true")
+        .output();
+    if !allowed.is_ok_and(|output| output.status.success()) {
+        eprintln!("skip: no namespace of one's own is allowed here");
+        return;
+    }
+    let one = format!("{} {} &", contained.join(" "), program.display());
+    for options in [&["--lock", "ticket"][..], &["--lock", "mcs", "--abort"]] {
+        let output = cohort()
+            .arg("debug")
+            .args(options)
+            .args(["--", "sh", "-c", &format!("{one} {one} wait")])
+            .timeout(Duration::from_secs(60))
+            .output()
+            .expect("the command runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let line = in_one_line(&said);
+        for words in [
+            "2 threads wait for each other for ever",
+            "(abba) waits for the mutex first",
+            "is ended",
+        ] {
+            assert_eq!(line.matches(words).count(), 2, "{words}: {said}");
+        }
+    }
+}
+
 #[test]
 fn findings_are_told_in_json() {
     let folder = tempfile::tempdir().expect("a temporary folder");

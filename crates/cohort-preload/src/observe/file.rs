@@ -6,7 +6,7 @@
 //! answer for it as if it were not open.
 
 use crate::filter;
-use crate::libc::{keeping_errno, mmap, open, say};
+use crate::libc::{keeping_errno, mmap, open, readlink, say};
 use crate::next;
 use cohort::records::{MAGIC, Records};
 use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
@@ -34,7 +34,8 @@ unsafe extern "C" {
     fn fcntl(file: c_int, what: c_int, ...) -> c_int;
 }
 
-/// The file `FOLDER/PROCESS.GENERATION`, open.
+/// The file `FOLDER/PROCESS.GENERATION.NAMESPACE`, open; without the last part where that cannot be
+/// told.  Processes of two PID namespaces may have one number.
 pub fn named(folder: &[u8], here: u32) -> Option<c_int> {
     const O_RDWR: c_int = 2;
     const O_CREAT: c_int = 0o100;
@@ -54,9 +55,27 @@ pub fn named(folder: &[u8], here: u32) -> Option<c_int> {
     put(decimal(getpid() as u32, &mut [0; 10]))?;
     put(b".")?;
     put(decimal(here, &mut [0; 10]))?;
+    if let Some(namespace) = namespace(&mut [0; 32]) {
+        put(b".")?;
+        put(namespace)?;
+    }
     // SAFETY: the path ends by zero.
     let file = unsafe { open(path.as_ptr().cast(), O_RDWR | O_CREAT | O_CLOEXEC, 0o666) };
     (file >= 0).then_some(file)
+}
+
+/// The digits of the number of this process's PID namespace, in the buffer.
+fn namespace(buffer: &mut [u8; 32]) -> Option<&[u8]> {
+    // A filter may kill for the call below.
+    if filter::is_there() {
+        return None;
+    }
+    let path = c"/proc/self/ns/pid".as_ptr();
+    // SAFETY: the path is a string; at most the buffer is written.
+    let length = keeping_errno(|| unsafe { readlink(path, buffer.as_mut_ptr(), buffer.len()) });
+    let link = buffer.get(..usize::try_from(length).ok()?)?;
+    let digits = link.strip_prefix(b"pid:[")?.strip_suffix(b"]")?;
+    digits.iter().all(u8::is_ascii_digit).then_some(digits)
 }
 
 /// A file without a name, open.

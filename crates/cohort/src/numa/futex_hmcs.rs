@@ -364,6 +364,9 @@ impl Queue {
         bound.owner.store(NOBODY, Order::RELAXED);
         bound.crowded.forget();
         bound.slow.forget();
+        // Tallies of the parent's waiters and sections say nothing of this process's.
+        bound.lost.store(0, Order::RELAXED);
+        bound.long.store(0, Order::RELAXED);
         self.gates
             .0
             .iter()
@@ -878,5 +881,28 @@ unsafe impl Inherit for FutexHmcs {
     unsafe fn inherit(&self, holder: Option<&()>) {
         // SAFETY: passed on.
         unsafe { self.futex.inherit(holder) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_does_not_go_on_with_its_parents_tallies() {
+        let queue = MADE.take();
+        let bound = &queue.bound.0;
+        (0..PREVAILING).for_each(|_| queue.measure(now() - 2 * LONG_NANOSECONDS));
+        queue.be_crowded();
+        assert_eq!(bound.long.load(Order::RELAXED), PREVAILING);
+        assert_ne!(bound.lost.load(Order::RELAXED), 0);
+
+        queue.forget();
+        assert_eq!(bound.long.load(Order::RELAXED), 0);
+        assert_eq!(bound.lost.load(Order::RELAXED), 0);
+
+        // One long section more does not count as the last of many.
+        queue.measure(now() - 2 * LONG_NANOSECONDS);
+        assert_eq!(queue.length(), Length::Whole);
     }
 }

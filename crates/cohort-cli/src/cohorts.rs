@@ -19,7 +19,7 @@ pub fn text(file: &Path) -> Result<String, Problem> {
         let line = text.lines().nth(mistake.line - 1).unwrap_or_default();
         let word = line.split_whitespace().next().unwrap_or_default();
         let hint = match mistake.what {
-            What::NoLevel => nearest::hint(word, Level::TOLD.map(Level::name)),
+            What::NoLevel => nearest::hint(word, Level::REPORTED.map(Level::name)),
             _ => String::new(),
         };
         Problem::usage(format!("{}, {mistake}{hint}", file.display()))

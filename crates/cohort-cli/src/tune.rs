@@ -325,7 +325,7 @@ fn plan(arguments: &Arguments, place: &Place, shape: &Topology) -> Result<Plan, 
     let name = arguments.workload.as_deref().unwrap_or(WORKLOAD);
     let info = workload(name)?;
     let cpus = shape.cpus().len();
-    let has: Vec<Level> = Level::TOLD
+    let has: Vec<Level> = Level::REPORTED
         .into_iter()
         .filter(|level| {
             let mut levels = shape.levels().iter().enumerate();

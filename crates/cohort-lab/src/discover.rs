@@ -342,7 +342,7 @@ fn deny(map: &Map, cohorts: &[Vec<usize>]) -> Option<f64> {
 
 /// Keeps what the machine tells of and no measurement denies, if it nests.
 fn keep(levels: &mut Vec<Found>, map: &Map, name: &str, cohorts: Vec<Vec<usize>>) {
-    let Some(name) = Level::named(name).filter(|level| level.is_told()) else {
+    let Some(name) = Level::named(name).filter(|level| level.is_reported()) else {
         return;
     };
     let is_inside = |small: &[Vec<usize>], large: &[Vec<usize>]| {

@@ -678,7 +678,7 @@ mod tests {
 
     fn plan(machine: &Simulator, basic: &[Basic], threads: Vec<usize>) -> Plan {
         let info = bench::find("leveldb").unwrap();
-        let known = Level::TOLD.into_iter().filter(|level| {
+        let known = Level::REPORTED.into_iter().filter(|level| {
             let mut levels = machine.topology().levels().iter();
             levels.any(|known| known.name == level.name())
         });

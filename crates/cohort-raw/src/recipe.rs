@@ -35,11 +35,11 @@ impl Level {
 
     /// Those of which a kernel tells, or a file of cohorts.  Blades are the simulated machines'
     /// alone: to every other one blade is the whole machine.
-    pub const TOLD: [Self; 4] = [Self::Core, Self::CacheGroup, Self::Numa, Self::Package];
+    pub const REPORTED: [Self; 4] = [Self::Core, Self::CacheGroup, Self::Numa, Self::Package];
 
-    /// Whether it is one of [`TOLD`](Self::TOLD).
+    /// Whether it is one of [`REPORTED`](Self::REPORTED).
     #[must_use]
-    pub const fn is_told(self) -> bool {
+    pub const fn is_reported(self) -> bool {
         !matches!(self, Self::Blade)
     }
 

@@ -42,7 +42,7 @@ impl Kind {
 /// How waiters give up, and what holders do for those that have, if not as usual (Chabbi et al. 2017
 /// §3 to §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Manner {
+pub struct Abandonment {
     /// A waiter that gives up leaves the queues that it holds from the top down, each to the first
     /// waiter there: what the paper compares with (§4, §5).
     pub naive: bool,
@@ -62,7 +62,7 @@ pub struct Tree {
     /// How many levels have queues, the whole system's among them: 1 to [`LEVELS`].
     pub depth: u8,
     /// How its waiters give up, if they can.
-    pub manner: Manner,
+    pub abandonment: Abandonment,
 }
 
 impl Default for Tree {
@@ -71,7 +71,7 @@ impl Default for Tree {
         Self {
             kind: Kind::Hmcs,
             depth: 1,
-            manner: Manner::default(),
+            abandonment: Abandonment::default(),
         }
     }
 }

@@ -5,7 +5,7 @@ use cohort::catalogue::{self, LOCKS};
 use cohort::compose::generated;
 use cohort::name::{Assignment, Build, BypassPolicy, Lock, Mistake, Name, SYSTEM_LOCKS, Servable};
 use cohort::recipe::{Basic, Bound, LEVELS, Level, Levels, Locks, Recipe};
-use cohort::tree::{Kind, Manner, Tree};
+use cohort::tree::{Abandonment, Kind, Tree};
 
 /// As many names are made by chance.
 const NAMES: u64 = 20_000;
@@ -101,19 +101,19 @@ impl Chance {
     fn tree(&mut self) -> Name<'static> {
         let kind = self.one(&Kind::ALL);
         let depth = 1 + self.below(LEVELS);
-        let manner = if kind.gives_up() {
-            Manner {
+        let abandonment = if kind.gives_up() {
+            Abandonment {
                 naive: self.below(2) == 0,
                 pessimistic: self.below(2) == 0,
                 peers: self.maybe(&[1, 8, u32::MAX]),
             }
         } else {
-            Manner::default()
+            Abandonment::default()
         };
         let tree = Tree {
             kind,
             depth: depth as u8,
-            manner,
+            abandonment,
         };
         let levels = self.levels(depth);
         Name {

@@ -28,7 +28,7 @@ fn made_on<T: Send + 'static>(cpu: usize, make: impl FnOnce() -> T + Send + 'sta
 
 /// The cohort of a thread on that CPU, by level.
 fn on(cpu: usize) -> [usize; 4] {
-    made_on(cpu, || Level::TOLD.map(cohort))
+    made_on(cpu, || Level::REPORTED.map(cohort))
 }
 
 /// The first and the last CPU that this process may use, if they are two.
@@ -69,7 +69,7 @@ fn threads_are_where_the_text_puts_them() {
     set_cohorts("").expect("nothing is right");
     let shares = |level: Level| lowest_of(level, one) == lowest_of(level, other);
     let (first, second) = (on(one), on(other));
-    for level in Level::TOLD {
+    for level in Level::REPORTED {
         let number = level as usize;
         assert_eq!(first[number] == second[number], shares(level), "{level:?}");
     }

@@ -17,14 +17,14 @@ pub fn names(
     found: &[cluster::Level],
     told: &dyn Fn(Level) -> Option<Vec<Vec<usize>>>,
 ) -> Vec<Option<Level>> {
-    let told: Vec<Option<Vec<Vec<usize>>>> = Level::TOLD.map(told).into();
+    let told: Vec<Option<Vec<Vec<usize>>>> = Level::REPORTED.map(told).into();
     let is_told = |level: &cluster::Level, name: usize| {
         told[name]
             .as_ref()
             .is_some_and(|cohorts| *cohorts == level.cohorts)
     };
     // The nearest levels matter most where there are too many: the farthest go without.
-    let named = found.len().min(Level::TOLD.len());
+    let named = found.len().min(Level::REPORTED.len());
     let worth = |names: &[usize]| -> (usize, usize) {
         let pairs = || names.iter().zip(found);
         let agree = pairs()
@@ -34,16 +34,16 @@ pub fn names(
         let late: usize = names.iter().filter_map(early).sum();
         (agree, usize::MAX - late)
     };
-    let all = 1_usize << Level::TOLD.len();
+    let all = 1_usize << Level::REPORTED.len();
     let choices = (0..all).map(|set| {
-        (0..Level::TOLD.len())
+        (0..Level::REPORTED.len())
             .filter(|name| set >> name & 1 == 1)
             .collect::<Vec<usize>>()
     });
     let choices = choices.filter(|names| names.len() == named);
     let best = choices.max_by_key(|names| worth(names)).unwrap_or_default();
     (0..found.len())
-        .map(|at| best.get(at).map(|name| Level::TOLD[*name]))
+        .map(|at| best.get(at).map(|name| Level::REPORTED[*name]))
         .collect()
 }
 

@@ -138,7 +138,7 @@ mod tests {
         assert!(all.contains(&"clof:ticket-mcs@cache,system".to_owned()));
         assert_eq!(names(&[], &[Basic::Mcs]), ["clof:mcs@system"]);
         // Of four levels below the system three stand in a composition.
-        let four = names(&Level::TOLD, &[Basic::Mcs]);
+        let four = names(&Level::REPORTED, &[Basic::Mcs]);
         assert_eq!(four.len(), 1 + 4 + 6 + 4);
     }
 

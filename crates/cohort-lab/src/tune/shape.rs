@@ -53,7 +53,7 @@ impl Shape {
 
     fn known(&self) -> impl Iterator<Item = &(String, usize)> {
         let levels = self.levels.iter();
-        levels.filter(|(name, _)| Level::named(name).is_some_and(Level::is_told))
+        levels.filter(|(name, _)| Level::named(name).is_some_and(Level::is_reported))
     }
 
     fn names(&self) -> impl Iterator<Item = &String> {

@@ -24,7 +24,7 @@ pub use crate::locks::door::thread_id;
 pub use crate::locks::numa::hmcs::Entry;
 pub use crate::locks::numa::*;
 pub use crate::locks::rwlock::{Abandoning, CohortRw};
-pub use crate::locks::tree::Manner;
+pub use crate::locks::tree::Abandonment;
 pub use crate::locks::wait::{MayPark, SpinOnly};
 pub(crate) use crate::record_clients as records;
 

@@ -37,8 +37,8 @@ pub enum Mistake<'a> {
     TreeLevels(u8),
     /// This cannot follow the name of a tree.
     NoTreeRefinement(&'a str),
-    /// The waiters of such a tree cannot give up in any manner.
-    NoManner(Kind, &'a str),
+    /// The waiters of such a tree cannot give up in that way.
+    NoAbandonment(Kind, &'a str),
     /// Nothing can follow this name.
     NothingToRefine(&'a str, &'static Catalogue),
     /// This cannot follow the name.
@@ -109,7 +109,7 @@ impl fmt::Display for Mistake<'_> {
                 )?;
                 close(f, word, [NAIVE, PESSIMISTIC, "peers-8"].into_iter())
             }
-            Self::NoManner(kind, word) => write!(
+            Self::NoAbandonment(kind, word) => write!(
                 f,
                 "no waiter of {0}-… can give up: /{word} is for {1}-… and a{1}-…",
                 kind.name(),

@@ -144,7 +144,7 @@ impl<'a> Name<'a> {
     /// The first that only simulated machines have.
     pub fn told(&self) -> Result<(), Mistake<'a>> {
         let mut levels = self.levels.iter().flat_map(|levels| levels.iter());
-        let untold = levels.find(|level| !level.is_told());
+        let untold = levels.find(|level| !level.is_reported());
         untold.map_or(Ok(()), |level| Err(Mistake::Untold(*level)))
     }
 
@@ -224,12 +224,15 @@ impl fmt::Display for Name<'_> {
         if let Some(bound) = &self.bound {
             write!(f, "{bound}")?;
         }
-        if let Lock::Tree(Tree { manner, .. }) = &self.lock {
-            let words = [(manner.naive, NAIVE), (manner.pessimistic, PESSIMISTIC)];
+        if let Lock::Tree(Tree { abandonment, .. }) = &self.lock {
+            let words = [
+                (abandonment.naive, NAIVE),
+                (abandonment.pessimistic, PESSIMISTIC),
+            ];
             for (_, word) in words.iter().filter(|(is_so, _)| *is_so) {
                 write!(f, "/{word}")?;
             }
-            if let Some(peers) = manner.peers {
+            if let Some(peers) = abandonment.peers {
                 write!(f, "/{PEERS}{peers}")?;
             }
         }

@@ -11,7 +11,7 @@ use super::said::{Lock, Name};
 use super::words::{ENDLESS, NAIVE, PEERS, PESSIMISTIC};
 use crate::list::cut;
 use crate::recipe::{Bound, LEVELS};
-use crate::tree::{Kind, Manner, Tree};
+use crate::tree::{Abandonment, Kind, Tree};
 
 impl Catalogue {
     /// The tree of that name, without what follows a `/`; none if the name is not one of a tree's.
@@ -29,7 +29,7 @@ impl Catalogue {
         let tree = Tree {
             kind,
             depth,
-            manner: Manner::default(),
+            abandonment: Abandonment::default(),
         };
         let mut name = Name::of(Lock::Tree(tree));
         if let Some(levels) = at {
@@ -99,27 +99,30 @@ pub(super) fn refine<'a>(
         name.bound = Some(Bound::hand_offs(times));
         return Ok(());
     }
-    let manner = match part {
+    let abandonment = match part {
         ENDLESS => {
             name.bound = Some(Bound::ENDLESS);
             return Ok(());
         }
-        NAIVE => Manner {
+        NAIVE => Abandonment {
             naive: true,
-            ..tree.manner
+            ..tree.abandonment
         },
-        PESSIMISTIC => Manner {
+        PESSIMISTIC => Abandonment {
             pessimistic: true,
-            ..tree.manner
+            ..tree.abandonment
         },
-        _ => Manner {
+        _ => Abandonment {
             peers: Some(part.strip_prefix(PEERS).and_then(number).ok_or(wrong)?),
-            ..tree.manner
+            ..tree.abandonment
         },
     };
     if !tree.kind.gives_up() {
-        return Err(Mistake::NoManner(tree.kind, part));
+        return Err(Mistake::NoAbandonment(tree.kind, part));
     }
-    name.lock = Lock::Tree(Tree { manner, ..tree });
+    name.lock = Lock::Tree(Tree {
+        abandonment,
+        ..tree
+    });
     Ok(())
 }

@@ -21,7 +21,7 @@ pub(super) const ENDLESS: &str = "endless";
 /// The refinement that asks for waiters that can give up.
 pub(super) const ABORTABLE: &str = "abortable";
 
-/// The refinements of a tree of queues that name a manner to give up; a number follows the last.
+/// The refinements of a tree of queues that say how its waiters give up; a number follows the last.
 pub(super) const NAIVE: &str = "naive";
 pub(super) const PESSIMISTIC: &str = "pessimistic";
 pub(super) const PEERS: &str = "peers-";

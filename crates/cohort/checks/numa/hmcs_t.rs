@@ -5,7 +5,7 @@ use crate::runner::prelude::*;
 /// Two cohorts and no hand-off.
 type SmallHmcsT<P> = HmcsT<(Numa,), 2, 0, P, 1>;
 
-/// The levels of `L`, where waiters give up in another manner; no bound on the waiters passed over
+/// The levels of `L`, where waiters give up in another way; no bound on the waiters passed over
 /// is 0.
 #[derive(Default)]
 pub struct InManner<L, const NAIVE: bool, const PESSIMISTIC: bool, const PEERS: u32>(L);
@@ -15,7 +15,7 @@ impl<L: Shape, const NAIVE: bool, const PESSIMISTIC: bool, const PEERS: u32> Sha
 {
     const MOST: usize = L::MOST;
 
-    type Gives = Manner;
+    type Gives = Abandonment;
 
     fn count(&self) -> usize {
         self.0.count()
@@ -29,8 +29,8 @@ impl<L: Shape, const NAIVE: bool, const PESSIMISTIC: bool, const PEERS: u32> Sha
         self.0.in_a_row(usual)
     }
 
-    fn gives(&self) -> Manner {
-        Manner {
+    fn gives(&self) -> Abandonment {
+        Abandonment {
             naive: NAIVE,
             pessimistic: PESSIMISTIC,
             peers: (PEERS > 0).then_some(PEERS),

@@ -65,7 +65,7 @@ impl core::error::Error for Mistake {}
 /// # Errors
 /// The first line that says something else, or names no CPU.
 pub fn read(text: &str, each: &mut dyn FnMut(Level, usize, usize)) -> Result<(), Mistake> {
-    let mut next = [0; Level::TOLD.len()];
+    let mut next = [0; Level::REPORTED.len()];
     for (index, line) in text.split(['\n', ';']).enumerate() {
         let mistake = |what| Mistake {
             line: index + 1,

@@ -5,7 +5,7 @@
 use crate::compose::StaticLevel;
 use crate::door::{self, Level};
 use cohort_raw::recipe::Levels;
-use cohort_raw::tree::{Manner, Tree};
+use cohort_raw::tree::{Abandonment, Tree};
 
 /// What a tree is like.  Whatever is not said is as usual.
 pub trait Shape: Default + Send + Sync + 'static {
@@ -62,7 +62,7 @@ impl Gives for Usual {
     }
 }
 
-impl Gives for Manner {
+impl Gives for Abandonment {
     fn is_naive(self) -> bool {
         self.naive
     }
@@ -126,7 +126,7 @@ const LONGEST: u32 = 1 << 30;
 pub struct ChosenShape {
     levels: Levels,
     in_a_row: Option<u32>,
-    manner: Manner,
+    abandonment: Abandonment,
 }
 
 impl ChosenShape {
@@ -137,7 +137,7 @@ impl ChosenShape {
         Self {
             levels: levels.unwrap_or_else(|| tree.usual_levels()),
             in_a_row: in_a_row.map(|times| times.clamp(1, LONGEST)),
-            manner: tree.manner,
+            abandonment: tree.abandonment,
         }
     }
 }
@@ -151,7 +151,7 @@ impl Default for ChosenShape {
 impl Shape for ChosenShape {
     const MOST: usize = cohort_raw::recipe::LEVELS - 1;
 
-    type Gives = Manner;
+    type Gives = Abandonment;
 
     fn count(&self) -> usize {
         self.levels.len()
@@ -166,7 +166,7 @@ impl Shape for ChosenShape {
         self.in_a_row.unwrap_or(usual)
     }
 
-    fn gives(&self) -> Manner {
-        self.manner
+    fn gives(&self) -> Abandonment {
+        self.abandonment
     }
 }

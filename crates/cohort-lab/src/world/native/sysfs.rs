@@ -10,7 +10,7 @@ pub fn topology(cpus: Vec<usize>) -> Topology {
         let cohorts = cpus.iter().map(|cpu| lowest_of(level, *cpu));
         (level.name().to_owned(), cohorts.collect())
     };
-    let mut levels: Vec<(String, Vec<usize>)> = Level::TOLD.map(by).into();
+    let mut levels: Vec<(String, Vec<usize>)> = Level::REPORTED.map(by).into();
     levels.push(("system".to_owned(), vec![0; cpus.len()]));
     Topology::new(cpus, levels)
 }

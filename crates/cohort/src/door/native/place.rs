@@ -12,7 +12,7 @@ use core::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, Ordering};
 /// CPUs that are told apart; those beyond share their places.
 const CPUS: usize = 1024;
 
-const LEVELS: usize = Level::TOLD.len();
+const LEVELS: usize = Level::REPORTED.len();
 
 /// Nobody has asked yet.
 const UNKNOWN: u16 = 0;
@@ -229,7 +229,7 @@ pub fn lowest_of(level: Level, cpu: usize) -> usize {
         Level::Blade => None,
     };
     told.unwrap_or_else(|| {
-        let larger = Level::TOLD.get(level as usize + 1);
+        let larger = Level::REPORTED.get(level as usize + 1);
         larger.map_or(0, |larger| lowest_of(*larger, cpu))
     })
 }

@@ -31,6 +31,9 @@ typedef struct COHORT_CAPABILITY cohort_mutex { uint32_t cohort_words[2]; } coho
 typedef struct COHORT_CAPABILITY cohort_rwlock { uint32_t cohort_words[4]; } cohort_rwlock_t;
 typedef struct cohort_cond { uint32_t cohort_words[6]; } cohort_cond_t;
 
+/* Ends waits before their time; all zero until it is cancelled. */
+typedef struct cohort_token { uint64_t cohort_words[3]; } cohort_token_t;
+
 /* A lock that was made by its name. */
 typedef struct COHORT_CAPABILITY cohort_lock cohort_lock_t;
 
@@ -51,3 +54,4 @@ typedef void (*cohort_step_t)(void *argument);
 #define COHORT_MUTEX_INIT { { 0, 0 } }
 #define COHORT_RWLOCK_INIT { { 0, 0, 0, 0 } }
 #define COHORT_COND_INIT { { 0, 0, 0, 0, 0, 0 } }
+#define COHORT_TOKEN_INIT { { 0, 0, 0 } }

@@ -39,6 +39,9 @@ typedef struct COHORT_CAPABILITY cohort_mutex { uint32_t cohort_words[2]; } coho
 typedef struct COHORT_CAPABILITY cohort_rwlock { uint32_t cohort_words[4]; } cohort_rwlock_t;
 typedef struct cohort_cond { uint32_t cohort_words[6]; } cohort_cond_t;
 
+/* Ends waits before their time; all zero until it is cancelled. */
+typedef struct cohort_token { uint64_t cohort_words[3]; } cohort_token_t;
+
 /* A lock that was made by its name. */
 typedef struct COHORT_CAPABILITY cohort_lock cohort_lock_t;
 
@@ -59,6 +62,7 @@ typedef void (*cohort_step_t)(void *argument);
 #define COHORT_MUTEX_INIT { { 0, 0 } }
 #define COHORT_RWLOCK_INIT { { 0, 0, 0, 0 } }
 #define COHORT_COND_INIT { { 0, 0, 0, 0, 0, 0 } }
+#define COHORT_TOKEN_INIT { { 0, 0, 0 } }
 
 /*
  * Any lock of `cohort list` for any address, by the lock's name with _ for -, as in
@@ -166,6 +170,13 @@ int cohort_mutex_lock_for(cohort_mutex_t *mutex,
 COHORT_TRY_ACQUIRE(0, *mutex);
 
 /*
+ Blocks until the mutex is locked, or returns `ECANCELED` once the token is cancelled.
+ */
+int cohort_mutex_lock_unless(cohort_mutex_t *mutex,
+                             cohort_token_t *token)
+COHORT_TRY_ACQUIRE(0, *mutex);
+
+/*
  Unlocks the mutex; `EPERM` if nobody has locked it.  A mutex does not know its
  owner: to unlock another thread's is not noticed, and its section is no longer alone.
  */
@@ -215,6 +226,13 @@ int cohort_rwlock_read_for(cohort_rwlock_t *rwlock,
 COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
 
 /*
+ Blocks until the lock is held to read, or returns `ECANCELED` once the token is cancelled.
+ */
+int cohort_rwlock_read_unless(cohort_rwlock_t *rwlock,
+                              cohort_token_t *token)
+COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
+
+/*
  Blocks until the lock is held to write.  A thread that holds it waits for ever.
  */
 int cohort_rwlock_write(cohort_rwlock_t *rwlock) COHORT_ACQUIRE(*rwlock);
@@ -238,6 +256,13 @@ COHORT_TRY_ACQUIRE(0, *rwlock);
  */
 int cohort_rwlock_write_for(cohort_rwlock_t *rwlock,
                             uint64_t nanoseconds)
+COHORT_TRY_ACQUIRE(0, *rwlock);
+
+/*
+ Blocks until the lock is held to write, or returns `ECANCELED` once the token is cancelled.
+ */
+int cohort_rwlock_write_unless(cohort_rwlock_t *rwlock,
+                               cohort_token_t *token)
 COHORT_TRY_ACQUIRE(0, *rwlock);
 
 /*
@@ -281,6 +306,14 @@ int cohort_cond_wait_for(cohort_cond_t *cond,
 COHORT_REQUIRES(*mutex);
 
 /*
+ The same, until the token is cancelled: `ECANCELED`, with the mutex locked.
+ */
+int cohort_cond_wait_unless(cohort_cond_t *cond,
+                            cohort_mutex_t *mutex,
+                            cohort_token_t *token)
+COHORT_REQUIRES(*mutex);
+
+/*
  `cohort_cond_wait` with a lock that was made by name, and acquired without a context of
  the caller's; else `EPERM`.
  */
@@ -301,6 +334,14 @@ COHORT_REQUIRES(*lock);
 int cohort_cond_wait_lock_for(cohort_cond_t *cond,
                               cohort_lock_t *lock,
                               uint64_t nanoseconds)
+COHORT_REQUIRES(*lock);
+
+/*
+ The same, until the token is cancelled: `ECANCELED`, with the lock held.
+ */
+int cohort_cond_wait_lock_unless(cohort_cond_t *cond,
+                                 cohort_lock_t *lock,
+                                 cohort_token_t *token)
 COHORT_REQUIRES(*lock);
 
 /*
@@ -458,6 +499,14 @@ int cohort_lock_acquire_for(cohort_lock_t *lock,
 COHORT_TRY_ACQUIRE(0, *lock);
 
 /*
+ Blocks until the lock is held, or returns `ECANCELED` once the token is cancelled.  Where a
+ lock's waiters cannot give up in their queue, the caller tries again and again, as above.
+ */
+int cohort_lock_acquire_unless(cohort_lock_t *lock,
+                               cohort_token_t *token)
+COHORT_TRY_ACQUIRE(0, *lock);
+
+/*
  Releases the lock; `EPERM` if nobody holds it, or a context of the caller's does.  Any
  thread may release what another has acquired.
  */
@@ -537,6 +586,22 @@ COHORT_ACQUIRE(*lock);
  */
 int cohort_delegated_unlock(cohort_delegated_t *lock)
 COHORT_RELEASE(*lock);
+
+/*
+ Makes a token of any bytes, as `COHORT_TOKEN_INIT` does: one that was cancelled serves again.
+ */
+int cohort_token_init(cohort_token_t *token);
+
+/*
+ Ends all waits within the token, those that begin later too, as at a deadline: they return
+ `ECANCELED`.  Blocks until each thread that sleeps in one is awake; not in a signal handler.
+ */
+int cohort_token_cancel(cohort_token_t *token);
+
+/*
+ 1 if the token has been cancelled, else 0; never blocks.
+ */
+int cohort_token_is_cancelled(const cohort_token_t *token);
 
 /*
  Tells whether this library serves programs that were compiled with that `COHORT_VERSION`:

@@ -151,6 +151,25 @@ inline void check_version()
                   "cohort: the library is of another version than cohort.hpp");
 }
 
+/* Ends waits before their time: those that begin within it, too, once it is cancelled.  It stays until
+ * all of them have returned. */
+class token {
+public:
+    using native_handle_type = cohort_token_t *;
+
+    constexpr token() noexcept = default;
+    token(const token &) = delete;
+    token &operator=(const token &) = delete;
+
+    void cancel() noexcept { cohort_token_cancel(&native); }
+    bool is_cancelled() const noexcept { return cohort_token_is_cancelled(&native) != 0; }
+
+    native_handle_type native_handle() noexcept { return &native; }
+
+private:
+    cohort_token_t native = COHORT_TOKEN_INIT;
+};
+
 /* Lockable, in 8 bytes.  A thread that locks it twice waits for ever; unlock() throws EPERM if
  * nobody has locked it. */
 class COHORT_CAPABILITY mutex {
@@ -196,6 +215,12 @@ public:
         return detail::until(time, [this](int clock, const timespec *at) COHORT_UNCHECKED {
             return cohort_mutex_lock_until(&native, clock, at);
         }) == 0;
+    }
+
+    /* False once the token is cancelled. */
+    bool try_lock_unless(token &token) COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_mutex_lock_unless(&native, token.native_handle()) == 0;
     }
 };
 
@@ -338,6 +363,17 @@ public:
         }) == 0;
     }
 
+    /* False once the token is cancelled. */
+    bool try_lock_unless(token &token) COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_rwlock_write_unless(&native, token.native_handle()) == 0;
+    }
+
+    bool try_lock_shared_unless(token &token) COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
+    {
+        return cohort_rwlock_read_unless(&native, token.native_handle()) == 0;
+    }
+
     template <class Rep, class Period>
     bool try_lock_shared_for(const std::chrono::duration<Rep, Period> &duration)
         COHORT_TRY_ACQUIRE_SHARED(true, this) COHORT_UNCHECKED
@@ -401,6 +437,12 @@ public:
         return detail::until(time, [this](int clock, const timespec *at) COHORT_UNCHECKED {
             return cohort_lock_acquire_until(native, clock, at);
         }) == 0;
+    }
+
+    /* False once the token is cancelled. */
+    bool try_lock_unless(token &token) COHORT_TRY_ACQUIRE(true, this) COHORT_UNCHECKED
+    {
+        return cohort_lock_acquire_unless(native, token.native_handle()) == 0;
     }
 
     void unlock() COHORT_RELEASE(this) COHORT_UNCHECKED

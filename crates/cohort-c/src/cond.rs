@@ -6,6 +6,7 @@ use crate::libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
 use crate::lock::cohort_lock_t;
 use crate::mutex::cohort_mutex_t;
 use crate::time;
+use crate::token::{cohort_token_t, unless};
 use cohort::condvar::{RawCondvar, Waited};
 use cohort::{Patience, RawLock};
 use core::ffi::{c_int, c_void};
@@ -198,6 +199,22 @@ pub unsafe extern "C" fn cohort_cond_wait_for(
     unsafe { wait(cond, mutex, &time::during(nanoseconds)) }
 }
 
+/// The same, until the token is cancelled: `ECANCELED`, with the mutex locked.
+///
+/// cbindgen:postfix=COHORT_REQUIRES(*mutex)
+///
+/// # Safety
+/// As `cohort_cond_wait`; null, or a token.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait_unless(
+    cond: *mut cohort_cond_t,
+    mutex: *mut cohort_mutex_t,
+    token: *mut cohort_token_t,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { unless(token, |patience| wait(cond, mutex, patience)) }
+}
+
 /// `cohort_cond_wait` with a lock that was made by name, and acquired without a context of
 /// the caller's; else `EPERM`.
 ///
@@ -250,6 +267,22 @@ pub unsafe extern "C" fn cohort_cond_wait_lock_for(
 ) -> c_int {
     // SAFETY: passed on.
     unsafe { wait_lock(cond, lock, &time::during(nanoseconds)) }
+}
+
+/// The same, until the token is cancelled: `ECANCELED`, with the lock held.
+///
+/// cbindgen:postfix=COHORT_REQUIRES(*lock)
+///
+/// # Safety
+/// As `cohort_cond_wait_lock`; null, or a token.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_cond_wait_lock_unless(
+    cond: *mut cohort_cond_t,
+    lock: *mut cohort_lock_t,
+    token: *mut cohort_token_t,
+) -> c_int {
+    // SAFETY: passed on.
+    unsafe { unless(token, |patience| wait_lock(cond, lock, patience)) }
 }
 
 /// `cohort_cond_wait` with a lock to which sections are brought, and which `cohort_delegated_lock` has

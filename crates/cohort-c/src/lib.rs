@@ -3,7 +3,7 @@
 //! A mutex, a rwlock and a condition are a few words of the program's own, which are good when
 //! they are all zero and need nothing to be destroyed ([`mutex`], [`rwlock`], [`cond`]); any
 //! address has a lock without more ado ([`gls`]), and any lock of the catalogue is made by its
-//! name ([`lock`]).  To one kind sections are brought as functions ([`delegate`]).  Every function returns 0 or a value
+//! name ([`lock`]).  A word ends waits before their time ([`token`]).  To one kind sections are brought as functions ([`delegate`]).  Every function returns 0 or a value
 //! of `errno.h`, and touches `errno` itself nowhere but where it says so.
 //!
 //! `include/cohort.hpp` gives C++ programs the same as classes, by these functions alone.
@@ -23,6 +23,7 @@ mod lock;
 mod mutex;
 mod rwlock;
 mod time;
+mod token;
 mod version;
 
 /// Only a violated invariant or a system without memory gets here.

@@ -10,6 +10,7 @@ pub const EBUSY: c_int = 16;
 pub const EINVAL: c_int = 22;
 pub const ENOTSUP: c_int = 95;
 pub const ETIMEDOUT: c_int = 110;
+pub const ECANCELED: c_int = 125;
 
 pub const PTHREAD_CANCEL_DISABLE: c_int = 1;
 

@@ -8,6 +8,7 @@ use crate::libc::{
     EBUSY, EINVAL, ENOMEM, EPERM, ETIMEDOUT, aligned_alloc, free, set_errno, strlen, timespec,
 };
 use crate::time;
+use crate::token::{cohort_token_t, unless};
 use cohort::catalogue;
 use cohort::compose::Gated;
 use cohort::compose::stacked::{Stacked, Text};
@@ -322,6 +323,23 @@ pub unsafe extern "C" fn cohort_lock_acquire_for(
     nanoseconds: u64,
 ) -> c_int {
     acquire_within(at!(lock), &time::during(nanoseconds))
+}
+
+/// Blocks until the lock is held, or returns `ECANCELED` once the token is cancelled.  Where a
+/// lock's waiters cannot give up in their queue, the caller tries again and again, as above.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *lock)
+///
+/// # Safety
+/// As `cohort_lock_acquire`; null, or a token.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_lock_acquire_unless(
+    lock: *mut cohort_lock_t,
+    token: *mut cohort_token_t,
+) -> c_int {
+    let lock = at!(lock);
+    // SAFETY: the caller's.
+    unsafe { unless(token, |patience| acquire_within(lock, patience)) }
 }
 
 /// Releases the lock; `EPERM` if nobody holds it, or a context of the caller's does.  Any

@@ -2,6 +2,7 @@
 
 use crate::libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
 use crate::time;
+use crate::token::{cohort_token_t, unless};
 use cohort::numa::FutexHmcs;
 use cohort::{Abortable, Outcome, Patience, RawLock, RawTry};
 use core::ffi::c_int;
@@ -121,6 +122,22 @@ pub unsafe extern "C" fn cohort_mutex_lock_for(
     nanoseconds: u64,
 ) -> c_int {
     within(at!(mutex), &time::during(nanoseconds))
+}
+
+/// Blocks until the mutex is locked, or returns `ECANCELED` once the token is cancelled.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *mutex)
+///
+/// # Safety
+/// As `cohort_mutex_lock`; null, or a token.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_mutex_lock_unless(
+    mutex: *mut cohort_mutex_t,
+    token: *mut cohort_token_t,
+) -> c_int {
+    let lock = at!(mutex);
+    // SAFETY: the caller's.
+    unsafe { unless(token, |patience| within(lock, patience)) }
 }
 
 /// Unlocks the mutex; `EPERM` if nobody has locked it.  A mutex does not know its

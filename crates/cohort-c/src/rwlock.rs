@@ -2,6 +2,7 @@
 
 use crate::libc::{EAGAIN, EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
 use crate::time;
+use crate::token::{cohort_token_t, unless};
 use cohort::rwlock::RawRwLock;
 use cohort::{Outcome, Patience, Recursion};
 use core::ffi::c_int;
@@ -133,6 +134,22 @@ pub unsafe extern "C" fn cohort_rwlock_read_for(
     read(at!(rwlock), &time::during(nanoseconds))
 }
 
+/// Blocks until the lock is held to read, or returns `ECANCELED` once the token is cancelled.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE_SHARED(0, *rwlock)
+///
+/// # Safety
+/// As `cohort_rwlock_read`; null, or a token.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_read_unless(
+    rwlock: *mut cohort_rwlock_t,
+    token: *mut cohort_token_t,
+) -> c_int {
+    let lock = at!(rwlock);
+    // SAFETY: the caller's.
+    unsafe { unless(token, |patience| read(lock, patience)) }
+}
+
 /// Blocks until the lock is held to write.  A thread that holds it waits for ever.
 ///
 /// cbindgen:postfix=COHORT_ACQUIRE(*rwlock)
@@ -187,6 +204,22 @@ pub unsafe extern "C" fn cohort_rwlock_write_for(
     nanoseconds: u64,
 ) -> c_int {
     write(at!(rwlock), &time::during(nanoseconds))
+}
+
+/// Blocks until the lock is held to write, or returns `ECANCELED` once the token is cancelled.
+///
+/// cbindgen:postfix=COHORT_TRY_ACQUIRE(0, *rwlock)
+///
+/// # Safety
+/// As `cohort_rwlock_read`; null, or a token.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn cohort_rwlock_write_unless(
+    rwlock: *mut cohort_rwlock_t,
+    token: *mut cohort_token_t,
+) -> c_int {
+    let lock = at!(rwlock);
+    // SAFETY: the caller's.
+    unsafe { unless(token, |patience| write(lock, patience)) }
 }
 
 /// Releases what the caller holds, to read or to write; `EPERM` if nobody holds the lock.

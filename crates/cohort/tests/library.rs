@@ -76,7 +76,7 @@ fn the_header_is_as_the_sources_say() {
     config.after_includes = Some(prelude + "\n" + &by_algorithm());
     let mut made = Vec::new();
     let sources = [
-        "mutex", "rwlock", "cond", "gls", "lock", "delegate", "version",
+        "mutex", "rwlock", "cond", "gls", "lock", "delegate", "token", "version",
     ];
     let builder = sources
         .iter()

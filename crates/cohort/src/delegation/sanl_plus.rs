@@ -506,7 +506,8 @@ unsafe impl<
         let rides = self.rides.0.load(Order::RELAXED) != 0;
         tally_state(Tallied::ModeSwitches, ptr::from_ref(self).addr(), rides);
         // What a section was made of is marked where it stands, which has to be even for that.
-        if rides && section[0].addr() & WHOLE == 0 {
+        // The thread that has the first seat serves the others.
+        if rides && may_serve() && section[0].addr() & WHOLE == 0 {
             let bus = &self.buses[cohort(Level::Numa) % BUSES];
             // SAFETY: this call waits.
             match unsafe { bus.board(words, section) } {

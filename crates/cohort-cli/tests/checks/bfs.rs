@@ -1,4 +1,4 @@
-//! Searches of a graph over MPICH whose threads poll, and give up a poll whose patience is over:
+//! Searches of a graph over MPICH by threads that poll, and give up a poll at the end of its patience:
 //! all calls of MPI go through one mutex, which those that poll take by `pthread_mutex_clocklock`.
 
 use crate::check::{Check, Tier};

@@ -1,6 +1,6 @@
 /* Breadth-first searches of a Kronecker graph over MPI, by several threads of each process
  * (Chabbi et al. 2017, section 6.4): what a level finds goes to the vertices' owners by the
- * exchange NBX, whose threads poll for messages between their computations.
+ * exchange NBX, in which threads poll for messages between their computations.
  *
  * All calls of MPI go through one mutex, by a layer of MPI's profiling interface at the end of
  * this file.  A thread that only polls does not wait for the mutex for ever: after its patience
@@ -119,7 +119,7 @@ static int frontier_length;
 static _Atomic int next_length;
 
 static pthread_barrier_t together;
-/* The threads of this process whose messages of this level have all arrived. */
+/* How many threads of this process have seen all their messages of this level arrive. */
 static _Atomic int arrived;
 static _Atomic int level_is_over;
 static long found_everywhere;

@@ -3,9 +3,10 @@
 
 use crate::clients::{add_one, read, write};
 use crate::locks::basic::Mcs;
-use crate::locks::delegation::Sanl;
 use crate::locks::delegation::sanl::{Policy, Tuning};
-use crate::locks::door::{Cell, caught, panic_on, thread_id};
+use crate::locks::delegation::{Sanl, SanlPlus};
+use crate::locks::door::{AtomicU32, Cell, Order, caught, panic_on, thread_id, yield_now};
+use crate::locks::wait::MayPark;
 use crate::locks::{
     AbortableDelegate, Attended, Delegate, Idle, Outcome, Patience, RawLock, Section, Thresholds,
     TryDelegate,
@@ -162,6 +163,83 @@ pub fn mixes<D: Delegate + 'static>(threads: usize) {
     if ended.is_some() {
         let count = read(&shared.1);
         assert_eq!(count, threads as u64, "sections exclude each other");
+    }
+}
+
+/// Each thread brings a section; the first brings its own while it is in a section of another
+/// delegate, and there it runs no section of the others.
+pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
+    let shared = Arc::new((D::default(), D::default(), Cell::new(0), AtomicU32::new(0)));
+    let theirs = Arc::clone(&shared);
+    let ended = together(threads, move |thread| {
+        let (outer, delegate, count, inside) = &*theirs;
+        let context = Kept::new(D::Context::default());
+        let served = Kept::new(Cell::new(false));
+        let section = Brought::new(|| {
+            if thread == 0 {
+                // The others come, and wait.
+                for _ in 0..3 {
+                    yield_now();
+                }
+            }
+            add_one(count);
+            // A thread sees what it has written there itself.
+            write(&served, inside.load(Order::RELAXED) == thread_id());
+        });
+        if thread > 0 {
+            delegate.run(&context, section.section());
+            assert!(!read(&served), "served by a thread in another section");
+            return;
+        }
+        let outer_context = Kept::new(D::Context::default());
+        let whole = Brought::new(|| {
+            inside.store(thread_id(), Order::RELAXED);
+            delegate.run(&context, section.section());
+            inside.store(0, Order::RELAXED);
+        });
+        outer.run_here(&outer_context, whole.section());
+    });
+    if ended.is_some() {
+        assert_eq!(
+            read(&shared.2),
+            threads as u64,
+            "sections exclude each other"
+        );
+    }
+}
+
+/// A `sanl+` whose threads have places of their own.
+type Queueing = SanlPlus<MayPark, 2, 0, false, 1, 1>;
+
+/// The first thread locks one, locks another, and unlocks the one before the other; the rest bring
+/// to the one a section that brings a section to the other.
+pub fn unlocks_in_order_of_locking(threads: usize) {
+    let shared = Arc::new((Queueing::default(), Queueing::default(), Cell::new(0)));
+    let theirs = Arc::clone(&shared);
+    let ended = together(threads, move |thread| {
+        let (one, other, count) = &*theirs;
+        if thread == 0 {
+            let turn = one.lock();
+            let next = other.lock();
+            // SAFETY: each turn is of that lock, and this thread's.
+            unsafe { one.unlock(turn) };
+            add_one(count);
+            // SAFETY: as above.
+            unsafe { other.unlock(next) };
+            return;
+        }
+        type Context = <Queueing as Delegate>::Context;
+        let contexts = Kept::new((Context::default(), Context::default()));
+        let inner = Brought::new(|| add_one(count));
+        let outer = Brought::new(|| other.run(&contexts.1, inner.section()));
+        one.run(&contexts.0, outer.section());
+    });
+    if ended.is_some() {
+        assert_eq!(
+            read(&shared.2),
+            threads as u64,
+            "sections exclude each other"
+        );
     }
 }
 

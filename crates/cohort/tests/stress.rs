@@ -299,6 +299,15 @@ mod every_delegate {
                     });
                 }
 
+                #[test]
+                fn serves_nobody_inside() {
+                    within_limit(|| {
+                        (0..300).for_each(|_| {
+                            delegate::serves_nobody_inside::<$delegate>(THREADS);
+                        });
+                    });
+                }
+
                 $(owed!(@$can $delegate);)*
             })+
         };
@@ -316,6 +325,7 @@ stress! {
     sanl_plus_mixes: (0..300).for_each(|_| {
         delegate::mixes::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(THREADS);
     });
+    sanl_plus_unlocks: (0..300).for_each(|_| delegate::unlocks_in_order_of_locking(THREADS));
     sanl_threads_come_and_go: {
         (0..300).for_each(|_| delegate::runs::<Bringing<Chained>>(THREADS, 20, 1));
     };

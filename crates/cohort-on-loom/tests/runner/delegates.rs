@@ -33,6 +33,9 @@ macro_rules! owed {
                 quick(concat!(stringify!($name), "::gone"), STANDARD.within(ENDING_2), || {
                     delegate::runs::<Least>(3, 1, 0);
                 }),
+                quick(concat!(stringify!($name), "::inside"), STANDARD.within(PARK), || {
+                    delegate::serves_nobody_inside::<Least>(2);
+                }),
                 deep(concat!(stringify!($name), "::three_again"), STANDARD.within(PARK), || {
                     delegate::runs::<Least>(3, 2, 1);
                 }),

@@ -322,6 +322,12 @@ static CLIENTS: &[Sizes] = clients! {
     sanl_lets_go: |threads, rounds| {
         delegate::lets_go::<Bringing<Patiently>>(threads, rounds, threads / 2, 1);
     };
+    sanl_is_inside: |threads, _rounds| {
+        delegate::serves_nobody_inside::<Bringing<Patiently>>(threads);
+    };
+    cc_synch_is_inside: |threads, _rounds| {
+        delegate::serves_nobody_inside::<CcSynch<MayPark, 2>>(threads);
+    };
     cc_synch_hands_on: |threads, rounds| delegate::runs::<CcSynch<MayPark, 2>>(threads, rounds, 2);
     h_synch_excludes: |threads, rounds| {
         delegate::runs::<HSynch<Mcs, MayPark, 2, 4>>(threads, rounds, 2);
@@ -331,6 +337,13 @@ static CLIENTS: &[Sizes] = clients! {
     };
     sanl_plus_mixes: |threads, _rounds| {
         delegate::mixes::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(threads);
+    };
+    sanl_plus_is_inside: |threads, _rounds| {
+        delegate::serves_nobody_inside::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(threads);
+    };
+    sanl_plus_unlocks: |threads, _rounds| delegate::unlocks_in_order_of_locking(threads);
+    fc_is_inside: |threads, _rounds| {
+        delegate::serves_nobody_inside::<Fc<Mcs, MayPark, 1, 0>>(threads);
     };
     rcl_is_attended: |threads, rounds| delegate::is_attended::<Rcl>(threads, rounds, 1);
     fc_combines: |threads, rounds| delegate::runs::<Fc<Mcs, MayPark, 1, 0>>(threads, rounds, 1);

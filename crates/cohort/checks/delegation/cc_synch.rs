@@ -7,5 +7,5 @@ impl Checked for CcSynch {
 }
 
 on_machine! {
-    _ => [few("cc_synch_hands_on")];
+    _ => [few("cc_synch_hands_on"), few("cc_synch_is_inside")];
 }

@@ -51,6 +51,9 @@ models![
     quick("sanl::brings_three", PARK_1, || {
         delegate::runs::<Bringing<Patiently>>(3, 1, 0)
     }),
+    quick("sanl::brings_inside", PARK_1, || {
+        delegate::serves_nobody_inside::<Bringing<Patiently>>(2)
+    }),
     quick("fork::sanl_here", FORK_0, || {
         fork::drops_what_others_brought::<Bringing<Patiently>>(2)
     }),
@@ -64,5 +67,6 @@ on_machine! {
         few("sanl_brings"),
         few("sanl_brings_late"),
         few("sanl_lets_go"),
+        few("sanl_is_inside"),
     ];
 }

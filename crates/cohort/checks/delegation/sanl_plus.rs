@@ -21,11 +21,22 @@ models![
     }),
     quick("sanl_plus::mixes", PARK, || delegate::mixes::<Riding>(2)),
     quick("sanl_plus::panics", PARK, || delegate::panics::<Riding>(2)),
+    quick("sanl_plus::places_inside", PARK_1, || {
+        delegate::serves_nobody_inside::<SanlPlus<MayPark, 2, 0, false, 1, 1>>(2)
+    }),
+    quick("sanl_plus::unlocks", PARK, || {
+        delegate::unlocks_in_order_of_locking(2)
+    }),
     deep("sanl_plus::mixes_three", PARK_1, || {
         delegate::mixes::<Riding>(3)
     }),
 ];
 
 on_machine! {
-    _ => [few("sanl_plus_rides"), few("sanl_plus_mixes")];
+    _ => [
+        few("sanl_plus_rides"),
+        few("sanl_plus_mixes"),
+        few("sanl_plus_is_inside"),
+        few("sanl_plus_unlocks"),
+    ];
 }

@@ -27,7 +27,9 @@
 //! A child of a fork cannot go on with one that others had come to: their nodes are in its queue.
 
 use super::{may_serve, run};
-use crate::door::{AtomicPtr, AtomicU32, Cell, Order, Tallied, orders, pool, tally, tally_moment};
+use crate::door::{
+    AtomicPtr, AtomicU32, Cell, Order, Tallied, flaws, orders, pool, tally, tally_moment,
+};
 use crate::host::Pool;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{Delegate, Section};
@@ -45,6 +47,11 @@ orders! {
     CC_ANSWER = Release;
     /// Sees it.
     CC_ANSWERED = Acquire;
+}
+
+flaws! {
+    /// A combiner that is in a section of another lock runs those of others here.
+    SERVE_INSIDE = "cc-synch.serve-inside";
 }
 
 const WAIT: u32 = 0;
@@ -148,7 +155,11 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
 
     /// Runs the sections from the caller's node on, and leaves that to another.
     fn combine(&self, mine: &Node) {
-        let most = if may_serve() { MOST } else { 1 };
+        let most = if may_serve(flaw::SERVE_INSIDE) {
+            MOST
+        } else {
+            1
+        };
         let moment = tally_moment();
         tally(Tallied::Nominations, 1);
         let mut node = mine;

@@ -21,7 +21,9 @@
 //! that waits says again and again that they should.
 //!
 //! A thread that leaves the lock looks once more at all records, old ones too, if somebody sleeps:
-//! one of the two sees the other, by a fence on both sides.
+//! one of the two sees the other, by a fence on both sides.  It runs what it finds; in a section of
+//! another lock it tells one of their threads to take this one and run its own section, and that thread
+//! looks in its turn.
 //!
 //! A child of a fork cannot go on with one that others had come to.
 
@@ -45,6 +47,12 @@ orders! {
 
 flaws! {
     FORGET_ASLEEP = "fc.forget-asleep";
+    /// A combiner that is in a section of another lock runs those of others here.
+    COMBINE_INSIDE = "fc.combine-inside";
+    /// The same of a thread that leaves the lock.
+    SERVE_INSIDE = "fc.serve-inside";
+    /// A thread that is told to run its section does so without the lock.
+    RUN_UNLOCKED = "fc.run-unlocked";
 }
 
 /// What the lock keeps for a thread.
@@ -119,7 +127,7 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
     fn combine(&self, cx: &L::Context, section: Section<'_>) {
         // SAFETY: the lock excludes.
         unsafe { run(section) };
-        if may_serve() {
+        if may_serve(flaw::COMBINE_INSIDE) {
             tally(Tallied::Nominations, 1);
             let moment = tally_moment();
             for _ in 0..ROUNDS {
@@ -173,8 +181,14 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
             {
                 return;
             }
-            for seat in self.roster.seats() {
-                Self::serve(seat);
+            if may_serve(flaw::SERVE_INSIDE) {
+                for seat in self.roster.seats() {
+                    Self::serve(seat);
+                }
+            } else if self.roster.seats().any(|seat| seat.own.request.hand::<P>()) {
+                // The thread there takes the lock, and looks after the others.
+                // SAFETY: as above.
+                return unsafe { self.lock.release(cx) };
             }
         }
     }
@@ -185,8 +199,15 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
         let mut spinner = Spinner::new();
         loop {
             seat.say(1);
-            if seat.own.request.told() == Some(Told::Served) {
-                return false;
+            match seat.own.request.told() {
+                Some(Told::Served) => return false,
+                Some(Told::Handed) => {
+                    if !mutant(flaw::RUN_UNLOCKED) {
+                        self.lock.acquire(cx);
+                    }
+                    return true;
+                }
+                None => {}
             }
             if self.try_hold(cx) {
                 return true;

@@ -20,7 +20,7 @@ pub use rcl::Rcl;
 pub use sanl::{Sanl, SanlDistanceFirst, SanlFlat};
 pub use sanl_plus::SanlPlus;
 
-use crate::door::{Tallied, tally, tally_moment, thread};
+use crate::door::{Flaw, Tallied, mutant, tally, tally_moment, thread};
 use cohort_raw::{Delegate, Section};
 
 /// Runs a section of a delegate.
@@ -50,10 +50,11 @@ fn leave() {
 }
 
 /// Whether the calling thread may run the sections of others.  One that is in a section
-/// already serves nobody: those would wait for what it does next, and it for them.
+/// already serves nobody: those would wait for what it does next, and it for them.  `unless` is the
+/// flaw that forgets so at one place.
 #[inline]
-fn may_serve() -> bool {
-    thread().inside.get() == 0
+fn may_serve(unless: Flaw) -> bool {
+    thread().inside.get() == 0 || mutant(unless)
 }
 
 /// Does something that is counted where counting takes no time, as is how long it takes.

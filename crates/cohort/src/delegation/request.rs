@@ -6,7 +6,7 @@
 //! | `POSTED` | it is to be run; its poster may be handed the lock | its poster |
 //! | with `PATIENT` | the same, and its poster may take it back at any time | its poster |
 //! | `QUEUED` | it is to be run; its poster acquires the lock itself | its poster |
-//! | `HANDED` | its poster has the lock, and is to run it | the thread that had the lock |
+//! | `HANDED` | its poster has the lock, and is to run it; in [`fc`](super::fc) it is to take the lock first | the thread that had the lock |
 //! | `RUNNING` | it is being run; only if it was patient, else that is not said | the server |
 //!
 //! One thread at a time serves and hands on, which the lock around it says.  A poster takes a
@@ -66,7 +66,7 @@ pub struct Request {
 pub enum Told {
     /// The section has been run.
     Served,
-    /// The poster has the lock.
+    /// The poster has the lock, or is to take it, as the lock has it.
     Handed,
 }
 
@@ -126,7 +126,7 @@ impl Request {
         self.state.in_form::<P>().set(IDLE, REQUEST_DONE);
     }
 
-    /// Hands the caller's lock to the poster; whether there is one that takes it.
+    /// Hands the caller's lock to the poster, or tells it to take that; whether there is one that does.
     pub fn hand<P: Parking>(&self) -> bool {
         let state = self.state.in_form::<P>();
         let seen = state.value(Order::RELAXED);

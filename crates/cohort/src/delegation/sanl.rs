@@ -95,6 +95,8 @@ flaws! {
     HAND_TO_QUEUED = "sanl.hand-to-queued";
     KEEP_POSTED = "sanl.keep-posted";
     KEEP_QUEUE = "sanl.keep-queue";
+    /// A server that is in a section of another lock runs those of others here.
+    SERVE_INSIDE = "sanl.serve-inside";
 }
 
 /// How often the lock is handed on before the threads that queue for it have a turn.
@@ -630,7 +632,7 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         // SAFETY: the lock excludes.
         unsafe { run(section) };
         self.settle(held.get());
-        if may_serve() && self.thresholds.serves > 0 {
+        if may_serve(flaw::SERVE_INSIDE) && self.thresholds.serves > 0 {
             self.serve_others(held.get(), place);
         }
         place.mine.holds.store(0, Order::RELAXED);

@@ -83,6 +83,12 @@ flaws! {
     KEEP_OPEN = "sanl-plus.keep-open";
     /// The sections of a bus are all run with the code of the first.
     BELIEVE_CODE = "sanl-plus.believe-code";
+    /// A thread that is in a section of another lock drives a bus of this one.
+    RIDE_INSIDE = "sanl-plus.ride-inside";
+    /// A holder that is in a section of another lock runs those of others here.
+    SERVE_INSIDE = "sanl-plus.serve-inside";
+    /// What stands between `lock` and `unlock` does not count as a section.
+    FORGET_LOCKED = "sanl-plus.forget-locked";
 }
 
 const WAIT: u32 = 0;
@@ -418,7 +424,9 @@ impl<
     pub fn lock(&self) -> Turn {
         // A place that says so is told nothing but `YOURS`.
         let turn = self.arrive([ptr::null_mut(); 2], HERE).0;
-        enter();
+        if !mutant(flaw::FORGET_LOCKED) {
+            enter();
+        }
         turn
     }
 
@@ -428,7 +436,9 @@ impl<
     /// # Safety
     /// The turn is of this lock, and the caller's.
     pub unsafe fn unlock(&self, turn: Turn) {
-        leave();
+        if !mutant(flaw::FORGET_LOCKED) {
+            leave();
+        }
         self.end(&turn);
     }
 
@@ -439,7 +449,11 @@ impl<
         if from.next.load(Order::RELAXED).is_null() {
             return from.told.in_form::<P>().set(YOURS, PLUS_TELL);
         }
-        let most = if may_serve() { MOST } else { 0 };
+        let most = if may_serve(flaw::SERVE_INSIDE) {
+            MOST
+        } else {
+            0
+        };
         let moment = tally_moment();
         tally(Tallied::Nominations, 1);
         let (mut at, mut served) = (from, 0);
@@ -507,7 +521,7 @@ unsafe impl<
         tally_state(Tallied::ModeSwitches, ptr::from_ref(self).addr(), rides);
         // What a section was made of is marked where it stands, which has to be even for that.
         // The thread that has the first seat serves the others.
-        if rides && may_serve() && section[0].addr() & WHOLE == 0 {
+        if rides && may_serve(flaw::RIDE_INSIDE) && section[0].addr() & WHOLE == 0 {
             let bus = &self.buses[cohort(Level::Numa) % BUSES];
             // SAFETY: this call waits.
             match unsafe { bus.board(words, section) } {

@@ -7,6 +7,7 @@ use crate::clients::host::{Host, NEVER, patience};
 use crate::clients::object::Hosted;
 use crate::clients::{add_one, read, service, write};
 use crate::delegate_clients::Brought;
+use crate::locks::basic::Tas;
 use crate::locks::door::{Cell, fork, yield_now};
 use crate::locks::{Delegate, Inherit, RawTry};
 use crate::world::{Kept, together};
@@ -101,7 +102,7 @@ pub fn holds_changed<L: RawTry + Inherit + 'static>() {
 
 /// A thread forks while another puts keys into a table; the child goes on with it.
 pub fn puts_keys() {
-    let shared = service::small();
+    let shared = service::small::<Tas>();
     together(2, move |thread| {
         if thread == 0 {
             shared.add(1);

@@ -3,23 +3,95 @@
 
 use super::{add_one, read};
 use crate::locks::basic::Tas;
-use crate::locks::door::{AtomicU32, Cell, Order};
+use crate::locks::context::Kept;
+use crate::locks::door::{AtomicPtr, AtomicU32, Cell, Order};
 use crate::locks::host::{Census, Pool};
 use crate::locks::service::{Bucket, Entry, Lockable, Refusal, Table};
 use crate::locks::{Patience, RawLock, RawTry};
 use crate::world::{nodes, together};
 use std::ops::Deref;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
+/// A lock with contexts, of which the holder's is noted beside it.
+pub struct Noted<L: RawLock> {
+    lock: L,
+    holder: AtomicPtr<L::Context>,
+}
+
+impl<L: RawLock> Default for Noted<L> {
+    fn default() -> Self {
+        Self {
+            lock: L::default(),
+            holder: AtomicPtr::null(),
+        }
+    }
+}
+
+impl<L: RawLock> Noted<L> {
+    fn note(&self, context: Kept<L>) {
+        self.holder
+            .store(context.into_raw().as_ptr(), Order::RELAXED);
+    }
+}
+
+impl<L: RawTry<Context: Send + Sync> + 'static> Lockable for Noted<L> {
+    type Kind = ();
+
+    fn is(&self, (): ()) -> bool {
+        true
+    }
+
+    fn take((): (), pool: &(impl Pool<Entry<Self>> + ?Sized)) -> &'static Entry<Self> {
+        pool.take()
+    }
+
+    unsafe fn give(entry: &'static Entry<Self>, pool: &(impl Pool<Entry<Self>> + ?Sized)) {
+        // SAFETY: passed on.
+        unsafe { pool.give(entry) };
+    }
+
+    fn lock(&self) {
+        let context = Kept::new();
+        self.lock.acquire(context.get());
+        self.note(context);
+    }
+
+    fn try_lock(&self) -> bool {
+        let context = Kept::new();
+        let taken = self.lock.try_acquire(context.get());
+        if taken {
+            self.note(context);
+        }
+        taken
+    }
+
+    fn lock_within(&self, _patience: &Patience) -> bool {
+        unreachable!("nobody hurries here")
+    }
+
+    unsafe fn unlock(&self) {
+        let context = NonNull::new(self.holder.load(Order::RELAXED)).expect("the holder noted it");
+        // SAFETY: noted by the thread that holds it, and given back here.
+        let context = unsafe { Kept::<L>::from_raw(context) };
+        // SAFETY: the caller's, by that context.
+        unsafe { self.lock.release(context.get()) };
+    }
+
+    fn is_locked(&self) -> bool {
+        RawLock::is_locked(&self.lock)
+    }
+}
+
 /// It grows with the second key, and splits its bucket with the third.
-pub type Small<E, B> = Table<Tas, E, B, 1, 1>;
+pub type Small<L, E, B> = Table<L, E, B, 1, 1>;
 
 /// A table, its pools, and what its locks guard, for several threads.
-pub type Shared<E, B> = Arc<Guarded<Small<Arc<E>, Arc<B>>>>;
+pub type Shared<L, E, B> = Arc<Guarded<Small<L, Arc<E>, Arc<B>>>>;
 
 /// An empty one.
-pub fn small()
--> Shared<impl Census<Entry<Tas>> + Send + 'static, impl Census<Bucket<Tas>> + Send + 'static> {
+pub fn small<L: Lockable>()
+-> Shared<L, impl Census<Entry<L>> + Send + 'static, impl Census<Bucket<L>> + Send + 'static> {
     Arc::new(Guarded {
         table: Small::new(15, nodes(13), nodes(14)),
         counts: std::array::from_fn(|_| Cell::new(0)),
@@ -35,10 +107,11 @@ pub struct Guarded<T> {
     counts: [Cell<u64>; KEYS + 1],
 }
 
-impl<E, B> Guarded<Small<E, B>>
+impl<L, E, B> Guarded<Small<L, E, B>>
 where
-    E: Deref<Target: Pool<Entry<Tas>>>,
-    B: Deref<Target: Pool<Bucket<Tas>>>,
+    L: Lockable<Kind = ()>,
+    E: Deref<Target: Pool<Entry<L>>>,
+    B: Deref<Target: Pool<Bucket<L>>>,
 {
     /// Adds one to what that key guards.
     pub fn add(&self, key: usize) {
@@ -49,8 +122,8 @@ where
 }
 
 /// Each thread adds to what the keys guard that are listed for it, in that order.
-pub fn excludes<const THREADS: usize>(keys: [&'static [usize]; THREADS]) {
-    let shared = small();
+pub fn excludes<L: Lockable<Kind = ()>, const THREADS: usize>(keys: [&'static [usize]; THREADS]) {
+    let shared = small::<L>();
     let theirs = Arc::clone(&shared);
     let done = together(THREADS, move |thread| {
         for key in keys[thread] {
@@ -66,9 +139,10 @@ pub fn excludes<const THREADS: usize>(keys: [&'static [usize]; THREADS]) {
     }
 }
 
-/// One thread uses a key again and again while another frees it and takes its memory for others.
-pub fn frees(rounds: usize) {
-    let shared = small();
+/// One thread uses a key again and again while another frees it and takes its memory for another key,
+/// whose lock it does not wait for: so both may be in sections of the first key, if that has two locks.
+pub fn frees<L: Lockable<Kind = ()>>(rounds: usize) {
+    let shared = small::<L>();
     let theirs = Arc::clone(&shared);
     let done = together(2, move |thread| {
         for _ in 0..rounds {
@@ -76,7 +150,10 @@ pub fn frees(rounds: usize) {
             if thread == 0 {
                 let freed = theirs.table.free(1);
                 assert!(matches!(freed, Ok(()) | Err(Refusal::Busy)));
-                theirs.add(2);
+                if let Ok(held) = theirs.table.try_lock((), 2) {
+                    add_one(&theirs.counts[2]);
+                    held.unlock();
+                }
                 theirs.add(1);
             }
         }
@@ -92,7 +169,7 @@ pub fn frees(rounds: usize) {
 
 /// One thread forgets all keys while another uses them.
 pub fn clears(rounds: usize) {
-    let shared = small();
+    let shared = small::<Tas>();
     let theirs = Arc::clone(&shared);
     let done = together(2, move |thread| {
         for _ in 0..rounds {
@@ -117,7 +194,7 @@ pub fn clears(rounds: usize) {
 
 /// One thread makes room for many keys while another puts some.
 pub fn reserves(keys: usize) {
-    let shared = small();
+    let shared = small::<Tas>();
     together(2, move |thread| {
         if thread == 0 {
             assert_eq!(shared.table.reserve(keys), Ok(()));
@@ -215,7 +292,7 @@ pub fn is_of_one_kind() {
 
 /// What is held is not freed, and is found again by its key, while others make the table grow.
 pub fn is_found<const OTHERS: usize>(others: [usize; OTHERS]) {
-    let shared = small();
+    let shared = small::<Tas>();
     together(2, move |thread| {
         let table = &shared.table;
         if thread == 0 {

@@ -5,17 +5,27 @@ use crate::runner::prelude::*;
 looked_for_in!["gls::"];
 
 models![
-    quick("gls::first_users", SPIN, || service::excludes([&[1], &[1]])),
+    quick("gls::first_users", SPIN, || service::excludes::<Tas, _>([
+        &[1],
+        &[1]
+    ])),
     quick("gls::grows", SPIN_1, || {
-        service::excludes([&[1, 2, 3][..], &[3, 2]])
+        service::excludes::<Tas, _>([&[1, 2, 3][..], &[3, 2]])
     }),
     quick("gls::splits", SPIN_1, || {
-        service::excludes([&[1, 2, 3, 4][..], &[4, 1]])
+        service::excludes::<Tas, _>([&[1, 2, 3, 4][..], &[4, 1]])
     }),
     deep("gls::three", SPIN_1, || {
-        service::excludes([&[1, 3][..], &[2, 3], &[3]])
+        service::excludes::<Tas, _>([&[1, 3][..], &[2, 3], &[3]])
     }),
-    quick("gls::frees", SPIN, || service::frees(1)),
+    quick("gls::frees", SPIN, || service::frees::<Tas>(1)),
+    // Its locks change their ways at each section, behind threads that wait for them.
+    quick("gls::first_users_adapt", SPIN_1, || {
+        service::excludes::<Noted<Forwards>, _>([&[1, 1], &[1]]);
+    }),
+    lighter("gls::frees_adapting", SPIN_1, || {
+        service::frees::<Noted<Forwards>>(1);
+    }),
     quick("gls::is_found", SPIN_1, || service::is_found([2, 3, 4])),
     quick("gls::clears", SPIN, || service::clears(1)),
     quick("gls::reserves", SPIN_1, || service::reserves(4)),
@@ -27,6 +37,7 @@ on_machine! {
     _ => [
         few("gls_excludes"),
         few("gls_frees"),
+        few("gls_frees_adapting"),
         few("gls_is_found"),
         few("gls_clears"),
         few("gls_reserves"),

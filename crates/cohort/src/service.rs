@@ -67,6 +67,7 @@ flaws! {
     SPLIT_EARLY = "gls.split-early";
     BELIEVE_PLACE = "gls.believe-place";
     FREE_HELD = "gls.free-held";
+    FREE_EARLY = "gls.free-early";
     ANY_KIND = "gls.any-kind";
 }
 
@@ -659,13 +660,20 @@ where
             if !locked && !mutant(flaw::FREE_HELD) {
                 return Err(Refusal::Busy);
             }
+            let early = mutant(flaw::FREE_EARLY);
+            if early {
+                // SAFETY: locked above.
+                unsafe { entry.lock.unlock() };
+            }
             self.taken(hash(key)).bucket.forget(|its| its == key);
             entry.key.store(0, Order::RELAXED);
             self.used.fetch_sub(1, Order::RELAXED);
             // SAFETY: locked above; threads that come to it now see that it is no longer the
             // key's, and nothing else is this thread's.
             unsafe {
-                entry.lock.unlock();
+                if !early {
+                    entry.lock.unlock();
+                }
                 L::give(entry, &*self.entries);
             }
             return Ok(());

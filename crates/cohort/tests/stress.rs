@@ -380,8 +380,9 @@ stress! {
     glk_is_free: (0..2_000).for_each(|_| glk::is_free_for_a_try::<glk::Forwards>());
     glk_is_destroyed: (0..500).for_each(|_| destroy::is_destroyed::<glk::Forwards>(THREADS));
     assigned: (0..40).for_each(|_| host::is_assigned::<Tas, Mcs>(THREADS, 3));
-    gls_excludes: (0..2_000).for_each(|_| service::excludes([&[1, 2, 3, 4][..], &[4, 3, 2, 1], &[2, 4]]));
-    gls_frees: service::frees(20_000);
+    gls_excludes: (0..2_000).for_each(|_| service::excludes::<Tas, _>([&[1, 2, 3, 4][..], &[4, 3, 2, 1], &[2, 4]]));
+    gls_frees: service::frees::<Tas>(20_000);
+    gls_frees_adapting: service::frees::<service::Noted<glk::Forwards>>(20_000);
     gls_is_found: (0..2_000).for_each(|_| service::is_found([2, 3, 4]));
     gls_clears: service::clears(20_000);
     gls_reserves: (0..2_000).for_each(|_| service::reserves(64));

@@ -13,6 +13,7 @@ pub use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
 pub use crate::clients::near_wrap::NearWrap;
 pub use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 pub use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
+pub use crate::clients::service::Noted;
 pub use crate::clients::{
     arena, condvar, destroy, host, mutex, near, object, once, rwlock, service,
 };

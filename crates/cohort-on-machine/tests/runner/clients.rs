@@ -10,6 +10,7 @@ use crate::clients::near_wrap::NearWrap;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use crate::clients::rwlock::Hold;
+use crate::clients::service::Noted;
 use crate::clients::{arena, condvar, destroy, host, mutex, near, object, once, rwlock, service};
 use crate::delegate_clients::{
     self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Voting,
@@ -121,9 +122,10 @@ static CLIENTS: &[Sizes] = clients! {
     glk_tries: |_threads, _rounds| glk::is_free_for_a_try::<Forwards>();
     assigned: |threads, rounds| host::is_assigned::<Tas, Mcs>(threads, rounds);
     gls_excludes: |_threads, _rounds| {
-        service::excludes([&[1, 2, 3, 4][..], &[4, 3, 2, 1], &[2, 4, 1, 3], &[3, 1]]);
+        service::excludes::<Tas, _>([&[1, 2, 3, 4][..], &[4, 3, 2, 1], &[2, 4, 1, 3], &[3, 1]]);
     };
-    gls_frees: |_threads, _rounds| service::frees(4);
+    gls_frees: |_threads, _rounds| service::frees::<Tas>(4);
+    gls_frees_adapting: |_threads, _rounds| service::frees::<Noted<Forwards>>(4);
     gls_is_found: |_threads, _rounds| service::is_found([2, 3, 4]);
     gls_clears: |_threads, _rounds| service::clears(4);
     gls_reserves: |_threads, _rounds| service::reserves(16);

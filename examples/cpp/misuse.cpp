@@ -44,6 +44,20 @@ int main()
         changed.wait(lock);
     });
 
+    // An address has one lock, of one algorithm until it is freed.
+    using mcs = cohort::gls_of<cohort::algorithm::mcs>;
+    mcs addressed(&named);
+    expect(EINVAL, [] { mcs(nullptr).lock(); });
+    expect(EPERM, [&] { addressed.unlock(); });
+    addressed.lock();
+    expect(EINVAL, [&] { cohort::gls(&named).lock(); });
+    expect(EINVAL, [&] { cohort::gls_guard_of<cohort::algorithm::ticket> guard(&named); });
+    expect(EBUSY, [&] { addressed.free(); });
+    addressed.unlock();
+    addressed.free();
+    cohort::gls(&named).try_lock();
+    expect(EINVAL, [&] { addressed.try_lock(); });
+
     // Another thread's.
     recursive.lock();
     std::thread([&] { expect(EPERM, [&] { recursive.unlock(); }); }).join();

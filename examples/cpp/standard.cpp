@@ -18,7 +18,7 @@ template <class L>
 struct is_lockable<L, std::void_t<decltype(std::declval<L &>().lock()),
                                   decltype(bool(std::declval<L &>().try_lock())),
                                   decltype(std::declval<L &>().unlock())>>
-    : std::negation<std::is_copy_constructible<L>> {};
+    : std::true_type {};
 
 template <class L, class = void>
 struct is_timed : std::false_type {};
@@ -52,6 +52,16 @@ static_assert(is_timed<cohort::recursive_timed_mutex>::value);
 static_assert(is_shared<cohort::shared_mutex>::value && !is_timed<cohort::shared_mutex>::value);
 static_assert(is_shared_timed<cohort::shared_timed_mutex>::value);
 static_assert(is_timed<cohort::named_lock>::value);
+static_assert(is_timed<cohort::gls>::value);
+#define IS_TIMED(name) static_assert(is_timed<cohort::gls_of<cohort::algorithm::name>>::value);
+COHORT_EACH_LOCK(IS_TIMED)
+
+// A lock is where it is; only what names one by an address may be copied.
+template <class... Locks>
+constexpr bool are_copied = (std::is_copy_constructible_v<Locks> || ...);
+static_assert(!are_copied<cohort::mutex, cohort::timed_mutex, cohort::recursive_mutex,
+                          cohort::recursive_timed_mutex, cohort::shared_mutex,
+                          cohort::shared_timed_mutex, cohort::named_lock>);
 
 // Ready before any constructor runs, and until the process ends.
 static_assert(std::is_trivially_destructible_v<cohort::mutex>
@@ -111,9 +121,11 @@ int main()
     cohort::recursive_timed_mutex recursive;
     cohort::shared_timed_mutex shared;
     cohort::named_lock named("mcs");
+    cohort::gls_of<cohort::algorithm::clh> addressed(&mutex);
 
     if (!gives_up(timed) || !gives_up(recursive) || !gives_up(shared) || !gives_up(named)
-        || !is_free(timed) || !is_free(recursive) || !is_free(shared) || !is_free(named))
+        || !gives_up(addressed) || !is_free(timed) || !is_free(recursive) || !is_free(shared)
+        || !is_free(named) || !is_free(addressed))
         return 1;
 
     // As often as one thread likes, and until it has unlocked as often.
@@ -141,14 +153,14 @@ int main()
     std::thread threads[2];
     threads[0] = std::thread([&] {
         for (int i = 0; i < 20000; i++) {
-            std::scoped_lock all(mutex, recursive, shared, named);
+            std::scoped_lock all(mutex, recursive, shared, named, addressed);
             total++;
         }
     });
     threads[1] = std::thread([&] {
         for (int i = 0; i < 20000; i++) {
-            std::lock(named, shared, recursive, mutex);
-            std::scoped_lock all(std::adopt_lock, mutex, recursive, shared, named);
+            std::lock(addressed, named, shared, recursive, mutex);
+            std::scoped_lock all(std::adopt_lock, mutex, recursive, shared, named, addressed);
             total++;
         }
     });

@@ -64,9 +64,57 @@ typedef void (*cohort_step_t)(void *argument);
 #define COHORT_COND_INIT { { 0, 0, 0, 0, 0, 0 } }
 #define COHORT_TOKEN_INIT { { 0, 0, 0 } }
 
+/* Calls a macro with each lock of `cohort list`, by the lock's name with _ for -. */
+#define COHORT_EACH_LOCK(call) \
+    call(futex_hmcs) \
+    call(futex) \
+    call(tas) \
+    call(ttas) \
+    call(bo) \
+    call(ticket) \
+    call(ticket_delay) \
+    call(ptl) \
+    call(mcs) \
+    call(clh) \
+    call(k42) \
+    call(hemlock) \
+    call(hemlock_ctr) \
+    call(anderson) \
+    call(reciprocating) \
+    call(malthusian) \
+    call(glk) \
+    call(glk_plus) \
+    call(cna) \
+    call(near) \
+    call(fissile) \
+    call(shfl) \
+    call(hbo) \
+    call(fc_mcs) \
+    call(hclh) \
+    call(hmcs_2) \
+    call(hmcs_3) \
+    call(hmcs_4) \
+    call(hmcs_4_package) \
+    call(ahmcs_3) \
+    call(ahmcs_4) \
+    call(hmcs_t_1) \
+    call(hmcs_t_2) \
+    call(hmcs_t_3) \
+    call(hmcs_t_4) \
+    call(c_bo_bo) \
+    call(c_tkt_tkt) \
+    call(c_ptl_tkt) \
+    call(c_bo_mcs) \
+    call(c_tkt_mcs) \
+    call(c_mcs_mcs) \
+    call(a_c_bo_bo) \
+    call(a_c_bo_clh) \
+    call(clh_nb) \
+    call(mcs_nb)
+
 /*
- * Any lock of `cohort list` for any address, by the lock's name with _ for -, as in
- * cohort_gls_hmcs_3_lock: each as the function without the name, below.
+ * Any of these locks for any address, as in cohort_gls_hmcs_3_lock: each as the function
+ * without the name, below.
  */
 #define COHORT_GLS(lock) \
     int cohort_gls_##lock##_lock(const void *address); \
@@ -78,51 +126,7 @@ typedef void (*cohort_step_t)(void *argument);
 #ifdef __cplusplus
 extern "C" {
 #endif
-COHORT_GLS(futex_hmcs)
-COHORT_GLS(futex)
-COHORT_GLS(tas)
-COHORT_GLS(ttas)
-COHORT_GLS(bo)
-COHORT_GLS(ticket)
-COHORT_GLS(ticket_delay)
-COHORT_GLS(ptl)
-COHORT_GLS(mcs)
-COHORT_GLS(clh)
-COHORT_GLS(k42)
-COHORT_GLS(hemlock)
-COHORT_GLS(hemlock_ctr)
-COHORT_GLS(anderson)
-COHORT_GLS(reciprocating)
-COHORT_GLS(malthusian)
-COHORT_GLS(glk)
-COHORT_GLS(glk_plus)
-COHORT_GLS(cna)
-COHORT_GLS(near)
-COHORT_GLS(fissile)
-COHORT_GLS(shfl)
-COHORT_GLS(hbo)
-COHORT_GLS(fc_mcs)
-COHORT_GLS(hclh)
-COHORT_GLS(hmcs_2)
-COHORT_GLS(hmcs_3)
-COHORT_GLS(hmcs_4)
-COHORT_GLS(hmcs_4_package)
-COHORT_GLS(ahmcs_3)
-COHORT_GLS(ahmcs_4)
-COHORT_GLS(hmcs_t_1)
-COHORT_GLS(hmcs_t_2)
-COHORT_GLS(hmcs_t_3)
-COHORT_GLS(hmcs_t_4)
-COHORT_GLS(c_bo_bo)
-COHORT_GLS(c_tkt_tkt)
-COHORT_GLS(c_ptl_tkt)
-COHORT_GLS(c_bo_mcs)
-COHORT_GLS(c_tkt_mcs)
-COHORT_GLS(c_mcs_mcs)
-COHORT_GLS(a_c_bo_bo)
-COHORT_GLS(a_c_bo_clh)
-COHORT_GLS(clh_nb)
-COHORT_GLS(mcs_nb)
+COHORT_EACH_LOCK(COHORT_GLS)
 #ifdef __cplusplus
 }
 #endif

@@ -479,18 +479,46 @@ private:
     cohort_lock_t *native;
 };
 
-/* TimedLockable: the lock of an address, which nobody declares (cohort_gls_lock()).  Two of these
- * with one address are one lock.  lock() throws EINVAL for null and for an address that has a lock
- * of another algorithm, unlock() EPERM if nobody holds the lock.  Clang's analysis is told nothing. */
-class gls {
+namespace detail {
+struct algorithm {};
+} // namespace detail
+
+/* What each lock of `cohort list` does for an address, by the lock's name with _ for -; `usual` is
+ * what an address has without more ado. */
+namespace algorithm {
+#define COHORT_ALGORITHM(name, functions) \
+    struct name : detail::algorithm { \
+        static constexpr auto lock = functions##_lock; \
+        static constexpr auto trylock = functions##_trylock; \
+        static constexpr auto clocklock = functions##_clocklock; \
+        static constexpr auto unlock = functions##_unlock; \
+    };
+#define COHORT_NAMED_ALGORITHM(name) COHORT_ALGORITHM(name, cohort_gls_##name)
+COHORT_ALGORITHM(usual, cohort_gls)
+COHORT_EACH_LOCK(COHORT_NAMED_ALGORITHM)
+#undef COHORT_NAMED_ALGORITHM
+#undef COHORT_ALGORITHM
+} // namespace algorithm
+
+/* TimedLockable: the lock of an address, which nobody declares, of an algorithm such as
+ * algorithm::mcs (cohort_gls_mcs_lock()).  Two of these with one address are one lock, of the
+ * algorithm by which it was used first until it is freed.  lock() throws EINVAL for null and for an
+ * address that has a lock of another algorithm, unlock() EPERM if nobody holds the lock.  Clang's
+ * analysis is told nothing. */
+template <class Algorithm>
+class gls_of {
+    static_assert(std::is_base_of_v<detail::algorithm, Algorithm>,
+                  "the algorithm is one of the namespace cohort::algorithm, such as "
+                  "cohort::algorithm::mcs");
+
 public:
     using native_handle_type = const void *;
 
-    explicit gls(const void *of) noexcept : address(of) {}
+    constexpr explicit gls_of(const void *of) noexcept : address(of) {}
 
-    void lock() { detail::check(cohort_gls_lock(address), "cohort::gls::lock"); }
+    void lock() { detail::check(Algorithm::lock(address), "cohort::gls::lock"); }
 
-    bool try_lock() { return taken(cohort_gls_trylock(address)); }
+    bool try_lock() { return taken(Algorithm::trylock(address)); }
 
     template <class Rep, class Period>
     bool try_lock_for(const std::chrono::duration<Rep, Period> &duration)
@@ -502,11 +530,11 @@ public:
     bool try_lock_until(const std::chrono::time_point<Clock, Duration> &time)
     {
         return taken(detail::until(time, [this](int clock, const timespec *at) {
-            return cohort_gls_clocklock(address, clock, at);
+            return Algorithm::clocklock(address, clock, at);
         }));
     }
 
-    void unlock() { detail::check(cohort_gls_unlock(address), "cohort::gls::unlock"); }
+    void unlock() { detail::check(Algorithm::unlock(address), "cohort::gls::unlock"); }
 
     /* Forgets the lock, before what is there is given back; throws EBUSY if somebody holds it or
      * waits for it. */
@@ -526,18 +554,23 @@ private:
 };
 
 /* Holds the lock of an address for as long as it is there. */
-class gls_guard {
+template <class Algorithm>
+class gls_guard_of {
 public:
-    explicit gls_guard(const void *of) : held(of) { held.lock(); }
+    explicit gls_guard_of(const void *of) : held(of) { held.lock(); }
 
-    gls_guard(const gls_guard &) = delete;
-    gls_guard &operator=(const gls_guard &) = delete;
+    gls_guard_of(const gls_guard_of &) = delete;
+    gls_guard_of &operator=(const gls_guard_of &) = delete;
 
-    ~gls_guard() { cohort_gls_unlock(held.native_handle()); }
+    ~gls_guard_of() { Algorithm::unlock(held.native_handle()); }
 
 private:
-    gls held;
+    gls_of<Algorithm> held;
 };
+
+/* The lock that an address has without more ado. */
+using gls = gls_of<algorithm::usual>;
+using gls_guard = gls_guard_of<algorithm::usual>;
 
 /* Where the compiler has C++20's: lock<"hmcs-3">, a named lock that needs no argument. */
 #if __cplusplus >= 202002L && (__cpp_nontype_template_args >= 201911L || __clang_major__ >= 12)

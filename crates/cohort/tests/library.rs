@@ -101,14 +101,21 @@ fn the_header_is_as_the_sources_say() {
     );
 }
 
+/// How the header names each lock of the catalogue in its list of them.
+const CALL: &str = "    call(";
+
 /// What the header declares by a macro for each lock of the catalogue.
 fn by_algorithm() -> String {
     let locks = LOCKS.iter().map(|lock| lock.identifier);
-    let lines: String = locks.map(|lock| format!("COHORT_GLS({lock})\n")).collect();
+    let calls = locks.map(|lock| format!("{CALL}{lock})"));
+    let calls = calls.collect::<Vec<_>>().join(" \\\n");
     format!(
-        "/*\n \
-         * Any lock of `cohort list` for any address, by the lock's name with _ for -, as in\n \
-         * cohort_gls_hmcs_3_lock: each as the function without the name, below.\n \
+        "/* Calls a macro with each lock of `cohort list`, by the lock's name with _ for -. */\n\
+         #define COHORT_EACH_LOCK(call) \\\n\
+         {calls}\n\n\
+         /*\n \
+         * Any of these locks for any address, as in cohort_gls_hmcs_3_lock: each as the function\n \
+         * without the name, below.\n \
          */\n\
          #define COHORT_GLS(lock) \\\n    \
              int cohort_gls_##lock##_lock(const void *address); \\\n    \
@@ -120,7 +127,7 @@ fn by_algorithm() -> String {
          #ifdef __cplusplus\n\
          extern \"C\" {{\n\
          #endif\n\
-         {lines}\
+         COHORT_EACH_LOCK(COHORT_GLS)\n\
          #ifdef __cplusplus\n\
          }}\n\
          #endif\n\
@@ -128,10 +135,10 @@ fn by_algorithm() -> String {
     )
 }
 
-/// The names that this macro makes of each of those lines.
+/// The names that this macro makes of each of them.
 fn named_by_algorithm(header: &str) -> impl Iterator<Item = String> {
     let lines = header.lines();
-    let locks = lines.filter_map(|line| line.strip_prefix("COHORT_GLS(")?.strip_suffix(')'));
+    let locks = lines.filter_map(|line| line.strip_prefix(CALL)?.split(')').next());
     locks.flat_map(|lock| {
         let functions = ["lock", "trylock", "timedlock", "clocklock", "unlock"];
         functions.map(|function| format!("cohort_gls_{lock}_{function}"))

@@ -137,13 +137,15 @@ impl<T, L> Mutex<T, L> {
         /// ```
         /// use cohort::Mutex;
         /// use cohort::basic::{Mcs, Ticket};
-        /// use cohort::compose::Gated;
+        /// use cohort::compose::{CTktMcs, Gated};
         ///
         /// static TURNS: Mutex<u32, Ticket> = Mutex::from_raw(Ticket::new(), 0);
         /// static QUEUE: Mutex<u32, Gated<Mcs>> = Mutex::from_raw(Gated::new(Mcs::new()), 0);
+        /// static NODES: Mutex<u32, CTktMcs> = Mutex::from_raw(CTktMcs::new(), 0);
         /// *TURNS.lock() += 1;
         /// *QUEUE.lock() += 1;
-        /// assert_eq!(*TURNS.lock() + *QUEUE.lock(), 2);
+        /// *NODES.lock() += 1;
+        /// assert_eq!(*TURNS.lock() + *QUEUE.lock() + *NODES.lock(), 3);
         /// ```
         #[must_use]
         pub fn from_raw(lock: L, data: T) -> Self {

@@ -94,12 +94,22 @@ pub struct Owned<N: Inherited> {
     spare: Cell<Option<&'static N>>,
 }
 
+impl<N: Inherited> Owned<N> {
+    constructor! {
+        /// Without a node, which its first acquisition takes.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                mine: Cell::new(None),
+                spare: Cell::new(None),
+            }
+        }
+    }
+}
+
 impl<N: Inherited> Default for Owned<N> {
     fn default() -> Self {
-        Self {
-            mine: Cell::new(None),
-            spare: Cell::new(None),
-        }
+        Self::new()
     }
 }
 

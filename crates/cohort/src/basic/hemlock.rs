@@ -60,6 +60,18 @@ pub struct HemlockNode<P: Parking = MayPark> {
     grant: WaitCell<P>,
 }
 
+impl<P: Parking> HemlockNode<P> {
+    constructor! {
+        /// One that nobody looks at.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                grant: WaitCell::new(),
+            }
+        }
+    }
+}
+
 /// The lock; all zero when new.
 ///
 /// ```

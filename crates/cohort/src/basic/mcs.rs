@@ -55,6 +55,19 @@ pub struct McsNode<P: Parking = MayPark> {
     granted: WaitCell<P>,
 }
 
+impl<P: Parking> McsNode<P> {
+    constructor! {
+        /// One that is in no queue.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                next: AtomicPtr::null(),
+                granted: WaitCell::new(),
+            }
+        }
+    }
+}
+
 /// The lock; all zero when new.
 ///
 /// ```

@@ -39,7 +39,7 @@
 //! ```
 
 use super::{Bound, Composed, Numa, Place, Plan};
-use crate::door::{Cell, flaws, mutant, now};
+use crate::door::{Cell, constructor, flaws, mutant, now};
 use crate::padded::CachePadded;
 use cohort_raw::{
     Abortable, BoundedAbort, Fair, HandOver, HandsOver, Hosted, Inherit, Outcome, Patience,
@@ -97,20 +97,23 @@ impl<C> Held<C> {
 
 /// A low lock and what goes with it, on lines of their own.
 #[repr(C, align(128))]
-struct Cohort<Low, C> {
+pub(super) struct Cohort<Low, C> {
     low: Low,
     held: CachePadded<Held<C>>,
 }
 
-impl<Low, C: Default> Cohort<Low, C> {
-    fn made(low: Low, bound: Bound) -> Self {
-        Self {
-            low,
-            held: CachePadded(Held {
-                until: Cell::new(0),
-                bound,
-                high: C::default(),
-            }),
+impl<Low, C> Cohort<Low, C> {
+    constructor! {
+        /// Around that low lock, with that context for the high one, which it does not hold.
+        pub(super) fn around(low: Low, high: C, bound: Bound) -> Self {
+            Self {
+                low,
+                held: CachePadded(Held {
+                    until: Cell::new(0),
+                    bound,
+                    high,
+                }),
+            }
         }
     }
 }
@@ -146,6 +149,26 @@ impl<Low, High: RawLock, At, const HAND_OFFS: u32, const COHORTS: usize> fmt::De
     }
 }
 
+impl<Low, High: RawLock, At, const HAND_OFFS: u32, const COHORTS: usize>
+    AClof<Low, High, At, HAND_OFFS, COHORTS>
+{
+    constructor! {
+        /// Those cohorts below that lock.
+        pub(super) fn of(
+            cohorts: [Cohort<Low, High::Context>; COHORTS],
+            high: High,
+            at: At,
+        ) -> Self {
+            const { assert!(COHORTS > 0) };
+            Self {
+                cohorts,
+                high: CachePadded(high),
+                at,
+            }
+        }
+    }
+}
+
 impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize>
     AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
@@ -153,12 +176,8 @@ where
     At: Place,
 {
     fn made(low: impl Fn() -> Low, high: High, at: At, bound: Bound) -> Self {
-        const { assert!(COHORTS > 0) };
-        Self {
-            cohorts: core::array::from_fn(|_| Cohort::made(low(), bound)),
-            high: CachePadded(high),
-            at,
-        }
+        let cohort = |_| Cohort::around(low(), High::Context::default(), bound);
+        Self::of(core::array::from_fn(cohort), high, at)
     }
 
     /// The caller's cohort, noted in its context.

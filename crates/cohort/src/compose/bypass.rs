@@ -19,7 +19,7 @@
 use super::forward::composed;
 use super::{Clof, Composed, Place, Shareable, Visitor};
 use crate::basic::Ttas;
-use crate::door::{self, Cell, flaws, mutant};
+use crate::door::{self, Cell, constructor, flaws, mutant};
 use crate::wait::MayPark;
 use cohort_raw::{
     DetectsWaiters, Fair, HighLock, Hosted, Inherit, RawLock, RawTry, ThreadOblivious, TwoForms,
@@ -156,6 +156,25 @@ impl<C, T> BypassContext<C, T> {
 #[repr(transparent)]
 pub struct Bypass<L, const LEARNS: bool = false> {
     lock: L,
+}
+
+impl<L, const LEARNS: bool> Bypass<L, LEARNS> {
+    constructor! {
+        /// That composition, with a bypass.
+        ///
+        /// ```
+        /// use cohort::Mutex;
+        /// use cohort::compose::{Bypass, CTktMcs, Clof, Fast};
+        ///
+        /// static TOTAL: Mutex<u64, Fast<CTktMcs>> = Mutex::from_raw(Bypass::new(Clof::new()), 1);
+        /// *TOTAL.lock() += 1;
+        /// assert_eq!(*TOTAL.lock(), 2);
+        /// ```
+        #[must_use]
+        pub fn new(lock: L) -> Self {
+            Self { lock }
+        }
+    }
 }
 
 type Top<L> = <L as Composed>::Top;

@@ -56,7 +56,7 @@
 //! slower, and as safe.
 
 use super::{Bound, Composed, Numa, Place, Plan};
-use crate::door::{Cell, PAGE, flaws, mutant, now, place_here};
+use crate::door::{Cell, PAGE, constructor, flaws, mutant, now, place_here};
 use crate::padded::CachePadded;
 use cohort_raw::{
     DetectsWaiters, Fair, HighLock, Hosted, Inherit, LowLock, RawLock, RawTry, ThreadOblivious,
@@ -83,6 +83,19 @@ pub struct ClofContext<C> {
 
 /// No acquisition yet.
 const NOWHERE: usize = 0;
+
+impl<C> ClofContext<C> {
+    constructor! {
+        /// Of no acquisition yet, with a low lock's.
+        #[must_use]
+        pub fn new(low: C) -> Self {
+            Self {
+                cohort: Cell::new(NOWHERE),
+                low,
+            }
+        }
+    }
+}
 
 impl<C> ClofContext<C> {
     /// The cohort of the last acquisition.
@@ -271,21 +284,34 @@ struct Held<C> {
 
 /// A low lock and what goes with it, on lines of their own.
 #[repr(C, align(128))]
-struct Cohort<Low, C> {
+pub(super) struct Cohort<Low, C> {
     low: Low,
     held: CachePadded<Held<C>>,
 }
 
+impl<Low, C> Cohort<Low, C> {
+    constructor! {
+        /// Around that low lock, with that context for the high one, which it does not hold.
+        pub(super) fn around(low: Low, high: C, bound: Bound) -> Self {
+            Self {
+                low,
+                held: CachePadded(Held {
+                    metadata: Metadata {
+                        hand_offs: Cell::new(0),
+                        until: Cell::new(0),
+                        high,
+                    },
+                    bound,
+                    placed: Cell::new(false),
+                }),
+            }
+        }
+    }
+}
+
 impl<Low, C: Default> Cohort<Low, C> {
     fn made(low: Low, bound: Bound) -> Self {
-        Self {
-            low,
-            held: CachePadded(Held {
-                metadata: Metadata::default(),
-                bound,
-                placed: Cell::new(false),
-            }),
-        }
+        Self::around(low, C::default(), bound)
     }
 }
 
@@ -344,6 +370,26 @@ impl<Low, High: RawLock, At, const HAND_OFFS: u32, const COHORTS: usize> fmt::De
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Clof").finish_non_exhaustive()
+    }
+}
+
+impl<Low, High: RawLock, At, const HAND_OFFS: u32, const COHORTS: usize>
+    Clof<Low, High, At, HAND_OFFS, COHORTS>
+{
+    constructor! {
+        /// Those cohorts below that lock.
+        pub(super) fn of(
+            cohorts: [Cohort<Low, High::Context>; COHORTS],
+            high: High,
+            at: At,
+        ) -> Self {
+            const { assert!(COHORTS > 0) };
+            Self {
+                cohorts,
+                high: CachePadded(high),
+                at,
+            }
+        }
     }
 }
 
@@ -439,13 +485,8 @@ where
     At: Place,
 {
     fn default() -> Self {
-        const { assert!(COHORTS > 0) };
         let cohort = |_| Cohort::made(Low::default(), Bound::hand_offs(HAND_OFFS));
-        Self {
-            cohorts: core::array::from_fn(cohort),
-            high: CachePadded(High::default()),
-            at: At::default(),
-        }
+        Self::of(core::array::from_fn(cohort), High::default(), At::default())
     }
 }
 

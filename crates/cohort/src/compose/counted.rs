@@ -10,7 +10,7 @@
 
 use super::Composed;
 use super::forward::composed;
-use crate::door::{AtomicU32, Order};
+use crate::door::{AtomicU32, Order, constructor};
 use cohort_raw::{DetectsWaiters, HighLock, Inherit, RawLock, TwoForms, forwards};
 
 /// The lock and its count.
@@ -27,6 +27,19 @@ use cohort_raw::{DetectsWaiters, HighLock, Inherit, RawLock, TwoForms, forwards}
 pub struct Counted<L> {
     lock: L,
     waiters: AtomicU32,
+}
+
+impl<L> Counted<L> {
+    constructor! {
+        /// That lock, for which nobody waits.
+        #[must_use]
+        pub fn new(lock: L) -> Self {
+            Self {
+                lock,
+                waiters: AtomicU32::new(0),
+            }
+        }
+    }
 }
 
 // SAFETY: every call goes to a lock that excludes.

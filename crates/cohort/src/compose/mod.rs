@@ -9,6 +9,8 @@ pub mod clof;
 pub mod cohorting;
 pub mod counted;
 mod forward;
+#[cfg(not(world = "loom"))]
+pub mod fresh;
 pub mod gated;
 pub mod generated;
 mod level;

@@ -1,0 +1,131 @@
+//! What a constant makes, so that a composition of such locks stands in a static.
+//!
+//! A composition's type says which locks it is made of, and a generic `const fn` calls no function
+//! of theirs; but it may use constants of theirs.  A composition is not of all zeros: its cohorts know
+//! their bound.
+//!
+//! **Not for** locks of which a plan or a recipe says at run time what they are made of
+//! ([`Any`](super::Any), [`Chosen`](super::Chosen), [`Stacked`](super::Stacked)): there
+//! `Mutex::from(data)` makes them.
+
+use super::aclof::{self, AClof};
+use super::clof::{self, Clof, ClofContext};
+use super::{Blade, CacheGroup, Core, Counted, Everybody, Numa, Package};
+use crate::abortable::{ABo, AClh, clh};
+use crate::basic::clh::{Inherited, Owned};
+use crate::basic::hemlock::HemlockNode;
+use crate::basic::mcs::McsNode;
+use crate::basic::{Bo, Clh, Futex, Hemlock, K42, Mcs, Ptl, Tas, Ticket, Ttas};
+use crate::wait::Parking;
+use cohort_raw::RawLock;
+use cohort_raw::recipe::Bound;
+
+/// A lock that nobody holds, a context of no acquisition or a level, as a constant.
+#[diagnostic::on_unimplemented(
+    message = "no constant makes `{Self}`, so that no composition with it stands in a static",
+    label = "made at run time only",
+    note = "`Mutex::from(data)` makes it at run time, for a `LazyLock` if need be"
+)]
+pub trait Fresh: Sized {
+    /// A new one at each use.
+    #[allow(
+        clippy::declare_interior_mutable_const,
+        reason = "each use is a lock of its own, as it is meant"
+    )]
+    const FRESH: Self;
+}
+
+macro_rules! fresh {
+    ($([$($generics:tt)*] $type:ty = $new:expr;)+) => {$(
+        impl<$($generics)*> Fresh for $type {
+            const FRESH: Self = $new;
+        }
+    )+};
+}
+
+fresh! {
+    [] () = ();
+    [P: Parking] Tas<P> = Self::new();
+    [P: Parking] Ttas<P> = Self::new();
+    [P: Parking] Bo<P> = Self::new();
+    [P: Parking, const UNIT: u64] Ticket<P, UNIT> = Self::new();
+    [const SLOTS: usize, P: Parking] Ptl<SLOTS, P> = Self::new();
+    [P: Parking] Mcs<P> = Self::new();
+    [P: Parking] McsNode<P> = Self::new();
+    [] Clh = Self::new();
+    [N: Inherited] Owned<N> = Self::new();
+    [const CTR: bool, P: Parking] Hemlock<CTR, P> = Self::new();
+    [P: Parking] HemlockNode<P> = Self::new();
+    [] Futex = Self::new();
+    [] K42 = Self::new();
+    [P: Parking] ABo<P> = Self::new();
+    [P: clh::Form] AClh<P> = Self::new();
+    [] Core = Self;
+    [] CacheGroup = Self;
+    [] Numa = Self;
+    [] Package = Self;
+    [] Blade = Self;
+    [] Everybody = Self;
+    [L: Fresh] Counted<L> = Self::new(L::FRESH);
+    [C: Fresh] ClofContext<C> = Self::new(C::FRESH);
+    [
+        Low: Fresh,
+        High: RawLock<Context: Fresh> + Fresh,
+        At: Fresh,
+        const HAND_OFFS: u32,
+        const COHORTS: usize
+    ] Clof<Low, High, At, HAND_OFFS, COHORTS> = Self::new();
+}
+
+macro_rules! compositions {
+    ($($(#[$about:meta])+ $composition:ident in $module:ident;)+) => {$(
+        impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize>
+            $composition<Low, High, At, HAND_OFFS, COHORTS>
+        where
+            Low: Fresh,
+            High: RawLock<Context: Fresh> + Fresh,
+            At: Fresh,
+        {
+            $(#[$about])+
+            #[must_use]
+            pub const fn new() -> Self {
+                let cohorts = [const {
+                    let bound = Bound::hand_offs(HAND_OFFS);
+                    $module::Cohort::around(Low::FRESH, <High::Context>::FRESH, bound)
+                }; COHORTS];
+                Self::of(cohorts, High::FRESH, At::FRESH)
+            }
+        }
+    )+};
+}
+
+compositions! {
+    /// A free lock, for statics; `default` makes the same of whatever locks.
+    ///
+    /// ```
+    /// use cohort::Mutex;
+    /// use cohort::basic::{Mcs, Ticket};
+    /// use cohort::compose::{CTktMcs, CacheGroup, Clof, Numa};
+    ///
+    /// static TOTAL: Mutex<u64, CTktMcs> = Mutex::from_raw(CTktMcs::new(), 1);
+    ///
+    /// type Tree = Clof<Ticket, Clof<Mcs, Ticket, Numa>, CacheGroup>;
+    /// static OTHER: Mutex<u64, Tree> = Mutex::from_raw(Tree::new(), 1);
+    ///
+    /// *TOTAL.lock() += *OTHER.lock();
+    /// assert_eq!(*TOTAL.lock(), 2);
+    /// ```
+    Clof in clof;
+    /// A free lock, for statics; `default` makes the same of whatever locks.
+    ///
+    /// ```
+    /// use cohort::{Mutex, compose::ACBoClh};
+    /// use std::time::Duration;
+    ///
+    /// static TOTAL: Mutex<u64, ACBoClh> = Mutex::from_raw(ACBoClh::new(), 1);
+    /// let guard = TOTAL.lock();
+    /// assert!(TOTAL.try_lock_for(Duration::from_millis(1)).is_none());
+    /// # drop(guard);
+    /// ```
+    AClof in aclof;
+}

@@ -222,6 +222,9 @@ fn judge_part(part: &Part, points: &Points, found: &Found, simulators: &Simulato
     judged
 }
 
+/// So many of the figures that a mean is of are shown, the least of them.
+const LEAST: usize = 3;
+
 /// What the runs behind a figure show, each in a clause: nothing is said here that was
 /// not counted in them.
 fn evidence(reading: &Reading) -> String {
@@ -236,7 +239,14 @@ fn evidence(reading: &Reading) -> String {
         }
     }
     if runs.is_empty() {
-        return "it is a mean over all points".to_owned();
+        let least = reading.mean_of.iter().take(LEAST);
+        let least: Vec<String> = least
+            .map(|(at, value)| format!("{} at {at}", figure(*value)))
+            .collect();
+        if least.is_empty() {
+            return "it is of no one run".to_owned();
+        }
+        return format!("it is a mean, of {} at the least", least.join(", "));
     }
     format!("{at}{}", runs.join("; "))
 }

@@ -187,6 +187,20 @@ pub struct Reading {
     pub at: Option<Varied>,
     /// The runs that it was computed from there.
     pub from: Vec<(&'static str, Outcome)>,
+    /// Of a mean: where each figure was found that it is of, and that figure, the least first.
+    pub mean_of: Vec<(Varied, f64)>,
+}
+
+impl Reading {
+    /// A figure that is no mean.
+    const fn of_one(value: f64, at: Option<Varied>, from: Vec<(&'static str, Outcome)>) -> Self {
+        Self {
+            value,
+            at,
+            from,
+            mean_of: Vec::new(),
+        }
+    }
 }
 
 /// When ours agrees with the paper's.  A figure above 1 is a winner's, one below 1 a
@@ -534,25 +548,20 @@ impl Measure {
                     if above == 0.0 || below == 0.0 {
                         return Err(format!("phase {number}: one side has nothing"));
                     }
-                    Ok(Reading {
-                        value: above / below,
-                        at: Some(Varied::Phase(number)),
-                        from: vec![one, other],
-                    })
+                    let at = Some(Varied::Phase(number));
+                    Ok(Reading::of_one(above / below, at, vec![one, other]))
                 };
                 let found = counts.iter().enumerate().map(phase);
                 fold.choose(found.collect::<Result<_, _>>()?, band)
             }
-            Self::Nearer { level } => Ok(Reading {
-                value: found.nearer(experiment.machine, level)?,
-                at: None,
-                from: Vec::new(),
-            }),
-            Self::Profiled(threshold) => Ok(Reading {
-                value: found.threshold(experiment.machine, *threshold)?,
-                at: None,
-                from: Vec::new(),
-            }),
+            Self::Nearer { level } => {
+                let value = found.nearer(experiment.machine, level)?;
+                Ok(Reading::of_one(value, None, Vec::new()))
+            }
+            Self::Profiled(threshold) => {
+                let value = found.threshold(experiment.machine, *threshold)?;
+                Ok(Reading::of_one(value, None, Vec::new()))
+            }
         }
     }
 }
@@ -594,10 +603,16 @@ impl Fold {
             }
             Self::GeometricMean => {
                 let values: Vec<f64> = found.iter().map(|found| found.value).collect();
+                let mut mean_of: Vec<_> = found
+                    .iter()
+                    .filter_map(|found| Some((found.at?, found.value)))
+                    .collect();
+                mean_of.sort_by(|(_, one), (_, other)| one.total_cmp(other));
                 crate::stats::geometric_mean(&values).map(|value| Reading {
                     value,
                     at: None,
                     from: Vec::new(),
+                    mean_of,
                 })
             }
         };
@@ -624,11 +639,7 @@ impl Curves<'_> {
         let found = |at: At| {
             let (value, from) = compute(&at)?;
             if value.is_finite() {
-                Ok(Reading {
-                    value,
-                    at: Some(at.0),
-                    from,
-                })
+                Ok(Reading::of_one(value, Some(at.0), from))
             } else {
                 Err(format!("at {} one side has nothing", at.0))
             }
@@ -728,11 +739,7 @@ mod tests {
     fn everywhere_is_where_it_agrees_least() {
         let found = || {
             let values = [0.7, 1.0, 1.2].into_iter();
-            let found = values.map(|value| Reading {
-                value,
-                at: None,
-                from: Vec::new(),
-            });
+            let found = values.map(|value| Reading::of_one(value, None, Vec::new()));
             found.collect()
         };
         let worst = |band| Fold::Everywhere.choose(found(), band).unwrap().value;
@@ -740,6 +747,19 @@ mod tests {
         assert_eq!(worst(Band::AtMost(1.0)), 1.2);
         assert_eq!(worst(Band::About(1.0)), 0.7);
         assert_eq!(worst(Band::Near(0.8, 0.2)), 1.2);
+    }
+
+    #[test]
+    fn a_mean_says_what_it_is_of() {
+        let found = [(3, 4.0), (7, 1.0)]
+            .map(|(phase, value)| Reading::of_one(value, Some(Varied::Phase(phase)), Vec::new()));
+        let mean = Fold::GeometricMean.choose(found.into(), Band::AtLeast(1.0));
+        let mean = mean.unwrap();
+        assert!((mean.value - 2.0).abs() < 1e-9, "{}", mean.value);
+        assert_eq!(
+            mean.mean_of,
+            [(Varied::Phase(7), 1.0), (Varied::Phase(3), 4.0)]
+        );
     }
 
     #[test]

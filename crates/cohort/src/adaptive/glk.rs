@@ -1,9 +1,13 @@
 //! `glk`: a lock with three ways to wait, of which it takes the one that its queue and the
 //! machine's load ask for: `ticket` while few want it, `mcs` for a longer queue, `futex` where
-//! threads exceed CPUs (Antić et al. 2016 §3, what that
-//! leaves open as its authors' release has it).  `glk-plus` asks another question about the
-//! load: not whether the machine has more runnable tasks than CPUs, but whether this process's
-//! threads lack CPUs; see [`crowd`].
+//! threads exceed CPUs (Antić et al. 2016 §3, what that leaves open as its authors' release has it).
+//!
+//! `glk-plus` asks another question about the load: not whether the machine has more runnable tasks
+//! than CPUs, but whether this process's threads lack CPUs; see [`crowd`].  Where they do, it goes by
+//! that alone: to the mutex with any queue of two, and back once they lack none.  `glk` leaves the
+//! mutex for a short queue, as in the paper; but that is the mutex's own doing, under which a thread
+//! that wants the lock takes it as soon as it runs.  Nor does `glk` take the mutex for three threads
+//! on two CPUs.
 //!
 //! **Not for** a lock of which one knows how it is used: the right one of the three has one load
 //! and one compare less to do.  On fewer than six CPUs `glk` itself never finds the machine quiet
@@ -500,6 +504,8 @@ struct Reason {
     mean: Mean,
     from: Mode,
     to: Mode,
+    /// As [`Judge::CROWD_DECIDES`].
+    crowd_decides: bool,
 }
 
 impl fmt::Display for Reason {
@@ -508,8 +514,13 @@ impl fmt::Display for Reason {
         let (up, down) = (tuned().up(), tuned().down());
         match (self.from, self.to) {
             (_, Mode::Mcs) => write!(f, "queue {mean} > {up}"),
+            (_, Mode::Mutex) if self.crowd_decides => {
+                write!(f, "queue {mean} ≥ {down}, threads lack CPUs")
+            }
             (_, Mode::Mutex) => write!(f, "queue {mean} > {up}, threads exceed CPUs"),
-            (Mode::Mutex, _) if !mean.is_below(down) => f.write_str("CPUs suffice again"),
+            (Mode::Mutex, _) if self.crowd_decides || !mean.is_below(down) => {
+                f.write_str("CPUs suffice again")
+            }
             _ => write!(f, "queue {mean} < {down}"),
         }
     }
@@ -520,6 +531,10 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
     /// The mode is considered too when a thread has waited so long for a lock whose waiters
     /// spin: so many sections of a lock that waits for threads without a CPU take seconds.
     const LATE_NANOSECONDS: u64 = 1_000_000;
+
+    /// Whether the mutex is taken for any queue that is not short while threads exceed CPUs, and left
+    /// when they no longer do; else it is for long queues only, and left for a short one too.
+    const CROWD_DECIDES: bool = false;
 
     /// Whether threads exceed CPUs.
     fn is_crowded() -> bool;
@@ -541,9 +556,14 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
     #[must_use]
     fn choose(mode: Mode, queue: Mean) -> Mode {
         let (up, down) = (tuned().up(), tuned().down());
+        let (leaves, enters) = if Self::CROWD_DECIDES {
+            (false, !queue.is_below(down))
+        } else {
+            (queue.is_below(down), queue.is_above(up))
+        };
         match mode {
-            Mode::Mutex if queue.is_below(down) || !Self::is_crowded() => Mode::Ticket,
-            Mode::Ticket | Mode::Mcs if queue.is_above(up) && Self::is_crowded() => Mode::Mutex,
+            Mode::Mutex if leaves || !Self::is_crowded() => Mode::Ticket,
+            Mode::Ticket | Mode::Mcs if enters && Self::is_crowded() => Mode::Mutex,
             Mode::Ticket if queue.is_above(up) => Mode::Mcs,
             Mode::Mcs if queue.is_below(down) => Mode::Ticket,
             _ => mode,
@@ -569,6 +589,8 @@ impl Judge for OfMachine {
 pub struct OfProcess;
 
 impl Judge for OfProcess {
+    const CROWD_DECIDES: bool = true;
+
     fn is_crowded() -> bool {
         crowd::is_process_crowded()
     }
@@ -738,7 +760,8 @@ impl<J: Judge> Glk<J> {
                             Reason {
                                 mean,
                                 from: mode,
-                                to: next
+                                to: next,
+                                crowd_decides: J::CROWD_DECIDES,
                             }
                         ),
                     });
@@ -948,16 +971,41 @@ mod tests {
         assert_eq!(once(&lock), Mode::Mcs);
     }
 
+    #[derive(Debug, Default)]
+    struct Is<const CROWDED: bool, const DECIDES: bool = false>;
+
+    impl<const CROWDED: bool, const DECIDES: bool> Judge for Is<CROWDED, DECIDES> {
+        const CROWD_DECIDES: bool = DECIDES;
+
+        fn is_crowded() -> bool {
+            CROWDED
+        }
+    }
+
+    const fn of(queued: u32) -> Mean {
+        Mean { samples: 8, queued }
+    }
+
+    #[test]
+    fn three_threads_without_cpus_take_the_mutex_and_keep_it() {
+        const { assert!(OfProcess::CROWD_DECIDES) };
+        let (calm, crowd) = (Is::<false, true>::choose, Is::<true, true>::choose);
+        for (queued, mode, quiet, crowded) in [
+            (25, Mode::Ticket, Mode::Mcs, Mode::Mutex),
+            (16, Mode::Ticket, Mode::Ticket, Mode::Mutex),
+            (15, Mode::Ticket, Mode::Ticket, Mode::Ticket),
+            (16, Mode::Mcs, Mode::Mcs, Mode::Mutex),
+            (15, Mode::Mcs, Mode::Ticket, Mode::Ticket),
+            (25, Mode::Mutex, Mode::Ticket, Mode::Mutex),
+            (8, Mode::Mutex, Mode::Ticket, Mode::Mutex),
+        ] {
+            assert_eq!(calm(mode, of(queued)), quiet, "{mode:?} {queued}");
+            assert_eq!(crowd(mode, of(queued)), crowded, "{mode:?} {queued}");
+        }
+    }
+
     #[test]
     fn the_paper_s_thresholds() {
-        #[derive(Debug, Default)]
-        struct Is<const CROWDED: bool>;
-        impl<const CROWDED: bool> Judge for Is<CROWDED> {
-            fn is_crowded() -> bool {
-                CROWDED
-            }
-        }
-        let of = |queued| Mean { samples: 8, queued };
         let (calm, crowd) = (Is::<false>::choose, Is::<true>::choose);
         for (queued, mode, quiet, crowded) in [
             (24, Mode::Ticket, Mode::Ticket, Mode::Ticket),

@@ -18,15 +18,13 @@ use cohort::name::{Lock, Name};
 use cohort_lab::bench::knobs::HEADING;
 use cohort_lab::bench::report::{Point, Report};
 use cohort_lab::bench::simulated::{self, Course, Until};
-use cohort_lab::bench::{
-    self, Info, Knobs, NO_LOCK, Setting, Span, WORKLOADS, curves, efficiency, native,
-};
+use cohort_lab::bench::{self, Info, Knobs, Setting, Span, WORKLOADS, curves, efficiency, native};
 use cohort_lab::progress::Progress;
 use cohort_lab::world::names::rejoined;
 use cohort_lab::world::native::{Host, Settings, listen};
 use cohort_lab::world::served::refusal;
 use cohort_lab::world::simulated::{Simulator, is_baseline};
-use cohort_lab::world::{Placement, Tunings, Wait};
+use cohort_lab::world::{NO_LOCK, Placement, Tunings, Wait};
 use cohort_lab::{interrupt, options};
 use cohort_machine::description::{Machine, nearest};
 use std::ffi::OsStr;

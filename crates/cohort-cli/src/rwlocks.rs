@@ -1,7 +1,7 @@
 //! What serves a program's rwlocks: the values of `--rwlock`.
 
 use cohort::door::{Level, cohorts, lowest_of};
-use cohort_lab::disturb::allowed_cpus;
+use cohort_lab::world::disturb::allowed_cpus;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 

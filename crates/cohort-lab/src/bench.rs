@@ -149,9 +149,6 @@ pub fn find(name: &str) -> Option<&'static Info> {
     WORKLOADS.iter().find(|info| info.name == name)
 }
 
-/// The name of no lock at all, for workloads that exclude by themselves.
-pub const NO_LOCK: &str = "none";
-
 fn play<L: Workload, W: World>(mut world: W, setting: &Setting) -> Result<Outcome, String> {
     let shared = L::prepare(&mut world, setting);
     let topology = Arc::new(world.topology().clone());

@@ -4,7 +4,7 @@
 //! contestants run in turn; [`stats`] says how sure a figure is; [`compare`] and
 //! [`bars`] turn figures into verdicts, and [`plot`] into pictures.
 //! [`workloads`] is what is run when nobody names a program.  [`mod@bench`] holds the
-//! papers' workloads, written once for every [`world`], and [`claims`] what the papers
+//! papers' workloads, written once for every [`world`](cohort_world), and [`claims`] what the papers
 //! say of them.  [`survey`] runs real programs, each with a check of what it did.
 
 pub mod bars;
@@ -12,7 +12,6 @@ pub mod bench;
 pub mod claims;
 pub mod compare;
 pub mod discover;
-pub mod disturb;
 pub mod envelope;
 pub mod interrupt;
 pub mod metric;
@@ -25,4 +24,6 @@ pub mod stats;
 pub mod survey;
 pub mod tune;
 pub mod workloads;
-pub mod world;
+
+/// Where workloads run: a package of its own, since every lock is compiled there once for each world.
+pub use cohort_world as world;

@@ -1,7 +1,7 @@
 //! Runs a program once and measures what it used.
 
-use crate::disturb::{self, Watch};
 use crate::interrupt::{self, Interrupted};
+use crate::world::disturb::{self, Watch};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group};
 use rustix::thread::{CpuSet, sched_setaffinity};

@@ -6,10 +6,10 @@ pub mod judge;
 pub mod list;
 mod place;
 
-use crate::disturb::allowed_cpus;
 use crate::interrupt::{self, Interrupted};
 use crate::rounds::{Contestant, Observer};
 use crate::runner::Launch;
+use crate::world::disturb::allowed_cpus;
 use judge::{Medians, Ratios, Verdict};
 use list::Row;
 use place::Place;

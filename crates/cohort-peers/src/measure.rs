@@ -1,12 +1,12 @@
 //! Every lock at every point, by interleaved rounds.
 
 use crate::peers::{Kind, Origin, PEERS, Peer};
-use cohort_lab::disturb::allowed_cpus;
 use cohort_lab::interrupt::Interrupted;
 use cohort_lab::rounds::{self, Contestant, Observer, Series};
 use cohort_lab::runner::Launch;
 use cohort_lab::stats::{Estimate, median};
 use cohort_lab::workloads::Outcome;
+use cohort_lab::world::disturb::allowed_cpus;
 use serde::Serialize;
 use std::ffi::OsString;
 use std::path::PathBuf;

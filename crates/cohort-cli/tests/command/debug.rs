@@ -258,25 +258,35 @@ fn a_deadlock_ends_and_leaves_nothing_behind() {
     assert!(said.contains("is ended"), "{said}");
 }
 
+/// Runs what follows as a container's first process.
+const CONTAINED: [&str; 3] = ["unshare", "-rpf", "--mount-proc"];
+
+/// Whether a container can be made here; says so if not.
+fn has_containers() -> bool {
+    let output = Command::new(CONTAINED[0])
+        .args(&CONTAINED[1..])
+        .arg("true")
+        .output();
+    let has = output.is_ok_and(|output| output.status.success());
+    if !has {
+        eprintln!("skip: no namespace of one's own is allowed here");
+    }
+    has
+}
+
 /// A container counts processes by itself: its first has a number that is another's outside, and gets
 /// no signal that it does not handle.
 #[test]
 fn a_deadlock_in_a_container_is_found_and_ended() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = compile("abba", &folder);
-    let contained = ["unshare", "-rpf", "--mount-proc"];
-    let allowed = Command::new(contained[0])
-        .args(&contained[1..])
-        .arg("true")
-        .output();
-    if !allowed.is_ok_and(|output| output.status.success()) {
-        eprintln!("skip: no namespace of one's own is allowed here");
+    if !has_containers() {
         return;
     }
     for level in ["stuck", "owner"] {
         let output = cohort()
             .args(["debug", "--level", level, "--"])
-            .args(contained)
+            .args(CONTAINED)
             .arg(&program)
             .timeout(Duration::from_secs(60))
             .output()
@@ -299,16 +309,10 @@ fn a_deadlock_in_a_container_is_found_and_ended() {
 fn processes_of_two_containers_have_records_of_their_own() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let program = compile("abba", &folder);
-    let contained = ["unshare", "-rpf", "--mount-proc"];
-    let allowed = Command::new(contained[0])
-        .args(&contained[1..])
-        .arg("true")
-        .output();
-    if !allowed.is_ok_and(|output| output.status.success()) {
-        eprintln!("skip: no namespace of one's own is allowed here");
+    if !has_containers() {
         return;
     }
-    let one = format!("{} {} &", contained.join(" "), program.display());
+    let one = format!("{} {} &", CONTAINED.join(" "), program.display());
     for options in [&["--lock", "ticket"][..], &["--lock", "mcs", "--abort"]] {
         let output = cohort()
             .arg("debug")

@@ -1,9 +1,9 @@
 //! What is run for the bars.
 
-use crate::disturb::allowed_cpus;
 use crate::rounds::Contestant;
 use crate::runner::{self, Failure, Launch, Run};
 use crate::workloads::{Outcome, berkeleydb};
+use crate::world::disturb::allowed_cpus;
 use cohort::Capability;
 use cohort::catalogue::{LOCKS, LockInfo, find};
 use std::ffi::{OsStr, OsString};

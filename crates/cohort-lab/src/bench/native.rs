@@ -2,9 +2,9 @@
 
 use super::report::Point;
 use super::{Info, Setting, run};
-use crate::disturb::TOLERANCE;
 use crate::interrupt::{self, Interrupted};
 use crate::rounds::Observer;
+use crate::world::disturb::TOLERANCE;
 use crate::world::native::{Host, Settings};
 
 /// How often one run may be repeated because others used the CPUs.
@@ -80,7 +80,8 @@ pub fn measure(
 mod tests {
     use super::super::{WORKLOADS, find};
     use super::*;
-    use crate::bench::{Knobs, NO_LOCK};
+    use crate::bench::Knobs;
+    use crate::world::NO_LOCK;
     use crate::world::{Placement, Tunings, Wait};
 
     struct Silent;

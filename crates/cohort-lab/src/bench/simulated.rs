@@ -222,9 +222,10 @@ pub fn measure(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{NO_LOCK, WORKLOADS, find};
+    use super::super::{WORKLOADS, find};
     use super::*;
     use crate::bench::Span;
+    use crate::world::NO_LOCK;
     use cohort_machine::description::shipped;
 
     struct Silent;

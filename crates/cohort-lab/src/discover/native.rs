@@ -7,11 +7,11 @@
 
 use super::Stop;
 use super::map::{Pair, median};
-use crate::disturb::{TOLERANCE, Watch};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::rounds::Observer;
 use crate::world::Topology;
+use crate::world::disturb::{TOLERANCE, Watch};
 use crate::world::native::{Clock, Lines};
 use crate::world::{Memory, WORDS};
 use rustix::thread::{CpuSet, sched_setaffinity};

@@ -2,9 +2,10 @@
 
 use super::Stop;
 use super::map::Pair;
-use crate::bench::{self, Knobs, NO_LOCK, Setting};
+use crate::bench::{self, Knobs, Setting};
 use crate::interrupt;
 use crate::rounds::Observer;
+use crate::world::NO_LOCK;
 use crate::world::simulated::{Settings, Simulator};
 use crate::world::{Placement, Tunings, Wait};
 use cohort_machine::Length;

@@ -1,7 +1,7 @@
 //! What goes on beside a thread that is watched.
 
 use super::Exclusion;
-use super::work::Work;
+use crate::world::work::Work;
 use rustix::process::Signal;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -124,9 +124,9 @@ fn burner() -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::super::work::Pace;
     use super::super::{Kind, Mutex};
     use super::*;
+    use crate::world::work::Pace;
     use rustix::process::{Pid, test_kill_process};
 
     #[test]

@@ -9,7 +9,7 @@
 
 use super::Outcome;
 use super::pthread::{Condition, Kind, Mutex, Semaphore};
-use super::work::{Pace, Work};
+use crate::world::work::{Pace, Work};
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 

@@ -15,11 +15,11 @@
 
 use super::latency::{Times, times};
 use super::pthread::{Kind, Mutex};
-use super::work::{Pace, Work};
 use super::{CachePadded, Exclusion, Latency, Outcome};
-use crate::disturb::allowed_cpus;
 use crate::options::seconds;
+use crate::world::disturb::allowed_cpus;
 use crate::world::native::Clock;
+use crate::world::work::{Pace, Work};
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

@@ -25,7 +25,6 @@ pub mod rwlock;
 pub mod sqlite;
 pub mod timed;
 pub mod uncontended;
-pub(crate) mod work;
 
 pub use exclusion::{CachePadded, Exclusion, Raw};
 pub use latency::Latency;

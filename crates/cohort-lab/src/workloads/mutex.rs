@@ -3,8 +3,8 @@
 
 use super::choice::{self, Choice};
 use super::crowd::{Crowd, Member};
-use super::work::{Pace, Work};
 use super::{CachePadded, Exclusion, Outcome};
+use crate::world::work::{Pace, Work};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Options of the load.

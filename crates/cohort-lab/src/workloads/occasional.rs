@@ -7,9 +7,9 @@
 use super::background::{Burners, Hogs};
 use super::choice::{self, Choice};
 use super::latency::{LONGEST, Times, times};
-use super::work::Pace;
 use super::{Exclusion, Latency, Outcome};
 use crate::options::seconds;
+use crate::world::work::Pace;
 use std::time::{Duration, Instant};
 
 /// Options of the load.

@@ -3,7 +3,7 @@
 use super::Outcome;
 use super::crowd::{Crowd, Member};
 use super::pthread::RwLock;
-use super::work::{Pace, Work};
+use crate::world::work::{Pace, Work};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 

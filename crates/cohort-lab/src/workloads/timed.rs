@@ -3,9 +3,9 @@
 use super::background::Hogs;
 use super::latency::{LONGEST, times};
 use super::pthread::{Kind, Mutex};
-use super::work::Pace;
 use super::{Latency, Outcome};
 use crate::options::seconds;
+use crate::world::work::Pace;
 use std::time::{Duration, Instant};
 
 /// Options of the load.

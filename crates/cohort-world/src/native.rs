@@ -12,8 +12,8 @@ use super::{
     Actor, Block, LOOKS, Memory, Placement, Played, Room, Tested, Topology, Tunings, WORDS, World,
 };
 use crate::disturb::{Watch, allowed_cpus};
-use crate::workloads::work::Pace;
-pub(crate) use clock::Clock;
+use crate::work::Pace;
+pub use clock::Clock;
 use cohort::adaptive::tune;
 use cohort::door::{Spinner, set_policy};
 use cohort::{Counter, Deadline};
@@ -121,18 +121,18 @@ pub struct Native {
 cohort::for_each_lock!(lock_maker);
 
 mod sharing {
-    use crate::world::raw::shared_maker;
+    use crate::raw::shared_maker;
     cohort::for_each_shared!(shared_maker);
 }
 
 mod delegates {
-    use crate::world::raw::delegate_maker;
+    use crate::raw::delegate_maker;
     use cohort::delegation::InTwoForms as Forms;
     cohort::for_each_delegate!(delegate_maker);
 }
 
 mod programs {
-    use crate::world::served::served_maker;
+    use crate::served::served_maker;
     served_maker!(cohort, text);
 
     /// The text of the composition that runs; points of this machine run one at a time.
@@ -156,15 +156,15 @@ mod programs {
 }
 
 mod in_mode {
-    crate::world::in_mode::in_mode_maker!(cohort);
+    crate::in_mode::in_mode_maker!(cohort);
 }
 
 mod compositions {
-    crate::world::raw::composition_maker!(cohort);
+    crate::raw::composition_maker!(cohort);
 }
 
 mod trees {
-    crate::world::trees::tree_maker!(cohort);
+    crate::trees::tree_maker!(cohort);
 }
 
 impl Room for Native {

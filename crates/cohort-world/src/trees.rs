@@ -5,12 +5,12 @@
 macro_rules! tree_maker {
     ($($build:ident)::+) => {
         pub(super) fn make(
-            room: &mut dyn $crate::world::Room,
+            room: &mut dyn $crate::Room,
             name: &cohort::name::Name<'_>,
             threads: usize,
             spins: bool,
-        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
-            use $crate::world::raw::{abortable, tried};
+        ) -> Option<std::sync::Arc<dyn $crate::Tested>> {
+            use $crate::raw::{abortable, tried};
             use cohort::tree::Kind;
             use $($build)::+::numa::{AnyAhmcs, AnyAhmcsT, AnyHmcs, AnyHmcsT, ChosenShape};
             use $($build)::+::wait::{MayPark, SpinOnly};

@@ -5,6 +5,7 @@
 //! machine; [`simulated`] is one that is described by a file, on a virtual clock.  Time is counted
 //! in cycles of the world's clock everywhere.
 
+pub mod disturb;
 mod heard;
 pub mod in_mode;
 pub mod names;
@@ -17,6 +18,7 @@ pub mod topology;
 mod trees;
 mod tunings;
 pub mod wait;
+pub mod work;
 
 pub use heard::{Changes, Heard};
 pub use placement::Placement;
@@ -32,6 +34,9 @@ use std::sync::Arc;
 
 /// The words of a cache line that a workload uses.
 pub const WORDS: usize = 8;
+
+/// The name of no lock at all, for workloads that exclude by themselves.
+pub const NO_LOCK: &str = "none";
 
 /// Looks of [`Actor::poll`] without a pause: more than a line takes to arrive from
 /// anywhere, and soon over where the other thread has no CPU.

@@ -391,12 +391,12 @@ macro_rules! lock_maker {
     ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,
        $source:literal, [$($capability:ident),*];)+) => {
         pub(super) fn make(
-            room: &mut dyn $crate::world::Room,
+            room: &mut dyn $crate::Room,
             identifier: &str,
             threads: usize,
             spins: bool,
-        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
-            use $crate::world::raw::*;
+        ) -> Option<std::sync::Arc<dyn $crate::Tested>> {
+            use $crate::raw::*;
             match identifier {
                 $(stringify!($name) => {
                     let operations = match (Spinning::<$lock>::OPERATIONS, spins) {
@@ -421,12 +421,12 @@ pub(crate) use lock_maker;
 macro_rules! shared_maker {
     ($($name:ident, $lock:ty, $about:literal, $source:literal;)+) => {
         pub(super) fn make(
-            room: &mut dyn $crate::world::Room,
+            room: &mut dyn $crate::Room,
             name: &str,
             threads: usize,
-        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
+        ) -> Option<std::sync::Arc<dyn $crate::Tested>> {
             match cohort::catalogue::find_shared(name)?.identifier {
-                $(stringify!($name) => Some($crate::world::raw::shared::<$lock>(room, threads)),)+
+                $(stringify!($name) => Some($crate::raw::shared::<$lock>(room, threads)),)+
                 _ => None,
             }
         }
@@ -583,13 +583,13 @@ impl Drop for Brought {
 macro_rules! delegate_maker {
     ($($name:ident, $delegate:ty, $about:literal, $source:literal, $can:tt;)+) => {
         pub(super) fn make(
-            room: &mut dyn $crate::world::Room,
+            room: &mut dyn $crate::Room,
             name: &str,
             threads: usize,
             spins: bool,
             thresholds: &cohort::Thresholds,
-        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
-            use $crate::world::raw::{brought, made, served, within};
+        ) -> Option<std::sync::Arc<dyn $crate::Tested>> {
+            use $crate::raw::{brought, made, served, within};
             let name = cohort::catalogue::read_delegate(name)?.ok()?;
             let thresholds = &name.over(thresholds);
             match name.info.identifier {
@@ -630,7 +630,7 @@ pub(crate) use made;
 macro_rules! served {
     ($delegate:ty, []) => { None };
     ($delegate:ty, [Attended $($rest:tt)*]) => {
-        Some($crate::world::raw::serving::<$delegate>())
+        Some($crate::raw::serving::<$delegate>())
     };
     ($delegate:ty, [$other:ident $(, $($rest:tt)*)?]) => {
         served!($delegate, [$($($rest)*)?])
@@ -643,7 +643,7 @@ pub(crate) use served;
 macro_rules! within {
     ($delegate:ty, []) => { None };
     ($delegate:ty, [AbortableDelegate $($rest:tt)*]) => {
-        Some($crate::world::raw::run_within::<$delegate> as $crate::world::raw::RunWithin)
+        Some($crate::raw::run_within::<$delegate> as $crate::raw::RunWithin)
     };
     ($delegate:ty, [$other:ident $(, $($rest:tt)*)?]) => {
         within!($delegate, [$($($rest)*)?])
@@ -830,12 +830,12 @@ fn blocks(room: &mut dyn Room, layout: Layout, count: usize) -> Box<[Block]> {
 macro_rules! composition_maker {
     ($($build:ident)::+) => {
         pub(super) fn make(
-            room: &mut dyn $crate::world::Room,
-            topology: &$crate::world::Topology,
+            room: &mut dyn $crate::Room,
+            topology: &$crate::Topology,
             name: &cohort::name::Name<'_>,
             threads: usize,
             spins: bool,
-        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
+        ) -> Option<std::sync::Arc<dyn $crate::Tested>> {
             use cohort::name::{Build, BypassPolicy, Lock};
             use $($build)::+::compose::{abortables, generated};
             use $($build)::+::compose::stacked::{Stacked, Unsaid};
@@ -845,30 +845,30 @@ macro_rules! composition_maker {
             use $($build)::+::wait::{MayPark, SpinOnly};
 
             struct Making<'a> {
-                room: &'a mut dyn $crate::world::Room,
+                room: &'a mut dyn $crate::Room,
                 plan: Plan<'a>,
                 threads: usize,
             }
 
             impl Visitor for Making<'_> {
-                type Found = std::sync::Arc<dyn $crate::world::Tested>;
+                type Found = std::sync::Arc<dyn $crate::Tested>;
 
                 fn found<L: Shareable>(self) -> Self::Found {
                     let lock = L::planned(&self.plan);
-                    $crate::world::raw::tried(self.room, lock, self.threads)
+                    $crate::raw::tried(self.room, lock, self.threads)
                 }
             }
 
             impl AbortableVisitor for Making<'_> {
-                type Found = std::sync::Arc<dyn $crate::world::Tested>;
+                type Found = std::sync::Arc<dyn $crate::Tested>;
 
                 fn found<L: Shareable + cohort::Abortable>(self) -> Self::Found {
                     let lock = L::planned(&self.plan);
-                    $crate::world::raw::abortable(self.room, lock, self.threads)
+                    $crate::raw::abortable(self.room, lock, self.threads)
                 }
             }
 
-            let levels = $crate::world::names::levels_on(name, topology);
+            let levels = $crate::names::levels_on(name, topology);
             let making = Making {
                 room,
                 plan: Plan {

@@ -47,7 +47,7 @@ macro_rules! served_maker {
         /// `c-rw-np` and `c-rw-wp`: the words of the object beside the writers' mutex, and the
         /// table of all of them.
         mod by_cohort {
-            use $crate::world::{Block, Room, Tested};
+            use $crate::{Block, Room, Tested};
             use $($build)::+::door::AtomicU32;
             use $($build)::+::host::Generation;
             use $($build)::+::host::served::{Object as Mutex, SERVICES, Service};
@@ -184,10 +184,10 @@ macro_rules! served_maker {
         }
 
         pub(super) fn make(
-            room: &mut dyn $crate::world::Room,
+            room: &mut dyn $crate::Room,
             name: &str,
-        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
-            use $crate::world::{Block, Tested};
+        ) -> Option<std::sync::Arc<dyn $crate::Tested>> {
+            use $crate::{Block, Tested};
             use $($build)::+::compose::stacked::{Stacked, Text};
             use $($build)::+::host::served::{self, Object, Service, inflated};
             use $($build)::+::host::{Fat, Holding, Pooled, Seldom};

@@ -1,7 +1,7 @@
 //! The C library's own mutex as a lock under test, and no lock at all.
 
 use super::super::raw::{Tested, open};
-use crate::bench::NO_LOCK;
+use crate::NO_LOCK;
 use cohort::{Clock, Outcome, Patience};
 use std::cell::UnsafeCell;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! What locks of this process say of themselves, if somebody listens: being told takes them time.
 
-use crate::world::heard::{Heard, Notes};
+use crate::heard::{Heard, Notes};
 use cohort::door::{Hearer, Mode, hear};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,6 +1,6 @@
 //! What locks of a simulated machine say of themselves, in no time; a run is one host thread's.
 
-use crate::world::heard::{Heard, Notes};
+use crate::heard::{Heard, Notes};
 use cohort_on_machine::door::{Hearer, hear};
 use std::cell::RefCell;
 

@@ -82,12 +82,12 @@ macro_rules! in_mode_maker {
         }
 
         pub(super) fn make(
-            room: &mut dyn $crate::world::Room,
+            room: &mut dyn $crate::Room,
             name: &str,
             threads: usize,
-        ) -> Option<std::sync::Arc<dyn $crate::world::Tested>> {
-            use $crate::world::in_mode::{FROM_MCS, IN_MCS, IN_TICKET};
-            use $crate::world::raw::tested;
+        ) -> Option<std::sync::Arc<dyn $crate::Tested>> {
+            use $crate::in_mode::{FROM_MCS, IN_MCS, IN_TICKET};
+            use $crate::raw::tested;
             match name {
                 IN_TICKET => Some(tested(room, Glk::<InTicket>::default(), threads)),
                 IN_MCS => Some(tested(room, Glk::<InMcs>::default(), threads)),

@@ -15,7 +15,7 @@ use super::wait::Wait;
 use super::{
     Actor, Block, LOOKS, Placement, Played, Room, Tested, Topology, Tunings, World, spare,
 };
-use crate::bench::NO_LOCK;
+use crate::NO_LOCK;
 use cohort::name::Assignment;
 use cohort::recipe::Level;
 use cohort::{Counter, Deadline};
@@ -133,28 +133,28 @@ pub struct Simulated {
 }
 
 mod catalogue {
-    use crate::world::raw::lock_maker;
+    use crate::raw::lock_maker;
     cohort_on_machine::for_each_lock!(lock_maker);
 }
 
 mod baselines {
-    use crate::world::raw::lock_maker;
+    use crate::raw::lock_maker;
     cohort_on_machine::for_each_baseline!(lock_maker);
 }
 
 mod sharing {
-    use crate::world::raw::shared_maker;
+    use crate::raw::shared_maker;
     cohort_on_machine::for_each_shared!(shared_maker);
 }
 
 mod delegates {
-    use crate::world::raw::delegate_maker;
+    use crate::raw::delegate_maker;
     use cohort_on_machine::delegation::InTwoForms as Forms;
     cohort_on_machine::for_each_delegate!(delegate_maker);
 }
 
 mod programs {
-    use crate::world::served::served_maker;
+    use crate::served::served_maker;
     served_maker!(cohort_on_machine, text);
 
     /// The text of the composition that runs: a run is one host thread's from its locks to its
@@ -177,15 +177,15 @@ mod programs {
 }
 
 mod in_mode {
-    crate::world::in_mode::in_mode_maker!(cohort_on_machine);
+    crate::in_mode::in_mode_maker!(cohort_on_machine);
 }
 
 mod compositions {
-    crate::world::raw::composition_maker!(cohort_on_machine);
+    crate::raw::composition_maker!(cohort_on_machine);
 }
 
 mod trees {
-    crate::world::trees::tree_maker!(cohort_on_machine);
+    crate::trees::tree_maker!(cohort_on_machine);
 }
 
 impl Room for Simulated {

@@ -8,8 +8,8 @@ use crate::locks::delegation::{Sanl, SanlPlus};
 use crate::locks::door::{AtomicU32, Cell, Order, caught, panic_on, thread_id, yield_now};
 use crate::locks::wait::MayPark;
 use crate::locks::{
-    AbortableDelegate, Attended, Delegate, Idle, Outcome, Patience, RawLock, Section, Thresholds,
-    TryDelegate,
+    AbortableDelegate, Attended, Delegate, Delegated, Idle, Outcome, Patience, RawLock, Section,
+    Thresholds, TryDelegate,
 };
 use crate::world::{Kept, soon, together};
 use std::cell::UnsafeCell;
@@ -240,6 +240,31 @@ pub fn unlocks_in_order_of_locking(threads: usize) {
             threads as u64,
             "sections exclude each other"
         );
+    }
+}
+
+/// The first `waiters` bring sections that wait for those of all the others, and of the waiters
+/// before them.
+pub fn waits_for_others<D: Delegate + 'static>(threads: usize, waiters: usize) {
+    let shared: Arc<Delegated<usize, D>> = Arc::new(Delegated::from(0));
+    let theirs = Arc::clone(&shared);
+    let found = together(threads, move |thread| {
+        let section = |count: &mut usize| {
+            *count += 1;
+            *count
+        };
+        if thread >= waiters {
+            return theirs.run(section);
+        }
+        let least = threads - waiters + thread;
+        let found = theirs.run_when(|count| *count >= least, section);
+        assert_eq!(found, least + 1, "a section runs when its condition is met");
+        found
+    });
+    if let Some(mut found) = found {
+        found.sort_unstable();
+        let each: Vec<_> = (1..=threads).collect();
+        assert_eq!(found, each, "sections exclude each other");
     }
 }
 

@@ -13,6 +13,7 @@ mod baseline;
 mod basic;
 mod compose;
 mod condvar;
+mod delegated;
 mod delegation;
 mod door;
 mod host;

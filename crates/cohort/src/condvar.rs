@@ -132,7 +132,7 @@ impl Adopt for WakeAll {
 struct ByWord;
 
 /// The name of a mutex that adopts nobody.
-const NAMELESS: usize = 0;
+pub(crate) const NAMELESS: usize = 0;
 
 impl Adopt for ByWord {
     fn adopt(&self, waiter: &Waiter) -> bool {
@@ -222,6 +222,13 @@ impl RawCondvar {
         self.signal(&WAITERS, &ByWord);
     }
 
+    /// Whether a thread waits: one that joined the queue in a section which happens before the
+    /// question is seen.
+    #[inline]
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.first.load(CONDVAR_PEEK) != NOBODY
+    }
+
     /// Lets every waiter go.
     pub fn notify_all(&self) {
         self.broadcast(&WAITERS, &ByWord);
@@ -307,7 +314,7 @@ impl RawCondvar {
     /// Lets the waiter go that has waited longest, if there is one.
     #[inline(never)]
     pub fn signal(&self, pool: &impl Pool<Waiter>, mutexes: &impl Adopt) {
-        if self.first.load(CONDVAR_PEEK) == NOBODY {
+        if !self.is_awaited() {
             return;
         }
         self.generation.settle(|| self.inherit());
@@ -333,7 +340,7 @@ impl RawCondvar {
     /// Lets every waiter go.
     #[inline(never)]
     pub fn broadcast(&self, pool: &impl Pool<Waiter>, mutexes: &impl Adopt) {
-        if self.first.load(CONDVAR_PEEK) == NOBODY {
+        if !self.is_awaited() {
             return;
         }
         self.generation.settle(|| self.inherit());

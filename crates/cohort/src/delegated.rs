@@ -1,9 +1,30 @@
 //! `Delegated<T>`: data that sections are brought to, by whichever thread.
+//!
+//! | field | written by | read by | meaning |
+//! |---|---|---|---|
+//! | `lock` | threads that bring sections | the same | which of them runs them |
+//! | `changed` | a section that finds its condition unmet, which joins; threads that have brought a section | sections, once they have run; these threads | the threads that wait for a section of another to meet their condition |
+//! | `runs` | the thread that runs a section | threads that bring one | see there |
+//! | `data` | sections | sections | the data |
+//!
+//! **Waiting for a condition.**  A section looks whether the condition is met, and if not joins the
+//! queue of `changed` for its thread: in the lock, so that no other section comes between the look
+//! and that.  Its thread then waits on its own stack.  Every section that has run, and is no such
+//! look, sees there whether somebody waits; then its thread wakes all that do, once the lock is
+//! behind it, and each brings its look again.
 
-use crate::door::{AtomicU32, Cell, Order, Panic, caught, panic_on, thread_id};
+use crate::condvar::{NAMELESS, RawCondvar, WAITERS};
+use crate::door::{AtomicU32, Cell, Order, Panic, caught, flaws, mutant, panic_on, thread_id};
 use crate::mutex::patience;
 use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section, TryDelegate};
 use core::time::Duration;
+
+flaws! {
+    /// Threads that wait for a condition are not told that a section has been run.
+    FORGET_AWAITED = "delegated.forget-awaited";
+    /// A thread joins those that wait once its look is over.
+    JOIN_LATE = "delegated.join-late";
+}
 
 /// Data that one section at a time may touch, which need not run in the thread that brings it:
 /// where many threads want the data, one of them runs the sections of all, and has the data in
@@ -13,7 +34,8 @@ use core::time::Duration;
 /// What they capture and return goes to another thread and back, so it has to be [`Send`];
 /// thread-locals are another thread's. A section that needs its own thread is run by
 /// [`locking`](Self::locking), and one that waits for other threads too: they may be those that
-/// wait for it.
+/// wait for it.  One that waits until the data is as it needs it is run by
+/// [`run_when`](Self::run_when).
 ///
 /// Not poisoned by a panic: that goes on in the thread that brought the section. Without this
 /// crate's feature `std` it ends the process.
@@ -84,6 +106,7 @@ pub struct Delegated<T, L> {
     /// In debug builds, the thread that runs a section, or 0: one that would wait for itself is
     /// told so.
     runs: AtomicU32,
+    changed: RawCondvar,
     data: Cell<T>,
 }
 
@@ -92,6 +115,7 @@ impl<T, L: Delegate> From<T> for Delegated<T, L> {
         Self {
             lock: L::default(),
             runs: AtomicU32::new(0),
+            changed: RawCondvar::new(),
             data: Cell::new(data),
         }
     }
@@ -147,6 +171,77 @@ impl<T, L: Delegate> Delegated<T, L> {
             true
         });
         result.unwrap_or_else(|| unreachable!("a delegate has run what was brought to it"))
+    }
+
+    /// Blocks until `condition` is met, and `section` has been run on the same data, by whichever
+    /// thread, and returns what it returned.  No other section comes between the two.
+    ///
+    /// The calling thread waits where it is, and keeps no thread that runs sections.  The condition
+    /// is asked for at first, and again once another section has been run: each of those wakes all
+    /// threads that wait here.
+    ///
+    /// Not in a section of other data, since the thread that runs that one would wait.
+    ///
+    /// # Panics
+    /// If `condition` or `section` does; and in debug builds if it is brought by a section of the
+    /// same data.
+    ///
+    /// ```
+    /// use cohort::{Delegated, delegation::Sanl};
+    ///
+    /// let words: Delegated<Vec<&str>, Sanl> = Delegated::from(Vec::new());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| words.run(|words| words.push("one")));
+    ///     let word = words.run_when(|words| !words.is_empty(), |words| words.pop());
+    ///     assert_eq!(word, Some("one"));
+    /// });
+    /// ```
+    ///
+    /// The condition may go to another thread as well:
+    ///
+    /// ```compile_fail,E0277
+    /// # use cohort::{Delegated, basic::Mcs};
+    /// # use std::rc::Rc;
+    /// let total: Delegated<u64, Mcs> = Delegated::from(1);
+    /// let mine = Rc::new(1);
+    /// total.run_when(|total| *total == *mine, |total| *total += 1);
+    /// ```
+    ///
+    /// and cannot change the data:
+    ///
+    /// ```compile_fail,E0594
+    /// # use cohort::{Delegated, basic::Mcs};
+    /// let total: Delegated<u64, Mcs> = Delegated::from(1);
+    /// total.run_when(|total| { *total += 1; true }, |total| *total += 1);
+    /// ```
+    pub fn run_when<R: Send>(
+        &self,
+        mut condition: impl FnMut(&T) -> bool + Send,
+        section: impl FnOnce(&mut T) -> R + Send,
+    ) -> R {
+        let mut section = Some(section);
+        let join = || self.changed.enqueue(&WAITERS, NAMELESS);
+        loop {
+            let context = L::Context::default();
+            let look = |data: &mut T| match section.take_if(|_| condition(data)) {
+                Some(section) => Ok(section(data)),
+                None => Err((!mutant(flaw::JOIN_LATE)).then(join)),
+            };
+            let (looked, awaited) = self.carry(look, |section| {
+                self.lock.run(&context, section);
+                true
+            });
+            let Some(Ok(Err(waiter))) = looked else {
+                self.tell(awaited);
+                return match looked.map(returned) {
+                    Some(Ok(result)) => result,
+                    _ => unreachable!("a delegate has run what was brought to it"),
+                };
+            };
+            let waiter = waiter.unwrap_or_else(join);
+            // SAFETY: it joined this queue, and waits once.
+            unsafe { self.changed.wait(&WAITERS, waiter, &Patience::ENDLESS) };
+        }
     }
 
     /// The lock, for those that [need a server](crate::Attended).
@@ -246,6 +341,27 @@ impl<T, L: Delegate> Delegated<T, L> {
         section: impl FnOnce(&mut T) -> R,
         to: impl FnOnce(Section<'_>) -> bool,
     ) -> Option<R> {
+        let (result, awaited) = self.carry(section, to);
+        self.tell(awaited);
+        result.map(returned)
+    }
+
+    /// Wakes the threads that wait for a condition, if a section of the calling thread saw some.
+    #[inline]
+    fn tell(&self, awaited: bool) {
+        if awaited && !mutant(flaw::FORGET_AWAITED) {
+            self.changed.notify_all();
+        }
+    }
+
+    /// Gives the section to `to`, which says whether it has been run; how it ended, if so, and
+    /// whether threads wait for a condition then.
+    #[inline(always)]
+    fn carry<R>(
+        &self,
+        section: impl FnOnce(&mut T) -> R,
+        to: impl FnOnce(Section<'_>) -> bool,
+    ) -> (Option<Result<R, Panic>>, bool) {
         const WATCHES: bool = cfg!(debug_assertions);
         assert!(
             !WATCHES || self.runs.load(Order::RELAXED) != thread_id(),
@@ -253,6 +369,7 @@ impl<T, L: Delegate> Delegated<T, L> {
         );
         let mut section = Some(section);
         let mut result: Option<Result<R, Panic>> = None;
+        let mut awaited = false;
         let mut whole = || {
             let Some(section) = section.take() else {
                 return;
@@ -263,6 +380,8 @@ impl<T, L: Delegate> Delegated<T, L> {
             // SAFETY: sections exclude each other.
             let inside = || self.data.with_mut(|data| section(unsafe { &mut *data }));
             result = Some(caught(inside));
+            // Here, where the line is at hand.
+            awaited = self.changed.is_awaited();
             if WATCHES {
                 self.runs.store(0, Order::RELAXED);
             }
@@ -270,10 +389,14 @@ impl<T, L: Delegate> Delegated<T, L> {
         // SAFETY: a panic is caught; what the section captures and returns is `Send`, or it
         // is run by this thread.
         let has_run = to(unsafe { Section::new(&mut whole) });
-        match result {
-            Some(Ok(result)) if has_run => Some(result),
-            Some(Err(panic)) => panic_on(panic),
-            _ => None,
-        }
+        (result.filter(|_| has_run), awaited)
+    }
+}
+
+/// What a section returned; goes on with its panic, if it did.
+fn returned<R>(ended: Result<R, Panic>) -> R {
+    match ended {
+        Ok(result) => result,
+        Err(panic) => panic_on(panic),
     }
 }

@@ -300,6 +300,15 @@ mod every_delegate {
                 }
 
                 #[test]
+                fn waits_for_others() {
+                    within_limit(|| {
+                        (0..300).for_each(|_| {
+                            delegate::waits_for_others::<$delegate>(THREADS, THREADS / 2);
+                        });
+                    });
+                }
+
+                #[test]
                 fn serves_nobody_inside() {
                     within_limit(|| {
                         (0..300).for_each(|_| {

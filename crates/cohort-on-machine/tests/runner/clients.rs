@@ -324,6 +324,9 @@ static CLIENTS: &[Sizes] = clients! {
     sanl_lets_go: |threads, rounds| {
         delegate::lets_go::<Bringing<Patiently>>(threads, rounds, threads / 2, 1);
     };
+    delegated_waits: |threads, _rounds| {
+        delegate::waits_for_others::<CcSynch<MayPark, 2>>(threads, threads / 2);
+    };
     sanl_is_inside: |threads, _rounds| {
         delegate::serves_nobody_inside::<Bringing<Patiently>>(threads);
     };

@@ -1,0 +1,28 @@
+//! Checks of sections that wait for others, by conditions.
+
+use crate::runner::prelude::*;
+
+models![
+    quick("delegated::mcs", PARK, || {
+        delegate::waits_for_others::<Mcs>(2, 1)
+    }),
+    quick("delegated::cc_synch", PARK, || {
+        delegate::waits_for_others::<CcSynch<MayPark, 2>>(2, 1)
+    }),
+    quick("delegated::brings", PARK_1, || {
+        delegate::waits_for_others::<Bringing<Patiently>>(2, 1)
+    }),
+    quick("delegated::spin", SPIN, || {
+        delegate::waits_for_others::<Mcs>(2, 1)
+    }),
+    quick("delegated::two", PARK_1, || {
+        delegate::waits_for_others::<Mcs>(3, 2)
+    }),
+    lighter("delegated::by_another", PARK_1, || {
+        delegate::waits_for_others::<CcSynch<MayPark, 2>>(3, 1)
+    }),
+];
+
+on_machine! {
+    _ => [few("delegated_waits")];
+}

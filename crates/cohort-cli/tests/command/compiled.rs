@@ -73,4 +73,9 @@ pub fn mutexes(options: &[&str]) -> Program {
     compile("mutexes.c", "cc", options).expect(NO_COMPILER)
 }
 
+/// `hidden.c`: leaves a process that may not be looked into.
+pub fn hidden() -> Program {
+    compile("hidden.c", "cc", &[]).expect(NO_COMPILER)
+}
+
 const NO_COMPILER: &str = "these tests need a C compiler: install the package gcc";

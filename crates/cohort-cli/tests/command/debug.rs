@@ -403,6 +403,45 @@ fn what_may_not_be_read_is_told_with_what_to_do() {
     assert!(said.contains("2 threads wait for each other"), "{said}");
 }
 
+/// A process in a namespace of its own that may not be asked whether it is the program's: this is told,
+/// once, with what to do.
+#[test]
+fn a_process_that_may_not_be_asked_is_told_with_what_to_do() {
+    const RIGHTS: &str = "-sys_ptrace,-perfmon,-sys_admin";
+    let hidden = compiled::hidden();
+    let run = |words: &[&str]| {
+        Command::new("setpriv")
+            .args(["--bounding-set", RIGHTS, "--inh-caps", RIGHTS])
+            .arg(env!("CARGO_BIN_EXE_cohort"))
+            .arg("debug")
+            .args(words)
+            .args(["--", "sh", "-c", "\"$0\" && sleep 1.5"])
+            .arg(hidden.path())
+            .output()
+            .ok()
+            .filter(|output| matches!(output.status.code(), Some(0 | 1)))
+            .map(|output| String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let Some(said) = run(&[]).filter(|said| !said.starts_with("setpriv:")) else {
+        eprintln!("skip: only root can start a process here that others may not look into");
+        return;
+    };
+    assert_eq!(said.matches("may be asked").count(), 1, "{said}");
+    let widest = said.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{said}");
+    let said = in_one_line(&said);
+    for words in [
+        "a PID namespace of its own, 1 there",
+        "no deadlock will be found in it",
+        "unshare -pf --mount-proc cohort debug",
+    ] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    let said = run(&["--json"]).expect("as before");
+    let found: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(found["is_blind"], true);
+}
+
 #[test]
 fn locks_beyond_the_usual_librarys_are_observed() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -96,11 +96,18 @@ fn a_claim_about_this_machine_is_run_here() {
         .assert()
         .code(2)
         .stderr(contains("G7"));
-    cohort()
+    let output = cohort()
         .args(["reproduce", "--here", "g7"])
-        .assert()
-        .code(0)
-        .stdout(contains("1 of 1 rows agree").and(contains("forwards at abba.c:13")));
+        .env("COLUMNS", "80")
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let told = String::from_utf8(output.stdout).expect("text");
+    for words in ["2016 §4.2)", "1 of 1 rows agree", "forwards at abba.c:13\n"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    let widest = told.lines().map(|line| line.chars().count()).max();
+    assert!(widest <= Some(80), "{told}");
 }
 
 /// What a thread pays for a lock that adapts, and for one that it finds by an address; how much that

@@ -129,11 +129,14 @@ impl Bug {
             return (Some(false), found, Vec::new());
         };
         let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+        // What the C library calls before the program's own functions says nothing of the bug.
+        let source = format!("{}.c", self.program);
         let stacks: Vec<Vec<String>> = list(&finding["parts"])
             .iter()
             .map(|part| {
                 let frames = list(&part["stack"]["frames"]);
-                frames.iter().filter_map(place).collect()
+                let own = frames.iter().filter_map(|frame| place(frame, &source));
+                own.collect()
             })
             .collect();
         let locks = list(&finding["locks"]);
@@ -149,9 +152,10 @@ impl Bug {
     }
 }
 
-/// A frame with a line, in words.
-fn place(frame: &Value) -> Option<String> {
+/// A frame with a line of that file, in words.
+fn place(frame: &Value, source: &str) -> Option<String> {
     let function = frame["function"].as_str()?;
     let file = frame["file"].as_str()?.rsplit('/').next()?;
-    Some(format!("{function} at {file}:{}", frame["line"].as_u64()?))
+    let line = frame["line"].as_u64()?;
+    (file == source).then(|| format!("{function} at {file}:{line}"))
 }

@@ -236,7 +236,7 @@ pub const ROWS: &[Claim] = &[
     },
     Claim {
         id: "G7",
-        source: "Antić et al. 2016 §4.3",
+        source: "Antić et al. 2016 §4.2",
         says: "Uninitialised lock, double lock, unlock of a free lock, wrong owner and deadlock \
                are each found and named",
         parts: &[],

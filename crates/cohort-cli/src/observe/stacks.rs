@@ -7,7 +7,6 @@ use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, Module, Unwinder};
 use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 use serde::{Deserialize, Serialize};
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
@@ -322,11 +321,12 @@ impl Stacks {
     }
 
     fn names(&mut self, path: &Path) -> &Names {
-        let seen = self.seen(path);
-        match self.names.entry(path.to_path_buf()) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(Names::of(&seen)),
+        // Where the file is, is asked once, not for each name in it.
+        if !self.names.contains_key(path) {
+            let names = Names::of(&self.seen(path));
+            self.names.insert(path.to_path_buf(), names);
         }
+        &self.names[path]
     }
 }
 

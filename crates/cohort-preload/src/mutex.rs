@@ -497,13 +497,19 @@ fn lock_untouched(mutex: &Mutex) -> bool {
 pub unsafe fn begin_to_lock(mutex: *mut Mutex) -> Option<bool> {
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
-    if !is_plain_default() {
-        return None;
-    }
-    match object.kind.load(Relaxed) {
-        NORMAL => Some(lock_untouched(object)),
-        RECURSIVE => Some(lock_recursive(object)),
-        _ => None,
+    let kind = object.kind.load(Relaxed);
+    let has = matches!(kind, NORMAL | RECURSIVE) && is_plain_default();
+    has.then(|| begin_known(object, kind))
+}
+
+/// The same of a mutex of that kind, plain or recursive, that the default lock serves.
+#[inline(always)]
+#[cfg(feature = "observe")]
+pub fn begin_known(mutex: &Mutex, kind: c_int) -> bool {
+    if kind == NORMAL {
+        lock_untouched(mutex)
+    } else {
+        lock_recursive(mutex)
     }
 }
 

@@ -25,11 +25,12 @@ pub use holder::Holder;
 pub use samples::{Samples, WORDS};
 pub use watch::{ALWAYS, Follows, PATIENCE, Watch};
 
+use core::ptr;
 use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// What records begin with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTO5";
+pub const MAGIC: [u8; 8] = *b"COHORTO6";
 
 /// Threads that can be recorded at once.
 pub const THREADS: usize = 10_240;
@@ -39,6 +40,8 @@ pub const TAG_BITS: u32 = 48;
 const _: () = assert!(THREADS < 1 << (u64::BITS - TAG_BITS));
 /// Locks that a thread can hold at once and have listed.
 pub const HOLDS: usize = 1_152;
+/// How many of these stand in the thread's own record.
+pub const NEAR: usize = 11;
 /// Findings of one process.
 pub const FINDINGS: usize = 256;
 /// Edges of one process: one lock taken while another is held.
@@ -57,7 +60,7 @@ pub const STACKS: usize = 4096;
 pub const MAPS_BYTES: usize = 1 << 16;
 
 /// Samples of a thread that nobody has read yet.
-pub const SAMPLES: usize = 32;
+pub const SAMPLES: usize = 16;
 /// Locks, each with a site, that a thread counts by itself.
 pub const TALLIES: usize = 64;
 /// Locks of one process, each as often as it has sites that take it, that are counted.
@@ -225,12 +228,15 @@ impl Waiting {
 }
 
 /// One thread.
+///
+/// Records stand close together, since there may be many: what most threads have no use for stands
+/// elsewhere, in pages that nobody touches.
 #[derive(Debug)]
-#[repr(C, align(4096))]
+#[repr(C, align(128))]
 pub struct Thread {
     /// The kernel's number; 0: the record is nobody's.
     pub id: AtomicU32,
-    /// How many of `holds` are in use.
+    /// How many locks it is listed to hold.
     pub held: AtomicU32,
     /// How many more are held than fit.
     pub beyond: AtomicU32,
@@ -250,10 +256,14 @@ pub struct Thread {
     /// Acquisitions that were sampled, in [`Sample`]'s words.
     pub samples: Samples<SAMPLES>,
     /// What the thread has counted and not added to [`Records::counts`] yet, by a hash.
-    pub tallies: [Count; TALLIES],
-    /// What it holds, in the order in which it was taken.
-    pub holds: [Hold; HOLDS],
+    pub tallies: [Tally; TALLIES],
+    /// What it holds, in the order in which it was taken; the rest is in [`Records::far`], and
+    /// [`Records::hold`] finds either.
+    pub near: [Hold; NEAR],
 }
+
+/// Bytes that the records of a program of 1,000,000 locks and 10,000 threads take at most.
+pub const MEMORY: usize = 64_000_000;
 
 /// What a thread did that a lock does not allow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -337,6 +347,37 @@ pub struct Edge {
 }
 
 impl Records {
+    /// The place in the list of what a thread of these records holds; none if there is none.
+    #[inline]
+    #[must_use]
+    pub fn hold<'a>(&'a self, thread: &'a Thread, place: usize) -> Option<&'a Hold> {
+        match place.checked_sub(NEAR) {
+            None => thread.near.get(place),
+            Some(place) => self.far_of(thread).get(place),
+        }
+    }
+
+    /// The first so many of these places, or all that there are.
+    pub fn holds<'a>(
+        &'a self,
+        thread: &'a Thread,
+        held: usize,
+    ) -> impl DoubleEndedIterator<Item = &'a Hold> {
+        let far = match held.checked_sub(NEAR) {
+            None | Some(0) => &[],
+            Some(far) => &self.far_of(thread)[..far.min(HOLDS - NEAR)],
+        };
+        thread.near[..held.min(NEAR)].iter().chain(far)
+    }
+
+    /// The places that are not in the thread's own record.
+    #[cold]
+    fn far_of(&self, thread: &Thread) -> &[Hold] {
+        let first = self.threads.as_ptr().addr();
+        let slot = ptr::from_ref(thread).addr().wrapping_sub(first) / size_of::<Thread>();
+        self.far.get(slot).map_or(&[], |far| &far[..])
+    }
+
     /// Notes that the lock of that number has ended; false if there is no room for that.
     pub fn end(&self, number: u32) -> bool {
         let word = self.ended.get(number as usize / 64);
@@ -354,8 +395,22 @@ impl Records {
     }
 }
 
-/// How often one site took one lock.  A thread counts by itself at first, and adds what it has
-/// to all threads' when it needs the place; a lock may have two such records of one site.
+/// How often one thread took one lock at one site, since it added what it had to all threads'
+/// [`Count`]s.  It does that when it needs the place or a number is at its end.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Tally {
+    /// The lock's [`identity`]; 0: none yet.
+    pub lock: AtomicU64,
+    /// As in a [`Count`].
+    pub site: AtomicU64,
+    /// How often it was taken; a condition, how often it was waited at.
+    pub acquired: AtomicU32,
+    /// How often it was held by others when the thread came: not more often.
+    pub contended: AtomicU32,
+}
+
+/// How often one site took one lock; a lock may have two such records of one site.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Count {
@@ -496,6 +551,8 @@ pub struct Records {
     pub ended: [AtomicU64; NUMBERS / 64],
     /// The threads.
     pub threads: [Thread; THREADS],
+    /// What else they hold.
+    pub far: [[Hold; HOLDS - NEAR]; THREADS],
     /// Kept stacks, from their stack pointers upwards.
     pub stacks: [Stack; STACKS],
     /// Stacks that samples have, and that the reader gives back.
@@ -529,4 +586,25 @@ pub struct Stack {
     pub place: Place,
     /// The bytes.
     pub bytes: [AtomicU8; STACK_BYTES],
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What there is one of, and what samples and lock names need, is less than this together.
+    const ONCE: usize = 3_000_000;
+
+    #[test]
+    fn records_of_many_locks_and_threads_fit() {
+        let threads = 10_000 * size_of::<Thread>();
+        let all = size_of::<[Count; COUNTS]>() + threads + ONCE;
+        assert!(all <= MEMORY, "{all}");
+        let once = size_of::<[Stack; LENT]>()
+            + size_of::<[AtomicU64; CLASSES]>()
+            + size_of::<[AtomicU64; LISTED]>()
+            + size_of::<[Told; MODES]>()
+            + MAPS_BYTES;
+        assert!(once <= ONCE, "{once}");
+    }
 }

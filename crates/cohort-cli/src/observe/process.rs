@@ -430,9 +430,9 @@ impl Process {
                 || id == self.id
                 || !Path::new(&format!("/proc/{}/task/{id}", self.id)).exists());
         let before = thread.wait.read();
-        let held = (thread.held.load(Acquire) as usize).min(thread.holds.len());
-        let holds = thread.holds[..held]
-            .iter()
+        let held = thread.held.load(Acquire) as usize;
+        let holds = self.records.holds(thread, held);
+        let holds = holds
             .map(|hold| {
                 let (site, how) = Hold::unpack(hold.site.load(Relaxed));
                 Held {

@@ -424,10 +424,10 @@ impl Gathered {
         }
         let mut holders: Vec<(u64, u64)> = Vec::new();
         for thread in followers(raw) {
-            let held = (thread.held.load(Acquire) as usize).min(thread.holds.len());
+            let held = thread.held.load(Acquire) as usize;
             let waiting = thread.wait.read();
             let given_away = waiting.map_or(0, |(_, words)| Waiting::of_words(words).mutex);
-            for hold in &thread.holds[..held] {
+            for hold in raw.holds(thread, held) {
                 let lock = hold.object.load(Acquire);
                 if lock != given_away && awaited.iter().any(|(known, _)| *known == lock) {
                     holders.push((lock, hold.site.load(Relaxed)));

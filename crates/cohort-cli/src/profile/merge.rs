@@ -388,12 +388,23 @@ pub fn sums(process: &Process) -> Sums {
     let tallies = raw.threads[..used]
         .iter()
         .flat_map(|thread| &thread.tallies);
-    for count in tallies.chain(process.counts()) {
-        let (lock, site) = (count.lock.load(Acquire), count.site.load(Acquire));
+    let tallies = tallies.map(|tally| {
+        let known = (tally.lock.load(Acquire), tally.site.load(Acquire));
+        let acquired = tally.acquired.load(Relaxed);
+        let contended = tally.contended.load(Relaxed);
+        (known, (acquired.into(), contended.into()))
+    });
+    let counts = process.counts().into_iter();
+    let counts = counts.map(|count| {
+        let known = (count.lock.load(Acquire), count.site.load(Acquire));
+        let acquired = count.acquired.load(Relaxed);
+        (known, (acquired, count.contended.load(Relaxed)))
+    });
+    for (known @ (lock, site), (acquired, contended)) in tallies.chain(counts) {
         if lock != 0 && site != 0 {
-            let sum = all.entry((lock, site)).or_default();
-            sum.0 += count.acquired.load(Relaxed);
-            sum.1 += count.contended.load(Relaxed);
+            let sum = all.entry(known).or_default();
+            sum.0 += acquired;
+            sum.1 += contended;
         }
     }
     all

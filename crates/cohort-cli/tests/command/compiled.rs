@@ -78,4 +78,9 @@ pub fn hidden() -> Program {
     compile("hidden.c", "cc", &[]).expect(NO_COMPILER)
 }
 
+/// `many.c`: very many mutexes, and threads.
+pub fn many() -> Program {
+    compile("many.c", "cc", &[]).expect(NO_COMPILER)
+}
+
 const NO_COMPILER: &str = "these tests need a C compiler: install the package gcc";

@@ -1,9 +1,11 @@
 //! `cohort profile` counts exactly, names locks, and charges waiting to the waiter and to the holder.
 
-use crate::cohort;
+use crate::{cohort, compiled};
+use ::cohort::records::MEMORY;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 use tempfile::TempDir;
 
 /// Compiles the bank.
@@ -181,6 +183,49 @@ fn processes_are_put_together() {
         (&accounts["acquired"], &accounts["objects"]),
         (&880.into(), &2.into())
     );
+}
+
+/// The records of very many mutexes, a million in the full tier, and of ten thousand threads that live
+/// at once, each thread with all that it can have listed of its own.
+#[test]
+fn many_locks_and_threads_take_little_memory() {
+    const THREADS: u64 = 10_000;
+    // A tenth of them takes as many pages of the table of counts, and a tenth of the time.
+    let everything = std::env::var("COHORT_TIER").as_deref() == Ok("full");
+    let each = if everything { 100 } else { 10 };
+    let all = THREADS * each;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (program, file) = (compiled::many(), folder.path().join("p.json"));
+    let output = cohort()
+        .args(["profile", "-o"])
+        .arg(&file)
+        .arg("--")
+        .arg(program.path())
+        .arg(each.to_string())
+        .timeout(Duration::from_secs(300))
+        .output()
+        .expect("the command runs");
+    if output.status.code() == Some(77) {
+        eprintln!("skip: ten thousand threads are not allowed here");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0));
+    let bytes = String::from_utf8(output.stdout).expect("text");
+    let bytes: usize = bytes.trim().parse().expect("a number");
+    // Fewer would be fewer than the locks' counts.
+    assert!((24_000_000..=MEMORY).contains(&bytes), "{bytes}");
+    let profile = read(&file);
+    assert_eq!(profile["threads"], THREADS);
+    let locks = profile["locks"].as_array().expect("locks");
+    let acquired: u64 = locks
+        .iter()
+        .filter_map(|lock| lock["acquired"].as_u64())
+        .sum();
+    let lost = profile["left_out"]["acquisitions"]
+        .as_u64()
+        .expect("a number");
+    assert_eq!(acquired + lost, all);
+    assert!(lost < all / 1000, "{lost}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! In which order locks are taken: an edge for each lock that is taken while another is held.
 //!
 //! There is room for so many.  An edge of a lock that has ended gives its place to another, and so
-//! does one that says no more than another.  Where that is not enough, those go first that can be in
+//! do those that say no more than another.  Where that is not enough, those go first that can be in
 //! no cycle so far: of a lock that is taken only where nothing is held, or to one under which
 //! nothing is taken.  Should that change later, this is counted as something that did not fit.
 
@@ -14,7 +14,11 @@ use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// How many places an edge may have.
-const PROBES: usize = 32;
+const PROBES: usize = 64;
+
+/// What an edge's key is while it is struck out, and once it is: no edge's, which are odd.
+const STRIKING: u64 = 2;
+const STRUCK: u64 = 4;
 
 /// Bits by hashes of locks.
 struct Bits([AtomicU64; 4096]);
@@ -134,7 +138,7 @@ pub unsafe fn number(how: How, object: usize) -> u32 {
 pub fn takes(own: &Own, object: usize, how: How, caller: &Caller) {
     let held = own.thread.held.load(Relaxed) as usize;
     // A process of one thread cannot be in its own way.
-    if held == 0 || alone() {
+    if own.is_free() || alone() {
         return;
     }
     note(own, held, object as u64, how, caller);
@@ -233,21 +237,58 @@ fn leave_out(own: &Own, [outer, inner]: [u64; 2]) {
     }
 }
 
-/// Notes a thread with an edge that has that key.
-fn add_maker(edge: &Edge, key: u64, thread: u32) {
+/// Notes a thread with an edge that has that key; false if another has got its place meanwhile.
+fn add_maker(edge: &Edge, key: u64, thread: u32) -> bool {
     for place in &edge.threads {
         let known = match place.load(Relaxed) {
-            0 => place.compare_exchange(0, thread, Acquire, Relaxed).err(),
+            0 => place.compare_exchange(0, thread, AcqRel, Relaxed).err(),
             known => Some(known),
         };
         if known.is_none() && edge.key.load(Acquire) != key {
-            // Another edge has got its place meanwhile.
             let _ = place.compare_exchange(thread, 0, Relaxed, Relaxed);
+            return false;
         }
         if known.is_none_or(|known| known == thread) {
-            return;
+            return true;
         }
     }
+    true
+}
+
+/// Strikes out the edges that say no more than one that has just been written down.
+fn strike_covered(own: &Own, new: &New) {
+    let [pair, key] = new.keys();
+    for edge in window(own, pair) {
+        let known = edge.key.load(Acquire);
+        if known == 0 {
+            return;
+        }
+        let stays = [key, STRIKING, STRUCK].contains(&known);
+        if stays || !new.is_like(edge) || !new.covers(edge) {
+            continue;
+        }
+        let taken = edge.key.compare_exchange(known, STRIKING, AcqRel, Relaxed);
+        if taken.is_err() {
+            continue;
+        }
+        // Another thread may have been noted with it a moment ago.
+        if new.covers(edge) {
+            edge.held.store(0, Release);
+            for maker in &edge.threads {
+                maker.store(0, Release);
+            }
+            edge.key.store(STRUCK, Release);
+        } else {
+            edge.key.store(known, Release);
+        }
+    }
+}
+
+/// The places that edges with that hash may have.
+fn window(own: &Own, pair: u64) -> impl Iterator<Item = &'static Edge> {
+    let edges = &own.records().edges;
+    let first = pair as usize % EDGES;
+    (0..PROBES).map(move |probe| &edges[(first + probe) % EDGES])
 }
 
 /// Of so many locks that a thread holds, which are looked at: all, or the first, among which gates
@@ -261,22 +302,22 @@ fn noted(held: usize) -> impl Iterator<Item = usize> + Clone {
 
 #[inline(never)]
 fn note(own: &Own, held: usize, taken: u64, how: How, caller: &Caller) {
-    let holds = &own.thread.holds[..held];
     let is_again = |hold: &Hold| hold.object.load(Relaxed) == taken;
-    if holds.iter().any(is_again) {
+    if own.holds().any(is_again) {
         return;
     }
     // SAFETY: the program's, which is about to take it.
     let taken_identity = unsafe { identity(taken, how) };
     for place in noted(held) {
-        let object = holds[place].object.load(Relaxed);
-        let site = holds[place].site.load(Relaxed);
+        let hold = own.hold(place);
+        let object = hold.object.load(Relaxed);
+        let site = hold.site.load(Relaxed);
         // SAFETY: the thread holds it.
         let held_identity = unsafe { identity(object, Hold::unpack(site).1) };
         let mut gates = [0; GATES];
         let others = noted(held).filter(|other| *other != place);
         for (gate, other) in gates.iter_mut().zip(others) {
-            *gate = holds[other].object.load(Relaxed);
+            *gate = own.hold(other).object.load(Relaxed);
         }
         let new = New {
             held: object,
@@ -305,6 +346,7 @@ fn note(own: &Own, held: usize, taken: u64, how: How, caller: &Caller) {
         own.note(&edge.place, caller);
         edge.stack.store(own.keep_stack_in(stack, caller), Relaxed);
         edge.held.store(object, Release);
+        strike_covered(own, &new);
     }
 }
 
@@ -322,23 +364,26 @@ fn is_over(own: &Own, edge: &Edge) -> bool {
 fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
     const TIMES: usize = 4;
     let [pair, key] = new.keys();
-    let first = pair as usize % EDGES;
-    for _ in 0..TIMES {
+    'again: for _ in 0..TIMES {
         let mut free = None;
         let mut idle = None;
-        for probe in 0..PROBES {
-            let edge = &own.records().edges[(first + probe) % EDGES];
+        for edge in window(own, pair) {
             let known = edge.key.load(Acquire);
             if known == 0 {
                 free = free.or(Some((edge, known)));
                 break;
             }
+            if known == STRIKING {
+                continue;
+            }
             let is_written = edge.held.load(Acquire) != 0;
-            if is_over(own, edge) {
+            if known == STRUCK || is_over(own, edge) {
                 free = free.or(Some((edge, known)));
             } else if known == key {
-                add_maker(edge, key, new.thread);
-                return None;
+                if add_maker(edge, key, new.thread) {
+                    return None;
+                }
+                continue 'again;
             } else if is_written && new.is_like(edge) {
                 if new.is_covered_by(edge) {
                     return None;

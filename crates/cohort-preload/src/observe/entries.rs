@@ -8,7 +8,9 @@ use super::quick::{self, Way};
 use super::wrong::{all_are_certain, found, holder};
 use super::{edges, profile};
 use crate::c11::{self, thrd};
-use crate::layout::{ADAPTIVE, Attr, Cond, DESTROYED, ELISION, KINDS, Mutex, NORMAL, RwLock};
+use crate::layout::{
+    ADAPTIVE, Attr, Cond, DESTROYED, ELISION, KINDS, Mutex, NORMAL, RECURSIVE, RwLock,
+};
 use crate::libc::{EBUSY, Timespec, keeping_errno};
 use crate::mutex::Wait;
 use crate::owner::NOBODY;
@@ -225,7 +227,7 @@ fn look(own: &Own, mutex: *mut Mutex, caller: &Caller) {
     } else if matches!(kind & !ELISION, NORMAL | ADAPTIVE)
         && let Some(place) = own.find(mutex as usize)
     {
-        let site = own.thread.holds[place].site.load(Relaxed);
+        let site = own.hold(place).site.load(Relaxed);
         let (site, _) = cohort::records::Hold::unpack(site);
         let id = own.thread.id.load(Relaxed);
         found(
@@ -380,7 +382,7 @@ type Time = *const Timespec;
 macro_rules! behind {
     ($(fn $name:ident($object:ident: $type:ty $(, $way:ident)?) |$caller:ident| $body:block)+) => {
         $(#[inline(never)]
-        unsafe fn $name(
+        pub unsafe fn $name(
             $object: $type,
             $($way: Way,)?
             returns_to: usize,
@@ -410,95 +412,87 @@ fn beginning(way: Way, begin: impl FnOnce() -> Option<bool>) -> Option<bool> {
 
 /// Goes on by the usual way of what is written down, if the thread has a record already.
 macro_rules! by_form {
-    ($object:ident, $returns_to:ident, $stack:ident, $frame:ident;
-        $stuck:ident, $owner:ident, $counting:ident, $unusual:ident) => {
+    ($way:ident or $unusual:ident: $object:ident, $returns_to:ident, $stack:ident, $frame:ident) => {
+        // By comparisons: a table of places to jump to takes longer.
         match known() {
-            Some(Form::Stuck) => $stuck($object, $returns_to, $stack, $frame),
-            Some(Form::Owner) => $owner($object, $returns_to, $stack, $frame),
-            Some(Form::Profiled | Form::Watched) => $counting($object, $returns_to, $stack, $frame),
-            _ => $unusual($object, $returns_to, $stack, $frame),
+            None => $unusual($object, $returns_to, $stack, $frame),
+            Some(form) if form.is_profiled() => {
+                if form == Form::Profiled {
+                    profiled::$way($object, $returns_to, $stack, $frame)
+                } else {
+                    watched::$way($object, $returns_to, $stack, $frame)
+                }
+            }
+            Some(Form::Stuck) => stuck::$way($object, $returns_to, $stack, $frame),
+            Some(Form::Owner) => owner::$way($object, $returns_to, $stack, $frame),
+            Some(_) => order::$way($object, $returns_to, $stack, $frame),
         }
     };
 }
 
-// Each is a function of its own, since one for all would need a frame for the worst of them.
+/// Declares the usual ways of each form.  Each is a function of its own, since one for all, or for all
+/// kinds of mutexes, would need a frame for the worst of them.
+macro_rules! usual_ways {
+    ($($name:ident: $form:ident)+) => {
+        $(mod $name {
+            use super::*;
+
+            behind! {
+                fn lock(mutex: *mut Mutex) |caller| {
+                    let Caller { returns_to, stack, frame } = *caller;
+                    match quick::lock(Form::$form, NORMAL, mutex, returns_to) {
+                        Way::Done => 0,
+                        Way::Unusual => lock_recursive(mutex, returns_to, stack, frame),
+                        way => lock_from(mutex, way, returns_to, stack, frame),
+                    }
+                }
+                fn lock_recursive(mutex: *mut Mutex) |caller| {
+                    match quick::lock(Form::$form, RECURSIVE, mutex, caller.returns_to) {
+                        Way::Done => 0,
+                        way => lock_from(mutex, way, caller.returns_to, caller.stack, caller.frame),
+                    }
+                }
+                fn unlock(mutex: *mut Mutex) |caller| {
+                    match quick::unlock(Form::$form, mutex, || mutex::pthread_mutex_unlock(mutex)) {
+                        Some(result) => result,
+                        None => unlock_from(mutex, caller.returns_to, caller.stack, caller.frame),
+                    }
+                }
+                fn read(lock: *mut RwLock) |caller| {
+                    let Caller { returns_to, stack, frame } = *caller;
+                    match quick::take(Form::$form, lock, How::Read, returns_to, RwLock::begin_to_read) {
+                        Way::Done => 0,
+                        way => read_from(lock, way, returns_to, stack, frame),
+                    }
+                }
+                fn write(lock: *mut RwLock) |caller| {
+                    let Caller { returns_to, stack, frame } = *caller;
+                    match quick::take(Form::$form, lock, How::Write, returns_to, RwLock::begin_to_write) {
+                        Way::Done => 0,
+                        way => write_from(lock, way, returns_to, stack, frame),
+                    }
+                }
+                fn leave(lock: *mut RwLock) |caller| {
+                    if quick::leave(Form::$form, lock) {
+                        rwlock::pthread_rwlock_unlock(lock)
+                    } else {
+                        leave_from(lock, caller.returns_to, caller.stack, caller.frame)
+                    }
+                }
+            }
+        })+
+    };
+}
+
+usual_ways! {
+    stuck: Stuck
+    owner: Owner
+    order: Order
+    profiled: Profiled
+    watched: Watched
+}
+
 behind! {
-    fn lock_stuck(mutex: *mut Mutex) |caller| {
-        match quick::lock(Form::Stuck, mutex, caller.returns_to) {
-            Way::Done => 0,
-            way => lock_from(mutex, way, caller.returns_to, caller.stack, caller.frame),
-        }
-    }
-    fn lock_owner(mutex: *mut Mutex) |caller| {
-        match quick::lock(Form::Owner, mutex, caller.returns_to) {
-            Way::Done => 0,
-            way => lock_from(mutex, way, caller.returns_to, caller.stack, caller.frame),
-        }
-    }
-    fn lock_counting(mutex: *mut Mutex) |caller| {
-        match quick::lock(Form::Profiled, mutex, caller.returns_to) {
-            Way::Done => 0,
-            way => lock_from(mutex, way, caller.returns_to, caller.stack, caller.frame),
-        }
-    }
-    fn unlock_stuck(mutex: *mut Mutex) |caller| {
-        match quick::unlock_tagged(mutex, || mutex::pthread_mutex_unlock(mutex)) {
-            Some(result) => result,
-            None => unlock_from(mutex, caller.returns_to, caller.stack, caller.frame),
-        }
-    }
-    fn unlock_owner(mutex: *mut Mutex) |caller| {
-        if quick::unlock(Form::Owner, mutex) {
-            mutex::pthread_mutex_unlock(mutex)
-        } else {
-            unlock_from(mutex, caller.returns_to, caller.stack, caller.frame)
-        }
-    }
-    fn unlock_counting(mutex: *mut Mutex) |caller| {
-        if quick::unlock(Form::Profiled, mutex) {
-            mutex::pthread_mutex_unlock(mutex)
-        } else {
-            unlock_from(mutex, caller.returns_to, caller.stack, caller.frame)
-        }
-    }
-    fn read_holding(lock: *mut RwLock) |caller| {
-        match quick::take(Form::Owner, lock, How::Read, caller.returns_to, RwLock::begin_to_read) {
-            Way::Done => 0,
-            way => read_from(lock, way, caller.returns_to, caller.stack, caller.frame),
-        }
-    }
-    fn read_counting(lock: *mut RwLock) |caller| {
-        match quick::take(Form::Profiled, lock, How::Read, caller.returns_to, RwLock::begin_to_read) {
-            Way::Done => 0,
-            way => read_from(lock, way, caller.returns_to, caller.stack, caller.frame),
-        }
-    }
-    fn write_holding(lock: *mut RwLock) |caller| {
-        match quick::take(Form::Owner, lock, How::Write, caller.returns_to, RwLock::begin_to_write) {
-            Way::Done => 0,
-            way => write_from(lock, way, caller.returns_to, caller.stack, caller.frame),
-        }
-    }
-    fn write_counting(lock: *mut RwLock) |caller| {
-        match quick::take(Form::Profiled, lock, How::Write, caller.returns_to, RwLock::begin_to_write) {
-            Way::Done => 0,
-            way => write_from(lock, way, caller.returns_to, caller.stack, caller.frame),
-        }
-    }
-    fn leave_holding(lock: *mut RwLock) |caller| {
-        if quick::leave(Form::Owner, lock) {
-            rwlock::pthread_rwlock_unlock(lock)
-        } else {
-            leave_from(lock, caller.returns_to, caller.stack, caller.frame)
-        }
-    }
-    fn leave_counting(lock: *mut RwLock) |caller| {
-        if quick::leave(Form::Profiled, lock) {
-            rwlock::pthread_rwlock_unlock(lock)
-        } else {
-            leave_from(lock, caller.returns_to, caller.stack, caller.frame)
-        }
-    }
     fn lock_unusual(mutex: *mut Mutex) |caller| {
         lock_from(mutex, Way::Unusual, caller.returns_to, caller.stack, caller.frame)
     }
@@ -560,8 +554,7 @@ entries! {
     pthread_mutex_lock, __pthread_mutex_lock => fn lock(mutex: *mut Mutex; _b, _c, _d) or mutex::pthread_mutex_lock,
     |caller| {
         let Caller { returns_to, stack, frame } = *caller;
-        by_form!(mutex, returns_to, stack, frame;
-            lock_stuck, lock_owner, lock_counting, lock_unusual)
+        by_form!(lock or lock_unusual: mutex, returns_to, stack, frame)
     }
     pthread_mutex_trylock, __pthread_mutex_trylock =>
     fn trylock(mutex: *mut Mutex; _b, _c, _d) or mutex::pthread_mutex_trylock,
@@ -587,8 +580,7 @@ entries! {
     fn unlock(mutex: *mut Mutex; _b, _c, _d) or mutex::pthread_mutex_unlock,
     |caller| {
         let Caller { returns_to, stack, frame } = *caller;
-        by_form!(mutex, returns_to, stack, frame;
-            unlock_stuck, unlock_owner, unlock_counting, unlock_from)
+        by_form!(unlock or unlock_from: mutex, returns_to, stack, frame)
     }
     pthread_mutex_init, __pthread_mutex_init =>
     fn init(mutex: *mut Mutex, attributes: Attr; _c, _d),
@@ -663,8 +655,7 @@ entries! {
     fn rdlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_rdlock,
     |caller| {
         let Caller { returns_to, stack, frame } = *caller;
-        by_form!(lock, returns_to, stack, frame;
-            read_holding, read_holding, read_counting, read_unusual)
+        by_form!(read or read_unusual: lock, returns_to, stack, frame)
     }
     pthread_rwlock_tryrdlock, __pthread_rwlock_tryrdlock =>
     fn tryrdlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_tryrdlock,
@@ -690,8 +681,7 @@ entries! {
     fn wrlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_wrlock,
     |caller| {
         let Caller { returns_to, stack, frame } = *caller;
-        by_form!(lock, returns_to, stack, frame;
-            write_holding, write_holding, write_counting, write_unusual)
+        by_form!(write or write_unusual: lock, returns_to, stack, frame)
     }
     pthread_rwlock_trywrlock, __pthread_rwlock_trywrlock =>
     fn trywrlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_trywrlock,
@@ -717,8 +707,7 @@ entries! {
     fn rwunlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_unlock,
     |caller| {
         let Caller { returns_to, stack, frame } = *caller;
-        by_form!(lock, returns_to, stack, frame;
-            leave_holding, leave_holding, leave_counting, leave_from)
+        by_form!(leave or leave_from: lock, returns_to, stack, frame)
     }
     pthread_rwlock_init, __pthread_rwlock_init =>
     fn rwinit(lock: *mut RwLock, attributes: Attr; _c, _d),

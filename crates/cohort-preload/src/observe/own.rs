@@ -7,8 +7,8 @@ use crate::libc::{close, keeping_errno, open};
 use crate::owner;
 use cohort::door::{Hearer, generation, generation_so_far, hear, is_gone, thread_id};
 use cohort::records::{
-    ALWAYS, Doing, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, Place, Records, STACK_BYTES, STACKS,
-    Stack, TAG_BITS, THREADS, Thread, WHOLE, WRITTEN, Waiting,
+    ALWAYS, Doing, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, NEAR, Place, Records, STACK_BYTES,
+    STACKS, Stack, TAG_BITS, THREADS, Thread, WHOLE, WRITTEN, Waiting,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
@@ -103,17 +103,18 @@ core::arch::global_asm!(
 fn words() -> &'static Words {
     let at: *const Words;
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: reads the offset of our own symbol and the thread pointer.
+    // SAFETY: reads the offset of our own symbol and the thread pointer, which a thread never sees
+    // change: the compiler may ask once for both.
     unsafe {
         core::arch::asm!(
             "mov {0}, qword ptr fs:[0]",
             "add {0}, qword ptr [rip + cohort_observed@GOTTPOFF]",
             out(reg) at,
-            options(pure, readonly, nostack),
+            options(pure, nomem, nostack),
         );
     }
     #[cfg(target_arch = "aarch64")]
-    // SAFETY: reads the offset of our own symbol and the thread pointer.
+    // SAFETY: the same.
     unsafe {
         core::arch::asm!(
             "adrp {1}, :gottprel:cohort_observed",
@@ -122,7 +123,7 @@ fn words() -> &'static Words {
             "add {0}, {0}, {1}",
             out(reg) at,
             out(reg) _,
-            options(pure, readonly, nostack),
+            options(pure, nomem, nostack),
         );
     }
     // SAFETY: the words live as long as their thread, which is the one running.
@@ -334,7 +335,10 @@ extern "C" fn before_fork() {
         return;
     };
     let held = thread.held.load(Relaxed);
-    for (hold, [object, site]) in thread.holds[..held as usize].iter().zip(&mirror.holds) {
+    // SAFETY: a thread that has a record has records, for ever.
+    let records = unsafe { &*RECORDS.load(Relaxed) };
+    let holds = records.holds(thread, held as usize);
+    for (hold, [object, site]) in holds.zip(&mirror.holds) {
         object.set(hold.object.load(Relaxed));
         site.set(hold.site.load(Relaxed));
     }
@@ -600,30 +604,63 @@ impl Own {
     #[inline(always)]
     pub fn holds_now(&self, object: usize, how: How, site: usize) {
         let thread = self.thread;
+        let held = thread.held.load(Relaxed) as usize;
+        match self.records().hold(thread, held) {
+            Some(hold) => self.lists(held, hold, object, how, site),
+            None => {
+                thread
+                    .acquired
+                    .store(thread.acquired.load(Relaxed) + 1, Relaxed);
+                thread
+                    .beyond
+                    .store(thread.beyond.load(Relaxed) + 1, Relaxed);
+            }
+        }
+    }
+
+    /// The same, of a thread that is listed to hold `held` locks; `hold` is the next place.
+    #[inline(always)]
+    pub fn lists(&self, held: usize, hold: &Hold, object: usize, how: How, site: usize) {
+        let thread = self.thread;
         let number = thread.acquired.load(Relaxed) + 1;
         thread.acquired.store(number, Relaxed);
-        let held = thread.held.load(Relaxed) as usize;
-        if held == HOLDS {
-            thread
-                .beyond
-                .store(thread.beyond.load(Relaxed) + 1, Relaxed);
-            return;
-        }
         let site = Hold::pack(site as u64, how);
-        let hold = &thread.holds[held];
         hold.site.store(site, Relaxed);
         hold.number.store(number, Relaxed);
         hold.object.store(object as u64, Release);
         thread.held.store(held as u32 + 1, Release);
     }
 
+    /// Whether the thread is listed to hold nothing.
+    #[inline(always)]
+    pub fn is_free(&self) -> bool {
+        self.thread.held.load(Relaxed) == 0
+    }
+
+    /// What the thread holds, as far as it is listed.
+    pub fn holds(&self) -> impl DoubleEndedIterator<Item = &'static Hold> {
+        let held = self.thread.held.load(Relaxed) as usize;
+        self.records().holds(self.thread, held)
+    }
+
+    /// The hold at a place at which there is one, as [`find`](Self::find) says.
+    pub fn hold(&self, place: usize) -> &'static Hold {
+        let Some(hold) = self.records().hold(self.thread, place) else {
+            unreachable!()
+        };
+        hold
+    }
+
     /// Where in the list the thread's latest hold of a lock is.
     #[inline(always)]
     pub fn find(&self, object: usize) -> Option<usize> {
         let held = self.thread.held.load(Relaxed) as usize;
-        self.thread.holds[..held]
-            .iter()
-            .rposition(|hold| hold.object.load(Relaxed) == object as u64)
+        let is_it = |hold: &Hold| hold.object.load(Relaxed) == object as u64;
+        if held > NEAR {
+            let latest = self.holds().rev().position(is_it)?;
+            return Some(held.min(HOLDS) - 1 - latest);
+        }
+        self.thread.near[..held].iter().rposition(is_it)
     }
 
     /// The thread lets go of a lock; false if it does not have it, as far as is known.
@@ -649,7 +686,7 @@ impl Own {
         let held = thread.held.load(Relaxed) as usize;
         // Those behind move up, lest a thread that goes from lock to lock fill the list.
         for place in place..held - 1 {
-            let (to, from) = (&thread.holds[place], &thread.holds[place + 1]);
+            let (to, from) = (self.hold(place), self.hold(place + 1));
             let (object, site) = (from.object.load(Relaxed), from.site.load(Relaxed));
             to.object.store(object, Relaxed);
             to.site.store(site, Relaxed);

@@ -17,14 +17,14 @@ use crate::{mutex, owner};
 use cohort::RawLock;
 use cohort::door::{now, random};
 use cohort::records::{
-    CLASSES, COUNTS, Count, Doing, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT, Sample,
+    CLASSES, COUNTS, Count, Doing, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT, Sample, Tally,
     WATCH_BITS, identity,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
 use core::ptr::with_exposed_provenance;
+use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Of how many acquisitions one is sampled until the command says.
 const AT_FIRST: u32 = 256;
@@ -136,9 +136,8 @@ impl Open {
             self.weight.set(of);
             return true;
         }
-        let held = own.thread.held.load(Relaxed) as usize;
         let is_held = |hold: &Hold| hold.number.load(Relaxed) == self.number.get();
-        if own.thread.holds[..held].iter().any(is_held) {
+        if own.holds().any(is_held) {
             return false;
         }
         // Another thread has unlocked it.
@@ -306,10 +305,13 @@ fn is_taken_otherwise(mutex: &Mutex) -> Option<bool> {
 #[inline]
 pub fn count(own: &Own, lock: u64, site: u64, contended: bool) {
     let tally = tally(own, lock, site);
-    if tally.lock.load(Relaxed) != lock || tally.site.load(Relaxed) != site {
+    if tally.lock.load(Relaxed) != lock
+        || tally.site.load(Relaxed) != site
+        || tally.acquired.load(Relaxed) == u32::MAX
+    {
         turn_over(own, tally, lock, site);
     }
-    let add = |place: &AtomicU64| place.store(place.load(Relaxed) + 1, Relaxed);
+    let add = |place: &AtomicU32| place.store(place.load(Relaxed) + 1, Relaxed);
     add(&tally.acquired);
     if contended {
         add(&tally.contended);
@@ -318,7 +320,7 @@ pub fn count(own: &Own, lock: u64, site: u64, contended: bool) {
 
 /// Adds what a tally has to all threads' counts, and begins with another lock.
 #[inline(never)]
-fn turn_over(own: &Own, tally: &Count, lock: u64, site: u64) {
+fn turn_over(own: &Own, tally: &Tally, lock: u64, site: u64) {
     let (before, at) = (tally.lock.load(Relaxed), tally.site.load(Relaxed));
     // What is counted twice would be worse than what is not counted, if the process ends here.
     tally.lock.store(0, Release);
@@ -326,14 +328,13 @@ fn turn_over(own: &Own, tally: &Count, lock: u64, site: u64) {
         let acquired = tally.acquired.load(Relaxed);
         match find_count(own, before, at) {
             Some(count) => {
-                count.acquired.fetch_add(acquired, Relaxed);
-                count
-                    .contended
-                    .fetch_add(tally.contended.load(Relaxed), Relaxed);
+                let contended = tally.contended.load(Relaxed);
+                count.acquired.fetch_add(acquired.into(), Relaxed);
+                count.contended.fetch_add(contended.into(), Relaxed);
             }
             None => {
                 let lost = &own.records().lost_counts;
-                lost.fetch_add(acquired.min(u64::from(u32::MAX)) as u32, Relaxed);
+                lost.fetch_add(acquired, Relaxed);
             }
         }
     }
@@ -510,7 +511,7 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
     let Some(place) = own.find(object) else {
         return unlock();
     };
-    let hold = &own.thread.holds[place];
+    let hold = own.hold(place);
     let number = hold.number.load(Relaxed);
     let site = hold.site.load(Relaxed);
     let open = open_sample();
@@ -587,9 +588,9 @@ pub fn waiting(
         )
     };
     if let Some(place) = own.find(mutex)
-        && own.thread.holds[place].number.load(Relaxed) == open.number.get()
+        && own.hold(place).number.load(Relaxed) == open.number.get()
     {
-        let site = own.thread.holds[place].site.load(Relaxed);
+        let site = own.hold(place).site.load(Relaxed);
         open.number.set(0);
         put(own, &closed(open, mutex, site, now(), 0));
     }

@@ -9,11 +9,11 @@ use super::own::{Form, Own, open_sample, own, tag, usual};
 use super::profile::{count, mixed};
 use crate::choice::is_plain_default;
 use crate::layout::{Mutex, NORMAL, RECURSIVE, RwLock};
-use crate::mutex::begin_to_lock;
-use cohort::records::{CLASSES, Count, HOLDS, Hold, How, TALLIES, identity};
+use crate::mutex::begin_known;
+use cohort::records::{CLASSES, Hold, How, OBJECT, TALLIES, Tally, identity};
 use core::ffi::c_int;
+use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::Relaxed;
-use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// How far a thread has come on the usual way.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,20 +26,18 @@ pub enum Way {
     Unusual,
 }
 
-/// Takes a mutex.
+/// Takes a mutex of that kind, plain or recursive; one of another is not usual.
 ///
 /// # Safety
 /// It is one, and the calling thread's record is known, in that form.
 #[inline(always)]
-pub unsafe fn lock(form: Form, mutex: *mut Mutex, returns_to: usize) -> Way {
+pub unsafe fn lock(form: Form, kind: c_int, mutex: *mut Mutex, returns_to: usize) -> Way {
     // SAFETY: the caller's.
     let (own, object) = unsafe { (usual(form), &*mutex) };
-    let kind = object.kind.load(Relaxed);
-    if !matches!(kind, NORMAL | RECURSIVE) || !is_plain_default() {
+    if object.kind.load(Relaxed) != kind || !is_plain_default() {
         return Way::Unusual;
     }
-    // SAFETY: the caller's.
-    let begin = || unsafe { begin_to_lock(mutex) == Some(true) };
+    let begin = || begin_known(object, kind);
     match form {
         Form::Stuck => {
             if !begin() {
@@ -50,10 +48,10 @@ pub unsafe fn lock(form: Form, mutex: *mut Mutex, returns_to: usize) -> Way {
             }
             Way::Done
         }
+        Form::Order if !own.is_free() => Way::Unusual,
         // Its user may have forgotten that it holds the mutex.
         Form::Owner if kind == NORMAL && own.find(mutex as usize).is_some() => Way::Unusual,
-        Form::Owner => holding(&own, How::Mutex, mutex as usize, returns_to, begin),
-        Form::Order => Way::Unusual,
+        Form::Owner | Form::Order => holding(&own, How::Mutex, mutex as usize, returns_to, begin),
         Form::Profiled | Form::Watched => {
             let known_as = (mutex as usize, class_in(object, kind));
             counting(&own, How::Mutex, known_as, returns_to, begin)
@@ -90,8 +88,10 @@ pub unsafe fn take(
     }
     let begin = || begin(object) == Some(true);
     match form {
-        Form::Stuck | Form::Owner => holding(&own, how, lock as usize, returns_to, begin),
-        Form::Order => Way::Unusual,
+        Form::Order if !own.is_free() => Way::Unusual,
+        Form::Stuck | Form::Owner | Form::Order => {
+            holding(&own, how, lock as usize, returns_to, begin)
+        }
         Form::Profiled | Form::Watched => {
             let known_as = (lock as usize, &object.identity);
             counting(&own, how, known_as, returns_to, begin)
@@ -107,13 +107,14 @@ fn holding(
     returns_to: usize,
     begin: impl FnOnce() -> bool,
 ) -> Way {
-    if own.thread.held.load(Relaxed) as usize >= HOLDS {
+    let held = own.thread.held.load(Relaxed) as usize;
+    let Some(next) = own.thread.near.get(held) else {
         return Way::Unusual;
-    }
+    };
     if !begin() {
         return Way::Begun;
     }
-    own.holds_now(object, how, returns_to);
+    own.lists(held, next, object, how, returns_to);
     Way::Done
 }
 
@@ -128,7 +129,10 @@ fn counting(
 ) -> Way {
     let open = open_sample();
     let held = own.thread.held.load(Relaxed) as usize;
-    if held >= HOLDS || !open.is_far() || !own.follows() {
+    let Some(next) = own.thread.near.get(held) else {
+        return Way::Unusual;
+    };
+    if !open.is_far() || !is_followed(own) {
         return Way::Unusual;
     }
     if !begin() {
@@ -140,17 +144,25 @@ fn counting(
     let class = if class as usize > CLASSES { 0 } else { class };
     let lock = identity(object as u64, class);
     let site = Hold::pack(returns_to as u64, how);
-    own.holds_now(lock as usize, how, returns_to);
+    own.lists(held, next, lock as usize, how, returns_to);
     let tally = tally(own, lock, site);
     if tally.lock.load(Relaxed) != lock || tally.site.load(Relaxed) != site {
         return count_first(lock, site);
     }
-    let add = |place: &AtomicU64| place.store(place.load(Relaxed) + 1, Relaxed);
-    add(&tally.acquired);
+    let Some(acquired) = tally.acquired.load(Relaxed).checked_add(1) else {
+        return count_first(lock, site);
+    };
+    tally.acquired.store(acquired, Relaxed);
     Way::Done
 }
 
-/// Counts what the thread has not counted last in its place.
+/// Whether what the thread has written down is of the present watch: always, where that never ends.
+#[inline(always)]
+fn is_followed(own: &Own) -> bool {
+    own.form == Form::Profiled || own.follows()
+}
+
+/// Counts what the thread has not counted last in its place, or has no number left for.
 #[cold]
 #[inline(never)]
 fn count_first(lock: u64, site: u64) -> Way {
@@ -162,42 +174,34 @@ fn count_first(lock: u64, site: u64) -> Way {
 
 /// Where the thread counts a lock and a site.
 #[inline(always)]
-pub fn tally(own: &Own, lock: u64, site: u64) -> &'static Count {
+pub fn tally(own: &Own, lock: u64, site: u64) -> &'static Tally {
     &own.thread.tallies[mixed(lock ^ site.rotate_left(24)) as usize % TALLIES]
 }
 
-/// Unlocks a mutex that has its holder in it; none if this is not usual.
-///
-/// # Safety
-/// It is one.
-#[inline(always)]
-pub unsafe fn unlock_tagged(mutex: *mut Mutex, unlock: impl FnOnce() -> c_int) -> Option<c_int> {
-    // SAFETY: the caller's.
-    let object = unsafe { &*mutex };
-    match object.kind.load(Relaxed) {
-        _ if !is_plain_default() => None,
-        NORMAL => Some(object.holder().let_go(unlock)),
-        RECURSIVE => Some(unlock()),
-        _ => None,
-    }
-}
-
-/// Writes down that the thread lets go of a mutex; false if this is not usual.
+/// Unlocks a mutex, and writes that down; none if this is not usual.
 ///
 /// # Safety
 /// It is one, and the calling thread's record is known, in that form.
 #[inline(always)]
-pub unsafe fn unlock(form: Form, mutex: *mut Mutex) -> bool {
+pub unsafe fn unlock(
+    form: Form,
+    mutex: *mut Mutex,
+    unlock: impl FnOnce() -> c_int,
+) -> Option<c_int> {
     // SAFETY: the caller's.
     let (own, object) = unsafe { (usual(form), &*mutex) };
     let kind = object.kind.load(Relaxed);
     if !matches!(kind, NORMAL | RECURSIVE) || !is_plain_default() {
-        return false;
+        return None;
     }
-    letting_go(&own, mutex as usize, class_in(object, kind))
+    match form {
+        Form::Stuck if kind == NORMAL => Some(object.holder().let_go(unlock)),
+        Form::Stuck => Some(unlock()),
+        _ => letting_go(&own, mutex as usize).then(unlock),
+    }
 }
 
-/// The same of an rwlock.
+/// Writes down that the thread lets go of an rwlock; false if this is not usual.
 ///
 /// # Safety
 /// It is one, and the calling thread's record is known, in that form.
@@ -205,25 +209,28 @@ pub unsafe fn unlock(form: Form, mutex: *mut Mutex) -> bool {
 pub unsafe fn leave(form: Form, lock: *mut RwLock) -> bool {
     // SAFETY: the caller's.
     let (own, object) = unsafe { (usual(form), &*lock) };
-    object.shared.load(Relaxed) == 0 && letting_go(&own, lock as usize, &object.identity)
+    object.shared.load(Relaxed) == 0 && letting_go(&own, lock as usize)
 }
 
 /// Lets go of what the thread has taken last.
 #[inline(always)]
-fn letting_go(own: &Own, object: usize, class: &AtomicU32) -> bool {
+fn letting_go(own: &Own, object: usize) -> bool {
     let held = own.thread.held.load(Relaxed) as usize;
-    if held == 0 || held > HOLDS {
+    let Some(last) = held
+        .checked_sub(1)
+        .and_then(|last| own.thread.near.get(last))
+    else {
         return false;
-    }
-    let last = &own.thread.holds[held - 1];
-    let mut known = object as u64;
+    };
+    let mut other = last.object.load(Relaxed) ^ object as u64;
     if own.form.is_profiled() {
-        known = identity(known, class.load(Relaxed));
-        if last.number.load(Relaxed) == open_sample().number() || !own.follows() {
+        if last.number.load(Relaxed) == open_sample().number() || !is_followed(own) {
             return false;
         }
+        // What a thread holds has no other's class.
+        other &= OBJECT;
     }
-    if last.object.load(Relaxed) != known {
+    if other != 0 {
         return false;
     }
     own.drop_last(held);

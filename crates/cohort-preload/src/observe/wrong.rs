@@ -39,10 +39,9 @@ pub fn holder(own: &Own, object: usize, strike: bool) -> Option<(u32, u64)> {
     own.records().threads[..used]
         .iter()
         .find_map(|thread: &Thread| {
-            let held = (thread.held.load(Acquire) as usize).min(thread.holds.len());
-            let hold = thread.holds[..held]
-                .iter()
-                .rfind(|hold| hold.object.load(Acquire) == object as u64)?;
+            let held = thread.held.load(Acquire) as usize;
+            let mut holds = own.records().holds(thread, held);
+            let hold = holds.rfind(|hold| hold.object.load(Acquire) == object as u64)?;
             if strike {
                 // Its thread may be letting go of it just now.
                 let _ = hold

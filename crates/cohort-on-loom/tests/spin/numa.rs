@@ -1,4 +1,5 @@
-//! The variants of the models of locks that are not made by composing.
+//! The variants of the models of locks that are not made by composing.  Of `glk` fairness is asked while
+//! its mode changes finitely often, and comes to be that of a fair lock.
 
 use super::Property::{Ends, Lonely, Safety, Shared};
 use super::{Property, STARVES, STUCK, Variant};
@@ -216,6 +217,17 @@ pub static QUICK: &[Variant] = &[
     flawed("hclh", "no_end", &["NO_END", "ROUNDS=2"], &[], NEVER_FREE),
     flawed("hclh", "keep_both", &["KEEP_BOTH"], &[], LOSES),
     flawed("hclh", "no_renew", &["NO_RENEW"], &[], LETS_TWO_IN),
+    sound("glk", "sound", &[], FAIR),
+    sound("glk", "finite", &["ROUNDS=2"], FINITE),
+    flawed("glk", "endless", &["ENDLESS"], &[Safety], STARVES_ALL),
+    sound("glk", "endless_finite", &["ENDLESS", "ROUNDS=1"], FINITE),
+    // The mutex promises no fairness, and has none.
+    flawed("glk", "mutex", &["MUTEX"], &[Safety], STARVES_ALL),
+    sound("glk", "mutex_finite", &["MUTEX", "ROUNDS=1"], FINITE),
+    flawed("glk", "stay", &["STAY"], &[Safety], STARVES_ALL),
+    flawed("glk", "stay_finite", &["STAY", "ROUNDS=2"], &[], NEVER_FREE),
+    flawed("glk", "believe_mode", &["BELIEVE_MODE"], &[], LETS_TWO_IN),
+    flawed("glk", "come_back", &["COME_BACK"], &[], LETS_TWO_IN),
 ];
 
 /// In the full tier.
@@ -240,4 +252,11 @@ pub static DEEP: &[Variant] = &[
     sound("shfl", "four_finite", &["THREADS=4", "ROUNDS=2"], FINITE),
     sound("fc_mcs", "four", &["THREADS=4"], FAIR),
     sound("hclh", "finite_twice", &["ROUNDS=2"], FINITE),
+    sound(
+        "glk",
+        "endless_finite_twice",
+        &["ENDLESS", "ROUNDS=2"],
+        FINITE,
+    ),
+    sound("glk", "mutex_finite_twice", &["MUTEX", "ROUNDS=2"], FINITE),
 ];

@@ -51,6 +51,8 @@ pub enum Experiment {
     AdaptiveCrowd(&'static str),
     /// One thread, and so many locks that it finds by their addresses.
     Address(u32),
+    /// Ten threads, and 1, 512 and 4096 of such locks.
+    AddressCrowd,
     /// `kccachetest wicked`.
     Wicked,
     /// A load with several numbers of threads, the system's locks on one CPU.
@@ -121,6 +123,9 @@ const CROWDS: [u16; 6] = [2, 4, 8, 16, 32, 64];
 const SCALING_CROWDS: [u16; 3] = [2, 4, 8];
 /// Threads at one strict lock: sixteen for each of two CPUs.
 const QUEUE: u16 = 32;
+
+/// 1024 cycles at 2.5 GHz, for which threads hold a lock in figure 12 of Antić et al. 2016.
+const LONG: &str = "410";
 
 /// How many threads take the lock again at once where another wants it now and then.
 const HOGS: [u16; 2] = [1, 3];
@@ -212,6 +217,7 @@ impl Experiment {
             Self::Inlined(ways) => Ok(vec![setup.point("", ways.map(|way| setup.inlined(way)))]),
             Self::AdaptiveCrowd(lock) => Ok(setup.adaptive_crowd(lock)),
             Self::Address(keys) => Ok(vec![setup.address(keys)]),
+            Self::AddressCrowd => Ok(setup.address_crowd()),
             Self::Wicked => setup.wicked().map(|point| vec![point]),
             Self::Scaling(load) => setup.scaling(load),
             Self::Oversubscribed => Ok(setup.oversubscribed()),
@@ -317,13 +323,34 @@ impl Setup<'_> {
     fn address(&self, keys: u32) -> Point {
         let cpus = allowed_cpus().first().map(|first| vec![*first]);
         let keys = keys.to_string();
-        let words = ["address", "--keys", &keys];
-        let run = |words: &[&str]| {
-            let seconds = self.seconds(0.25, 0.1);
-            self.load(words, seconds, &self.system, cpus.clone())
+        let seconds = self.seconds(0.25, 0.1);
+        self.by_address("", &["--keys", &keys], seconds, cpus)
+    }
+
+    fn address_crowd(&self) -> Vec<Point> {
+        let seconds = self.seconds(0.5, 0.1);
+        let points = [1, 512, 4096].map(|keys: u32| {
+            let keys = keys.to_string();
+            let words = ["--keys", &keys, "--threads", "10", "--section", LONG];
+            self.by_address(&format!("{keys} locks"), &words, seconds, None)
+        });
+        points.into()
+    }
+
+    /// Locks that are found by addresses, and the same where they lie.
+    fn by_address(
+        &self,
+        label: &str,
+        words: &[&str],
+        seconds: f64,
+        cpus: Option<Vec<usize>>,
+    ) -> Point {
+        let run = |more: &[&str]| {
+            let words = [&["address"][..], words, more].concat();
+            self.load(&words, seconds, &self.system, cpus.clone())
         };
-        let direct = run(&[&words[..], &["--direct"]].concat());
-        self.point("", [("where it lies", direct), ("gls", run(&words))])
+        let direct = run(&["--direct"]);
+        self.point(label, [("where it lies", direct), ("gls", run(&[]))])
     }
 
     fn wicked(&self) -> Result<Point, String> {
@@ -1002,6 +1029,7 @@ mod tests {
             Experiment::Inlined(["ticket", "glk"]),
             Experiment::AdaptiveCrowd("glk"),
             Experiment::Address(512),
+            Experiment::AddressCrowd,
             Experiment::Oversubscribed,
             Experiment::Peers("turns"),
             Experiment::Peers("reads"),

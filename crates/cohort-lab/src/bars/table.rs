@@ -3,9 +3,9 @@
 use super::Target;
 use super::envelope::Reach;
 use super::experiment::Experiment::{
-    AdaptiveCrowd, Address, Call, Composition, Convoy, Envelope, Idle, Inlined, Library, Life,
-    Observing, Occasional, Oversubscribed, Peers, Python, Queues, Scaling, Simulation, Sysbench,
-    Timed, Uncontended, Wicked,
+    AdaptiveCrowd, Address, AddressCrowd, Call, Composition, Convoy, Envelope, Idle, Inlined,
+    Library, Life, Observing, Occasional, Oversubscribed, Peers, Python, Queues, Scaling,
+    Simulation, Sysbench, Timed, Uncontended, Wicked,
 };
 use super::experiment::{Experiment, Load};
 use super::figure::{Figure, Quantile};
@@ -233,6 +233,14 @@ pub static BARS: &[Bar] = &[
         experiment: Address(512),
         figure: Figure::PairBeyond,
         target: Target::AtMost(12.0),
+    },
+    Bar {
+        name: "gls-crowd",
+        asks: "ten threads take the locks of 1, 512 and 4096 addresses at random, for 410 ns each: \
+               throughput over that of the same locks where they lie",
+        experiment: AddressCrowd,
+        figure: Figure::Throughput,
+        target: Target::AtLeast(0.9),
     },
     Bar {
         name: "wait-p50",

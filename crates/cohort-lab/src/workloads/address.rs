@@ -1,87 +1,265 @@
-//! One thread takes locks that it finds by addresses, or where they lie.
+//! Threads take locks that they find by addresses, or where they lie.
 
-use super::{CachePadded, Outcome, uncontended::per_turn};
+use super::crowd::{Crowd, Member};
+use super::{CachePadded, Exclusion, Outcome, uncontended::per_turn};
 use crate::options::seconds;
+use crate::world::work::Pace;
 use cohort::catalogue::LOCKS;
 use cohort::host::served::{Object, SERVICES, Service};
 use cohort_service::gls::address;
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Options of the load.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Options {
-    /// How many locks are taken in turn
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    keys: u32,
+    #[command(flatten)]
+    load: Load,
     /// Take the same locks where they lie, without looking for them
     #[arg(long)]
     direct: bool,
+}
+
+/// Options that are the same however a lock is found.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Load {
+    /// How many locks there are; one thread takes them in turn
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    keys: u32,
+    /// Let so many threads take them at random
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    threads: Option<u16>,
+    /// How long each of those holds a lock, in nanoseconds
+    #[arg(long, value_name = "NS", default_value_t = 200, requires = "threads")]
+    section: u32,
+    /// How long it stays away then
+    #[arg(long, value_name = "NS", default_value_t = 200, requires = "threads")]
+    gap: u32,
     /// For how many seconds
     #[arg(long, default_value = "1", value_parser = seconds)]
     seconds: f64,
 }
 
+/// The lock that stands behind every address, where it lies; its address is a key too.
+#[derive(Debug)]
+pub struct Place(CachePadded<(Object, &'static Service)>);
+
+impl Place {
+    /// A free one, on lines of its own.
+    ///
+    /// # Errors
+    /// The lock is not there.
+    pub fn new() -> Result<Self, String> {
+        let place = LOCKS.iter().position(|lock| lock.name == "glk");
+        let service = place.and_then(|place| SERVICES[place].as_ref());
+        let service = service.ok_or("glk does not serve here")?;
+        Ok(Self(CachePadded((Object::default(), service))))
+    }
+
+    /// Where it lies.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        std::ptr::from_ref(self).addr()
+    }
+}
+
+impl Exclusion for Place {
+    type Token = ();
+
+    fn token(&self) {}
+
+    #[inline]
+    fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
+        let CachePadded((object, service)) = &self.0;
+        // SAFETY: nobody else has the object, so that lock alone serves it.
+        unsafe { (service.pair.lock)(object) };
+        let result = section();
+        // SAFETY: as above, and locked by this thread.
+        unsafe { (service.pair.unlock)(object) };
+        result
+    }
+}
+
+/// A way from an address to its lock.
+pub trait ByAddress: Sync {
+    /// Runs `section` while holding the lock of what lies there.  Blocks.
+    fn with<R>(&self, place: &Place, section: impl FnOnce() -> R) -> R;
+
+    /// What lies there goes, and wants no lock any more.
+    fn forget(&self, _place: &Place) {}
+}
+
+/// No way: the lock lies there.
+#[derive(Clone, Copy, Debug)]
+pub struct InPlace;
+
+impl ByAddress for InPlace {
+    #[inline]
+    fn with<R>(&self, place: &Place, section: impl FnOnce() -> R) -> R {
+        place.with(&mut (), section)
+    }
+}
+
+/// GLS, as programs in C have it: the lock is looked for at its release too.
+struct Gls;
+
+impl ByAddress for Gls {
+    #[inline]
+    fn with<R>(&self, place: &Place, section: impl FnOnce() -> R) -> R {
+        let key = place.address();
+        // Only null is refused.
+        let _ = address::lock(key);
+        let result = section();
+        // SAFETY: locked above, by no guard.
+        let _ = unsafe { address::unlock(key) };
+        result
+    }
+
+    fn forget(&self, place: &Place) {
+        // Nobody has it.
+        let _ = address::free(place.address());
+    }
+}
+
 /// Takes so many locks at a time from the middle of nowhere to the next: odd, so that each of a
 /// power of two comes once, and far, so that no prefetcher sees where it goes.
-const STRIDE: u32 = 181;
-
-/// The lock that stands behind every address.
-fn service() -> Result<&'static Service, String> {
-    let place = LOCKS.iter().position(|lock| lock.name == "glk");
-    let service = place.and_then(|place| SERVICES[place].as_ref());
-    service.ok_or_else(|| "glk does not serve here".to_owned())
-}
+const STRIDE: usize = 181;
 
 /// Runs the load.  Blocks.
 ///
 /// # Errors
-/// The lock behind an address is not there.
+/// The lock behind an address is not there, a thread cannot be made, or a lock let two threads in at
+/// once.
 pub fn run(options: &Options) -> Result<Outcome, String> {
-    let objects: Vec<CachePadded<Object>> =
-        (0..options.keys).map(|_| CachePadded::default()).collect();
-    let service = service()?;
-    let mut next = 0;
-    let outcome = per_turn(options.seconds, |turns| {
-        for _ in 0..turns {
-            let CachePadded(object) = &objects[next as usize];
-            next = (next + STRIDE) % options.keys;
-            if options.direct {
-                // SAFETY: that lock alone serves them, and this thread has locked it.
-                unsafe {
-                    (service.pair.lock)(object);
-                    (service.pair.unlock)(object);
-                }
-            } else {
-                let key = std::ptr::from_ref(object).addr();
-                // Only null is refused.
-                let _ = address::lock(key);
-                // SAFETY: locked just now, by no guard.
-                let _ = unsafe { address::unlock(key) };
-            }
-        }
-    });
-    for CachePadded(object) in &objects {
-        // Nobody has them, and what lies there next wants none of these locks.
-        let _ = address::free(std::ptr::from_ref(object).addr());
+    if options.direct {
+        under(&InPlace, &options.load)
+    } else {
+        under(&Gls, &options.load)
     }
-    Ok(outcome)
+}
+
+/// Runs the load with locks that are found in that way.  Blocks.
+///
+/// # Errors
+/// As [`run`].
+pub fn under(locks: &impl ByAddress, load: &Load) -> Result<Outcome, String> {
+    let places = (0..load.keys).map(|_| Place::new());
+    let places: Vec<Place> = places.collect::<Result<_, _>>()?;
+    // The first use of each is another matter.
+    for place in &places {
+        locks.with(place, || ());
+    }
+    let outcome = match load.threads {
+        None => Ok(in_turn(locks, &places, load.seconds)),
+        Some(threads) => at_random(locks, &places, threads, load),
+    };
+    for place in &places {
+        locks.forget(place);
+    }
+    outcome
+}
+
+/// One thread, of which each turn is timed.
+fn in_turn(locks: &impl ByAddress, places: &[Place], seconds: f64) -> Outcome {
+    let mut next = 0;
+    per_turn(seconds, |turns| {
+        for _ in 0..turns {
+            let place = &places[next];
+            next = (next + STRIDE) % places.len();
+            locks.with(place, || ());
+        }
+    })
+}
+
+/// Several threads, whose sections are counted.
+fn at_random(
+    locks: &impl ByAddress,
+    places: &[Place],
+    threads: u16,
+    load: &Load,
+) -> Result<Outcome, String> {
+    let pace = Pace::measure();
+    let (section, gap) = (pace.work(load.section), pace.work(load.gap));
+    let crowd = Crowd {
+        threads,
+        seconds: load.seconds,
+    };
+    // Two sections at once lose one of their traces.
+    let traces: Vec<CachePadded<AtomicU64>> =
+        places.iter().map(|_| CachePadded::default()).collect();
+    let traces = &traces;
+    let outcome = crowd.run(false, |thread| {
+        let mut random = SmallRng::seed_from_u64(thread as u64);
+        Ok(move |member: &mut Member| {
+            loop {
+                let chosen = random.random_range(0..places.len());
+                let CachePadded(trace) = &traces[chosen];
+                locks.with(&places[chosen], || {
+                    let before = trace.load(Relaxed);
+                    section.perform();
+                    trace.store(before + 1, Relaxed);
+                });
+                if !member.goes_on() {
+                    break;
+                }
+                gap.perform();
+            }
+        })
+    })?;
+    let left: u64 = traces.iter().map(|trace| trace.0.load(Relaxed)).sum();
+    // Each thread's last section does not count.
+    if left == outcome.operations + u64::from(threads) {
+        Ok(outcome)
+    } else {
+        Err(format!(
+            "a lock let threads in together: {} sections left {left} traces",
+            outcome.operations + u64::from(threads)
+        ))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const LOAD: Load = Load {
+        keys: 1,
+        threads: None,
+        section: 100,
+        gap: 100,
+        seconds: 0.01,
+    };
+
     #[test]
     fn every_address_has_its_lock_and_gives_it_back() {
         for (keys, direct) in [(1, true), (1, false), (512, true), (512, false)] {
-            let options = Options {
-                keys,
-                direct,
-                seconds: 0.01,
-            };
-            let pair = run(&options).unwrap().pair.unwrap();
+            let load = Load { keys, ..LOAD };
+            let pair = run(&Options { load, direct }).unwrap().pair.unwrap();
             assert!(pair.least > 0.0 && pair.median >= pair.least);
+            let threads = Some(3);
+            let load = Load { threads, ..load };
+            let outcome = run(&Options { load, direct }).unwrap();
+            assert!(outcome.operations > 0 && outcome.pair.is_none());
         }
         assert!(cohort_service::gls::bytes() > 0, "no address had a lock");
         assert_eq!(cohort_service::gls::keys(), 0);
+    }
+
+    #[test]
+    fn no_exclusion_is_noticed() {
+        struct Nothing;
+        impl ByAddress for Nothing {
+            fn with<R>(&self, _place: &Place, section: impl FnOnce() -> R) -> R {
+                section()
+            }
+        }
+        let load = Load {
+            threads: Some(2),
+            section: 100_000,
+            seconds: 0.05,
+            ..LOAD
+        };
+        assert!(under(&Nothing, &load).unwrap_err().contains("together"));
     }
 }

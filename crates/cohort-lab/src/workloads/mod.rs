@@ -40,7 +40,7 @@ pub enum Workload {
     Mutex(mutex::Options),
     /// One thread takes a mutex that nobody else wants
     Uncontended(uncontended::Options),
-    /// One thread takes locks that it finds by addresses
+    /// Threads take locks that they find by addresses
     Address(address::Options),
     /// A mutex and a condition live for one use
     Life(life::Options),

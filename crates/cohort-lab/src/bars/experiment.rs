@@ -53,6 +53,8 @@ pub enum Experiment {
     Address(u32),
     /// Ten threads, and 1, 512 and 4096 of such locks.
     AddressCrowd,
+    /// Ten million addresses that have locks.
+    Keys,
     /// `kccachetest wicked`.
     Wicked,
     /// A load with several numbers of threads, the system's locks on one CPU.
@@ -218,6 +220,7 @@ impl Experiment {
             Self::AdaptiveCrowd(lock) => Ok(setup.adaptive_crowd(lock)),
             Self::Address(keys) => Ok(vec![setup.address(keys)]),
             Self::AddressCrowd => Ok(setup.address_crowd()),
+            Self::Keys => Ok(setup.keys()),
             Self::Wicked => setup.wicked().map(|point| vec![point]),
             Self::Scaling(load) => setup.scaling(load),
             Self::Oversubscribed => Ok(setup.oversubscribed()),
@@ -242,7 +245,8 @@ impl Experiment {
     /// How many of so many rounds it is played in.
     pub fn rounds(self, rounds: usize) -> usize {
         match self {
-            Self::Simulation(_) => 1,
+            // What is counted is the same each time.
+            Self::Simulation(_) | Self::Keys => 1,
             _ => rounds,
         }
     }
@@ -351,6 +355,25 @@ impl Setup<'_> {
         };
         let direct = run(&["--direct"]);
         self.point(label, [("where it lies", direct), ("gls", run(&[]))])
+    }
+
+    /// As many keys in a short run too: the table doubles, so fewer may take more of it each.
+    fn keys(&self) -> Vec<Point> {
+        let ways: [(&str, &[&str]); 2] = [
+            ("at random", &["keys"]),
+            ("64 bytes apart", &["keys", "--apart", "64"]),
+        ];
+        let points = ways.map(|(label, words)| Point {
+            label: label.to_owned(),
+            contestants: vec![whole_run(
+                "gls",
+                self.launch(words, &self.system, None).words,
+                self.system.clone(),
+                None,
+            )],
+            read: Outcome::read,
+        });
+        points.into()
     }
 
     fn wicked(&self) -> Result<Point, String> {
@@ -1030,6 +1053,7 @@ mod tests {
             Experiment::AdaptiveCrowd("glk"),
             Experiment::Address(512),
             Experiment::AddressCrowd,
+            Experiment::Keys,
             Experiment::Oversubscribed,
             Experiment::Peers("turns"),
             Experiment::Peers("reads"),

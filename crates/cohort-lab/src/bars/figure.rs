@@ -46,6 +46,8 @@ pub enum Figure {
     LeastServed,
     /// Bytes that each object takes beyond theirs.
     BytesEach,
+    /// Bytes that each object takes, where there are no others.
+    BytesInAll,
     /// The seconds that this command takes.
     Seconds,
     /// The size of the preload library.
@@ -79,7 +81,7 @@ impl Figure {
     /// What it counts.
     pub fn unit(self) -> Unit {
         match self {
-            Self::BytesEach | Self::LibraryBytes => Unit::Bytes,
+            Self::BytesEach | Self::BytesInAll | Self::LibraryBytes => Unit::Bytes,
             Self::PairBeyond => Unit::Nanoseconds,
             Self::Needed => Unit::Libraries,
             Self::Seconds => Unit::Seconds,
@@ -97,11 +99,14 @@ impl Figure {
             match self {
                 Self::EachThroughput => all.extend(each(&point.label, series, throughput)?),
                 Self::EachPairTime => all.extend(each(&point.label, series, pair)?),
-                Self::Seconds => {
-                    let only = series.first().ok_or("nobody ran")?;
-                    let seconds = figures(only, |outcome| Some(outcome.seconds))?;
-                    all.push((point.label.clone(), seconds));
-                }
+                Self::Seconds => all.push((
+                    point.label.clone(),
+                    own(series, |outcome| Some(outcome.seconds))?,
+                )),
+                Self::BytesInAll => all.push((
+                    point.label.clone(),
+                    own(series, |outcome| outcome.bytes_each)?,
+                )),
                 _ => all.push((point.label.clone(), self.per_round(series)?)),
             }
         }
@@ -162,6 +167,7 @@ impl Figure {
             Self::BytesEach => paired(ours, last, bytes, |ours, theirs| ours - theirs),
             Self::EachThroughput
             | Self::EachPairTime
+            | Self::BytesInAll
             | Self::LibraryBytes
             | Self::Seconds
             | Self::Needed
@@ -189,6 +195,14 @@ fn pair(outcome: &Outcome) -> Option<f64> {
 
 fn throughput(outcome: &Outcome) -> Option<f64> {
     Some(outcome.per_second)
+}
+
+/// The figure of the only one.
+fn own(
+    series: &[Series<Outcome>],
+    figure: fn(&Outcome) -> Option<f64>,
+) -> Result<Vec<f64>, String> {
+    figures(series.first().ok_or("nobody ran")?, figure)
 }
 
 /// Everybody's figure over the last one's, round by round.
@@ -277,6 +291,7 @@ fn means(all: &[(String, Vec<f64>)]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bars::experiment::Point;
     use crate::rounds::Sample;
     use crate::runner::Run;
     use crate::workloads::Latency;
@@ -371,6 +386,21 @@ mod tests {
         let all = [series(&[(1.0, 1)]), series(&[(1.0, 1)])];
         assert!(Figure::Tail.per_round(&all).is_err());
         assert!(Figure::LibraryBytes.per_round(&all).is_err());
+    }
+
+    #[test]
+    fn bytes_are_told_of_one_by_itself() {
+        let mut only = series(&[(1.0, 1)]);
+        only.samples[0].value.bytes_each = Some(96.5);
+        let point = Point {
+            label: "at random".to_owned(),
+            contestants: Vec::new(),
+            read: Outcome::read,
+        };
+        let readings = Figure::BytesInAll.read(&vec![(point, vec![only])]).unwrap();
+        assert_eq!(readings.len(), 1);
+        assert_eq!(readings[0].at, "at random");
+        assert_eq!(readings[0].figure.median, 96.5);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::Target;
 use super::envelope::Reach;
 use super::experiment::Experiment::{
-    AdaptiveCrowd, Address, AddressCrowd, Call, Composition, Convoy, Envelope, Idle, Inlined,
+    AdaptiveCrowd, Address, AddressCrowd, Call, Composition, Convoy, Envelope, Idle, Inlined, Keys,
     Library, Life, Observing, Occasional, Oversubscribed, Peers, Python, Queues, Scaling,
     Simulation, Sysbench, Timed, Uncontended, Wicked,
 };
@@ -241,6 +241,14 @@ pub static BARS: &[Bar] = &[
         experiment: AddressCrowd,
         figure: Figure::Throughput,
         target: Target::AtLeast(0.9),
+    },
+    Bar {
+        name: "gls-memory",
+        asks: "ten million addresses have locks, all of them free: bytes of memory each, locks and \
+               table",
+        experiment: Keys,
+        figure: Figure::BytesInAll,
+        target: Target::AtMost(100.0),
     },
     Bar {
         name: "wait-p50",

@@ -53,7 +53,7 @@ fn use_all(mutexes: &[Mutex]) {
 }
 
 /// Bytes of this process in memory.
-fn resident() -> Result<f64, String> {
+pub(super) fn resident() -> Result<f64, String> {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: Option<f64> = text.split(' ').nth(1).and_then(|pages| pages.parse().ok());
     pages

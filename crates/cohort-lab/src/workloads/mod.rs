@@ -14,6 +14,7 @@ mod exclusion;
 pub mod handover;
 pub mod idle;
 mod in_c;
+pub mod keys;
 mod latency;
 pub mod life;
 pub mod malloc;
@@ -42,6 +43,8 @@ pub enum Workload {
     Uncontended(uncontended::Options),
     /// Threads take locks that they find by addresses
     Address(address::Options),
+    /// What the locks of many addresses take
+    Keys(keys::Options),
     /// A mutex and a condition live for one use
     Life(life::Options),
     /// One thread wants a lock now and then, which others use all the time
@@ -138,6 +141,7 @@ pub fn run(workload: &Workload) -> Result<Outcome, String> {
         Workload::Mutex(options) => mutex::run(options),
         Workload::Uncontended(options) => uncontended::run(options),
         Workload::Address(options) => address::run(options),
+        Workload::Keys(options) => keys::run(options),
         Workload::Life(options) => life::run(options),
         Workload::Occasional(options) => occasional::run(options),
         Workload::Timed(options) => timed::run(options),

@@ -1,6 +1,7 @@
 //! What is run under each lock, in a process of its own.
 
 use crate::peers::{Origin, Peer};
+use cohort_lab::workloads::address::{self, ByAddress};
 use cohort_lab::workloads::{Exclusion, Outcome, handover, mutex, uncontended};
 use std::ffi::CStr;
 
@@ -16,6 +17,8 @@ pub enum Load {
     HandOver(handover::Options),
     /// Threads take one lock in turn
     Crowd(mutex::Load),
+    /// Threads take locks that they find by addresses
+    Keys(address::Load),
 }
 
 impl Load {
@@ -25,6 +28,15 @@ impl Load {
             Self::Alone(options) => uncontended::under(lock, options),
             Self::HandOver(options) => handover::under(lock, options),
             Self::Crowd(options) => mutex::under(lock, options),
+            Self::Keys(_) => Err("it is one lock, and found by nothing".to_owned()),
+        }
+    }
+
+    /// Runs the load with locks that are found by addresses.  Blocks.
+    pub fn by_address(&self, locks: &impl ByAddress) -> Result<Outcome, String> {
+        match self {
+            Self::Keys(options) => address::under(locks, options),
+            _ => Err("it is no single lock".to_owned()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Cohort's locks beside those of others, on this machine.
 
 mod foreign;
+mod keyed;
 mod load;
 mod measure;
 mod peers;

@@ -46,6 +46,8 @@ pub struct Point {
     threads: Option<u16>,
     seconds: f64,
     on_one_cpu: bool,
+    /// Whether locks are found by keys.
+    keyed: bool,
 }
 
 /// How long a thread stays away between sections: as in the bars of `cohort bar`.
@@ -64,6 +66,9 @@ const CROWDS: [(u16, f64); 6] = [
     (64, 0.2),
 ];
 
+/// How many keys have locks: one as in the bars, so many that their locks stay in the caches, and more.
+const KEYS: [&str; 3] = ["1", "512", "65536"];
+
 /// Those that are run unless others are asked for.
 pub const USUAL_CROWDS: [u16; 3] = [2, 8, 64];
 
@@ -78,6 +83,7 @@ pub fn points(crowds: &[u16]) -> Vec<Point> {
         threads: None,
         seconds: 0.04,
         on_one_cpu: false,
+        keyed: false,
     };
     let mut all = vec![
         Point {
@@ -88,6 +94,7 @@ pub fn points(crowds: &[u16]) -> Vec<Point> {
             threads: None,
             seconds: 0.04,
             on_one_cpu: true,
+            keyed: false,
         },
         two(
             "visit",
@@ -105,6 +112,22 @@ pub fn points(crowds: &[u16]) -> Vec<Point> {
             &["--hold", "2000"],
         ),
     ];
+    for keys in KEYS {
+        let turns = match keys {
+            "1" => "the lock of one key".to_owned(),
+            _ => format!("the locks of {keys} keys in turn"),
+        };
+        all.push(Point {
+            name: format!("keys-{keys}"),
+            about: format!("acquire and release {turns}, one thread on one CPU"),
+            figure: Figure::Nanoseconds,
+            words: words(&["keys", "--keys", keys]),
+            threads: None,
+            seconds: 0.1,
+            on_one_cpu: true,
+            keyed: true,
+        });
+    }
     for (nanoseconds, section) in SECTIONS {
         for threads in crowds {
             let known = CROWDS.iter().find(|(size, _)| size == threads);
@@ -131,6 +154,7 @@ pub fn points(crowds: &[u16]) -> Vec<Point> {
                 threads: Some(*threads),
                 seconds,
                 on_one_cpu: false,
+                keyed: false,
             });
         }
     }
@@ -167,6 +191,9 @@ pub struct Row {
     pub figure: Option<Estimate>,
     /// The figure over that of glibc's mutex, round by round.
     pub of_glibc: Option<Estimate>,
+    /// Of locks that are found by keys, instead of that: what the figure is beyond that of GLS's lock where it
+    /// lies, round by round; what finding it takes, where it is that lock.
+    pub beyond: Option<Estimate>,
     /// The figure over that of the best peer of its kind, round by round.
     pub of_best: Option<Estimate>,
     /// Nanoseconds that all but one acquisition in a thousand stayed below: the rounds'
@@ -195,8 +222,8 @@ pub fn missing(peer: &Peer, setup: &Setup) -> Option<String> {
 
 /// How many runs there will be if none is repeated.
 pub fn planned(points: &[Point], setup: &Setup) -> usize {
-    let here = PEERS.iter().filter(|peer| missing(peer, setup).is_none());
-    here.count() * points.len() * setup.rounds
+    let all = points.iter().map(|point| point.peers(setup).len());
+    all.sum::<usize>() * setup.rounds
 }
 
 /// Measures a point.  Blocks.
@@ -205,16 +232,20 @@ pub fn measure(
     setup: &Setup,
     observer: &mut dyn Observer,
 ) -> Result<Table, Interrupted> {
-    let peers: Vec<&Peer> = PEERS
-        .iter()
-        .filter(|peer| missing(peer, setup).is_none())
-        .collect();
+    let peers = point.peers(setup);
     let contestants: Vec<Contestant> = peers.iter().map(|peer| point.under(peer, setup)).collect();
     let series = rounds::play(&contestants, setup.rounds, Outcome::read, observer)?;
     Ok(point.table(&peers, &series))
 }
 
 impl Point {
+    /// Those that are put through it.
+    fn peers(&self, setup: &Setup) -> Vec<&'static Peer> {
+        let asked = |peer: &&Peer| (peer.kind == Kind::Keyed) == self.keyed;
+        let here = |peer: &&Peer| missing(peer, setup).is_none();
+        PEERS.iter().filter(asked).filter(here).collect()
+    }
+
     fn under(&self, peer: &Peer, setup: &Setup) -> Contestant<'static> {
         let mut words = vec![setup.program.clone().into_os_string()];
         words.extend(["one", peer.name].map(OsString::from));
@@ -257,10 +288,12 @@ impl Point {
             .collect();
         let rows = peers.iter().zip(series).zip(&values);
         let rows = rows.map(|((peer, series), own)| {
-            let over = |other: &[f64]| {
+            let paired = |other: &[f64], combine: fn((&f64, &f64)) -> f64| {
                 let pairs = own.iter().zip(other);
-                Estimate::of(&pairs.map(|(own, other)| own / other).collect::<Vec<_>>())
+                Estimate::of(&pairs.map(combine).collect::<Vec<_>>())
             };
+            let over = |other: &[f64]| paired(other, |(own, other)| own / other);
+            let beyond = |other: &[f64]| paired(other, |(own, other)| own - other);
             let best = self.figure.best(peers, &values, peer.kind);
             let share = |count: Option<u64>, outcome: &Outcome| {
                 let even = outcome.operations as f64 / f64::from(self.threads?);
@@ -272,7 +305,8 @@ impl Point {
                 ours: peer.is_ours(),
                 called: peer.called,
                 figure: Estimate::of(own),
-                of_glibc: over(&values[0]),
+                of_glibc: if self.keyed { None } else { over(&values[0]) },
+                beyond: if self.keyed { beyond(&values[0]) } else { None },
                 of_best: best.and_then(|best| over(&values[best])),
                 p999: middle(series, |outcome| Some(outcome.latency?.p999 as f64)),
                 least: middle(series, |outcome| share(outcome.least, outcome)),
@@ -348,6 +382,7 @@ mod tests {
     use super::*;
     use cohort_lab::rounds::Sample;
     use cohort_lab::runner::Run;
+    use cohort_lab::workloads::Pair;
 
     fn series(pairs: &[f64]) -> Series<Outcome> {
         let samples = pairs.iter().map(|per_second| Sample {
@@ -390,6 +425,47 @@ mod tests {
         assert_eq!(ratios(|row| row.of_best)[2..], [1.0, 1.0, 3.0]);
         assert_eq!(table.rows[0].least, Some(0.4));
         assert_eq!(table.rows[0].most, Some(3.0));
+    }
+
+    #[test]
+    fn what_finding_a_lock_takes_is_told_beside_the_lock_where_it_lies() {
+        let setup = Setup {
+            program: PathBuf::new(),
+            interposer: None,
+            rounds: 2,
+            stretch: 1.0,
+        };
+        let points = points(&[4]);
+        let point = points.iter().find(|point| point.keyed).unwrap();
+        let peers = point.peers(&setup);
+        assert_eq!(peers[0].name, "in-place");
+        assert!(peers.iter().any(|peer| peer.name == "gls"));
+        let told = |nanoseconds: f64| {
+            let mut series = series(&[0.0, 0.0]);
+            for sample in &mut series.samples {
+                sample.value.pair = Some(Pair {
+                    least: 1.0,
+                    median: nanoseconds,
+                });
+            }
+            series
+        };
+        let all: Vec<_> = (0..peers.len())
+            .map(|place| told(5.0 + place as f64))
+            .collect();
+        let table = point.table(&peers, &all);
+        let beyond = |row: &Row| row.beyond.unwrap().median;
+        assert_eq!(beyond(&table.rows[0]), 0.0);
+        assert_eq!(beyond(&table.rows[1]), 1.0);
+        // The first peer is third.
+        assert_eq!(table.rows[1].of_best.unwrap().median, 6.0 / 7.0);
+        assert!(table.rows.iter().all(|row| row.of_glibc.is_none()));
+        let others = points.iter().filter(|point| !point.keyed);
+        assert!(
+            others
+                .flat_map(|point| point.peers(&setup))
+                .all(|peer| peer.kind != Kind::Keyed)
+        );
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Every lock that is compared: what it is, how it is called, where it comes from.
 
 use crate::foreign::{Foreign, table};
+use crate::keyed::{Dashmap, Gls, Mapped, Papaya, Scc};
 use crate::load::Load;
 use crate::rust::{Own, Spin};
 use cohort::TwoForms;
 use cohort::compose::Gated;
 use cohort::door::{WaitPolicy, set_policy};
 use cohort::wait::MayPark;
+use cohort_lab::workloads::address::{InPlace, Place};
 use cohort_lab::workloads::{CachePadded, Kind as Mutexes, Mutex, Outcome, Raw};
 use serde::Serialize;
 
@@ -28,11 +30,13 @@ pub enum Kind {
     Clh,
     /// Waiters queue in an array.
     Array,
+    /// Many locks, each of which is found by a key; they are compared by themselves.
+    Keyed,
 }
 
 impl Kind {
     /// All kinds, in the order in which they are shown.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Sleeping,
         Self::Spinning,
         Self::Backoff,
@@ -40,6 +44,7 @@ impl Kind {
         Self::Mcs,
         Self::Clh,
         Self::Array,
+        Self::Keyed,
     ];
 
     /// What they are called together.
@@ -52,6 +57,7 @@ impl Kind {
             Self::Mcs => "Queues as in MCS",
             Self::Clh => "Queues as in CLH",
             Self::Array => "Queues in an array",
+            Self::Keyed => "Locks found by keys",
         }
     }
 }
@@ -134,9 +140,26 @@ macro_rules! foreign {
     };
 }
 
+/// Many locks, each of which is found by a key.
+macro_rules! keyed {
+    ($make:expr) => {
+        Some(|load| load.by_address(&$make))
+    };
+}
+
+/// The same in a map, with the mutex of `parking_lot`.
+macro_rules! mapped {
+    ($map:ident) => {
+        keyed!(Mapped::<$map<_>, _>::new(|| Ok(Own::new(
+            parking_lot::Mutex::new(())
+        ))))
+    };
+}
+
 macro_rules! peers {
     ($($kind:ident $name:literal, $from:expr, $called:expr, $run:expr;)+) => {
-        /// Every lock; glibc's mutex, with which all are compared, comes first.
+        /// Every lock; of single locks glibc's mutex, with which all are compared, comes first, and of those
+        /// that are found by keys the lock where it lies.
         pub static PEERS: &[Peer] = &[$(Peer {
             name: $name,
             kind: Kind::$kind,
@@ -216,6 +239,16 @@ peers! {
 
     Array "ck-anderson", CK, "inlined", foreign!("ck", cohort_peer_ck_anderson);
     Array "anderson", Origin::Ours, "inlined", raw!(Spinning<cohort::basic::Anderson>);
+
+    Keyed "in-place", Origin::Ours, "inlined", keyed!(InPlace);
+    Keyed "gls", Origin::Ours, "inlined", keyed!(Gls);
+    Keyed "papaya", Origin::Theirs, "inlined", mapped!(Papaya);
+    Keyed "scc", Origin::Theirs, "inlined", mapped!(Scc);
+    Keyed "dashmap", Origin::Theirs, "inlined", mapped!(Dashmap);
+    // With the lock that GLS has.
+    Keyed "papaya-glk", Origin::Theirs, "inlined", keyed!(Mapped::<Papaya<_>, _>::new(Place::new));
+    Keyed "scc-glk", Origin::Theirs, "inlined", keyed!(Mapped::<Scc<_>, _>::new(Place::new));
+    Keyed "dashmap-glk", Origin::Theirs, "inlined", keyed!(Mapped::<Dashmap<_>, _>::new(Place::new));
 }
 
 #[cfg(test)]
@@ -250,10 +283,19 @@ mod tests {
         let hand_over = load("hand-over --hold 200 --seconds 0.02");
         let visit = load("hand-over --visit --seconds 0.02");
         let alone = load("alone --seconds 0.01");
+        let keys = load("keys --keys 9 --seconds 0.01");
+        let crowds = load("keys --keys 3 --threads 3 --section 300 --gap 100 --seconds 0.03");
         for peer in PEERS {
             let Some(run) = peer.run else {
                 continue;
             };
+            if peer.kind == Kind::Keyed {
+                assert!(run(&crowds).unwrap().operations > 0, "{}", peer.name);
+                assert!(run(&keys).unwrap().pair.is_some(), "{}", peer.name);
+                assert!(run(&alone).is_err());
+                continue;
+            }
+            assert!(run(&keys).is_err());
             assert!(run(&crowd).unwrap().operations > 0, "{}", peer.name);
             assert!(
                 run(&alone).unwrap().pair.unwrap().least > 0.0,

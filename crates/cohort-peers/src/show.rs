@@ -13,8 +13,18 @@ const BEHIND: f64 = 1.1;
 /// A point's table, as Markdown.
 pub fn table(table: &Table) -> String {
     let crowd = table.figure == Figure::Throughput;
-    let mut titles = vec!["kind", "lock", "called", table.figure.unit(), "interval"];
-    titles.extend(["of glibc", "of best peer"]);
+    // All of one kind, and called in one way.
+    let keyed = table.rows.iter().all(|row| row.kind == Kind::Keyed);
+    let what = if keyed {
+        vec!["lock"]
+    } else {
+        vec!["kind", "lock", "called"]
+    };
+    let words = what.len();
+    let mut titles = what;
+    titles.extend([table.figure.unit(), "interval"]);
+    titles.push(if keyed { "beyond in-place" } else { "of glibc" });
+    titles.push("of best peer");
     if crowd {
         titles.extend(["p99.9", "least", "most"]);
     }
@@ -30,7 +40,11 @@ pub fn table(table: &Table) -> String {
         } else {
             row.lock.to_owned()
         };
-        let mut cells = vec![row.kind.word().to_owned(), name, row.called.to_owned()];
+        let mut cells = if keyed {
+            vec![name]
+        } else {
+            vec![row.kind.word().to_owned(), name, row.called.to_owned()]
+        };
         match row.figure {
             None => cells.push(row.failure.as_deref().map_or("-".to_owned(), in_one_line)),
             Some(own) => {
@@ -39,7 +53,11 @@ pub fn table(table: &Table) -> String {
                 };
                 cells.push(figure(own.median));
                 cells.push(format!("{} to {}", figure(own.low), figure(own.high)));
-                cells.extend([ratio(row.of_glibc), ratio(row.of_best)]);
+                cells.push(match row.beyond {
+                    Some(beyond) => figure(beyond.median),
+                    None => ratio(row.of_glibc),
+                });
+                cells.push(ratio(row.of_best));
                 if crowd {
                     let share =
                         |share: Option<f64>| share.map_or("-".to_owned(), |s| format!("{s:.2}"));
@@ -51,7 +69,7 @@ pub fn table(table: &Table) -> String {
         cells.resize(columns, String::new());
         drawn.add_row(cells);
     }
-    for column in drawn.column_iter_mut().skip(3) {
+    for column in drawn.column_iter_mut().skip(words) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     format!("## {}: {}\n\n{drawn}\n", table.name, table.about)
@@ -150,6 +168,7 @@ impl Kind {
             Self::Mcs => "mcs",
             Self::Clh => "clh",
             Self::Array => "array",
+            Self::Keyed => "by key",
         }
     }
 }
@@ -183,6 +202,7 @@ mod tests {
             values: vec![of_best],
             figure: Estimate::of(&[of_best]),
             of_glibc: None,
+            beyond: None,
             of_best: Estimate::of(&[of_best]),
             p999: Some(1.0),
             least: None,
@@ -220,6 +240,25 @@ mod tests {
         failed.rows[1].failure = Some("it hung\nfor long".to_owned());
         let text = table(&failed);
         assert!(text.contains("it hung for long"), "{text}");
+    }
+
+    #[test]
+    fn locks_that_are_found_by_keys_stand_in_80_columns() {
+        let mut keyed = of(Figure::Nanoseconds, 1234.5);
+        for (row, lock) in keyed.rows.iter_mut().zip(["dashmap-glk", "in-place"]) {
+            row.lock = lock;
+            row.kind = Kind::Keyed;
+            row.beyond = Estimate::of(&[-3.25]);
+        }
+        let text = table(&keyed);
+        assert!(
+            text.contains("beyond in-place") && text.contains("-3.25"),
+            "{text}"
+        );
+        assert!(
+            text.lines().all(|line| line.chars().count() <= 80),
+            "{text}"
+        );
     }
 
     #[test]

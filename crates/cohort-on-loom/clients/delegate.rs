@@ -5,16 +5,20 @@ use crate::clients::{add_one, read, write};
 use crate::locks::basic::Mcs;
 use crate::locks::delegation::sanl::{Policy, Tuning};
 use crate::locks::delegation::{Sanl, SanlPlus};
-use crate::locks::door::{AtomicU32, Cell, Order, caught, panic_on, thread_id, yield_now};
-use crate::locks::wait::MayPark;
+use crate::locks::door::{
+    AtomicU32, Cell, Order, Strength, caught, panic_on, thread_id, yield_now,
+};
+use crate::locks::wait::{MayPark, WaitCell};
 use crate::locks::{
-    AbortableDelegate, Attended, Delegate, Delegated, Idle, Outcome, Patience, RawLock, Section,
-    Thresholds, TryDelegate,
+    AbortableDelegate, Attended, Delegate, Delegated, Idle, Outcome, Patience, Posting, RawLock,
+    RunAsync, Section, Thresholds, TryDelegate,
 };
 use crate::world::{Kept, soon, together};
 use std::cell::UnsafeCell;
 use std::ops::Range;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
 
 /// Each thread brings `rounds` sections; the first `here` of them run their own.
 pub fn runs<D: Delegate + 'static>(threads: usize, rounds: u64, here: usize) {
@@ -265,6 +269,160 @@ pub fn waits_for_others<D: Delegate + 'static>(threads: usize, waiters: usize) {
         found.sort_unstable();
         let each: Vec<_> = (1..=threads).collect();
         assert_eq!(found, each, "sections exclude each other");
+    }
+}
+
+/// Data to which tasks bring sections, and a bell for the task of each thread.
+struct Tasks<D> {
+    data: Arc<Delegated<u64, Posting<D>>>,
+    rung: Vec<WaitCell>,
+}
+
+impl<D: Delegate + 'static> Tasks<D> {
+    fn new(threads: usize) -> Arc<Self> {
+        Arc::new(Self {
+            data: Arc::new(Delegated::from(0)),
+            rung: (0..threads).map(|_| WaitCell::default()).collect(),
+        })
+    }
+
+    /// Has the task of that thread bring a section, and blocks until it is ready.
+    fn block_on<R: Send + 'static>(
+        self: &Arc<Self>,
+        thread: usize,
+        section: impl FnOnce(&mut u64) -> R + Send + 'static,
+    ) -> R {
+        let bell = Bell {
+            of: Arc::clone(self),
+            thread,
+        };
+        let waker = Waker::from(Arc::new(bell));
+        let future = Polled::new(self.data.run_async(section));
+        if let Poll::Ready(result) = future.poll(&waker) {
+            return result;
+        }
+        self.rung[thread].wait_for(RUNG, 1, |rung| rung != 0);
+        match future.poll(&waker) {
+            Poll::Ready(result) => result,
+            Poll::Pending => panic!("a task is woken when its section has been run"),
+        }
+    }
+}
+
+/// What wakes a thread's task.  It brings a section to the same data first, as a task that is run at
+/// once would.
+struct Bell<D> {
+    of: Arc<Tasks<D>>,
+    thread: usize,
+}
+
+/// What was done before a bell was rung is seen by the task.
+const RING: Order = Order::named("a client's bell", Strength::Release);
+/// Sees it.
+const RUNG: Order = Order::named("a client's task that is woken", Strength::Acquire);
+
+impl<D: Delegate + 'static> Wake for Bell<D> {
+    fn wake(self: Arc<Self>) {
+        self.of.data.run(|_| ());
+        self.of.rung[self.thread].set(1, RING);
+    }
+}
+
+/// A future that is not dropped where its thread fails.
+struct Polled<D, R>(Kept<UnsafeCell<RunAsync<u64, D, R>>>);
+
+impl<D: Delegate + 'static, R: Send + 'static> Polled<D, R> {
+    fn new(future: RunAsync<u64, D, R>) -> Self {
+        Self(Kept::new(UnsafeCell::new(future)))
+    }
+
+    fn poll(&self, waker: &Waker) -> Poll<R> {
+        // SAFETY: one thread has it, and is in one poll at a time.
+        let future = unsafe { &mut *self.0.get() };
+        Pin::new(future).poll(&mut Context::from_waker(waker))
+    }
+}
+
+/// Counts itself; how many there are now.
+fn count(counted: &mut u64) -> u64 {
+    *counted += 1;
+    *counted
+}
+
+/// The tasks of the first `posters` bring their sections; the other threads bring theirs themselves.
+pub fn posts<D: Delegate + 'static>(threads: usize, posters: usize) {
+    let tasks = Tasks::<D>::new(threads);
+    let theirs = Arc::clone(&tasks);
+    let found = together(threads, move |thread| {
+        if thread < posters {
+            theirs.block_on(thread, count)
+        } else {
+            theirs.data.run(count)
+        }
+    });
+    if let Some(mut found) = found {
+        found.sort_unstable();
+        let each: Vec<_> = (1..=threads as u64).collect();
+        assert_eq!(found, each, "each section is run once");
+    }
+}
+
+/// The first thread posts a section and drops its future, after which that section has been run or
+/// never is; the rest bring theirs.
+pub fn drops_what_it_posted<D: Delegate + 'static>(threads: usize) {
+    let tasks = Tasks::<D>::new(threads);
+    let theirs = Arc::clone(&tasks);
+    let ended = together(threads, move |thread| {
+        if thread > 0 {
+            theirs.data.run(|counted| {
+                // The first thread comes, and posts.
+                yield_now();
+                count(counted);
+            });
+            return 1;
+        }
+        let ran = Arc::new(Cell::new(0));
+        let runs = Arc::clone(&ran);
+        let future = Polled::new(theirs.data.run_async(move |counted| {
+            // It goes on, and drops its future.
+            yield_now();
+            add_one(&runs);
+            count(counted);
+        }));
+        let _ = future.poll(Waker::noop());
+        yield_now();
+        drop(future);
+        read(&ran)
+    });
+    if let Some(ended) = ended {
+        let ran: u64 = ended.iter().sum();
+        let counted = tasks.data.locking(|counted| *counted);
+        assert_eq!(counted, ran, "no section is run after its future is gone");
+    }
+}
+
+/// The first thread brings a section while it is in one of other data, and there it runs none of those
+/// that the others' tasks bring.
+pub fn serves_no_task_inside<D: Delegate + 'static>(threads: usize) {
+    let shared = Arc::new((Delegated::<(), D>::from(()), Tasks::<D>::new(threads)));
+    let theirs = Arc::clone(&shared);
+    let ran_by = together(threads, move |thread| {
+        let (outer, tasks) = &*theirs;
+        let section = |counted: &mut u64| {
+            count(counted);
+            thread_id()
+        };
+        let by = if thread > 0 {
+            tasks.block_on(thread, section)
+        } else {
+            outer.locking(|()| tasks.data.run(section))
+        };
+        (by, thread_id())
+    });
+    if let Some(ran_by) = ran_by {
+        let (_, inside) = ran_by[0];
+        let served = ran_by[1..].iter().any(|(by, _)| *by == inside);
+        assert!(!served, "served by a thread in another section");
     }
 }
 

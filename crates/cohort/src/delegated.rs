@@ -26,6 +26,9 @@ flaws! {
     JOIN_LATE = "delegated.join-late";
 }
 
+/// Whether the thread that runs a section says so.
+const WATCHES: bool = cfg!(debug_assertions);
+
 /// Data that one section at a time may touch, which need not run in the thread that brings it:
 /// where many threads want the data, one of them runs the sections of all, and has the data in
 /// its cache (Zhang et al. 2017 §2.2).
@@ -35,7 +38,8 @@ flaws! {
 /// thread-locals are another thread's. A section that needs its own thread is run by
 /// [`locking`](Self::locking), and one that waits for other threads too: they may be those that
 /// wait for it.  One that waits until the data is as it needs it is run by
-/// [`run_when`](Self::run_when).
+/// [`run_when`](Self::run_when).  Under [`Posting`](crate::Posting) tasks bring sections too, and
+/// keep no thread waiting.
 ///
 /// Not poisoned by a panic: that goes on in the thread that brought the section. Without this
 /// crate's feature `std` it ends the process.
@@ -348,7 +352,7 @@ impl<T, L: Delegate> Delegated<T, L> {
 
     /// Wakes the threads that wait for a condition, if a section of the calling thread saw some.
     #[inline]
-    fn tell(&self, awaited: bool) {
+    pub(crate) fn tell(&self, awaited: bool) {
         if awaited && !mutant(flaw::FORGET_AWAITED) {
             self.changed.notify_all();
         }
@@ -362,34 +366,53 @@ impl<T, L: Delegate> Delegated<T, L> {
         section: impl FnOnce(&mut T) -> R,
         to: impl FnOnce(Section<'_>) -> bool,
     ) -> (Option<Result<R, Panic>>, bool) {
-        const WATCHES: bool = cfg!(debug_assertions);
-        assert!(
-            !WATCHES || self.runs.load(Order::RELAXED) != thread_id(),
-            "a section brings another to its own data, and would wait for it for ever"
-        );
+        self.expect_elsewhere();
         let mut section = Some(section);
         let mut result: Option<Result<R, Panic>> = None;
         let mut awaited = false;
         let mut whole = || {
-            let Some(section) = section.take() else {
-                return;
-            };
-            if WATCHES {
-                self.runs.store(thread_id(), Order::RELAXED);
-            }
-            // SAFETY: sections exclude each other.
-            let inside = || self.data.with_mut(|data| section(unsafe { &mut *data }));
-            result = Some(caught(inside));
-            // Here, where the line is at hand.
-            awaited = self.changed.is_awaited();
-            if WATCHES {
-                self.runs.store(0, Order::RELAXED);
+            if let Some(section) = section.take() {
+                // SAFETY: the lock runs one section at a time.
+                let ended = unsafe { self.inside(section) };
+                (result, awaited) = (Some(ended.0), ended.1);
             }
         };
         // SAFETY: a panic is caught; what the section captures and returns is `Send`, or it
         // is run by this thread.
         let has_run = to(unsafe { Section::new(&mut whole) });
         (result.filter(|_| has_run), awaited)
+    }
+
+    /// In debug builds, panics in a section of this data.
+    #[inline(always)]
+    pub(crate) fn expect_elsewhere(&self) {
+        assert!(
+            !WATCHES || self.runs.load(Order::RELAXED) != thread_id(),
+            "a section brings another to its own data, and would wait for it for ever"
+        );
+    }
+
+    /// Runs the section on the data; how it ended, and whether threads wait for a condition then.
+    ///
+    /// # Safety
+    /// The calling thread runs a section of the lock, and lends the data to nobody else.
+    #[inline(always)]
+    pub(crate) unsafe fn inside<R>(
+        &self,
+        section: impl FnOnce(&mut T) -> R,
+    ) -> (Result<R, Panic>, bool) {
+        if WATCHES {
+            self.runs.store(thread_id(), Order::RELAXED);
+        }
+        // SAFETY: the caller's; sections exclude each other.
+        let on_data = || self.data.with_mut(|data| section(unsafe { &mut *data }));
+        let ended = caught(on_data);
+        // Here, where the line is at hand.
+        let awaited = self.changed.is_awaited();
+        if WATCHES {
+            self.runs.store(0, Order::RELAXED);
+        }
+        (ended, awaited)
     }
 }
 

@@ -44,8 +44,8 @@
 //! # Features
 //!
 //! `std` (on): deadlines by [`std::time::Instant`](https://doc.rust-lang.org/std/time/struct.Instant.html),
-//! panics that come back from sections which another thread has run, guards that own an
-//! `Arc`. `lock_api`: the traits of that crate, and `compat`. `serde`: data behind
+//! panics that come back from sections which another thread has run, sections that tasks bring
+//! ([`Posting`]), guards that own an `Arc`. `lock_api`: the traits of that crate, and `compat`. `serde`: data behind
 //! a lock is written and read as if there were none.
 //!
 //! # Versions
@@ -92,6 +92,8 @@ mod once;
 #[cfg(world = "native")]
 mod outside;
 mod padded;
+#[cfg(feature = "std")]
+mod posting;
 pub mod records;
 mod reentrant;
 pub mod report;
@@ -109,6 +111,8 @@ pub use once::{Once, OnceState};
 #[cfg(world = "native")]
 #[allow(unused_imports, reason = "without features there is nothing")]
 pub use outside::*;
+#[cfg(feature = "std")]
+pub use posting::{Posting, RunAsync};
 pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
 pub use rwlock::{
     MappedReadGuard, MappedWriteGuard, ReadGuard, RwLock, UpgradableGuard, WriteGuard,

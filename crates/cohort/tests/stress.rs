@@ -334,6 +334,9 @@ stress! {
     sanl_plus_mixes: (0..300).for_each(|_| {
         delegate::mixes::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(THREADS);
     });
+    posting_posts: (0..300).for_each(|_| delegate::posts::<SanlPlus>(THREADS, THREADS / 2));
+    posting_drops: (0..300).for_each(|_| delegate::drops_what_it_posted::<Mcs>(THREADS));
+    posting_is_inside: (0..300).for_each(|_| delegate::serves_no_task_inside::<SanlPlus>(THREADS));
     sanl_plus_unlocks: (0..300).for_each(|_| delegate::unlocks_in_order_of_locking(THREADS));
     sanl_threads_come_and_go: {
         (0..300).for_each(|_| delegate::runs::<Bringing<Chained>>(THREADS, 20, 1));

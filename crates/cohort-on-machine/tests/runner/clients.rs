@@ -327,6 +327,13 @@ static CLIENTS: &[Sizes] = clients! {
     delegated_waits: |threads, _rounds| {
         delegate::waits_for_others::<CcSynch<MayPark, 2>>(threads, threads / 2);
     };
+    posting_posts: |threads, _rounds| {
+        delegate::posts::<CcSynch<MayPark, 2>>(threads, threads / 2);
+    };
+    posting_drops: |threads, _rounds| delegate::drops_what_it_posted::<Mcs>(threads);
+    posting_is_inside: |threads, _rounds| {
+        delegate::serves_no_task_inside::<CcSynch<MayPark, 2>>(threads);
+    };
     sanl_is_inside: |threads, _rounds| {
         delegate::serves_nobody_inside::<Bringing<Patiently>>(threads);
     };

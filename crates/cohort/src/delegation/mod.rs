@@ -53,7 +53,7 @@ fn leave() {
 /// already serves nobody: those would wait for what it does next, and it for them.  `unless` is the
 /// flaw that forgets so at one place.
 #[inline]
-fn may_serve(unless: Flaw) -> bool {
+pub(crate) fn may_serve(unless: Flaw) -> bool {
     thread().inside.get() == 0 || mutant(unless)
 }
 

@@ -21,21 +21,33 @@ pub type Name = (&'static str, String);
 /// Stacks that waited: the lock's place among the locks, frames, thread-seconds.
 pub type Stacks = Vec<(usize, Vec<Frame>, f64)>;
 
-/// One process's counts of a lock: site, acquisitions, contended ones.
-pub type Counts = Vec<(u64, u64, u64)>;
+/// How often a process took a lock at a site.
+pub struct Counted {
+    pub lock: u64,
+    pub site: u64,
+    pub acquired: u64,
+    /// How many of these found the lock held.
+    pub contended: u64,
+}
 
 /// All processes' locks and conditions.
+///
+/// The locks of an array are put together as they come: of a million, each by itself would take
+/// kilobytes.
 #[derive(Default)]
 pub struct Merged {
     locks: HashMap<Name, One>,
+    /// By variables, the names of the locks inside each: no more than make it an array.
+    parts: HashMap<Name, Vec<Name>>,
 }
 
 /// The locks of one name.
 struct One {
     named_by: NamedBy,
-    /// Each lock's lost seconds, by process and identity.
-    objects: HashMap<(u32, u64), f64>,
+    objects: usize,
     lost: f64,
+    /// Of these seconds, those of one lock, at most.
+    most_lost: f64,
     variance: f64,
     awaited: f64,
     greatest: u32,
@@ -43,7 +55,7 @@ struct One {
     holds: Durations,
     nested: f64,
     weight: f64,
-    sites: HashMap<(How, Frame), Place>,
+    sites: HashMap<Key, Place>,
     stacks: HashMap<Vec<Frame>, f64>,
 }
 
@@ -63,8 +75,9 @@ impl One {
     fn new(named_by: NamedBy) -> Self {
         Self {
             named_by,
-            objects: HashMap::new(),
+            objects: 0,
             lost: 0.0,
+            most_lost: 0.0,
             variance: 0.0,
             awaited: 0.0,
             greatest: 0,
@@ -78,10 +91,21 @@ impl One {
     }
 
     fn look(&mut self, looks: &Looks, scale: f64) {
-        self.lost += looks.lost * scale;
+        let lost = looks.lost * scale;
+        self.lost += lost;
+        self.most_lost = self.most_lost.max(lost);
         self.variance += looks.lost_squared * scale * scale;
         self.awaited += looks.awaited * scale;
         self.greatest = self.greatest.max(looks.greatest);
+    }
+
+    /// The site of that key.
+    fn place(&mut self, key: &Key) -> &mut Place {
+        // Most are there already, and need no key of their own.
+        if !self.sites.contains_key(key) {
+            self.sites.insert(key.clone(), Place::default());
+        }
+        self.sites.get_mut(key).expect("put there just now")
     }
 
     fn sample(&mut self, sampled: &Sampled) {
@@ -93,8 +117,9 @@ impl One {
 
     /// Takes over what is known of another name's locks.
     fn absorb(&mut self, other: Self) {
-        self.objects.extend(other.objects);
+        self.objects += other.objects;
         self.lost += other.lost;
+        self.most_lost = self.most_lost.max(other.most_lost);
         self.variance += other.variance;
         self.awaited += other.awaited;
         self.greatest = self.greatest.max(other.greatest);
@@ -183,37 +208,37 @@ impl Merged {
         } else {
             0.0
         };
-        let mut named = HashMap::new();
-        for (lock, counts) in by_locks(&sums(process), &gathered.before.counted) {
-            let (name, named_by) = name(process, lock, &counts);
-            let one = self
-                .locks
-                .entry(name.clone())
-                .or_insert_with(|| One::new(named_by));
-            let looks = gathered.looks.get(&lock);
-            let lost = looks.map_or(0.0, |looks| looks.lost * scale);
-            one.objects.insert((process.id, lock), lost);
-            if let Some(looks) = looks {
+        let mut keys = Keys::default();
+        let sampled = gathered.sampled.keys().map(|(lock, _)| *lock);
+        let told = gathered.looks.keys().copied().chain(sampled);
+        let mut named: HashMap<u64, Option<Name>> = told.map(|lock| (lock, None)).collect();
+        for counts in by_locks(&counted(process, &gathered.before.counted)) {
+            let lock = counts[0].lock;
+            let (name, named_by) = name(process, lock, counts);
+            if let Some(told) = named.get_mut(&lock) {
+                *told = Some(name.clone());
+            }
+            let one = self.one(name, named_by);
+            one.objects += 1;
+            if let Some(looks) = gathered.looks.get(&lock) {
                 one.look(looks, scale);
             }
-            for (site, acquired, contended) in &counts {
-                let place = one.sites.entry(key(process, *site)).or_default();
-                place.acquired += acquired;
-                place.contended += contended;
+            for count in counts {
+                let place = one.place(keys.of(process, count.site));
+                place.acquired += count.acquired;
+                place.contended += count.contended;
             }
-            named.insert(lock, name);
         }
         for (lock, looks) in &gathered.looks {
-            let Some(one) = named.get(lock).and_then(|name| self.locks.get_mut(name)) else {
+            let Some(one) = named.get(lock).and_then(|name| self.known(name.as_ref()?)) else {
                 continue;
             };
             for (site, held) in &looks.holders {
-                one.sites.entry(key(process, *site)).or_default().blamed += held * scale;
+                one.place(keys.of(process, *site)).blamed += held * scale;
             }
             for (site, waited) in &looks.waiters {
                 let seconds = waited * scale;
-                let place = one.sites.entry(key(process, *site)).or_default();
-                place.lost += seconds;
+                one.place(keys.of(process, *site)).lost += seconds;
                 let Some(stacks) = gathered.stacks.get(&(*lock, *site)) else {
                     let frames = process.stacks.frames(Hold::unpack(*site).0 - 1);
                     let frames = telling(&frames);
@@ -224,7 +249,7 @@ impl Merged {
                 for (addresses, weight) in stacks {
                     let frames = process.stacks.named(addresses);
                     let frames = telling(&frames);
-                    place.meet(&frames);
+                    one.place(keys.of(process, *site)).meet(&frames);
                     let share = if all > 0.0 {
                         weight / all
                     } else {
@@ -235,19 +260,18 @@ impl Merged {
             }
         }
         for ((lock, site), sampled) in &gathered.sampled {
-            let Some(one) = named.get(lock).and_then(|name| self.locks.get_mut(name)) else {
+            let Some(one) = named.get(lock).and_then(|name| self.known(name.as_ref()?)) else {
                 continue;
             };
             one.sample(sampled);
-            let place = one.sites.entry(key(process, *site)).or_default();
+            let place = one.place(keys.of(process, *site));
             place.waits.add_all(&sampled.waits);
             place.holds.add_all(&sampled.holds);
         }
     }
 
     /// All of it, sorted.
-    pub fn finish(mut self) -> (Vec<Lock>, Vec<Condition>, Stacks) {
-        self.put_arrays_together();
+    pub fn finish(self) -> (Vec<Lock>, Vec<Condition>, Stacks) {
         let mut locks: Vec<(Lock, HashMap<Vec<Frame>, f64>)> = Vec::new();
         let mut conditions = Vec::new();
         for ((kind, name), one) in self.locks {
@@ -255,7 +279,7 @@ impl Merged {
                 conditions.push(Condition {
                     name,
                     named_by: one.named_by,
-                    objects: one.objects.len(),
+                    objects: one.objects,
                     waits: one.sites.values().map(|place| place.acquired).sum(),
                     wait: one.waits.spread(),
                 });
@@ -285,27 +309,55 @@ impl Merged {
         (locks, conditions, all)
     }
 
-    /// Gives the locks of an array one name.
-    fn put_arrays_together(&mut self) {
-        let mut parts: HashMap<Name, Vec<Name>> = HashMap::new();
-        for name in self.locks.keys() {
-            if let Some((base, _)) = part(&name.1) {
-                let base = (name.0, base.to_owned());
-                parts.entry(base).or_default().push(name.clone());
+    /// What is known of the locks that have that name, or of the array that they are in.
+    fn one(&mut self, name: Name, named_by: NamedBy) -> &mut One {
+        let mut name = self.array_of(&name).unwrap_or(name);
+        if !self.locks.contains_key(&name)
+            && let Some(variable) = variable_of(&name)
+        {
+            let parts = self.parts.entry(variable.clone()).or_default();
+            parts.push(name.clone());
+            if parts.len() == FIELDS {
+                let mut whole = One::new(NamedBy::Symbol);
+                // The first is at the array's beginning, and has its bare name.
+                for part in parts.iter().chain([&variable]) {
+                    if let Some(one) = self.locks.remove(part) {
+                        whole.absorb(one);
+                    }
+                }
+                name = array(&variable);
+                self.locks.insert(name.clone(), whole);
             }
         }
-        for ((kind, base), names) in parts.into_iter().filter(|(_, names)| names.len() >= FIELDS) {
-            let mut whole = One::new(NamedBy::Symbol);
-            // The first is at the array's beginning, and has its bare name.
-            let first = (kind, base.clone());
-            for name in names.iter().chain([&first]) {
-                if let Some(one) = self.locks.remove(name) {
-                    whole.absorb(one);
-                }
-            }
-            self.locks.insert((kind, format!("{base}[…]")), whole);
+        let new = || One::new(named_by);
+        self.locks.entry(name).or_insert_with(new)
+    }
+
+    /// The same, of a name that had some already.
+    fn known(&mut self, name: &Name) -> Option<&mut One> {
+        match self.array_of(name) {
+            Some(array) => self.locks.get_mut(&array),
+            None => self.locks.get_mut(name),
         }
     }
+
+    /// The name of the array that a lock of that name is in, if it is in one.
+    fn array_of(&self, name: &Name) -> Option<Name> {
+        let inside = variable_of(name);
+        let variable = inside.as_ref().unwrap_or(name);
+        let parts = self.parts.get(variable)?;
+        (parts.len() == FIELDS).then(|| array(variable))
+    }
+}
+
+/// What all locks of an array are called.
+fn array((kind, variable): &Name) -> Name {
+    (*kind, format!("{variable}[…]"))
+}
+
+/// The variable that a lock of that name is inside, if it is in one and not at its beginning.
+fn variable_of((kind, name): &Name) -> Option<Name> {
+    part(name).map(|(variable, _)| (*kind, variable.to_owned()))
 }
 
 /// The variable and the place in it, of a lock that is inside one.
@@ -318,8 +370,6 @@ fn part(name: &str) -> Option<(&str, u64)> {
 pub const CONDITION: &str = "condition";
 
 fn lock(kind: &str, name: String, one: One) -> (Lock, HashMap<Vec<Frame>, f64>) {
-    let all: f64 = one.objects.values().sum();
-    let most = one.objects.values().copied().fold(0.0, f64::max);
     let mut sites: Vec<Site> = one
         .sites
         .into_iter()
@@ -352,8 +402,12 @@ fn lock(kind: &str, name: String, one: One) -> (Lock, HashMap<Vec<Frame>, f64>) 
         kind: kind.to_owned(),
         name,
         named_by: one.named_by,
-        objects: one.objects.len(),
-        busiest: if all > 0.0 { most / all } else { 0.0 },
+        objects: one.objects,
+        busiest: if one.lost > 0.0 {
+            one.most_lost / one.lost
+        } else {
+            0.0
+        },
         acquired: sites.iter().map(|site| site.acquired).sum(),
         contended: sites.iter().map(|site| site.contended).sum(),
         lost: Range::around(one.lost, one.variance),
@@ -410,37 +464,56 @@ pub fn sums(process: &Process) -> Sums {
     all
 }
 
-/// The same by locks, without what was counted before.
-pub fn by_locks(sums: &Sums, before: &Sums) -> HashMap<u64, Counts> {
-    let mut locks: HashMap<u64, Counts> = HashMap::new();
-    for ((lock, site), (acquired, contended)) in sums {
+/// What a process counted, without what it had counted before, one lock after the other.
+pub fn counted(process: &Process, before: &Sums) -> Vec<Counted> {
+    since(&sums(process), before)
+}
+
+/// The same of what was counted by now.
+pub fn since(sums: &Sums, before: &Sums) -> Vec<Counted> {
+    let counted = sums.iter().map(|((lock, site), (acquired, contended))| {
         let (already, held) = before.get(&(*lock, *site)).copied().unwrap_or_default();
         // A thread that puts its counts together meanwhile may be counted once too little.
-        let acquired = acquired.saturating_sub(already);
-        let contended = contended.saturating_sub(held);
-        if acquired > 0 {
-            locks
-                .entry(*lock)
-                .or_default()
-                .push((*site, acquired, contended));
+        Counted {
+            lock: *lock,
+            site: *site,
+            acquired: acquired.saturating_sub(already),
+            contended: contended.saturating_sub(held),
         }
-    }
-    locks
+    });
+    let mut counted: Vec<Counted> = counted.filter(|count| count.acquired > 0).collect();
+    counted.sort_unstable_by_key(|count| (count.lock, count.site));
+    counted
+}
+
+/// The sites of each lock, of what was [`counted`].
+pub fn by_locks(counted: &[Counted]) -> impl Iterator<Item = &[Counted]> {
+    counted.chunk_by(|one, other| one.lock == other.lock)
 }
 
 /// What a site is told apart by, in all processes.
-fn key(process: &mut Process, site: u64) -> (How, Frame) {
-    let (address, how) = Hold::unpack(site);
-    let frames = process.stacks.frames(address.saturating_sub(1));
-    (how, frames.first().map(settled).unwrap_or_default())
+type Key = (How, Frame);
+
+/// The keys of a process's sites, each found once.
+#[derive(Default)]
+struct Keys(HashMap<u64, Key>);
+
+impl Keys {
+    fn of(&mut self, process: &mut Process, site: u64) -> &Key {
+        self.0.entry(site).or_insert_with(|| {
+            let (address, how) = Hold::unpack(site);
+            let frames = process.stacks.frames(address.saturating_sub(1));
+            (how, frames.first().map(settled).unwrap_or_default())
+        })
+    }
 }
 
 /// A lock's kind and name.
-pub fn name(process: &mut Process, lock: u64, counts: &Counts) -> (Name, NamedBy) {
+pub fn name(process: &mut Process, lock: u64, counts: &[Counted]) -> (Name, NamedBy) {
     let most = counts
         .iter()
-        .max_by_key(|(site, acquired, _)| (*acquired, *site));
-    let site = most.map_or(0, |(site, _, _)| *site);
+        .max_by_key(|count| (count.acquired, count.site));
+    let site = most.map_or(0, |count| count.site);
     let (taken, how) = Hold::unpack(site);
     let kind = match how {
         How::Mutex => "mutex",
@@ -474,27 +547,29 @@ mod tests {
     fn an_array_has_one_name_and_fields_keep_theirs() {
         let mut merged = Merged::default();
         let mut put = |name: &str, lost: f64| {
-            let mut one = One::new(NamedBy::Symbol);
-            one.lost = lost;
-            one.objects.insert((1, merged_number(name)), lost);
-            merged.locks.insert(("mutex", name.to_owned()), one);
+            let one = merged.one(("mutex", name.to_owned()), NamedBy::Symbol);
+            one.objects += 1;
+            one.lost += lost;
+            one.most_lost = one.most_lost.max(lost);
         };
-        put("table", 1.0);
         for place in 1..10 {
+            if place == 5 {
+                put("table", 1.0);
+            }
             put(&format!("table+{}", place * 40), 1.0);
         }
         put("server+8", 0.5);
         put("server+48", 0.25);
+        let part = ("mutex", "table+80".to_owned());
+        assert!(merged.known(&part).is_some_and(|one| one.objects == 10));
+        // A million would be too many to be kept until the end.
+        assert_eq!(merged.locks.len(), 3);
         let (locks, _, _) = merged.finish();
         let names: Vec<&str> = locks.iter().map(|lock| lock.name.as_str()).collect();
         assert_eq!(names, ["table[…]", "server+8", "server+48"]);
         assert_eq!(locks[0].objects, 10);
         assert!((locks[0].lost.value - 10.0).abs() < 1e-9);
         assert!((locks[0].busiest - 0.1).abs() < 1e-9);
-    }
-
-    fn merged_number(name: &str) -> u64 {
-        name.bytes().fold(7, |sum, byte| sum * 31 + u64::from(byte))
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::observe::watching::Watching;
 use crate::problem::Problem;
 use crate::profile::NamedBy;
 use crate::profile::gather::{Gathered, Looks};
-use crate::profile::merge::{self, CONDITION, Counts, Name, Sums};
+use crate::profile::merge::{self, CONDITION, Counted, Name, Sums};
 use cohort::records::{Doing, Hold, How, NO_SAMPLES};
 use serde::Serialize;
 use std::collections::{HashMap, HashSet};
@@ -182,7 +182,9 @@ impl Looker {
         self.gathered.leave_out_gone(process.records(), &living);
         process.refresh(&self.numbers);
         let sums = merge::sums(process);
-        let counts = merge::by_locks(&sums, &self.before);
+        let counted = merge::since(&sums, &self.before);
+        let counts = merge::by_locks(&counted).map(|counts| (counts[0].lock, counts));
+        let counts: HashMap<u64, &[Counted]> = counts.collect();
         self.before = sums;
         let moments = process.threads(&living);
         let modes = process.modes();
@@ -195,7 +197,7 @@ impl Looker {
             locks: Vec::new(),
         };
         let mut rows: HashMap<Name, Row> = HashMap::new();
-        let none = (Counts::new(), Looks::default());
+        let none = Looks::default();
         let awaited = moments.iter().filter_map(lock_awaited);
         let locks: HashSet<u64> = counts
             .keys()
@@ -204,8 +206,8 @@ impl Looker {
             .chain(awaited)
             .collect();
         for lock in locks {
-            let counts = counts.get(&lock).unwrap_or(&none.0);
-            let looks = gathered.looks.get(&lock).unwrap_or(&none.1);
+            let counts = counts.get(&lock).copied().unwrap_or_default();
+            let looks = gathered.looks.get(&lock).unwrap_or(&none);
             let (name, named_by) = self
                 .names
                 .entry(lock)
@@ -223,8 +225,8 @@ impl Looker {
                 .iter()
                 .filter(|moment| lock_awaited(moment) == Some(lock))
                 .count();
-            let taken: u64 = counts.iter().map(|(_, acquired, _)| acquired).sum();
-            let contended: u64 = counts.iter().map(|(_, _, contended)| contended).sum();
+            let taken: u64 = counts.iter().map(|count| count.acquired).sum();
+            let contended: u64 = counts.iter().map(|count| count.contended).sum();
             row.taken_per_second += taken as f64 / seconds;
             // Put together as a number first.
             row.contended += contended as f64 / seconds;
@@ -320,10 +322,15 @@ fn lock_awaited(moment: &Moment) -> Option<u64> {
 }
 
 /// A lock's name: one that nobody has got yet, by where it is awaited.
-fn name(process: &mut Process, lock: u64, counts: &Counts, looks: &Looks) -> (Name, NamedBy) {
+fn name(process: &mut Process, lock: u64, counts: &[Counted], looks: &Looks) -> (Name, NamedBy) {
     if counts.is_empty() {
-        let awaited = looks.waiters.keys().map(|site| (*site, 1, 0));
-        return merge::name(process, lock, &awaited.collect());
+        let awaited = looks.waiters.keys().map(|site| Counted {
+            lock,
+            site: *site,
+            acquired: 1,
+            contended: 0,
+        });
+        return merge::name(process, lock, &awaited.collect::<Vec<_>>());
     }
     merge::name(process, lock, counts)
 }

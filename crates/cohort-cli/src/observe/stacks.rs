@@ -9,7 +9,11 @@ use object::{Object, ObjectSection, ObjectSegment, ObjectSymbol, SymbolKind};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::fs::{self, File};
+use std::io::{Read, Seek};
 use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// Frames of a stack that are shown.
@@ -98,6 +102,8 @@ pub struct Stacks {
     process: u32,
     /// The files with code, as they were mapped at the last look.
     files: Vec<(PathBuf, Vec<Piece>)>,
+    /// The root folder of its mount namespace, if that is not this command's.
+    root: Option<File>,
     mapped: Vec<Mapped>,
     unwinder: UnwinderX86_64<Vec<u8>>,
     names: HashMap<PathBuf, Names>,
@@ -109,6 +115,7 @@ impl Stacks {
         Self {
             process,
             files: Vec::new(),
+            root: None,
             mapped: Vec::new(),
             unwinder: UnwinderX86_64::new(),
             names: HashMap::new(),
@@ -119,18 +126,22 @@ impl Stacks {
     /// one that is ending has none. By `kept`, if all are gone and they were never seen.
     pub fn refresh(&mut self, threads: impl Iterator<Item = u32>, kept: &str) {
         let process = self.process;
-        let maps = |thread| std::fs::read_to_string(format!("/proc/{process}/task/{thread}/maps"));
-        let mut seen = threads
-            .filter_map(|thread| maps(thread).ok())
-            .filter(|maps| !maps.is_empty());
-        let maps = match seen.next() {
-            Some(maps) => maps,
-            None if self.mapped.is_empty() => kept.to_owned(),
+        let of = |thread| PathBuf::from(format!("/proc/{process}/task/{thread}"));
+        let mut seen = threads.filter_map(|thread| {
+            let maps = File::open(of(thread).join("maps")).ok()?;
+            Some((whole(maps)?, Some(thread)))
+        });
+        let (maps, thread) = match seen.next() {
+            Some(seen) => seen,
+            None if self.mapped.is_empty() => (kept.to_owned(), None),
             None => return,
         };
         let files = files(&maps);
         if files == self.files {
             return;
+        }
+        if let Some(root) = thread.and_then(|thread| root(&of(thread))) {
+            self.root = root;
         }
         self.mapped.clear();
         self.unwinder = UnwinderX86_64::new();
@@ -186,21 +197,19 @@ impl Stacks {
         });
     }
 
-    /// A file as the process sees it, which may be in a container.
+    /// A file as the process sees it, which may be in a container; that may have ended.
     fn seen(&self, path: &Path) -> PathBuf {
-        let inside = Path::new("/proc")
-            .join(self.process.to_string())
-            .join("root")
-            .join(path.strip_prefix("/").unwrap_or(path));
-        if inside.exists() {
-            inside
-        } else {
-            path.to_path_buf()
-        }
+        let inside = self.root.as_ref().map(|root| {
+            PathBuf::from(format!("/proc/self/fd/{}", root.as_raw_fd()))
+                .join(path.strip_prefix("/").unwrap_or(path))
+        });
+        inside
+            .filter(|inside| inside.exists())
+            .unwrap_or_else(|| path.to_path_buf())
     }
 
     fn read(&self, path: &Path) -> Option<Vec<u8>> {
-        std::fs::read(self.seen(path)).ok()
+        fs::read(self.seen(path)).ok()
     }
 
     /// The stack of a call, by `memory` of it, which begins at the stack pointer.
@@ -333,7 +342,7 @@ impl Stacks {
 impl Names {
     /// What a file says; nothing, if it cannot be read.
     pub fn of(path: &Path) -> Self {
-        let bytes = std::fs::read(path).unwrap_or_default();
+        let bytes = fs::read(path).unwrap_or_default();
         let image = object::File::parse(&*bytes).ok();
         let mut symbols = Vec::new();
         let mut variables = HashSet::new();
@@ -445,6 +454,28 @@ fn shortened(path: &str) -> String {
     }
 }
 
+/// A list of mappings; none if its program was over before all was read: then the list just ends.
+fn whole(mut list: impl Read + Seek) -> Option<String> {
+    let mut text = String::new();
+    list.read_to_string(&mut text).ok()?;
+    // If it is over, there is no first line any more either.
+    list.rewind().ok()?;
+    (list.read(&mut [0]).ok()? == 1).then_some(text)
+}
+
+/// The root folder that a thread sees, by its folder in `/proc`, open, so that what is below it is
+/// found when the thread is gone.  Nothing inside if the thread's mount namespace is this command's:
+/// a list of mappings has its files then as they are called here.  None if the thread is gone.
+fn root(thread: &Path) -> Option<Option<File>> {
+    let of = |process: &Path| fs::read_link(process.join("ns/mnt")).ok();
+    if of(thread)? == of(Path::new("/proc/self"))? {
+        return Some(None);
+    }
+    let mut options = File::options();
+    let options = options.read(true).custom_flags(libc::O_PATH);
+    options.open(thread.join("root")).ok().map(Some)
+}
+
 /// The files with code in a list of mappings, each with its pieces.
 ///
 /// Others are data, such as the process's own records, of hundreds of megabytes: they have no
@@ -505,6 +536,9 @@ fn bias(image: &object::File<'_>, pieces: &[Piece]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{self, SeekFrom};
+    use std::process::Command;
+    use std::time::Duration;
 
     #[test]
     fn only_what_is_mangled_is_demangled() {
@@ -516,6 +550,79 @@ mod tests {
         ] {
             assert_eq!(plain(symbol), name);
         }
+    }
+
+    /// A process that is over is not asked for its files any more, in a container or not.
+    #[test]
+    fn a_file_is_found_when_its_process_is_gone() {
+        for (words, is_apart) in [
+            (&["sleep", "60"][..], false),
+            (&["unshare", "-rm", "sleep", "60"], true),
+        ] {
+            let Ok(mut child) = Command::new(words[0]).args(&words[1..]).spawn() else {
+                eprintln!("skip: there is no {}", words[0]);
+                continue;
+            };
+            let mut stacks = Stacks::new(child.id());
+            let seen = loop {
+                stacks.refresh([child.id()].into_iter(), "");
+                if let Some(mapped) = stacks.mapped.first()
+                    && stacks.root.is_some() == is_apart
+                {
+                    break Some(stacks.seen(&mapped.path));
+                }
+                if child.try_wait().expect("a child").is_some() {
+                    break None;
+                }
+                std::thread::sleep(Duration::from_millis(5));
+            };
+            let _ = child.kill();
+            child.wait().expect("a child");
+            match seen {
+                Some(seen) => assert!(seen.exists(), "{words:?}: {}", seen.display()),
+                None => eprintln!("skip: {words:?} is not allowed here"),
+            }
+        }
+    }
+
+    /// What `/proc` shows of a process that ends while its list is read, a byte at a time.
+    struct Ending {
+        list: &'static [u8],
+        /// How many bytes can be read until then, from wherever.
+        left: usize,
+        next: usize,
+    }
+
+    impl Read for Ending {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let Some(byte) = self.list.get(self.next).filter(|_| self.left > 0) else {
+                return Ok(0);
+            };
+            into[0] = *byte;
+            self.left -= 1;
+            self.next += 1;
+            Ok(1)
+        }
+    }
+
+    impl Seek for Ending {
+        fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+            assert_eq!(to, SeekFrom::Start(0));
+            self.next = 0;
+            Ok(0)
+        }
+    }
+
+    #[test]
+    fn a_list_that_ends_with_its_process_is_none() {
+        let after = |left| Ending {
+            list: b"one\ntwo\n",
+            left,
+            next: 0,
+        };
+        assert_eq!(whole(after(0)), None);
+        assert_eq!(whole(after(4)), None);
+        assert_eq!(whole(after(9)).as_deref(), Some("one\ntwo\n"));
     }
 
     /// A process's own records are mapped too: hundreds of megabytes, which are not to be read as

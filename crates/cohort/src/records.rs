@@ -234,7 +234,8 @@ impl Waiting {
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Thread {
-    /// The kernel's number; 0: the record is nobody's.
+    /// The kernel's number; 0: the record is nobody's.  What it is listed to hold then was held while
+    /// the process was forked, by a thread that the child does not have.
     pub id: AtomicU32,
     /// How many locks it is listed to hold.
     pub held: AtomicU32,

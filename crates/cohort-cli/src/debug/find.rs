@@ -454,9 +454,12 @@ fn ended(process: &Process, signal: i32) -> Option<Finding> {
     })
 }
 
-/// Locks whose holders have ended.
+/// Locks whose holders have ended; those of threads that the process's parent had may go on there.
 fn gone(process: &mut Process, seen: &mut Seen, threads: &[Moment], fresh: &mut Vec<Finding>) {
-    for thread in threads.iter().filter(|thread| thread.is_gone) {
+    for thread in threads
+        .iter()
+        .filter(|thread| thread.is_gone && thread.id != 0)
+    {
         for held in &thread.holds {
             if seen.ended.insert((thread.id, held.number)) {
                 let what = lock(process, held.object, how(held.how));

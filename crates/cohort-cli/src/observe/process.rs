@@ -143,7 +143,7 @@ pub struct Held {
 /// A thread at one moment.
 #[derive(Clone, Debug)]
 pub struct Moment {
-    /// The kernel's number of the thread.
+    /// The kernel's number of the thread; 0: the process's parent had it.
     pub id: u32,
     /// The C library's name of it.
     pub pthread: u64,
@@ -315,11 +315,21 @@ impl Process {
     /// All threads that have a record, as they are now.
     pub fn threads(&self, living: &HashSet<u32>) -> Vec<Moment> {
         let used = (self.records.used.load(Acquire) as usize).min(self.records.threads.len());
-        self.records.threads[..used]
+        let mut threads: Vec<Moment> = self.records.threads[..used]
             .iter()
             .enumerate()
             .filter_map(|(slot, thread)| self.moment(slot, thread, living))
-            .collect()
+            .collect();
+        let (left, own): (Vec<_>, Vec<_>) = threads.iter_mut().partition(|thread| thread.id == 0);
+        for left in left {
+            // What a thread of this process has by now was made anew after the fork.
+            let is_had = |held: &Held| {
+                let mut had = own.iter().flat_map(|thread| &thread.holds);
+                had.any(|had| had.object == held.object)
+            };
+            left.holds.retain(|held| !is_had(held));
+        }
+        threads
     }
 
     /// Adds to what threads hold those mutexes that others wait for and that have their holder in
@@ -416,11 +426,13 @@ impl Process {
     }
 
     fn moment(&self, slot: usize, thread: &Thread, living: &HashSet<u32>) -> Option<Moment> {
-        let id = match thread.id.load(Acquire) {
-            0 => return None,
-            id => id,
+        let id = thread.id.load(Acquire);
+        let is_there = match id {
+            // A forked child lists there what a thread held that it does not have.
+            0 => thread.held.load(Acquire) != 0,
+            _ => thread.follows.follows(self.records.watch.number()),
         };
-        if !thread.follows.follows(self.records.watch.number()) {
+        if !is_there {
             return None;
         }
         // Asked before its holds are read, since those of a thread that goes on change; a thread

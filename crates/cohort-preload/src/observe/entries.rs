@@ -293,7 +293,10 @@ fn unlocks_others(own: &Own, object: usize, caller: &Caller, is_free: impl FnOnc
         return;
     }
     if let Some(other) = holder(own, object, true) {
-        found(own, Wrong::UnlockOthers, object, caller, Some(other));
+        // A child may free what a thread held that it does not have.
+        if other.0 != 0 {
+            found(own, Wrong::UnlockOthers, object, caller, Some(other));
+        }
     } else if all_are_certain(own) && is_free() {
         found(own, Wrong::UnlockFree, object, caller, None);
     }

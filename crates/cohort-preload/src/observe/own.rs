@@ -2,9 +2,10 @@
 
 use super::profile::Open;
 use super::{DEBUGGED, LEVEL, PROFILED, WATCHED, file};
-use crate::choice::variable_c;
+use crate::choice::{is_plain_default, variable_c};
+use crate::layout::Mutex;
 use crate::libc::{close, keeping_errno, open};
-use crate::owner;
+use crate::{filter, mutex, owner};
 use cohort::door::{Hearer, generation, generation_so_far, hear, is_gone, thread_id};
 use cohort::records::{
     ALWAYS, Doing, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, NEAR, Place, Records, STACK_BYTES,
@@ -37,6 +38,10 @@ struct Mirror {
     is_whole: Cell<bool>,
     held: Cell<u32>,
     holds: [[Cell<u64>; 2]; MIRRORED],
+    /// How many mutexes other threads hold meanwhile, as far as there is room.
+    left: Cell<u32>,
+    /// Each of these, with the tag of the thread that holds it; 0: the child has found it free.
+    lefts: [[Cell<u64>; 2]; MIRRORED],
 }
 
 /// What a thread keeps of its own.
@@ -259,7 +264,13 @@ pub fn any() -> Option<Own> {
 /// record's place and the site.
 #[inline(always)]
 pub fn tag(returns_to: usize) -> usize {
-    (words().slot.get() as usize) << TAG_BITS | returns_to & ((1 << TAG_BITS) - 1)
+    tag_of(words().slot.get() as usize, returns_to)
+}
+
+/// The same of the thread with that place in the records, plus one.
+#[inline(always)]
+fn tag_of(slot: usize, returns_to: usize) -> usize {
+    slot << TAG_BITS | returns_to & ((1 << TAG_BITS) - 1)
 }
 
 /// Gives the thread a place in this process's records.
@@ -303,6 +314,14 @@ fn inherit(own: &Own, held: &Mirror) {
                 own.holds_now(object.get() as usize, how, site as usize);
             }
         }
+        for [object, tag] in held.lefts.iter().take(held.left.get() as usize) {
+            let (slot, site) = (tag.get() >> TAG_BITS, tag.get() & ((1 << TAG_BITS) - 1));
+            if object.get() != 0 {
+                // The record is nobody's here, and stays so: new threads have places above.
+                let nobody = Own::of(&own.records().threads[slot as usize - 1]);
+                nobody.holds_now(object.get() as usize, How::Mutex, site as usize);
+            }
+        }
         held.is_whole.get()
     } else {
         false
@@ -331,6 +350,10 @@ fn forking() -> Option<(&'static Thread, &'static Mirror)> {
 /// Writes down what the thread holds for the child that it is about to have: what it holds in its
 /// record, the parent goes on to change.
 extern "C" fn before_fork() {
+    // One that has taken no lock yet has no record, and others may hold some.
+    if OF.load(Acquire) != 0 && OF.load(Acquire) == generation_so_far() {
+        any();
+    }
     let Some((thread, mirror)) = forking() else {
         return;
     };
@@ -345,7 +368,41 @@ extern "C" fn before_fork() {
     let is_listed = thread.beyond.load(Relaxed) == 0 && thread.uncertain.load(Relaxed) == 0;
     mirror.is_whole.set(is_listed && held as usize <= MIRRORED);
     mirror.held.set(held);
+    // At the level `stuck` they are named in the mutexes themselves.
+    let left = match Form::now() {
+        Form::Owner | Form::Order => list_others(records, thread, mirror),
+        _ => 0,
+    };
+    mirror.left.set(left as u32);
     mirror.is_fresh.set(true);
+}
+
+/// Writes down the mutexes that threads hold other than this one, which a child would wait for in
+/// vain; how many.
+fn list_others(records: &Records, this: &Thread, mirror: &Mirror) -> usize {
+    let used = (records.used.load(Acquire) as usize).min(THREADS);
+    let mut room = mirror.lefts.iter();
+    for (slot, thread) in records.threads[..used].iter().enumerate() {
+        let held = thread.held.load(Acquire) as usize;
+        if held == 0 || ptr::eq(thread, this) {
+            continue;
+        }
+        let waiting = thread.wait.read();
+        let at_condition = waiting.map_or(0, |(_, words)| Waiting::of_words(words).mutex);
+        for hold in records.holds(thread, held) {
+            let (site, how) = Hold::unpack(hold.site.load(Relaxed));
+            let lock = hold.object.load(Relaxed);
+            if lock == 0 || lock == at_condition || how != How::Mutex {
+                continue;
+            }
+            let Some([object, tag]) = room.next() else {
+                return MIRRORED;
+            };
+            object.set(lock);
+            tag.set(tag_of(slot + 1, site as usize) as u64);
+        }
+    }
+    MIRRORED - room.len()
 }
 
 extern "C" fn after_fork() {
@@ -357,6 +414,37 @@ extern "C" fn after_fork() {
 /// A child asks anew.
 extern "C" fn in_child() {
     LOOK.store((&raw const ALL).cast_mut(), Release);
+    let Some(slot) = words().slot.get().checked_sub(1) else {
+        return;
+    };
+    let mirror = mirror(slot as usize);
+    if mirror.is_fresh.get() {
+        for [object, _] in mirror.lefts.iter().take(mirror.left.get() as usize) {
+            // Between the list and the fork its thread may have let go of it.
+            if object.get() != 0 && !is_taken(object.get() as usize) {
+                object.set(0);
+            }
+        }
+    }
+}
+
+/// Whether there is a mutex at an address, taken, for which a child would wait: of other locks than
+/// the default it takes those that its parent's threads have.
+fn is_taken(object: usize) -> bool {
+    // A filter may kill for the call below.
+    if !is_plain_default() || filter::is_there() {
+        return false;
+    }
+    let bytes = [const { AtomicU8::new(0) }; size_of::<Mutex>()];
+    let local = [bytes.as_ptr() as usize, bytes.len()];
+    let remote = [object, bytes.len()];
+    // SAFETY: the call writes into bytes that are atoms, and fails where there is nothing to read.
+    let read = keeping_errno(|| unsafe {
+        process_vm_readv(getpid(), &raw const local, 1, &raw const remote, 1, 0)
+    });
+    // SAFETY: there is memory, which was a mutex a moment ago, and no other thread here.
+    let is_taken = || unsafe { mutex::is_taken(&*ptr::with_exposed_provenance(object)) };
+    read == bytes.len() as isize && is_taken() == Some(true)
 }
 
 /// Has the C library call these when the process forks: before the program's own functions in the

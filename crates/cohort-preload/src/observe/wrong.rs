@@ -32,7 +32,7 @@ pub fn found(own: &Own, kind: Wrong, object: usize, caller: &Caller, other: Opti
 }
 
 /// The other thread that holds a lock, and where it took it; the hold is struck out if
-/// `strike`.
+/// `strike`.  Its number is 0 if this process's parent had it.
 #[cold]
 pub fn holder(own: &Own, object: usize, strike: bool) -> Option<(u32, u64)> {
     let used = (own.records().used.load(Acquire) as usize).min(own.records().threads.len());

@@ -8,15 +8,16 @@
 use super::own::{Caller, Own};
 use crate::layout::{ADAPTIVE, Mutex, NO_KIND, NORMAL, RwLock};
 use crate::libc::alone;
-use cohort::records::{EDGES, Edge, GATES, Hold, How};
-use core::ptr::with_exposed_provenance;
+use cohort::records::{EDGES, Edge, GATES, Hold, How, MAKERS};
+use core::ptr::{self, with_exposed_provenance};
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicU32, AtomicU64};
+use core::sync::atomic::{AtomicU32, AtomicU64, fence};
 
 /// How many places an edge may have.
 const PROBES: usize = 64;
 
-/// What an edge's key is while it is struck out, and once it is: no edge's, which are odd.
+/// What an edge's key is while it is struck out or makes room for another, and once it is struck
+/// out: no edge's, which are odd.
 const STRIKING: u64 = 2;
 const STRUCK: u64 = 4;
 
@@ -182,11 +183,11 @@ impl New {
         gates(edge).all(is_held) && known != Some(0)
     }
 
-    /// Whether this says all that the other does.
-    fn covers(&self, edge: &Edge) -> bool {
+    /// Whether this, which `known` threads do, says all that the other does.
+    fn covers(&self, known: &[u32], edge: &Edge) -> bool {
         let mut own = self.gates.iter().filter(|gate| **gate != 0);
         own.all(|gate| gates(edge).any(|known| known == *gate))
-            && makers(edge).all(|known| known == 0 || known == self.thread)
+            && makers(edge).all(|maker| maker == 0 || known.contains(&maker))
     }
 
     /// Whether it may be in a cycle, by what is known so far.
@@ -237,51 +238,92 @@ fn leave_out(own: &Own, [outer, inner]: [u64; 2]) {
     }
 }
 
-/// Notes a thread with an edge that has that key; false if another has got its place meanwhile.
-fn add_maker(edge: &Edge, key: u64, thread: u32) -> bool {
+/// What has become of a thread that does what an edge says.
+enum Noted {
+    /// It was known.
+    Before,
+    /// It is known from now on.
+    Now,
+    /// Another edge has got the place meanwhile.
+    Nowhere,
+}
+
+/// Notes a thread with an edge that has that key.
+fn add_maker(edge: &Edge, key: u64, thread: u32) -> Noted {
     for place in &edge.threads {
         let known = match place.load(Relaxed) {
             0 => place.compare_exchange(0, thread, AcqRel, Relaxed).err(),
             known => Some(known),
         };
-        if known.is_none() && edge.key.load(Acquire) != key {
-            let _ = place.compare_exchange(thread, 0, Relaxed, Relaxed);
-            return false;
+        if known.is_none() {
+            // See `strike_covered`.
+            fence(SeqCst);
+            if edge.key.load(Acquire) != key {
+                let _ = place.compare_exchange(thread, 0, Relaxed, Relaxed);
+                return Noted::Nowhere;
+            }
+            return Noted::Now;
         }
-        if known.is_none_or(|known| known == thread) {
-            return true;
+        if known == Some(thread) {
+            return Noted::Before;
         }
     }
-    true
+    Noted::Before
 }
 
-/// Strikes out the edges that say no more than one that has just been written down.
-fn strike_covered(own: &Own, new: &New) {
+/// Strikes out the edges that say no more than one that the calling thread has just written down, or
+/// has been noted with.
+///
+/// Nobody waits here, and what a thread did is never lost.  Two pairs of steps are at stake, each with
+/// a sequentially consistent fence between the two, so that of any two threads one sees the other:
+///
+/// - A thread writes itself into an edge and then reads the edge's key ([`add_maker`]); another
+///   writes `STRIKING` there and then reads the threads.  Either the second sees a thread that `by`
+///   lacks, and puts the key back, or the first sees that the key has gone, and looks for another
+///   place.
+/// - Two edges may say the same, by the same threads: the gates were taken in another order.  Two
+///   threads that would strike out one of the two each have both written `STRIKING` before they read
+///   the key of the edge that stays: at least one of them finds it gone, and puts its own back.
+///
+/// An edge that stays may be struck out later, by one that says all it does, and so all that those did
+/// which it stood for.
+fn strike_covered(own: &Own, new: &New, by: &Edge) {
     let [pair, key] = new.keys();
     for edge in window(own, pair) {
         let known = edge.key.load(Acquire);
         if known == 0 {
             return;
         }
-        let stays = [key, STRIKING, STRUCK].contains(&known);
-        if stays || !new.is_like(edge) || !new.covers(edge) {
+        let stays = ptr::eq(edge, by) || [STRIKING, STRUCK].contains(&known);
+        if stays || !new.is_like(edge) || !new.covers(&threads_of(by), edge) {
             continue;
         }
         let taken = edge.key.compare_exchange(known, STRIKING, AcqRel, Relaxed);
         if taken.is_err() {
             continue;
         }
-        // Another thread may have been noted with it a moment ago.
-        if new.covers(edge) {
-            edge.held.store(0, Release);
-            for maker in &edge.threads {
-                maker.store(0, Release);
-            }
+        fence(SeqCst);
+        let makers = threads_of(by);
+        if new.covers(&makers, edge) && by.key.load(Acquire) == key {
+            empty(edge);
             edge.key.store(STRUCK, Release);
         } else {
             edge.key.store(known, Release);
         }
     }
+}
+
+/// Takes from an edge that the calling thread strikes out what others go by.
+fn empty(edge: &Edge) {
+    edge.held.store(0, Release);
+    for maker in &edge.threads {
+        maker.store(0, Release);
+    }
+}
+
+/// The threads that are noted with an edge; zeroes too.
+fn threads_of(edge: &Edge) -> [u32; MAKERS] {
+    edge.threads.each_ref().map(|thread| thread.load(Acquire))
 }
 
 /// The places that edges with that hash may have.
@@ -346,7 +388,7 @@ fn note(own: &Own, held: usize, taken: u64, how: How, caller: &Caller) {
         own.note(&edge.place, caller);
         edge.stack.store(own.keep_stack_in(stack, caller), Relaxed);
         edge.held.store(object, Release);
-        strike_covered(own, &new);
+        strike_covered(own, &new, edge);
     }
 }
 
@@ -380,15 +422,17 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
             if known == STRUCK || is_over(own, edge) {
                 free = free.or(Some((edge, known)));
             } else if known == key {
-                if add_maker(edge, key, new.thread) {
-                    return None;
+                match add_maker(edge, key, new.thread) {
+                    Noted::Before => {}
+                    Noted::Now => strike_covered(own, new, edge),
+                    Noted::Nowhere => continue 'again,
                 }
-                continue 'again;
+                return None;
             } else if is_written && new.is_like(edge) {
                 if new.is_covered_by(edge) {
                     return None;
                 }
-                if new.covers(edge) {
+                if new.covers(&[new.thread], edge) {
                     free = free.or(Some((edge, known)));
                 }
             } else if is_written && idle.is_none() {
@@ -410,23 +454,23 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
             break;
         };
         let before = locks(edge);
-        let taken = edge.key.compare_exchange(known, key, AcqRel, Acquire);
+        // One that finds its key there writes itself in, so it has to be empty before it has the key.
+        let first = if known == 0 { key } else { STRIKING };
+        let taken = edge.key.compare_exchange(known, first, AcqRel, Acquire);
         if taken.is_err() {
             // Another thread was first, perhaps with the same.
             continue;
         }
         if known == 0 {
-            add_maker(edge, key, new.thread);
+            add_maker(edge, first, new.thread);
             return Some((edge, 0));
         }
         if free.is_none() {
             leave_out(own, before);
         }
-        edge.held.store(0, Release);
-        for maker in &edge.threads {
-            maker.store(0, Release);
-        }
-        add_maker(edge, key, new.thread);
+        empty(edge);
+        add_maker(edge, first, new.thread);
+        edge.key.store(key, Release);
         return Some((edge, edge.stack.load(Relaxed)));
     }
     leave_out(own, [new.outer(), new.inner()]);

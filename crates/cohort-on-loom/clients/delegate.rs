@@ -212,7 +212,7 @@ pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
     }
 }
 
-/// A `sanl+` whose threads have places of their own.
+/// A `sanl+` in which each thread has a place of its own.
 type Queueing = SanlPlus<MayPark, 2, 0, false, 1, 1>;
 
 /// The first thread locks one, locks another, and unlocks the one before the other; the rest bring

@@ -139,8 +139,8 @@ pub fn excludes<L: Lockable<Kind = ()>, const THREADS: usize>(keys: [&'static [u
     }
 }
 
-/// One thread uses a key again and again while another frees it and takes its memory for another key,
-/// whose lock it does not wait for: so both may be in sections of the first key, if that has two locks.
+/// One thread uses a key again and again while another frees it and takes its memory for another key;
+/// it does not wait for that one's lock: so both may be in sections of the first key, if that has two locks.
 pub fn frees<L: Lockable<Kind = ()>>(rounds: usize) {
     let shared = small::<L>();
     let theirs = Arc::clone(&shared);

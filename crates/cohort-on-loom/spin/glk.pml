@@ -2,7 +2,7 @@
  * changes at will, CHANGES times; each access to shared memory a step.
  *
  * The low locks: `ticket` by its two words, with few numbers, so that they go round while a
- * thread that was sent away has still its own; `mcs` as an abstract queue, whose waiters are sent away in
+ * thread that was sent away has still its own; `mcs` as an abstract queue; its waiters are sent away in
  * one step; with MUTEX a third one, which any thread takes that finds it free.
  *
  * Left out: sleeping, tries, deadlines, what decides on a mode and when.

@@ -67,7 +67,7 @@ impl<L: Sync + 'static> Map<L> for Papaya<L> {
     }
 }
 
-/// The map of `scc` whose readers write nothing.
+/// The map of `scc` in which readers write nothing.
 pub type Scc<L> = scc::HashIndex<usize, &'static L, Mixed>;
 
 impl<L: Sync + 'static> Map<L> for Scc<L> {

@@ -454,7 +454,7 @@ fn ended(process: &Process, signal: i32) -> Option<Finding> {
     })
 }
 
-/// Locks whose holders have ended; those of threads that the process's parent had may go on there.
+/// Locks that threads held which have ended; those of threads that the process's parent had may go on there.
 fn gone(process: &mut Process, seen: &mut Seen, threads: &[Moment], fresh: &mut Vec<Finding>) {
     for thread in threads
         .iter()

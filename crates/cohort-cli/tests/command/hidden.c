@@ -1,5 +1,5 @@
-/* Leaves a process that locks a mutex, in a namespace of its own, as a user whose processes others
-   may not look into.  77: this may not be done here. */
+/* Leaves a process that locks a mutex, in a namespace of its own, as a user that lets no other user
+   look into its processes.  77: this may not be done here. */
 #include <pthread.h>
 #include <sched.h>
 #include <sys/wait.h>

@@ -172,7 +172,7 @@ fn in_turn(locks: &impl ByAddress, places: &[Place], seconds: f64) -> Outcome {
     })
 }
 
-/// Several threads, whose sections are counted.
+/// Several threads, and how many sections they have run.
 fn at_random(
     locks: &impl ByAddress,
     places: &[Place],

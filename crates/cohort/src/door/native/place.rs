@@ -22,13 +22,60 @@ const UNKNOWN: u16 = 0;
 static COHORTS: [[AtomicU16; CPUS]; LEVELS] =
     [const { [const { AtomicU16::new(UNKNOWN) }; CPUS] }; LEVELS];
 
-/// The number of the cohort that has this lowest CPU, plus one: cohorts are numbered as
-/// they are met, so that few low locks go round.
-static NUMBERS: [[AtomicU16; CPUS]; LEVELS] =
-    [const { [const { AtomicU16::new(UNKNOWN) }; CPUS] }; LEVELS];
+/// The cohorts of each level.
+static MET: [Met; LEVELS] = [const { Met::new() }; LEVELS];
 
-/// How many numbers of each level are given out.
-static USED: [AtomicU16; LEVELS] = [const { AtomicU16::new(0) }; LEVELS];
+/// The cohorts of a level, numbered as they are met, so that few low locks go round.
+struct Met {
+    /// The number of the cohort that has this lowest CPU, plus one.
+    numbers: [AtomicU16; CPUS],
+    /// How many numbers are given out.
+    given: AtomicU16,
+    /// How many cohorts have one.  Fewer, if threads that met a cohort at once each drew a number.
+    count: AtomicU16,
+}
+
+impl Met {
+    const fn new() -> Self {
+        Self {
+            numbers: [const { AtomicU16::new(UNKNOWN) }; CPUS],
+            given: AtomicU16::new(0),
+            count: AtomicU16::new(0),
+        }
+    }
+
+    /// The number of the cohort that has this lowest CPU, plus one.
+    fn number(&self, lowest: usize) -> u16 {
+        let place = &self.numbers[lowest % CPUS];
+        let known = place.load(Ordering::Relaxed);
+        if known != UNKNOWN {
+            return known;
+        }
+        let fresh = self.given.fetch_add(1, Ordering::Relaxed) + 1;
+        match place.compare_exchange(UNKNOWN, fresh, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => {
+                self.count.fetch_add(1, Ordering::Relaxed);
+                fresh
+            }
+            Err(theirs) => {
+                // Given back, unless another has been drawn since.
+                let _ = self.given.compare_exchange(
+                    fresh,
+                    fresh - 1,
+                    Ordering::Relaxed,
+                    Ordering::Relaxed,
+                );
+                theirs
+            }
+        }
+    }
+
+    /// There are at least so many, which somebody else has numbered from one.
+    fn told(&self, count: u16) {
+        self.given.fetch_max(count, Ordering::Relaxed);
+        self.count.fetch_max(count, Ordering::Relaxed);
+    }
+}
 
 /// Questions for which a thread believes the kernel's last answer where asking is a
 /// system call: threads seldom move, and a composition is correct whatever the answer.
@@ -57,7 +104,11 @@ pub fn cohort(level: Level) -> usize {
 #[inline]
 #[must_use]
 pub fn cache_groups() -> usize {
-    usize::from(USED[Level::CacheGroup as usize].load(Ordering::Relaxed))
+    usize::from(
+        MET[Level::CacheGroup as usize]
+            .count
+            .load(Ordering::Relaxed),
+    )
 }
 
 #[cold]
@@ -65,17 +116,7 @@ fn look_up(level: Level, cpu: usize) -> usize {
     if !is_allowed(Beyond::Files) {
         return 0;
     }
-    let lowest = lowest_of(level, cpu) % CPUS;
-    let place = &NUMBERS[level as usize][lowest];
-    let mut number = place.load(Ordering::Relaxed);
-    if number == UNKNOWN {
-        let fresh = USED[level as usize].fetch_add(1, Ordering::Relaxed) + 1;
-        number = match place.compare_exchange(UNKNOWN, fresh, Ordering::Relaxed, Ordering::Relaxed)
-        {
-            Ok(_) => fresh,
-            Err(theirs) => theirs,
-        };
-    }
+    let number = MET[level as usize].number(lowest_of(level, cpu));
     COHORTS[level as usize][cpu].store(number, Ordering::Relaxed);
     usize::from(number) - 1
 }
@@ -349,11 +390,42 @@ pub fn set_cohorts(text: &str) -> Result<(), Mistake> {
     let result = cohorts::read(text, &mut |level, cohort, cpu| {
         COHORTS[level as usize][cpu % CPUS].store(cohort as u16 + 1, Ordering::Relaxed);
     });
-    for (used, count) in USED.iter().zip(counts) {
-        used.fetch_max(count, Ordering::Relaxed);
+    for (met, count) in MET.iter().zip(counts) {
+        met.told(count);
     }
     for distance in DISTANCES.iter().flatten() {
         distance.store(0, Ordering::Relaxed);
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::*;
+    use std::sync::Barrier;
+    use std::vec::Vec;
+
+    #[test]
+    fn a_cohort_that_threads_meet_at_once_is_counted_once() {
+        const THREADS: usize = 4;
+        let all: Vec<Met> = (0..2000).map(|_| Met::new()).collect();
+        let barrier = Barrier::new(THREADS);
+        std::thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for met in &all {
+                        barrier.wait();
+                        met.number(7);
+                    }
+                });
+            }
+        });
+        for met in &all {
+            assert_eq!(met.count.load(Ordering::Relaxed), 1);
+            met.number(9);
+            assert_eq!(met.count.load(Ordering::Relaxed), 2);
+        }
+    }
 }

@@ -27,6 +27,7 @@ const MODEL: Model = Model {
     tries: false,
     visits: false,
     absent: false,
+    one_group: false,
     forks: false,
     ends: false,
 };

@@ -24,6 +24,7 @@ pub const SPIN: Bounds = Bounds {
     tries: false,
     visits: false,
     absent: false,
+    one_group: false,
     forks: false,
     ends: false,
 };
@@ -112,6 +113,16 @@ pub const SPIN_ABSENT: Bounds = Bounds {
     absent: true,
     nanoseconds_per_look: 2_000_000,
     ..SPIN_1
+};
+/// Threads are in one cache group of a large machine, in clients with many steps.
+pub const ONE_GROUP: Bounds = Bounds {
+    one_group: true,
+    ..PARK_1
+};
+/// The same, and lose their CPUs at times that are far enough apart to count.
+pub const ONE_GROUP_ABSENT: Bounds = Bounds {
+    one_group: true,
+    ..SPIN_ABSENT
 };
 /// Threads seldom wait.
 pub const VISITS: Bounds = Bounds {

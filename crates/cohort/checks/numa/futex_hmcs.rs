@@ -26,6 +26,15 @@ models![
     lighter("futex_hmcs::absent", SPIN_ABSENT, || {
         mutex::queues_behind::<FutexHmcs, 3>(1, [1, 1, 1])
     }),
+    lighter("futex_hmcs::one_group", ONE_GROUP, || {
+        mutex::excludes::<FutexHmcs>(3, 1, 0)
+    }),
+    lighter("futex_hmcs::one_group_queues", ONE_GROUP, || {
+        mutex::queues::<FutexHmcs, 3>([1, 1, 1])
+    }),
+    lighter("futex_hmcs::one_group_absent", ONE_GROUP_ABSENT, || {
+        mutex::queues::<FutexHmcs, 3>([1, 1, 1])
+    }),
     quick("futex_hmcs::owed", IMPATIENT_1, || {
         mutex::lets_go::<FutexHmcs>(3, 1, 1)
     }),

@@ -355,6 +355,28 @@ impl Futex {
         outcome
     }
 
+    /// Waits as one of a few, for no longer than that, and no longer once the holder came by
+    /// a queue; whether the lock is held.
+    pub(crate) fn wait_among_few(&self, nanoseconds: u64) -> bool {
+        let mut spinner = Spinner::new();
+        let since = now();
+        let mut left = nanoseconds;
+        loop {
+            let mut word = LOCKED;
+            spinner.watch(left, || {
+                word = self.word.load(Order::RELAXED);
+                word & (LOCKED | QUEUED) == LOCKED
+            });
+            if word & LOCKED != 0 {
+                return false;
+            }
+            if self.take(word, false) {
+                return true;
+            }
+            left = nanoseconds.saturating_sub(now() - since);
+        }
+    }
+
     /// The same, for a thread that seldom waits or for one that [does](waits_often).
     pub(crate) fn wait_long(&self, patience: &Patience, visits: bool) -> Outcome {
         if !visits {

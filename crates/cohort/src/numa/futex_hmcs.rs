@@ -1,9 +1,15 @@
 //! `futex-hmcs`: a [`Futex`] whose waiters stand in an `hmcs` queue where their CPUs are in
-//! several cache groups, or are many.  The queue does not exclude: it puts the threads that want
-//! the word in order, so that the lock goes round one cache group before it goes to the next.
+//! several cache groups, or are more than a few.  The queue does not exclude: it puts the threads
+//! that want the word in order, so that the lock goes round one cache group before it goes to the next.
 //!
 //! **Not for** strict order: a thread that comes while the word is free takes it.  Alone,
 //! and on a machine of few CPUs that has one cache group, it is `futex`.
+//!
+//! Where all CPUs are in one cache group, waiters first compete for the word, for as long as a few
+//! of them take to be served, and take no turns; the first that is not served in that time begins a queue, and
+//! others join it at once.  A crowd of a dozen would have the word, and what it guards, on its way
+//! for longer than the sections take.  There the queue ends where others want the CPUs: a
+//! sleeper that is next would keep the lock from all that are awake, and no group gains by its order.
 //!
 //! Where sections are long, spinning saves nothing, for a sleeper is awake well before the next
 //! section ends, and it slows a holder that shares a core with the spinner: the queue is short
@@ -86,13 +92,17 @@ flaws! {
 const HAND_OFFS: u32 = 16;
 
 /// With so many CPUs of one cache group, or fewer, waiters need no order: all may compete for the
-/// word.  On 12 simulated CPUs of one group a queue gains nothing, and it costs what a crowd
-/// tolerates: waiters that leave by a jump, and others' priorities.
-const CROWD: u32 = 16;
+/// word.  An order costs what a crowd tolerates: waiters that leave by a jump, and others' priorities.
+const CROWD: u32 = 4;
 
-/// How many may be in the queue of a lock that one cache group wants: so many that somebody is
-/// always ready while a sleeper is woken.  More would only spin on the holder's cores.
-const PLACES_IN_ONE: u32 = 8;
+/// How many may be in the queue of a lock that one cache group wants.  More would only spin on the
+/// holder's cores, and so many are enough for somebody to be ready while a sleeper is woken.
+const PLACES_IN_ONE: u32 = 16;
+
+/// For how long a waiter of the only cache group competes for the word before it goes to the queue,
+/// unless others are there.  A few waiters are all served in that time, and have spared the
+/// queue's lines; of many, those that have just come are few.
+const AMONG_FEW_NANOSECONDS: u64 = 1_000;
 
 /// For how long a queue is short after there was a reason: many time slices, for while it is
 /// long in vain a thread may wait for some of them.
@@ -192,7 +202,7 @@ impl Spell {
 enum Length {
     /// As many of each cache group as have CPUs.
     Whole,
-    /// Few, for others want the CPUs.
+    /// Few, for others want the CPUs; none, where all are in one cache group.
     Crowded,
     /// Next to none, for sections are long.
     Slow,
@@ -425,7 +435,7 @@ impl Queue {
         }
         let gate = &self.gates.0[group].0;
         let length = self.length();
-        let spins = length == Length::Whole && cache_groups() > 1;
+        let spins = length == Length::Whole && (cache_groups() > 1 || cpus() <= PLACES_IN_ONE);
         gate.admit(Self::places(length), spins);
         fence_after_update(QUEUE_ENTER);
         if bound.owner.load(Order::RELAXED) == lock {
@@ -684,15 +694,27 @@ impl FutexHmcs {
         outcome
     }
 
-    /// Blocks until the lock is held by way of a queue; false if there is none for it.
+    /// Blocks until the lock is held by way of a queue, or as one of a few; false if there is no
+    /// queue for it.
     fn acquire_in_queue(&self) -> bool {
         // Asking makes it known.
         let _ = door::cohort(Level::CacheGroup);
-        if cache_groups() < 2 && cpus() <= CROWD || NEVER.get().0.load(Order::RELAXED) != 0 {
+        let one_group = cache_groups() < 2;
+        if one_group && cpus() <= CROWD || NEVER.get().0.load(Order::RELAXED) != 0 {
             return false;
         }
         let lock = self.address();
-        let Some(queue) = TABLE.get().find(lock) else {
+        let table = TABLE.get();
+        if one_group {
+            let length = table.known(lock).map_or(Length::Whole, Queue::length);
+            if length == Length::Crowded {
+                return false;
+            }
+            if length == Length::Whole && self.futex.wait_among_few(AMONG_FEW_NANOSECONDS) {
+                return true;
+            }
+        }
+        let Some(queue) = table.find(lock) else {
             return false;
         };
         let Some(group) = queue.enter(lock) else {

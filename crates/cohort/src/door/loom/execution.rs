@@ -79,6 +79,7 @@ pub(super) struct Settings {
     pub(super) tries: bool,
     pub(super) visits: bool,
     pub(super) absent: bool,
+    pub(super) one_group: bool,
     pub(super) forks: bool,
     pub(super) ends: bool,
 }

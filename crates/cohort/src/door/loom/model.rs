@@ -30,6 +30,9 @@ pub struct Model {
     pub visits: bool,
     /// Whether waiters lose their CPUs, and show it.
     pub absent: bool,
+    /// Whether all threads are in one cache group, of a machine with so many CPUs that waiters
+    /// need an order; otherwise they are in two, of one with few.
+    pub one_group: bool,
     /// Whether the client calls [`fork`], which doubles the steps.
     pub forks: bool,
     /// Whether it matters to the client when a thread ends.
@@ -78,6 +81,7 @@ impl Model {
             tries: self.tries,
             visits: self.visits,
             absent: self.absent,
+            one_group: self.one_group,
             forks: self.forks,
             ends: self.ends,
         };

@@ -18,7 +18,13 @@ pub fn policy() -> WaitPolicy {
 #[must_use]
 pub fn cpus() -> u32 {
     // So many that two of a cache group may be in a queue, in a model in which one loses its.
-    if shows_absence() { 4 } else { 2 }
+    if one_group() {
+        16
+    } else if shows_absence() {
+        4
+    } else {
+        2
+    }
 }
 
 /// Whether the calling thread should try what pays now and then only: always, in a
@@ -63,6 +69,11 @@ pub fn has_lost_cpu() -> bool {
 #[must_use]
 pub fn shows_absence() -> bool {
     with(|execution| execution.settings.absent)
+}
+
+/// Whether threads are in one cache group of a machine with many CPUs.
+pub(super) fn one_group() -> bool {
+    with(|execution| execution.settings.one_group)
 }
 
 /// Does nothing: see [`waits_often`].

@@ -2,6 +2,7 @@
 
 use super::super::{Bed, Cache, Level, Shown};
 use super::execution::{generation, touch_kernel, with};
+use super::spinner::one_group;
 use super::std;
 use core::cell::Cell;
 
@@ -88,10 +89,11 @@ pub fn thread_id() -> u32 {
     me.id()
 }
 
-/// How many cache groups threads are in: more than one.
+/// How many cache groups threads are in: more than one, but in a model of
+/// [one](super::Model::one_group).
 #[must_use]
-pub const fn cache_groups() -> usize {
-    2
+pub fn cache_groups() -> usize {
+    if one_group() { 1 } else { 2 }
 }
 
 /// The cohort of the calling thread.  The first and the third thread are neighbours, the
@@ -108,6 +110,7 @@ pub fn cohort(level: Level) -> usize {
     let core = me.core.get();
     match level {
         Level::Core => core,
+        Level::CacheGroup if one_group() => 0,
         Level::CacheGroup | Level::Numa | Level::Package | Level::Blade => core % 2,
     }
 }

@@ -38,7 +38,7 @@ pub fn expired(deadline: &Deadline) -> bool {
 }
 
 /// The cohort of the calling thread; 0 outside of a run.  A machine without such a level
-/// has the next larger one instead, or else the next smaller one.
+/// has the next larger one instead, or else, but for cache groups, the next smaller one.
 #[must_use]
 pub fn cohort(level: Level) -> usize {
     door::cohort(levels(level))
@@ -59,7 +59,8 @@ pub fn cache_groups() -> usize {
 const fn levels(level: Level) -> &'static [&'static str] {
     match level {
         Level::Core => &["core", "cache", "numa", "package"],
-        Level::CacheGroup => &["cache", "numa", "package", "core"],
+        // No smaller one: CPUs that no such level divides share their last cache.
+        Level::CacheGroup => &["cache", "numa", "package"],
         Level::Numa => NUMA,
         Level::Package => &["package", "numa", "cache", "core"],
         Level::Blade => &["blade", "package", "numa", "cache", "core"],

@@ -1,6 +1,6 @@
 //! A program's own code, with one mutex for each account.  It takes its locks from `crate::locks`,
 //! which is `cohort` in the program, and in its tests the same locks compiled for a model checker
-//! (crates/cohort-on-loom/examples/accounts.rs) or for a simulated machine
+//! (crates/cohort-on-loom/examples/every_order.rs) or for a simulated machine
 //! (crates/cohort-on-machine/examples/accounts.rs).
 
 use crate::locks::{Mutex, RawLock, ThreadOblivious};

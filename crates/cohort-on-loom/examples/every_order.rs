@@ -1,7 +1,7 @@
 //! Is my program right under every interleaving?
 //!
 //! ```sh
-//! cargo run -p cohort-on-loom --example accounts
+//! cargo run -p cohort-on-loom --example every_order
 //! ```
 //!
 //! `examples/testing/accounts.rs` is compiled with the locks of this package, and their atomics

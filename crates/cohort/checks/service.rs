@@ -18,7 +18,7 @@ models![
     deep("gls::three", SPIN_1, || {
         service::excludes::<Tas, _>([&[1, 3][..], &[2, 3], &[3]])
     }),
-    quick("gls::frees", SPIN, || service::frees::<Tas>(1)),
+    lighter("gls::frees", SPIN, || service::frees::<Tas>(1)),
     // Its locks change their ways at each section, behind threads that wait for them.
     quick("gls::first_users_adapt", SPIN_1, || {
         service::excludes::<Noted<Forwards>, _>([&[1, 1], &[1]]);

@@ -23,7 +23,7 @@ models![
     quick("posix_rwlock::try_write", PARK, || {
         rwlock::shares::<PosixRwLock>(3, 3, 1, 1)
     }),
-    quick("posix_rwlock_w::readers", PARK, || {
+    lighter("posix_rwlock_w::readers", PARK, || {
         rwlock::shares::<PosixRwLock<true>>(3, 1, 1, 0)
     }),
     deep("posix_rwlock_w::writers", PARK, || {

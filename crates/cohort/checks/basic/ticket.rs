@@ -36,7 +36,7 @@ models![
     quick("fork::ticket_quick", FORK_QUIET, || {
         fork::holds(host::shortly_in_place::<Ticket>(), 2)
     }),
-    quick("fork::ticket_beside", FORK_2, || {
+    lighter("fork::ticket_beside", FORK_2, || {
         fork::looks_on_grants(host::in_place::<Ticket>(), 3)
     }),
     deep("ticket::deep", PARK_1, || {

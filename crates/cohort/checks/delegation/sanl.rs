@@ -21,7 +21,7 @@ models![
     quick("sanl::brings_spin", SPIN, || {
         delegate::runs::<Bringing<Patiently>>(2, 1, 0)
     }),
-    quick("sanl::brings_again", PARK, || {
+    lighter("sanl::brings_again", PARK, || {
         delegate::runs::<Bringing<Patiently>>(2, 2, 0)
     }),
     quick("sanl::brings_and_takes", PARK_3, || {

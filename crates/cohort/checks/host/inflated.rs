@@ -17,10 +17,10 @@ looked_for_in![
 ];
 
 models![
-    quick("inflated::three", PARK, || {
+    lighter("inflated::three", PARK, || {
         host::excludes(host::inflated::<Anderson<2>>(), 3, 1, 0);
     }),
-    quick("inflated::try", PARK, || {
+    lighter("inflated::try", PARK, || {
         host::excludes(host::inflated::<Anderson<2>>(), 3, 1, 1);
     }),
     quick("inflated::ahead", PARK_3, || {

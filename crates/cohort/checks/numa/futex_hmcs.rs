@@ -44,12 +44,12 @@ models![
     lighter("futex_hmcs::quick_timed", QUIET, || {
         mutex::lets_go::<FutexHmcs>(3, 1, 1)
     }),
-    quick(
+    lighter(
         "futex_hmcs::keeps_apart",
         TURNS,
         mutex::keeps_apart::<FutexHmcs>,
     ),
-    quick(
+    lighter(
         "futex_hmcs::keeps_apart_spin",
         SPIN_TRIES,
         mutex::keeps_apart::<FutexHmcs>,
@@ -60,7 +60,7 @@ models![
     quick("fork::futex_hmcs_multiplies", FORK, || {
         fork::multiplies(fork::bare::<FutexHmcs>(), 2)
     }),
-    quick("fork::futex_hmcs_beside", FORK_2, || {
+    lighter("fork::futex_hmcs_beside", FORK_2, || {
         fork::looks_on(fork::bare::<FutexHmcs>(), 3)
     }),
 ];

@@ -106,7 +106,7 @@ models![
     quick("hmcs_t::lets_go", TICKING_3, || {
         mutex::lets_go::<HmcsT1<MayPark>>(2, 1, 1);
     }),
-    quick("hmcs_t::again", PARK, || {
+    lighter("hmcs_t::again", PARK, || {
         mutex::excludes::<HmcsT1<MayPark>>(2, 2, 0);
     }),
     quick("hmcs_t::comes_back", PARK, || {

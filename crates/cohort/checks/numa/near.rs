@@ -10,7 +10,7 @@ impl Checked for Near {
 }
 
 models![
-    quick("near::turns", SPIN, || {
+    lighter("near::turns", SPIN, || {
         mutex::takes_turns::<SmallNear<SpinOnly>, _>([2, 1, 1]);
     }),
     quick("near::four", SPIN_1, || {

@@ -23,10 +23,10 @@ models![
     quick("rw_cohorts::try", SPIN, || {
         rwlock::is_tried::<Neutral<Ticket>>(3, 1);
     }),
-    quick("rw_cohorts::timed_again", PARK, || {
+    lighter("rw_cohorts::timed_again", PARK, || {
         rwlock::lets_go::<Neutral<Ticket>>(2, 1, 2, 1);
     }),
-    quick("rw_cohorts::lets_writers_go", PARK, || {
+    lighter("rw_cohorts::lets_writers_go", PARK, || {
         rwlock::lets_writers_go::<Neutral<Ticket>>(2, 2);
     }),
     quick("rw_cohorts::timed_writer", PARK, || {
@@ -44,7 +44,7 @@ models![
     quick("rw_cohorts::park", PARK_1, || {
         rwlock::shares::<Neutral<Ticket>>(3, 1, 1, 0);
     }),
-    quick("rw_cohorts::strictly", PARK, || {
+    lighter("rw_cohorts::strictly", PARK, || {
         rwlock::shares_strictly::<Neutral<Ticket>>(3, 1, 1);
     }),
     quick("rw_cohorts::writers", SPIN_1, || {

@@ -23,7 +23,7 @@ models![
     deep("rw_object::meet", PARK_1, || {
         rwlock::shares::<Nameless<Ticket>>(3, 1, 2, 0);
     }),
-    quick("rw_object::named", PARK, || {
+    lighter("rw_object::named", PARK, || {
         rwlock::shares_strictly::<Named<Ticket>>(3, 1, 1);
     }),
     quick("rw_object::named_spin", SPIN_1, || {
@@ -67,7 +67,7 @@ models![
     quick("fork::rw_object", FORK, || {
         fork::holds(object::hosted(host::in_place::<Ticket>()), 2)
     }),
-    quick("fork::rw_object_written", FORK_3, || {
+    lighter("fork::rw_object_written", FORK_3, || {
         fork::writes(object::hosted(host::in_place::<Tas>()), 2)
     }),
     quick("fork::rw_object_of_futex", FORK, || {

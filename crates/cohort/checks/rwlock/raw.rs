@@ -20,7 +20,7 @@ models![
     quick("rwlock::again", PARK, || {
         rwlock::shares::<RawRwLock>(2, 1, 2, 0)
     }),
-    quick("rwlock::reserved", IMPATIENT_2, || {
+    lighter("rwlock::reserved", IMPATIENT_2, || {
         rwlock::shares::<RawRwLock>(3, 1, 1, 0)
     }),
     quick("rwlock::turns", TURNS_END_1, || {
@@ -29,13 +29,13 @@ models![
     lighter("rwlock::timed_turns", TURNS_TICK, || {
         rwlock::lets_go::<RawRwLock>(3, 2, 1, 1)
     }),
-    quick("rwlock::timed", PARK, || {
+    lighter("rwlock::timed", PARK, || {
         rwlock::lets_go::<RawRwLock>(3, 1, 1, 1)
     }),
     quick("rwlock::timed_writer", PARK, || {
         rwlock::lets_go::<RawRwLock>(2, 2, 1, 1)
     }),
-    quick("rwlock::timed_writer_of_three", PARK, || {
+    lighter("rwlock::timed_writer_of_three", PARK, || {
         rwlock::lets_go::<RawRwLock>(3, 3, 1, 1)
     }),
     quick("rwlock::try", PARK, || rwlock::is_tried::<RawRwLock>(3, 1)),

@@ -24,7 +24,7 @@ use std::task::{Context, Poll, Wake, Waker};
 pub fn runs<D: Delegate + 'static>(threads: usize, rounds: u64, here: usize) {
     counts::<D>(
         threads,
-        rounds,
+        move |_| rounds,
         0..here,
         move |thread, delegate, context, section| {
             if thread < here {
@@ -37,11 +37,24 @@ pub fn runs<D: Delegate + 'static>(threads: usize, rounds: u64, here: usize) {
     );
 }
 
-/// The same, but the first `triers` only try.
+/// The first thread brings two sections, each of the others one.
+pub fn runs_again<D: Delegate + 'static>(threads: usize) {
+    counts::<D>(
+        threads,
+        |thread| if thread == 0 { 2 } else { 1 },
+        0..0,
+        |_, delegate, context, section| {
+            delegate.run(context, section);
+            true
+        },
+    );
+}
+
+/// The same as [`runs`], but the first `triers` only try.
 pub fn is_tried<D: TryDelegate + 'static>(threads: usize, rounds: u64, triers: usize) {
     counts::<D>(
         threads,
-        rounds,
+        move |_| rounds,
         0..triers,
         move |thread, delegate, context, section| {
             if thread < triers {
@@ -63,7 +76,7 @@ pub fn lets_go<D: AbortableDelegate + 'static>(
     let own = hurried..hurried + here;
     counts::<D>(
         threads,
-        rounds,
+        move |_| rounds,
         own.clone(),
         move |thread, delegate, context, section| {
             if thread < hurried {
@@ -86,7 +99,7 @@ pub fn is_attended<D: Attended + 'static>(threads: usize, rounds: u64, here: usi
     let own = 1..1 + here;
     counts::<D>(
         threads,
-        rounds,
+        move |_| rounds,
         own.clone(),
         move |thread, delegate, context, section| {
             if thread == 0 {
@@ -167,6 +180,34 @@ pub fn mixes<D: Delegate + 'static>(threads: usize) {
     if ended.is_some() {
         let count = read(&shared.1);
         assert_eq!(count, threads as u64, "sections exclude each other");
+    }
+}
+
+/// Each thread brings one section, and none runs more than `most` of them.
+pub fn runs_few<D: Delegate + 'static>(threads: usize, most: usize) {
+    let shared = Arc::new((D::default(), Cell::new(0)));
+    let theirs = Arc::clone(&shared);
+    let ran_by = together(threads, move |_| {
+        let (delegate, count) = &*theirs;
+        let context = Kept::new(D::Context::default());
+        let by = Kept::new(Cell::new(0_u32));
+        let section = Brought::new(|| {
+            add_one(count);
+            write(&by, thread_id());
+        });
+        delegate.run(&context, section.section());
+        read(&by)
+    });
+    if let Some(ran_by) = ran_by {
+        let count = read(&shared.1);
+        assert_eq!(count, threads as u64, "sections exclude each other");
+        for one in &ran_by {
+            let ran = ran_by.iter().filter(|by| *by == one).count();
+            assert!(
+                ran <= most,
+                "a thread ran {ran} sections, not {most} at most"
+            );
+        }
     }
 }
 
@@ -443,10 +484,10 @@ impl<F: FnMut()> Brought<F> {
     }
 }
 
-/// Each thread brings its sections in that way; those of `own` are run by their own threads.
+/// Each thread brings so many sections, in that way; those of `own` are run by their own threads.
 fn counts<D: Delegate + 'static>(
     threads: usize,
-    rounds: u64,
+    rounds: impl Fn(usize) -> u64 + Send + Sync + 'static,
     own: Range<usize>,
     bring: impl Fn(usize, &D, &D::Context, Section<'_>) -> bool + Send + Sync + 'static,
 ) {
@@ -455,7 +496,7 @@ fn counts<D: Delegate + 'static>(
     let brought = together(threads, move |thread| {
         let (delegate, count) = &*theirs;
         let mut ran = 0;
-        for _ in 0..rounds {
+        for _ in 0..rounds(thread) {
             let context = Kept::new(D::Context::default());
             let mine = Kept::new((Cell::new(0_u64), Cell::new(0_u32)));
             let (times, by) = &*mine;

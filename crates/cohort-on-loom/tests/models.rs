@@ -19,6 +19,8 @@ mod fork_clients;
 mod guard_clients;
 #[path = "../clients/migrating.rs"]
 mod migrating_clients;
+#[path = "../clients/order.rs"]
+mod order_clients;
 #[path = "../clients/records.rs"]
 mod record_clients;
 mod runner;

@@ -471,6 +471,16 @@ macro_rules! for_each_delegate {
             "Fatourou and Kallimanis 2012; Zhang et al. 2017 §2.1",
             [];
 
+            oyama, $crate::delegation::Oyama,
+            "sections are put on a list in the lock's word, which the holder takes as a whole",
+            "Oyama et al. 1999; Zhang et al. 2017 §2.2",
+            [TryDelegate];
+
+            qd, $crate::delegation::Qd,
+            "sections are put into a queue of fixed length, which the holder opens and closes",
+            "Klaftenegger et al. 2014; Dice et al. 2015 §1.1",
+            [TryDelegate, AbortableDelegate];
+
             rcl, $crate::delegation::Rcl,
             "sections are brought to a thread that does nothing else, on a CPU of its own",
             "Lozi et al. 2012; Zhang et al. 2017 §2.2",

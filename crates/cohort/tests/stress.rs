@@ -24,7 +24,7 @@ use locks::compose::{
     ACBoClh, AClof, Adaptive, Bypass, CMcsMcs, CTktMcs, CacheGroup, Clof, Core, Fast, Gated, Numa,
     Package, Stacked,
 };
-use locks::delegation::{Sanl, SanlPlus};
+use locks::delegation::{Oyama, Qd, Sanl, SanlPlus};
 use locks::door::set_cohorts;
 use locks::numa::{Ahmcs4, Cna, FutexHmcs, Hclh, Hmcs3, HmcsT1, HmcsT2, HmcsT3, Near, Shfl};
 use locks::rwlock::{Abandoning, CRwNp, CRwWp, CohortRw, RawRwLock};
@@ -334,6 +334,11 @@ stress! {
     sanl_plus_mixes: (0..300).for_each(|_| {
         delegate::mixes::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(THREADS);
     });
+    oyama_hands_on: delegate::runs::<Oyama<MayPark, 2, true>>(THREADS, 20_000, 2);
+    oyama_runs_few: (0..300).for_each(|_| delegate::runs_few::<Oyama<MayPark, 2>>(THREADS, 2));
+    qd_is_full: delegate::runs::<Qd<Mcs, MayPark, 2>>(THREADS, 20_000, 2);
+    qd_opens_again: (0..300).for_each(|_| delegate::runs_again::<Qd<Mcs, MayPark, 1>>(THREADS));
+    qd_lets_go: delegate::lets_go::<Qd<Mcs, MayPark, 2>>(THREADS, 5_000, 3, 1);
     posting_posts: (0..300).for_each(|_| delegate::posts::<SanlPlus>(THREADS, THREADS / 2));
     posting_drops: (0..300).for_each(|_| delegate::drops_what_it_posted::<Mcs>(THREADS));
     posting_is_inside: (0..300).for_each(|_| delegate::serves_no_task_inside::<SanlPlus>(THREADS));

@@ -43,20 +43,20 @@ macro_rules! owed {
             $(owed!(@$can $models, $name, Least, STANDARD);)*
         }
     }};
-    (@Attended $models:ident, $name:ident, $delegate:ty, $standard:ident) => {};
-    (@Tunable $models:ident, $name:ident, $delegate:ty, $standard:ident) => {};
-    (@TryDelegate $models:ident, $name:ident, $delegate:ty, $standard:ident) => {
+    (@Attended $models:ident, $name:ident, $least:ty, $standard:ident) => {};
+    (@Tunable $models:ident, $name:ident, $least:ty, $standard:ident) => {};
+    (@TryDelegate $models:ident, $name:ident, $least:ty, $standard:ident) => {
         $models.push(quick(concat!(stringify!($name), "::try"), PARK, || {
-            delegate::is_tried::<$delegate>(2, 1, 1);
+            delegate::is_tried::<$least>(2, 1, 1);
         }));
     };
-    (@AbortableDelegate $models:ident, $name:ident, $delegate:ty, $standard:ident) => {
+    (@AbortableDelegate $models:ident, $name:ident, $least:ty, $standard:ident) => {
         $models.extend([
             quick(concat!(stringify!($name), "::timed"), TICKING_3, || {
-                delegate::lets_go::<$delegate>(2, 1, 1, 0);
+                delegate::lets_go::<$least>(2, 1, 1, 0);
             }),
             quick(concat!(stringify!($name), "::timed_three"), $standard.within(TICKING), || {
-                delegate::lets_go::<$delegate>(3, 1, 1, 0);
+                delegate::lets_go::<$least>(3, 1, 1, 0);
             }),
         ]);
     };

@@ -21,7 +21,7 @@ use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas}
 use crate::locks::compose::{
     AClof, Adaptive, Bypass, CacheGroup, Clof, Fast, Gated, Numa, OnPages, Package, Stacked,
 };
-use crate::locks::delegation::{CcSynch, Fc, HSynch, Rcl, Sanl, SanlPlus};
+use crate::locks::delegation::{CcSynch, Fc, HSynch, Oyama, Qd, Rcl, Sanl, SanlPlus};
 use crate::locks::numa::{
     Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet,
 };
@@ -354,6 +354,24 @@ static CLIENTS: &[Sizes] = clients! {
         delegate::serves_nobody_inside::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(threads);
     };
     sanl_plus_unlocks: |threads, _rounds| delegate::unlocks_in_order_of_locking(threads);
+    oyama_hands_on: |threads, rounds| {
+        delegate::runs::<Oyama<MayPark, 2>>(threads, rounds, 2);
+    };
+    oyama_in_order: |threads, rounds| {
+        delegate::runs::<Oyama<MayPark, 4, true>>(threads, rounds, 1);
+    };
+    oyama_is_inside: |threads, _rounds| {
+        delegate::serves_nobody_inside::<Oyama<MayPark, 2>>(threads);
+    };
+    oyama_runs_few: |threads, _rounds| delegate::runs_few::<Oyama<MayPark, 2>>(threads, 2);
+    qd_posts: |threads, rounds| delegate::runs::<Qd<Mcs, MayPark, 2>>(threads, rounds, 1);
+    qd_opens_again: |threads, _rounds| delegate::runs_again::<Qd<Mcs, MayPark, 1>>(threads);
+    qd_lets_go: |threads, rounds| {
+        delegate::lets_go::<Qd<Mcs, MayPark, 2>>(threads, rounds, threads / 2, 1);
+    };
+    qd_is_inside: |threads, _rounds| {
+        delegate::serves_nobody_inside::<Qd<Mcs, MayPark, 2>>(threads);
+    };
     fc_is_inside: |threads, _rounds| {
         delegate::serves_nobody_inside::<Fc<Mcs, MayPark, 1, 0>>(threads);
     };

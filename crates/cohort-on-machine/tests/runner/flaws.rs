@@ -117,6 +117,12 @@ static BEYOND: &[(&str, &str)] = &[
         "a thread that gives up frees its section while that runs, and the whole process goes \
          down, so no client here gives up under it; loom, which keeps that memory, notices",
     ),
+    (
+        "oyama.forget-order",
+        "threads change CPUs between two steps of a client, which so cannot know in which order \
+         sections were put on the list; loom, where they do not, notices it",
+    ),
+    ("qd.run-withdrawn", "as request.leave-posted"),
     ("sanl.keep-posted", "nobody forks here"),
     ("sanl.keep-queue", "nobody forks here"),
     ("futex-hmcs.believe-places", "nobody forks here"),

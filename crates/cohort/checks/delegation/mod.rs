@@ -3,6 +3,8 @@
 mod cc_synch;
 mod fc;
 mod h_synch;
+mod oyama;
+mod qd;
 mod rcl;
 mod request;
 mod roster;

@@ -7,6 +7,8 @@
 pub mod cc_synch;
 pub mod fc;
 pub mod h_synch;
+pub mod oyama;
+pub mod qd;
 pub mod rcl;
 pub mod request;
 pub mod roster;
@@ -16,6 +18,8 @@ pub mod sanl_plus;
 pub use cc_synch::CcSynch;
 pub use fc::Fc;
 pub use h_synch::HSynch;
+pub use oyama::Oyama;
+pub use qd::Qd;
 pub use rcl::Rcl;
 pub use sanl::{Sanl, SanlDistanceFirst, SanlFlat};
 pub use sanl_plus::SanlPlus;

@@ -1,0 +1,53 @@
+//! In which order a holder runs what others have brought meanwhile.
+
+use crate::clients::{read, write};
+use crate::delegate_clients::Brought;
+use crate::locks::Delegate;
+use crate::locks::door::{AtomicU32, Cell, Order, Spinner};
+use crate::world::{Kept, together};
+use std::sync::Arc;
+
+/// The others bring their sections while the first is in its own, and theirs are run in the order in
+/// which they have come, or else in the opposite one.  For schedules in which threads change only where
+/// one waits: so whichever thread has a number brings its section before the next gets one.
+pub fn keeps_order<D: Delegate + 'static>(threads: usize, in_order: bool) {
+    type Shared<D> = (D, AtomicU32, AtomicU32, Cell<u64>);
+    let shared: Arc<Shared<D>> = Arc::default();
+    let theirs = Arc::clone(&shared);
+    let others = threads as u32 - 1;
+    let ended = together(threads, move |thread| {
+        let (delegate, has_begun, come, order) = &*theirs;
+        let context = Kept::new(D::Context::default());
+        let mut spinner = Spinner::new();
+        if thread == 0 {
+            let first = Brought::new(|| {
+                has_begun.store(1, Order::RELAXED);
+                let mut spinner = Spinner::new();
+                while come.load(Order::RELAXED) < others {
+                    spinner.turn();
+                }
+            });
+            delegate.run_here(&context, first.section());
+            return;
+        }
+        while has_begun.load(Order::RELAXED) == 0 {
+            spinner.turn();
+        }
+        drop(spinner);
+        let number = 1 + u64::from(come.fetch_add(1, Order::RELAXED));
+        let section = Brought::new(|| write(order, read(order) * 10 + number));
+        delegate.run(&context, section.section());
+    });
+    if ended.is_some() {
+        let digits = |numbers: &mut dyn Iterator<Item = u64>| {
+            numbers.fold(0, |before, number| before * 10 + number)
+        };
+        let others = u64::from(others);
+        let expected = if in_order {
+            digits(&mut (1..=others))
+        } else {
+            digits(&mut (1..=others).rev())
+        };
+        assert_eq!(read(&shared.3), expected, "sections are run in their order");
+    }
+}

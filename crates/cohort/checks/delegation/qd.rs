@@ -1,0 +1,38 @@
+//! Checks of `qd`, most of them with a queue of one place, which is full at once.
+
+use crate::runner::prelude::*;
+
+type OnePlace = Qd<Mcs, MayPark, 1>;
+
+type TwoPlaces = Qd<Mcs, MayPark, 2>;
+
+impl Checked for Qd {
+    type Smallest = OnePlace;
+    const STANDARD: Standard = Standard {
+        preemptions: 1,
+        ..ALL
+    };
+}
+
+models![
+    quick("qd::two_places", PARK_1, || {
+        delegate::runs::<TwoPlaces>(3, 1, 0)
+    }),
+    quick("qd::reopened", PARK, || {
+        delegate::runs_again::<OnePlace>(3)
+    }),
+    quick("qd::panics", PARK, || delegate::panics::<OnePlace>(2)),
+    quick("qd::timed_and_takes", TICKING_1, || {
+        delegate::lets_go::<TwoPlaces>(3, 1, 1, 1)
+    }),
+    quick("qd::timed_again", TICKING, || {
+        delegate::lets_go::<OnePlace>(2, 2, 1, 0)
+    }),
+    deep("qd::two_places_again", PARK_1, || {
+        delegate::runs::<TwoPlaces>(3, 2, 0)
+    }),
+];
+
+on_machine! {
+    _ => [few("qd_posts"), few("qd_is_inside")];
+}

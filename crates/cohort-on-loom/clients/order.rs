@@ -51,3 +51,40 @@ pub fn keeps_order<D: Delegate + 'static>(threads: usize, in_order: bool) {
         assert_eq!(read(&shared.3), expected, "sections are run in their order");
     }
 }
+
+/// A holder runs the section of a second thread, and then, as it holds again, that of a third: what
+/// these know of each other they have from the delegate.
+pub fn opens_again<D: Delegate + 'static>() {
+    type Shared<D> = (D, AtomicU32, AtomicU32, Cell<u64>);
+    let shared: Arc<Shared<D>> = Arc::default();
+    let theirs = Arc::clone(&shared);
+    let ended = together(3, move |thread| {
+        let (delegate, begun, come, count) = &*theirs;
+        if thread > 0 {
+            let mut spinner = Spinner::new();
+            while begun.load(Order::RELAXED) < thread as u32 {
+                spinner.turn();
+            }
+            drop(spinner);
+            come.fetch_add(1, Order::RELAXED);
+            let context = Kept::new(D::Context::default());
+            let section = Brought::new(|| write(count, read(count) + 1));
+            delegate.run(&context, section.section());
+            return;
+        }
+        for turn in 1..3 {
+            let context = Kept::new(D::Context::default());
+            let section = Brought::new(|| {
+                begun.store(turn, Order::RELAXED);
+                let mut spinner = Spinner::new();
+                while come.load(Order::RELAXED) < turn {
+                    spinner.turn();
+                }
+            });
+            delegate.run_here(&context, section.section());
+        }
+    });
+    if ended.is_some() {
+        assert_eq!(read(&shared.3), 2, "each section is run once");
+    }
+}

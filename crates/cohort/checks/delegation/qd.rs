@@ -18,15 +18,16 @@ models![
     quick("qd::two_places", PARK_1, || {
         delegate::runs::<TwoPlaces>(3, 1, 0)
     }),
-    quick("qd::reopened", PARK, || {
-        delegate::runs_again::<OnePlace>(3)
-    }),
+    quick("qd::reopened", SPIN_0, || order::opens_again::<OnePlace>()),
     quick("qd::panics", PARK, || delegate::panics::<OnePlace>(2)),
     quick("qd::timed_and_takes", TICKING_1, || {
         delegate::lets_go::<TwoPlaces>(3, 1, 1, 1)
     }),
     quick("qd::timed_again", TICKING, || {
         delegate::lets_go::<OnePlace>(2, 2, 1, 0)
+    }),
+    deep("qd::reopened_at_will", PARK, || {
+        delegate::runs_again::<OnePlace>(3)
     }),
     deep("qd::two_places_again", PARK_1, || {
         delegate::runs::<TwoPlaces>(3, 2, 0)

@@ -8,12 +8,14 @@
 //! | `level` | the thread that grows the table | there are `FIRST << level` buckets |
 //! | `first`, `segments` | the same | bucket after bucket; each segment has as many as all before it |
 //! | `Bucket::ready` | the thread that splits the bucket before it | its keys are here, no longer there |
-//! | `Bucket::keys`, `entries` | threads that have the bucket | up to three keys, 0 for none, and the entry of each |
+//! | `Bucket::entries` | threads that have the bucket | up to six keys' entries, each address with a few bits of its key's hash; null: none |
 //! | `Bucket::more` | the same | a further bucket of the same place |
 //! | `Entry::key` | the thread that puts or frees it | the address that has this lock |
 //!
-//! To find a key is to read: one cache line as a rule, no more steps than the table has levels and
-//! the bucket has lines, whatever other threads do.  What is looked up in vain is looked for once
+//! To find a key is to read: the bucket's line and the entry's, which the caller locks anyway, as a
+//! rule; no more steps than the table has levels and the bucket has lines, whatever other threads do.
+//! A key stands in its entry alone, so a line has room for six: bits of the hash tell nearly all others'
+//! entries from the key's without a look at them.  What is looked up in vain is looked for once
 //! more by a thread that has the bucket, so two first users of a key get one entry.
 //!
 //! The table grows by a segment of empty buckets, which is all.  A bucket gets its keys from the one
@@ -160,7 +162,11 @@ impl<L> Entry<L> {
 }
 
 /// Keys of a cache line.
-const WIDTH: usize = 3;
+const WIDTH: usize = 6;
+
+/// From which bit on an address is 0: kernels give programs no higher ones unless they ask for them,
+/// which the pools of entries do not.
+const SPARE: u32 = 48;
 
 /// A cache line of keys.
 #[derive(Debug)]
@@ -169,7 +175,6 @@ pub struct Bucket<L: 'static> {
     /// The generation of the process in which a thread has it, or 0.
     taken: AtomicU32,
     ready: AtomicU32,
-    keys: [AtomicUsize; WIDTH],
     entries: [AtomicPtr<Entry<L>>; WIDTH],
     more: AtomicPtr<Self>,
 }
@@ -179,7 +184,6 @@ impl<L> Default for Bucket<L> {
         Self {
             taken: AtomicU32::new(0),
             ready: AtomicU32::new(0),
-            keys: repeated!(AtomicUsize::new(0), WIDTH),
             entries: repeated!(AtomicPtr::null(), WIDTH),
             more: AtomicPtr::null(),
         }
@@ -209,7 +213,7 @@ const SEGMENTS: usize = 26;
 /// The table; its entries and its further buckets are of two pools, and stay there for ever.
 /// It grows when there are more keys than `FULL` for each bucket.
 #[derive(Debug)]
-pub struct Table<L: 'static, E, B, const FIRST: usize = 64, const FULL: u32 = 2> {
+pub struct Table<L: 'static, E, B, const FIRST: usize = 64, const FULL: u32 = 4> {
     level: AtomicU32,
     used: AtomicU32,
     /// The generation of the process in which a thread makes it grow, or 0.
@@ -239,6 +243,22 @@ fn hash(key: usize) -> usize {
     ((key_of(key) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize
 }
 
+/// What stands in the spare bits of the entry of a key of that hash: those that say least about its
+/// bucket.
+fn tag(hash: usize) -> usize {
+    hash >> (u32::BITS + SPARE - usize::BITS) << SPARE
+}
+
+/// The entry in a place of a bucket, if there is one.
+fn entry_in<L>(place: *mut Entry<L>) -> Option<&'static Entry<L>> {
+    // SAFETY: null, or of a pool whose nodes stay.
+    unsafe {
+        place
+            .map_addr(|address| address & ((1 << SPARE) - 1))
+            .as_ref()
+    }
+}
+
 impl<L: Lockable> Bucket<L> {
     /// The lines of this place.
     fn lines(&self) -> impl Iterator<Item = &Self> {
@@ -250,43 +270,56 @@ impl<L: Lockable> Bucket<L> {
 
     /// The entry of a key, if it is seen.
     #[inline]
-    fn find(&self, key: usize) -> Option<&'static Entry<L>> {
+    fn find(&self, key: usize, hash: usize) -> Option<&'static Entry<L>> {
+        let tag = tag(hash);
         for line in self.lines() {
-            for (its, entry) in line.keys.iter().zip(&line.entries) {
-                if its.load(GLS_FIND) == key {
-                    // SAFETY: of a pool whose nodes stay; written before its first key was.
-                    return Some(unsafe { &*entry.load(Order::RELAXED) });
+            for place in &line.entries {
+                let place = place.load(GLS_FIND);
+                if place.addr() >> SPARE << SPARE == tag
+                    && let Some(entry) = entry_in(place)
+                    && entry.key.load(Order::RELAXED) == key
+                {
+                    return Some(entry);
                 }
             }
         }
         None
     }
 
-    /// Puts in a key that is not there; the caller has the bucket, or nobody knows it yet.
-    fn put(&self, key: usize, entry: &'static Entry<L>, more: &(impl Pool<Self> + ?Sized)) {
+    /// Puts in the entry of a key that is not there; the caller has the bucket, or nobody knows it yet.
+    fn put(&self, hash: usize, entry: &'static Entry<L>, more: &(impl Pool<Self> + ?Sized)) {
+        let tagged = ptr::from_ref(entry).cast_mut().map_addr(|address| {
+            debug_assert_eq!(address >> SPARE, 0, "no bits to spare");
+            address | tag(hash)
+        });
         let mut last = self;
         for line in self.lines() {
-            for (its, place) in line.keys.iter().zip(&line.entries) {
-                if its.load(Order::RELAXED) == 0 {
-                    place.store(ptr::from_ref(entry).cast_mut(), Order::RELAXED);
-                    its.store(key, GLS_PUT);
+            for place in &line.entries {
+                if place.load(Order::RELAXED).is_null() {
+                    place.store(tagged, GLS_PUT);
                     return;
                 }
             }
             last = line;
         }
         let line = more.take();
-        line.entries[0].store(ptr::from_ref(entry).cast_mut(), Order::RELAXED);
-        line.keys[0].store(key, GLS_PUT);
+        line.entries[0].store(tagged, GLS_PUT);
         last.more.store(ptr::from_ref(line).cast_mut(), GLS_ADD);
     }
 
-    /// Forgets all keys of which that is true; the caller has the bucket, or nobody knows it yet.
+    /// All places.
+    fn places(&self) -> impl Iterator<Item = &AtomicPtr<Entry<L>>> {
+        self.lines().flat_map(|line| &line.entries)
+    }
+
+    /// Forgets all entries of whose keys that is true; the caller has the bucket, or nobody knows it
+    /// yet.
     fn forget(&self, which: impl Fn(usize) -> bool) {
-        for its in self.lines().flat_map(|line| &line.keys) {
-            let key = its.load(Order::RELAXED);
-            if key != 0 && which(key) {
-                its.store(0, Order::RELAXED);
+        for place in self.places() {
+            if let Some(entry) = entry_in(place.load(Order::RELAXED))
+                && which(entry.key.load(Order::RELAXED))
+            {
+                place.store(ptr::null_mut(), Order::RELAXED);
             }
         }
     }
@@ -331,8 +364,7 @@ where
                     Bucket {
                         taken: AtomicU32::new(0),
                         ready: AtomicU32::new(0),
-                        keys: repeated!(AtomicUsize::new(0), WIDTH),
-                        entries: repeated!(AtomicPtr::null(), WIDTH),
+                                    entries: repeated!(AtomicPtr::null(), WIDTH),
                         more: AtomicPtr::null(),
                     },
                     FIRST
@@ -380,9 +412,8 @@ where
     /// The key's entry, if it is seen.
     #[inline]
     fn find(&self, key: usize) -> Option<&'static Entry<L>> {
-        let entry = self.nearest(hash(key)).0.find(key)?;
-        // Its place may have got another's between two looks.
-        (entry.key.load(Order::RELAXED) == key).then_some(entry)
+        let hash = hash(key);
+        self.nearest(hash).0.find(key, hash)
     }
 
     /// Takes the bucket where a hash's keys are.
@@ -401,7 +432,8 @@ where
     #[cold]
     #[inline(never)]
     fn find_surely(&self, key: usize) -> Option<&'static Entry<L>> {
-        self.taken(hash(key)).bucket.find(key)
+        let hash = hash(key);
+        self.taken(hash).bucket.find(key, hash)
     }
 
     /// The key's entry, which it has from here on; of that kind, if it had none.
@@ -416,7 +448,7 @@ where
         let hash = hash(key);
         let (entry, used) = loop {
             let taken = self.taken(hash);
-            if let Some(entry) = taken.bucket.find(key)
+            if let Some(entry) = taken.bucket.find(key, hash)
                 && !mutant(flaw::PUT_AT_ONCE)
             {
                 return entry;
@@ -428,7 +460,7 @@ where
             entry.key.store(key, Order::RELAXED);
             // Counted before anybody can free it.
             let used = self.used.fetch_add(1, Order::RELAXED) + 1;
-            taken.bucket.put(key, entry, &*self.more);
+            taken.bucket.put(hash, entry, &*self.more);
             break (entry, used);
         };
         let level = self.level.load(Order::RELAXED);
@@ -451,19 +483,17 @@ where
         let Some(bucket) = self.bucket(to) else {
             return false;
         };
-        let moves = |key| number(self::hash(key), level) == to;
+        let moves = |key| key != 0 && number(self::hash(key), level) == to;
         if mutant(flaw::SPLIT_EARLY) {
             bucket.ready.store(1, GLS_SPLIT);
         }
         // What a split left behind that was not completed.
         bucket.forget(|_| true);
-        for line in taken.bucket.lines() {
-            for (its, entry) in line.keys.iter().zip(&line.entries) {
-                let key = its.load(Order::RELAXED);
-                if key != 0 && moves(key) {
-                    // SAFETY: of a pool whose nodes stay.
-                    let entry = unsafe { &*entry.load(Order::RELAXED) };
-                    bucket.put(key, entry, &*self.more);
+        for place in taken.bucket.places() {
+            if let Some(entry) = entry_in(place.load(Order::RELAXED)) {
+                let key = entry.key.load(Order::RELAXED);
+                if moves(key) {
+                    bucket.put(self::hash(key), entry, &*self.more);
                 }
             }
         }
@@ -688,9 +718,10 @@ where
         let mut cleared = Ok(());
         let buckets = FIRST << self.level.load(Order::RELAXED);
         for bucket in (0..buckets).filter_map(|number| self.bucket(number)) {
-            for its in bucket.lines().flat_map(|line| &line.keys) {
-                let key = its.load(Order::RELAXED);
-                if key != 0 {
+            for place in bucket.places() {
+                let key =
+                    entry_in(place.load(GLS_FIND)).map(|entry| entry.key.load(Order::RELAXED));
+                if let Some(key) = key.filter(|key| *key != 0) {
                     cleared = cleared.and(self.free(key));
                 }
             }

@@ -18,7 +18,7 @@ models![
     quick("qd::two_places", PARK_1, || {
         delegate::runs::<TwoPlaces>(3, 1, 0)
     }),
-    quick("qd::reopened", SPIN_0, || order::opens_again::<OnePlace>()),
+    quick("qd::reopened", SPIN_0, order::opens_again::<OnePlace>),
     quick("qd::panics", PARK, || delegate::panics::<OnePlace>(2)),
     quick("qd::timed_and_takes", TICKING_1, || {
         delegate::lets_go::<TwoPlaces>(3, 1, 1, 1)

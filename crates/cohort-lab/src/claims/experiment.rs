@@ -61,7 +61,7 @@ pub struct Experiment {
     /// Threads beside it that only compute.
     pub background: usize,
     /// Virtual milliseconds that are counted, where it is not until the throughput is
-    /// steady.
+    /// steady; those before, which only warm up, are no more.
     pub milliseconds: Option<u64>,
 }
 
@@ -362,9 +362,11 @@ impl Point {
         let mut settings = course.settings(&simulator, &setting);
         settings.cpus = self.cpus(simulator.topology())?;
         if let Some(milliseconds) = self.milliseconds {
+            let counted = milliseconds * 1_000_000;
             settings.length = Length {
-                least: milliseconds * 1_000_000,
-                most: milliseconds * 1_000_000,
+                warm_up: settings.length.warm_up.min(counted),
+                least: counted,
+                most: counted,
                 ..settings.length
             };
         }

@@ -258,6 +258,15 @@ pub fn excludes<H: Host>(host: H, threads: usize, rounds: u64, triers: usize) {
     });
 }
 
+/// As [`excludes`], while CPUs are scarce: for worlds that know that inside of a run only.
+pub fn excludes_in_scarcity<H: Host>(host: H, threads: usize, rounds: u64) {
+    counts(host, threads, rounds, |_, host| {
+        Gate::expect_scarcity();
+        host.lock();
+        true
+    });
+}
+
 /// The same, but the last threads lock by a claim, each with its own patience.
 pub fn is_claimed<H: Host, const CLAIMS: usize>(
     host: H,

@@ -498,6 +498,8 @@ stress! {
     ticket_claimed: host::is_claimed(host::shortly_in_place::<Ticket>(), THREADS, 2_000, CLAIMS);
     hmcs_claimed: host::is_claimed(host::inflated::<Hmcs3>(), THREADS, 2_000, CLAIMS);
     claimed_by_many: host::is_claimed_by_many(host::inflated::<CTktMcs>(), [None; THREADS]);
+    mcs_in_scarcity: host::excludes_in_scarcity(host::in_place::<Mcs>(), THREADS, 5_000);
+    hmcs_in_scarcity: host::excludes_in_scarcity(host::inflated::<Hmcs3>(), THREADS, 5_000);
     ticket_shortly_in_place: host::excludes(host::shortly_in_place::<Ticket>(), THREADS, 20_000, 1);
     tas_shortly_in_place: host::excludes(host::shortly_in_place::<Tas>(), THREADS, 200_000, 1);
 }

@@ -29,6 +29,7 @@ pub use crate::locks::basic::*;
 pub use crate::locks::compose::*;
 pub use crate::locks::delegation::*;
 pub use crate::locks::door::{self, thread_id};
+pub use crate::locks::host::Gate;
 pub use crate::locks::numa::hmcs::Entry;
 pub use crate::locks::numa::*;
 pub use crate::locks::rwlock::{Abandoning, CohortRw, RawRwLock};

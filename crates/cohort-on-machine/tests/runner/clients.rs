@@ -390,6 +390,10 @@ static CLIENTS: &[Sizes] = clients! {
     };
     mcs_in_place: |threads, rounds| host::excludes(host::in_place::<Mcs>(), threads, rounds, 1);
     clh_in_place: |threads, rounds| host::excludes(host::in_place::<Clh>(), threads, rounds, 1);
+    // More than may be inside.
+    mcs_in_scarcity: |threads, rounds| {
+        host::excludes_in_scarcity(host::in_place::<Mcs>(), 4 * threads, rounds);
+    };
     mcs_claimed: |threads, rounds| {
         host::is_claimed(host::in_place::<Mcs>(), threads, rounds, [Some(CLAIM); 3]);
     };

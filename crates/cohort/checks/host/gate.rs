@@ -18,11 +18,41 @@ models![
     quick("gate::impatient", IMPATIENT_1, || {
         host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
     }),
+    // Whether CPUs are scarce changes nothing of how it is in and out.
+    quick("gate::scarce", PARK_1, || {
+        Gate::expect_scarcity();
+        host::excludes_in_scarcity(host::in_place::<Mcs>(), 3, 1)
+    }),
+    // Two places: a holder wakes the last one while one of them is taken.
+    quick("gate::ahead", ABSENT_0, || {
+        Gate::expect_scarcity();
+        mutex::queues::<Gated<Mcs>, 4>([1; 4])
+    }),
+    // Those that find their CPUs lost say so while others come and go.
+    quick("gate::becomes_scarce", PARK_ABSENT, || {
+        mutex::takes_turns::<Gated<Ticket>, _>([2, 1, 1])
+    }),
+    quick("gate::destroyed_in_scarcity", PARK_1, || {
+        Gate::expect_scarcity();
+        destroy::is_destroyed::<Gated<Ticket>>(3)
+    }),
+    quick("gate::claimed_in_scarcity", DUE_1, || {
+        Gate::expect_scarcity();
+        host::is_claimed(host::in_place::<Ticket>(), 3, 1, [Some(1)]);
+    }),
+    quick("gate::inflated_in_scarcity", PARK_1, || {
+        Gate::expect_scarcity();
+        host::excludes(host::inflated::<Anderson<2>>(), 3, 1, 0)
+    }),
+    quick("fork::gate_in_scarcity", FORK, || {
+        Gate::expect_scarcity();
+        fork::holds(host::in_place::<Ticket>(), 3)
+    }),
     deep("gate::again", PARK_1, || {
         host::excludes(host::in_place::<Ticket>(), 3, 2, 0)
     }),
 ];
 
 on_machine! {
-    _ => [few("ticket_in_place"), few("mcs_in_place")];
+    _ => [few("ticket_in_place"), few("mcs_in_place"), few("mcs_in_scarcity")];
 }

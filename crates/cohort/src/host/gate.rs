@@ -15,24 +15,37 @@
 //! | `STAMP` | when the sleepers' present patience began, in units of 2¹⁶ ns | the thread that sets `PARKED`; a holder that wakes |
 //!
 //! A word of 0 is a gate at rest.  Places are taken by the thread that comes first,
-//! past the sleepers; but a holder wakes one before it releases when nobody is inside, and now
-//! and then anyway, and a woken thread passes even if all places are taken, as long as they
-//! can be counted.  So nobody is passed over for ever.
+//! past the sleepers; but a holder wakes one before it releases when nobody is inside, or too few
+//! are, and now and then anyway, and a woken thread passes even if all places are taken, as long
+//! as they can be counted.  So nobody is passed over for ever.
+//!
+//! **Where CPUs are scarce**, as those inside find out that lose theirs, few may be inside, and a
+//! thread that finds no place sleeps at once: each of those few has a CPU then, so the lock is
+//! handed over to one that runs.  A holder wakes a sleeper ahead of need, while half of the places
+//! are still taken: the lock goes round among those until it has come.  It wakes the first, wherever
+//! that one runs: a sleeper with the holder's caches may well share a CPU with one that is inside,
+//! and simulated, preferring such sleepers cost up to half of the sections.  What one process has
+//! found out holds for all of its gates, and for a tenth of a second; a forked child may go on with
+//! it for that long.  Then more are let in again, one by one.
 //!
 //! No sleeper is forgotten: it sleeps only while somebody is inside, and that one will
 //! hold the lock, after which it looks at the gate, unless another is inside by then.
 //! The gate orders nothing else and guards nothing: the lock behind it does.
 
 use super::claim::{BITS, Claim, FOR_HOLDERS};
+use super::spell::Scarcity;
 use crate::door::{
-    Advice, Order, Slept, Spinner, WaitPolicy, constructor, cpus, flaws, keep_cpu, mutant, now,
-    policy, sleep_on, wake,
+    Advice, Order, Slept, Spinner, WaitPolicy, beforehand, constructor, cpus, flaws, has_lost_cpu,
+    keep_cpu, mutant, now, policy, process_wide, sleep_on, wake,
 };
+use crate::padded::CachePadded;
 use cohort_raw::RawTry;
 
 flaws! {
     KEEP_WOKEN = "gate.keep-woken";
     FORGET_WAKE = "gate.forget-wake";
+    COUNT_TWICE = "gate.count-twice";
+    STAY_INSIDE = "gate.stay-inside";
 }
 
 const INSIDE: u32 = 0xff;
@@ -51,8 +64,33 @@ const PLACES: u32 = 128;
 /// `STAMP` earlier, since the stamp is cut off.
 const PATIENCE_NANOSECONDS: u64 = 500_000;
 
+/// How many may be inside where threads lack CPUs: each of them has one then, and while some
+/// sleeper is woken the lock goes round among the others.
+const SCARCE_PLACES: u32 = 8;
+
 /// There is one class of sleepers.
 const CLASS: u32 = 1;
+
+process_wide! {
+    /// Whether those inside lose their CPUs to others.
+    static SCARCE: CachePadded<Scarcity> = padded
+}
+
+constructor! {
+    fn padded() -> CachePadded<Scarcity> {
+        CachePadded(Scarcity::new())
+    }
+}
+
+/// How many may be inside while CPUs are scarce.
+fn few_places() -> u32 {
+    (cpus() / 2).clamp(1, SCARCE_PLACES)
+}
+
+/// Whether CPUs are scarce.
+fn are_cpus_scarce() -> bool {
+    SCARCE.get().0.lasts(|| ())
+}
 
 /// The time, as a stamp.
 fn stamp() -> u32 {
@@ -65,11 +103,17 @@ fn is_over(word: u32) -> bool {
 }
 
 /// The gate; zero, and at rest, when new.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 #[repr(transparent)]
 pub struct Gate {
     /// In the same word.  Where holders do not [hand over](Self::hand_over), nobody claims.
     pub claim: Claim,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// Whether a waiter that passed was counted.
@@ -82,6 +126,7 @@ impl Gate {
         /// A gate at rest.
         #[must_use]
         pub fn new() -> Self {
+            beforehand(&SCARCE);
             Self { claim: Claim::new() }
         }
     }
@@ -91,6 +136,12 @@ impl Gate {
             .word
             .compare_exchange(old, new, Order::RELAXED, Order::RELAXED)
             .is_ok()
+    }
+
+    /// From here on CPUs count as scarce, as if those inside had lost theirs, until that has not
+    /// shown for a tenth of a second.
+    pub fn expect_scarcity() {
+        SCARCE.get().0.expect();
     }
 
     /// Blocks until the lock behind the gate is held; a thread that finds it free does not stop
@@ -105,12 +156,18 @@ impl Gate {
     }
 
     /// Blocks until there is a place inside; at once unless waiters may sleep.
+    ///
+    /// That CPUs are scarce is asked once: a thread that spins outside sleeps soon anyway.
     #[cold]
     pub fn enter(&self) -> Passed {
         if policy() != WaitPolicy::Park {
             return Passed(false);
         }
-        self.admit(cpus().max(2) - 1, true);
+        if are_cpus_scarce() {
+            self.admit(few_places(), false);
+        } else {
+            self.admit(cpus().max(2) - 1, true);
+        }
         keep_cpu(true);
         Passed(true)
     }
@@ -132,7 +189,13 @@ impl Gate {
                 } else {
                     word
                 };
-                if self.exchange(word, answered + 1) {
+                // A woken thread brings no place along: it takes one.
+                let counted = if woken && mutant(flaw::COUNT_TWICE) {
+                    answered + 2
+                } else {
+                    answered + 1
+                };
+                if self.exchange(word, counted) {
                     return;
                 }
                 continue;
@@ -173,7 +236,13 @@ impl Gate {
     pub fn leave(&self, passed: Passed) {
         if passed.0 {
             keep_cpu(false);
-            self.claim.word.fetch_sub(1, Order::RELAXED);
+            if !mutant(flaw::STAY_INSIDE) {
+                self.claim.word.fetch_sub(1, Order::RELAXED);
+            }
+            if has_lost_cpu() {
+                // Nobody is told: the mode of these locks is one.
+                let _ = SCARCE.get().0.is_noticed();
+            }
         }
     }
 
@@ -183,8 +252,20 @@ impl Gate {
     pub fn pass_on(&self) {
         let word = self.claim.word.load(Order::RELAXED);
         if word & (PARKED | WOKEN) == PARKED {
-            self.consider(word, 0);
+            self.consider_need(word);
         }
+    }
+
+    /// Wakes a sleeper if it is time to; ahead of need where CPUs are scarce.
+    #[cold]
+    #[inline(never)]
+    fn consider_need(&self, word: u32) {
+        let few = if are_cpus_scarce() {
+            few_places() / 2
+        } else {
+            0
+        };
+        self.consider(word, few);
     }
 
     /// Wakes a sleeper if no more than a `few` are inside, or if its patience is over.

@@ -20,6 +20,7 @@ mod placed;
 mod returning;
 #[cfg(not(world = "loom"))]
 pub mod served;
+mod spell;
 
 pub use arena::{Arena, MadeInPlace, Often, Seldom};
 pub use claim::Claim;
@@ -29,6 +30,7 @@ pub use in_place::InPlace;
 pub use inflated::{Fat, FatPool, Inflated, Pooled};
 pub use placed::Placed;
 pub use returning::Returning;
+pub(crate) use spell::{Scarcity, Spell};
 
 use crate::door::{AtomicU32, AtomicUsize, Order};
 use cohort_raw::{Hosted, Inherit, RawTry, ThreadOblivious};

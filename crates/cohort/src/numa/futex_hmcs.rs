@@ -28,9 +28,8 @@
 //! |---|---|---|
 //! | `owner` | a waiter that finds the queue empty | the address of the lock whose waiters it has; 0: nobody's; 1: about to be another's |
 //! | `groups` | the first waiter of each cache group | whose gates have been used |
-//! | `crowded` | a waiter that has lost its CPU | until when its CPUs are wanted by others |
+//! | `crowded` | a waiter that has lost its CPU | until when its CPUs are wanted by others, and when the first of them lost its own |
 //! | `slow` | a holder after a long section, as others were before | until when sections count as long |
-//! | `lost` | a waiter that has lost its CPU | when the first of them did |
 //! | `long` | holders, one time in some | by how much long sections have prevailed of late |
 //! | `order` | waiters | the tree of queues |
 //! | `gates` | waiters | how many of a cache group are in the queue, the holder included; those beyond its CPUs sleep outside |
@@ -58,7 +57,7 @@ use crate::door::{
     generation, has_lost_cpu, has_waited, hearer, is_worth_a_try, keep_cpu, mutant, now, orders,
     pool, process_wide, repeated, thread, waits_often,
 };
-use crate::host::{Census, Gate, Generation, Pool};
+use crate::host::{Census, Gate, Generation, Pool, Scarcity, Spell};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking};
 use cohort_raw::{
@@ -104,15 +103,6 @@ const PLACES_IN_ONE: u32 = 16;
 /// queue's lines; of many, those that have just come are few.
 const AMONG_FEW_NANOSECONDS: u64 = 1_000;
 
-/// For how long a queue is short after there was a reason: many time slices, for while it is
-/// long in vain a thread may wait for some of them.
-const SHORT_NANOSECONDS: u64 = 100_000_000;
-
-/// Others want the waiters' CPUs if one has lost its own so long after another, and so soon: those
-/// that begin at once lose some at once.
-const AGAIN_AFTER_NANOSECONDS: u64 = 1_000_000;
-const AGAIN_WITHIN_NANOSECONDS: u64 = 20_000_000;
-
 /// How many may be in a short queue, or one of each cache group if that is more: the lock goes
 /// round among them while one is woken that sleeps outside.
 const CROWDED_PLACES: u32 = 8;
@@ -151,50 +141,10 @@ struct Queue {
 struct Bound {
     owner: AtomicUsize,
     groups: AtomicU64,
-    crowded: Spell,
+    crowded: Scarcity,
     slow: Spell,
-    lost: AtomicU64,
     long: AtomicU32,
     generation: Generation,
-}
-
-/// Until when something counts as being so that somebody has noticed; 0: it does not.
-#[derive(Debug, Default)]
-struct Spell(AtomicU64);
-
-impl Spell {
-    /// Whether it lasts; `ended` is called by one thread once it does not any more.
-    #[inline]
-    fn lasts(&self, ended: impl FnOnce()) -> bool {
-        let until = self.0.load(Order::RELAXED);
-        if until == 0 {
-            return false;
-        }
-        let still = now() < until;
-        if !still
-            && self
-                .0
-                .compare_exchange(until, 0, Order::RELAXED, Order::RELAXED)
-                .is_ok()
-        {
-            ended();
-        }
-        still
-    }
-
-    /// It is so again; whether it was not.
-    fn is_noticed(&self) -> bool {
-        let until = now() + SHORT_NANOSECONDS;
-        let known = self.0.load(Order::RELAXED);
-        if known + SHORT_NANOSECONDS / 2 < until {
-            self.0.store(until, Order::RELAXED);
-        }
-        known == 0
-    }
-
-    fn forget(&self) {
-        self.0.store(0, Order::RELAXED);
-    }
 }
 
 /// How many waiters may be in a queue.
@@ -374,8 +324,7 @@ impl Queue {
         bound.owner.store(NOBODY, Order::RELAXED);
         bound.crowded.forget();
         bound.slow.forget();
-        // Tallies of the parent's waiters and sections say nothing of this process's.
-        bound.lost.store(0, Order::RELAXED);
+        // The tally of the parent's sections says nothing of this process's.
         bound.long.store(0, Order::RELAXED);
         self.gates
             .0
@@ -474,12 +423,7 @@ impl Queue {
 
     /// Notes that others want the waiters' CPUs.
     fn be_crowded(&self) {
-        let Bound { crowded, lost, .. } = &self.bound.0;
-        let now = now();
-        let ago = now.saturating_sub(lost.load(Order::RELAXED));
-        if ago > AGAIN_WITHIN_NANOSECONDS {
-            lost.store(now, Order::RELAXED);
-        } else if ago >= AGAIN_AFTER_NANOSECONDS && crowded.is_noticed() {
+        if self.bound.0.crowded.is_noticed() {
             self.tell(Mode::Queue, Mode::ShortQueue, "waiters lost their CPUs");
         }
     }
@@ -917,11 +861,11 @@ mod tests {
         (0..PREVAILING).for_each(|_| queue.measure(now() - 2 * LONG_NANOSECONDS));
         queue.be_crowded();
         assert_eq!(bound.long.load(Order::RELAXED), PREVAILING);
-        assert_ne!(bound.lost.load(Order::RELAXED), 0);
+        assert!(bound.crowded.has_begun());
 
         queue.forget();
         assert_eq!(bound.long.load(Order::RELAXED), 0);
-        assert_eq!(bound.lost.load(Order::RELAXED), 0);
+        assert!(!bound.crowded.has_begun());
 
         // One long section more does not count as the last of many.
         queue.measure(now() - 2 * LONG_NANOSECONDS);

@@ -11,6 +11,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Arc, OnceLock};
 
 #[path = "spin/numa.rs"]
 mod numa;
@@ -210,16 +211,23 @@ fn main() {
     let deep = if full { numa::DEEP } else { &[] };
     let variants = VARIANTS.iter().chain(numa::QUICK).chain(deep);
     let trials = variants.flat_map(|variant| {
+        let verifiers = Arc::new(Verifiers::of(variant));
         let trial = move |property: Property, reason: Option<&'static str>| {
             let verb = reason.map_or("holds", |_| "fails");
             let Variant { model, name, .. } = variant;
             let test = format!("spin::{model}::{name}::{property:?}::{verb}").to_lowercase();
-            Trial::test(test, move || verify(variant, property, reason))
+            let verifiers = Arc::clone(&verifiers);
+            Trial::test(test, move || verify(&verifiers, property, reason))
                 .with_ignored_flag(missing.is_some())
         };
-        let holds = variant.holds.iter().map(move |holds| trial(*holds, None));
-        let fails = variant.fails.iter();
-        holds.chain(fails.map(move |(fails, reason)| trial(*fails, Some(reason))))
+        let holds = variant.holds.iter().map(|holds| (*holds, None));
+        let fails = variant
+            .fails
+            .iter()
+            .map(|(fails, reason)| (*fails, Some(*reason)));
+        holds
+            .chain(fails)
+            .map(move |(property, reason)| trial(property, reason))
     });
     libtest_mimic::run(&arguments, trials.collect()).exit();
 }
@@ -229,43 +237,75 @@ fn is_installed(tool: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(tool).is_file())
 }
 
-/// Verifies that the property holds, or fails for that reason.
-fn verify(variant: &Variant, property: Property, reason: Option<&str>) -> Result<(), Failed> {
-    let Variant { model, name, .. } = variant;
-    let folder = format!("spin-{model}-{name}-{property:?}");
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
+/// A variant's verifiers, each compiled when it is first asked for.
+struct Verifiers {
+    variant: &'static Variant,
+    /// Of its safety alone: a verifier that knows formulas looks for the first of them.
+    safety: OnceLock<Result<PathBuf, Failed>>,
+    /// Of all its formulas.
+    formulas: OnceLock<Result<PathBuf, Failed>>,
+}
+
+impl Verifiers {
+    const fn of(variant: &'static Variant) -> Self {
+        Self {
+            variant,
+            safety: OnceLock::new(),
+            formulas: OnceLock::new(),
+        }
+    }
+
+    /// The one for that property.
+    fn of_property(&self, property: Property) -> Result<PathBuf, Failed> {
+        let verifier = match property {
+            Safety => self
+                .safety
+                .get_or_init(|| self.compile("safety", &["-DNOCLAIM"])),
+            Lonely | Shared | Ends => self.formulas.get_or_init(|| self.compile("formulas", &[])),
+        };
+        verifier.clone()
+    }
+
+    fn compile(&self, what: &str, options: &[&str]) -> Result<PathBuf, Failed> {
+        let Variant { model, name, .. } = self.variant;
+        let folder = folder(&format!("{model}-{name}-{what}"))?;
+        let model = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("spin/{model}.pml"));
+        let mut spin = Command::new("spin");
+        spin.args(
+            self.variant
+                .defines
+                .iter()
+                .map(|define| format!("-D{define}")),
+        );
+        run(spin.arg("-a").arg(model), &folder)?;
+        let mut compile = Command::new("cc");
+        compile.args(["-O0", "-w", "-o", "pan", "pan.c"]);
+        compile.args(["-DNFAIR=3", "-DVECTORSZ=2048"]);
+        run(compile.args(options), &folder)?;
+        Ok(folder.join("pan"))
+    }
+}
+
+/// A folder for files of these tests.
+fn folder(name: &str) -> Result<PathBuf, Failed> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("spin-{name}"));
     fs::create_dir_all(&folder)?;
-    let model = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("spin/{model}.pml"));
-    let mut spin = Command::new("spin");
-    spin.args(variant.defines.iter().map(|define| format!("-D{define}")));
-    run(spin.arg("-a").arg(model), &folder)?;
+    Ok(folder)
+}
 
-    let ltl = match property {
-        Safety => None,
-        Lonely => Some("lonely"),
-        Shared => Some("shared"),
-        Ends => Some("ends"),
-    };
-    let mut compile = Command::new("cc");
-    compile.args([
-        "-O0",
-        "-w",
-        "-o",
-        "pan",
-        "pan.c",
-        "-DNFAIR=3",
-        "-DVECTORSZ=2048",
-    ]);
-    // Without this the verifier looks for the model's first property.
-    compile.args(ltl.is_none().then_some("-DNOCLAIM"));
-    run(&mut compile, &folder)?;
-
-    let mut pan = Command::new(folder.join("pan"));
+/// Verifies that the property holds, or fails for that reason.
+fn verify(verifiers: &Verifiers, property: Property, reason: Option<&str>) -> Result<(), Failed> {
+    let Variant { model, name, .. } = verifiers.variant;
+    // Where a failure's trail is written.
+    let folder = folder(&format!("{model}-{name}-{property:?}"))?;
+    let mut pan = Command::new(verifiers.of_property(property)?);
     // Most models are small, and the table of states grows.
     pan.args(["-m2000000", "-w20"]);
-    match ltl {
-        None => &mut pan,
-        Some(ltl) => pan.args(["-a", "-f", "-N", ltl]),
+    match property {
+        Safety => &mut pan,
+        Lonely => pan.args(["-a", "-f", "-N", "lonely"]),
+        Shared => pan.args(["-a", "-f", "-N", "shared"]),
+        Ends => pan.args(["-a", "-f", "-N", "ends"]),
     };
     let output = run(&mut pan, &folder)?;
     let says = |text: &str| output.contains(text);

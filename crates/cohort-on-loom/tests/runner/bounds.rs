@@ -124,12 +124,10 @@ pub const ONE_GROUP_ABSENT: Bounds = Bounds {
     one_group: true,
     ..SPIN_ABSENT
 };
-/// Waiters that sleep lose their CPUs, all at one time, in clients with so many steps that one
-/// preemption takes minutes.
-pub const ABSENT_0: Bounds = Bounds {
+/// Waiters that sleep lose their CPUs, all at one time, in clients with many steps.
+pub const ABSENT_1: Bounds = Bounds {
     absent: true,
-    preemptions: 0,
-    ..PARK
+    ..PARK_1
 };
 /// Waiters that sleep lose their CPUs, at times that are far enough apart to count.
 pub const PARK_ABSENT: Bounds = Bounds {

@@ -24,7 +24,7 @@ models![
         host::excludes_in_scarcity(host::in_place::<Mcs>(), 3, 1)
     }),
     // Two places: a holder wakes the last one while one of them is taken.
-    quick("gate::ahead", ABSENT_0, || {
+    quick("gate::ahead", ABSENT_1, || {
         Gate::expect_scarcity();
         mutex::queues::<Gated<Mcs>, 4>([1; 4])
     }),

@@ -172,7 +172,7 @@ fn verdict(
     )
 }
 
-/// "faster by 4.1×", "slower by 1.3×", "no difference shown".
+/// "faster by 4.1×", "slower by 1.3×", "no difference shown", "no difference worth naming".
 #[must_use]
 pub fn in_words(gain: Estimate, (better, worse): (&str, &str)) -> String {
     let (word, factor) = if gain.median >= 1.0 {
@@ -183,6 +183,8 @@ pub fn in_words(gain: Estimate, (better, worse): (&str, &str)) -> String {
     let difference = format!("{word} by {}", times(factor));
     match Answer::of(Some(gain)) {
         Answer::Noise => "no difference shown".to_owned(),
+        // As in "1.00×": an interval may be narrower than what is worth a word.
+        _ if times(factor) == times(1.0) => "no difference worth naming".to_owned(),
         Answer::Unsure if gain.holds(1.0) => format!(
             "no difference shown, and {} too few to be sure",
             rounds(gain.count)
@@ -260,6 +262,12 @@ mod tests {
     fn longer_is_slower() {
         let slower = verdict_on(&[8.0, 8.2, 8.4, 8.0, 8.2, 8.4, 8.6]);
         assert_eq!(slower, "slower by 2.0×");
+    }
+
+    #[test]
+    fn a_difference_that_no_figure_shows_is_not_named() {
+        let hardly = verdict_on(&[4.01, 4.11, 4.21, 4.01, 4.11, 4.21, 4.31]);
+        assert_eq!(hardly, "no difference worth naming");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::kind::Kind;
 use cohort::catalogue::LOCKS;
 use cohort::door::now;
-use cohort::host::served::{Object, SERVICES, Service};
+use cohort::host::served::{Object, Pair, SERVICES, Service};
 use cohort::host::{Arena, Pool};
 use cohort::made::Made;
 pub use cohort::service::Refusal;
@@ -75,6 +75,18 @@ static SERVICE: &Service = match &SERVICES[PLACE] {
     None => panic!("the catalogue's lock is there"),
 };
 
+/// What is called at each acquisition, by its name and not through the table.
+static PAIR: Pair = SERVICE.pair;
+
+/// How it unlocks what somebody may have locked.
+static UNLOCK_HELD: unsafe fn(&Object) -> bool = match SERVICES[PLACE] {
+    Some(Service {
+        unlock_held: Some(unlock_held),
+        ..
+    }) => unlock_held,
+    _ => panic!("the lock says whether it was held"),
+};
+
 impl Lockable for Lock {
     /// None: the usual.
     type Kind = Option<&'static Kind>;
@@ -108,7 +120,7 @@ impl Lockable for Lock {
             return made.acquire();
         }
         // SAFETY: these objects are served by that lock alone; so below.
-        unsafe { (SERVICE.pair.lock)(&self.0) };
+        unsafe { (PAIR.lock)(&self.0) };
     }
 
     #[inline]
@@ -135,8 +147,17 @@ impl Lockable for Lock {
             if let Some(made) = self.other() {
                 let _ = made.release();
             } else {
-                (SERVICE.pair.unlock)(&self.0);
+                (PAIR.unlock)(&self.0);
             }
+        }
+    }
+
+    #[inline]
+    unsafe fn unlock_held(&self) -> bool {
+        // SAFETY: as above, and the caller's.
+        unsafe {
+            self.other()
+                .map_or_else(|| UNLOCK_HELD(&self.0), |made| made.release())
         }
     }
 

@@ -105,6 +105,19 @@ pub trait Lockable: Default + Send + Sync + 'static {
     /// It is locked, and the caller may unlock it.
     unsafe fn unlock(&self);
 
+    /// Unlocks it; false if nobody has locked it.
+    ///
+    /// # Safety
+    /// If it is locked, the caller may unlock it.
+    unsafe fn unlock_held(&self) -> bool {
+        let held = self.is_locked();
+        if held {
+            // SAFETY: the caller's.
+            unsafe { self.unlock() };
+        }
+        held
+    }
+
     /// Whether it was locked a moment ago.
     fn is_locked(&self) -> bool;
 }
@@ -658,12 +671,9 @@ where
         let entry = seen.or_else(|| self.find_surely(key));
         let entry = entry.ok_or(Refusal::NotHeld)?;
         of_kind(entry, kind)?;
-        if !entry.lock.is_locked() {
-            return Err(Refusal::NotHeld);
-        }
         // SAFETY: the caller's; a key whose lock is held keeps its entry.
-        unsafe { entry.lock.unlock() };
-        Ok(())
+        let held = unsafe { entry.lock.unlock_held() };
+        held.then_some(()).ok_or(Refusal::NotHeld)
     }
 
     /// Forgets a key, whose memory goes to other keys; one that has no lock is forgotten already.

@@ -78,6 +78,10 @@ pub struct Service {
     /// records are kept in caches of the threads that stand so many places further.
     #[cfg(feature = "several")]
     pub move_caches: fn(u32),
+    /// Unlocks the object; false if nobody had locked it.  None where that is told only by a look
+    /// before.
+    #[cfg(feature = "writers")]
+    pub unlock_held: Option<unsafe fn(&Object) -> bool>,
     /// Whether a thread waits that will lock the object; false too where nobody can tell.
     #[cfg(feature = "writers")]
     pub has_waiters: unsafe fn(&Object) -> bool,
@@ -349,15 +353,32 @@ pub mod inflated {
     /// As above, and the caller may unlock.
     #[inline(never)]
     pub unsafe fn unlock(object: &Object, fat_pool: &dyn FatPool) -> i32 {
+        // SAFETY: passed on.
+        unsafe { release(object, fat_pool) };
+        0
+    }
+
+    /// Unlocks it; false if nobody had locked it.
+    ///
+    /// # Safety
+    /// As above, and the caller may unlock.
+    #[inline(never)]
+    #[must_use]
+    pub unsafe fn unlock_held(object: &Object, fat_pool: &dyn FatPool) -> bool {
+        // SAFETY: passed on.
+        unsafe { release(object, fat_pool) }
+    }
+
+    #[inline(always)]
+    unsafe fn release(object: &Object, fat_pool: &dyn FatPool) -> bool {
         let claim = &object.gate().claim;
         // SAFETY: the caller's.
         let unlock = || unsafe { object.body::<Inflated>().unlock(claim, fat_pool) };
         if object.owes_at_unlock() {
-            object.behind_gate().release(unlock);
+            object.behind_gate().release(unlock)
         } else {
-            unlock();
+            unlock()
         }
-        0
     }
 
     /// Locks it if nobody has.
@@ -433,6 +454,10 @@ macro_rules! service_of_fat_pool {
             needs: $needs,
             move_caches: $move_caches,
             // SAFETY: passed on.
+            unlock_held: |object| unsafe {
+                $crate::host::served::inflated::unlock_held(object, $fat_pool)
+            },
+            // SAFETY: passed on.
             has_waiters: |object| unsafe {
                 $crate::host::served::inflated::has_waiters(object, $fat_pool)
             },
@@ -455,6 +480,7 @@ pub struct Inflating {
     pub lock_within: unsafe fn(&Object, &Patience) -> bool,
     pub needs: fn() -> Needs,
     pub move_caches: fn(u32),
+    pub unlock_held: unsafe fn(&Object) -> bool,
     pub has_waiters: unsafe fn(&Object) -> bool,
     pub forget: unsafe fn(&Object),
 }
@@ -472,6 +498,8 @@ impl Inflating {
             needs: self.needs,
             #[cfg(feature = "several")]
             move_caches: self.move_caches,
+            #[cfg(feature = "writers")]
+            unlock_held: Some(self.unlock_held),
             #[cfg(feature = "writers")]
             has_waiters: self.has_waiters,
             // All but a holder is forgotten first.
@@ -523,6 +551,8 @@ const WORD: Service = {
         },
         #[cfg(feature = "several")]
         move_caches: |_| (),
+        #[cfg(feature = "writers")]
+        unlock_held: None,
         #[cfg(feature = "writers")]
         has_waiters: |_| false,
         #[cfg(feature = "writers")]
@@ -620,6 +650,8 @@ macro_rules! services {
             },
             #[cfg(feature = "several")]
             move_caches: |by| RECORDS_OF.move_caches(by),
+            #[cfg(feature = "writers")]
+            unlock_held: None,
             #[cfg(feature = "writers")]
             has_waiters: |_| false,
             // SAFETY: passed on; all but a holder is forgotten first.

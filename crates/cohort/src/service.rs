@@ -302,7 +302,7 @@ impl<L: Lockable> Bucket<L> {
     /// Puts in the entry of a key that is not there; the caller has the bucket, or nobody knows it yet.
     fn put(&self, hash: usize, entry: &'static Entry<L>, more: &(impl Pool<Self> + ?Sized)) {
         let tagged = ptr::from_ref(entry).cast_mut().map_addr(|address| {
-            debug_assert_eq!(address >> SPARE, 0, "no bits to spare");
+            assert_eq!(address >> SPARE, 0, "no bits to spare");
             address | tag(hash)
         });
         let mut last = self;
@@ -325,7 +325,7 @@ impl<L: Lockable> Bucket<L> {
         self.lines().flat_map(|line| &line.entries)
     }
 
-    /// Forgets all entries of whose keys that is true; the caller has the bucket, or nobody knows it
+    /// Forgets the entries of all keys of which that is true; the caller has the bucket, or nobody knows it
     /// yet.
     fn forget(&self, which: impl Fn(usize) -> bool) {
         for place in self.places() {

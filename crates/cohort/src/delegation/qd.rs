@@ -62,7 +62,7 @@ orders! {
 flaws! {
     /// The queue is closed without a look at what was posted since the last one.
     FORGET_LATE = "qd.forget-late";
-    /// A thread whose number came after the close takes a place all the same.
+    /// A thread that got its number after the close takes a place all the same.
     POST_LATE = "qd.post-late";
     /// A place still says that something is there, once that has been run.
     KEEP_POSTED = "qd.keep-posted";
@@ -233,7 +233,7 @@ impl<L: RawTry, P: Parking, const PLACES: usize> Qd<L, P, PLACES> {
         // SAFETY: the lock excludes.
         unsafe { run(section) };
         tally(Tallied::Served, 1);
-        // SAFETY: a thread whose section was taken waits there until it is told.
+        // SAFETY: the thread of a section that was taken waits there until it is told.
         unsafe { &*told }.in_form::<P>().set(DONE, QD_ANSWER);
     }
 

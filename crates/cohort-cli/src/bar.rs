@@ -23,7 +23,7 @@ use std::process::ExitCode;
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
     /// The bars to run, by the names that --list shows, or by what several names begin
-    /// with: `wait` is wait-p50, wait-p90 and wait-p99 [default: all but envelope]
+    /// with: `wait` is wait-p50, -p90, -p99 and -mean [default: all but envelope]
     #[arg(value_name = "NAME", value_parser = BarName)]
     names: Vec<String>,
     /// Show every bar and what it asks for; run nothing

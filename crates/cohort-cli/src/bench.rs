@@ -11,6 +11,7 @@ use crate::destination;
 use crate::machines::MachineName;
 use crate::page::{self, Origin};
 use crate::problem::Problem;
+use crate::rwlocks::Rwlocks;
 use clap::ValueHint;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use cohort::catalogue::{self, LOCKS, SHARED, find_shared, read_delegate};
@@ -24,7 +25,7 @@ use cohort_lab::world::names::rejoined;
 use cohort_lab::world::native::{Host, Settings, listen};
 use cohort_lab::world::served::refusal;
 use cohort_lab::world::simulated::{Simulator, is_baseline};
-use cohort_lab::world::{NO_LOCK, Placement, Tunings, Wait};
+use cohort_lab::world::{NO_LOCK, Placement, Topology, Tunings, Wait};
 use cohort_lab::{interrupt, options};
 use cohort_machine::description::{Machine, nearest};
 use std::ffi::OsStr;
@@ -53,8 +54,9 @@ pub struct Arguments {
     #[arg(long, requires = "envelope")]
     quick: bool,
     /// The locks, by the names that `cohort list` shows; also `posix`, the C library's,
-    /// for pingpong `none`, and for rw those of `cohort list --rwlocks` too; `all` for
-    /// all of the list, of rw for the latter [default: all]
+    /// for pingpong `none`, and for rw those of `cohort list --rwlocks` too, where `default`
+    /// is the rwlock that programs have on that machine; `all` for all of the list, of rw for
+    /// the latter [default: all]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = LockName,
         hide_possible_values = true)]
     locks: Vec<String>,
@@ -213,11 +215,15 @@ enum Place {
 }
 
 impl Place {
-    fn cpus(&self) -> usize {
+    fn topology(&self) -> &Topology {
         match self {
-            Self::Here(host) => host.topology().cpus().len(),
-            Self::There(simulator) => simulator.topology().cpus().len(),
+            Self::Here(host) => host.topology(),
+            Self::There(simulator) => simulator.topology(),
         }
+    }
+
+    fn cpus(&self) -> usize {
+        self.topology().cpus().len()
     }
 
     fn name(&self) -> &str {
@@ -465,8 +471,9 @@ fn workload(name: &str) -> Result<&'static Info, Problem> {
 /// The printed names of the locks, each once; all if none is named.
 fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String>, Problem> {
     let (names, wait) = (&arguments.locks, arguments.wait);
+    let has_readers = info.takes.contains(&"reads");
     let all = || -> Vec<String> {
-        if info.takes.contains(&"reads") {
+        if has_readers {
             SHARED.iter().map(|lock| lock.name.to_owned()).collect()
         } else {
             LOCKS.iter().map(|lock| lock.name.to_owned()).collect()
@@ -479,6 +486,10 @@ fn locks(arguments: &Arguments, info: &Info, place: &Place) -> Result<Vec<String
     for name in &rejoined(names) {
         let meant = match name.as_str() {
             choice::ALL => all(),
+            // What a program's rwlocks are by default; the mutex goes by its own name.
+            "default" if has_readers => {
+                vec![Rwlocks::on(place.topology()).name().to_owned()]
+            }
             name => vec![printed(name, info, place, wait)?],
         };
         for name in meant {

@@ -1,6 +1,7 @@
 //! What serves a program's rwlocks: the values of `--rwlock`.
 
 use cohort::door::{Level, cohorts, lowest_of};
+use cohort_lab::world::Topology;
 use cohort_lab::world::disturb::allowed_cpus;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +47,19 @@ impl Rwlocks {
     /// share a cache; between caches it travels with each of them.
     pub fn for_machine(told: Option<&str>) -> Self {
         Self::for_groups(cache_groups(&allowed_cpus(), told))
+    }
+
+    /// The same, of a machine that a workload runs on.
+    pub fn on(topology: &Topology) -> Self {
+        // As the locks find their cache groups: nothing smaller stands for them.
+        let stand_in = |name: &str| {
+            topology
+                .levels()
+                .iter()
+                .position(|level| level.name == name)
+        };
+        let level = ["cache", "numa", "package"].into_iter().find_map(stand_in);
+        Self::for_groups(level.map_or(1, |level| topology.cohorts(level)))
     }
 
     fn for_groups(groups: usize) -> Self {

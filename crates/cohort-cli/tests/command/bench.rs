@@ -248,6 +248,28 @@ fn readers_and_writers_are_both_counted_under_every_lock() {
 }
 
 #[test]
+fn the_default_of_readers_and_writers_is_the_rwlock_that_programs_have() {
+    for (machine, rwlock) in [("epyc-7352x2", "c-rw-np"), ("i5-12500", "rwlock")] {
+        let names = ["--locks", "default,rwlock", "--threads", "1"];
+        let arguments = [
+            "bench",
+            "--on",
+            machine,
+            "--workload",
+            "rw",
+            "--seconds",
+            "0.0005",
+        ];
+        let report = output(&[&arguments[..], &names, &["--json"]].concat());
+        let report: Value = serde_json::from_slice(&report).expect("JSON");
+        let points = report["points"].as_array().expect("points");
+        assert_eq!(points[0]["lock"], rwlock, "{machine}");
+        let apart = usize::from(rwlock != "rwlock");
+        assert_eq!(points.len(), 1 + apart, "{machine}");
+    }
+}
+
+#[test]
 fn all_locks_and_ranges_of_threads_have_a_short_form() {
     let mut arguments = THERE.to_vec();
     arguments[6] = "all";

@@ -28,8 +28,8 @@ pub enum Figure {
     Switches,
     /// How often a lock was found taken.
     FoundTaken,
-    /// A quantile of the time to acquire, theirs being the best of several.
-    Wait(Quantile),
+    /// The time to acquire, theirs being the best of several.
+    Wait(Which),
     /// Throughput at each point.
     Throughput,
     /// Throughput of each contestant at each point, theirs being the last.
@@ -58,15 +58,17 @@ pub enum Figure {
     Envelope(Reach),
 }
 
-/// A share of all acquisitions, of which the slowest counts.
+/// Which of all waits counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quantile {
-    /// Half of them.
+pub enum Which {
+    /// The longest of the shortest half.
     P50,
-    /// Nine in ten.
+    /// The longest but for one in ten.
     P90,
-    /// Ninety-nine in a hundred.
+    /// The longest but for one in a hundred.
     P99,
+    /// Their mean.
+    Mean,
 }
 
 /// A wait that nobody feels, in nanoseconds: shorter ones count as this, since the
@@ -148,8 +150,8 @@ impl Figure {
                 |outcome| outcome.found_taken.map(by_chance),
                 ratio,
             ),
-            Self::Wait(quantile) => {
-                let wait = |outcome: &Outcome| quantile.of(outcome);
+            Self::Wait(which) => {
+                let wait = |outcome: &Outcome| which.of(outcome);
                 let quickest = best(others, |outcome| -wait(outcome).unwrap_or(f64::INFINITY));
                 paired(ours, quickest, wait, ratio)
             }
@@ -176,14 +178,15 @@ impl Figure {
     }
 }
 
-impl Quantile {
-    /// How long the slowest of that share took, in nanoseconds, if that is felt.
+impl Which {
+    /// How long it took, in nanoseconds, if that is felt.
     fn of(self, outcome: &Outcome) -> Option<f64> {
         let latency = outcome.latency?;
         let nanoseconds = match self {
             Self::P50 => latency.p50,
             Self::P90 => latency.p90,
             Self::P99 => latency.p99,
+            Self::Mean => latency.mean,
         };
         Some((nanoseconds as f64).max(UNFELT))
     }
@@ -349,6 +352,7 @@ mod tests {
                 p99: *wait,
                 p999: *wait,
                 most: *wait,
+                mean: *wait / 2,
                 sampled: 1,
             });
         }
@@ -362,11 +366,12 @@ mod tests {
             waiting(&[20_000, 10_000]),
             waiting(&[20_000, 30_000]),
         ];
-        let figure = |quantile| Figure::Wait(quantile).per_round(&all).unwrap();
-        assert_eq!(figure(Quantile::P90), [1.0, 3.0]);
-        assert_eq!(figure(Quantile::P50), [1.0, 1.0]);
+        let figure = |which| Figure::Wait(which).per_round(&all).unwrap();
+        assert_eq!(figure(Which::P90), [1.0, 3.0]);
+        assert_eq!(figure(Which::Mean), [1.0, 3.0]);
+        assert_eq!(figure(Which::P50), [1.0, 1.0]);
         let unfelt = [waiting(&[10]), waiting(&[4_000])];
-        let figures = Figure::Wait(Quantile::P99).per_round(&unfelt).unwrap();
+        let figures = Figure::Wait(Which::P99).per_round(&unfelt).unwrap();
         assert_eq!(figures, [1.0]);
     }
 

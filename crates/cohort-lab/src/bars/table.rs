@@ -8,7 +8,7 @@ use super::experiment::Experiment::{
     Simulation, Sysbench, Timed, Uncontended, Wicked,
 };
 use super::experiment::{Experiment, Load};
-use super::figure::{Figure, Quantile};
+use super::figure::{Figure, Which};
 use std::collections::BTreeSet;
 
 /// One bar.
@@ -258,21 +258,29 @@ pub static BARS: &[Bar] = &[
                waits over the better of the system's and parking_lot's (below 5 µs counts as \
                5 µs)",
         experiment: Occasional,
-        figure: Figure::Wait(Quantile::P50),
+        figure: Figure::Wait(Which::P50),
         target: Target::AtMost(1.2),
     },
     Bar {
         name: "wait-p90",
         asks: "the same: the 90th percentile",
         experiment: Occasional,
-        figure: Figure::Wait(Quantile::P90),
+        figure: Figure::Wait(Which::P90),
         target: Target::AtMost(1.2),
     },
     Bar {
         name: "wait-p99",
         asks: "the same: the 99th percentile",
         experiment: Occasional,
-        figure: Figure::Wait(Quantile::P99),
+        figure: Figure::Wait(Which::P99),
+        target: Target::AtMost(1.2),
+    },
+    Bar {
+        name: "wait-mean",
+        asks: "the same: the mean, which no lock makes short by serving the thread at once or \
+               not for long",
+        experiment: Occasional,
+        figure: Figure::Wait(Which::Mean),
         target: Target::AtMost(1.2),
     },
     Bar {

@@ -16,6 +16,8 @@ pub struct Latency {
     pub p999: u64,
     /// The longest.
     pub most: u64,
+    /// What they took on the average.
+    pub mean: u64,
     /// How many were timed.
     pub sampled: u64,
 }
@@ -42,6 +44,7 @@ impl Latency {
             p99: at(0.99),
             p999: at(0.999),
             most: nanoseconds(times.max()),
+            mean: nanoseconds(times.mean() as u64),
             sampled: times.len(),
         }
     }

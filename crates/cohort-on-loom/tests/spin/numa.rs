@@ -1,5 +1,6 @@
 //! The variants of the models of locks that are not made by composing.  Of `glk` fairness is asked while
-//! its mode changes finitely often, and comes to be that of a fair lock.
+//! its mode changes finitely often, and comes to be that of a fair lock.  In that of `sanl` what a thread
+//! waits for is that its section is run, by whichever thread.
 
 use super::Property::{Ends, Lonely, Safety, Shared};
 use super::{Property, STARVES, STUCK, Variant};
@@ -13,6 +14,7 @@ const FINITE: &[Property] = &[Safety, Ends];
 const STARVES_ALL: &[(Property, &str)] = &[(Lonely, STARVES), (Shared, STARVES)];
 const LOSES: &[(Property, &str)] = &[(Safety, STUCK)];
 const LETS_TWO_IN: &[(Property, &str)] = &[(Safety, "inside==1")];
+const RUNS_TWICE: &[(Property, &str)] = &[(Safety, "wants[me]")];
 const FOLLOWS_NULL: &[(Property, &str)] = &[(Safety, "invalid array index")];
 
 /// The lock is not free when nobody wants it any more.
@@ -228,6 +230,29 @@ pub static QUICK: &[Variant] = &[
     flawed("glk", "stay_finite", &["STAY", "ROUNDS=2"], &[], NEVER_FREE),
     flawed("glk", "believe_mode", &["BELIEVE_MODE"], &[], LETS_TWO_IN),
     flawed("glk", "come_back", &["COME_BACK"], &[], LETS_TWO_IN),
+    sound("sanl", "sound", &[], FAIR),
+    sound("sanl", "finite", &["ROUNDS=1"], FINITE),
+    // A lock that is handed on once goes to another node, and comes back by its queue.
+    flawed(
+        "sanl",
+        "one_hand_over",
+        &["MOST=1"],
+        &[Safety, Lonely],
+        &[(Shared, STARVES)],
+    ),
+    flawed("sanl", "no_bound", &["NO_BOUND"], &[Safety], STARVES_ALL),
+    sound("sanl", "no_bound_finite", &["NO_BOUND", "ROUNDS=1"], FINITE),
+    flawed("sanl", "try_alone", &["TRY_ALONE"], &[Safety], STARVES_ALL),
+    flawed("sanl", "keep_gate", &["KEEP_GATE"], &[Safety], STARVES_ALL),
+    flawed("sanl", "hand_to_queued", &["HAND_TO_QUEUED"], &[], LOSES),
+    flawed("sanl", "post_again", &["POST_AGAIN"], &[], RUNS_TWICE),
+    flawed(
+        "sanl",
+        "upgrade_served",
+        &["UPGRADE_SERVED"],
+        &[],
+        RUNS_TWICE,
+    ),
 ];
 
 /// In the full tier.
@@ -259,4 +284,5 @@ pub static DEEP: &[Variant] = &[
         FINITE,
     ),
     sound("glk", "mutex_finite_twice", &["MUTEX", "ROUNDS=2"], FINITE),
+    sound("sanl", "finite_twice", &["ROUNDS=2"], FINITE),
 ];

@@ -99,7 +99,9 @@ flaws! {
     SERVE_INSIDE = "sanl.serve-inside";
 }
 
-/// How often the lock is handed on before the threads that queue for it have a turn.
+/// How often the lock is handed on before the threads that queue for it have a turn.  Once would be too
+/// few: that may go to another node each time, while threads that share a node, one of which queues at a
+/// time, wait for ever (the model under Spin).
 const MOST_CONSECUTIVE: u32 = 4;
 
 /// From one census of a lock's users to the next.

@@ -2,11 +2,13 @@
 //! brought to the thread that has the data.
 
 mod calls;
+mod conditions;
 mod judge;
 mod names;
 mod objects;
 mod sections;
 mod source;
+mod structures;
 mod write;
 
 use crate::destination;
@@ -14,12 +16,13 @@ use crate::page::{self, Origin};
 use crate::problem::Problem;
 use clap::ValueHint;
 use comfy_table::Cell;
+use conditions::Known;
 use judge::Judge;
 use names::Globals;
 use objects::{At, Kind, Objects, Reason};
 use sections::Section;
 use serde::Serialize;
-use source::File;
+use source::{File, Reading};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -31,6 +34,17 @@ pub struct Arguments {
     /// Write the converted files into this folder; without it they are only looked at
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     out: Option<PathBuf>,
+    /// Take NAME for a macro that is defined, as the compiler is told; a branch that is not compiled is not
+    /// looked at
+    #[arg(short = 'D', long, value_name = "NAME")]
+    define: Vec<String>,
+    /// Take NAME for a macro that is not defined
+    #[arg(short = 'U', long, value_name = "NAME")]
+    undefine: Vec<String>,
+    /// Take files that cannot be parsed as a whole: what cannot be stays as it is, with the mutexes that
+    /// are named there
+    #[arg(long)]
+    leave_unparsed: bool,
     /// All files of the program in C that use its mutexes, headers that declare them too
     #[arg(required = true, value_name = "FILE.c", value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
@@ -50,12 +64,55 @@ Give all files of the program at once: functions that are in none of them could 
 converted mutex that another file names does not link. The files need <cohort.h> and libcohort \
 (`make install-c`).
 
+A file that does not parse is refused. What its compiler is told by -D and -U decides which branches of \
+#if are read; where a macro stands for what is no expression, --leave-unparsed goes on without the \
+function that it is in. A converted mutex does not compile where it is still taken for another type.
+
 Examples:
   cohort delegate bank.c                    what would become of its mutexes
   cohort delegate --json bank.c             the same for programs
   cohort delegate --out converted bank.c    writes converted/bank.c
+  cohort delegate -D EXTSTORE -U TLS --leave-unparsed --out converted *.c *.h
 
 Exit status: 0; 2 if a file cannot be read or parsed, 125 if one cannot be written.";
+
+impl Arguments {
+    /// How the files are read.
+    fn reading(&self) -> Result<Reading, Problem> {
+        // A value says nothing here: only whether a name is defined is looked at.
+        let names = |all: &[String]| {
+            let names = all
+                .iter()
+                .map(|one| one.split('=').next().unwrap_or_default());
+            names.map(str::to_owned).collect::<Vec<String>>()
+        };
+        let known = Known {
+            defined: names(&self.define),
+            undefined: names(&self.undefine),
+        };
+        let mut all = known.defined.iter().chain(&known.undefined);
+        let is_name = |one: &&String| {
+            !one.is_empty()
+                && one
+                    .chars()
+                    .all(|letter| letter.is_ascii_alphanumeric() || letter == '_')
+        };
+        if let Some(odd) = all.find(|one| !is_name(one)) {
+            return Err(Problem::usage(format!("`{odd}` is no name of a macro")));
+        }
+        if let Some(both) = known
+            .defined
+            .iter()
+            .find(|one| known.undefined.contains(one))
+        {
+            return Err(Problem::usage(format!("{both} is given to both -D and -U")));
+        }
+        Ok(Reading {
+            known,
+            leaves_unparsed: self.leave_unparsed,
+        })
+    }
+}
 
 /// What became of a mutex or a condition, or of one section.
 #[derive(Serialize)]
@@ -75,8 +132,10 @@ struct Row {
 /// A file cannot be read, parsed or written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let targets = targets(arguments)?;
-    let files = arguments.files.iter().map(|file| File::read(file));
-    let files = files.collect::<Result<Vec<File>, Problem>>()?;
+    let how = arguments.reading()?;
+    let files = arguments.files.iter().map(|file| File::read(file, &how));
+    let mut files = files.collect::<Result<Vec<File>, Problem>>()?;
+    source::name_aliases(&mut files);
     let globals = Globals::of(&files);
     let (objects, made) = convert(&files, &globals);
     if let Some(folder) = &arguments.out {

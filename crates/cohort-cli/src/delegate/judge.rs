@@ -5,7 +5,7 @@ use super::names::{Globals, function_name, local, own_types};
 use super::objects::{At, Objects, Reason};
 use super::source::{File, around, children, everything, function_around, words_of_macro};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use tree_sitter::Node;
 
 /// The body of a macro; `None` where it has none.
@@ -18,6 +18,8 @@ pub struct Judge<'a, 'p> {
     pub objects: &'a Objects<'p>,
     functions: HashMap<&'p str, Vec<(usize, Node<'p>)>>,
     macros: HashMap<&'p str, Vec<Macro<'p>>>,
+    /// Words that may be declared where a file cannot be parsed.
+    unknown: HashSet<&'p str>,
     /// What was found of functions, by their names; while one is looked at, nothing is held against it.
     known: RefCell<HashMap<&'p str, Option<String>>>,
 }
@@ -29,13 +31,16 @@ impl<'a, 'p> Judge<'a, 'p> {
         for (file, source) in files.iter().enumerate() {
             for node in everything(source.root()) {
                 match node.kind() {
-                    "function_definition" => {
+                    "function_definition" if !source.is_unparsed(node) => {
                         let name = function_name(source, node);
                         functions.entry(name).or_default().push((file, node));
                     }
                     "preproc_def" | "preproc_function_def" => {
                         let name = node.child_by_field_name("name");
                         let name = name.map_or("", |name| source.text(name));
+                        if source.is_alias(name) {
+                            continue;
+                        }
                         let body = node.child_by_field_name("value");
                         macros.entry(name).or_default().push((file, node, body));
                     }
@@ -49,6 +54,7 @@ impl<'a, 'p> Judge<'a, 'p> {
             objects,
             functions,
             macros,
+            unknown: files.iter().flat_map(File::unknown).collect(),
             known: RefCell::default(),
         }
     }
@@ -136,7 +142,7 @@ impl<'a, 'p> Judge<'a, 'p> {
     /// Whether a node is bound to its thread, wherever it stands.
     fn binds(&self, file: usize, node: Node<'p>) -> Option<String> {
         let source = &self.files[file];
-        let name = source.text(node);
+        let name = source.called(node);
         match node.kind() {
             "identifier" => {
                 let is_called = node.parent().is_some_and(|call| {
@@ -180,6 +186,11 @@ impl<'a, 'p> Judge<'a, 'p> {
         if OF_THREAD.contains(&name) {
             return Some(format!("asks for what {name} measures"));
         }
+        if self.unknown.contains(name) {
+            return Some(format!(
+                "uses {name}, which is declared where a file cannot be parsed"
+            ));
+        }
         if let Some((&name, found)) = self.macros.get_key_value(name) {
             return self.memo(name, || self.binds_macro(found));
         }
@@ -215,7 +226,7 @@ impl<'a, 'p> Judge<'a, 'p> {
     /// Whether a call locks what the thread that runs it may hold.
     fn locks(&self, file: usize, call: Node<'p>) -> Option<String> {
         let source = &self.files[file];
-        let function = source.text(call.child_by_field_name("function")?);
+        let function = source.called(call.child_by_field_name("function")?);
         if function != "pthread_mutex_lock" && function != "pthread_mutex_unlock" {
             return None;
         }
@@ -246,6 +257,7 @@ impl<'a, 'p> Judge<'a, 'p> {
                 .into_iter()
                 .find_map(|(word, is_called)| {
                     const JUMPS: [&str; 6] = ["return", "goto", "break", "continue", "case", "asm"];
+                    let word = source.alias(word);
                     let is_structured = is_called
                         && matches!(
                             word,
@@ -338,7 +350,7 @@ pub fn locked(source: &File, statement: Node<'_>, function: &str) -> Option<Stri
         call = call.child_by_field_name("value")?;
     }
     let called = call.child_by_field_name("function")?;
-    if statement.kind() != "expression_statement" || source.text(called) != function {
+    if statement.kind() != "expression_statement" || source.called(called) != function {
         return None;
     }
     let argument = super::objects::arguments(call);

@@ -148,9 +148,14 @@ impl<'p> Globals<'p> {
 
     /// What a name means that is declared outside of functions, in that file or another.
     pub fn get(&self, file: usize, name: &str) -> Option<Declared<'p>> {
-        let own = self.0[file].get(name);
-        own.or_else(|| self.0.iter().find_map(|names| names.get(name)))
-            .and_then(|found| found.first().copied())
+        self.found(file, name).map(|(_, one)| one)
+    }
+
+    /// The same, with the file that declares it.
+    pub fn found(&self, file: usize, name: &str) -> Option<(usize, Declared<'p>)> {
+        let all = std::iter::once(file).chain(0..self.0.len());
+        let mut found = all.filter_map(|file| Some((file, self.in_file(file, name)?)));
+        found.next()
     }
 
     /// The same in one file.

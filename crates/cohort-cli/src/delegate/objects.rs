@@ -3,7 +3,8 @@
 
 use super::names::{Declared, Globals, declared, local};
 use super::source::{File, around, children, everything, function_around, line, words_of_macro};
-use std::collections::HashMap;
+use super::structures::{Structures, fields_of_type};
+use std::collections::{HashMap, HashSet};
 use tree_sitter::Node;
 
 /// What a program declares.
@@ -39,8 +40,8 @@ enum Key {
     Static(usize, String),
     /// Of a function: where it is declared.
     Inner(usize, usize),
-    /// Of all structures that have a field of that name.
-    Field(String),
+    /// Of a structure; of all that have a field of that name, if it has no name here.
+    Field(String, String),
 }
 
 /// A place in the files.
@@ -158,9 +159,36 @@ fn begins(source: &File, value: Node<'_>, kind: Kind) -> bool {
     all && is_any
 }
 
+/// The fields of these types that are somewhere used or declared without a structure that is known.
+fn merged<'p>(
+    files: &'p [File],
+    globals: &Globals<'p>,
+    structures: &Structures<'p>,
+) -> HashSet<&'p str> {
+    let types = ["pthread_mutex_t", "pthread_cond_t"];
+    let names = files.iter().flat_map(|file| fields_of_type(file, &types));
+    let names: HashSet<&str> = names.collect();
+    let mut merged = HashSet::new();
+    for (file, source) in files.iter().enumerate() {
+        for node in source.parsed() {
+            let name = source.text(node);
+            if node.kind() == "field_identifier"
+                && names.contains(name)
+                && structures.of_field(file, node, globals).is_none()
+            {
+                merged.insert(name);
+            }
+        }
+    }
+    merged
+}
+
 /// All of them.
 pub struct Objects<'p> {
     files: &'p [File],
+    structures: Structures<'p>,
+    /// Fields that are used where nothing tells of which structure they are: all of that name are one.
+    merged: HashSet<&'p str>,
     pub all: Vec<Object<'p>>,
     places: HashMap<Key, usize>,
     /// Of those that wait, the mutex's, by where the call stands.
@@ -169,21 +197,25 @@ pub struct Objects<'p> {
 
 impl<'p> Objects<'p> {
     pub fn find(files: &'p [File], globals: &Globals<'p>) -> Self {
+        let structures = Structures::of(files);
         let mut objects = Self {
             files,
+            merged: merged(files, globals, &structures),
+            structures,
             all: Vec::new(),
             places: HashMap::new(),
             waits: HashMap::new(),
         };
         for (file, source) in files.iter().enumerate() {
-            for node in everything(source.root()) {
-                objects.declare(file, node);
+            for node in source.parsed() {
+                objects.declare(file, node, globals);
             }
         }
         for file in 0..files.len() {
             objects.look_at_uses(file, globals);
         }
         objects.look_at_macros();
+        objects.look_at_unparsed();
         for object in &mut objects.all {
             let is_defined = object
                 .declared
@@ -198,7 +230,7 @@ impl<'p> Objects<'p> {
     }
 
     /// Takes up what a node declares, if it is of these types.
-    fn declare(&mut self, file: usize, node: Node<'p>) {
+    fn declare(&mut self, file: usize, node: Node<'p>, globals: &Globals<'p>) {
         if !matches!(node.kind(), "declaration" | "field_declaration") {
             return;
         }
@@ -217,7 +249,7 @@ impl<'p> Objects<'p> {
             let is_static = one.is(source, &["static"]);
             let inner = function_around(node).is_some();
             let key = if node.kind() == "field_declaration" {
-                Key::Field(name.clone())
+                self.field(file, one.name, globals)
             } else if inner && !one.is(source, &["extern"]) {
                 Key::Inner(file, one.name.start_byte())
             } else if is_static {
@@ -268,14 +300,14 @@ impl<'p> Objects<'p> {
 
     fn look_at_uses(&mut self, file: usize, globals: &Globals<'p>) {
         let source = &self.files[file];
-        for node in everything(source.root()) {
+        for node in source.parsed() {
             let text = match node.kind() {
                 "identifier" | "field_identifier" => source.text(node),
                 _ => continue,
             };
             for kind in [Kind::Mutex, Kind::Condition] {
                 if text == kind.of_initializer() {
-                    self.look_at_initializer(file, node, kind);
+                    self.look_at_initializer(file, node, kind, globals);
                 }
             }
             let Some(place) = self.meant(file, node, globals) else {
@@ -293,13 +325,27 @@ impl<'p> Objects<'p> {
         }
     }
 
+    /// What a field is known by, where it is declared or used.
+    fn field(&self, file: usize, node: Node<'p>, globals: &Globals<'p>) -> Key {
+        let name = self.files[file].text(node);
+        let whole = if self.merged.contains(name) {
+            None
+        } else {
+            self.structures.of_field(file, node, globals)
+        };
+        Key::Field(
+            whole.map_or_else(String::new, |whole| whole.key),
+            name.to_owned(),
+        )
+    }
+
     /// The object that a name means at its place.
     fn meant(&self, file: usize, node: Node<'p>, globals: &Globals<'p>) -> Option<usize> {
         let source = &self.files[file];
         let name = source.text(node);
         let get = |key: Key| self.places.get(&key).copied();
         if node.kind() == "field_identifier" {
-            return get(Key::Field(name.to_owned()));
+            return get(self.field(file, node, globals));
         }
         if let Some(inner) = local(source, name, node) {
             let as_extern = || inner.is(source, &["extern"]).then(|| name.to_owned());
@@ -369,7 +415,7 @@ impl<'p> Objects<'p> {
         let (Some(call), Some(called)) = (call, called) else {
             return self.all[place].stay(at, "its address is taken");
         };
-        let function = source.text(called);
+        let function = source.called(called);
         let position = arguments(call).iter().position(|one| *one == argument);
         let is_mutex = self.all[place].kind == Kind::Mutex;
         let is_understood = match function {
@@ -420,8 +466,13 @@ impl<'p> Objects<'p> {
     }
 
     /// Finds what a constant begins.
-    fn look_at_initializer(&mut self, file: usize, node: Node<'p>, kind: Kind) {
-        let source = &self.files[file];
+    fn look_at_initializer(
+        &mut self,
+        file: usize,
+        node: Node<'p>,
+        kind: Kind,
+        globals: &Globals<'p>,
+    ) {
         let at = At { file, node };
         let pair = around(node).find(|outer| outer.kind() == "initializer_pair");
         let field = pair
@@ -429,7 +480,7 @@ impl<'p> Objects<'p> {
             .filter(|designator| designator.kind() == "field_designator")
             .and_then(|designator| designator.named_child(0));
         if let Some(field) = field {
-            let key = Key::Field(source.text(field).to_owned());
+            let key = self.field(file, field, globals);
             if let Some(place) = self.places.get(&key) {
                 self.all[*place].begun.push(at);
             }
@@ -446,7 +497,7 @@ impl<'p> Objects<'p> {
         }
         let is_assigned = around(node).any(|outer| outer.kind() == "assignment_expression");
         for object in &mut self.all {
-            if matches!(object.key, Key::Field(_)) && object.kind == kind && !is_assigned {
+            if matches!(object.key, Key::Field(..)) && object.kind == kind && !is_assigned {
                 object.stay(at, "may be begun here, where its field is not named");
             }
         }
@@ -462,13 +513,37 @@ impl<'p> Objects<'p> {
                 let Some(body) = node.child_by_field_name("value") else {
                     continue;
                 };
+                let name = node.child_by_field_name("name");
+                let name = name.map_or("", |name| source.text(name));
+                if source.is_alias(name) {
+                    continue;
+                }
                 let words = words_of_macro(source.text(body));
                 for object in &mut self.all {
                     if words.iter().any(|(word, _)| *word == object.name) {
-                        let name = node.child_by_field_name("name");
-                        let name = name.map_or("", |name| source.text(name));
                         let why = format!("the macro {name} names it");
                         object.stay(At { file, node }, why);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What is named where a file cannot be parsed, may be used there in any way.
+    fn look_at_unparsed(&mut self) {
+        for (file, source) in self.files.iter().enumerate() {
+            for (word, at) in source.unparsed_words() {
+                for object in &mut self.all {
+                    let is_elsewhere = match object.key {
+                        Key::Static(own, _) | Key::Inner(own, _) => own != file,
+                        Key::Global(_) | Key::Field(..) => false,
+                    };
+                    if object.name == word && !is_elsewhere {
+                        object.stays.get_or_insert_with(|| Reason {
+                            file,
+                            line: source.line_of(at),
+                            why: "is named where the file cannot be parsed".to_owned(),
+                        });
                     }
                 }
             }

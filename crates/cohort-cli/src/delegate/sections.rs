@@ -78,7 +78,7 @@ pub fn section<'p>(
     let all: Vec<Node<'p>> = body.iter().flat_map(|part| everything(*part)).collect();
     if let Some(inner) = all.iter().find(|node| own(node)) {
         let called = inner.child_by_field_name("function");
-        let why = match called.map_or("", |called| source.text(called)) {
+        let why = match called.map_or("", |called| source.called(called)) {
             "pthread_mutex_lock" => "is locked again",
             "pthread_mutex_unlock" => "is left in more than one place",
             _ => "waits for a condition",
@@ -117,7 +117,7 @@ pub fn section<'p>(
 
 /// Parts of expressions that mean the same as often as they are looked at.
 fn is_steady(kind: &str) -> bool {
-    const STEADY: [&str; 13] = [
+    const STEADY: [&str; 14] = [
         "identifier",
         "field_identifier",
         "field_expression",
@@ -128,6 +128,7 @@ fn is_steady(kind: &str) -> bool {
         "number_literal",
         "cast_expression",
         "type_descriptor",
+        "abstract_pointer_declarator",
         "type_identifier",
         "primitive_type",
         "comment",

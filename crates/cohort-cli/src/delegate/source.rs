@@ -1,6 +1,9 @@
 //! Files of C, parsed, and ways through their trees.
 
+use super::conditions::Known;
 use crate::problem::Problem;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use tree_sitter::{Node, Parser, Tree};
 
@@ -9,6 +12,26 @@ pub struct File {
     pub path: PathBuf,
     pub text: String,
     tree: Tree,
+    /// What the grammar does not understand.
+    unparsed: Vec<Piece>,
+    /// Macros that are other names of functions, and those functions.
+    aliases: HashMap<String, String>,
+}
+
+/// A piece of a text that the grammar does not understand.
+struct Piece {
+    range: Range<usize>,
+    /// Whether it is a function, or a part of one, and declares nothing that others could use.
+    is_function: bool,
+}
+
+/// How files are read.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// What is known of macros that conditions ask for.
+    pub known: Known,
+    /// Whether a file that cannot be parsed as a whole is taken all the same.
+    pub leaves_unparsed: bool,
 }
 
 /// A word that the grammar does not know, and one as long that it does.
@@ -17,24 +40,33 @@ const SPELLINGS: [(&str, &str); 2] = [
     ("__extension__", "             "),
 ];
 
+/// Words that no declaration gives a meaning.
+const KEYWORDS: [&str; 20] = [
+    "char", "const", "double", "enum", "extern", "float", "int", "long", "register", "return",
+    "short", "signed", "sizeof", "static", "struct", "typedef", "union", "unsigned", "void",
+    "volatile",
+];
+
 impl File {
     /// Reads a file.
     ///
     /// # Errors
     /// It cannot be read, or not be parsed: the line where that shows is in the message.
-    pub fn read(path: &Path) -> Result<Self, Problem> {
+    pub fn read(path: &Path, how: &Reading) -> Result<Self, Problem> {
         let shown = path.display();
         let bytes = std::fs::read(path)
             .map_err(|error| Problem::usage(format!("cannot read {shown}: {error}")))?;
         let text = String::from_utf8(bytes)
             .map_err(|_| Problem::usage(format!("{shown}: not a text in UTF-8")))?;
-        Self::parse(path, text)
+        Self::parse(path, text, how)
     }
 
-    fn parse(path: &Path, text: String) -> Result<Self, Problem> {
+    fn parse(path: &Path, text: String, how: &Reading) -> Result<Self, Problem> {
         let spelled = SPELLINGS
             .iter()
-            .fold(text.clone(), |text, (from, to)| text.replace(from, to));
+            .fold(how.known.blanked(&text), |text, (from, to)| {
+                text.replace(from, to)
+            });
         let mut parser = Parser::new();
         let tree = parser
             .set_language(&tree_sitter_c::LANGUAGE.into())
@@ -45,15 +77,68 @@ impl File {
                 "the grammar of C does not fit its parser".to_owned(),
             ));
         };
+        let unparsed = unparsed(tree.root_node());
         let file = Self {
             path: path.to_owned(),
             text,
             tree,
+            unparsed,
+            aliases: HashMap::new(),
         };
-        match file.mistake() {
+        match file.mistake().filter(|_| !how.leaves_unparsed) {
             None => Ok(file),
             Some(mistake) => Err(Problem::usage(mistake)),
         }
+    }
+
+    /// The function that a name calls, if it is a macro that is another name of one.
+    pub fn alias<'a>(&'a self, name: &'a str) -> &'a str {
+        self.aliases.get(name).map_or(name, String::as_str)
+    }
+
+    /// The function that is called by what is written there.
+    pub fn called(&self, node: Node<'_>) -> &str {
+        self.alias(self.text(node))
+    }
+
+    /// Whether a macro is another name of a function.
+    pub fn is_alias(&self, name: &str) -> bool {
+        self.aliases.contains_key(name)
+    }
+
+    /// All nodes but those that the grammar does not understand.
+    pub fn parsed(&self) -> Vec<Node<'_>> {
+        let mut all = everything(self.root());
+        all.retain(|node| !self.is_unparsed(*node));
+        all
+    }
+
+    /// Whether a node is in a piece that the grammar does not understand.
+    pub fn is_unparsed(&self, node: Node<'_>) -> bool {
+        let (from, to) = (node.start_byte(), node.end_byte());
+        let mut pieces = self.unparsed.iter();
+        pieces.any(|piece| piece.range.start <= from && to <= piece.range.end)
+    }
+
+    /// The words of the pieces that the grammar does not understand, each with where its piece begins.
+    pub fn unparsed_words(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.unparsed.iter().flat_map(|piece| {
+            let words = words_of_macro(&self.text[piece.range.clone()]);
+            words.into_iter().map(|(word, _)| (word, piece.range.start))
+        })
+    }
+
+    /// Words that may declare anything: those that the grammar does not understand outside of functions.
+    pub fn unknown(&self) -> HashSet<&str> {
+        let pieces = self.unparsed.iter().filter(|piece| !piece.is_function);
+        let words = pieces.flat_map(|piece| words_of_macro(&self.text[piece.range.clone()]));
+        let names = words.map(|(word, _)| word);
+        names.filter(|word| !KEYWORDS.contains(word)).collect()
+    }
+
+    /// The line of a place in the text, counted from one.
+    pub fn line_of(&self, at: usize) -> usize {
+        self.text[..at].matches('\n').count() + 1
     }
 
     /// What cannot be parsed, in words, if anything.
@@ -100,6 +185,82 @@ impl File {
     pub fn is_header(&self) -> bool {
         self.path.extension().is_none_or(|ending| ending != "c")
     }
+}
+
+/// Finds the macros that are other names of functions of mutexes and conditions, as
+/// `#define lock(of) pthread_mutex_lock(of)` is one, wherever they are defined.
+pub fn name_aliases(files: &mut [File]) {
+    let mut found: HashMap<String, Option<String>> = HashMap::new();
+    for file in &*files {
+        for node in everything(file.root()) {
+            if !matches!(node.kind(), "preproc_def" | "preproc_function_def") {
+                continue;
+            }
+            let part = |name: &str| node.child_by_field_name(name);
+            let Some(name) = part("name") else { continue };
+            let body = part("value").map_or_else(String::new, |body| file.words(body));
+            let given = part("parameters").map_or_else(String::new, |list| file.words(list));
+            let body = body.trim_end_matches(';');
+            let function = body.strip_suffix(given.as_str()).unwrap_or_default();
+            let is_one = (function.starts_with("pthread_mutex_")
+                || function.starts_with("pthread_cond_"))
+                && function
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+            let function = is_one.then(|| function.to_owned());
+            // Where two files mean different things by it, it is a macro like any other.
+            found
+                .entry(file.text(name).to_owned())
+                .and_modify(|known| {
+                    if *known != function {
+                        *known = None;
+                    }
+                })
+                .or_insert(function);
+        }
+    }
+    let known = found.into_iter().filter_map(|(name, of)| Some((name, of?)));
+    let known: HashMap<String, String> = known.collect();
+    for file in files {
+        file.aliases.clone_from(&known);
+    }
+}
+
+/// What the grammar does not understand: each function and each declaration of variables that has a mistake
+/// in it, each statement outside of functions, and of all else, types, the pieces that are mistakes.
+fn unparsed(root: Node<'_>) -> Vec<Piece> {
+    let mut found = Vec::new();
+    let mut add = |node: Node<'_>, is_function| {
+        let range = node.byte_range();
+        found.push(Piece { range, is_function });
+    };
+    let mut waiting = vec![root];
+    while let Some(node) = waiting.pop() {
+        for part in children(node) {
+            let is_strayed = part.kind().ends_with("_statement")
+                && part.kind() != "expression_statement"
+                || part.kind() == "compound_statement";
+            if part.is_error() || is_strayed {
+                add(part, is_strayed);
+            } else if part.has_error() {
+                match part.kind() {
+                    "function_definition" => add(part, true),
+                    // A word that is not understood may say what kind of variable it is.
+                    "declaration" => add(part, false),
+                    kind if kind.starts_with("preproc_")
+                        || matches!(kind, "linkage_specification" | "declaration_list") =>
+                    {
+                        waiting.push(part);
+                    }
+                    _ => {
+                        let errors = everything(part).into_iter().filter(Node::is_error);
+                        errors.for_each(|error| add(error, false));
+                    }
+                }
+            }
+        }
+    }
+    found
 }
 
 /// The line of a node, counted from one.
@@ -177,7 +338,7 @@ mod tests {
     #[test]
     fn a_mistake_is_told_with_its_place() {
         let wrong = |text: &str| {
-            let problem = File::parse(Path::new("a.c"), text.to_owned()).err();
+            let problem = File::parse(Path::new("a.c"), text.to_owned(), &Reading::default()).err();
             problem.expect("it is wrong").to_string()
         };
         let said = wrong("int a;\nint f(void) {\n  return 1 +;\n}\n");
@@ -185,7 +346,7 @@ mod tests {
         let said = wrong("int f(void) {\n  int a = 1\n  return a;\n}\n");
         assert!(said.starts_with("a.c:2:") && said.contains("`;`"), "{said}");
         let right = "static _Thread_local int mine;\n__extension__ int a;\n";
-        assert!(File::parse(Path::new("a.c"), right.to_owned()).is_ok());
+        assert!(File::parse(Path::new("a.c"), right.to_owned(), &Reading::default()).is_ok());
     }
 
     #[test]

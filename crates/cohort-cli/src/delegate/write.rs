@@ -52,6 +52,11 @@ impl Edits {
     }
 }
 
+/// What a converted file begins with: where a converted mutex is still taken for another type, as in a
+/// branch of `#if` that was not looked at, it does not compile.
+const HEAD: &str =
+    "#include <cohort.h>\n#pragma GCC diagnostic error \"-Wincompatible-pointer-types\"\n";
+
 /// The text of a file with its objects, and these sections of it, converted.
 pub fn converted(
     number: usize,
@@ -70,7 +75,9 @@ pub fn converted(
         return file.text.clone();
     }
     let mut whole = Edits::default();
-    whole.insert(beginning(file), "#include <cohort.h>\n");
+    let first = single.0.iter().map(|edit| edit.from).min();
+    let (at, head) = beginning(file, first.unwrap_or_default());
+    whole.insert(at, head);
     for (index, section) in sections.iter().enumerate() {
         let name = format!("cohort_{}_{}", section.within, index + 1);
         let handle = handle(file, section);
@@ -316,17 +323,30 @@ fn before(function: Node<'_>) -> usize {
     at.start_byte()
 }
 
-/// Where a file begins to include others, or to declare.
-fn beginning(file: &File) -> usize {
+/// Where a file is told of the library, before its first change, and the text that does it: behind its
+/// first block of other includes, for which macros before them may ask.
+fn beginning(file: &File, change: usize) -> (usize, String) {
     let guarded = |node: &Node<'_>| node.kind() == "preproc_ifdef" && around(*node).count() == 1;
     let parts = children(file.root()).into_iter();
     let parts = parts.flat_map(|part| {
         let inner = guarded(&part) && part.byte_range().len() * 2 > file.text.len();
         if inner { children(part) } else { vec![part] }
     });
-    let parts: Vec<Node<'_>> = parts.collect();
-    let first = |is_it: &dyn Fn(&str) -> bool| parts.iter().find(|part| is_it(part.kind()));
-    first(&|kind| kind == "preproc_include")
-        .or_else(|| first(&|kind| kind == "declaration" || kind.ends_with("_specifier")))
-        .map_or(0, |part| part.start_byte())
+    let parts: Vec<Node<'_>> = parts.filter(|part| part.start_byte() <= change).collect();
+    let includes = parts
+        .iter()
+        .rfind(|part| part.kind() == "preproc_include" && part.end_byte() <= change);
+    if let Some(last) = includes {
+        let at = last.end_byte();
+        let is_line = file.text[..at].ends_with('\n');
+        let line = if is_line { "" } else { "\n" };
+        return (at, format!("{line}{HEAD}"));
+    }
+    let declares = |part: &&Node<'_>| {
+        let kind = part.kind();
+        let endings = ["declaration", "definition", "_specifier"];
+        endings.iter().any(|ending| kind.ends_with(ending)) || part.end_byte() > change
+    };
+    let first = parts.iter().find(declares);
+    (first.map_or(0, |part| before(*part)), HEAD.to_owned())
 }

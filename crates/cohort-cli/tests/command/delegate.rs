@@ -21,9 +21,15 @@ fn program(text: &str) -> TempDir {
 
 /// What became of the mutexes and sections of a program: name, what, why.
 fn became(text: &str) -> Vec<(String, String, String)> {
+    became_by(&[], text)
+}
+
+/// The same, with options.
+fn became_by(options: &[&str], text: &str) -> Vec<(String, String, String)> {
     let folder = program(&format!("#include <pthread.h>\n{text}"));
     let output = cohort()
         .args(["delegate", "--json", "a.c"])
+        .args(options)
         .current_dir(folder.path())
         .assert()
         .code(0);
@@ -199,6 +205,158 @@ fn what_could_be_locked_elsewhere_is_left_alone() {
             .all(|(name, becomes, _)| name != "m" || becomes == "left alone");
         assert!(is_untouched, "{rows:?}");
     }
+}
+
+/// Two structures of which the second's mutex has to stay.
+const TWO: &str = "struct one { int a; pthread_mutex_t lock; };\n\
+    typedef struct { struct { struct one *one; } inner; pthread_mutex_t lock; } two;\n\
+    static two all[3];\n\
+    two *get(void);\n\
+    int g(two *t) { return pthread_mutex_trylock(&t->lock); }\n";
+
+#[test]
+fn fields_of_one_name_are_told_apart_by_their_structures() {
+    let section = |of: &str| {
+        format!(
+            "{TWO}void f(int i, two *t) {{ pthread_mutex_lock(&{of}->lock); (void)t; \
+             {of}->a++; pthread_mutex_unlock(&{of}->lock); }}\n"
+        )
+    };
+    let of = |rows: &[(String, String, String)]| {
+        let rows = rows.iter().filter(|(name, ..)| name == "lock");
+        rows.map(|(_, becomes, _)| becomes.clone())
+            .collect::<Vec<_>>()
+    };
+    for known in [
+        "all[i].inner.one",
+        "t->inner.one",
+        "(*t).inner.one",
+        "((two *)t)->inner.one",
+    ] {
+        let rows = became(&section(known));
+        assert_eq!(
+            of(&rows),
+            ["converted", "left alone", "function"],
+            "{known}: {rows:?}"
+        );
+    }
+    // Where it is not known of which structure a field is, all of that name are one.
+    let rows = became(&format!(
+        "{}int h(void *p) {{ return elsewhere(p)->lock; }}\n",
+        section("t->inner.one")
+    ));
+    assert_eq!(of(&rows), ["left alone"], "{rows:?}");
+}
+
+#[test]
+fn a_macro_that_is_another_name_of_locking_locks() {
+    let text = "#define take(of) pthread_mutex_lock(of)\n#define drop_ pthread_mutex_unlock\n\
+                #define odd(of) pthread_mutex_trylock((of))\n\
+                static pthread_mutex_t m, n;\nstatic int x;\n\
+                void f(void) { take(&m); x++; drop_(&m); }\n\
+                void g(void) { take(&m); if (x) { drop_(&m); return; } drop_(&m); }\n";
+    let rows = became(&text.replace("m, n", "m"));
+    let becomes = |what: &str| {
+        rows.iter()
+            .filter(|row| row.0 == "m" && row.1 == what)
+            .count()
+    };
+    assert_eq!(
+        (becomes("function"), becomes("in place")),
+        (1, 1),
+        "{rows:?}"
+    );
+    let rows = became(&format!("{text}int h(void) {{ return odd(&n); }}\n"));
+    let reason = rows
+        .iter()
+        .find(|row| row.0 == "n")
+        .map(|row| row.2.clone());
+    assert!(
+        reason.is_some_and(|why| why.contains("its address goes to odd()")),
+        "{rows:?}"
+    );
+}
+
+#[test]
+fn a_branch_that_is_not_compiled_is_not_read() {
+    let split = "#ifdef A\nvoid f(void) {\n#else\nvoid f(int a) { m = 1;\n#endif\n  \
+                 pthread_mutex_lock(&m);\n#if defined(A) && !defined(B)\n  x++;\n#endif\n  \
+                 pthread_mutex_unlock(&m);\n}\n";
+    let rows = became_by(&["-D", "A=1", "-U", "B"], &format!("{MUTEX}{split}"));
+    let functions = rows.iter().filter(|(_, becomes, _)| becomes == "function");
+    assert_eq!(functions.count(), 1, "{rows:?}");
+    for (options, why) in [
+        (["-D", "A", "-U", "A"], "A is given to both -D and -U"),
+        (["-D", "A", "-D", "1 +"], "`1 +` is no name of a macro"),
+    ] {
+        let mut command = cohort();
+        let command = command.arg("delegate").args(options).arg("a.c");
+        command.assert().code(2).stderr(contains(why));
+    }
+}
+
+#[test]
+fn what_cannot_be_parsed_stays_as_it_is_with_the_mutexes_that_it_names() {
+    let odd = "static pthread_mutex_t n;\n\
+               LIST_HEAD(own, other) int listed;\n\
+               int v(void *p) { pthread_mutex_lock(&n); return EACH(x) { x++; } 1; }\n\
+               void g(void) { pthread_mutex_lock(&n); x++; pthread_mutex_unlock(&n); }\n\
+               void h(void) { pthread_mutex_lock(&m); v(0); pthread_mutex_unlock(&m); }\n\
+               #define OWN __thread\nstatic OWN int own;\n\
+               void w(void) { pthread_mutex_lock(&m); own = x; pthread_mutex_unlock(&m); }\n";
+    let text = format!("{MUTEX}{PLAIN}{odd}");
+    let folder = program(&text);
+    let mut refused = cohort();
+    let refused = refused.args(["delegate", "a.c"]).current_dir(folder.path());
+    refused.assert().code(2).stderr(contains("a.c:"));
+    let rows = became_by(&["--leave-unparsed"], &text);
+    for (name, becomes, why) in [
+        (
+            "n",
+            "left alone",
+            "is named where the file cannot be parsed",
+        ),
+        ("m", "converted", ""),
+        ("m", "function", ""),
+        ("m", "in place", "calls v(), which is not in these files"),
+        (
+            "m",
+            "in place",
+            "uses own, which is declared where a file cannot be parsed",
+        ),
+    ] {
+        let is_it = |row: &(String, String, String)| {
+            row.0 == name && row.1 == becomes && row.2.contains(why)
+        };
+        assert!(rows.iter().any(is_it), "{name} {becomes} {why}: {rows:?}");
+    }
+}
+
+/// What a program defines for the headers of the system is defined before them.
+#[test]
+fn the_library_is_included_behind_what_else_is() {
+    let written = |text: &str| {
+        let folder = program(text);
+        cohort()
+            .args(["delegate", "--out", "out", "a.c"])
+            .current_dir(folder.path())
+            .assert()
+            .code(0);
+        std::fs::read_to_string(folder.path().join("out/a.c")).expect("it was written")
+    };
+    let text = format!("#define _GNU_SOURCE 1\n#include <pthread.h>\nint y;\n{MUTEX}{PLAIN}");
+    let made = written(&text);
+    assert!(
+        made.starts_with("#define _GNU_SOURCE 1\n#include <pthread.h>\n#include <cohort.h>\n"),
+        "{made}"
+    );
+    // A structure that has the first change in it is not broken up.
+    let made = written(
+        "/* It counts. */\nstruct counter { pthread_mutex_t lock; int x; };\n\
+         void f(struct counter *c) { pthread_mutex_lock(&c->lock); c->x++; \
+         pthread_mutex_unlock(&c->lock); }\n",
+    );
+    assert!(made.starts_with("#include <cohort.h>\n"), "{made}");
 }
 
 #[test]

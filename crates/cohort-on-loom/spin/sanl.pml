@@ -14,7 +14,7 @@
  *
  * The flaws:
  *   -DNO_BOUND        the lock is handed on as long as somebody has posted
- *   -DTRY_ALONE       a thread whose time is up only tries (Zhang et al. 2017, algorithm 3, line 17)
+ *   -DTRY_ALONE       a thread that has waited for T_w only tries (Zhang et al. 2017, algorithm 3, line 17)
  *   -DKEEP_GATE       a thread that has queued for its node leaves the gate closed
  *   -DHAND_TO_QUEUED  a thread that queues can be handed the lock
  *   -DPOST_AGAIN      a thread that was its own server posts its section all the same (lines 9 and 10)

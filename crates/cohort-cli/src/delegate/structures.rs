@@ -66,7 +66,7 @@ impl<'p> Structures<'p> {
         found
     }
 
-    /// The structure whose field a field's name is, where it is used or begun.
+    /// The structure that has the field of that name, where it is used or begun.
     pub fn of_field(
         &self,
         file: usize,

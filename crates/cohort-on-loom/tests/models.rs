@@ -28,6 +28,8 @@ mod runner;
 mod sample_clients;
 #[path = "../../cohort/tests/support/slowest.rs"]
 mod slowest;
+#[path = "../clients/standing.rs"]
+mod standing_clients;
 #[path = "../clients/watch.rs"]
 mod watch_clients;
 

@@ -410,9 +410,12 @@ fn is_fast(mutex: &Mutex) -> bool {
 /// lock's; false if it takes longer.
 #[inline(always)]
 fn lock_recursive(mutex: &Mutex) -> bool {
-    if mutex.kind.load(Relaxed) != RECURSIVE || !is_plain_default() {
-        return false;
-    }
+    mutex.kind.load(Relaxed) == RECURSIVE && is_plain_default() && lock_known_recursive(mutex)
+}
+
+/// The same of one that the default lock is known to serve.
+#[inline(always)]
+fn lock_known_recursive(mutex: &Mutex) -> bool {
     let me = owner::me();
     if mutex.owner.load(Relaxed) == me {
         return again(mutex, false) == 0;
@@ -429,9 +432,13 @@ fn lock_recursive(mutex: &Mutex) -> bool {
 /// it is not.
 #[inline(always)]
 fn unlock_recursive(mutex: &Mutex) -> bool {
-    let mine = mutex.kind.load(Relaxed) == RECURSIVE
-        && is_plain_default()
-        && mutex.owner.load(Relaxed) == owner::me();
+    mutex.kind.load(Relaxed) == RECURSIVE && is_plain_default() && unlock_known_recursive(mutex)
+}
+
+/// The same of one that the default lock is known to serve.
+#[inline(always)]
+fn unlock_known_recursive(mutex: &Mutex) -> bool {
+    let mine = mutex.owner.load(Relaxed) == owner::me();
     if mine && is_last(mutex) {
         // SAFETY: the caller's, as its owner says.
         unsafe { mutex.futex.release(&()) };
@@ -509,7 +516,26 @@ pub fn begin_known(mutex: &Mutex, kind: c_int) -> bool {
     if kind == NORMAL {
         lock_untouched(mutex)
     } else {
-        lock_recursive(mutex)
+        lock_known_recursive(mutex)
+    }
+}
+
+/// Unlocks a mutex of that kind, plain or recursive, that the default lock serves.
+///
+/// # Safety
+/// It is one.
+#[inline(always)]
+#[cfg(feature = "observe")]
+pub unsafe fn unlock_known(mutex: *mut Mutex, kind: c_int) -> c_int {
+    // SAFETY: the caller's.
+    let object = unsafe { &*mutex };
+    if kind == NORMAL {
+        unlock_plain(object)
+    } else if unlock_known_recursive(object) {
+        0
+    } else {
+        // SAFETY: the caller's.
+        unsafe { unlock(mutex) }
     }
 }
 
@@ -596,13 +622,24 @@ unsafe fn lock_other_kind(mutex: *mut Mutex) -> c_int {
     if lock_recursive(object) {
         return 0;
     }
+    // SAFETY: passed on.
+    unsafe { lock_unusual_kind(mutex) }
+}
+
+/// The same of one that is not recursive, or not the default lock's; see [`unlock_unusual_kind`].
+#[cfg_attr(feature = "compositions", inline(never))]
+unsafe fn lock_unusual_kind(mutex: *mut Mutex) -> c_int {
     #[cfg(feature = "compositions")]
-    if let Some(pair) = own_pair(object) {
-        // SAFETY: that lock alone serves the mutex.
-        return unsafe { (pair.lock)(object.served()) };
-    } else if is_assigning() {
-        // SAFETY: passed on.
-        return unsafe { lock_first(object.served()) };
+    {
+        // SAFETY: the program's.
+        let object = unsafe { &*mutex };
+        if let Some(pair) = own_pair(object) {
+            // SAFETY: that lock alone serves the mutex.
+            return unsafe { (pair.lock)(object.served()) };
+        } else if is_assigning() {
+            // SAFETY: passed on.
+            return unsafe { lock_first(object.served()) };
+        }
     }
     // SAFETY: passed on.
     unsafe { lock_endless(mutex) }
@@ -644,14 +681,20 @@ pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
         // locked.
         return unsafe { (plain().unlock)(object.served()) };
     }
+    unlock_plain(object)
+}
+
+/// [`pthread_mutex_unlock`] of a plain mutex that the default lock serves.
+#[inline(always)]
+fn unlock_plain(mutex: &Mutex) -> c_int {
     if alone() {
-        return unlock_alone(object);
+        return unlock_alone(mutex);
     }
     // SAFETY: the program unlocks what it locked.
-    match unsafe { object.futex.release_quickly(&()) } {
+    match unsafe { mutex.futex.release_quickly(&()) } {
         Quick::Released => 0,
         Quick::MarkLost => answer_lost_mark(mutex),
-        Quick::Refused => unlock_attentively(object),
+        Quick::Refused => unlock_attentively(mutex),
     }
 }
 
@@ -690,10 +733,19 @@ unsafe fn unlock_other_kind(mutex: *mut Mutex) -> c_int {
     if unlock_recursive(object) {
         return 0;
     }
+    // SAFETY: passed on.
+    unsafe { unlock_unusual_kind(mutex) }
+}
+
+/// The same of one that is not recursive, or not the default lock's: the question which needs a
+/// frame, for which those that are would pay.
+#[cfg_attr(feature = "compositions", inline(never))]
+unsafe fn unlock_unusual_kind(mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's.
     #[cfg(feature = "compositions")]
-    if let Some(pair) = own_pair(object) {
+    if let Some(pair) = own_pair(unsafe { &*mutex }) {
         // SAFETY: that lock alone serves the mutex, and the program unlocks what it locked.
-        return unsafe { (pair.unlock)(object.served()) };
+        return unsafe { (pair.unlock)((*mutex).served()) };
     }
     // SAFETY: passed on.
     unsafe { unlock(mutex) }

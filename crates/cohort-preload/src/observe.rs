@@ -24,6 +24,7 @@ mod file;
 mod own;
 mod profile;
 mod quick;
+mod ways;
 mod wrong;
 
 /// What is to be done before the program begins.

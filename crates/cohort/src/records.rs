@@ -18,11 +18,13 @@
 mod awaited;
 mod holder;
 mod samples;
+mod standing;
 mod watch;
 
 pub use awaited::Wait;
 pub use holder::Holder;
 pub use samples::{Samples, WORDS};
+pub use standing::{NEW, Noted, STRIKING, STRUCK, Standing};
 pub use watch::{ALWAYS, Follows, PATIENCE, Watch};
 
 use core::ptr;
@@ -30,7 +32,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// What records begin with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTO6";
+pub const MAGIC: [u8; 8] = *b"COHORTO7";
 
 /// Threads that can be recorded at once.
 pub const THREADS: usize = 10_240;
@@ -335,16 +337,15 @@ pub struct Edge {
     pub taken_identity: AtomicU32,
     /// Where the first was taken, as a [`Hold`] has it.
     pub held_site: AtomicU64,
-    /// The threads that do so, the one with the stack first; then zeroes.
-    pub threads: [AtomicU32; MAKERS],
+    /// Whether it stands, by a hash of the two and the gates, and the threads that do so, the one
+    /// with the stack first.
+    pub standing: Standing<MAKERS>,
     /// The number of the kept stack, plus one; 0: none is left.
     pub stack: AtomicU32,
     /// Other locks that were held: as many as fit, then zeroes.
     pub gates: [AtomicU64; GATES],
     /// Where the second was taken.
     pub place: Place,
-    /// A hash of the two and the gates; what threads compare first.
-    pub key: AtomicU64,
 }
 
 impl Records {

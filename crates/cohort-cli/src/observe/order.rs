@@ -47,14 +47,14 @@ pub fn edges(records: &Records) -> Vec<Taken> {
             {
                 return None;
             }
-            let threads = edge.threads.iter().map(|thread| thread.load(Relaxed));
+            let threads = edge.standing.makers();
             let gates = edge.gates.iter().map(|gate| gate.load(Relaxed));
             let guards = gates.filter(|gate| *gate != 0).chain([held]).collect();
             Some(Taken {
                 held: (held, edge.held_identity.load(Relaxed)),
                 taken: (taken, edge.taken_identity.load(Relaxed)),
                 held_site: Hold::unpack(edge.held_site.load(Relaxed)).0,
-                threads: threads.filter(|thread| *thread != 0).collect(),
+                threads: threads.into_iter().filter(|thread| *thread != 0).collect(),
                 guards,
                 site: Site::of(&edge.place),
                 stack: edge.stack.load(Relaxed),

@@ -405,24 +405,45 @@ impl Process {
                 if self.records.threads.get(slot)?.id.load(Acquire) != 0 {
                     return None;
                 }
-                threads.push(Moment {
-                    id: 0,
-                    pthread: 0,
-                    slot,
-                    owner: 0,
-                    waiting: None,
-                    holds: Vec::new(),
-                    is_gone: true,
-                });
-                Some((threads.len() - 1, site))
+                Some((self.add_left(slot, owner, threads)?, site))
             }
-            // Recursive or error-checking.
+            // Recursive or error-checking.  A thread has the name of one that has ended, if its
+            // stack is in the same place.
             1 | 2 if owner != 0 => {
-                let holder = threads.iter().position(|thread| thread.owner == owner)?;
+                let named = threads.iter().enumerate();
+                let named = named.filter(|(_, thread)| thread.owner == owner);
+                let holder = match named.max_by_key(|(_, thread)| !thread.is_gone) {
+                    Some((known, _)) => known,
+                    // A place that no thread has.
+                    None => self.add_left(usize::MAX, owner, threads)?,
+                };
                 Some((holder, 0))
             }
             _ => None,
         }
+    }
+
+    /// Adds a thread that holds a lock and that this process does not have, as its parent had it when it
+    /// forked; none if the process may have it nevertheless.
+    fn add_left(&self, slot: usize, owner: u64, threads: &mut Vec<Moment>) -> Option<usize> {
+        let records = self.records;
+        // The first thread of a process that was forked past the library is known once it has locked.
+        let first = self.own_number();
+        let is_known = threads.iter().any(|thread| thread.id == first);
+        let is_forked = records.generation.load(Relaxed) > 1;
+        if !is_known || !is_forked || records.lost_threads.load(Relaxed) != 0 {
+            return None;
+        }
+        threads.push(Moment {
+            id: 0,
+            pthread: 0,
+            slot,
+            owner,
+            waiting: None,
+            holds: Vec::new(),
+            is_gone: true,
+        });
+        Some(threads.len() - 1)
     }
 
     fn moment(&self, slot: usize, thread: &Thread, living: &HashSet<u32>) -> Option<Moment> {

@@ -70,7 +70,7 @@ fn head(profile: &Profile) -> String {
     text.push('\n');
     if cost.percent >= cost.limit {
         text.push_str(&page::prose(
-            "That is over the limit: few acquisitions are sampled by now, and all are counted. A \
+            "That is not below the limit: few acquisitions are sampled by now, and all are counted. A \
              longer run costs less, in per cent, but for the counting.",
         ));
         text.push('\n');

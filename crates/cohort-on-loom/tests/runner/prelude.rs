@@ -39,6 +39,7 @@ pub(crate) use crate::migrating_clients::{self as migrating, Hesitant};
 pub(crate) use crate::order_clients as order;
 pub(crate) use crate::record_clients as records;
 pub(crate) use crate::sample_clients as samples;
+pub(crate) use crate::standing_clients as standing;
 pub(crate) use crate::watch_clients as watch;
 
 /// What looks for flaws on the simulated machine.

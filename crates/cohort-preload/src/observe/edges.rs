@@ -8,18 +8,13 @@
 use super::own::{Caller, Own};
 use crate::layout::{ADAPTIVE, Mutex, NO_KIND, NORMAL, RwLock};
 use crate::libc::alone;
-use cohort::records::{EDGES, Edge, GATES, Hold, How, MAKERS};
+use cohort::records::{EDGES, Edge, GATES, Hold, How, MAKERS, NEW, Noted, STRIKING, STRUCK};
 use core::ptr::{self, with_exposed_provenance};
-use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
-use core::sync::atomic::{AtomicU32, AtomicU64, fence};
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use core::sync::atomic::{AtomicU32, AtomicU64};
 
 /// How many places an edge may have.
 const PROBES: usize = 64;
-
-/// What an edge's key is while it is struck out or makes room for another, and once it is struck
-/// out: no edge's, which are odd.
-const STRIKING: u64 = 2;
-const STRUCK: u64 = 4;
 
 /// Bits by hashes of locks.
 struct Bits([AtomicU64; 4096]);
@@ -179,7 +174,11 @@ impl New {
         let is_held = |gate: u64| gate == 0 || self.gates.contains(&gate);
         let is_enough = |known: u32| known == 0 || known == self.thread;
         // If all places are others', as many as can wait at once do it.
-        let known = makers(edge).find(|known| is_enough(*known));
+        let known = edge
+            .standing
+            .makers()
+            .into_iter()
+            .find(|known| is_enough(*known));
         gates(edge).all(is_held) && known != Some(0)
     }
 
@@ -187,7 +186,11 @@ impl New {
     fn covers(&self, known: &[u32], edge: &Edge) -> bool {
         let mut own = self.gates.iter().filter(|gate| **gate != 0);
         own.all(|gate| gates(edge).any(|known| known == *gate))
-            && makers(edge).all(|maker| maker == 0 || known.contains(&maker))
+            && edge
+                .standing
+                .makers()
+                .iter()
+                .all(|maker| *maker == 0 || known.contains(maker))
     }
 
     /// Whether it may be in a cycle, by what is known so far.
@@ -206,10 +209,6 @@ impl New {
 
 fn gates(edge: &Edge) -> impl Iterator<Item = u64> {
     edge.gates.iter().map(|gate| gate.load(Relaxed))
-}
-
-fn makers(edge: &Edge) -> impl Iterator<Item = u32> {
-    edge.threads.iter().map(|thread| thread.load(Relaxed))
 }
 
 /// Whether an edge from one lock to another may be in a cycle: something leads to the one, and the
@@ -238,92 +237,25 @@ fn leave_out(own: &Own, [outer, inner]: [u64; 2]) {
     }
 }
 
-/// What has become of a thread that does what an edge says.
-enum Noted {
-    /// It was known.
-    Before,
-    /// It is known from now on.
-    Now,
-    /// Another edge has got the place meanwhile.
-    Nowhere,
-}
-
-/// Notes a thread with an edge that has that key.
-fn add_maker(edge: &Edge, key: u64, thread: u32) -> Noted {
-    for place in &edge.threads {
-        let known = match place.load(Relaxed) {
-            0 => place.compare_exchange(0, thread, AcqRel, Relaxed).err(),
-            known => Some(known),
-        };
-        if known.is_none() {
-            // See `strike_covered`.
-            fence(SeqCst);
-            if edge.key.load(Acquire) != key {
-                let _ = place.compare_exchange(thread, 0, Relaxed, Relaxed);
-                return Noted::Nowhere;
-            }
-            return Noted::Now;
-        }
-        if known == Some(thread) {
-            return Noted::Before;
-        }
-    }
-    Noted::Before
-}
-
 /// Strikes out the edges that say no more than one that the calling thread has just written down, or
-/// has been noted with.
-///
-/// Nobody waits here, and what a thread did is never lost.  Two pairs of steps are at stake, each with
-/// a sequentially consistent fence between the two, so that of any two threads one sees the other:
-///
-/// - A thread writes itself into an edge and then reads the edge's key ([`add_maker`]); another
-///   writes `STRIKING` there and then reads the threads.  Either the second sees a thread that `by`
-///   lacks, and puts the key back, or the first sees that the key has gone, and looks for another
-///   place.
-/// - Two edges may say the same, by the same threads: the gates were taken in another order.  Two
-///   threads that would strike out one of the two each have both written `STRIKING` before they read
-///   the key of the edge that stays: at least one of them finds it gone, and puts its own back.
-///
-/// An edge that stays may be struck out later, by one that says all it does, and so all that those did
-/// which it stood for.
+/// has been noted with; what other threads do at once is looked at where
+/// [`Standing`](cohort::records::Standing) is.
 fn strike_covered(own: &Own, new: &New, by: &Edge) {
     let [pair, key] = new.keys();
     for edge in window(own, pair) {
-        let known = edge.key.load(Acquire);
-        if known == 0 {
+        let known = edge.standing.key();
+        if known == NEW {
             return;
         }
         let stays = ptr::eq(edge, by) || [STRIKING, STRUCK].contains(&known);
-        if stays || !new.is_like(edge) || !new.covers(&threads_of(by), edge) {
+        if stays || !new.is_like(edge) || !new.covers(&by.standing.makers(), edge) {
             continue;
         }
-        let taken = edge.key.compare_exchange(known, STRIKING, AcqRel, Relaxed);
-        if taken.is_err() {
-            continue;
-        }
-        fence(SeqCst);
-        let makers = threads_of(by);
-        if new.covers(&makers, edge) && by.key.load(Acquire) == key {
-            empty(edge);
-            edge.key.store(STRUCK, Release);
-        } else {
-            edge.key.store(known, Release);
-        }
+        let covers = |makers: &[u32; MAKERS]| new.covers(makers, edge);
+        let by = (&by.standing, key);
+        edge.standing
+            .strike(known, by, covers, || edge.held.store(0, Release));
     }
-}
-
-/// Takes from an edge that the calling thread strikes out what others go by.
-fn empty(edge: &Edge) {
-    edge.held.store(0, Release);
-    for maker in &edge.threads {
-        maker.store(0, Release);
-    }
-}
-
-/// The threads that are noted with an edge; zeroes too.
-fn threads_of(edge: &Edge) -> [u32; MAKERS] {
-    edge.threads.each_ref().map(|thread| thread.load(Acquire))
 }
 
 /// The places that edges with that hash may have.
@@ -410,8 +342,8 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
         let mut free = None;
         let mut idle = None;
         for edge in window(own, pair) {
-            let known = edge.key.load(Acquire);
-            if known == 0 {
+            let known = edge.standing.key();
+            if known == NEW {
                 free = free.or(Some((edge, known)));
                 break;
             }
@@ -422,7 +354,7 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
             if known == STRUCK || is_over(own, edge) {
                 free = free.or(Some((edge, known)));
             } else if known == key {
-                match add_maker(edge, key, new.thread) {
+                match edge.standing.add(key, new.thread) {
                     Noted::Before => {}
                     Noted::Now => strike_covered(own, new, edge),
                     Noted::Nowhere => continue 'again,
@@ -454,23 +386,17 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
             break;
         };
         let before = locks(edge);
-        // One that finds its key there writes itself in, so it has to be empty before it has the key.
-        let first = if known == 0 { key } else { STRIKING };
-        let taken = edge.key.compare_exchange(known, first, AcqRel, Acquire);
-        if taken.is_err() {
+        let empty = || edge.held.store(0, Release);
+        if !edge.standing.take(known, key, new.thread, empty) {
             // Another thread was first, perhaps with the same.
             continue;
         }
-        if known == 0 {
-            add_maker(edge, first, new.thread);
+        if known == NEW {
             return Some((edge, 0));
         }
         if free.is_none() {
             leave_out(own, before);
         }
-        empty(edge);
-        add_maker(edge, first, new.thread);
-        edge.key.store(key, Release);
         return Some((edge, edge.stack.load(Relaxed)));
     }
     leave_out(own, [new.outer(), new.inner()]);

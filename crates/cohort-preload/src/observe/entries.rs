@@ -3,14 +3,13 @@
 //! Each is a few instructions that hand on, beside the arguments, where the call came from; a
 //! compiled function could not tell that of its own caller.
 
-use super::own::{Caller, Form, LOOK, Own, any, known, own, tag};
-use super::quick::{self, Way};
+use super::own::{Caller, Form, LOOK, Own, any, own, tag};
+use super::quick::Way;
+use super::ways;
 use super::wrong::{all_are_certain, found, holder};
 use super::{edges, profile};
 use crate::c11::{self, thrd};
-use crate::layout::{
-    ADAPTIVE, Attr, Cond, DESTROYED, ELISION, KINDS, Mutex, NORMAL, RECURSIVE, RwLock,
-};
+use crate::layout::{ADAPTIVE, Attr, Cond, DESTROYED, ELISION, KINDS, Mutex, NORMAL, RwLock};
 use crate::libc::{EBUSY, Timespec, keeping_errno};
 use crate::mutex::Wait;
 use crate::owner::NOBODY;
@@ -118,6 +117,59 @@ macro_rules! entries {
                 look = sym LOOK,
                 plain = sym $plain,
                 inner = sym $inner,
+            );
+        }
+    };
+}
+
+/// Declares the entries that most calls come by: each goes on by one of the [ways], as this process
+/// has it, to which it hands where the call came from and the present watch.
+macro_rules! usual_entries {
+    ($($name:ident, $alias:ident => $way:ident or $plain:path;)+) => {
+        $(
+            usual_entries!(@entry $name, $way, $plain);
+            usual_entries!(@entry $alias, $way, $plain);
+        )+
+    };
+    (@entry $name:ident, $way:ident, $plain:path) => {
+        /// The program's entry; see the page of that function.
+        ///
+        /// # Safety
+        /// As that page asks.
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name() -> c_int {
+            #[cfg(target_arch = "x86_64")]
+            core::arch::naked_asm!(
+                "mov rax, qword ptr [rip + {look}]",
+                "mov r8d, dword ptr [rax]",
+                "test r8d, r8d",
+                "je {plain}",
+                "mov rsi, qword ptr [rsp]",
+                "lea rdx, [rsp + 8]",
+                "mov rcx, rbp",
+                "jmp qword ptr [rip + {way}]",
+                look = sym LOOK,
+                plain = sym $plain,
+                way = sym ways::$way,
+            );
+            #[cfg(target_arch = "aarch64")]
+            core::arch::naked_asm!(
+                "adrp x16, {look}",
+                "ldr x16, [x16, :lo12:{look}]",
+                "ldr w4, [x16]",
+                "cbnz w4, 2f",
+                "b {plain}",
+                "2:",
+                "adrp x16, {way}",
+                "ldr x16, [x16, :lo12:{way}]",
+                "mov x1, x30",
+                "mov x2, sp",
+                "mov x3, x29",
+                "br x16",
+                look = sym LOOK,
+                plain = sym $plain,
+                way = sym ways::$way,
             );
         }
     };
@@ -387,10 +439,10 @@ macro_rules! behind {
         $(#[inline(never)]
         pub unsafe fn $name(
             $object: $type,
-            $($way: Way,)?
             returns_to: usize,
             stack: usize,
             frame: usize,
+            $($way: Way,)?
         ) -> c_int {
             let $caller = &Caller {
                 returns_to,
@@ -413,98 +465,31 @@ fn beginning(way: Way, begin: impl FnOnce() -> Option<bool>) -> Option<bool> {
     }
 }
 
-/// Goes on by the usual way of what is written down, if the thread has a record already.
-macro_rules! by_form {
-    ($way:ident or $unusual:ident: $object:ident, $returns_to:ident, $stack:ident, $frame:ident) => {
-        // By comparisons: a table of places to jump to takes longer.
-        match known() {
-            None => $unusual($object, $returns_to, $stack, $frame),
-            Some(form) if form.is_profiled() => {
-                if form == Form::Profiled {
-                    profiled::$way($object, $returns_to, $stack, $frame)
-                } else {
-                    watched::$way($object, $returns_to, $stack, $frame)
-                }
-            }
-            Some(Form::Stuck) => stuck::$way($object, $returns_to, $stack, $frame),
-            Some(Form::Owner) => owner::$way($object, $returns_to, $stack, $frame),
-            Some(_) => order::$way($object, $returns_to, $stack, $frame),
-        }
-    };
-}
-
-/// Declares the usual ways of each form.  Each is a function of its own, since one for all, or for all
-/// kinds of mutexes, would need a frame for the worst of them.
-macro_rules! usual_ways {
-    ($($name:ident: $form:ident)+) => {
-        $(mod $name {
-            use super::*;
-
-            behind! {
-                fn lock(mutex: *mut Mutex) |caller| {
-                    let Caller { returns_to, stack, frame } = *caller;
-                    match quick::lock(Form::$form, NORMAL, mutex, returns_to) {
-                        Way::Done => 0,
-                        Way::Unusual => lock_recursive(mutex, returns_to, stack, frame),
-                        way => lock_from(mutex, way, returns_to, stack, frame),
-                    }
-                }
-                fn lock_recursive(mutex: *mut Mutex) |caller| {
-                    match quick::lock(Form::$form, RECURSIVE, mutex, caller.returns_to) {
-                        Way::Done => 0,
-                        way => lock_from(mutex, way, caller.returns_to, caller.stack, caller.frame),
-                    }
-                }
-                fn unlock(mutex: *mut Mutex) |caller| {
-                    match quick::unlock(Form::$form, mutex, || mutex::pthread_mutex_unlock(mutex)) {
-                        Some(result) => result,
-                        None => unlock_from(mutex, caller.returns_to, caller.stack, caller.frame),
-                    }
-                }
-                fn read(lock: *mut RwLock) |caller| {
-                    let Caller { returns_to, stack, frame } = *caller;
-                    match quick::take(Form::$form, lock, How::Read, returns_to, RwLock::begin_to_read) {
-                        Way::Done => 0,
-                        way => read_from(lock, way, returns_to, stack, frame),
-                    }
-                }
-                fn write(lock: *mut RwLock) |caller| {
-                    let Caller { returns_to, stack, frame } = *caller;
-                    match quick::take(Form::$form, lock, How::Write, returns_to, RwLock::begin_to_write) {
-                        Way::Done => 0,
-                        way => write_from(lock, way, returns_to, stack, frame),
-                    }
-                }
-                fn leave(lock: *mut RwLock) |caller| {
-                    if quick::leave(Form::$form, lock) {
-                        rwlock::pthread_rwlock_unlock(lock)
-                    } else {
-                        leave_from(lock, caller.returns_to, caller.stack, caller.frame)
-                    }
-                }
-            }
+/// Declares the ways of calls of which nothing is known.
+macro_rules! unusual {
+    ($($name:ident: $type:ty => $behind:ident $(, $way:expr)?;)+) => {
+        $(pub unsafe extern "C" fn $name(
+            object: *mut $type,
+            returns_to: usize,
+            stack: usize,
+            frame: usize,
+            _watch: u32,
+        ) -> c_int {
+            // SAFETY: the program's.
+            unsafe { $behind(object, returns_to, stack, frame $(, $way)?) }
         })+
     };
 }
 
-usual_ways! {
-    stuck: Stuck
-    owner: Owner
-    order: Order
-    profiled: Profiled
-    watched: Watched
+unusual! {
+    lock_unusual: Mutex => lock_from, Way::Unusual;
+    unlock_unusual: Mutex => unlock_from;
+    read_unusual: RwLock => read_from, Way::Unusual;
+    write_unusual: RwLock => write_from, Way::Unusual;
+    leave_unusual: RwLock => leave_from;
 }
 
 behind! {
-    fn lock_unusual(mutex: *mut Mutex) |caller| {
-        lock_from(mutex, Way::Unusual, caller.returns_to, caller.stack, caller.frame)
-    }
-    fn read_unusual(lock: *mut RwLock) |caller| {
-        read_from(lock, Way::Unusual, caller.returns_to, caller.stack, caller.frame)
-    }
-    fn write_unusual(lock: *mut RwLock) |caller| {
-        write_from(lock, Way::Unusual, caller.returns_to, caller.stack, caller.frame)
-    }
     fn lock_from(mutex: *mut Mutex, way) |caller| {
         locking(
             Doing::Lock,
@@ -553,12 +538,15 @@ behind! {
     }
 }
 
+usual_entries! {
+    pthread_mutex_lock, __pthread_mutex_lock => LOCK or mutex::pthread_mutex_lock;
+    pthread_mutex_unlock, __pthread_mutex_unlock => UNLOCK or mutex::pthread_mutex_unlock;
+    pthread_rwlock_rdlock, __pthread_rwlock_rdlock => READ or rwlock::pthread_rwlock_rdlock;
+    pthread_rwlock_wrlock, __pthread_rwlock_wrlock => WRITE or rwlock::pthread_rwlock_wrlock;
+    pthread_rwlock_unlock, __pthread_rwlock_unlock => LEAVE or rwlock::pthread_rwlock_unlock;
+}
+
 entries! {
-    pthread_mutex_lock, __pthread_mutex_lock => fn lock(mutex: *mut Mutex; _b, _c, _d) or mutex::pthread_mutex_lock,
-    |caller| {
-        let Caller { returns_to, stack, frame } = *caller;
-        by_form!(lock or lock_unusual: mutex, returns_to, stack, frame)
-    }
     pthread_mutex_trylock, __pthread_mutex_trylock =>
     fn trylock(mutex: *mut Mutex; _b, _c, _d) or mutex::pthread_mutex_trylock,
     |caller| {
@@ -579,12 +567,6 @@ entries! {
             mutex::pthread_mutex_clocklock(mutex, clock, at)
         })
     }
-    pthread_mutex_unlock, __pthread_mutex_unlock =>
-    fn unlock(mutex: *mut Mutex; _b, _c, _d) or mutex::pthread_mutex_unlock,
-    |caller| {
-        let Caller { returns_to, stack, frame } = *caller;
-        by_form!(unlock or unlock_from: mutex, returns_to, stack, frame)
-    }
     pthread_mutex_init, __pthread_mutex_init =>
     fn init(mutex: *mut Mutex, attributes: Attr; _c, _d),
     |caller| {
@@ -600,7 +582,7 @@ entries! {
     mtx_lock => fn c11_lock(mutex: *mut Mutex; _b, _c, _d) or c11::mtx_lock,
     |caller| {
         let Caller { returns_to, stack, frame } = *caller;
-        thrd(lock_unusual(mutex, returns_to, stack, frame))
+        thrd(lock_from(mutex, returns_to, stack, frame, Way::Unusual))
     }
     mtx_trylock => fn c11_trylock(mutex: *mut Mutex; _b, _c, _d) or c11::mtx_trylock,
     |caller| {
@@ -654,12 +636,6 @@ entries! {
             condvar::pthread_cond_timedwait(cond, mutex, at)
         }))
     }
-    pthread_rwlock_rdlock, __pthread_rwlock_rdlock =>
-    fn rdlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_rdlock,
-    |caller| {
-        let Caller { returns_to, stack, frame } = *caller;
-        by_form!(read or read_unusual: lock, returns_to, stack, frame)
-    }
     pthread_rwlock_tryrdlock, __pthread_rwlock_tryrdlock =>
     fn tryrdlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_tryrdlock,
     |caller| {
@@ -680,12 +656,6 @@ entries! {
             rwlock::pthread_rwlock_clockrdlock(lock, clock, at)
         })
     }
-    pthread_rwlock_wrlock, __pthread_rwlock_wrlock =>
-    fn wrlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_wrlock,
-    |caller| {
-        let Caller { returns_to, stack, frame } = *caller;
-        by_form!(write or write_unusual: lock, returns_to, stack, frame)
-    }
     pthread_rwlock_trywrlock, __pthread_rwlock_trywrlock =>
     fn trywrlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_trywrlock,
     |caller| {
@@ -705,12 +675,6 @@ entries! {
         locking(Doing::Timed, How::Write, lock as usize, caller, |_| {}, at_once, |_| {
             rwlock::pthread_rwlock_clockwrlock(lock, clock, at)
         })
-    }
-    pthread_rwlock_unlock, __pthread_rwlock_unlock =>
-    fn rwunlock(lock: *mut RwLock; _b, _c, _d) or rwlock::pthread_rwlock_unlock,
-    |caller| {
-        let Caller { returns_to, stack, frame } = *caller;
-        by_form!(leave or leave_from: lock, returns_to, stack, frame)
     }
     pthread_rwlock_init, __pthread_rwlock_init =>
     fn rwinit(lock: *mut RwLock, attributes: Attr; _c, _d),

@@ -1,7 +1,7 @@
 //! The calling thread's own record.
 
 use super::profile::Open;
-use super::{DEBUGGED, LEVEL, PROFILED, WATCHED, file};
+use super::{DEBUGGED, LEVEL, PROFILED, WATCHED, file, ways};
 use crate::choice::{is_plain_default, variable_c};
 use crate::layout::Mutex;
 use crate::libc::{close, keeping_errno, open};
@@ -15,7 +15,7 @@ use core::cell::Cell;
 use core::ffi::c_int;
 use core::ptr;
 use core::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, fence};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicUsize, fence};
 
 /// Where a call came from.
 #[derive(Clone, Copy)]
@@ -51,10 +51,9 @@ struct Words {
     generation: Cell<u32>,
     /// The record's place, plus one; 0: it has none.
     slot: Cell<u32>,
-    /// The process in which it has a record, each bit turned round: nobody's while all is zero.
-    known: Cell<u32>,
-    /// What is written down there.
-    form: Cell<Form>,
+    /// The process in which it has a record and the watch that this is of, see [`key`]; 0 while it
+    /// has none.
+    key: Cell<u32>,
     /// The record; null: it has none.
     thread: Cell<*const Thread>,
     /// The acquisition that is sampled.
@@ -227,25 +226,29 @@ pub fn own() -> Option<Own> {
     Some(own)
 }
 
-/// What is written down of this process, if the calling thread has a record in it already.
+/// What tells the present watch of this process from all others that a thread may have written
+/// down: the watch's number and the process's in one, of which the second is 0 in a forked child at
+/// first, and both are far below what would make two of these the same.  A thread that has begun in
+/// neither has 0.
 #[inline(always)]
-pub fn known() -> Option<Form> {
-    let words = words();
-    (words.known.get() == !generation_so_far()).then(|| words.form.get())
+fn key(watch: u32, generation: u32) -> u32 {
+    watch.wrapping_add(generation.wrapping_mul(0x9e37_79b1))
 }
 
-/// The calling thread's record, which is [`known`].
-///
-/// # Safety
-/// It is.
+/// The calling thread's record, if it has written down in it what it does under that watch, which
+/// [`LOOK`] shows, of a process of that form.
 #[inline(always)]
-pub unsafe fn usual(form: Form) -> Own {
-    Own {
-        // SAFETY: so it is there, in records that are mapped for ever.
-        thread: unsafe { &*words().thread.get() },
-        form,
-        watch: ALWAYS,
+pub fn usual(form: Form, watch: u32) -> Option<Own> {
+    let words = words();
+    if words.key.get() != key(watch, generation_so_far()) {
+        return None;
     }
+    Some(Own {
+        // SAFETY: so it is there, in records that are mapped for ever.
+        thread: unsafe { &*words.thread.get() },
+        form,
+        watch,
+    })
 }
 
 /// The calling thread's record, whether or not anybody watches.
@@ -280,7 +283,7 @@ fn begin(words: &Words) {
     let here = generation();
     let before = words.slot.get().checked_sub(1);
     words.slot.set(0);
-    words.known.set(0);
+    words.key.set(0);
     words.thread.set(ptr::null());
     words.generation.set(here);
     words.open.forget();
@@ -293,12 +296,11 @@ fn begin(words: &Words) {
     thread.uncertain.store(0, Relaxed);
     thread.pthread.store(pthread_self() as u64, Relaxed);
     thread.owner.store(owner::me() as u64, Relaxed);
-    begin_anew(thread, records.watch.number());
-    let form = Form::now();
+    let watch = records.watch.number();
+    begin_anew(thread, watch);
     words.slot.set(slot as u32 + 1);
     words.thread.set(thread);
-    words.form.set(form);
-    words.known.set(!here);
+    words.key.set(key(watch, here));
     if let Some(old) = before {
         // In a forked child: what the thread held in its parent.
         inherit(&Own::of(thread), mirror(old as usize));
@@ -411,9 +413,40 @@ extern "C" fn after_fork() {
     }
 }
 
+/// The thread that forked this process, and is its first: its place in the parent's records, plus one,
+/// by its process's number; 0: it had none.
+static FORKER: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
+/// Its names, as a record has them.
+static FORKER_NAMES: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+
+/// Gives the thread that forked this process its record, in which it is known, before the process's
+/// other threads look for who holds what they wait for: it may hold a lock and touch no other.
+fn name_forker(records: &Records) {
+    let [process, slot] = &FORKER;
+    let slot = slot.load(Relaxed).wrapping_sub(1) as usize;
+    let process = process.load(Relaxed);
+    let Some(thread) = records.threads.get(slot) else {
+        return;
+    };
+    if process == getpid() as u32 {
+        let [pthread, owner] = &FORKER_NAMES;
+        thread.pthread.store(pthread.load(Relaxed) as u64, Relaxed);
+        thread.owner.store(owner.load(Relaxed) as u64, Relaxed);
+        thread.id.store(process, Relaxed);
+        begin_anew(thread, records.watch.number());
+    }
+}
+
 /// A child asks anew.
 extern "C" fn in_child() {
     LOOK.store((&raw const ALL).cast_mut(), Release);
+    words().key.set(0);
+    let [process, slot] = &FORKER;
+    process.store(getpid() as u32, Relaxed);
+    slot.store(words().slot.get(), Relaxed);
+    let [pthread, owner] = &FORKER_NAMES;
+    pthread.store(pthread_self(), Relaxed);
+    owner.store(owner::me(), Relaxed);
     let Some(slot) = words().slot.get().checked_sub(1) else {
         return;
     };
@@ -469,8 +502,8 @@ pub fn mind_forks() {
     };
 }
 
-/// A place that no living thread has; `before` if it is free, by which a forked child's thread was
-/// known in its parent.
+/// A place that no living thread has; `before` if it is free, or the calling thread's, by which a
+/// forked child's thread was known in its parent.
 fn place(records: &Records, before: Option<u32>) -> Option<usize> {
     let me = thread_id();
     let take = |place: usize, id: u32| {
@@ -478,7 +511,7 @@ fn place(records: &Records, before: Option<u32>) -> Option<usize> {
         thread.id.compare_exchange(id, me, AcqRel, Relaxed).is_ok()
     };
     if let Some(before) = before
-        && take(before as usize, 0)
+        && (records.threads[before as usize].id.load(Relaxed) == me || take(before as usize, 0))
     {
         records.used.fetch_max(before + 1, AcqRel);
         return Some(before as usize);
@@ -560,6 +593,10 @@ fn make(here: u32) -> Option<()> {
         }
     };
     FORM.store(form as u8, Relaxed);
+    if !form.is_profiled() {
+        name_forker(made);
+    }
+    ways::go(form);
     let published = RECORDS
         .compare_exchange(before, ptr::from_ref(made).cast_mut(), AcqRel, Acquire)
         .is_ok();
@@ -655,18 +692,12 @@ impl Own {
         unsafe { &*RECORDS.load(Relaxed) }
     }
 
-    /// Whether what it has written down is of the present watch.
-    #[inline(always)]
-    pub fn follows(&self) -> bool {
-        let watch = self.records().watch.number();
-        self.thread.follows.is_mine(watch)
-    }
-
     /// The thread finds that another watch has begun.
     #[cold]
     #[inline(never)]
     fn begin_anew(&self) {
         begin_anew(self.thread, self.watch);
+        words().key.set(key(self.watch, words().generation.get()));
         words().open.forget();
     }
 
@@ -779,6 +810,10 @@ impl Own {
             to.object.store(object, Relaxed);
             to.site.store(site, Relaxed);
             to.number.store(from.number.load(Relaxed), Relaxed);
+        }
+        if self.form.is_profiled() {
+            // One that is listed there next, and is not sampled, leaves the number as it is.
+            self.hold(held - 1).number.store(0, Relaxed);
         }
         thread.held.store(held as u32 - 1, Release);
     }

@@ -17,8 +17,8 @@ use crate::{mutex, owner};
 use cohort::RawLock;
 use cohort::door::{now, random};
 use cohort::records::{
-    CLASSES, COUNTS, Count, Doing, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT, Sample, Tally,
-    WATCH_BITS, identity,
+    CLASSES, COUNTS, Count, Doing, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT, Sample, TALLIES,
+    Tally, WATCH_BITS, identity,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
@@ -154,7 +154,15 @@ fn clock(sampled: bool) -> u64 {
     if sampled { now() } else { 0 }
 }
 
-pub fn mixed(value: u64) -> u64 {
+/// The uppermost bits of a hash of a lock and a site, lowermost: as many as tallies need.
+#[inline(always)]
+pub fn hashed(lock: u64, site: u64) -> u64 {
+    lock.wrapping_add(site << 3)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        >> (u64::BITS - TALLIES.ilog2())
+}
+
+fn mixed(value: u64) -> u64 {
     let value = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     value ^ value >> 32
 }

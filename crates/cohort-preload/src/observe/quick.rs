@@ -6,14 +6,13 @@
 //! leave everything as it was if not.
 
 use super::own::{Form, Own, open_sample, own, tag, usual};
-use super::profile::{count, mixed};
-use crate::choice::is_plain_default;
+use super::profile::{count, hashed};
 use crate::layout::{Mutex, NORMAL, RECURSIVE, RwLock};
-use crate::mutex::begin_known;
+use crate::mutex::{begin_known, unlock_known};
 use cohort::records::{CLASSES, Hold, How, OBJECT, TALLIES, Tally, identity};
 use core::ffi::c_int;
 use core::sync::atomic::AtomicU32;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, Release};
 
 /// How far a thread has come on the usual way.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -26,23 +25,30 @@ pub enum Way {
     Unusual,
 }
 
-/// Takes a mutex of that kind, plain or recursive; one of another is not usual.
+/// Takes a mutex of that kind, plain or recursive, under the watch that is there.
 ///
 /// # Safety
-/// It is one, and the calling thread's record is known, in that form.
+/// It is one, of that kind, and the default lock serves it.
 #[inline(always)]
-pub unsafe fn lock(form: Form, kind: c_int, mutex: *mut Mutex, returns_to: usize) -> Way {
+pub unsafe fn lock(
+    form: Form,
+    kind: c_int,
+    mutex: *mut Mutex,
+    returns_to: usize,
+    watch: u32,
+) -> Way {
     // SAFETY: the caller's.
-    let (own, object) = unsafe { (usual(form), &*mutex) };
-    if object.kind.load(Relaxed) != kind || !is_plain_default() {
+    let object = unsafe { &*mutex };
+    let Some(own) = usual(form, watch) else {
         return Way::Unusual;
-    }
+    };
     let begin = || begin_known(object, kind);
     match form {
         Form::Stuck => {
             if !begin() {
                 return Way::Begun;
             }
+            // One that is not plain has an owner, whose record is known by that.
             if kind == NORMAL {
                 object.holder().take(tag(returns_to));
             }
@@ -72,20 +78,20 @@ pub fn class_in(mutex: &Mutex, kind: i32) -> &AtomicU32 {
 /// Takes an rwlock, as `how` says; it has begun to if `begin` says so.
 ///
 /// # Safety
-/// It is one, and the calling thread's record is known, in that form.
+/// It is one.
 #[inline(always)]
 pub unsafe fn take(
     form: Form,
     lock: *mut RwLock,
     how: How,
-    returns_to: usize,
+    (returns_to, watch): (usize, u32),
     begin: impl FnOnce(&RwLock) -> Option<bool>,
 ) -> Way {
     // SAFETY: the caller's.
-    let (own, object) = unsafe { (usual(form), &*lock) };
-    if !object.is_plain() {
+    let object = unsafe { &*lock };
+    let Some(own) = usual(form, watch).filter(|_| object.is_plain()) else {
         return Way::Unusual;
-    }
+    };
     let begin = || begin(object) == Some(true);
     match form {
         Form::Order if !own.is_free() => Way::Unusual,
@@ -128,23 +134,28 @@ fn counting(
     begin: impl FnOnce() -> bool,
 ) -> Way {
     let open = open_sample();
-    let held = own.thread.held.load(Relaxed) as usize;
-    let Some(next) = own.thread.near.get(held) else {
+    let thread = own.thread;
+    let held = thread.held.load(Relaxed) as usize;
+    let class = class.load(Relaxed);
+    let Some(next) = thread.near.get(held) else {
         return Way::Unusual;
     };
-    if !open.is_far() || !is_followed(own) {
+    // Memory that was not initialised may have anything there.
+    if !open.is_far() || class as usize > CLASSES {
         return Way::Unusual;
     }
     if !begin() {
         return Way::Begun;
     }
-    // Looked up only now: what is known before has to be kept meanwhile.
     open.pass();
-    let class = class.load(Relaxed);
-    let class = if class as usize > CLASSES { 0 } else { class };
     let lock = identity(object as u64, class);
     let site = Hold::pack(returns_to as u64, how);
-    own.lists(held, next, lock as usize, how, returns_to);
+    // The number of the acquisition is of use only to one that is sampled.
+    next.site.store(site, Relaxed);
+    next.object.store(lock, Release);
+    thread.held.store(held as u32 + 1, Release);
+    let acquired = &thread.acquired;
+    acquired.store(acquired.load(Relaxed).wrapping_add(1), Relaxed);
     let tally = tally(own, lock, site);
     if tally.lock.load(Relaxed) != lock || tally.site.load(Relaxed) != site {
         return count_first(lock, site);
@@ -154,12 +165,6 @@ fn counting(
     };
     tally.acquired.store(acquired, Relaxed);
     Way::Done
-}
-
-/// Whether what the thread has written down is of the present watch: always, where that never ends.
-#[inline(always)]
-fn is_followed(own: &Own) -> bool {
-    own.form == Form::Profiled || own.follows()
 }
 
 /// Counts what the thread has not counted last in its place, or has no number left for.
@@ -175,41 +180,47 @@ fn count_first(lock: u64, site: u64) -> Way {
 /// Where the thread counts a lock and a site.
 #[inline(always)]
 pub fn tally(own: &Own, lock: u64, site: u64) -> &'static Tally {
-    &own.thread.tallies[mixed(lock ^ site.rotate_left(24)) as usize % TALLIES]
+    &own.thread.tallies[hashed(lock, site) as usize % TALLIES]
 }
 
-/// Unlocks a mutex, and writes that down; none if this is not usual.
+/// Unlocks a mutex of that kind, plain or recursive, and writes that down, under the watch that is
+/// there; none if this is not usual.
 ///
 /// # Safety
-/// It is one, and the calling thread's record is known, in that form.
+/// It is one, of that kind, and the default lock serves it.
 #[inline(always)]
-pub unsafe fn unlock(
-    form: Form,
-    mutex: *mut Mutex,
-    unlock: impl FnOnce() -> c_int,
-) -> Option<c_int> {
+pub unsafe fn unlock(form: Form, kind: c_int, mutex: *mut Mutex, watch: u32) -> Option<c_int> {
+    if form != Form::Stuck {
+        let own = usual(form, watch)?;
+        // Not by a closure, which all forms and kinds would share.
+        return if letting_go(&own, mutex as usize) {
+            // SAFETY: the caller's.
+            Some(unsafe { unlock_known(mutex, kind) })
+        } else {
+            None
+        };
+    }
+    // Nothing of it is in the thread's record.
+    if kind != NORMAL {
+        // SAFETY: the caller's.
+        return Some(unsafe { unlock_known(mutex, kind) });
+    }
     // SAFETY: the caller's.
-    let (own, object) = unsafe { (usual(form), &*mutex) };
-    let kind = object.kind.load(Relaxed);
-    if !matches!(kind, NORMAL | RECURSIVE) || !is_plain_default() {
-        return None;
-    }
-    match form {
-        Form::Stuck if kind == NORMAL => Some(object.holder().let_go(unlock)),
-        Form::Stuck => Some(unlock()),
-        _ => letting_go(&own, mutex as usize).then(unlock),
-    }
+    let holder = unsafe { &*mutex }.holder();
+    // SAFETY: the caller's.
+    Some(holder.let_go(|| unsafe { unlock_known(mutex, NORMAL) }))
 }
 
 /// Writes down that the thread lets go of an rwlock; false if this is not usual.
 ///
 /// # Safety
-/// It is one, and the calling thread's record is known, in that form.
+/// It is one.
 #[inline(always)]
-pub unsafe fn leave(form: Form, lock: *mut RwLock) -> bool {
+pub unsafe fn leave(form: Form, lock: *mut RwLock, watch: u32) -> bool {
     // SAFETY: the caller's.
-    let (own, object) = unsafe { (usual(form), &*lock) };
-    object.shared.load(Relaxed) == 0 && letting_go(&own, lock as usize)
+    let object = unsafe { &*lock };
+    object.shared.load(Relaxed) == 0
+        && usual(form, watch).is_some_and(|own| letting_go(&own, lock as usize))
 }
 
 /// Lets go of what the thread has taken last.
@@ -224,7 +235,8 @@ fn letting_go(own: &Own, object: usize) -> bool {
     };
     let mut other = last.object.load(Relaxed) ^ object as u64;
     if own.form.is_profiled() {
-        if last.number.load(Relaxed) == open_sample().number() || !is_followed(own) {
+        if open_sample().number() != 0 {
+            // It may be this one's.
             return false;
         }
         // What a thread holds has no other's class.

@@ -3,4 +3,5 @@
 mod awaited;
 mod holder;
 mod samples;
+mod standing;
 mod watch;

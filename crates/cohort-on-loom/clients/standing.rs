@@ -1,0 +1,102 @@
+//! Edges are struck out while threads write themselves in, and nothing that a thread did is lost.
+
+use crate::locks::records::{Noted, STRUCK, Standing};
+use crate::world::together;
+use std::sync::Arc;
+
+/// Keys of edges that say the same.
+const KEYS: [u64; 2] = [1, 3];
+/// The key of another edge.
+const OTHER: u64 = 5;
+
+type Edge = Standing<2>;
+
+/// Whether all threads of the one are among those of the other.
+fn are_among(edge: &Edge, makers: &[u32; 2]) -> bool {
+    let mut own = edge.makers().into_iter();
+    own.all(|maker| maker == 0 || makers.contains(&maker))
+}
+
+/// Two edges that say the same, which the threads with those numbers do.
+fn alike(makers: &[u32]) -> [Edge; 2] {
+    KEYS.map(|key| {
+        let edge = Edge::default();
+        assert!(edge.take(0, key, makers[0], || ()));
+        for maker in &makers[1..] {
+            assert_eq!(edge.add(key, *maker), Noted::Now);
+        }
+        edge
+    })
+}
+
+/// Strikes the one out by the other.
+fn strikes(edges: &[Edge; 2], one: usize) -> bool {
+    let by = (&edges[1 - one], KEYS[1 - one]);
+    edges[one].strike(
+        KEYS[one],
+        by,
+        |makers| are_among(&edges[one], makers),
+        || (),
+    )
+}
+
+/// Whether an edge that stands says it of the thread.
+fn is_known(edges: &[Edge; 2], maker: u32) -> bool {
+    let mut stand = edges.iter().zip(KEYS);
+    stand.any(|(edge, key)| edge.key() == key && edge.makers().contains(&maker))
+}
+
+/// Two threads each strike out one of two edges that say the same by the other: one stays.
+pub fn one_of_two_stays() {
+    let edges = Arc::new(alike(&[1, 2]));
+    let theirs = Arc::clone(&edges);
+    if together(2, move |thread| strikes(&theirs, thread)).is_some() {
+        for maker in [1, 2] {
+            assert!(is_known(&edges, maker), "both were struck out");
+        }
+    }
+}
+
+/// A thread strikes an edge out by another, while a second thread does what they say and writes itself
+/// into the first, or, if that has gone, into the other.
+pub fn nobody_is_lost() {
+    let edges = Arc::new(alike(&[1]));
+    let theirs = Arc::clone(&edges);
+    let both = together(2, move |thread| {
+        if thread == 0 {
+            return strikes(&theirs, 0);
+        }
+        if theirs[0].add(KEYS[0], 2) == Noted::Nowhere {
+            assert_eq!(theirs[1].add(KEYS[1], 2), Noted::Now);
+        }
+        false
+    });
+    if let Some([struck, _]) = both.as_deref() {
+        assert_eq!(*struck, edges[0].key() == STRUCK);
+        for maker in [1, 2] {
+            assert!(is_known(&edges, maker), "what thread {maker} did is lost");
+        }
+    }
+}
+
+/// The place of an edge that is struck out is taken for another, into which a second thread writes
+/// itself as soon as it finds it: it was in the first one, too.
+pub fn a_place_is_used_again() {
+    let edge = Arc::new(Edge::default());
+    assert!(edge.take(0, KEYS[0], 2, || ()));
+    let theirs = Arc::clone(&edge);
+    let both = together(2, move |thread| {
+        if thread == 0 {
+            let taken = theirs.take(KEYS[0], OTHER, 1, || ());
+            assert!(taken, "nobody else takes it");
+            return true;
+        }
+        theirs.key() == OTHER && theirs.add(OTHER, 2) != Noted::Nowhere
+    });
+    if let Some([_, written]) = both.as_deref() {
+        assert_eq!(edge.key(), OTHER);
+        assert!(edge.makers().contains(&1), "the first is lost");
+        let is_known = edge.makers().contains(&2);
+        assert_eq!(is_known, *written, "what the second did is lost");
+    }
+}

@@ -1,0 +1,165 @@
+//! The ways by which the calls go that a program makes most: one for each form of what is written
+//! down, as the process has it.
+//!
+//! Until a process has its records, and where another lock than the default serves its mutexes, they
+//! go the unusual way, which asks everything.
+
+use super::entries::{
+    leave_from, leave_unusual, lock_from, lock_unusual, read_from, read_unusual, unlock_from,
+    unlock_unusual, write_from, write_unusual,
+};
+use super::own::Form;
+use super::quick::{self, Way};
+use crate::choice::{choice, is_plain_default};
+use crate::layout::{Mutex, NORMAL, RECURSIVE, RwLock};
+use crate::rwlock;
+use cohort::records::How;
+use core::ffi::c_int;
+use core::sync::atomic::AtomicPtr;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// A way: it is given the lock, where the call returns to, the stack pointer and the frame pointer
+/// there, and the present watch.
+type To<T> = unsafe extern "C" fn(*mut T, usize, usize, usize, u32) -> c_int;
+
+/// The way of `pthread_mutex_lock`.
+pub static LOCK: AtomicPtr<()> = AtomicPtr::new(lock_unusual as To<Mutex> as *mut ());
+/// The way of `pthread_mutex_unlock`.
+pub static UNLOCK: AtomicPtr<()> = AtomicPtr::new(unlock_unusual as To<Mutex> as *mut ());
+/// The way of `pthread_rwlock_rdlock`.
+pub static READ: AtomicPtr<()> = AtomicPtr::new(read_unusual as To<RwLock> as *mut ());
+/// The way of `pthread_rwlock_wrlock`.
+pub static WRITE: AtomicPtr<()> = AtomicPtr::new(write_unusual as To<RwLock> as *mut ());
+/// The way of `pthread_rwlock_unlock`.
+pub static LEAVE: AtomicPtr<()> = AtomicPtr::new(leave_unusual as To<RwLock> as *mut ());
+
+/// The ways of a form.
+struct Ways {
+    lock: To<Mutex>,
+    unlock: To<Mutex>,
+    read: To<RwLock>,
+    write: To<RwLock>,
+    leave: To<RwLock>,
+}
+
+/// From here on the process's calls go as that form asks.  A thread that has not heard of it goes the
+/// unusual way, or that of the process's parent, whose watch it then does not find.
+pub fn go(form: Form) {
+    let ways = match form {
+        Form::Stuck => &stuck::WAYS,
+        Form::Owner => &owner::WAYS,
+        Form::Order => &order::WAYS,
+        Form::Profiled => &profiled::WAYS,
+        Form::Watched => &watched::WAYS,
+    };
+    // Which lock serves is decided by the first to ask, and stays so.
+    let _ = choice();
+    if is_plain_default() {
+        LOCK.store(ways.lock as *mut (), Relaxed);
+        UNLOCK.store(ways.unlock as *mut (), Relaxed);
+    }
+    READ.store(ways.read as *mut (), Relaxed);
+    WRITE.store(ways.write as *mut (), Relaxed);
+    LEAVE.store(ways.leave as *mut (), Relaxed);
+}
+
+/// Declares the ways of each form.  Each is a function of its own, since one for all, or for all
+/// kinds of mutexes, would need a frame for the worst of them.
+macro_rules! ways {
+    ($($name:ident: $form:ident)+) => {
+        $(mod $name {
+            use super::*;
+
+            pub static WAYS: Ways = Ways {
+                lock,
+                unlock,
+                read,
+                write,
+                leave,
+            };
+
+            ways! {
+                fn lock(mutex: *mut Mutex, returns_to, stack, frame, watch) {
+                    if (*mutex).kind.load(Relaxed) != NORMAL {
+                        return lock_recursive(mutex, returns_to, stack, frame, watch);
+                    }
+                    match quick::lock(Form::$form, NORMAL, mutex, returns_to, watch) {
+                        Way::Done => 0,
+                        way => lock_from(mutex, returns_to, stack, frame, way),
+                    }
+                }
+                fn lock_recursive(mutex: *mut Mutex, returns_to, stack, frame, watch) {
+                    if (*mutex).kind.load(Relaxed) != RECURSIVE {
+                        return lock_from(mutex, returns_to, stack, frame, Way::Unusual);
+                    }
+                    match quick::lock(Form::$form, RECURSIVE, mutex, returns_to, watch) {
+                        Way::Done => 0,
+                        way => lock_from(mutex, returns_to, stack, frame, way),
+                    }
+                }
+                fn unlock(mutex: *mut Mutex, returns_to, stack, frame, watch) {
+                    if (*mutex).kind.load(Relaxed) != NORMAL {
+                        return unlock_recursive(mutex, returns_to, stack, frame, watch);
+                    }
+                    match quick::unlock(Form::$form, NORMAL, mutex, watch) {
+                        Some(result) => result,
+                        None => unlock_from(mutex, returns_to, stack, frame),
+                    }
+                }
+                fn unlock_recursive(mutex: *mut Mutex, returns_to, stack, frame, watch) {
+                    if (*mutex).kind.load(Relaxed) != RECURSIVE {
+                        return unlock_from(mutex, returns_to, stack, frame);
+                    }
+                    match quick::unlock(Form::$form, RECURSIVE, mutex, watch) {
+                        Some(result) => result,
+                        None => unlock_from(mutex, returns_to, stack, frame),
+                    }
+                }
+                fn read(lock: *mut RwLock, returns_to, stack, frame, watch) {
+                    let come = (returns_to, watch);
+                    match quick::take(Form::$form, lock, How::Read, come, RwLock::begin_to_read) {
+                        Way::Done => 0,
+                        way => read_from(lock, returns_to, stack, frame, way),
+                    }
+                }
+                fn write(lock: *mut RwLock, returns_to, stack, frame, watch) {
+                    let come = (returns_to, watch);
+                    match quick::take(Form::$form, lock, How::Write, come, RwLock::begin_to_write) {
+                        Way::Done => 0,
+                        way => write_from(lock, returns_to, stack, frame, way),
+                    }
+                }
+                fn leave(lock: *mut RwLock, returns_to, stack, frame, watch) {
+                    if quick::leave(Form::$form, lock, watch) {
+                        rwlock::pthread_rwlock_unlock(lock)
+                    } else {
+                        leave_from(lock, returns_to, stack, frame)
+                    }
+                }
+            }
+        })+
+    };
+    ($(fn $way:ident(
+        $lock:ident: $type:ty, $returns_to:ident, $stack:ident, $frame:ident, $watch:ident
+    ) $body:block)+) => {
+        $(#[inline(never)]
+        unsafe extern "C" fn $way(
+            $lock: $type,
+            $returns_to: usize,
+            $stack: usize,
+            $frame: usize,
+            $watch: u32,
+        ) -> c_int {
+            // SAFETY: the program's.
+            unsafe { $body }
+        })+
+    };
+}
+
+ways! {
+    stuck: Stuck
+    owner: Owner
+    order: Order
+    profiled: Profiled
+    watched: Watched
+}

@@ -1,0 +1,13 @@
+//! Checks of edges that are struck out while threads write themselves in.
+
+use crate::runner::prelude::*;
+
+models![
+    quick("standing::one_of_two", SPIN_5, standing::one_of_two_stays),
+    quick("standing::nobody_lost", SPIN_5, standing::nobody_is_lost),
+    quick(
+        "standing::place_again",
+        SPIN_5,
+        standing::a_place_is_used_again
+    ),
+];

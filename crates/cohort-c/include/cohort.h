@@ -204,7 +204,8 @@ int cohort_rwlock_destroy(cohort_rwlock_t *rwlock);
 
 /*
  Blocks until the lock is held to read.  A thread that holds it to read already passes
- waiting writers.  `EAGAIN` if half a million hold it.
+ waiting writers, after five milliseconds if it is the first of its process.  `EAGAIN` if
+ half a million hold it.
  */
 int cohort_rwlock_read(cohort_rwlock_t *rwlock) COHORT_ACQUIRE_SHARED(*rwlock);
 

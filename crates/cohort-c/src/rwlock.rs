@@ -71,7 +71,8 @@ pub unsafe extern "C" fn cohort_rwlock_destroy(rwlock: *mut cohort_rwlock_t) -> 
 }
 
 /// Blocks until the lock is held to read.  A thread that holds it to read already passes
-/// waiting writers.  `EAGAIN` if half a million hold it.
+/// waiting writers, after five milliseconds if it is the first of its process.  `EAGAIN` if
+/// half a million hold it.
 ///
 /// cbindgen:postfix=COHORT_ACQUIRE_SHARED(*rwlock)
 ///

@@ -2,10 +2,10 @@
 
 use super::{add_one, read, write};
 use crate::locks::compose::Numa;
-use crate::locks::door::{AtomicU32, Cell, Order, Spinner};
+use crate::locks::door::{AtomicU32, Cell, Order, Spinner, counts_reads};
 use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::{
-    AbortableShared, DetectsWaiters, Outcome, Patience, RawShared, RawTry, Recursion,
+    AbortableShared, Deadline, DetectsWaiters, Outcome, Patience, RawShared, RawTry, Recursion,
 };
 use crate::world::{Kept, soon, together};
 use std::sync::Arc;
@@ -221,6 +221,33 @@ fn reads_again<L: RawShared + 'static>(rounds: u64, once_more: bool) {
                 shared.lock.read(&context, Recursion::Allowed);
                 shared.look();
                 shared.end_read(&context);
+            }
+        }
+    });
+}
+
+/// A reader reads again, in every way that passes writers at once, and never waits for one.
+pub fn is_read_past_writers(rounds: u64) {
+    let shared = Arc::new(Shared::<RawRwLock>::default());
+    together(2, move |thread| {
+        let lock = &shared.lock;
+        for _ in 0..rounds {
+            if thread == 0 {
+                RawShared::write(lock, &());
+                shared.change();
+                shared.end_write(&());
+                continue;
+            }
+            RawShared::read(lock, &(), Recursion::Allowed);
+            let at_once = Patience::until(Deadline::monotonic(1));
+            let named = lock.read_again(&at_once) == Outcome::Acquired;
+            assert!(named && lock.try_read_again(), "waits, and says it reads");
+            let counted = counts_reads();
+            let counted_in = counted && lock.try_read(Recursion::Allowed);
+            assert_eq!(counted_in, counted, "waits, and is counted");
+            shared.look();
+            for _ in 0..3 + u32::from(counted) {
+                shared.end_read(&());
             }
         }
     });

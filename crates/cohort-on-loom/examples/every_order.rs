@@ -28,6 +28,7 @@ const MODEL: Model = Model {
     visits: false,
     absent: false,
     one_group: false,
+    counts_reads: false,
     forks: false,
     ends: false,
 };

@@ -25,7 +25,7 @@ use crate::{by_mutex, compiled};
 #[cfg(feature = "compositions")]
 use cohort::adaptive::{Tuning, tune};
 use cohort::catalogue::{self, Storage};
-use cohort::door::{Monitor, WaitPolicy, set_cohorts, set_monitor, set_policy};
+use cohort::door::{Monitor, WaitPolicy, count_reads, set_cohorts, set_monitor, set_policy};
 use cohort::host::served::{self, SERVICES, Service};
 use cohort::name::Servable;
 use cohort::numa::FutexHmcs;
@@ -155,6 +155,8 @@ pub fn rwlocks() -> Rwlocks {
 
 /// What the environment says of rwlocks.
 fn decide_rwlocks() -> Rwlocks {
+    // The C library's own never refuse a thread that tries to read again.
+    count_reads();
     match variable(c"COHORT_RWLOCK") {
         None | Some("" | "rwlock") => Rwlocks::Word,
         Some("system" | "posix") => Rwlocks::System,

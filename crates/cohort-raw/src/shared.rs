@@ -14,7 +14,7 @@ use crate::{Outcome, Patience};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recursion {
-    /// It does, so recursive read locks never deadlock.
+    /// It does, at once or after a while, so recursive read locks never deadlock.
     Allowed,
     /// It waits behind them: the caller promises not to recurse.
     Excluded,

@@ -25,7 +25,7 @@ use locks::compose::{
     Package, Stacked,
 };
 use locks::delegation::{Oyama, Qd, Sanl, SanlPlus};
-use locks::door::set_cohorts;
+use locks::door::{count_reads, set_cohorts};
 use locks::numa::{Ahmcs4, Cna, FutexHmcs, Hclh, Hmcs3, HmcsT1, HmcsT2, HmcsT3, Near, Shfl};
 use locks::rwlock::{Abandoning, CRwNp, CRwWp, CohortRw, RawRwLock};
 use locks::wait::MayPark;
@@ -450,6 +450,10 @@ stress! {
             Hold::ReadsOn,
         ]);
     });
+    rwlock_is_read_past_writers: {
+        count_reads();
+        rwlock::is_read_past_writers(30_000);
+    };
     rwlock_is_read_again: rwlock::is_read_again::<RawRwLock>(60_000);
     cohorts_readers_share: { apart(); rwlock::shares::<CRwNp>(THREADS, 2, 30_000, 1) };
     cohorts_readers_give_way: { apart(); rwlock::shares_strictly::<CRwWp>(THREADS, 2, 30_000) };

@@ -213,8 +213,8 @@ static void recursive_read(const void *kind)
         await(&hall.waiting, 2);
         settle();
         struct timespec deadline = in_ms(CLOCK_REALTIME, 30000);
-        OK(pthread_rwlock_rdlock(&hall.rwlock));
         OK(pthread_rwlock_tryrdlock(&hall.rwlock));
+        OK(pthread_rwlock_rdlock(&hall.rwlock));
         OK(pthread_rwlock_timedrdlock(&hall.rwlock, &deadline));
         for (int held = 4; held > 0; held--) {
             CHECK_EQ(atomic_load(&hall.writers), 0);

@@ -25,6 +25,7 @@ pub const SPIN: Bounds = Bounds {
     visits: false,
     absent: false,
     one_group: false,
+    counts_reads: false,
     forks: false,
     ends: false,
 };
@@ -32,6 +33,11 @@ pub const SPIN: Bounds = Bounds {
 pub const PARK: Bounds = Bounds {
     policy: WaitPolicy::Park,
     ..SPIN
+};
+/// And threads count their read locks.
+pub const PARK_COUNTED: Bounds = Bounds {
+    counts_reads: true,
+    ..PARK
 };
 /// For clients with many steps.
 pub const PARK_1: Bounds = Bounds {

@@ -251,6 +251,7 @@ static CLIENTS: &[Sizes] = clients! {
     readers_and_writers_let_go: |threads, rounds| rwlock::lets_go::<RawRwLock>(threads, 3, rounds, 2);
     rwlock_is_tried: |threads, rounds| rwlock::is_tried::<RawRwLock>(threads, rounds);
     rwlock_changes_its_hold: |threads, _rounds| rwlock::changes_its_hold(holds(threads));
+    rwlock_is_read_past_writers: |_threads, rounds| rwlock::is_read_past_writers(rounds);
     rwlock_is_read_again: |_threads, rounds| rwlock::is_read_again::<RawRwLock>(rounds);
     cohorts_readers_share: |threads, rounds| rwlock::shares::<Neutral>(threads, 2, rounds, 1);
     cohorts_readers_give_way: |threads, rounds| {

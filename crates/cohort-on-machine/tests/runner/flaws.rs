@@ -96,6 +96,11 @@ static BEYOND: &[(&str, &str)] = &[
          pass here; loom's clock stands still",
     ),
     (
+        "rwlock.wait-again",
+        "threads count their read locks here from the beginning, and pass without saying so; loom \
+         notices it",
+    ),
+    (
         "rwlock.leave-silently",
         "a reader has to stand between its look and its count while a writer falls asleep and \
          the last reader leaves: no client here brings these together, loom does",

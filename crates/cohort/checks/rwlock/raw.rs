@@ -39,8 +39,17 @@ models![
         rwlock::lets_go::<RawRwLock>(3, 3, 1, 1)
     }),
     quick("rwlock::try", PARK, || rwlock::is_tried::<RawRwLock>(3, 1)),
-    quick("rwlock::read_again", PARK, || {
+    quick("rwlock::read_again", PARK_COUNTED, || {
         rwlock::is_read_again::<RawRwLock>(1)
+    }),
+    quick("rwlock::read_again_first", IMPATIENT_2, || {
+        rwlock::is_read_again::<RawRwLock>(1)
+    }),
+    quick("rwlock::read_past_writers", PARK_COUNTED, || {
+        rwlock::is_read_past_writers(1)
+    }),
+    quick("rwlock::read_past_writers_by_name", PARK, || {
+        rwlock::is_read_past_writers(1)
     }),
     quick("rwlock::downgraded", PARK, || {
         rwlock::changes_its_hold(&[WritesThenReads, Reads])
@@ -70,5 +79,6 @@ models![
 
 on_machine! {
     "rwlock.upgrade-unreserved" => [few("rwlock_changes_its_hold")];
+    "rwlock.count-nothing" => [few("rwlock_is_read_past_writers")];
     _ => [few("readers_share"), few("readers_and_writers_let_go")];
 }

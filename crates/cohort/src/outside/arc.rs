@@ -45,7 +45,7 @@ pub struct ArcMutexGuard<T: ?Sized, L: RawLock = FutexHmcs> {
 #[must_use = "the lock is released as soon as its guard is dropped"]
 pub struct ArcReadGuard<T: ?Sized> {
     lock: Arc<RwLock<T>>,
-    /// Released by the thread that took it, since a thread's read locks are counted.
+    /// Released by the thread that took it, since a thread's read locks may be counted.
     here: PhantomData<*const T>,
 }
 

@@ -178,23 +178,26 @@ unsafe impl RawRwLockTimed for RawRwLock {
 
 // SAFETY: a thread that reads may read again, whatever waits.
 unsafe impl RawRwLockRecursive for RawRwLock {
+    #[inline]
     fn lock_shared_recursive(&self) {
-        lock_api::RawRwLock::lock_shared(self);
+        let outcome = self.read_again(&Patience::ENDLESS);
+        assert!(outcome == Outcome::Acquired, "too many read locks");
     }
 
+    #[inline]
     fn try_lock_shared_recursive(&self) -> bool {
-        lock_api::RawRwLock::try_lock_shared(self)
+        self.try_read_again()
     }
 }
 
 // SAFETY: as above.
 unsafe impl RawRwLockRecursiveTimed for RawRwLock {
     fn try_lock_shared_recursive_for(&self, timeout: Duration) -> bool {
-        self.try_lock_shared_for(timeout)
+        self.read_again(&patience(timeout)) == Outcome::Acquired
     }
 
     fn try_lock_shared_recursive_until(&self, deadline: Instant) -> bool {
-        self.try_lock_shared_until(deadline)
+        self.try_lock_shared_recursive_for(left(deadline))
     }
 }
 

@@ -21,7 +21,7 @@ use core::ptr::NonNull;
 pub struct MappedReadGuard<'a, T: ?Sized> {
     lock: &'a RawRwLock,
     part: NonNull<T>,
-    /// Released by the thread that took it, since a thread's read locks are counted.
+    /// Released by the thread that took it, since a thread's read locks may be counted.
     here: PhantomData<&'a T>,
 }
 

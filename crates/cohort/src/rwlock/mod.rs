@@ -35,8 +35,10 @@ use core::time::Duration;
 /// Data that many threads may read or one may write; see [`RawRwLock`].  Sixteen
 /// bytes beside the data; not poisoned by a panic.
 ///
-/// A thread may take a read lock it holds already.  It may not take the write lock
-/// while it holds a read lock: that never returns.
+/// A thread may take a read lock it holds already: [`read_recursive`](Self::read_recursive) passes
+/// writers that wait, [`read`](Self::read) does so after five milliseconds, and in a process in which
+/// one had to, each that comes later passes at once if its thread reads already.  A thread may not take the write
+/// lock while it holds a read lock: that never returns.
 ///
 /// Any other lock that readers share can stand in for that one, through closures: a
 /// guard can be moved, and the context of an acquisition cannot.
@@ -282,7 +284,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
 #[must_use = "the lock is released as soon as its guard is dropped"]
 pub struct ReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    /// Released by the thread that took it, whose read locks are counted.
+    /// Released by the thread that took it, whose read locks may be counted.
     here: PhantomData<*const T>,
 }
 
@@ -384,6 +386,44 @@ impl<T: ?Sized> RwLock<T> {
     pub fn read(&self) -> ReadGuard<'_, T> {
         RawShared::read(&self.lock, &(), Recursion::Allowed);
         self.reader()
+    }
+
+    /// Blocks until the data may be read, past writers that wait: for a thread that may read it
+    /// already.  Where threads come so all the time, no writer gets in.
+    ///
+    /// # Panics
+    /// If half a million read it already.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// let guard = total.read();
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| *total.write() += 1);
+    ///     assert_eq!(*total.read_recursive(), 1);
+    ///     drop(guard);
+    /// });
+    /// ```
+    #[inline]
+    pub fn read_recursive(&self) -> ReadGuard<'_, T> {
+        let outcome = self.lock.read_again(&Patience::ENDLESS);
+        assert!(outcome == Outcome::Acquired, "{}", raw::TOO_MANY);
+        self.reader()
+    }
+
+    /// The same, if no writer holds the lock; never blocks.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// let guard = total.read();
+    /// assert_eq!(total.try_read_recursive().as_deref(), Some(&1));
+    /// drop(guard);
+    /// let guard = total.write();
+    /// assert!(total.try_read_recursive().is_none());
+    /// # drop(guard);
+    /// ```
+    #[inline]
+    pub fn try_read_recursive(&self) -> Option<ReadGuard<'_, T>> {
+        self.lock.try_read_again().then(|| self.reader())
     }
 
     /// Takes the lock to read if no writer holds it or waits ahead; never blocks.

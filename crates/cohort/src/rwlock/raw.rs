@@ -29,19 +29,22 @@
 //! read lock for `PENDING` and `RESERVED` in one step, past which no writer comes.  With a
 //! deadline it keeps the read lock, with which it may have to go on, and looks now and then.
 //!
-//! A thread that holds a read lock already, of whichever lock, passes `PENDING` and
-//! `RESERVED`: it might hold this one, and then waiting behind a writer would never
-//! end.  Any other reader passes a waiting writer after five milliseconds: a reader
-//! that holds this lock might be waiting for it.  [`Recursion::Excluded`] does away
-//! with both.
+//! **Reading again.**  A reader that waits behind a writer may hold this lock already, or a
+//! thread that holds it may wait for that reader, and then the wait would never end.  So it
+//! passes `PENDING` and `RESERVED` after five milliseconds; and since that shows that threads of
+//! this process may read what they read already, each of them counts its read locks from then
+//! on, and passes at once while it has some, of whichever lock.  To count takes a tenth of a
+//! read, which a process that never reads again is spared.  A caller that
+//! [says](RawRwLock::read_again) that it reads again passes at once in any case;
+//! [`Recursion::Excluded`] does away with all of it.
 
 use crate::basic::Futex;
 use crate::basic::futex::{
     ABSENCE_NANOSECONDS, FIRST_PAUSE_NANOSECONDS, NAP_NANOSECONDS, PATIENCE_NANOSECONDS,
 };
 use crate::door::{
-    Advice, AtomicU32, Order, Spinner, constructor, flaws, mutant, nap, now, orders, runs_out,
-    sleep_within, thread, wake,
+    Advice, AtomicU32, Order, Spinner, constructor, count_reads, counts_reads, flaws, mutant, nap,
+    now, orders, runs_out, sleep_within, thread, wake,
 };
 use crate::host::Generation;
 use cohort_raw::{
@@ -80,6 +83,8 @@ flaws! {
     LEAVE_SILENTLY = "rwlock.leave-silently";
     FORGET_WAKE = "rwlock.forget-wake";
     UPGRADE_UNRESERVED = "rwlock.upgrade-unreserved";
+    COUNT_NOTHING = "rwlock.count-nothing";
+    WAIT_AGAIN = "rwlock.wait-again";
 }
 
 const TAKEN: u32 = !(ONCE - 1);
@@ -179,6 +184,16 @@ impl RawRwLock {
         self.read_contended(recursion, patience)
     }
 
+    /// As [`read`](Self::read) where readers may read again, by a caller that says that it reads
+    /// already: it passes waiting writers at once.
+    #[inline]
+    pub fn read_again(&self, patience: &Patience) -> Outcome {
+        if !mutant(flaw::WAIT_AGAIN) && self.arrive_past(SHUT) {
+            return Outcome::Acquired;
+        }
+        self.read_contended(Recursion::Allowed, patience)
+    }
+
     #[cold]
     fn read_contended(&self, recursion: Recursion, patience: &Patience) -> Outcome {
         self.generation.settle(|| self.inherit());
@@ -192,8 +207,8 @@ impl RawRwLock {
             if self.is_full() {
                 return Outcome::GaveUp;
             }
-            // A reader that holds the lock may be waiting for this thread, so this
-            // thread must not wait behind a writer for ever.
+            // This thread may hold the lock to read, or a reader that does may be waiting for it,
+            // so it must not wait behind a writer for ever.
             let deference = match recursion {
                 Recursion::Excluded => *patience,
                 Recursion::Allowed => patience.at_most(now() + DEFERENCE_NANOSECONDS),
@@ -205,8 +220,11 @@ impl RawRwLock {
                     if runs_out(patience) {
                         return Outcome::GaveUp;
                     }
-                    if recursion == Recursion::Allowed && self.arrive_past(SHUT) {
-                        return Outcome::Acquired;
+                    if recursion == Recursion::Allowed && !self.is_write_locked() {
+                        count_reads();
+                        if self.arrive_past(SHUT) {
+                            return Outcome::Acquired;
+                        }
                     }
                 }
             }
@@ -225,7 +243,7 @@ impl RawRwLock {
                 .is_ok()
         });
         if outcome == Outcome::Acquired {
-            thread().reading.set(thread().reading.get() + 1);
+            Self::reads_more();
         }
         outcome
     }
@@ -234,7 +252,19 @@ impl RawRwLock {
     /// the caller; never blocks, and leaves no trace where it fails.
     #[inline]
     pub fn try_read(&self, recursion: Recursion) -> bool {
-        let barred = bars(recursion);
+        self.try_read_past(bars(recursion))
+    }
+
+    /// The same, by a caller that says that it reads already: it passes waiting writers.
+    #[inline]
+    pub fn try_read_again(&self) -> bool {
+        self.try_read_past(SHUT)
+    }
+
+    /// Takes the lock to read if none of `barred` is set.
+    #[inline]
+    fn try_read_past(&self, barred: u32) -> bool {
+        let counts = counts_reads();
         let mut word = self.word.load(Order::RELAXED);
         while word & barred == 0 {
             match self
@@ -242,7 +272,7 @@ impl RawRwLock {
                 .compare_exchange(word, one_more(word), RW_READ_TRY, Order::RELAXED)
             {
                 Ok(_) => {
-                    thread().reading.set(thread().reading.get() + 1);
+                    Self::reads_more_if(counts);
                     return true;
                 }
                 Err(now) => word = now,
@@ -263,6 +293,8 @@ impl RawRwLock {
     /// would fail for all but one of many readers at once.
     #[inline]
     fn arrive_past(&self, barred: u32) -> bool {
+        // What is looked at after the word's exchange waits for it.
+        let counts = counts_reads();
         if self.word.load(Order::RELAXED) & barred != 0 {
             return false;
         }
@@ -271,7 +303,7 @@ impl RawRwLock {
             self.turn_back();
             return false;
         }
-        thread().reading.set(thread().reading.get() + 1);
+        Self::reads_more_if(counts);
         true
     }
 
@@ -455,15 +487,32 @@ impl RawRwLock {
     /// The caller is one of its readers.
     #[inline]
     pub unsafe fn release_read(&self) {
-        Self::reads_no_more();
+        Self::reads_less();
         self.leave();
     }
 
-    /// The calling thread has one read lock less.
+    /// The calling thread has one read lock more, if such are counted.
     #[inline]
-    fn reads_no_more() {
-        let reading = &thread().reading;
-        reading.set(reading.get().saturating_sub(1));
+    fn reads_more() {
+        Self::reads_more_if(counts_reads());
+    }
+
+    #[inline]
+    fn reads_more_if(counts: bool) {
+        if counts && !mutant(flaw::COUNT_NOTHING) {
+            let reading = &thread().reading;
+            reading.set(reading.get() + 1);
+        }
+    }
+
+    /// The calling thread has one read lock less, if such are counted: that one may be from
+    /// before they were.
+    #[inline]
+    fn reads_less() {
+        if counts_reads() {
+            let reading = &thread().reading;
+            reading.set(reading.get().saturating_sub(1));
+        }
     }
 
     /// One reader less.
@@ -517,7 +566,7 @@ impl RawRwLock {
                 .compare_exchange(word, marked, RW_DOWNGRADE, Order::RELAXED)
             {
                 Ok(_) => {
-                    thread().reading.set(thread().reading.get() + 1);
+                    Self::reads_more();
                     if lets_in {
                         Self::wake_head(&raw const self.word);
                     }
@@ -597,7 +646,7 @@ impl RawRwLock {
         {
             word = now;
         }
-        Self::reads_no_more();
+        Self::reads_less();
         let outcome = self.wait_as_head(patience, WRITER | READERS, marks, |this, word| {
             this.word
                 .compare_exchange(word, written(word & !MARKS), RW_UPGRADE, Order::RELAXED)
@@ -640,7 +689,7 @@ impl RawRwLock {
                 .compare_exchange(word, written(free), RW_UPGRADE_TRY, Order::RELAXED)
             {
                 Ok(_) => {
-                    Self::reads_no_more();
+                    Self::reads_less();
                     self.gate.release_queued();
                     return true;
                 }

@@ -28,7 +28,7 @@ use core::time::Duration;
 #[must_use = "the lock is released as soon as its guard is dropped"]
 pub struct UpgradableGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    /// Released by the thread that took it, since a thread's read locks are counted.
+    /// Released by the thread that took it, since a thread's read locks may be counted.
     here: PhantomData<*const T>,
 }
 

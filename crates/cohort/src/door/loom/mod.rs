@@ -43,7 +43,8 @@ pub use spinner::{
     shows_absence, threads_lack_cpus, tries_anything, waits_often, workload,
 };
 pub use thread::{
-    CACHES, ThreadRecord, cache_groups, cohort, distance, is_gone, thread, thread_id, wander,
+    CACHES, ThreadRecord, cache_groups, cohort, count_reads, counts_reads, distance, is_gone,
+    thread, thread_id, wander,
 };
 pub use trace::steps;
 

@@ -33,6 +33,8 @@ pub struct Model {
     /// Whether all threads are in one cache group, of a machine with so many CPUs that waiters
     /// need an order; otherwise they are in two, of one with few.
     pub one_group: bool,
+    /// Whether threads count their read locks from the beginning.
+    pub counts_reads: bool,
     /// Whether the client calls [`fork`], which doubles the steps.
     pub forks: bool,
     /// Whether it matters to the client when a thread ends.
@@ -82,6 +84,7 @@ impl Model {
             visits: self.visits,
             absent: self.absent,
             one_group: self.one_group,
+            counts_reads: self.counts_reads,
             forks: self.forks,
             ends: self.ends,
         };

@@ -80,6 +80,18 @@ pub fn thread() -> &'static ThreadRecord {
     unsafe { &*record }
 }
 
+/// Whether threads count their read locks: in a model in which they have been found to need it, and
+/// in every other from there on.
+#[must_use]
+pub fn counts_reads() -> bool {
+    with(|execution| execution.settings.counts_reads)
+}
+
+/// From here on they do.
+pub fn count_reads() {
+    with(|execution| execution.settings.counts_reads = true);
+}
+
 /// The number of the calling thread in this process: a thread that forks has
 /// another one in the child.
 #[must_use]

@@ -31,7 +31,9 @@ pub use system::{
     random, revocations, sleep_on, sleep_on_shared, unless_starved, wake, wake_shared, yield_now,
 };
 pub use tally::{tally, tally_moment, tally_state};
-pub use thread::{CACHES, ThreadRecord, count, counted, is_gone, thread, thread_id};
+pub use thread::{
+    CACHES, ThreadRecord, count, count_reads, counted, counts_reads, is_gone, thread, thread_id,
+};
 
 #[path = "../native/hearer.rs"]
 mod hearer;

@@ -78,6 +78,17 @@ impl ThreadRecord {
     }
 }
 
+/// Whether threads count their read locks: they do, as natively from the first reader on that
+/// has waited behind a writer in vain.
+#[inline(always)]
+#[must_use]
+pub const fn counts_reads() -> bool {
+    true
+}
+
+/// They do.
+pub const fn count_reads() {}
+
 /// The calling thread's number, at least 1.
 #[must_use]
 pub fn thread_id() -> u32 {

@@ -39,7 +39,7 @@ pub use system::{
     expired, move_sleeper, nap, now, random, sleep_on, sleep_on_shared, unless_starved, wake,
     wake_shared, yield_now,
 };
-pub use thread::{CACHES, ThreadRecord, is_gone, thread, thread_id};
+pub use thread::{CACHES, ThreadRecord, count_reads, counts_reads, is_gone, thread, thread_id};
 pub use workload::workload;
 
 /// Whether a flaw is switched on; only the checkers' worlds have flaws.

@@ -9,7 +9,7 @@ use super::allowed::{Beyond, is_allowed};
 use super::generation::{generation, generation_so_far};
 use super::system::{call, number};
 use core::cell::Cell;
-use core::sync::atomic::{Ordering, compiler_fence};
+use core::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 
 /// How many arenas may keep a cache in each thread: a power of two.  Where a process serves its
 /// objects by several locks, each of the others has four more.
@@ -22,7 +22,8 @@ pub struct ThreadRecord {
     /// The process in which `id` and the caches are valid; 0 at first.
     generation: Cell<u32>,
     id: Cell<u32>,
-    /// How many read locks the thread holds, for `RwLock`.
+    /// How many read locks the thread holds, for `RwLock`: of those that are
+    /// [counted](counts_reads).
     pub reading: Cell<u32>,
     /// The cohort in which it is counted while it does.
     pub row: Cell<u32>,
@@ -115,6 +116,22 @@ pub fn thread() -> &'static ThreadRecord {
     // SAFETY: the words live as long as their thread, which is the one running;
     // the type is not `Sync`, so the reference cannot leave it.
     unsafe { &*at }
+}
+
+static READS_COUNTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether threads of this process count their read locks, in [`ThreadRecord::reading`]: a lock
+/// may do without until it [asks for it](count_reads).
+#[inline(always)]
+#[must_use]
+pub fn counts_reads() -> bool {
+    READS_COUNTED.load(Ordering::Relaxed)
+}
+
+/// From here on they do.
+#[cold]
+pub fn count_reads() {
+    READS_COUNTED.store(true, Ordering::Relaxed);
 }
 
 impl ThreadRecord {

@@ -4,7 +4,7 @@
 //! contestants run in turn; [`stats`] says how sure a figure is; [`compare`] and
 //! [`bars`] turn figures into verdicts, and [`plot`] into pictures.
 //! [`workloads`] is what is run when nobody names a program.  [`mod@bench`] holds the
-//! papers' workloads, written once for every [`world`](cohort_world), and [`claims`] what the papers
+//! papers' workloads, written once for every [`world`], and [`claims`] what the papers
 //! say of them.  [`survey`] runs real programs, each with a check of what it did.
 
 pub mod bars;

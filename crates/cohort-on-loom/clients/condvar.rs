@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 /// A mutex to wait with, that adopts the waiters which a signaller lets go.
 pub trait Adopts: Default + Send + Sync + 'static {
+    /// Whether threads that wait with it look before they sleep.
+    const LOOKS: bool = false;
+
     /// Blocks until the mutex is held.
     fn lock(&self);
 
@@ -78,6 +81,39 @@ impl Adopts for Queued {
     }
 }
 
+/// A `Futex` with which threads look before they sleep.
+#[derive(Default)]
+pub struct Looking(Futex);
+
+impl Adopts for Looking {
+    const LOOKS: bool = true;
+
+    fn lock(&self) {
+        self.0.lock();
+    }
+
+    fn lock_again(&self, adopted: bool) {
+        self.0.lock_again(adopted);
+    }
+
+    fn unlock(&self) {
+        self.0.unlock();
+    }
+
+    fn adopt(&self, waiter: &Waiter, held: bool) -> bool {
+        Adopts::adopt(&self.0, waiter, held)
+    }
+}
+
+/// Joins the condition's queue as a thread does that waits with such a mutex.
+fn enqueue<M: Adopts>(condvar: &RawCondvar, pool: &impl Census<Waiter>) -> &'static Waiter {
+    if M::LOOKS {
+        condvar.enqueue_looking(pool, 1)
+    } else {
+        condvar.enqueue(pool, 1)
+    }
+}
+
 /// That mutex, to a signaller that holds it or does not.
 struct Held<'a, M>(&'a M, bool);
 
@@ -137,7 +173,7 @@ impl<M: Adopts, P: Census<Waiter>> Tokens<M, P> {
 
     /// Waits once, with the mutex held before and after.
     fn wait(&self, patience: &Patience) -> Left {
-        let waiter = self.condvar.enqueue(&*self.pool, 1);
+        let waiter = enqueue::<M>(&self.condvar, &*self.pool);
         self.mutex.unlock();
         // SAFETY: enqueued above.
         let left = unsafe { self.condvar.wait(&*self.pool, waiter, patience) };
@@ -234,7 +270,7 @@ pub fn is_destroyed<M: Adopts>(broadcast: bool) {
                 condvar.signal(&*pool, &Held(&mutex, true));
             }
         } else if !read(&told) {
-            let waiter = condvar.enqueue(&*pool, 1);
+            let waiter = enqueue::<M>(condvar, &*pool);
             mutex.unlock();
             // SAFETY: enqueued above.
             let left = unsafe { condvar.wait(&*pool, waiter, &Patience::ENDLESS) };

@@ -30,6 +30,21 @@ models![
     quick("condvar::cancelled", PARK, || {
         condvar::spends_no_signal_on_a_waiter_that_gave_up::<Queued>(3, false, true);
     }),
+    quick("condvar::signal_looking", PARK, || {
+        condvar::tells::<Looking>(2, 1, false, false);
+    }),
+    quick("condvar::broadcast_looking_held", PARK, || {
+        condvar::tells::<Looking>(3, 1, true, true);
+    }),
+    quick("condvar::timed_looking", PARK, || {
+        condvar::spends_no_signal_on_a_waiter_that_gave_up::<Looking>(3, true, false);
+    }),
+    quick("condvar::cancelled_looking", PARK, || {
+        condvar::spends_no_signal_on_a_waiter_that_gave_up::<Looking>(3, false, true);
+    }),
+    quick("condvar::destroyed_looking", PARK, || {
+        condvar::is_destroyed::<Looking>(false);
+    }),
     quick("condvar::destroyed", PARK, || {
         condvar::is_destroyed::<Futex>(false);
     }),

@@ -4,6 +4,10 @@
 //! meant for and nobody else, and the object may be destroyed as soon as the last
 //! waiter has been signalled: a chosen waiter never touches it again.
 //!
+//! **A waiter looks before it sleeps**, for as long as to fall asleep and be woken takes, if its
+//! thread has of late been told that soon.  One that looks is told by a store, where one that
+//! sleeps costs its signaller a system call, and itself two and the way to a CPU.
+//!
 //! **A chosen waiter is not woken while it cannot go on.**  It needs the mutex, which
 //! as a rule its signaller holds: woken now, it would sleep again at once, and each
 //! hand-over of the mutex would cost two sleeps.  So the signaller first offers it to
@@ -14,18 +18,20 @@
 //!
 //! | `state` of a waiter | meaning | set by |
 //! |---|---|---|
-//! | `WAITING` | in the queue | itself |
+//! | `LOOKING` | in the queue, and awake: it looks at this word for a while before it sleeps | itself |
+//! | `WAITING` | in the queue; it sleeps, or is about to | itself |
 //! | `LEAVING` | in the queue; its patience ran out or it was cancelled, no signal counts for it any more | itself |
 //! | `STIRRED` | in the queue, to leave it by itself: a thread that was chosen was cancelled too, and its signal must not be lost | that thread |
 //! | `CHOSEN` | out of the queue; its signaller has still to tell it how it ends | a signaller, holding the queue |
+//! | `MET` | the same, of one that looked | the same |
 //! | `LISTENING` | chosen and awake, and about to sleep until it is told | itself |
 //! | `SIGNALLED`, `BROADCAST` | free to go | that signaller |
 //! | the same with `ADOPTED` | free to go, once the mutex's release wakes it | that signaller |
 
 use crate::basic::Futex;
 use crate::door::{
-    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, flaws, mutant, orders, pool, sleep_on,
-    sleep_within, wake,
+    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, flaws, hopes, mutant, orders, pool,
+    sleep_on, sleep_within, wake, watch_in_hope,
 };
 use crate::host::{Census, Generation, Pool};
 use crate::numa::FutexHmcs;
@@ -59,6 +65,8 @@ const LISTENING: u32 = 4;
 const SIGNALLED: u32 = 5;
 const BROADCAST: u32 = 6;
 const ADOPTED: u32 = 8;
+const LOOKING: u32 = 16;
+const MET: u32 = 17;
 
 /// The threads that sleep on a waiter's word: itself.
 const CLASS: u32 = 1;
@@ -185,7 +193,7 @@ impl RawCondvar {
             None => ptr::from_ref(lock).expose_provenance(),
             Some(_) => NAMELESS,
         };
-        let waiter = self.enqueue(&WAITERS, name);
+        let waiter = self.enqueue_in_hope(name);
         // SAFETY: the caller holds it, and the waiter was queued above.
         let left = unsafe {
             lock.release(&());
@@ -209,7 +217,7 @@ impl RawCondvar {
         acquire: impl FnOnce(),
         patience: &Patience,
     ) -> Waited {
-        let waiter = self.enqueue(&WAITERS, NAMELESS);
+        let waiter = self.enqueue_in_hope(NAMELESS);
         release();
         // SAFETY: queued above.
         let left = unsafe { self.wait(&WAITERS, waiter, patience) };
@@ -239,11 +247,29 @@ impl RawCondvar {
     /// Joins the queue; from here on a signal counts.  The caller, which holds
     /// the mutex of that name, releases it next and then calls [`wait`](Self::wait).
     pub fn enqueue(&self, pool: &impl Pool<Waiter>, mutex: usize) -> &'static Waiter {
+        self.join(pool, mutex, WAITING)
+    }
+
+    /// The same, for a caller that looks for a while before it sleeps.
+    pub fn enqueue_looking(&self, pool: &impl Pool<Waiter>, mutex: usize) -> &'static Waiter {
+        self.join(pool, mutex, LOOKING)
+    }
+
+    /// Whichever is likely to pay.
+    fn enqueue_in_hope(&self, mutex: usize) -> &'static Waiter {
+        if hopes() {
+            self.enqueue_looking(&WAITERS, mutex)
+        } else {
+            self.enqueue(&WAITERS, mutex)
+        }
+    }
+
+    fn join(&self, pool: &impl Pool<Waiter>, mutex: usize, state: u32) -> &'static Waiter {
         let waiter = pool.take_seldom();
         let number = pool.number(waiter);
         waiter.at.store(self.name(), Order::RELAXED);
         waiter.mutex.store(mutex, Order::RELAXED);
-        waiter.state.store(WAITING, Order::RELAXED);
+        waiter.state.store(state, Order::RELAXED);
         waiter.next.store(NOBODY, Order::RELAXED);
         self.generation.settle(|| self.inherit());
         self.lock.acquire(&());
@@ -284,10 +310,15 @@ impl RawCondvar {
     /// # Safety
     /// As [`wait`](Self::wait).
     pub unsafe fn leave(&self, pool: &impl Pool<Waiter>, waiter: &'static Waiter) -> Left {
-        let gave_up =
-            waiter
-                .state
-                .compare_exchange(WAITING, LEAVING, CONDVAR_CLAIM, Order::RELAXED);
+        // As a rule its signaller has just written it: a look alone does not take it from there.
+        let gave_up = match waiter.state.load(Order::RELAXED) {
+            WAITING => {
+                waiter
+                    .state
+                    .compare_exchange(WAITING, LEAVING, CONDVAR_CLAIM, Order::RELAXED)
+            }
+            other => Err(other),
+        };
         let left = match gave_up {
             Ok(_) | Err(STIRRED) => {
                 self.lock.acquire(&());
@@ -439,10 +470,7 @@ pub fn stir(condition: usize, pool: &impl Census<Waiter>) {
     pool.each(&mut |waiter| {
         if waiter.at.load(Order::RELAXED) == condition
             && !mutant(flaw::LOSE_THE_CANCELLED_SIGNAL)
-            && waiter
-                .state
-                .compare_exchange(WAITING, STIRRED, CONDVAR_CLAIM, Order::RELAXED)
-                .is_ok()
+            && waiter.becomes(STIRRED, STIRRED)
         {
             wake(&raw const waiter.state, 1, CLASS);
         }
@@ -468,11 +496,29 @@ impl Waiter {
 }
 
 impl Waiter {
-    /// Sleeps once; false when waiting is over, by a signal or by the deadline.
+    /// Sleeps once, or looks for a while; false when waiting is over, by a signal or by the deadline.
     /// The one place where a waiter may be cancelled.
     pub fn sleeps(&self, patience: &Patience) -> bool {
-        self.state.load(Order::RELAXED) == WAITING
-            && sleep_within(&self.state, WAITING, CLASS, patience) != Slept::TimedOut
+        match self.state.load(Order::RELAXED) {
+            WAITING => sleep_within(&self.state, WAITING, CLASS, patience) != Slept::TimedOut,
+            LOOKING => {
+                self.looks();
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Looks whether it is told, for as long as that may pay; afterwards it has to be woken.
+    fn looks(&self) {
+        let looks = || self.state.load(Order::RELAXED) == LOOKING;
+        watch_in_hope(looks);
+        if looks() {
+            // It may be chosen meanwhile, or stirred.
+            let _ = self
+                .state
+                .compare_exchange(LOOKING, WAITING, CONDVAR_CLAIM, Order::RELAXED);
+        }
     }
 
     /// What the caller of [`RawCondvar::enqueue`] called its mutex.
@@ -499,7 +545,7 @@ impl Waiter {
                 BROADCAST => Waited::Broadcast,
                 // Its signaller is between choosing and telling.
                 _ => {
-                    debug_assert!(matches!(state, CHOSEN | LISTENING));
+                    debug_assert!(matches!(state, CHOSEN | MET | LISTENING));
                     if spinner.step() == Advice::Sleep && self.listens(state) {
                         let _ = sleep_on(&self.state, LISTENING, CLASS, None);
                     }
@@ -518,25 +564,40 @@ impl Waiter {
         state == LISTENING
             || self
                 .state
-                .compare_exchange(CHOSEN, LISTENING, CONDVAR_CLAIM, Order::RELAXED)
+                .compare_exchange(state, LISTENING, CONDVAR_CLAIM, Order::RELAXED)
                 .is_ok()
     }
 
     /// Claims the waiter for a signal; false if it is leaving.
     fn choose(&self) -> bool {
-        self.state
-            .compare_exchange(WAITING, CHOSEN, CONDVAR_CLAIM, Order::RELAXED)
-            .is_ok()
+        self.becomes(MET, CHOSEN)
+    }
+
+    /// Turns the state of a waiter that looks into the first of these, or that of one that sleeps into
+    /// the second; false if it does neither.
+    fn becomes(&self, looking: u32, waiting: u32) -> bool {
+        let claim = |from, to| {
+            self.state
+                .compare_exchange(from, to, CONDVAR_CLAIM, Order::RELAXED)
+        };
+        match claim(WAITING, waiting) {
+            Ok(_) => true,
+            // It may fall asleep meanwhile, and then looks no more.
+            Err(LOOKING) => claim(LOOKING, looking).is_ok() || claim(WAITING, waiting).is_ok(),
+            Err(_) => false,
+        }
     }
 
     /// Lets the chosen waiter go: it is adopted, or woken.  From the telling on the node
     /// may be another's, whose address is only a name, and the mutex may be gone.
     #[inline(never)]
     fn let_go(&self, how: u32, mutexes: &impl Adopt) {
-        let adopted = mutexes.adopt(self);
+        // One that is awake needs neither.
+        let adopted = self.state.load(Order::RELAXED) == CHOSEN && mutexes.adopt(self);
         let told = if adopted { how | ADOPTED } else { how };
-        let listened = self.state.swap(told, CONDVAR_TELL) == LISTENING;
-        if (listened || !adopted) && !mutant(flaw::FORGET_WAKE) {
+        let before = self.state.swap(told, CONDVAR_TELL);
+        let sleeps = before == LISTENING || before == CHOSEN && !adopted;
+        if sleeps && !mutant(flaw::FORGET_WAKE) {
             wake(&raw const self.state, 1, CLASS);
         }
     }

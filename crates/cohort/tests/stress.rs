@@ -8,7 +8,7 @@ mod clients;
 #[path = "../../cohort-on-loom/clients/delegate.rs"]
 mod delegate;
 
-use clients::condvar::Queued;
+use clients::condvar::{Looking, Queued};
 use clients::near_wrap::NearWrap;
 use clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
@@ -480,6 +480,10 @@ stress! {
     condvar_signals: {
         condvar::tells::<Futex>(THREADS, 3_000, false, false);
         condvar::tells::<Futex>(THREADS, 3_000, false, true);
+    };
+    condvar_signals_looking: {
+        condvar::tells::<Looking>(THREADS, 3_000, false, false);
+        condvar::tells::<Looking>(THREADS, 3_000, true, true);
     };
     condvar_signals_queued: condvar::tells::<Queued>(THREADS, 3_000, false, true);
     condvar_broadcasts: {

@@ -4,7 +4,7 @@
 use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
 use crate::checks::{Naive, OnePeer, Pessimistic};
-use crate::clients::condvar::Queued;
+use crate::clients::condvar::{Looking, Queued};
 use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
 use crate::clients::near_wrap::NearWrap;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
@@ -302,6 +302,9 @@ static CLIENTS: &[Sizes] = clients! {
     };
     condvar_signals: |threads, rounds| {
         condvar::tells::<Futex>(threads, rounds, false, rounds % 2 == 0);
+    };
+    condvar_signals_looking: |threads, rounds| {
+        condvar::tells::<Looking>(threads, rounds, rounds % 3 == 0, rounds % 2 == 0);
     };
     condvar_signals_queued: |threads, rounds| {
         condvar::tells::<Queued>(threads, rounds, false, true);

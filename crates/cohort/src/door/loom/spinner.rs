@@ -34,6 +34,15 @@ pub fn is_worth_a_try(_one_in: u32) -> bool {
     tries_anything()
 }
 
+/// Whether the calling thread should look before it sleeps: it may.
+#[must_use]
+pub const fn hopes() -> bool {
+    true
+}
+
+/// Does not look: what happens in between is explored all the same.
+pub fn watch_in_hope(_awaited: impl Fn() -> bool) {}
+
 /// Whether threads ever try what is only worth a try: a model in which they do not
 /// has nothing to find there.
 #[must_use]

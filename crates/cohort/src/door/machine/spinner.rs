@@ -40,6 +40,16 @@ pub const fn shows_absence() -> bool {
     true
 }
 
+/// Whether the calling thread should look before it sleeps: it does not, as natively one that has looked
+/// in vain of late.
+#[must_use]
+pub const fn hopes() -> bool {
+    false
+}
+
+/// Does not look.
+pub fn watch_in_hope(_awaited: impl Fn() -> bool) {}
+
 /// Whether threads ever try what is only worth a try: here they do.
 #[inline(always)]
 #[must_use]

@@ -7,6 +7,7 @@
 use super::super::{Bed, Cache, Shown};
 use super::allowed::{Beyond, is_allowed};
 use super::generation::{generation, generation_so_far};
+use super::hope::Hope;
 use super::system::{call, number};
 use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, Ordering, compiler_fence};
@@ -43,6 +44,8 @@ pub struct ThreadRecord {
     pub(super) slice: Cell<bool>,
     /// How many of its waits in a row did not end by spinning, up to a few.
     pub(super) vain: Cell<u8>,
+    /// Whether it [looks](super::watch_in_hope) before it sleeps.
+    pub(super) hope: Hope,
     /// When it last ended a wait, as [`super::has_waited`] was told.
     pub(super) waited: Cell<u64>,
     /// Which of its last waits began soon after the one before, a bit each.

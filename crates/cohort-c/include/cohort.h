@@ -110,7 +110,9 @@ typedef void (*cohort_step_t)(void *argument);
     call(a_c_bo_bo) \
     call(a_c_bo_clh) \
     call(clh_nb) \
-    call(mcs_nb)
+    call(mcs_nb) \
+    call(clh_try) \
+    call(mcs_try)
 
 /*
  * Any of these locks for any address, as in cohort_gls_hmcs_3_lock: each as the function

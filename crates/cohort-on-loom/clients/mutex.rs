@@ -404,6 +404,75 @@ pub fn passes_over<L: Abortable + 'static>() {
     });
 }
 
+/// The first thread has the lock while the second gives up twice with one context, the third behind
+/// it or before: that one gets the lock.
+pub fn leaves_twice<L: Abortable + 'static>() {
+    let shared = Arc::new((L::default(), AtomicU32::new(0)));
+    together(3, move |thread| {
+        let (lock, stage) = &*shared;
+        let context = Kept::new(L::Context::default());
+        if thread > 0 {
+            until(stage, 1);
+        }
+        if thread == 1 {
+            for _ in 0..2 {
+                let outcome = lock.acquire_within(&context, &Patience::until(soon()));
+                assert!(outcome == Outcome::GaveUp, "the lock was held");
+            }
+            stage.store(2, Order::RELAXED);
+            return;
+        }
+        lock.acquire(&context);
+        if thread == 0 {
+            stage.store(1, Order::RELAXED);
+            until(stage, 2);
+        }
+        // SAFETY: acquired above, with this context.
+        unsafe { lock.release(&context) };
+    });
+}
+
+/// The lock is held.  The first thread comes and gives up, while the second lets the lock go, comes back
+/// with the same context and lets it go to the third: that one gets it.
+pub fn comes_back_meanwhile<L: Abortable<Context: Send + Sync> + 'static>() {
+    let shared = Arc::new((
+        L::default(),
+        Kept::new(L::Context::default()),
+        AtomicU32::new(0),
+    ));
+    // Before there are threads: loom shows no thread an older value of a word that it wrote before
+    // it waited for anything.
+    shared.0.acquire(&shared.1);
+    together(3, move |thread| {
+        let (lock, first, stage) = &*shared;
+        // SAFETY: called where the lock was acquired, with this context.
+        let release = |context: &L::Context| unsafe { lock.release(context) };
+        match thread {
+            0 => {
+                let context = Kept::new(L::Context::default());
+                let soon = Patience::until(soon());
+                if lock.acquire_within(&context, &soon) == Outcome::Acquired {
+                    release(&context);
+                }
+            }
+            1 => {
+                release(first);
+                lock.acquire(first);
+                stage.store(1, Order::RELAXED);
+                until(stage, 2);
+                release(first);
+            }
+            _ => {
+                let context = Kept::new(L::Context::default());
+                until(stage, 1);
+                stage.store(2, Order::RELAXED);
+                lock.acquire(&context);
+                release(&context);
+            }
+        }
+    });
+}
+
 /// What a context's node was used for is over, so the context uses that node again.
 pub fn uses_its_node_again() {
     together(1, |_| {

@@ -383,6 +383,16 @@ macro_rules! for_each_lock {
             "as mcs; waiters leave at once, and releases pass over what they leave",
             "Scott 2002; Chabbi et al. 2017 §6.2",
             [RawTry, Abortable, ThreadOblivious, Fair, Inherit];
+
+            clh_try, $crate::abortable::ClhTry, Nowhere, [],
+            "as clh; waiters leave once their neighbours have seen it, with their nodes",
+            "Scott and Scherer 2001",
+            [RawTry, Abortable, ThreadOblivious, Fair, Inherit];
+
+            mcs_try, $crate::abortable::McsTry, Nowhere, [],
+            "as mcs; waiters leave once their neighbours have seen it, with their nodes",
+            "Scott and Scherer 2001",
+            [RawTry, Abortable, ThreadOblivious, Fair, Inherit];
         }
     };
 }

@@ -17,7 +17,7 @@ use clients::{arena, condvar, destroy, glk, host, mutex, near, object, once, rwl
 /// The build of the locks that the clients use.
 use cohort as locks;
 use delegate::{Apart, Bringing, Chained, Hastily, Patiently, Voting};
-use locks::abortable::AMcs;
+use locks::abortable::{AMcs, ClhTry, McsTry};
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
 use locks::basic::{Anderson, Bo, Clh, Futex, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
 use locks::compose::{
@@ -372,6 +372,10 @@ stress! {
             mutex::comes_back::<HmcsT2>(THREADS, THREADS - 1, round % 2 == 0);
         }
     };
+    clh_try_leaves_twice: (0..300).for_each(|_| mutex::leaves_twice::<ClhTry>());
+    clh_try_comes_back_meanwhile: (0..300).for_each(|_| mutex::comes_back_meanwhile::<ClhTry>());
+    mcs_try_leaves_twice: (0..300).for_each(|_| mutex::leaves_twice::<McsTry>());
+    mcs_try_comes_back_meanwhile: (0..300).for_each(|_| mutex::comes_back_meanwhile::<McsTry>());
     a_mcs_comes_back: (0..300).for_each(|_| {
         mutex::comes_back_late::<AClof<AMcs, Bo, Numa, 2, 1>>();
         mutex::comes_back::<AClof<AMcs, Bo, Numa, 2, 4>>(THREADS, THREADS - 1, false);

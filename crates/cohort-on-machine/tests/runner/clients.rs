@@ -15,7 +15,7 @@ use crate::clients::{arena, condvar, destroy, host, mutex, near, object, once, r
 use crate::delegate_clients::{
     self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Voting,
 };
-use crate::locks::abortable::{ABo, AClh, AMcs, ClhNb, McsNb};
+use crate::locks::abortable::{ABo, AClh, AMcs, ClhNb, ClhTry, McsNb, McsTry};
 use crate::locks::baseline::{Posix, PosixRwLock};
 use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas};
 use crate::locks::compose::{
@@ -210,6 +210,17 @@ static CLIENTS: &[Sizes] = clients! {
     mcs_nb_comes_back: |threads, _rounds| {
         mutex::comes_back::<McsNb>(threads, threads - 1, threads % 2 == 0);
     };
+    clh_try_lets_go: |threads, rounds| mutex::lets_go::<ClhTry>(threads, rounds, threads / 2);
+    clh_try_comes_back: |threads, _rounds| {
+        mutex::comes_back::<ClhTry>(threads, threads - 1, threads % 2 == 0);
+    };
+    clh_try_leaves_twice: |_threads, _rounds| mutex::leaves_twice::<ClhTry>();
+    mcs_try_lets_go: |threads, rounds| mutex::lets_go::<McsTry>(threads, rounds, threads / 2);
+    mcs_try_comes_back: |threads, _rounds| {
+        mutex::comes_back::<McsTry>(threads, threads - 1, threads % 2 == 0);
+    };
+    mcs_try_leaves_twice: |_threads, _rounds| mutex::leaves_twice::<McsTry>();
+    mcs_try_comes_back_meanwhile: |_threads, _rounds| mutex::comes_back_meanwhile::<McsTry>();
     aclof_of_three_levels: |threads, rounds| {
         type Lock = AClof<AClh, AClof<ABo, AClh, Numa, 2, 4>, CacheGroup, 2, 4>;
         mutex::excludes::<Lock>(threads, rounds, 1);

@@ -4,12 +4,16 @@
 pub mod bo;
 pub mod clh;
 pub mod clh_nb;
+pub mod clh_try;
 pub mod mcs;
 pub mod mcs_nb;
+pub mod mcs_try;
 pub mod swept;
 
 pub use bo::ABo;
 pub use clh::AClh;
 pub use clh_nb::ClhNb;
+pub use clh_try::ClhTry;
 pub use mcs::AMcs;
 pub use mcs_nb::McsNb;
+pub use mcs_try::McsTry;

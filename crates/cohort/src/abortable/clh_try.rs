@@ -1,0 +1,371 @@
+//! `clh-try`: `clh` with waiters that leave hand in hand with their neighbours, and take their nodes
+//! with them (Scott and Scherer 2001, where it is one of two locks with a timeout that blocks).
+//!
+//! **Not for** use: it is here to be compared with.  A waiter that gives up waits for the ones
+//! behind it to look, and the thread before it for all of them, so one that does not run keeps
+//! others in the queue, the holder among them.  `hmcs-t-1` and the clh lock of `a-c-bo-clh`
+//! leave in bounded steps, `clh-nb` without waiting for anybody.
+//!
+//! A waiter that leaves first holds the owner of the node before in the queue, then has its own
+//! follower go on at that node, and lets the owner go.
+//!
+//! | a node's `state` | written by | meaning |
+//! |---|---|---|
+//! | `BUSY` | its owner, before it enters; its follower, over `PINNED` | its owner waits or holds |
+//! | `PINNED` | its follower, over `BUSY` | the follower is leaving: until it has, the owner neither leaves nor releases |
+//! | `LEFT` | its owner, over `BUSY` | its owner is leaving; `before` is the node to go on at |
+//! | `PASSED` | its follower, over `LEFT`, the last time | the follower has gone on, and looks at the node no more |
+//! | `CLOSED` | its owner, over `BUSY` | its owner is about to release, and the follower stays |
+//! | `RELEASED` | its owner, over `CLOSED`, the last time | the lock and the node are the follower's |
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `tail` | arrivals; the last of the queue, when it leaves or releases | as in `clh` |
+//! | a node's `before` | its owner, before `LEFT` | the node that it waited at |
+//!
+//! **The order of waiting.**  A waiter that leaves waits for a follower that leaves too, and
+//! then for the follower that is left to look; a release waits for a follower that leaves.  All
+//! of these stand further back in the queue, and the last of it waits for nobody.  Only a waiter
+//! that finds the node before `PINNED` by one that has gone waits for a thread that is no longer
+//! in the queue, and has one store left to do.
+//!
+//! **The last of the queue** takes its node out of it.  A follower does so while the node before
+//! is `PINNED`, and unpins it afterwards: the owner looks at `tail` once more when nobody can
+//! pin its node any longer, and one that is alone waits for the unpinning, which would otherwise
+//! reach a node that has begun another life.
+
+use crate::basic::clh::{Inherited, Owned, pointer};
+use crate::door::{AtomicPtr, Cell, Order, constructor, flaws, mutant, orders, pool};
+use crate::host::{Arena, Pool};
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{
+    Abortable, Fair, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, TwoForms,
+    standalone,
+};
+use core::ptr;
+
+orders! {
+    /// Acquires what the last holder did if the queue was empty; publishes the fresh node to
+    /// the follower that will look at it.
+    CLH_TRY_ENQUEUE = AcqRel;
+    /// What the holder did is seen by its follower.
+    CLH_TRY_RELEASE = Release;
+    /// Sees it, or the node to go on at.
+    CLH_TRY_SEEN = Acquire;
+    /// What the holder did is seen by a thread that finds the queue empty; sees that a follower
+    /// which has taken itself out had pinned the node.
+    CLH_TRY_LEAVE = AcqRel;
+    /// That follower's side of it.
+    CLH_TRY_RETURN = Release;
+    /// The owner of the node before, if it leaves or releases next, sees that it is the last.
+    CLH_TRY_UNPIN = Release;
+    /// Publishes the node to go on at; sees that the follower has taken itself out.
+    CLH_TRY_DEPART = AcqRel;
+    /// Sees the same, before a release.
+    CLH_TRY_CLOSE = Acquire;
+    /// The follower has read the node to go on at before its owner writes another.
+    CLH_TRY_PASS = Release;
+    /// As above, from the owner's side.
+    CLH_TRY_PASSED = Acquire;
+    /// Sees what the last holder did; publishes the fresh node.
+    CLH_TRY_TAKE = AcqRel;
+}
+
+flaws! {
+    /// A waiter leaves without holding the thread before it in the queue.
+    LEAVE_UNPINNED = "clh-try.leave-unpinned";
+    /// A waiter that has left its node to be gone past does not wait until that is done.
+    LEAVE_UNPASSED = "clh-try.leave-unpassed";
+    /// A release does not look once more whether all behind it have left.
+    CLOSE_BLINDLY = "clh-try.close-blindly";
+    /// A thread that is alone goes before the follower that was there has unpinned its node.
+    GO_PINNED = "clh-try.go-pinned";
+}
+
+const BUSY: u32 = 0;
+const PINNED: u32 = 1;
+const LEFT: u32 = 2;
+const PASSED: u32 = 3;
+const CLOSED: u32 = 4;
+const RELEASED: u32 = 5;
+const CLASS: u32 = 1;
+
+/// A waiter's node: what its follower looks at.
+#[derive(Debug)]
+pub struct Node<P: Form> {
+    state: WaitCell<P>,
+    before: Cell<Option<&'static Node<P>>>,
+}
+
+impl<P: Form> Default for Node<P> {
+    fn default() -> Self {
+        Self {
+            state: WaitCell::default(),
+            before: Cell::new(None),
+        }
+    }
+}
+
+impl<P: Form> Node<P> {
+    /// Blocks while the follower is leaving.
+    fn await_unpinning(&self) {
+        self.state
+            .wait_for(Order::RELAXED, CLASS, |state| state != PINNED);
+    }
+
+    /// Replaces `BUSY`, after which no follower leaves by this node.
+    fn close(&self, to: u32, order: Order) {
+        while !self.state.change(BUSY, to, order) {
+            self.await_unpinning();
+        }
+    }
+
+    /// Holds its owner in the queue, unless that has left or is about to release.
+    fn pin(&self) -> bool {
+        loop {
+            if self
+                .state
+                .exchange(BUSY, PINNED, Order::RELAXED, Order::RELAXED)
+            {
+                return true;
+            }
+            if self.state.value(Order::RELAXED) > PINNED {
+                return false;
+            }
+            self.await_unpinning();
+        }
+    }
+
+    /// The node to go on at, where this one has been left; its owner may go.
+    fn pass(&self) -> &'static Self {
+        // SAFETY: its owner wrote it before it left, and waits for what is written next.
+        let before = self.before.with(|before| unsafe { *before });
+        self.state.set(PASSED, CLH_TRY_PASS);
+        match before {
+            Some(before) => before,
+            None => unreachable!("a node is left behind another"),
+        }
+    }
+}
+
+/// A form of the lock, and the pool of its nodes.
+pub trait Form: Parking {
+    /// The pool.  Nodes change hands, so no frame owns one.
+    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static);
+}
+
+impl<P: Form> Inherited for Node<P> {
+    fn pool() -> &'static (impl Pool<Self> + 'static) {
+        P::nodes()
+    }
+
+    fn renew(&self) {
+        self.state.reset(BUSY);
+    }
+}
+
+pool! {
+    /// Nodes of the form in which followers may sleep.
+    static PARKING: Node<MayPark>, placed
+}
+
+pool! {
+    /// Nodes of the form in which they never do.
+    static SPINNING: Node<SpinOnly>, placed
+}
+
+impl Form for MayPark {
+    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
+        &PARKING
+    }
+}
+
+impl Form for SpinOnly {
+    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
+        &SPINNING
+    }
+}
+
+/// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, abortable::ClhTry};
+/// use std::time::Duration;
+///
+/// let total: Mutex<u64, ClhTry> = Mutex::from_raw(ClhTry::new(), 1);
+/// let soon = Duration::from_millis(1);
+/// total.locking(|_| assert_eq!(total.try_locking_for(soon, |total| *total), None));
+/// assert_eq!(total.try_locking_for(soon, |total| *total), Some(1));
+/// ```
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct ClhTry<P: Form = MayPark> {
+    tail: AtomicPtr<Node<P>>,
+}
+
+impl<P: Form> ClhTry<P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+            }
+        }
+    }
+}
+
+impl<P: Form> ClhTry<P> {
+    /// Waits at that node until the lock is held or patience runs out.
+    fn wait(
+        &self,
+        mut before: &'static Node<P>,
+        node: &'static Node<P>,
+        cx: &Owned<Node<P>>,
+        patience: &Patience,
+    ) -> Outcome {
+        loop {
+            let ended = |state| state == LEFT || state == RELEASED;
+            let in_time = before
+                .state
+                .wait_within(CLH_TRY_SEEN, CLASS, ended, patience);
+            if !in_time && self.leave(before, node) {
+                return Outcome::GaveUp;
+            }
+            match before.state.value(CLH_TRY_SEEN) {
+                LEFT => before = before.pass(),
+                RELEASED => {
+                    cx.succeed(before);
+                    return Outcome::Acquired;
+                }
+                // About to be released.
+                _ => {
+                    before.state.wait_for(CLH_TRY_SEEN, CLASS, ended);
+                }
+            }
+        }
+    }
+
+    /// Leaves the queue, unless the owner of the node before is leaving too or about to release.
+    fn leave(&self, before: &'static Node<P>, node: &'static Node<P>) -> bool {
+        if !mutant(flaw::LEAVE_UNPINNED) && !before.pin() {
+            return false;
+        }
+        // SAFETY: nobody reads it before `LEFT`.
+        node.before
+            .with_mut(|place| unsafe { *place = Some(before) });
+        node.close(LEFT, CLH_TRY_DEPART);
+        if !self.ends_at(node, pointer(before), CLH_TRY_RETURN) && !mutant(flaw::LEAVE_UNPASSED) {
+            let passed = |state| state == PASSED;
+            node.state.wait_for(CLH_TRY_PASSED, CLASS, passed);
+        }
+        before.state.set(BUSY, CLH_TRY_UNPIN);
+        true
+    }
+
+    /// Whether the queue ended at that node, and ends elsewhere from here on.
+    fn ends_at(&self, node: &'static Node<P>, elsewhere: *mut Node<P>, order: Order) -> bool {
+        self.tail.load(Order::RELAXED) == pointer(node)
+            && self
+                .tail
+                .compare_exchange(pointer(node), elsewhere, order, Order::RELAXED)
+                .is_ok()
+    }
+}
+
+// SAFETY: each waiter waits for the release of the node before its own, or of the one before that
+// if its owner has left, and so on; that node's owner releases it once, after its own work, and
+// one waiter at a time looks at it.
+unsafe impl<P: Form> RawLock for ClhTry<P> {
+    type Context = Owned<Node<P>>;
+
+    #[inline]
+    fn acquire(&self, cx: &Self::Context) {
+        let _ = self.acquire_within(cx, &Patience::ENDLESS);
+    }
+
+    #[inline]
+    unsafe fn release(&self, cx: &Self::Context) {
+        let Some(node) = cx.node() else {
+            unreachable!("a context that holds the lock owns a node")
+        };
+        let alone = || self.ends_at(node, ptr::null_mut(), CLH_TRY_LEAVE);
+        let alone = alone() || {
+            node.close(CLOSED, CLH_TRY_CLOSE);
+            !mutant(flaw::CLOSE_BLINDLY) && alone()
+        };
+        if alone {
+            if !mutant(flaw::GO_PINNED) {
+                node.await_unpinning();
+            }
+            cx.forget_predecessor();
+        } else {
+            cx.leave();
+            node.state.set(RELEASED, CLH_TRY_RELEASE);
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+standalone!([P: Form] ClhTry<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, QuickRelease, HighLock);
+
+// SAFETY: a null tail is nobody's lock, and one exchange takes it.
+unsafe impl<P: Form> RawTry for ClhTry<P> {
+    fn try_acquire(&self, cx: &Self::Context) -> bool {
+        if self.is_locked() {
+            return false;
+        }
+        let node = pointer(cx.fresh());
+        let taken = self
+            .tail
+            .compare_exchange(ptr::null_mut(), node, CLH_TRY_TAKE, Order::RELAXED)
+            .is_ok();
+        if taken {
+            cx.forget_predecessor();
+        }
+        taken
+    }
+}
+
+// SAFETY: a waiter that gives up has its node to itself again: its follower has gone past it, or
+// there was none.
+unsafe impl<P: Form> Abortable for ClhTry<P> {
+    #[inline]
+    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+        let node = cx.fresh();
+        let before = self.tail.swap(pointer(node), CLH_TRY_ENQUEUE);
+        // SAFETY: nodes live for ever, and this one's owner stays until its follower has seen what
+        // becomes of it.
+        match unsafe { before.as_ref() } {
+            None => {
+                cx.forget_predecessor();
+                Outcome::Acquired
+            }
+            Some(before) => self.wait(before, node, cx, patience),
+        }
+    }
+}
+
+// SAFETY: release reads and writes the lock and the context alone.
+unsafe impl<P: Form> ThreadOblivious for ClhTry<P> {}
+
+impl<P: Form> Fair for ClhTry<P> {}
+
+// SAFETY: afterwards the tail is null or the holder's node.
+unsafe impl<P: Form> Inherit for ClhTry<P> {
+    unsafe fn inherit(&self, holder: Option<&Self::Context>) {
+        let node = holder.and_then(Owned::node);
+        if let Some(node) = node {
+            node.renew();
+        }
+        self.tail
+            .store(node.map_or(ptr::null_mut(), pointer), Order::RELAXED);
+    }
+}
+
+impl<P: Form> TwoForms for ClhTry<P> {
+    type Spinning = ClhTry<SpinOnly>;
+}

@@ -1,0 +1,351 @@
+//! `mcs-try`: `mcs` with waiters that leave hand in hand with their neighbours, and take their nodes
+//! with them (Scott and Scherer 2001, where it is one of two locks with a timeout that blocks).
+//!
+//! **Not for** use: it is here to be compared with.  A waiter that gives up waits for the one
+//! behind it to look, and so does the thread before it that releases or leaves meanwhile, so one
+//! that does not run keeps others in the queue, the holder among them.  `hmcs-t-1` leaves in
+//! bounded steps, `mcs-nb` without waiting for anybody.
+//!
+//! A link, which is a node's `next`, is taken by one exchange for null: by the owner, to grant
+//! the lock or to leave, or by the successor, to leave.  So one of them finds the other.
+//!
+//! | a node's `next` | written by | meaning |
+//! |---|---|---|
+//! | null | its owner, before it enters; whichever takes the link | no successor, or one that has not linked itself yet, or the link is taken |
+//! | a node | its successor | the successor's |
+//!
+//! | a node's `status` | written by | meaning |
+//! |---|---|---|
+//! | `WAITING` | its owner | waits, or holds a queue that was empty |
+//! | `LEAVING` | its owner, over `WAITING` | its owner may touch the link of the node before, and leaves if it gets that |
+//! | `GRANTED` | the holder, which has the link | the lock is its owner's |
+//! | `MOVED` | the owner of the node before, which is leaving and has the link | its owner is to link itself to the node of that one's `before` |
+//! | `PASSED` | the successor, if it was `LEAVING` or `MOVED` | the successor touches this node no more |
+//!
+//! | field | written by | meaning |
+//! |---|---|---|
+//! | `tail` | arrivals; the last of the queue, when it leaves or releases | as in `mcs` |
+//! | a node's `before` | its owner, before it takes its own link to leave | the node that it stood behind |
+//!
+//! **A waiter that leaves** takes the link of the node before; the owner of that one then waits for
+//! another, as it does for an arrival that is about to link itself.  If it is the last, it hands
+//! the tail back to that node.  Otherwise it takes its own link too, and has the successor
+//! link itself to the node before.
+//!
+//! **Nodes are in their owners' frames**, so nobody touches the node of an owner that may have
+//! gone.  An owner that has taken its link goes once the successor has answered, unless it has
+//! granted the lock to one that was `WAITING`: that one does not become `LEAVING` any more.
+//!
+//! **The order of waiting.**  The owner of a node without a link, which leaves or releases, waits
+//! for those further back in the queue, and the last of it for nobody.  A waiter that finds the link
+//! to its own node taken waits for the owner that took it, which has one exchange left to do.
+
+use crate::door::{AtomicPtr, Cell, Order, Spinner, constructor, flaws, mutant, orders};
+use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use cohort_raw::{
+    Abortable, Fair, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, TwoForms,
+    standalone,
+};
+use core::ptr;
+
+orders! {
+    /// Acquires what the last holder did if the queue was empty; publishes the fresh node to the
+    /// successor that will write `next`.
+    MCS_TRY_ENQUEUE = AcqRel;
+    /// Publishes the node's status to the thread that will write it.
+    MCS_TRY_LINK = Release;
+    /// Sees it.
+    MCS_TRY_SUCCESSOR = Acquire;
+    /// What the holder did is seen by its successor.
+    MCS_TRY_GRANT = Release;
+    /// Publishes the node that is to be linked to.
+    MCS_TRY_MOVE = Release;
+    /// Sees both.
+    MCS_TRY_TOLD = Acquire;
+    /// The successor has touched the node for the last time before its owner uses it again.
+    MCS_TRY_PASS = Release;
+    /// As above, from the owner's side.
+    MCS_TRY_PASSED = Acquire;
+    /// What the holder did is seen by the thread that finds the queue empty, and that a waiter
+    /// which leaves has taken the link by the arrival that makes the next one; the same is seen of
+    /// a successor that has left.
+    MCS_TRY_LEAVE = AcqRel;
+    /// Sees what the last holder did; publishes the fresh node.
+    MCS_TRY_TAKE = AcqRel;
+}
+
+flaws! {
+    /// A waiter that gives up takes the link of the node before whether or not that is taken.
+    LEAVE_BLINDLY = "mcs-try.leave-blindly";
+    /// A waiter that has told its successor to move does not wait until that is done.
+    LEAVE_UNPASSED = "mcs-try.leave-unpassed";
+    /// A successor that is moved links itself to nobody.
+    FORGET_LINK = "mcs-try.forget-link";
+    /// A releaser goes although its successor, which wanted to leave, may touch its node.
+    GO_UNPASSED = "mcs-try.go-unpassed";
+}
+
+const WAITING: u32 = 0;
+const LEAVING: u32 = 1;
+const GRANTED: u32 = 2;
+const MOVED: u32 = 3;
+const PASSED: u32 = 4;
+const CLASS: u32 = 1;
+
+/// A waiter's place in the queue.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Node<P: Parking = MayPark> {
+    next: AtomicPtr<Node<P>>,
+    status: WaitCell<P>,
+    before: Cell<Place<P>>,
+}
+
+/// A node that is named, whichever thread looks at it.
+#[derive(Debug)]
+struct Place<P: Parking>(*const Node<P>);
+
+impl<P: Parking> Clone for Place<P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P: Parking> Copy for Place<P> {}
+
+impl<P: Parking> Default for Place<P> {
+    fn default() -> Self {
+        Self(ptr::null())
+    }
+}
+
+// SAFETY: it is a name, and nodes may be looked at by any thread.
+unsafe impl<P: Parking> Send for Place<P> {}
+
+impl<P: Parking> Node<P> {
+    constructor! {
+        /// One that is in no queue.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                next: AtomicPtr::null(),
+                status: WaitCell::new(),
+                before: Cell::new(Place(ptr::null())),
+            }
+        }
+    }
+}
+
+impl<P: Parking> Node<P> {
+    fn pointer(&self) -> *mut Self {
+        ptr::from_ref(self).cast_mut()
+    }
+
+    fn renew(&self) {
+        self.next.store(ptr::null_mut(), Order::RELAXED);
+        self.status.reset(WAITING);
+    }
+
+    /// Takes the link to that node away; whether it was there.
+    fn unlink(&self, next: *mut Self, order: Order) -> bool {
+        self.next
+            .compare_exchange(next, ptr::null_mut(), order, Order::RELAXED)
+            .is_ok()
+    }
+
+    /// Blocks until the successor touches it no more.
+    fn await_passing(&self) {
+        self.status
+            .wait_for(MCS_TRY_PASSED, CLASS, |status| status == PASSED);
+    }
+
+    /// Links itself to the node before the one that is leaving, which may go; the node it stands
+    /// behind from here on.
+    fn follow<'a>(&self, leaving: &'a Self) -> &'a Self {
+        // SAFETY: its owner wrote it before it told, and waits for what is written next.
+        let Place(before) = leaving.before.with(|before| unsafe { *before });
+        self.status.reset(WAITING);
+        // SAFETY: its owner does not leave or release without the link that is made here.
+        let before = unsafe { &*before };
+        if !mutant(flaw::FORGET_LINK) {
+            before.next.store(self.pointer(), MCS_TRY_LINK);
+        }
+        leaving.status.set(PASSED, MCS_TRY_PASS);
+        before
+    }
+}
+
+/// The lock; all zero when new.
+///
+/// ```
+/// use cohort::{Mutex, abortable::McsTry};
+/// use std::time::Duration;
+///
+/// let total: Mutex<u64, McsTry> = Mutex::from_raw(McsTry::new(), 1);
+/// let soon = Duration::from_millis(1);
+/// total.locking(|_| assert_eq!(total.try_locking_for(soon, |total| *total), None));
+/// assert_eq!(total.try_locking_for(soon, |total| *total), Some(1));
+/// ```
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct McsTry<P: Parking = MayPark> {
+    tail: AtomicPtr<Node<P>>,
+}
+
+impl<P: Parking> McsTry<P> {
+    constructor! {
+        /// A free lock.
+        #[must_use]
+        pub fn new() -> Self {
+            Self {
+                tail: AtomicPtr::null(),
+            }
+        }
+    }
+}
+
+impl<P: Parking> McsTry<P> {
+    /// Takes the node out of the queue at its end, which is `elsewhere` from here on, or takes its
+    /// link: the successor then, which stays.
+    fn take_out(&self, node: &Node<P>, elsewhere: *mut Node<P>) -> Option<&Node<P>> {
+        let mut spinner = Spinner::new();
+        loop {
+            let next = node.next.load(Order::RELAXED);
+            if !next.is_null() {
+                if node.unlink(next, MCS_TRY_SUCCESSOR) {
+                    // SAFETY: a successor leaves by taking the link, which is taken.
+                    return Some(unsafe { &*next });
+                }
+                continue;
+            }
+            if self
+                .tail
+                .compare_exchange(node.pointer(), elsewhere, MCS_TRY_LEAVE, Order::RELAXED)
+                .is_ok()
+            {
+                return None;
+            }
+            spinner.moment();
+        }
+    }
+
+    /// Waits behind that node until the lock is held or patience runs out.
+    fn wait(&self, mut before: &Node<P>, node: &Node<P>, patience: &Patience) -> Outcome {
+        let told = |status| status == GRANTED || status == MOVED;
+        loop {
+            let in_time = node.status.wait_within(MCS_TRY_TOLD, CLASS, told, patience);
+            let leaving = !in_time
+                && node
+                    .status
+                    .exchange(WAITING, LEAVING, Order::RELAXED, Order::RELAXED);
+            if leaving {
+                if before.unlink(node.pointer(), Order::RELAXED) || mutant(flaw::LEAVE_BLINDLY) {
+                    self.leave(before, node);
+                    return Outcome::GaveUp;
+                }
+                node.status.wait_for(MCS_TRY_TOLD, CLASS, told);
+            }
+            if node.status.value(MCS_TRY_TOLD) == MOVED {
+                before = node.follow(before);
+                continue;
+            }
+            if leaving {
+                before.status.set(PASSED, MCS_TRY_PASS);
+            }
+            return Outcome::Acquired;
+        }
+    }
+
+    /// Leaves the queue, the node before being without a link.
+    fn leave(&self, before: &Node<P>, node: &Node<P>) {
+        let place = Place(ptr::from_ref(before));
+        // SAFETY: nobody reads it before the successor is told.
+        node.before.with_mut(|before| unsafe { *before = place });
+        if let Some(successor) = self.take_out(node, before.pointer()) {
+            // An exchange, since the successor may be replacing the word too: of two writes of which
+            // none reads the other, loom knows no order.
+            successor.status.swap(MOVED, MCS_TRY_MOVE);
+            if !mutant(flaw::LEAVE_UNPASSED) {
+                node.await_passing();
+            }
+        }
+    }
+}
+
+// SAFETY: the node at the head of the queue is the holder's; a successor waits for its status,
+// which is `GRANTED` by the holder alone, once, after its own work.
+unsafe impl<P: Parking> RawLock for McsTry<P> {
+    type Context = Node<P>;
+
+    #[inline]
+    fn acquire(&self, node: &Node<P>) {
+        let _ = self.acquire_within(node, &Patience::ENDLESS);
+    }
+
+    #[inline]
+    unsafe fn release(&self, node: &Node<P>) {
+        if let Some(successor) = self.take_out(node, ptr::null_mut()) {
+            let was = successor.status.swap(GRANTED, MCS_TRY_GRANT);
+            if was == LEAVING && !mutant(flaw::GO_UNPASSED) {
+                node.await_passing();
+            }
+        }
+    }
+
+    fn is_locked(&self) -> bool {
+        !self.tail.load(Order::RELAXED).is_null()
+    }
+}
+
+standalone!([P: Parking] McsTry<P>: Hosted, QuickRelease, HighLock);
+
+// SAFETY: a null tail is nobody's lock, and one exchange takes it.
+unsafe impl<P: Parking> RawTry for McsTry<P> {
+    fn try_acquire(&self, node: &Node<P>) -> bool {
+        node.renew();
+        self.tail
+            .compare_exchange(
+                ptr::null_mut(),
+                node.pointer(),
+                MCS_TRY_TAKE,
+                Order::RELAXED,
+            )
+            .is_ok()
+    }
+}
+
+// SAFETY: a waiter that gives up has taken the link by which alone it could be granted the lock, and
+// its successor has gone past it, or there was none.
+unsafe impl<P: Parking> Abortable for McsTry<P> {
+    #[inline]
+    fn acquire_within(&self, node: &Node<P>, patience: &Patience) -> Outcome {
+        node.renew();
+        let before = self.tail.swap(node.pointer(), MCS_TRY_ENQUEUE);
+        // SAFETY: its owner does not leave or release without the link that is made here.
+        let Some(before) = (unsafe { before.as_ref() }) else {
+            return Outcome::Acquired;
+        };
+        before.next.store(node.pointer(), MCS_TRY_LINK);
+        self.wait(before, node, patience)
+    }
+}
+
+// SAFETY: release reads and writes the lock and the context alone.
+unsafe impl<P: Parking> ThreadOblivious for McsTry<P> {}
+
+impl<P: Parking> Fair for McsTry<P> {}
+
+// SAFETY: afterwards the queue is empty or the holder's node alone.
+unsafe impl<P: Parking> Inherit for McsTry<P> {
+    unsafe fn inherit(&self, holder: Option<&Node<P>>) {
+        let tail = holder.map_or(ptr::null_mut(), |node| {
+            node.renew();
+            node.pointer()
+        });
+        self.tail.store(tail, Order::RELAXED);
+    }
+}
+
+impl<P: Parking> TwoForms for McsTry<P> {
+    type Spinning = McsTry<SpinOnly>;
+}

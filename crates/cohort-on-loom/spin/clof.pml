@@ -12,6 +12,9 @@
  *   -DLOW_FIRST    the low lock is released before the high one
  *   -DNO_CLEAR     a cohort that gives the high lock away forgets to say so
  *   -DROUNDS=n     each thread acquires n times, not for ever
+ *   -DHURRIED      thread 2 may give up at either lock, and comes back or not: the step of
+ *                  compose/aclof.rs, in which the high lock goes to a waiter that can no longer leave
+ *   -DBLINDLY      (of HURRIED) a holder looks for a waiter, and hands over whether or not that stays
  */
 
 #define THREADS 3
@@ -47,6 +50,22 @@ bool holds[THREADS];
 byte inside;
 byte finished;
 
+#ifdef HURRIED
+#define GIVES_UP (me == 2)
+#else
+#define GIVES_UP false
+#endif
+
+/* To `got`. */
+inline acquire_low(c, t) {
+	low[c]!t;
+	if
+	:: low[c]?[eval(t)] -> got = true
+	:: atomic { GIVES_UP && !(low[c]?[eval(t)]) -> low[c]??eval(t); got = false }
+	fi
+}
+
+/* To `got`. */
 inline acquire_high(c) {
 	/* The context invariant (Chehab et al. 2021 §4.1.3). */
 	atomic { assert(!in_use[c]); in_use[c] = true;
@@ -55,7 +74,10 @@ inline acquire_high(c) {
 	atomic { !taken -> taken = true }
 #else
 	high!c }
-	high?[eval(c)]
+	if
+	:: high?[eval(c)]
+	:: atomic { GIVES_UP && !(high?[eval(c)]) -> high??eval(c); in_use[c] = false; got = false }
+	fi
 #endif
 }
 
@@ -74,6 +96,7 @@ inline release_low(c, t) {
 active [THREADS] proctype thread() {
 	byte me = _pid;
 	byte mine = _pid % COHORTS;
+	bool got;
 #ifdef ROUNDS
 	byte rounds;
 	do
@@ -85,21 +108,31 @@ active [THREADS] proctype thread() {
 	::
 #endif
 		wants[me] = true;
-		low[mine]!me;
-		low[mine]?[eval(me)];
+		acquire_low(mine, me);
 		if
-		:: passed[mine] -> skip
-		:: else -> acquire_high(mine)
+		:: !got -> goto over
+		:: got && passed[mine] -> skip
+		:: got && !passed[mine] -> acquire_high(mine)
+		fi;
+		if
+		:: !got -> release_low(mine, me); goto over
+		:: else
 		fi;
 
 		atomic { inside++; assert(inside == 1); holds[me] = true; wants[me] = false }
 		atomic { inside--; holds[me] = false }
 
 		if
+#if defined(HURRIED) && !defined(BLINDLY)
+		/* As long as it is looked for, a waiter may leave. */
+		:: atomic { len(low[mine]) > 1 && MAY_KEEP(mine) ->
+			COUNT(mine); passed[mine] = true; release_low(mine, me) }
+#else
 		:: (len(low[mine]) > 1 && MAY_KEEP(mine)) ->
 			COUNT(mine);
 			passed[mine] = true;
 			release_low(mine, me)
+#endif
 		/* Also if somebody waits: a low lock may overlook its waiters. */
 		:: true ->
 #ifndef NO_CLEAR
@@ -113,7 +146,9 @@ active [THREADS] proctype thread() {
 			release_high(mine);
 			release_low(mine, me)
 #endif
-		fi
+		fi;
+over:
+		wants[me] = false; got = false
 	od;
 	finished++
 }

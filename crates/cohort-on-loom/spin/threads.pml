@@ -3,6 +3,7 @@
  *
  *   LOCALS   which variables of a thread they use
  *   AT_REST  what is true of the lock once nobody wants it any more
+ *   GAVE_UP  whether `acquire` has come back without the lock, where it may
  */
 
 bool wants[THREADS];
@@ -25,9 +26,17 @@ active [THREADS] proctype thread() {
 #endif
 		wants[me] = true;
 		acquire();
+#ifdef GAVE_UP
+		if
+		:: GAVE_UP -> wants[me] = false
+		:: else ->
+#endif
 		atomic { inside++; assert(inside == 1); holds[me] = true; wants[me] = false }
 		atomic { inside--; holds[me] = false }
 		release()
+#ifdef GAVE_UP
+		fi
+#endif
 	od;
 	atomic { finished++; assert(finished < THREADS || AT_REST) }
 }

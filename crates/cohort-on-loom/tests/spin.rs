@@ -74,6 +74,28 @@ static VARIANTS: &[Variant] = &[
     },
     Variant {
         model: "clof",
+        name: "hurried",
+        defines: &["HURRIED"],
+        holds: &[Safety, Lonely, Shared],
+        fails: &[],
+    },
+    Variant {
+        model: "clof",
+        name: "hurried_finite",
+        defines: &["HURRIED", "ROUNDS=2"],
+        holds: &[Safety, Ends],
+        fails: &[],
+    },
+    // A cohort that comes back would find the high lock where it was left.
+    Variant {
+        model: "clof",
+        name: "hurried_blindly",
+        defines: &["HURRIED", "BLINDLY", "ROUNDS=2"],
+        holds: &[],
+        fails: &[(Safety, STUCK)],
+    },
+    Variant {
+        model: "clof",
         name: "unfair",
         defines: &["UNFAIR"],
         holds: &[Safety],

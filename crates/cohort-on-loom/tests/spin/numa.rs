@@ -17,6 +17,9 @@ const LETS_TWO_IN: &[(Property, &str)] = &[(Safety, "inside==1")];
 const RUNS_TWICE: &[(Property, &str)] = &[(Safety, "wants[me]")];
 const FOLLOWS_NULL: &[(Property, &str)] = &[(Safety, "invalid array index")];
 
+/// A node that was left behind is passed on from.
+const RELEASES_TWICE: &[(Property, &str)] = &[(Safety, "other!=254")];
+
 /// The lock is not free when nobody wants it any more.
 const NEVER_FREE: &[(Property, &str)] = &[(Safety, "finished<3")];
 
@@ -87,6 +90,46 @@ pub static QUICK: &[Variant] = &[
         &[(Lonely, STARVES)],
     ),
     flawed("hmcs", "from_leaf", &["ANYWHERE", "FROM_LEAF"], &[], LOSES),
+    sound("hmcs_t", "sound", &[], FAIR),
+    sound("hmcs_t", "flat", &["FLAT"], FAIR),
+    sound(
+        "hmcs_t",
+        "flat_two_hurried",
+        &["FLAT", "HURRIED2"],
+        &[Safety, Lonely],
+    ),
+    sound("hmcs_t", "flat_finite", &["FLAT", "ROUNDS=2"], FINITE),
+    flawed(
+        "hmcs_t",
+        "no_bound",
+        &["NO_BOUND"],
+        &[Safety, Shared],
+        &[(Lonely, STARVES)],
+    ),
+    flawed("hmcs_t", "keep_first", &["KEEP_FIRST"], &[], RELEASES_TWICE),
+    flawed(
+        "hmcs_t",
+        "ignore_mark",
+        &["IGNORE_MARK"],
+        &[Safety],
+        STARVES_ALL,
+    ),
+    flawed(
+        "hmcs_t",
+        "overwrite_grant",
+        &["OVERWRITE_GRANT"],
+        &[Safety],
+        STARVES_ALL,
+    ),
+    flawed("hmcs_t", "forget_node", &["FORGET_NODE"], &[], LETS_TWO_IN),
+    flawed(
+        "hmcs_t",
+        "forget_below",
+        &["FORGET_BELOW"],
+        &[Safety, Lonely],
+        &[(Shared, STARVES)],
+    ),
+    flawed("hmcs_t", "low_first", &["LOW_FIRST"], &[], FOLLOWS_NULL),
     sound("cna", "sound", &[], FAIR),
     sound("cna", "one_hand_off", &["HAND_OFFS=1"], FAIR),
     sound("cna", "finite", &["ROUNDS=2"], FINITE),
@@ -257,6 +300,9 @@ pub static QUICK: &[Variant] = &[
 
 /// In the full tier.
 pub static DEEP: &[Variant] = &[
+    sound("hmcs_t", "one_hand_off", &["HAND_OFFS=1"], FAIR),
+    sound("hmcs_t", "two_hurried", &["HURRIED2"], &[Safety, Lonely]),
+    sound("hmcs_t", "finite", &["ROUNDS=2"], FINITE),
     sound("hmcs", "deep", &["DEEP"], FAIR),
     sound("hmcs", "deep_finite", &["DEEP", "ROUNDS=1"], FINITE),
     flawed(

@@ -1,7 +1,7 @@
 //! How long a cohort keeps the high lock, and which waiters `near` passes over: never longer and
 //! never more often than the bound says, whatever happens, which no schedule may change.
 
-use super::trial::{KUNPENG, SUNFIRE, by_chance, by_time, passes};
+use super::trial::{KUNPENG, SUNFIRE, by_chance, by_chance_of, by_time, full, outcomes, passes};
 use super::world::{Client, Kept, soon, together};
 use crate::checks::FromLeaf;
 use crate::clients::host::{self, Host, patience};
@@ -15,8 +15,9 @@ use crate::locks::numa::hmcs_t::Node;
 use crate::locks::numa::{HmcsT, HmcsT1, Near};
 use crate::locks::wait::MayPark;
 use crate::locks::{Abortable, Counter, Deadline, LowLock, Outcome, Patience, RawLock, forwards};
+use crate::slowest;
 use cohort_machine::{Options, Placement};
-use libtest_mimic::Trial;
+use libtest_mimic::{Failed, Trial};
 use std::cell;
 use std::sync::Arc;
 
@@ -252,6 +253,24 @@ pub fn keeps_to_its_steps() {
     keeps_its_steps::<Three>(&[3, 1, 2], 4);
 }
 
+/// Schedules of the full tier, in so many tests that CPUs share them.
+const SCHEDULES: u64 = 1_000_000;
+const PARTS: u64 = 20;
+
+/// The steps, in schedules of seeds that no other test has.
+fn steps_tests() -> impl Iterator<Item = Trial> {
+    let part = SCHEDULES / PARTS;
+    (1..=PARTS).map(move |number| {
+        let name = format!("bound::steps::chance_{number:02}");
+        slowest::tiered(!full(), name, move || {
+            for options in by_chance_of(number * part..(number + 1) * part) {
+                outcomes(&KUNPENG, options, keeps_to_its_steps).map_err(Failed::from)?;
+            }
+            Ok(())
+        })
+    })
+}
+
 /// Threads that want `near` at once: more than one of them knows of.
 const CROWD: usize = 12;
 
@@ -458,6 +477,7 @@ pub fn tests() -> Vec<Trial> {
         by_time("bound::claim::soon", serves_claims_soon),
         by_time("bound::claim::queue", serves_the_queue_between_claims),
     ];
+    all.extend(steps_tests());
     all.extend(near_tests());
     all
 }

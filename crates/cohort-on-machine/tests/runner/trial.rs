@@ -70,9 +70,14 @@ pub fn by_chance_in_four_nodes() -> impl Iterator<Item = Options> {
     })
 }
 
-/// Runs by chance, each with a seed of its own: purely, and by PCT of growing depth.
+/// Runs by chance, as many as usual.
 pub fn by_chance() -> impl Iterator<Item = Options> {
-    (1..=seeds()).map(|seed| Options {
+    by_chance_of(1..=seeds())
+}
+
+/// Runs by chance of these seeds: purely, and by PCT of growing depth.
+pub fn by_chance_of(seeds: impl Iterator<Item = u64>) -> impl Iterator<Item = Options> {
+    seeds.map(|seed| Options {
         schedule: match seed % 4 {
             0 | 1 => Schedule::Random,
             depth => Schedule::Pct {

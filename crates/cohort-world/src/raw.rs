@@ -34,6 +34,15 @@ pub unsafe trait Tested: Send + Sync {
     /// As [`acquire`](Self::acquire).
     fn acquire_within(&self, thread: usize, patience: &Patience) -> Option<Outcome>;
 
+    /// Acquires the lock for thread `thread` if one attempt does; whether it did.  `None` if this lock
+    /// cannot be tried as it is made here.
+    ///
+    /// # Panics
+    /// As [`acquire`](Self::acquire).
+    fn try_acquire(&self, _thread: usize) -> Option<bool> {
+        None
+    }
+
     /// Releases the lock.
     ///
     /// # Safety
@@ -343,6 +352,12 @@ unsafe impl Tested for Raw {
         } else {
             Outcome::GaveUp
         })
+    }
+
+    fn try_acquire(&self, thread: usize) -> Option<bool> {
+        let try_acquire = self.operations.try_acquire?;
+        // SAFETY: as above.
+        Some(unsafe { try_acquire(self.lock(), self.context(thread)) })
     }
 
     unsafe fn release(&self, thread: usize) {

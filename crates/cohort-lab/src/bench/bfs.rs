@@ -3,13 +3,13 @@
 //!
 //! The threads of each of four processes expand vertices.  An edge that leads to
 //! another process goes into a message; sending one takes the runtime's lock, and so
-//! does each test whether it has arrived.  A test may give up, and then the thread
-//! goes on with the next vertex: what is gained or lost there is what the workload
+//! does each test whether it has arrived.  A test may give up, or not wait at all, and then the
+//! thread goes on with the next vertex: what is gained or lost there is what the workload
 //! is about.  Degrees are those of a Kronecker graph, a few vertices having most of
 //! the edges.  One search follows another without end; where each of them begins and
 //! ends matters to no lock.
 
-use super::knobs::cycles;
+use super::knobs::{Poll, cycles};
 use super::player::update;
 use super::{Guarded, Knobs, Player, Setting, Span, Workload};
 use crate::world::{Actor, World};
@@ -40,6 +40,7 @@ pub struct Shared<W: World> {
     critical: u64,
     latency: u64,
     timeout: Option<u64>,
+    poll: Option<Poll>,
 }
 
 impl Workload for Bfs {
@@ -48,7 +49,7 @@ impl Workload for Bfs {
         "a graph search over a runtime with one lock a process; tests may give up";
     const SOURCE: &'static str = "Chabbi et al. 2017 §6.4";
     const OPERATION: &'static str = "edge";
-    const TAKES: &'static [&'static str] = &["critical", "outside", "timeout"];
+    const TAKES: &'static [&'static str] = &["critical", "outside", "timeout", "poll"];
     /// How long the runtime holds its lock, and how long a message takes (here
     /// `outside`), are estimates.
     const DEFAULTS: Knobs = Knobs {
@@ -70,6 +71,7 @@ impl Workload for Bfs {
             critical: cycles(knobs.critical, hertz),
             latency: cycles(knobs.outside, hertz),
             timeout: knobs.timeout.map(|timeout| timeout.cycles(hertz)),
+            poll: knobs.poll,
         }
     }
 
@@ -118,12 +120,17 @@ fn test<W: World>(
     player: &mut Player<W::Actor>,
     under_way: &mut VecDeque<u64>,
 ) {
-    let tested = player.section_within(runtime, shared.timeout, |player| {
+    let look = |player: &mut Player<W::Actor>| {
         update(runtime.data(), 0, 1);
         update(runtime.data(), 2, 1);
         player.work(shared.critical);
         player.actor().now()
-    });
+    };
+    let tested = match shared.poll {
+        Some(Poll::IsLocked) if runtime.is_locked() => None,
+        Some(Poll::Try) => player.section_if_free(runtime, look),
+        _ => player.section_within(runtime, shared.timeout, look),
+    };
     let Some(now) = tested else { return };
     player.count("tests", 1);
     if under_way.front().is_some_and(|arrives| *arrives <= now) {

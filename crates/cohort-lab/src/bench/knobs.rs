@@ -2,7 +2,9 @@
 
 use super::Info;
 use super::span::Span;
+use clap::ValueEnum;
 use serde::Serialize;
+use std::fmt;
 
 /// A workload's options; each workload takes some of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, clap::Args, Serialize)]
@@ -50,6 +52,29 @@ pub struct Knobs {
     #[arg(long, value_name = "ALPHA", help_heading = HEADING, value_parser = exponent)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skew: Option<f64>,
+    /// What a test whether a message has arrived does with a lock that is held, where it does not wait
+    #[arg(long, value_name = "HOW", help_heading = HEADING)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poll: Option<Poll>,
+}
+
+/// How a thread asks for a lock that it can do without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Poll {
+    /// Looks whether it is held, and asks for it only if not
+    IsLocked,
+    /// Tries it once
+    Try,
+}
+
+impl fmt::Display for Poll {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::IsLocked => "is-locked",
+            Self::Try => "try",
+        })
+    }
 }
 
 /// What a workload's options are listed under in a command's help.
@@ -85,6 +110,7 @@ impl Knobs {
         nodes: None,
         phase: None,
         skew: None,
+        poll: None,
     };
 
     /// These, where they are turned, else the workload's defaults.
@@ -119,6 +145,7 @@ impl Knobs {
             nodes: self.nodes.or(defaults.nodes),
             phase: self.phase.or(defaults.phase),
             skew: self.skew.or(defaults.skew),
+            poll: self.poll.or(defaults.poll),
         })
     }
 
@@ -139,6 +166,7 @@ impl Knobs {
             ("nodes", text(self.nodes)),
             ("phase", text(self.phase)),
             ("skew", text(self.skew)),
+            ("poll", text(self.poll)),
         ];
         all.into_iter()
             .filter_map(|(name, value)| Some((name, value?)))

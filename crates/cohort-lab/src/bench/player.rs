@@ -47,6 +47,11 @@ impl<W: World> Guarded<W> {
         &self.data
     }
 
+    /// Whether somebody has the lock: a hint.
+    pub fn is_locked(&self) -> bool {
+        self.lock.is_locked()
+    }
+
     /// The data, to be kept elsewhere too.
     pub fn shared(&self) -> &Arc<W::Memory> {
         &self.data
@@ -252,6 +257,32 @@ impl<A: Actor> Player<A> {
             }
             keep(&mut self.part.give_up, begun, || self.actor.now());
         }
+        result
+    }
+
+    /// The same, if the lock can be had by one attempt; none if not.  A lock that cannot be tried is
+    /// waited for until now.
+    pub fn section_if_free<W, T>(
+        &mut self,
+        guarded: &Guarded<W>,
+        body: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T>
+    where
+        W: World<Actor = A>,
+    {
+        let begun = self.begins();
+        let index = self.index;
+        let Some(taken) = guarded.lock.try_acquire(index) else {
+            return self.section_within(guarded, Some(0), body);
+        };
+        if !taken {
+            return None;
+        }
+        let (result, ()) = self.brings(guarded, begun, body, |section| {
+            section();
+            // SAFETY: acquired above.
+            unsafe { guarded.lock.release(index) };
+        });
         result
     }
 

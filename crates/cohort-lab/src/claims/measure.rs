@@ -133,10 +133,12 @@ pub enum Measure {
         /// The lock.
         lock: &'static str,
     },
-    /// A lock's greatest throughput over its greatest without a timeout.
+    /// A lock's greatest throughput over another's greatest without a timeout, or its own.
     Lift {
         /// The lock.
         lock: &'static str,
+        /// The one that is waited for as long as it takes.
+        over: &'static str,
     },
     /// The mean of a lock's shares of the most that any lock beside it did of each of two sorts of
     /// work (Chabbi et al. 2017 §6.3).
@@ -366,7 +368,9 @@ impl Measure {
                 [of.locks, over.locks].concat()
             }
             Self::Value { of, .. } | Self::Scaling { of } => of.locks.to_vec(),
-            Self::Change { lock, .. } | Self::Peak { lock } | Self::Lift { lock } => vec![lock],
+            Self::Change { lock, .. } | Self::Peak { lock } => vec![lock],
+            Self::Lift { lock, over } if lock == over => vec![lock],
+            Self::Lift { lock, over } => vec![lock, over],
             Self::Efficiency { beside, .. } => beside.to_vec(),
             Self::Nearer { .. } | Self::Profiled(_) => Vec::new(),
         }
@@ -402,9 +406,14 @@ impl Measure {
                 format!("{} of {}, last over first", metric.name(), one(lock))
             }
             Self::Peak { lock } => format!("threads at which {} is fastest", one(lock)),
-            Self::Lift { lock } => format!(
+            Self::Lift { lock, over } if lock == over => format!(
                 "greatest throughput of {} over its greatest without a timeout",
                 one(lock)
+            ),
+            Self::Lift { lock, over } => format!(
+                "greatest throughput of {} over the greatest of {} without a timeout",
+                one(lock),
+                one(over)
             ),
             Self::Efficiency { lock, of, .. } => format!(
                 "mean of {}'s shares of the most {} and the most {} lookups",
@@ -507,14 +516,14 @@ impl Measure {
                     _ => Err("the threads are not varied".to_owned()),
                 }
             }
-            Self::Lift { lock } => {
+            Self::Lift { lock, over } => {
                 let patient = experiment.without_timeout();
                 let patient = Curves {
                     experiment: &patient,
                     ..curves
                 };
                 let mut peak = Fold::Greatest.choose(curves.throughputs(lock)?, band)?;
-                let without = Fold::Greatest.choose(patient.throughputs(lock)?, band)?;
+                let without = Fold::Greatest.choose(patient.throughputs(over)?, band)?;
                 peak.value /= without.value;
                 peak.from.extend(without.from);
                 Ok(peak)

@@ -3,6 +3,11 @@
 //! for up to a hundred hand-offs (Dice et al. 2015 §2.2).
 //!
 //! **Not for** machines of one node, where the lower lock is a lock too many.
+//!
+//! **Deadlines.**  Waiters of [`ACBoBo`] and [`ACBoClh`] give up where they are.  Those of the others
+//! cannot: with them `Mutex::try_lock_for` does not compile, and a program's timed waiter, which must
+//! have the lock somehow, polls: it tries again and again until its deadline, in no queue (`cohort
+//! list`: timed).
 
 use super::{AClof, AbortableVisitor, Clof, Counted, Numa, Visitor};
 use crate::abortable::{ABo, AClh, clh};

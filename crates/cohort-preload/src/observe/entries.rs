@@ -142,12 +142,10 @@ macro_rules! usual_entries {
             #[cfg(target_arch = "x86_64")]
             core::arch::naked_asm!(
                 "mov rax, qword ptr [rip + {look}]",
-                "mov r8d, dword ptr [rax]",
-                "test r8d, r8d",
+                "mov edx, dword ptr [rax]",
+                "test edx, edx",
                 "je {plain}",
                 "mov rsi, qword ptr [rsp]",
-                "lea rdx, [rsp + 8]",
-                "mov rcx, rbp",
                 "jmp qword ptr [rip + {way}]",
                 look = sym LOOK,
                 plain = sym $plain,
@@ -157,15 +155,13 @@ macro_rules! usual_entries {
             core::arch::naked_asm!(
                 "adrp x16, {look}",
                 "ldr x16, [x16, :lo12:{look}]",
-                "ldr w4, [x16]",
-                "cbnz w4, 2f",
+                "ldr w2, [x16]",
+                "cbnz w2, 2f",
                 "b {plain}",
                 "2:",
                 "adrp x16, {way}",
                 "ldr x16, [x16, :lo12:{way}]",
                 "mov x1, x30",
-                "mov x2, sp",
-                "mov x3, x29",
                 "br x16",
                 look = sym LOOK,
                 plain = sym $plain,
@@ -437,7 +433,7 @@ type Time = *const Timespec;
 macro_rules! behind {
     ($(fn $name:ident($object:ident: $type:ty $(, $way:ident)?) |$caller:ident| $body:block)+) => {
         $(#[inline(never)]
-        pub unsafe fn $name(
+        pub unsafe extern "C" fn $name(
             $object: $type,
             returns_to: usize,
             stack: usize,
@@ -465,28 +461,54 @@ fn beginning(way: Way, begin: impl FnOnce() -> Option<bool>) -> Option<bool> {
     }
 }
 
-/// Declares the ways of calls of which nothing is known.
-macro_rules! unusual {
-    ($($name:ident: $type:ty => $behind:ident $(, $way:expr)?;)+) => {
-        $(pub unsafe extern "C" fn $name(
-            object: *mut $type,
-            returns_to: usize,
-            stack: usize,
-            frame: usize,
-            _watch: u32,
-        ) -> c_int {
-            // SAFETY: the program's.
-            unsafe { $behind(object, returns_to, stack, frame $(, $way)?) }
-        })+
+/// Declares what a way goes on by, having come so far: it is jumped to with the stack as the program
+/// called, and so finds where the call came from.
+macro_rules! goes_on {
+    ($($name:ident: $type:ty => $behind:ident, $way:ident;)+) => {
+        $(
+            /// A way goes on; see [`ways`].
+            ///
+            /// # Safety
+            /// As that of the function behind it; it is the way's last call.
+            // SAFETY: it writes registers of further arguments, and jumps.
+            #[unsafe(naked)]
+            pub unsafe extern "C" fn $name(
+                object: *mut $type,
+                returns_to: usize,
+                watch: u32,
+            ) -> c_int {
+                #[cfg(target_arch = "x86_64")]
+                core::arch::naked_asm!(
+                    "lea rdx, [rsp + 8]",
+                    "mov rcx, rbp",
+                    "mov r8d, {way}",
+                    "jmp {behind}",
+                    way = const Way::$way as u32,
+                    behind = sym $behind,
+                );
+                #[cfg(target_arch = "aarch64")]
+                core::arch::naked_asm!(
+                    "mov x2, sp",
+                    "mov x3, x29",
+                    "mov w4, {way}",
+                    "b {behind}",
+                    way = const Way::$way as u32,
+                    behind = sym $behind,
+                );
+            }
+        )+
     };
 }
 
-unusual! {
-    lock_unusual: Mutex => lock_from, Way::Unusual;
-    unlock_unusual: Mutex => unlock_from;
-    read_unusual: RwLock => read_from, Way::Unusual;
-    write_unusual: RwLock => write_from, Way::Unusual;
-    leave_unusual: RwLock => leave_from;
+goes_on! {
+    lock_begun: Mutex => lock_from, Begun;
+    lock_unusual: Mutex => lock_from, Unusual;
+    unlock_unusual: Mutex => unlock_from, Unusual;
+    read_begun: RwLock => read_from, Begun;
+    read_unusual: RwLock => read_from, Unusual;
+    write_begun: RwLock => write_from, Begun;
+    write_unusual: RwLock => write_from, Unusual;
+    leave_unusual: RwLock => leave_from, Unusual;
 }
 
 behind! {

@@ -14,15 +14,25 @@ use core::ffi::c_int;
 use core::sync::atomic::AtomicU32;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 
-/// How far a thread has come on the usual way.
+/// How far a thread has come on the usual way that goes on by another.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 pub enum Way {
-    /// To its end.
-    Done,
     /// It has begun to take the lock, and others hold it.
     Begun,
     /// This is not usual.
     Unusual,
+}
+
+/// What the usual way came to.
+#[derive(Clone, Copy)]
+pub enum Took {
+    /// Its end.
+    Lock,
+    /// Its end, but that the acquisition of that lock by that site is not counted.
+    Uncounted(u64, u64),
+    /// It goes on from there.
+    Nothing(Way),
 }
 
 /// Takes a mutex of that kind, plain or recursive, under the watch that is there.
@@ -36,27 +46,29 @@ pub unsafe fn lock(
     mutex: *mut Mutex,
     returns_to: usize,
     watch: u32,
-) -> Way {
+) -> Took {
     // SAFETY: the caller's.
     let object = unsafe { &*mutex };
     let Some(own) = usual(form, watch) else {
-        return Way::Unusual;
+        return Took::Nothing(Way::Unusual);
     };
     let begin = || begin_known(object, kind);
     match form {
         Form::Stuck => {
             if !begin() {
-                return Way::Begun;
+                return Took::Nothing(Way::Begun);
             }
             // One that is not plain has an owner, whose record is known by that.
             if kind == NORMAL {
                 object.holder().take(tag(returns_to));
             }
-            Way::Done
+            Took::Lock
         }
-        Form::Order if !own.is_free() => Way::Unusual,
+        Form::Order if !own.is_free() => Took::Nothing(Way::Unusual),
         // Its user may have forgotten that it holds the mutex.
-        Form::Owner if kind == NORMAL && own.find(mutex as usize).is_some() => Way::Unusual,
+        Form::Owner if kind == NORMAL && own.find(mutex as usize).is_some() => {
+            Took::Nothing(Way::Unusual)
+        }
         Form::Owner | Form::Order => holding(&own, How::Mutex, mutex as usize, returns_to, begin),
         Form::Profiled | Form::Watched => {
             let known_as = (mutex as usize, class_in(object, kind));
@@ -86,15 +98,15 @@ pub unsafe fn take(
     how: How,
     (returns_to, watch): (usize, u32),
     begin: impl FnOnce(&RwLock) -> Option<bool>,
-) -> Way {
+) -> Took {
     // SAFETY: the caller's.
     let object = unsafe { &*lock };
     let Some(own) = usual(form, watch).filter(|_| object.is_plain()) else {
-        return Way::Unusual;
+        return Took::Nothing(Way::Unusual);
     };
     let begin = || begin(object) == Some(true);
     match form {
-        Form::Order if !own.is_free() => Way::Unusual,
+        Form::Order if !own.is_free() => Took::Nothing(Way::Unusual),
         Form::Stuck | Form::Owner | Form::Order => {
             holding(&own, how, lock as usize, returns_to, begin)
         }
@@ -112,16 +124,16 @@ fn holding(
     object: usize,
     returns_to: usize,
     begin: impl FnOnce() -> bool,
-) -> Way {
+) -> Took {
     let held = own.thread.held.load(Relaxed) as usize;
     let Some(next) = own.thread.near.get(held) else {
-        return Way::Unusual;
+        return Took::Nothing(Way::Unusual);
     };
     if !begin() {
-        return Way::Begun;
+        return Took::Nothing(Way::Begun);
     }
     own.lists(held, next, object, how, returns_to);
-    Way::Done
+    Took::Lock
 }
 
 /// The same where acquisitions are counted, of one that is not sampled.
@@ -132,20 +144,20 @@ fn counting(
     (object, class): (usize, &AtomicU32),
     returns_to: usize,
     begin: impl FnOnce() -> bool,
-) -> Way {
+) -> Took {
     let open = open_sample();
     let thread = own.thread;
     let held = thread.held.load(Relaxed) as usize;
     let class = class.load(Relaxed);
     let Some(next) = thread.near.get(held) else {
-        return Way::Unusual;
+        return Took::Nothing(Way::Unusual);
     };
     // Memory that was not initialised may have anything there.
     if !open.is_far() || class as usize > CLASSES {
-        return Way::Unusual;
+        return Took::Nothing(Way::Unusual);
     }
     if !begin() {
-        return Way::Begun;
+        return Took::Nothing(Way::Begun);
     }
     open.pass();
     let lock = identity(object as u64, class);
@@ -158,23 +170,24 @@ fn counting(
     acquired.store(acquired.load(Relaxed).wrapping_add(1), Relaxed);
     let tally = tally(own, lock, site);
     if tally.lock.load(Relaxed) != lock || tally.site.load(Relaxed) != site {
-        return count_first(lock, site);
+        return Took::Uncounted(lock, site);
     }
     let Some(acquired) = tally.acquired.load(Relaxed).checked_add(1) else {
-        return count_first(lock, site);
+        return Took::Uncounted(lock, site);
     };
     tally.acquired.store(acquired, Relaxed);
-    Way::Done
+    Took::Lock
 }
 
-/// Counts what the thread has not counted last in its place, or has no number left for.
+/// Counts what the thread has not counted last in its place, or has no number left for; 0, which the
+/// way returns.
 #[cold]
 #[inline(never)]
-fn count_first(lock: u64, site: u64) -> Way {
+pub fn count_first(lock: u64, site: u64) -> c_int {
     if let Some(own) = own() {
         count(&own, lock, site, false);
     }
-    Way::Done
+    0
 }
 
 /// Where the thread counts a lock and a site.

@@ -5,11 +5,11 @@
 //! go the unusual way, which asks everything.
 
 use super::entries::{
-    leave_from, leave_unusual, lock_from, lock_unusual, read_from, read_unusual, unlock_from,
-    unlock_unusual, write_from, write_unusual,
+    leave_unusual, lock_begun, lock_unusual, read_begun, read_unusual, unlock_unusual, write_begun,
+    write_unusual,
 };
 use super::own::Form;
-use super::quick::{self, Way};
+use super::quick::{self, Took, Way, count_first};
 use crate::choice::{choice, is_plain_default};
 use crate::layout::{Mutex, NORMAL, RECURSIVE, RwLock};
 use crate::rwlock;
@@ -18,9 +18,8 @@ use core::ffi::c_int;
 use core::sync::atomic::AtomicPtr;
 use core::sync::atomic::Ordering::Relaxed;
 
-/// A way: it is given the lock, where the call returns to, the stack pointer and the frame pointer
-/// there, and the present watch.
-type To<T> = unsafe extern "C" fn(*mut T, usize, usize, usize, u32) -> c_int;
+/// A way: it is given the lock, where the call returns to, and the present watch.
+type To<T> = unsafe extern "C" fn(*mut T, usize, u32) -> c_int;
 
 /// The way of `pthread_mutex_lock`.
 pub static LOCK: AtomicPtr<()> = AtomicPtr::new(lock_unusual as To<Mutex> as *mut ());
@@ -79,75 +78,81 @@ macro_rules! ways {
             };
 
             ways! {
-                fn lock(mutex: *mut Mutex, returns_to, stack, frame, watch) {
+                fn lock(mutex: *mut Mutex, returns_to, watch) {
                     if (*mutex).kind.load(Relaxed) != NORMAL {
-                        return lock_recursive(mutex, returns_to, stack, frame, watch);
+                        return lock_recursive(mutex, returns_to, watch);
                     }
                     match quick::lock(Form::$form, NORMAL, mutex, returns_to, watch) {
-                        Way::Done => 0,
-                        way => lock_from(mutex, returns_to, stack, frame, way),
+                        Took::Lock => 0,
+                        Took::Uncounted(lock, site) => count_first(lock, site),
+                        Took::Nothing(Way::Begun) => lock_begun(mutex, returns_to, watch),
+                        Took::Nothing(Way::Unusual) => lock_unusual(mutex, returns_to, watch),
                     }
                 }
-                fn lock_recursive(mutex: *mut Mutex, returns_to, stack, frame, watch) {
+                fn lock_recursive(mutex: *mut Mutex, returns_to, watch) {
                     if (*mutex).kind.load(Relaxed) != RECURSIVE {
-                        return lock_from(mutex, returns_to, stack, frame, Way::Unusual);
+                        return lock_unusual(mutex, returns_to, watch);
                     }
                     match quick::lock(Form::$form, RECURSIVE, mutex, returns_to, watch) {
-                        Way::Done => 0,
-                        way => lock_from(mutex, returns_to, stack, frame, way),
+                        Took::Lock => 0,
+                        Took::Uncounted(lock, site) => count_first(lock, site),
+                        Took::Nothing(Way::Begun) => lock_begun(mutex, returns_to, watch),
+                        Took::Nothing(Way::Unusual) => lock_unusual(mutex, returns_to, watch),
                     }
                 }
-                fn unlock(mutex: *mut Mutex, returns_to, stack, frame, watch) {
+                fn unlock(mutex: *mut Mutex, returns_to, watch) {
                     if (*mutex).kind.load(Relaxed) != NORMAL {
-                        return unlock_recursive(mutex, returns_to, stack, frame, watch);
+                        return unlock_recursive(mutex, returns_to, watch);
                     }
                     match quick::unlock(Form::$form, NORMAL, mutex, watch) {
                         Some(result) => result,
-                        None => unlock_from(mutex, returns_to, stack, frame),
+                        None => unlock_unusual(mutex, returns_to, watch),
                     }
                 }
-                fn unlock_recursive(mutex: *mut Mutex, returns_to, stack, frame, watch) {
+                fn unlock_recursive(mutex: *mut Mutex, returns_to, watch) {
                     if (*mutex).kind.load(Relaxed) != RECURSIVE {
-                        return unlock_from(mutex, returns_to, stack, frame);
+                        return unlock_unusual(mutex, returns_to, watch);
                     }
                     match quick::unlock(Form::$form, RECURSIVE, mutex, watch) {
                         Some(result) => result,
-                        None => unlock_from(mutex, returns_to, stack, frame),
+                        None => unlock_unusual(mutex, returns_to, watch),
                     }
                 }
-                fn read(lock: *mut RwLock, returns_to, stack, frame, watch) {
+                fn read(lock: *mut RwLock, returns_to, watch) {
                     let come = (returns_to, watch);
                     match quick::take(Form::$form, lock, How::Read, come, RwLock::begin_to_read) {
-                        Way::Done => 0,
-                        way => read_from(lock, returns_to, stack, frame, way),
+                        Took::Lock => 0,
+                        Took::Uncounted(lock, site) => count_first(lock, site),
+                        Took::Nothing(Way::Begun) => read_begun(lock, returns_to, watch),
+                        Took::Nothing(Way::Unusual) => read_unusual(lock, returns_to, watch),
                     }
                 }
-                fn write(lock: *mut RwLock, returns_to, stack, frame, watch) {
+                fn write(lock: *mut RwLock, returns_to, watch) {
                     let come = (returns_to, watch);
                     match quick::take(Form::$form, lock, How::Write, come, RwLock::begin_to_write) {
-                        Way::Done => 0,
-                        way => write_from(lock, returns_to, stack, frame, way),
+                        Took::Lock => 0,
+                        Took::Uncounted(lock, site) => count_first(lock, site),
+                        Took::Nothing(Way::Begun) => write_begun(lock, returns_to, watch),
+                        Took::Nothing(Way::Unusual) => write_unusual(lock, returns_to, watch),
                     }
                 }
-                fn leave(lock: *mut RwLock, returns_to, stack, frame, watch) {
+                fn leave(lock: *mut RwLock, returns_to, watch) {
                     if quick::leave(Form::$form, lock, watch) {
                         rwlock::pthread_rwlock_unlock(lock)
                     } else {
-                        leave_from(lock, returns_to, stack, frame)
+                        leave_unusual(lock, returns_to, watch)
                     }
                 }
             }
         })+
     };
     ($(fn $way:ident(
-        $lock:ident: $type:ty, $returns_to:ident, $stack:ident, $frame:ident, $watch:ident
+        $lock:ident: $type:ty, $returns_to:ident, $watch:ident
     ) $body:block)+) => {
         $(#[inline(never)]
         unsafe extern "C" fn $way(
             $lock: $type,
             $returns_to: usize,
-            $stack: usize,
-            $frame: usize,
             $watch: u32,
         ) -> c_int {
             // SAFETY: the program's.

@@ -30,7 +30,7 @@ models![
     quick("condvar::cancelled", PARK, || {
         condvar::spends_no_signal_on_a_waiter_that_gave_up::<Queued>(3, false, true);
     }),
-    quick("condvar::signal_looking", PARK, || {
+    quick("condvar::signal_looking", PARK_3, || {
         condvar::tells::<Looking>(2, 1, false, false);
     }),
     quick("condvar::broadcast_looking_held", PARK, || {
@@ -57,6 +57,7 @@ models![
 ];
 
 on_machine! {
+    "condvar.look-only" => [few("condvar_signals_looking")];
     _ => [
         few("condvar_signals"),
         || condvar::spends_no_signal_on_a_waiter_that_gave_up::<Queued>(3, false, true),

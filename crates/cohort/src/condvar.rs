@@ -55,6 +55,7 @@ orders! {
 flaws! {
     LOSE_THE_CANCELLED_SIGNAL = "condvar.lose-the-cancelled-signal";
     FORGET_WAKE = "condvar.forget-wake";
+    LOOK_ONLY = "condvar.look-only";
 }
 
 const WAITING: u32 = 0;
@@ -583,7 +584,10 @@ impl Waiter {
         match claim(WAITING, waiting) {
             Ok(_) => true,
             // It may fall asleep meanwhile, and then looks no more.
-            Err(LOOKING) => claim(LOOKING, looking).is_ok() || claim(WAITING, waiting).is_ok(),
+            Err(LOOKING) => {
+                claim(LOOKING, looking).is_ok()
+                    || !mutant(flaw::LOOK_ONLY) && claim(WAITING, waiting).is_ok()
+            }
             Err(_) => false,
         }
     }

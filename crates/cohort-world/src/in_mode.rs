@@ -21,6 +21,7 @@ macro_rules! in_mode_maker {
 
         impl Judge for InTicket {
             const LATE_NANOSECONDS: u64 = u64::MAX;
+            const SLOW_NANOSECONDS: u64 = u64::MAX;
 
             fn is_crowded() -> bool {
                 false
@@ -37,6 +38,7 @@ macro_rules! in_mode_maker {
 
         impl Judge for InMcs {
             const LATE_NANOSECONDS: u64 = u64::MAX;
+            const SLOW_NANOSECONDS: u64 = u64::MAX;
 
             fn is_crowded() -> bool {
                 false

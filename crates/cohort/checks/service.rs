@@ -21,10 +21,10 @@ models![
     lighter("gls::frees", SPIN, || service::frees::<Tas>(1)),
     // Its locks change their ways at each section, behind threads that wait for them.
     quick("gls::first_users_adapt", SPIN_1, || {
-        service::excludes::<Noted<Forwards>, _>([&[1, 1], &[1]]);
+        by_word(|| service::excludes::<Noted<Forwards>, _>([&[1, 1], &[1]]));
     }),
     lighter("gls::frees_adapting", SPIN_1, || {
-        service::frees::<Noted<Forwards>>(1);
+        by_word(|| service::frees::<Noted<Forwards>>(1));
     }),
     quick("gls::is_found", SPIN_1, || service::is_found([2, 3, 4])),
     quick("gls::clears", SPIN, || service::clears(1)),

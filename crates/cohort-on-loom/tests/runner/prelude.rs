@@ -47,3 +47,10 @@ macro_rules! on_machine {
     ($($any:tt)*) => {};
 }
 pub(crate) use on_machine;
+
+/// Runs a client of a lock whose mutex has no queue: the default lock's queues have models of their
+/// own, which these would multiply.
+pub fn by_word(client: impl FnOnce()) {
+    FutexHmcs::never_queue();
+    client();
+}

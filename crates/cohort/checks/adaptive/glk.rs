@@ -22,33 +22,37 @@ impl Checked for GlkPlus {
 
 models![
     quick("glk::changes", SPIN_1, || {
-        mutex::excludes::<Forwards>(3, 1, 0);
+        by_word(|| mutex::excludes::<Forwards>(3, 1, 0));
     }),
     quick("glk::changes_back", PARK_1, || {
-        mutex::excludes::<Backwards>(3, 1, 0);
+        by_word(|| mutex::excludes::<Backwards>(3, 1, 0));
     }),
     quick("glk::comes_back_changed", SPIN_1, || {
-        mutex::takes_turns::<ToAndFro, _>([2, 1]);
+        by_word(|| mutex::takes_turns::<ToAndFro, _>([2, 1]));
     }),
     lighter("glk::to_and_fro", SPIN_1, || {
-        mutex::takes_turns::<ToAndFro, _>([2, 1, 1]);
+        by_word(|| mutex::takes_turns::<ToAndFro, _>([2, 1, 1]));
     }),
     lighter("glk::again_changed", PARK, || {
-        mutex::takes_turns::<Forwards, _>([2, 2]);
+        by_word(|| mutex::takes_turns::<Forwards, _>([2, 2]));
     }),
     quick("glk::tries", SPIN_1, || {
-        mutex::excludes::<Forwards>(3, 1, 2);
+        by_word(|| mutex::excludes::<Forwards>(3, 1, 2));
     }),
-    quick("glk::comes_round", SPIN_1, || glk::comes_round(3)),
-    quick("glk::is_free", SPIN, glk::is_free_for_a_try::<Forwards>),
+    quick("glk::comes_round", SPIN_1, || by_word(|| {
+        glk::comes_round(3)
+    })),
+    quick("glk::is_free", SPIN, || by_word(
+        glk::is_free_for_a_try::<Forwards>
+    )),
     quick("glk::destroyed_changed", PARK, || {
-        destroy::is_destroyed::<Forwards>(2);
+        by_word(|| destroy::is_destroyed::<Forwards>(2));
     }),
     quick("glk::inflated", PARK_1, || {
-        host::excludes(host::inflated::<Backwards>(), 2, 2, 0);
+        by_word(|| host::excludes(host::inflated::<Backwards>(), 2, 2, 0));
     }),
     quick("glk::forked", FORK, || {
-        fork::holds_changed::<Forwards>();
+        by_word(fork::holds_changed::<Forwards>);
     }),
 ];
 

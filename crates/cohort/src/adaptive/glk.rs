@@ -1,5 +1,5 @@
 //! `glk`: a lock with three ways to wait, of which it takes the one that its queue and the
-//! machine's load ask for: `ticket` while few want it, `mcs` for a longer queue, `futex` where
+//! machine's load ask for: `ticket` while few want it, `mcs` for a longer queue, the default lock where
 //! threads exceed CPUs (Antić et al. 2016 §3, what that leaves open as its authors' release has it).
 //!
 //! `glk-plus` asks another question about the load: not whether the machine has more runnable tasks
@@ -16,7 +16,8 @@
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | `mode` | the holder, before its section | by which of `ways` the lock is taken |
-//! | `samples`, `queued` | the holder, before its section | the queue's length, holder included, in eighths: how often it was looked at, and its sum |
+//! | `ways.samples`, `ways.queued` | the holder, before its section | the queue's length, holder included, in eighths: how often it was looked at, and its sum |
+//! | `due` | the holder, before its section | when the mode is to be considered though few sections have passed; 0: no wait has been timed yet |
 //! | `ways` | each by its own rules | the low locks; in all but the mode's, threads that find out so |
 //! | `ways.sections` | the holder | counts acquisitions, in modes with a lock that does not; `mcs` carries the count from holder to holder, and leaves it here when nobody waits |
 //!
@@ -36,9 +37,9 @@
 //! before it changed, makes the holder keep its mode until the next look.
 //!
 //! Waiters of a mode that is left do not queue through it, which might take each of them a time
-//! slice: its last holder sends them all away at once, and they come again.  Sleepers of the
-//! futex are few enough, since that mode ends where threads do not exceed CPUs; each passes its
-//! wake on.  One that has been sent away from `ticket` has still its number, which may be drawn
+//! slice: its last holder sends them all away at once, and they come again.  Those of the
+//! mutex are few enough, since that mode ends where threads do not exceed CPUs; each lets the next
+//! in.  One that has been sent away from `ticket` has still its number, which may be drawn
 //! again when they have gone round; so the lock does not come back to `ticket` before all of them
 //! have gone.
 //!
@@ -51,11 +52,12 @@
 use super::crowd;
 use super::tuning::tuned;
 use crate::basic::mcs::McsNode;
-use crate::basic::{Futex, Mcs, Ticket};
+use crate::basic::{Mcs, Ticket};
 use crate::door::{
-    self, AtomicU32, Change, Order, constructor, flaws, hearer, is_worth_a_try, keep_cpu, mutant,
-    now, yield_now,
+    self, AtomicU32, AtomicU64, Change, Order, constructor, flaws, hearer, is_counted,
+    is_worth_a_try, keep_cpu, mutant, now, yield_now,
 };
+use crate::numa::FutexHmcs;
 use crate::wait::MayPark;
 use cohort_raw::glk::Tuning;
 use cohort_raw::{Adapts, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
@@ -75,21 +77,16 @@ trait Way: RawTry {
     /// Takes the lock, or a place in its queue.
     fn arrive(&self, cx: &Self::Context) -> Place;
 
-    /// Blocks until the lock is held from that place in its queue, or all that wait are sent away;
-    /// false then.
-    fn wait(&self, cx: &Self::Context, number: u32) -> bool;
+    /// Blocks until the lock is held from that place in its queue, and says which number that had;
+    /// or until all that wait are sent away: nothing then.
+    fn wait(&self, cx: &Self::Context, number: u32) -> Option<u32>;
 
     /// How many hold it or wait, as far as the holder can tell.
     fn queue(&self, cx: &Self::Context) -> u32;
 
-    /// Counts the holder's acquisition, if the lock does not; how many there were, the wrapping
-    /// count.
-    #[inline(always)]
-    fn count(&self, _cx: &Self::Context, _number: u32, sections: &AtomicU32) -> u32 {
-        let count = sections.load(Order::RELAXED).wrapping_add(1);
-        sections.store(count, Order::RELAXED);
-        count
-    }
+    /// Counts the holder's acquisition, which had that number, if the lock does not; how many there
+    /// were, the wrapping count.
+    fn count(&self, cx: &Self::Context, number: u32, sections: &AtomicU32) -> u32;
 
     /// Releases it, with the count if it goes from holder to holder.
     ///
@@ -194,12 +191,12 @@ impl Way for Dismissing {
         }
     }
 
-    fn wait(&self, (): &(), number: u32) -> bool {
+    fn wait(&self, (): &(), number: u32) -> Option<u32> {
         let held = self.ticket.wait_or_go(number);
         if !held {
             self.leaving.fetch_sub(1, Order::RELAXED);
         }
-        held
+        held.then_some(number)
     }
 
     fn queue(&self, (): &()) -> u32 {
@@ -229,17 +226,18 @@ impl Way for Mcs {
         Place::unnumbered(self.line_up(node))
     }
 
-    fn wait(&self, node: &McsNode, _number: u32) -> bool {
+    fn wait(&self, node: &McsNode, _number: u32) -> Option<u32> {
         self.wait_or_go(node)
     }
 
+    /// Each waiter's line is in that one's cache, and the lock stands still while they are fetched.
     fn queue(&self, node: &McsNode) -> u32 {
-        self.count_up_to(Tuning::LONGEST, node)
+        self.count_up_to(LONG * tuned().up(), node)
     }
 
     #[inline(always)]
-    fn count(&self, node: &McsNode, _number: u32, sections: &AtomicU32) -> u32 {
-        Self::count(self, node, sections)
+    fn count(&self, node: &McsNode, number: u32, sections: &AtomicU32) -> u32 {
+        Self::count(self, node, number, sections)
     }
 
     #[inline(always)]
@@ -252,18 +250,25 @@ impl Way for Mcs {
     }
 }
 
-/// A mutex that counts its waiters.
+/// A mutex that counts its waiters and its holders' sections, in a line that a queue of waiters leaves
+/// where it is: so one in some counts, for all of them.
 #[derive(Debug, Default)]
 struct Counted {
-    futex: Futex,
+    futex: FutexHmcs,
     waiting: AtomicU32,
 }
+
+/// One acquisition of the mutex in so many is counted, a power of two.
+const COUNTED: u32 = 8;
+
+/// The number of an acquisition that is not, which is in no period.
+const UNCOUNTED: u32 = 1;
 
 impl Counted {
     constructor! {
         fn new() -> Self {
             Self {
-                futex: Futex::new(),
+                futex: FutexHmcs::new(),
                 waiting: AtomicU32::new(0),
             }
         }
@@ -275,7 +280,7 @@ unsafe impl RawLock for Counted {
     type Context = ();
 
     fn acquire(&self, (): &()) {
-        self.futex.acquire(&());
+        self.futex.acquire_untold();
     }
 
     unsafe fn release(&self, (): &()) {
@@ -307,18 +312,41 @@ unsafe impl Inherit for Counted {
 impl Way for Counted {
     #[inline(always)]
     fn arrive(&self, (): &()) -> Place {
-        Place::unnumbered(self.futex.acquire_untouched())
+        Place {
+            number: if is_counted(COUNTED) {
+                COUNTED
+            } else {
+                UNCOUNTED
+            },
+            is_held: self.futex.acquire_untouched(),
+        }
     }
 
-    fn wait(&self, (): &(), _number: u32) -> bool {
-        self.waiting.fetch_add(1, Order::RELAXED);
-        self.futex.acquire(&());
-        self.waiting.fetch_sub(1, Order::RELAXED);
-        true
+    fn wait(&self, (): &(), number: u32) -> Option<u32> {
+        let counted = number != UNCOUNTED;
+        if counted {
+            self.waiting.fetch_add(COUNTED, Order::RELAXED);
+        }
+        self.futex.acquire_untold();
+        if counted {
+            self.waiting.fetch_sub(COUNTED, Order::RELAXED);
+        }
+        Some(number)
     }
 
     fn queue(&self, (): &()) -> u32 {
         1 + self.waiting.load(Order::RELAXED)
+    }
+
+    #[inline(always)]
+    fn count(&self, (): &(), number: u32, sections: &AtomicU32) -> u32 {
+        if number == UNCOUNTED {
+            return UNCOUNTED;
+        }
+        // In the modes that count all of them it went on in other steps.
+        let count = (sections.load(Order::RELAXED) | (COUNTED - 1)).wrapping_add(1);
+        sections.store(count, Order::RELAXED);
+        count
     }
 
     unsafe fn leave(&self, (): &()) {
@@ -372,13 +400,16 @@ macro_rules! modes {
             }
         }
 
-        /// The low locks, and how often those were taken that do not count by themselves.  Apart from the mode,
-        /// which every arrival reads: it need not fetch a line for that which it then changes.
+        /// The low locks, and what is counted of them.  Apart from the mode, which every arrival and
+        /// every holder reads: an arrival need not fetch a line for that which it then changes, and a
+        /// look at the queue takes the mode from nobody.
         #[derive(Debug, Default)]
         #[repr(C, align(64))]
         struct Ways {
             $($way: $lock,)+
             sections: AtomicU32,
+            samples: AtomicU32,
+            queued: AtomicU32,
         }
 
         impl Ways {
@@ -387,6 +418,8 @@ macro_rules! modes {
                     Self {
                         $($way: <$lock>::new(),)+
                         sections: AtomicU32::new(0),
+                        samples: AtomicU32::new(0),
+                        queued: AtomicU32::new(0),
                     }
                 }
             }
@@ -398,7 +431,7 @@ macro_rules! modes {
                 }
             }
 
-            fn wait(&self, mode: Mode, $node: &McsNode, number: u32) -> bool {
+            fn wait(&self, mode: Mode, $node: &McsNode, number: u32) -> Option<u32> {
                 match mode {
                     $(Mode::$mode => self.$way.wait($context, number)),+
                 }
@@ -506,12 +539,15 @@ struct Reason {
     to: Mode,
     /// As [`Judge::CROWD_DECIDES`].
     crowd_decides: bool,
+    /// As [`Tuning::up`] and [`Tuning::down`], read before a hearer writes the reason down: meanwhile no
+    /// other thread may run.
+    up: u32,
+    down: u32,
 }
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mean = self.mean;
-        let (up, down) = (tuned().up(), tuned().down());
+        let Self { mean, up, down, .. } = *self;
         match (self.from, self.to) {
             (_, Mode::Mcs) => write!(f, "queue {mean} > {up}"),
             (_, Mode::Mutex) if self.crowd_decides => {
@@ -531,6 +567,10 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
     /// The mode is considered too when a thread has waited so long for a lock whose waiters
     /// spin: so many sections of a lock that waits for threads without a CPU take seconds.
     const LATE_NANOSECONDS: u64 = 1_000_000;
+
+    /// And so long after a wait that was timed: of long sections few pass until the load has changed
+    /// again, and they are slow for as long as they pass in a wrong mode.
+    const SLOW_NANOSECONDS: u64 = 4_000_000;
 
     /// Whether the mutex is taken for any queue that is not short while threads exceed CPUs, and left
     /// when they no longer do; else it is for long queues only, and left for a short one too.
@@ -571,7 +611,11 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// One in so many waits of a thread is timed, a power of two.
+/// A queue in which each waiter has to be looked at counts as no longer than so many times the length
+/// from which on it is a long one: its average says as well what is asked of it.
+const LONG: u32 = 4;
+
+/// One in so many waits of a thread is timed, a power of two, in modes whose waiters spin.
 const TIMED: u32 = 8;
 
 /// Whether the machine's runnable tasks exceed its CPUs (Antić et al. 2016 §3).
@@ -610,8 +654,7 @@ impl Judge for OfProcess {
 #[repr(C)]
 pub struct Glk<J: Judge = OfMachine> {
     mode: AtomicU32,
-    samples: AtomicU32,
-    queued: AtomicU32,
+    due: AtomicU64,
     judge: PhantomData<J>,
     ways: Ways,
 }
@@ -634,8 +677,7 @@ impl<J: Judge> Glk<J> {
         pub fn new() -> Self {
             Self {
                 mode: AtomicU32::new(0),
-                samples: AtomicU32::new(0),
-                queued: AtomicU32::new(0),
+                due: AtomicU64::new(0),
                 judge: PhantomData,
                 ways: Ways::new(),
             }
@@ -660,10 +702,15 @@ impl<J: Judge> Glk<J> {
     fn acquire_from(&self, mut mode: Mode, mut place: Place, node: &McsNode) {
         loop {
             let mut late = false;
-            if place.is_held || self.wait_in(mode, node, place.number, &mut late) {
+            let number = if place.is_held {
+                Some(place.number)
+            } else {
+                self.wait_in(mode, node, place.number, &mut late)
+            };
+            if let Some(number) = number {
                 if self.is_mode(mode) {
                     // SAFETY: taken just now, by this node.
-                    return unsafe { self.begin(mode, place.number, node, late) };
+                    return unsafe { self.begin(mode, number, node, late) };
                 }
                 if mutant(flaw::ADAPT_STALE) {
                     self.mode.store(mode as u32, Order::RELAXED);
@@ -692,8 +739,7 @@ impl<J: Judge> Glk<J> {
 
     /// Arrives where the lock is taken in another way than the first.
     #[inline(never)]
-    fn acquire_otherwise(&self, node: &McsNode) {
-        let mode = self.mode();
+    fn acquire_otherwise(&self, mode: Mode, node: &McsNode) {
         self.acquire_from(mode, self.ways.arrive(mode, node), node);
     }
 
@@ -702,26 +748,39 @@ impl<J: Judge> Glk<J> {
     /// # Safety
     /// As [`release`](RawLock::release).
     #[inline(never)]
-    unsafe fn release_otherwise(&self, node: &McsNode) {
+    unsafe fn release_otherwise(&self, mode: Mode, node: &McsNode) {
         // SAFETY: passed on.
-        unsafe { self.ways.release(self.mode(), node) };
+        unsafe { self.ways.release(mode, node) };
+    }
+
+    /// Whether the mode is to be considered after a wait that lasted from then until now.
+    fn is_late(&self, began: u64, now: u64) -> bool {
+        let due = self.due.load(Order::RELAXED);
+        let is_due = due != 0 && now >= due;
+        if due == 0 || is_due {
+            let next = now.saturating_add(J::SLOW_NANOSECONDS);
+            self.due.store(next, Order::RELAXED);
+        }
+        is_due || now - began > J::LATE_NANOSECONDS
     }
 
     /// Waits in that mode, and notes now and then whether it was late: where all waits are, one
     /// of them tells it, and the clock is asked while nobody holds the lock.
-    fn wait_in(&self, mode: Mode, node: &McsNode, number: u32, late: &mut bool) -> bool {
+    fn wait_in(&self, mode: Mode, node: &McsNode, number: u32, late: &mut bool) -> Option<u32> {
         let wait = || self.ways.wait(mode, node, number);
         let held = if mode.spins() {
             let began = is_worth_a_try(TIMED).then(now);
             keep_cpu(true);
             let held = wait();
             keep_cpu(false);
-            *late = began.is_some_and(|began| now() - began > J::LATE_NANOSECONDS);
+            *late = began.is_some_and(|began| self.is_late(began, now()));
             held
         } else {
             wait()
         };
-        if held && let Some(hearer) = hearer() {
+        if held.is_some()
+            && let Some(hearer) = hearer()
+        {
             (hearer.waited)(mode.told());
         }
         held
@@ -735,14 +794,14 @@ impl<J: Judge> Glk<J> {
     #[inline(never)]
     unsafe fn look(&self, mode: Mode, node: &McsNode, considers: bool) {
         let mean = Mean {
-            samples: self.samples.load(Order::RELAXED) + 8,
-            queued: self.queued.load(Order::RELAXED)
+            samples: self.ways.samples.load(Order::RELAXED) + 8,
+            queued: self.ways.queued.load(Order::RELAXED)
                 + 8 * self.ways.queue(mode, node).min(Tuning::LONGEST),
         };
         // An eighth stays, so that a short change of the load counts for less.
         let kept = if considers { 8 } else { 1 };
-        self.samples.store(mean.samples / kept, Order::RELAXED);
-        self.queued.store(mean.queued / kept, Order::RELAXED);
+        self.ways.samples.store(mean.samples / kept, Order::RELAXED);
+        self.ways.queued.store(mean.queued / kept, Order::RELAXED);
         if considers {
             let next = J::choose(mode, mean);
             if next != mode {
@@ -751,6 +810,7 @@ impl<J: Judge> Glk<J> {
                 if let Some(hearer) = hearer()
                     && self.mode() == next
                 {
+                    let (up, down) = (tuned().up(), tuned().down());
                     (hearer.changed)(&Change {
                         lock: core::ptr::from_ref(self).addr(),
                         from: mode.told(),
@@ -762,6 +822,8 @@ impl<J: Judge> Glk<J> {
                                 from: mode,
                                 to: next,
                                 crowd_decides: J::CROWD_DECIDES,
+                                up,
+                                down,
                             }
                         ),
                     });
@@ -804,8 +866,9 @@ unsafe impl<J: Judge> RawLock for Glk<J> {
     #[inline]
     fn acquire(&self, node: &McsNode) {
         let first = Mode::ALL[0];
-        if self.mode() != first {
-            return self.acquire_otherwise(node);
+        let mode = self.mode();
+        if mode != first {
+            return self.acquire_otherwise(mode, node);
         }
         let place = self.ways.arrive(first, node);
         if place.is_held && self.is_mode(first) {
@@ -821,10 +884,11 @@ unsafe impl<J: Judge> RawLock for Glk<J> {
         let first = Mode::ALL[0];
         // SAFETY: the caller's; nobody changes the mode meanwhile.
         unsafe {
-            if self.mode() == first {
+            let mode = self.mode();
+            if mode == first {
                 self.ways.release(first, node);
             } else {
-                self.release_otherwise(node);
+                self.release_otherwise(mode, node);
             }
         }
     }

@@ -21,6 +21,7 @@ use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{
     DetectsWaiters, Fair, Inherit, LowLock, RawLock, RawTry, ThreadOblivious, standalone,
 };
+use core::cell::Cell;
 use core::ptr;
 
 orders! {
@@ -115,20 +116,29 @@ impl<P: Parking> McsNode<P> {
         ptr::from_ref(self).cast_mut()
     }
 
-    /// Blocks until it is granted.
+    /// Blocks until it is granted; the value that it was granted with.
     #[inline(never)]
-    fn wait(&self) {
-        self.granted
-            .wait_for(MCS_GRANTED, CLASS, |granted| granted != NO);
+    fn wait(&self) -> u32 {
+        // Looked at once: the line is as near as the thread that granted it.
+        let seen = Cell::new(NO);
+        self.granted.wait_for(MCS_GRANTED, CLASS, |granted| {
+            seen.set(granted);
+            granted != NO
+        });
+        seen.get()
     }
 
     /// Grants the successor, which has swapped the tail.
     #[inline(never)]
     fn hand_on(&self, value: u32) {
+        Self::hand_to(self.await_successor(), value);
+    }
+
+    /// Grants a successor that has linked itself.
+    #[inline(always)]
+    fn hand_to(successor: *mut Self, value: u32) {
         // SAFETY: a linked successor stays until it is granted.
-        unsafe { &*self.await_successor() }
-            .granted
-            .set(value, MCS_GRANT);
+        unsafe { &*successor }.granted.set(value, MCS_GRANT);
     }
 
     /// The successor that has swapped the tail and is about to link itself.
@@ -193,11 +203,11 @@ impl<P: Parking> Mcs<P> {
         false
     }
 
-    /// Blocks until the lock is granted to a node in the queue, or that is
-    /// [dismissed](Self::dismiss); false then.
-    pub(crate) fn wait_or_go(&self, node: &McsNode<P>) -> bool {
-        node.wait();
-        node.granted.value(Order::RELAXED) != GO || mutant(flaw::FORGET_DISMISSAL)
+    /// Blocks until the lock is granted to a node in the queue, and says with what; or until that
+    /// is [dismissed](Self::dismiss): nothing then.
+    pub(crate) fn wait_or_go(&self, node: &McsNode<P>) -> Option<u32> {
+        let granted = node.wait();
+        (granted != GO || mutant(flaw::FORGET_DISMISSAL)).then_some(granted)
     }
 
     /// How many are in the queue, the holder included, whose node that is; no more than `most` are
@@ -238,12 +248,13 @@ impl<P: Parking> Mcs<P> {
         }
     }
 
-    /// How many acquisitions there were with the holder's, which has that node; the count wraps.  It
+    /// How many acquisitions there were with the holder's, which has that node and
+    /// [was granted](Self::wait_or_go) that, or nothing if nobody was before it; the count wraps.  It
     /// goes from holder to holder with the lock, which needs no line but theirs, and `at_rest` has it
     /// while nobody does: so a holder [counts](Self::count) or not, and [passes](Self::pass_on) it on.
     #[inline(always)]
-    pub(crate) fn count(&self, node: &McsNode<P>, at_rest: &AtomicU32) -> u32 {
-        match node.granted.value(Order::RELAXED) {
+    pub(crate) fn count(&self, node: &McsNode<P>, granted: u32, at_rest: &AtomicU32) -> u32 {
+        match granted {
             NO => {
                 let count = at_rest.load(Order::RELAXED).wrapping_add(1) & COUNTS;
                 node.granted.reset(YES + count);
@@ -256,17 +267,22 @@ impl<P: Parking> Mcs<P> {
     /// Releases the lock, and passes the count on.
     #[inline(always)]
     pub(crate) fn pass_on(&self, node: &McsNode<P>, at_rest: &AtomicU32) {
+        let successor = node.next.load(MCS_SUCCESSOR);
         let next = match node.granted.value(Order::RELAXED) {
             NO => YES + at_rest.load(Order::RELAXED),
             own => {
                 // Its line is here where nobody waits, and elsewhere where somebody does.
-                if node.next.load(Order::RELAXED).is_null() {
+                if successor.is_null() {
                     at_rest.store(own - YES, Order::RELAXED);
                 }
                 YES + ((own - YES + 1) & COUNTS)
             }
         };
-        self.grant(node, next);
+        if successor.is_null() {
+            self.grant(node, next);
+        } else {
+            McsNode::hand_to(successor, next);
+        }
     }
 
     /// Leaves the lock free, or to the successor with that value of its flag.

@@ -86,6 +86,19 @@ const fn loan(before: u32) -> u64 {
     if doubled < LONGEST { doubled } else { LONGEST }
 }
 
+/// Draws lots, of which one in `one_in` wins, a power of two above 1: the first bits of the next of
+/// the numbers that follow from a thread's own.
+#[cfg_attr(world = "loom", expect(dead_code, reason = "a model counts all"))]
+#[inline(always)]
+fn draws(lots: &core::cell::Cell<u32>, one_in: u32) -> bool {
+    let next = lots
+        .get()
+        .wrapping_mul(1_664_525)
+        .wrapping_add(1_013_904_223);
+    lots.set(next);
+    next >> (u32::BITS - one_in.ilog2()) == 0
+}
+
 /// How waiters wait once the first look failed; chosen at run time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]

@@ -144,6 +144,8 @@ struct Bound {
     crowded: Scarcity,
     slow: Spell,
     long: AtomicU32,
+    /// Whether the lock tells in which mode it is; not if it is a part of one that tells of itself.
+    untold: AtomicU32,
     generation: Generation,
 }
 
@@ -277,34 +279,12 @@ impl Table {
         queues.find(|queue| queue.is_of(lock))
     }
 
-    /// The same, or one that becomes its queue.
-    fn find(&self, lock: usize) -> Option<&'static Queue> {
-        let binds = || self.queues(lock).into_iter().find(|queue| queue.bind(lock));
+    /// The same, or one that becomes its queue; as for [`bind`](Queue::bind).
+    fn find(&self, lock: usize, tells: bool) -> Option<&'static Queue> {
+        let mut queues = self.queues(lock).into_iter();
+        let binds = || queues.find(|queue| queue.bind(lock, tells));
         self.known(lock).or_else(binds)
     }
-}
-
-/// Tells that the lock at that address goes on in another mode, if anybody wants to know.
-#[inline]
-fn tell(lock: usize, from: Mode, to: Mode, why: &str) {
-    if let Some(hearer) = hearer() {
-        (hearer.changed)(&Change {
-            lock,
-            from,
-            to,
-            why: format_args!("{why}"),
-        });
-    }
-}
-
-/// Tells that the lock at that address has a queue now.
-fn tell_bound(lock: usize) {
-    let why = if cache_groups() > 1 {
-        "CPUs of several cache groups want it"
-    } else {
-        "many CPUs may want it"
-    };
-    tell(lock, Mode::Word, Mode::Queue, why);
 }
 
 impl Queue {
@@ -334,9 +314,9 @@ impl Queue {
         unsafe { self.order.inherit(None) };
     }
 
-    /// Makes it that lock's, if nobody is in it.
+    /// Makes it that lock's, if nobody is in it; a lock that `tells` says in which mode it is.
     #[cold]
-    fn bind(&self, lock: usize) -> bool {
+    fn bind(&self, lock: usize, tells: bool) -> bool {
         let bound = &self.bound.0;
         let owner = bound.owner.load(Order::RELAXED);
         if owner == TAKEN || owner != NOBODY && !is_worth_a_try(ONE_IN) {
@@ -352,7 +332,7 @@ impl Queue {
             // Nor has anybody been in it.
             let taken = take(NOBODY, lock);
             if taken {
-                tell_bound(lock);
+                self.begin_telling(tells);
             }
             return taken || bound.owner.load(Order::RELAXED) == lock;
         }
@@ -363,12 +343,14 @@ impl Queue {
         let groups = bound.groups.load(Order::RELAXED);
         let mut used = (0..QUEUE_GROUPS).filter(|group| groups >> group & 1 != 0);
         let free = used.all(|group| self.gates.0[group].0.is_empty()) || mutant(flaw::TAKE_IN_USE);
+        if free && owner != lock {
+            self.tell(owner, Mode::Queue, Mode::Word, "another lock has its queue");
+        }
         bound
             .owner
             .store(if free { lock } else { owner }, Order::RELAXED);
         if free && owner != lock {
-            tell(owner, Mode::Queue, Mode::Word, "another lock has its queue");
-            tell_bound(lock);
+            self.begin_telling(tells);
         }
         free
     }
@@ -411,7 +393,7 @@ impl Queue {
     #[inline(never)]
     fn length(&self) -> Length {
         let bound = &self.bound.0;
-        let whole_again = |why| self.tell(Mode::ShortQueue, Mode::Queue, why);
+        let whole_again = |why| self.tell_own(Mode::ShortQueue, Mode::Queue, why);
         if bound.slow.lasts(|| whole_again("sections are short again")) {
             Length::Slow
         } else if bound.crowded.lasts(|| whole_again("CPUs suffice again")) {
@@ -424,7 +406,7 @@ impl Queue {
     /// Notes that others want the waiters' CPUs.
     fn be_crowded(&self) {
         if self.bound.0.crowded.is_noticed() {
-            self.tell(Mode::Queue, Mode::ShortQueue, "waiters lost their CPUs");
+            self.tell_own(Mode::Queue, Mode::ShortQueue, "waiters lost their CPUs");
         }
     }
 
@@ -440,13 +422,39 @@ impl Queue {
         } else if before < PREVAILING {
             long.store(before + 1, Order::RELAXED);
         } else if slow.is_noticed() {
-            self.tell(Mode::Queue, Mode::ShortQueue, "sections are long");
+            self.tell_own(Mode::Queue, Mode::ShortQueue, "sections are long");
         }
     }
 
+    /// Tells that its lock has a queue now, if that one `tells`.
+    fn begin_telling(&self, tells: bool) {
+        self.bound.0.untold.store(u32::from(!tells), Order::RELAXED);
+        let why = if cache_groups() > 1 {
+            "CPUs of several cache groups want it"
+        } else {
+            "many CPUs may want it"
+        };
+        self.tell_own(Mode::Word, Mode::Queue, why);
+    }
+
     /// Tells that its lock goes on in another mode.
-    fn tell(&self, from: Mode, to: Mode, why: &str) {
-        tell(self.bound.0.owner.load(Order::RELAXED), from, to, why);
+    fn tell_own(&self, from: Mode, to: Mode, why: &str) {
+        self.tell(self.bound.0.owner.load(Order::RELAXED), from, to, why);
+    }
+
+    /// The same of a lock at that address, if it tells and anybody wants to know.
+    #[inline]
+    fn tell(&self, lock: usize, from: Mode, to: Mode, why: &str) {
+        if let Some(hearer) = hearer()
+            && self.bound.0.untold.load(Order::RELAXED) == 0
+        {
+            (hearer.changed)(&Change {
+                lock,
+                from,
+                to,
+                why: format_args!("{why}"),
+            });
+        }
     }
 }
 
@@ -621,15 +629,7 @@ impl FutexHmcs {
     #[cold]
     #[inline(never)]
     fn acquire_contended(&self, patience: &Patience) -> Outcome {
-        let visits = !waits_often();
-        // What a thread wants that seldom comes is to be in and out.
-        let in_queue = !visits && patience.is_endless() && self.acquire_in_queue();
-        let outcome = if in_queue {
-            Outcome::Acquired
-        } else {
-            self.futex.wait_long(patience, visits)
-        };
-        has_waited();
+        let outcome = self.wait(patience, true);
         if let Some(hearer) = hearer()
             && matches!(outcome, Outcome::Acquired)
         {
@@ -638,9 +638,31 @@ impl FutexHmcs {
         outcome
     }
 
+    /// Blocks until the lock is held, and tells nobody in which mode: for a lock of which this one is
+    /// a part.
+    #[inline]
+    pub(crate) fn acquire_untold(&self) {
+        if !self.acquire_untouched() {
+            let _ = self.wait(&Patience::ENDLESS, false);
+        }
+    }
+
+    fn wait(&self, patience: &Patience, tells: bool) -> Outcome {
+        let visits = !waits_often();
+        // What a thread wants that seldom comes is to be in and out.
+        let in_queue = !visits && patience.is_endless() && self.acquire_in_queue(tells);
+        let outcome = if in_queue {
+            Outcome::Acquired
+        } else {
+            self.futex.wait_long(patience, visits)
+        };
+        has_waited();
+        outcome
+    }
+
     /// Blocks until the lock is held by way of a queue, or as one of a few; false if there is no
     /// queue for it.
-    fn acquire_in_queue(&self) -> bool {
+    fn acquire_in_queue(&self, tells: bool) -> bool {
         // Asking makes it known.
         let _ = door::cohort(Level::CacheGroup);
         let one_group = cache_groups() < 2;
@@ -658,7 +680,7 @@ impl FutexHmcs {
                 return true;
             }
         }
-        let Some(queue) = table.find(lock) else {
+        let Some(queue) = table.find(lock, tells) else {
             return false;
         };
         let Some(group) = queue.enter(lock) else {

@@ -27,6 +27,12 @@ pub fn cpus() -> u32 {
     }
 }
 
+/// Whether what the calling thread does now is counted, for all of its kind: here all is.
+#[must_use]
+pub const fn is_counted(_one_in: u32) -> bool {
+    true
+}
+
 /// Whether the calling thread should try what pays now and then only: always, in a
 /// model in which anything is tried.
 #[must_use]

@@ -33,6 +33,12 @@ pub fn is_worth_a_try(one_in: u32) -> bool {
     count & (one_in - 1) == 0
 }
 
+/// As natively.
+#[must_use]
+pub fn is_counted(one_in: u32) -> bool {
+    super::super::draws(&super::thread().lots, one_in)
+}
+
 /// Whether waiters show that they have given their CPU away: they do.
 #[inline(always)]
 #[must_use]

@@ -19,6 +19,8 @@ pub struct ThreadRecord {
     pub(super) quiet: Cell<u32>,
     /// Questions to [`super::is_worth_a_try`].
     pub(super) tries: Cell<u32>,
+    /// What decides in [`super::is_counted`].
+    pub(super) lots: Cell<u32>,
     /// Where its present wait shows that it has given its CPU away.
     pub shown: Shown,
     /// Its place among the sleepers that another thread may wake by its word.

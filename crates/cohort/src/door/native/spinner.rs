@@ -145,6 +145,15 @@ pub fn is_worth_a_try(one_in: u32) -> bool {
     count & (one_in - 1) == 0
 }
 
+/// Whether what the calling thread does now is counted, for all of its kind: by chance, one in
+/// `one_in`, a power of two above 1.  For tallies whose lines would move with what they count; a
+/// thread that does several things by turns has each of them counted.
+#[inline]
+#[must_use]
+pub fn is_counted(one_in: u32) -> bool {
+    super::super::draws(&super::thread().lots, one_in)
+}
+
 /// Whether waiters show that they have given their CPU away: they do.
 #[inline(always)]
 #[must_use]

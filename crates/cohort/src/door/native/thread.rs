@@ -32,6 +32,8 @@ pub struct ThreadRecord {
     pub(super) quiet: Cell<u32>,
     /// Questions to [`super::is_worth_a_try`].
     pub(super) tries: Cell<u32>,
+    /// What decides in [`super::is_counted`].
+    pub(super) lots: Cell<u32>,
     /// The CPU it ran on when [`super::cohort`] last asked the kernel.
     pub(super) cpu: Cell<u32>,
     /// How often that is still believed.

@@ -137,11 +137,6 @@ static BEYOND: &[(&str, &str)] = &[
         "it publishes too little: values are sequentially consistent here",
     ),
     ("glk.forget-mode", "nobody forks here"),
-    (
-        "glk.believe-mode",
-        "a thread releases the mutex's word that another holds by a queue, and the whole process goes \
-         down as the run ends; loom, where that word has no queue, notices it",
-    ),
     ("in_place.believe-grants", "nobody forks here"),
     ("in_place.believe-claims", "nobody forks here"),
     ("inflated.take-as-left", "nobody forks here"),

@@ -483,7 +483,7 @@ impl Drop for FutexHmcs {
     fn drop(&mut self) {
         // Nobody released it; the queue goes on.
         if self.futex.is_queued() {
-            Self::forget_holder(self.address());
+            Self::begin_at(self);
         }
     }
 }

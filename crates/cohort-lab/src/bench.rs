@@ -32,7 +32,7 @@ pub mod tight;
 mod tree;
 pub mod zipf;
 
-pub use knobs::Knobs;
+pub use knobs::{Knobs, Poll};
 pub use outcome::Outcome;
 pub use player::{Guarded, Part, Player};
 pub use span::Span;

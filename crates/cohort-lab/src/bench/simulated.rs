@@ -1,7 +1,7 @@
 //! Many points on a simulated machine, on all of this machine's CPUs.
 
 use super::report::Point;
-use super::{Info, Knobs, Setting, run};
+use super::{Info, Knobs, Setting, Span, run};
 use crate::interrupt::{self, Interrupted};
 use crate::rounds::Observer;
 use crate::tune::Effort;
@@ -24,6 +24,10 @@ const LEAST_CROWDED: u64 = 40_000_000;
 
 /// How many times as long a run may go on until it is steady.
 const PATIENCE: u64 = 16;
+
+/// Timeouts that pass within the least time where the threads hardly do anything but give up: until such a
+/// run is steady takes hours, where it ever is, so that it lasts for the least time.
+const TIMEOUTS: u64 = 100;
 
 /// The part of the least time that only warms up.
 const WARM_UP: u64 = 8;
@@ -143,7 +147,13 @@ impl Course {
         };
         let settled_by = least * PATIENCE;
         let (warm_up, least, most) = match self.until {
-            Until::Steady => ((least / WARM_UP).max(adapting), least, least * PATIENCE),
+            Until::Steady => {
+                let timeout = setting.knobs.timeout;
+                let hurried = timeout
+                    .is_some_and(|timeout| nanoseconds(timeout, simulator) < least / TIMEOUTS);
+                let patience = if hurried { 1 } else { PATIENCE };
+                ((least / WARM_UP).max(adapting), least, least * patience)
+            }
             Until::Part { part, least: some } => {
                 let most = (least / part).max(some);
                 ((most / WARM_UP).max(adapting), most, most)
@@ -165,11 +175,15 @@ impl Course {
 
 /// About how long a thread takes from one section to the next, in nanoseconds.
 fn round(knobs: &Knobs, simulator: &Simulator) -> u64 {
-    let megahertz = simulator.machine().clock.value;
     let spans = [knobs.critical, knobs.outside];
-    let cycles = spans.into_iter().flatten();
-    let cycles: u64 = cycles.map(|span| span.cycles(megahertz as f64 * 1e6)).sum();
-    cycles * 1000 / megahertz
+    let spans = spans.into_iter().flatten();
+    spans.map(|span| nanoseconds(span, simulator)).sum()
+}
+
+/// That span there.
+fn nanoseconds(span: Span, simulator: &Simulator) -> u64 {
+    let megahertz = simulator.machine().clock.value;
+    span.cycles(megahertz as f64 * 1e6) * 1000 / megahertz
 }
 
 /// Why the points have no figures.
@@ -224,7 +238,6 @@ pub fn measure(
 mod tests {
     use super::super::{WORKLOADS, find};
     use super::*;
-    use crate::bench::Span;
     use crate::world::NO_LOCK;
     use cohort_machine::description::shipped;
 

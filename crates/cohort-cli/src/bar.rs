@@ -216,7 +216,7 @@ mod tests {
         let name = BARS[0].name.to_owned();
         assert_eq!(chosen(&[name]).unwrap().len(), 1);
         let family = ["wait", "wait-p90"].map(str::to_owned);
-        assert_eq!(chosen(&family).unwrap().len(), 3);
+        assert_eq!(chosen(&family).unwrap().len(), 4);
         let problem = chosen(&["nope".to_owned()]).unwrap_err().to_string();
         assert!(problem.contains("--list"), "{problem}");
     }

@@ -122,6 +122,7 @@ fn folder() -> TempDir {
     write("my-own.toml", &machine);
     write("mine.toml", &machine);
     write("advised.toml", "# nothing pays\n");
+    write("bank.h", "void pay(int from, int to);\n");
     write(
         "bank.c",
         include_str!("../../../../examples/delegate/bank.c"),

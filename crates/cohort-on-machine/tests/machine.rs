@@ -13,6 +13,8 @@ mod record_clients;
 mod runner;
 #[path = "../../cohort/tests/support/slowest.rs"]
 mod slowest;
+#[path = "../../cohort-on-loom/clients/standing.rs"]
+mod standing_clients;
 
 /// The build of the locks that the clients use.
 use cohort_on_machine as locks;

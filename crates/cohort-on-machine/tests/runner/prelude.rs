@@ -27,6 +27,7 @@ pub use crate::locks::rwlock::{Abandoning, CohortRw};
 pub use crate::locks::tree::Abandonment;
 pub use crate::locks::wait::{MayPark, SpinOnly};
 pub(crate) use crate::record_clients as records;
+pub(crate) use crate::standing_clients as standing;
 
 /// Models are loom's.
 macro_rules! models {

@@ -11,3 +11,11 @@ models![
         standing::a_place_is_used_again
     ),
 ];
+
+on_machine! {
+    _ => [
+        standing::one_of_two_stays,
+        standing::nobody_is_lost,
+        standing::a_place_is_used_again,
+    ];
+}

@@ -313,6 +313,54 @@ pub fn waits_for_others<D: Delegate + 'static>(threads: usize, waiters: usize) {
     }
 }
 
+/// The first `waiters` bring sections that wait for those of all the others, but not for long; one that
+/// they gave up is never run.
+pub fn waits_within<D: AbortableDelegate + 'static>(threads: usize, waiters: usize) {
+    let shared: Arc<Delegated<usize, D>> = Arc::new(Delegated::from(0));
+    let theirs = Arc::clone(&shared);
+    let found = together(threads, move |thread| {
+        let section = |count: &mut usize| {
+            *count += 1;
+            *count
+        };
+        if thread >= waiters {
+            return Some(theirs.run(section));
+        }
+        let least = threads - waiters;
+        let patience = Patience::until(soon());
+        let found = theirs.run_when_within(&patience, |count| *count >= least, section);
+        assert!(
+            found.is_none_or(|found| found > least),
+            "a section runs when its condition is met"
+        );
+        found
+    });
+    if let Some(found) = found {
+        let mut found: Vec<_> = found.into_iter().flatten().collect();
+        found.sort_unstable();
+        let each: Vec<_> = (1..=found.len()).collect();
+        assert_eq!(found, each, "sections exclude each other");
+        let count = shared.locking(|count| *count);
+        assert_eq!(count, found.len(), "what was given up is never run");
+    }
+}
+
+/// Each thread waits for what never comes, but not for long, and brings a section then.
+pub fn stops_waiting<D: AbortableDelegate + 'static>(threads: usize) {
+    let shared: Arc<Delegated<usize, D>> = Arc::new(Delegated::from(0));
+    let theirs = Arc::clone(&shared);
+    let ended = together(threads, move |_| {
+        let patience = Patience::until(soon());
+        let found = theirs.run_when_within(&patience, |count| *count > threads, |_| ());
+        assert!(found.is_none(), "a section runs when its condition is met");
+        theirs.run(|count| *count += 1);
+    });
+    if ended.is_some() {
+        let count = shared.locking(|count| *count);
+        assert_eq!(count, threads, "sections exclude each other");
+    }
+}
+
 /// Data to which tasks bring sections, and a bell for the task of each thread.
 struct Tasks<D> {
     data: Arc<Delegated<u64, Posting<D>>>,
@@ -404,6 +452,29 @@ pub fn posts<D: Delegate + 'static>(threads: usize, posters: usize) {
     if let Some(mut found) = found {
         found.sort_unstable();
         let each: Vec<_> = (1..=threads as u64).collect();
+        assert_eq!(found, each, "each section is run once");
+    }
+}
+
+/// The tasks of the first `posters` bring their sections; of the other threads each tries, and brings
+/// what it still has with little patience.
+pub fn posts_beside_hurried<D>(threads: usize, posters: usize)
+where
+    D: AbortableDelegate + TryDelegate + 'static,
+{
+    let tasks = Tasks::<D>::new(threads);
+    let theirs = Arc::clone(&tasks);
+    let found = together(threads, move |thread| {
+        if thread < posters {
+            return Some(theirs.block_on(thread, count));
+        }
+        let tried = theirs.data.try_run(count);
+        tried.or_else(|| theirs.data.run_within(&Patience::until(soon()), count))
+    });
+    if let Some(found) = found {
+        let mut found: Vec<_> = found.into_iter().flatten().collect();
+        found.sort_unstable();
+        let each: Vec<_> = (1..=found.len() as u64).collect();
         assert_eq!(found, each, "each section is run once");
     }
 }

@@ -21,8 +21,21 @@ models![
     lighter("delegated::by_another", PARK_1, || {
         delegate::waits_for_others::<CcSynch<MayPark, 2>>(3, 1)
     }),
+    quick("delegated::within", TICKING, || {
+        delegate::waits_within::<Tas>(2, 1)
+    }),
+    quick("delegated::within_brings", TICKING_1, || {
+        delegate::waits_within::<Bringing<Patiently>>(2, 1)
+    }),
+    quick("delegated::stops", TICKING_1, || {
+        delegate::stops_waiting::<Tas>(2)
+    }),
 ];
 
 on_machine! {
-    _ => [few("delegated_waits")];
+    _ => [
+        few("delegated_waits"),
+        few("delegated_waits_within"),
+        few("delegated_stops_waiting"),
+    ];
 }

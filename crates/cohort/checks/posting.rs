@@ -15,8 +15,16 @@ models![
         delegate::serves_no_task_inside::<CcSynch<MayPark, 2>>(2)
     }),
     quick("posting::three", PARK_1, || delegate::posts::<Mcs>(3, 2)),
+    quick("posting::hurried", TICKING, || {
+        delegate::posts_beside_hurried::<Tas>(2, 1)
+    }),
 ];
 
 on_machine! {
-    _ => [few("posting_posts"), few("posting_drops"), few("posting_is_inside")];
+    _ => [
+        few("posting_posts"),
+        few("posting_drops"),
+        few("posting_is_inside"),
+        few("posting_hurried"),
+    ];
 }

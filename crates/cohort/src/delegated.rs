@@ -13,7 +13,7 @@
 //! look, sees there whether somebody waits; then its thread wakes all that do, once the lock is
 //! behind it, and each brings its look again.
 
-use crate::condvar::{NAMELESS, RawCondvar, WAITERS};
+use crate::condvar::{NAMELESS, RawCondvar, WAITERS, Waited};
 use crate::door::{AtomicU32, Cell, Order, Panic, caught, flaws, mutant, panic_on, thread_id};
 use crate::mutex::patience;
 use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section, TryDelegate};
@@ -24,6 +24,8 @@ flaws! {
     FORGET_AWAITED = "delegated.forget-awaited";
     /// A thread joins those that wait once its look is over.
     JOIN_LATE = "delegated.join-late";
+    /// A thread that waits for a condition does so for ever.
+    WAIT_FOR_EVER = "delegated.wait-for-ever";
 }
 
 /// Whether the thread that runs a section says so.
@@ -220,9 +222,82 @@ impl<T, L: Delegate> Delegated<T, L> {
     /// ```
     pub fn run_when<R: Send>(
         &self,
-        mut condition: impl FnMut(&T) -> bool + Send,
+        condition: impl FnMut(&T) -> bool + Send,
         section: impl FnOnce(&mut T) -> R + Send,
     ) -> R {
+        let result = self.when(&Patience::ENDLESS, condition, section, |cx, section| {
+            self.lock.run(cx, section);
+            true
+        });
+        result.unwrap_or_else(|| unreachable!("a delegate has run what was brought to it"))
+    }
+
+    /// The same, until patience runs out: then `section` is never run. One that has begun is waited
+    /// for.
+    ///
+    /// Where patience has run out before the call, the condition is asked for once all the same if the
+    /// lock is free, and `section` run if it is met.
+    ///
+    /// # Panics
+    /// As [`run_when`](Self::run_when).
+    ///
+    /// ```
+    /// use cohort::{Deadline, Delegated, Patience, delegation::Sanl};
+    ///
+    /// let words: Delegated<Vec<&str>, Sanl> = Delegated::from(Vec::new());
+    /// let over = Patience::until(Deadline::monotonic(1));
+    /// let word = words.run_when_within(&over, |words| !words.is_empty(), |words| words.pop());
+    /// assert_eq!(word, None);
+    /// ```
+    pub fn run_when_within<R: Send>(
+        &self,
+        patience: &Patience,
+        condition: impl FnMut(&T) -> bool + Send,
+        section: impl FnOnce(&mut T) -> R + Send,
+    ) -> Option<R>
+    where
+        L: AbortableDelegate,
+    {
+        self.when(patience, condition, section, |cx, section| {
+            self.lock.run_within(cx, section, patience) == Outcome::Acquired
+        })
+    }
+
+    /// The same, for so long from now.
+    ///
+    /// ```
+    /// use cohort::{Delegated, delegation::Sanl};
+    /// use std::time::Duration;
+    ///
+    /// let total: Delegated<u64, Sanl> = Delegated::from(1);
+    /// let soon = Duration::from_millis(1);
+    /// assert_eq!(total.try_run_when_for(soon, |total| *total > 1, |total| *total), None);
+    /// assert_eq!(total.try_run_when_for(soon, |total| *total > 0, |total| *total), Some(1));
+    /// ```
+    ///
+    /// # Panics
+    /// As [`run_when`](Self::run_when).
+    pub fn try_run_when_for<R: Send>(
+        &self,
+        timeout: Duration,
+        condition: impl FnMut(&T) -> bool + Send,
+        section: impl FnOnce(&mut T) -> R + Send,
+    ) -> Option<R>
+    where
+        L: AbortableDelegate,
+    {
+        self.run_when_within(&patience(timeout), condition, section)
+    }
+
+    /// Has `to` bring looks whether the condition is met, until one has run the section or patience
+    /// runs out; `to` says whether a look has been run.
+    fn when<R>(
+        &self,
+        patience: &Patience,
+        mut condition: impl FnMut(&T) -> bool,
+        section: impl FnOnce(&mut T) -> R,
+        to: impl Fn(&L::Context, Section<'_>) -> bool,
+    ) -> Option<R> {
         let mut section = Some(section);
         let join = || self.changed.enqueue(&WAITERS, NAMELESS);
         loop {
@@ -231,20 +306,23 @@ impl<T, L: Delegate> Delegated<T, L> {
                 Some(section) => Ok(section(data)),
                 None => Err((!mutant(flaw::JOIN_LATE)).then(join)),
             };
-            let (looked, awaited) = self.carry(look, |section| {
-                self.lock.run(&context, section);
-                true
-            });
+            let (looked, awaited) = self.carry(look, |section| to(&context, section));
             let Some(Ok(Err(waiter))) = looked else {
                 self.tell(awaited);
-                return match looked.map(returned) {
-                    Some(Ok(result)) => result,
-                    _ => unreachable!("a delegate has run what was brought to it"),
-                };
+                return looked.map(returned)?.ok();
             };
             let waiter = waiter.unwrap_or_else(join);
+            let patience = if mutant(flaw::WAIT_FOR_EVER) {
+                &Patience::ENDLESS
+            } else {
+                patience
+            };
             // SAFETY: it joined this queue, and waits once.
-            unsafe { self.changed.wait(&WAITERS, waiter, &Patience::ENDLESS) };
+            let left = unsafe { self.changed.wait(&WAITERS, waiter, patience) };
+            // Another look would be brought all the same where the lock is free, for ever.
+            if left.waited == Waited::GaveUp {
+                return None;
+            }
         }
     }
 

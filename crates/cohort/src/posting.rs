@@ -23,7 +23,9 @@
 //! and where a waker may come itself.
 //!
 //! A thread in a section of other data runs none of those that tasks bring: it comes and goes
-//! uncounted, and as a poster runs its own section at once.
+//! uncounted, and as a poster runs its own section at once.  So does a thread that tries or may give
+//! up: what tasks brought it would have to bring to the lock, and wait there for as long as others
+//! like.  A poster that finds such threads alone comes itself, and waits for the lock behind them.
 //!
 //! A future that is dropped locks its post's `stage`: the section is there, and is taken back, or it has
 //! been run.  One that is forgotten leaves a post which owns all that it needs.
@@ -35,7 +37,7 @@ use crate::delegated::Delegated;
 use crate::delegation::may_serve;
 use crate::door::{AtomicU32, Order, Panic, caught, flaws, mutant, panic_on};
 use crate::mutex::Mutex;
-use cohort_raw::{Delegate, RawLock, Section};
+use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, RawLock, Section, TryDelegate};
 use core::fmt;
 use core::mem;
 use core::pin::Pin;
@@ -53,6 +55,8 @@ flaws! {
     WAKE_INSIDE = "posting.wake-inside";
     /// A thread in a section of other data runs what is posted.
     SERVE_INSIDE = "posting.serve-inside";
+    /// A thread that tries or may give up is counted, and goes without a look at what is posted.
+    COUNT_HURRIED = "posting.count-hurried";
     /// A future that is dropped does not wait for its section.
     DROP_EARLY = "posting.drop-early";
     /// A future that is dropped leaves its section to be run.
@@ -91,12 +95,25 @@ trait Post: Send + Sync {
 /// assert_eq!(total.run(|total| *total), 2);
 /// ```
 ///
-/// A thread cannot give up here, since what tasks brought would be left:
+/// A thread that tries or gives up here, where `L` lets it, blocks for nothing that tasks brought. A
+/// task that brings a section while only such threads are here waits for the lock in its first poll.
+///
+/// ```
+/// use cohort::{Delegated, Posting, basic::Tas};
+/// use std::time::Duration;
+///
+/// let total: Delegated<u64, Posting<Tas>> = Delegated::from(1);
+/// assert_eq!(total.try_run(|total| *total), Some(1));
+/// assert_eq!(total.try_run_for(Duration::from_millis(1), |total| *total), Some(1));
+/// ```
+///
+/// Under a lock that does not let threads give up they cannot here:
 ///
 /// ```compile_fail,E0277
-/// # use cohort::{Delegated, Posting, basic::Tas};
-/// let total: Delegated<u64, Posting<Tas>> = Delegated::from(1);
-/// total.try_run(|total| *total += 1);
+/// # use cohort::{Delegated, Posting, basic::Mcs};
+/// # use std::time::Duration;
+/// let total: Delegated<u64, Posting<Mcs>> = Delegated::from(1);
+/// total.try_run_for(Duration::from_millis(1), |total| *total);
 /// ```
 #[derive(Default)]
 pub struct Posting<L> {
@@ -219,6 +236,39 @@ unsafe impl<L: Delegate> Delegate for Posting<L> {
     }
 }
 
+impl<L> Posting<L> {
+    /// Has the calling thread try, or wait with patience: it is not counted, and so owes tasks
+    /// nothing.
+    #[inline]
+    fn uncounted<R>(&self, run: impl FnOnce(&L) -> R) -> R {
+        let counted = mutant(flaw::COUNT_HURRIED);
+        if counted {
+            self.state.fetch_add(ONE, Order::RELAXED);
+        }
+        let result = run(&self.lock);
+        if counted {
+            self.state.fetch_sub(ONE, Order::RELAXED);
+        }
+        result
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: TryDelegate> TryDelegate for Posting<L> {
+    #[inline]
+    fn try_run(&self, cx: &L::Context, section: Section<'_>) -> bool {
+        self.uncounted(|lock| lock.try_run(cx, section))
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: AbortableDelegate> AbortableDelegate for Posting<L> {
+    #[inline]
+    fn run_within(&self, cx: &L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
+        self.uncounted(|lock| lock.run_within(cx, section, patience))
+    }
+}
+
 /// A section, of whatever type.
 type Whole<T, R> = Box<dyn FnOnce(&mut T) -> R + Send>;
 
@@ -329,8 +379,8 @@ where
     ///
     /// Its first poll posts the section.  Threads that are at the data then run it before they go,
     /// and wake its task after that.  If nobody is there, the poll runs the section, and what other
-    /// tasks post meanwhile.  In a section of other data the poll has the section run as
-    /// [`run`](Self::run) does.  Later polls wait for nothing but the section, once it has begun.
+    /// tasks post meanwhile; threads that [try](Self::try_run) or [may give up](Self::run_within) count
+    /// as nobody.  In a section of other data the poll has the section run as [`run`](Self::run) does.  Later polls wait for nothing but the section, once it has begun.
     ///
     /// If the future is dropped, a section that has not begun is never run, and one that has is waited
     /// for.  So no section may drop or poll its own future.  If the future is forgotten, a section that

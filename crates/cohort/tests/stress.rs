@@ -270,6 +270,16 @@ mod every_delegate {
             fn lets_go() {
                 within_limit(|| delegate::lets_go::<$delegate>(THREADS, 5_000, 3, 1));
             }
+
+            #[test]
+            fn waits_within() {
+                within_limit(|| {
+                    (0..300).for_each(|_| {
+                        delegate::waits_within::<$delegate>(THREADS, THREADS / 2);
+                        delegate::stops_waiting::<$delegate>(THREADS);
+                    });
+                });
+            }
         };
         (@Attended $delegate:ty) => {
             #[test]
@@ -340,6 +350,9 @@ stress! {
     qd_opens_again: (0..300).for_each(|_| delegate::runs_again::<Qd<Mcs, MayPark, 1>>(THREADS));
     qd_lets_go: delegate::lets_go::<Qd<Mcs, MayPark, 2>>(THREADS, 5_000, 3, 1);
     posting_posts: (0..300).for_each(|_| delegate::posts::<SanlPlus>(THREADS, THREADS / 2));
+    posting_hurried: (0..300).for_each(|_| {
+        delegate::posts_beside_hurried::<Sanl>(THREADS, THREADS / 2);
+    });
     posting_drops: (0..300).for_each(|_| delegate::drops_what_it_posted::<Mcs>(THREADS));
     posting_is_inside: (0..300).for_each(|_| delegate::serves_no_task_inside::<SanlPlus>(THREADS));
     sanl_plus_unlocks: (0..300).for_each(|_| delegate::unlocks_in_order_of_locking(THREADS));

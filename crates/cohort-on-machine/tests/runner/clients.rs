@@ -345,6 +345,13 @@ static CLIENTS: &[Sizes] = clients! {
     posting_posts: |threads, _rounds| {
         delegate::posts::<CcSynch<MayPark, 2>>(threads, threads / 2);
     };
+    delegated_waits_within: |threads, _rounds| {
+        delegate::waits_within::<Qd<Mcs, MayPark, 2>>(threads, threads / 2);
+    };
+    delegated_stops_waiting: |threads, _rounds| delegate::stops_waiting::<Tas>(threads);
+    posting_hurried: |threads, _rounds| {
+        delegate::posts_beside_hurried::<Tas>(threads, threads / 2);
+    };
     posting_drops: |threads, _rounds| delegate::drops_what_it_posted::<Mcs>(threads);
     posting_is_inside: |threads, _rounds| {
         delegate::serves_no_task_inside::<CcSynch<MayPark, 2>>(threads);

@@ -262,6 +262,41 @@ pub fn is_cancelled_or_granted<L: Abortable + 'static>(threads: usize, before: b
     }
 }
 
+/// The first thread has the lock and ends the second's wait, which has a deadline too, and lets go:
+/// whichever ends the wait, nothing is lost, and the token is as it was or cancelled.
+pub fn is_cancelled_or_late<L: Abortable + 'static>() {
+    let shared = Arc::new((L::default(), Token::default(), Cell::new(0)));
+    let theirs = Arc::clone(&shared);
+    let entered = together(2, move |thread| {
+        let (lock, token, count) = &*theirs;
+        let context = Kept::new(L::Context::default());
+        let patience = if thread == 0 {
+            Patience::ENDLESS
+        } else {
+            Patience::until(soon()).unless(token)
+        };
+        let got = lock.acquire_within(&context, &patience) == Outcome::Acquired;
+        if got {
+            add_one(count);
+            if thread == 0 {
+                token.cancel();
+            }
+            // SAFETY: acquired just now, with this context.
+            unsafe { lock.release(&context) };
+        }
+        u64::from(got)
+    });
+    if let Some(entered) = entered {
+        let (lock, token, count) = &*shared;
+        assert_eq!(
+            read(count),
+            entered.iter().sum::<u64>(),
+            "an acquisition was lost"
+        );
+        assert!(token.is_cancelled() && !lock.is_locked());
+    }
+}
+
 /// The second thread comes while the first has the lock, gives up at a deadline, and comes back when
 /// that one has gone.
 pub fn comes_back_late<L: Abortable + 'static>() {

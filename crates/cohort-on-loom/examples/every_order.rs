@@ -23,6 +23,7 @@ const MODEL: Model = Model {
     polls: 2,
     policy: WaitPolicy::Park,
     nanoseconds_per_look: 0,
+    looks_in_time: 0,
     quiet: false,
     tries: false,
     visits: false,

@@ -23,6 +23,13 @@ models![
     quick("token::let_go_then", PARK, || {
         mutex::is_cancelled_or_granted::<HmcsT1<MayPark>>(2, false);
     }),
+    quick("token::or_deadline", SPIN_LATER, || {
+        // In this form releases are exchanges: see `a_clh`.
+        mutex::is_cancelled_or_late::<Ttas<MayPark>>();
+    }),
+    quick("token::or_deadline_in_queue", SPIN_LATER_1, || {
+        mutex::is_cancelled_or_late::<HmcsT1<SpinOnly>>();
+    }),
     deep("token::three", PARK_1, || {
         mutex::is_cancelled_or_granted::<HmcsT1<MayPark>>(3, false);
     }),

@@ -20,6 +20,7 @@ pub const SPIN: Bounds = Bounds {
     polls: 2,
     policy: WaitPolicy::Spin,
     nanoseconds_per_look: 0,
+    looks_in_time: 0,
     quiet: false,
     tries: false,
     visits: false,
@@ -58,6 +59,21 @@ pub const SPIN_1: Bounds = Bounds {
 pub const SPIN_0: Bounds = Bounds {
     preemptions: 0,
     ..SPIN
+};
+/// A deadline passes at a spinner's first failed look, at the second or at the third.
+pub const SPIN_LATER: Bounds = Bounds {
+    looks_in_time: 2,
+    ..SPIN
+};
+/// The same, for clients with many steps.
+pub const SPIN_LATER_1: Bounds = Bounds {
+    preemptions: 1,
+    ..SPIN_LATER
+};
+/// The same, for clients with the most.
+pub const SPIN_LATER_0: Bounds = Bounds {
+    preemptions: 0,
+    ..SPIN_LATER
 };
 /// For clients with few.
 pub const PARK_3: Bounds = Bounds {

@@ -1,11 +1,11 @@
 //! The checker checked: a small lock with one flaw at a time, which must be
 //! reported, and for the right reason.
 
-use super::bounds::{PARK, SPIN};
+use super::bounds::{PARK, SPIN, SPIN_LATER};
 use super::models::{Model, quick};
 use crate::clients::{destroy, mutex};
-use crate::locks::door::{AtomicU32, Order, Spinner, Strength, sleep_on, wake};
-use crate::locks::{RawLock, RawTry};
+use crate::locks::door::{AtomicU32, Order, Spinner, Strength, runs_out, sleep_on, wake};
+use crate::locks::{Abortable, Outcome, Patience, RawLock, RawTry};
 
 /// Nothing is wrong with it.
 const SOUND: u8 = 0;
@@ -87,8 +87,51 @@ unsafe impl<const FLAW: u8> RawTry for Broken<FLAW> {
     }
 }
 
+/// Lets a waiter in without the lock if patience runs out at just that failed look.
+#[derive(Default)]
+struct InAtLook<const LOOK: u32>(Broken<SOUND>);
+
+// SAFETY: as above.
+unsafe impl<const LOOK: u32> RawLock for InAtLook<LOOK> {
+    type Context = ();
+
+    fn acquire(&self, (): &()) {
+        let _ = self.acquire_within(&(), &Patience::ENDLESS);
+    }
+
+    unsafe fn release(&self, (): &()) {
+        // SAFETY: passed on.
+        unsafe { self.0.release(&()) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<const LOOK: u32> Abortable for InAtLook<LOOK> {
+    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        let mut spinner = Spinner::new();
+        for looks in 1.. {
+            if self.0.try_acquire(&()) {
+                break;
+            }
+            if runs_out(patience) {
+                if looks == LOOK {
+                    break;
+                }
+                return Outcome::GaveUp;
+            }
+            spinner.turn();
+        }
+        Outcome::Acquired
+    }
+}
+
 const RACE: &str = "Causality violation: Concurrent";
 const ASLEEP: &str = "deadlock; threads";
+const ENTERED: &str = "the lock was held";
 const POLLING: &str = "deadlock: every thread waits for ever";
 
 /// Each with the reason for which it has to fail, if it has to.
@@ -148,5 +191,41 @@ pub static BROKEN: &[(Model, Option<&str>)] = &[
             destroy::is_destroyed::<Broken<CLINGING>>(2)
         }),
         Some(RACE),
+    ),
+    (
+        quick("in_at_look_2", SPIN, || mutex::all_let_go::<InAtLook<2>>(2)),
+        Some(ENTERED),
+    ),
+    // Here the second look passes the deadline, and it alone.
+    (
+        quick("in_at_look_1::unseen", SPIN, || {
+            mutex::all_let_go::<InAtLook<1>>(2)
+        }),
+        None,
+    ),
+    (
+        quick("in_at_look_3::unseen", SPIN, || {
+            mutex::all_let_go::<InAtLook<3>>(2)
+        }),
+        None,
+    ),
+    (
+        quick("in_at_look_1", SPIN_LATER, || {
+            mutex::all_let_go::<InAtLook<1>>(2)
+        }),
+        Some(ENTERED),
+    ),
+    (
+        quick("in_at_look_3", SPIN_LATER, || {
+            mutex::all_let_go::<InAtLook<3>>(2)
+        }),
+        Some(ENTERED),
+    ),
+    // Beyond the bound.
+    (
+        quick("in_at_look_4::unseen", SPIN_LATER, || {
+            mutex::all_let_go::<InAtLook<4>>(2)
+        }),
+        None,
     ),
 ];

@@ -20,6 +20,16 @@ models![
     quick("a_clh::try", SPIN, || {
         mutex::excludes::<AClh<MayPark>>(3, 1, 2);
     }),
+    quick("a_clh::lets_go_later", SPIN_LATER_1, || {
+        mutex::lets_go::<AClh<MayPark>>(3, 1, 1);
+    }),
+    quick(
+        "a_clh::leaves_what_is_handed_over_later",
+        SPIN_LATER,
+        || {
+            mutex::lets_go::<OneCohort<AClh<MayPark>>>(2, 1, 1);
+        }
+    ),
     quick("a_clh::leaves_what_is_handed_over", SPIN_5, || {
         mutex::lets_go::<OneCohort<AClh<MayPark>>>(2, 1, 1);
     }),

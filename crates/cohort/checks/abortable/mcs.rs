@@ -18,6 +18,9 @@ models![
     deep("a_mcs::two_let_go", SPIN_1, || {
         mutex::lets_go::<OneCohort<AMcs<MayPark>>>(3, 1, 2);
     }),
+    quick("a_mcs::lets_go_later", SPIN_LATER_1, || {
+        mutex::lets_go::<OneCohort<AMcs<SpinOnly>>>(2, 1, 1);
+    }),
     quick("a_mcs::comes_back_late", SPIN_0, || {
         mutex::comes_back_late::<OneCohort<AMcs<MayPark>>>();
     }),

@@ -16,7 +16,13 @@ models![
     quick("mcs_nb::two_let_go", SPIN_1, || {
         mutex::lets_go::<McsNb<SpinOnly>>(3, 1, 2);
     }),
+    quick("mcs_nb::lets_go_later", SPIN_LATER_1, || {
+        mutex::lets_go::<McsNb<SpinOnly>>(3, 1, 1);
+    }),
     quick("mcs_nb::all_let_go", SPIN_0, || {
+        mutex::all_let_go::<McsNb<SpinOnly>>(3);
+    }),
+    quick("mcs_nb::all_let_go_later", SPIN_LATER_0, || {
         mutex::all_let_go::<McsNb<SpinOnly>>(3);
     }),
     quick("mcs_nb::comes_back", PARK, || {

@@ -21,6 +21,15 @@ models![
     quick("aclof::below_hmcs_t", SPIN_1, || {
         mutex::lets_go::<SmallAClof<AClh<SpinOnly>, HmcsT1<SpinOnly>>>(3, 1, 1);
     }),
+    lighter("aclof::lets_go_above_later", SPIN_LATER_1, || {
+        mutex::lets_go::<SmallAClof<AClh<SpinOnly>, AClh<SpinOnly>>>(3, 1, 1);
+    }),
+    quick("aclof::all_let_go_later", SPIN_LATER_0, || {
+        mutex::all_let_go::<SmallAClof<AClh<MayPark>, AClh<MayPark>>>(3);
+    }),
+    lighter("aclof::below_hmcs_t_later", SPIN_LATER_1, || {
+        mutex::lets_go::<SmallAClof<AClh<SpinOnly>, HmcsT1<SpinOnly>>>(3, 1, 1);
+    }),
     quick("aclof::three_levels", SPIN_1, || {
         mutex::lets_go::<TallAClof>(3, 1, 1);
     }),

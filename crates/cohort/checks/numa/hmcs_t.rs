@@ -136,6 +136,27 @@ models![
     quick("hmcs_t::naive", SPIN_0, || {
         mutex::lets_go::<Naive<SpinOnly>>(3, 1, 2);
     }),
+    lighter("hmcs_t::lets_go_later", SPIN_LATER_1, || {
+        mutex::lets_go::<HmcsT1<SpinOnly>>(3, 1, 1);
+    }),
+    quick("hmcs_t::one_lets_go_later", SPIN_LATER, || {
+        mutex::all_let_go::<HmcsT1<SpinOnly>>(2);
+    }),
+    quick("hmcs_t::two_levels_one_lets_go_later", SPIN_LATER, || {
+        mutex::all_let_go::<SmallHmcsT<SpinOnly>>(2);
+    }),
+    deep("hmcs_t::all_let_go_later", SPIN_LATER_0, || {
+        mutex::all_let_go::<HmcsT1<SpinOnly>>(3);
+    }),
+    deep("hmcs_t::two_levels_all_let_go_later", SPIN_LATER_0, || {
+        mutex::all_let_go::<SmallHmcsT<SpinOnly>>(3);
+    }),
+    quick("hmcs_t::two_let_go_later", SPIN_LATER_0, || {
+        mutex::lets_go::<HmcsT1<SpinOnly>>(3, 1, 2);
+    }),
+    lighter("hmcs_t::two_levels_let_go_later", SPIN_LATER_1, || {
+        mutex::lets_go::<SmallHmcsT<SpinOnly>>(3, 1, 1);
+    }),
     quick("hmcs_t::learns", SPIN_1, || {
         mutex::lets_go::<SmallAhmcsT<SpinOnly>>(3, 1, 2);
     }),

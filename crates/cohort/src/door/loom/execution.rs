@@ -13,6 +13,7 @@
 //! The counts start again whenever a thread leaves a wait or ends.
 
 use super::super::WaitPolicy;
+use super::hours::Hours;
 use super::std;
 use super::thread::ThreadRecord;
 use super::trace;
@@ -46,6 +47,8 @@ pub(super) struct Thread {
     pub(super) lives: bool,
     /// Its failed polls since the last event.
     polls: u32,
+    /// Whether it has slept until a deadline.
+    pub(super) overslept: bool,
     /// The words a lock keeps for it.
     pub(super) record: Box<ThreadRecord>,
 }
@@ -75,6 +78,7 @@ pub(super) struct Settings {
     pub(super) polls: u32,
     pub(super) policy: WaitPolicy,
     pub(super) nanoseconds_per_look: u64,
+    pub(super) looks_in_time: u32,
     pub(super) quiet: bool,
     pub(super) tries: bool,
     pub(super) visits: bool,
@@ -111,6 +115,10 @@ pub(super) struct Execution {
     kernel: Rc<AtomicU32>,
     /// The process's count of quick times revoked.
     revocations: Box<super::AtomicU32>,
+    /// The time of each thread, in a model in which deadlines pass sooner or later.
+    pub(super) hours: Option<Hours>,
+    /// Whether all hours have been written.
+    pub(super) struck: bool,
 }
 
 std::thread_local! {
@@ -167,6 +175,8 @@ pub(super) fn begin(serial: u64, settings: Settings) {
         survivor: None,
         kernel,
         revocations,
+        hours: None,
+        struck: false,
     }));
 }
 
@@ -175,6 +185,7 @@ impl Thread {
         Self {
             lives: true,
             polls: 0,
+            overslept: false,
             record: Box::new(ThreadRecord::new(index)),
         }
     }

@@ -12,6 +12,7 @@ mod caught;
 mod execution;
 mod fences;
 mod flaw;
+mod hours;
 mod interrupt;
 mod kept;
 mod model;

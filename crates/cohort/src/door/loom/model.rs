@@ -2,7 +2,7 @@
 
 use super::super::WaitPolicy;
 use super::execution::{Abandoned, Settings, Thread, begin, touch_kernel, unwind, with};
-use super::std;
+use super::{hours, std};
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -22,6 +22,10 @@ pub struct Model {
     pub policy: WaitPolicy,
     /// How far the clock moves at each look at it.
     pub nanoseconds_per_look: u64,
+    /// How many failed looks of a thread its first deadline may outlast, six at most: at each of them
+    /// it passes or does not, and at the next it passes.  With none it passes by the clock, which a
+    /// failed poll moves.
+    pub looks_in_time: u32,
     /// Whether every release finds that the lock has long been quiet.
     pub quiet: bool,
     /// Whether whatever is worth a try now and then is tried each time.
@@ -79,6 +83,7 @@ impl Model {
             polls: self.polls,
             policy: self.policy,
             nanoseconds_per_look: self.nanoseconds_per_look,
+            looks_in_time: self.looks_in_time,
             quiet: self.quiet,
             tries: self.tries,
             visits: self.visits,
@@ -94,6 +99,7 @@ impl Model {
         let began = Instant::now();
         builder.check(move || {
             begin(ran.fetch_add(1, Ordering::Relaxed) + 1, settings);
+            hours::begin(settings.looks_in_time);
             client();
             if with(|execution| execution.abandoned) {
                 gave_up.fetch_add(1, Ordering::Relaxed);

@@ -7,11 +7,11 @@
 //!
 //! A thread that sleeps with a deadline may time out at any moment: the clock
 //! jumps there.  Otherwise it moves by as much as the model says at each look at
-//! it, and by a nanosecond at each failed poll.
+//! it, and by a nanosecond at each failed poll; or its hours [strike](hours).
 
 use super::super::{AtomicU32, Slept};
 use super::execution::{Sleeper, give_way, leave_if_ended, poll, touch_kernel, unwind, with};
-use super::{std, trace};
+use super::{hours, std, trace};
 use cohort_raw::Deadline;
 use core::panic::Location;
 use std::format;
@@ -38,7 +38,13 @@ fn nanoseconds(deadline: &Deadline) -> u64 {
 /// Whether `deadline` has passed; all clocks are one here.
 #[must_use]
 pub fn expired(deadline: &Deadline) -> bool {
-    with(|execution| execution.clock >= nanoseconds(deadline))
+    let at = nanoseconds(deadline);
+    let (clock, strikes) = with(|execution| (execution.clock, execution.hours.is_some()));
+    // The clock's origin is past whatever strikes.
+    if strikes && at > 0 {
+        return clock + 1 >= at && hours::are_over();
+    }
+    clock >= at
 }
 
 /// None: every thread runs at last here, and a bound would hide a lost wake-up.
@@ -100,6 +106,7 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
         }
         with(|execution| {
             execution.clock = execution.clock.max(nanoseconds(deadline));
+            execution.me().overslept = true;
         });
         // A thread that looks now and then, instead of sleeping, waits all the same.
         poll();

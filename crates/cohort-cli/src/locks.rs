@@ -1,5 +1,7 @@
 //! `cohort locks`: what the threads of a process wait for, and which threads hold it.
 
+mod alive;
+mod dump;
 mod find;
 mod process;
 
@@ -8,15 +10,16 @@ use crate::problem::Problem;
 use find::{Lock, Member};
 use process::Process;
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Options of `cohort locks`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = NOTES)]
 pub struct Arguments {
-    /// The process, by its number
-    #[arg(value_name = "PID")]
-    process: u32,
+    /// The process, by its number, or the core dump of one
+    #[arg(value_name = "PID|CORE")]
+    process: PathBuf,
     /// Print JSON: the process, and an object for each lock
     #[arg(long)]
     json: bool,
@@ -24,29 +27,40 @@ pub struct Arguments {
 
 const NOTES: &str = "\
 The process goes on; what is shown of each thread is true of one moment. Stop it first (`kill -STOP`), \
-or it may hang anyway: then all of it is.
+or it may hang anyway: then all of it is. So is all of a core dump, which `gcore PID`, the kernel \
+(`ulimit -c unlimited`) or `cohort debug --abort` leaves. It has no names of threads, and nothing \
+of what `cohort debug` or `cohort profile` writes down; variables have names if the program and its \
+libraries are still here as they were. A file that is called by a number alone is meant by `./4711`.
 
 Shown are the mutexes, rwlocks and conditions that a thread sleeps for. A mutex that is recursive or \
 checks errors notes its owner, and a rwlock its writer; a plain mutex notes nobody. Of a process that \
 `cohort debug` or `cohort profile` has started, all holders are known, and locks that nobody waits for \
-are shown too, but for plain mutexes at debug's level `stuck`. Threads that wait in the queue of another lock than the default are not found.
+are shown too, but for plain mutexes at debug's level `stuck`. Threads that wait in the queue of \
+another lock than the default are not found. The locks of the library for C (cohort.h) note nobody.
 
 Examples:
   cohort locks $(pidof memcached)
   cohort locks --json 4711
+  cohort locks core.4711
 
-Exit status: 0; 2 if there is no such process, 125 if it may not be looked at or does not run under \
-Cohort.";
+Exit status: 0; 2 if there is no such process or file, or the file is no core dump; 125 if it may not \
+be looked at, is cut off or of another processor, or the process does not run under Cohort.";
 
 /// What is printed as JSON.
 #[derive(Serialize)]
 struct Sheet<'a> {
     process: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    core: Option<&'a Path>,
     program: &'a str,
     library: &'a str,
-    lock: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lock: Option<&'a str>,
     threads: usize,
     locks: &'a [Lock],
+    /// Files in which nothing has a name, since they have changed after the core dump.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    unnamed: &'a [String],
 }
 
 /// Carries out `cohort locks`.
@@ -54,41 +68,77 @@ struct Sheet<'a> {
 /// # Errors
 /// The process cannot be looked at.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let process = Process::open(arguments.process)?;
+    let process = Process::open(&arguments.process)?;
     let observed = process.observed();
     let locks = find::locks(&process, observed.as_ref());
-    let (program, lock) = (process.name(process.id), process.lock());
+    let lock = process.lock();
     let threads = process.threads().len();
+    let core = process.core.as_ref();
     if arguments.json {
         let sheet = Sheet {
             process: process.id,
-            program: &program,
-            library: &process.preloaded,
-            lock: &lock,
+            core: core.map(|core| &*core.path),
+            program: &process.program,
+            library: &process.library,
+            lock: lock.as_deref(),
             threads,
             locks: &locks,
+            unnamed: core.map_or(&[], |core| &core.unnamed),
         };
         page::print_json(Origin::here(), &sheet)?;
         return Ok(ExitCode::SUCCESS);
     }
     let waiting: usize = locks.iter().map(|lock| lock.waiters.len()).sum();
     let about = format!(
-        "{program} ({}), {threads} threads, mutexes served by {lock}: {waiting} {} for a lock or a \
-         condition.",
+        "{} ({}){}, {threads} threads{}: {waiting} {} for a lock or a condition.",
+        process.program,
         process.id,
+        core.map_or_else(String::new, |core| format!(", by {}", core.path.display())),
+        lock.map_or_else(String::new, |lock| format!(", mutexes served by {lock}")),
         if waiting == 1 { "sleeps" } else { "sleep" },
     );
     let mut text = page::prose(&about);
     if !locks.is_empty() {
         text = format!("{text}\n\n{}", page::lines(table(&locks), 1..2));
     }
-    if observed.is_none() {
-        let note = "A plain mutex does not note its holder, and locks that nobody waits for are \
-                    not found: under `cohort debug` both are.";
-        text = format!("{text}\n\n{}", page::prose(note));
+    let notes = notes(&process, observed.is_some());
+    if !notes.is_empty() {
+        text = format!("{text}\n\n{}", page::prose(&notes.join(" ")));
     }
     page::print(&text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What is not known of a process.
+fn notes(process: &Process, is_observed: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !is_observed {
+        // There is no other way to start a process that is over, or one that the library for C serves.
+        let remedy = if process.core.is_none() && process.serves_pthread {
+            ": under `cohort debug` both are"
+        } else {
+            ""
+        };
+        notes.push(format!(
+            "A plain mutex does not note its holder, and locks that nobody waits for are not \
+             found{remedy}."
+        ));
+    }
+    if let Some(core) = &process.core {
+        notes.push("A core dump has no names of threads.".to_owned());
+        if process.has_records() {
+            notes.push(
+                "Nor has it what `cohort debug` or `cohort profile` has written down.".to_owned(),
+            );
+        }
+        if !core.unnamed.is_empty() {
+            let files = core.unnamed.join(", ");
+            notes.push(format!(
+                "Nothing is named that is in {files}: that has changed since then, or is gone."
+            ));
+        }
+    }
+    notes
 }
 
 fn table(locks: &[Lock]) -> comfy_table::Table {
@@ -107,8 +157,9 @@ fn table(locks: &[Lock]) -> comfy_table::Table {
 }
 
 fn members(members: &[Member]) -> String {
-    let shown = members
-        .iter()
-        .map(|member| format!("{} {}", member.thread, member.name));
+    let shown = members.iter().map(|member| match &member.name {
+        Some(name) => format!("{} {name}", member.thread),
+        None => member.thread.to_string(),
+    });
     shown.collect::<Vec<_>>().join(", ")
 }

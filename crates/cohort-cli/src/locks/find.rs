@@ -42,8 +42,9 @@ impl Kind {
 pub struct Member {
     /// The kernel's number of it.
     pub thread: u32,
-    /// Its name.
-    pub name: String,
+    /// Its name, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// An object that threads wait for or hold.
@@ -104,15 +105,16 @@ pub fn locks(process: &Process, observed: Option<&Observed>) -> Vec<Lock> {
         }
         None => {
             let mut found = Found::new();
-            for sleep in process.sleeps() {
-                let waiters = &mut found.entry(object(process, &sleep)).or_default().1;
+            let sleeps = process.sleeps();
+            for sleep in &sleeps {
+                let waiters = &mut found.entry(object(process, &sleeps, sleep)).or_default().1;
                 waiters.push(sleep.thread);
             }
             found
         }
     };
-    let mut stacks = Stacks::new(process.id);
-    stacks.refresh([process.id].into_iter(), "");
+    let mut stacks = process.stacks();
+    let threads = process.threads();
     let member = |thread| Member {
         thread,
         name: process.name(thread),
@@ -120,7 +122,7 @@ pub fn locks(process: &Process, observed: Option<&Observed>) -> Vec<Lock> {
     let lock = |((kind, address), (mut holders, waiters)): (_, (Vec<u32>, Vec<u32>))| {
         let (noted, held) = state(process, kind, address);
         if holders.is_empty() {
-            holders.extend(noted);
+            holders.extend(noted.and_then(|own| threads.get(&own)));
         }
         Lock {
             kind,
@@ -163,8 +165,8 @@ const fn for_which(doing: Doing) -> Option<Kind> {
     }
 }
 
-/// The object for which a thread sleeps.
-fn object(process: &Process, sleep: &Sleep) -> (Kind, u64) {
+/// The object for which a thread sleeps, which is one of `sleeps`.
+fn object(process: &Process, sleeps: &[Sleep], sleep: &Sleep) -> (Kind, u64) {
     let at = |offset: usize| process.long(sleep.word + offset as u64).unwrap_or(0);
     if sleep.seen == Waiter::WAITING && sleep.classes == Waiter::CLASS {
         let condition = at(Waiter::AT);
@@ -178,17 +180,39 @@ fn object(process: &Process, sleep: &Sleep) -> (Kind, u64) {
         }
     }
     // A rwlock's first waiter sleeps at its word, the others at the gate before it.
-    let before = sleep.word.wrapping_sub(RawRwLock::WORD as u64);
-    if RawRwLock::seen(sleep.seen).has_sleeper && is_rwlock(process, before) {
-        return (Kind::RwLock, before);
+    if let Some(rwlock) = headed(process, sleep) {
+        return (Kind::RwLock, rwlock);
     }
-    if !Futex::is_held(sleep.seen) || !Futex::has_sleepers(sleep.seen) {
+    if !is_mutexs(sleep.seen) {
         return (Kind::Word, sleep.word);
     }
-    if is_rwlock(process, sleep.word) {
+    // In a program of the library for C a mutex is eight bytes, and behind it is anything.
+    let is_headed = || {
+        let mut heads = sleeps.iter().filter_map(|other| headed(process, other));
+        heads.any(|rwlock| rwlock == sleep.word)
+    };
+    if (process.serves_pthread && is_rwlock(process, sleep.word)) || is_headed() {
         return (Kind::RwLock, sleep.word);
     }
     (Kind::Mutex, sleep.word)
+}
+
+/// Whether a thread that saw that at a mutex's word would sleep there.
+fn is_mutexs(seen: u32) -> bool {
+    Futex::is_held(seen) && Futex::has_sleepers(seen)
+}
+
+/// The rwlock at the word of which a thread sleeps, as its first waiter.
+fn headed(process: &Process, sleep: &Sleep) -> Option<u64> {
+    let rwlock = sleep.word.checked_sub(RawRwLock::WORD as u64)?;
+    if !RawRwLock::seen(sleep.seen).has_sleeper || !is_rwlock(process, rwlock) {
+        return None;
+    }
+    // The word of a mutex that has another before it may look the same.  What such a one has in its
+    // second word is even while threads sleep, and a process's generation is 1 unless it was forked.
+    let generation = process.word(rwlock + RawRwLock::GENERATION as u64)?;
+    let is_certain = process.serves_pthread || !is_mutexs(sleep.seen) || generation % 2 == 1;
+    is_certain.then_some(rwlock)
 }
 
 /// Whether a rwlock with waiters is there: its gate is held, and it notes a process where a mutex
@@ -201,9 +225,12 @@ fn is_rwlock(process: &Process, address: u64) -> bool {
         && generation.is_some_and(|number| (1..GENERATIONS).contains(&number))
 }
 
-/// The thread that an object notes as its holder, and how it is held, in words.
+/// The thread that an object notes as its holder, by the number that the thread has for itself, and
+/// how it is held, in words.
 fn state(process: &Process, kind: Kind, address: u64) -> (Option<u32>, String) {
     let noted = |at: u64| {
+        // What the library for C serves ends before.
+        process.serves_pthread.then_some(())?;
         let record = process.long(address + at).filter(|record| *record != 0)?;
         process.word(record + ThreadRecord::ID as u64)
     };

@@ -1,21 +1,57 @@
-//! A process as it is seen from outside: its memory, its mappings, and where its threads sleep.
+//! A process as it is seen from outside: its memory, its mappings, and where its threads sleep.  It
+//! runs, or a core dump is left of it.
 
+use super::{alive, dump};
 use crate::choice::DEFAULT;
-use crate::observe::process::{Process as Observed, own_number};
+use crate::observe::process::Process as Observed;
+use crate::observe::stacks::Stacks;
 use crate::problem::Problem;
-use std::fs::{self, File};
-use std::io::{Error, ErrorKind};
-use std::os::unix::fs::FileExt;
+use object::{Object, ObjectSymbol};
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
+
+/// What can be asked of a process.
+pub trait Source {
+    /// Its mappings, as `/proc/PID/maps` lists them.
+    fn maps(&self) -> &str;
+    /// Fills the bytes from its memory at an address; nothing where not all of them can be had.
+    fn read(&self, at: u64, into: &mut [u8]) -> Option<()>;
+    /// The kernel's numbers of its threads here, by those that they have for themselves.
+    fn threads(&self) -> BTreeMap<u32, u32>;
+    /// A thread's name.
+    fn name(&self, thread: u32) -> Option<String>;
+    /// The arguments of the futex call that a thread is in.
+    fn futex(&self, thread: u32) -> Option<[u64; 6]>;
+    /// The variables of its environment, each with a zero behind it.
+    fn environment(&self) -> Option<Vec<u8>>;
+    /// A thread that can be asked for the files as the process sees them, while it runs.
+    fn alive(&self) -> Option<u32>;
+    /// What the observing library has written down of it, if that is the one.
+    fn observed(&self) -> Option<Observed>;
+}
 
 /// A process under Cohort.
 pub struct Process {
     /// Its number.
     pub id: u32,
-    /// Our library, as it is mapped there.
-    pub preloaded: String,
-    maps: String,
-    memory: File,
+    /// The program's name.
+    pub program: String,
+    /// Our library, as it is mapped there: the program itself, if that has the library for C inside.
+    pub library: String,
+    /// Whether that library serves the C library's locks, in which it notes owners and writers.
+    pub serves_pthread: bool,
+    /// The core dump, if it is one.
+    pub core: Option<Core>,
+    source: Box<dyn Source>,
+}
+
+/// What is said of a core dump beside its process.
+pub struct Core {
+    /// Where it is.
+    pub path: PathBuf,
+    /// The files that are others by now than they were, so that they name nothing.
+    pub unnamed: Vec<String>,
 }
 
 /// A thread's sleep at a word, which it saw hold something.
@@ -32,103 +68,95 @@ pub struct Sleep {
 }
 
 impl Process {
-    /// The process of that number.
+    /// The process of that number, or the one of which that core dump is left.
     ///
     /// # Errors
     /// There is none, it may not be looked at, or it does not run under Cohort.
-    pub fn open(id: u32) -> Result<Self, Problem> {
-        let folder = PathBuf::from(format!("/proc/{id}"));
-        if !folder.exists() {
-            return Err(Problem::usage(format!("there is no process {id}")));
+    pub fn open(named: &Path) -> Result<Self, Problem> {
+        let is_digits = |text: &&str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        match named.to_str().filter(is_digits) {
+            Some(number) => alive::open(number),
+            None => dump::open(named),
         }
-        let refused = |error: Error| match error.kind() {
-            ErrorKind::PermissionDenied => Problem::refused(format!(
-                "process {id} may not be looked at ({error}): it is another user's, or \
-                 /proc/sys/kernel/yama/ptrace_scope is not 0; try as root"
-            )),
-            _ => Problem::refused(format!("process {id} cannot be looked at: {error}")),
-        };
-        let maps = fs::read_to_string(folder.join("maps")).map_err(refused)?;
-        let memory = File::open(folder.join("mem")).map_err(refused)?;
-        let library = files(&maps).find(|path| {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            name.starts_with("libcohort_")
-        });
-        let Some(library) = library.map(str::to_owned) else {
-            return Err(Problem::refused(format!(
-                "process {id} does not run under Cohort: start it by `cohort run -- PROGRAM`"
-            )));
-        };
-        Ok(Self {
+    }
+
+    /// A process; none, if it does not run under Cohort.
+    pub fn of(id: u32, program: String, source: Box<dyn Source>) -> Option<Self> {
+        let (library, serves_pthread) = library(source.maps())?;
+        Some(Self {
             id,
-            preloaded: library,
-            maps,
-            memory,
+            program,
+            library,
+            serves_pthread,
+            core: None,
+            source,
         })
     }
 
-    /// The lock that serves its mutexes, as its environment says.
-    pub fn lock(&self) -> String {
-        let environment = fs::read(format!("/proc/{}/environ", self.id)).unwrap_or_default();
+    /// The lock that serves its mutexes, as its environment says, if that is known.
+    pub fn lock(&self) -> Option<String> {
+        if !self.serves_pthread {
+            return Some(DEFAULT.to_owned());
+        }
+        let environment = self.source.environment()?;
         let said = environment
             .split(|byte| *byte == 0)
             .find_map(|variable| variable.strip_prefix(b"COHORT_LOCK="));
-        said.filter(|name| !name.is_empty()).map_or_else(
+        let said = said.filter(|name| !name.is_empty());
+        Some(said.map_or_else(
             || DEFAULT.to_owned(),
             |name| String::from_utf8_lossy(name).into_owned(),
-        )
+        ))
     }
 
     /// What the observing library has written down of it, if that is the one.
     pub fn observed(&self) -> Option<Observed> {
-        // In a PID namespace of its own it has another number for itself.
-        let own = own_number(&format!("/proc/{}/status", self.id)).unwrap_or(self.id);
-        let begins = format!("{own}.");
-        let records = files(&self.maps).find(|path| {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            path.contains("/cohort-") && name.starts_with(&begins)
-        });
-        Observed::open(Path::new(records?))
+        self.source.observed()
     }
 
-    /// The kernel's numbers of its threads.
-    pub fn threads(&self) -> Vec<u32> {
-        let tasks = fs::read_dir(format!("/proc/{}/task", self.id));
-        let mut threads: Vec<u32> = tasks
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-            .collect();
-        threads.sort_unstable();
-        threads
+    /// Whether that library has written something down, which may be gone.
+    pub fn has_records(&self) -> bool {
+        records(self.source.maps(), self.id).is_some()
     }
 
-    /// A thread's name.
-    pub fn name(&self, thread: u32) -> String {
-        let name = fs::read_to_string(format!("/proc/{}/task/{thread}/comm", self.id));
-        name.unwrap_or_default().trim_end().to_owned()
+    /// Names for its addresses.
+    pub fn stacks(&self) -> Stacks {
+        let mut stacks = Stacks::new(self.id);
+        stacks.refresh(self.source.alive().into_iter(), self.source.maps());
+        stacks
+    }
+
+    /// The kernel's numbers of its threads here, by those that they have for themselves.
+    pub fn threads(&self) -> BTreeMap<u32, u32> {
+        self.source.threads()
+    }
+
+    /// A thread's name, if it is known.
+    pub fn name(&self, thread: u32) -> Option<String> {
+        self.source.name(thread)
     }
 
     /// The threads that sleep at a word.
     pub fn sleeps(&self) -> Vec<Sleep> {
-        let sleep = |thread: u32| {
-            let call = fs::read_to_string(format!("/proc/{}/task/{thread}/syscall", self.id));
-            asleep(thread, &call.ok()?)
-        };
-        self.threads().into_iter().filter_map(sleep).collect()
+        let threads = self.threads();
+        let sleeps = threads.values().filter_map(|thread| {
+            let call = self.source.futex(*thread)?;
+            asleep(*thread, call)
+        });
+        sleeps.collect()
     }
 
     /// Four bytes of its memory.
     pub fn word(&self, at: u64) -> Option<u32> {
         let mut bytes = [0; 4];
-        self.memory.read_exact_at(&mut bytes, at).ok()?;
+        self.source.read(at, &mut bytes)?;
         Some(u32::from_le_bytes(bytes))
     }
 
     /// Eight bytes of its memory.
     pub fn long(&self, at: u64) -> Option<u64> {
         let mut bytes = [0; 8];
-        self.memory.read_exact_at(&mut bytes, at).ok()?;
+        self.source.read(at, &mut bytes)?;
         Some(u64::from_le_bytes(bytes))
     }
 }
@@ -139,22 +167,49 @@ fn files(maps: &str) -> impl Iterator<Item = &str> {
         .filter_map(|line| line.find('/').map(|at| &line[at..]))
 }
 
-/// A sleep at a word, in the kernel's line about the system call that a thread is in.
-fn asleep(thread: u32, call: &str) -> Option<Sleep> {
+/// Our library among the mapped files, and whether it serves the C library's locks.
+fn library(maps: &str) -> Option<(String, bool)> {
+    let begins = |with: &str| {
+        let mut files = files(maps);
+        let path = files.find(|path| path.rsplit('/').next().unwrap_or(path).starts_with(with));
+        path.map(str::to_owned)
+    };
+    if let Some(path) = begins("libcohort_") {
+        return Some((path, true));
+    }
+    // A program is mapped below its libraries, and may have ours inside.
+    let program = || files(maps).next().filter(|path| has_library(path));
+    let path = begins("libcohort.so").or_else(|| program().map(str::to_owned))?;
+    Some((path, false))
+}
+
+/// Whether a program is linked with the static library for C.
+fn has_library(program: &str) -> bool {
+    let bytes = fs::read(program).unwrap_or_default();
+    object::File::parse(&*bytes).is_ok_and(|file| {
+        let mut symbols = file.symbols();
+        symbols.any(|symbol| symbol.is_definition() && symbol.name() == Ok("cohort_mutex_lock"))
+    })
+}
+
+/// The file in which a process of that number for itself writes down what it does, if it has one
+/// mapped.
+pub fn records(maps: &str, own: u32) -> Option<&Path> {
+    let begins = format!("{own}.");
+    let found = files(maps).find(|path| {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        path.contains("/cohort-") && name.starts_with(&begins)
+    });
+    found.map(Path::new)
+}
+
+/// A sleep at a word, by the arguments of a futex call.
+fn asleep(thread: u32, [word, kind, seen, _, _, classes]: [u64; 6]) -> Option<Sleep> {
     /// The kind of call, without what is said beside it.
     const KIND: u64 = 0x7f;
     const WAIT: u64 = libc::FUTEX_WAIT as u64;
     const WAIT_FOR_CLASSES: u64 = libc::FUTEX_WAIT_BITSET as u64;
 
-    let mut words = call.split_whitespace();
-    if words.next()?.parse() != Ok(libc::SYS_futex) {
-        return None;
-    }
-    let numbers = words.map(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
-    let numbers: Vec<u64> = numbers.collect::<Option<_>>()?;
-    let [word, kind, seen, _, _, classes, ..] = numbers[..] else {
-        return None;
-    };
     let classes = match kind & KIND {
         WAIT => u32::MAX,
         WAIT_FOR_CLASSES => classes as u32,
@@ -173,25 +228,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sleeps_are_read_from_the_kernels_lines() {
-        let line = format!(
-            "{} 0x7f00 0x89 0x3 0x0 0x0 0x1 0x7ffd 0x7f12\n",
-            libc::SYS_futex
-        );
-        let sleep = Sleep {
+    fn only_waits_are_sleeps() {
+        let sleep = |kind| asleep(7, [0x7f00, kind, 3, 0, 0, 1]);
+        let at_any = Sleep {
             thread: 7,
             word: 0x7f00,
             seen: 3,
-            classes: 1,
+            classes: u32::MAX,
         };
-        assert_eq!(asleep(7, &line), Some(sleep));
-        for other in [
-            "running\n",
-            "-1 0x7ffd 0x7f12\n",
-            "0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0\n",
-            "",
+        assert_eq!(sleep(0x80), Some(at_any.clone()));
+        assert_eq!(
+            sleep(0x89),
+            Some(Sleep {
+                classes: 1,
+                ..at_any
+            })
+        );
+        assert_eq!(sleep(0x81), None);
+    }
+
+    #[test]
+    fn our_library_is_known_by_its_name() {
+        let line = |path: &str| format!("7f00-7f01 r-xp 00000000 fe:00 11 {path}\n");
+        let program = line("/nowhere/program");
+        let of = |path: &str| library(&(program.clone() + &line(path)));
+        for (path, serves_pthread) in [
+            ("/run/x/libcohort_preload.so", true),
+            ("/usr/lib/libcohort.so.0.1.0", false),
         ] {
-            assert_eq!(asleep(7, other), None);
+            assert_eq!(of(path), Some((path.to_owned(), serves_pthread)));
         }
+        assert_eq!(of("/usr/lib/libcohorts.so"), None);
     }
 }

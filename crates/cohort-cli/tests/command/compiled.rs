@@ -1,7 +1,8 @@
 //! Programs compiled for a test.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 use tempfile::TempDir;
 
 /// A compiled program; its folder goes with it.
@@ -38,8 +39,8 @@ fn compile(source: &str, compiler: &str, options: &[&str]) -> Option<Program> {
     let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/command");
     let status = Command::new(compiler)
         .args(["-D_GNU_SOURCE", "-O1", "-pthread"])
-        .args(options)
         .arg(sources.join(source))
+        .args(options)
         .arg("-o")
         .arg(program.path())
         .status()
@@ -81,6 +82,49 @@ pub fn hidden() -> Program {
 /// `many.c`: very many mutexes, and threads.
 pub fn many() -> Program {
     compile("many.c", "cc", &[]).expect(NO_COMPILER)
+}
+
+/// Runs make in a folder below the workspace's, without what this test's cargo would tell a cargo that
+/// make starts.
+pub fn make(at: &str, arguments: &[String]) {
+    let mut make = Command::new("timeout");
+    make.args(["600", "make"]);
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("CARGO_PKG_") || text == "CARGO_ENCODED_RUSTFLAGS" {
+            make.env_remove(name);
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let output = make
+        .args(arguments)
+        .current_dir(root.join(at))
+        .env_remove("LD_PRELOAD")
+        .stdin(Stdio::null())
+        .output()
+        .expect("make runs");
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// The prefix below which the library for C is installed for all tests here.
+pub fn prefix() -> &'static Path {
+    static PREFIX: LazyLock<TempDir> = LazyLock::new(|| {
+        let prefix = TempDir::new().expect("a temporary folder");
+        let told = format!("PREFIX={}", prefix.path().display());
+        let cargo = format!("CARGO={}", env!("CARGO"));
+        make(".", &["install-c".to_owned(), told, cargo]);
+        prefix
+    });
+    PREFIX.path()
+}
+
+/// `ours.c` or the like, which uses the library for C: that of this name.
+pub fn of_the_library(source: &str, library: &str) -> Program {
+    let prefix = prefix().display();
+    let include = format!("-I{prefix}/include");
+    let found = format!("-Wl,-rpath,{prefix}/lib");
+    let library = format!("{prefix}/lib/{library}");
+    compile(source, "cc", &["-g", &include, &found, &library]).expect(NO_COMPILER)
 }
 
 const NO_COMPILER: &str = "these tests need a C compiler: install the package gcc";

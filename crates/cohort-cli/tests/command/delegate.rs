@@ -1,11 +1,10 @@
 //! `cohort delegate`: sections in C that become functions, and what they do afterwards.
 
-use crate::cohort;
+use crate::{cohort, compiled};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 fn root() -> PathBuf {
@@ -414,31 +413,11 @@ fn the_examples_do_the_same_afterwards() {
         .current_dir(&examples)
         .assert()
         .code(0);
-    let make = |at: &Path, arguments: &[String]| {
-        let mut make = Command::new("timeout");
-        make.args(["600", "make"]);
-        for (name, _) in std::env::vars_os() {
-            let text = name.to_string_lossy();
-            if text.starts_with("CARGO_PKG_") || text == "CARGO_ENCODED_RUSTFLAGS" {
-                make.env_remove(name);
-            }
-        }
-        let output = make
-            .args(arguments)
-            .current_dir(at)
-            .env_remove("LD_PRELOAD")
-            .stdin(Stdio::null())
-            .output()
-            .expect("make runs");
-        assert!(output.status.success(), "{output:?}");
-    };
-    let prefix = format!("PREFIX={}", below("prefix"));
-    let cargo = format!("CARGO={}", env!("CARGO"));
-    make(&root(), &["install-c".to_owned(), prefix.clone(), cargo]);
+    let prefix = format!("PREFIX={}", compiled::prefix().display());
     let (out, build) = (below("out"), below("build"));
     let places = [format!("OUT={out}"), format!("BUILD={build}")];
-    make(
-        &examples,
+    compiled::make(
+        "examples/delegate",
         &[
             "test".to_owned(),
             prefix,

@@ -4,7 +4,9 @@ use crate::{cohort, compiled};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -16,18 +18,25 @@ struct Running(Child, u32);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = Command::new("kill")
-            .args(["-KILL", &self.1.to_string()])
-            .status();
+        // Once it is over, another may have its number.
+        if matches!(self.0.try_wait(), Ok(None)) {
+            let _ = Command::new("kill")
+                .args(["-KILL", &self.1.to_string()])
+                .status();
+        }
         let _ = self.0.wait();
     }
 }
 
 /// Starts `waits.c` by that subcommand.
 fn start(subcommand: &str, program: &compiled::Program) -> Running {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_cohort"))
-        .args([subcommand, "--"])
-        .arg(program.path())
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cohort"));
+    started(command.args([subcommand, "--"]).arg(program.path()))
+}
+
+/// Starts a program that tells its number.
+fn started(command: &mut Command) -> Running {
+    let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -40,19 +49,28 @@ fn start(subcommand: &str, program: &compiled::Program) -> Running {
     Running(child, id)
 }
 
+/// What is said of that process or core dump.
+fn sheet(of: &str) -> Value {
+    let output = cohort()
+        .args(["locks", "--json", of])
+        .output()
+        .expect("the command runs");
+    assert!(output.status.success(), "{output:?}");
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
+
+fn waiters(locks: &[Value]) -> usize {
+    let waiters = locks.iter().filter_map(|lock| lock["waiters"].as_array());
+    waiters.map(Vec::len).sum()
+}
+
 /// What is said of that process once so many threads wait.
 fn locks(process: u32, waiting: usize) -> Vec<Value> {
     let began = Instant::now();
     loop {
-        let output = cohort()
-            .args(["locks", "--json", &process.to_string()])
-            .output()
-            .expect("the command runs");
-        assert!(output.status.success(), "{output:?}");
-        let sheet: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let sheet = sheet(&process.to_string());
         let locks = sheet["locks"].as_array().expect("a list").clone();
-        let waiters = locks.iter().filter_map(|lock| lock["waiters"].as_array());
-        if waiters.map(Vec::len).sum::<usize>() >= waiting {
+        if waiters(&locks) >= waiting {
             return locks;
         }
         assert!(began.elapsed() < LIMIT, "{waiting} do not wait: {locks:?}");
@@ -70,27 +88,210 @@ fn what_threads_wait_for_is_shown() {
     let program = compiled::waits();
     let running = start("run", &program);
     let locks = locks(running.1, 4);
-    for (variable, kind, notes) in [
-        ("owned", "mutex", true),
-        ("plain", "mutex", false),
-        ("table", "rwlock", true),
-        ("changed", "condition", false),
-    ] {
-        let lock = named(&locks, variable);
-        assert_eq!(lock["kind"], kind, "{lock}");
-        assert_eq!(lock["waiters"].as_array().map(Vec::len), Some(1), "{lock}");
-        let holders = lock["holders"].as_array().expect("a list");
-        assert_eq!(holders.len(), usize::from(notes), "{lock}");
-        for holder in holders {
-            assert_eq!(holder["thread"], running.1, "{lock}");
-        }
-    }
+    shows_what_waits_for(&locks, running.1);
     cohort()
         .args(["locks", &running.1.to_string()])
         .assert()
         .code(0)
         .stdout(contains("owned").and(contains("a writer").not()))
         .stdout(contains("4 sleep for a lock"));
+}
+
+/// Each lock of `waits.c`, with the thread that is known to hold it.
+fn shows_what_waits_for(locks: &[Value], holder: u32) {
+    for (variable, kind, notes) in [
+        ("owned", "mutex", true),
+        ("plain", "mutex", false),
+        ("table", "rwlock", true),
+        ("changed", "condition", false),
+    ] {
+        let lock = named(locks, variable);
+        assert_eq!(lock["kind"], kind, "{lock}");
+        assert_eq!(lock["waiters"].as_array().map(Vec::len), Some(1), "{lock}");
+        let holders = lock["holders"].as_array().expect("a list");
+        assert_eq!(holders.len(), usize::from(notes), "{lock}");
+        for noted in holders {
+            assert_eq!(noted["thread"], holder, "{lock}");
+        }
+    }
+}
+
+/// A core dump of a process, by GDB; none, with a line that says so, where there is no GDB or it may
+/// not look.
+fn gcore(program: &compiled::Program, id: u32) -> Option<PathBuf> {
+    if which::which("gcore").is_err() {
+        eprintln!("skip: no `gcore` here; install the package gdb");
+        return None;
+    }
+    let begins = program.folder().join("dumped").display().to_string();
+    let output = Command::new("gcore")
+        .args(["-o", &begins, &id.to_string()])
+        .output()
+        .expect("gcore runs");
+    let said = [&*output.stdout, &*output.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    if said.contains("not permitted") {
+        eprintln!("skip: processes may not be looked at here");
+        return None;
+    }
+    assert!(output.status.success(), "{said}");
+    Some(PathBuf::from(format!("{begins}.{id}")))
+}
+
+/// A dump of a process of `waits.c` that is over.
+fn shows_in(dump: &Path, id: u32, lock: &str) {
+    let path = dump.display().to_string();
+    let told = sheet(&path);
+    assert_eq!(told["core"], path.as_str(), "{told}");
+    assert_eq!(told["process"], id, "{told}");
+    assert_eq!(told["program"], "count", "{told}");
+    assert_eq!(told["lock"], lock, "{told}");
+    assert_eq!(told["threads"], 5, "{told}");
+    let locks = told["locks"].as_array().expect("a list");
+    assert_eq!(waiters(locks), 4, "{told}");
+    shows_what_waits_for(locks, id);
+    assert_eq!(named(locks, "plain")["waiters"][0]["name"], Value::Null);
+    cohort()
+        .args(["locks", &path])
+        .env("COLUMNS", "1000")
+        .assert()
+        .code(0)
+        .stdout(contains("4 sleep for a lock").and(contains("no names of threads")))
+        .stdout(contains("cohort debug").not());
+}
+
+/// Says that of a file, and ends with that status.
+fn is_refused(path: &Path, code: i32, why: &str) {
+    cohort()
+        .arg("locks")
+        .arg(path)
+        .assert()
+        .code(code)
+        .stdout("")
+        .stderr(contains(why));
+}
+
+#[test]
+fn a_core_dump_shows_the_same() {
+    let program = compiled::waits();
+    let running = start("run", &program);
+    let id = running.1;
+    locks(id, 4);
+    let Some(dump) = gcore(&program, id) else {
+        return;
+    };
+    drop(running);
+    shows_in(&dump, id, "futex-hmcs");
+
+    // A program that was built again has its variables elsewhere.
+    fs::rename(program.path(), program.folder().join("old")).expect("our folder");
+    fs::write(program.path(), "another").expect("our folder");
+    let told = sheet(&dump.display().to_string());
+    let changed = program.path().display().to_string();
+    assert_eq!(told["unnamed"], serde_json::json!([changed]));
+    let locks = told["locks"].as_array().expect("a list");
+    assert_eq!(waiters(locks), 4, "{told}");
+    assert!(
+        locks.iter().all(|lock| lock["variable"].is_null()),
+        "{told}"
+    );
+
+    let length = fs::metadata(&dump).expect("our file").len();
+    for kept in [length / 2, 4096, 100, 40] {
+        let file = File::options().write(true).open(&dump).expect("our file");
+        file.set_len(kept).expect("our file");
+        is_refused(&dump, 125, "cut off");
+    }
+}
+
+/// What the kernel itself leaves of a program that ends by a signal.
+#[test]
+fn a_core_dump_of_the_kernel_shows_the_same() {
+    let program = compiled::waits();
+    let script = "ulimit -c unlimited 2>/dev/null; exec \"$0\" run --lock futex -- \"$1\"";
+    let mut command = Command::new("sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_cohort")]);
+    command.arg(program.path()).current_dir(program.folder());
+    let mut running = started(&mut command);
+    let id = running.1;
+    locks(id, 4);
+    let quit = Command::new("kill")
+        .args(["-QUIT", &id.to_string()])
+        .status();
+    assert!(quit.is_ok_and(|status| status.success()));
+    running.0.wait().expect("a child");
+    let entries = fs::read_dir(program.folder()).expect("our folder");
+    let mut files = entries.map(|entry| entry.expect("our folder").path());
+    let is_dump = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with("core")
+    };
+    match files.find(is_dump) {
+        Some(dump) => shows_in(&dump, id, "futex"),
+        None => eprintln!("skip: the kernel leaves core dumps elsewhere, or none"),
+    }
+}
+
+/// The locks of the library for C, in a process and in a core dump, of either library.
+#[test]
+fn the_locks_of_the_library_for_c_are_shown() {
+    for library in ["libcohort.so", "libcohort.a"] {
+        let program = compiled::of_the_library("ours.c", library);
+        let running = started(&mut Command::new(program.path()));
+        let alive = locks(running.1, 5);
+        let dump = gcore(&program, running.1);
+        drop(running);
+        let dumped = dump.map(|dump| {
+            let told = sheet(&dump.display().to_string());
+            assert_eq!(told["lock"], "futex-hmcs", "{told}");
+            told["locks"].as_array().expect("a list").clone()
+        });
+        for locks in [Some(alive), dumped].into_iter().flatten() {
+            assert_eq!(waiters(&locks), 5, "{locks:?}");
+            for (variable, kind, waiting, held) in [
+                ("plain", "mutex", 1, "a thread"),
+                ("pool", "mutex", 1, "a thread"),
+                ("table", "rwlock", 2, "a writer"),
+                ("changed", "condition", 1, ""),
+            ] {
+                let lock = named(&locks, variable);
+                assert_eq!(lock["kind"], kind, "{lock}");
+                let waiters = lock["waiters"].as_array().map(Vec::len);
+                assert_eq!(waiters, Some(waiting), "{lock}");
+                assert_eq!(lock["held"], held, "{lock}");
+                assert_eq!(lock["holders"], serde_json::json!([]), "{lock}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_no_core_dump_is_said() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // The beginning of an ELF file: its class, its kind and its machine.
+    let header = |class: u8, kind: u8, machine: u8| {
+        let mut bytes = vec![0; 64];
+        bytes[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, 1, 1]);
+        bytes[16] = kind;
+        bytes[18] = machine;
+        bytes
+    };
+    let write = |bytes: &[u8]| {
+        let path = folder.path().join("file");
+        fs::write(&path, bytes).expect("our folder");
+        path
+    };
+    is_refused(&folder.path().join("absent"), 2, "no core dump");
+    is_refused(folder.path(), 2, "no core dump");
+    is_refused(Path::new("/dev/null"), 2, "no core dump");
+    is_refused(&write(b""), 2, "no core dump");
+    is_refused(&write(b"not at all a core dump"), 2, "no core dump");
+    is_refused(Path::new("/bin/true"), 2, "no core dump");
+    is_refused(&write(&header(2, 4, 183)), 125, "ELF machine 183");
+    is_refused(&write(&header(1, 4, 3)), 125, "ELF machine 3)");
+    is_refused(&write(&header(2, 4, 62)[..30]), 125, "cut off");
+    is_refused(&write(&header(2, 4, 62)), 125, "no mapped files");
+    is_refused(Path::new("99999999999"), 2, "no process 99999999999");
 }
 
 /// What the observing library has written down says which thread holds a plain mutex, too.
@@ -112,12 +313,18 @@ fn what_cannot_be_looked_at_is_said() {
         .assert()
         .code(2)
         .stderr(contains("no process 4194305"));
-    cohort().args(["locks", "memcached"]).assert().code(2);
+    is_refused(Path::new("memcached"), 2, "pidof");
     cohort()
         .args(["locks", &std::process::id().to_string()])
         .assert()
         .code(125)
         .stderr(contains("cohort run"));
+    // Nor is there more to see when it is over.
+    let program = compiled::waits();
+    let running = started(&mut Command::new(program.path()));
+    if let Some(dump) = gcore(&program, running.1) {
+        is_refused(&dump, 125, "did not run under Cohort");
+    }
 }
 
 fn script() -> std::path::PathBuf {

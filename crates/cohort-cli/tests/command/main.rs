@@ -2,6 +2,7 @@
 
 mod advise;
 mod bench;
+mod beside;
 mod compare;
 mod compiled;
 mod debug;

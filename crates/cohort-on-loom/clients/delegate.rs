@@ -118,6 +118,25 @@ pub fn is_attended<D: Attended + 'static>(threads: usize, rounds: u64, here: usi
     );
 }
 
+/// The first thread is the server, as in [`is_attended`], of others that have little patience.
+pub fn is_attended_within<D: Attended + AbortableDelegate + 'static>(threads: usize, rounds: u64) {
+    counts::<D>(
+        threads,
+        move |_| rounds,
+        0..0,
+        move |thread, delegate, context, section| {
+            if thread == 0 {
+                delegate.attend();
+                delegate.attend();
+                delegate.leave();
+                return false;
+            }
+            let patience = Patience::until(soon());
+            delegate.run_within(context, section, &patience) == Outcome::Acquired
+        },
+    );
+}
+
 /// Each section panics, and its own thread is told so, whichever thread ran it.
 pub fn panics<D: Delegate + 'static>(threads: usize) {
     let shared = Arc::new((D::default(), Cell::new(0)));

@@ -469,12 +469,12 @@ macro_rules! for_each_delegate {
             cc_synch, $crate::delegation::CcSynch,
             "sections are brought to a queue, whose first runs those behind it",
             "Fatourou and Kallimanis 2012; Zhang et al. 2017 §1",
-            [];
+            [AbortableDelegate];
 
             fc, $crate::delegation::Fc,
             "sections are published in records, through which the thread goes that has the lock",
             "Hendler et al. 2010; Zhang et al. 2017 §2.2",
-            [];
+            [AbortableDelegate];
 
             h_synch, $crate::delegation::HSynch,
             "as cc-synch, with a queue for each NUMA node below a lock that they share",
@@ -494,7 +494,7 @@ macro_rules! for_each_delegate {
             rcl, $crate::delegation::Rcl,
             "sections are brought to a thread that does nothing else, on a CPU of its own",
             "Lozi et al. 2012; Zhang et al. 2017 §2.2",
-            [Attended];
+            [AbortableDelegate, Attended];
 
             sanl, $crate::delegation::Sanl,
             "threads vote to run sections in place or to bring them to one of them",
@@ -514,7 +514,7 @@ macro_rules! for_each_delegate {
             sanl_plus, $crate::delegation::SanlPlus,
             "as cc-synch; where many want it, those of a NUMA node bring theirs together",
             "Zhang et al. 2017 §4.2, §5",
-            [];
+            [AbortableDelegate];
         }
     };
 }

@@ -350,6 +350,9 @@ stress! {
     qd_opens_again: (0..300).for_each(|_| delegate::runs_again::<Qd<Mcs, MayPark, 1>>(THREADS));
     qd_lets_go: delegate::lets_go::<Qd<Mcs, MayPark, 2>>(THREADS, 5_000, 3, 1);
     posting_posts: (0..300).for_each(|_| delegate::posts::<SanlPlus>(THREADS, THREADS / 2));
+    rcl_is_attended_within: {
+        delegate::is_attended_within::<crate::locks::delegation::Rcl>(THREADS, 5_000);
+    };
     posting_hurried: (0..300).for_each(|_| {
         delegate::posts_beside_hurried::<Sanl>(THREADS, THREADS / 2);
     });

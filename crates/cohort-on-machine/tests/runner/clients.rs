@@ -363,6 +363,16 @@ static CLIENTS: &[Sizes] = clients! {
         delegate::serves_nobody_inside::<CcSynch<MayPark, 2>>(threads);
     };
     cc_synch_hands_on: |threads, rounds| delegate::runs::<CcSynch<MayPark, 2>>(threads, rounds, 2);
+    cc_synch_lets_go: |threads, rounds| {
+        delegate::lets_go::<CcSynch<MayPark, 2>>(threads, rounds, threads / 2, 1);
+    };
+    sanl_plus_lets_go: |threads, rounds| {
+        let hurried = threads / 2;
+        delegate::lets_go::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(threads, rounds, hurried, 1);
+    };
+    fc_lets_go: |threads, rounds| {
+        delegate::lets_go::<Fc<Mcs, MayPark, 1, 0>>(threads, rounds, threads / 2, 1);
+    };
     h_synch_excludes: |threads, rounds| {
         delegate::runs::<HSynch<Mcs, MayPark, 2, 4>>(threads, rounds, 2);
     };
@@ -398,6 +408,7 @@ static CLIENTS: &[Sizes] = clients! {
         delegate::serves_nobody_inside::<Fc<Mcs, MayPark, 1, 0>>(threads);
     };
     rcl_is_attended: |threads, rounds| delegate::is_attended::<Rcl>(threads, rounds, 1);
+    rcl_is_attended_within: |threads, rounds| delegate::is_attended_within::<Rcl>(threads, rounds);
     fc_combines: |threads, rounds| delegate::runs::<Fc<Mcs, MayPark, 1, 0>>(threads, rounds, 1);
     arena_hands_out_once: |threads, rounds| arena::hands_out_once(threads, rounds, 12);
     arena_adopts_orphans: |threads, _rounds| arena::adopts_orphans(threads);

@@ -128,6 +128,8 @@ static BEYOND: &[(&str, &str)] = &[
          sections were put on the list; loom, where they do not, notices it",
     ),
     ("qd.run-withdrawn", "as request.leave-posted"),
+    ("told.go-anyway", "as request.leave-posted"),
+    ("told.run-gone", "as request.leave-posted"),
     ("sanl.keep-posted", "nobody forks here"),
     ("sanl.keep-queue", "nobody forks here"),
     ("futex-hmcs.believe-places", "nobody forks here"),

@@ -6,6 +6,18 @@ impl Checked for CcSynch {
     type Smallest = CcSynch<MayPark, 2>;
 }
 
+models![
+    quick("cc_synch::timed_again", TICKING, || {
+        delegate::lets_go::<CcSynch<MayPark, 2>>(2, 2, 1, 0)
+    }),
+    quick("cc_synch::timed_both", TICKING, || {
+        delegate::lets_go::<CcSynch<MayPark, 2>>(2, 1, 2, 0)
+    }),
+    quick("cc_synch::timed_and_takes", TICKING_1, || {
+        delegate::lets_go::<CcSynch<MayPark, 2>>(3, 1, 1, 1)
+    }),
+];
+
 on_machine! {
     _ => [few("cc_synch_hands_on"), few("cc_synch_is_inside")];
 }

@@ -11,5 +11,5 @@ impl Checked for Fc {
 }
 
 on_machine! {
-    _ => [few("fc_combines"), few("fc_is_inside")];
+    _ => [few("fc_combines"), few("fc_is_inside"), few("fc_lets_go")];
 }

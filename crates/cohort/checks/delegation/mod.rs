@@ -10,3 +10,4 @@ mod request;
 mod roster;
 mod sanl;
 mod sanl_plus;
+mod told;

@@ -21,6 +21,12 @@ models![
     quick("rcl::attended_here", PARK, || delegate::is_attended::<Rcl>(
         2, 1, 1
     )),
+    quick("rcl::timed", TICKING, || delegate::lets_go::<Rcl>(
+        2, 1, 1, 0
+    )),
+    quick("rcl::attended_timed", TICKING_1, || {
+        delegate::is_attended_within::<Rcl>(2, 1)
+    }),
     deep(
         "rcl::attended_both",
         PARK_1,

@@ -27,6 +27,12 @@ models![
     quick("sanl_plus::unlocks", PARK, || {
         delegate::unlocks_in_order_of_locking(2)
     }),
+    quick("sanl_plus::timed_again", TICKING, || {
+        delegate::lets_go::<SanlPlus<MayPark, 2, 0, false, 1, 1>>(2, 2, 1, 0)
+    }),
+    quick("sanl_plus::timed_and_takes", TICKING_1, || {
+        delegate::lets_go::<Riding>(3, 1, 1, 1)
+    }),
     deep("sanl_plus::mixes_three", PARK_1, || {
         delegate::mixes::<Riding>(3)
     }),

@@ -8,31 +8,27 @@
 //! | field | meaning | written by |
 //! |---|---|---|
 //! | `tail` | the node in which the next arrival brings its section; null: nobody has come yet | arrivals, by an exchange |
-//! | a node's `section`, `here` | the section; whether its owner is to run it: 1, or 0 if not | the arrival that found the node |
+//! | a node's `section`, `marks` | the section; whether its owner is to run it, or may give up | the arrival that found the node |
 //! | a node's `next` | the node after it, where the next one brings its section; null: nothing is brought here yet | the same, last |
-//! | a node's `state` | see below | the combiner |
-//!
-//! | `state` | meaning |
-//! |---|---|
-//! | `WAIT` | its section is to be run |
-//! | `DONE` | it has been |
-//! | `COMBINE` | the thread that brings a section here runs it, and those behind it |
+//! | a node's `told` | see [`told`](super::told): by `YOURS` its thread is the combiner | the combiner; its thread, as it gives up |
 //!
 //! An arrival leaves a fresh node for the next one and takes the one that it found, which is its
 //! own until it returns.  A combiner runs `MOST` sections at most, and then leaves its part to
 //! the node that it has come to: to the thread that waits there, or to the one that comes next.
-//! So the lock is free if and only if `COMBINE` stands in the last node, and its releases need no
-//! look at anything else.
+//! So the lock is free if and only if `YOURS` stands in the last node, and its releases need no
+//! look at anything else.  A node whose thread has given up stays in the queue, and the combiner that
+//! comes to it gives it back.
 //!
 //! A child of a fork cannot go on with one that others had come to: their nodes are in its queue.
 
+use super::told::{Told, WAIT, YOURS};
 use super::{may_serve, run};
 use crate::door::{
     AtomicPtr, AtomicU32, Cell, Order, Tallied, flaws, orders, pool, tally, tally_moment,
 };
 use crate::host::Pool;
-use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
-use cohort_raw::{Delegate, Section};
+use crate::wait::{MayPark, Parking, SpinOnly};
+use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section};
 use core::marker::PhantomData;
 use core::ptr;
 
@@ -43,10 +39,6 @@ orders! {
     CC_BRING = Release;
     /// Sees it.
     CC_BROUGHT = Acquire;
-    /// What the section did is seen by its thread, or what all of them did by the next combiner.
-    CC_ANSWER = Release;
-    /// Sees it.
-    CC_ANSWERED = Acquire;
 }
 
 flaws! {
@@ -54,19 +46,17 @@ flaws! {
     SERVE_INSIDE = "cc-synch.serve-inside";
 }
 
-const WAIT: u32 = 0;
-const DONE: u32 = 1;
-const COMBINE: u32 = 2;
-
-/// One waits for a node.
-const CLASS: u32 = 1;
+/// Marks of a node: its thread runs its section.
+pub(super) const HERE: u32 = 1;
+/// Its thread may give up.
+const MAY_GO: u32 = 2;
 
 /// A place in the queue.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Node {
-    state: WaitCell<MayPark>,
-    here: AtomicU32,
+    told: Told,
+    marks: AtomicU32,
     section: Cell<Option<Section<'static>>>,
     next: AtomicPtr<Node>,
 }
@@ -102,11 +92,11 @@ impl<P: Parking, const MOST: u32> Default for CcSynch<P, MOST> {
 }
 
 impl Node {
-    /// A node in that state, which nobody else has.
-    fn fresh(state: u32) -> &'static Self {
+    /// A node that says so, which nobody else has.
+    fn fresh(told: u32) -> &'static Self {
         let node = NODES.take();
         node.next.store(ptr::null_mut(), Order::RELAXED);
-        node.state.reset(state);
+        node.told.reset(told);
         node
     }
 
@@ -121,40 +111,66 @@ impl Node {
             unsafe { run(section) };
         }
     }
+
+    /// The node behind it, if a section is brought here.
+    fn next(&self) -> Option<&'static Self> {
+        // SAFETY: a node that is linked stays until its thread is answered, and the last one
+        // until somebody has brought a section there.
+        unsafe { self.next.load(CC_BROUGHT).cast_const().as_ref() }
+    }
+
+    /// Gives it back; what is left in it is nobody's.
+    ///
+    /// # Safety
+    /// It is the caller's: nobody goes past it any more, and its thread has left it, or is the caller.
+    unsafe fn give(&'static self) {
+        // SAFETY: it came from this pool, and the caller says the rest.
+        unsafe { NODES.give(self) };
+    }
 }
 
 impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
-    /// Blocks until the section has been run; `here`: by the calling thread.  If that thread has
-    /// become the combiner, it runs what `under` is given, inside of it.
+    /// Blocks until the section has been run, by the calling thread if it is marked `HERE`.  If that
+    /// thread has become the combiner, it runs what `under` is given, inside of it.
     pub(super) fn bring(
         &self,
         section: Section<'_>,
-        here: bool,
+        marks: u32,
         under: impl FnOnce(&mut dyn FnMut()),
     ) {
+        let mine = self.arrive(section, marks);
+        let told = mine.told.wait::<P>();
+        self.end(mine, told, under);
+    }
+
+    /// Brings the section; the node in which it stands.
+    fn arrive(&self, section: Section<'_>, marks: u32) -> &'static Node {
         let next = Node::fresh(WAIT);
         let found = self.tail.swap(ptr::from_ref(next).cast_mut(), CC_ARRIVE);
         // SAFETY: a node stays as long as it is in the queue; this one is now the caller's.
         let mine = unsafe { found.cast_const().as_ref::<'static>() };
-        let mine = mine.unwrap_or_else(|| Node::fresh(COMBINE));
-        // SAFETY: this call returns once it has been run.
+        let mine = mine.unwrap_or_else(|| Node::fresh(YOURS));
+        // SAFETY: the caller waits until it has been run, or takes it back.
         let section = unsafe { section.outliving() };
         // SAFETY: nobody looks there until the next node is known.
         mine.section
             .with_mut(|place| unsafe { *place = Some(section) });
-        mine.here.store(here.into(), Order::RELAXED);
+        mine.marks.store(marks, Order::RELAXED);
         mine.next.store(ptr::from_ref(next).cast_mut(), CC_BRING);
-        let state = mine.state.in_form::<P>();
-        state.wait_for(CC_ANSWERED, CLASS, |state| state != WAIT);
-        if state.value(CC_ANSWERED) == COMBINE {
+        mine
+    }
+
+    /// Combines, if that is what the caller was told of its node, and gives it back.
+    fn end(&self, mine: &'static Node, told: u32, under: impl FnOnce(&mut dyn FnMut())) {
+        if told == YOURS {
             under(&mut || self.combine(mine));
         }
-        // SAFETY: it came from this pool; the thread that wrote its state has gone past it.
-        unsafe { NODES.give(mine) };
+        // SAFETY: the thread that told of it has gone past it.
+        unsafe { mine.give() };
     }
 
     /// Runs the sections from the caller's node on, and leaves that to another.
-    fn combine(&self, mine: &Node) {
+    fn combine(&self, mine: &'static Node) {
         let most = if may_serve(flaw::SERVE_INSIDE) {
             MOST
         } else {
@@ -164,27 +180,35 @@ impl<P: Parking, const MOST: u32> CcSynch<P, MOST> {
         tally(Tallied::Nominations, 1);
         let mut node = mine;
         for _ in 0..most {
-            // SAFETY: a node that is linked stays until its thread is answered, and the last one
-            // until somebody has brought a section there.
-            let Some(next) = (unsafe { node.next.load(CC_BROUGHT).as_ref() }) else {
+            let Some(next) = node.next() else {
                 break;
             };
+            let marks = node.marks.load(Order::RELAXED);
             if ptr::eq(node, mine) {
-                // SAFETY: the state says that this thread combines.
+                // SAFETY: this thread was told that it combines.
                 unsafe { node.serve() };
-            } else {
-                if node.here.load(Order::RELAXED) != 0 {
-                    break;
-                }
+            } else if marks & HERE != 0 {
+                break;
+            } else if marks & MAY_GO == 0 || node.told.begin::<P>() {
                 // SAFETY: as above.
                 unsafe { node.serve() };
                 tally(Tallied::Served, 1);
-                node.state.in_form::<P>().set(DONE, CC_ANSWER);
+                node.told.answer::<P>();
+            } else {
+                // SAFETY: its thread has given up.
+                unsafe { node.give() };
             }
             node = next;
         }
         tally(Tallied::Serving, tally_moment() - moment);
-        node.state.in_form::<P>().set(COMBINE, CC_ANSWER);
+        while !node.told.hand::<P>() {
+            let Some(next) = node.next() else {
+                unreachable!("a thread that gives up has brought something");
+            };
+            // SAFETY: as above.
+            unsafe { node.give() };
+            node = next;
+        }
     }
 }
 
@@ -195,11 +219,24 @@ unsafe impl<P: Parking, const MOST: u32> Delegate for CcSynch<P, MOST> {
 
     #[inline]
     fn run(&self, (): &(), section: Section<'_>) {
-        self.bring(section, false, |combine| combine());
+        self.bring(section, 0, |combine| combine());
     }
 
     fn run_here(&self, (): &(), section: Section<'_>) {
-        self.bring(section, true, |combine| combine());
+        self.bring(section, HERE, |combine| combine());
+    }
+}
+
+// SAFETY: as above; one exchange decides whether a section that is given up is its thread's or the
+// combiner's.
+unsafe impl<P: Parking, const MOST: u32> AbortableDelegate for CcSynch<P, MOST> {
+    fn run_within(&self, (): &(), section: Section<'_>, patience: &Patience) -> Outcome {
+        let mine = self.arrive(section, MAY_GO);
+        let Some(told) = mine.told.wait_within::<P>(patience) else {
+            return Outcome::GaveUp;
+        };
+        self.end(mine, told, |combine| combine());
+        Outcome::Acquired
     }
 }
 
@@ -208,8 +245,8 @@ impl<P: Parking, const MOST: u32> Drop for CcSynch<P, MOST> {
         let last = self.tail.load(CC_BROUGHT);
         // SAFETY: nobody uses this lock any more, whose last node is its own.
         if let Some(last) = unsafe { last.cast_const().as_ref::<'static>() } {
-            // SAFETY: it came from this pool.
-            unsafe { NODES.give(last) };
+            // SAFETY: as above.
+            unsafe { last.give() };
         }
     }
 }

@@ -25,6 +25,9 @@
 //! another lock it tells one of their threads to take this one and run its own section, and that thread
 //! looks in its turn.
 //!
+//! A thread that may give up never sleeps, so nobody has to look after it: it is not counted, nor told to
+//! take the lock, and takes that when it finds it free.
+//!
 //! A child of a fork cannot go on with one that others had come to.
 
 use super::request::{Request, Told};
@@ -37,7 +40,7 @@ use crate::door::{
 };
 use crate::host::Pool;
 use crate::wait::{MayPark, Parking, SpinOnly};
-use cohort_raw::{Delegate, Patience, RawTry, Section, TwoForms};
+use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, RawTry, Section, TwoForms};
 use core::marker::PhantomData;
 
 orders! {
@@ -53,6 +56,16 @@ flaws! {
     SERVE_INSIDE = "fc.serve-inside";
     /// A thread that is told to run its section does so without the lock.
     RUN_UNLOCKED = "fc.run-unlocked";
+}
+
+/// How a wait ended.
+enum Ended {
+    /// The section has been run.
+    Served,
+    /// The thread has the lock.
+    Holding,
+    /// The thread has taken its section back.
+    GaveUp,
 }
 
 /// What the lock keeps for a thread.
@@ -173,7 +186,13 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
             // SAFETY: the caller has it, by that context.
             unsafe { self.lock.release(cx) };
             fence(FC_LOOK);
-            let is_due = || self.roster.seats().any(|seat| seat.own.request.is_posted());
+            let is_due = || {
+                self.roster
+                    .seats()
+                    .any(|seat| seat.own.request.is_endless())
+            };
+            let hands =
+                |seat: &Seat<Record>| seat.own.request.is_endless() && seat.own.request.hand::<P>();
             if self.asleep.load(Order::RELAXED) == 0
                 || mutant(flaw::FORGET_ASLEEP)
                 || !is_due()
@@ -185,7 +204,7 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
                 for seat in self.roster.seats() {
                     Self::serve(seat);
                 }
-            } else if self.roster.seats().any(|seat| seat.own.request.hand::<P>()) {
+            } else if self.roster.seats().any(hands) {
                 // The thread there takes the lock, and looks after the others.
                 // SAFETY: as above.
                 return unsafe { self.lock.release(cx) };
@@ -193,29 +212,53 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
         }
     }
 
-    /// Waits until the section that is published there has been run, or its thread has the lock;
-    /// whether that.
-    fn wait(&self, cx: &L::Context, seat: &Seat<Record>) -> bool {
+    /// Publishes the section, and blocks until it has been run, or patience runs out.
+    fn bring(&self, cx: &L::Context, section: Section<'_>, patience: Option<&Patience>) -> Outcome {
+        if self.try_hold(cx) {
+            self.combine(cx, section);
+            return Outcome::Acquired;
+        }
+        let seat = self.roster.seat(CHAINS);
+        // SAFETY: the record is this thread's, which waits for the end below.
+        unsafe { seat.own.request.post(section, patience.is_some()) };
+        match self.wait(cx, seat, patience) {
+            Ended::GaveUp => return Outcome::GaveUp,
+            Ended::Served => {}
+            // SAFETY: this thread has published it, and has the lock.
+            Ended::Holding => match unsafe { seat.own.request.take_back() } {
+                Some(section) => self.combine(cx, section),
+                None => self.leave(cx),
+            },
+        }
+        Outcome::Acquired
+    }
+
+    /// Waits until the section that is published there has been run, its thread has the lock, or
+    /// patience runs out.
+    fn wait(&self, cx: &L::Context, seat: &Seat<Record>, patience: Option<&Patience>) -> Ended {
         let mut spinner = Spinner::new();
         loop {
             seat.say(1);
             match seat.own.request.told() {
-                Some(Told::Served) => return false,
+                Some(Told::Served) => return Ended::Served,
                 Some(Told::Handed) => {
                     if !mutant(flaw::RUN_UNLOCKED) {
                         self.lock.acquire(cx);
                     }
-                    return true;
+                    return Ended::Holding;
                 }
                 None => {}
             }
             if self.try_hold(cx) {
-                return true;
+                return Ended::Holding;
+            }
+            if patience.is_some_and(|patience| seat.own.request.gives_up::<P>(patience)) {
+                return Ended::GaveUp;
             }
             if spinner.step() == Advice::Again {
                 continue;
             }
-            if P::MAY_SLEEP {
+            if P::MAY_SLEEP && patience.is_none() {
                 self.sleep(&seat.own.request);
             } else {
                 spinner.insist();
@@ -242,24 +285,23 @@ unsafe impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Delegate
     type Context = L::Context;
 
     fn run(&self, cx: &L::Context, section: Section<'_>) {
-        if self.try_hold(cx) {
-            return self.combine(cx, section);
-        }
-        let seat = self.roster.seat(CHAINS);
-        // SAFETY: the record is this thread's, which waits for the end below.
-        unsafe { seat.own.request.post(section, false) };
-        if self.wait(cx, seat) {
-            // SAFETY: this thread has published it, and has the lock.
-            match unsafe { seat.own.request.take_back() } {
-                Some(section) => self.combine(cx, section),
-                None => self.leave(cx),
-            }
-        }
+        let _ = self.bring(cx, section, None);
     }
 
     fn run_here(&self, cx: &L::Context, section: Section<'_>) {
         self.lock.acquire(cx);
         self.combine(cx, section);
+    }
+}
+
+// SAFETY: as above; a section that was taken back is in nobody's hands.
+unsafe impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> AbortableDelegate
+    for Fc<L, P, ROUNDS, AGE>
+{
+    /// A thread with a deadline looks again and again, without sleep, and may come late behind threads that
+    /// wait for the lock itself to run their own sections.
+    fn run_within(&self, cx: &L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
+        self.bring(cx, section, Some(patience))
     }
 }
 

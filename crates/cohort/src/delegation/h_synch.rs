@@ -14,9 +14,13 @@
 //! A combiner takes the lock before it runs the first section and releases it once it has left its
 //! part to the next of its queue, which takes it by itself: behind the other nodes that wait.
 //!
+//! No thread can give up: one that is to combine waits in the queue of `lock`, which lets nobody go, and its
+//! whole node waits behind it.
+//!
 //! A child of a fork cannot go on with one that others had come to: their nodes are in its queues.
 
 use super::CcSynch;
+use super::cc_synch::HERE;
 use crate::basic::Mcs;
 use crate::door::{Level, NODES, cohort, flaws, mutant};
 use crate::padded::CachePadded;
@@ -61,10 +65,10 @@ impl<L: RawLock, P: Parking, const MOST: u32, const CLUSTERS: usize> Default
 }
 
 impl<L: RawLock, P: Parking, const MOST: u32, const CLUSTERS: usize> HSynch<L, P, MOST, CLUSTERS> {
-    /// Blocks until the section has been run; `here`: by the calling thread.
-    fn bring(&self, cx: &L::Context, section: Section<'_>, here: bool) {
+    /// Blocks until the section has been run, by the calling thread if it is marked `HERE`.
+    fn bring(&self, cx: &L::Context, section: Section<'_>, marks: u32) {
         let cluster = &self.clusters[cohort(Level::Numa) % CLUSTERS].0;
-        cluster.bring(section, here, |combine| {
+        cluster.bring(section, marks, |combine| {
             if mutant(flaw::FORGET_LOCK) {
                 return combine();
             }
@@ -84,11 +88,11 @@ unsafe impl<L: RawLock, P: Parking, const MOST: u32, const CLUSTERS: usize> Dele
     type Context = L::Context;
 
     fn run(&self, cx: &L::Context, section: Section<'_>) {
-        self.bring(cx, section, false);
+        self.bring(cx, section, 0);
     }
 
     fn run_here(&self, cx: &L::Context, section: Section<'_>) {
-        self.bring(cx, section, true);
+        self.bring(cx, section, HERE);
     }
 }
 

@@ -2,7 +2,8 @@
 //! sections already and has the data in its cache (Zhang et al. 2017 §2.2), one file each, under
 //! their papers' names.
 //!
-//! [`request`] is how a section is brought and answered for, [`roster`] which threads bring them.
+//! [`request`] is how a section is brought and answered for, in a queue [`told`], [`roster`] which
+//! threads bring them.
 
 pub mod cc_synch;
 pub mod fc;
@@ -14,6 +15,7 @@ pub mod request;
 pub mod roster;
 pub mod sanl;
 pub mod sanl_plus;
+pub mod told;
 
 pub use cc_synch::CcSynch;
 pub use fc::Fc;

@@ -3,7 +3,8 @@
 //! Zhang et al. 2017 §2.2).
 //!
 //! **Not for** sections that wait for other threads, which may be those that they wait for; nor
-//! for many threads that come at once: each exchanges the one word until it succeeds.
+//! for many threads that come at once: each exchanges the one word until it succeeds; nor where callers
+//! want to give up: the list leads through their frames, so none may go before the holder has gone past it.
 //!
 //! | `word` | state |
 //! |---|---|

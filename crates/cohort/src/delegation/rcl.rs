@@ -28,7 +28,9 @@ use crate::context::Kept;
 use crate::door::{AtomicPtr, AtomicU32, Order, Spinner, thread_id};
 use crate::host::Served;
 use crate::wait::{MayPark, Parking, SpinOnly};
-use cohort_raw::{Attended, Delegate, Section, Thresholds, TwoForms};
+use cohort_raw::{
+    AbortableDelegate, Attended, Delegate, Outcome, Patience, Section, Thresholds, TwoForms,
+};
 use core::ptr;
 
 /// A `sanl` in which threads wait for as long as it takes, and serve nobody when they have the lock.
@@ -185,6 +187,17 @@ unsafe impl<L: Served, P: Parking> Delegate for Rcl<L, P> {
         self.here.fetch_add(1, Order::RELAXED);
         self.lock.run_here(cx, section);
         self.here.fetch_sub(1, Order::RELAXED);
+    }
+}
+
+// SAFETY: as above, and as `Sanl`.
+unsafe impl<L: Served, P: Parking> AbortableDelegate for Rcl<L, P> {
+    fn run_within(&self, cx: &L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
+        if self.is_at_hand() {
+            self.run_at_once(section);
+            return Outcome::Acquired;
+        }
+        self.lock.run_within(cx, section, patience)
     }
 }
 

@@ -13,7 +13,7 @@
 //! request back while it has that lock, when nobody serves; or, if the request is *patient*, at
 //! any time, by an exchange, and then the server takes it by one too.
 
-use crate::door::{Cell, Order, flaws, mutant, orders};
+use crate::door::{Cell, Order, Tallied, flaws, mutant, orders, runs_out, tally};
 use crate::wait::{MayPark, Parking, WaitCell};
 use cohort_raw::{Patience, Section};
 
@@ -103,6 +103,11 @@ impl Request {
         self.state.value(Order::RELAXED) & !PATIENT == POSTED
     }
 
+    /// The same of one whose poster waits as long as it takes.
+    pub fn is_endless(&self) -> bool {
+        self.state.value(Order::RELAXED) == POSTED
+    }
+
     /// The section, if there is one: to be run, and then [answered](Self::answer).
     ///
     /// # Safety
@@ -154,9 +159,24 @@ impl Request {
         section
     }
 
+    /// Gives a patient request up for its poster, if patience has run out; whether it did.  If
+    /// somebody has begun to serve it, blocks until its section has been run.
+    pub fn gives_up<P: Parking>(&self, patience: &Patience) -> bool {
+        if !runs_out(patience) {
+            return false;
+        }
+        if self.withdraw() {
+            tally(Tallied::Withdrawals, 1);
+            return true;
+        }
+        // It is being run, unless something has been told.
+        self.wait::<P>(&Patience::ENDLESS);
+        false
+    }
+
     /// The poster of a patient request gives it up; whether it could, before anybody began to
     /// serve it or handed the lock to it.
-    pub fn withdraw(&self) -> bool {
+    fn withdraw(&self) -> bool {
         // What is left there is nobody's, until it is posted over.
         self.state
             .exchange(POSTED | PATIENT, IDLE, Order::RELAXED, Order::RELAXED)

@@ -809,14 +809,8 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
                 return Ended::Holding(held);
             }
             let limit = if let Some(patience) = patience {
-                if runs_out(patience) {
-                    if request.withdraw() {
-                        tally(Tallied::Withdrawals, 1);
-                        return Ended::GaveUp;
-                    }
-                    // It is being run, unless it has been answered.
-                    request.wait::<P>(&Patience::ENDLESS);
-                    continue;
+                if request.gives_up::<P>(patience) {
+                    return Ended::GaveUp;
                 }
                 *patience
             } else {

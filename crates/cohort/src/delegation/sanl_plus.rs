@@ -4,27 +4,20 @@
 //! of a NUMA node share a place in the queue, a bus: its sections and answers lie
 //! together (Zhang et al. 2017 §4.2 and §5 ask for a lock without a dip between both modes).
 //!
-//! **Not for** sections that wait for other threads, which may be those that they wait for; nor
-//! where callers want to give up.
+//! **Not for** sections that wait for other threads, which may be those that they wait for.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
 //! | `tail` | the place in which the next arrival brings its section; null: nobody has come yet | arrivals, by an exchange |
 //! | a place's `of`, `code` | a section; or `of` a bus with sections that are to be run | the arrival that found the place |
 //! | a place's `next` | the place after it, with marks of what is brought here; null: nothing is yet | the same, last |
-//! | a place's `told` | see below | the holder |
+//! | a place's `told` | see [`told`](super::told) | the holder; its thread, as it gives up |
 //! | a bus's `aboard` | its ride, and how many seats are taken; at least `FULL` from when its sections are run on | threads that board; the holder |
 //! | a bus's `code` | that of the section in its first seat; null: not known yet | the thread in that seat; the holder |
 //! | a bus's `seats` | what a section with that code was made of; or, marked, where another stands, whole; null: not known yet | the thread in that seat; the holder |
 //! | a bus's `over` | its last ride that is over, plus one | the holder |
 //! | `rides` | whether threads share buses: 1, or 0 if not | the holder |
 //! | `average` | while they do: how many sections holders ran of late, in eighths | the holder |
-//!
-//! | `told` | meaning |
-//! |---|---|
-//! | `WAIT` | what is brought here is to be run |
-//! | `DONE` | it has been |
-//! | `YOURS` | the thread that brings something here has the lock: it runs that, and what is behind it |
 //!
 //! The thread in the first seat of a bus drives it: it takes the bus's place in the queue, and what is
 //! told of that is told to it.  The holder takes nobody aboard any more before it runs the sections,
@@ -33,6 +26,9 @@
 //! holder has run `MOST` sections and has found no end of the queue, and cease when holders run less
 //! than `CALM` on average.
 //!
+//! A thread that may give up takes a place of its own, since those aboard a bus are told by one word.  A
+//! place that was given up stays in the queue, and the holder that comes to it gives it back.
+//!
 //! At a queue of threads with places of their own, one line moves to the holder for each section;
 //! at one of buses, a place and one line or two for the sections of several threads.  What is
 //! brought is read where it stands and not taken out, since its thread looks at the same line.
@@ -40,6 +36,7 @@
 //! A thread that does not run while its bus goes `2^30` rides further may miss that its own is over.
 //! A child of a fork cannot go on with one that others had come to: their places are in its queue.
 
+use super::told::{Told, WAIT, YOURS};
 use super::{enter, leave, may_serve, run};
 use crate::door::Spinner;
 use crate::door::{
@@ -49,7 +46,7 @@ use crate::door::{
 use crate::host::Pool;
 use crate::padded::LinePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
-use cohort_raw::{Delegate, Section};
+use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section};
 use core::marker::PhantomData;
 use core::ptr;
 
@@ -60,10 +57,6 @@ orders! {
     PLUS_BRING = Release;
     /// Sees it.
     PLUS_BROUGHT = Acquire;
-    /// What a section did is seen by its thread, what all of them did by the next holder.
-    PLUS_TELL = Release;
-    /// Sees it.
-    PLUS_TOLD = Acquire;
     /// A section aboard is seen with what its thread did before.
     PLUS_SIT = Release;
     /// Sees it.
@@ -91,17 +84,17 @@ flaws! {
     FORGET_LOCKED = "sanl-plus.forget-locked";
 }
 
-const WAIT: u32 = 0;
-const DONE: u32 = 1;
-const YOURS: u32 = 2;
-
-/// One waits for a place, and those aboard for a bus.
+/// Those aboard wait for a bus.
 const CLASS: u32 = 1;
 
 /// Marks of a `next`: what is brought here is a bus.
 const BUS: usize = 1;
 /// Its thread runs it.
 const HERE: usize = 2;
+/// Its thread may give up: no bus does, nor a thread that runs what it brings.
+const MAY_GO: usize = BUS | HERE;
+/// All of them.
+const MARKS: usize = BUS | HERE;
 
 /// Mark of a seat: a whole section stands there.
 const WHOLE: usize = 1;
@@ -145,7 +138,7 @@ unsafe fn run_words(words: [*mut (); 2]) {
 #[repr(C)]
 pub struct Place {
     next: AtomicPtr<Place>,
-    told: WaitCell<MayPark>,
+    told: Told,
     words: Words,
 }
 
@@ -167,6 +160,14 @@ impl Place {
         self.told.reset(WAIT);
         // SAFETY: it came from this pool; the thread that told this one has gone past it.
         unsafe { PLACES.give(self) };
+    }
+
+    /// The place behind it, with the marks of what is brought here; null and none if nothing is.
+    #[inline(always)]
+    fn next(&self) -> (*const Self, usize) {
+        let next = self.next.load(PLUS_BROUGHT);
+        let marks = next.addr() & MARKS;
+        (next.map_addr(|at| at & !MARKS), marks)
     }
 
     fn pointer(&self, marks: usize) -> *mut Self {
@@ -372,7 +373,7 @@ impl<
             Brings::Section(words, true) => (*words, HERE),
             Brings::Bus(bus) => ([ptr::from_ref(*bus).cast_mut().cast(); 2], BUS),
         };
-        let (turn, told) = self.arrive(words, marks);
+        let (turn, told) = self.arrive(words, marks, Told::wait::<P>);
         if told != YOURS {
             return turn.mine.give();
         }
@@ -386,9 +387,14 @@ impl<
         self.end(&turn);
     }
 
-    /// Brings these words, and blocks until something is told of them.
+    /// Brings these words, and blocks in that way until something is told of them.
     #[inline(always)]
-    fn arrive(&self, words: [*mut (); 2], marks: usize) -> (Turn, u32) {
+    fn arrive<R>(
+        &self,
+        words: [*mut (); 2],
+        marks: usize,
+        wait: impl FnOnce(&Told) -> R,
+    ) -> (Turn, R) {
         let next = Place::fresh();
         let found = self.tail.0.swap(next.pointer(0), PLUS_ARRIVE);
         // SAFETY: a place stays as long as it is in the queue; this one is now the caller's.
@@ -401,12 +407,7 @@ impl<
         // Written before it is read, so that its line moves once.
         mine.words.put(words);
         mine.next.store(next.pointer(marks), PLUS_BRING);
-        let cell = mine.told.in_form::<P>();
-        let mut told = cell.value(PLUS_TOLD);
-        if told == WAIT {
-            cell.wait_for(PLUS_TOLD, CLASS, |told| told != WAIT);
-            told = cell.value(PLUS_TOLD);
-        }
+        let told = wait(&mine.told);
         (Turn { mine, next }, told)
     }
 
@@ -423,7 +424,8 @@ impl<
     #[must_use = "the lock is held by it"]
     pub fn lock(&self) -> Turn {
         // A place that says so is told nothing but `YOURS`.
-        let turn = self.arrive([ptr::null_mut(); 2], HERE).0;
+        let wait = Told::wait::<P>;
+        let turn = self.arrive([ptr::null_mut(); 2], HERE, wait).0;
         if !mutant(flaw::FORGET_LOCKED) {
             enter();
         }
@@ -445,9 +447,10 @@ impl<
     /// Runs what is brought from that place on, and leaves the lock to the thread of the place that it
     /// comes to, or to the next that comes.  The caller has the lock.
     #[inline]
-    fn go_on(&self, from: &Place) {
-        if from.next.load(Order::RELAXED).is_null() {
-            return from.told.in_form::<P>().set(YOURS, PLUS_TELL);
+    fn go_on(&self, from: &'static Place) {
+        // If it is left meanwhile by the thread that came there, the walk gives it back.
+        if from.next.load(Order::RELAXED).is_null() && from.told.hand::<P>() {
+            return;
         }
         let most = if may_serve(flaw::SERVE_INSIDE) {
             MOST
@@ -458,10 +461,15 @@ impl<
         tally(Tallied::Nominations, 1);
         let (mut at, mut served) = (from, 0);
         while served < most {
-            let next = at.next.load(PLUS_BROUGHT);
-            let marks = next.addr() & (BUS | HERE);
+            let (next, marks) = at.next();
             if next.is_null() || marks == HERE {
                 break;
+            }
+            if marks == MAY_GO && !at.told.begin::<P>() {
+                at.give();
+                // SAFETY: as below.
+                at = unsafe { &*next };
+                continue;
             }
             if marks == BUS {
                 let bus = at.words.of.load(Order::RELAXED).cast::<Bus<SEATS>>();
@@ -472,15 +480,20 @@ impl<
                 unsafe { run_words(at.words.get()) };
                 served += 1;
             }
-            at.told.in_form::<P>().set(DONE, PLUS_TELL);
+            at.told.answer::<P>();
             // SAFETY: a place stays until its thread is told, and the last one until somebody has
             // brought something there.
-            at = unsafe { &*next.map_addr(|at| at & !(BUS | HERE)) };
+            at = unsafe { &*next };
         }
         tally(Tallied::Served, served);
         tally(Tallied::Serving, tally_moment() - moment);
         tally(Tallied::HandOvers, 1);
-        at.told.in_form::<P>().set(YOURS, PLUS_TELL);
+        while !at.told.hand::<P>() {
+            let (next, _) = at.next();
+            at.give();
+            // SAFETY: as above; its thread had brought something before it gave up.
+            at = unsafe { &*next };
+        }
         self.learn(served);
     }
 
@@ -538,6 +551,34 @@ unsafe impl<
     fn run_here(&self, _: &Words, section: Section<'_>) {
         // SAFETY: this call outlives it.
         unsafe { self.bring(&Brings::Section(section.into_words(), true)) };
+    }
+}
+
+// SAFETY: as above; one exchange decides whether what is given up is its thread's or the holder's.
+unsafe impl<
+    P: Parking,
+    const MOST: u64,
+    const CALM: u64,
+    const AT_FIRST: bool,
+    const BUSES: usize,
+    const SEATS: usize,
+> AbortableDelegate for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS>
+{
+    fn run_within(&self, _: &Words, section: Section<'_>, patience: &Patience) -> Outcome {
+        let words = section.into_words();
+        let wait = |told: &Told| told.wait_within::<P>(patience);
+        let (turn, told) = self.arrive(words, MAY_GO, wait);
+        match told {
+            // The place is the holder's.
+            None => return Outcome::GaveUp,
+            Some(YOURS) => {
+                // SAFETY: this call outlives it, and has the lock.
+                unsafe { run_words(words) };
+                self.end(&turn);
+            }
+            Some(_) => turn.mine.give(),
+        }
+        Outcome::Acquired
     }
 }
 

@@ -46,27 +46,28 @@ struct contest {
     pthread_mutex_t mutex;
     const struct kind *kind;
     const struct way *way;
+    struct timespec deadline;
     atomic_int waiting, inside;
 };
 
-static void *take_within_long(void *argument)
+static void *take_in_time(void *argument)
 {
     struct contest *contest = argument;
-    struct timespec deadline = in_ms(contest->way->clock, LONG_MS);
     atomic_store(&contest->waiting, 1);
-    OK(contest->way->take(&contest->mutex, &deadline));
+    OK(contest->way->take(&contest->mutex, &contest->deadline));
     atomic_store(&contest->inside, 1);
     OK(pthread_mutex_unlock(&contest->mutex));
     return NULL;
 }
 
 /* A waiter stays out while the mutex is held, and gets in afterwards. */
-static void waits_then_enters(const struct kind *kind, const struct way *way)
+static void waits_then_enters(const struct kind *kind, const struct way *way,
+                              struct timespec deadline)
 {
-    struct contest contest = {.kind = kind, .way = way};
+    struct contest contest = {.kind = kind, .way = way, .deadline = deadline};
     kind_init(&contest.mutex, kind);
     OK(pthread_mutex_lock(&contest.mutex));
-    pthread_t waiter = start(take_within_long, &contest);
+    pthread_t waiter = start(take_in_time, &contest);
     await(&contest.waiting, 1);
     settle();
     CHECK_EQ(atomic_load(&contest.inside), 0);
@@ -99,7 +100,11 @@ static void *give_up(void *argument)
 
 static void with_deadline(const struct kind *kind, const struct way *way)
 {
-    waits_then_enters(kind, way);
+    waits_then_enters(kind, way, in_ms(way->clock, LONG_MS));
+    /* More seconds than 32 bits hold, and more nanoseconds than 64: the year 2^31. */
+    waits_then_enters(kind, way, (struct timespec){1LL << 33, 0});
+    waits_then_enters(kind, way,
+                      (struct timespec){((1LL << 31) - 1970) * 31556952, 0});
     struct contest contest = {.kind = kind, .way = way};
     kind_init(&contest.mutex, kind);
     OK(pthread_mutex_lock(&contest.mutex));
@@ -114,12 +119,19 @@ static void with_deadline(const struct kind *kind, const struct way *way)
     CHECK(held_for_others(&contest.mutex));
     OK(pthread_mutex_unlock(&contest.mutex));
     CHECK(!held_for_others(&contest.mutex));
+    /* Nor for one that is no time at all. */
+    struct timespec negative = below_zero(past), excessive = whole_second(past);
+    OK(way->take(&contest.mutex, &negative));
+    OK(pthread_mutex_unlock(&contest.mutex));
+    OK(way->take(&contest.mutex, &excessive));
+    OK(pthread_mutex_unlock(&contest.mutex));
+    CHECK(!held_for_others(&contest.mutex));
     OK(pthread_mutex_destroy(&contest.mutex));
 }
 
 static void lock(const void *kind)
 {
-    waits_then_enters(kind, &lock_way);
+    waits_then_enters(kind, &lock_way, in_ms(CLOCK_REALTIME, LONG_MS));
 }
 
 static void timedlock(const void *kind)

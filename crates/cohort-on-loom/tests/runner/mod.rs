@@ -10,5 +10,6 @@ pub mod models;
 pub mod mutants;
 pub mod noticed;
 pub mod prelude;
+pub mod returned;
 mod stacks;
 pub mod standard;

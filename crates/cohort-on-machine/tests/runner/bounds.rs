@@ -3,7 +3,7 @@
 
 use super::trial::{KUNPENG, SUNFIRE, by_chance, by_chance_of, by_time, full, outcomes, passes};
 use super::world::{Client, Kept, soon, together};
-use crate::checks::FromLeaf;
+use crate::checks::{FromLeaf, Whole};
 use crate::clients::host::{self, Host, patience};
 use crate::clients::{near, read, write};
 use crate::locks::abortable::{ABo, AClh, AMcs};
@@ -11,12 +11,12 @@ use crate::locks::basic::{Bo, Clh, Hemlock, Mcs, Ticket};
 use crate::locks::compose::{AClof, Bound, CacheGroup, Clof, Composed, Numa, Plan};
 use crate::locks::door::{self, AtomicU32, Cell, Level, Order, Spinner, now};
 use crate::locks::host::Arena;
-use crate::locks::numa::hmcs_t::Node;
+use crate::locks::numa::hmcs_t::{Cohort, Node};
 use crate::locks::numa::{HmcsT, HmcsT1, Near};
 use crate::locks::wait::MayPark;
 use crate::locks::{Abortable, Counter, Deadline, LowLock, Outcome, Patience, RawLock, forwards};
 use crate::slowest;
-use cohort_machine::{Options, Placement};
+use cohort_machine::{Memory, Options, Placement, Run, Waiting};
 use libtest_mimic::{Failed, Trial};
 use std::cell;
 use std::sync::Arc;
@@ -243,14 +243,102 @@ pub fn keeps_to_its_steps() {
     type Two = HmcsT<(Numa,), 4, 0, MayPark, 2, FromLeaf>;
     type Three = HmcsT<(CacheGroup, Numa), 4, 2, MayPark, 2, FromLeaf>;
     // Three of the threads are on one side, in one cache group, and two on the other.
-    let made = keeps_its_steps::<HmcsT1>(&[STEPPING as u64], 8);
-    let nodes = made / Arena::<Node<MayPark>>::NODE_BYTES as u64;
-    assert!(
-        nodes <= STEPPING as u64,
-        "{nodes} nodes for {STEPPING} contexts"
-    );
-    keeps_its_steps::<Two>(&[3, 2], 4);
-    keeps_its_steps::<Three>(&[3, 1, 2], 4);
+    // A node for each context, and the cohorts with theirs.
+    let room = |cohorts: usize| {
+        let (node, cohort) = (
+            Arena::<Node<MayPark>>::NODE_BYTES,
+            Arena::<Cohort<MayPark>>::NODE_BYTES,
+        );
+        (STEPPING * node + cohorts * cohort) as u64
+    };
+    for (made, cohorts) in [
+        (keeps_its_steps::<HmcsT1>(&[STEPPING as u64], 8), 0),
+        (keeps_its_steps::<Two>(&[3, 2], 4), 2),
+        (keeps_its_steps::<Three>(&[3, 1, 2], 4), 4),
+    ] {
+        assert!(
+            made <= room(cohorts),
+            "{made} bytes of nodes for {STEPPING} contexts and {cohorts} cohorts"
+        );
+    }
+}
+
+/// Visits of each thread to a lock of which the transfers are counted, and for how many nanoseconds at
+/// most one in a hurry waits.
+const VISITS: u64 = 60;
+const HURRY: u64 = 500;
+
+/// Transfers of the lock's lines, from another cache or from memory, for each acquisition or
+/// abandonment of a composition in one cohort, where so many visits of a hundred are in a hurry;
+/// and the share of the visits that were given up.
+fn transfers_each<Low>(threads: usize, hurried: u64) -> (f64, f64)
+where
+    AClof<Low, Bo, Whole, 100, 1>: Abortable<Context: 'static> + 'static,
+    Low: 'static,
+{
+    let memory = Memory::new();
+    let lock = memory.lock(AClof::<Low, Bo, Whole, 100, 1>::default());
+    let options = Options {
+        waiting: Waiting::Spin,
+        ..by_time_among_neighbours()
+    };
+    let given_up = cell::Cell::new(0);
+    let mut run = Run::new(&KUNPENG, &memory, options);
+    for _ in 0..threads {
+        let (memory, given_up) = (&memory, &given_up);
+        run.spawn(move |thread| {
+            let context =
+                memory.lock(<AClof<Low, Bo, Whole, 100, 1> as RawLock>::Context::default());
+            for _ in 0..VISITS {
+                let patience = if thread.random_below(100) < hurried {
+                    let wait = thread.random_below(HURRY);
+                    Patience::until(Deadline::monotonic(now() + wait))
+                } else {
+                    Patience::ENDLESS
+                };
+                if lock.acquire_within(context, &patience) == Outcome::GaveUp {
+                    given_up.set(given_up.get() + 1);
+                    continue;
+                }
+                thread.work(500);
+                // SAFETY: acquired just now, with this context.
+                unsafe { lock.release(context) };
+            }
+        });
+    }
+    let outcome = run.go().unwrap_or_else(|failure| panic!("{failure}"));
+    let between: u64 = outcome.transfers.iter().map(|one| one.count.lock).sum();
+    let all = between + outcome.memory.lock + outcome.refills.lock;
+    let visits = threads as u64 * VISITS;
+    (
+        all as f64 / visits as f64,
+        given_up.get() as f64 / visits as f64,
+    )
+}
+
+/// However many wait, and whatever share of them gives up, a visit to a low queue costs no more
+/// transfers than that on the average (Jayanti and Jayanti 2019 show that a constant is enough).  The
+/// low lock of `a-c-bo-bo` has no such bound: it is no queue, and all waiters look at one word.
+fn costs_few_transfers() -> Result<(), Failed> {
+    type Each = fn(usize, u64) -> (f64, f64);
+    for (name, each, most) in [
+        ("mcs", transfers_each::<AMcs> as Each, 6.0),
+        ("clh", transfers_each::<AClh>, 10.0),
+    ] {
+        for threads in [8, 32, 128] {
+            for hurried in [0, 50, 90] {
+                let (transfers, given_up) = each(threads, hurried);
+                let visits = format!(
+                    "{name}, {threads} threads: {transfers:.2} transfers a visit, of which \
+                     {given_up:.2} were given up"
+                );
+                if transfers > most || given_up < hurried as f64 / 200.0 {
+                    return Err(Failed::from(visits));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Schedules of the full tier, in so many tests that CPUs share them.
@@ -472,6 +560,7 @@ pub fn tests() -> Vec<Trial> {
             keeps_to_its_steps,
         ),
         by_time("bound::steps::time", keeps_to_its_steps),
+        slowest::trial("bound::transfers".to_owned(), costs_few_transfers),
         by_time("bound::is_used", has_what_its_bound_allows),
         by_time("bound::time", keeps_to_its_time),
         by_time("bound::claim::soon", serves_claims_soon),

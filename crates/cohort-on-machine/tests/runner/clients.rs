@@ -198,6 +198,8 @@ static CLIENTS: &[Sizes] = clients! {
         mutex::comes_back_late::<AClof<AMcs, Bo, Numa, 2, 1>>();
     };
     token_cancels: |threads, _rounds| {
+        mutex::is_cancelled_or_late::<Ttas>();
+        mutex::is_cancelled_or_late::<HmcsT1>();
         mutex::is_cancelled::<Ttas>(threads);
         mutex::is_cancelled::<HmcsT1>(threads);
         mutex::is_cancelled_or_granted::<HmcsT1>(threads, true);

@@ -30,6 +30,12 @@ models![
     lighter("aclof::below_hmcs_t_later", SPIN_LATER_1, || {
         mutex::lets_go::<SmallAClof<AClh<SpinOnly>, HmcsT1<SpinOnly>>>(3, 1, 1);
     }),
+    quick("aclof::dropped_while_held", SPIN_0, || {
+        returned::gives_all_back::<SmallAClof<AMcs<SpinOnly>, HmcsT1<SpinOnly>>>(3, 2, true);
+    }),
+    quick("aclof::dropped", SPIN_0, || {
+        returned::gives_all_back::<SmallAClof<AMcs<SpinOnly>, HmcsT1<SpinOnly>>>(3, 2, false);
+    }),
     quick("aclof::three_levels", SPIN_1, || {
         mutex::lets_go::<TallAClof>(3, 1, 1);
     }),

@@ -103,6 +103,18 @@ models![
     quick("hmcs_t::all_let_go", SPIN_0, || {
         mutex::all_let_go::<HmcsT1<SpinOnly>>(3);
     }),
+    quick("hmcs_t::dropped_while_held", SPIN, || {
+        returned::gives_all_back::<HmcsT1<SpinOnly>>(2, 0, true);
+    }),
+    quick("hmcs_t::dropped_while_held_by_one_of_three", SPIN_0, || {
+        returned::gives_all_back::<HmcsT1<SpinOnly>>(3, 0, true);
+    }),
+    quick("hmcs_t::two_levels_dropped_while_held", SPIN_0, || {
+        returned::gives_all_back::<SmallHmcsT<SpinOnly>>(3, 2, true);
+    }),
+    quick("hmcs_t::two_levels_dropped", SPIN_0, || {
+        returned::gives_all_back::<SmallHmcsT<SpinOnly>>(3, 2, false);
+    }),
     quick("hmcs_t::lets_go", TICKING_3, || {
         mutex::lets_go::<HmcsT1<MayPark>>(2, 1, 1);
     }),

@@ -1068,13 +1068,17 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     #[cold]
     fn make(&self, level: usize, cohort: usize) -> *mut Cohort<P> {
         let new = P::cohorts().take();
-        count(Counter::Bytes, Arena::<Cohort<P>>::NODE_BYTES as u64);
         new.queue.renounce();
         new.queue.reset();
         new.node.0.status.reset(RECYCLED);
         new.above.store(self.find(level + 1), Order::RELAXED);
-        self.cohorts
-            .put((level, self.shape.count(), cohort), new, P::cohorts())
+        let place = (level, self.shape.count(), cohort);
+        let put = self.cohorts.put(place, new, P::cohorts());
+        // Another thread's goes back where two make it at once.
+        if ptr::eq(put, new) {
+            count(Counter::Bytes, Arena::<Cohort<P>>::NODE_BYTES as u64);
+        }
+        put
     }
 
     /// Enters at that level, with all above.

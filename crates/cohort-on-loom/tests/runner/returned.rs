@@ -1,0 +1,67 @@
+//! A lock that is dropped gives all its nodes back, whatever was left in it, and has made no more of
+//! them than there were contexts.
+
+use crate::locks::door::{AtomicU32, Kept, Nodes, Order, Spinner, together};
+use crate::locks::host::Census;
+use crate::locks::numa::hmcs_t::{Cohort, Form, Node};
+use crate::locks::wait::SpinOnly;
+use crate::locks::{Abortable, Outcome, Patience};
+use crate::world::soon;
+use std::any::Any;
+use std::sync::Arc;
+
+/// How many nodes of a pool this execution has made, and how many are taken.
+fn count<T: Default + Send + Sync + 'static>(pool: &'static dyn Any) -> (usize, usize) {
+    let pool: &Nodes<T> = pool.downcast_ref().expect("a pool of this world");
+    let mut made = 0;
+    pool.each(&mut |_| made += 1);
+    (made, pool.taken())
+}
+
+/// All others come while the first thread has the lock, and give up at a deadline.  Then the lock is
+/// dropped: held, by a context that nobody has any more, or released.
+pub fn gives_all_back<L: Abortable + 'static>(threads: usize, cohorts: usize, held: bool) {
+    let shared = Arc::new((L::default(), AtomicU32::new(0)));
+    let theirs = Arc::clone(&shared);
+    let ended = together(threads, move |thread| {
+        let (lock, stage) = &*theirs;
+        let until = |reached: u32| {
+            let mut spinner = Spinner::new();
+            while stage.load(Order::RELAXED) < reached {
+                spinner.turn();
+            }
+        };
+        let context = Kept::new(L::Context::default());
+        if thread > 0 {
+            until(1);
+            let outcome = lock.acquire_within(&context, &Patience::until(soon()));
+            assert!(outcome == Outcome::GaveUp, "the lock was held");
+            stage.fetch_add(1, Order::RELAXED);
+            return;
+        }
+        lock.acquire(&context);
+        stage.fetch_add(1, Order::RELAXED);
+        until(threads as u32);
+        if !held {
+            // SAFETY: acquired above, with this context.
+            unsafe { lock.release(&context) };
+        }
+    });
+    if ended.is_none() {
+        return;
+    }
+    let nodes = || count::<Node<SpinOnly>>(<SpinOnly as Form>::nodes());
+    let made_cohorts = || count::<Cohort<SpinOnly>>(<SpinOnly as Form>::cohorts());
+    let ((made, taken), (tall, taken_tall)) = (nodes(), made_cohorts());
+    assert!(
+        (made, tall) == (taken, taken_tall) && made > 0,
+        "the lock has them: {taken} of {made}, {taken_tall} of {tall}"
+    );
+    assert!(
+        made <= threads + cohorts && tall <= cohorts,
+        "{made} nodes and {tall} cohorts for {threads} contexts"
+    );
+    drop(Arc::into_inner(shared).expect("all others have ended"));
+    let left = (nodes().1, made_cohorts().1);
+    assert_eq!(left, (0, 0), "nodes and cohorts that nobody has any more");
+}

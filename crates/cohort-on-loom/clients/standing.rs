@@ -1,6 +1,6 @@
 //! Edges are struck out while threads write themselves in, and nothing that a thread did is lost.
 
-use crate::locks::records::{Noted, STRUCK, Standing};
+use crate::locks::records::{NEW, Noted, STRUCK, Standing};
 use crate::world::together;
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ fn are_among(edge: &Edge, makers: &[u32; 2]) -> bool {
 fn alike(makers: &[u32]) -> [Edge; 2] {
     KEYS.map(|key| {
         let edge = Edge::default();
-        assert!(edge.take(0, key, makers[0], || ()));
+        assert!(edge.take(NEW, key, makers[0], |_| true, || ()));
         for maker in &makers[1..] {
             assert_eq!(edge.add(key, *maker), Noted::Now);
         }
@@ -83,11 +83,11 @@ pub fn nobody_is_lost() {
 /// itself as soon as it finds it: it was in the first one, too.
 pub fn a_place_is_used_again() {
     let edge = Arc::new(Edge::default());
-    assert!(edge.take(0, KEYS[0], 2, || ()));
+    assert!(edge.take(NEW, KEYS[0], 2, |_| true, || ()));
     let theirs = Arc::clone(&edge);
     let both = together(2, move |thread| {
         if thread == 0 {
-            let taken = theirs.take(KEYS[0], OTHER, 1, || ());
+            let taken = theirs.take(KEYS[0], OTHER, 1, |_| true, || ());
             assert!(taken, "nobody else takes it");
             return true;
         }
@@ -98,5 +98,55 @@ pub fn a_place_is_used_again() {
         assert!(edge.makers().contains(&1), "the first is lost");
         let is_known = edge.makers().contains(&2);
         assert_eq!(is_known, *written, "what the second did is lost");
+    }
+}
+
+/// Whether nobody but the thread 1 does it.
+fn is_alone(makers: &[u32; 2]) -> bool {
+    makers.iter().all(|maker| [0, 1].contains(maker))
+}
+
+/// The place of an edge that stands is taken for one that says more, by the thread that alone does what
+/// the edge says, while a second thread does it too and writes itself in.
+pub fn a_place_is_taken_over() {
+    let edge = Arc::new(Edge::default());
+    assert!(edge.take(NEW, KEYS[0], 1, |_| true, || ()));
+    let theirs = Arc::clone(&edge);
+    let both = together(2, move |thread| {
+        if thread == 0 {
+            theirs.take(KEYS[0], OTHER, 1, is_alone, || ())
+        } else {
+            theirs.add(KEYS[0], 2) == Noted::Now
+        }
+    });
+    if let Some([taken, noted]) = both.as_deref() {
+        assert_eq!(edge.key(), if *taken { OTHER } else { KEYS[0] });
+        assert!(!(*taken && *noted), "what the second did is lost");
+        assert!(edge.makers().contains(&1), "the first is lost");
+        assert_eq!(edge.makers().contains(&2), *noted, "a place is left behind");
+    }
+}
+
+/// The same, and then an edge of the second thread's is struck out if that does what the new one says,
+/// which it never does.
+pub fn nobody_late_stands() {
+    let edges = [(KEYS[0], 1), (KEYS[1], 2)].map(|(key, maker)| {
+        let edge = Edge::default();
+        assert!(edge.take(NEW, key, maker, |_| true, || ()));
+        edge
+    });
+    let edges = Arc::new(edges);
+    let theirs = Arc::clone(&edges);
+    let done = together(2, move |thread| {
+        let [first, second] = &*theirs;
+        if thread == 1 {
+            first.add(KEYS[0], 2);
+        } else if first.take(KEYS[0], OTHER, 1, is_alone, || ()) {
+            let covers = |makers: &[u32; 2]| are_among(second, makers);
+            second.strike(KEYS[1], (first, OTHER), covers, || ());
+        }
+    });
+    if done.is_some() {
+        assert!(is_known(&edges, 2), "struck out for what nobody did");
     }
 }

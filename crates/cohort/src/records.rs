@@ -24,7 +24,7 @@ mod watch;
 pub use awaited::Wait;
 pub use holder::Holder;
 pub use samples::{Samples, WORDS};
-pub use standing::{NEW, Noted, STRIKING, STRUCK, Standing};
+pub use standing::{COMING, NEW, Noted, STRIKING, STRUCK, Standing, is_settled};
 pub use watch::{ALWAYS, Follows, PATIENCE, Watch};
 
 use core::ptr;
@@ -338,7 +338,7 @@ pub struct Edge {
     /// Where the first was taken, as a [`Hold`] has it.
     pub held_site: AtomicU64,
     /// Whether it stands, by a hash of the two and the gates, and the threads that do so, the one
-    /// with the stack first.
+    /// with the stack first as a rule.
     pub standing: Standing<MAKERS>,
     /// The number of the kept stack, plus one; 0: none is left.
     pub stack: AtomicU32,

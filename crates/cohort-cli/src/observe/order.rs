@@ -1,7 +1,7 @@
 //! Locks that are taken in different orders: a deadlock that has not happened yet.
 
 use super::process::Site;
-use cohort::records::{Hold, MAKERS, Records};
+use cohort::records::{Hold, MAKERS, Records, is_settled};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -54,7 +54,10 @@ pub fn edges(records: &Records) -> Vec<Taken> {
                 held: (held, edge.held_identity.load(Relaxed)),
                 taken: (taken, edge.taken_identity.load(Relaxed)),
                 held_site: Hold::unpack(edge.held_site.load(Relaxed)).0,
-                threads: threads.into_iter().filter(|thread| *thread != 0).collect(),
+                threads: threads
+                    .into_iter()
+                    .filter(|thread| is_settled(*thread))
+                    .collect(),
                 guards,
                 site: Site::of(&edge.place),
                 stack: edge.stack.load(Relaxed),

@@ -8,7 +8,9 @@
 use super::own::{Caller, Own};
 use crate::layout::{ADAPTIVE, Mutex, NO_KIND, NORMAL, RwLock};
 use crate::libc::alone;
-use cohort::records::{EDGES, Edge, GATES, Hold, How, MAKERS, NEW, Noted, STRIKING, STRUCK};
+use cohort::records::{
+    EDGES, Edge, GATES, Hold, How, MAKERS, NEW, Noted, STRIKING, STRUCK, is_settled,
+};
 use core::ptr::{self, with_exposed_provenance};
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use core::sync::atomic::{AtomicU32, AtomicU64};
@@ -172,25 +174,17 @@ impl New {
     /// does not hold here.
     fn is_covered_by(&self, edge: &Edge) -> bool {
         let is_held = |gate: u64| gate == 0 || self.gates.contains(&gate);
-        let is_enough = |known: u32| known == 0 || known == self.thread;
+        let makers = edge.standing.makers();
         // If all places are others', as many as can wait at once do it.
-        let known = edge
-            .standing
-            .makers()
-            .into_iter()
-            .find(|known| is_enough(*known));
-        gates(edge).all(is_held) && known != Some(0)
+        let is_known = makers.contains(&self.thread) || makers.into_iter().all(is_settled);
+        gates(edge).all(is_held) && is_known
     }
 
     /// Whether this, which `known` threads do, says all that the other does.
     fn covers(&self, known: &[u32], edge: &Edge) -> bool {
         let mut own = self.gates.iter().filter(|gate| **gate != 0);
         own.all(|gate| gates(edge).any(|known| known == *gate))
-            && edge
-                .standing
-                .makers()
-                .iter()
-                .all(|maker| *maker == 0 || known.contains(maker))
+            && are_among(&edge.standing.makers(), known)
     }
 
     /// Whether it may be in a cycle, by what is known so far.
@@ -205,6 +199,12 @@ impl New {
     fn inner(&self) -> u64 {
         known_as(self.taken, self.taken_identity)
     }
+}
+
+/// Whether all threads that do something are among those.
+fn are_among(makers: &[u32; MAKERS], known: &[u32]) -> bool {
+    let mut makers = makers.iter();
+    makers.all(|maker| *maker == 0 || known.contains(maker))
 }
 
 fn gates(edge: &Edge) -> impl Iterator<Item = u64> {
@@ -341,6 +341,7 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
     'again: for _ in 0..TIMES {
         let mut free = None;
         let mut idle = None;
+        let mut covered = None;
         for edge in window(own, pair) {
             let known = edge.standing.key();
             if known == NEW {
@@ -364,8 +365,8 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
                 if new.is_covered_by(edge) {
                     return None;
                 }
-                if new.covers(&[new.thread], edge) {
-                    free = free.or(Some((edge, known)));
+                if covered.is_none() && new.covers(&[new.thread], edge) {
+                    covered = Some((edge, known));
                 }
             } else if is_written && idle.is_none() {
                 let [outer, inner] = locks(edge);
@@ -381,20 +382,25 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
                 own.records().lost_edges.fetch_add(1, Relaxed);
             }
         }
-        let idle = idle.filter(|_| new.matters());
-        let Some((edge, known)) = free.or(idle) else {
+        let goes = free.is_none() && covered.is_none();
+        let idle = idle.filter(|_| goes && new.matters());
+        // An edge that is covered is struck out by the new one, unless that needs its place.
+        let Some((edge, known)) = free.or(covered).or(idle) else {
             break;
         };
         let before = locks(edge);
+        // Of those that another may still write itself into, one that is left out is noted as that.
+        let may =
+            |makers: &[u32; MAKERS]| free.is_some() || goes || are_among(makers, &[new.thread]);
         let empty = || edge.held.store(0, Release);
-        if !edge.standing.take(known, key, new.thread, empty) {
+        if !edge.standing.take(known, key, new.thread, may, empty) {
             // Another thread was first, perhaps with the same.
             continue;
         }
         if known == NEW {
             return Some((edge, 0));
         }
-        if free.is_none() {
+        if goes {
             leave_out(own, before);
         }
         return Some((edge, edge.stack.load(Relaxed)));

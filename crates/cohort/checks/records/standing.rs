@@ -10,6 +10,12 @@ models![
         SPIN_5,
         standing::a_place_is_used_again
     ),
+    quick(
+        "standing::taken_over",
+        SPIN_5,
+        standing::a_place_is_taken_over
+    ),
+    quick("standing::late", SPIN_5, standing::nobody_late_stands),
 ];
 
 on_machine! {

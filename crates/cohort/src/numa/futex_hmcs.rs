@@ -30,6 +30,7 @@
 //! | `groups` | the first waiter of each cache group | whose gates have been used |
 //! | `crowded` | a waiter that has lost its CPU | until when its CPUs are wanted by others, and when the first of them lost its own |
 //! | `slow` | a holder after a long section, as others were before | until when sections count as long |
+//! | `untold` | a waiter that finds the queue, or takes it | whether the lock is a part of one that tells in which mode it is |
 //! | `long` | holders, one time in some | by how much long sections have prevailed of late |
 //! | `order` | waiters | the tree of queues |
 //! | `gates` | waiters | how many of a cache group are in the queue, the holder included; those beyond its CPUs sleep outside |
@@ -281,9 +282,12 @@ impl Table {
 
     /// The same, or one that becomes its queue; as for [`bind`](Queue::bind).
     fn find(&self, lock: usize, tells: bool) -> Option<&'static Queue> {
+        if let Some(known) = self.known(lock) {
+            known.let_tell(tells);
+            return Some(known);
+        }
         let mut queues = self.queues(lock).into_iter();
-        let binds = || queues.find(|queue| queue.bind(lock, tells));
-        self.known(lock).or_else(binds)
+        queues.find(|queue| queue.bind(lock, tells))
     }
 }
 
@@ -426,9 +430,17 @@ impl Queue {
         }
     }
 
+    /// Notes whether its lock `tells`: another may have been at the address when it was bound.
+    fn let_tell(&self, tells: bool) {
+        let untold = u32::from(!tells);
+        if self.bound.0.untold.load(Order::RELAXED) != untold {
+            self.bound.0.untold.store(untold, Order::RELAXED);
+        }
+    }
+
     /// Tells that its lock has a queue now, if that one `tells`.
     fn begin_telling(&self, tells: bool) {
-        self.bound.0.untold.store(u32::from(!tells), Order::RELAXED);
+        self.let_tell(tells);
         let why = if cache_groups() > 1 {
             "CPUs of several cache groups want it"
         } else {
@@ -643,8 +655,13 @@ impl FutexHmcs {
     #[inline]
     pub(crate) fn acquire_untold(&self) {
         if !self.acquire_untouched() {
-            let _ = self.wait(&Patience::ENDLESS, false);
+            self.wait_untold();
         }
+    }
+
+    /// The same, for a caller that has just found it taken.
+    pub(crate) fn wait_untold(&self) {
+        let _ = self.wait(&Patience::ENDLESS, false);
     }
 
     fn wait(&self, patience: &Patience, tells: bool) -> Outcome {
@@ -723,19 +740,21 @@ impl FutexHmcs {
         if number != 0 {
             // SAFETY: a number of this pool's.
             let place = unsafe { PLACES.at(number) };
-            if place.way.0.lock.load(Order::RELAXED) == lock {
+            if place.way.0.lock.load(Order::RELAXED) == lock && place.way.0.is_here() {
                 return Some(place);
             }
         }
         Self::search(lock)
     }
 
-    /// The same, among everybody's.
+    /// The same, among everybody's: in a forked child a holder of the parent's may have left one, which
+    /// is the lock's only where nobody of the child has another.
     #[cold]
     fn search(lock: usize) -> Option<&'static Place> {
         let mut found = None;
         PLACES.each(&mut |place| {
-            if place.way.0.lock.load(Order::RELAXED) == lock {
+            let way = &place.way.0;
+            if way.lock.load(Order::RELAXED) == lock && (found.is_none() || way.is_here()) {
                 found = Some(place);
             }
         });
@@ -892,5 +911,33 @@ mod tests {
         // One long section more does not count as the last of many.
         queue.measure(now() - 2 * LONG_NANOSECONDS);
         assert_eq!(queue.length(), Length::Whole);
+    }
+
+    #[test]
+    fn a_child_finds_its_own_place_before_its_parent_s() {
+        let lock = FutexHmcs::new().address();
+        let places = [PLACES.take(), PLACES.take()];
+        for own in 0..places.len() {
+            for (number, place) in places.iter().enumerate() {
+                let way = &place.way.0;
+                let age = u32::from(number != own);
+                way.generation
+                    .store(generation().wrapping_sub(age), Order::RELAXED);
+                way.lock.store(lock, Order::RELAXED);
+            }
+            FutexHmcs::remembered(lock).set(PLACES.number(places[1 - own]));
+            let found = FutexHmcs::place(lock).expect("both have its address");
+            assert!(ptr::eq(found, places[own]), "{own}");
+        }
+        places.into_iter().for_each(Place::give);
+    }
+
+    #[test]
+    fn a_lock_tells_of_itself_where_a_part_of_another_was() {
+        let lock = 0x5ee0;
+        for tells in [false, true, false] {
+            let queue = TABLE.get().find(lock, tells).expect("no other is there");
+            assert_eq!(queue.bound.0.untold.load(Order::RELAXED) == 0, tells);
+        }
     }
 }

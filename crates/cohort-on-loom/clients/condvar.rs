@@ -250,6 +250,27 @@ pub fn spends_no_signal_on_a_waiter_that_gave_up<M: Adopts>(
     }
 }
 
+/// A waiter leaves the queue before it has looked or slept, while another thread signals.
+pub fn is_left<M: Adopts>() {
+    let shared = Arc::new(tokens::<M>());
+    let theirs = Arc::clone(&shared);
+    let done = together(2, move |thread| {
+        if thread == 0 {
+            return theirs.signal(false);
+        }
+        theirs.locked(|| {
+            let waiter = enqueue::<M>(&theirs.condvar, &*theirs.pool);
+            theirs.mutex.unlock();
+            // SAFETY: enqueued above.
+            let left = unsafe { theirs.condvar.leave(&*theirs.pool, waiter) };
+            theirs.mutex.lock_again(left.adopted);
+        });
+    });
+    if done.is_some() {
+        assert!(shared.condvar.is_quiet(), "a waiter is left in the queue");
+    }
+}
+
 /// The waiter destroys the condition variable as soon as it has been told.
 pub fn is_destroyed<M: Adopts>(broadcast: bool) {
     let condvar = Kept::new(RawCondvar::default());

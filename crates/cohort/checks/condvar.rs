@@ -42,6 +42,8 @@ models![
     quick("condvar::cancelled_looking", PARK, || {
         condvar::spends_no_signal_on_a_waiter_that_gave_up::<Looking>(3, false, true);
     }),
+    quick("condvar::left", PARK, condvar::is_left::<Queued>),
+    quick("condvar::left_looking", PARK, condvar::is_left::<Looking>),
     quick("condvar::destroyed_looking", PARK, || {
         condvar::is_destroyed::<Looking>(false);
     }),

@@ -4,8 +4,9 @@
 //! meant for and nobody else, and the object may be destroyed as soon as the last
 //! waiter has been signalled: a chosen waiter never touches it again.
 //!
-//! **A waiter looks before it sleeps**, for as long as to fall asleep and be woken takes, if its
-//! thread has of late been told that soon.  One that looks is told by a store, where one that
+//! **A waiter looks before it sleeps** in [`wait_with`](RawCondvar::wait_with) and
+//! [`wait_between`](RawCondvar::wait_between): for some microseconds, if its thread has of late been told
+//! that soon, and else for longer, but hardly ever.  One that looks is told by a store, where one that
 //! sleeps costs its signaller a system call, and itself two and the way to a CPU.
 //!
 //! **A chosen waiter is not woken while it cannot go on.**  It needs the mutex, which
@@ -31,7 +32,7 @@
 use crate::basic::Futex;
 use crate::door::{
     Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, flaws, hopes, mutant, orders, pool,
-    sleep_on, sleep_within, wake, watch_in_hope,
+    runs_out, sleep_on, sleep_within, wake, watch_in_hope,
 };
 use crate::host::{Census, Generation, Pool};
 use crate::numa::FutexHmcs;
@@ -194,7 +195,7 @@ impl RawCondvar {
             None => ptr::from_ref(lock).expose_provenance(),
             Some(_) => NAMELESS,
         };
-        let waiter = self.enqueue_in_hope(name);
+        let waiter = self.enqueue_in_hope(name, patience);
         // SAFETY: the caller holds it, and the waiter was queued above.
         let left = unsafe {
             lock.release(&());
@@ -218,7 +219,7 @@ impl RawCondvar {
         acquire: impl FnOnce(),
         patience: &Patience,
     ) -> Waited {
-        let waiter = self.enqueue_in_hope(NAMELESS);
+        let waiter = self.enqueue_in_hope(NAMELESS, patience);
         release();
         // SAFETY: queued above.
         let left = unsafe { self.wait(&WAITERS, waiter, patience) };
@@ -256,9 +257,9 @@ impl RawCondvar {
         self.join(pool, mutex, LOOKING)
     }
 
-    /// Whichever is likely to pay.
-    fn enqueue_in_hope(&self, mutex: usize) -> &'static Waiter {
-        if hopes() {
+    /// Whichever is likely to pay for a wait within that patience.
+    fn enqueue_in_hope(&self, mutex: usize, patience: &Patience) -> &'static Waiter {
+        if !runs_out(patience) && hopes() {
             self.enqueue_looking(&WAITERS, mutex)
         } else {
             self.enqueue(&WAITERS, mutex)
@@ -313,10 +314,10 @@ impl RawCondvar {
     pub unsafe fn leave(&self, pool: &impl Pool<Waiter>, waiter: &'static Waiter) -> Left {
         // As a rule its signaller has just written it: a look alone does not take it from there.
         let gave_up = match waiter.state.load(Order::RELAXED) {
-            WAITING => {
+            now @ (WAITING | LOOKING) => {
                 waiter
                     .state
-                    .compare_exchange(WAITING, LEAVING, CONDVAR_CLAIM, Order::RELAXED)
+                    .compare_exchange(now, LEAVING, CONDVAR_CLAIM, Order::RELAXED)
             }
             other => Err(other),
         };
@@ -603,6 +604,28 @@ impl Waiter {
         let sleeps = before == LISTENING || before == CHOSEN && !adopted;
         if sleeps && !mutant(flaw::FORGET_WAKE) {
             wake(&raw const self.state, 1, CLASS);
+        }
+    }
+}
+
+#[cfg(all(test, world = "native"))]
+mod tests {
+    use super::*;
+    use crate::door::cpus;
+    use cohort_raw::Deadline;
+
+    #[test]
+    fn a_wait_that_is_over_does_not_look() {
+        let condvar = RawCondvar::new();
+        let past = Patience::until(Deadline::monotonic(1));
+        for (patience, looks) in [(Patience::ENDLESS, cpus() > 1), (past, false)] {
+            let waiter = condvar.enqueue_in_hope(NAMELESS, &patience);
+            let state = waiter.state.load(Order::RELAXED);
+            assert_eq!(state, if looks { LOOKING } else { WAITING });
+            // SAFETY: queued above.
+            let left = unsafe { condvar.leave(&WAITERS, waiter) };
+            assert_eq!(left.waited, Waited::GaveUp);
+            assert!(condvar.is_quiet());
         }
     }
 }

@@ -205,14 +205,17 @@ int cohort_rwlock_init(cohort_rwlock_t *rwlock);
 int cohort_rwlock_destroy(cohort_rwlock_t *rwlock);
 
 /*
- Blocks until the lock is held to read.  A thread that holds it to read already passes
- waiting writers, after five milliseconds if it is the first of its process.  `EAGAIN` if
- half a million hold it.
+ Blocks until the lock is held to read; past waiting writers after five milliseconds, since the
+ thread may hold it already.  Once one of the process had to wait so, a thread that has taken a read
+ lock since passes at once.  `EAGAIN` if half a million hold it.
  */
-int cohort_rwlock_read(cohort_rwlock_t *rwlock) COHORT_ACQUIRE_SHARED(*rwlock);
+int cohort_rwlock_read(cohort_rwlock_t *rwlock)
+COHORT_ACQUIRE_SHARED(*rwlock);
 
 /*
- Takes the lock to read, or returns `EBUSY` if a writer holds it or waits; never blocks.
+ Takes the lock to read, or returns `EBUSY` if a writer holds it or waits; never blocks.  A thread
+ that waiting writers have refused for five milliseconds passes them, here and where it gives up
+ sooner than that.
  */
 int cohort_rwlock_read_try(cohort_rwlock_t *rwlock) COHORT_TRY_ACQUIRE_SHARED(0, *rwlock);
 

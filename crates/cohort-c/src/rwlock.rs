@@ -70,9 +70,9 @@ pub unsafe extern "C" fn cohort_rwlock_destroy(rwlock: *mut cohort_rwlock_t) -> 
     unsafe { cohort_rwlock_init(rwlock) }
 }
 
-/// Blocks until the lock is held to read.  A thread that holds it to read already passes
-/// waiting writers, after five milliseconds if it is the first of its process.  `EAGAIN` if
-/// half a million hold it.
+/// Blocks until the lock is held to read; past waiting writers after five milliseconds, since the
+/// thread may hold it already.  Once one of the process had to wait so, a thread that has taken a read
+/// lock since passes at once.  `EAGAIN` if half a million hold it.
 ///
 /// cbindgen:postfix=COHORT_ACQUIRE_SHARED(*rwlock)
 ///
@@ -83,7 +83,9 @@ pub unsafe extern "C" fn cohort_rwlock_read(rwlock: *mut cohort_rwlock_t) -> c_i
     read(at!(rwlock), &Patience::ENDLESS)
 }
 
-/// Takes the lock to read, or returns `EBUSY` if a writer holds it or waits; never blocks.
+/// Takes the lock to read, or returns `EBUSY` if a writer holds it or waits; never blocks.  A thread
+/// that waiting writers have refused for five milliseconds passes them, here and where it gives up
+/// sooner than that.
 ///
 /// cbindgen:postfix=COHORT_TRY_ACQUIRE_SHARED(0, *rwlock)
 ///

@@ -226,6 +226,35 @@ fn reads_again<L: RawShared + 'static>(rounds: u64, once_more: bool) {
     });
 }
 
+/// A reader reads again while a writer waits, by tries, or by waits that are over at once if it is
+/// `hurried`: once it has been refused for so long, it gets in.  So much time passes `between` two
+/// tries, or in a model of which each look at the clock takes that long.
+pub fn is_read_again_at_last(hurried: bool, between: impl Fn() + Send + Sync + 'static) {
+    let shared = Arc::new(Shared::<RawRwLock>::default());
+    together(2, move |thread| {
+        let lock = &shared.lock;
+        if thread == 0 {
+            RawShared::write(lock, &());
+            shared.change();
+            return shared.end_write(&());
+        }
+        RawShared::read(lock, &(), Recursion::Allowed);
+        let at_once = Patience::until(Deadline::monotonic(1));
+        let tries = || match hurried {
+            true => lock.read(Recursion::Allowed, &at_once) == Outcome::Acquired,
+            false => lock.try_read(Recursion::Allowed),
+        };
+        let tries_on = || {
+            between();
+            tries()
+        };
+        assert!(tries() || tries_on(), "tries for ever");
+        shared.look();
+        shared.end_read(&());
+        shared.end_read(&());
+    });
+}
+
 /// A reader reads again, in every way that passes writers at once, and never waits for one.
 pub fn is_read_past_writers(rounds: u64) {
     let shared = Arc::new(Shared::<RawRwLock>::default());

@@ -25,7 +25,7 @@
 //! | `lock`, `try_lock`, `try_lock_for`, `try_lock_until`, `is_locked`, `get_mut`, `into_inner`, `force_unlock`, `data_ptr`, `MutexGuard::map`, `unlocked` | the same; [`Mutex::lock_within`] where there is no `std`, [`Mutex::raw`] for the lock |
 //! | `FairMutex` | the same, but its waiters cannot give up; or [`Mutex`] under any other lock that serves in order |
 //! | `RwLock`, `read`, `write`, `try_…`, `try_…_for`, `try_…_until`, `is_locked`, `is_locked_exclusive`, `force_unlock_…`, `data_ptr` | the same |
-//! | `read_recursive`, `try_read_recursive` | the same; `read` passes a waiting writer too, after 5 ms, or at once where a thread that reads already had to wait so before |
+//! | `read_recursive`, `try_read_recursive` | the same; `read` passes a waiting writer too, after 5 ms; once one had to, at once in a thread that has taken a read lock since |
 //! | `RwLockReadGuard`, `RwLockWriteGuard`, their mapped forms, `map` | [`ReadGuard`], [`WriteGuard`], [`MappedReadGuard`], [`MappedWriteGuard`], the same |
 //! | `upgradable_read`, `RwLockUpgradableReadGuard`, `upgrade`, `try_upgrade…`, `RwLockWriteGuard::downgrade` | the same, [`UpgradableGuard`], under the default lock |
 //! | `RwLockWriteGuard::downgrade_to_upgradable` | none: upgradable readers hold the gate before the lock, which others may hold while one writes |

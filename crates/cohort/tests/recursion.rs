@@ -1,4 +1,4 @@
-//! Threads that read what they read already, while a writer waits.  In a program of its own, whose
+//! Threads that read what they read already, while a writer waits.  In a program of its own: its
 //! threads count their read locks from the first that has to wait on.
 
 use cohort::RwLock;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{scope, yield_now};
 use std::time::{Duration, Instant};
 
-/// As the page for those who come from `parking_lot` says.
+/// As the page on coming from `parking_lot` says.
 const DEFERENCE: Duration = Duration::from_millis(5);
 
 /// Lets `reader` have the data's lock while it reads and a writer waits; how often it was written then.

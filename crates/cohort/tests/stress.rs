@@ -470,6 +470,10 @@ stress! {
             Hold::ReadsOn,
         ]);
     });
+    rwlock_is_read_again_at_last: (0..20).for_each(|round| {
+        let between = || std::thread::sleep(Duration::from_millis(6));
+        rwlock::is_read_again_at_last(round % 2 == 0, between);
+    });
     rwlock_is_read_past_writers: {
         count_reads();
         rwlock::is_read_past_writers(30_000);
@@ -514,6 +518,7 @@ stress! {
         let cancelled = round % 2 == 0;
         condvar::spends_no_signal_on_a_waiter_that_gave_up::<Futex>(THREADS, round % 3 == 0, cancelled);
     });
+    condvar_is_left: (0..2_000).for_each(|_| condvar::is_left::<Looking>());
     condvar_is_destroyed: (0..2_000).for_each(|round| {
         condvar::is_destroyed::<Futex>(round % 2 == 0);
         condvar::is_destroyed::<Queued>(round % 2 == 0);

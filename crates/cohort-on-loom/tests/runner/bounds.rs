@@ -95,6 +95,11 @@ pub const IMPATIENT_1: Bounds = Bounds {
     preemptions: 1,
     ..IMPATIENT
 };
+/// From one look at the clock to the next, a reader has deferred to writers for long enough.
+pub const DEFERRED: Bounds = Bounds {
+    nanoseconds_per_look: 5_000_000,
+    ..PARK
+};
 /// A turn comes at the first look at the clock.
 pub const DUE: Bounds = Bounds {
     nanoseconds_per_look: 500_000,

@@ -100,6 +100,7 @@ static BEYOND: &[(&str, &str)] = &[
         "threads count their read locks here from the beginning, and pass without saying so; loom \
          notices it",
     ),
+    ("rwlock.refuse-for-ever", "as rwlock.wait-again"),
     (
         "rwlock.leave-silently",
         "a reader has to stand between its look and its count while a writer falls asleep and \

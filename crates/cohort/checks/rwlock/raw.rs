@@ -45,6 +45,12 @@ models![
     quick("rwlock::read_again_first", IMPATIENT_2, || {
         rwlock::is_read_again::<RawRwLock>(1)
     }),
+    quick("rwlock::read_again_by_tries", DEFERRED, || {
+        rwlock::is_read_again_at_last(false, || ())
+    }),
+    quick("rwlock::read_again_hurriedly", DEFERRED, || {
+        rwlock::is_read_again_at_last(true, || ())
+    }),
     quick("rwlock::read_past_writers", PARK_COUNTED, || {
         rwlock::is_read_past_writers(1)
     }),

@@ -36,8 +36,9 @@ use core::time::Duration;
 /// bytes beside the data; not poisoned by a panic.
 ///
 /// A thread may take a read lock it holds already: [`read_recursive`](Self::read_recursive) passes
-/// writers that wait, [`read`](Self::read) does so after five milliseconds, and in a process in which
-/// one had to, each that comes later passes at once if its thread reads already.  A thread may not take the write
+/// writers that wait, [`read`](Self::read) does so after five milliseconds, and so does a thread that
+/// tries again and again.  From then on threads of that process count the read locks that they take,
+/// and one that has such a lock passes at once; a lock that was taken before is not known.  A thread may not take the write
 /// lock while it holds a read lock: that never returns.
 ///
 /// Any other lock that readers share can stand in for that one, through closures: a
@@ -284,7 +285,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
 #[must_use = "the lock is released as soon as its guard is dropped"]
 pub struct ReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    /// Released by the thread that took it, whose read locks may be counted.
+    /// Released by the thread that took it: its read locks may be counted.
     here: PhantomData<*const T>,
 }
 
@@ -426,7 +427,8 @@ impl<T: ?Sized> RwLock<T> {
         self.lock.try_read_again().then(|| self.reader())
     }
 
-    /// Takes the lock to read if no writer holds it or waits ahead; never blocks.
+    /// Takes the lock to read if no writer holds it or waits ahead; never blocks.  A thread that
+    /// waiting writers have refused for five milliseconds passes them.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);

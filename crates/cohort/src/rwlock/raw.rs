@@ -31,10 +31,12 @@
 //!
 //! **Reading again.**  A reader that waits behind a writer may hold this lock already, or a
 //! thread that holds it may wait for that reader, and then the wait would never end.  So it
-//! passes `PENDING` and `RESERVED` after five milliseconds; and since that shows that threads of
-//! this process may read what they read already, each of them counts its read locks from then
-//! on, and passes at once while it has some, of whichever lock.  To count takes a tenth of a
-//! read, which a process that never reads again is spared.  A caller that
+//! passes `PENDING` and `RESERVED` after five milliseconds.  So does a thread that only tries, or gives
+//! up sooner, and comes again: five milliseconds after the first time that waiting writers alone
+//! refused it.  And since that shows that threads of this process may read what they read already,
+//! each of them counts the read locks that it takes from then on, and passes at once while it has some
+//! of these, of whichever lock.  To count takes time of each read, which a process that never reads
+//! again is spared.  A caller that
 //! [says](RawRwLock::read_again) that it reads again passes at once in any case;
 //! [`Recursion::Excluded`] does away with all of it.
 
@@ -85,6 +87,7 @@ flaws! {
     UPGRADE_UNRESERVED = "rwlock.upgrade-unreserved";
     COUNT_NOTHING = "rwlock.count-nothing";
     WAIT_AGAIN = "rwlock.wait-again";
+    REFUSE_FOR_EVER = "rwlock.refuse-for-ever";
 }
 
 const TAKEN: u32 = !(ONCE - 1);
@@ -196,6 +199,14 @@ impl RawRwLock {
 
     #[cold]
     fn read_contended(&self, recursion: Recursion, patience: &Patience) -> Outcome {
+        let outcome = self.read_late(recursion, patience);
+        if outcome == Outcome::Acquired {
+            Self::is_let_in();
+        }
+        outcome
+    }
+
+    fn read_late(&self, recursion: Recursion, patience: &Patience) -> Outcome {
         self.generation.settle(|| self.inherit());
         if self.arrive(recursion) {
             return Outcome::Acquired;
@@ -217,14 +228,18 @@ impl RawRwLock {
                 None => return Outcome::Acquired,
                 Some(Outcome::Acquired) => break,
                 Some(Outcome::GaveUp) => {
-                    if runs_out(patience) {
-                        return Outcome::GaveUp;
-                    }
-                    if recursion == Recursion::Allowed && !self.is_write_locked() {
+                    let gives_up = runs_out(patience);
+                    if recursion == Recursion::Allowed
+                        && !self.is_write_locked()
+                        && (!gives_up || Self::has_deferred())
+                    {
                         count_reads();
                         if self.arrive_past(SHUT) {
                             return Outcome::Acquired;
                         }
+                    }
+                    if gives_up {
+                        return Outcome::GaveUp;
                     }
                 }
             }
@@ -248,22 +263,55 @@ impl RawRwLock {
         outcome
     }
 
-    /// Takes the lock to read if no writer holds it, nor waits for it ahead of
-    /// the caller; never blocks, and leaves no trace where it fails.
+    /// Takes the lock to read if no writer holds it, nor waits for it ahead of the caller; never
+    /// blocks, and leaves no trace in the lock where it fails.  Where readers may read again, a thread
+    /// that waiting writers have refused for five milliseconds passes them.
     #[inline]
     pub fn try_read(&self, recursion: Recursion) -> bool {
-        self.try_read_past(bars(recursion))
+        match self.try_read_past(bars(recursion)) {
+            Ok(()) => true,
+            Err(word) => recursion == Recursion::Allowed && self.try_read_late(word),
+        }
+    }
+
+    /// The same, by a thread that was refused at that word.
+    #[cold]
+    fn try_read_late(&self, word: u32) -> bool {
+        let passes = word & SHUT == 0 && Self::has_deferred();
+        if passes {
+            count_reads();
+        }
+        passes && self.try_read_past(SHUT).is_ok()
+    }
+
+    /// Whether the calling thread, which waiting writers alone refuse, has been refused so for as long
+    /// as one defers to them that waits: it may read what it tries to read, or hold what a reader waits
+    /// for.
+    #[cold]
+    fn has_deferred() -> bool {
+        let refused = &thread().refused;
+        let now = now();
+        if refused.get() == 0 {
+            refused.set(now);
+        }
+        now - refused.get() >= DEFERENCE_NANOSECONDS && !mutant(flaw::REFUSE_FOR_EVER)
+    }
+
+    /// The calling thread, which may have been refused before, has got a lock to read.
+    #[inline]
+    fn is_let_in() {
+        thread().refused.set(0);
     }
 
     /// The same, by a caller that says that it reads already: it passes waiting writers.
     #[inline]
     pub fn try_read_again(&self) -> bool {
-        self.try_read_past(SHUT)
+        self.try_read_past(SHUT).is_ok()
     }
 
-    /// Takes the lock to read if none of `barred` is set.
+    /// Takes the lock to read if none of `barred` is set; the word otherwise.
     #[inline]
-    fn try_read_past(&self, barred: u32) -> bool {
+    fn try_read_past(&self, barred: u32) -> Result<(), u32> {
         let counts = counts_reads();
         let mut word = self.word.load(Order::RELAXED);
         while word & barred == 0 {
@@ -273,12 +321,13 @@ impl RawRwLock {
             {
                 Ok(_) => {
                     Self::reads_more_if(counts);
-                    return true;
+                    Self::is_let_in();
+                    return Ok(());
                 }
                 Err(now) => word = now,
             }
         }
-        false
+        Err(word)
     }
 
     /// The same as the first step of a [`read`](Self::read), which must follow where this

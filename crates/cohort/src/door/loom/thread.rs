@@ -23,6 +23,8 @@ pub struct ThreadRecord {
     pub reading: Cell<u32>,
     /// The cohort in which it is counted while it does.
     pub row: Cell<u32>,
+    /// Since when waiting writers have refused it a read lock, as natively.
+    pub refused: Cell<u64>,
     /// Where its present wait shows that it has given its CPU away.
     pub shown: Shown,
     /// Its place among the sleepers that another thread may wake by its word.
@@ -44,6 +46,7 @@ impl ThreadRecord {
             wanders: Cell::new(false),
             reading: Cell::new(0),
             row: Cell::new(0),
+            refused: Cell::new(0),
             shown: Shown::default(),
             bed: Bed::default(),
             queued: Default::default(),

@@ -15,6 +15,8 @@ pub struct ThreadRecord {
     pub reading: Cell<u32>,
     /// The cohort in which it is counted while it does.
     pub row: Cell<u32>,
+    /// Since when waiting writers have refused it a read lock, as natively.
+    pub refused: Cell<u64>,
     /// Releases since the last [`super::is_long_quiet`] that said yes.
     pub(super) quiet: Cell<u32>,
     /// Questions to [`super::is_worth_a_try`].

@@ -48,6 +48,9 @@ pub struct ThreadRecord {
     pub(super) vain: Cell<u8>,
     /// Whether it [looks](super::watch_in_hope) before it sleeps.
     pub(super) hope: Hope,
+    /// Since when waiting writers have refused it a read lock that it tried to take, for `RwLock`; 0:
+    /// they have not.
+    pub refused: Cell<u64>,
     /// When it last ended a wait, as [`super::has_waited`] was told.
     pub(super) waited: Cell<u64>,
     /// Which of its last waits began soon after the one before, a bit each.

@@ -23,5 +23,7 @@ on_machine! {
         standing::one_of_two_stays,
         standing::nobody_is_lost,
         standing::a_place_is_used_again,
+        standing::a_place_is_taken_over,
+        standing::nobody_late_stands,
     ];
 }

@@ -2,8 +2,9 @@
 
 use super::super::{Advice, Monitor, WaitPolicy, loan};
 use super::allowed::{Beyond, is_allowed};
-use super::system::{call, nap, now, number, yield_now};
+use super::system::{call, nap, now, number, random, yield_now};
 use super::{AtomicU32, monitor};
+use core::cell::Cell;
 use core::sync::atomic::{self, AtomicU8, AtomicU64, Ordering};
 
 /// How long a waiter spins where its CPU is wanted, before it gives its turn away and, if it
@@ -146,12 +147,22 @@ pub fn is_worth_a_try(one_in: u32) -> bool {
 }
 
 /// Whether what the calling thread does now is counted, for all of its kind: by chance, one in
-/// `one_in`, a power of two above 1.  For tallies whose lines would move with what they count; a
+/// `one_in`, a power of two above 1.  For tallies with lines that would move with what they count; a
 /// thread that does several things by turns has each of them counted.
 #[inline]
 #[must_use]
 pub fn is_counted(one_in: u32) -> bool {
-    super::super::draws(&super::thread().lots, one_in)
+    let lots = &super::thread().lots;
+    if lots.get() == 0 {
+        begin_drawing(lots);
+    }
+    super::super::draws(lots, one_in)
+}
+
+/// Threads that began alike would all win the same lots, and none that ends before the first of them.
+#[cold]
+fn begin_drawing(lots: &Cell<u32>) {
+    lots.set(random() as u32);
 }
 
 /// Whether waiters show that they have given their CPU away: they do.
@@ -529,5 +540,19 @@ impl Spinner {
             }
         }
         left
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use super::is_counted;
+
+    #[test]
+    fn what_threads_do_that_soon_end_is_counted_too() {
+        let one = || std::thread::spawn(|| is_counted(8)).join().unwrap();
+        // By chance that fails once in ten to the 14.
+        assert!((0..256).any(|_| one()), "none of 256 was counted");
     }
 }

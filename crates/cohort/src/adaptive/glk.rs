@@ -17,7 +17,7 @@
 //! |---|---|---|
 //! | `mode` | the holder, before its section | by which of `ways` the lock is taken |
 //! | `ways.samples`, `ways.queued` | the holder, before its section | the queue's length, holder included, in eighths: how often it was looked at, and its sum |
-//! | `due` | the holder, before its section | when the mode is to be considered though few sections have passed; 0: no wait has been timed yet |
+//! | `due` | the holder, before its section | when `ticket` or `mcs` is to be considered though few sections have passed; 0: no wait has been timed yet |
 //! | `ways` | each by its own rules | the low locks; in all but the mode's, threads that find out so |
 //! | `ways.sections` | the holder | counts acquisitions, in modes with a lock that does not; `mcs` carries the count from holder to holder, and leaves it here when nobody waits |
 //!
@@ -251,7 +251,9 @@ impl Way for Mcs {
 }
 
 /// A mutex that counts its waiters and its holders' sections, in a line that a queue of waiters leaves
-/// where it is: so one in some counts, for all of them.
+/// where it is: so one in some counts, for all of them.  A look finds a queue of three too short for the
+/// mutex, or long, by chance, and the mean of a period's looks may still be; then `glk` goes on as
+/// `ticket`, where a queue of three is at home too.  A period later it comes back for a longer one.
 #[derive(Debug, Default)]
 struct Counted {
     futex: FutexHmcs,
@@ -327,7 +329,8 @@ impl Way for Counted {
         if counted {
             self.waiting.fetch_add(COUNTED, Order::RELAXED);
         }
-        self.futex.acquire_untold();
+        // As it was found taken on arrival.
+        self.futex.wait_untold();
         if counted {
             self.waiting.fetch_sub(COUNTED, Order::RELAXED);
         }
@@ -539,8 +542,8 @@ struct Reason {
     to: Mode,
     /// As [`Judge::CROWD_DECIDES`].
     crowd_decides: bool,
-    /// As [`Tuning::up`] and [`Tuning::down`], read before a hearer writes the reason down: meanwhile no
-    /// other thread may run.
+    /// [`Tuning::up`] and [`Tuning::down`], as they were before the hearer was told: it may write the
+    /// reason down where nothing that threads share can be read.
     up: u32,
     down: u32,
 }
@@ -564,12 +567,12 @@ impl fmt::Display for Reason {
 
 /// How a lock decides.
 pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
-    /// The mode is considered too when a thread has waited so long for a lock whose waiters
-    /// spin: so many sections of a lock that waits for threads without a CPU take seconds.
+    /// In `ticket` and `mcs` the mode is considered too when a thread has waited so long: a lock that
+    /// waits for threads without a CPU takes seconds for the sections of a period.
     const LATE_NANOSECONDS: u64 = 1_000_000;
 
-    /// And so long after a wait that was timed: of long sections few pass until the load has changed
-    /// again, and they are slow for as long as they pass in a wrong mode.
+    /// And at the first timed wait that ends so long after the mode was last due: a period of long
+    /// sections takes longer than the load stays as it is, and in a wrong mode each of them is slow.
     const SLOW_NANOSECONDS: u64 = 4_000_000;
 
     /// Whether the mutex is taken for any queue that is not short while threads exceed CPUs, and left
@@ -583,7 +586,8 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
     #[inline(always)]
     #[must_use]
     fn samples(section: u32) -> bool {
-        tuned().samples(section)
+        // A period of one has all that have a number.
+        tuned().samples(section) && section != UNCOUNTED
     }
 
     /// Whether the mode is considered then.
@@ -615,7 +619,7 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
 /// from which on it is a long one: its average says as well what is asked of it.
 const LONG: u32 = 4;
 
-/// One in so many waits of a thread is timed, a power of two, in modes whose waiters spin.
+/// One in so many waits of a thread is timed, a power of two, in modes in which waiters spin.
 const TIMED: u32 = 8;
 
 /// Whether the machine's runnable tasks exceed its CPUs (Antić et al. 2016 §3).
@@ -701,14 +705,15 @@ impl<J: Judge> Glk<J> {
     #[inline(never)]
     fn acquire_from(&self, mut mode: Mode, mut place: Place, node: &McsNode) {
         loop {
-            let mut late = false;
+            let mut began = None;
             let number = if place.is_held {
                 Some(place.number)
             } else {
-                self.wait_in(mode, node, place.number, &mut late)
+                self.wait_in(mode, node, place.number, &mut began)
             };
             if let Some(number) = number {
                 if self.is_mode(mode) {
+                    let late = began.is_some_and(|began| self.is_late(began, now()));
                     // SAFETY: taken just now, by this node.
                     return unsafe { self.begin(mode, number, node, late) };
                 }
@@ -753,7 +758,8 @@ impl<J: Judge> Glk<J> {
         unsafe { self.ways.release(mode, node) };
     }
 
-    /// Whether the mode is to be considered after a wait that lasted from then until now.
+    /// Whether the mode is to be considered after a wait that lasted from then until now, and by
+    /// which the caller holds the lock.
     fn is_late(&self, began: u64, now: u64) -> bool {
         let due = self.due.load(Order::RELAXED);
         let is_due = due != 0 && now >= due;
@@ -764,16 +770,21 @@ impl<J: Judge> Glk<J> {
         is_due || now - began > J::LATE_NANOSECONDS
     }
 
-    /// Waits in that mode, and notes now and then whether it was late: where all waits are, one
-    /// of them tells it, and the clock is asked while nobody holds the lock.
-    fn wait_in(&self, mode: Mode, node: &McsNode, number: u32, late: &mut bool) -> Option<u32> {
+    /// Waits in that mode, and notes now and then when it `began`: where all waits are late, one of
+    /// them tells it.
+    fn wait_in(
+        &self,
+        mode: Mode,
+        node: &McsNode,
+        number: u32,
+        began: &mut Option<u64>,
+    ) -> Option<u32> {
         let wait = || self.ways.wait(mode, node, number);
         let held = if mode.spins() {
-            let began = is_worth_a_try(TIMED).then(now);
+            *began = is_worth_a_try(TIMED).then(now);
             keep_cpu(true);
             let held = wait();
             keep_cpu(false);
-            *late = began.is_some_and(|began| self.is_late(began, now()));
             held
         } else {
             wait()
@@ -944,6 +955,9 @@ unsafe impl<J: Judge> Inherit for Glk<J> {
 // Atoms of the other worlds live inside their runs only.
 #[cfg(all(test, world = "native"))]
 mod tests {
+    extern crate std;
+
+    use super::super::tuning::tune;
     use super::*;
 
     #[derive(Debug, Default)]
@@ -988,7 +1002,6 @@ mod tests {
 
     #[test]
     fn each_change_is_told_with_its_reason() {
-        extern crate std;
         use crate::door::{Hearer, hear};
         use std::string::{String, ToString};
         use std::sync::Mutex;
@@ -1044,6 +1057,44 @@ mod tests {
         fn is_crowded() -> bool {
             CROWDED
         }
+    }
+
+    #[test]
+    fn a_period_of_one_has_no_section_without_a_number() {
+        let often = Tuning {
+            sample: 1,
+            ..Tuning::USUAL
+        };
+        tune(&often);
+        assert!(Is::<false>::samples(7) && !Is::<false>::samples(UNCOUNTED));
+        tune(&Tuning::USUAL);
+    }
+
+    #[test]
+    fn a_thread_that_was_sent_away_uses_no_turn_up() {
+        let lock = Glk::<Round>::default();
+        let holder = McsNode::default();
+        lock.ways.arrive(Mode::Ticket, &holder);
+        std::thread::scope(|scope| {
+            let waits = || {
+                let node = McsNode::default();
+                let place = lock.ways.arrive(Mode::Ticket, &node);
+                let mut began = None;
+                // The next one is timed.
+                while !is_worth_a_try(TIMED) {}
+                assert!((1..TIMED).all(|_| !is_worth_a_try(TIMED)));
+                let number = lock.wait_in(Mode::Ticket, &node, place.number, &mut began);
+                assert!(began.is_some());
+                (number, lock.due.load(Order::RELAXED))
+            };
+            let waiter = scope.spawn(waits);
+            while lock.ways.queue(Mode::Ticket, &holder) < 2 {
+                std::thread::yield_now();
+            }
+            // SAFETY: taken above.
+            unsafe { lock.ways.leave(Mode::Ticket, &holder) };
+            assert_eq!(waiter.join().unwrap(), (None, 0));
+        });
     }
 
     const fn of(queued: u32) -> Mean {

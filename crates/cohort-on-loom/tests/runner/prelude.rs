@@ -49,8 +49,8 @@ macro_rules! on_machine {
 }
 pub(crate) use on_machine;
 
-/// Runs a client of a lock whose mutex has no queue: the default lock's queues have models of their
-/// own, which these would multiply.
+/// Runs a client of a lock with a mutex that has no queue: the default lock's queues have models of
+/// their own, which these would multiply.
 pub fn by_word(client: impl FnOnce()) {
     FutexHmcs::never_queue();
     client();

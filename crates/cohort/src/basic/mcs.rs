@@ -119,7 +119,7 @@ impl<P: Parking> McsNode<P> {
     /// Blocks until it is granted; the value that it was granted with.
     #[inline(never)]
     fn wait(&self) -> u32 {
-        // Looked at once: the line is as near as the thread that granted it.
+        // The value of the look that saw it: another look would fetch the line again.
         let seen = Cell::new(NO);
         self.granted.wait_for(MCS_GRANTED, CLASS, |granted| {
             seen.set(granted);

@@ -7,12 +7,13 @@
 use super::{cpus, now, thread};
 use core::cell::Cell;
 
-/// For how long a thread looks that has hope: twice as long as to sleep and be woken takes where the
-/// CPU is awake.
+/// For how long a thread looks that has hope.  To sleep and be woken should take less than that where
+/// the CPU is awake: chosen for that, and not measured.
 const HOPEFUL_NANOSECONDS: u64 = 8_000;
 
-/// And one that has none, now and then: as long as the other thread may take to be woken on a CPU that
-/// sleeps; two threads that sleep by turns would never find each other awake in less.
+/// For how long a thread looks, now and then, that has no hope.  The other thread may have to be woken
+/// on a CPU that sleeps, and of two that sleep by turns neither finds the other awake before that:
+/// chosen for that too.
 const HOPELESS_NANOSECONDS: u64 = 50_000;
 
 /// Hope at most: threads that get on well lose a look or two each time that others want their CPUs.
@@ -21,11 +22,12 @@ const MOST: i8 = 6;
 /// No hope is left: a new thread has it for two looks in vain.
 const NONE: i8 = -2;
 
-/// How rarely a thread looks at first that has no hope; then half as often each time that it was in
-/// vain.
+/// One wait in so many is one in which a thread looks at first that has no hope; it looks half as often
+/// each time that this was in vain.
 const ONE_IN: u16 = 64;
 
-/// So many times at most: looks in vain take 12 nanoseconds of each wait then.
+/// How many times that is halved at most: of each wait, looks in vain then take 50 microseconds over
+/// 4096, which is 12 nanoseconds.
 const HALVINGS: u8 = 6;
 
 /// Looks from one look at the clock to the next.

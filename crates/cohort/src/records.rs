@@ -160,7 +160,8 @@ pub struct Hold {
     pub object: AtomicU64,
     /// Where it was taken, and [`How`] in the uppermost byte.
     pub site: AtomicU64,
-    /// The number of the acquisition among the thread's.
+    /// The number of the acquisition among the thread's.  Of a process that is profiled, only that of a
+    /// sampled one is of use: another may have 0, or that of what was listed here before.
     pub number: AtomicU64,
 }
 

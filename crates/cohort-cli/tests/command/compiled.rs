@@ -127,4 +127,9 @@ pub fn of_the_library(source: &str, library: &str) -> Program {
     compile(source, "cc", &["-g", &include, &found, &library]).expect(NO_COMPILER)
 }
 
+/// `early.c`: holds that end before those of locks taken later, or by a wait.
+pub fn early() -> Program {
+    compile("early.c", "cc", &[]).expect(NO_COMPILER)
+}
+
 const NO_COMPILER: &str = "these tests need a C compiler: install the package gcc";

@@ -185,6 +185,29 @@ fn processes_are_put_together() {
     );
 }
 
+/// A thread alone cannot have held a lock for longer than it ran: half of all acquisitions took the
+/// median or more.
+#[test]
+fn what_is_not_sampled_is_not_counted_from_the_last_sample() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (program, file) = (compiled::early(), folder.path().join("p.json"));
+    cohort()
+        .args(["profile", "-o"])
+        .arg(&file)
+        .arg("--")
+        .arg(program.path())
+        .assert()
+        .code(0);
+    let profile = read(&file);
+    let ran = profile["seconds"].as_f64().expect("a number") * 1e9;
+    for name in ["outer", "inner", "waiting"] {
+        let lock = lock(&profile, name);
+        let acquired = lock["acquired"].as_f64().expect("a number");
+        let median = lock["hold"]["p50"].as_f64().expect("some are sampled");
+        assert!(acquired / 2.0 * median < ran, "{name}: {profile:#}");
+    }
+}
+
 /// The records of very many mutexes, a million in the full tier, and of ten thousand threads that live
 /// at once, each thread with all that it can have listed of its own.
 #[test]

@@ -89,6 +89,14 @@ impl Open {
         self.number.get()
     }
 
+    /// Whether the thread holds that by the sampled acquisition, if there is any.
+    #[inline(always)]
+    fn is_of(&self, hold: &Hold) -> bool {
+        let number = self.number.get();
+        // One that is not sampled may have no number either.
+        number != 0 && hold.number.load(Relaxed) == number
+    }
+
     /// Whether the acquisition that begins now is to be sampled.
     #[inline(always)]
     fn is_due(&self, own: &Own) -> bool {
@@ -136,8 +144,7 @@ impl Open {
             self.weight.set(of);
             return true;
         }
-        let is_held = |hold: &Hold| hold.number.load(Relaxed) == self.number.get();
-        if own.holds().any(is_held) {
+        if own.holds().any(|hold| self.is_of(hold)) {
             return false;
         }
         // Another thread has unlocked it.
@@ -520,14 +527,14 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
         return unlock();
     };
     let hold = own.hold(place);
-    let number = hold.number.load(Relaxed);
     let site = hold.site.load(Relaxed);
     let open = open_sample();
+    let sampled = open.is_of(hold);
     let tells = tells_its_mode();
     if tells {
         heard().begin();
     }
-    if number != open.number.get() {
+    if !sampled {
         own.remove(place);
         let result = unlock();
         if tells {
@@ -596,7 +603,7 @@ pub fn waiting(
         )
     };
     if let Some(place) = own.find(mutex)
-        && own.hold(place).number.load(Relaxed) == open.number.get()
+        && open.is_of(own.hold(place))
     {
         let site = own.hold(place).site.load(Relaxed);
         open.number.set(0);

@@ -741,8 +741,8 @@ unsafe fn unlock_other_kind(mutex: *mut Mutex) -> c_int {
 /// frame, for which those that are would pay.
 #[cfg_attr(feature = "compositions", inline(never))]
 unsafe fn unlock_unusual_kind(mutex: *mut Mutex) -> c_int {
-    // SAFETY: the program's.
     #[cfg(feature = "compositions")]
+    // SAFETY: the program's.
     if let Some(pair) = own_pair(unsafe { &*mutex }) {
         // SAFETY: that lock alone serves the mutex, and the program unlocks what it locked.
         return unsafe { (pair.unlock)((*mutex).served()) };

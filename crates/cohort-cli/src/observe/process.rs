@@ -405,7 +405,8 @@ impl Process {
                 if self.records.threads.get(slot)?.id.load(Acquire) != 0 {
                     return None;
                 }
-                Some((self.add_left(slot, owner, threads)?, site))
+                // What names the thread in mutexes of other kinds, these bytes do not say.
+                Some((self.add_left(slot, 0, threads)?, site))
             }
             // Recursive or error-checking.  A thread has the name of one that has ended, if its
             // stack is in the same place.

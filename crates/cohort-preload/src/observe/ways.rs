@@ -155,7 +155,8 @@ macro_rules! ways {
             $returns_to: usize,
             $watch: u32,
         ) -> c_int {
-            // SAFETY: the program's.
+            // SAFETY: the program's; `go` set this way since the default lock serves mutexes, and the
+            // kind of one was asked.
             unsafe { $body }
         })+
     };

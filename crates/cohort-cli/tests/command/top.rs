@@ -9,6 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::os::fd::FromRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// Compiles a source file of this package, seen from its folder.
@@ -54,6 +55,21 @@ impl Running {
         let program = compile("../../examples/profile/queue.c", folder);
         let program = program.to_str().expect("plain");
         Self::start(&["run", "--observe", "--", program, seconds])
+    }
+
+    /// Waits until it has become the program of that name, and that sleeps.
+    fn sleeps(&self, name: &str) {
+        let there = format!("({name}) S");
+        let last = Instant::now() + Duration::from_secs(20);
+        loop {
+            let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.id()));
+            let stat = stat.expect("it runs");
+            if stat.contains(&there) {
+                return;
+            }
+            assert!(Instant::now() < last, "no {there} in {stat}");
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     fn id(&self) -> String {
@@ -162,7 +178,7 @@ fn one_watches_at_a_time_and_one_that_was_killed_does_not_count() {
     let mut other = watch_long();
     let refused = (0..100).any(|_| {
         // It may not have begun yet, or have been refused itself.
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(100));
         if other.try_wait().expect("it was started here").is_some() {
             other = watch_long();
         }
@@ -187,7 +203,7 @@ fn a_program_that_ends_while_it_is_watched_is_said_to_have_ended() {
     let mut running = Running::queue(&folder, "1");
     let watching = cohort()
         .args(["top", "--once", "--interval", "50", &running.id()])
-        .timeout(std::time::Duration::from_secs(40))
+        .timeout(Duration::from_secs(40))
         .assert();
     watching.code(0).stderr(contains("has ended"));
     let status = running.child.wait().expect("it was started here");
@@ -248,7 +264,7 @@ fn a_snapshot_has_what_happened_in_its_time() {
         };
         assert!(site("fill")["lost"].as_f64() > site("drain")["lost"].as_f64());
         assert!(site("drain")["blamed"].as_f64() > site("fill")["blamed"].as_f64());
-        std::thread::sleep(std::time::Duration::from_millis(300));
+        std::thread::sleep(Duration::from_millis(300));
     }
 }
 
@@ -274,6 +290,7 @@ fn what_cannot_be_watched_is_said_with_what_to_do() {
     let usual = Running::start(&["run", "--", program, "50"]);
     refused(&usual.id(), 125, "not to be watched");
     let idle = Running::start(&["run", "--observe", "--", "sh", "-c", "echo; exec sleep 50"]);
+    idle.sleeps("sleep");
     refused(&idle.id(), 125, "has used no lock");
     // SAFETY: the name is a string, and nothing else owns the new file.
     let mut file = unsafe {

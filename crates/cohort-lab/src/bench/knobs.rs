@@ -116,7 +116,7 @@ impl Knobs {
     /// These, where they are turned, else the workload's defaults.
     ///
     /// # Errors
-    /// One is turned that the workload does not have.
+    /// One is turned that the workload does not have, or that means nothing beside another.
     pub fn over(self, info: &Info) -> Result<Self, String> {
         for name in self.turned() {
             if !info.takes.contains(&name) {
@@ -134,7 +134,7 @@ impl Knobs {
             }
         }
         let defaults = info.defaults;
-        Ok(Self {
+        let knobs = Self {
             critical: self.critical.or(defaults.critical),
             outside: self.outside.or(defaults.outside),
             lines: self.lines.or(defaults.lines),
@@ -146,7 +146,15 @@ impl Knobs {
             phase: self.phase.or(defaults.phase),
             skew: self.skew.or(defaults.skew),
             poll: self.poll.or(defaults.poll),
-        })
+        };
+        if knobs.poll == Some(Poll::Try) && knobs.timeout.is_some() {
+            return Err(
+                "with --poll try nothing waits, so that --timeout means nothing; \
+                        leave one of them out"
+                    .to_owned(),
+            );
+        }
+        Ok(knobs)
     }
 
     /// Each that is turned, with where it stands.
@@ -211,5 +219,21 @@ mod tests {
         };
         let why = turned.over(find("lbench").unwrap()).unwrap_err();
         assert!(why.contains("--sets") && why.contains("--lines"), "{why}");
+    }
+
+    #[test]
+    fn a_timeout_of_what_does_not_wait_is_refused() {
+        let turned = |poll| Knobs {
+            poll: Some(poll),
+            timeout: Some(Span::Cycles(10)),
+            ..Knobs::NONE
+        };
+        let bfs = find("bfs").unwrap();
+        let why = turned(Poll::Try).over(bfs).unwrap_err();
+        assert!(
+            why.contains("--poll try") && why.contains("--timeout"),
+            "{why}"
+        );
+        assert!(turned(Poll::IsLocked).over(bfs).is_ok());
     }
 }

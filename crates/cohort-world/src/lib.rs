@@ -105,6 +105,9 @@ pub trait Actor {
     /// Tells that this thread has the lock of that number.
     fn entered(&mut self, lock: usize);
 
+    /// Tells that this thread has given up waiting for a lock.
+    fn gave_up(&mut self);
+
     /// How often locks have counted that of this thread; 0 where they count nothing.
     fn counted(&self, what: Counter) -> u64;
 }

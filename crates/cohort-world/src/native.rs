@@ -412,6 +412,9 @@ impl Actor for Thread {
     #[inline]
     fn entered(&mut self, _lock: usize) {}
 
+    #[inline]
+    fn gave_up(&mut self) {}
+
     fn counted(&self, _what: Counter) -> u64 {
         0
     }

@@ -440,6 +440,10 @@ impl Actor for Fiber {
         self.thread.acquired(lock);
     }
 
+    fn gave_up(&mut self) {
+        self.thread.gave_up();
+    }
+
     fn counted(&self, what: Counter) -> u64 {
         cohort_on_machine::door::counted(what)
     }

@@ -252,6 +252,7 @@ impl<A: Actor> Player<A> {
             })
         });
         if outcome == Outcome::GaveUp {
+            self.actor.gave_up();
             if self.actor.counts() {
                 self.part.abandoned += 1;
             }

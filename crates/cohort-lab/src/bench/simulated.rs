@@ -25,8 +25,8 @@ const LEAST_CROWDED: u64 = 40_000_000;
 /// How many times as long a run may go on until it is steady.
 const PATIENCE: u64 = 16;
 
-/// Timeouts that pass within the least time where the threads hardly do anything but give up: until such a
-/// run is steady takes hours, where it ever is, so that it lasts for the least time.
+/// Timeouts that pass within the least time where threads can hardly do anything but give up.  If they do,
+/// it takes hours until such a run is steady, where it ever is, so that it lasts for the least time.
 const TIMEOUTS: u64 = 100;
 
 /// The part of the least time that only warms up.
@@ -147,13 +147,7 @@ impl Course {
         };
         let settled_by = least * PATIENCE;
         let (warm_up, least, most) = match self.until {
-            Until::Steady => {
-                let timeout = setting.knobs.timeout;
-                let hurried = timeout
-                    .is_some_and(|timeout| nanoseconds(timeout, simulator) < least / TIMEOUTS);
-                let patience = if hurried { 1 } else { PATIENCE };
-                ((least / WARM_UP).max(adapting), least, least * patience)
-            }
+            Until::Steady => ((least / WARM_UP).max(adapting), least, least * PATIENCE),
             Until::Part { part, least: some } => {
                 let most = (least / part).max(some);
                 ((most / WARM_UP).max(adapting), most, most)
@@ -163,12 +157,16 @@ impl Course {
                 (most / WARM_UP, most.min(least), most)
             }
         };
+        let timeout = setting.knobs.timeout;
+        let timeout = timeout.map_or(u64::MAX, |timeout| nanoseconds(timeout, simulator));
+        let hurried = self.until == Until::Steady && timeout < least / TIMEOUTS;
         Length {
             warm_up,
             settled,
             settled_by,
             least,
             most,
+            given_up: if hurried { least } else { most },
         }
     }
 }
@@ -239,6 +237,7 @@ mod tests {
     use super::super::{WORKLOADS, find};
     use super::*;
     use crate::world::NO_LOCK;
+    use cohort_machine::Rule;
     use cohort_machine::description::shipped;
 
     struct Silent;
@@ -311,6 +310,42 @@ mod tests {
         // `mcs` is tried again and again; sections that were brought are waited for.
         assert!(bo.middle.abandoned > 0 && mcs.middle.abandoned > 0);
         assert_eq!(sections.middle.abandoned, 0);
+    }
+
+    /// A short timeout that nobody reaches is no reason to end before the figures are steady.
+    #[test]
+    fn only_a_run_in_which_threads_give_up_lasts_for_the_least_time() {
+        let course = Course {
+            until: Until::Steady,
+            ..COURSE
+        };
+        let info = find("lbench").unwrap();
+        let machine = shipped::find("xeon-e7-4850x4").unwrap();
+        let simulator = Arc::new(Simulator::new(machine));
+        let run = |timeout, threads| {
+            let knobs = Knobs {
+                timeout: Some(Span::Nanoseconds(timeout)),
+                ..Knobs::NONE
+            };
+            let setting = Setting {
+                lock: "bo".to_owned(),
+                threads,
+                knobs: knobs.over(info).unwrap(),
+                seed: 7,
+            };
+            let length = course.length(&simulator, &setting);
+            let points = measure(info, &simulator, &course, &[setting], &mut Silent).unwrap();
+            let outcome = &points[0].middle;
+            let ended = outcome.simulated.as_ref().unwrap().ended;
+            assert_eq!(length.given_up, length.least);
+            let longer = outcome.seconds * 1e9 / length.least as f64;
+            (outcome.abandoned > outcome.sections, ended, longer)
+        };
+        let (gives_up, ended, _) = run(5_000, 4);
+        assert!(!gives_up && ended != Rule::Longest, "{ended:?}");
+        let (gives_up, ended, longer) = run(50, 40);
+        assert!(gives_up && ended == Rule::Longest, "{ended:?}");
+        assert!((1.0..1.1).contains(&longer), "{longer}");
     }
 
     /// Where sections are long, waiters that spin only slow the holder: the default's sleep.

@@ -367,6 +367,7 @@ impl Point {
                 warm_up: settings.length.warm_up.min(counted),
                 least: counted,
                 most: counted,
+                given_up: counted,
                 ..settings.length
             };
         }

@@ -122,6 +122,12 @@ impl Thread {
         });
     }
 
+    /// The thread has given up waiting for a lock: by this
+    /// [`Length::given_up`](super::Length::given_up) is judged.
+    pub fn gave_up(&self) {
+        of_run(|engine| engine.record.gave_up());
+    }
+
     /// The thread has released a lock.
     pub fn released(&self) {
         of_run(|engine| {

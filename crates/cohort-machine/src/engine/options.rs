@@ -114,6 +114,8 @@ pub struct Length {
     pub least: u64,
     /// Nanoseconds counted at most.
     pub most: u64,
+    /// The same where threads have given up more often than they have acquired a lock.
+    pub given_up: u64,
 }
 
 impl Default for Length {
@@ -125,6 +127,7 @@ impl Default for Length {
             settled_by: 0,
             least: u64::MAX,
             most: u64::MAX,
+            given_up: u64::MAX,
         }
     }
 }

@@ -46,6 +46,8 @@ pub(crate) struct Record {
     /// The largest level that has several cohorts.
     top: usize,
     hands: u64,
+    /// Waits that threads have given up.
+    given_up: u64,
 }
 
 /// What happened in the kernel and in waits.
@@ -79,6 +81,7 @@ struct Bounds {
     settled_by: Ticks,
     least: Ticks,
     most: Ticks,
+    given_up: Ticks,
 }
 
 /// What one thread achieved.
@@ -108,6 +111,7 @@ impl Record {
             settled_by,
             least,
             most,
+            given_up,
         } = options.length;
         let ticks = |nanoseconds| hardware.rate.ticks(nanoseconds);
         let length = Bounds {
@@ -116,6 +120,7 @@ impl Record {
             settled_by: ticks(settled_by),
             least: ticks(least),
             most: ticks(most),
+            given_up: ticks(given_up),
         };
         let top = (0..hardware.levels.len())
             .rev()
@@ -141,6 +146,7 @@ impl Record {
             states: BTreeSet::new(),
             top: top.unwrap_or(0),
             hands: 0,
+            given_up: 0,
             length,
         }
     }
@@ -169,8 +175,11 @@ impl Record {
     }
 
     fn is_warm(&self, at: Ticks) -> bool {
-        let acquired = || self.threads.iter().map(|work| work.acquired).sum::<u64>();
-        at >= self.length.settled_by || acquired() >= self.length.settled
+        at >= self.length.settled_by || self.acquired_by_all() >= self.length.settled
+    }
+
+    fn acquired_by_all(&self) -> u64 {
+        self.threads.iter().map(|work| work.acquired).sum()
     }
 
     fn begin(&mut self, at: Ticks, traffic: &Traffic) {
@@ -187,6 +196,7 @@ impl Record {
         self.events = Events::default();
         self.tallies.clear();
         self.hands = 0;
+        self.given_up = 0;
         self.batches.begin(at);
         self.due = self.batches.due().min(self.last());
     }
@@ -205,7 +215,8 @@ impl Record {
                 .sum(),
         );
         let counted = at - self.began;
-        let rule = if at >= self.last() {
+        let gives_up = || self.given_up > self.acquired_by_all();
+        let rule = if at >= self.last() || counted >= self.length.given_up && gives_up() {
             Some(Rule::Longest)
         } else if counted < self.length.least {
             None
@@ -301,6 +312,13 @@ impl Record {
         };
         self.handovers[place] += 1;
         self.hands += u64::from(place > self.top + 1);
+    }
+
+    /// A thread has given up waiting for a lock.
+    pub(crate) fn gave_up(&mut self) {
+        if !self.is_over() {
+            self.given_up += 1;
+        }
     }
 
     /// A lock counts something.

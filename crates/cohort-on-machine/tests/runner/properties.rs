@@ -255,6 +255,32 @@ fn ends_by_a_rule() -> Result<(), Failed> {
     let longest = rule(short, 32);
     assert_eq!(longest.rule, Rule::Longest);
     assert_eq!(longest.nanoseconds, 500_000);
+
+    let gives_up = |times: u64| {
+        let memory = Memory::new();
+        let options = Options {
+            length: Length {
+                given_up: least.least,
+                ..least
+            },
+            ..options(1)
+        };
+        let mut run = Run::new(&KUNPENG, &memory, options);
+        run.spawn(move |thread| {
+            while !thread.is_over() {
+                thread.begin();
+                thread.acquired(0);
+                (0..times).for_each(|_| thread.gave_up());
+                thread.work(1000);
+                thread.round();
+            }
+        });
+        run.go().unwrap_or_else(|failure| panic!("{failure}"))
+    };
+    assert_eq!(gives_up(1).rule, Rule::Steady);
+    let hurried = gives_up(2);
+    assert_eq!(hurried.rule, Rule::Longest);
+    assert!(hurried.nanoseconds < 110_000, "{}", hurried.nanoseconds);
     Ok(())
 }
 
@@ -273,6 +299,7 @@ fn settles_before_it_counts() -> Result<(), Failed> {
             settled_by,
             least: 200_000,
             most: 200_000,
+            ..Length::default()
         };
         let mut run = Run::new(
             &KUNPENG,

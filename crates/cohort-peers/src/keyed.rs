@@ -121,7 +121,7 @@ impl<M: Map<L>, L: 'static> Mapped<M, L> {
 
 impl<M: Map<L>, L: Exclusion<Token = ()> + 'static> ByAddress for Mapped<M, L> {
     #[inline]
-    fn with<R>(&self, place: &Place, section: impl FnOnce() -> R) -> R {
+    fn with<R: Send>(&self, place: &Place, section: impl FnOnce() -> R + Send) -> R {
         let key = place.address();
         let lock = self.map.find(key).unwrap_or_else(|| self.put(key));
         lock.with(&mut (), section)

@@ -49,6 +49,8 @@ pub enum Experiment {
     Inlined([&'static str; 2]),
     /// The lock that adapts and one of its parts, with more threads than CPUs.
     AdaptiveCrowd(&'static str),
+    /// Data that sections are brought to, and what it is compared with, with more threads than CPUs.
+    DelegatedCrowd(&'static str),
     /// One thread, and so many locks that it finds by their addresses.
     Address(u32),
     /// Ten threads, and 1, 512 and 4096 of such locks.
@@ -218,6 +220,7 @@ impl Experiment {
             Self::Composition { fast } => Ok(setup.composition(fast)),
             Self::Inlined(ways) => Ok(vec![setup.point("", ways.map(|way| setup.inlined(way)))]),
             Self::AdaptiveCrowd(lock) => Ok(setup.adaptive_crowd(lock)),
+            Self::DelegatedCrowd(other) => setup.delegated_crowd(other),
             Self::Address(keys) => Ok(vec![setup.address(keys)]),
             Self::AddressCrowd => Ok(setup.address_crowd()),
             Self::Keys => Ok(setup.keys()),
@@ -322,6 +325,21 @@ impl Setup<'_> {
             let runs = locks.map(|lock| (lock.name, run(&[], &self.under(lock))));
             runs.collect()
         })
+    }
+
+    fn delegated_crowd(&self, other: &str) -> Result<Vec<Point>, String> {
+        let cpus = two_cpus()?;
+        Ok(self.crowded(|run| {
+            let runs = [other, "sanl+"].map(|raw| {
+                let on_two = |mut launch: Launch| {
+                    launch.cpus = Some(cpus.clone());
+                    launch
+                };
+                let (launch, warm_up) = run(&["--raw", raw], &self.system);
+                (raw, (on_two(launch), on_two(warm_up)))
+            });
+            runs.into()
+        }))
     }
 
     fn address(&self, keys: u32) -> Point {
@@ -1050,7 +1068,9 @@ mod tests {
             Experiment::Composition { fast: false },
             Experiment::Composition { fast: true },
             Experiment::Inlined(["ticket", "glk"]),
+            Experiment::Inlined(["mcs", "delegated"]),
             Experiment::AdaptiveCrowd("glk"),
+            Experiment::DelegatedCrowd("actor"),
             Experiment::Address(512),
             Experiment::AddressCrowd,
             Experiment::Keys,

@@ -3,9 +3,9 @@
 use super::Target;
 use super::envelope::Reach;
 use super::experiment::Experiment::{
-    AdaptiveCrowd, Address, AddressCrowd, Call, Composition, Convoy, Envelope, Idle, Inlined, Keys,
-    Library, Life, Observing, Occasional, Oversubscribed, Peers, Python, Queues, Scaling,
-    Simulation, Sysbench, Timed, Uncontended, Wicked,
+    AdaptiveCrowd, Address, AddressCrowd, Call, Composition, Convoy, DelegatedCrowd, Envelope,
+    Idle, Inlined, Keys, Library, Life, Observing, Occasional, Oversubscribed, Peers, Python,
+    Queues, Scaling, Simulation, Sysbench, Timed, Uncontended, Wicked,
 };
 use super::experiment::{Experiment, Load};
 use super::figure::{Figure, Which};
@@ -218,6 +218,31 @@ pub static BARS: &[Bar] = &[
         experiment: AdaptiveCrowd("glk-plus"),
         figure: Figure::MeanOfBest,
         target: Target::AtLeast(0.97),
+    },
+    Bar {
+        name: "delegated-alone",
+        asks: "one thread brings a section to data under sanl+, inlined: time over a pair of the \
+               lock mcs",
+        experiment: Inlined(["mcs", "delegated"]),
+        figure: Figure::PairTime,
+        target: Target::AtMost(1.5),
+    },
+    Bar {
+        name: "delegated-crowd",
+        asks: "sections of 200 ns and 2 µs with 1 µs between them, 2 to 64 threads on 2 CPUs, \
+               brought to data under sanl+: throughput over that of Mutex's lock, inlined, at each \
+               point",
+        experiment: DelegatedCrowd("futex-hmcs"),
+        figure: Figure::Throughput,
+        target: Target::AtLeast(0.95),
+    },
+    Bar {
+        name: "delegated-actor",
+        asks: "the same over that of an actor, a thread that is sent the sections by \
+               std::sync::mpsc and answers each",
+        experiment: DelegatedCrowd("actor"),
+        figure: Figure::Throughput,
+        target: Target::AtLeast(3.0),
     },
     Bar {
         name: "gls-one",

@@ -84,7 +84,7 @@ impl Exclusion for Place {
 /// A way from an address to its lock.
 pub trait ByAddress: Sync {
     /// Runs `section` while holding the lock of what lies there.  Blocks.
-    fn with<R>(&self, place: &Place, section: impl FnOnce() -> R) -> R;
+    fn with<R: Send>(&self, place: &Place, section: impl FnOnce() -> R + Send) -> R;
 
     /// What lies there goes, and wants no lock any more.
     fn forget(&self, _place: &Place) {}
@@ -96,7 +96,7 @@ pub struct InPlace;
 
 impl ByAddress for InPlace {
     #[inline]
-    fn with<R>(&self, place: &Place, section: impl FnOnce() -> R) -> R {
+    fn with<R: Send>(&self, place: &Place, section: impl FnOnce() -> R + Send) -> R {
         place.with(&mut (), section)
     }
 }

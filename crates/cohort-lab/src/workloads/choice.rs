@@ -1,7 +1,8 @@
 //! Which lock a load is run under.
 
 use super::pthread::{Kind, Mutex};
-use super::{CachePadded, Exclusion, Outcome, Raw};
+use super::{Actor, CachePadded, Exclusion, Outcome, Raw};
+use cohort::Delegated;
 
 /// Options that choose a lock.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -9,8 +10,8 @@ pub struct Choice {
     /// The kind of pthread mutex
     #[arg(long, value_enum, default_value_t, conflicts_with = "raw")]
     pub kind: Kind,
-    /// Instead of a pthread mutex: `parking_lot`, or a lock of `cohort list` by
-    /// itself
+    /// Instead of a pthread mutex: `parking_lot`, a lock of `cohort list` by itself, data under one of
+    /// `cohort list --delegates`, or `actor`, a thread that is sent the sections
     #[arg(long, value_name = "NAME")]
     pub raw: Option<String>,
 }
@@ -37,6 +38,22 @@ impl Choice {
         };
         if name == "parking_lot" {
             return load.under(&CachePadded(parking_lot::Mutex::new(())));
+        }
+        if name == "actor" {
+            return load.under(&Actor::new()?);
+        }
+        if let Some(found) = cohort::catalogue::find_delegate(name) {
+            macro_rules! dispatch {
+                ($($name:ident, $delegate:ty, $about:literal, $source:literal, $can:tt;)+) => {
+                    match found.identifier {
+                        $(stringify!($name) => {
+                            load.under(&CachePadded(Delegated::<(), $delegate>::from(())))
+                        })+
+                        other => Err(format!("`{other}` cannot be used by itself")),
+                    }
+                };
+            }
+            return cohort::for_each_delegate!(dispatch);
         }
         let found = cohort::catalogue::find(name).ok_or_else(|| {
             format!("no lock is called `{name}`; write `parking_lot` or a name of `cohort list`")

@@ -1,6 +1,7 @@
 //! A lock, as its user calls it.
 
 use super::pthread;
+use cohort::{Delegate, Delegated};
 
 /// A lock under load, called the way a program calls it: inlined where its users have
 /// it inlined, through a library's function where they have that.
@@ -11,8 +12,8 @@ pub trait Exclusion: Sync {
     /// A token for one thread, which keeps it for all of its acquisitions.
     fn token(&self) -> Self::Token;
 
-    /// Runs `section` while holding the lock.  Blocks.
-    fn with<R>(&self, token: &mut Self::Token, section: impl FnOnce() -> R) -> R;
+    /// Runs `section` while holding the lock, in whichever thread.  Blocks.
+    fn with<R: Send>(&self, token: &mut Self::Token, section: impl FnOnce() -> R + Send) -> R;
 
     /// Takes and releases the lock `count` times: with a body of its own for locks that
     /// their users compile in another language.
@@ -49,6 +50,17 @@ impl Exclusion for CachePadded<parking_lot::Mutex<()>> {
     fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
         let _guard = self.0.lock();
         section()
+    }
+}
+
+impl<D: Delegate> Exclusion for CachePadded<Delegated<(), D>> {
+    type Token = ();
+
+    fn token(&self) {}
+
+    #[inline]
+    fn with<R: Send>(&self, (): &mut (), section: impl FnOnce() -> R + Send) -> R {
+        self.0.run(|()| section())
     }
 }
 

@@ -3,6 +3,7 @@
 //! They call the C library's own functions, so that a preloaded library serves
 //! them; the harness round them takes no pthread lock while it measures.
 
+mod actor;
 pub mod address;
 mod background;
 pub mod berkeleydb;
@@ -27,6 +28,7 @@ pub mod sqlite;
 pub mod timed;
 pub mod uncontended;
 
+pub use actor::Actor;
 pub use exclusion::{CachePadded, Exclusion, Raw};
 pub use latency::Latency;
 pub use pthread::{Kind, Mutex};

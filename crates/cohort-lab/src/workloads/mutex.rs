@@ -125,7 +125,9 @@ mod tests {
     #[test]
     fn every_lock_excludes() {
         let own = cohort::catalogue::LOCKS.iter().map(|lock| Some(lock.name));
-        for raw in own.chain([None, Some("parking_lot")]) {
+        let delegates = cohort::catalogue::DELEGATES.iter();
+        let own = own.chain(delegates.map(|delegate| Some(delegate.name)));
+        for raw in own.chain([None, Some("parking_lot"), Some("actor")]) {
             let outcome = run(&options(raw)).unwrap();
             assert!(outcome.operations > 0, "{raw:?}");
             assert!(outcome.latency.unwrap().sampled > 0, "{raw:?}");

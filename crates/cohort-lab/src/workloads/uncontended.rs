@@ -8,7 +8,8 @@ use crate::stats::Estimate;
 use cohort::adaptive::Glk;
 use cohort::basic::{Clh, Hemlock, Mcs, Ticket, Ttas};
 use cohort::compose::{Bypass, CacheGroup, Clof, Fast, Numa, Package};
-use cohort::{DetectsWaiters, Mutex, RawLock};
+use cohort::delegation::SanlPlus;
+use cohort::{Delegated, DetectsWaiters, Mutex, RawLock};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -96,6 +97,8 @@ enum Raw {
     Closure,
     /// The same by a guard
     Guard,
+    /// Data that sections are brought to, under sanl+
+    Delegated,
 }
 
 /// Four levels, with another lock at each.
@@ -114,8 +117,15 @@ impl Raw {
             Self::Bypass => alone::<Bypass<Four>>(options),
             Self::Ttas => alone::<Ttas>(options),
             Self::Fast => alone::<Fast<Four>>(options),
-            Self::Closure => data(options, |total| total.locking(|total| *total += 1)),
-            Self::Guard => data(options, |total| *total.lock() += 1),
+            Self::Closure => data(options, Mutex::<_, Mcs>::from(0), |total| {
+                total.locking(|total| *total += 1);
+            }),
+            Self::Guard => data(options, Mutex::<_, Mcs>::from(0), |total| {
+                *total.lock() += 1;
+            }),
+            Self::Delegated => data(options, Delegated::<_, SanlPlus>::from(0), |total| {
+                total.run(|total| *total += 1);
+            }),
         }
     }
 }
@@ -190,9 +200,8 @@ fn alone<L: RawLock>(options: &Options) -> Result<Outcome, String> {
 }
 
 /// A turn with data behind a lock; the compiler does not see that it is the same data each time.
-fn data(options: &Options, turn: impl Fn(&Mutex<u64, Mcs>)) -> Result<Outcome, String> {
+fn data<D>(options: &Options, total: D, turn: impl Fn(&D)) -> Result<Outcome, String> {
     options.company.gather()?;
-    let total = Mutex::from(0);
     Ok(per_turn(options.seconds, |turns| {
         for _ in 0..turns {
             turn(std::hint::black_box(&total));

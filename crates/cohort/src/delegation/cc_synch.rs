@@ -66,6 +66,11 @@ pool! {
     static NODES: Node, cache 9
 }
 
+/// Bytes of all of them made so far.
+pub(super) fn pool_bytes() -> usize {
+    NODES.bytes()
+}
+
 /// The lock.  A combiner runs `MOST` sections, its own among them.
 ///
 /// ```

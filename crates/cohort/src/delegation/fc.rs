@@ -81,6 +81,11 @@ pool! {
     static RECORDS: Seat<Record>, placed
 }
 
+/// Bytes of all of them made so far.
+pub(super) fn pool_bytes() -> usize {
+    RECORDS.bytes()
+}
+
 impl Seated for Record {
     #[inline]
     fn pool() -> &'static (impl Pool<Seat<Self>> + 'static) {

@@ -29,6 +29,12 @@ pub use sanl_plus::SanlPlus;
 use crate::door::{Flaw, Tallied, mutant, tally, tally_moment, thread};
 use cohort_raw::{Delegate, Section};
 
+/// Bytes of all that these locks have taken for their threads so far, and keep.
+#[must_use]
+pub fn pool_bytes() -> usize {
+    cc_synch::pool_bytes() + fc::pool_bytes() + sanl::pool_bytes() + sanl_plus::pool_bytes()
+}
+
 /// Runs a section of a delegate.
 ///
 /// # Safety

@@ -264,6 +264,11 @@ pool! {
     static PLACES: Seat<Place>, placed
 }
 
+/// Bytes of all of them made so far.
+pub(super) fn pool_bytes() -> usize {
+    PLACES.bytes()
+}
+
 impl Seated for Place {
     #[inline]
     fn pool() -> &'static (impl Pool<Seat<Self>> + 'static) {

@@ -147,6 +147,11 @@ pool! {
     static PLACES: Place, cache 10
 }
 
+/// Bytes of all of them made so far.
+pub(super) fn pool_bytes() -> usize {
+    PLACES.bytes()
+}
+
 impl Place {
     /// A place where nothing is brought, which nobody else has.
     fn fresh() -> &'static Self {

@@ -303,13 +303,15 @@ mod tests {
             ..COURSE
         };
         let splay = find("splay").unwrap();
-        let [bo, mcs, sections] = &points(splay, &["bo", "mcs", "cc-synch"], 20, &course)[..]
-        else {
-            panic!("three points");
+        let locks = ["bo", "mcs", "cc-synch", "oyama"];
+        let [bo, mcs, taken_back, waited_for] = &points(splay, &locks, 20, &course)[..] else {
+            panic!("four points");
         };
-        // `mcs` is tried again and again; sections that were brought are waited for.
+        // `mcs` is tried again and again; a section that was brought to `cc-synch` can be taken back, and
+        // one that was brought to `oyama` is waited for.
         assert!(bo.middle.abandoned > 0 && mcs.middle.abandoned > 0);
-        assert_eq!(sections.middle.abandoned, 0);
+        assert!(taken_back.middle.abandoned > 0);
+        assert_eq!(waited_for.middle.abandoned, 0);
     }
 
     /// A short timeout that nobody reaches is no reason to end before the figures are steady.

@@ -208,6 +208,7 @@ mod every {
             #[test]
             fn is_cancelled() {
                 within_limit(|| for round in 0..200 {
+                    mutex::is_cancelled_or_late::<$lock>();
                     mutex::is_cancelled::<$lock>(THREADS);
                     mutex::is_cancelled_or_granted::<$lock>(THREADS, round % 2 == 0);
                 });

@@ -167,6 +167,11 @@ const fn for_which(doing: Doing) -> Option<Kind> {
 
 /// The object for which a thread sleeps, which is one of `sleeps`.
 fn object(process: &Process, sleeps: &[Sleep], sleep: &Sleep) -> (Kind, u64) {
+    // Locks of ours have classes of sleepers.  The C library has none, where a thread is joined: the
+    // number of that may look like a mutex that is held.
+    if sleep.classes == u32::MAX {
+        return (Kind::Word, sleep.word);
+    }
     let at = |offset: usize| process.long(sleep.word + offset as u64).unwrap_or(0);
     if sleep.seen == Waiter::WAITING && sleep.classes == Waiter::CLASS {
         let condition = at(Waiter::AT);

@@ -1,6 +1,7 @@
 //! The mutexes and conditions of a program, where they are used, and which of them have to stay as
 //! they are: a mutex may go elsewhere by its address, and be locked where no file shows it.
 
+use super::conditions;
 use super::names::{Declared, Globals, declared, local};
 use super::source::{File, around, children, everything, function_around, line, words_of_macro};
 use super::structures::{Structures, fields_of_type};
@@ -415,6 +416,9 @@ impl<'p> Objects<'p> {
         let (Some(call), Some(called)) = (call, called) else {
             return self.all[place].stay(at, "its address is taken");
         };
+        if conditions::are_in(source.text(call)) {
+            return self.all[place].stay(at, "is used in a call that has a `#` in it");
+        }
         let function = source.called(called);
         let position = arguments(call).iter().position(|one| *one == argument);
         let is_mutex = self.all[place].kind == Kind::Mutex;

@@ -14,6 +14,8 @@ pub struct File {
     tree: Tree,
     /// What the grammar does not understand.
     unparsed: Vec<Piece>,
+    /// Branches of `#if` that are not compiled as it is read, and have something in them.
+    pub unread: Vec<Range<usize>>,
     /// Macros that are other names of functions, and those functions.
     aliases: HashMap<String, String>,
 }
@@ -62,11 +64,19 @@ impl File {
     }
 
     fn parse(path: &Path, text: String, how: &Reading) -> Result<Self, Problem> {
+        let blanked = how.known.blanked(&text);
+        if let Some((at, directive, name)) = how.known.contradicted(&blanked.text) {
+            let option = if directive == "#undef" { "-D" } else { "-U" };
+            return Err(Problem::usage(format!(
+                "{}:{}: `{directive} {name}` stands against {option} {name}; without that option all \
+                 branches are read",
+                path.display(),
+                line_at(&text, at)
+            )));
+        }
         let spelled = SPELLINGS
             .iter()
-            .fold(how.known.blanked(&text), |text, (from, to)| {
-                text.replace(from, to)
-            });
+            .fold(blanked.text, |text, (from, to)| text.replace(from, to));
         let mut parser = Parser::new();
         let tree = parser
             .set_language(&tree_sitter_c::LANGUAGE.into())
@@ -83,6 +93,7 @@ impl File {
             text,
             tree,
             unparsed,
+            unread: blanked.unread,
             aliases: HashMap::new(),
         };
         match file.mistake().filter(|_| !how.leaves_unparsed) {
@@ -138,7 +149,7 @@ impl File {
 
     /// The line of a place in the text, counted from one.
     pub fn line_of(&self, at: usize) -> usize {
-        self.text[..at].matches('\n').count() + 1
+        line_at(&self.text, at)
     }
 
     /// What cannot be parsed, in words, if anything.
@@ -261,6 +272,11 @@ fn unparsed(root: Node<'_>) -> Vec<Piece> {
         }
     }
     found
+}
+
+/// The line of a place in a text, counted from one.
+fn line_at(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
 }
 
 /// The line of a node, counted from one.

@@ -57,6 +57,10 @@ impl Edits {
 const HEAD: &str =
     "#include <cohort.h>\n#pragma GCC diagnostic error \"-Wincompatible-pointer-types\"\n";
 
+/// What stands in a section instead of a branch of `#if` that was not read: what is in it could be bound
+/// to its thread, or leave the section.
+const UNREAD: &str = "\n#error \"cohort delegate did not read what stood here\"\n";
+
 /// The text of a file with its objects, and these sections of it, converted.
 pub fn converted(
     number: usize,
@@ -256,11 +260,16 @@ fn function(
             );
         }
     }
-    let (Some(first), Some(last)) = (section.body.first(), section.body.last()) else {
-        unreachable!("a section has something in it")
-    };
-    let body = edits.apply(&file.text, first.start_byte(), last.end_byte());
-    let margin = margin(file, *first);
+    let (start, end) = (section.first.end_byte(), section.last.start_byte());
+    let between = &file.text[start..end];
+    let from = start + between.len() - between.trim_start().len();
+    let to = from + between.trim().len();
+    let unread = file.unread.iter();
+    for branch in unread.filter(|branch| from <= branch.start && branch.end <= to) {
+        edits.put(branch.start, branch.end, UNREAD);
+    }
+    let body = edits.apply(&file.text, from, to);
+    let margin = margin(file, *section.body.first().unwrap_or(&section.first));
     // A text that goes on below itself keeps its blanks.
     let is_broken = body.contains("\\\n");
     for (number, line) in body.lines().enumerate() {

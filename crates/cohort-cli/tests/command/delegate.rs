@@ -5,6 +5,7 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use tempfile::TempDir;
 
 fn root() -> PathBuf {
@@ -284,6 +285,21 @@ fn a_branch_that_is_not_compiled_is_not_read() {
     let rows = became_by(&["-D", "A=1", "-U", "B"], &format!("{MUTEX}{split}"));
     let functions = rows.iter().filter(|(_, becomes, _)| becomes == "function");
     assert_eq!(functions.count(), 1, "{rows:?}");
+    // What is decided by a value that the branch itself gives contradicts nothing.
+    let text = format!("#ifdef B\n#define A\n#endif\n#ifndef C\n#define C\n#endif\n{MUTEX}{PLAIN}");
+    became_by(&["-U", "A", "-U", "B", "-D", "C"], &text);
+    for (options, why) in [
+        (["-U", "A"], "a.c:1: `#define A` stands against -U A"),
+        (["-D", "B"], "a.c:2: `#undef B` stands against -D B"),
+        (["-U", "C"], "a.c:4: `#define C` stands against -U C"),
+    ] {
+        let text = "#define A 1\n#undef B\n#ifndef C\n#define C\n#endif\n";
+        let folder = program(text);
+        let mut command = cohort();
+        let command = command.arg("delegate").args(options).arg("a.c");
+        let command = command.current_dir(folder.path());
+        command.assert().code(2).stderr(contains(why));
+    }
     for (options, why) in [
         (["-D", "A", "-U", "A"], "A is given to both -D and -U"),
         (["-D", "A", "-D", "1 +"], "`1 +` is no name of a macro"),
@@ -292,6 +308,82 @@ fn a_branch_that_is_not_compiled_is_not_read() {
         let command = command.arg("delegate").args(options).arg("a.c");
         command.assert().code(2).stderr(contains(why));
     }
+}
+
+/// What becomes of a program with these options: each name's fates, and the text.
+fn converted_by(options: &[&str], text: &str) -> (Vec<(String, String, String)>, TempDir) {
+    let text = format!("#include <pthread.h>\n{text}");
+    let folder = program(&text);
+    let mut command = cohort();
+    let command = command.args(["delegate", "--out", "out", "a.c"]);
+    let command = command.args(options).current_dir(folder.path());
+    command.assert().code(0);
+    let rows = became_by(options, text.split_once('\n').map_or("", |(_, rest)| rest));
+    (rows, folder)
+}
+
+/// What the compiler says of what a program became.
+fn compiled(folder: &TempDir, options: &[&str]) -> Result<(), String> {
+    let output = Command::new("cc")
+        .args(["-std=gnu11", "-fsyntax-only", "-Werror", "-I"])
+        .arg(root().join("crates/cohort-c/include"))
+        .args(options)
+        .arg(folder.path().join("out/a.c"))
+        .output()
+        .expect("there is a compiler");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(said)
+    }
+}
+
+#[test]
+fn a_branch_that_is_decided_at_the_edge_of_a_section_stays_whole() {
+    for (inside, without) in [
+        ("x++;\n#ifdef A\n  x--;\n#endif", true),
+        ("#ifdef A\n  x++;\n#endif", true),
+        ("#ifdef A\n  x++;\n#endif\n  x--;", true),
+        // What was not read is not run as if it had been.
+        ("#ifdef A\n  x++;\n#else\n  return;\n#endif", false),
+        ("#ifndef A /* c */\n  return;\n#endif\n  x++;", false),
+    ] {
+        let section = format!(
+            "void f(void) {{\n  pthread_mutex_lock(&m);\n{inside}\n  pthread_mutex_unlock(&m);\n}}\n"
+        );
+        let (rows, folder) = converted_by(&["-D", "A"], &format!("{MUTEX}{section}"));
+        let is_function = rows.iter().any(|(_, becomes, _)| becomes == "function");
+        assert!(is_function, "{inside}: {rows:?}");
+        assert_eq!(compiled(&folder, &["-DA"]), Ok(()), "{inside}");
+        let other = compiled(&folder, &[]);
+        assert_eq!(other.is_ok(), without, "{inside}: {other:?}");
+        let is_told = other.err().is_none_or(|said| said.contains("did not read"));
+        assert!(is_told, "{inside}");
+    }
+    for section in [
+        "#ifdef A\n  pthread_mutex_lock(&m);\n#else\n  x--;\n#endif\n  x++;\n  \
+         pthread_mutex_unlock(&m);\n",
+        "  pthread_mutex_lock(&m);\n  x++;\n#ifdef A\n  pthread_mutex_unlock(&m);\n#endif\n",
+    ] {
+        let text = format!("{MUTEX}{PLAIN}void f(void) {{\n{section}}}\n");
+        let (rows, folder) = converted_by(&["-D", "A"], &text);
+        let why = "has a `#if` in it that ends elsewhere";
+        let is_it = |row: &(String, String, String)| row.1 == "in place" && row.2.contains(why);
+        assert!(rows.iter().any(is_it), "{section}: {rows:?}");
+        assert_eq!(compiled(&folder, &["-DA"]), Ok(()), "{section}");
+    }
+    let rows = became_by(
+        &["-D", "A"],
+        &format!(
+            "{MUTEX}{PLAIN}void f(void) {{\n  pthread_mutex_init(&m,\n#ifdef A\n    NULL\n#else\n    0\n\
+             #endif\n  );\n}}\n"
+        ),
+    );
+    assert!(
+        rows[0].2.contains("a call that has a `#` in it"),
+        "{rows:?}"
+    );
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Files of C, parsed, and ways through their trees.
 
 use super::conditions::Known;
+use super::names::{declared, function_name};
 use crate::problem::Problem;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -134,17 +135,16 @@ impl File {
     /// The words of the pieces that the grammar does not understand, each with where its piece begins.
     pub fn unparsed_words(&self) -> impl Iterator<Item = (&str, usize)> {
         self.unparsed.iter().flat_map(|piece| {
-            let words = words_of_macro(&self.text[piece.range.clone()]);
-            words.into_iter().map(|(word, _)| (word, piece.range.start))
+            let words = all_words(&self.text[piece.range.clone()]);
+            words.map(|word| (word, piece.range.start))
         })
     }
 
     /// Words that may declare anything: those that the grammar does not understand outside of functions.
     pub fn unknown(&self) -> HashSet<&str> {
         let pieces = self.unparsed.iter().filter(|piece| !piece.is_function);
-        let words = pieces.flat_map(|piece| words_of_macro(&self.text[piece.range.clone()]));
-        let names = words.map(|(word, _)| word);
-        names.filter(|word| !KEYWORDS.contains(word)).collect()
+        let words = pieces.flat_map(|piece| all_words(&self.text[piece.range.clone()]));
+        words.filter(|word| !KEYWORDS.contains(word)).collect()
     }
 
     /// The line of a place in the text, counted from one.
@@ -204,6 +204,10 @@ pub fn name_aliases(files: &mut [File]) {
     let mut found: HashMap<String, Option<String>> = HashMap::new();
     for file in &*files {
         for node in everything(file.root()) {
+            // The macro need not be defined where a function of that name is called.
+            for name in could_be_called(file, node) {
+                found.insert(name.to_owned(), None);
+            }
             if !matches!(node.kind(), "preproc_def" | "preproc_function_def") {
                 continue;
             }
@@ -234,6 +238,27 @@ pub fn name_aliases(files: &mut [File]) {
     let known: HashMap<String, String> = known.collect();
     for file in files {
         file.aliases.clone_from(&known);
+    }
+}
+
+/// The names that a node declares of what could be called.
+fn could_be_called<'p>(file: &'p File, node: Node<'p>) -> Vec<&'p str> {
+    match node.kind() {
+        "function_definition" => vec![function_name(file, node)],
+        "declaration" | "parameter_declaration" => {
+            let of_type = node.child_by_field_name("type").map(|part| part.kind());
+            let is_plain = of_type.is_some_and(|kind| {
+                matches!(kind, "primitive_type" | "sized_type_specifier")
+                    || kind.ends_with("_specifier")
+            });
+            let mut all = declared(node);
+            all.retain(|one| {
+                let mut parts = everything(one.declarator).into_iter();
+                !is_plain || parts.any(|part| part.kind() == "function_declarator")
+            });
+            all.iter().map(|one| file.text(one.name)).collect()
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -318,6 +343,17 @@ pub fn function_around(node: Node<'_>) -> Option<Node<'_>> {
         .last()
 }
 
+fn is_of_word(letter: char) -> bool {
+    letter.is_alphanumeric() || matches!(letter, '_' | '$')
+}
+
+/// All words of a text that no grammar parses, those of comments and quotes too: nothing says where these
+/// begin.
+pub fn all_words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|letter| !is_of_word(letter));
+    words.filter(|word| !word.is_empty() && !word.starts_with(|first: char| first.is_ascii_digit()))
+}
+
 /// The words of the body of a macro, which no grammar parses: each with whether a parenthesis
 /// follows.
 pub fn words_of_macro(body: &str) -> Vec<(&str, bool)> {
@@ -332,8 +368,7 @@ pub fn words_of_macro(body: &str) -> Vec<(&str, bool)> {
                 ends
             });
             rest = end.map_or("", |end| &rest[end + 2..]);
-        } else if first.is_ascii_alphanumeric() || first == '_' {
-            let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        } else if is_of_word(first) {
             let end = rest.find(|letter| !is_of_word(letter));
             let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
             if !first.is_ascii_digit() {
@@ -375,5 +410,15 @@ mod tests {
             .collect();
         assert_eq!(calls, ["f", "puts", "while"]);
         assert!(words.contains(&("x", false)) && !words.iter().any(|word| word.0 == "g"));
+    }
+
+    #[test]
+    fn no_quote_hides_a_word_where_nothing_is_parsed() {
+        let words: Vec<&str> = all_words("/* don't */ f(\"g\", größe, a$b, 2u)").collect();
+        assert_eq!(words, ["don", "t", "f", "g", "größe", "a$b"]);
+        assert_eq!(
+            words_of_macro("a$b + größe"),
+            [("a$b", false), ("größe", false)]
+        );
     }
 }

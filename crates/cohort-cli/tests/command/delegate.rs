@@ -275,6 +275,26 @@ fn a_macro_that_is_another_name_of_locking_locks() {
         reason.is_some_and(|why| why.contains("its address goes to odd()")),
         "{rows:?}"
     );
+    // A variable of that name is not what is called, and what could be is no macro.
+    let rows = became(&format!(
+        "#define own(of) pthread_mutex_lock(of)\nstatic __thread int own;\n{MUTEX}{PLAIN}\
+         void f(void) {{ own(&m); own = x; pthread_mutex_unlock(&m); }}\n"
+    ));
+    let is_it = |row: &(String, String, String)| row.1 == "in place" && row.2.contains("uses own,");
+    assert!(rows.iter().any(is_it), "{rows:?}");
+    for other in [
+        "void take(pthread_mutex_t *of) { x += 2; pthread_mutex_lock(of); }",
+        "extern void take(pthread_mutex_t *of);",
+        "void g(void (*take)(pthread_mutex_t *)) { take(&m); }",
+    ] {
+        let rows = became(&format!(
+            "{MUTEX}#ifdef X\n{other}\n#else\n#define take(of) pthread_mutex_lock(of)\n#endif\n\
+             void f(void) {{ take(&m); x++; pthread_mutex_unlock(&m); }}\n"
+        ));
+        let is_it =
+            |row: &(String, String, String)| row.1 == "left alone" && row.2.contains("take()");
+        assert!(rows.iter().any(is_it), "{other}: {rows:?}");
+    }
 }
 
 #[test]
@@ -390,10 +410,13 @@ fn a_branch_that_is_decided_at_the_edge_of_a_section_stays_whole() {
 fn what_cannot_be_parsed_stays_as_it_is_with_the_mutexes_that_it_names() {
     let odd = "static pthread_mutex_t n;\n\
                LIST_HEAD(own, other) int listed;\n\
-               int v(void *p) { pthread_mutex_lock(&n); return EACH(x) { x++; } 1; }\n\
+               int v(void *p) { /* don't */ pthread_mutex_lock(&n); return EACH(x) { x++; } 1; }\n\
                void g(void) { pthread_mutex_lock(&n); x++; pthread_mutex_unlock(&n); }\n\
                void h(void) { pthread_mutex_lock(&m); v(0); pthread_mutex_unlock(&m); }\n\
-               #define OWN __thread\nstatic OWN int own;\n\
+               #define OWN __thread\nstatic /* don't */ OWN int own;\n\
+               #ifdef X\nint u(void) { return 1; }\n#else\n\
+               int u(void) { return EACH(x) { x++; } 1; }\n#endif\n\
+               void k(void) { pthread_mutex_lock(&m); u(); pthread_mutex_unlock(&m); }\n\
                void w(void) { pthread_mutex_lock(&m); own = x; pthread_mutex_unlock(&m); }\n";
     let text = format!("{MUTEX}{PLAIN}{odd}");
     let folder = program(&text);
@@ -409,7 +432,8 @@ fn what_cannot_be_parsed_stays_as_it_is_with_the_mutexes_that_it_names() {
         ),
         ("m", "converted", ""),
         ("m", "function", ""),
-        ("m", "in place", "calls v(), which is not in these files"),
+        ("m", "in place", "calls v(), which cannot be parsed"),
+        ("m", "in place", "calls u(), which cannot be parsed"),
         (
             "m",
             "in place",

@@ -4,7 +4,7 @@
 use super::conditions;
 use super::names::{Declared, Globals, declared, local};
 use super::source::{File, around, children, everything, function_around, line, words_of_macro};
-use super::structures::{Structures, fields_of_type};
+use super::structures::{Structures, designators, fields_of_type};
 use std::collections::{HashMap, HashSet};
 use tree_sitter::Node;
 
@@ -104,7 +104,7 @@ pub fn arguments(call: Node<'_>) -> Vec<Node<'_>> {
     all
 }
 
-/// A mutex or a condition, or all that are fields of that name.
+/// A mutex or a condition, or a field of a structure: of all structures, where uses do not say of which.
 pub struct Object<'p> {
     pub kind: Kind,
     pub name: String,
@@ -480,8 +480,10 @@ impl<'p> Objects<'p> {
         let at = At { file, node };
         let pair = around(node).find(|outer| outer.kind() == "initializer_pair");
         let field = pair
-            .and_then(|pair| pair.child_by_field_name("designator"))
-            .filter(|designator| designator.kind() == "field_designator")
+            .and_then(|pair| {
+                let mut all = designators(pair).into_iter();
+                all.rfind(|one| one.kind() == "field_designator")
+            })
             .and_then(|designator| designator.named_child(0));
         if let Some(field) = field {
             let key = self.field(file, field, globals);
@@ -521,6 +523,12 @@ impl<'p> Objects<'p> {
                 let name = name.map_or("", |name| source.text(name));
                 if source.is_alias(name) {
                     continue;
+                }
+                // The calls are no longer what they seem.
+                if name.starts_with("pthread_mutex_") || name.starts_with("pthread_cond_") {
+                    for object in &mut self.all {
+                        object.stay(At { file, node }, format!("{name} is a macro"));
+                    }
                 }
                 let words = words_of_macro(source.text(body));
                 for object in &mut self.all {

@@ -184,6 +184,11 @@ fn what_could_be_locked_elsewhere_is_left_alone() {
             "the macro M names it",
         ),
         (
+            "#define pthread_mutex_unlock(of) (x++, 0)\nstatic pthread_mutex_t m;",
+            "",
+            "pthread_mutex_unlock is a macro",
+        ),
+        (
             "static pthread_mutex_t m, n;",
             "void *g(void) { return &n; }",
             "is declared together with n, which stays",
@@ -246,6 +251,29 @@ fn fields_of_one_name_are_told_apart_by_their_structures() {
         section("t->inner.one")
     ));
     assert_eq!(of(&rows), ["left alone"], "{rows:?}");
+}
+
+/// A field of a field is begun: not one of the outer structure's that has its name.
+#[test]
+fn a_field_of_a_field_is_of_the_inner_structure() {
+    let text = |value: &str| {
+        format!(
+            "struct inner {{ int x; pthread_mutex_t lock; }};\n\
+             struct outer {{ pthread_mutex_t lock; struct inner inner; }};\n\
+             static struct outer o = {{ .inner.x = 1, .inner.lock = {value} }};\n\
+             int g(void) {{ return pthread_mutex_trylock(&o.lock); }}\n\
+             void f(void) {{ pthread_mutex_lock(&o.inner.lock); o.inner.x++; \
+             pthread_mutex_unlock(&o.inner.lock); }}\n"
+        )
+    };
+    let (rows, folder) = converted_by(&[], &text("PTHREAD_MUTEX_INITIALIZER"));
+    let becomes: Vec<&str> = rows.iter().map(|row| &*row.1).collect();
+    assert_eq!(becomes, ["converted", "left alone", "function"], "{rows:?}");
+    assert_eq!(compiled(&folder, &[]), Ok(()));
+    let made = std::fs::read_to_string(folder.path().join("out/a.c")).expect("it was written");
+    assert!(made.contains(".inner.lock = NULL"), "{made}");
+    let rows = became(&text("PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP"));
+    assert!(rows[0].2.contains("is begun in another way"), "{rows:?}");
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub struct File {
     pub unread: Vec<Range<usize>>,
     /// Macros that are other names of functions, and those functions.
     aliases: HashMap<String, String>,
+    /// Words by which each thread has a variable for itself, macros with such words too.
+    of_thread: HashSet<String>,
 }
 
 /// A piece of a text that the grammar does not understand.
@@ -42,6 +44,9 @@ const SPELLINGS: [(&str, &str); 2] = [
     ("_Thread_local", "__thread     "),
     ("__extension__", "             "),
 ];
+
+/// Words by which each thread has a variable for itself.
+const OF_THREAD: [&str; 3] = ["__thread", "_Thread_local", "thread_local"];
 
 /// Words that no declaration gives a meaning.
 const KEYWORDS: [&str; 20] = [
@@ -96,6 +101,7 @@ impl File {
             unparsed,
             unread: blanked.unread,
             aliases: HashMap::new(),
+            of_thread: HashSet::new(),
         };
         match file.mistake().filter(|_| !how.leaves_unparsed) {
             None => Ok(file),
@@ -116,6 +122,11 @@ impl File {
     /// Whether a macro is another name of a function.
     pub fn is_alias(&self, name: &str) -> bool {
         self.aliases.contains_key(name)
+    }
+
+    /// Whether a word before a variable says that each thread has it for itself.
+    pub fn is_of_thread(&self, word: &str) -> bool {
+        self.of_thread.contains(word)
     }
 
     /// All nodes but those that the grammar does not understand.
@@ -198,9 +209,35 @@ impl File {
     }
 }
 
+/// Finds what macros stand for that other files use, too.
+pub fn name_macros(files: &mut [File]) {
+    name_aliases(files);
+    let mut of_thread: HashSet<String> = OF_THREAD.map(str::to_owned).into();
+    loop {
+        let known = of_thread.len();
+        for file in &*files {
+            for node in everything(file.root()) {
+                let is_macro = matches!(node.kind(), "preproc_def" | "preproc_function_def");
+                let part = |name: &str| node.child_by_field_name(name).filter(|_| is_macro);
+                if let (Some(name), Some(body)) = (part("name"), part("value"))
+                    && all_words(file.text(body)).any(|word| of_thread.contains(word))
+                {
+                    of_thread.insert(file.text(name).to_owned());
+                }
+            }
+        }
+        if of_thread.len() == known {
+            break;
+        }
+    }
+    for file in files {
+        file.of_thread.clone_from(&of_thread);
+    }
+}
+
 /// Finds the macros that are other names of functions of mutexes and conditions, as
 /// `#define lock(of) pthread_mutex_lock(of)` is one, wherever they are defined.
-pub fn name_aliases(files: &mut [File]) {
+fn name_aliases(files: &mut [File]) {
     let mut found: HashMap<String, Option<String>> = HashMap::new();
     for file in &*files {
         for node in everything(file.root()) {
@@ -263,7 +300,8 @@ fn could_be_called<'p>(file: &'p File, node: Node<'p>) -> Vec<&'p str> {
 }
 
 /// What the grammar does not understand: each function and each declaration of variables that has a mistake
-/// in it, each statement outside of functions, and of all else, types, the pieces that are mistakes.
+/// in it, each statement outside of functions, and of all else, types, the pieces that are mistakes. What
+/// a call outside of functions is given, is understood by its macro alone, which may declare it.
 fn unparsed(root: Node<'_>) -> Vec<Piece> {
     let mut found = Vec::new();
     let mut add = |node: Node<'_>, is_function| {
@@ -278,16 +316,19 @@ fn unparsed(root: Node<'_>) -> Vec<Piece> {
                 || part.kind() == "compound_statement";
             if part.is_error() || is_strayed {
                 add(part, is_strayed);
+            } else if part.kind() == "expression_statement" {
+                let call = part.named_child(0);
+                let given = call.and_then(|call| call.child_by_field_name("arguments"));
+                add(given.unwrap_or(part), false);
+            } else if part.kind().starts_with("preproc_")
+                || matches!(part.kind(), "linkage_specification" | "declaration_list")
+            {
+                waiting.push(part);
             } else if part.has_error() {
                 match part.kind() {
                     "function_definition" => add(part, true),
                     // A word that is not understood may say what kind of variable it is.
                     "declaration" => add(part, false),
-                    kind if kind.starts_with("preproc_")
-                        || matches!(kind, "linkage_specification" | "declaration_list") =>
-                    {
-                        waiting.push(part);
-                    }
                     _ => {
                         let errors = everything(part).into_iter().filter(Node::is_error);
                         errors.for_each(|error| add(error, false));

@@ -124,6 +124,16 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
             "calls g(), which uses own, which each thread has for itself",
         ),
         (
+            "#define HIDDEN static __thread int\n#define OWN HIDDEN\nOWN own;\n\
+             void f(void) { pthread_mutex_lock(&m); own = x; pthread_mutex_unlock(&m); }",
+            "uses own, which each thread has for itself",
+        ),
+        (
+            "#define OWN(many, of) static __thread int of\n#ifdef X\nOWN(2, own);\n#endif\n\
+             void f(void) { pthread_mutex_lock(&m); own = x; pthread_mutex_unlock(&m); }",
+            "uses own, which is declared where a file cannot be parsed",
+        ),
+        (
             "void f(int i) { while (i--) { pthread_mutex_lock(&m); if (x) break; \
              pthread_mutex_unlock(&m); } }",
             "is left by `break`",
@@ -251,6 +261,28 @@ fn fields_of_one_name_are_told_apart_by_their_structures() {
         section("t->inner.one")
     ));
     assert_eq!(of(&rows), ["left alone"], "{rows:?}");
+}
+
+/// What stands before a function may say what it is, and is not said of another one.
+#[test]
+fn a_word_that_is_not_understood_stays_before_its_function() {
+    for words in [
+        "KIND OTHER",
+        "KIND(\"a\")",
+        "KIND OTHER /* c */",
+        "KIND(\"a\")\n",
+    ] {
+        let section = format!("/* It counts. */\n{words} {}", PLAIN.trim_start());
+        let text = format!("{MUTEX}{section}");
+        let (rows, folder) = converted_by(&["--leave-unparsed"], &text);
+        let is_function = rows.iter().any(|(_, becomes, _)| becomes == "function");
+        assert!(is_function, "{words}: {rows:?}");
+        let made = std::fs::read_to_string(folder.path().join("out/a.c")).expect("it was written");
+        assert!(
+            made.contains(&format!("/* It counts. */\n{words} void plain")),
+            "{made}"
+        );
+    }
 }
 
 /// A field of a field is begun: not one of the outer structure's that has its name.
@@ -441,7 +473,7 @@ fn what_cannot_be_parsed_stays_as_it_is_with_the_mutexes_that_it_names() {
                int v(void *p) { /* don't */ pthread_mutex_lock(&n); return EACH(x) { x++; } 1; }\n\
                void g(void) { pthread_mutex_lock(&n); x++; pthread_mutex_unlock(&n); }\n\
                void h(void) { pthread_mutex_lock(&m); v(0); pthread_mutex_unlock(&m); }\n\
-               #define OWN __thread\nstatic /* don't */ OWN int own;\n\
+               static /* don't */ OWN int own;\n\
                #ifdef X\nint u(void) { return 1; }\n#else\n\
                int u(void) { return EACH(x) { x++; } 1; }\n#endif\n\
                void k(void) { pthread_mutex_lock(&m); u(); pthread_mutex_unlock(&m); }\n\

@@ -66,7 +66,8 @@ converted mutex that another file names does not link. The files need <cohort.h>
 
 A file that does not parse is refused. What its compiler is told by -D and -U decides which branches of \
 #if are read; where a macro stands for what is no expression, --leave-unparsed goes on without the \
-function that it is in. A converted mutex does not compile where it is still taken for another type.
+function that it is in. Where a converted mutex is still taken for another type, other than by a cast or \
+`void *`, it does not compile.
 
 Examples:
   cohort delegate bank.c                    what would become of its mutexes
@@ -135,7 +136,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let how = arguments.reading()?;
     let files = arguments.files.iter().map(|file| File::read(file, &how));
     let mut files = files.collect::<Result<Vec<File>, Problem>>()?;
-    source::name_aliases(&mut files);
+    source::name_macros(&mut files);
     let globals = Globals::of(&files);
     let (objects, made) = convert(&files, &globals);
     if let Some(folder) = &arguments.out {

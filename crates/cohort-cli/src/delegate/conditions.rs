@@ -1,5 +1,7 @@
 //! Conditional compilation: which branches of `#if` a compiler takes that is given `-D` and `-U`.
 
+use std::ops::Range;
+
 /// Names that are known to be macros, and names that are known to be none.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
@@ -18,56 +20,73 @@ impl Known {
         }
     }
 
-    /// The text with blanks instead of each branch that is not taken, and instead of the directives
-    /// around; every byte stays in its place. A condition that these names do not decide stays.
-    pub fn blanked(&self, text: &str) -> String {
-        if self.defined.is_empty() && self.undefined.is_empty() {
-            return text.to_owned();
-        }
+    /// A text as it is read: blanks stand instead of each branch that is not compiled, and instead of the
+    /// directives around; every byte stays in its place. A condition that these names do not decide stays.
+    pub fn blanked(&self, text: &str) -> Blanked {
+        let mut unread = Vec::new();
         let mut made = text.as_bytes().to_vec();
-        for chain in chains(text) {
-            for (from, to) in self.skipped(&chain) {
-                for byte in &mut made[from..to] {
-                    if *byte != b'\n' {
-                        *byte = b' ';
-                    }
+        let is_any = !self.defined.is_empty() || !self.undefined.is_empty();
+        for chain in chains(text).filter(|_| is_any).unwrap_or_default() {
+            let Some(branches) = self.unread(&chain) else {
+                continue;
+            };
+            let lines = chain.iter().map(|directive| directive.from..directive.to);
+            for at in lines.chain(branches.iter().cloned()).flatten() {
+                if made[at] != b'\n' {
+                    made[at] = b' ';
                 }
             }
+            unread.extend(branches);
         }
-        String::from_utf8(made).unwrap_or_else(|_| text.to_owned())
+        let all = unread.clone();
+        let is_within = |one: &Range<usize>, other: &Range<usize>| {
+            one != other && other.start <= one.start && one.end <= other.end
+        };
+        unread.retain(|one| {
+            let has_text = !without_comments(&text[one.clone()]).trim().is_empty();
+            has_text && !all.iter().any(|other| is_within(one, other))
+        });
+        Blanked {
+            text: String::from_utf8(made).unwrap_or_else(|_| text.to_owned()),
+            unread,
+        }
     }
 
-    /// What of an `#if` up to its `#endif` is not compiled, if that is known.
-    fn skipped(&self, chain: &[Directive<'_>]) -> Vec<(usize, usize)> {
+    /// The branches from an `#if` to its `#endif` that are not compiled, if that is known.
+    fn unread(&self, chain: &[Directive]) -> Option<Vec<Range<usize>>> {
         let mut taken = None;
         for (place, directive) in chain.iter().enumerate() {
-            let holds = match directive.word {
-                "ifdef" | "elifdef" => self.is_defined(first_word(directive.rest)),
-                "ifndef" | "elifndef" => self.is_defined(first_word(directive.rest)).map(|is| !is),
-                "if" | "elif" => self.holds(directive.rest),
+            let rest = &directive.rest;
+            let holds = match &*directive.word {
+                "ifdef" | "elifdef" => self.is_defined(first_word(rest)),
+                "ifndef" | "elifndef" => self.is_defined(first_word(rest)).map(|is| !is),
+                "if" | "elif" => self.holds(rest),
                 "else" => Some(true),
                 _ => break,
             };
-            match holds {
-                Some(true) => {
-                    taken = Some(place);
-                    break;
-                }
-                Some(false) => {}
-                None => return Vec::new(),
+            if holds? {
+                taken = Some(place);
+                break;
             }
         }
-        let mut skipped = Vec::new();
-        for (place, pair) in chain.windows(2).enumerate() {
-            let to = if taken == Some(place) {
-                pair[0].to
-            } else {
-                pair[1].from
+        let branches = chain.windows(2).enumerate();
+        let unread = branches.filter(|(place, _)| taken != Some(*place));
+        Some(unread.map(|(_, pair)| pair[0].to..pair[1].from).collect())
+    }
+
+    /// Where a text, of which only that is left which is read, says of one of these names the contrary: the
+    /// place, the directive, and the name.
+    pub fn contradicted(&self, text: &str) -> Option<(usize, &'static str, String)> {
+        directives(text).into_iter().find_map(|directive| {
+            let (word, names) = match &*directive.word {
+                "define" => ("#define", &self.undefined),
+                "undef" => ("#undef", &self.defined),
+                _ => return None,
             };
-            skipped.push((pair[0].from, to));
-        }
-        skipped.extend(chain.last().map(|last| (last.from, last.to)));
-        skipped
+            let name = first_word(&directive.rest).to_owned();
+            let is_known = names.contains(&name);
+            is_known.then_some((directive.from, word, name))
+        })
     }
 
     /// Whether the condition of an `#if` holds, as far as that is known.
@@ -86,67 +105,80 @@ impl Known {
     }
 }
 
-/// A line `#word rest`, and where it stands in the text.
-#[derive(Clone, Copy, Debug)]
-struct Directive<'t> {
-    from: usize,
-    to: usize,
-    word: &'t str,
-    rest: &'t str,
+/// A text as it is read.
+#[derive(Debug)]
+pub struct Blanked {
+    pub text: String,
+    /// The branches of `#if` that are not compiled and have something in them, without the directives
+    /// around.
+    pub unread: Vec<Range<usize>>,
 }
 
-/// The directives that belong together, from each `#if` to its `#endif`.
-fn chains(text: &str) -> Vec<Vec<Directive<'_>>> {
-    let (mut open, mut whole): (Vec<Vec<Directive<'_>>>, Vec<_>) = (Vec::new(), Vec::new());
+/// A line `#word rest`, and where it stands in the text.
+#[derive(Clone, Debug)]
+struct Directive {
+    from: usize,
+    to: usize,
+    word: String,
+    rest: String,
+}
+
+/// Whether each `#if` in a text has its `#endif` there, and each `#else` and `#endif` its `#if`.
+pub fn are_whole(text: &str) -> bool {
+    chains(text).is_some()
+}
+
+/// Whether there is any directive in a text.
+pub fn are_in(text: &str) -> bool {
+    !directives(text).is_empty()
+}
+
+/// The directives that belong together, from each `#if` to its `#endif`; nothing if one has no other.
+fn chains(text: &str) -> Option<Vec<Vec<Directive>>> {
+    let (mut open, mut whole): (Vec<Vec<Directive>>, Vec<_>) = (Vec::new(), Vec::new());
     for directive in directives(text) {
-        match directive.word {
+        match &*directive.word {
             "if" | "ifdef" | "ifndef" => open.push(vec![directive]),
-            "else" | "elif" | "elifdef" | "elifndef" => {
-                if let Some(chain) = open.last_mut() {
-                    chain.push(directive);
-                }
-            }
+            "else" | "elif" | "elifdef" | "elifndef" => open.last_mut()?.push(directive),
             "endif" => {
-                if let Some(mut chain) = open.pop() {
-                    chain.push(directive);
-                    whole.push(chain);
-                }
+                let mut chain = open.pop()?;
+                chain.push(directive);
+                whole.push(chain);
             }
             _ => {}
         }
     }
-    whole
+    open.is_empty().then_some(whole)
 }
 
-/// All directives outside of comments; a line that ends in `\` goes on in the next.
-fn directives(text: &str) -> Vec<Directive<'_>> {
-    let (mut found, mut in_comment, mut at) = (Vec::new(), false, 0);
-    while at < text.len() {
+/// All directives outside of comments; a line that ends in `\` goes on in the next, and so does one that
+/// ends in a comment.
+fn directives(text: &str) -> Vec<Directive> {
+    let bare = without_comments(text);
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < bare.len() {
         let mut end = at;
         loop {
-            end = text[end..].find('\n').map_or(text.len(), |line| end + line);
-            if end < text.len() && text[at..end].trim_end_matches('\r').ends_with('\\') {
+            end = bare[end..].find('\n').map_or(bare.len(), |line| end + line);
+            if end < bare.len() && bare[at..end].trim_end_matches('\r').ends_with('\\') {
                 end += 1;
             } else {
                 break;
             }
         }
-        let line = &text[at..end];
-        let began_in_comment = in_comment;
-        let bare = without_comments(line, &mut in_comment);
-        if let Some(after) = line.trim_start().strip_prefix('#')
-            && !began_in_comment
-        {
+        let line = &bare[at..end];
+        if let Some(after) = line.trim_start().strip_prefix('#') {
+            let from = end - after.len() - 1;
             let after = after.trim_start();
             let length = after
                 .find(|letter: char| !letter.is_ascii_alphabetic())
                 .unwrap_or(after.len());
             let (word, rest) = after.split_at(length);
             found.push(Directive {
-                from: at,
-                to: at + bare.trim_end().len(),
-                word,
-                rest: &rest[..rest.len().min(bare_length(rest))],
+                from,
+                to: end,
+                word: word.to_owned(),
+                rest: rest.to_owned(),
             });
         }
         at = end + 1;
@@ -154,42 +186,50 @@ fn directives(text: &str) -> Vec<Directive<'_>> {
     found
 }
 
-/// How much of a line stands before its comment.
-fn bare_length(line: &str) -> usize {
-    let comments = ["/*", "//"].into_iter();
-    let first = comments.filter_map(|begins| line.find(begins)).min();
-    first.unwrap_or(line.len())
-}
-
-/// A line up to the comment that goes on below it, and whether one does.
-fn without_comments<'t>(line: &'t str, in_comment: &mut bool) -> &'t str {
-    let bytes = line.as_bytes();
-    let (mut at, mut quote, mut began) = (0, None, 0);
+/// A text with blanks instead of its comments, their ends of lines too: a comment is one blank, as the
+/// compiler has it. Every byte stays in its place.
+fn without_comments(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let (mut made, mut at, mut kept, mut quote) = (String::new(), 0, 0, None);
     while at < bytes.len() {
-        let two = bytes.get(at..at + 2).unwrap_or_default();
-        if *in_comment {
-            if two == b"*/" {
-                *in_comment = false;
-                at += 1;
-            }
-        } else if let Some(sign) = quote {
-            match bytes[at] {
-                b'\\' => at += 1,
-                byte if byte == sign => quote = None,
-                _ => {}
-            }
-        } else if two == b"/*" {
-            *in_comment = true;
-            began = at;
-            at += 1;
-        } else if two == b"//" {
-            break;
-        } else if matches!(bytes[at], b'"' | b'\'') {
-            quote = Some(bytes[at]);
+        let rest = &bytes[at..];
+        let comment = if quote.is_some() {
+            None
+        } else if rest.starts_with(b"/*") {
+            let end = text[at + 2..].find("*/");
+            Some(end.map_or(rest.len(), |end| end + 4))
+        } else if rest.starts_with(b"//") {
+            Some(length_of_line(&text[at..]))
+        } else {
+            None
+        };
+        if let Some(length) = comment {
+            made.push_str(&text[kept..at]);
+            made.extend(std::iter::repeat_n(' ', length));
+            at += length;
+            kept = at;
+            continue;
+        }
+        match (bytes[at], quote) {
+            (b'\\', _) if rest.starts_with(b"\\\r\n") => at += 2,
+            (b'\\', _) => at += 1,
+            // A quote that is none, as in a branch that is all prose, ends with its line.
+            (b'\n', _) => quote = None,
+            (byte, Some(sign)) if byte == sign => quote = None,
+            (b'"' | b'\'', None) => quote = Some(bytes[at]),
+            _ => {}
         }
         at += 1;
     }
-    if *in_comment { &line[..began] } else { line }
+    made.push_str(&text[kept..]);
+    made
+}
+
+/// How long a line is that goes on below if it ends in `\`.
+fn length_of_line(text: &str) -> usize {
+    let ends = text.match_indices('\n').map(|(at, _)| at);
+    let mut ends = ends.filter(|at| !text[..*at].trim_end_matches('\r').ends_with('\\'));
+    ends.next().unwrap_or(text.len())
 }
 
 fn first_word(rest: &str) -> &str {
@@ -329,7 +369,7 @@ mod tests {
         let text = "a\n#ifdef A /* yes */\nb\n#elif defined(X)\nc\n#else\nd\n#endif // A\n\
                     #ifdef X\n# ifndef A\ne\n# endif\nf\n#endif\n/*\n#ifdef N\n*/\ng\n\
                     #ifdef N /* it\ngoes on */\nh\n#endif\ni \"ä\"\n";
-        let blanked = known().blanked(text);
+        let blanked = known().blanked(text).text;
         assert_eq!(blanked.len(), text.len());
         let left: Vec<&str> = blanked.split_whitespace().collect();
         assert_eq!(
@@ -339,6 +379,51 @@ mod tests {
         for (at, letter) in text.char_indices().filter(|(_, letter)| *letter == '\n') {
             assert_eq!(blanked[at..].chars().next(), Some(letter));
         }
-        assert_eq!(Known::default().blanked(text), text);
+        assert_eq!(Known::default().blanked(text).text, text);
+    }
+
+    #[test]
+    fn a_comment_in_a_directive_or_before_it_is_a_blank() {
+        for (text, left) in [
+            ("#if defined(A) /* x */ && defined(N)\na\n#endif\nb", "b"),
+            ("#if defined(A) /* x\n*/ && defined(N)\na\n#endif\nb", "b"),
+            ("#if defined(A) // && defined(N)\na\n#endif\nb", "a b"),
+            (
+                "#if defined(A) // x \\\n && defined(N)\na\n#endif\nb",
+                "a b",
+            ),
+            ("/* c */ #ifdef N\na\n/* d\n*/ #endif\nb", "/* c */ b"),
+            ("x; /* c\n*/ #ifdef N\na", "x; /* c */ #ifdef N a"),
+            (
+                "'\"'; \"/*\"; \"\\\"/*\"\n#ifdef N\na\n#endif",
+                "'\"'; \"/*\"; \"\\\"/*\"",
+            ),
+            ("#ifdef N\ndon't /*\n*/\n#endif\nb", "b"),
+        ] {
+            let blanked = known().blanked(text).text;
+            let words: Vec<&str> = blanked.split_whitespace().collect();
+            assert_eq!(words.join(" "), left, "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_blank_where_a_directive_has_no_other() {
+        for text in [
+            "#ifdef N\na\n#endif\n#endif\n",
+            "#else\n#ifdef N\na\n#endif\n",
+            "#ifdef X\n#ifdef N\na\n#endif\n",
+        ] {
+            assert_eq!(known().blanked(text).text, text);
+            assert!(!are_whole(text), "{text}");
+        }
+        assert!(are_whole("a\n#ifdef N\n#else\n#endif\n"));
+    }
+
+    #[test]
+    fn branches_that_are_not_read_are_told_if_they_have_something_in_them() {
+        let text = "#ifdef A\na\n#elif defined X\n#ifdef N\nb\n#endif\n#else\n/* c */\n#endif\n";
+        let unread = known().blanked(text).unread;
+        let unread: Vec<&str> = unread.into_iter().map(|one| &text[one]).collect();
+        assert_eq!(unread, ["\n#ifdef N\nb\n#endif\n"]);
     }
 }

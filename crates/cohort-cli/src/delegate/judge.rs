@@ -3,7 +3,9 @@
 use super::calls;
 use super::names::{Globals, function_name, local, own_types};
 use super::objects::{At, Objects, Reason};
-use super::source::{File, around, children, everything, function_around, words_of_macro};
+use super::source::{
+    File, all_words, around, children, everything, function_around, words_of_macro,
+};
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use tree_sitter::Node;
@@ -18,6 +20,8 @@ pub struct Judge<'a, 'p> {
     pub objects: &'a Objects<'p>,
     functions: HashMap<&'p str, Vec<(usize, Node<'p>)>>,
     macros: HashMap<&'p str, Vec<Macro<'p>>>,
+    /// Names of functions that cannot be parsed, and all else in their heads.
+    unjudged: HashSet<&'p str>,
     /// Words that may be declared where a file cannot be parsed.
     unknown: HashSet<&'p str>,
     /// What was found of functions, by their names; while one is looked at, nothing is held against it.
@@ -28,12 +32,18 @@ impl<'a, 'p> Judge<'a, 'p> {
     pub fn new(files: &'p [File], globals: &'a Globals<'p>, objects: &'a Objects<'p>) -> Self {
         let mut functions: HashMap<&str, Vec<_>> = HashMap::new();
         let mut macros: HashMap<&str, Vec<Macro<'_>>> = HashMap::new();
+        let mut unjudged = HashSet::new();
         for (file, source) in files.iter().enumerate() {
             for node in everything(source.root()) {
                 match node.kind() {
                     "function_definition" if !source.is_unparsed(node) => {
                         let name = function_name(source, node);
                         functions.entry(name).or_default().push((file, node));
+                    }
+                    "function_definition" => {
+                        let body = node.child_by_field_name("body");
+                        let end = body.map_or(node.end_byte(), |body| body.start_byte());
+                        unjudged.extend(all_words(&source.text[node.start_byte()..end]));
                     }
                     "preproc_def" | "preproc_function_def" => {
                         let name = node.child_by_field_name("name");
@@ -54,6 +64,7 @@ impl<'a, 'p> Judge<'a, 'p> {
             objects,
             functions,
             macros,
+            unjudged,
             unknown: files.iter().flat_map(File::unknown).collect(),
             known: RefCell::default(),
         }
@@ -142,13 +153,15 @@ impl<'a, 'p> Judge<'a, 'p> {
     /// Whether a node is bound to its thread, wherever it stands.
     fn binds(&self, file: usize, node: Node<'p>) -> Option<String> {
         let source = &self.files[file];
-        let name = source.called(node);
         match node.kind() {
             "identifier" => {
                 let is_called = node.parent().is_some_and(|call| {
                     call.kind() == "call_expression"
                         && call.child_by_field_name("function") == Some(node)
                 });
+                // A variable may have the name of a macro that takes arguments.
+                let name = source.text(node);
+                let name = if is_called { source.alias(name) } else { name };
                 let inner = local(source, name, node);
                 let of_thread = inner.map_or_else(
                     || self.globals.is_of_thread(self.files, name),
@@ -196,6 +209,9 @@ impl<'a, 'p> Judge<'a, 'p> {
         }
         if !is_called {
             return None;
+        }
+        if self.unjudged.contains(name) {
+            return Some(format!("calls {name}(), which cannot be parsed"));
         }
         if let Some((&name, found)) = self.functions.get_key_value(name) {
             let why = self.memo(name, || {

@@ -1,6 +1,6 @@
 //! Which declaration a name means, by the scopes of C.
 
-use super::source::{File, around, children, everything};
+use super::source::{File, all_words, around, children, everything};
 use std::collections::HashMap;
 use tree_sitter::Node;
 
@@ -42,7 +42,8 @@ impl<'p> Declared<'p> {
     }
 
     pub fn is_of_thread(&self, file: &File) -> bool {
-        self.is(file, &["__thread", "thread_local", "_Thread_local"])
+        let words = &file.text[self.whole.start_byte()..self.declarator.start_byte()];
+        all_words(words).any(|word| file.is_of_thread(word))
     }
 
     pub fn is_function(&self) -> bool {

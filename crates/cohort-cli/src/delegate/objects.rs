@@ -1,9 +1,10 @@
 //! The mutexes and conditions of a program, where they are used, and which of them have to stay as
 //! they are: a mutex may go elsewhere by its address, and be locked where no file shows it.
 
+use super::conditions;
 use super::names::{Declared, Globals, declared, local};
 use super::source::{File, around, children, everything, function_around, line, words_of_macro};
-use super::structures::{Structures, fields_of_type};
+use super::structures::{Structures, designators, fields_of_type};
 use std::collections::{HashMap, HashSet};
 use tree_sitter::Node;
 
@@ -103,7 +104,7 @@ pub fn arguments(call: Node<'_>) -> Vec<Node<'_>> {
     all
 }
 
-/// A mutex or a condition, or all that are fields of that name.
+/// A mutex or a condition, or a field of a structure: of all structures, where uses do not say of which.
 pub struct Object<'p> {
     pub kind: Kind,
     pub name: String,
@@ -415,6 +416,9 @@ impl<'p> Objects<'p> {
         let (Some(call), Some(called)) = (call, called) else {
             return self.all[place].stay(at, "its address is taken");
         };
+        if conditions::are_in(source.text(call)) {
+            return self.all[place].stay(at, "is used in a call that has a `#` in it");
+        }
         let function = source.called(called);
         let position = arguments(call).iter().position(|one| *one == argument);
         let is_mutex = self.all[place].kind == Kind::Mutex;
@@ -476,8 +480,10 @@ impl<'p> Objects<'p> {
         let at = At { file, node };
         let pair = around(node).find(|outer| outer.kind() == "initializer_pair");
         let field = pair
-            .and_then(|pair| pair.child_by_field_name("designator"))
-            .filter(|designator| designator.kind() == "field_designator")
+            .and_then(|pair| {
+                let mut all = designators(pair).into_iter();
+                all.rfind(|one| one.kind() == "field_designator")
+            })
             .and_then(|designator| designator.named_child(0));
         if let Some(field) = field {
             let key = self.field(file, field, globals);
@@ -517,6 +523,12 @@ impl<'p> Objects<'p> {
                 let name = name.map_or("", |name| source.text(name));
                 if source.is_alias(name) {
                     continue;
+                }
+                // The calls are no longer what they seem.
+                if name.starts_with("pthread_mutex_") || name.starts_with("pthread_cond_") {
+                    for object in &mut self.all {
+                        object.stay(At { file, node }, format!("{name} is a macro"));
+                    }
                 }
                 let words = words_of_macro(source.text(body));
                 for object in &mut self.all {

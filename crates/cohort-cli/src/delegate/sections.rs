@@ -1,6 +1,7 @@
 //! The sections of mutexes: from where a mutex is locked to where it is unlocked, if that is a piece of
 //! one block; and what of its function such a piece takes along.
 
+use super::conditions;
 use super::judge::{Judge, following, locked, statement};
 use super::names::{Declared, function_name, local};
 use super::objects::{At, Reason, Use};
@@ -88,6 +89,11 @@ pub fn section<'p>(
     let Some(last) = last else {
         return because(locks.call, "does not end in the block in which it begins");
     };
+    // Directives that were decided are in the text and in no tree.
+    let between = &source.text[first.end_byte()..last.start_byte()];
+    if !conditions::are_whole(between) {
+        return because(locks.call, "has a `#if` in it that ends elsewhere");
+    }
     body.retain(|part| !(part.kind() == "comment" && part.start_byte() > last.end_byte()));
     if body.iter().all(|part| part.kind() == "comment") {
         return because(locks.call, "there is nothing in it");

@@ -1,6 +1,7 @@
 //! Files of C, parsed, and ways through their trees.
 
 use super::conditions::Known;
+use super::names::{declared, function_name};
 use crate::problem::Problem;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -14,8 +15,12 @@ pub struct File {
     tree: Tree,
     /// What the grammar does not understand.
     unparsed: Vec<Piece>,
+    /// Branches of `#if` that are not compiled as it is read, and have something in them.
+    pub unread: Vec<Range<usize>>,
     /// Macros that are other names of functions, and those functions.
     aliases: HashMap<String, String>,
+    /// Words by which each thread has a variable for itself, macros with such words too.
+    of_thread: HashSet<String>,
 }
 
 /// A piece of a text that the grammar does not understand.
@@ -40,6 +45,9 @@ const SPELLINGS: [(&str, &str); 2] = [
     ("__extension__", "             "),
 ];
 
+/// Words by which each thread has a variable for itself.
+const OF_THREAD: [&str; 3] = ["__thread", "_Thread_local", "thread_local"];
+
 /// Words that no declaration gives a meaning.
 const KEYWORDS: [&str; 20] = [
     "char", "const", "double", "enum", "extern", "float", "int", "long", "register", "return",
@@ -62,11 +70,19 @@ impl File {
     }
 
     fn parse(path: &Path, text: String, how: &Reading) -> Result<Self, Problem> {
+        let blanked = how.known.blanked(&text);
+        if let Some((at, directive, name)) = how.known.contradicted(&blanked.text) {
+            let option = if directive == "#undef" { "-D" } else { "-U" };
+            return Err(Problem::usage(format!(
+                "{}:{}: `{directive} {name}` stands against {option} {name}; without that option all \
+                 branches are read",
+                path.display(),
+                line_at(&text, at)
+            )));
+        }
         let spelled = SPELLINGS
             .iter()
-            .fold(how.known.blanked(&text), |text, (from, to)| {
-                text.replace(from, to)
-            });
+            .fold(blanked.text, |text, (from, to)| text.replace(from, to));
         let mut parser = Parser::new();
         let tree = parser
             .set_language(&tree_sitter_c::LANGUAGE.into())
@@ -83,7 +99,9 @@ impl File {
             text,
             tree,
             unparsed,
+            unread: blanked.unread,
             aliases: HashMap::new(),
+            of_thread: HashSet::new(),
         };
         match file.mistake().filter(|_| !how.leaves_unparsed) {
             None => Ok(file),
@@ -106,6 +124,11 @@ impl File {
         self.aliases.contains_key(name)
     }
 
+    /// Whether a word before a variable says that each thread has it for itself.
+    pub fn is_of_thread(&self, word: &str) -> bool {
+        self.of_thread.contains(word)
+    }
+
     /// All nodes but those that the grammar does not understand.
     pub fn parsed(&self) -> Vec<Node<'_>> {
         let mut all = everything(self.root());
@@ -123,22 +146,21 @@ impl File {
     /// The words of the pieces that the grammar does not understand, each with where its piece begins.
     pub fn unparsed_words(&self) -> impl Iterator<Item = (&str, usize)> {
         self.unparsed.iter().flat_map(|piece| {
-            let words = words_of_macro(&self.text[piece.range.clone()]);
-            words.into_iter().map(|(word, _)| (word, piece.range.start))
+            let words = all_words(&self.text[piece.range.clone()]);
+            words.map(|word| (word, piece.range.start))
         })
     }
 
     /// Words that may declare anything: those that the grammar does not understand outside of functions.
     pub fn unknown(&self) -> HashSet<&str> {
         let pieces = self.unparsed.iter().filter(|piece| !piece.is_function);
-        let words = pieces.flat_map(|piece| words_of_macro(&self.text[piece.range.clone()]));
-        let names = words.map(|(word, _)| word);
-        names.filter(|word| !KEYWORDS.contains(word)).collect()
+        let words = pieces.flat_map(|piece| all_words(&self.text[piece.range.clone()]));
+        words.filter(|word| !KEYWORDS.contains(word)).collect()
     }
 
     /// The line of a place in the text, counted from one.
     pub fn line_of(&self, at: usize) -> usize {
-        self.text[..at].matches('\n').count() + 1
+        line_at(&self.text, at)
     }
 
     /// What cannot be parsed, in words, if anything.
@@ -187,12 +209,42 @@ impl File {
     }
 }
 
+/// Finds what macros stand for that other files use, too.
+pub fn name_macros(files: &mut [File]) {
+    name_aliases(files);
+    let mut of_thread: HashSet<String> = OF_THREAD.map(str::to_owned).into();
+    loop {
+        let known = of_thread.len();
+        for file in &*files {
+            for node in everything(file.root()) {
+                let is_macro = matches!(node.kind(), "preproc_def" | "preproc_function_def");
+                let part = |name: &str| node.child_by_field_name(name).filter(|_| is_macro);
+                if let (Some(name), Some(body)) = (part("name"), part("value"))
+                    && all_words(file.text(body)).any(|word| of_thread.contains(word))
+                {
+                    of_thread.insert(file.text(name).to_owned());
+                }
+            }
+        }
+        if of_thread.len() == known {
+            break;
+        }
+    }
+    for file in files {
+        file.of_thread.clone_from(&of_thread);
+    }
+}
+
 /// Finds the macros that are other names of functions of mutexes and conditions, as
 /// `#define lock(of) pthread_mutex_lock(of)` is one, wherever they are defined.
-pub fn name_aliases(files: &mut [File]) {
+fn name_aliases(files: &mut [File]) {
     let mut found: HashMap<String, Option<String>> = HashMap::new();
     for file in &*files {
         for node in everything(file.root()) {
+            // The macro need not be defined where a function of that name is called.
+            for name in could_be_called(file, node) {
+                found.insert(name.to_owned(), None);
+            }
             if !matches!(node.kind(), "preproc_def" | "preproc_function_def") {
                 continue;
             }
@@ -226,8 +278,30 @@ pub fn name_aliases(files: &mut [File]) {
     }
 }
 
+/// The names that a node declares of what could be called.
+fn could_be_called<'p>(file: &'p File, node: Node<'p>) -> Vec<&'p str> {
+    match node.kind() {
+        "function_definition" => vec![function_name(file, node)],
+        "declaration" | "parameter_declaration" => {
+            let of_type = node.child_by_field_name("type").map(|part| part.kind());
+            let is_plain = of_type.is_some_and(|kind| {
+                matches!(kind, "primitive_type" | "sized_type_specifier")
+                    || kind.ends_with("_specifier")
+            });
+            let mut all = declared(node);
+            all.retain(|one| {
+                let mut parts = everything(one.declarator).into_iter();
+                !is_plain || parts.any(|part| part.kind() == "function_declarator")
+            });
+            all.iter().map(|one| file.text(one.name)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// What the grammar does not understand: each function and each declaration of variables that has a mistake
-/// in it, each statement outside of functions, and of all else, types, the pieces that are mistakes.
+/// in it, each statement outside of functions, and of all else, types, the pieces that are mistakes. What
+/// a call outside of functions is given, is understood by its macro alone, which may declare it.
 fn unparsed(root: Node<'_>) -> Vec<Piece> {
     let mut found = Vec::new();
     let mut add = |node: Node<'_>, is_function| {
@@ -242,16 +316,19 @@ fn unparsed(root: Node<'_>) -> Vec<Piece> {
                 || part.kind() == "compound_statement";
             if part.is_error() || is_strayed {
                 add(part, is_strayed);
+            } else if part.kind() == "expression_statement" {
+                let call = part.named_child(0);
+                let given = call.and_then(|call| call.child_by_field_name("arguments"));
+                add(given.unwrap_or(part), false);
+            } else if part.kind().starts_with("preproc_")
+                || matches!(part.kind(), "linkage_specification" | "declaration_list")
+            {
+                waiting.push(part);
             } else if part.has_error() {
                 match part.kind() {
                     "function_definition" => add(part, true),
                     // A word that is not understood may say what kind of variable it is.
                     "declaration" => add(part, false),
-                    kind if kind.starts_with("preproc_")
-                        || matches!(kind, "linkage_specification" | "declaration_list") =>
-                    {
-                        waiting.push(part);
-                    }
                     _ => {
                         let errors = everything(part).into_iter().filter(Node::is_error);
                         errors.for_each(|error| add(error, false));
@@ -261,6 +338,11 @@ fn unparsed(root: Node<'_>) -> Vec<Piece> {
         }
     }
     found
+}
+
+/// The line of a place in a text, counted from one.
+fn line_at(text: &str, at: usize) -> usize {
+    text[..at].matches('\n').count() + 1
 }
 
 /// The line of a node, counted from one.
@@ -302,6 +384,17 @@ pub fn function_around(node: Node<'_>) -> Option<Node<'_>> {
         .last()
 }
 
+fn is_of_word(letter: char) -> bool {
+    letter.is_alphanumeric() || matches!(letter, '_' | '$')
+}
+
+/// All words of a text that no grammar parses, those of comments and quotes too: nothing says where these
+/// begin.
+pub fn all_words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|letter| !is_of_word(letter));
+    words.filter(|word| !word.is_empty() && !word.starts_with(|first: char| first.is_ascii_digit()))
+}
+
 /// The words of the body of a macro, which no grammar parses: each with whether a parenthesis
 /// follows.
 pub fn words_of_macro(body: &str) -> Vec<(&str, bool)> {
@@ -316,8 +409,7 @@ pub fn words_of_macro(body: &str) -> Vec<(&str, bool)> {
                 ends
             });
             rest = end.map_or("", |end| &rest[end + 2..]);
-        } else if first.is_ascii_alphanumeric() || first == '_' {
-            let is_of_word = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        } else if is_of_word(first) {
             let end = rest.find(|letter| !is_of_word(letter));
             let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
             if !first.is_ascii_digit() {
@@ -359,5 +451,15 @@ mod tests {
             .collect();
         assert_eq!(calls, ["f", "puts", "while"]);
         assert!(words.contains(&("x", false)) && !words.iter().any(|word| word.0 == "g"));
+    }
+
+    #[test]
+    fn no_quote_hides_a_word_where_nothing_is_parsed() {
+        let words: Vec<&str> = all_words("/* don't */ f(\"g\", größe, a$b, 2u)").collect();
+        assert_eq!(words, ["don", "t", "f", "g", "größe", "a$b"]);
+        assert_eq!(
+            words_of_macro("a$b + größe"),
+            [("a$b", false), ("größe", false)]
+        );
     }
 }

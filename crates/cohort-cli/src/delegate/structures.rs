@@ -84,7 +84,7 @@ impl<'p> Structures<'p> {
                 let of_type = outer.child_by_field_name("type")?;
                 self.structure((file, of_type.child_by_field_name("type")?), 0)
             }
-            "field_designator" => self.begun(file, outer.parent()?.parent()?),
+            "field_designator" => self.designated(file, outer.parent()?, Some(outer)),
             _ => self.around(file, name),
         }
     }
@@ -115,15 +115,7 @@ impl<'p> Structures<'p> {
             "compound_literal_expression" => {
                 self.structure((file, outer.child_by_field_name("type")?), 0)
             }
-            "initializer_pair" => {
-                let designator = outer.child_by_field_name("designator")?;
-                if designator.kind() != "field_designator" {
-                    return self.begun(file, outer.parent()?);
-                }
-                let whole = self.begun(file, outer.parent()?)?;
-                let name = self.files[file].text(designator.named_child(0)?);
-                self.structure(self.field(&whole, name)?, 0)
-            }
+            "initializer_pair" => self.designated(file, outer, None),
             // One of an array's, as long as nothing says which field it is.
             "initializer_list" => {
                 let is_array = outer.parent().is_some_and(|begun| {
@@ -134,6 +126,31 @@ impl<'p> Structures<'p> {
             }
             _ => None,
         }
+    }
+
+    /// The structure that `.inner.own = …` begins: that which has the field of a designator, or, without
+    /// one, the innermost field's own.
+    fn designated(
+        &self,
+        file: usize,
+        pair: Node<'p>,
+        until: Option<Node<'p>>,
+    ) -> Option<Structure<'p>> {
+        let mut whole = self.begun(file, pair.parent()?)?;
+        for part in designators(pair) {
+            if Some(part) == until {
+                break;
+            }
+            let name = match part.kind() {
+                "field_designator" => part.named_child(0)?,
+                // `own: …`, as of old.
+                "field_identifier" => part,
+                _ => continue,
+            };
+            let of_type = self.field(&whole, self.files[file].text(name))?;
+            whole = self.structure(of_type, 0)?;
+        }
+        Some(whole)
     }
 
     /// The type of an expression, without its pointers and arrays.
@@ -222,6 +239,13 @@ impl<'p> Structures<'p> {
             _ => None,
         }
     }
+}
+
+/// What says which part of a whole a value begins: `.inner`, `[2]`, `.own`.
+pub fn designators(pair: Node<'_>) -> Vec<Node<'_>> {
+    let mut cursor = pair.walk();
+    pair.children_by_field_name("designator", &mut cursor)
+        .collect()
 }
 
 fn only<'p>(types: &[Typed<'p>]) -> Option<Typed<'p>> {

@@ -53,9 +53,15 @@ impl Edits {
 }
 
 /// What a converted file begins with: where a converted mutex is still taken for another type, as in a
-/// branch of `#if` that was not looked at, it does not compile.
+/// branch of `#if` that was not looked at, it does not compile, but by a cast or through `void *`. A file
+/// that includes a converted header may have nothing else that changes, so the header does not take it
+/// back at its end.
 const HEAD: &str =
     "#include <cohort.h>\n#pragma GCC diagnostic error \"-Wincompatible-pointer-types\"\n";
+
+/// What stands in a section instead of a branch of `#if` that was not read: what is in it could be bound
+/// to its thread, or leave the section.
+const UNREAD: &str = "\n#error \"cohort delegate did not read what stood here\"\n";
 
 /// The text of a file with its objects, and these sections of it, converted.
 pub fn converted(
@@ -82,7 +88,7 @@ pub fn converted(
         let name = format!("cohort_{}_{}", section.within, index + 1);
         let handle = handle(file, section);
         let function = function(file, &single, section, &name, &handle);
-        whole.insert(before(section.function), function);
+        whole.insert(before(file, section.function), function);
         let (from, to) = (section.first.start_byte(), section.last.end_byte());
         whole.put(from, to, delegation(file, section, &name, &handle));
     }
@@ -256,11 +262,16 @@ fn function(
             );
         }
     }
-    let (Some(first), Some(last)) = (section.body.first(), section.body.last()) else {
-        unreachable!("a section has something in it")
-    };
-    let body = edits.apply(&file.text, first.start_byte(), last.end_byte());
-    let margin = margin(file, *first);
+    let (start, end) = (section.first.end_byte(), section.last.start_byte());
+    let between = &file.text[start..end];
+    let from = start + between.len() - between.trim_start().len();
+    let to = from + between.trim().len();
+    let unread = file.unread.iter();
+    for branch in unread.filter(|branch| from <= branch.start && branch.end <= to) {
+        edits.put(branch.start, branch.end, UNREAD);
+    }
+    let body = edits.apply(&file.text, from, to);
+    let margin = margin(file, *section.body.first().unwrap_or(&section.first));
     // A text that goes on below itself keeps its blanks.
     let is_broken = body.contains("\\\n");
     for (number, line) in body.lines().enumerate() {
@@ -311,9 +322,21 @@ fn margin<'p>(file: &'p File, node: Node<'_>) -> &'p str {
     &line[..line.len() - text.len()]
 }
 
-/// Where what comes before a function stands: above its comment.
-fn before(function: Node<'_>) -> usize {
+/// Where what comes before a function stands: above its comment, and above words before it that the
+/// grammar took for something else, which may say what kind of function it is.
+fn before<'p>(file: &File, function: Node<'p>) -> usize {
+    let above = |node: Node<'p>| std::iter::successors(node.prev_sibling(), Node::prev_sibling);
+    let is_unended = |node: &Node<'_>| {
+        let is_open = matches!(node.kind(), "declaration" | "expression_statement");
+        (node.is_error() || is_open) && !file.text(*node).ends_with([';', '}'])
+    };
     let mut at = function;
+    while let Some(words) = above(at)
+        .find(|node| node.kind() != "comment")
+        .filter(is_unended)
+    {
+        at = words;
+    }
     while let Some(above) = at.prev_sibling()
         && above.kind() == "comment"
         && above.end_position().row + 1 == at.start_position().row
@@ -323,8 +346,8 @@ fn before(function: Node<'_>) -> usize {
     at.start_byte()
 }
 
-/// Where a file is told of the library, before its first change, and the text that does it: behind its
-/// first block of other includes, for which macros before them may ask.
+/// Where a file is told of the library, before its first change, and the text that does it: behind the last
+/// include before that change, for which macros before it may ask.
 fn beginning(file: &File, change: usize) -> (usize, String) {
     let guarded = |node: &Node<'_>| node.kind() == "preproc_ifdef" && around(*node).count() == 1;
     let parts = children(file.root()).into_iter();
@@ -348,5 +371,5 @@ fn beginning(file: &File, change: usize) -> (usize, String) {
         endings.iter().any(|ending| kind.ends_with(ending)) || part.end_byte() > change
     };
     let first = parts.iter().find(declares);
-    (first.map_or(0, |part| before(*part)), HEAD.to_owned())
+    (first.map_or(0, |part| before(file, *part)), HEAD.to_owned())
 }

@@ -5,6 +5,7 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use tempfile::TempDir;
 
 fn root() -> PathBuf {
@@ -123,6 +124,16 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
             "calls g(), which uses own, which each thread has for itself",
         ),
         (
+            "#define HIDDEN static __thread int\n#define OWN HIDDEN\nOWN own;\n\
+             void f(void) { pthread_mutex_lock(&m); own = x; pthread_mutex_unlock(&m); }",
+            "uses own, which each thread has for itself",
+        ),
+        (
+            "#define OWN(many, of) static __thread int of\n#ifdef X\nOWN(2, own);\n#endif\n\
+             void f(void) { pthread_mutex_lock(&m); own = x; pthread_mutex_unlock(&m); }",
+            "uses own, which is declared where a file cannot be parsed",
+        ),
+        (
             "void f(int i) { while (i--) { pthread_mutex_lock(&m); if (x) break; \
              pthread_mutex_unlock(&m); } }",
             "is left by `break`",
@@ -181,6 +192,11 @@ fn what_could_be_locked_elsewhere_is_left_alone() {
             "static pthread_mutex_t m;\n#define M (&m)",
             "",
             "the macro M names it",
+        ),
+        (
+            "#define pthread_mutex_unlock(of) (x++, 0)\nstatic pthread_mutex_t m;",
+            "",
+            "pthread_mutex_unlock is a macro",
         ),
         (
             "static pthread_mutex_t m, n;",
@@ -247,6 +263,51 @@ fn fields_of_one_name_are_told_apart_by_their_structures() {
     assert_eq!(of(&rows), ["left alone"], "{rows:?}");
 }
 
+/// What stands before a function may say what it is, and is not said of another one.
+#[test]
+fn a_word_that_is_not_understood_stays_before_its_function() {
+    for words in [
+        "KIND OTHER",
+        "KIND(\"a\")",
+        "KIND OTHER /* c */",
+        "KIND(\"a\")\n",
+    ] {
+        let section = format!("/* It counts. */\n{words} {}", PLAIN.trim_start());
+        let text = format!("{MUTEX}{section}");
+        let (rows, folder) = converted_by(&["--leave-unparsed"], &text);
+        let is_function = rows.iter().any(|(_, becomes, _)| becomes == "function");
+        assert!(is_function, "{words}: {rows:?}");
+        let made = std::fs::read_to_string(folder.path().join("out/a.c")).expect("it was written");
+        assert!(
+            made.contains(&format!("/* It counts. */\n{words} void plain")),
+            "{made}"
+        );
+    }
+}
+
+/// A field of a field is begun: not one of the outer structure's that has its name.
+#[test]
+fn a_field_of_a_field_is_of_the_inner_structure() {
+    let text = |value: &str| {
+        format!(
+            "struct inner {{ int x; pthread_mutex_t lock; }};\n\
+             struct outer {{ pthread_mutex_t lock; struct inner inner; }};\n\
+             static struct outer o = {{ .inner.x = 1, .inner.lock = {value} }};\n\
+             int g(void) {{ return pthread_mutex_trylock(&o.lock); }}\n\
+             void f(void) {{ pthread_mutex_lock(&o.inner.lock); o.inner.x++; \
+             pthread_mutex_unlock(&o.inner.lock); }}\n"
+        )
+    };
+    let (rows, folder) = converted_by(&[], &text("PTHREAD_MUTEX_INITIALIZER"));
+    let becomes: Vec<&str> = rows.iter().map(|row| &*row.1).collect();
+    assert_eq!(becomes, ["converted", "left alone", "function"], "{rows:?}");
+    assert_eq!(compiled(&folder, &[]), Ok(()));
+    let made = std::fs::read_to_string(folder.path().join("out/a.c")).expect("it was written");
+    assert!(made.contains(".inner.lock = NULL"), "{made}");
+    let rows = became(&text("PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP"));
+    assert!(rows[0].2.contains("is begun in another way"), "{rows:?}");
+}
+
 #[test]
 fn a_macro_that_is_another_name_of_locking_locks() {
     let text = "#define take(of) pthread_mutex_lock(of)\n#define drop_ pthread_mutex_unlock\n\
@@ -274,6 +335,26 @@ fn a_macro_that_is_another_name_of_locking_locks() {
         reason.is_some_and(|why| why.contains("its address goes to odd()")),
         "{rows:?}"
     );
+    // A variable of that name is not what is called, and what could be is no macro.
+    let rows = became(&format!(
+        "#define own(of) pthread_mutex_lock(of)\nstatic __thread int own;\n{MUTEX}{PLAIN}\
+         void f(void) {{ own(&m); own = x; pthread_mutex_unlock(&m); }}\n"
+    ));
+    let is_it = |row: &(String, String, String)| row.1 == "in place" && row.2.contains("uses own,");
+    assert!(rows.iter().any(is_it), "{rows:?}");
+    for other in [
+        "void take(pthread_mutex_t *of) { x += 2; pthread_mutex_lock(of); }",
+        "extern void take(pthread_mutex_t *of);",
+        "void g(void (*take)(pthread_mutex_t *)) { take(&m); }",
+    ] {
+        let rows = became(&format!(
+            "{MUTEX}#ifdef X\n{other}\n#else\n#define take(of) pthread_mutex_lock(of)\n#endif\n\
+             void f(void) {{ take(&m); x++; pthread_mutex_unlock(&m); }}\n"
+        ));
+        let is_it =
+            |row: &(String, String, String)| row.1 == "left alone" && row.2.contains("take()");
+        assert!(rows.iter().any(is_it), "{other}: {rows:?}");
+    }
 }
 
 #[test]
@@ -284,6 +365,21 @@ fn a_branch_that_is_not_compiled_is_not_read() {
     let rows = became_by(&["-D", "A=1", "-U", "B"], &format!("{MUTEX}{split}"));
     let functions = rows.iter().filter(|(_, becomes, _)| becomes == "function");
     assert_eq!(functions.count(), 1, "{rows:?}");
+    // What is decided by a value that the branch itself gives contradicts nothing.
+    let text = format!("#ifdef B\n#define A\n#endif\n#ifndef C\n#define C\n#endif\n{MUTEX}{PLAIN}");
+    became_by(&["-U", "A", "-U", "B", "-D", "C"], &text);
+    for (options, why) in [
+        (["-U", "A"], "a.c:1: `#define A` stands against -U A"),
+        (["-D", "B"], "a.c:2: `#undef B` stands against -D B"),
+        (["-U", "C"], "a.c:4: `#define C` stands against -U C"),
+    ] {
+        let text = "#define A 1\n#undef B\n#ifndef C\n#define C\n#endif\n";
+        let folder = program(text);
+        let mut command = cohort();
+        let command = command.arg("delegate").args(options).arg("a.c");
+        let command = command.current_dir(folder.path());
+        command.assert().code(2).stderr(contains(why));
+    }
     for (options, why) in [
         (["-D", "A", "-U", "A"], "A is given to both -D and -U"),
         (["-D", "A", "-D", "1 +"], "`1 +` is no name of a macro"),
@@ -294,14 +390,93 @@ fn a_branch_that_is_not_compiled_is_not_read() {
     }
 }
 
+/// What becomes of a program with these options: each name's fates, and the text.
+fn converted_by(options: &[&str], text: &str) -> (Vec<(String, String, String)>, TempDir) {
+    let text = format!("#include <pthread.h>\n{text}");
+    let folder = program(&text);
+    let mut command = cohort();
+    let command = command.args(["delegate", "--out", "out", "a.c"]);
+    let command = command.args(options).current_dir(folder.path());
+    command.assert().code(0);
+    let rows = became_by(options, text.split_once('\n').map_or("", |(_, rest)| rest));
+    (rows, folder)
+}
+
+/// What the compiler says of what a program became.
+fn compiled(folder: &TempDir, options: &[&str]) -> Result<(), String> {
+    let output = Command::new("cc")
+        .args(["-std=gnu11", "-fsyntax-only", "-Werror", "-I"])
+        .arg(root().join("crates/cohort-c/include"))
+        .args(options)
+        .arg(folder.path().join("out/a.c"))
+        .output()
+        .expect("there is a compiler");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(said)
+    }
+}
+
+#[test]
+fn a_branch_that_is_decided_at_the_edge_of_a_section_stays_whole() {
+    for (inside, without) in [
+        ("x++;\n#ifdef A\n  x--;\n#endif", true),
+        ("#ifdef A\n  x++;\n#endif", true),
+        ("#ifdef A\n  x++;\n#endif\n  x--;", true),
+        // What was not read is not run as if it had been.
+        ("#ifdef A\n  x++;\n#else\n  return;\n#endif", false),
+        ("#ifndef A /* c */\n  return;\n#endif\n  x++;", false),
+    ] {
+        let section = format!(
+            "void f(void) {{\n  pthread_mutex_lock(&m);\n{inside}\n  pthread_mutex_unlock(&m);\n}}\n"
+        );
+        let (rows, folder) = converted_by(&["-D", "A"], &format!("{MUTEX}{section}"));
+        let is_function = rows.iter().any(|(_, becomes, _)| becomes == "function");
+        assert!(is_function, "{inside}: {rows:?}");
+        assert_eq!(compiled(&folder, &["-DA"]), Ok(()), "{inside}");
+        let other = compiled(&folder, &[]);
+        assert_eq!(other.is_ok(), without, "{inside}: {other:?}");
+        let is_told = other.err().is_none_or(|said| said.contains("did not read"));
+        assert!(is_told, "{inside}");
+    }
+    for section in [
+        "#ifdef A\n  pthread_mutex_lock(&m);\n#else\n  x--;\n#endif\n  x++;\n  \
+         pthread_mutex_unlock(&m);\n",
+        "  pthread_mutex_lock(&m);\n  x++;\n#ifdef A\n  pthread_mutex_unlock(&m);\n#endif\n",
+    ] {
+        let text = format!("{MUTEX}{PLAIN}void f(void) {{\n{section}}}\n");
+        let (rows, folder) = converted_by(&["-D", "A"], &text);
+        let why = "has a `#if` in it that ends elsewhere";
+        let is_it = |row: &(String, String, String)| row.1 == "in place" && row.2.contains(why);
+        assert!(rows.iter().any(is_it), "{section}: {rows:?}");
+        assert_eq!(compiled(&folder, &["-DA"]), Ok(()), "{section}");
+    }
+    let rows = became_by(
+        &["-D", "A"],
+        &format!(
+            "{MUTEX}{PLAIN}void f(void) {{\n  pthread_mutex_init(&m,\n#ifdef A\n    NULL\n#else\n    0\n\
+             #endif\n  );\n}}\n"
+        ),
+    );
+    assert!(
+        rows[0].2.contains("a call that has a `#` in it"),
+        "{rows:?}"
+    );
+}
+
 #[test]
 fn what_cannot_be_parsed_stays_as_it_is_with_the_mutexes_that_it_names() {
     let odd = "static pthread_mutex_t n;\n\
                LIST_HEAD(own, other) int listed;\n\
-               int v(void *p) { pthread_mutex_lock(&n); return EACH(x) { x++; } 1; }\n\
+               int v(void *p) { /* don't */ pthread_mutex_lock(&n); return EACH(x) { x++; } 1; }\n\
                void g(void) { pthread_mutex_lock(&n); x++; pthread_mutex_unlock(&n); }\n\
                void h(void) { pthread_mutex_lock(&m); v(0); pthread_mutex_unlock(&m); }\n\
-               #define OWN __thread\nstatic OWN int own;\n\
+               static /* don't */ OWN int own;\n\
+               #ifdef X\nint u(void) { return 1; }\n#else\n\
+               int u(void) { return EACH(x) { x++; } 1; }\n#endif\n\
+               void k(void) { pthread_mutex_lock(&m); u(); pthread_mutex_unlock(&m); }\n\
                void w(void) { pthread_mutex_lock(&m); own = x; pthread_mutex_unlock(&m); }\n";
     let text = format!("{MUTEX}{PLAIN}{odd}");
     let folder = program(&text);
@@ -317,7 +492,8 @@ fn what_cannot_be_parsed_stays_as_it_is_with_the_mutexes_that_it_names() {
         ),
         ("m", "converted", ""),
         ("m", "function", ""),
-        ("m", "in place", "calls v(), which is not in these files"),
+        ("m", "in place", "calls v(), which cannot be parsed"),
+        ("m", "in place", "calls u(), which cannot be parsed"),
         (
             "m",
             "in place",

@@ -265,6 +265,9 @@ static CLIENTS: &[Sizes] = clients! {
     rwlock_is_tried: |threads, rounds| rwlock::is_tried::<RawRwLock>(threads, rounds);
     rwlock_changes_its_hold: |threads, _rounds| rwlock::changes_its_hold(holds(threads));
     rwlock_is_read_past_writers: |_threads, rounds| rwlock::is_read_past_writers(rounds);
+    rwlock_is_read_again_at_last: |_threads, rounds| {
+        rwlock::is_read_again_at_last(rounds % 2 == 0, || ());
+    };
     rwlock_is_read_again: |_threads, rounds| rwlock::is_read_again::<RawRwLock>(rounds);
     cohorts_readers_share: |threads, rounds| rwlock::shares::<Neutral>(threads, 2, rounds, 1);
     cohorts_readers_give_way: |threads, rounds| {
@@ -319,6 +322,7 @@ static CLIENTS: &[Sizes] = clients! {
     condvar_signals_looking: |threads, rounds| {
         condvar::tells::<Looking>(threads, rounds, rounds % 3 == 0, rounds % 2 == 0);
     };
+    condvar_is_left: |_threads, rounds| (0..rounds).for_each(|_| condvar::is_left::<Looking>());
     condvar_signals_queued: |threads, rounds| {
         condvar::tells::<Queued>(threads, rounds, false, true);
     };

@@ -95,8 +95,8 @@ trait Post: Send + Sync {
 /// assert_eq!(total.run(|total| *total), 2);
 /// ```
 ///
-/// A thread that tries or gives up here, where `L` lets it, blocks for nothing that tasks brought. A
-/// task that brings a section while only such threads are here waits for the lock in its first poll.
+/// A thread that tries or gives up here, where `L` lets it, brings nothing that tasks brought; under an
+/// `L` in which a holder runs the sections of others it may run theirs. A task that brings a section while only such threads are here waits for the lock in its first poll.
 ///
 /// ```
 /// use cohort::{Delegated, Posting, basic::Tas};
@@ -380,7 +380,8 @@ where
     /// Its first poll posts the section.  Threads that are at the data then run it before they go,
     /// and wake its task after that.  If nobody is there, the poll runs the section, and what other
     /// tasks post meanwhile; threads that [try](Self::try_run) or [may give up](Self::run_within) count
-    /// as nobody.  In a section of other data the poll has the section run as [`run`](Self::run) does.  Later polls wait for nothing but the section, once it has begun.
+    /// as nobody.  In a section of other data the poll has the section run as [`run`](Self::run) does.
+    /// Later polls wait for nothing but the section, once it has begun.
     ///
     /// If the future is dropped, a section that has not begun is never run, and one that has is waited
     /// for.  So no section may drop or poll its own future.  If the future is forgotten, a section that

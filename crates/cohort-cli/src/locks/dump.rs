@@ -37,6 +37,14 @@ const ENVIRONMENT: u64 = 8 << 20;
 /// Of a file that is mapped, what the kernel keeps in any case.
 const PAGE: usize = 4096;
 
+/// More parts than a process has mappings.
+const MOST_PARTS: usize = 1 << 22;
+/// More bytes than the notes of 10,000 threads with all their registers.
+const LONGEST_NOTES: u64 = 256 << 20;
+/// How often the list of mapped files comes back to one, at most: where libraries are loaded several
+/// times it does.
+const MOST_RETURNS: usize = 64;
+
 const CUT_OFF: &str = "is cut off: the disk was full, or `ulimit -c` is too low";
 
 type Header = FileHeader64<Endianness>;
@@ -115,6 +123,12 @@ pub fn open(path: &Path) -> Result<Process, Problem> {
     let is_damaged = |error: object::Error| refused(&format!("is damaged, or cut off ({error})"));
     let header = Header::parse(&data).map_err(is_damaged)?;
     let endian = header.endian().map_err(is_damaged)?;
+    if header
+        .phnum(endian, &data)
+        .is_ok_and(|count| count > MOST_PARTS)
+    {
+        return Err(refused("is damaged: it has too many parts"));
+    }
     let segments = header.program_headers(endian, &data).map_err(is_damaged)?;
     let ends = segments.iter().map(|segment| {
         let offset = segment.p_offset(endian);
@@ -123,11 +137,28 @@ pub fn open(path: &Path) -> Result<Process, Problem> {
     if ends.max().is_some_and(|end| end > metadata.len()) {
         return Err(refused(CUT_OFF));
     }
+    let noted = segments
+        .iter()
+        .filter(|segment| segment.p_type(endian) == elf::PT_NOTE)
+        .fold(0_u64, |sum, segment| {
+            sum.saturating_add(segment.p_filesz(endian))
+        });
+    if noted > LONGEST_NOTES {
+        return Err(refused("is damaged: its notes are too long"));
+    }
     let notes = Notes::of(segments, endian, &data).map_err(is_damaged)?;
     let pieces = pieces(segments, endian);
     let mapped = notes.mapped.and_then(files).unwrap_or_default();
     if mapped.is_empty() || notes.threads.is_empty() {
         return Err(refused("names no mapped files, or no threads"));
+    }
+    let mut begun = BTreeSet::new();
+    let again = mapped
+        .windows(2)
+        .filter(|two| two[0].path != two[1].path && !begun.insert(two[1].path))
+        .count();
+    if again > MOST_RETURNS {
+        return Err(refused("is damaged: it names files again and again"));
     }
     let mut dump = Dump {
         file,
@@ -334,6 +365,10 @@ impl Dump {
             let mut page = vec![0; PAGE];
             let was = self.read(file.range.start, &mut page);
             let was = was.and_then(|()| build(&page));
+            // A device or a pipe may have no end.
+            if !fs::metadata(file.path).is_ok_and(|what| what.is_file()) {
+                return true;
+            }
             let Ok(now) = File::open(file.path) else {
                 return true;
             };

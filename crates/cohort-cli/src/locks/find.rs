@@ -9,7 +9,7 @@ use cohort::door::ThreadRecord;
 use cohort::records::{Doing, How};
 use cohort::rwlock::RawRwLock;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What an object is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -106,8 +106,12 @@ pub fn locks(process: &Process, observed: Option<&Observed>) -> Vec<Lock> {
         None => {
             let mut found = Found::new();
             let sleeps = process.sleeps();
+            let heads: BTreeSet<u64> = sleeps
+                .iter()
+                .filter_map(|sleep| headed(process, sleep))
+                .collect();
             for sleep in &sleeps {
-                let waiters = &mut found.entry(object(process, &sleeps, sleep)).or_default().1;
+                let waiters = &mut found.entry(object(process, &heads, sleep)).or_default().1;
                 waiters.push(sleep.thread);
             }
             found
@@ -165,17 +169,25 @@ const fn for_which(doing: Doing) -> Option<Kind> {
     }
 }
 
-/// The object for which a thread sleeps, which is one of `sleeps`.
-fn object(process: &Process, sleeps: &[Sleep], sleep: &Sleep) -> (Kind, u64) {
+/// The object for which a thread sleeps; `heads` are the rwlocks at the word of which one does.
+fn object(process: &Process, heads: &BTreeSet<u64>, sleep: &Sleep) -> (Kind, u64) {
     // Locks of ours have classes of sleepers.  The C library has none, where a thread is joined: the
     // number of that may look like a mutex that is held.
     if sleep.classes == u32::MAX {
         return (Kind::Word, sleep.word);
     }
-    let at = |offset: usize| process.long(sleep.word + offset as u64).unwrap_or(0);
+    let at = |offset: usize| {
+        process
+            .long(sleep.word.wrapping_add(offset as u64))
+            .unwrap_or(0)
+    };
     if sleep.seen == Waiter::WAITING && sleep.classes == Waiter::CLASS {
         let condition = at(Waiter::AT);
-        let queue = |offset: usize| process.word(condition + offset as u64).unwrap_or(0);
+        let queue = |offset: usize| {
+            process
+                .word(condition.wrapping_add(offset as u64))
+                .unwrap_or(0)
+        };
         let now = process.word(sleep.word).unwrap_or(0);
         if Waiter::is_adopted(now) {
             return (Kind::Mutex, at(Waiter::MUTEX));
@@ -192,10 +204,7 @@ fn object(process: &Process, sleeps: &[Sleep], sleep: &Sleep) -> (Kind, u64) {
         return (Kind::Word, sleep.word);
     }
     // In a program of the library for C a mutex is eight bytes, and behind it is anything.
-    let is_headed = || {
-        let mut heads = sleeps.iter().filter_map(|other| headed(process, other));
-        heads.any(|rwlock| rwlock == sleep.word)
-    };
+    let is_headed = || heads.contains(&sleep.word);
     if (process.serves_pthread && is_rwlock(process, sleep.word)) || is_headed() {
         return (Kind::RwLock, sleep.word);
     }
@@ -215,7 +224,7 @@ fn headed(process: &Process, sleep: &Sleep) -> Option<u64> {
     }
     // The word of a mutex that has another before it may look the same.  What such a one has in its
     // second word is even while threads sleep, and a process's generation is 1 unless it was forked.
-    let generation = process.word(rwlock + RawRwLock::GENERATION as u64)?;
+    let generation = process.word(rwlock.wrapping_add(RawRwLock::GENERATION as u64))?;
     let is_certain = process.serves_pthread || !is_mutexs(sleep.seen) || generation % 2 == 1;
     is_certain.then_some(rwlock)
 }
@@ -236,13 +245,15 @@ fn state(process: &Process, kind: Kind, address: u64) -> (Option<u32>, String) {
     let noted = |at: u64| {
         // What the library for C serves ends before.
         process.serves_pthread.then_some(())?;
-        let record = process.long(address + at).filter(|record| *record != 0)?;
-        process.word(record + ThreadRecord::ID as u64)
+        let record = process
+            .long(address.wrapping_add(at))
+            .filter(|record| *record != 0)?;
+        process.word(record.wrapping_add(ThreadRecord::ID as u64))
     };
     match kind {
         Kind::Mutex => {
             let held = process.word(address).is_some_and(Futex::is_held);
-            let notes = process.word(address + KIND).unwrap_or(0) & KINDS;
+            let notes = process.word(address.wrapping_add(KIND)).unwrap_or(0) & KINDS;
             let owner = if matches!(notes, 1 | 2) {
                 noted(OWNER)
             } else {
@@ -252,7 +263,9 @@ fn state(process: &Process, kind: Kind, address: u64) -> (Option<u32>, String) {
             (owner, words.to_owned())
         }
         Kind::RwLock => {
-            let word = process.word(address + RawRwLock::WORD as u64).unwrap_or(0);
+            let word = process
+                .word(address.wrapping_add(RawRwLock::WORD as u64))
+                .unwrap_or(0);
             let seen = RawRwLock::seen(word);
             match (seen.is_written, seen.readers) {
                 (true, _) => (noted(WRITER), "a writer".to_owned()),

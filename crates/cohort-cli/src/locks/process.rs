@@ -185,6 +185,10 @@ fn library(maps: &str) -> Option<(String, bool)> {
 
 /// Whether a program is linked with the static library for C.
 fn has_library(program: &str) -> bool {
+    // A device or a pipe may have no end.
+    if !fs::metadata(program).is_ok_and(|what| what.is_file()) {
+        return false;
+    }
     let bytes = fs::read(program).unwrap_or_default();
     object::File::parse(&*bytes).is_ok_and(|file| {
         let mut symbols = file.symbols();

@@ -209,7 +209,10 @@ impl Stacks {
     }
 
     fn read(&self, path: &Path) -> Option<Vec<u8>> {
-        fs::read(self.seen(path)).ok()
+        let path = self.seen(path);
+        // A device that a program has mapped may have no end.
+        let is_file = fs::metadata(&path).is_ok_and(|what| what.is_file());
+        is_file.then(|| fs::read(&path).ok())?
     }
 
     /// The stack of a call, by `memory` of it, which begins at the stack pointer.

@@ -56,7 +56,7 @@ impl Choice {
             return cohort::for_each_delegate!(dispatch);
         }
         let found = cohort::catalogue::find(name).ok_or_else(|| {
-            format!("no lock is called `{name}`; write `parking_lot` or a name of `cohort list`")
+            format!("no lock is called `{name}`; write `parking_lot`, `actor`, or a name of `cohort list` or `cohort list --delegates`")
         })?;
         macro_rules! dispatch {
             ($($name:ident, $lock:ty, $storage:ident, [$($alias:literal),*], $about:literal,

@@ -16,7 +16,7 @@
 //! own until it returns.  A combiner runs `MOST` sections at most, and then leaves its part to
 //! the node that it has come to: to the thread that waits there, or to the one that comes next.
 //! So the lock is free if and only if `YOURS` stands in the last node, and its releases need no
-//! look at anything else.  A node whose thread has given up stays in the queue, and the combiner that
+//! look at anything else.  A node of a thread that has given up stays in the queue, and the combiner that
 //! comes to it gives it back.
 //!
 //! A child of a fork cannot go on with one that others had come to: their nodes are in its queue.

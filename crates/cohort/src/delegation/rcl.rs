@@ -25,7 +25,7 @@ use super::run;
 use super::sanl::{Policy, Sanl, Tuning};
 use crate::basic::Mcs;
 use crate::context::Kept;
-use crate::door::{AtomicPtr, AtomicU32, Order, Spinner, thread_id};
+use crate::door::{AtomicPtr, AtomicU32, Order, Spinner, runs_out, thread_id};
 use crate::host::Served;
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{
@@ -195,6 +195,19 @@ unsafe impl<L: Served, P: Parking> AbortableDelegate for Rcl<L, P> {
     fn run_within(&self, cx: &L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
         if self.is_at_hand() {
             self.run_at_once(section);
+            return Outcome::Acquired;
+        }
+        if self.is_mine() {
+            // It has let go of the lock, and nobody else would serve it.
+            let mut spinner = Spinner::new();
+            while !self.take() {
+                if runs_out(patience) {
+                    return Outcome::GaveUp;
+                }
+                spinner.turn();
+            }
+            self.run_at_once(section);
+            self.let_go();
             return Outcome::Acquired;
         }
         self.lock.run_within(cx, section, patience)

@@ -103,7 +103,7 @@ impl Request {
         self.state.value(Order::RELAXED) & !PATIENT == POSTED
     }
 
-    /// The same of one whose poster waits as long as it takes.
+    /// The same of one that its poster never takes back for lack of time.
     pub fn is_endless(&self) -> bool {
         self.state.value(Order::RELAXED) == POSTED
     }

@@ -163,7 +163,8 @@ impl Place {
     fn give(&'static self) {
         self.next.store(ptr::null_mut(), Order::RELAXED);
         self.told.reset(WAIT);
-        // SAFETY: it came from this pool; the thread that told this one has gone past it.
+        // SAFETY: it came from this pool, and is the caller's: the thread that told this one has gone
+        // past it, or its own has given up.
         unsafe { PLACES.give(self) };
     }
 

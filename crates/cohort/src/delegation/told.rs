@@ -34,7 +34,7 @@ flaws! {
     RUN_GONE = "told.run-gone";
     /// The lock is left to a thread that has given up.
     HAND_TO_GONE = "told.hand-to-gone";
-    /// A thread whose time is up leaves its place although its section has begun.
+    /// A thread leaves its place when its time is up, although its section has begun.
     GO_ANYWAY = "told.go-anyway";
 }
 
@@ -91,8 +91,8 @@ impl Told {
         Some(self.wait::<P>())
     }
 
-    /// Whether what was brought is the holder's to run, whose thread may give up; if not, so is the
-    /// place.
+    /// Begins what was brought by a thread that may give up; false if it has: then the place is the
+    /// caller's.
     pub(super) fn begin<P: Parking>(&self) -> bool {
         let cell = self.0.in_form::<P>();
         cell.change(WAIT, RUNNING, Order::RELAXED) || mutant(flaw::RUN_GONE)
@@ -105,10 +105,11 @@ impl Told {
     }
 
     /// Leaves the lock to the thread that brings something here, now or later; false if that has given
-    /// up: then the place is the caller's, which still has the lock.
+    /// up: then the place is the caller's, which still has the lock.  False again where this was said
+    /// before.
     #[inline(always)]
     pub(super) fn hand<P: Parking>(&self) -> bool {
         let was = self.0.in_form::<P>().swap(YOURS, TOLD_HAND);
-        was != GONE || mutant(flaw::HAND_TO_GONE)
+        !matches!(was, GONE | YOURS) || mutant(flaw::HAND_TO_GONE)
     }
 }

@@ -171,7 +171,9 @@ impl<const MAKERS: usize> Standing<MAKERS> {
             }
             is_full &= is_settled(known);
         }
-        if is_full {
+        // The threads that fill it may be another edge's by now.
+        fence(STANDING_AGREE);
+        if is_full && self.key() == key {
             Noted::Before
         } else {
             Noted::Nowhere

@@ -428,7 +428,7 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     /// Takes the lock to read if no writer holds it or waits ahead; never blocks.  A thread that
-    /// waiting writers have refused for five milliseconds passes them.
+    /// waiting writers first refused five milliseconds ago or earlier passes them.
     ///
     /// ```
     /// let total = cohort::RwLock::new(1);

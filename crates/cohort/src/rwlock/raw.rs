@@ -32,8 +32,8 @@
 //! **Reading again.**  A reader that waits behind a writer may hold this lock already, or a
 //! thread that holds it may wait for that reader, and then the wait would never end.  So it
 //! passes `PENDING` and `RESERVED` after five milliseconds.  So does a thread that only tries, or gives
-//! up sooner, and comes again: five milliseconds after the first time that waiting writers alone
-//! refused it.  And since that shows that threads of this process may read what they read already,
+//! up sooner, and comes again five milliseconds or more after waiting writers alone refused it, of
+//! whichever lock; one that it got to read meanwhile by a try, or by a wait, makes that begin anew.  And since that shows that threads of this process may read what they read already,
 //! each of them counts the read locks that it takes from then on, and passes at once while it has some
 //! of these, of whichever lock.  To count takes time of each read, which a process that never reads
 //! again is spared.  A caller that
@@ -265,7 +265,7 @@ impl RawRwLock {
 
     /// Takes the lock to read if no writer holds it, nor waits for it ahead of the caller; never
     /// blocks, and leaves no trace in the lock where it fails.  Where readers may read again, a thread
-    /// that waiting writers have refused for five milliseconds passes them.
+    /// that waiting writers first refused five milliseconds ago or earlier passes them.
     #[inline]
     pub fn try_read(&self, recursion: Recursion) -> bool {
         match self.try_read_past(bars(recursion)) {

@@ -219,10 +219,11 @@ fn a_core_dump_of_the_kernel_shows_the_same() {
     let mut running = started(&mut command);
     let id = running.1;
     locks(id, 4);
-    let quit = Command::new("kill")
-        .args(["-QUIT", &id.to_string()])
+    // A shell lets what it starts in the background ignore the signals of a keyboard.
+    let aborted = Command::new("kill")
+        .args(["-ABRT", &id.to_string()])
         .status();
-    assert!(quit.is_ok_and(|status| status.success()));
+    assert!(aborted.is_ok_and(|status| status.success()));
     running.0.wait().expect("a child");
     let entries = fs::read_dir(program.folder()).expect("our folder");
     let mut files = entries.map(|entry| entry.expect("our folder").path());

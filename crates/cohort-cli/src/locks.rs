@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             process: process.id,
             core: core.map(|core| &*core.path),
             program: &process.program,
-            library: &process.library,
+            library: &process.served_by,
             lock: lock.as_deref(),
             threads,
             locks: &locks,

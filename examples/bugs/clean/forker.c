@@ -1,5 +1,5 @@
-/* The thread that forks holds locks, and lets go of them in the child, for whose other threads it
-   has done nothing else with locks until then. */
+/* The thread that forks holds locks, and lets go of them in the child; until then it has done
+   nothing else with locks there that the child's other threads could see. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>

@@ -38,7 +38,7 @@ pub struct Process {
     /// The program's name.
     pub program: String,
     /// Our library, as it is mapped there: the program itself, if that has the library for C inside.
-    pub library: String,
+    pub served_by: String,
     /// Whether that library serves the C library's locks, in which it notes owners and writers.
     pub serves_pthread: bool,
     /// The core dump, if it is one.
@@ -82,11 +82,11 @@ impl Process {
 
     /// A process; none, if it does not run under Cohort.
     pub fn of(id: u32, program: String, source: Box<dyn Source>) -> Option<Self> {
-        let (library, serves_pthread) = library(source.maps())?;
+        let (served_by, serves_pthread) = library(source.maps())?;
         Some(Self {
             id,
             program,
-            library,
+            served_by,
             serves_pthread,
             core: None,
             source,

@@ -420,7 +420,7 @@ static FORKER: [AtomicU32; 2] = [const { AtomicU32::new(0) }; 2];
 static FORKER_NAMES: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 
 /// Gives the thread that forked this process its record, in which it is known, before the process's
-/// other threads look for who holds what they wait for: it may hold a lock and touch no other.
+/// other threads look for the holder of what they wait for: it may hold a lock and touch no other.
 fn name_forker(records: &Records) {
     let [process, slot] = &FORKER;
     let slot = slot.load(Relaxed).wrapping_sub(1) as usize;

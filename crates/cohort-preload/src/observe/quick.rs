@@ -58,7 +58,7 @@ pub unsafe fn lock(
             if !begin() {
                 return Took::Nothing(Way::Begun);
             }
-            // One that is not plain has an owner, whose record is known by that.
+            // One that is not plain has an owner, by which its record is known.
             if kind == NORMAL {
                 object.holder().take(tag(returns_to));
             }

@@ -42,7 +42,7 @@ struct Ways {
 }
 
 /// From here on the process's calls go as that form asks.  A thread that has not heard of it goes the
-/// unusual way, or that of the process's parent, whose watch it then does not find.
+/// unusual way, or that of the process's parent, and then does not find the parent's watch.
 pub fn go(form: Form) {
     let ways = match form {
         Form::Stuck => &stuck::WAYS,

@@ -240,7 +240,7 @@ pub const ROWS: &[Claim] = &[
         because: Some(
             "two to four levels agree (1.07, 1.05, 1.72). One level is ahead of the plain queue with \
              72 threads and more, by up to 1.96 times, since neighbours follow each other more often in its \
-             queue, to whose end each thread comes back: with 288 threads 42 % of its hand-overs go to \
+             queue, and each thread comes back to the end of that: with 288 threads 42 % of its hand-overs go to \
              another blade and 74 % of HMCS's, with 576 it is 52 and 89 % (3 virtual ms). Alone, three levels take 0.60 \
              times as long as HMCS, which enters every level where HMCS-T enters the system's queue \
              alone, by the fast path of §5",

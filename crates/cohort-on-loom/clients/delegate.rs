@@ -275,6 +275,61 @@ pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
 /// A `sanl+` in which each thread has a place of its own.
 type Queueing = SanlPlus<MayPark, 2, 0, false, 1, 1>;
 
+/// The first thread brings its section while it is in a section of another delegate, and goes on
+/// without serving; the second has little patience, and the third waits for as long as it takes.
+pub fn goes_on_past_one_that_left<D: AbortableDelegate + 'static>() {
+    let shared = Arc::new((D::default(), D::default(), Cell::new(0)));
+    let theirs = Arc::clone(&shared);
+    let ended = together(3, move |thread| {
+        let (outer, delegate, count) = &*theirs;
+        let context = Kept::new(D::Context::default());
+        let section = Brought::new(|| add_one(count));
+        match thread {
+            0 => {
+                let outer_context = Kept::new(D::Context::default());
+                let whole = Brought::new(|| delegate.run(&context, section.section()));
+                outer.run_here(&outer_context, whole.section());
+                1
+            }
+            1 => {
+                let patience = Patience::until(soon());
+                let outcome = delegate.run_within(&context, section.section(), &patience);
+                u64::from(outcome == Outcome::Acquired)
+            }
+            _ => {
+                delegate.run(&context, section.section());
+                1
+            }
+        }
+    });
+    if let Some(counted) = ended {
+        assert_eq!(read(&shared.2), counted.into_iter().sum::<u64>());
+    }
+}
+
+/// The first thread is the server, and brings a section itself, though it may have let go of the
+/// lock for the second, which runs its own.
+pub fn is_brought_by_its_server<D: Attended + AbortableDelegate + 'static>() {
+    let shared = Arc::new((D::default(), Cell::new(0)));
+    let theirs = Arc::clone(&shared);
+    let ended = together(2, move |thread| {
+        let (delegate, count) = &*theirs;
+        let context = Kept::new(D::Context::default());
+        let section = Brought::new(|| add_one(count));
+        if thread == 1 {
+            return delegate.run_here(&context, section.section());
+        }
+        delegate.attend();
+        delegate.attend();
+        let outcome = delegate.run_within(&context, section.section(), &Patience::ENDLESS);
+        assert_eq!(outcome, Outcome::Acquired);
+        delegate.leave();
+    });
+    if ended.is_some() {
+        assert_eq!(read(&shared.1), 2);
+    }
+}
+
 /// The first thread locks one, locks another, and unlocks the one before the other; the rest bring
 /// to the one a section that brings a section to the other.
 pub fn unlocks_in_order_of_locking(threads: usize) {

@@ -391,6 +391,9 @@ static CLIENTS: &[Sizes] = clients! {
     sanl_plus_is_inside: |threads, _rounds| {
         delegate::serves_nobody_inside::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(threads);
     };
+    sanl_plus_goes_on_past_one_that_left: |_threads, _rounds| {
+        delegate::goes_on_past_one_that_left::<SanlPlus<MayPark, 2, 0, false, 1, 1>>();
+    };
     sanl_plus_unlocks: |threads, _rounds| delegate::unlocks_in_order_of_locking(threads);
     oyama_hands_on: |threads, rounds| {
         delegate::runs::<Oyama<MayPark, 2>>(threads, rounds, 2);
@@ -414,6 +417,9 @@ static CLIENTS: &[Sizes] = clients! {
         delegate::serves_nobody_inside::<Fc<Mcs, MayPark, 1, 0>>(threads);
     };
     rcl_is_attended: |threads, rounds| delegate::is_attended::<Rcl>(threads, rounds, 1);
+    rcl_is_brought_by_its_server: |_threads, _rounds| {
+        delegate::is_brought_by_its_server::<Rcl>();
+    };
     rcl_is_attended_within: |threads, rounds| delegate::is_attended_within::<Rcl>(threads, rounds);
     fc_combines: |threads, rounds| delegate::runs::<Fc<Mcs, MayPark, 1, 0>>(threads, rounds, 1);
     arena_hands_out_once: |threads, rounds| arena::hands_out_once(threads, rounds, 12);

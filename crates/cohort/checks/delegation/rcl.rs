@@ -27,6 +27,9 @@ models![
     quick("rcl::attended_timed", TICKING_1, || {
         delegate::is_attended_within::<Rcl>(2, 1)
     }),
+    quick("rcl::brought_by_its_server", PARK_1, || {
+        delegate::is_brought_by_its_server::<Rcl>()
+    }),
     deep(
         "rcl::attended_both",
         PARK_1,

@@ -33,6 +33,9 @@ models![
     quick("sanl_plus::timed_and_takes", TICKING_1, || {
         delegate::lets_go::<Riding>(3, 1, 1, 1)
     }),
+    quick("sanl_plus::left_inside", TICKING, || {
+        delegate::goes_on_past_one_that_left::<SanlPlus<MayPark, 2, 0, false, 1, 1>>()
+    }),
     deep("sanl_plus::mixes_three", PARK_1, || {
         delegate::mixes::<Riding>(3)
     }),

@@ -273,6 +273,13 @@ mod every_delegate {
             }
 
             #[test]
+            fn goes_on_past_one_that_left() {
+                within_limit(|| {
+                    (0..300).for_each(|_| delegate::goes_on_past_one_that_left::<$delegate>());
+                });
+            }
+
+            #[test]
             fn waits_within() {
                 within_limit(|| {
                     (0..300).for_each(|_| {
@@ -286,6 +293,13 @@ mod every_delegate {
             #[test]
             fn is_attended() {
                 within_limit(|| delegate::is_attended::<$delegate>(THREADS, 5_000, 1));
+            }
+
+            #[test]
+            fn is_brought_by_its_server() {
+                within_limit(|| {
+                    (0..300).for_each(|_| delegate::is_brought_by_its_server::<$delegate>());
+                });
             }
         };
         (@Tunable $delegate:ty) => {};

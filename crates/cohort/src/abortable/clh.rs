@@ -43,8 +43,8 @@
 //! next waiter behind it looks.
 
 use crate::basic::clh::{Inherited, Owned, discard, pointer};
-use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders, pool};
-use crate::host::{Arena, Pool};
+use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders};
+use crate::host::{Arena, Pool, pooled_forms};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, BoundedAbort, Deadline, Fair, HandOver, HandsOver, Inherit, Outcome, Patience,
@@ -105,11 +105,7 @@ impl<P: Form> Node<P> {
     }
 }
 
-/// A form of the lock, and the pool of its nodes.
-pub trait Form: Parking {
-    /// The pool.  Nodes change hands, so no frame owns one.
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static);
-}
+pooled_forms! { nodes: Node, [cache 14], [cache 15] }
 
 impl<P: Form> Inherited for Node<P> {
     #[inline]
@@ -123,31 +119,9 @@ impl<P: Form> Inherited for Node<P> {
     }
 }
 
-pool! {
-    /// Nodes whose followers may sleep.
-    static PARKING: Node<MayPark>, cache 14
-}
-
-pool! {
-    /// Nodes whose followers never do.
-    static SPINNING: Node<SpinOnly>, cache 15
-}
-
 /// Bytes of all nodes made so far.
 pub(crate) fn pool_bytes() -> usize {
     PARKING.bytes() + SPINNING.bytes()
-}
-
-impl Form for MayPark {
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
-        &PARKING
-    }
-}
-
-impl Form for SpinOnly {
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
-        &SPINNING
-    }
 }
 
 /// The lock; all zero when new.

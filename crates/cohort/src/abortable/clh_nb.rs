@@ -20,8 +20,8 @@
 //! The thread that goes past a node says that it is free.  The last of the queue takes its own out.
 
 use super::swept::{Link, List, Swept, recycle};
-use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders, pool};
-use crate::host::{Arena, Pool};
+use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders};
+use crate::host::{Arena, Pool, pooled_forms};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, Deadline, Fair, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
@@ -69,11 +69,7 @@ impl<P: Parking> Node<P> {
     }
 }
 
-/// A form of the lock, and the pool of its nodes.
-pub trait Form: Parking {
-    /// The pool.
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static);
-}
+pooled_forms! { nodes: Node, [placed], [placed] }
 
 impl<P: Form> Swept for Node<P> {
     fn link(&self) -> &Link<Self> {
@@ -82,28 +78,6 @@ impl<P: Form> Swept for Node<P> {
 
     fn pool() -> &'static (impl Pool<Self> + 'static) {
         P::nodes()
-    }
-}
-
-pool! {
-    /// Nodes whose followers may sleep.
-    static PARKING: Node<MayPark>, placed
-}
-
-pool! {
-    /// Nodes whose followers never do.
-    static SPINNING: Node<SpinOnly>, placed
-}
-
-impl Form for MayPark {
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
-        &PARKING
-    }
-}
-
-impl Form for SpinOnly {
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
-        &SPINNING
     }
 }
 

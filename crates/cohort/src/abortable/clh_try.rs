@@ -35,9 +35,9 @@
 //! reach a node that has begun another life.
 
 use crate::basic::clh::{Inherited, Owned, pointer};
-use crate::door::{AtomicPtr, Cell, Order, constructor, flaws, mutant, orders, pool};
-use crate::host::{Arena, Pool};
-use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
+use crate::door::{AtomicPtr, Cell, Order, constructor, flaws, mutant, orders};
+use crate::host::{Arena, Pool, pooled_forms};
+use crate::wait::{MayPark, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, Fair, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, TwoForms,
     standalone,
@@ -148,11 +148,7 @@ impl<P: Form> Node<P> {
     }
 }
 
-/// A form of the lock, and the pool of its nodes.
-pub trait Form: Parking {
-    /// The pool.  Nodes change hands, so no frame owns one.
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static);
-}
+pooled_forms! { nodes: Node, [placed], [placed] }
 
 impl<P: Form> Inherited for Node<P> {
     fn pool() -> &'static (impl Pool<Self> + 'static) {
@@ -161,28 +157,6 @@ impl<P: Form> Inherited for Node<P> {
 
     fn renew(&self) {
         self.state.reset(BUSY);
-    }
-}
-
-pool! {
-    /// Nodes of the form in which followers may sleep.
-    static PARKING: Node<MayPark>, placed
-}
-
-pool! {
-    /// Nodes of the form in which they never do.
-    static SPINNING: Node<SpinOnly>, placed
-}
-
-impl Form for MayPark {
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
-        &PARKING
-    }
-}
-
-impl Form for SpinOnly {
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
-        &SPINNING
     }
 }
 

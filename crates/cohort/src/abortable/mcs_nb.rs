@@ -20,8 +20,8 @@
 //! the successor that finds `IMPATIENT` there.
 
 use super::swept::{Link, List, Swept, recycle};
-use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders, pool};
-use crate::host::{Arena, Pool};
+use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders};
+use crate::host::{Arena, Pool, pooled_forms};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
     Abortable, Fair, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, TwoForms,
@@ -91,11 +91,7 @@ impl<P: Parking> Node<P> {
     }
 }
 
-/// A form of the lock, and the pool of its nodes.
-pub trait Form: Parking {
-    /// The pool.
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static);
-}
+pooled_forms! { nodes: Node, [placed], [placed] }
 
 impl<P: Form> Swept for Node<P> {
     fn link(&self) -> &Link<Self> {
@@ -104,28 +100,6 @@ impl<P: Form> Swept for Node<P> {
 
     fn pool() -> &'static (impl Pool<Self> + 'static) {
         P::nodes()
-    }
-}
-
-pool! {
-    /// Nodes whose owners may sleep.
-    static PARKING: Node<MayPark>, placed
-}
-
-pool! {
-    /// Nodes whose owners never do.
-    static SPINNING: Node<SpinOnly>, placed
-}
-
-impl Form for MayPark {
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
-        &PARKING
-    }
-}
-
-impl Form for SpinOnly {
-    fn nodes() -> &'static (impl Pool<Node<Self>> + 'static) {
-        &SPINNING
     }
 }
 

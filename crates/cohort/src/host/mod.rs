@@ -35,6 +35,41 @@ pub(crate) use spell::{Scarcity, Spell};
 use crate::door::{AtomicU32, AtomicUsize, Order};
 use cohort_raw::{Hosted, Inherit, RawTry, ThreadOblivious};
 
+/// Declares the trait `Form`, of a lock's form in which waiters may sleep and of that in which they never
+/// do, with a pool for each: for nodes that no frame owns, since they change hands or stay behind.
+macro_rules! pooled_forms {
+    ($nodes:ident: $node:ident, [$($parking:tt)+], [$($spinning:tt)+]) => {
+        /// A form of the lock, and the pool of what its frames do not own.
+        pub trait Form: $crate::wait::Parking {
+            /// The pool.
+            fn $nodes() -> &'static (impl $crate::host::Pool<$node<Self>> + 'static);
+        }
+
+        $crate::door::pool! {
+            /// Those at which waiters may sleep.
+            static PARKING: $node<$crate::wait::MayPark>, $($parking)+
+        }
+
+        $crate::door::pool! {
+            /// Those at which they never do.
+            static SPINNING: $node<$crate::wait::SpinOnly>, $($spinning)+
+        }
+
+        impl Form for $crate::wait::MayPark {
+            fn $nodes() -> &'static (impl $crate::host::Pool<$node<Self>> + 'static) {
+                &PARKING
+            }
+        }
+
+        impl Form for $crate::wait::SpinOnly {
+            fn $nodes() -> &'static (impl $crate::host::Pool<$node<Self>> + 'static) {
+                &SPINNING
+            }
+        }
+    };
+}
+pub(crate) use pooled_forms;
+
 /// What every host asks of a lock: threads can share its contexts, it can be tried, any thread
 /// may release it, a forked child goes on with it, and it is known where it may lie.
 pub trait Served:

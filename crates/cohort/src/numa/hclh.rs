@@ -31,8 +31,8 @@
 
 use super::EachNode;
 use crate::basic::clh::{Inherited, Owned, pointer};
-use crate::door::{AtomicPtr, Cell, Order, Spinner, constructor, flaws, mutant, orders, pool};
-use crate::host::{Arena, Pool};
+use crate::door::{AtomicPtr, Cell, Order, Spinner, constructor, flaws, mutant, orders};
+use crate::host::{Arena, Pool, pooled_forms};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
@@ -89,33 +89,7 @@ impl<P: Parking> HclhNode<P> {
     }
 }
 
-/// A form of the lock, and the pool of its nodes.
-pub trait Form: Parking {
-    /// The pool.
-    fn nodes() -> &'static (impl Pool<HclhNode<Self>> + 'static);
-}
-
-pool! {
-    /// Nodes whose waiters may sleep.
-    static PARKING: HclhNode<MayPark>, cache 5
-}
-
-pool! {
-    /// Nodes whose waiters never do.
-    static SPINNING: HclhNode<SpinOnly>, cache 6
-}
-
-impl Form for MayPark {
-    fn nodes() -> &'static (impl Pool<HclhNode<Self>> + 'static) {
-        &PARKING
-    }
-}
-
-impl Form for SpinOnly {
-    fn nodes() -> &'static (impl Pool<HclhNode<Self>> + 'static) {
-        &SPINNING
-    }
-}
+pooled_forms! { nodes: HclhNode, [cache 5], [cache 6] }
 
 /// Bytes of all nodes made so far.
 pub(crate) fn pool_bytes() -> usize {

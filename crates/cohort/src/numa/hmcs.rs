@@ -36,8 +36,8 @@
 use super::linked;
 use super::shape::{ChosenShape, Shape};
 use crate::compose::{CacheGroup, Core, Numa, Package, Tree};
-use crate::door::{Absence, AtomicPtr, Order, constructor, flaws, mutant, orders, pool, thread};
-use crate::host::{Arena, Pool};
+use crate::door::{Absence, AtomicPtr, Order, constructor, flaws, mutant, orders, thread};
+use crate::host::{Arena, Pool, pooled_forms};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
@@ -234,33 +234,7 @@ impl<P: Parking> Cohort<P> {
     }
 }
 
-/// A form of the lock, and the pool of its cohorts.
-pub trait Form: Parking {
-    /// The pool.
-    fn cohorts() -> &'static (impl Pool<Cohort<Self>> + 'static);
-}
-
-pool! {
-    /// Cohorts whose waiters may sleep.
-    static PARKING: Cohort<MayPark>, placed
-}
-
-pool! {
-    /// Cohorts whose waiters never do.
-    static SPINNING: Cohort<SpinOnly>, placed
-}
-
-impl Form for MayPark {
-    fn cohorts() -> &'static (impl Pool<Cohort<Self>> + 'static) {
-        &PARKING
-    }
-}
-
-impl Form for SpinOnly {
-    fn cohorts() -> &'static (impl Pool<Cohort<Self>> + 'static) {
-        &SPINNING
-    }
-}
+pooled_forms! { cohorts: Cohort, [placed], [placed] }
 
 /// Bytes of all cohorts made so far.
 pub(crate) fn pool_bytes() -> usize {

@@ -68,7 +68,10 @@ fn every_pool_is_in_the_sum_of_all_pools() {
         .into_iter()
         .filter(|(file, _)| !file.starts_with("delegation/") && !file.starts_with("abortable/"));
     for (file, text) in locks {
-        let declares = text.lines().any(|line| line.trim().ends_with("pool! {"));
+        let declares = text.lines().map(str::trim).any(|line| {
+            line.starts_with("pooled_forms! {")
+                || (line.ends_with("pool! {") && !line.starts_with("$crate"))
+        });
         let module = file.trim_end_matches(".rs").replace('/', "::");
         assert!(
             !declares || sum.contains(&format!("crate::{module}::pool_bytes()")),
@@ -113,6 +116,18 @@ fn no_two_pools_share_a_cache_of_the_threads() {
         let number = cache.parse().or_else(|_| constant(cache).parse());
         pools.push((number.expect("the cache is a number"), pool));
     }
+    for line in all.iter().flat_map(|(_, text)| text.lines()) {
+        let Some(forms) = line.trim().strip_prefix("pooled_forms! {") else {
+            continue;
+        };
+        for (_, after) in forms
+            .match_indices("[cache ")
+            .map(|(at, cache)| forms.split_at(at + cache.len()))
+        {
+            let (number, _) = after.split_once(']').expect("the bracket closes");
+            pools.push((number.parse().expect("the cache is a number"), line));
+        }
+    }
     // Those of other packages, which do not have the macro.
     for (path, text) in &all {
         if !path.contains("cohort-service") {
@@ -131,7 +146,7 @@ fn no_two_pools_share_a_cache_of_the_threads() {
         }
     }
     assert!(
-        pools.len() >= 12,
+        pools.len() >= 15,
         "the declarations look otherwise: {pools:?}"
     );
     pools.sort_unstable();

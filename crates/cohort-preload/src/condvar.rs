@@ -10,8 +10,8 @@ use crate::libc::{
 };
 use crate::mutex::{self, Wait, is_libcs};
 use crate::{next, time};
-use cohort::condvar::{Adopt, Left, WAITERS, Waited, Waiter, stir};
-use cohort::door::{Advice, Spinner, nap, now};
+use cohort::condvar::{Adopt, Left, NAMELESS, WAITERS, Waited, Waiter, stir};
+use cohort::door::{Advice, Spinner, expired, nap, now};
 use cohort::report::Kind;
 use cohort::{Clock, Patience};
 use core::ffi::{c_int, c_void};
@@ -21,7 +21,7 @@ use core::sync::atomic::Ordering::Relaxed;
 /// Whether the C library serves the condition: a shared one, whose other users may
 /// not know us.
 fn is_libcs_cond(cond: &Cond) -> bool {
-    cond.flags.load(Relaxed) & COND_SHARED != 0 || is_system()
+    cond.flags().load(Relaxed) & COND_SHARED != 0 || is_system()
 }
 
 /// The mutexes that threads wait with.
@@ -32,7 +32,8 @@ impl Adopt for Mutexes {
         let mutex = ptr::with_exposed_provenance(waiter.mutex());
         // SAFETY: the waiter takes its mutex before it does anything else, so that is there
         // until the waiter has been told.
-        waiter.sleep_at(|place, seen| unsafe { mutex::adopt(mutex, place, seen) })
+        waiter.mutex() != NAMELESS
+            && waiter.sleep_at(|place, seen| unsafe { mutex::adopt(mutex, place, seen) })
     }
 }
 
@@ -47,7 +48,15 @@ struct Waiting<'a> {
 impl<'a> Waiting<'a> {
     /// Joins the queue.
     fn begin(cond: &'a Cond, mutex: *mut Mutex) -> Self {
-        let waiter = cond.queue.enqueue(&WAITERS, mutex.expose_provenance());
+        // SAFETY: the program's mutex.
+        let stays_owner = unsafe { mutex::is_locked_again(mutex) };
+        // Its own mutex would adopt it, and wait for it to be released.
+        let name = if stays_owner {
+            NAMELESS
+        } else {
+            mutex.expose_provenance()
+        };
+        let waiter = cond.queue.enqueue(&WAITERS, name);
         let (choice, counting) = choice();
         if counting {
             AT_CONDITIONS.join();
@@ -166,10 +175,10 @@ unsafe fn wait_in_a_slice(
             Err(error) => return error,
         },
     };
-    if patience.deadline().is_some_and(cohort::door::expired) {
-        return ETIMEDOUT;
-    }
-    let wake_at = now() + SLICE_NANOSECONDS;
+    // One that is over lasts long enough for others to take the mutex.
+    let is_late = || patience.deadline().is_some_and(expired);
+    let lasts = if is_late() { 0 } else { SLICE_NANOSECONDS };
+    let wake_at = now() + lasts;
     let slice = Timespec {
         seconds: (wake_at / 1_000_000_000) as i64,
         nanoseconds: (wake_at % 1_000_000_000) as i64,
@@ -186,10 +195,14 @@ unsafe fn wait_in_a_slice(
         }
         next::pthread_mutex_lock(&raw mut proxy);
         _pthread_cleanup_push(&raw mut cleanup, cancelled_in_a_slice, mutex.cast());
-        next::pthread_cond_clockwait(cond, &raw mut proxy, CLOCK_MONOTONIC, &raw const slice);
+        let waited =
+            next::pthread_cond_clockwait(cond, &raw mut proxy, CLOCK_MONOTONIC, &raw const slice);
         _pthread_cleanup_pop(&raw mut cleanup, 0);
         next::pthread_mutex_unlock(&raw mut proxy);
-        mutex::lock(mutex, Wait::Endless)
+        match mutex::lock(mutex, Wait::Endless) {
+            0 if waited == ETIMEDOUT && is_late() => ETIMEDOUT,
+            error => error,
+        }
     }
 }
 
@@ -252,7 +265,7 @@ pub unsafe extern "C" fn pthread_cond_timedwait(
         if is_libcs_cond(&*cond) && is_libcs(&*mutex) {
             return next::pthread_cond_timedwait(cond, mutex, at);
         }
-        let clock = if (*cond).flags.load(Relaxed) & COND_MONOTONIC == 0 {
+        let clock = if (*cond).flags().load(Relaxed) & COND_MONOTONIC == 0 {
             Clock::Realtime
         } else {
             Clock::Monotonic
@@ -293,7 +306,7 @@ pub unsafe extern "C" fn pthread_cond_signal(cond: *mut Cond) -> c_int {
     // SAFETY: the program's; passed on.
     unsafe {
         let object = &*cond;
-        if is_plain() && object.flags.load(Relaxed) & COND_SHARED == 0 {
+        if is_plain() && object.flags().load(Relaxed) & COND_SHARED == 0 {
             object.queue.signal(&WAITERS, &Mutexes);
             return 0;
         }
@@ -351,7 +364,7 @@ pub unsafe extern "C" fn pthread_cond_init(cond: *mut Cond, attributes: Attr) ->
             return next::pthread_cond_init(cond, attributes);
         }
         clear(cond);
-        (*cond).flags.store(flags, Relaxed);
+        (*cond).flags().store(flags, Relaxed);
     }
     0
 }

@@ -15,6 +15,7 @@ pub const CLOCK_REALTIME: c_int = 0;
 pub const CLOCK_MONOTONIC: c_int = 1;
 
 pub const PTHREAD_PROCESS_PRIVATE: c_int = 0;
+pub const PTHREAD_PROCESS_SHARED: c_int = 1;
 pub const PTHREAD_PRIO_NONE: c_int = 0;
 pub const PTHREAD_MUTEX_STALLED: c_int = 0;
 pub const PTHREAD_CANCEL_ASYNCHRONOUS: c_int = 1;
@@ -91,6 +92,9 @@ unsafe extern "C" {
     pub fn pthread_mutexattr_getpshared(attributes: *const Attributes, out: *mut c_int) -> c_int;
     pub fn pthread_mutexattr_getprotocol(attributes: *const Attributes, out: *mut c_int) -> c_int;
     pub fn pthread_mutexattr_getrobust(attributes: *const Attributes, out: *mut c_int) -> c_int;
+    pub fn pthread_condattr_init(attributes: *mut Attributes) -> c_int;
+    pub fn pthread_condattr_setpshared(attributes: *mut Attributes, shared: c_int) -> c_int;
+    pub fn pthread_condattr_setclock(attributes: *mut Attributes, clock: c_int) -> c_int;
     pub fn pthread_condattr_getclock(attributes: *const Attributes, out: *mut c_int) -> c_int;
     pub fn pthread_condattr_getpshared(attributes: *const Attributes, out: *mut c_int) -> c_int;
     pub fn pthread_rwlockattr_getpshared(attributes: *const Attributes, out: *mut c_int) -> c_int;

@@ -359,23 +359,36 @@ unsafe fn unlock_for(mutex: *mut Mutex, waits: bool) -> c_int {
         // SAFETY: the C library's mutex.
         _ => return unsafe { next::pthread_mutex_unlock(mutex) },
     };
-    if matches!(object.kind(), RECURSIVE | ERRORCHECK) {
-        if object.owner.load(Relaxed) != owner::me() {
-            return EPERM;
-        }
-        if !is_last(object) {
-            return 0;
-        }
+    let owned = matches!(object.kind(), RECURSIVE | ERRORCHECK);
+    if owned && object.owner.load(Relaxed) != owner::me() {
+        return EPERM;
     }
     if waits {
         // SAFETY: the process's lock serves all its mutexes.
         unsafe { service.returning(object.served()) }.go();
+    }
+    if owned && !is_last(object) {
+        return 0;
     }
     // Unlocking a normal mutex that nobody locked is undefined; like the C
     // library's it is let pass.
     // SAFETY: the process's lock serves all its mutexes; the program unlocks what it
     // locked.
     unsafe { (service.pair.unlock)(object.served()) }
+}
+
+/// Whether the caller, which goes to wait at a condition, will hold the mutex there: it locked a
+/// recursive one twice.
+///
+/// # Safety
+/// The mutex is one.
+pub unsafe fn is_locked_again(mutex: *const Mutex) -> bool {
+    // SAFETY: the caller's.
+    let object = unsafe { &*mutex };
+    !is_libcs(object)
+        && object.kind() == RECURSIVE
+        && object.owner.load(Relaxed) == owner::me()
+        && object.count.load(Relaxed) > 1
 }
 
 /// Makes the mutex adopt a thread that waits at a condition; see [`Service::adopt`].

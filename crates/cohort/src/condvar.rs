@@ -142,7 +142,7 @@ impl Adopt for WakeAll {
 struct ByWord;
 
 /// The name of a mutex that adopts nobody.
-pub(crate) const NAMELESS: usize = 0;
+pub const NAMELESS: usize = 0;
 
 impl Adopt for ByWord {
     fn adopt(&self, waiter: &Waiter) -> bool {

@@ -84,6 +84,16 @@ pub fn many() -> Program {
     compile("many.c", "cc", &[]).expect(NO_COMPILER)
 }
 
+/// `newer.c`, and a library that it needs, which is as a newer C library in some of what it does.
+pub fn newer() -> (Program, Program) {
+    let alone = ["-DLIBRARY", "-shared", "-fPIC", "-nostdlib"];
+    let library = compile("newer.c", "cc", &alone).expect(NO_COMPILER);
+    let needed = library.path();
+    let needed = needed.to_str().expect("a plain name");
+    let program = compile("newer.c", "cc", &[needed]).expect(NO_COMPILER);
+    (program, library)
+}
+
 /// Runs make in a folder below the workspace's, without what this test's cargo would tell a cargo that
 /// make starts.
 pub fn make(at: &str, arguments: &[String]) {

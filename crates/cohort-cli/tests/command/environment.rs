@@ -18,6 +18,18 @@ fn an_empty_environment_is_enough() {
         .stderr(contains("mutex-normal"));
 }
 
+/// Its shared conditions stay its own: other processes of theirs may not know us.
+#[test]
+fn a_c_library_may_keep_a_condition_s_flags_elsewhere() {
+    let (program, _library) = compiled::newer();
+    cohort()
+        .args(["run", "--"])
+        .arg(program.path())
+        .assert()
+        .code(0)
+        .stdout("1\n");
+}
+
 #[test]
 fn an_unwritable_cache_is_not_needed() {
     let program = compiled::usual();

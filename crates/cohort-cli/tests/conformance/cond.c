@@ -208,6 +208,76 @@ static void owner_after_wait(const void *with)
     OK(pthread_cond_destroy(&cond));
 }
 
+static atomic_bool told, back;
+
+static void *wait_as_owner(void *argument)
+{
+    struct party *party = argument;
+    OK(pthread_mutex_lock(&party->mutex));
+    OK(pthread_mutex_lock(&party->mutex));
+    while (!atomic_load(&told))
+        OK(pthread_cond_wait(&party->cond, &party->mutex));
+    OK(pthread_mutex_unlock(&party->mutex));
+    CHECK(held_for_others(&party->mutex));
+    OK(pthread_mutex_unlock(&party->mutex));
+    atomic_store(&back, true);
+    return NULL;
+}
+
+/* A thread that locked a recursive mutex twice holds it while it waits, so whoever lets it go
+ * does so without the mutex. */
+static void owner_while_waiting(const void *with)
+{
+    (void)with;
+    static struct party party;
+    kind_init(&party.mutex, &kinds[RECURSIVE]);
+    OK(pthread_cond_init(&party.cond, NULL));
+    pthread_t waiter = start(wait_as_owner, &party);
+    rest_ms(10);
+    CHECK(held_for_others(&party.mutex));
+    atomic_store(&told, true);
+    while (!atomic_load(&back)) {
+        OK(pthread_cond_signal(&party.cond));
+        rest_ms(1);
+    }
+    join(waiter);
+    OK(pthread_cond_destroy(&party.cond));
+    OK(pthread_mutex_destroy(&party.mutex));
+}
+
+static void *bring_token(void *argument)
+{
+    struct party *party = argument;
+    OK(pthread_mutex_lock(&party->mutex));
+    party->tokens = 1;
+    OK(pthread_mutex_unlock(&party->mutex));
+    return NULL;
+}
+
+/* A wait whose time is over releases the mutex too, at a shared condition as well. */
+static void released_when_late(const void *with)
+{
+    const int *shared = with;
+    static struct party party;
+    pthread_condattr_t attributes;
+    OK(pthread_condattr_init(&attributes));
+    OK(pthread_condattr_setpshared(&attributes, *shared));
+    OK(pthread_cond_init(&party.cond, &attributes));
+    OK(pthread_condattr_destroy(&attributes));
+    OK(pthread_mutex_init(&party.mutex, NULL));
+    struct timespec past = in_ms(CLOCK_REALTIME, -10);
+    OK(pthread_mutex_lock(&party.mutex));
+    pthread_t bringer = start(bring_token, &party);
+    while (party.tokens == 0)
+        GIVES(ETIMEDOUT, pthread_cond_timedwait(&party.cond, &party.mutex, &past));
+    OK(pthread_mutex_unlock(&party.mutex));
+    join(bringer);
+    OK(pthread_cond_destroy(&party.cond));
+    OK(pthread_mutex_destroy(&party.mutex));
+}
+
+static const int is_private = PTHREAD_PROCESS_PRIVATE, is_shared = PTHREAD_PROCESS_SHARED;
+
 static void *die_holding(void *argument)
 {
     struct party *party = argument;
@@ -327,5 +397,8 @@ CASES(CASE("static-initialiser", static_initialiser),
       CASE("without-waiters", without_waiters),
       EACH_KIND("private", private_cond), EACH_KIND("shared", shared_cond),
       CASE("owner-after-wait", owner_after_wait),
+      CASE("owner-while-waiting", owner_while_waiting),
+      CASE_WITH("released-when-late/private", released_when_late, &is_private),
+      CASE_WITH("released-when-late/shared", released_when_late, &is_shared),
       CASE("owner-died", owner_died),
       CASE("destroyed-by-last-waiter", destroyed_by_last_waiter))

@@ -27,7 +27,8 @@ pub(crate) fn waits_while<G: DerefMut>(
 /// Twenty bytes; waiters are let go in the order in which they came.
 ///
 /// It serves every lock, and threads that wait with several mutexes.  Under the default lock a
-/// thread that is let go by the holder of its mutex sleeps on until that is unlocked.
+/// thread that is let go by the holder of its mutex sleeps on until that is unlocked, unless it
+/// has another CPU to itself.
 ///
 /// ```
 /// use cohort::{Condvar, Mutex};

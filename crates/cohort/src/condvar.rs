@@ -13,7 +13,9 @@
 //! as a rule its signaller holds: woken now, it would sleep again at once, and each
 //! hand-over of the mutex would cost two sleeps.  So the signaller first offers it to
 //! the mutex, which may *adopt* it: the thread, asleep, becomes one of the mutex's own
-//! sleepers, and the release that it waits for wakes it.  The mutex may be touched for
+//! sleepers, and the release that it waits for wakes it.  Not so a single waiter that went to
+//! sleep from another CPU than its signaller's: by the time that it runs there the mutex is free,
+//! as a rule, and the signaller is spared the second system call.  The mutex may be touched for
 //! that, whether or not the signaller holds it, until the waiter has been told: a thread
 //! that waits with a mutex takes it again before it does anything else.
 //!
@@ -31,7 +33,7 @@
 
 use crate::basic::Futex;
 use crate::door::{
-    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, flaws, hopes, mutant, orders, pool,
+    Advice, AtomicU32, AtomicUsize, Order, Slept, Spinner, cpu, flaws, hopes, mutant, orders, pool,
     runs_out, sleep_on, sleep_within, wake, watch_in_hope,
 };
 use crate::host::{Census, Generation, Pool};
@@ -82,6 +84,8 @@ pub struct Waiter {
     /// by its signaller once chosen.
     next: AtomicU32,
     previous: AtomicU32,
+    /// The CPU from which it went to sleep.
+    cpu: AtomicU32,
     /// The condition at which it waits; a name.
     at: AtomicUsize,
     /// What it will take when its wait is over, as the caller of `enqueue` named it.
@@ -272,6 +276,7 @@ impl RawCondvar {
         waiter.at.store(self.name(), Order::RELAXED);
         waiter.mutex.store(mutex, Order::RELAXED);
         waiter.state.store(state, Order::RELAXED);
+        waiter.cpu.store(cpu(), Order::RELAXED);
         waiter.next.store(NOBODY, Order::RELAXED);
         self.generation.settle(|| self.inherit());
         self.lock.acquire(&());
@@ -593,12 +598,20 @@ impl Waiter {
         }
     }
 
+    /// Whether the waiter, once awake, is likely to want the caller's CPU.  Else it comes to another
+    /// while the caller releases the mutex, and finds it free.
+    fn waits_for_this_cpu(&self) -> bool {
+        self.cpu.load(Order::RELAXED) == cpu()
+    }
+
     /// Lets the chosen waiter go: it is adopted, or woken.  From the telling on the node
     /// may be another's, whose address is only a name, and the mutex may be gone.
     #[inline(never)]
     fn let_go(&self, how: u32, mutexes: &impl Adopt) {
         // One that is awake needs neither.
-        let adopted = self.state.load(Order::RELAXED) == CHOSEN && mutexes.adopt(self);
+        let adopted = self.state.load(Order::RELAXED) == CHOSEN
+            && (how == BROADCAST || self.waits_for_this_cpu())
+            && mutexes.adopt(self);
         let told = if adopted { how | ADOPTED } else { how };
         let before = self.state.swap(told, CONDVAR_TELL);
         let sleeps = before == LISTENING || before == CHOSEN && !adopted;
@@ -613,6 +626,38 @@ mod tests {
     use super::*;
     use crate::door::cpus;
     use cohort_raw::Deadline;
+    use core::cell::Cell;
+
+    /// Counts the waiters that it is offered, and adopts none.
+    struct Offered(Cell<u32>);
+
+    impl Adopt for Offered {
+        fn adopt(&self, _waiter: &Waiter) -> bool {
+            self.0.set(self.0.get() + 1);
+            false
+        }
+    }
+
+    #[test]
+    fn a_waiter_that_has_a_cpu_to_itself_is_woken_unless_it_is_one_of_all() {
+        let condvar = RawCondvar::new();
+        let enqueue = || {
+            let waiter = condvar.enqueue(&WAITERS, NAMELESS);
+            waiter.cpu.store(u32::MAX, Order::RELAXED);
+            waiter
+        };
+        let (alone, offered) = (enqueue(), Offered(Cell::new(0)));
+        condvar.signal(&WAITERS, &offered);
+        assert_eq!(offered.0.get(), 0);
+        let one_of_all = enqueue();
+        condvar.broadcast(&WAITERS, &offered);
+        assert_eq!(offered.0.get(), 1);
+        for (waiter, waited) in [(alone, Waited::Signalled), (one_of_all, Waited::Broadcast)] {
+            // SAFETY: queued above.
+            let left = unsafe { condvar.leave(&WAITERS, waiter) };
+            assert_eq!(left.waited, waited);
+        }
+    }
 
     #[test]
     fn a_wait_that_is_over_does_not_look() {

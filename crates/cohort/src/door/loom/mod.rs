@@ -45,7 +45,7 @@ pub use spinner::{
     workload,
 };
 pub use thread::{
-    CACHES, ThreadRecord, cache_groups, cohort, count_reads, counts_reads, distance, is_gone,
+    CACHES, ThreadRecord, cache_groups, cohort, count_reads, counts_reads, cpu, distance, is_gone,
     thread, thread_id, wander,
 };
 pub use trace::steps;

@@ -111,6 +111,13 @@ pub fn cache_groups() -> usize {
     if one_group() { 1 } else { 2 }
 }
 
+/// The CPU on which the calling thread runs.  They are one here, so that each waiter at a condition
+/// is offered to its mutex, and models see that too.
+#[must_use]
+pub const fn cpu() -> u32 {
+    0
+}
+
 /// The cohort of the calling thread.  The first and the third thread are neighbours, the
 /// second is elsewhere; a fourth shares its core, and a fifth the first one's.
 #[must_use]

@@ -40,6 +40,12 @@ pub use thread::{
 mod hearer;
 pub use hearer::{hear, hearer};
 
+/// As in loom's world.
+#[must_use]
+pub const fn cpu() -> u32 {
+    0
+}
+
 /// Natively, keeps a locked instruction off the store before it.
 #[inline(always)]
 pub const fn keep_off() {}

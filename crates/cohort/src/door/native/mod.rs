@@ -32,7 +32,7 @@ pub use memory::{
 };
 pub use monitor::{monitor, offered_monitor, set_monitor};
 pub use noted::{note, noted};
-pub use place::{cache_groups, cohort, distance, lowest_of, set_cohorts};
+pub use place::{cache_groups, cohort, cpu, distance, lowest_of, set_cohorts};
 pub use spinner::{
     Spinner, cpus, has_lost_cpu, has_waited, is_counted, is_worth_a_try, keep_cpu, policy,
     set_policy, shows_absence, threads_lack_cpus, tries_anything, waits_often,

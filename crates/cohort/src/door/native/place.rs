@@ -179,7 +179,8 @@ fn measure(one: usize, other: usize) -> u8 {
 
 /// The CPU on which the calling thread runs.
 #[inline]
-fn cpu() -> u32 {
+#[must_use]
+pub fn cpu() -> u32 {
     let registered = rseq_cpu();
     if registered >= 0 {
         return registered as u32;

@@ -1,7 +1,10 @@
 //! `shfl`: one word that anybody may take while nobody queues, and a queue whose head
 //! alone waits for it; with nothing else to do, the head sorts the queue, so that waiters
-//! of its own NUMA node come next (Kashyap, Calciu, Cheng, Min and Kim 2019, the spinning
-//! form; Chehab et al. 2021 §2.1, §6).
+//! of its own NUMA node come next (Kashyap, Calciu, Cheng, Min and Kim 2019; Chehab et al. 2021
+//! §2.1, §6).
+//!
+//! Where waiters may sleep it is the blocking form: the head wakes a sleeper as it brings it up,
+//! and the next head as soon as it has the word, so that neither wake-up is waited for.
 //!
 //! **Not for** machines of one node or with more levels than two: it knows no other
 //! (Chehab et al. 2021 §2.1).  Nor for more runnable threads than CPUs unless its waiters may
@@ -16,7 +19,7 @@
 //! | field of a node | written by | meaning |
 //! |---|---|---|
 //! | `next` | its successor; the head, which sorts | the waiter after it |
-//! | `granted` | the head before it | whether it is the head |
+//! | `granted` | the head before it; a head that brings it up | whether it is the head, or soon |
 //! | `place` | its owner, before it enters | its NUMA node |
 //! | `sorts` | its owner, or the head before it | whether it sorts when it is the head |
 //! | `consecutive` | as above | how many of its NUMA node come in a row, up to and with it |
@@ -56,6 +59,7 @@ flaws! {
 
 const NO: u32 = 0;
 const YES: u32 = 1;
+const SOON: u32 = 2;
 const CLASS: u32 = 1;
 
 /// What a head knows.
@@ -172,6 +176,7 @@ impl<P: Parking, const BATCH: u32> Shfl<P, BATCH> {
                 waiter.next.store(passed, Order::RELAXED);
                 last.next.store(waiter.pointer(), Order::RELAXED);
             }
+            waiter.granted.rouse(SOON);
             last = waiter;
             consecutive += 1;
         }
@@ -231,6 +236,11 @@ unsafe impl<P: Parking, const BATCH: u32> RawLock for Shfl<P, BATCH> {
             unsafe { &*predecessor }
                 .next
                 .store(node.pointer(), SHFL_LINK);
+            if P::MAY_SLEEP {
+                // A waiter that was brought up looks anew before it may sleep again.
+                node.granted
+                    .wait_for(SHFL_GRANTED, CLASS, |granted| granted != NO);
+            }
             node.granted
                 .wait_for(SHFL_GRANTED, CLASS, |granted| granted == YES);
         }

@@ -137,6 +137,15 @@ impl<P: Parking> WaitCell<P> {
         }
     }
 
+    /// Writes `value` and wakes every sleeper, if there may be one: a hint, which publishes
+    /// nothing, and which a waiter that goes to sleep just now misses.
+    #[inline]
+    pub fn rouse(&self, value: u32) {
+        if P::MAY_SLEEP && self.word.load(Order::RELAXED) & ASLEEP != 0 {
+            self.set(value, Order::RELAXED);
+        }
+    }
+
     /// Writes `value`, wakes every sleeper, and returns what was there.
     #[inline]
     pub fn swap(&self, value: u32, order: Order) -> u32 {

@@ -5,16 +5,19 @@
 #[path = "support/step.rs"]
 mod step;
 
-use cohort::basic::{Clh, Ticket};
+use cohort::abortable::{AClh, McsTry};
+use cohort::basic::{Clh, Mcs, Ticket};
 use cohort::compose::stacked::{Stacked, Unsaid};
-use cohort::compose::{Bound, Clof, Composed, Everybody, Place, Plan};
+use cohort::compose::{AClof, Bound, Clof, Composed, Everybody, Place, Plan};
 use cohort::recipe::{Basic, Level};
-use cohort::{Inherit, RawLock, RawTry};
+use cohort::{Inherit, Mutex, RawLock, RawTry, ThreadOblivious};
 use std::cell::Cell;
+use std::mem::forget;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::SeqCst;
-use std::thread::{scope, spawn, yield_now};
+use std::thread::{scope, sleep, spawn, yield_now};
+use std::time::Duration;
 
 /// A composition of these two locks, built at run time.
 fn stacked(locks: &[Basic], bound: Option<Bound>) -> Stacked<Unsaid> {
@@ -55,6 +58,19 @@ fn a_cohort_that_is_used_again_has_passed_nothing_on() {
     assert!(lock.top().is_locked(), "held without the top lock");
     // SAFETY: acquired above, with this context.
     unsafe { lock.release(&context) };
+}
+
+/// A lock that a forgotten guard held is gone, and its cohorts are another's, which nobody holds.
+#[test]
+fn a_cohort_that_is_used_again_is_free() {
+    for low in [Basic::Ticket, Basic::Mcs, Basic::Clh, Basic::Hemlock] {
+        let locks = [low, Basic::Mcs];
+        let gone = Mutex::from_raw(stacked(&locks, None), 1);
+        forget(gone.lock());
+        drop(gone);
+        let total = Mutex::from_raw(stacked(&locks, None), 2);
+        assert_eq!(total.try_lock().as_deref(), Some(&2), "{low:?}");
+    }
 }
 
 thread_local! {
@@ -114,13 +130,66 @@ fn a_forked_child_has_been_passed_nothing() {
     unsafe { lock.release(&context) };
 }
 
+/// A mutex that is moved while a forgotten guard holds it stays locked, also for a cohort that has not
+/// come before; a node that was in it leads nobody to what is there now.
+fn stays_locked_where_it_goes<L>()
+where
+    L: RawTry + ThreadOblivious + 'static,
+{
+    let places: &'static mut [Option<Mutex<u32, L>>; 2] = Box::leak(Box::new([None, None]));
+    let mut mutex = Mutex::from(1);
+    // One that is free goes where it likes.
+    for cohort in [0, 1] {
+        COHORT.set(cohort);
+        *mutex.lock() += 1;
+        places[0] = Some(mutex);
+        *places[0].as_ref().expect("just put there").lock() += 1;
+        mutex = places[0].take().expect("just put there");
+    }
+    assert_eq!(mutex.try_lock().as_deref(), Some(&5));
+    COHORT.set(0);
+    places[0] = Some(mutex);
+    forget(places[0].as_ref().map(Mutex::lock));
+    places[1] = places[0].take();
+    places[0] = Some(Mutex::from(1));
+    let [Some(other), Some(moved)] = places else {
+        unreachable!("both were put there");
+    };
+    let (other, moved): (&'static Mutex<u32, L>, &'static Mutex<u32, L>) = (other, moved);
+    let guard = other.lock();
+    let came = Arc::new(AtomicU32::new(0));
+    let comes = Arc::clone(&came);
+    // It never returns, and the test does not wait for it.
+    spawn(move || {
+        COHORT.set(1);
+        assert!(moved.try_lock().is_none());
+        comes.store(1, SeqCst);
+        drop(moved.lock());
+        comes.store(2, SeqCst);
+    });
+    while came.load(SeqCst) == 0 {
+        yield_now();
+    }
+    sleep(Duration::from_millis(100));
+    drop(guard);
+    sleep(Duration::from_millis(100));
+    assert_eq!(came.load(SeqCst), 1, "two have the mutex");
+    assert_eq!(other.try_lock().as_deref(), Some(&1));
+}
+
+#[test]
+fn what_is_moved_while_it_is_held_stays_locked() {
+    stays_locked_where_it_goes::<Clof<Ticket, Mcs, Said, 128, 2>>();
+    stays_locked_where_it_goes::<Clof<Ticket, Clof<Mcs, Mcs, Everybody, 128, 1>, Said, 128, 2>>();
+    stays_locked_where_it_goes::<AClof<AClh, McsTry, Said, 100, 2>>();
+}
+
 /// A try that loses its CPU while all the lock's numbers go round, and one more that is
 /// held when it goes on, is not inside with its holder.
 #[cfg(target_arch = "x86_64")]
 #[test]
 fn a_number_is_not_taken_for_the_one_a_round_ago() {
     use std::sync::atomic::AtomicBool;
-    use std::time::Duration;
     use step::{can_step, stopped_after};
 
     /// As many as a lock has.

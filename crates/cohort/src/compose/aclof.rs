@@ -37,9 +37,11 @@
 //! // SAFETY: acquired with this context.
 //! unsafe { lock.release(&cx) };
 //! ```
+//!
+//! One that was moved while it was held is not used any more, as [of `Clof`](super::clof).
 
 use super::{Bound, Composed, Numa, Place, Plan};
-use crate::door::{Cell, constructor, flaws, mutant, now};
+use crate::door::{Cell, Home, constructor, flaws, mutant, now};
 use crate::padded::CachePadded;
 use cohort_raw::{
     Abortable, BoundedAbort, Fair, HandOver, HandsOver, Hosted, Inherit, Outcome, Patience,
@@ -139,6 +141,7 @@ where
     /// On lines of its own.
     high: CachePadded<High>,
     at: At,
+    home: Home,
 }
 
 impl<Low, High: RawLock, At, const HAND_OFFS: u32, const COHORTS: usize> fmt::Debug
@@ -164,6 +167,7 @@ impl<Low, High: RawLock, At, const HAND_OFFS: u32, const COHORTS: usize>
                 cohorts,
                 high: CachePadded(high),
                 at,
+                home: Home::new(),
             }
         }
     }
@@ -333,7 +337,8 @@ where
             return Outcome::GaveUp;
         }
         let high = |high: &High, context: &High::Context| {
-            high.acquire_within(context, patience) == Outcome::Acquired
+            self.home.is_here_within(patience, || high.is_locked())
+                && high.acquire_within(context, patience) == Outcome::Acquired
         };
         if self.go_on(cohort, &cx.low, high) {
             Outcome::Acquired
@@ -364,7 +369,9 @@ where
 {
     fn try_acquire(&self, cx: &Self::Context) -> bool {
         let cohort = self.enter(cx);
-        let high = |high: &High, context: &High::Context| high.try_acquire(context);
+        let high = |high: &High, context: &High::Context| {
+            self.home.is_here(|| high.is_locked()) && high.try_acquire(context)
+        };
         cohort.0.try_acquire(&cx.low) && self.go_on(cohort, &cx.low, high)
     }
 }

@@ -54,13 +54,16 @@
 //! until the bound has run out once: threads that were moved between the two questions, and
 //! cohorts beyond `COHORTS`, which share low locks, are wrong for so long at most.  That is
 //! slower, and as safe.
+//!
+//! The high lock's queue leads to the cohorts' contexts, which are parts of this lock.  So one that
+//! was moved while it was held, as a forgotten guard allows, is [not used any more](Home).
 
 use super::{Bound, Composed, Numa, Place, Plan};
-use crate::door::{Cell, PAGE, constructor, flaws, mutant, now, place_here};
+use crate::door::{Cell, Home, PAGE, constructor, flaws, mutant, now, place_here};
 use crate::padded::CachePadded;
 use cohort_raw::{
-    DetectsWaiters, Fair, HighLock, Hosted, Inherit, LowLock, RawLock, RawTry, ThreadOblivious,
-    TwoForms, standalone,
+    DetectsWaiters, Fair, HighLock, Hosted, Inherit, LowLock, Patience, RawLock, RawTry,
+    ThreadOblivious, TwoForms, standalone,
 };
 use core::fmt;
 use core::mem::MaybeUninit;
@@ -363,6 +366,7 @@ where
     /// On lines of its own.
     high: CachePadded<High>,
     at: At,
+    home: Home,
 }
 
 impl<Low, High: RawLock, At, const HAND_OFFS: u32, const COHORTS: usize> fmt::Debug
@@ -388,6 +392,7 @@ impl<Low, High: RawLock, At, const HAND_OFFS: u32, const COHORTS: usize>
                 cohorts,
                 high: CachePadded(high),
                 at,
+                home: Home::new(),
             }
         }
     }
@@ -405,13 +410,23 @@ where
         if At::SHARES_CODE {
             self.acquire_high_apart(cx);
         } else {
-            self.high.0.acquire_at_cached_place(cx);
+            self.acquire_high_here(cx);
         }
     }
 
     #[inline(never)]
     fn acquire_high_apart(&self, cx: &High::Context) {
-        self.high.0.acquire_at_cached_place(cx);
+        self.acquire_high_here(cx);
+    }
+
+    #[inline(always)]
+    fn acquire_high_here(&self, cx: &High::Context) {
+        let high = &self.high.0;
+        // Where it is not, this does not return.
+        let _ = self
+            .home
+            .is_here_within(&Patience::ENDLESS, || high.is_locked());
+        high.acquire_at_cached_place(cx);
     }
 
     /// Releases the high lock, which somebody of the cohort has acquired.
@@ -530,6 +545,7 @@ where
             }
             High::plan_at(&raw mut (*place).high.0, &high);
             (&raw mut (*place).at).write(at);
+            (&raw mut (*place).home).write(Home::new());
         }
     }
 }
@@ -638,8 +654,9 @@ where
                 metadata, bound, ..
             },
         ) = self.enter(cx).parts();
+        let high = &self.high.0;
         metadata.try_acquire(low, &cx.low, bound, || {
-            self.high.0.try_acquire(&metadata.high)
+            self.home.is_here(|| high.is_locked()) && high.try_acquire(&metadata.high)
         })
     }
 }

@@ -14,8 +14,8 @@
 //! | `above` | its maker | the cohort around it; null: that is the whole system |
 //! | `metadata` | the holder of `low` | as in [`clof`](super::clof) |
 //!
-//! Nobody may drop the lock before all releases have returned, as a borrow ensures; an
-//! inflated object never drops it.
+//! Nobody may drop the lock before all releases have returned, as a borrow ensures, but of a guard
+//! that is forgotten; an inflated object never drops it.
 
 use super::any::{Any, AnyContext};
 use super::clof::Metadata;
@@ -171,8 +171,12 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
     fn make(&self, level: usize, cohort: usize) -> *mut Cohort {
         let new = COHORTS.take();
         new.above.store(self.find(level + 1), Order::RELAXED);
-        // SAFETY: taken just now, and seen by nobody; a cohort that was given back is free.
-        unsafe { new.low.become_one(self.recipe.locks()[level]) };
+        // SAFETY: taken just now, and seen by nobody.  One that was given back may still be held, where
+        // a guard of its lock was forgotten.
+        unsafe {
+            new.low.inherit(None);
+            new.low.become_one(self.recipe.locks()[level]);
+        }
         new.metadata.0.forget();
         let place = (level, self.recipe.levels().len(), cohort);
         self.cohorts.put(place, new, &COHORTS)

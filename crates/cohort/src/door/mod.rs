@@ -22,6 +22,8 @@ mod patience;
 mod tally;
 #[cfg(not(world = "machine"))]
 mod uncounted;
+#[cfg(not(world = "native"))]
+mod unmoved;
 
 #[cfg(world = "native")]
 #[path = "native/mod.rs"]
@@ -52,6 +54,8 @@ pub use patience::{Bed, runs_out, sleep_by, sleep_within};
 pub use tally::Tallied;
 #[cfg(not(world = "machine"))]
 pub use uncounted::{count, tally, tally_moment, tally_state};
+#[cfg(not(world = "native"))]
+pub use unmoved::Home;
 pub use world::*;
 
 /// The bytes of the smallest page.

@@ -6,6 +6,7 @@ mod caught;
 mod fences;
 mod generation;
 mod hearer;
+mod home;
 mod hope;
 mod memory;
 mod monitor;
@@ -25,6 +26,7 @@ pub use caught::{Panic, caught, panic_on};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet, revocations};
 pub use generation::{generation, generation_so_far};
 pub use hearer::{hear, hearer};
+pub use home::Home;
 pub use hope::{hopes, watch_in_hope};
 pub use memory::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CONTEXT_BYTES, OfProcess, QUEUE_GROUPS,

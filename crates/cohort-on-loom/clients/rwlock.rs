@@ -295,6 +295,8 @@ pub enum Hold {
     ReadsThenWrites,
     /// The same, but gives up at a deadline, and reads on.
     ReadsThenMayWrite,
+    /// Reads upgradably, writes, and reads upgradably again.
+    WritesForAWhile,
     /// Reads upgradably, and then as any other.
     ReadsOn,
 }
@@ -328,18 +330,31 @@ pub fn changes_its_hold(threads: &'static [Hold]) {
                 theirs.end_read(&());
                 return 1;
             }
-            Hold::ReadsThenWrites | Hold::ReadsThenMayWrite | Hold::ReadsOn => {}
+            Hold::ReadsThenWrites
+            | Hold::ReadsThenMayWrite
+            | Hold::WritesForAWhile
+            | Hold::ReadsOn => {}
         }
         let outcome = lock.read_upgradably(&Patience::ENDLESS);
         assert_eq!(outcome, Outcome::Acquired, "gave up without a deadline");
         theirs.look();
-        let seen = read(&theirs.one);
+        let mut seen = read(&theirs.one);
+        let for_a_while = matches!(hold, Hold::WritesForAWhile);
+        if for_a_while {
+            // SAFETY: held to read upgradably.
+            unsafe { lock.upgrade_for_a_while() };
+            assert_eq!(read(&theirs.one), seen, "somebody wrote meanwhile");
+            theirs.change();
+            seen = read(&theirs.one);
+            // SAFETY: held to write.
+            unsafe { lock.downgrade() };
+        }
         let patience = match hold {
             Hold::ReadsThenMayWrite => Patience::until(soon()),
             _ => Patience::ENDLESS,
         };
         // SAFETY: held to read upgradably.
-        let writes = !matches!(hold, Hold::ReadsOn)
+        let writes = !matches!(hold, Hold::ReadsOn | Hold::WritesForAWhile)
             && unsafe { lock.upgrade(&patience) } == Outcome::Acquired;
         assert_eq!(read(&theirs.one), seen, "somebody wrote meanwhile");
         if writes {
@@ -351,7 +366,7 @@ pub fn changes_its_hold(threads: &'static [Hold]) {
         unsafe { lock.end_upgradable() };
         theirs.look();
         theirs.end_read(&());
-        0
+        for_a_while.into()
     });
     shared.holds(written);
 }

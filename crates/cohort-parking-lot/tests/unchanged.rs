@@ -119,3 +119,29 @@ fn the_rest_is_there() {
     let guard: parking_lot::ArcMutexGuard<u32> = Mutex::lock_arc(&shared);
     assert!(shared.is_locked() && *guard == 1);
 }
+
+/// As many read as can be counted: a guard that was given back for a while waits until one has left, and
+/// never goes on without its read lock.
+#[test]
+fn a_guard_that_unlocks_itself_reads_again_in_the_end() {
+    const MOST: usize = 1 << 19;
+    let lock = RwLock::new(1);
+    (1..MOST).for_each(|_| std::mem::forget(lock.read()));
+    let mut guard = lock.read();
+    let leaves = || {
+        thread::sleep(Duration::from_millis(20));
+        // SAFETY: one of those that were forgotten.
+        unsafe { lock.force_unlock_read() };
+    };
+    thread::scope(|scope| {
+        RwLockReadGuard::unlocked(&mut guard, || {
+            std::mem::forget(lock.read());
+            assert!(lock.try_read().is_none(), "no other can be counted");
+            scope.spawn(leaves);
+        });
+    });
+    drop(guard);
+    // SAFETY: all that were forgotten and are left.
+    (1..MOST).for_each(|_| unsafe { lock.force_unlock_read() });
+    assert!(lock.try_write().is_some(), "the guard was one of them");
+}

@@ -96,7 +96,9 @@ pub unsafe trait RawLock: Default + Send + Sync {
     /// Blocks until the lock is held.
     ///
     /// `cx` must not be in use by another acquisition (of this or any lock) and
-    /// must stay where it is until the matching release returns.
+    /// must stay where it is until the matching release returns.  No compiler sees to that, and the
+    /// function is safe all the same, for those that write locks of locks: a caller that breaks it has
+    /// other threads write where its context was.  Guards and closures of `cohort::Mutex` keep to it.
     fn acquire(&self, cx: &Self::Context);
 
     /// Releases the lock; wakes or grants the next waiter as the lock's policy says.

@@ -255,7 +255,7 @@ impl Condvar {
         self.wait_while_within(guard, goes_on, &patience(timeout))
     }
 
-    /// Lets the thread go that has waited longest, if there is one.
+    /// Lets the thread go that has waited longest; false if there is none.
     ///
     /// ```
     /// use cohort::{Condvar, Mutex};
@@ -266,12 +266,13 @@ impl Condvar {
     ///     *turns.lock() += 1;
     ///     changed.notify_one();
     /// });
+    /// assert!(!changed.notify_one());
     /// ```
-    pub fn notify_one(&self) {
-        self.queue.notify_one();
+    pub fn notify_one(&self) -> bool {
+        self.queue.notify_one()
     }
 
-    /// Lets every waiting thread go.
+    /// Lets every waiting thread go; how many there were.
     ///
     /// ```
     /// use cohort::{Condvar, Mutex};
@@ -284,8 +285,9 @@ impl Condvar {
     ///     *over.lock() = true;
     ///     changed.notify_all();
     /// });
+    /// assert_eq!(changed.notify_all(), 0);
     /// ```
-    pub fn notify_all(&self) {
-        self.queue.notify_all();
+    pub fn notify_all(&self) -> usize {
+        self.queue.notify_all()
     }
 }

@@ -231,9 +231,9 @@ impl RawCondvar {
         left.waited
     }
 
-    /// Lets the waiter go that has waited longest, if there is one.
-    pub fn notify_one(&self) {
-        self.signal(&WAITERS, &ByWord);
+    /// Lets the waiter go that has waited longest; false if there is none.
+    pub fn notify_one(&self) -> bool {
+        self.signal(&WAITERS, &ByWord)
     }
 
     /// Whether a thread waits: one that joined the queue in a section which happens before the
@@ -243,9 +243,9 @@ impl RawCondvar {
         self.first.load(CONDVAR_PEEK) != NOBODY
     }
 
-    /// Lets every waiter go.
-    pub fn notify_all(&self) {
-        self.broadcast(&WAITERS, &ByWord);
+    /// Lets every waiter go; how many there were.
+    pub fn notify_all(&self) -> usize {
+        self.broadcast(&WAITERS, &ByWord)
     }
 }
 
@@ -349,11 +349,11 @@ impl RawCondvar {
         left
     }
 
-    /// Lets the waiter go that has waited longest, if there is one.
+    /// Lets the waiter go that has waited longest; false if there is none.
     #[inline(never)]
-    pub fn signal(&self, pool: &impl Pool<Waiter>, mutexes: &impl Adopt) {
+    pub fn signal(&self, pool: &impl Pool<Waiter>, mutexes: &impl Adopt) -> bool {
         if !self.is_awaited() {
-            return;
+            return false;
         }
         self.generation.settle(|| self.inherit());
         self.lock.acquire(&());
@@ -373,13 +373,14 @@ impl RawCondvar {
         if let Some(waiter) = chosen {
             waiter.let_go(SIGNALLED, mutexes);
         }
+        chosen.is_some()
     }
 
-    /// Lets every waiter go.
+    /// Lets every waiter go; how many there were.
     #[inline(never)]
-    pub fn broadcast(&self, pool: &impl Pool<Waiter>, mutexes: &impl Adopt) {
+    pub fn broadcast(&self, pool: &impl Pool<Waiter>, mutexes: &impl Adopt) -> usize {
         if !self.is_awaited() {
-            return;
+            return 0;
         }
         self.generation.settle(|| self.inherit());
         self.lock.acquire(&());
@@ -403,12 +404,15 @@ impl RawCondvar {
         }
         // SAFETY: acquired above.
         unsafe { self.lock.release(&()) };
+        let mut count = 0;
         while first != NOBODY {
             // SAFETY: chosen, so nobody gives it back before it is told.
             let waiter = unsafe { pool.at(first) };
             first = waiter.next.load(Order::RELAXED);
             waiter.let_go(BROADCAST, mutexes);
+            count += 1;
         }
+        count
     }
 
     /// Where the number of the first waiter is, for an onlooker that reads the memory of a process.

@@ -19,22 +19,31 @@
 //!
 //! # Coming from `std` or `parking_lot`
 //!
+//! All that `parking_lot` 0.12 exports, its types being those of `lock_api`; `std` has a part of it.
+//!
 //! | there | here |
 //! |---|---|
-//! | `Mutex`, `MutexGuard`, `MappedMutexGuard` | the same names; [`Mutex::from_raw`] for a static under another lock than the default |
-//! | `lock`, `try_lock`, `try_lock_for`, `try_lock_until`, `is_locked`, `get_mut`, `into_inner`, `force_unlock`, `data_ptr`, `MutexGuard::map`, `unlocked` | the same; [`Mutex::lock_within`] where there is no `std`, [`Mutex::raw`] for the lock |
-//! | `FairMutex` | the same, but its waiters cannot give up; or [`Mutex`] under any other lock that serves in order |
-//! | `RwLock`, `read`, `write`, `try_…`, `try_…_for`, `try_…_until`, `is_locked`, `is_locked_exclusive`, `force_unlock_…`, `data_ptr` | the same |
-//! | `read_recursive`, `try_read_recursive` | the same; `read` passes a waiting writer too, after 5 ms; once one had to, at once in a thread that has taken a read lock since |
-//! | `RwLockReadGuard`, `RwLockWriteGuard`, their mapped forms, `map` | [`ReadGuard`], [`WriteGuard`], [`MappedReadGuard`], [`MappedWriteGuard`], the same |
-//! | `upgradable_read`, `RwLockUpgradableReadGuard`, `upgrade`, `try_upgrade…`, `RwLockWriteGuard::downgrade` | the same, [`UpgradableGuard`], under the default lock |
+//! | `Mutex::new`, `const_mutex`, `const_new` | [`Mutex::new`] is `const`; [`Mutex::from_raw`] for a static under another lock than the default |
+//! | `lock`, `try_lock`, `try_lock_for`, `try_lock_until`, `is_locked`, `get_mut`, `into_inner`, `force_unlock`, `data_ptr`, `raw` | the same; [`Mutex::lock_within`] where there is no `std` |
+//! | `make_guard_unchecked`, of any lock | none: a guard has the context by which it holds the lock |
+//! | `MutexGuard`, `MappedMutexGuard`, `map`, `try_map`, `unlocked`, `leak`, `mutex` | the same; `try_map_or_err` is `try_map` |
+//! | `unlock_fair`, `unlocked_fair`, `bump`, `force_unlock_fair`, of any lock | none: a thread that has waited for half a millisecond has the default lock next; a [`FairMutex`] is fair whenever it is unlocked |
+//! | `FairMutex`, its guards, `const_fair_mutex` | the same, but its waiters cannot give up; or [`Mutex`] under any other lock that serves in order |
+//! | `RwLock::new`, `const_rwlock`, `read`, `write`, `try_…`, `try_…_for`, `try_…_until`, `is_locked`, `is_locked_exclusive`, `get_mut`, `into_inner`, `force_unlock_…`, `data_ptr`, `raw` | the same |
+//! | `read_recursive`, `try_read_recursive`, `try_read_recursive_for` | the same; `read` passes a waiting writer too, after 5 ms; once one had to, at once in a thread that has taken a read lock since |
+//! | `RwLockReadGuard`, `RwLockWriteGuard`, their mapped forms, `map`, `try_map`, `unlocked` | [`ReadGuard`], [`WriteGuard`], [`MappedReadGuard`], [`MappedWriteGuard`], the same |
+//! | `RwLockWriteGuard::rwlock`, `RwLockReadGuard::rwlock` | [`WriteGuard::rwlock`]; not of readers, whose guards threads may share to which the data may not go |
+//! | `upgradable_read`, `RwLockUpgradableReadGuard`, `upgrade`, `try_upgrade…`, `with_upgraded`, `try_with_upgraded`, `unlocked`, `downgrade`, `RwLockWriteGuard::downgrade` | the same, [`UpgradableGuard`], under the default lock; `try_with_upgraded_for` is none |
 //! | `RwLockWriteGuard::downgrade_to_upgradable` | none: upgradable readers hold the gate before the lock, which others may hold while one writes |
-//! | `Condvar`, `wait`, `wait_for`, `wait_until`, `wait_while`, `wait_while_for`, `wait_while_until` | the same, under every lock, also with several mutexes; `notify_…` return nothing |
-//! | `ReentrantMutex` | the same, under every lock; its guards are not mapped |
+//! | `Condvar`, `wait`, `wait_for`, `wait_until`, `wait_while`, `wait_while_for`, `wait_while_until`, `notify_one`, `notify_all`, `WaitTimeoutResult` | the same, under every lock, also with several mutexes |
+//! | `ReentrantMutex`, `const_reentrant_mutex`, `lock`, `try_…`, `is_owned_by_current_thread`, `data_ptr`, `force_unlock`, its guards, `map`, `try_map`, `remutex` | the same, under every lock; `raw`, `unlocked` and deadlines of mapped guards are none |
 //! | `Once`, `OnceState`, `call_once`, `call_once_force`, `state` | the same, poisoning included |
-//! | `lock_arc`, `try_lock_arc`, `read_arc`, `write_arc`, `try_…_arc` (feature `arc_lock`) | the same (feature `std`), without deadlines, of [`Mutex`] and [`RwLock`] |
-//! | serde (feature `serde`) | the same |
-//! | `unlock_fair`, `bump`, deadlock detection | none; `cohort debug` finds deadlocks of C programs |
+//! | `lock_arc`, `try_lock_arc`, `read_arc`, `write_arc`, `read_arc_recursive`, `try_…_arc`, `try_…_arc_for` (feature `arc_lock`) | the same (feature `std`) of [`Mutex`] and [`RwLock`] |
+//! | `…_arc_until`, `upgradable_read_arc`, `ReentrantMutex::lock_arc`, `into_arc` | by `compat::parking_lot` |
+//! | `RawMutex`, `RawFairMutex`, `RawRwLock`, `RawThreadId`, `lock_api` | by `compat::parking_lot`, of these locks |
+//! | `Debug`, `Display`, `Default`, `From`; serde (feature `serde`) | the same |
+//! | feature `deadlock_detection` | none; `cohort debug` finds deadlocks of C programs |
+//! | features `owning_ref`, `nightly`, `hardware-lock-elision`, `send_guard` | none; guards of mutexes and writers may always go to another thread |
 //! | the whole crate, by its own names | `compat::parking_lot` (feature `lock_api`) |
 //! | `lock_api::Mutex<R, T>`, `lock_api::RwLock<R, T>` | feature `lock_api`: `R` is [`numa::FutexHmcs`], [`FairLock`], or one of [`basic`] that needs no context; [`rwlock::RawRwLock`] |
 //! | poisoning of locks (`std`) | none: a panic unlocks |
@@ -114,7 +123,7 @@ pub use once::{Once, OnceState};
 pub use outside::*;
 #[cfg(feature = "std")]
 pub use posting::{Posting, RunAsync};
-pub use reentrant::{ReentrantMutex, ReentrantMutexGuard};
+pub use reentrant::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard};
 pub use rwlock::{
     MappedReadGuard, MappedWriteGuard, ReadGuard, RwLock, UpgradableGuard, WriteGuard,
 };

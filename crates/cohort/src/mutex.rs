@@ -8,7 +8,7 @@ use crate::token::Token;
 use cohort_raw::{Abortable, Deadline, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;
-use core::mem::ManuallyDrop;
+use core::mem::{self, ManuallyDrop};
 use core::ops::{Deref, DerefMut};
 use core::ptr::{self, NonNull};
 use core::time::Duration;
@@ -130,8 +130,10 @@ impl<T, L> Mutex<T, L> {
         /// has a constructor that is `const`.  Elsewhere `Mutex::from(data)` makes both.
         ///
         /// [`Mutex::new`] is for the default lock alone: if it made mutexes of any, a plain
-        /// `Mutex::new(0)` would leave open which, and would not compile.  Types of the feature
-        /// `lock_api` always name theirs: `static TURNS: lock_api::Mutex<Ticket, u32> =
+        /// `Mutex::new(0)` would leave open which, and would not compile (E0283), since Rust takes a
+        /// parameter's default for types that are written, and infers the others; so
+        /// `HashMap::new` makes maps of the default hasher alone.  Types of the feature `lock_api`
+        /// always name theirs: `static TURNS: lock_api::Mutex<Ticket, u32> =
         /// lock_api::Mutex::new(0)`.
         ///
         /// ```
@@ -535,6 +537,33 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         part: impl FnOnce(&mut T) -> &mut U,
     ) -> MappedMutexGuard<'a, U, L> {
         let part = NonNull::from(part(&mut this));
+        Self::with_part(this, part)
+    }
+
+    /// Goes on with a part of the data, if there is one.
+    ///
+    /// # Errors
+    /// The guard, if there is none.
+    ///
+    /// ```
+    /// use cohort::{Mutex, MutexGuard};
+    ///
+    /// let words = Mutex::new(vec!["one"]);
+    /// let empty = MutexGuard::try_map(words.lock(), |words| words.get_mut(1)).unwrap_err();
+    /// *MutexGuard::try_map(empty, |words| words.get_mut(0)).unwrap() = "two";
+    /// assert_eq!(*words.lock(), ["two"]);
+    /// ```
+    pub fn try_map<U: ?Sized>(
+        mut this: Self,
+        part: impl FnOnce(&mut T) -> Option<&mut U>,
+    ) -> Result<MappedMutexGuard<'a, U, L>, Self> {
+        match part(&mut this).map(NonNull::from) {
+            Some(part) => Ok(Self::with_part(this, part)),
+            None => Err(this),
+        }
+    }
+
+    fn with_part<U: ?Sized>(this: Self, part: NonNull<U>) -> MappedMutexGuard<'a, U, L> {
         let this = ManuallyDrop::new(this);
         MappedMutexGuard {
             lock: &this.mutex.lock,
@@ -543,6 +572,36 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
             part,
             data: PhantomData,
         }
+    }
+
+    /// The mutex that the guard has locked.
+    ///
+    /// ```
+    /// use cohort::{Mutex, MutexGuard};
+    ///
+    /// let total = Mutex::new(1);
+    /// let guard = total.lock();
+    /// assert!(std::ptr::eq(MutexGuard::mutex(&guard), &total));
+    /// ```
+    pub const fn mutex(this: &Self) -> &'a Mutex<T, L> {
+        this.mutex
+    }
+
+    /// The data, for as long as the mutex is there, which stays locked.
+    ///
+    /// ```
+    /// use cohort::{Mutex, MutexGuard};
+    ///
+    /// let total = Mutex::new(1);
+    /// let data: &mut i32 = MutexGuard::leak(total.lock());
+    /// *data += 1;
+    /// assert!(total.is_locked());
+    /// ```
+    pub fn leak(this: Self) -> &'a mut T {
+        let mutex = this.mutex;
+        mem::forget(this);
+        // SAFETY: locked for ever, by a guard that nobody has any more.
+        mutex.data.with_mut(|data| unsafe { &mut *data })
     }
 
     /// Runs `pause` while the mutex is unlocked, and blocks until it is locked again.
@@ -585,6 +644,32 @@ impl<'a, T: ?Sized, L: RawLock> MappedMutexGuard<'a, T, L> {
         part: impl FnOnce(&mut T) -> &mut U,
     ) -> MappedMutexGuard<'a, U, L> {
         let part = NonNull::from(part(&mut this));
+        Self::with_part(this, part)
+    }
+
+    /// Goes on with a part of the part, if there is one.
+    ///
+    /// # Errors
+    /// The guard, if there is none.
+    ///
+    /// ```
+    /// use cohort::{MappedMutexGuard, Mutex, MutexGuard};
+    ///
+    /// let words = Mutex::new((1, ["one"]));
+    /// let word = MutexGuard::map(words.lock(), |words| &mut words.1[..]);
+    /// assert!(MappedMutexGuard::try_map(word, |words| words.get_mut(1)).is_err());
+    /// ```
+    pub fn try_map<U: ?Sized>(
+        mut this: Self,
+        part: impl FnOnce(&mut T) -> Option<&mut U>,
+    ) -> Result<MappedMutexGuard<'a, U, L>, Self> {
+        match part(&mut this).map(NonNull::from) {
+            Some(part) => Ok(Self::with_part(this, part)),
+            None => Err(this),
+        }
+    }
+
+    fn with_part<U: ?Sized>(this: Self, part: NonNull<U>) -> MappedMutexGuard<'a, U, L> {
         let this = ManuallyDrop::new(this);
         MappedMutexGuard {
             lock: this.lock,
@@ -668,6 +753,12 @@ impl<T: ?Sized + fmt::Debug, L: RawLock> fmt::Debug for MappedMutexGuard<'_, T, 
 }
 
 impl<T: ?Sized + fmt::Display, L: RawLock> fmt::Display for MutexGuard<'_, T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display, L: RawLock> fmt::Display for MappedMutexGuard<'_, T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

@@ -13,8 +13,9 @@ use crate::numa::FutexHmcs;
 use cohort_raw::{Abortable, Outcome, RawLock, RawTry, ThreadOblivious};
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::{self, ManuallyDrop};
 use core::ops::Deref;
-use core::ptr;
+use core::ptr::{self, NonNull};
 use core::time::Duration;
 
 /// Data that one thread at a time may see, which may lock it again: for code that calls itself
@@ -54,11 +55,17 @@ use core::time::Duration;
 /// ```
 #[derive(Default)]
 pub struct ReentrantMutex<T: ?Sized, L: RawLock = FutexHmcs> {
+    hold: Hold<L>,
+    data: Cell<T>,
+}
+
+/// The lock, and what its owner knows of it.
+#[derive(Default)]
+struct Hold<L: RawLock> {
     lock: L,
     owner: AtomicUsize,
     guards: Cell<usize>,
     context: Cell<Option<Kept<L>>>,
-    data: Cell<T>,
 }
 
 /// Sight of a [`ReentrantMutex`]'s data; the last of a thread's guards unlocks when dropped.
@@ -77,6 +84,30 @@ pub struct ReentrantMutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
     /// Its thread's.
     here: PhantomData<*const ()>,
 }
+
+/// Sight of a part of a [`ReentrantMutex`]'s data, by [`ReentrantMutexGuard::map`]; the last of a
+/// thread's guards unlocks when dropped.
+///
+/// ```
+/// use cohort::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard};
+///
+/// let pair = ReentrantMutex::new((1, "one"));
+/// let number: MappedReentrantMutexGuard<'_, i32> =
+///     ReentrantMutexGuard::map(pair.lock(), |pair| &pair.0);
+/// assert_eq!(*number, 1);
+/// ```
+#[must_use = "the mutex is unlocked as soon as its last guard is dropped"]
+pub struct MappedReentrantMutexGuard<'a, T: ?Sized, L: RawLock = FutexHmcs> {
+    hold: &'a Hold<L>,
+    part: NonNull<T>,
+    /// Its thread's.
+    here: PhantomData<&'a T>,
+}
+
+// SAFETY: it lends `&T`.
+unsafe impl<T: ?Sized + Sync, L: RawLock> Sync for ReentrantMutexGuard<'_, T, L> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Sync, L: RawLock> Sync for MappedReentrantMutexGuard<'_, T, L> {}
 
 /// The owner's name of nobody.
 const NOBODY: usize = 0;
@@ -116,10 +147,12 @@ impl<T, L: RawLock> ReentrantMutex<T, L> {
         #[must_use]
         pub fn from_raw(lock: L, data: T) -> Self {
             Self {
-                lock,
-                owner: AtomicUsize::new(NOBODY),
-                guards: Cell::new(0),
-                context: Cell::new(None),
+                hold: Hold {
+                    lock,
+                    owner: AtomicUsize::new(NOBODY),
+                    guards: Cell::new(0),
+                    context: Cell::new(None),
+                },
                 data: Cell::new(data),
             }
         }
@@ -155,6 +188,18 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
         self.data.with_mut(|data| unsafe { &mut *data })
     }
 
+    /// Where the data is.  To write there while a guard exists is a race.
+    ///
+    /// ```
+    /// let total = cohort::ReentrantMutex::new(1);
+    /// let guard = total.lock();
+    /// // SAFETY: locked above, and nobody writes.
+    /// assert_eq!(unsafe { *total.data_ptr() }, *guard);
+    /// ```
+    pub fn data_ptr(&self) -> *mut T {
+        self.data.with_mut(|data| data)
+    }
+
     /// Whether somebody had locked the mutex a moment ago; never blocks.
     ///
     /// ```
@@ -165,7 +210,24 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
     /// assert!(!total.is_locked());
     /// ```
     pub fn is_locked(&self) -> bool {
-        self.lock.is_locked()
+        self.hold.lock.is_locked()
+    }
+
+    /// Ends one of the calling thread's guards that was forgotten.
+    ///
+    /// ```
+    /// let total = cohort::ReentrantMutex::new(1);
+    /// std::mem::forget(total.lock());
+    /// assert!(total.is_locked());
+    /// // SAFETY: locked and forgotten above.
+    /// unsafe { total.force_unlock() };
+    /// assert!(!total.is_locked());
+    /// ```
+    ///
+    /// # Safety
+    /// The calling thread has locked the mutex, by a guard that was forgotten.
+    pub unsafe fn force_unlock(&self) {
+        self.hold.leave();
     }
 
     /// Whether the calling thread has locked the mutex.
@@ -180,8 +242,7 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
     /// # drop(guard);
     /// ```
     pub fn is_owned_by_current_thread(&self) -> bool {
-        // A thread finds its own name only where it has written that itself.
-        self.owner.load(Order::RELAXED) == name()
+        self.hold.is_callers()
     }
 }
 
@@ -194,8 +255,8 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
     /// assert_eq!(*outer + *inner, 2);
     /// ```
     pub fn lock(&self) -> ReentrantMutexGuard<'_, T, L> {
-        let guard = self.enter(|context| {
-            self.lock.acquire(context);
+        let guard = self.enter(|lock, context| {
+            lock.acquire(context);
             true
         });
         guard.unwrap_or_else(|| unreachable!("an acquisition without an end has been made"))
@@ -216,7 +277,7 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
     where
         L: RawTry,
     {
-        self.enter(|context| self.lock.try_acquire(context))
+        self.enter(L::try_acquire)
     }
 
     /// Blocks until the mutex is locked, but no longer than that.
@@ -238,18 +299,38 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
         L: Abortable,
     {
         let patience = patience(timeout);
-        self.enter(|context| self.lock.acquire_within(context, &patience) == Outcome::Acquired)
+        self.enter(|lock, context| lock.acquire_within(context, &patience) == Outcome::Acquired)
     }
 
     /// One guard more, of what is held, or of what `acquire` acquires.
     fn enter(
         &self,
-        acquire: impl FnOnce(&L::Context) -> bool,
+        acquire: impl FnOnce(&L, &L::Context) -> bool,
     ) -> Option<ReentrantMutexGuard<'_, T, L>> {
-        if !self.is_owned_by_current_thread() {
-            let context = Kept::new();
-            if !acquire(context.get()) {
-                return None;
+        // One that is made is dropped, too.
+        self.hold.enter(acquire).then(|| ReentrantMutexGuard {
+            mutex: self,
+            here: PhantomData,
+        })
+    }
+}
+
+impl<L: RawLock> Hold<L> {
+    /// Whether the calling thread is the owner.
+    fn is_callers(&self) -> bool {
+        // A thread finds its own name only where it has written that itself.
+        self.owner.load(Order::RELAXED) == name()
+    }
+
+    /// Makes the calling thread the owner by `acquire`, unless it is; whether it has one guard more.
+    fn enter(&self, acquire: impl FnOnce(&L, &L::Context) -> bool) -> bool {
+        if !self.is_callers() {
+            // If the lock panicked, its queue might still have the context.
+            let context = ManuallyDrop::new(Kept::new());
+            let acquired = acquire(&self.lock, context.get());
+            let context = ManuallyDrop::into_inner(context);
+            if !acquired {
+                return false;
             }
             // SAFETY: the lock is held, and its holder alone comes here.
             self.context
@@ -258,14 +339,9 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
         }
         // SAFETY: as above.  No program lives long enough to make 2^63 guards and forget them.
         self.guards.with_mut(|guards| unsafe { *guards += 1 });
-        Some(ReentrantMutexGuard {
-            mutex: self,
-            here: PhantomData,
-        })
+        true
     }
-}
 
-impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
     /// Ends one of the calling thread's guards.
     fn leave(&self) {
         // SAFETY: the owner alone has guards, and comes here.
@@ -285,6 +361,111 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
     }
 }
 
+impl<'a, T: ?Sized, L: RawLock> ReentrantMutexGuard<'a, T, L> {
+    /// Goes on with a part of the data.  No method, since the data may have one of that name.
+    ///
+    /// ```
+    /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
+    ///
+    /// let pair = ReentrantMutex::new((1, "one"));
+    /// let number = ReentrantMutexGuard::map(pair.lock(), |pair| &pair.0);
+    /// assert!(*number == 1 && pair.is_owned_by_current_thread());
+    /// drop(number);
+    /// assert!(!pair.is_locked());
+    /// ```
+    pub fn map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&T) -> &U,
+    ) -> MappedReentrantMutexGuard<'a, U, L> {
+        let part = NonNull::from(part(&this));
+        Self::with_part(this, part)
+    }
+
+    /// Goes on with a part of the data, if there is one.
+    ///
+    /// # Errors
+    /// The guard, if there is none.
+    ///
+    /// ```
+    /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
+    ///
+    /// let words = ReentrantMutex::new(vec!["one"]);
+    /// let all = ReentrantMutexGuard::try_map(words.lock(), |words| words.get(1)).unwrap_err();
+    /// assert_eq!(*ReentrantMutexGuard::try_map(all, |words| words.first()).unwrap(), "one");
+    /// ```
+    pub fn try_map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&T) -> Option<&U>,
+    ) -> Result<MappedReentrantMutexGuard<'a, U, L>, Self> {
+        match part(&this).map(NonNull::from) {
+            Some(part) => Ok(Self::with_part(this, part)),
+            None => Err(this),
+        }
+    }
+
+    fn with_part<U: ?Sized>(this: Self, part: NonNull<U>) -> MappedReentrantMutexGuard<'a, U, L> {
+        let hold = &this.mutex.hold;
+        mem::forget(this);
+        MappedReentrantMutexGuard {
+            hold,
+            part,
+            here: PhantomData,
+        }
+    }
+
+    /// The mutex that the guard has locked.
+    ///
+    /// ```
+    /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
+    ///
+    /// let total = ReentrantMutex::new(1);
+    /// let guard = total.lock();
+    /// assert!(ReentrantMutexGuard::remutex(&guard).is_owned_by_current_thread());
+    /// ```
+    pub const fn remutex(this: &Self) -> &'a ReentrantMutex<T, L> {
+        this.mutex
+    }
+}
+
+impl<'a, T: ?Sized, L: RawLock> MappedReentrantMutexGuard<'a, T, L> {
+    /// Goes on with a part of the part.
+    ///
+    /// ```
+    /// use cohort::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard};
+    ///
+    /// let nested = ReentrantMutex::new((1, (2, 3)));
+    /// let pair = ReentrantMutexGuard::map(nested.lock(), |nested| &nested.1);
+    /// assert_eq!(*MappedReentrantMutexGuard::map(pair, |pair| &pair.1), 3);
+    /// ```
+    pub fn map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&T) -> &U,
+    ) -> MappedReentrantMutexGuard<'a, U, L> {
+        let (hold, part) = (this.hold, NonNull::from(part(&this)));
+        mem::forget(this);
+        MappedReentrantMutexGuard {
+            hold,
+            part,
+            here: PhantomData,
+        }
+    }
+}
+
+impl<T: ?Sized, L: RawLock> Deref for MappedReentrantMutexGuard<'_, T, L> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: a part of what the guard's thread has locked, and nobody has it mutably.
+        unsafe { self.part.as_ref() }
+    }
+}
+
+impl<T: ?Sized, L: RawLock> Drop for MappedReentrantMutexGuard<'_, T, L> {
+    fn drop(&mut self) {
+        self.hold.leave();
+    }
+}
+
 impl<T: ?Sized, L: RawLock> Deref for ReentrantMutexGuard<'_, T, L> {
     type Target = T;
 
@@ -296,11 +477,29 @@ impl<T: ?Sized, L: RawLock> Deref for ReentrantMutexGuard<'_, T, L> {
 
 impl<T: ?Sized, L: RawLock> Drop for ReentrantMutexGuard<'_, T, L> {
     fn drop(&mut self) {
-        self.mutex.leave();
+        self.mutex.hold.leave();
     }
 }
 
 impl<T: ?Sized + fmt::Debug, L: RawLock> fmt::Debug for ReentrantMutexGuard<'_, T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug, L: RawLock> fmt::Debug for MappedReentrantMutexGuard<'_, T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display, L: RawLock> fmt::Display for ReentrantMutexGuard<'_, T, L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display, L: RawLock> fmt::Display for MappedReentrantMutexGuard<'_, T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

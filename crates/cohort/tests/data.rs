@@ -4,11 +4,12 @@ use cohort::basic::{Bo, Clh, Mcs, Ticket};
 use cohort::compose::{CTktMcs, Gated};
 use cohort::{
     Condvar, Deadline, FairMutex, MappedMutexGuard, Mutex, MutexGuard, Patience, RawLock,
-    ReentrantMutex, RwLock, ThreadOblivious, UpgradableGuard, WriteGuard,
+    ReadGuard, ReentrantMutex, RwLock, ThreadOblivious, UpgradableGuard, WriteGuard,
 };
+use std::mem::forget;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::scope;
+use std::thread::{scope, sleep};
 use std::time::Duration;
 
 /// More threads than CPUs anywhere near.
@@ -303,4 +304,63 @@ fn guards_keep_what_they_lock() {
     drop(lock);
     *writes += 1;
     assert_eq!(*writes, 2);
+}
+
+/// As many read as can be counted: a guard that was given back for a while waits until one has left, and
+/// never goes on without its read lock.
+#[test]
+fn a_guard_that_unlocks_itself_reads_again_in_the_end() {
+    const MOST: usize = 1 << 19;
+    let lock = RwLock::new(1);
+    (1..MOST).for_each(|_| forget(lock.read()));
+    let mut guard = lock.read();
+    let leaves = || {
+        sleep(Duration::from_millis(20));
+        // SAFETY: one of those that were forgotten.
+        unsafe { lock.force_unlock_read() };
+    };
+    scope(|scope| {
+        ReadGuard::unlocked(&mut guard, || {
+            forget(lock.read());
+            assert!(lock.try_read().is_none(), "no other can be counted");
+            scope.spawn(leaves);
+        });
+    });
+    drop(guard);
+    // SAFETY: all that were forgotten and are left.
+    (1..MOST).for_each(|_| unsafe { lock.force_unlock_read() });
+    assert!(lock.try_write().is_some(), "the guard was one of them");
+}
+
+/// An upgradable reader that writes for a while is one again afterwards, also behind a panic.
+#[test]
+fn a_reader_that_wrote_for_a_while_reads_on_upgradably() {
+    let total = RwLock::new(0);
+    let mut seen = total.upgradable_read();
+    let panicked = catch_unwind(AssertUnwindSafe(|| {
+        UpgradableGuard::with_upgraded(&mut seen, |total| {
+            *total += 1;
+            panic!("thrown on purpose");
+        })
+    }));
+    assert!(panicked.is_err() && *seen == 1);
+    assert!(total.try_read().is_some() && total.try_upgradable_read().is_none());
+    drop(seen);
+    scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for round in 0..ROUNDS {
+                    if round % 2 == 0 {
+                        *total.write() += 1;
+                        continue;
+                    }
+                    let mut seen = total.upgradable_read();
+                    let before = *seen;
+                    UpgradableGuard::with_upgraded(&mut seen, |total| *total += 1);
+                    assert_eq!(*seen, before + 1, "another wrote in between");
+                }
+            });
+        }
+    });
+    assert_eq!(total.into_inner(), 4 * ROUNDS + 1);
 }

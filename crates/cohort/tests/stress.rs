@@ -482,6 +482,7 @@ stress! {
             Hold::WritesThenReads,
             Hold::ReadsThenMayWrite,
             Hold::Writes,
+            Hold::WritesForAWhile,
             Hold::ReadsOn,
         ]);
     });

@@ -46,7 +46,10 @@ type Abandoned = CohortRw<Abandoning<HmcsT1>, true, Numa, 2, 4>;
 
 /// What threads do to a rwlock that change what they may do with it.
 fn holds(threads: usize) -> &'static [Hold] {
-    use Hold::{Reads, ReadsOn, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesThenReads};
+    use Hold::{
+        Reads, ReadsOn, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesForAWhile,
+        WritesThenReads,
+    };
     let many = &[
         ReadsThenWrites,
         Reads,
@@ -56,7 +59,7 @@ fn holds(threads: usize) -> &'static [Hold] {
         Writes,
         ReadsOn,
         ReadsThenWrites,
-        Reads,
+        WritesForAWhile,
         WritesThenReads,
         ReadsThenWrites,
         Reads,

@@ -1,7 +1,7 @@
 //! Checks of the rwlock of one word.
 
 use crate::clients::rwlock::Hold::{
-    Reads, ReadsOn, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesThenReads,
+    Reads, ReadsOn, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesForAWhile, WritesThenReads,
 };
 use crate::runner::prelude::*;
 
@@ -77,6 +77,12 @@ models![
     }),
     quick("rwlock::upgraded_in_time", PARK, || {
         rwlock::changes_its_hold(&[ReadsThenMayWrite, Reads])
+    }),
+    quick("rwlock::upgraded_for_a_while", PARK, || {
+        rwlock::changes_its_hold(&[WritesForAWhile, WritesForAWhile])
+    }),
+    quick("rwlock::upgraded_for_a_while_beside_writer", PARK, || {
+        rwlock::changes_its_hold(&[WritesForAWhile, Writes])
     }),
     quick("rwlock::upgradable_read_on", PARK, || {
         rwlock::changes_its_hold(&[ReadsOn, ReadsThenWrites])

@@ -3,13 +3,17 @@
 extern crate std;
 
 use crate::context::Kept;
-use crate::mutex::Mutex;
+use crate::mutex::{Mutex, patience};
 use crate::numa::FutexHmcs;
-use crate::rwlock::RwLock;
-use cohort_raw::{Patience, RawLock, RawShared, RawTry, Recursion, ThreadOblivious};
+use crate::rwlock::{RwLock, read_at_last};
+use cohort_raw::{
+    Abortable, Outcome, Patience, RawLock, RawShared, RawTry, Recursion, ThreadOblivious,
+};
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
 use core::ops::{Deref, DerefMut};
+use core::time::Duration;
 use std::sync::Arc;
 
 /// Access to the data of a [`Mutex`] that the guard keeps alive; unlocks when dropped.
@@ -80,8 +84,14 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
     /// std::thread::spawn(move || *guard += 1).join().unwrap();
     /// ```
     pub fn lock_arc(self: &Arc<Self>) -> ArcMutexGuard<T, L> {
-        let context = Kept::new();
+        // If the lock panicked, its queue might still have the context.
+        let context = ManuallyDrop::new(Kept::new());
         self.raw().acquire(context.get());
+        self.arc_guard(ManuallyDrop::into_inner(context))
+    }
+
+    /// Of a mutex that is locked by that context.
+    fn arc_guard(self: &Arc<Self>, context: Kept<L>) -> ArcMutexGuard<T, L> {
         ArcMutexGuard {
             context,
             mutex: Arc::clone(self),
@@ -105,11 +115,26 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
     {
         let context = Kept::new();
         let locked = self.raw().try_acquire(context.get());
-        locked.then(|| ArcMutexGuard {
-            context,
-            mutex: Arc::clone(self),
-            data: PhantomData,
-        })
+        locked.then(|| self.arc_guard(context))
+    }
+
+    /// The same, but blocks no longer than that.
+    ///
+    /// ```
+    /// use std::{sync::Arc, time::Duration};
+    ///
+    /// let total = Arc::new(cohort::Mutex::new(1));
+    /// let guard = total.try_lock_arc_for(Duration::from_millis(1)).unwrap();
+    /// assert!(total.try_lock_arc_for(Duration::from_millis(1)).is_none());
+    /// assert_eq!(*guard, 1);
+    /// ```
+    pub fn try_lock_arc_for(self: &Arc<Self>, timeout: Duration) -> Option<ArcMutexGuard<T, L>>
+    where
+        L: Abortable,
+    {
+        let context = Kept::new();
+        let outcome = self.raw().acquire_within(context.get(), &patience(timeout));
+        (outcome == Outcome::Acquired).then(|| self.arc_guard(context))
     }
 }
 
@@ -127,9 +152,20 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub fn read_arc(self: &Arc<Self>) -> ArcReadGuard<T> {
         RawShared::read(self.raw(), &(), Recursion::Allowed);
+        self.arc_reader()
+    }
+
+    fn arc_reader(self: &Arc<Self>) -> ArcReadGuard<T> {
         ArcReadGuard {
             lock: Arc::clone(self),
             here: PhantomData,
+        }
+    }
+
+    fn arc_writer(self: &Arc<Self>) -> ArcWriteGuard<T> {
+        ArcWriteGuard {
+            lock: Arc::clone(self),
+            data: PhantomData,
         }
     }
 
@@ -145,10 +181,37 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub fn try_read_arc(self: &Arc<Self>) -> Option<ArcReadGuard<T>> {
         let taken = self.raw().try_read(Recursion::Allowed);
-        taken.then(|| ArcReadGuard {
-            lock: Arc::clone(self),
-            here: PhantomData,
-        })
+        taken.then(|| self.arc_reader())
+    }
+
+    /// The same, but blocks no longer than that.
+    ///
+    /// ```
+    /// use std::{sync::Arc, time::Duration};
+    ///
+    /// let total = Arc::new(cohort::RwLock::new(1));
+    /// let guard = total.write();
+    /// assert!(total.try_read_arc_for(Duration::from_millis(1)).is_none());
+    /// # drop(guard);
+    /// ```
+    pub fn try_read_arc_for(self: &Arc<Self>, timeout: Duration) -> Option<ArcReadGuard<T>> {
+        let outcome = self.raw().read(Recursion::Allowed, &patience(timeout));
+        (outcome == Outcome::Acquired).then(|| self.arc_reader())
+    }
+
+    /// [`RwLock::read_recursive`], by a guard that keeps the lock alive (feature `std`); where half a
+    /// million read already, it waits until one has left.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// let total = Arc::new(cohort::RwLock::new(1));
+    /// let guard = total.read_arc();
+    /// assert_eq!(*guard, *total.read_arc_recursive());
+    /// ```
+    pub fn read_arc_recursive(self: &Arc<Self>) -> ArcReadGuard<T> {
+        read_at_last(|| self.raw().read_again(&Patience::ENDLESS));
+        self.arc_reader()
     }
 
     /// Blocks until the data may be written, by a guard that keeps it alive (feature `std`).
@@ -162,10 +225,7 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub fn write_arc(self: &Arc<Self>) -> ArcWriteGuard<T> {
         let _ = self.raw().write(&Patience::ENDLESS);
-        ArcWriteGuard {
-            lock: Arc::clone(self),
-            data: PhantomData,
-        }
+        self.arc_writer()
     }
 
     /// The same, if nobody holds the lock; never blocks.
@@ -179,10 +239,22 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     pub fn try_write_arc(self: &Arc<Self>) -> Option<ArcWriteGuard<T>> {
         let taken = self.raw().try_write();
-        taken.then(|| ArcWriteGuard {
-            lock: Arc::clone(self),
-            data: PhantomData,
-        })
+        taken.then(|| self.arc_writer())
+    }
+
+    /// The same, but blocks no longer than that.
+    ///
+    /// ```
+    /// use std::{sync::Arc, time::Duration};
+    ///
+    /// let total = Arc::new(cohort::RwLock::new(1));
+    /// let guard = total.read();
+    /// assert!(total.try_write_arc_for(Duration::from_millis(1)).is_none());
+    /// # drop(guard);
+    /// ```
+    pub fn try_write_arc_for(self: &Arc<Self>, timeout: Duration) -> Option<ArcWriteGuard<T>> {
+        let outcome = self.raw().write(&patience(timeout));
+        (outcome == Outcome::Acquired).then(|| self.arc_writer())
     }
 }
 

@@ -17,7 +17,7 @@ use crate::fair::FairLock;
 use crate::mutex::patience;
 use crate::numa::FutexHmcs;
 use crate::outside::instant::left;
-use crate::rwlock::RawRwLock;
+use crate::rwlock::{RawRwLock, read_at_last};
 use crate::wait::Parking;
 use cohort_raw::{Abortable, Outcome, Patience, RawLock, RawTry, Recursion};
 use core::time::Duration;
@@ -108,14 +108,15 @@ unsafe impl RawMutexFair for FairLock {
 }
 
 // SAFETY: a `RawRwLock` excludes, and its readers are released by their own threads, since guards
-// stay there.
+// stay there.  Where as many read as can be counted, one more waits: a guard that unlocks itself for a
+// while would go on without the lock if this panicked.
 unsafe impl lock_api::RawRwLock for RawRwLock {
     const INIT: Self = Self::new();
     type GuardMarker = GuardNoSend;
 
     #[inline]
     fn lock_shared(&self) {
-        cohort_raw::RawShared::read(self, &(), Recursion::Allowed);
+        read_at_last(|| self.read(Recursion::Allowed, &Patience::ENDLESS));
     }
 
     #[inline]
@@ -180,8 +181,7 @@ unsafe impl RawRwLockTimed for RawRwLock {
 unsafe impl RawRwLockRecursive for RawRwLock {
     #[inline]
     fn lock_shared_recursive(&self) {
-        let outcome = self.read_again(&Patience::ENDLESS);
-        assert!(outcome == Outcome::Acquired, "too many read locks");
+        read_at_last(|| self.read_again(&Patience::ENDLESS));
     }
 
     #[inline]
@@ -213,8 +213,7 @@ unsafe impl RawRwLockDowngrade for RawRwLock {
 // one step.
 unsafe impl RawRwLockUpgrade for RawRwLock {
     fn lock_upgradable(&self) {
-        let outcome = self.read_upgradably(&Patience::ENDLESS);
-        assert!(outcome == Outcome::Acquired, "too many read locks");
+        read_at_last(|| self.read_upgradably(&Patience::ENDLESS));
     }
 
     fn try_lock_upgradable(&self) -> bool {

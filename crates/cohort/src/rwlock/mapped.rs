@@ -63,7 +63,33 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
     /// ```
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedReadGuard<'a, U> {
         let part = NonNull::from(part(&this));
-        let lock = this.raw();
+        Self::with_part(this, part)
+    }
+
+    /// Goes on with a part of the data, if there is one.
+    ///
+    /// # Errors
+    /// The guard, if there is none.
+    ///
+    /// ```
+    /// use cohort::{ReadGuard, RwLock};
+    ///
+    /// let words = RwLock::new(vec!["one"]);
+    /// let all = ReadGuard::try_map(words.read(), |words| words.get(1)).unwrap_err();
+    /// assert_eq!(*ReadGuard::try_map(all, |words| words.get(0)).unwrap(), "one");
+    /// ```
+    pub fn try_map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&T) -> Option<&U>,
+    ) -> Result<MappedReadGuard<'a, U>, Self> {
+        match part(&this).map(NonNull::from) {
+            Some(part) => Ok(Self::with_part(this, part)),
+            None => Err(this),
+        }
+    }
+
+    fn with_part<U: ?Sized>(this: Self, part: NonNull<U>) -> MappedReadGuard<'a, U> {
+        let lock = &this.lock.lock;
         mem::forget(this);
         MappedReadGuard {
             lock,
@@ -88,7 +114,33 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
         part: impl FnOnce(&mut T) -> &mut U,
     ) -> MappedWriteGuard<'a, U> {
         let part = NonNull::from(part(&mut this));
-        let lock = this.raw();
+        Self::with_part(this, part)
+    }
+
+    /// Goes on with a part of the data, if there is one.
+    ///
+    /// # Errors
+    /// The guard, if there is none.
+    ///
+    /// ```
+    /// use cohort::{WriteGuard, RwLock};
+    ///
+    /// let words = RwLock::new(vec!["one"]);
+    /// let all = WriteGuard::try_map(words.write(), |words| words.get_mut(1)).unwrap_err();
+    /// assert_eq!(*WriteGuard::try_map(all, |words| words.get_mut(0)).unwrap(), "one");
+    /// ```
+    pub fn try_map<U: ?Sized>(
+        mut this: Self,
+        part: impl FnOnce(&mut T) -> Option<&mut U>,
+    ) -> Result<MappedWriteGuard<'a, U>, Self> {
+        match part(&mut this).map(NonNull::from) {
+            Some(part) => Ok(Self::with_part(this, part)),
+            None => Err(this),
+        }
+    }
+
+    fn with_part<U: ?Sized>(this: Self, part: NonNull<U>) -> MappedWriteGuard<'a, U> {
+        let lock = &this.lock.lock;
         mem::forget(this);
         MappedWriteGuard {
             lock,
@@ -110,6 +162,32 @@ impl<'a, T: ?Sized> MappedReadGuard<'a, T> {
     /// ```
     pub fn map<U: ?Sized>(this: Self, part: impl FnOnce(&T) -> &U) -> MappedReadGuard<'a, U> {
         let part = NonNull::from(part(&this));
+        Self::with_part(this, part)
+    }
+
+    /// Goes on with a part of the part, if there is one.
+    ///
+    /// # Errors
+    /// The guard, if there is none.
+    ///
+    /// ```
+    /// use cohort::{MappedReadGuard, ReadGuard, RwLock};
+    ///
+    /// let words = RwLock::new((1, ["one"]));
+    /// let all = ReadGuard::map(words.read(), |words| &words.1[..]);
+    /// assert!(MappedReadGuard::try_map(all, |words| words.get(1)).is_err());
+    /// ```
+    pub fn try_map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&T) -> Option<&U>,
+    ) -> Result<MappedReadGuard<'a, U>, Self> {
+        match part(&this).map(NonNull::from) {
+            Some(part) => Ok(Self::with_part(this, part)),
+            None => Err(this),
+        }
+    }
+
+    fn with_part<U: ?Sized>(this: Self, part: NonNull<U>) -> MappedReadGuard<'a, U> {
         let lock = this.lock;
         mem::forget(this);
         MappedReadGuard {
@@ -136,6 +214,32 @@ impl<'a, T: ?Sized> MappedWriteGuard<'a, T> {
         part: impl FnOnce(&mut T) -> &mut U,
     ) -> MappedWriteGuard<'a, U> {
         let part = NonNull::from(part(&mut this));
+        Self::with_part(this, part)
+    }
+
+    /// Goes on with a part of the part, if there is one.
+    ///
+    /// # Errors
+    /// The guard, if there is none.
+    ///
+    /// ```
+    /// use cohort::{MappedWriteGuard, RwLock, WriteGuard};
+    ///
+    /// let words = RwLock::new((1, ["one"]));
+    /// let all = WriteGuard::map(words.write(), |words| &mut words.1[..]);
+    /// assert!(MappedWriteGuard::try_map(all, |words| words.get_mut(1)).is_err());
+    /// ```
+    pub fn try_map<U: ?Sized>(
+        mut this: Self,
+        part: impl FnOnce(&mut T) -> Option<&mut U>,
+    ) -> Result<MappedWriteGuard<'a, U>, Self> {
+        match part(&mut this).map(NonNull::from) {
+            Some(part) => Ok(Self::with_part(this, part)),
+            None => Err(this),
+        }
+    }
+
+    fn with_part<U: ?Sized>(this: Self, part: NonNull<U>) -> MappedWriteGuard<'a, U> {
         let lock = this.lock;
         mem::forget(this);
         MappedWriteGuard {
@@ -197,6 +301,18 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for MappedReadGuard<'_, T> {
 }
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for MappedWriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MappedReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MappedWriteGuard<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

@@ -18,6 +18,7 @@ pub use in_object::InObject;
 pub use mapped::{MappedReadGuard, MappedWriteGuard};
 pub use object::Object;
 pub use raw::RawRwLock;
+pub(crate) use raw::read_at_last;
 pub use table::Table;
 pub use upgradable::UpgradableGuard;
 pub use writers::{Abandoning, ForWriters};
@@ -75,14 +76,31 @@ unsafe impl<T: ?Sized + Send + Sync, L: RawShared> Sync for RwLock<T, L> {}
 
 impl<T, L: RawShared> From<T> for RwLock<T, L> {
     fn from(data: T) -> Self {
-        Self {
-            lock: L::default(),
-            data: Cell::new(data),
-        }
+        Self::from_raw(L::default(), data)
     }
 }
 
 impl<T, L> RwLock<T, L> {
+    crate::door::constructor! {
+        /// A lock around `data`, by that one, which nobody holds.
+        ///
+        /// ```
+        /// use cohort::compose::{CMcsMcs, Numa};
+        /// use cohort::{RwLock, rwlock::CohortRw};
+        ///
+        /// type ByNode = CohortRw<CMcsMcs, true, Numa>;
+        /// let total = RwLock::from_raw(ByNode::new(CMcsMcs::new(), Numa), 1);
+        /// assert_eq!(total.reading(|total| *total), 1);
+        /// ```
+        #[must_use]
+        pub fn from_raw(lock: L, data: T) -> Self {
+            Self {
+                lock,
+                data: Cell::new(data),
+            }
+        }
+    }
+
     /// The data, of a lock that nobody else has any more.
     ///
     /// ```
@@ -314,10 +332,7 @@ impl<T> RwLock<T> {
         /// ```
         #[must_use]
         pub fn new(data: T) -> Self {
-            Self {
-                lock: RawRwLock::new(),
-                data: Cell::new(data),
-            }
+            Self::from_raw(RawRwLock::new(), data)
         }
     }
 }
@@ -425,6 +440,22 @@ impl<T: ?Sized> RwLock<T> {
     #[inline]
     pub fn try_read_recursive(&self) -> Option<ReadGuard<'_, T>> {
         self.lock.try_read_again().then(|| self.reader())
+    }
+
+    /// [`read_recursive`](Self::read_recursive), but blocks no longer than that.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let total = cohort::RwLock::new(1);
+    /// let (guard, soon) = (total.write(), Duration::from_millis(1));
+    /// assert!(total.try_read_recursive_for(soon).is_none());
+    /// # drop(guard);
+    /// ```
+    #[inline]
+    pub fn try_read_recursive_for(&self, timeout: Duration) -> Option<ReadGuard<'_, T>> {
+        let outcome = self.lock.read_again(&patience(timeout));
+        (outcome == Outcome::Acquired).then(|| self.reader())
     }
 
     /// Takes the lock to read if no writer holds it or waits ahead; never blocks.  A thread that
@@ -557,16 +588,58 @@ impl<T: ?Sized + fmt::Debug, L: RawShared> fmt::Debug for RwLock<T, L> {
 unsafe impl<T: ?Sized + Sync> Sync for ReadGuard<'_, T> {}
 
 impl<'a, T: ?Sized> ReadGuard<'a, T> {
-    /// The lock that the guard holds.
-    const fn raw(&self) -> &'a RawRwLock {
-        &self.lock.lock
+    /// Runs `pause` while the guard does not hold the lock, and blocks until the data may be read
+    /// again; also where half a million read it already.
+    ///
+    /// ```
+    /// use cohort::{ReadGuard, RwLock};
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut guard = total.read();
+    /// ReadGuard::unlocked(&mut guard, || *total.write() += 1);
+    /// assert_eq!(*guard, 2);
+    /// ```
+    pub fn unlocked<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
+        let lock = &this.lock.lock;
+        // SAFETY: the guard reads, is borrowed, and is given back when it reads again.
+        unsafe { lock.release_read() };
+        let _last = Defer(|| read_at_last(|| lock.read(Recursion::Allowed, &Patience::ENDLESS)));
+        pause()
     }
 }
 
 impl<'a, T: ?Sized> WriteGuard<'a, T> {
-    /// The lock that the guard holds.
-    const fn raw(&self) -> &'a RawRwLock {
-        &self.lock.lock
+    /// The lock that the guard writes by.
+    ///
+    /// ```
+    /// use cohort::{RwLock, WriteGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let guard = total.write();
+    /// assert!(WriteGuard::rwlock(&guard).is_locked_exclusive());
+    /// ```
+    pub const fn rwlock(this: &Self) -> &'a RwLock<T> {
+        this.lock
+    }
+
+    /// Runs `pause` while the guard does not hold the lock, and blocks until it does again.
+    ///
+    /// ```
+    /// use cohort::{RwLock, WriteGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut guard = total.write();
+    /// WriteGuard::unlocked(&mut guard, || *total.write() += 1);
+    /// assert_eq!(*guard, 2);
+    /// ```
+    pub fn unlocked<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
+        let lock = &this.lock.lock;
+        // SAFETY: the guard writes, is borrowed, and is given back when it writes again.
+        unsafe { lock.release_write() };
+        let _last = Defer(|| {
+            let _ = lock.write(&Patience::ENDLESS);
+        });
+        pause()
     }
 }
 
@@ -621,6 +694,18 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for ReadGuard<'_, T> {
 }
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for WriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for ReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for WriteGuard<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

@@ -107,6 +107,15 @@ const SHUT: u32 = WRITER | FULL;
 const BARS: u32 = SHUT | PENDING | RESERVED;
 const HEAD: u32 = 1;
 
+/// Blocks until a read lock is had in that way, also where as many read as can be counted: for a guard
+/// that gives its own back for a while, and cannot be without it afterwards.
+#[inline(always)]
+pub(crate) fn read_at_last(read: impl Fn() -> Outcome) {
+    while read() == Outcome::GaveUp {
+        nap(NAP_NANOSECONDS);
+    }
+}
+
 pub(super) const TOO_MANY: &str = "cohort: more than 524288 read locks on one lock";
 
 /// How long a reader that may recurse waits behind writers before it passes them.
@@ -679,9 +688,26 @@ impl RawRwLock {
     /// # Safety
     /// The caller holds it to read upgradably.
     pub unsafe fn upgrade(&self, patience: &Patience) -> Outcome {
-        if !patience.is_endless() {
-            return self.upgrade_in_time(patience);
+        let outcome = if patience.is_endless() {
+            // SAFETY: the caller's.
+            unsafe { self.upgrade_for_a_while() };
+            Outcome::Acquired
+        } else {
+            self.upgrade_in_time(patience)
+        };
+        if outcome == Outcome::Acquired {
+            self.gate.release_queued();
         }
+        outcome
+    }
+
+    /// Blocks until the caller is the only one that reads, and holds the lock to write; it keeps what
+    /// makes it an upgradable reader, and is one again as soon as it goes on to
+    /// [read](Self::downgrade).
+    ///
+    /// # Safety
+    /// As [`upgrade`](Self::upgrade).
+    pub unsafe fn upgrade_for_a_while(&self) {
         let marks = if mutant(flaw::UPGRADE_UNRESERVED) {
             PENDING
         } else {
@@ -696,13 +722,11 @@ impl RawRwLock {
             word = now;
         }
         Self::reads_less();
-        let outcome = self.wait_as_head(patience, WRITER | READERS, marks, |this, word| {
+        let _ = self.wait_as_head(&Patience::ENDLESS, WRITER | READERS, marks, |this, word| {
             this.word
                 .compare_exchange(word, written(word & !MARKS), RW_UPGRADE, Order::RELAXED)
                 .is_ok()
         });
-        self.gate.release_queued();
-        outcome
     }
 
     /// The same, by looks.
@@ -710,7 +734,7 @@ impl RawRwLock {
         let mut spinner = Spinner::new();
         loop {
             // SAFETY: the caller's.
-            if unsafe { self.try_upgrade() } {
+            if unsafe { self.try_upgrade_for_a_while() } {
                 return Outcome::Acquired;
             }
             if runs_out(patience) {
@@ -730,6 +754,19 @@ impl RawRwLock {
     /// # Safety
     /// As [`upgrade`](Self::upgrade).
     pub unsafe fn try_upgrade(&self) -> bool {
+        // SAFETY: the caller's.
+        let alone = unsafe { self.try_upgrade_for_a_while() };
+        if alone {
+            self.gate.release_queued();
+        }
+        alone
+    }
+
+    /// [`upgrade_for_a_while`](Self::upgrade_for_a_while), if nobody else reads; never blocks.
+    ///
+    /// # Safety
+    /// As [`upgrade`](Self::upgrade).
+    pub unsafe fn try_upgrade_for_a_while(&self) -> bool {
         let mut word = self.word.load(Order::RELAXED);
         while word & READERS == 1 {
             let free = (word & !MARKS) - 1;
@@ -739,7 +776,6 @@ impl RawRwLock {
             {
                 Ok(_) => {
                     Self::reads_less();
-                    self.gate.release_queued();
                     return true;
                 }
                 Err(now) => word = now,

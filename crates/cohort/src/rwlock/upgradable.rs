@@ -1,7 +1,8 @@
 //! Reads of an [`RwLock`] that may become writes, and writes that become reads.
 
-use super::raw::TOO_MANY;
+use super::raw::{TOO_MANY, read_at_last};
 use super::{ReadGuard, RwLock, WriteGuard};
+use crate::defer::Defer;
 use crate::mutex::patience;
 use cohort_raw::{Outcome, Patience};
 use core::fmt;
@@ -184,6 +185,78 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         lock.reader()
     }
 
+    /// Blocks until all other readers have left, lets `change` have the data, and reads on as
+    /// before; nobody writes in between.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut seen = total.upgradable_read();
+    /// UpgradableGuard::with_upgraded(&mut seen, |total| *total += 1);
+    /// assert!(*seen == 2 && total.try_read().is_some() && total.try_upgradable_read().is_none());
+    /// ```
+    pub fn with_upgraded<R>(this: &mut Self, change: impl FnOnce(&mut T) -> R) -> R {
+        // SAFETY: the guard reads upgradably.
+        unsafe { this.lock.lock.upgrade_for_a_while() };
+        // SAFETY: it writes for a while.
+        unsafe { Self::change(this, change) }
+    }
+
+    /// The same, if there are no other readers; never blocks for them.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let (mut seen, reader) = (total.upgradable_read(), total.read());
+    /// let change = |total: &mut i32| *total += 1;
+    /// assert!(UpgradableGuard::try_with_upgraded(&mut seen, change).is_none());
+    /// drop(reader);
+    /// assert!(UpgradableGuard::try_with_upgraded(&mut seen, change).is_some());
+    /// assert_eq!(*seen, 2);
+    /// ```
+    pub fn try_with_upgraded<R>(this: &mut Self, change: impl FnOnce(&mut T) -> R) -> Option<R> {
+        // SAFETY: the guard reads upgradably.
+        let alone = unsafe { this.lock.lock.try_upgrade_for_a_while() };
+        // SAFETY: it writes for a while.
+        alone.then(|| unsafe { Self::change(this, change) })
+    }
+
+    /// Lets `change` have the data, and reads on.
+    ///
+    /// # Safety
+    /// The guard has been upgraded for a while.
+    unsafe fn change<R>(this: &mut Self, change: impl FnOnce(&mut T) -> R) -> R {
+        let lock = this.lock;
+        // SAFETY: the caller's.
+        let _last = Defer(|| unsafe { lock.lock.downgrade() });
+        // SAFETY: nobody else has the data.
+        lock.data.with_mut(|data| change(unsafe { &mut *data }))
+    }
+
+    /// Runs `pause` while the guard does not hold the lock, and blocks until it reads upgradably
+    /// again; also where half a million read already.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut seen = total.upgradable_read();
+    /// UpgradableGuard::unlocked(&mut seen, || *total.write() += 1);
+    /// assert!(*seen == 2 && total.try_upgradable_read().is_none());
+    /// ```
+    pub fn unlocked<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
+        let lock = &this.lock.lock;
+        // SAFETY: the guard reads upgradably, is borrowed, and is given back when it does again.
+        unsafe {
+            lock.end_upgradable();
+            lock.release_read();
+        }
+        let _last = Defer(|| read_at_last(|| lock.read_upgradably(&Patience::ENDLESS)));
+        pause()
+    }
+
     fn writer(this: Self) -> WriteGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
@@ -232,6 +305,12 @@ impl<T: ?Sized> Drop for UpgradableGuard<'_, T> {
 }
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for UpgradableGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for UpgradableGuard<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)
     }

@@ -48,8 +48,8 @@
 //!
 //! The types are those of `lock_api`, as they are there, so they have the same methods. What is
 //! not here does not compile: `unlock_fair` and `bump` but for [`FairMutex`], deadlines for that
-//! one, `downgrade` of upgradable reads, `downgrade_to_upgradable`, and what [`Condvar`]'s
-//! `notify_…` return.  `docs/from-parking-lot.md` says what behaves differently.
+//! one, `downgrade` and `with_upgraded` of upgradable reads, and `downgrade_to_upgradable`.
+//! `docs/from-parking-lot.md` says what behaves differently.
 
 use crate::condition::waits_while;
 use crate::condvar::{RawCondvar, Waited};
@@ -186,7 +186,7 @@ unsafe impl lock_api::GetThreadId for RawThreadId {
 
 /// A place where threads wait until something about a [`Mutex`]'s data has changed.  Twenty
 /// bytes; waiters are let go in the order in which they came, and several mutexes may be waited
-/// with.  `notify_one` and `notify_all` do not say how many threads there were.
+/// with.
 ///
 /// ```
 /// use cohort::compat::parking_lot::{Condvar, Mutex};
@@ -218,7 +218,7 @@ impl Condvar {
         }
     }
 
-    /// Lets the thread go that has waited longest, if there is one.
+    /// Lets the thread go that has waited longest; false if there is none.
     ///
     /// ```
     /// use cohort::compat::parking_lot::{Condvar, Mutex};
@@ -230,11 +230,11 @@ impl Condvar {
     ///     changed.notify_one();
     /// });
     /// ```
-    pub fn notify_one(&self) {
-        self.queue.notify_one();
+    pub fn notify_one(&self) -> bool {
+        self.queue.notify_one()
     }
 
-    /// Lets every waiting thread go.
+    /// Lets every waiting thread go; how many there were.
     ///
     /// ```
     /// use cohort::compat::parking_lot::{Condvar, Mutex};
@@ -246,8 +246,8 @@ impl Condvar {
     ///     changed.notify_all();
     /// });
     /// ```
-    pub fn notify_all(&self) {
-        self.queue.notify_all();
+    pub fn notify_all(&self) -> usize {
+        self.queue.notify_all()
     }
 
     fn wait_within<T: ?Sized>(

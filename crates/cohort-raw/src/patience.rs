@@ -85,6 +85,8 @@ impl Deadline {
 }
 
 /// What can end waits beside a deadline: a word from another thread, which may come at any time.
+/// A waiter asks in the midst of its lock's queue: where it waits by a context in its frame, as in
+/// `cohort::Mutex::locking_within`, a panic of these functions ends the process.
 ///
 /// ```
 /// use cohort_raw::Cancellation;

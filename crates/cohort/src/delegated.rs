@@ -14,7 +14,9 @@
 //! behind it, and each brings its look again.
 
 use crate::condvar::{NAMELESS, RawCondvar, WAITERS, Waited};
-use crate::door::{AtomicU32, Cell, Order, Panic, caught, flaws, mutant, panic_on, thread_id};
+use crate::door::{
+    AtomicU32, Cell, Order, Panic, caught, flaws, mutant, panic_on, thread_id, to_its_end,
+};
 use crate::mutex::patience;
 use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section, TryDelegate};
 use core::time::Duration;
@@ -457,7 +459,8 @@ impl<T, L: Delegate> Delegated<T, L> {
         };
         // SAFETY: a panic is caught; what the section captures and returns is `Send`, or it
         // is run by this thread.
-        let has_run = to(unsafe { Section::new(&mut whole) });
+        let section = unsafe { Section::new(&mut whole) };
+        let has_run = to_its_end(true, || to(section));
         (result.filter(|_| has_run), awaited)
     }
 

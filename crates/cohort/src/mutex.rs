@@ -2,7 +2,7 @@
 
 use crate::context::Kept;
 use crate::defer::Defer;
-use crate::door::{Cell, now};
+use crate::door::{Cell, now, to_its_end};
 use crate::numa::FutexHmcs;
 use crate::token::Token;
 use cohort_raw::{Abortable, Deadline, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
@@ -301,8 +301,9 @@ impl<T: ?Sized, L> Mutex<T, L> {
     where
         L: RawTry + ThreadOblivious,
     {
-        let context = Kept::new();
+        let context = ManuallyDrop::new(Kept::new());
         let locked = self.lock.try_acquire(context.get());
+        let context = ManuallyDrop::into_inner(context);
         locked.then(|| self.guard(context))
     }
 
@@ -323,8 +324,9 @@ impl<T: ?Sized, L> Mutex<T, L> {
     where
         L: Abortable + ThreadOblivious,
     {
-        let context = Kept::new();
+        let context = ManuallyDrop::new(Kept::new());
         let outcome = self.lock.acquire_within(context.get(), patience);
+        let context = ManuallyDrop::into_inner(context);
         (outcome == Outcome::Acquired).then(|| self.guard(context))
     }
 
@@ -392,7 +394,7 @@ impl<T: ?Sized, L> Mutex<T, L> {
         L: RawLock,
     {
         let context = L::Context::default();
-        self.lock.acquire(&context);
+        to_its_end(size_of::<L::Context>() > 0, || self.lock.acquire(&context));
         // SAFETY: acquired just now, with this context.
         unsafe { self.inside(&context, section) }
     }
@@ -412,7 +414,9 @@ impl<T: ?Sized, L> Mutex<T, L> {
         L: RawTry,
     {
         let context = L::Context::default();
-        let locked = self.lock.try_acquire(&context);
+        let locked = to_its_end(size_of::<L::Context>() > 0, || {
+            self.lock.try_acquire(&context)
+        });
         // SAFETY: as above.
         locked.then(|| unsafe { self.inside(&context, section) })
     }
@@ -437,7 +441,9 @@ impl<T: ?Sized, L> Mutex<T, L> {
         L: Abortable,
     {
         let context = L::Context::default();
-        let outcome = self.lock.acquire_within(&context, patience);
+        let outcome = to_its_end(size_of::<L::Context>() > 0, || {
+            self.lock.acquire_within(&context, patience)
+        });
         // SAFETY: as above.
         (outcome == Outcome::Acquired).then(|| unsafe { self.inside(&context, section) })
     }

@@ -55,7 +55,7 @@ pub use tally::Tallied;
 #[cfg(not(world = "machine"))]
 pub use uncounted::{count, tally, tally_moment, tally_state};
 #[cfg(not(world = "native"))]
-pub use unmoved::Home;
+pub use unmoved::{Home, to_its_end};
 pub use world::*;
 
 /// The bytes of the smallest page.

@@ -1,4 +1,5 @@
-//! What the native world knows of locks that are moved: no client of a checker moves one.
+//! What the native world alone looks after: no client of a checker moves a lock, and where one
+//! panics, its run is over.
 
 use cohort_raw::Patience;
 
@@ -24,4 +25,10 @@ impl Home {
     pub fn is_here_within(&self, _patience: &Patience, _is_held: impl Fn() -> bool) -> bool {
         true
     }
+}
+
+/// Natively, ends the process if this panics where `_is_something` is in the caller's frame.
+#[inline(always)]
+pub fn to_its_end<R>(_is_something: bool, wait: impl FnOnce() -> R) -> R {
+    wait()
 }

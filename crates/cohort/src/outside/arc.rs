@@ -113,8 +113,9 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
     where
         L: RawTry,
     {
-        let context = Kept::new();
+        let context = ManuallyDrop::new(Kept::new());
         let locked = self.raw().try_acquire(context.get());
+        let context = ManuallyDrop::into_inner(context);
         locked.then(|| self.arc_guard(context))
     }
 
@@ -132,8 +133,9 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
     where
         L: Abortable,
     {
-        let context = Kept::new();
+        let context = ManuallyDrop::new(Kept::new());
         let outcome = self.raw().acquire_within(context.get(), &patience(timeout));
+        let context = ManuallyDrop::into_inner(context);
         (outcome == Outcome::Acquired).then(|| self.arc_guard(context))
     }
 }

@@ -24,7 +24,7 @@ pub use upgradable::UpgradableGuard;
 pub use writers::{Abandoning, ForWriters};
 
 use crate::defer::Defer;
-use crate::door::Cell;
+use crate::door::{Cell, to_its_end};
 use crate::mutex::patience;
 use crate::token::Token;
 use cohort_raw::{AbortableShared, Outcome, Patience, RawShared};
@@ -203,7 +203,9 @@ impl<T: ?Sized, L> RwLock<T, L> {
         L: RawShared,
     {
         let context = L::Context::default();
-        self.lock.read(&context, Recursion::Allowed);
+        to_its_end(size_of::<L::Context>() > 0, || {
+            self.lock.read(&context, Recursion::Allowed)
+        });
         // SAFETY: acquired above, by this thread and with this context.
         let _last = Defer(|| unsafe { self.lock.release_read(&context) });
         // SAFETY: the lock is held to read.
@@ -224,7 +226,7 @@ impl<T: ?Sized, L> RwLock<T, L> {
         L: RawShared,
     {
         let context = L::Context::default();
-        self.lock.write(&context);
+        to_its_end(size_of::<L::Context>() > 0, || self.lock.write(&context));
         // SAFETY: acquired above, by this thread and with this context.
         let _last = Defer(|| unsafe { self.lock.release_write(&context) });
         // SAFETY: the lock is held to write.
@@ -246,9 +248,11 @@ impl<T: ?Sized, L> RwLock<T, L> {
         L: AbortableShared,
     {
         let context = L::Context::default();
-        let outcome = self
-            .lock
-            .read_within(&context, Recursion::Allowed, patience);
+        let read = || {
+            self.lock
+                .read_within(&context, Recursion::Allowed, patience)
+        };
+        let outcome = to_its_end(size_of::<L::Context>() > 0, read);
         if outcome == Outcome::GaveUp {
             return None;
         }
@@ -283,7 +287,10 @@ impl<T: ?Sized, L> RwLock<T, L> {
         L: AbortableShared,
     {
         let context = L::Context::default();
-        if self.lock.write_within(&context, patience) == Outcome::GaveUp {
+        let outcome = to_its_end(size_of::<L::Context>() > 0, || {
+            self.lock.write_within(&context, patience)
+        });
+        if outcome == Outcome::GaveUp {
             return None;
         }
         // SAFETY: acquired above, by this thread and with this context.

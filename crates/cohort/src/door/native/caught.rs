@@ -27,19 +27,36 @@ mod by_std {
     }
 }
 
+/// Ends the process in the midst of a panic, by another one, which says this.
+struct Last(&'static str);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        panic!("{}", self.0);
+    }
+}
+
+/// Runs `wait`, in which other threads, if there `is_something`, may come to know where that is in the
+/// caller's frame: a panic that left that frame would leave them with it, and ends the process.  Locks
+/// do not panic; what programs bring to them may, such as a level of theirs or a word that ends a
+/// wait.
+#[inline(always)]
+pub fn to_its_end<R>(is_something: bool, wait: impl FnOnce() -> R) -> R {
+    if !is_something {
+        return wait();
+    }
+    let last = Last("a lock panicked while a context of it was in use");
+    let result = wait();
+    core::mem::forget(last);
+    result
+}
+
 #[cfg(not(feature = "std"))]
 mod by_nobody {
+    use super::Last;
+
     /// There is none.
     pub type Panic = core::convert::Infallible;
-
-    /// Ends the process in the midst of a panic, by another one.
-    struct Last;
-
-    impl Drop for Last {
-        fn drop(&mut self) {
-            panic!("a section panicked that another thread had brought");
-        }
-    }
 
     /// Runs `body`.
     ///
@@ -47,7 +64,7 @@ mod by_nobody {
     /// None.
     #[inline]
     pub fn caught<R>(body: impl FnOnce() -> R) -> Result<R, Panic> {
-        let last = Last;
+        let last = Last("a section panicked that another thread had brought");
         let result = body();
         core::mem::forget(last);
         Ok(result)

@@ -22,7 +22,7 @@ pub use allowed::{Beyond, forbid};
 pub use atomic::{
     AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Cell, fence, fence_after_update, keep_off,
 };
-pub use caught::{Panic, caught, panic_on};
+pub use caught::{Panic, caught, panic_on, to_its_end};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet, revocations};
 pub use generation::{generation, generation_so_far};
 pub use hearer::{hear, hearer};

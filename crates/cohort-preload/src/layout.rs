@@ -9,11 +9,7 @@
 //! futex's mode on the mode of their own inner futex, a flag's haste and the generation
 //! on bytes they do not use.  (Not so under `ticket`, whose counters stay, nor where rwlocks are served by cohort.)
 
-use crate::libc::{
-    Attributes, CLOCK_MONOTONIC, PTHREAD_PROCESS_SHARED, pthread_condattr_init,
-    pthread_condattr_setclock, pthread_condattr_setpshared,
-};
-use crate::next;
+use crate::libc::Attributes;
 use cohort::condvar::RawCondvar;
 use cohort::host::served::Object;
 use cohort::numa::FutexHmcs;
@@ -21,7 +17,6 @@ use cohort::rwlock::RawRwLock;
 use core::cell::UnsafeCell;
 use core::mem::offset_of;
 use core::ptr;
-use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize};
 
 /// `pthread_mutex_t` and `mtx_t`: 40 bytes.
@@ -74,64 +69,21 @@ impl Mutex {
 #[repr(C)]
 pub struct Cond {
     pub queue: RawCondvar,
-    /// One of them is the flags'.
-    rest: [AtomicU32; REST],
+    /// One of them is the [flags'](Cond::flags).
+    pub rest: [AtomicU32; REST],
 }
 
 /// Words of a condition behind the queue.
-const REST: usize = 7;
+pub const REST: usize = 7;
 
 /// In [`Cond::flags`], for an object of the C library too.
 pub const COND_SHARED: u32 = 1;
 /// In [`Cond::flags`].
 pub const COND_MONOTONIC: u32 = 2;
 
-/// Which of a condition's last words the C library's flags are, plus one; zero while nobody has
-/// asked.
-static FLAGS: AtomicUsize = AtomicUsize::new(0);
-
-/// What it is where the C library does not say: that of its versions 2.25 to 2.40.
-const USUAL: usize = 4;
-
-impl Cond {
-    /// `__wrefs`: where the C library keeps whether the condition is shared
-    /// ([`COND_SHARED`]) and by which clock it waits ([`COND_MONOTONIC`]).
-    #[inline(always)]
-    pub fn flags(&self) -> &AtomicU32 {
-        let place = match FLAGS.load(Relaxed) {
-            0 => Self::find_flags(),
-            known => known - 1,
-        };
-        &self.rest[place % REST]
-    }
-
-    /// Has the C library initialise a condition with both flags, and looks where they are: its
-    /// version 2.41 moved them.
-    #[cold]
-    #[inline(never)]
-    fn find_flags() -> usize {
-        // SAFETY: zeroed memory may be attributes and a condition; both are initialised before
-        // they are used, and nobody else knows of them.
-        let sample = unsafe {
-            // Larger than any C library's attributes.
-            let mut room = [0_u64; 8];
-            let attributes: *mut Attributes = (&raw mut room).cast();
-            let mut sample: Self = core::mem::zeroed();
-            pthread_condattr_init(attributes);
-            pthread_condattr_setpshared(attributes, PTHREAD_PROCESS_SHARED);
-            pthread_condattr_setclock(attributes, CLOCK_MONOTONIC);
-            next::pthread_cond_init(&raw mut sample, attributes);
-            sample
-        };
-        let both = COND_SHARED | COND_MONOTONIC;
-        let mut words = sample.rest.iter();
-        let place = words
-            .position(|word| word.load(Relaxed) == both)
-            .unwrap_or(USUAL);
-        FLAGS.store(place + 1, Relaxed);
-        place
-    }
-}
+/// Which of the condition's last words the flags are where the C library does not say: that of its
+/// versions 2.25 to 2.40.
+pub const USUAL: usize = 4;
 
 /// `pthread_rwlock_t`: 56 bytes.
 #[repr(C)]

@@ -31,6 +31,7 @@ mod compiled;
 mod condvar;
 mod count;
 mod filter;
+mod flags;
 mod layout;
 mod libc;
 mod load;

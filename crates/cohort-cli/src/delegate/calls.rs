@@ -2,7 +2,8 @@
 
 /// Why no other thread may call a function.
 pub fn forbidden(name: &str) -> Option<&'static str> {
-    let of = |names: &str| names.split(' ').any(|one| one == name);
+    let own = name.strip_prefix(BUILTIN);
+    let of = |names: &str| names.split(' ').any(|one| one == name || Some(one) == own);
     if of(IDENTITY) {
         Some("which asks or says what the calling thread is")
     } else if of(OWN) {
@@ -20,11 +21,15 @@ pub fn forbidden(name: &str) -> Option<&'static str> {
     }
 }
 
+/// What the compiler's own functions begin with, many of which are the C library's beside that.
+const BUILTIN: &str = "__builtin_";
+
 const IDENTITY: &str = "\
     pthread_self thrd_current gettid syscall pthread_setname_np pthread_create thrd_create \
     pthread_setschedparam pthread_setaffinity_np sched_getcpu getcpu sched_setaffinity \
     sched_getaffinity sched_setscheduler pthread_sigmask sigprocmask raise prctl setns \
-    unshare getrusage fork vfork sigaltstack ptrace";
+    unshare getrusage fork vfork sigaltstack ptrace __builtin_thread_pointer \
+    __builtin_set_thread_pointer";
 
 const OWN: &str = "\
     pthread_getspecific pthread_setspecific tss_get tss_set uselocale dlerror strerror \
@@ -33,7 +38,8 @@ const OWN: &str = "\
 const JUMPS: &str = "\
     setjmp _setjmp sigsetjmp longjmp _longjmp siglongjmp pthread_exit thrd_exit \
     pthread_cleanup_push pthread_cleanup_pop pthread_testcancel pthread_cancel \
-    pthread_setcancelstate pthread_setcanceltype setcontext swapcontext makecontext";
+    pthread_setcancelstate pthread_setcanceltype setcontext swapcontext makecontext \
+    __builtin_eh_return __builtin_unwind_init __builtin_nonlocal_goto";
 
 const WAITS: &str = "\
     pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait cnd_wait cnd_timedwait \
@@ -44,8 +50,11 @@ const WAITS: &str = "\
     fread";
 
 const FRAME: &str = "\
-    alloca __builtin_alloca __builtin_alloca_with_align __builtin_frame_address \
-    __builtin_return_address";
+    alloca __builtin_alloca_with_align __builtin_alloca_with_align_and_max \
+    __builtin_frame_address __builtin_return_address __builtin_dwarf_cfa \
+    __builtin_stack_address __builtin_stack_save __builtin_stack_restore \
+    __builtin_va_start __builtin_stdarg_start __builtin_next_arg __builtin_va_arg_pack \
+    __builtin_va_arg_pack_len __builtin_apply __builtin_apply_args __builtin_return";
 
 const LOCKS: &str = "\
     pthread_rwlock_rdlock pthread_rwlock_wrlock pthread_rwlock_tryrdlock \
@@ -57,10 +66,37 @@ const LOCKS: &str = "\
 
 /// Whether a function does the same in whichever thread, and waits for none.
 pub fn harmless(name: &str) -> bool {
-    const BEGINNINGS: [&str; 4] = ["__atomic_", "__sync_", "__builtin_", "atomic_"];
-    BEGINNINGS.iter().any(|begins| name.starts_with(begins))
-        || HARMLESS.split(' ').any(|one| one == name)
+    const BEGINNINGS: [&str; 3] = ["__atomic_", "__sync_", "atomic_"];
+    let is_among = |all: &str, name: &str| all.split(' ').any(|one| one == name);
+    if let Some(own) = name.strip_prefix(BUILTIN) {
+        // `__builtin___memcpy_chk` is `memcpy` where the compiler knows the size of what is written to.
+        let checked = own
+            .strip_prefix("__")
+            .and_then(|own| own.strip_suffix("_chk"));
+        let of_numbers = |end: &str| own.strip_suffix(end).unwrap_or(own);
+        return is_among(HARMLESS, checked.unwrap_or(own))
+            || ["l", "ll", "f"]
+                .iter()
+                .any(|end| is_among(BUILTINS, of_numbers(end)));
+    }
+    BEGINNINGS.iter().any(|begins| name.starts_with(begins)) || is_among(HARMLESS, name)
 }
+
+/// The compiler's own functions that compute and do nothing else; there are some for `long`,
+/// `long long` and `float`, too, which end in letters of their own.
+const BUILTINS: &str = "\
+    expect expect_with_probability unreachable trap constant_p choose_expr \
+    types_compatible_p classify_type offsetof object_size dynamic_object_size prefetch \
+    assume assume_aligned bit_cast shuffle shufflevector convertvector clear_padding \
+    popcount clz clzg ctz ctzg ffs parity clrsb bswap16 bswap32 bswap64 bswap128 \
+    add_overflow sub_overflow mul_overflow sadd_overflow saddl_overflow saddll_overflow \
+    uadd_overflow uaddl_overflow uaddll_overflow ssub_overflow ssubl_overflow \
+    ssubll_overflow usub_overflow usubl_overflow usubll_overflow smul_overflow \
+    smull_overflow smulll_overflow umul_overflow umull_overflow umulll_overflow \
+    add_overflow_p sub_overflow_p mul_overflow_p isnan isinf isinf_sign isfinite \
+    isnormal signbit fpclassify isgreater isgreaterequal isless islessequal \
+    islessgreater isunordered huge_val inf nan copysign cpu_init cpu_is cpu_supports \
+    ia32_pause";
 
 const HARMLESS: &str = "\
     assert static_assert isalnum isalpha isblank iscntrl isdigit isgraph islower isprint \
@@ -83,3 +119,46 @@ const HARMLESS: &str = "\
     pthread_cond_broadcast pthread_cond_init pthread_cond_destroy pthread_mutex_init \
     pthread_mutex_destroy pthread_equal pthread_kill pthread_detach pthread_attr_init \
     pthread_attr_destroy htonl htons ntohl ntohs";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_compilers_functions_only_those_that_compute_are_harmless() {
+        for name in [
+            "__builtin_expect",
+            "__builtin_popcountll",
+            "__builtin_clzl",
+            "__builtin_add_overflow",
+            "__builtin_memcpy",
+            "__builtin___snprintf_chk",
+        ] {
+            assert!(harmless(name) && forbidden(name).is_none(), "{name}");
+        }
+        for (name, why) in [
+            ("__builtin_setjmp", "leaves in another way"),
+            ("__builtin_longjmp", "leaves in another way"),
+            ("__builtin_eh_return", "leaves in another way"),
+            ("__builtin_thread_pointer", "what the calling thread is"),
+            ("__builtin_fork", "what the calling thread is"),
+            ("__builtin_va_start", "goes with the frame"),
+            ("__builtin_alloca", "goes with the frame"),
+            ("__builtin_return_address", "goes with the frame"),
+        ] {
+            let said = forbidden(name);
+            assert!(
+                said.is_some_and(|said| said.contains(why)),
+                "{name}: {said:?}"
+            );
+            assert!(!harmless(name), "{name}");
+        }
+        for name in [
+            "__builtin_unheard_of",
+            "__builtin_FUNCTION",
+            "__builtin_va_copy",
+        ] {
+            assert!(!harmless(name) && forbidden(name).is_none(), "{name}");
+        }
+    }
+}

@@ -128,6 +128,42 @@ pub fn are_whole(text: &str) -> bool {
     chains(text).is_some()
 }
 
+/// A directive behind which a macro means something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Where it stands in the text.
+    pub at: usize,
+    /// The macro; none where a file is included, which may change any.
+    pub name: Option<String>,
+}
+
+/// The directives of a piece of a text that change macros, in their order.
+pub fn changes(text: &str, piece: Range<usize>) -> Vec<Change> {
+    let name = |directive: &Directive| match &*directive.word {
+        "define" | "undef" => Some(Some(first_word(&directive.rest).to_owned())),
+        "pragma" if directive.rest.contains("pop_macro") => {
+            let is_name =
+                |word: &&str| word.starts_with(|first: char| first == '_' || first.is_alphabetic());
+            Some(
+                words(&directive.rest)
+                    .into_iter()
+                    .rfind(is_name)
+                    .map(str::to_owned),
+            )
+        }
+        "include" | "import" => Some(None),
+        _ => None,
+    };
+    let all = directives(&text[piece.clone()]).into_iter();
+    let changes = all.filter_map(|directive| {
+        Some(Change {
+            at: piece.start + directive.from,
+            name: name(&directive)?,
+        })
+    });
+    changes.collect()
+}
+
 /// Whether there is any directive in a text.
 pub fn are_in(text: &str) -> bool {
     !directives(text).is_empty()
@@ -417,6 +453,21 @@ mod tests {
             assert!(!are_whole(text), "{text}");
         }
         assert!(are_whole("a\n#ifdef N\n#else\n#endif\n"));
+    }
+
+    #[test]
+    fn directives_that_change_macros_are_told_from_others() {
+        let text = "a\n#define A 1\n# undef B /* c */\n#ifdef C\n#endif\n/*\n#define D\n*/\n\
+                    #pragma once\n#pragma pop_macro(\"E\")\n#include \"f.h\"\n#define G(x) \\\n H\n";
+        let changes = changes(text, 1..text.len());
+        let names: Vec<&str> = changes
+            .iter()
+            .map(|change| change.name.as_deref().unwrap_or("any"))
+            .collect();
+        assert_eq!(names, ["A", "B", "E", "any", "G"]);
+        for change in changes {
+            assert!(text[change.at..].starts_with('#'), "{change:?}");
+        }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Whether another thread may run a piece of a program, and if not, why not.
 
 use super::calls;
-use super::names::{Globals, function_name, local, own_types};
+use super::conditions::Change;
+use super::names::{Globals, declared, function_name, local, own_types};
 use super::objects::{At, Objects, Reason};
 use super::source::{
     File, all_words, around, children, everything, function_around, words_of_macro,
@@ -20,6 +21,8 @@ pub struct Judge<'a, 'p> {
     pub objects: &'a Objects<'p>,
     functions: HashMap<&'p str, Vec<(usize, Node<'p>)>>,
     macros: HashMap<&'p str, Vec<Macro<'p>>>,
+    /// Names of types, each with what it stands for: none where that is an array.
+    types: HashMap<&'p str, Vec<Option<&'p str>>>,
     /// Names of functions that cannot be parsed, and all else in their heads.
     unjudged: HashSet<&'p str>,
     /// Words that may be declared where a file cannot be parsed.
@@ -32,6 +35,7 @@ impl<'a, 'p> Judge<'a, 'p> {
     pub fn new(files: &'p [File], globals: &'a Globals<'p>, objects: &'a Objects<'p>) -> Self {
         let mut functions: HashMap<&str, Vec<_>> = HashMap::new();
         let mut macros: HashMap<&str, Vec<Macro<'_>>> = HashMap::new();
+        let mut types: HashMap<&str, Vec<Option<&str>>> = HashMap::new();
         let mut unjudged = HashSet::new();
         for (file, source) in files.iter().enumerate() {
             for node in everything(source.root()) {
@@ -44,6 +48,18 @@ impl<'a, 'p> Judge<'a, 'p> {
                         let body = node.child_by_field_name("body");
                         let end = body.map_or(node.end_byte(), |body| body.start_byte());
                         unjudged.extend(all_words(&source.text[node.start_byte()..end]));
+                    }
+                    "type_definition" => {
+                        let meant = node.child_by_field_name("type");
+                        let meant = meant.map_or("", |meant| source.text(meant));
+                        for one in declared(node) {
+                            let shape = one.shape().kind();
+                            // A pointer is none, to whatever.
+                            if !matches!(shape, "pointer_declarator" | "function_declarator") {
+                                let meant = (shape != "array_declarator").then_some(meant);
+                                types.entry(source.text(one.name)).or_default().push(meant);
+                            }
+                        }
                     }
                     "preproc_def" | "preproc_function_def" => {
                         let name = node.child_by_field_name("name");
@@ -64,6 +80,7 @@ impl<'a, 'p> Judge<'a, 'p> {
             objects,
             functions,
             macros,
+            types,
             unjudged,
             unknown: files.iter().flat_map(File::unknown).collect(),
             known: RefCell::default(),
@@ -73,6 +90,82 @@ impl<'a, 'p> Judge<'a, 'p> {
     /// Whether one of these files defines a macro of that name.
     pub fn is_macro(&self, name: &str) -> bool {
         self.macros.contains_key(name)
+    }
+
+    /// The words in the bodies of the macros of that name.
+    fn words_behind(&self, name: &str) -> Vec<&'p str> {
+        let found = self.macros.get(name).into_iter().flatten();
+        let bodies = found.filter_map(|(file, _, body)| Some(self.files[*file].text((*body)?)));
+        let words = bodies.flat_map(words_of_macro);
+        words.map(|(word, _)| word).collect()
+    }
+
+    /// Whether a type is an array, as far as that is known: a parameter of it is a pointer.
+    pub fn is_array(&self, name: &'p str) -> bool {
+        const ARRAYS: [&str; 5] = [
+            "va_list",
+            "__builtin_va_list",
+            "__gnuc_va_list",
+            "jmp_buf",
+            "sigjmp_buf",
+        ];
+        let (mut seen, mut waiting) = (HashSet::new(), vec![name]);
+        while let Some(name) = waiting.pop() {
+            let meant = self.types.get(name).into_iter().flatten();
+            if ARRAYS.contains(&name) || meant.clone().any(Option::is_none) {
+                return true;
+            }
+            if seen.insert(name) {
+                waiting.extend(meant.flatten());
+                waiting.extend(self.words_behind(name));
+            }
+        }
+        false
+    }
+
+    /// A word of a function that means something else above it, where what becomes of a section stands,
+    /// and why: it is a macro that the function changes, or leads to one.
+    pub fn means_another(
+        &self,
+        file: usize,
+        part: Node<'p>,
+        changes: &[Change],
+    ) -> Option<(Node<'p>, String)> {
+        let source = &self.files[file];
+        let is_word = |node: &Node<'_>| {
+            let is_quoted = matches!(node.kind(), "comment" | "string_content" | "character");
+            node.child_count() == 0 && !is_quoted
+        };
+        let mut words = everything(part).into_iter().filter(is_word);
+        words.find_map(|node| {
+            let used = source.text(node);
+            let (name, at) = self.changed(used, changes)?;
+            let line = source.line_of(at);
+            let by = if name == used {
+                String::new()
+            } else {
+                format!(", which uses {name}")
+            };
+            let why = format!("uses {used}{by}, a macro that its function changes in line {line}");
+            Some((node, why))
+        })
+    }
+
+    /// The macro among the changed ones that a word leads to, and where it was changed last.
+    fn changed<'c>(&self, used: &'p str, changes: &'c [Change]) -> Option<(&'c str, usize)> {
+        let (mut seen, mut waiting) = (HashSet::from([used]), vec![used]);
+        while let Some(word) = waiting.pop() {
+            let change = changes.iter().rev().find_map(|change| {
+                let name = change.name.as_deref()?;
+                (name == word).then_some((name, change.at))
+            });
+            if change.is_some() {
+                return change;
+            }
+            let behind = self.words_behind(word).into_iter();
+            waiting.extend(behind.filter(|word| seen.insert(*word)));
+        }
+        None
     }
 
     /// Why no other thread may run these parts of a function.

@@ -33,6 +33,18 @@ impl<'p> Declared<'p> {
         shape
     }
 
+    /// What comes before the name and is said of all that are declared together: the type, and words
+    /// such as `const`.
+    pub fn of_type(&self) -> Vec<Node<'p>> {
+        let of_type = self.whole.child_by_field_name("type");
+        let mut parts = children(self.whole);
+        parts.retain(|part| {
+            let is_said = part.kind() == "type_qualifier" || of_type == Some(*part);
+            is_said && part.start_byte() < self.declarator.start_byte()
+        });
+        parts
+    }
+
     /// Whether the declaration has that word before its type.
     pub fn is(&self, file: &File, storage: &[&str]) -> bool {
         children(self.whole).into_iter().any(|part| {

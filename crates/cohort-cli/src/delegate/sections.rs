@@ -1,7 +1,7 @@
 //! The sections of mutexes: from where a mutex is locked to where it is unlocked, if that is a piece of
 //! one block; and what of its function such a piece takes along.
 
-use super::conditions;
+use super::conditions::{self, Change};
 use super::judge::{Judge, following, locked, statement};
 use super::names::{Declared, function_name, local};
 use super::objects::{At, Reason, Use};
@@ -101,6 +101,21 @@ pub fn section<'p>(
     if let Some(reason) = judge.forbids(locks.file, &body) {
         return Err(reason);
     }
+    // What becomes of the section stands above its function, and what the function says to the
+    // preprocessor before the section is not said there.
+    let before = function.start_byte()..first.end_byte();
+    let changes = conditions::changes(&source.text, before);
+    if let Some(any) = changes.iter().find(|change| change.name.is_none()) {
+        let line = source.line_of(any.at);
+        let why = format!("comes behind an `#include` of its function in line {line}");
+        return because(locks.call, &why);
+    }
+    let mut parts = body.iter();
+    if let Some((node, why)) =
+        parts.find_map(|part| judge.means_another(locks.file, *part, &changes))
+    {
+        return because(node, &why);
+    }
     if let Some(node) = everything(locks.object)
         .into_iter()
         .find(|node| !is_steady(node.kind()))
@@ -117,7 +132,7 @@ pub fn section<'p>(
         body,
         taken: BTreeMap::new(),
     };
-    take(judge, &mut made, &all)?;
+    take(judge, &mut made, &all, &changes)?;
     Ok(made)
 }
 
@@ -148,6 +163,7 @@ fn take<'p>(
     judge: &Judge<'_, 'p>,
     section: &mut Section<'p>,
     all: &[Node<'p>],
+    changes: &[Change],
 ) -> Result<(), Reason> {
     let file = section.file;
     let source = &judge.files[file];
@@ -157,10 +173,15 @@ fn take<'p>(
         let Some(one) = local(source, name, *node) else {
             continue;
         };
-        if section.contains(one.name) || one.is_function() {
+        if section.contains(one.name) {
             continue;
         }
-        if let Some(why) = untakable(judge, file, &one) {
+        let why = untakable(judge, file, &one).or_else(|| {
+            let mut parts = one.of_type().into_iter().chain([one.declarator]);
+            let (_, why) = parts.find_map(|part| judge.means_another(file, part, changes))?;
+            Some(format!("uses {name}, and its declaration {why}"))
+        });
+        if let Some(why) = why {
             return Err(Reason::new(At { file, node: *node }, why));
         }
         let is_copied = is_simple(judge, file, &one) && !is_changed(judge, section, &one, all);
@@ -210,9 +231,14 @@ fn take<'p>(
 }
 
 /// Why a variable cannot be handed to another function.
-fn untakable(judge: &Judge<'_, '_>, file: usize, one: &Declared<'_>) -> Option<String> {
+fn untakable<'p>(judge: &Judge<'_, 'p>, file: usize, one: &Declared<'p>) -> Option<String> {
     let source = &judge.files[file];
     let name = source.text(one.name);
+    if one.is_function() {
+        return Some(format!(
+            "uses {name}, a function that its function declares"
+        ));
+    }
     if one.is(source, &["register"]) {
         return Some(format!("uses {name}, which has no address"));
     }
@@ -223,6 +249,17 @@ fn untakable(judge: &Judge<'_, '_>, file: usize, one: &Declared<'_>) -> Option<S
     let text = source.text(of_type);
     if is_own || text.contains("typeof") || text == "__auto_type" {
         return Some(format!("uses {name}, which has a type without a name"));
+    }
+    let is_parameter = one.whole.kind() == "parameter_declaration";
+    let is_bare = !matches!(
+        one.shape().kind(),
+        "pointer_declarator" | "array_declarator"
+    );
+    // The address of such a parameter is none of an array.
+    if is_parameter && is_bare && judge.is_array(text) {
+        return Some(format!(
+            "uses {name}, a parameter of type {text}, which is an array"
+        ));
     }
     let function = function_around(one.whole)?;
     let own = super::names::own_types(source, function);
@@ -242,8 +279,8 @@ fn untakable(judge: &Judge<'_, '_>, file: usize, one: &Declared<'_>) -> Option<S
             let of_function = is_name && local(source, source.text(part), part).is_some();
             let of_types = own.iter().any(|(own, _)| source.text(part) == *own);
             // A parameter's outermost size says nothing.
-            let is_outermost = one.whole.kind() == "parameter_declaration"
-                && one.shape().child_by_field_name("size") == Some(size);
+            let is_outermost =
+                is_parameter && one.shape().child_by_field_name("size") == Some(size);
             if (of_function || of_types) && !is_outermost {
                 return Some(format!("uses {name}, which has no constant size"));
             }

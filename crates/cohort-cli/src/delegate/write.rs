@@ -193,12 +193,7 @@ fn handle(file: &File, section: &Section<'_>) -> String {
 /// How what a section takes along is declared in the structure that has it.
 fn member(file: &File, taken: &Taken<'_>) -> String {
     let one = &taken.one;
-    let before = children(one.whole)
-        .into_iter()
-        .take_while(|part| part.start_byte() < one.declarator.start_byte())
-        .filter(|part| {
-            part.kind() == "type_qualifier" || one.whole.child_by_field_name("type") == Some(*part)
-        });
+    let before = one.of_type().into_iter();
     let words: Vec<&str> = before.map(|part| file.text(part)).collect();
     let name = file.text(one.name);
     let mut edits = Edits::default();

@@ -99,6 +99,14 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
             "is left in more than one place",
         ),
         ("/* nothing */", "there is nothing in it"),
+        (
+            "if (x) __builtin_longjmp(0, 1);",
+            "calls __builtin_longjmp(), which leaves in another way",
+        ),
+        (
+            "x = __builtin_unheard_of(x);",
+            "calls __builtin_unheard_of(), which is not in these files",
+        ),
     ] {
         let said = section(inside);
         assert!(said.contains(why), "{inside}: {said}");
@@ -148,10 +156,91 @@ fn what_cannot_be_a_function_locks_in_place_and_says_why() {
              pthread_mutex_lock(&o[i]); x++; pthread_mutex_unlock(&m); pthread_mutex_unlock(&o[i]); }",
             "ends in another order than it begins",
         ),
+        (
+            "void f(va_list ap) { pthread_mutex_lock(&m); x = vprintf(\"%d\", ap); \
+             pthread_mutex_unlock(&m); }",
+            "uses ap, a parameter of type va_list, which is an array",
+        ),
+        (
+            "typedef int row[4];\ntypedef row line;\n\
+             void f(line l) { pthread_mutex_lock(&m); x = l[0]; pthread_mutex_unlock(&m); }",
+            "uses l, a parameter of type line, which is an array",
+        ),
+        (
+            "void f(void) { double g(double); pthread_mutex_lock(&m); x = g(x); \
+             pthread_mutex_unlock(&m); }\ndouble g(double a) { return a; }",
+            "uses g, a function that its function declares",
+        ),
     ] {
         let said = why_in_place(what);
         assert!(said.contains(why), "{what}: {said}");
     }
+}
+
+/// What is made of a section stands above its function, where a macro may be another.
+#[test]
+fn a_macro_that_a_function_changes_before_a_section_is_not_used_above_it() {
+    let text = |before: &str, section: &str| {
+        format!(
+            "#define LIMIT 10\n#define TWICE (2 * LIMIT)\nvoid f(void) {{\n{before}\n  \
+             pthread_mutex_lock(&m);\n  {section}\n  pthread_mutex_unlock(&m);\n}}\n"
+        )
+    };
+    let anew = "#undef LIMIT\n#define LIMIT 20";
+    for (before, section, why) in [
+        (
+            anew,
+            "x = LIMIT;",
+            "uses LIMIT, a macro that its function changes in line 13",
+        ),
+        (
+            anew,
+            "x = TWICE;",
+            "uses TWICE, which uses LIMIT, a macro that its function changes in line 13",
+        ),
+        (
+            "#define FIRST 1",
+            "x = FIRST;",
+            "uses FIRST, a macro that its function changes in line 12",
+        ),
+        (
+            "#define SIZE 4\n  int v[SIZE];",
+            "v[0] = x;",
+            "uses v, and its declaration uses SIZE, a macro",
+        ),
+        (
+            "#include \"limits.inc\"",
+            "x = LIMIT;",
+            "comes behind an `#include` of its function in line 12",
+        ),
+    ] {
+        let said = why_in_place(&text(before, section));
+        assert!(said.contains(why), "{before} {section}: {said}");
+    }
+    // What is not used there may change, and so may what is used before.
+    for (before, section) in [
+        (anew, "x++; /* LIMIT */"),
+        ("int a = LIMIT;", "x = LIMIT + a;"),
+    ] {
+        let text = format!("{MUTEX}{}", text(before, section));
+        let (rows, folder) = converted_by(&[], &text);
+        let is_function = rows.iter().any(|(_, becomes, _)| becomes == "function");
+        assert!(is_function, "{before} {section}: {rows:?}");
+        assert_eq!(compiled(&folder, &[]), Ok(()), "{before} {section}");
+    }
+}
+
+/// What has an array's type and is no parameter is handed over by its address, and what the compiler
+/// computes is computed there.
+#[test]
+fn an_array_by_another_name_is_handed_over() {
+    let text = "typedef int row[4];\n\
+                void f(row *all) { row l; pthread_mutex_lock(&m); l[0] = __builtin_popcount(x); \
+                all[0][1] = x; pthread_mutex_unlock(&m); x = l[0]; }\n";
+    let (rows, folder) = converted_by(&[], &format!("{MUTEX}{text}"));
+    let is_function = rows.iter().any(|(_, becomes, _)| becomes == "function");
+    assert!(is_function, "{rows:?}");
+    assert_eq!(compiled(&folder, &[]), Ok(()));
 }
 
 #[test]

@@ -144,15 +144,21 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
             Problem::refused(format!("cannot make {}: {error}", folder.display()))
         })?;
     }
-    for (number, target) in targets.iter().enumerate() {
+    let texts = (0..targets.len()).map(|number| {
         let own = made
             .functions
             .iter()
             .filter(|section| section.file == number);
         let own: Vec<&Section<'_>> = own.collect();
-        let text = write::converted(number, &files[number], &objects, &own);
-        destination::write(target, text.as_bytes())?;
-    }
+        write::converted(number, &files[number], &objects, &own)
+    });
+    let texts: Vec<String> = texts.collect();
+    let pairs = targets.iter().zip(&texts);
+    let pairs: Vec<(&Path, &[u8])> = pairs
+        .map(|(target, text)| (target.as_path(), text.as_bytes()))
+        .collect();
+    // A program of which some files are converted does not compile.
+    destination::write_all(&pairs)?;
     let rows = rows(&files, &objects, &made);
     if arguments.json {
         page::print_list(Origin::here(), "rows", &rows)?;

@@ -3,7 +3,11 @@
 
 use crate::problem::Problem;
 use rustix::fs::{Access, access};
-use std::path::Path;
+use std::fs::{self, Permissions};
+use std::io::{Error, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use tempfile::NamedTempFile;
 
 /// Whether a plot can be written to `file`.
 ///
@@ -50,13 +54,73 @@ pub fn writable(file: &Path) -> Result<(), Problem> {
     }
 }
 
-/// Writes a file.
+/// Writes a file. It is the new one as a whole, or stays as it was.
 ///
 /// # Errors
 /// Why it could not be written after all.
 pub fn write(file: &Path, bytes: &[u8]) -> Result<(), Problem> {
-    std::fs::write(file, bytes)
-        .map_err(|error| Problem::refused(format!("cannot write {}: {error}", file.display())))
+    write_all(&[(file, bytes)])
+}
+
+/// Writes files. None is changed before all are written, each under another name beside its own.
+///
+/// # Errors
+/// Why one could not be written.
+pub fn write_all(files: &[(&Path, &[u8])]) -> Result<(), Problem> {
+    let unwritten = |file: &Path, error: &Error| {
+        Problem::refused(format!("cannot write {}: {error}", file.display()))
+    };
+    let mut written = Vec::new();
+    for (file, bytes) in files {
+        let beside = beside(file, bytes).map_err(|error| unwritten(file, &error))?;
+        written.push((file, bytes, beside));
+    }
+    for (file, bytes, beside) in written {
+        let put = match beside {
+            Some((temporary, target)) => {
+                let put = temporary.persist(target).map_err(|error| error.error);
+                put.map(drop)
+            }
+            None => fs::write(file, bytes),
+        };
+        put.map_err(|error| unwritten(file, &error))?;
+    }
+    Ok(())
+}
+
+/// A file's new bytes, under another name, and the path that is to have them: behind a link, which stays
+/// one. None where only the file itself can be written to, since it is a device or a pipe, or its folder
+/// takes no other.
+///
+/// # Errors
+/// They cannot be written.
+fn beside(file: &Path, bytes: &[u8]) -> Result<Option<(NamedTempFile, PathBuf)>, Error> {
+    let target = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let old = fs::metadata(&target).ok();
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        return Ok(None);
+    }
+    let folder = match target.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let made = tempfile::Builder::new()
+        .prefix(".cohort-")
+        // The process's mask takes away from these what it takes from any new file's.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder);
+    let mut made = match made {
+        Ok(made) => made,
+        Err(_) if old.is_some() => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    made.write_all(bytes)?;
+    if let Some(old) = old {
+        made.as_file().set_permissions(old.permissions())?;
+        // As root writes another user's file, which stays that user's.
+        let _ = std::os::unix::fs::fchown(made.as_file(), Some(old.uid()), Some(old.gid()));
+    }
+    Ok(Some((made, target)))
 }
 
 #[cfg(test)]
@@ -80,5 +144,37 @@ mod tests {
             assert!(problem.contains(why) && problem.contains(file), "{problem}");
         }
         assert!(writable(folder.path()).is_err());
+    }
+
+    #[test]
+    fn no_file_is_changed_unless_all_can_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let [file, link, other] = ["file", "link", "other"].map(|name| folder.path().join(name));
+        std::fs::write(&file, "old").unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink("file", &link).unwrap();
+        let read = |file: &Path| std::fs::read_to_string(file).unwrap();
+        let names = || std::fs::read_dir(folder.path()).unwrap().count();
+
+        let absent = folder.path().join("absent/file");
+        let problem = write_all(&[(&link, b"new"), (&other, b"new"), (&absent, b"new")]);
+        let problem = problem.unwrap_err().to_string();
+        assert!(
+            problem.contains("cannot write") && problem.contains("absent"),
+            "{problem}"
+        );
+        assert_eq!((read(&file), names()), ("old".to_owned(), 2));
+
+        write_all(&[(&link, b"new"), (&other, b"newer")]).unwrap();
+        assert_eq!(
+            (&*read(&file), &*read(&other), names()),
+            ("new", "newer", 3)
+        );
+        assert!(link.is_symlink());
+        let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
+        // A full disk, and what is no file.
+        assert!(write(Path::new("/dev/full"), b"new").is_err());
+        assert!(write(Path::new("/dev/null"), b"new").is_ok());
     }
 }

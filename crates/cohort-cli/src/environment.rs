@@ -1,6 +1,7 @@
 //! What the preload library is told: the variables of the program's environment.
 
 use crate::debug::Scope;
+use crate::page::visible;
 use crate::settings::Settings;
 use crate::{choice::Choice, library};
 use cohort::door::{Monitor, set_monitor};
@@ -119,7 +120,7 @@ pub fn lock_told(environment: &[u8]) -> Option<String> {
         let value = variable.strip_prefix(LOCK.as_bytes())?;
         value.strip_prefix(b"=")
     })?;
-    Some(String::from_utf8_lossy(told).into_owned())
+    Some(visible(&String::from_utf8_lossy(told)))
 }
 
 /// What must change for a program to run under the C library's own locks, even

@@ -10,7 +10,7 @@ use crate::problem::Problem;
 use find::{Lock, Member};
 use process::Process;
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Options of `cohort locks`.
@@ -51,7 +51,7 @@ be looked at, is cut off or of another processor, or the process does not run un
 struct Sheet<'a> {
     process: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
-    core: Option<&'a Path>,
+    core: Option<String>,
     program: &'a str,
     library: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if arguments.json {
         let sheet = Sheet {
             process: process.id,
-            core: core.map(|core| &*core.path),
+            core: core.map(|core| core.path.display().to_string()),
             program: &process.program,
             library: &process.served_by,
             lock: lock.as_deref(),

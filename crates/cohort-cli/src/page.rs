@@ -246,6 +246,20 @@ fn widths(table: &Table, parts: fn(&str) -> Vec<&str>) -> Vec<u16> {
     widths
 }
 
+/// A name that a program, a file or the kernel gave, without what a terminal would obey: characters that
+/// move, colour or clear are written as Rust writes them.
+pub fn visible(name: &str) -> String {
+    let mut made = String::with_capacity(name.len());
+    for letter in name.chars() {
+        if letter.is_control() {
+            made.extend(letter.escape_default());
+        } else {
+            made.push(letter);
+        }
+    }
+    made
+}
+
 /// Prose, with its lines broken where the page ends.
 pub fn prose(text: &str) -> String {
     let mut table = bare();
@@ -515,6 +529,17 @@ mod tests {
             said.lines().all(|line| line.chars().count() <= 16),
             "{said}"
         );
+    }
+
+    #[test]
+    fn no_name_moves_the_cursor() {
+        for (name, shown) in [
+            ("größe::lock()", "größe::lock()"),
+            ("\x1b[2Ja\nb\x7f", r"\u{1b}[2Ja\nb\u{7f}"),
+            ("\u{9b}2J", r"\u{9b}2J"),
+        ] {
+            assert_eq!(visible(name), shown);
+        }
     }
 
     #[test]

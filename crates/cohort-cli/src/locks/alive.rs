@@ -38,7 +38,7 @@ pub fn open(number: &str) -> Result<Process, Problem> {
     let memory = File::open(folder.join("mem")).map_err(refused)?;
     let alive = Alive { id, maps, memory };
     let program = alive.name(id).unwrap_or_default();
-    Process::of(id, program, Box::new(alive)).ok_or_else(|| {
+    Process::of(id, &program, Box::new(alive)).ok_or_else(|| {
         Problem::refused(format!(
             "process {id} does not run under Cohort: start it by `cohort run -- PROGRAM`"
         ))

@@ -3,6 +3,8 @@
 
 use super::process::{Core, Process, Source};
 use crate::observe::process::Process as Observed;
+use crate::observe::stacks::length;
+use crate::page::visible;
 use crate::problem::Problem;
 use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::ReadCache;
@@ -174,7 +176,7 @@ pub fn open(path: &Path) -> Result<Process, Problem> {
     dump.maps = dump.listed(&mapped, &unnamed);
     let first = dump.threads.keys().next().copied();
     let (id, program) = notes.process.unwrap_or((first.unwrap_or(0), String::new()));
-    let mut process = Process::of(id, program, Box::new(dump)).ok_or_else(|| {
+    let mut process = Process::of(id, &program, Box::new(dump)).ok_or_else(|| {
         refused(
             "is of a process that did not run under Cohort: start it by `cohort run -- PROGRAM`",
         )
@@ -183,7 +185,7 @@ pub fn open(path: &Path) -> Result<Process, Problem> {
         path: path.to_path_buf(),
         unnamed: unnamed
             .iter()
-            .map(|path| path.display().to_string())
+            .map(|path| visible(&path.to_string_lossy()))
             .collect(),
     });
     Ok(process)
@@ -365,8 +367,7 @@ impl Dump {
             let mut page = vec![0; PAGE];
             let was = self.read(file.range.start, &mut page);
             let was = was.and_then(|()| build(&page));
-            // A device or a pipe may have no end.
-            if !fs::metadata(file.path).is_ok_and(|what| what.is_file()) {
+            if length(file.path).is_none() {
                 return true;
             }
             let Ok(now) = File::open(file.path) else {

@@ -4,11 +4,11 @@
 use super::{alive, dump};
 use crate::choice::DEFAULT;
 use crate::observe::process::Process as Observed;
-use crate::observe::stacks::Stacks;
+use crate::observe::stacks::{Stacks, bytes};
+use crate::page::visible;
 use crate::problem::Problem;
 use object::{Object, ObjectSymbol};
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What can be asked of a process.
@@ -81,12 +81,12 @@ impl Process {
     }
 
     /// A process; none, if it does not run under Cohort.
-    pub fn of(id: u32, program: String, source: Box<dyn Source>) -> Option<Self> {
+    pub fn of(id: u32, program: &str, source: Box<dyn Source>) -> Option<Self> {
         let (served_by, serves_pthread) = library(source.maps())?;
         Some(Self {
             id,
-            program,
-            served_by,
+            program: visible(program),
+            served_by: visible(&served_by),
             serves_pthread,
             core: None,
             source,
@@ -105,7 +105,7 @@ impl Process {
         let said = said.filter(|name| !name.is_empty());
         Some(said.map_or_else(
             || DEFAULT.to_owned(),
-            |name| String::from_utf8_lossy(name).into_owned(),
+            |name| visible(&String::from_utf8_lossy(name)),
         ))
     }
 
@@ -133,7 +133,7 @@ impl Process {
 
     /// A thread's name, if it is known.
     pub fn name(&self, thread: u32) -> Option<String> {
-        self.source.name(thread)
+        Some(visible(&self.source.name(thread)?))
     }
 
     /// The threads that sleep at a word.
@@ -185,11 +185,7 @@ fn library(maps: &str) -> Option<(String, bool)> {
 
 /// Whether a program is linked with the static library for C.
 fn has_library(program: &str) -> bool {
-    // A device or a pipe may have no end.
-    if !fs::metadata(program).is_ok_and(|what| what.is_file()) {
-        return false;
-    }
-    let bytes = fs::read(program).unwrap_or_default();
+    let bytes = bytes(Path::new(program)).unwrap_or_default();
     object::File::parse(&*bytes).is_ok_and(|file| {
         let mut symbols = file.symbols();
         symbols.any(|symbol| symbol.is_definition() && symbol.name() == Ok("cohort_mutex_lock"))

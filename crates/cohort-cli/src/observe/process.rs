@@ -1,6 +1,7 @@
 //! One process's records, as they are while it goes on.
 
 use super::stacks::Stacks;
+use crate::page::visible;
 use cohort::door::Mode;
 use cohort::host::assigned;
 use cohort::records::{
@@ -309,7 +310,7 @@ impl Process {
     /// A thread's name, as the kernel has it; by the number that the thread has for itself.
     pub fn name_of(&self, thread: u32) -> Option<String> {
         let path = format!("/proc/{}/task/{}/comm", self.id, self.here(thread)?);
-        Some(std::fs::read_to_string(path).ok()?.trim_end().to_owned())
+        Some(visible(std::fs::read_to_string(path).ok()?.trim_end()))
     }
 
     /// All threads that have a record, as they are now.

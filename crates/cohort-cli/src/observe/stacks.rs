@@ -2,6 +2,7 @@
 //! their files and lines, and variables.
 
 use super::process::Site;
+use crate::page::visible;
 use addr2line::Loader;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, Module, Unwinder};
@@ -153,7 +154,9 @@ impl Stacks {
 
     /// Takes note of a file that is mapped in these pieces.
     fn map(&mut self, path: &Path, pieces: &[Piece]) {
-        let Some(bytes) = self.read(path) else { return };
+        let Some(bytes) = bytes(&self.seen(path)) else {
+            return;
+        };
         let Ok(image) = object::File::parse(&*bytes) else {
             return;
         };
@@ -206,13 +209,6 @@ impl Stacks {
         inside
             .filter(|inside| inside.exists())
             .unwrap_or_else(|| path.to_path_buf())
-    }
-
-    fn read(&self, path: &Path) -> Option<Vec<u8>> {
-        let path = self.seen(path);
-        // A device that a program has mapped may have no end.
-        let is_file = fs::metadata(&path).is_ok_and(|what| what.is_file());
-        is_file.then(|| fs::read(&path).ok())?
     }
 
     /// The stack of a call, by `memory` of it, which begins at the stack pointer.
@@ -278,7 +274,7 @@ impl Stacks {
         let offset = address.wrapping_sub(bias);
         let bare = Frame {
             address,
-            module: Some(path.display().to_string()),
+            module: Some(visible(&path.to_string_lossy())),
             offset,
             ..Frame::default()
         };
@@ -291,7 +287,7 @@ impl Stacks {
             while let Ok(Some(frame)) = found.next() {
                 let function = frame
                     .function
-                    .and_then(|name| Some(name.demangle().ok()?.into_owned()));
+                    .and_then(|name| Some(visible(&name.demangle().ok()?)));
                 let location = frame.location;
                 frames.push(Frame {
                     function,
@@ -345,10 +341,11 @@ impl Stacks {
 impl Names {
     /// What a file says; nothing, if it cannot be read.
     pub fn of(path: &Path) -> Self {
-        let bytes = fs::read(path).unwrap_or_default();
+        let bytes = bytes(path).unwrap_or_default();
         let image = object::File::parse(&*bytes).ok();
         let mut symbols = Vec::new();
         let mut variables = HashSet::new();
+        let is_image = image.is_some();
         let mut code = 0..0;
         let mut first_page = 0;
         if let Some(image) = &image {
@@ -377,7 +374,7 @@ impl Names {
                 Loader::new(format!("{SPLIT_OFF}/{folder}/{file}.debug")).ok()
             });
         Self {
-            loader: Loader::new(path).ok(),
+            loader: is_image.then(|| Loader::new(path).ok()).flatten(),
             split_off,
             symbols,
             code,
@@ -437,24 +434,42 @@ impl Names {
     }
 }
 
+/// The length of a file that may be a program or a library. A device or a pipe may have no end, and what the
+/// kernel makes as it is read has a length of 0 and may have none either; a core dump may name any.
+pub fn length(path: &Path) -> Option<u64> {
+    /// More than a program has with all that is said of it for debuggers.
+    const LONGEST: u64 = 2 << 30;
+    let what = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    (1..=LONGEST).contains(&what.len()).then_some(what.len())
+}
+
+/// The bytes of such a file.
+pub fn bytes(path: &Path) -> Option<Vec<u8>> {
+    let length = length(path)?;
+    let mut bytes = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(length).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
 /// A symbol's name as its source has it: what is not mangled is left, since a C variable `m` would
 /// be taken for C++'s short form of `unsigned long`.
 fn plain(symbol: &str) -> String {
     if symbol.starts_with("_Z") || symbol.starts_with("_R") {
-        addr2line::demangle_auto(symbol.into(), None).into_owned()
+        visible(&addr2line::demangle_auto(symbol.into(), None))
     } else {
-        symbol.to_owned()
+        visible(symbol)
     }
 }
 
 /// The last two parts of a source file's path: folder and name.
 fn shortened(path: &str) -> String {
     let mut parts = path.rsplitn(3, '/');
-    match (parts.next(), parts.next()) {
+    visible(&match (parts.next(), parts.next()) {
         (Some(name), Some(folder)) if !folder.is_empty() => format!("{folder}/{name}"),
         (Some(name), _) => name.to_owned(),
         (None, _) => path.to_owned(),
-    }
+    })
 }
 
 /// A list of mappings; none if its program was over before all was read: then the list just ends.
@@ -614,6 +629,23 @@ mod tests {
             self.next = 0;
             Ok(0)
         }
+    }
+
+    #[test]
+    fn no_more_is_read_of_a_file_than_it_has() {
+        assert!(
+            bytes(Path::new("/proc/self/exe")).is_some_and(|bytes| bytes.starts_with(b"\x7fELF"))
+        );
+        // The first would be read for hours, and is a file that has a length of 0.
+        for endless in ["/proc/self/pagemap", "/dev/zero", "/proc/self"] {
+            assert_eq!(length(Path::new(endless)), None, "{endless}");
+        }
+        let file = tempfile::NamedTempFile::new().expect("a temporary file");
+        assert_eq!(length(file.path()), None);
+        file.as_file().set_len(1 << 40).expect("a sparse file");
+        assert_eq!(bytes(file.path()), None);
+        file.as_file().set_len(3).expect("our file");
+        assert_eq!(bytes(file.path()), Some(vec![0; 3]));
     }
 
     #[test]

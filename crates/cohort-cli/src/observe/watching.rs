@@ -3,6 +3,7 @@
 use super::process::{Process, Unusable, both_ways, own_number};
 use crate::environment::lock_told;
 use crate::library;
+use crate::page::visible;
 use crate::problem::Problem;
 use cohort::records::{FREE, WHOLE};
 use std::fs;
@@ -104,7 +105,7 @@ impl Watching {
         let id = self.process.id;
         let name = fs::read_to_string(format!("/proc/{id}/comm")).unwrap_or_default();
         let environment = fs::read(format!("/proc/{id}/environ")).unwrap_or_default();
-        (name.trim_end().to_owned(), lock_told(&environment))
+        (visible(name.trim_end()), lock_told(&environment))
     }
 
     /// Whether the process has ended.

@@ -5,7 +5,7 @@ use predicates::prelude::PredicateBooleanExt;
 use predicates::str::contains;
 use serde_json::Value;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -270,17 +270,152 @@ fn the_locks_of_the_library_for_c_are_shown() {
     }
 }
 
+/// The beginning of an ELF file: its class, its kind and its machine.
+fn header(class: u8, kind: u8, machine: u8) -> Vec<u8> {
+    let mut bytes = vec![0; 64];
+    bytes[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, 1, 1]);
+    bytes[16] = kind;
+    bytes[18] = machine;
+    bytes
+}
+
+/// Writes a number into the bytes of a file, in its order.
+fn put<const LENGTH: usize>(bytes: &mut [u8], at: usize, number: [u8; LENGTH]) {
+    bytes[at..at + LENGTH].copy_from_slice(&number);
+}
+
+/// A core dump that has one part, at which there are these bytes, and that says how many there are.
+fn core_with(notes: &[u8], length: u64) -> Vec<u8> {
+    const PART: usize = 64;
+    let mut bytes = header(2, 4, 62);
+    put(&mut bytes, 32, (PART as u64).to_le_bytes());
+    put(&mut bytes, 54, 56_u16.to_le_bytes());
+    put(&mut bytes, 56, 1_u16.to_le_bytes());
+    bytes.resize(PART + 56, 0);
+    let behind = bytes.len() as u64;
+    put(&mut bytes, PART, 4_u32.to_le_bytes());
+    put(&mut bytes, PART + 8, behind.to_le_bytes());
+    put(&mut bytes, PART + 32, length.to_le_bytes());
+    put(&mut bytes, PART + 48, 4_u64.to_le_bytes());
+    bytes.extend(notes);
+    bytes
+}
+
+/// The core dump of a process of that name with one thread and these files mapped, all with code.
+fn core_of(name: &[u8], files: &[&str]) -> Vec<u8> {
+    let (of_thread, of_process, of_files) = (1, 3, 0x4649_4c45);
+    let mut thread = vec![0; 336];
+    put(&mut thread, 32, 7_u32.to_le_bytes());
+    let mut process = vec![0; 136];
+    put(&mut process, 24, 7_u32.to_le_bytes());
+    process[40..40 + name.len()].copy_from_slice(name);
+    let mut mapped: Vec<u8> = Vec::new();
+    mapped.extend((files.len() as u64).to_le_bytes());
+    mapped.extend(4096_u64.to_le_bytes());
+    for place in 1..=files.len() as u64 {
+        for number in [place << 16, (place << 16) + 4096, 0] {
+            mapped.extend(number.to_le_bytes());
+        }
+    }
+    for file in files {
+        mapped.extend(file.as_bytes());
+        mapped.push(0);
+    }
+    let mut notes = Vec::new();
+    for (kind, note) in [
+        (of_thread, thread),
+        (of_process, process),
+        (of_files, mapped),
+    ] {
+        for number in [5_u32, note.len() as u32, kind] {
+            notes.extend(number.to_le_bytes());
+        }
+        notes.extend(b"CORE\0\0\0\0");
+        notes.extend(note);
+        notes.resize(notes.len().next_multiple_of(4), 0);
+    }
+    core_with(&notes, notes.len() as u64)
+}
+
+/// By its name alone a file is our library.
+const LIBRARY: &str = "/absent/libcohort_preload.so";
+
+/// What a small file says of itself takes neither time nor memory without end.
+#[test]
+fn a_dump_that_promises_too_much_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("core");
+    // So many parts that only the first section's header can say it.
+    let mut bytes = header(2, 4, 62);
+    put(&mut bytes, 40, 64_u64.to_le_bytes());
+    put(&mut bytes, 54, 56_u16.to_le_bytes());
+    put(&mut bytes, 56, u16::MAX.to_le_bytes());
+    put(&mut bytes, 58, 64_u16.to_le_bytes());
+    bytes.resize(128, 0);
+    put(&mut bytes, 64 + 44, ((1_u32 << 22) + 1).to_le_bytes());
+    fs::write(&path, bytes).expect("our folder");
+    is_refused(&path, 125, "too many parts");
+
+    let long = (256 << 20) + 1;
+    fs::write(&path, core_with(&[], long)).expect("our folder");
+    let file = File::options().write(true).open(&path).expect("our file");
+    file.set_len(2 * long).expect("a sparse file");
+    is_refused(&path, 125, "its notes are too long");
+
+    let files = [["/a", "/b"]; 40].concat();
+    fs::write(&path, core_of(b"x", &files)).expect("our folder");
+    is_refused(&path, 125, "names files again and again");
+
+    // A device may have no end, and is no program.
+    let dump = core_of(b"x", &["/dev/zero", LIBRARY]);
+    fs::write(&path, dump).expect("our folder");
+    let told = sheet(&path.display().to_string());
+    let unnamed = serde_json::json!(["/absent/libcohort_preload.so", "/dev/zero"]);
+    assert_eq!(told["unnamed"], unnamed, "{told}");
+}
+
+/// What is said of a dump that another may have made.
+#[test]
+fn a_dump_s_files_are_not_read_without_end_and_its_names_move_no_cursor() {
+    use std::os::unix::ffi::OsStrExt;
+    use std::os::unix::process::ExitStatusExt;
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // Its name is no UTF-8.
+    let path = folder.path().join(std::ffi::OsStr::from_bytes(b"core\xff"));
+    // The kernel makes hundreds of gigabytes of it as it is read.
+    let dump = core_of(b"\x1b[2Jx", &["/proc/self/pagemap", LIBRARY]);
+    fs::write(&path, dump).expect("our folder");
+    let script = "ulimit -v 4194304; exec \"$0\" locks --json \"$1\"";
+    let mut child = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_cohort")])
+        .arg(&path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("there is a shell");
+    let mut said = String::new();
+    let mut output = child.stdout.take().expect("a pipe");
+    output.read_to_string(&mut said).expect("text");
+    let (mut status, id) = (0, i32::try_from(child.id()).expect("a number"));
+    // SAFETY: all zeroes is a valid rusage, and both places are writable.
+    let used = unsafe {
+        let mut used: libc::rusage = std::mem::zeroed();
+        assert_eq!(libc::wait4(id, &raw mut status, 0, &raw mut used), id);
+        used
+    };
+    let _ = child.wait();
+    let status = std::process::ExitStatus::from_raw(status);
+    assert_eq!(status.code(), Some(0), "{said}");
+    assert!(used.ru_maxrss < 256 << 10, "{} KiB", used.ru_maxrss);
+    let told: Value = serde_json::from_str(&said).expect("JSON");
+    assert_eq!(told["program"], r"\u{1b}[2Jx", "{told}");
+    let assert = cohort().arg("locks").arg(&path).assert().code(0);
+    assert.stdout(contains(r"\u{1b}[2Jx").and(contains("\x1b").not()));
+}
+
 #[test]
 fn what_is_no_core_dump_is_said() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    // The beginning of an ELF file: its class, its kind and its machine.
-    let header = |class: u8, kind: u8, machine: u8| {
-        let mut bytes = vec![0; 64];
-        bytes[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, 1, 1]);
-        bytes[16] = kind;
-        bytes[18] = machine;
-        bytes
-    };
     let write = |bytes: &[u8]| {
         let path = folder.path().join("file");
         fs::write(&path, bytes).expect("our folder");

@@ -5,10 +5,12 @@
 //! [`print_json`], so that a full disk is an error and no panic.
 
 use crate::problem::Problem;
+use crate::signals;
 use comfy_table::{
     Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, Row, Table,
     TableComponent, Width, presets,
 };
+use rustix::io::Errno;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -333,6 +335,9 @@ pub fn print(text: &str) -> Result<(), Problem> {
 /// # Errors
 /// Standard output cannot be written to.
 pub fn print_as_it_is(text: &str) -> Result<(), Problem> {
+    if !signals::has_output() {
+        return Err(unwritable(&Errno::BADF.into()));
+    }
     let mut output = stdout().lock();
     output
         .write_all(text.as_bytes())

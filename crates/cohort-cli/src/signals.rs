@@ -1,5 +1,5 @@
-//! The signal state that a program started by the command must find: the one
-//! the command itself was started with.
+//! What the command itself was started with, noted before Rust's start-up code changes it: the signal
+//! state, which a program started by the command must find, and whether there is a standard output.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -11,8 +11,11 @@ const ALTERED: [i32; 2] = [libc::SIGPIPE, libc::SIGCHLD];
 
 static WERE_IGNORED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
 
+static HAS_OUTPUT: AtomicBool = AtomicBool::new(true);
+
 /// Runs before Rust's own start-up code, which sets SIGPIPE to "ignore" and
-/// forgets what it was; services are commonly started with it ignored.
+/// forgets what it was; services are commonly started with it ignored. It opens
+/// `/dev/null` in place of a standard output that is closed, too.
 #[used]
 // SAFETY: constructors take no arguments that this one would misread, and it
 // needs nothing that is set up later.
@@ -23,6 +26,14 @@ extern "C" fn remember() {
     for (signal, was_ignored) in ALTERED.iter().zip(&WERE_IGNORED) {
         was_ignored.store(is_ignored(*signal), Ordering::Relaxed);
     }
+    // SAFETY: the call asks for a mark of a descriptor and changes nothing.
+    let is_open = unsafe { libc::fcntl(libc::STDOUT_FILENO, libc::F_GETFD) } != -1;
+    HAS_OUTPUT.store(is_open, Ordering::Relaxed);
+}
+
+/// Whether the command was started with a standard output: otherwise what is written there goes nowhere.
+pub fn has_output() -> bool {
+    HAS_OUTPUT.load(Ordering::Relaxed)
 }
 
 fn is_ignored(signal: i32) -> bool {

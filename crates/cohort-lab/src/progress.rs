@@ -2,7 +2,8 @@
 
 use crate::rounds::Observer;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::io::IsTerminal;
+use std::fmt;
+use std::io::{IsTerminal, Write};
 use std::time::Duration;
 
 /// A bar that counts runs; it shows nothing unless stderr is a terminal.
@@ -36,6 +37,11 @@ impl Progress {
     }
 }
 
+/// Prints a line on stderr; that nobody can read it changes nothing.
+pub fn tell(text: impl fmt::Display) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
 /// What fits into a line of so many columns, 0 if that is not known: a line that the terminal
 /// has to break is drawn again and again.  The message is cut to the room that is left.
 const fn template(columns: u16) -> &'static str {
@@ -64,7 +70,7 @@ impl Observer for Progress {
         if self.show_output {
             self.bar.suspend(|| {
                 for line in output.lines() {
-                    eprintln!("{name}: {line}");
+                    tell(format_args!("{name}: {line}"));
                 }
             });
         }

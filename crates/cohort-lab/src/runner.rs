@@ -139,6 +139,22 @@ pub fn run(launch: &Launch) -> Result<Run, Failure> {
     })
 }
 
+/// Carries out a command that is not measured, in a process group of its own, with nothing to read; even
+/// after a signal that asks this process to end.  Blocks until it ends, for that time at most.
+///
+/// # Errors
+/// It cannot be started, or ends with another status than 0, by a signal, or by its time limit.
+pub fn carry_out(command: &mut Command, limit: Duration) -> Result<(), String> {
+    let nothing = nothing().map_err(|error| in_words(&error))?;
+    let command = command.stdin(nothing).process_group(0);
+    let mut child = command.spawn().map_err(|error| in_words(&error))?;
+    let in_time = wait_for_end(Pid::from_child(&child), Some(limit));
+    let status = child
+        .wait()
+        .map_err(|error| format!("it was lost: {error}"))?;
+    complaint(status, in_time, Some(limit)).map_or(Ok(()), Err)
+}
+
 /// What ended processes used.
 #[derive(Default)]
 struct Usage {
@@ -352,6 +368,23 @@ mod tests {
         hanging.limit = Some(Duration::from_millis(100));
         let started = Instant::now();
         assert!(run(&hanging).is_err());
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn what_is_not_measured_has_a_limit_too() {
+        let run =
+            |script: &str, limit| carry_out(Command::new("/bin/sh").args(["-c", script]), limit);
+        let (short, long) = (Duration::from_millis(100), Duration::from_secs(20));
+        assert_eq!(run("exit 0", long), Ok(()));
+        assert_eq!(
+            run("exit 3", long),
+            Err("it ended with exit status 3".to_owned())
+        );
+        let started = Instant::now();
+        // What it has started waits too.
+        let why = run("sleep 60 & sleep 60", short);
+        assert!(why.is_err_and(|why| why.contains("did not end within 0.1 s")));
         assert!(started.elapsed() < Duration::from_secs(30));
     }
 

@@ -142,13 +142,46 @@ fn a_full_disk_is_an_error_and_no_panic() {
         assert_eq!(output.status.code(), Some(125), "{arguments:?}: {said}");
         assert!(said.contains("cannot write to standard output"), "{said}");
     }
-    let full = std::fs::File::create("/dev/full").expect("Linux has it");
-    let status = std::process::Command::new(env!("CARGO_BIN_EXE_cohort"))
-        .args(["list", "nonsense"])
-        .stderr(full)
-        .status()
-        .expect("the command runs");
-    assert_eq!(status.code(), Some(2));
+    // What is told beside the result is not the result.
+    let shown: &[&str] = &[
+        "compare",
+        "--repeat",
+        "1",
+        "--show-output",
+        "--",
+        "echo",
+        "hi",
+    ];
+    for (arguments, status) in [(&["list", "nonsense"][..], 2), (shown, 0)] {
+        let full = std::fs::File::create("/dev/full").expect("Linux has it");
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_cohort"))
+            .args(arguments)
+            .stderr(full)
+            .output()
+            .expect("the command runs");
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}");
+        assert_eq!(output.stdout.is_empty(), status != 0, "{arguments:?}");
+    }
+}
+
+/// What is printed nowhere was not printed.
+#[test]
+fn a_closed_output_is_an_error() {
+    for arguments in [
+        &["list"][..],
+        &["list", "--json"],
+        &["--help"],
+        &["--version"],
+    ] {
+        let output = std::process::Command::new("sh")
+            .args(["-c", "exec \"$0\" \"$@\" >&-", env!("CARGO_BIN_EXE_cohort")])
+            .args(arguments)
+            .output()
+            .expect("there is a shell");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(125), "{arguments:?}: {said}");
+        assert!(said.contains("cannot write to standard output"), "{said}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What is run for the bars.
 
+use crate::progress::tell;
 use crate::rounds::Contestant;
 use crate::runner::{self, Failure, Launch, Run};
 use crate::workloads::{Outcome, berkeleydb};
@@ -679,7 +680,7 @@ impl Setup<'_> {
             return Err(missing.join("; "));
         }
         for why in missing {
-            eprintln!("cohort: skipped: {why}");
+            tell(format_args!("cohort: skipped: {why}"));
         }
         Ok(points.into_iter().flatten().collect())
     }

@@ -4,6 +4,7 @@ use super::judge::{self, Medians, Ratios};
 use super::list::Row;
 use super::{Case, Cell, Finding, Plan};
 use crate::interrupt::Interrupted;
+use crate::progress::tell;
 use crate::rounds::{self, Observer};
 use crate::runner::{self, Failure, Launch, Run};
 use std::ffi::OsString;
@@ -14,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// How long preparing a row, or checking a run, may take.
+/// How long preparing a row, checking a run, or tidying up may take.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The shell that a row's texts are for; a command that fails ends them.
@@ -157,20 +158,15 @@ impl Drop for Place<'_> {
         };
         let launch = self.launch(cleanup, Vec::new());
         let mut command = Command::new(&launch.words[0]);
-        command
-            .args(&launch.words[1..])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null());
+        command.args(&launch.words[1..]).stdout(Stdio::null());
         for (name, value) in launch.environment.iter().chain(&self.plan.system) {
             match value {
                 Some(value) => command.env(name, value),
                 None => command.env_remove(name),
             };
         }
-        match command.status() {
-            Ok(status) if status.success() => {}
-            Ok(status) => eprintln!("{}: its cleanup: {status}", self.row.name),
-            Err(error) => eprintln!("{}: its cleanup: {error}", self.row.name),
+        if let Err(why) = runner::carry_out(&mut command, PATIENCE) {
+            tell(format_args!("{}: its cleanup: {why}", self.row.name));
         }
     }
 }

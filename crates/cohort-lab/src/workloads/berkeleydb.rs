@@ -6,6 +6,7 @@ mod stock;
 
 use super::Outcome;
 use super::crowd::{Crowd, Member};
+use crate::progress::tell;
 use library::Environment;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -57,7 +58,7 @@ fn ask(stock: &Stock, stock_level: u8, mut random: SmallRng, member: &mut Member
         };
         if let Err(why) = done {
             // A load that cannot go on measures nothing.
-            eprintln!("cohort: {why}");
+            tell(format_args!("cohort: {why}"));
             std::process::exit(1);
         }
         if !member.goes_on() {

@@ -3,6 +3,7 @@
 use super::latency::{LONGEST, Times, times};
 use super::{Latency, Outcome};
 use crate::options::seconds;
+use crate::progress::tell;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -89,7 +90,10 @@ impl Crowd {
                     Err(error) => {
                         // The others wait at the barrier for a thread that will
                         // never come.
-                        eprintln!("cohort: thread {} cannot be made: {error}", index + 1);
+                        tell(format_args!(
+                            "cohort: thread {} cannot be made: {error}",
+                            index + 1
+                        ));
                         std::process::exit(1);
                     }
                 }

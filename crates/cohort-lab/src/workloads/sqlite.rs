@@ -5,6 +5,7 @@ mod database;
 
 use super::Outcome;
 use super::crowd::{Crowd, Member};
+use crate::progress::tell;
 use database::{Database, Query};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
@@ -105,7 +106,7 @@ fn query(database: &Database, options: &Options, mut random: SmallRng, member: &
 
 /// A load that cannot go on measures nothing.
 fn give_up(why: &str) -> ! {
-    eprintln!("cohort: {why}");
+    tell(format_args!("cohort: {why}"));
     std::process::exit(1)
 }
 

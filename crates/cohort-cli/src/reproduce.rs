@@ -4,7 +4,7 @@ mod here;
 
 use crate::destination;
 use crate::page::{self, Origin};
-use crate::problem::{self, Problem, status};
+use crate::problem::{self, Problem};
 use clap::ValueHint;
 use cohort_lab::claims::{self, CLAIMS, Claim, Judged, JudgedPart, UNEXPLAINED, Verdict};
 use cohort_lab::interrupt;
@@ -98,22 +98,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     if let Some(times) = times(&rows) {
         problem::tell(times);
     }
-    if let Some(file) = &arguments.html {
-        std::fs::write(file, claims::page::page(&rows)).map_err(|error| {
-            Problem::new(
-                status::REFUSED,
-                format!(
-                    "the page cannot be written to {}: {error}; name another file",
-                    file.display()
-                ),
-            )
-        })?;
-    }
-    if arguments.json {
-        page::print_list(Origin::simulated("as each part says"), "claims", &rows)?;
+    let printed = if arguments.json {
+        page::print_list(Origin::simulated("as each part says"), "claims", &rows)
     } else {
-        page::print(&text(&rows))?;
+        page::print(&text(&rows))
+    };
+    // Minutes of simulation are lost only if neither can be written.
+    if let Some(file) = &arguments.html {
+        destination::write(file, claims::page::page(&rows).as_bytes())?;
     }
+    printed?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -101,6 +101,10 @@ pub fn run(claims: &[&'static Claim], json: bool) -> Result<ExitCode, Problem> {
         });
     }
     drop(progress);
+    // What came of the last trial is not known either if a signal ended it.
+    if let Err(signal) = interrupt::check() {
+        return Ok(ExitCode::from(signal.status()));
+    }
     if json {
         page::print_list(Origin::here(), "claims", &rows)?;
     } else {

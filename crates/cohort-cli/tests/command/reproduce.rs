@@ -71,6 +71,42 @@ fn an_unknown_claim_and_a_page_that_cannot_be_written_are_refused() {
         .stderr(contains("/absent/claims.html"));
 }
 
+/// A page that does not fit the disk loses nothing of what is printed.
+#[test]
+fn what_was_found_is_printed_before_a_page_fails() {
+    let output = cohort()
+        .args(["reproduce", "F1", "--json", "--html", "/dev/full"])
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(125), "{output:?}");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("cannot write /dev/full"), "{told}");
+    let rows: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(rows["claims"][0]["id"], "F1", "{rows}");
+}
+
+/// Ctrl-C in the last of the parts.
+#[test]
+fn what_a_signal_has_ended_is_no_result() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let compiler = folder.path().join("cc");
+    // It compiles nothing, and a signal comes while the fifth program is to be compiled.
+    let script = "#!/bin/sh\necho >>\"${0%cc}calls\"\n\
+                  [ $(wc -l <\"${0%cc}calls\") -lt 5 ] || { kill -INT $PPID; sleep 1; }\nexit 1\n";
+    std::fs::write(&compiler, script).expect("our folder");
+    std::fs::set_permissions(&compiler, PermissionsExt::from_mode(0o755)).expect("our file");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = cohort()
+        .args(["reproduce", "--here", "g7"])
+        .env("PATH", format!("{}:{path}", folder.path().display()))
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    assert!(output.stdout.is_empty(), "{output:?}");
+}
+
 /// What is claimed of the debugging service is shown by the programs themselves.
 #[test]
 fn a_claim_about_this_machine_is_run_here() {

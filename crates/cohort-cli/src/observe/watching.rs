@@ -148,13 +148,23 @@ fn find_once_started(id: u32) -> Result<Process, Problem> {
     }
 }
 
-/// Whether a process is `cohort run` still, or has the library that observes and no records.
+/// Whether a process is `cohort run` still, or has the library that observes and no records; or is so
+/// young that it may be a shell that is about to become the command, or a program without its libraries.
 fn is_starting(id: u32) -> bool {
     let own = std::env::current_exe().and_then(fs::canonicalize);
     let its = fs::canonicalize(format!("/proc/{id}/exe"));
     let is_command =
         id != std::process::id() && own.is_ok_and(|own| its.is_ok_and(|its| own == its));
-    is_command || has_library(id)
+    is_command || has_library(id) || is_young(id)
+}
+
+fn is_young(id: u32) -> bool {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let now = Duration::try_from(now).unwrap_or_default();
+    began(id).is_some_and(|ticks| {
+        let seconds = ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
+        now.saturating_sub(Duration::from_secs_f64(seconds)) < STARTS
+    })
 }
 
 /// Whether a process has the library that observes.

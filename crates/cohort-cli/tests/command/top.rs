@@ -133,6 +133,23 @@ fn a_running_programs_locks_are_seen_again_and_again() {
     }
 }
 
+/// What a shell starts in the background is the shell still when its number is known.
+#[test]
+fn a_shell_that_is_about_to_become_the_command_is_waited_for() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile("../../examples/profile/queue.c", &folder);
+    let script = "sleep 0.2; exec \"$0\" run --observe -- \"$1\" 50";
+    let child = Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_cohort")])
+        .arg(program)
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("there is a shell");
+    let said = String::new();
+    let running = Running { child, said };
+    assert_eq!(seen(&running.id(), &[])["program"], "queue");
+}
+
 #[test]
 fn the_table_fits_a_terminal_and_is_sorted_and_filtered() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -168,17 +168,19 @@ const WAYS: [(&str, &[&str]); 7] = [
 /// The way in which another command watches.
 const WATCHED: &str = "watched";
 
-/// Runs a program, $0 with the words behind it, and, if $WATCH is set, watches it to its end.
+/// Runs a program, $0 with the words behind it, and, if $WATCH is set, watches it to its end. What was
+/// watched by nobody fails.
 const ALONE: &str = r#"
 "$0" "$@" & program=$!
-if [ -n "$WATCH" ]; then "$0" top --once --interval 3600 $program >/dev/null 2>&1 & fi
-wait $program
+if [ -n "$WATCH" ]; then "$0" top --once --interval 3600 $program >/dev/null & watch=$!; fi
+wait $program || exit
+[ -z "$WATCH" ] || wait $watch
 "#;
 
 /// The same for memcached at $PORT, which serves for $LONG seconds.
 const SERVED: &str = r#"
 "$0" "$@" -- memcached -u nobody -l 127.0.0.1 -p $PORT -U 0 -t 4 -m 64 & server=$!
-if [ -n "$WATCH" ]; then "$0" top --once --interval 3600 $server >/dev/null 2>&1 & fi
+if [ -n "$WATCH" ]; then "$0" top --once --interval 3600 $server >/dev/null & watch=$!; fi
 for turn in 1 2 3 4 5 6 7 8 9; do
     memcstat --servers=127.0.0.1:$PORT >/dev/null 2>&1 && break
     sleep 0.1
@@ -186,7 +188,7 @@ done
 memcaslap -s 127.0.0.1:$PORT -T 2 -c 16 -t ${LONG}s
 kill $server
 wait $server
-exit 0
+[ -z "$WATCH" ] || wait $watch
 "#;
 
 /// Operations of each of the phases of `kccachetest order`, which does the same in every run:
@@ -1136,6 +1138,23 @@ mod tests {
             let names: Vec<&str> = point.contestants.iter().map(|one| &*one.name).collect();
             assert_eq!(names.len(), WAYS.len());
             assert_eq!(names.last(), Some(&"usual"));
+        }
+    }
+
+    /// The command that watches may be refused, and the bar would be met by a program that nobody watched.
+    #[test]
+    fn a_program_that_nobody_watches_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let command = folder.path().join("command");
+        std::fs::write(&command, "test \"$1\" != top").unwrap();
+        for (watch, is_right) in [(None, true), (Some("1"), false)] {
+            let script = ALONE.replace("\"$0\"", "sh \"$0\"");
+            let words = ["sh", "-c", &script].map(OsString::from);
+            let more = [command.clone().into(), "run".into()];
+            let environment = vec![("WATCH".to_owned(), watch.map(OsString::from))];
+            let words = words.into_iter().chain(more).collect();
+            let one = whole_run("", words, environment, None);
+            assert_eq!(runner::run(&one.launch).is_ok(), is_right, "{watch:?}");
         }
     }
 

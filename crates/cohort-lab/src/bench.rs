@@ -7,6 +7,7 @@
 pub mod berkeleydb;
 pub mod bfs;
 pub mod cachelock;
+mod central;
 pub mod curves;
 pub mod efficiency;
 pub mod ids;

@@ -8,10 +8,8 @@
 //! that the simulated Xeon comes near the first of these shares, which a test holds it
 //! to.
 
-use super::knobs::{cycles, size};
-use super::player::update;
-use super::zipf::Chooser;
-use super::{Guarded, Knobs, Player, Setting, Span, Workload};
+use super::zipf::Several;
+use super::{Knobs, Player, Setting, Span, Workload};
 use crate::world::World;
 
 /// Sections of a transaction.
@@ -19,15 +17,6 @@ const SECTIONS: usize = 20;
 
 /// The workload.
 pub enum BerkeleyDb {}
-
-/// What its threads share.
-pub struct Shared<W: World> {
-    locks: Vec<Guarded<W>>,
-    chooser: Chooser,
-    lines: usize,
-    critical: u64,
-    outside: u64,
-}
 
 impl Workload for BerkeleyDb {
     const NAME: &'static str = "berkeleydb";
@@ -45,34 +34,17 @@ impl Workload for BerkeleyDb {
         ..Knobs::NONE
     };
 
-    type Shared<W: World> = Shared<W>;
+    type Shared<W: World> = Several<W>;
 
-    fn prepare<W: World>(world: &mut W, setting: &Setting) -> Shared<W> {
-        let (knobs, hertz) = (&setting.knobs, world.hertz());
-        let lines = size(knobs.lines);
-        let instances = size(knobs.instances).max(1);
-        Shared {
-            locks: (0..instances)
-                .map(|number| Guarded::new(world, &setting.lock, number, setting.threads, lines))
-                .collect(),
-            chooser: Chooser::new(instances, knobs.skew.unwrap_or(0.0)),
-            lines,
-            critical: cycles(knobs.critical, hertz),
-            outside: cycles(knobs.outside, hertz),
-        }
+    fn prepare<W: World>(world: &mut W, setting: &Setting) -> Several<W> {
+        Several::new(world, setting)
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Several<W>, player: &mut Player<W::Actor>) {
         while player.goes_on() {
             for _ in 0..SECTIONS {
-                let guarded = &shared.locks[shared.chooser.choose(player)];
-                player.section(guarded, |player| {
-                    for line in 0..shared.lines {
-                        update(guarded.data(), line, 1);
-                    }
-                    player.work(shared.critical);
-                });
-                player.work_about(shared.outside);
+                shared.section(player);
+                shared.rest(player);
             }
             player.done();
         }

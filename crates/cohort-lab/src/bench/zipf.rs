@@ -8,8 +8,8 @@ use crate::world::World;
 /// The workload.
 pub enum Zipf {}
 
-/// What its threads share.
-pub struct Shared<W: World> {
+/// Several locks, one wanted more often than another.
+pub struct Several<W: World> {
     locks: Vec<Guarded<W>>,
     chooser: Chooser,
     lines: usize,
@@ -17,8 +17,42 @@ pub struct Shared<W: World> {
     outside: u64,
 }
 
+impl<W: World> Several<W> {
+    /// Makes the locks, each with its lines.
+    pub(super) fn new(world: &mut W, setting: &Setting) -> Self {
+        let (knobs, hertz) = (&setting.knobs, world.hertz());
+        let lines = size(knobs.lines);
+        let instances = size(knobs.instances).max(1);
+        Self {
+            locks: (0..instances)
+                .map(|number| Guarded::new(world, &setting.lock, number, setting.threads, lines))
+                .collect(),
+            chooser: Chooser::new(instances, knobs.skew.unwrap_or(0.0)),
+            lines,
+            critical: cycles(knobs.critical, hertz),
+            outside: cycles(knobs.outside, hertz),
+        }
+    }
+
+    /// A section of one of them, which counts up a word of each line.
+    pub(super) fn section(&self, player: &mut Player<W::Actor>) {
+        let guarded = &self.locks[self.chooser.choose(player)];
+        player.section(guarded, |player| {
+            for line in 0..self.lines {
+                update(guarded.data(), line, 1);
+            }
+            player.work(self.critical);
+        });
+    }
+
+    /// The work between two sections.
+    pub(super) fn rest(&self, player: &mut Player<W::Actor>) {
+        player.work_about(self.outside);
+    }
+}
+
 /// Chooses from a few, the first most often.
-pub(super) struct Chooser {
+struct Chooser {
     /// For each, how much of the range it and those before it take.
     bounds: Vec<u64>,
 }
@@ -65,34 +99,17 @@ impl Workload for Zipf {
         ..Knobs::NONE
     };
 
-    type Shared<W: World> = Shared<W>;
+    type Shared<W: World> = Several<W>;
 
-    fn prepare<W: World>(world: &mut W, setting: &Setting) -> Shared<W> {
-        let (knobs, hertz) = (&setting.knobs, world.hertz());
-        let lines = size(knobs.lines);
-        let instances = size(knobs.instances).max(1);
-        Shared {
-            locks: (0..instances)
-                .map(|number| Guarded::new(world, &setting.lock, number, setting.threads, lines))
-                .collect(),
-            chooser: Chooser::new(instances, knobs.skew.unwrap_or(0.0)),
-            lines,
-            critical: cycles(knobs.critical, hertz),
-            outside: cycles(knobs.outside, hertz),
-        }
+    fn prepare<W: World>(world: &mut W, setting: &Setting) -> Several<W> {
+        Several::new(world, setting)
     }
 
-    fn take_part<W: World>(shared: &Shared<W>, player: &mut Player<W::Actor>) {
+    fn take_part<W: World>(shared: &Several<W>, player: &mut Player<W::Actor>) {
         while player.goes_on() {
-            let guarded = &shared.locks[shared.chooser.choose(player)];
-            player.section(guarded, |player| {
-                for line in 0..shared.lines {
-                    update(guarded.data(), line, 1);
-                }
-                player.work(shared.critical);
-            });
+            shared.section(player);
             player.done();
-            player.work_about(shared.outside);
+            shared.rest(player);
         }
     }
 }

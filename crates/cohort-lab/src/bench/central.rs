@@ -1,0 +1,53 @@
+//! A central lock, lines that are changed under it, and other work between: what `loop` and `lbench` are
+//! made of.
+
+use super::knobs::{cycles, size};
+use super::player::update;
+use super::{Guarded, Player, Setting};
+use crate::world::World;
+
+/// What the threads share.
+pub struct Central<W: World> {
+    guarded: Guarded<W>,
+    lines: usize,
+    critical: u64,
+    outside: u64,
+    timeout: Option<u64>,
+}
+
+impl<W: World> Central<W> {
+    /// Makes the lock and its lines.
+    pub(super) fn new(world: &mut W, setting: &Setting) -> Self {
+        let (knobs, hertz) = (&setting.knobs, world.hertz());
+        let lines = size(knobs.lines);
+        Self {
+            guarded: Guarded::new(world, &setting.lock, 0, setting.threads, lines),
+            lines,
+            critical: cycles(knobs.critical, hertz),
+            outside: cycles(knobs.outside, hertz),
+            timeout: knobs.timeout.map(|timeout| timeout.cycles(hertz)),
+        }
+    }
+
+    /// What each thread does: a section counts up so many words of each line, and `rest` passes the time
+    /// outside.
+    pub(super) fn take_part(
+        &self,
+        player: &mut Player<W::Actor>,
+        words: usize,
+        rest: impl Fn(&mut Player<W::Actor>, u64),
+    ) {
+        while player.goes_on() {
+            let done = player.section_within(&self.guarded, self.timeout, |player| {
+                for line in 0..self.lines {
+                    update(self.guarded.data(), line, words);
+                }
+                player.work(self.critical);
+            });
+            if done.is_some() {
+                player.done();
+            }
+            rest(player, self.outside);
+        }
+    }
+}

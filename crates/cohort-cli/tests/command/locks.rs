@@ -527,54 +527,87 @@ fn shows_all(said: &str, printed: &str, owner: &str) {
     assert!(!said.contains("word  "), "{said}");
 }
 
+/// What a debugger looks at: `waits.c`, which runs, and a core dump to be.
+struct Looked {
+    program: compiled::Program,
+    running: Running,
+    /// Where its core dump goes.
+    core: String,
+    /// What is said of what its first thread holds.
+    owner: String,
+}
+
+impl Looked {
+    /// For that debugger, if it is here.
+    fn by(debugger: &str) -> Option<Self> {
+        if which::which(debugger).is_err() || cfg!(not(target_arch = "x86_64")) {
+            eprintln!("skip: no `{debugger}` here, or another machine than x86-64");
+            return None;
+        }
+        let program = compiled::waits();
+        let running = start("run", &program);
+        locks(running.1, 4);
+        Some(Self {
+            core: program.folder().join("core").display().to_string(),
+            owner: format!("held by thread {}", running.1),
+            program,
+            running,
+        })
+    }
+
+    fn id(&self) -> String {
+        self.running.1.to_string()
+    }
+
+    fn path(&self) -> String {
+        self.program.path().display().to_string()
+    }
+}
+
+/// Whether the debugger may not look at processes here.
+fn is_kept_out(said: &str) -> bool {
+    let kept_out = said.contains("not permitted");
+    if kept_out {
+        eprintln!("skip: processes may not be looked at here");
+    }
+    kept_out
+}
+
 #[test]
 fn lldb_shows_the_same() {
-    if which::which("lldb").is_err() || cfg!(not(target_arch = "x86_64")) {
-        eprintln!("skip: no `lldb` here, or another machine than x86-64");
+    let Some(looked) = Looked::by("lldb") else {
         return;
-    }
-    let program = compiled::waits();
-    let running = start("run", &program);
-    locks(running.1, 4);
-    let owner = format!("held by thread {}", running.1);
-    let core = program.folder().join("core").display().to_string();
-    let (id, path) = (running.1.to_string(), program.path().display().to_string());
-    let gcore = Command::new("gcore").args(["-o", &core, &id]).output();
+    };
+    let (id, core) = (looked.id(), &looked.core);
+    let gcore = Command::new("gcore").args(["-o", core, &id]).output();
     let Some(said) = lldb(&["-p", &id]) else {
         eprintln!("skip: this `lldb` has no Python");
         return;
     };
-    if said.contains("not permitted") {
-        eprintln!("skip: processes may not be looked at here");
+    if is_kept_out(&said) {
         return;
     }
-    shows_all(&said, " table = ", &owner);
+    shows_all(&said, " table = ", &looked.owner);
     if gcore.is_ok_and(|gcore| gcore.status.success()) {
-        let said = lldb(&[&path, "-c", &format!("{core}.{id}")]).expect("it has Python");
-        shows_all(&said, " table = ", &owner);
+        let dump = format!("{core}.{id}");
+        let said = lldb(&[&looked.path(), "-c", &dump]).expect("it has Python");
+        shows_all(&said, " table = ", &looked.owner);
     }
 }
 
 /// In a process, and in a core dump of it.
 #[test]
 fn gdb_shows_the_same() {
-    if which::which("gdb").is_err() || cfg!(not(target_arch = "x86_64")) {
-        eprintln!("skip: no `gdb` here, or another machine than x86-64");
+    let Some(looked) = Looked::by("gdb") else {
+        return;
+    };
+    let core = &looked.core;
+    let alive = gdb(&["-p", &looked.id(), "-ex", &format!("gcore {core}")]);
+    if is_kept_out(&alive) {
         return;
     }
-    let program = compiled::waits();
-    let running = start("run", &program);
-    locks(running.1, 4);
-    let owner = format!("held by thread {}", running.1);
-    let core = program.folder().join("core").display().to_string();
-    let (id, path) = (running.1.to_string(), program.path().display().to_string());
-    let alive = gdb(&["-p", &id, "-ex", &format!("gcore {core}")]);
-    if alive.contains("ptrace: Operation not permitted") {
-        eprintln!("skip: processes may not be looked at here");
-        return;
-    }
-    for said in [alive, gdb(&[&path, &core])] {
-        shows_all(&said, "$1 = ", &owner);
+    for said in [alive, gdb(&[&looked.path(), core])] {
+        shows_all(&said, "$1 = ", &looked.owner);
     }
 }
 

@@ -11,6 +11,7 @@
  *   -DFLAT         one level
  *   -DHURRIED2     threads 0 and 2 are hurried, 1 is patient
  *   -DHAND_OFFS=n  a cohort has all above it n times in a row at most
+ *   -DOWN          a thread that finds the system's queue empty may enter it by the queue's own place
  *
  * The flaws:
  *   -DNO_BOUND         a cohort keeps what is above while its own threads want it
@@ -20,6 +21,9 @@
  *   -DFORGET_NODE      nodes that were passed over are never given back
  *   -DFORGET_BELOW     a waiter that gives up above keeps the queue below
  *   -DLOW_FIRST        a queue is left before the one above
+ *   -DKEEP_LINK        the queue's own place keeps the link to a successor that was granted (OWN)
+ *   -DUNLINK_LATE      it loses that link only after the grant (OWN)
+ *   -DKEEP_MARKED      it keeps the link of a successor that has found the mark (OWN)
  */
 
 #include "names.pml"
@@ -55,8 +59,13 @@
 /* In a node's `next`: its releaser has not waited for the successor. */
 #define MARK 254
 
-/* The threads' nodes, then the cohorts'. */
-#define NODES (THREADS + QUEUES - 1)
+/* The threads' nodes, then the cohorts', then the system's queue's own place. */
+#define PLACE (THREADS + QUEUES - 1)
+#ifdef OWN
+#define NODES (PLACE + 1)
+#else
+#define NODES PLACE
+#endif
 #define NODE(l) ((l) == 0 -> me : THREADS + (me == 1))
 
 byte next[NODES] = NONE;
@@ -69,7 +78,13 @@ byte tail[QUEUES] = NONE;
 #define ALL 2
 #define LATE 3
 
-#define LOCALS byte level, node, other, was, entered; byte at[2]; byte behind[2]; bool passed, got;
+#ifdef OWN
+#define BY_PLACE bool own;
+#else
+#define BY_PLACE
+#endif
+
+#define LOCALS byte level, node, other, was, entered; byte at[2]; byte behind[2]; bool passed, got; BY_PLACE
 #define GAVE_UP (!got)
 
 #ifdef NO_BOUND
@@ -86,6 +101,31 @@ byte tail[QUEUES] = NONE;
 #define LEAVES_FIRST(n) status[n] != FIRST
 #endif
 
+/* Goes on behind the node, at which the way back begins then; but for the queue's own place. */
+inline turn(l) {
+	d_step {
+#ifdef OWN
+		if
+		:: at[l] == PLACE
+		:: else -> next[at[l]] = behind[l]; behind[l] = at[l]
+		fi
+#else
+		next[at[l]] = behind[l]; behind[l] = at[l]
+#endif
+	}
+}
+
+#ifdef OWN
+inline unlink(l) {
+	d_step {
+		if
+		:: at[l] == PLACE -> next[PLACE] = NONE
+		:: else
+		fi
+	}
+}
+#endif
+
 /* Grants that to the first waiter behind the node at which the way has come that is there. */
 inline pass(l, what) {
 	do
@@ -94,8 +134,14 @@ inline pass(l, what) {
 		:: other == NONE -> passed = false; break
 		:: else ->
 			assert(other != MARK);
+#if defined(OWN) && !defined(KEEP_LINK) && !defined(UNLINK_LATE)
+			unlink(l);
+#endif
 			atomic { was = status[other]; status[other] = what };
-			d_step { next[at[l]] = behind[l]; behind[l] = at[l] };
+#ifdef UNLINK_LATE
+			unlink(l);
+#endif
+			turn(l);
 			if
 			:: was == WAITING -> passed = true; break
 			:: else -> at[l] = other
@@ -115,7 +161,7 @@ inline finish(l, what) {
 		fi;
 		if
 		:: atomic { tail[QUEUE(l)] == at[l] -> tail[QUEUE(l)] = NONE };
-			d_step { next[at[l]] = behind[l]; behind[l] = at[l] };
+			turn(l);
 			break
 		:: tail[QUEUE(l)] != at[l] ->
 			if
@@ -150,6 +196,11 @@ inline recycle(l) {
 inline acquire() {
 	d_step { level = 0; node = me };
 	do
+#ifdef OWN
+	:: atomic { level == 0 && tail[QUEUE(TOP)] == NONE ->
+			tail[QUEUE(TOP)] = PLACE; own = true; got = true };
+		break
+#endif
 	:: true ->
 		entered = WAITS;
 		if
@@ -162,7 +213,20 @@ inline acquire() {
 				if
 #ifndef IGNORE_MARK
 				:: was == MARK ->
+#ifndef OWN
 					status[other] = RECYCLED;
+#else
+					d_step {
+						if
+#ifdef KEEP_MARKED
+						:: other == PLACE
+#else
+						:: other == PLACE -> next[PLACE] = NONE
+#endif
+						:: else -> status[other] = RECYCLED
+						fi
+					};
+#endif
 					status[node] = FIRST;
 					entered = ALONE
 #endif
@@ -213,11 +277,8 @@ inline acquire() {
 	atomic { level = 0; node = 0; entered = 0 }
 }
 
-inline release() {
-	d_step { got = false; at[0] = me; behind[0] = NONE };
-#ifdef FLAT
-	finish(0, FIRST + 1);
-#else
+#ifndef FLAT
+inline release_tree() {
 	if
 	:: MAY_KEEP(status[me]) -> pass(0, ONE_MORE(status[me]))
 	:: else
@@ -235,8 +296,33 @@ inline release() {
 		finish(0, PREFIX)
 #endif
 	fi;
-#endif
 	recycle(0)
+}
+#endif
+
+inline release() {
+#ifdef FLAT
+#ifdef OWN
+	d_step { got = false; at[0] = (own -> PLACE : me); behind[0] = NONE; own = false };
+#else
+	d_step { got = false; at[0] = me; behind[0] = NONE };
+#endif
+	finish(0, FIRST + 1);
+	recycle(0)
+#else
+	d_step { got = false; at[0] = me; behind[0] = NONE };
+#ifdef OWN
+	if
+	:: own ->
+		d_step { own = false; at[1] = PLACE; behind[1] = NONE };
+		finish(1, FIRST + 1);
+		recycle(1)
+	:: else -> release_tree()
+	fi
+#else
+	release_tree()
+#endif
+#endif
 }
 
 #include "threads.pml"

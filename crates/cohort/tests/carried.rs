@@ -9,6 +9,7 @@ use cohort::abortable::{AClh, McsTry};
 use cohort::basic::{Clh, Mcs, Ticket};
 use cohort::compose::stacked::{Stacked, Unsaid};
 use cohort::compose::{AClof, Bound, Clof, Composed, Everybody, Place, Plan};
+use cohort::numa::HmcsT1;
 use cohort::recipe::{Basic, Level};
 use cohort::{Inherit, Mutex, RawLock, RawTry, ThreadOblivious};
 use std::cell::Cell;
@@ -182,6 +183,7 @@ fn what_is_moved_while_it_is_held_stays_locked() {
     stays_locked_where_it_goes::<Clof<Ticket, Mcs, Said, 128, 2>>();
     stays_locked_where_it_goes::<Clof<Ticket, Clof<Mcs, Mcs, Everybody, 128, 1>, Said, 128, 2>>();
     stays_locked_where_it_goes::<AClof<AClh, McsTry, Said, 100, 2>>();
+    stays_locked_where_it_goes::<HmcsT1>();
 }
 
 /// A try that loses its CPU while all the lock's numbers go round, and one more that is

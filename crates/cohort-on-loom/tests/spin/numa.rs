@@ -99,6 +99,34 @@ pub static QUICK: &[Variant] = &[
         &[Safety, Lonely],
     ),
     sound("hmcs_t", "flat_finite", &["FLAT", "ROUNDS=2"], FINITE),
+    sound("hmcs_t", "flat_own", &["FLAT", "OWN"], FAIR),
+    sound(
+        "hmcs_t",
+        "flat_own_finite",
+        &["FLAT", "OWN", "ROUNDS=2"],
+        FINITE,
+    ),
+    flawed(
+        "hmcs_t",
+        "keep_link",
+        &["FLAT", "OWN", "KEEP_LINK"],
+        &[],
+        LOSES,
+    ),
+    flawed(
+        "hmcs_t",
+        "unlink_late",
+        &["FLAT", "OWN", "UNLINK_LATE"],
+        &[],
+        LOSES,
+    ),
+    flawed(
+        "hmcs_t",
+        "keep_marked",
+        &["FLAT", "OWN", "KEEP_MARKED"],
+        &[],
+        LOSES,
+    ),
     flawed(
         "hmcs_t",
         "no_bound",
@@ -303,6 +331,7 @@ pub static DEEP: &[Variant] = &[
     sound("hmcs_t", "one_hand_off", &["HAND_OFFS=1"], FAIR),
     sound("hmcs_t", "two_hurried", &["HURRIED2"], &[Safety, Lonely]),
     sound("hmcs_t", "finite", &["ROUNDS=2"], FINITE),
+    sound("hmcs_t", "own", &["OWN"], FAIR),
     sound("hmcs", "deep", &["DEEP"], FAIR),
     sound("hmcs", "deep_finite", &["DEEP", "ROUNDS=1"], FINITE),
     flawed(

@@ -52,6 +52,9 @@ impl Entry for FromLeaf {
     fn learn(&self, _top: usize, _met: usize) {}
 }
 
+/// One level, in which every acquisition has a node, and none the queue's own place.
+pub type WithNodes<P> = HmcsT<(), 0, 0, P, 64, FromLeaf>;
+
 /// One cohort, one hand-off, and one waiter that may be passed over before the system's queue is
 /// left.
 pub type OnePeer<P> = HmcsT<InManner<(Whole,), false, false, 1>, 1, 0, P, 2, FromLeaf>;
@@ -121,8 +124,20 @@ models![
     lighter("hmcs_t::again", PARK, || {
         mutex::excludes::<HmcsT1<MayPark>>(2, 2, 0);
     }),
+    lighter("hmcs_t::again_with_nodes", PARK, || {
+        mutex::excludes::<WithNodes<MayPark>>(2, 2, 0);
+    }),
     quick("hmcs_t::comes_back", PARK, || {
         mutex::comes_back::<HmcsT1<MayPark>>(2, 1, false);
+    }),
+    quick("hmcs_t::own_again", SPIN, || {
+        guard::excludes::<HmcsT1<SpinOnly>>(2, 2);
+    }),
+    quick("hmcs_t::comes_back_with_nodes", PARK, || {
+        mutex::comes_back::<WithNodes<MayPark>>(2, 1, false);
+    }),
+    lighter("hmcs_t::another_comes_with_nodes", SPIN_1, || {
+        mutex::comes_back::<WithNodes<SpinOnly>>(3, 1, true);
     }),
     lighter("hmcs_t::another_comes", SPIN_1, || {
         mutex::comes_back::<HmcsT1<SpinOnly>>(3, 1, true);

@@ -21,7 +21,8 @@
 //! | field | written by | meaning |
 //! |---|---|---|
 //! | a node's `next` | its successor, by exchange; a releaser that goes past it | the successor; then the node before it, for the way back; `IMPATIENT`: released before the successor had linked itself, which therefore holds the queue |
-//! | a queue's `tail` | arrivals; the last to leave | as in `mcs` |
+//! | a queue's `tail` | arrivals; the last to leave | as in `mcs`; `OWN`: the queue's own place |
+//! | its `own` | as a node's | the place of a thread that finds the system's queue empty |
 //! | a queue's `nodes` | the maker of a node for it | the first of them, which is also the queue's name and survives moving the lock; and how many there are |
 //! | a cohort's `node` | the holder of the cohort's queue | its place in the queue above |
 //!
@@ -31,6 +32,14 @@
 //! remembers which one it had, and waits for it as long as nobody else has it, so that it has one
 //! place in a queue at most.  A context that is dropped, or a thread that ends or moves,
 //! owes nothing: others of the cohort claim what it left, its place in the queue included.
+//!
+//! **The queue's own place.**  A thread that finds the system's queue empty needs no node that it
+//! would have to claim: one exchange from nothing to `OWN` gives it the lock and the place in the lock
+//! itself, which is in use as long as the queue begins with it.  So alone there are the two exchanges
+//! of `mcs`, and the context has nothing to remember.  Nobody waits at that place, so that it has no
+//! status.  It is named and not pointed at, since a mutex whose guard is forgotten may be moved.  A
+//! releaser takes the link out of it before it grants the successor, and touches it no more: from then
+//! on the next that finds the queue empty may have it.
 //!
 //! **Where the paper is silent or errs.**  It lets a waiter time out by an exchange that could
 //! overwrite a grant; here that is a compare-exchange, whose failure is the grant.  Before
@@ -73,6 +82,7 @@ use cohort_raw::{
 };
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem;
 use core::ptr;
 
 orders! {
@@ -101,13 +111,18 @@ orders! {
     HMCS_T_LEAVE = Release;
     /// What the holder did is seen by the successor that finds the mark.
     HMCS_T_IMPATIENT = Release;
-    /// Sees what the last holder did; publishes the fresh node.
-    HMCS_T_TRY = AcqRel;
+    /// Sees what the last holder did.  It publishes nothing: the queue's own place is as the last
+    /// holder left it, whose exchange the successor acquires through this one.
+    HMCS_T_TRY = Acquire;
 }
 
 flaws! {
     KEEP_FIRST = "hmcs-t.keep-first";
     FORGET_NODE = "hmcs-t.forget-node";
+    /// The queue's own place keeps the link to a successor that was granted.
+    KEEP_LINK = "hmcs-t.keep-link";
+    /// The queue's own place keeps the link of a successor that has found the mark.
+    KEEP_MARKED = "hmcs-t.keep-marked";
     IGNORE_MARK = "hmcs-t.ignore-mark";
     OVERWRITE_GRANT = "hmcs-t.overwrite-grant";
     KEEP_FOR_EVER = "hmcs-t.keep-for-ever";
@@ -149,6 +164,9 @@ const NEARLY: u32 = 64;
 /// In a node's `next`: its releaser has not waited for the successor.
 const IMPATIENT: usize = 1;
 
+/// In a queue's `tail`: the last place is the queue's own.
+const OWN: usize = 1;
+
 /// A place in a queue: an acquisition's, or a cohort's in the one above.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -173,6 +191,18 @@ enum Claimed {
 }
 
 impl<P: Parking> Node<P> {
+    constructor! {
+        fn new() -> Self {
+            Self {
+                next: AtomicPtr::null(),
+                status: WaitCell::new(),
+                eldest: AtomicPtr::null(),
+                beside: AtomicPtr::null(),
+                user: AtomicPtr::null(),
+            }
+        }
+    }
+
     fn pointer(&self) -> *mut Self {
         ptr::from_ref(self).cast_mut()
     }
@@ -254,18 +284,17 @@ struct Walk<'a, P: Parking> {
     at: &'a Node<P>,
     /// The node passed over before it, from which `next` leads back to the releaser's own.
     behind: *mut Node<P>,
+    /// Whether `at` is the queue's own place, which has no part in the way back.
+    is_own: bool,
 }
 
-impl<'a, P: Parking> Walk<'a, P> {
-    fn from(own: &'a Node<P>) -> Self {
-        Self {
-            at: own,
-            behind: ptr::null_mut(),
-        }
-    }
-
+impl<P: Parking> Walk<'_, P> {
     /// Passes over the node; the way back begins at it from here on.
     fn turn(&mut self) {
+        if mem::take(&mut self.is_own) {
+            // It may be another thread's already.
+            return;
+        }
         self.at.next.store(self.behind, Order::RELAXED);
         self.behind = self.at.pointer();
     }
@@ -286,6 +315,10 @@ impl<'a, P: Parking> Walk<'a, P> {
             // SAFETY: a linked successor is in the queue until it is granted or recycled, and
             // a node stays one.
             let successor = unsafe { &*successor };
+            if self.is_own && !mutant(flaw::KEEP_LINK) {
+                // Once somebody is granted, the next that finds the queue empty takes it as it is.
+                self.at.next.store(ptr::null_mut(), Order::RELAXED);
+            }
             // First of all: the successor waits for this alone.
             let waits = successor.status.swap(status, HMCS_T_GRANT) == WAITING;
             count(Counter::Steps, 1);
@@ -308,7 +341,7 @@ impl<'a, P: Parking> Walk<'a, P> {
             if queue
                 .tail
                 .compare_exchange(
-                    self.at.pointer(),
+                    queue.name(self.at),
                     ptr::null_mut(),
                     HMCS_T_LEAVE,
                     Order::RELAXED,
@@ -370,20 +403,24 @@ pub(crate) struct Left<P: Parking> {
 
 impl<P: Parking> Left<P> {
     fn keep(&self, walk: &Walk<'_, P>) {
+        if walk.is_own {
+            return self.forget();
+        }
         self.at.store(walk.at.pointer(), Order::RELAXED);
         self.behind.store(walk.behind, Order::RELAXED);
     }
 
-    /// The way on, or from the holder's own node; the next holder's begins anew.
-    fn take(&self, own: &'static Node<P>) -> Walk<'static, P> {
+    /// The way on, or from the holder's node; the next holder's begins anew.
+    fn take<'a>(&self, queue: &'a Queue<P>, node: &'a Node<P>) -> Walk<'a, P> {
         // SAFETY: nodes of a pool stay, and null is none.
         let Some(at) = (unsafe { self.at.load(Order::RELAXED).as_ref() }) else {
-            return Walk::from(own);
+            return queue.walk(node);
         };
         self.forget();
         Walk {
             at,
             behind: self.behind.load(Order::RELAXED),
+            is_own: false,
         }
     }
 
@@ -397,6 +434,8 @@ impl<P: Parking> Left<P> {
 #[repr(C)]
 struct Queue<P: Parking> {
     tail: AtomicPtr<Node<P>>,
+    /// Beside the tail, of which its user has the line.  Only the system's queue is entered by it.
+    own: Node<P>,
     /// Read before each arrival, and seldom written.
     nodes: CachePadded<Nodes<P>>,
 }
@@ -406,12 +445,46 @@ impl<P: Parking> Queue<P> {
         fn new() -> Self {
             Self {
                 tail: AtomicPtr::null(),
+                own: Node::new(),
                 nodes: CachePadded(Nodes {
                     eldest: AtomicPtr::null(),
                     made: AtomicU32::new(0),
                     search_at: AtomicU32::new(0),
                 }),
             }
+        }
+    }
+}
+
+impl<P: Parking> Queue<P> {
+    fn is_own(&self, place: &Node<P>) -> bool {
+        ptr::eq(place, &raw const self.own)
+    }
+
+    /// What one of its places is called in `tail`.
+    fn name(&self, place: &Node<P>) -> *mut Node<P> {
+        if self.is_own(place) {
+            ptr::without_provenance_mut(OWN)
+        } else {
+            place.pointer()
+        }
+    }
+
+    /// The place of that name; none if it is that of no place.
+    fn place(&self, name: *mut Node<P>) -> Option<&Node<P>> {
+        if name.addr() == OWN {
+            return Some(&self.own);
+        }
+        // SAFETY: nodes of a pool stay, and null is none.
+        unsafe { name.as_ref() }
+    }
+
+    /// A releaser's way along it, from that place.
+    fn walk<'a>(&self, from: &'a Node<P>) -> Walk<'a, P> {
+        Walk {
+            at: from,
+            behind: ptr::null_mut(),
+            is_own: self.is_own(from),
         }
     }
 }
@@ -428,6 +501,26 @@ struct Nodes<P: Parking> {
 impl<P: Form> Queue<P> {
     fn is_empty(&self) -> bool {
         self.tail.load(Order::RELAXED).is_null()
+    }
+
+    /// Takes it by its own place, if it is empty.
+    #[inline(always)]
+    fn take(&self) -> bool {
+        let own = ptr::without_provenance_mut(OWN);
+        self.tail
+            .compare_exchange(ptr::null_mut(), own, HMCS_T_TRY, Order::RELAXED)
+            .is_ok()
+    }
+
+    /// Leaves it empty, from its own place, if nobody has come meanwhile.
+    #[inline(always)]
+    fn leave(&self) -> bool {
+        let own = ptr::without_provenance_mut(OWN);
+        self.own.next.load(Order::RELAXED).is_null()
+            && self
+                .tail
+                .compare_exchange(own, ptr::null_mut(), HMCS_T_LEAVE, Order::RELAXED)
+                .is_ok()
     }
 
     /// All nodes made for it.
@@ -552,14 +645,18 @@ impl<P: Form> Queue<P> {
         if claimed == Claimed::Fresh {
             node.next.store(ptr::null_mut(), Order::RELAXED);
             let predecessor = self.tail.swap(node.pointer(), HMCS_T_ENQUEUE);
-            // SAFETY: a predecessor is not recycled before this link is there.
-            let Some(predecessor) = (unsafe { predecessor.as_ref() }) else {
+            // Not recycled, or the queue's own taken again, before this link is there.
+            let Some(predecessor) = self.place(predecessor) else {
                 node.status.reset(FIRST);
                 return Entered::Empty;
             };
             let found = predecessor.next.swap(node.pointer(), HMCS_T_LINK);
             if found == Node::mark() && !mutant(flaw::IGNORE_MARK) {
-                predecessor.recycle();
+                if !self.is_own(predecessor) {
+                    predecessor.recycle();
+                } else if !mutant(flaw::KEEP_MARKED) {
+                    predecessor.next.store(ptr::null_mut(), Order::RELAXED);
+                }
                 node.status.reset(FIRST);
                 return Entered::Alone;
             }
@@ -618,6 +715,7 @@ impl<P: Form> Queue<P> {
         for node in self.all() {
             node.status.reset(RECYCLED);
         }
+        self.own.next.store(ptr::null_mut(), Order::RELAXED);
         self.tail.store(ptr::null_mut(), Order::RELAXED);
     }
 
@@ -625,7 +723,7 @@ impl<P: Form> Queue<P> {
     fn keep(&self, holder: &Node<P>) {
         holder.next.store(ptr::null_mut(), Order::RELAXED);
         holder.status.reset(FIRST);
-        self.tail.store(holder.pointer(), Order::RELAXED);
+        self.tail.store(self.name(holder), Order::RELAXED);
     }
 
     /// Returns its nodes, of a lock that is going.
@@ -710,7 +808,7 @@ pub struct HmcsTContext<P: Parking = MayPark, E = AtLeaf> {
 #[derive(Debug, Default)]
 #[repr(C)]
 struct Way<P: Parking> {
-    /// The node of the acquisition.
+    /// The node of the acquisition; null: the system's queue's own place.
     node: AtomicPtr<Node<P>>,
     /// The cohort in whose queue it is; null: in the system's.
     cohort: AtomicPtr<Cohort<P>>,
@@ -724,10 +822,15 @@ struct Way<P: Parking> {
 }
 
 impl<P: Parking> Way<P> {
-    /// The node of an acquisition.
-    fn node(&self) -> &'static Node<P> {
+    /// The place of an acquisition of the lock that has that queue.
+    fn node<'a>(&self, system: &'a Queue<P>) -> &'a Node<P> {
         // SAFETY: set when the acquisition began, and nodes stay.
-        unsafe { &*self.node.load(Order::RELAXED) }
+        unsafe { self.node.load(Order::RELAXED).as_ref() }.unwrap_or(&system.own)
+    }
+
+    /// Whether that is the queue's own.
+    fn is_own(&self) -> bool {
+        self.node.load(Order::RELAXED).is_null()
     }
 
     fn cohort(&self) -> Option<&'static Cohort<P>> {
@@ -735,8 +838,8 @@ impl<P: Parking> Way<P> {
         unsafe { self.cohort.load(Order::RELAXED).as_ref() }
     }
 
-    fn begin(&self, node: &Node<P>, cohort: *mut Cohort<P>) {
-        self.node.store(node.pointer(), Order::RELAXED);
+    fn begin(&self, node: *mut Node<P>, cohort: *mut Cohort<P>) {
+        self.node.store(node, Order::RELAXED);
         self.cohort.store(cohort, Order::RELAXED);
     }
 }
@@ -765,7 +868,7 @@ impl<P: Form> Queue<P> {
             cx.met.store(1, Order::RELAXED);
             return Outcome::GaveUp;
         };
-        cx.begin(node, from);
+        cx.begin(node.pointer(), from);
         let mut level = 0;
         count(
             match claimed {
@@ -812,7 +915,7 @@ impl<P: Form> Queue<P> {
     /// it to others, which have to come up to it (Chabbi et al. 2017 §4).  The naive way is from
     /// the top down, to a waiter of each, of which none gets what is above it.
     fn retreat(here: &Cohort<P>, node: &Node<P>, above: usize, gives: impl Gives) {
-        let mut walk = Walk::from(node);
+        let mut walk = here.queue.walk(node);
         let passed = above > 0 && !gives.is_naive() && walk.pass(PREFIX, gives);
         if !passed {
             if above > 0
@@ -834,7 +937,7 @@ impl<P: Form> Queue<P> {
         hand_offs: u32,
         gives: impl Gives,
     ) {
-        let mut walk = Walk::from(node);
+        let mut walk = self.at(cohort).walk(node);
         let Some(here) = cohort else {
             walk.finish(self, FIRST + 1);
             return walk.recycle();
@@ -866,7 +969,8 @@ impl<P: Form> HmcsT1<P> {
     /// Gives the queue and that number to the first waiter that stays, or keeps the queue.
     #[inline]
     pub(crate) fn hand_over(&self, cx: &HmcsTContext<P>, way: &Left<P>, number: u32) -> HandOver {
-        let mut walk = way.take(cx.way.node());
+        let queue = &self.root.0;
+        let mut walk = way.take(queue, cx.way.node(queue));
         if walk.pass(Self::ALONE + number, Usual) {
             walk.recycle();
             return HandOver::Done;
@@ -878,14 +982,18 @@ impl<P: Form> HmcsT1<P> {
     /// The number that came with the queue.
     #[inline]
     pub(crate) fn handed(&self, cx: &HmcsTContext<P>) -> u32 {
-        cx.way.node().status().saturating_sub(Self::ALONE)
+        cx.way
+            .node(&self.root.0)
+            .status()
+            .saturating_sub(Self::ALONE)
     }
 
     /// Releases it, from as far as the holder has gone.
     #[inline]
     pub(crate) fn release_behind(&self, cx: &HmcsTContext<P>, way: &Left<P>) {
-        let mut walk = way.take(cx.way.node());
-        walk.finish(&self.root.0, Self::ALONE);
+        let queue = &self.root.0;
+        let mut walk = way.take(queue, cx.way.node(queue));
+        walk.finish(queue, Self::ALONE);
         walk.recycle();
     }
 }
@@ -1090,6 +1198,18 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
             .climb(self.find(level), &cx.way, patience, gives)
     }
 
+    /// Takes the system's queue if it is empty, and with it all that there is to hold.
+    #[inline]
+    fn take_empty(&self, cx: &HmcsTContext<P, E>) -> bool {
+        let taken = self.root.0.take();
+        if taken {
+            count(Counter::Begun, 1);
+            count(Counter::Steps, 1);
+            cx.way.begin(ptr::null_mut(), ptr::null_mut());
+        }
+        taken
+    }
+
     /// Acquires without the fast path: for a thread that knows that others come.  Blocks.
     pub fn acquire_among_others(&self, cx: &HmcsTContext<P, E>) {
         let _ = self.climb(0, cx, &Patience::ENDLESS);
@@ -1099,9 +1219,10 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     /// a hint, for the holder.
     pub fn is_followed(&self, cx: &HmcsTContext<P, E>) -> bool {
         let mut cohort = cx.way.cohort();
-        let mut node: &Node<P> = cx.way.node();
+        let mut node: &Node<P> = cx.way.node(&self.root.0);
         loop {
-            if self.root.0.at(cohort).tail.load(Order::RELAXED) != node.pointer() {
+            let queue = self.root.0.at(cohort);
+            if queue.tail.load(Order::RELAXED) != queue.name(node) {
                 return true;
             }
             let Some(here) = cohort else { return false };
@@ -1132,10 +1253,12 @@ unsafe impl<
 
     #[inline]
     unsafe fn release(&self, cx: &HmcsTContext<P, E>) {
-        let (way, most) = (&cx.way, self.shape.in_a_row(HAND_OFFS));
-        self.root
-            .0
-            .pass_on(way.cohort(), way.node(), most, self.shape.gives());
+        let (way, queue) = (&cx.way, &self.root.0);
+        if way.is_own() && queue.leave() {
+            return;
+        }
+        let most = self.shape.in_a_row(HAND_OFFS);
+        queue.pass_on(way.cohort(), way.node(queue), most, self.shape.gives());
     }
 
     fn is_locked(&self) -> bool {
@@ -1161,31 +1284,7 @@ unsafe impl<
 {
     #[inline]
     fn try_acquire(&self, cx: &HmcsTContext<P, E>) -> bool {
-        let (cx, queue) = (&cx.way, &self.root.0);
-        if !queue.is_empty() {
-            return false;
-        }
-        let fresh = |node: &Node<P>| {
-            let free = node.status() == RECYCLED && node.claim_fresh();
-            free.then_some(Claimed::Fresh)
-        };
-        let Some((node, _)) = queue.node(&cx.root, fresh, None) else {
-            return false;
-        };
-        cx.begin(node, ptr::null_mut());
-        node.next.store(ptr::null_mut(), Order::RELAXED);
-        let taken = queue
-            .tail
-            .compare_exchange(ptr::null_mut(), node.pointer(), HMCS_T_TRY, Order::RELAXED)
-            .is_ok();
-        if taken {
-            count(Counter::Begun, 1);
-            count(Counter::Steps, 1);
-            node.status.reset(FIRST);
-        } else {
-            node.recycle();
-        }
-        taken
+        self.root.0.is_empty() && self.take_empty(cx)
     }
 }
 
@@ -1200,8 +1299,8 @@ unsafe impl<
     E: Entry,
 > Abortable for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    /// A thread that met nobody last time enters the system's queue alone, if it is empty
-    /// (Chabbi et al. 2017 §5, the fast path).
+    /// A thread that met nobody last time enters the system's queue alone, if it is empty, by the
+    /// place that is the queue's own (Chabbi et al. 2017 §5, the fast path).
     #[inline]
     fn acquire_within(&self, cx: &HmcsTContext<P, E>, patience: &Patience) -> Outcome {
         let (top, met) = (self.shape.count(), &cx.way.met);
@@ -1213,7 +1312,7 @@ unsafe impl<
                 .learn(top, above.map_or(NOWHERE, |above| level + above));
             return outcome;
         }
-        if top > 0 && met.load(Order::RELAXED) == 0 && self.try_acquire(cx) {
+        if met.load(Order::RELAXED) == 0 && self.take_empty(cx) {
             return Outcome::Acquired;
         }
         self.climb(0, cx, patience)
@@ -1270,7 +1369,7 @@ unsafe impl<
             return;
         };
         let mut cohort = way.cohort();
-        let mut node = way.node();
+        let mut node = way.node(&self.root.0);
         loop {
             self.root.0.at(cohort).keep(node);
             let Some(here) = cohort else { return };

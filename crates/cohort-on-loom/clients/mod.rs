@@ -18,6 +18,7 @@ pub mod once;
 pub mod recipes;
 pub mod rwlock;
 pub mod service;
+pub mod waking;
 
 use crate::locks::door::Cell;
 use crate::world::linger;

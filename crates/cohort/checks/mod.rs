@@ -26,6 +26,7 @@ mod rwlock;
 mod service;
 mod token;
 mod wait;
+mod waking;
 
 pub use compose::aclof::SmallAClof;
 pub use compose::clof::Small;

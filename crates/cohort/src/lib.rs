@@ -111,6 +111,7 @@ pub mod rwlock;
 pub mod service;
 mod token;
 pub mod wait;
+mod waking;
 
 pub use cohort_raw::*;
 pub use condition::{Condvar, WaitTimeoutResult};
@@ -128,3 +129,4 @@ pub use rwlock::{
     MappedReadGuard, MappedWriteGuard, ReadGuard, RwLock, UpgradableGuard, WriteGuard,
 };
 pub use token::Token;
+pub use waking::{LockAsync, Waking};

@@ -257,7 +257,7 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
 /// able to do, so that the compiler says of a lock that cannot what to use instead.
 impl<T: ?Sized, L> Mutex<T, L> {
     #[inline(always)]
-    fn guard(&self, context: Kept<L>) -> MutexGuard<'_, T, L>
+    pub(crate) fn guard(&self, context: Kept<L>) -> MutexGuard<'_, T, L>
     where
         L: RawLock + ThreadOblivious,
     {

@@ -13,7 +13,9 @@ use clients::near_wrap::NearWrap;
 use clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use clients::rwlock::Hold;
-use clients::{arena, condvar, destroy, glk, host, mutex, near, object, once, rwlock, service};
+use clients::{
+    arena, condvar, destroy, glk, host, mutex, near, object, once, rwlock, service, waking,
+};
 /// The build of the locks that the clients use.
 use cohort as locks;
 use delegate::{Apart, Bringing, Chained, Hastily, Patiently, Voting};
@@ -370,6 +372,13 @@ stress! {
     };
     posting_hurried: (0..300).for_each(|_| {
         delegate::posts_beside_hurried::<Sanl>(THREADS, THREADS / 2);
+    });
+    waking_waits: (0..300).for_each(|_| waking::waits::<Mcs>(THREADS, THREADS / 2));
+    waking_places: waking::keeps_places::<Mcs>();
+    waking_passes_over: (0..300).for_each(|_| waking::passes_over_unpolled::<Tas>(THREADS));
+    waking_drops: (0..300).for_each(|_| waking::drops_what_waits::<Mcs>(THREADS, THREADS / 2));
+    waking_hurried: (0..300).for_each(|_| {
+        waking::waits_beside_hurried::<HmcsT1>(THREADS, THREADS / 2);
     });
     posting_drops: (0..300).for_each(|_| delegate::drops_what_it_posted::<Mcs>(THREADS));
     posting_is_inside: (0..300).for_each(|_| delegate::serves_no_task_inside::<SanlPlus>(THREADS));

@@ -11,7 +11,9 @@ use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use crate::clients::rwlock::Hold;
 use crate::clients::service::Noted;
-use crate::clients::{arena, condvar, destroy, host, mutex, near, object, once, rwlock, service};
+use crate::clients::{
+    arena, condvar, destroy, host, mutex, near, object, once, rwlock, service, waking,
+};
 use crate::delegate_clients::{
     self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Voting,
 };
@@ -360,6 +362,16 @@ static CLIENTS: &[Sizes] = clients! {
     delegated_stops_waiting: |threads, _rounds| delegate::stops_waiting::<Tas>(threads);
     posting_hurried: |threads, _rounds| {
         delegate::posts_beside_hurried::<Tas>(threads, threads / 2);
+    };
+    waking_waits: |threads, _rounds| {
+        waking::waits::<Tas>(threads, threads / 2);
+        waking::waits::<Mcs>(threads, threads);
+    };
+    waking_passes_over: |threads, _rounds| waking::passes_over_unpolled::<Mcs>(threads);
+    waking_drops: |threads, _rounds| waking::drops_what_waits::<Tas>(threads, threads / 2);
+    waking_places: |_threads, _rounds| waking::keeps_places::<Mcs>();
+    waking_hurried: |threads, _rounds| {
+        waking::waits_beside_hurried::<HmcsT1>(threads, threads / 2);
     };
     posting_drops: |threads, _rounds| delegate::drops_what_it_posted::<Mcs>(threads);
     posting_is_inside: |threads, _rounds| {

@@ -129,6 +129,11 @@ static BEYOND: &[(&str, &str)] = &[
          sections were put on the list; loom, where they do not, notices it",
     ),
     ("qd.run-withdrawn", "as request.leave-posted"),
+    (
+        "waking.keep-dropped",
+        "the list leads into memory that is used otherwise, and the whole process goes down, so no \
+         client here drops a future that waits under it; loom, which keeps that memory, notices it",
+    ),
     ("told.go-anyway", "as request.leave-posted"),
     ("told.run-gone", "as request.leave-posted"),
     ("sanl.keep-posted", "nobody forks here"),

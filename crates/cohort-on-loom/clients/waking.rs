@@ -1,0 +1,203 @@
+//! Mutexes that tasks wait for: all get them, in the way in which they come.
+
+use crate::locks::basic::Tas;
+use crate::locks::door::{Order, Strength, yield_now};
+use crate::locks::wait::WaitCell;
+use crate::locks::{
+    Abortable, LockAsync, Mutex, MutexGuard, Patience, RawTry, ThreadOblivious, Waking,
+};
+use crate::world::{Kept, soon, together};
+use std::cell::UnsafeCell;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+
+/// A mutex that tasks wait for, and a bell for the task of each thread.
+struct Tasks<L> {
+    data: Mutex<u64, Waking<L>>,
+    rung: Vec<WaitCell>,
+}
+
+/// What wakes a thread's task.  It tries the mutex first, as a task that is run at once would.
+struct Bell<L> {
+    of: Arc<Tasks<L>>,
+    thread: usize,
+}
+
+/// What was done before a bell was rung is seen by the task.
+const RING: Order = Order::named("a client's bell", Strength::Release);
+/// Sees it.
+const RUNG: Order = Order::named("a client's task that is woken", Strength::Acquire);
+
+impl<L: RawTry + 'static> Wake for Bell<L> {
+    fn wake(self: Arc<Self>) {
+        let _ = self.of.data.try_locking(|_| ());
+        self.of.rung[self.thread].set(1, RING);
+    }
+}
+
+/// A future that is not dropped where its thread fails.
+struct Polled<'a, L>(Kept<UnsafeCell<LockAsync<'a, u64, L>>>);
+
+impl<'a, L: RawTry + ThreadOblivious + 'static> Polled<'a, L> {
+    fn new(future: LockAsync<'a, u64, L>) -> Self {
+        Self(Kept::new(UnsafeCell::new(future)))
+    }
+
+    fn poll(&self, waker: &Waker) -> Poll<MutexGuard<'a, u64, Waking<L>>> {
+        // SAFETY: one thread has it, and is in one poll at a time; it stays where it is kept.
+        let future = unsafe { Pin::new_unchecked(&mut *self.0.get()) };
+        future.poll(&mut Context::from_waker(waker))
+    }
+}
+
+/// Counts one more; how many there are now.
+fn count(counted: &mut u64) -> u64 {
+    *counted += 1;
+    *counted
+}
+
+impl<L: RawTry + ThreadOblivious + 'static> Tasks<L> {
+    fn new(threads: usize) -> Arc<Self> {
+        Arc::new(Self {
+            data: Mutex::from(0),
+            rung: (0..threads).map(|_| WaitCell::default()).collect(),
+        })
+    }
+
+    /// Has the task of that thread count with the mutex locked, and blocks until it has.
+    fn block_on(self: &Arc<Self>, thread: usize) -> u64 {
+        let bell = Bell {
+            of: Arc::clone(self),
+            thread,
+        };
+        let waker = Waker::from(Arc::new(bell));
+        let future = Polled::new(self.data.lock_async());
+        loop {
+            if let Poll::Ready(mut guard) = future.poll(&waker) {
+                return count(&mut guard);
+            }
+            self.rung[thread].wait_for(RUNG, 1, |rung| rung != 0);
+            self.rung[thread].reset(0);
+        }
+    }
+}
+
+/// Each of so many was counted once.
+fn expect_each(mut found: Vec<u64>) {
+    found.sort_unstable();
+    let each: Vec<_> = (1..=found.len() as u64).collect();
+    assert_eq!(found, each, "guards and sections exclude each other");
+}
+
+/// The tasks of the first `waiting` wait for the mutex; the other threads lock it themselves.
+pub fn waits<L: RawTry + ThreadOblivious + 'static>(threads: usize, waiting: usize) {
+    let tasks = Tasks::<L>::new(threads);
+    let found = together(threads, move |thread| {
+        if thread < waiting {
+            tasks.block_on(thread)
+        } else {
+            tasks.data.locking(count)
+        }
+    });
+    found.into_iter().for_each(expect_each);
+}
+
+/// The same beside threads that try, and lock with little patience if that was in vain.
+pub fn waits_beside_hurried<L>(threads: usize, waiting: usize)
+where
+    L: RawTry + Abortable + ThreadOblivious + 'static,
+{
+    let tasks = Tasks::<L>::new(threads);
+    let found = together(threads, move |thread| {
+        if thread < waiting {
+            return Some(tasks.block_on(thread));
+        }
+        let tried = tasks.data.try_locking(count);
+        tried.or_else(|| (tasks.data).locking_within(&Patience::until(soon()), count))
+    });
+    let counted = found.map(|found| found.into_iter().flatten().collect());
+    counted.into_iter().for_each(expect_each);
+}
+
+/// The task of each thread but the first keeps a future that it has polled and polls no more, and
+/// waits by another one: "futurelock", were the mutex handed to the first.
+pub fn passes_over_unpolled<L: RawTry + ThreadOblivious + 'static>(threads: usize) {
+    let tasks = Tasks::<L>::new(threads);
+    let found = together(threads, move |thread| {
+        if thread == 0 {
+            return tasks.data.locking(|counted| {
+                yield_now();
+                count(counted)
+            });
+        }
+        let unpolled = Polled::new(tasks.data.lock_async());
+        drop(unpolled.poll(Waker::noop()));
+        let found = tasks.block_on(thread);
+        drop(unpolled);
+        found
+    });
+    found.into_iter().for_each(expect_each);
+}
+
+/// The task of the last thread drops its future while it waits or has just been woken; all others get the
+/// mutex, those of the first `waiting` by tasks.
+pub fn drops_what_waits<L: RawTry + ThreadOblivious + 'static>(threads: usize, waiting: usize) {
+    let tasks = Tasks::<L>::new(threads);
+    let found = together(threads, move |thread| {
+        if thread + 1 == threads {
+            let dropped = Polled::new(tasks.data.lock_async());
+            drop(dropped.poll(Waker::noop()));
+            yield_now();
+            drop(dropped);
+            None
+        } else if thread < waiting {
+            Some(tasks.block_on(thread))
+        } else {
+            Some(tasks.data.locking(|counted| {
+                yield_now();
+                count(counted)
+            }))
+        }
+    });
+    let counted = found.map(|found| found.into_iter().flatten().collect());
+    counted.into_iter().for_each(expect_each);
+}
+
+/// Writes down that it was called.
+struct Notes {
+    which: u32,
+    order: Arc<Mutex<Vec<u32>, Tas>>,
+}
+
+impl Wake for Notes {
+    fn wake(self: Arc<Self>) {
+        self.order.locking(|order| order.push(self.which));
+    }
+}
+
+/// Two futures are woken, polled in vain in the other order, and woken once more: both times in the
+/// order in which they came first.
+pub fn keeps_places<L: RawTry + ThreadOblivious + 'static>() {
+    together(1, |_| {
+        let data: Arc<Mutex<u64, Waking<L>>> = Arc::new(Mutex::from(0));
+        let order = Arc::new(Mutex::<_, Tas>::from(Vec::new()));
+        let wakers = [1, 2].map(|which| {
+            let order = Arc::clone(&order);
+            Waker::from(Arc::new(Notes { which, order }))
+        });
+        let futures = [1, 2].map(|_| Polled::new(data.lock_async()));
+        for turns in [[0, 1], [1, 0]] {
+            data.locking(|_| {
+                for which in turns {
+                    assert!(futures[which].poll(&wakers[which]).is_pending());
+                }
+            });
+        }
+        let woken = order.locking(|order| order.clone());
+        assert_eq!(woken, [1, 2, 1, 2], "a place is kept");
+        for (future, waker) in futures.iter().zip(&wakers) {
+            assert!(future.poll(waker).is_ready());
+        }
+    });
+}

@@ -1,0 +1,143 @@
+//! Mutexes that tasks wait for: what their futures are told, and what becomes of those without one.
+
+use cohort::basic::{Mcs, Tas};
+use cohort::numa::HmcsT1;
+use cohort::{LockAsync, Mutex, MutexGuard, Patience, RawTry, ThreadOblivious, Waking};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::{Context, Poll, Wake, Waker};
+
+/// Counts how often it was woken.
+#[derive(Default)]
+struct Woken(AtomicU32);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// Is of no use to its task.
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker's, on purpose");
+    }
+}
+
+/// A waker, and how often it was called.
+fn waker() -> (Arc<Woken>, Waker) {
+    let woken = Arc::<Woken>::default();
+    (Arc::clone(&woken), Waker::from(woken))
+}
+
+type Guard<'a, L> = MutexGuard<'a, u64, Waking<L>>;
+
+fn poll<'a, L: RawTry + ThreadOblivious>(
+    future: Pin<&mut LockAsync<'a, u64, L>>,
+    waker: &Waker,
+) -> Poll<Guard<'a, L>> {
+    future.poll(&mut Context::from_waker(waker))
+}
+
+fn a_task_is_woken_when_it_may_lock<L: RawTry + ThreadOblivious>() {
+    let total: Mutex<u64, Waking<L>> = Mutex::from(1);
+    let (woken, waker) = waker();
+    let mut future = pin!(total.lock_async());
+    let guard = total.lock();
+    assert!(poll(future.as_mut(), &waker).is_pending());
+    assert_eq!(woken.0.load(Relaxed), 0);
+    drop(guard);
+    assert_eq!(woken.0.load(Relaxed), 1);
+    let Poll::Ready(mut guard) = poll(future.as_mut(), &waker) else {
+        panic!("the mutex is free");
+    };
+    *guard += 1;
+    drop(guard);
+    assert_eq!(*total.lock(), 2);
+    assert_eq!(woken.0.load(Relaxed), 1, "nobody waits any more");
+}
+
+#[test]
+fn a_task_is_woken_when_it_may_lock_under_each_kind_of_lock() {
+    a_task_is_woken_when_it_may_lock::<Tas>();
+    a_task_is_woken_when_it_may_lock::<Mcs>();
+    a_task_is_woken_when_it_may_lock::<HmcsT1>();
+}
+
+/// One task has two futures and polls the second: it would stand still for ever, had the mutex gone
+/// to the first.
+#[test]
+fn a_future_that_nobody_polls_is_passed_over() {
+    let total: Mutex<u64, Waking<Mcs>> = Mutex::from(1);
+    let ((first_woken, first_waker), (woken, waker)) = (waker(), waker());
+    let mut unpolled = pin!(total.lock_async());
+    let mut future = pin!(total.lock_async());
+    let guard = total.lock();
+    assert!(poll(unpolled.as_mut(), &first_waker).is_pending());
+    assert!(poll(future.as_mut(), &waker).is_pending());
+    drop(guard);
+    assert_eq!(woken.0.load(Relaxed), 1, "the first takes nothing with it");
+    let guard = poll(future.as_mut(), &waker);
+    assert!(guard.is_ready(), "the mutex is nobody's");
+    assert!(poll(unpolled.as_mut(), &first_waker).is_pending());
+    drop(guard);
+    assert_eq!(first_woken.0.load(Relaxed), 2, "it waits where it waited");
+    assert!(poll(unpolled.as_mut(), &first_waker).is_ready());
+}
+
+#[test]
+fn a_future_that_is_dropped_is_forgotten() {
+    let total: Mutex<u64, Waking<Tas>> = Mutex::from(1);
+    let ((dropped_woken, dropped_waker), (woken, waker)) = (waker(), waker());
+    let mut future = pin!(total.lock_async());
+    let guard = total.lock();
+    let mut dropped = Box::pin(total.lock_async());
+    assert!(poll(dropped.as_mut(), &dropped_waker).is_pending());
+    assert!(poll(future.as_mut(), &waker).is_pending());
+    drop(dropped);
+    drop(guard);
+    assert_eq!(dropped_woken.0.load(Relaxed), 0);
+    assert_eq!(Arc::strong_count(&dropped_woken), 2, "its waker is gone");
+    assert_eq!(woken.0.load(Relaxed), 1);
+    // Woken, and dropped before it is polled.
+    let guard = total.lock();
+    let mut dropped = Box::pin(total.lock_async());
+    assert!(poll(dropped.as_mut(), &dropped_waker).is_pending());
+    assert!(poll(future.as_mut(), &waker).is_pending());
+    drop(guard);
+    assert_eq!(dropped_woken.0.load(Relaxed), 1);
+    drop(dropped);
+    assert!(poll(future.as_mut(), &waker).is_ready());
+}
+
+#[test]
+fn a_thread_that_gives_up_or_tries_owes_tasks_a_wake_up() {
+    let total: Mutex<u64, Waking<Tas>> = Mutex::from(1);
+    let (woken, waker) = waker();
+    let mut future = pin!(total.lock_async());
+    let guard = total.lock();
+    assert!(poll(future.as_mut(), &waker).is_pending());
+    assert!(total.try_lock().is_none());
+    let past = Patience::until(cohort::Deadline::monotonic(1));
+    assert!(total.lock_within(&past).is_none());
+    assert_eq!(woken.0.load(Relaxed), 0, "the mutex is locked all the time");
+    drop(guard);
+    assert_eq!(woken.0.load(Relaxed), 1);
+}
+
+#[test]
+fn a_waker_that_panics_keeps_no_other_asleep() {
+    let total: Mutex<u64, Waking<Tas>> = Mutex::from(1);
+    let (woken, waker) = waker();
+    let mut first = pin!(total.lock_async());
+    let mut second = pin!(total.lock_async());
+    let guard = total.lock();
+    assert!(poll(first.as_mut(), &Waker::from(Arc::new(Panics))).is_pending());
+    assert!(poll(second.as_mut(), &waker).is_pending());
+    drop(guard);
+    assert_eq!(woken.0.load(Relaxed), 1);
+}

@@ -74,6 +74,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
         command: own_path()?,
         interposer: library::USUAL.locate()?,
         ours: Vec::new(),
+        apart: Vec::new(),
         system: contestants::environment(&Settings::of(Choice::System), Path::new(""), None),
         prove: &|program| prove(program).map_err(|problem| problem.to_string()),
         rounds: rounds(&arguments),
@@ -82,6 +83,7 @@ pub fn run(arguments: Arguments) -> Result<ExitCode, Problem> {
     let ours = Settings::of(Choice::named(DEFAULT)?);
     let setup = Setup {
         ours: contestants::environment(&ours, &setup.interposer, None),
+        apart: contestants::environment(&ours, &library::COMPOSITIONS.locate()?, None),
         ..setup
     };
     interrupt::arm()

@@ -6,7 +6,7 @@ use crate::runner::{self, Failure, Launch, Run};
 use crate::workloads::{Outcome, berkeleydb};
 use crate::world::disturb::allowed_cpus;
 use cohort::Capability;
-use cohort::catalogue::{LOCKS, LockInfo, find};
+use cohort::catalogue::{LOCKS, LockInfo, Storage, find};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,6 +23,8 @@ pub struct Setup<'a> {
     pub interposer: PathBuf,
     /// The environment under our default lock.
     pub ours: Changes,
+    /// The same from the library that has the locks that are placed apart.
+    pub apart: Changes,
     /// The environment under the system's locks.
     pub system: Changes,
     /// Says whether the library will be in a program.
@@ -653,9 +655,13 @@ impl Setup<'_> {
         Ok(points.into())
     }
 
-    /// The environment under another of our locks.
+    /// The environment under another of our locks, from the library that has it.
     fn under(&self, lock: &LockInfo) -> Changes {
-        let mut environment = self.ours.clone();
+        let mut environment = if lock.storage == Storage::Apart {
+            self.apart.clone()
+        } else {
+            self.ours.clone()
+        };
         environment.push(("COHORT_LOCK".to_owned(), Some(lock.name.into())));
         environment
     }
@@ -1016,6 +1022,7 @@ mod tests {
         command: PathBuf::new(),
         interposer: PathBuf::new(),
         ours: Vec::new(),
+        apart: Vec::new(),
         system: Vec::new(),
         prove: &|_| Ok(()),
         rounds: 7,
@@ -1027,6 +1034,30 @@ mod tests {
         let points = Experiment::Oversubscribed.points(&SETUP).unwrap();
         assert_eq!(points.len(), SECTIONS.len() * CROWDS.len());
         assert!(points.iter().all(|point| point.contestants.len() == 4));
+    }
+
+    #[test]
+    fn each_lock_comes_from_a_library_that_has_it() {
+        let from = |library: &str| vec![("LD_PRELOAD".to_owned(), Some(library.into()))];
+        let setup = Setup {
+            ours: from("usual"),
+            apart: from("all"),
+            ..SETUP
+        };
+        for lock in LOCKS.iter().filter(|lock| lock.serves_programs()) {
+            let environment = setup.under(lock);
+            let is_apart = lock.storage == Storage::Apart;
+            let library = if is_apart { "all" } else { "usual" };
+            assert_eq!(environment[0], from(library)[0], "{}", lock.name);
+            let named = ("COHORT_LOCK".to_owned(), Some(lock.name.into()));
+            assert_eq!(environment[1], named);
+        }
+        let adaptive = Experiment::AdaptiveCrowd("glk").points(&setup).unwrap();
+        for point in adaptive {
+            let libraries = point.contestants.iter();
+            let libraries = libraries.map(|one| one.launch.environment[0].1.clone().unwrap());
+            assert_eq!(libraries.collect::<Vec<_>>(), ["usual", "all"]);
+        }
     }
 
     #[test]
@@ -1125,6 +1156,10 @@ mod tests {
         let run = said("servers : x\nRun time: 2.0s Ops: 98304 TPS: 49152 Net_rate: 4.1M/s\n");
         assert_eq!(per_second_of_memcaslap(&run).unwrap().per_second, 49152.0);
         assert!(per_second_of_memcaslap(&said("connection refused")).is_err());
+        let result = serde_json::to_string(&Outcome::default()).unwrap();
+        assert!(Outcome::read(&said(&result)).is_ok());
+        let complaint = format!("cohort: COHORT_LOCK=mine names no lock\n{result}\n");
+        assert!(Outcome::read(&said(&complaint)).is_err());
         let run = said("count: 9\ntime: 0.250\nok\n");
         assert_eq!(per_second_of_kyoto(&run).unwrap().per_second, 4.0);
     }

@@ -124,8 +124,13 @@ impl Outcome {
     /// The outcome that a run of the `workload` subcommand printed.
     ///
     /// # Errors
-    /// There is none in its output.
+    /// There is none in its output, or the preload library says there that it does something else
+    /// than it was told.
     pub fn read(run: &Run) -> Result<Self, String> {
+        let is_complaint = |line: &&str| line.starts_with("cohort: COHORT_");
+        if let Some(complaint) = run.output.lines().find(is_complaint) {
+            return Err(complaint.to_owned());
+        }
         run.output
             .lines()
             .rev()

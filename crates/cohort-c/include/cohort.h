@@ -450,8 +450,9 @@ int cohort_gls_timedlock(const void *address, const struct timespec *time);
 int cohort_gls_clocklock(const void *address, int clock, const struct timespec *time);
 
 /*
- Releases the lock of that address; `EPERM` if nobody has it, or it has none.  A lock does not
- know its owner: to release another thread's is not noticed, and its section is no longer alone.
+ Releases the lock of that address; `EPERM` if nobody has it, or it has none, as long as no other
+ thread frees it meanwhile.  A lock does not know its owner: to release another thread's is not
+ noticed, and its section is no longer alone.
  */
 int cohort_gls_unlock(const void *address);
 

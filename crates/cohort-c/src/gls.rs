@@ -82,11 +82,12 @@ pub unsafe extern "C" fn cohort_gls_clocklock(
     }
 }
 
-/// Releases the lock of that address; `EPERM` if nobody has it, or it has none.  A lock does not
-/// know its owner: to release another thread's is not noticed, and its section is no longer alone.
+/// Releases the lock of that address; `EPERM` if nobody has it, or it has none, as long as no other
+/// thread frees it meanwhile.  A lock does not know its owner: to release another thread's is not
+/// noticed, and its section is no longer alone.
 ///
 /// # Safety
-/// The caller has the lock, or nobody has.
+/// The caller has the lock, or nobody has and nobody frees it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_gls_unlock(address: *const c_void) -> c_int {
     // SAFETY: the caller's.
@@ -176,7 +177,7 @@ mod named {
                 }
 
                 /// # Safety
-                /// The caller has the lock, or nobody has.
+                /// As of `cohort_gls_unlock`.
                 #[unsafe(export_name = concat!("cohort_gls_", stringify!($name), "_unlock"))]
                 unsafe extern "C" fn unlock(address: *const c_void) -> c_int {
                     // SAFETY: the caller's.

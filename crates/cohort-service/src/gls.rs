@@ -282,7 +282,8 @@ pub fn lock_for<T: ?Sized>(of: &T, time: Duration) -> Option<Guard<'_>> {
 }
 
 /// Forgets the lock of that address, whose memory goes to others; to be called before what is there
-/// is given back.  An address that has no lock is forgotten already.
+/// is given back.  An address that has no lock is forgotten already.  In a child that another thread
+/// forks meanwhile the lock may stay held, as one does that is held.
 ///
 /// # Errors
 /// The lock is held or waited for.
@@ -426,7 +427,8 @@ pub mod address {
     /// 0 is no key (`EINVAL`); nobody holds the lock, if the key has one (`EPERM`).
     ///
     /// # Safety
-    /// No [`Guard`](super::Guard) has the lock, and the caller may release it.
+    /// No [`Guard`](super::Guard) has the lock, and the caller may release it; if nobody holds it, no
+    /// thread [frees](free) the key meanwhile.
     ///
     /// ```
     /// use cohort_service::gls::{Refusal, address};

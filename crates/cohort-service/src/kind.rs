@@ -123,7 +123,8 @@ impl Kind {
     /// As [`lock`](Self::lock); nobody holds the lock, if the key has one (`EPERM`).
     ///
     /// # Safety
-    /// No [`Guard`](crate::gls::Guard) has the lock, and the caller may release it.
+    /// No [`Guard`](crate::gls::Guard) has the lock, and the caller may release it; if nobody holds it,
+    /// no thread [frees](crate::gls::address::free) the key meanwhile.
     pub unsafe fn unlock(&'static self, key: usize) -> Result<(), Refusal> {
         // SAFETY: the caller's.
         unsafe { TABLE.unlock(self.of_table(), key) }

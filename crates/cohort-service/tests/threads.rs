@@ -95,17 +95,78 @@ fn keys_are_freed_while_others_use_them() {
     assert_eq!(sum(all), (THREADS * TURNS) as u64);
 }
 
+fn unlock(key: usize) -> Result<(), Refusal> {
+    // SAFETY: the callers have the key's lock, by no guard, or nobody has, and nobody frees it.
+    unsafe { address::unlock(key) }
+}
+
+#[test]
+fn any_value_but_null_is_a_key() {
+    let keys = [
+        1,
+        2,
+        3,
+        1 << 32,
+        1 << 48,
+        1 << 63,
+        usize::MAX - 1,
+        usize::MAX,
+        1.0_f64.to_bits() as usize,
+        2.0_f64.to_bits() as usize,
+    ];
+    // All at once: none has another's lock.
+    for key in keys {
+        assert_eq!(address::lock(key), Ok(()), "{key:x}");
+    }
+    for key in keys {
+        assert_eq!(address::try_lock(key), Err(Refusal::Busy), "{key:x}");
+    }
+    thread::scope(|scope| {
+        scope.spawn(|| keys.map(|key| assert_eq!(unlock(key), Ok(()), "{key:x}")));
+    });
+    for key in keys {
+        assert_eq!(unlock(key), Err(Refusal::NotHeld), "{key:x}");
+        assert_eq!(address::try_lock(key), Ok(()), "{key:x}");
+        assert_eq!(unlock(key), Ok(()), "{key:x}");
+        assert_eq!(address::free(key), Ok(()), "{key:x}");
+        assert_eq!(unlock(key), Err(Refusal::NotHeld), "{key:x}");
+    }
+}
+
+/// A thread remembers the lock that it had last, which goes to another key meanwhile, and is held.
+#[test]
+fn what_a_thread_remembers_may_be_another_key_s() {
+    const ITS: usize = 0x5_0008;
+    const OTHER: usize = 0x5_0010;
+    assert_eq!(address::lock(ITS), Ok(()));
+    assert_eq!(unlock(ITS), Ok(()));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            assert_eq!(address::free(ITS), Ok(()));
+            // A thread takes what it has given back.
+            assert_eq!(address::lock(OTHER), Ok(()));
+        });
+    });
+    assert_eq!(address::try_lock(ITS), Ok(()));
+    assert_eq!(address::try_lock(OTHER), Err(Refusal::Busy));
+    for key in [ITS, OTHER] {
+        assert_eq!(unlock(key), Ok(()));
+        assert_eq!(address::free(key), Ok(()));
+    }
+}
+
 #[test]
 fn what_cannot_be_done_is_refused() {
     assert_eq!(address::lock(0), Err(Refusal::NoKey));
     assert_eq!(address::try_lock(0), Err(Refusal::NoKey));
     assert_eq!(address::free(0), Err(Refusal::NoKey));
-    for (key, why) in [(0, Refusal::NoKey), (usize::MAX, Refusal::NotHeld)] {
+    const UNKNOWN: usize = usize::MAX / 3;
+    for (key, why) in [(0, Refusal::NoKey), (UNKNOWN, Refusal::NotHeld)] {
         // SAFETY: refused.
         let refused = unsafe { address::unlock(key) };
         assert_eq!(refused, Err(why));
     }
-    assert_eq!(address::free(usize::MAX), Ok(()));
+    assert_eq!(address::free(UNKNOWN), Ok(()));
     let one = Guarded(UnsafeCell::new(0));
     let held = gls::lock(&one);
     assert!(gls::try_lock(&one).is_none());

@@ -1,0 +1,112 @@
+//! A process forks while its threads put keys and free them: its children go on with the table.
+
+use cohort_service::gls::{Refusal, address};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const THREADS: usize = 3;
+const FORKS: usize = 60;
+
+/// Keys of each thread: so many that the table grows again and again.
+const KEYS: usize = 100_000;
+
+/// Where those of all threads begin, and those of children.
+const THEIRS: usize = 1 << 30;
+const OURS: usize = 1 << 40;
+
+/// How long a child may take that takes milliseconds: a guard.
+const LIMIT: Duration = Duration::from_secs(60);
+
+fn theirs(thread: usize, turn: usize) -> usize {
+    THEIRS + 8 * (thread + THREADS * (turn % KEYS))
+}
+
+fn unlock(key: usize) -> Result<(), Refusal> {
+    // SAFETY: the callers have locked it, by no guard.
+    unsafe { address::unlock(key) }
+}
+
+/// What a child does; 0 if all went well.  No thread of it but this one is there, so nothing may be
+/// allocated.
+fn child() -> i32 {
+    for key in (0..2_000).map(|number| OURS + 8 * number) {
+        if address::lock(key).is_err() {
+            return 1;
+        }
+        if address::try_lock(key) != Err(Refusal::Busy) {
+            return 2;
+        }
+        if unlock(key).is_err() {
+            return 3;
+        }
+        if key % 16 == 0 && address::free(key).is_err() {
+            return 4;
+        }
+    }
+    for turn in 0..2_000 {
+        // A thread that is not here may have it.
+        if let Ok(()) = address::try_lock(theirs(turn % THREADS, turn))
+            && unlock(theirs(turn % THREADS, turn)).is_err()
+        {
+            return 5;
+        }
+    }
+    0
+}
+
+/// How a child ended; below 0 if it has not.
+fn status(child: libc::pid_t) -> i32 {
+    let began = Instant::now();
+    loop {
+        let mut status = 0;
+        // SAFETY: the place is writable.
+        let ended = unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) };
+        if ended == child {
+            return status;
+        }
+        if began.elapsed() > LIMIT {
+            // SAFETY: a child that has not been waited for.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+            return -1;
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn children_go_on_while_the_table_grows() {
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let is_over = &is_over;
+            scope.spawn(move || {
+                for turn in 0.. {
+                    if is_over.load(Relaxed) {
+                        break;
+                    }
+                    let key = theirs(thread, turn);
+                    assert_eq!(address::lock(key), Ok(()));
+                    assert_eq!(unlock(key), Ok(()));
+                    // Some later again.
+                    if turn % 3 == 0 {
+                        assert_eq!(address::free(key), Ok(()));
+                    }
+                }
+            });
+        }
+        let mut ends = (0..FORKS).map(|_| {
+            // SAFETY: the child calls nothing that allocates or takes another thread's lock, and ends.
+            let forked = unsafe { libc::fork() };
+            if forked == 0 {
+                let code = child();
+                // SAFETY: ends the process.
+                unsafe { libc::_exit(code) };
+            }
+            if forked > 0 { status(forked) } else { -1 }
+        });
+        let wrong = ends.find(|status| *status != 0);
+        is_over.store(true, Relaxed);
+        assert_eq!(wrong, None, "a child did not end well");
+    });
+}

@@ -68,6 +68,34 @@ impl Judge for Asking {
     }
 }
 
+/// Goes to and fro between the first mode and the mutex.
+#[derive(Debug, Default)]
+pub struct Crowding;
+
+impl Judge for Crowding {
+    fn is_crowded() -> bool {
+        unreachable!("it changes without asking")
+    }
+
+    fn samples(_section: u32) -> bool {
+        true
+    }
+
+    fn considers(_section: u32) -> bool {
+        true
+    }
+
+    fn choose(mode: Mode, _queue: Mean) -> Mode {
+        match mode {
+            Mode::Mutex => Mode::Ticket,
+            Mode::Ticket | Mode::Mcs => Mode::Mutex,
+        }
+    }
+}
+
+/// A lock that goes into its mutex, and out of it.
+pub type InAndOut = Glk<Crowding>;
+
 /// Forwards.
 pub type Forwards = Glk<Restless<false>>;
 

@@ -178,6 +178,19 @@ pub fn inflated<L: Served>() -> impl Host {
     }
 }
 
+/// The same of a lock that adapts.
+pub fn inflated_adapting<L: Served>() -> impl Host {
+    There {
+        object: Inflated::default(),
+        claim: Claim::new(),
+        fat_pool: Pooled::<L, _, _, false, true>::giving_up(
+            nodes::<Holding<L::Context>>(2),
+            nodes::<Fat<L>>(3),
+            None,
+        ),
+    }
+}
+
 /// The same of a lock whose waiters leave its queue at their deadlines, and claim nothing.
 pub fn inflated_abandonable<L: Served + Abortable>() -> impl Host {
     There {

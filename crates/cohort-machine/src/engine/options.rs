@@ -7,9 +7,11 @@ pub struct Options {
     pub placement: Placement,
     /// Whether threads stay on their CPU.  Default: yes.
     pub pinned: bool,
-    /// Threads that compute for ever beside the run's own, spread over the CPUs
-    /// and free to move.  Default: none.
+    /// Threads that compute for ever beside the run's own, and are free to move.  Default: none.
     pub background: usize,
+    /// Which CPUs those have: where some are named, they leave the others alone.  Default: scattered
+    /// over all.
+    pub background_at: Placement,
     /// What decides which thread runs next.  Default: virtual time.
     pub schedule: Schedule,
     /// How waiters wait.  Default: they park.
@@ -40,6 +42,7 @@ impl Default for Options {
             placement: Placement::Compact,
             pinned: true,
             background: 0,
+            background_at: Placement::Scattered,
             schedule: Schedule::Time,
             waiting: Waiting::Park,
             spin: 150,

@@ -5,7 +5,7 @@ use super::failure::{Doing, Failure, Waiting};
 use super::fiber::Thread as Handle;
 use super::hardware::Hardware;
 use super::memory::Memory;
-use super::options::{Options, Placement};
+use super::options::Options;
 use super::outcome::Outcome;
 use super::placement::place;
 use super::random::Random;
@@ -83,7 +83,7 @@ impl<'m> Run<'m> {
         }
         let background = place(
             self.hardware,
-            &Placement::Scattered,
+            &self.options.background_at,
             self.options.background,
         )?;
         for (number, cpu) in background.into_iter().enumerate() {

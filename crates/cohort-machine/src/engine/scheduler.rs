@@ -94,8 +94,10 @@ impl Engine<'_> {
         if self.cpus.waiting == 0 {
             return None;
         }
-        let movable =
-            |queue: &VecDeque<usize>| queue.iter().position(|index| !self.threads[*index].pinned);
+        let movable = |queue: &VecDeque<usize>| {
+            let mut queue = queue.iter();
+            queue.position(|index| self.may_use(*index, cpu))
+        };
         let here = self.hardware.places[cpu];
         let (from, place) = (0..self.cpus.cpus.len())
             .filter_map(|from| {
@@ -117,7 +119,12 @@ impl Engine<'_> {
     /// Whether a thread may run on another CPU than its own.
     fn may_use(&self, index: usize, cpu: usize) -> bool {
         let thread = &self.threads[index];
-        !thread.pinned && (thread.background || self.allowed[cpu])
+        let allowed = if thread.background {
+            &self.allowed_behind
+        } else {
+            &self.allowed
+        };
+        !thread.pinned && allowed[cpu]
     }
 
     /// Where a thread that becomes ready shall run: where it was, or if another

@@ -24,8 +24,9 @@ pub(crate) struct Engine<'m> {
     pub(crate) memory: &'m Memory,
     pub(crate) options: Options,
     pub(crate) threads: Vec<Thread>,
-    /// The CPUs they may use, background threads apart.
+    /// The CPUs that they may use, and those that background threads may.
     pub(crate) allowed: Vec<bool>,
+    pub(crate) allowed_behind: Vec<bool>,
     /// The thread whose fiber runs.
     pub(crate) current: usize,
     /// Until when it may go on without looking which other is due.
@@ -74,6 +75,7 @@ impl<'m> Engine<'m> {
             hardware,
             memory,
             allowed: allowed(hardware, &options.placement),
+            allowed_behind: allowed(hardware, &options.background_at),
             current: 0,
             horizon: 0,
             agenda: Agenda::new(threads.len()),

@@ -1,7 +1,7 @@
 //! What sharing a CPU or a core costs.
 
 use crate::{machine, program, run, try_run};
-use cohort_machine::{Failure, Hardware, Memory, Options, Placement, Run};
+use cohort_machine::{Failure, Hardware, Memory, Options, Placement, Run, door};
 use std::cell::Cell;
 
 /// When programs that only compute are done, placed like that.
@@ -136,6 +136,33 @@ fn background_threads_take_their_share_and_end_with_the_run() {
     let outcome = machine.go().unwrap_or_else(|failure| panic!("{failure}"));
     assert_eq!(outcome.threads.len(), 4);
     assert!(outcome.nanoseconds > 19_000, "{}", outcome.nanoseconds);
+}
+
+#[test]
+fn background_threads_leave_cpus_alone_that_are_not_theirs() {
+    let hardware = machine(&[]);
+    let lasts = |background| {
+        let memory = Memory::new();
+        let word = memory.bytes(4);
+        let options = Options {
+            placement: Placement::Cpus(vec![0]),
+            background,
+            background_at: Placement::Cpus(vec![2, 3]),
+            stagger: 0,
+            ..Options::default()
+        };
+        let mut run = Run::new(&hardware, &memory, options);
+        run.spawn(move |thread| {
+            for _ in 0..3 {
+                thread.work(2500);
+                // Its CPU is free meanwhile.
+                let _ = door::sleep(word, || 0, 0, 1, Some(thread.now() + 500));
+            }
+        });
+        let outcome = run.go().unwrap_or_else(|failure| panic!("{failure}"));
+        outcome.nanoseconds
+    };
+    assert_eq!(lasts(6), lasts(0));
 }
 
 #[test]

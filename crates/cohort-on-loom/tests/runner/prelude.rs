@@ -10,7 +10,7 @@ pub(crate) use crate::again_clients as again;
 pub(crate) use crate::checks::as_in;
 pub use crate::checks::{ALL, CELL, Checked, Small, SmallAClof, Standard, Whole};
 pub use crate::clients::condvar::{Looking, Queued};
-pub use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
+pub use crate::clients::glk::{self, Backwards, Forwards, InAndOut, ToAndFro};
 pub use crate::clients::near_wrap::NearWrap;
 pub use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 pub use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};

@@ -5,7 +5,7 @@ use super::trial::{EPYC, KUNPENG, by_chance, by_time, passes};
 use super::world::Client;
 use crate::checks::{Naive, OnePeer, Pessimistic};
 use crate::clients::condvar::{Looking, Queued};
-use crate::clients::glk::{self, Backwards, Forwards, ToAndFro};
+use crate::clients::glk::{self, Backwards, Forwards, InAndOut, ToAndFro};
 use crate::clients::near_wrap::NearWrap;
 use crate::clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
@@ -123,6 +123,10 @@ static CLIENTS: &[Sizes] = clients! {
     glk_changes: |threads, rounds| mutex::excludes::<Forwards>(threads, rounds, 1);
     glk_changes_back: |threads, rounds| mutex::excludes::<Backwards>(threads, rounds, 1);
     glk_to_and_fro: |threads, rounds| mutex::excludes::<ToAndFro>(threads, rounds, 1);
+    glk_in_and_out: |threads, rounds| mutex::excludes::<InAndOut>(threads, rounds, 1);
+    glk_inflated: |threads, rounds| {
+        host::excludes(host::inflated_adapting::<Forwards>(), threads, rounds, 1);
+    };
     glk_comes_round: |threads, _rounds| glk::comes_round(threads);
     glk_tries: |_threads, _rounds| glk::is_free_for_a_try::<Forwards>();
     assigned: |threads, rounds| host::is_assigned::<Tas, Mcs>(threads, rounds);

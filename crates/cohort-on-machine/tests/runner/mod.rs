@@ -3,6 +3,7 @@
 mod bounds;
 mod clients;
 pub mod flaws;
+mod loads;
 mod locks;
 pub mod prelude;
 pub mod properties;
@@ -18,5 +19,6 @@ pub fn tests() -> Vec<Trial> {
     tests.extend(bounds::tests());
     tests.extend(flaws::tests());
     tests.extend(properties::tests());
+    tests.extend(loads::tests());
     tests
 }

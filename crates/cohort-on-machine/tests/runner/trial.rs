@@ -40,6 +40,9 @@ pub static KUNPENG: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("kunpeng
 /// One with hardware threads, MOESI and native atomics.
 pub static EPYC: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("epyc-7352x2"));
 
+/// The machine with two sockets that locks which adapt were made for.
+pub static HASWELL: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("haswell-ep-2s"));
+
 /// One with eight nodes, one or two hops apart.
 pub static SUNFIRE: LazyLock<Arc<Hardware>> = LazyLock::new(|| hardware("sunfire-x4800"));
 

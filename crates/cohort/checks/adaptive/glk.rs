@@ -49,7 +49,11 @@ models![
         by_word(|| destroy::is_destroyed::<Forwards>(2));
     }),
     quick("glk::inflated", PARK_1, || {
-        by_word(|| host::excludes(host::inflated::<Backwards>(), 2, 2, 0));
+        by_word(|| host::excludes(host::inflated_adapting::<Backwards>(), 2, 2, 0));
+    }),
+    // With the mutex's queue, out of which a thread comes to a mode that was left.
+    quick("glk::queue", SPIN_0, || {
+        mutex::takes_turns::<InAndOut, _>([2, 1]);
     }),
     quick("glk::forked", FORK, || {
         by_word(fork::holds_changed::<Forwards>);

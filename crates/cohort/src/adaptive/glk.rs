@@ -17,7 +17,7 @@
 //! |---|---|---|
 //! | `mode` | the holder, before its section | by which of `ways` the lock is taken |
 //! | `ways.samples`, `ways.queued` | the holder, before its section | the queue's length, holder included, in eighths: how often it was looked at, and its sum |
-//! | `due` | the holder, before its section | when `ticket` or `mcs` is to be considered though few sections have passed; 0: no wait has been timed yet |
+//! | `due` | the holder, before its section | when the mode is to be considered though few sections have passed; 0: nobody has asked yet |
 //! | `ways` | each by its own rules | the low locks; in all but the mode's, threads that find out so |
 //! | `ways.sections` | the holder | counts acquisitions, in modes with a lock that does not; `mcs` carries the count from holder to holder, and leaves it here when nobody waits |
 //!
@@ -54,8 +54,8 @@ use super::tuning::tuned;
 use crate::basic::mcs::McsNode;
 use crate::basic::{Mcs, Ticket};
 use crate::door::{
-    self, AtomicU32, AtomicU64, Change, Order, constructor, flaws, hearer, is_counted,
-    is_worth_a_try, keep_cpu, mutant, now, yield_now,
+    self, AtomicU32, AtomicU64, Change, Order, constructor, flaws, hearer, is_counted, keep_cpu,
+    mutant, now, tries_anything, yield_now,
 };
 use crate::numa::FutexHmcs;
 use crate::wait::MayPark;
@@ -254,6 +254,8 @@ impl Way for Mcs {
 /// where it is: so one in some counts, for all of them.  A look finds a queue of three too short for the
 /// mutex, or long, by chance, and the mean of a period's looks may still be; then `glk` goes on as
 /// `ticket`, where a queue of three is at home too.  A period later it comes back for a longer one.
+/// Where none is, the next is: of a few that sleep for long it may be that none would be, for as long,
+/// and the queue looked short.
 #[derive(Debug, Default)]
 struct Counted {
     futex: FutexHmcs,
@@ -265,6 +267,9 @@ const COUNTED: u32 = 8;
 
 /// The number of an acquisition that is not, which is in no period.
 const UNCOUNTED: u32 = 1;
+
+/// For how many an acquisition counts that counts for none.
+const FOR_NONE: u32 = 0;
 
 impl Counted {
     constructor! {
@@ -314,25 +319,28 @@ unsafe impl Inherit for Counted {
 impl Way for Counted {
     #[inline(always)]
     fn arrive(&self, (): &()) -> Place {
+        let counts_for = if self.waiting.load(Order::RELAXED) == 0 {
+            1
+        } else if is_counted(COUNTED) {
+            COUNTED
+        } else {
+            FOR_NONE
+        };
         Place {
-            number: if is_counted(COUNTED) {
-                COUNTED
-            } else {
-                UNCOUNTED
-            },
+            number: counts_for,
             is_held: self.futex.acquire_untouched(),
         }
     }
 
     fn wait(&self, (): &(), number: u32) -> Option<u32> {
-        let counted = number != UNCOUNTED;
+        let counted = number != FOR_NONE;
         if counted {
-            self.waiting.fetch_add(COUNTED, Order::RELAXED);
+            self.waiting.fetch_add(number, Order::RELAXED);
         }
         // As it was found taken on arrival.
         self.futex.wait_untold();
         if counted {
-            self.waiting.fetch_sub(COUNTED, Order::RELAXED);
+            self.waiting.fetch_sub(number, Order::RELAXED);
         }
         Some(number)
     }
@@ -343,11 +351,11 @@ impl Way for Counted {
 
     #[inline(always)]
     fn count(&self, (): &(), number: u32, sections: &AtomicU32) -> u32 {
-        if number == UNCOUNTED {
+        if number == FOR_NONE {
             return UNCOUNTED;
         }
         // In the modes that count all of them it went on in other steps.
-        let count = (sections.load(Order::RELAXED) | (COUNTED - 1)).wrapping_add(1);
+        let count = (sections.load(Order::RELAXED) | (number - 1)).wrapping_add(1);
         sections.store(count, Order::RELAXED);
         count
     }
@@ -571,9 +579,13 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
     /// waits for threads without a CPU takes seconds for the sections of a period.
     const LATE_NANOSECONDS: u64 = 1_000_000;
 
-    /// And at the first timed wait that ends so long after the mode was last due: a period of long
-    /// sections takes longer than the load stays as it is, and in a wrong mode each of them is slow.
+    /// And at the first look or wait that ends so long after the mode was last due: a period of
+    /// long sections takes longer than the load stays as it is, and in a wrong mode each of them is slow.
     const SLOW_NANOSECONDS: u64 = 4_000_000;
+
+    /// The same in `mutex`: it takes two quiet looks at the load to leave that, and where the queue is
+    /// long the lock has to go on from `ticket` to `mcs` then.
+    const CROWDED_NANOSECONDS: u64 = 1_000_000;
 
     /// Whether the mutex is taken for any queue that is not short while threads exceed CPUs, and left
     /// when they no longer do; else it is for long queues only, and left for a short one too.
@@ -618,9 +630,6 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
 /// A queue in which each waiter has to be looked at counts as no longer than so many times the length
 /// from which on it is a long one: its average says as well what is asked of it.
 const LONG: u32 = 4;
-
-/// One in so many waits of a thread is timed, a power of two, in modes in which waiters spin.
-const TIMED: u32 = 8;
 
 /// Whether the machine's runnable tasks exceed its CPUs (Antić et al. 2016 §3).
 #[derive(Debug, Default)]
@@ -713,7 +722,7 @@ impl<J: Judge> Glk<J> {
             };
             if let Some(number) = number {
                 if self.is_mode(mode) {
-                    let late = began.is_some_and(|began| self.is_late(began, now()));
+                    let late = began.is_some_and(|began| self.is_late(mode, began, now()));
                     // SAFETY: taken just now, by this node.
                     return unsafe { self.begin(mode, number, node, late) };
                 }
@@ -736,9 +745,8 @@ impl<J: Judge> Glk<J> {
     unsafe fn begin(&self, mode: Mode, number: u32, node: &McsNode, late: bool) {
         let count = self.ways.count(mode, node, number);
         if J::samples(count) || late {
-            let considers = late || J::considers(count);
             // SAFETY: passed on.
-            unsafe { self.look(mode, node, considers) };
+            unsafe { self.look(mode, node, J::considers(count), late) };
         }
     }
 
@@ -758,20 +766,28 @@ impl<J: Judge> Glk<J> {
         unsafe { self.ways.release(mode, node) };
     }
 
-    /// Whether the mode is to be considered after a wait that lasted from then until now, and by
+    /// Whether the mode is to be considered after a wait in it that lasted from then until now, and by
     /// which the caller holds the lock.
-    fn is_late(&self, began: u64, now: u64) -> bool {
+    fn is_late(&self, mode: Mode, began: u64, now: u64) -> bool {
+        self.is_due(mode, now) || now - began > J::LATE_NANOSECONDS
+    }
+
+    /// Whether the mode has not been considered for so long that it is to be now; for the lock's holder.
+    fn is_due(&self, mode: Mode, now: u64) -> bool {
         let due = self.due.load(Order::RELAXED);
         let is_due = due != 0 && now >= due;
         if due == 0 || is_due {
-            let next = now.saturating_add(J::SLOW_NANOSECONDS);
-            self.due.store(next, Order::RELAXED);
+            let period = if mode.spins() {
+                J::SLOW_NANOSECONDS
+            } else {
+                J::CROWDED_NANOSECONDS
+            };
+            self.due.store(now.saturating_add(period), Order::RELAXED);
         }
-        is_due || now - began > J::LATE_NANOSECONDS
+        is_due
     }
 
-    /// Waits in that mode, and notes now and then when it `began`: where all waits are late, one of
-    /// them tells it.
+    /// Waits in that mode, and notes when it `began`, if that matters.
     fn wait_in(
         &self,
         mode: Mode,
@@ -781,7 +797,8 @@ impl<J: Judge> Glk<J> {
     ) -> Option<u32> {
         let wait = || self.ways.wait(mode, node, number);
         let held = if mode.spins() {
-            *began = is_worth_a_try(TIMED).then(now);
+            // A crowd of few that lack CPUs has few waits in a time, all of them late.
+            *began = tries_anything().then(now);
             keep_cpu(true);
             let held = wait();
             keep_cpu(false);
@@ -797,18 +814,24 @@ impl<J: Judge> Glk<J> {
         held
     }
 
-    /// Looks at the queue, and now and then considers the mode, which changes then or not.
+    /// Looks at the queue, and considers the mode where that is due or a wait was late; it changes then
+    /// or not.
     ///
     /// # Safety
     /// The caller has just taken the lock in that mode, by that node.
     #[cold]
     #[inline(never)]
-    unsafe fn look(&self, mode: Mode, node: &McsNode, considers: bool) {
+    unsafe fn look(&self, mode: Mode, node: &McsNode, due: bool, late: bool) {
         let mean = Mean {
             samples: self.ways.samples.load(Order::RELAXED) + 8,
             queued: self.ways.queued.load(Order::RELAXED)
                 + 8 * self.ways.queue(mode, node).min(Tuning::LONGEST),
         };
+        // A lock that one thread has taken over has no waits that could be late.
+        let late = late || !due && self.is_due(mode, now());
+        // In the mutex it is the crowd that may be gone: a queue that has seemed short in a few looks is
+        // no reason to leave it.
+        let considers = due || late && (mode.spins() || !J::is_crowded());
         // An eighth stays, so that a short change of the load counts for less.
         let kept = if considers { 8 } else { 1 };
         self.ways.samples.store(mean.samples / kept, Order::RELAXED);
@@ -818,6 +841,11 @@ impl<J: Judge> Glk<J> {
             if next != mode {
                 // SAFETY: passed on.
                 unsafe { self.change(mode, next, node) };
+                if !mode.spins() {
+                    // A crowd's queue does not tell how long the next one is.
+                    self.ways.samples.store(0, Order::RELAXED);
+                    self.ways.queued.store(0, Order::RELAXED);
+                }
                 if let Some(hearer) = hearer()
                     && self.mode() == next
                 {
@@ -1080,9 +1108,6 @@ mod tests {
                 let node = McsNode::default();
                 let place = lock.ways.arrive(Mode::Ticket, &node);
                 let mut began = None;
-                // The next one is timed.
-                while !is_worth_a_try(TIMED) {}
-                assert!((1..TIMED).all(|_| !is_worth_a_try(TIMED)));
                 let number = lock.wait_in(Mode::Ticket, &node, place.number, &mut began);
                 assert!(began.is_some());
                 (number, lock.due.load(Order::RELAXED))

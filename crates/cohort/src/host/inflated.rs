@@ -31,7 +31,7 @@
 //! | `generation` | the first user in each process | see [`Generation`] |
 
 use super::{Claim, Gate, Generation, Holding, MadeInPlace, Pool};
-use crate::door::{AtomicU32, AtomicU64, Order, flaws, mutant, orders, runs_out};
+use crate::door::{AtomicU32, AtomicU64, Order, cpus, flaws, mutant, orders, runs_out};
 use cohort_raw::{
     AcquireWithin, Hosted, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
 };
@@ -192,9 +192,10 @@ impl dyn FatPool + '_ {
 
 /// A fat_pool that takes its fat locks and its records from two pools, to which it points; of a
 /// lock whose waiters can give up, or are taken for such as cannot: what only those need is
-/// not compiled then.
+/// not compiled then.  A crowd is let past the gate of a lock that adapts, which would never hear of
+/// it otherwise: sleepers outside are in no queue, and want no CPUs.
 #[derive(Debug)]
-pub struct Pooled<L: RawLock, R, F, const GIVE_UP: bool = false> {
+pub struct Pooled<L: RawLock, R, F, const GIVE_UP: bool = false, const ADAPTS: bool = false> {
     records: R,
     fats: F,
     within: Option<AcquireWithin<L>>,
@@ -207,7 +208,7 @@ impl<L: RawLock, R, F> Pooled<L, R, F> {
     }
 }
 
-impl<L: RawLock, R, F, const GIVE_UP: bool> Pooled<L, R, F, GIVE_UP> {
+impl<L: RawLock, R, F, const GIVE_UP: bool, const ADAPTS: bool> Pooled<L, R, F, GIVE_UP, ADAPTS> {
     /// The same, of one whose waiters [give up](cohort_raw::Able) in that way.
     pub const fn giving_up(records: R, fats: F, within: Option<AcquireWithin<L>>) -> Self {
         assert!(GIVE_UP == within.is_some());
@@ -231,7 +232,8 @@ impl<L: RawLock, R, F, const GIVE_UP: bool> Pooled<L, R, F, GIVE_UP> {
 }
 
 // SAFETY: pools hand out a node once.
-unsafe impl<L, R, F, const GIVE_UP: bool> FatPool for Pooled<L, R, F, GIVE_UP>
+unsafe impl<L, R, F, const GIVE_UP: bool, const ADAPTS: bool> FatPool
+    for Pooled<L, R, F, GIVE_UP, ADAPTS>
 where
     L: RawTry<Context: 'static> + ThreadOblivious + Inherit + 'static,
     R: Deref<Target: Pool<Holding<L::Context>>>,
@@ -251,7 +253,8 @@ where
         let fat = unsafe { self.fats.at(fat) };
         let record = self.records.take();
         record.note(object);
-        let passed = object.map(|_| fat.header.gate.enter());
+        let stops = |object: &&Inflated| !ADAPTS || object.are_few();
+        let passed = object.filter(stops).map(|_| fat.header.gate.enter());
         Self::acquire_by(fat, &record.context);
         if let Some(passed) = passed {
             fat.header.gate.leave(passed);
@@ -344,6 +347,9 @@ const fn fat(number: u32, users: u64) -> u64 {
 const fn number(fat: u64) -> u32 {
     (fat >> 32) as u32
 }
+
+/// So many more than CPUs are no crowd yet (Antić et al. 2016, their release).
+const NO_CROWD: u32 = 2;
 
 impl Inflated {
     /// Where in the object its generation is.
@@ -441,6 +447,11 @@ impl Inflated {
                 Err(now) => word = now,
             }
         }
+    }
+
+    /// Whether those that hold it or wait are no crowd.
+    fn are_few(&self) -> bool {
+        self.word.load(Order::RELAXED) & USERS <= u64::from(cpus() + NO_CROWD) * USER
     }
 
     #[inline(always)]

@@ -669,8 +669,8 @@ macro_rules! services {
         type Records = &'static Static<Seldom<Record>>;
         type Fats = &'static Static<Seldom<Fat<$lock>>>;
         type Way = Able<$lock>;
-        static FAT_POOL: Pooled<$lock, Records, Fats, { Way::ABORTABLE }> =
-            Pooled::giving_up(&RECORDS_OF, &FATS_OF, Way::ACQUIRE_WITHIN);
+        type Store = Pooled<$lock, Records, Fats, { Way::ABORTABLE }, { Way::ADAPTS }>;
+        static FAT_POOL: Store = Store::giving_up(&RECORDS_OF, &FATS_OF, Way::ACQUIRE_WITHIN);
         crate::service_of_fat_pool!(&FAT_POOL, || Needs {
             bytes: RECORDS_OF.bytes() + FATS_OF.bytes() + own_pool_bytes(),
             inflated: FATS_OF.get().used(),

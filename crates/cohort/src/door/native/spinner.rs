@@ -3,7 +3,7 @@
 use super::super::{Advice, Monitor, WaitPolicy, loan};
 use super::allowed::{Beyond, is_allowed};
 use super::system::{call, nap, now, number, random, yield_now};
-use super::{AtomicU32, monitor};
+use super::{AtomicU32, ThreadRecord, monitor};
 use core::cell::Cell;
 use core::sync::atomic::{self, AtomicU8, AtomicU64, Ordering};
 
@@ -241,15 +241,32 @@ const ENOUGH_NANOSECONDS: u64 = 8_000_000;
 /// not clear.
 #[must_use]
 pub fn threads_lack_cpus() -> Option<bool> {
-    let lacked = LACKED.load(Ordering::Relaxed);
+    lack(LACKED.load(Ordering::Relaxed), now())
+}
+
+/// Whether CPUs are lacking now, if they were `lacked` then.
+const fn lack(lacked: u64, now: u64) -> Option<bool> {
     if lacked == 0 {
         return Some(false);
     }
-    match now().saturating_sub(lacked) {
+    match now.saturating_sub(lacked) {
         ..LACKING_NANOSECONDS => Some(true),
         ENOUGH_NANOSECONDS.. => Some(false),
         _ => None,
     }
+}
+
+/// Notes of a thread that a turn that it gave away took so many nanoseconds; whether its process lacks
+/// CPUs: one turn that was taken may be the kernel's fairness, which owed another some time.
+fn learn(me: &ThreadRecord, turn: u64) -> bool {
+    let (untaken, taken) = if is_untaken(turn) {
+        (UNTAKEN.min(me.untaken.get() + 1), 0)
+    } else {
+        (0, me.taken.get().saturating_add(1))
+    };
+    me.untaken.set(untaken);
+    me.taken.set(taken);
+    taken > 1
 }
 
 /// One wait: made at its beginning, asked between looks.
@@ -403,17 +420,11 @@ impl Spinner {
             yield_now();
         }
         self.began = now();
-        let (untaken, taken) = if is_untaken(self.began - given) {
-            (UNTAKEN.min(me.untaken.get() + 1), 0)
-        } else {
-            (0, me.taken.get().saturating_add(1))
-        };
-        me.untaken.set(untaken);
-        me.taken.set(taken);
-        let kept = me.keeps_cpu.get();
-        if taken > 1 {
+        if learn(me, self.began - given) {
             LACKED.store(self.began, Ordering::Relaxed);
         }
+        let untaken = me.untaken.get();
+        let kept = me.keeps_cpu.get();
         let slice = self.began - given >= SLICE_NANOSECONDS;
         me.slice.set(slice);
         if kept && slice {
@@ -547,7 +558,58 @@ impl Spinner {
 mod tests {
     extern crate std;
 
-    use super::is_counted;
+    use super::{
+        ENOUGH_NANOSECONDS, LACKING_NANOSECONDS, SLICE_NANOSECONDS, TAKEN_NANOSECONDS, is_counted,
+        lack, learn,
+    };
+
+    #[test]
+    fn only_turns_that_others_take_one_after_another_show_that_cpus_are_lacking() {
+        const UNTAKEN: u64 = 300;
+        // A thread that has given none away so far.
+        let learnt = |turns: &'static [u64]| {
+            let thread = std::thread::spawn(move || {
+                let me = super::super::thread();
+                turns.iter().map(|turn| learn(me, *turn)).collect()
+            });
+            let learnt: std::vec::Vec<bool> = thread.join().unwrap();
+            learnt
+        };
+        // Whatever others do elsewhere.
+        assert!(!learnt(&[UNTAKEN; 1_000]).contains(&true));
+        assert!(
+            !learnt(&[
+                UNTAKEN,
+                SLICE_NANOSECONDS,
+                UNTAKEN,
+                TAKEN_NANOSECONDS,
+                UNTAKEN
+            ])
+            .contains(&true)
+        );
+        assert_eq!(
+            learnt(&[
+                SLICE_NANOSECONDS,
+                TAKEN_NANOSECONDS,
+                SLICE_NANOSECONDS,
+                UNTAKEN
+            ]),
+            [false, true, true, false]
+        );
+    }
+
+    #[test]
+    fn cpus_are_lacking_for_a_while() {
+        const THEN: u64 = 1;
+        assert_eq!(lack(0, u64::MAX), Some(false));
+        assert_eq!(lack(THEN, THEN), Some(true));
+        assert_eq!(lack(THEN, THEN + LACKING_NANOSECONDS - 1), Some(true));
+        assert_eq!(lack(THEN, THEN + LACKING_NANOSECONDS), None);
+        assert_eq!(lack(THEN, THEN + ENOUGH_NANOSECONDS - 1), None);
+        assert_eq!(lack(THEN, THEN + ENOUGH_NANOSECONDS), Some(false));
+        // Another thread's clock was read a little later.
+        assert_eq!(lack(THEN + 1, THEN), Some(true));
+    }
 
     #[test]
     fn what_threads_do_that_soon_end_is_counted_too() {

@@ -1,0 +1,268 @@
+//! `glk` and `glk-plus` under loads that come and go, in virtual time: what is right so soon after a
+//! change is so on every host.
+
+use super::trial::{HASWELL, KUNPENG, full};
+use crate::clients::host::{self, Host};
+use crate::locks::RawLock;
+use crate::locks::adaptive::glk::{Glk, Judge, Mode, OfMachine, OfProcess};
+use crate::locks::basic::mcs::McsNode;
+use crate::locks::door::{Hearer, Mode as Told, hear, nap};
+use crate::slowest;
+use cohort_machine::description::Machine;
+use cohort_machine::{Hardware, Memory, Options, Placement, Run};
+use libtest_mimic::{Failed, Trial};
+use std::cell::RefCell;
+
+const MILLISECOND: u64 = 1_000_000;
+
+/// Cycles from one section of a thread to its next.
+const PAUSE: u64 = 200;
+
+/// What a thread does at a time.
+enum Does {
+    /// Takes the lock again and again.
+    Locks,
+    /// Only computes.
+    Computes,
+    /// Sleeps until then.
+    Rests(u64),
+    /// Ends.
+    Ends,
+}
+
+/// In which mode sections were, each from that nanosecond on.
+type Seen = Vec<(u64, Mode)>;
+
+/// Runs threads that do at each time what is said of their numbers, with one lock and sections of so
+/// many cycles; what its holders saw of its mode.
+fn seen<J: Judge>(
+    hardware: &Hardware,
+    options: Options,
+    threads: usize,
+    section: u64,
+    does: &dyn Fn(usize, u64) -> Does,
+) -> Seen {
+    let memory = Memory::new();
+    let lock = memory.lock(Glk::<J>::default());
+    let seen = RefCell::new(Seen::new());
+    let mut run = Run::new(hardware, &memory, options);
+    for number in 0..threads {
+        let (memory, seen) = (&memory, &seen);
+        run.spawn(move |thread| {
+            let node = memory.lock(McsNode::default());
+            loop {
+                match does(number, thread.now()) {
+                    Does::Locks => {
+                        lock.acquire(node);
+                        let now = (thread.now(), lock.mode());
+                        let mut seen = seen.borrow_mut();
+                        if seen.last().is_none_or(|(_, last)| *last != now.1) {
+                            seen.push(now);
+                        }
+                        drop(seen);
+                        thread.work(section);
+                        // SAFETY: acquired above, by this node.
+                        unsafe { lock.release(node) };
+                        thread.work(PAUSE);
+                    }
+                    Does::Computes => thread.work(100_000),
+                    Does::Rests(until) => nap(until - thread.now()),
+                    Does::Ends => break,
+                }
+            }
+        });
+    }
+    run.go().unwrap_or_else(|failure| panic!("{failure}"));
+    seen.into_inner()
+}
+
+fn has(seen: &[(u64, Mode)], mode: Mode) -> bool {
+    seen.iter().any(|(_, its)| *its == mode)
+}
+
+/// Six threads on six CPUs that want a lock, and threads of others on the CPUs named.
+fn beside<J: Judge>(others: usize, cpus: &[usize]) -> Seen {
+    const HERE: [usize; 6] = [0, 1, 2, 3, 4, 5];
+    let options = Options {
+        placement: Placement::Cpus(HERE.to_vec()),
+        pinned: false,
+        background: others,
+        background_at: Placement::Cpus(cpus.to_vec()),
+        ..Options::default()
+    };
+    seen::<J>(&KUNPENG, options, HERE.len(), 1_024, &|_, now| {
+        if now < 40 * MILLISECOND {
+            Does::Locks
+        } else {
+            Does::Ends
+        }
+    })
+}
+
+/// Others' load where this process may not run changes nothing under `glk-plus`, to the nanosecond;
+/// on its CPUs it does.  `glk` asks of the machine, and answers the other way round.
+fn load_elsewhere_changes_nothing() -> Result<(), Failed> {
+    let elsewhere: Vec<usize> = (6..128).collect();
+    let here: Vec<usize> = (0..6).collect();
+    let many = 2 * elsewhere.len();
+    let few = 2 * here.len();
+
+    let alone = beside::<OfProcess>(0, &elsewhere);
+    assert!(has(&alone, Mode::Mcs) && !has(&alone, Mode::Mutex));
+    assert_eq!(beside::<OfProcess>(many, &elsewhere), alone);
+    assert!(has(&beside::<OfProcess>(few, &here), Mode::Mutex));
+
+    assert!(!has(&beside::<OfMachine>(0, &elsewhere), Mode::Mutex));
+    assert!(has(&beside::<OfMachine>(many, &elsewhere), Mode::Mutex));
+    assert!(!has(&beside::<OfMachine>(few, &here), Mode::Mutex));
+    Ok(())
+}
+
+/// For a time, so many threads want the lock and so many compute, and that mode is right.
+struct Load {
+    want: usize,
+    compute: usize,
+    mode: Mode,
+}
+
+const fn load(want: usize, compute: usize, mode: Mode) -> Load {
+    Load {
+        want,
+        compute,
+        mode,
+    }
+}
+
+/// More threads than the machine has CPUs, those that want the lock apart.
+const CROWD: usize = 60;
+
+/// Threads that want the lock, where all do.
+const ALL: usize = 8;
+
+/// From each mode to each other.
+const LOADS: [Load; 7] = [
+    load(2, 0, Mode::Ticket),
+    load(ALL, 0, Mode::Mcs),
+    load(ALL, CROWD, Mode::Mutex),
+    load(ALL, 0, Mode::Mcs),
+    load(1, 0, Mode::Ticket),
+    load(ALL, CROWD, Mode::Mutex),
+    load(1, 0, Mode::Ticket),
+];
+
+/// How long each of them lasts, and after how much of it the mode has to be right and to stay so.
+const LASTS: u64 = 15 * MILLISECOND;
+const IS_RIGHT_AFTER: u64 = 10 * MILLISECOND;
+
+fn is_soon_right<J: Judge>(section: u64, seed: u64) -> Result<(), Failed> {
+    let options = Options {
+        placement: Placement::Scattered,
+        pinned: false,
+        seed,
+        ..Options::default()
+    };
+    let seen = seen::<J>(&HASWELL, options, ALL + CROWD, section, &|number, now| {
+        let which = now / LASTS;
+        let Some(load) = LOADS.get(which as usize) else {
+            return Does::Ends;
+        };
+        if number < load.want {
+            Does::Locks
+        } else if (ALL..ALL + load.compute).contains(&number) {
+            Does::Computes
+        } else {
+            Does::Rests((which + 1) * LASTS)
+        }
+    });
+    for (load, which) in LOADS.iter().zip(0..) {
+        let begins = which * LASTS + IS_RIGHT_AFTER;
+        let ends = (which + 1) * LASTS;
+        // Of all that were seen, the last before, and those meanwhile.
+        let from = seen.partition_point(|(since, _)| *since <= begins);
+        let until = seen.partition_point(|(since, _)| *since < ends);
+        let wrong = seen[from.saturating_sub(1)..until]
+            .iter()
+            .find(|(_, mode)| *mode != load.mode);
+        if let Some((since, mode)) = wrong {
+            return Err(Failed::from(format!(
+                "sections of {section} cycles: {mode:?} since {since} ns, not {:?} from {begins} \
+                 ns on: {seen:?}",
+                load.mode
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Ten milliseconds after a change of the load the mode is right, with sections of up to 4096 cycles.
+fn modes_are_soon_right<J: Judge>() -> Result<(), Failed> {
+    let seeds = if full() { 1..=20 } else { 1..=2 };
+    for seed in seeds {
+        for section in [256, 1_024, 4_096] {
+            is_soon_right::<J>(section, seed)?;
+        }
+    }
+    Ok(())
+}
+
+thread_local! {
+    /// Into which modes locks of this host thread's runs went.
+    static HEARD: RefCell<Vec<Told>> = const { RefCell::new(Vec::new()) };
+}
+
+static HEARER: Hearer = Hearer {
+    waited: |_| (),
+    changed: |change| HEARD.with_borrow_mut(|heard| heard.push(change.to)),
+};
+
+/// A machine of two CPUs.
+const SMALL: &str = include_str!("../../../../docs/measurements/host-2cpu.toml");
+
+/// Under a program a gate stands before a lock in strict order, and most of a crowd sleeps outside;
+/// a lock that adapts sees it all the same.
+fn is_seen_under_a_program<J: Judge>() -> Result<(), Failed> {
+    let machine = Machine::parse(SMALL).expect("a description of a machine");
+    let hardware = Hardware::new(&machine);
+    let lock = host::inflated_adapting::<Glk<J>>();
+    let memory = Memory::new();
+    let mut run = Run::new(&hardware, &memory, Options::default());
+    for _ in 0..16 {
+        run.spawn(|thread| {
+            while thread.now() < 20 * MILLISECOND {
+                lock.lock();
+                thread.work(520);
+                assert!(lock.unlock());
+                thread.work(2_600);
+            }
+        });
+    }
+    hear(&HEARER);
+    HEARD.take();
+    run.go().unwrap_or_else(|failure| panic!("{failure}"));
+    let heard = HEARD.take();
+    assert_eq!(heard.last(), Some(&Told::Mutex), "{heard:?}");
+    Ok(())
+}
+
+/// All of them.
+pub fn tests() -> Vec<Trial> {
+    vec![
+        slowest::trial(
+            "load::elsewhere_changes_nothing",
+            load_elsewhere_changes_nothing,
+        ),
+        slowest::trial(
+            "load::glk_sees_a_crowd_under_a_program",
+            is_seen_under_a_program::<OfMachine>,
+        ),
+        slowest::trial(
+            "load::glk_plus_sees_a_crowd_under_a_program",
+            is_seen_under_a_program::<OfProcess>,
+        ),
+        slowest::trial("load::glk_is_soon_right", modes_are_soon_right::<OfMachine>),
+        slowest::trial(
+            "load::glk_plus_is_soon_right",
+            modes_are_soon_right::<OfProcess>,
+        ),
+    ]
+}

@@ -241,7 +241,7 @@ fn decide() -> u8 {
             _ => warn(
                 "LOCK",
                 text,
-                " names no lock for programs (see `cohort list`); using futex-hmcs",
+                " names no lock of this library (see `cohort list`); using futex-hmcs",
             ),
         }
     }

@@ -269,17 +269,17 @@ macro_rules! for_each_lock {
             "Kashyap et al. 2019; Chehab et al. 2021 §2.1, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
-            hbo, $crate::numa::Hbo, Inflated, ["a-hbo"],
+            hbo, $crate::numa::Hbo, Apart, ["a-hbo"],
             "as bo; a waiter of another NUMA node than the holder's looks more rarely",
             "Radović and Hagersten 2003; Dice et al. 2015 §1, §5.1",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Inherit];
 
-            fc_mcs, $crate::numa::FcMcs, Inflated, [],
+            fc_mcs, $crate::numa::FcMcs, Apart, [],
             "an mcs queue, to which one of each NUMA node appends all that have arrived there",
             "Dice, Marathe and Shavit 2011; Dice et al. 2015 §1, §5.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
-            hclh, $crate::numa::Hclh, Inflated, [],
+            hclh, $crate::numa::Hclh, Apart, [],
             "a clh queue, into which one of each NUMA node splices the queue of all that have arrived there",
             "Luchangco, Nussbaum and Shavit 2006; Dice et al. 2015 §1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
@@ -299,17 +299,17 @@ macro_rules! for_each_lock {
             "Chabbi, Fagan and Mellor-Crummey 2015; Chabbi et al. 2017 §2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
-            hmcs_4_package, $crate::numa::Hmcs4Package, Inflated, ["hmcs-4@cache,numa,package,system"],
+            hmcs_4_package, $crate::numa::Hmcs4Package, Apart, ["hmcs-4@cache,numa,package,system"],
             "a tree of queues: cache groups, NUMA nodes, packages, the system",
             "Chabbi, Fagan and Mellor-Crummey 2015; Chabbi et al. 2017 §2, Chehab et al. 2021 §5",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
-            ahmcs_3, $crate::numa::Ahmcs3, Inflated, ["ahmcs", "ahmcs-3@core,numa,system"],
+            ahmcs_3, $crate::numa::Ahmcs3, Apart, ["ahmcs", "ahmcs-3@core,numa,system"],
             "as hmcs-3; a thread enters at the level where it has found others of late",
             "Chabbi and Mellor-Crummey 2016; Chehab et al. 2021 §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
-            ahmcs_4, $crate::numa::Ahmcs4, Inflated, ["ahmcs-4@core,cache,numa,system"],
+            ahmcs_4, $crate::numa::Ahmcs4, Apart, ["ahmcs-4@core,cache,numa,system"],
             "as hmcs-4; a thread enters at the level where it has found others of late",
             "Chabbi and Mellor-Crummey 2016; Chehab et al. 2021 §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
@@ -324,17 +324,17 @@ macro_rules! for_each_lock {
             "Chabbi et al. 2017 §3, §4",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
 
-            hmcs_t_3, $crate::numa::HmcsT3, Inflated, ["hmcs-t-3@core,numa,system"],
+            hmcs_t_3, $crate::numa::HmcsT3, Apart, ["hmcs-t-3@core,numa,system"],
             "the same for cores below NUMA nodes below the system",
             "Chabbi et al. 2017 §3, §4",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
 
-            hmcs_t_4, $crate::numa::HmcsT4, Inflated, ["hmcs-t-4@core,cache,numa,system"],
+            hmcs_t_4, $crate::numa::HmcsT4, Apart, ["hmcs-t-4@core,cache,numa,system"],
             "the same for cores, cache groups, NUMA nodes, the system",
             "Chabbi et al. 2017 §3, §4",
             [RawTry, Abortable, BoundedAbort, ThreadOblivious, Fair, Inherit];
 
-            c_bo_bo, $crate::compose::CBoBo, Inflated, [],
+            c_bo_bo, $crate::compose::CBoBo, Apart, [],
             "a bo lock for each NUMA node below one for all",
             "Dice et al. 2015 §3.4.1",
             [RawTry, ThreadOblivious, Inherit];
@@ -344,12 +344,12 @@ macro_rules! for_each_lock {
             "Dice et al. 2015 §3.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
-            c_ptl_tkt, $crate::compose::CPtlTkt, Inflated, [],
+            c_ptl_tkt, $crate::compose::CPtlTkt, Apart, [],
             "a ticket lock for each NUMA node below a ptl lock",
             "Dice et al. 2015 §3.2",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
-            c_bo_mcs, $crate::compose::CBoMcs, Inflated, [],
+            c_bo_mcs, $crate::compose::CBoMcs, Apart, [],
             "an mcs lock for each NUMA node below a bo lock",
             "Dice et al. 2015 §3.3",
             [RawTry, ThreadOblivious, Inherit];
@@ -359,7 +359,7 @@ macro_rules! for_each_lock {
             "Dice et al. 2015 §1.3; Zhang et al. 2017 §4.1",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];
 
-            c_mcs_mcs, $crate::compose::CMcsMcs, Inflated, [],
+            c_mcs_mcs, $crate::compose::CMcsMcs, Apart, [],
             "an mcs lock for each NUMA node below one for all",
             "Dice et al. 2015 §2.2, §6",
             [RawTry, ThreadOblivious, DetectsWaiters, Fair, Inherit];

@@ -99,7 +99,12 @@ impl Selection {
         }
         let kind = |lock: &LockInfo| {
             let takes_nodes = lock.bytes_per_waiter > 0;
-            (lock.storage, lock.capabilities, lock.adapts, takes_nodes)
+            (
+                lock.storage.name(),
+                lock.capabilities,
+                lock.adapts,
+                takes_nodes,
+            )
         };
         let Some(info) = catalogue::find(lock) else {
             // A composition, as those that the catalogue names.

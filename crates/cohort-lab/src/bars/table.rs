@@ -377,7 +377,7 @@ pub static BARS: &[Bar] = &[
         asks: "the preload library's file",
         experiment: Library,
         figure: Figure::LibraryBytes,
-        target: Target::AtMost(230_000.0),
+        target: Target::AtMost(200_000.0),
     },
     Bar {
         name: "library-needs",

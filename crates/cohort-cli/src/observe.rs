@@ -15,18 +15,21 @@ use crate::run::{can_be_served, cannot_start, command};
 use crate::settings::Settings;
 use crate::signals::Mask;
 use crate::supervise::{self, Ending};
+use cohort::records::MEMORY;
 use process::Process;
+use rustix::fs::statvfs;
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use tempfile::TempDir;
 use watching::Watching;
 
 /// Runs a program that writes down what its locks do, while `watch` looks at that until the
-/// program is over.
+/// program is over, of which its thread is told by `unpark`.
 ///
 /// # Errors
 /// The program cannot be observed, or not be started.
@@ -61,11 +64,21 @@ pub fn run<T: Send>(
         before.set();
         let ending = supervise::run(command(&program, words, &changes));
         is_over.store(true, Ordering::Release);
+        watching.thread().unpark();
         (ending, watching.join())
     });
     let ending = ending.map_err(|error| cannot_start(name, &error))?;
     let watched = watched.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     Ok((ending, watched))
+}
+
+/// Bytes of room that are enough for the records of several processes: a page that finds none ends the
+/// program.
+const ROOM: u64 = 4 * MEMORY as u64;
+
+/// Bytes that can be had in a folder; 0 if that cannot be told.
+fn room_in(folder: &Path) -> u64 {
+    statvfs(folder).map_or(0, |room| room.f_bavail.saturating_mul(room.f_frsize))
 }
 
 /// Whether the locks of these settings are ours.
@@ -108,8 +121,11 @@ impl Records {
             Ok(folder)
         };
         // Pages of a file in memory are never written to a disk.
-        let folder = make(Path::new("/dev/shm"))
-            .or_else(|_: std::io::Error| make(&std::env::temp_dir()))
+        let mut parents = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
+        parents.sort_by_key(|parent| Reverse(room_in(parent).min(ROOM)));
+        let [first, second] = &parents;
+        let folder = make(first)
+            .or_else(|_: std::io::Error| make(second))
             .map_err(|error| {
                 Problem::refused(format!(
                     "cannot make a folder for the records ({error}); set TMPDIR to a folder of \

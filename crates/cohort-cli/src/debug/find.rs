@@ -183,8 +183,12 @@ impl Finder {
                 return;
             }
             let until = Instant::now() + APART;
-            while Instant::now() < until && !is_over.load(Acquire) {
-                std::thread::sleep(Duration::from_millis(5));
+            // Each time that this thread runs it may take a CPU from one that holds a lock.
+            while !is_over.load(Acquire)
+                && let Some(left) = until.checked_duration_since(Instant::now())
+                && !left.is_zero()
+            {
+                std::thread::park_timeout(left);
             }
         }
     }

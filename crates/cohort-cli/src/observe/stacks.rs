@@ -107,6 +107,8 @@ pub struct Stacks {
     root: Option<File>,
     mapped: Vec<Mapped>,
     unwinder: UnwinderX86_64<Vec<u8>>,
+    /// What it has found out about this code, for the next stack, which has much of it again.
+    known: CacheX86_64,
     names: HashMap<PathBuf, Names>,
 }
 
@@ -119,6 +121,7 @@ impl Stacks {
             root: None,
             mapped: Vec::new(),
             unwinder: UnwinderX86_64::new(),
+            known: CacheX86_64::new(),
             names: HashMap::new(),
         }
     }
@@ -146,6 +149,7 @@ impl Stacks {
         }
         self.mapped.clear();
         self.unwinder = UnwinderX86_64::new();
+        self.known = CacheX86_64::new();
         for (path, pieces) in &files {
             self.map(path, pieces);
         }
@@ -242,11 +246,10 @@ impl Stacks {
             cut |= word.is_none();
             word.ok_or(())
         };
-        let mut cache = CacheX86_64::<_>::new();
         let registers = UnwindRegsX86_64::new(site.returns_to, site.stack, site.frame);
         let mut frames =
             self.unwinder
-                .iter_frames(site.returns_to, registers, &mut cache, &mut read);
+                .iter_frames(site.returns_to, registers, &mut self.known, &mut read);
         let mut addresses = Vec::new();
         while addresses.len() < FRAMES
             && let Ok(Some(frame)) = frames.next()

@@ -233,6 +233,12 @@ fn unreadable(id: u32, metadata: &fs::Metadata, error: &std::io::Error) -> Probl
         return Problem::refused(format!("process {id} cannot be looked at: {error}"));
     }
     let owner = metadata.uid();
+    if rustix::process::geteuid().is_root() {
+        return Problem::refused(format!(
+            "process {id} cannot be looked into, even by root: this container lacks the right to trace \
+             (docker run --cap-add SYS_PTRACE)"
+        ));
+    }
     let why = if owner == rustix::process::geteuid().as_raw() {
         // Such as one that changed its user and so is not to be looked into.
         "does not let its user look into it".to_owned()

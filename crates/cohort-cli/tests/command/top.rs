@@ -1,6 +1,7 @@
 //! `cohort top` and `cohort profile snapshot` watch a program that runs, begin and end as they like,
 //! and say why they cannot.
 
+use crate::debug::has_containers;
 use crate::{LEFT_OUT, cohort};
 use predicates::prelude::PredicateBooleanExt;
 use predicates::str::{contains, starts_with};
@@ -283,6 +284,45 @@ fn a_snapshot_has_what_happened_in_its_time() {
         assert!(site("drain")["blamed"].as_f64() > site("fill")["blamed"].as_f64());
         std::thread::sleep(Duration::from_millis(300));
     }
+}
+
+/// It has another number there.
+#[test]
+fn a_process_in_a_container_is_watched_from_outside() {
+    if !has_containers() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = compile("../../examples/profile/queue.c", &folder);
+    let mut command = Command::new("unshare");
+    command.args(["-rpf", "--mount-proc", "--kill-child"]);
+    command.arg(env!("CARGO_BIN_EXE_cohort"));
+    command.args(["run", "--observe", "--"]);
+    command.arg(&program).arg("50").stdout(Stdio::null());
+    for name in LEFT_OUT {
+        command.env_remove(name);
+    }
+    let child = command.spawn().expect("unshare runs");
+    let said = String::new();
+    let outside = Running { child, said };
+    let children = format!("/proc/{0}/task/{0}/children", outside.id());
+    let last = Instant::now() + Duration::from_secs(20);
+    let inside = loop {
+        let children = std::fs::read_to_string(&children).expect("it runs");
+        let name = |process: &str| std::fs::read_to_string(format!("/proc/{process}/comm"));
+        match children.split_whitespace().next() {
+            Some(process) if name(process).is_ok_and(|name| name.trim() == "queue") => {
+                break process.to_owned();
+            }
+            _ => assert!(Instant::now() < last, "no child in {children:?}"),
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    };
+    let seen = seen(&inside, &[]);
+    assert_eq!(seen["process"].to_string(), inside);
+    assert!(names(&seen).contains(&"queue_lock"), "{seen:#}");
+    let lock = &seen["locks"][0];
+    assert!(lock["lost_per_second"].as_f64() > Some(0.3), "{seen:#}");
 }
 
 #[test]

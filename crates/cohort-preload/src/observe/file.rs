@@ -25,11 +25,14 @@ const MAP_SHARED: c_int = 1;
 const MAP_PRIVATE: c_int = 2;
 const MAP_ANONYMOUS: c_int = 0x20;
 const MAP_NORESERVE: c_int = 0x4000;
+const MADV_DONTDUMP: c_int = 16;
 
 unsafe extern "C" {
     safe fn getpid() -> c_int;
     fn ftruncate(file: c_int, length: i64) -> c_int;
     fn munmap(at: *mut c_void, bytes: usize) -> c_int;
+    fn getrlimit(what: c_int, limits: *mut [u64; 2]) -> c_int;
+    fn madvise(at: *mut c_void, bytes: usize, advice: c_int) -> c_int;
     fn memfd_create(name: *const c_char, flags: c_uint) -> c_int;
     fn fcntl(file: c_int, what: c_int, ...) -> c_int;
 }
@@ -124,9 +127,30 @@ pub fn anonymous(bytes: usize) -> Option<*mut u8> {
     (at as usize != usize::MAX).then_some(at.cast())
 }
 
+/// Whether this process may make a file that long; otherwise it would end by a signal.
+fn may_make(bytes: usize) -> bool {
+    const FILE_SIZE: c_int = 1;
+    // A filter may kill for the call below.
+    if filter::is_there() {
+        return true;
+    }
+    let mut limits = [u64::MAX; 2];
+    // SAFETY: two numbers are written.
+    let known = unsafe { getrlimit(FILE_SIZE, &raw mut limits) } == 0;
+    !known || limits[0] >= bytes as u64
+}
+
 /// The records in that file.
 pub fn map(file: c_int) -> Option<&'static Records> {
     let bytes = size_of::<Records>();
+    if !may_make(bytes) {
+        say(format_args!(
+            "cohort: this process cannot be observed: its records are a sparse file of {} MB, and \
+             `ulimit -f` allows less\n",
+            bytes / 1_000_000
+        ));
+        return None;
+    }
     // SAFETY: the file is as long as the mapping before it is used.
     let at = unsafe {
         if ftruncate(file, bytes as i64) == 0 {
@@ -141,6 +165,11 @@ pub fn map(file: c_int) -> Option<&'static Records> {
             "cohort: this process cannot be observed: no room for its records\n"
         ));
         return None;
+    }
+    // A file without a name would be in a core dump, in its whole length.
+    if !filter::is_there() {
+        // SAFETY: mapped just now, in this length; nothing of it changes.
+        unsafe { madvise(at, bytes, MADV_DONTDUMP) };
     }
     // SAFETY: mapped just now, in its length; all its bytes are atoms, for which zero is good.
     let records: &Records = unsafe { &*at.cast() };

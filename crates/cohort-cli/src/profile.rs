@@ -3,6 +3,7 @@
 pub mod figures;
 mod flame;
 pub mod gather;
+pub mod handed;
 mod html;
 pub mod merge;
 mod pprof;
@@ -20,6 +21,7 @@ use crate::supervise::{self, Usage};
 use clap::{ArgMatches, ValueHint};
 use figures::{Range, Spread};
 use gather::Gatherer;
+use handed::Shares;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 use std::io::Write;
@@ -192,6 +194,9 @@ pub struct Lock {
     pub wait: Option<Spread>,
     /// Nanoseconds for which it was held.
     pub hold: Option<Spread>,
+    /// Where it went when its holder let go of it; none if that was not sampled.
+    #[serde(default)]
+    pub handed: Option<Shares>,
     /// Other locks that the thread held, in the mean.
     pub nested: f64,
     /// Where it is taken.

@@ -21,6 +21,7 @@
 mod edges;
 mod entries;
 mod file;
+mod handed;
 mod own;
 mod profile;
 mod quick;

@@ -32,7 +32,7 @@ use core::sync::atomic::Ordering::Relaxed;
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
 /// What records begin with; the last digit is the layout's version.
-pub const MAGIC: [u8; 8] = *b"COHORTO7";
+pub const MAGIC: [u8; 8] = *b"COHORTO8";
 
 /// Threads that can be recorded at once.
 pub const THREADS: usize = 10_240;
@@ -55,9 +55,9 @@ pub const MAKERS: usize = 5;
 /// Numbers of locks of which it is noted that they have ended.
 pub const NUMBERS: usize = 1 << 20;
 /// Bytes of a stack that are kept with a finding or an edge.
-pub const STACK_BYTES: usize = 8192;
+pub const STACK_BYTES: usize = 16 << 10;
 /// Stacks that can be kept.
-pub const STACKS: usize = 4096;
+pub const STACKS: usize = 1024;
 /// Bytes of the process's list of mappings that are kept.
 pub const MAPS_BYTES: usize = 1 << 16;
 
@@ -72,7 +72,7 @@ pub const CLASSES: usize = 1 << 12;
 /// Locks whose own bytes have no room for their class, and that have it listed.
 pub const LISTED: usize = 1 << 16;
 /// Stacks that are lent to samples at once.
-pub const LENT: usize = 256;
+pub const LENT: usize = 128;
 /// Locks of which it is noted in which mode they are.
 pub const MODES: usize = 1 << 12;
 /// What [`Records::every`] is where no acquisition is to be sampled, and no stack kept.
@@ -257,7 +257,7 @@ pub struct Thread {
     pub wait: Wait<WAIT_WORDS>,
     /// Acquisitions so far.
     pub acquired: AtomicU64,
-    /// Acquisitions that were sampled, in [`Sample`]'s words.
+    /// Acquisitions that were sampled, and what came behind them, in [`Drawn`]'s words.
     pub samples: Samples<SAMPLES>,
     /// What the thread has counted and not added to [`Records::counts`] yet, by a hash.
     pub tallies: [Tally; TALLIES],
@@ -459,9 +459,7 @@ pub struct Sample {
 pub const WATCH_BITS: u32 = 0x7f;
 
 impl Sample {
-    /// As it is recorded.
-    #[must_use]
-    pub const fn to_words(self) -> [u64; WORDS] {
+    const fn to_words(self) -> [u64; WORDS] {
         let flags = (self.of as u64)
             | (self.stack as u64) << 32
             | (self.nested as u64) << 48
@@ -477,9 +475,7 @@ impl Sample {
         ]
     }
 
-    /// What was recorded.
-    #[must_use]
-    pub const fn of_words(words: [u64; WORDS]) -> Self {
+    const fn of_words(words: [u64; WORDS]) -> Self {
         let [lock, site, waited, held, spent, flags] = words;
         Self {
             lock,
@@ -493,6 +489,90 @@ impl Sample {
             nested: (flags >> 48) as u8,
             contended: flags >> 56 & 1 != 0,
             watch: (flags >> 57) as u8,
+        }
+    }
+}
+
+/// A lock that a sampled acquisition held, and that a thread has taken next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HandOver {
+    /// The lock's [`identity`].
+    pub lock: u64,
+    /// The CPU on which the lock was let go of.
+    pub from: u32,
+    /// The CPU on which the next holder found that it has the lock.
+    pub to: u32,
+    /// Whether it is the thread that had the lock before.
+    pub is_own: bool,
+    /// Of how many acquisitions one was sampled then.
+    pub of: u32,
+    /// The lowest bits of the number of the watch that it is of.
+    pub watch: u8,
+}
+
+/// What a thread puts among its samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// An acquisition, or its stack alone.
+    Sample(Sample),
+    /// What came behind one.
+    HandOver(HandOver),
+}
+
+impl Drawn {
+    /// As it is recorded.
+    #[must_use]
+    pub const fn to_words(self) -> [u64; WORDS] {
+        match self {
+            Self::Sample(sample) => sample.to_words(),
+            Self::HandOver(hand_over) => hand_over.to_words(),
+        }
+    }
+
+    /// What was recorded.
+    #[must_use]
+    pub const fn of_words(words: [u64; WORDS]) -> Self {
+        match words[1] {
+            NO_SITE => Self::HandOver(HandOver::of_words(words)),
+            _ => Self::Sample(Sample::of_words(words)),
+        }
+    }
+
+    /// The lowest bits of the number of the watch that it is of.
+    #[must_use]
+    pub const fn watch(self) -> u8 {
+        match self {
+            Self::Sample(sample) => sample.watch,
+            Self::HandOver(hand_over) => hand_over.watch,
+        }
+    }
+}
+
+/// What a hand-over has where a sample has its site, which is never this: that says how the lock was
+/// taken, too.
+const NO_SITE: u64 = 0;
+
+impl HandOver {
+    const fn to_words(self) -> [u64; WORDS] {
+        [
+            self.lock,
+            NO_SITE,
+            self.from as u64 | (self.to as u64) << 32,
+            self.is_own as u64,
+            self.of as u64,
+            self.watch as u64,
+        ]
+    }
+
+    const fn of_words(words: [u64; WORDS]) -> Self {
+        let [lock, _, cpus, is_own, of, watch] = words;
+        Self {
+            lock,
+            from: cpus as u32,
+            to: (cpus >> 32) as u32,
+            is_own: is_own != 0,
+            of: of as u32,
+            watch: watch as u8,
         }
     }
 }
@@ -595,14 +675,44 @@ pub struct Stack {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_hand_over_is_told_from_a_sample() {
+        let sample = Drawn::Sample(Sample {
+            lock: 1 << 48 | 64,
+            site: Hold::pack(0, How::Mutex),
+            waited: 5,
+            watch: 77,
+            ..Sample::default()
+        });
+        let hand_over = Drawn::HandOver(HandOver {
+            lock: 2 << 48 | 64,
+            from: 1_000,
+            to: u32::MAX,
+            is_own: true,
+            of: 1 << 24,
+            watch: 78,
+        });
+        for (drawn, watch) in [(sample, 77), (hand_over, 78)] {
+            let read = Drawn::of_words(drawn.to_words());
+            assert_eq!((read, read.watch()), (drawn, watch));
+        }
+    }
+
     /// What there is one of, and what samples and lock names need, is less than this together.
     const ONCE: usize = 3_000_000;
 
     #[test]
     fn records_of_many_locks_and_threads_fit() {
         let threads = 10_000 * size_of::<Thread>();
-        let all = size_of::<[Count; COUNTS]>() + threads + ONCE;
-        assert!(all <= MEMORY, "{all}");
+        let profiled = size_of::<[Count; COUNTS]>() + threads + ONCE;
+        assert!(profiled <= MEMORY, "{profiled}");
+        let debugged = threads
+            + size_of::<[Finding; FINDINGS]>()
+            + size_of::<[Edge; EDGES]>()
+            + size_of::<[AtomicU64; NUMBERS / 64]>()
+            + size_of::<[Stack; STACKS]>()
+            + MAPS_BYTES;
+        assert!(debugged <= MEMORY, "{debugged}");
         let once = size_of::<[Stack; LENT]>()
             + size_of::<[AtomicU64; CLASSES]>()
             + size_of::<[AtomicU64; LISTED]>()

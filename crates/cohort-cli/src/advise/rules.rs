@@ -195,6 +195,7 @@ pub mod tests {
             },
             wait: Some(spread(9000.0)),
             hold: Some(spread(3000.0)),
+            handed: None,
             nested: 0.0,
             sites: Vec::new(),
         }

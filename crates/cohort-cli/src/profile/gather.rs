@@ -2,13 +2,14 @@
 //! which threads wait and which hold what they want.
 
 use super::figures::Durations;
+use super::handed::{Cpus, Handed};
 use super::merge::{Merged, Sums, sums};
 use super::{Cost, LeftOut, Profile, VERSION};
 use crate::observe::Records;
 use crate::observe::process::Process;
 use crate::observe::watching::Watching;
 use cohort::records::{
-    Doing, Hold, How, NO_SAMPLES, Records as Raw, Sample, Thread, WATCH_BITS, Waiting,
+    Doing, Drawn, Hold, How, NO_SAMPLES, Records as Raw, Sample, Thread, WATCH_BITS, Waiting,
 };
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
@@ -25,8 +26,8 @@ const SETTLE: Duration = Duration::from_millis(100);
 const MOST_SAMPLES: f64 = 2_000.0;
 const FEWEST_SAMPLES: f64 = 50.0;
 
-/// Lent stacks that a process gets back at each look: more would have to be unwound.
-const RETURNED: usize = 2;
+/// Lent stacks that a process gets back at each look: more would have to be copied and unwound.
+const RETURNED: usize = 1;
 
 /// Clock reads in what a sample says that its records took.
 const READS_WITHIN: f64 = 3.0;
@@ -69,6 +70,9 @@ pub struct Gathered {
     pub looks: HashMap<u64, Looks>,
     /// By identities and sites.
     pub sampled: HashMap<(u64, u64), Sampled>,
+    /// Hand-overs that were sampled, by locks' identities.
+    pub handed: HashMap<u64, Handed>,
+    cpus: Cpus,
     /// Addresses of stacks that waited, innermost first, by the same, with their waits.
     pub stacks: HashMap<(u64, u64), HashMap<Vec<u64>, f64>>,
     /// Stacks that are to be given back.
@@ -111,6 +115,8 @@ impl Default for Gathered {
             looked: 0.0,
             looks: HashMap::new(),
             sampled: HashMap::new(),
+            handed: HashMap::new(),
+            cpus: Cpus::default(),
             stacks: HashMap::new(),
             returned: VecDeque::new(),
             gone: HashSet::new(),
@@ -459,14 +465,22 @@ impl Gathered {
         for thread in &raw.threads[..used] {
             // SAFETY: the only thread of the only command that reads them.
             while let Some(words) = unsafe { thread.samples.take() } {
-                taken.push(Sample::of_words(words));
+                taken.push(Drawn::of_words(words));
             }
         }
         // One that was begun under an earlier watch speaks of a time that is over, and its stack is
         // another's.
-        for sample in taken.iter().filter(|sample| sample.watch == watch) {
-            show(sample);
-            self.take(process, sample);
+        for drawn in taken.iter().filter(|drawn| drawn.watch() == watch) {
+            match drawn {
+                Drawn::Sample(sample) => {
+                    show(sample);
+                    self.take(process, sample);
+                }
+                Drawn::HandOver(hand_over) => {
+                    let handed = self.handed.entry(hand_over.lock).or_default();
+                    handed.add(hand_over, &mut self.cpus);
+                }
+            }
         }
         for _ in 0..RETURNED {
             if let Some(number) = self.returned.pop_front() {

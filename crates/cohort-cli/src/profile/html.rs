@@ -130,6 +130,9 @@ fn section(place: usize, lock: &Lock) -> Markup {
                 (format!("{:.0}", 100.0 * lock.busiest)) " % of it"
             }
             "; " (format!("{:.1}", lock.nested)) " other locks held when it is taken"
+            @if let Some(handed) = &lock.handed {
+                "; " (handed.text()) " (" (count(handed.samples)) " seen)"
+            }
         }
         table {
             tr {

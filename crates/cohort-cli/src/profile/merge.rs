@@ -2,6 +2,7 @@
 
 use super::figures::{Durations, Range};
 use super::gather::{Gathered, Looks, Sampled};
+use super::handed::Handed;
 use super::{Condition, Lock, NamedBy, Queue, Site};
 use crate::observe::process::Process;
 use crate::observe::stacks::Frame;
@@ -53,6 +54,7 @@ struct One {
     greatest: u32,
     waits: Durations,
     holds: Durations,
+    handed: Handed,
     nested: f64,
     weight: f64,
     sites: HashMap<Key, Place>,
@@ -83,6 +85,7 @@ impl One {
             greatest: 0,
             waits: Durations::default(),
             holds: Durations::default(),
+            handed: Handed::default(),
             nested: 0.0,
             weight: 0.0,
             sites: HashMap::new(),
@@ -125,6 +128,7 @@ impl One {
         self.greatest = self.greatest.max(other.greatest);
         self.waits.add_all(&other.waits);
         self.holds.add_all(&other.holds);
+        self.handed.add_all(&other.handed);
         self.nested += other.nested;
         self.weight += other.weight;
         for (key, place) in other.sites {
@@ -211,6 +215,7 @@ impl Merged {
         let mut keys = Keys::default();
         let sampled = gathered.sampled.keys().map(|(lock, _)| *lock);
         let told = gathered.looks.keys().copied().chain(sampled);
+        let told = told.chain(gathered.handed.keys().copied());
         let mut named: HashMap<u64, Option<Name>> = told.map(|lock| (lock, None)).collect();
         for counts in by_locks(&counted(process, &gathered.before.counted)) {
             let lock = counts[0].lock;
@@ -267,6 +272,11 @@ impl Merged {
             let place = one.place(keys.of(process, *site));
             place.waits.add_all(&sampled.waits);
             place.holds.add_all(&sampled.holds);
+        }
+        for (lock, handed) in &gathered.handed {
+            if let Some(one) = named.get(lock).and_then(|name| self.known(name.as_ref()?)) {
+                one.handed.add_all(handed);
+            }
         }
     }
 
@@ -421,6 +431,7 @@ fn lock(kind: &str, name: String, one: One) -> (Lock, HashMap<Vec<Frame>, f64>) 
         },
         wait: one.waits.spread(),
         hold: one.holds.spread(),
+        handed: one.handed.shares(),
         nested: if one.weight > 0.0 {
             one.nested / one.weight
         } else {

@@ -166,6 +166,10 @@ fn one(place: usize, lock: &Lock) -> String {
             );
         }
     }
+    if let Some(handed) = &lock.handed {
+        let indent = " ".repeat(INDENT.into());
+        text.push_str(&page::hanging(&indent, &handed.text()));
+    }
     let waiters = |site: &Site| site.lost;
     let holders = |site: &Site| site.blamed;
     text.push_str(&places("waited, s", lock, &waiters));

@@ -94,6 +94,16 @@ pub fn newer() -> (Program, Program) {
     (program, library)
 }
 
+/// `handed.c`: locks that are handed on in known ways.
+pub fn handed() -> Program {
+    compile("handed.c", "cc", &[]).expect(NO_COMPILER)
+}
+
+/// `deep.c`: a bug below a caller with a large frame.
+pub fn deep() -> Program {
+    compile("deep.c", "cc", &["-g"]).expect(NO_COMPILER)
+}
+
 /// Runs make in a folder below the workspace's, without what this test's cargo would tell a cargo that
 /// make starts.
 pub fn make(at: &str, arguments: &[String]) {

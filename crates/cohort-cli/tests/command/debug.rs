@@ -270,7 +270,7 @@ fn a_deadlock_ends_and_leaves_nothing_behind() {
 const CONTAINED: [&str; 3] = ["unshare", "-rpf", "--mount-proc"];
 
 /// Whether a container can be made here; says so if not.
-fn has_containers() -> bool {
+pub fn has_containers() -> bool {
     let output = Command::new(CONTAINED[0])
         .args(&CONTAINED[1..])
         .arg("true")
@@ -359,6 +359,59 @@ fn findings_are_told_in_json() {
     assert_eq!(frame["function"], "main");
     assert_eq!(frame["file"], "bugs/unlock_free.c");
     assert_eq!(frame["line"], 10);
+}
+
+/// A file that is too long for it ends a process by a signal.
+#[test]
+fn a_limit_of_file_sizes_is_told_and_harms_nobody() {
+    let program = compiled::usual();
+    let program = program.path();
+    let program = program.display();
+    let command = env!("CARGO_BIN_EXE_cohort");
+    for subcommand in ["debug", "profile", "run --observe"] {
+        let words = format!("ulimit -f 1000; {command} {subcommand} -- {program}");
+        let output = Command::new("bash").args(["-c", &words]).output();
+        let output = output.expect("bash runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        assert_eq!(said.matches("cannot be observed").count(), 1, "{said}");
+    }
+}
+
+/// Memory that a file has no room for ends a process by a signal.
+#[test]
+fn a_small_folder_in_memory_is_passed_over() {
+    if !has_containers() {
+        return;
+    }
+    let program = compiled::many();
+    let program = program.path();
+    let (program, command) = (program.display(), env!("CARGO_BIN_EXE_cohort"));
+    let words =
+        format!("mount -t tmpfs -o size=1m none /dev/shm && exec {command} profile -- {program} 1");
+    let mut output = Command::new("unshare");
+    output.args(["-rm", "sh", "-c", &words]);
+    let output = output.output().expect("unshare runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(matches!(output.status.code(), Some(0 | 77)), "{output:?}");
+    assert!(said.contains("Profiling cost"), "{said}");
+}
+
+#[test]
+fn callers_with_large_frames_are_found() {
+    let program = compiled::deep();
+    let output = cohort()
+        .args(["debug", "--level", "owner", "--json", "--"])
+        .arg(program.path())
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(1));
+    let found: serde_json::Value = serde_json::from_slice(&output.stderr).expect("JSON");
+    let stack = &found["findings"][0]["parts"][0]["stack"];
+    let frames = stack["frames"].as_array().expect("frames");
+    let functions: Vec<_> = frames.iter().map(|frame| &frame["function"]).collect();
+    assert_eq!(functions[..3], ["misuse", "wide", "main"], "{found:#}");
+    assert_eq!(stack["is_cut"], false, "{found:#}");
 }
 
 #[test]

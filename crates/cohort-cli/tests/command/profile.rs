@@ -185,6 +185,42 @@ fn processes_are_put_together() {
     );
 }
 
+#[test]
+fn hand_overs_are_told_by_how_far_they_go() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (program, file) = (compiled::handed(), folder.path().join("p.json"));
+    let output = cohort()
+        .args(["profile", "-o"])
+        .arg(&file)
+        .arg("--")
+        .arg(program.path())
+        .output()
+        .expect("the command runs");
+    assert_eq!(output.status.code(), Some(0));
+    let are_two = output.stdout == b"2\n";
+    let profile = read(&file);
+    for (name, is_back, is_near) in [
+        ("alone", true, true),
+        ("near", false, true),
+        ("far", false, !are_two),
+    ] {
+        let handed = &lock(&profile, name)["handed"];
+        assert!(handed["samples"].as_u64() > Some(0), "{name}: {handed:#}");
+        let share = |level: &str| handed[level].as_f64().expect("a number");
+        let is = |share: f64, all: bool| (share - f64::from(u8::from(all))).abs() < 1e-9;
+        assert!(is(share("same_thread"), is_back), "{name}: {handed:#}");
+        let here = share("same_thread") + share("same_cpu");
+        assert!(is(here, is_near), "{name}: {handed:#}");
+        let farther = ["same_core", "same_cache_group", "same_node", "across_nodes"];
+        let all = here + farther.into_iter().map(share).sum::<f64>();
+        assert!(is(all, true), "{name}: {handed:#}");
+    }
+    // Behind a reader, who shares it, nothing is told.
+    let table = &lock(&profile, "table")["handed"];
+    assert!(table["samples"].as_u64() > Some(0), "{table:#}");
+    assert_eq!(table["same_thread"].as_f64(), Some(0.0), "{table:#}");
+}
+
 /// A thread alone cannot have held a lock for longer than it ran: half of all acquisitions took the
 /// median or more.
 #[test]

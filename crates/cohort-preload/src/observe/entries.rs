@@ -142,9 +142,10 @@ macro_rules! usual_entries {
             #[cfg(target_arch = "x86_64")]
             core::arch::naked_asm!(
                 "mov rax, qword ptr [rip + {look}]",
-                "mov edx, dword ptr [rax]",
-                "test edx, edx",
+                "cmp dword ptr [rax], 0",
                 "je {plain}",
+                // 0 if the watch has just ended: nobody reads what is written then.
+                "mov edx, dword ptr [rax]",
                 "mov rsi, qword ptr [rsp]",
                 "jmp qword ptr [rip + {way}]",
                 look = sym LOOK,

@@ -6,7 +6,7 @@ use crate::choice::{is_plain_default, variable_c};
 use crate::layout::Mutex;
 use crate::libc::{close, keeping_errno, open};
 use crate::{filter, mutex, owner};
-use cohort::door::{Hearer, generation, generation_so_far, hear, is_gone, thread_id};
+use cohort::door::{Hearer, PAGE, generation, generation_so_far, hear, is_gone, thread_id};
 use cohort::records::{
     ALWAYS, Doing, FREE, HOLDS, Hold, How, LENT, MAPS_BYTES, NEAR, Place, Records, STACK_BYTES,
     STACKS, Stack, TAG_BITS, THREADS, Thread, WHOLE, WRITTEN, Waiting,
@@ -268,6 +268,18 @@ pub fn any() -> Option<Own> {
 #[inline(always)]
 pub fn tag(returns_to: usize) -> usize {
     tag_of(words().slot.get() as usize, returns_to)
+}
+
+/// The place in the records of the calling thread, which has one, plus one.
+#[inline(always)]
+pub fn slot() -> u32 {
+    words().slot.get()
+}
+
+/// What tells apart the watches and the processes in which the calling thread has records.
+#[inline(always)]
+pub fn epoch() -> u32 {
+    words().key.get()
 }
 
 /// The same of the thread with that place in the records, plus one.
@@ -554,14 +566,14 @@ fn make(here: u32) -> Option<()> {
     let folder = profiled.or_else(|| variable_c(DEBUGGED));
     let is_watched = variable_c(WATCHED).is_some_and(|value| !value.is_empty());
     if folder.is_none() && !is_watched {
-        LOOK.store((&raw const NONE).cast_mut(), Release);
+        give_up(before, here);
         return None;
     }
     let file = match folder {
         Some(folder) => file::named(folder.to_bytes(), here),
         None => file::nameless(),
-    }?;
-    let made = file::map(file).and_then(|records| {
+    };
+    let made = file.and_then(file::map).and_then(|records| {
         if MIRRORS.load(Acquire).is_null() {
             let mirrors = file::anonymous(size_of::<Mirror>() * THREADS)?.cast();
             // Several threads may begin at once; the spare mapping stays, untouched.
@@ -569,8 +581,11 @@ fn make(here: u32) -> Option<()> {
         }
         Some(records)
     });
-    let Some(made) = made else {
-        file::close(file);
+    let (Some(file), Some(made)) = (file, made) else {
+        if let Some(file) = file {
+            file::close(file);
+        }
+        give_up(before, here);
         return None;
     };
     made.process.store(getpid() as u32, Relaxed);
@@ -613,6 +628,17 @@ fn make(here: u32) -> Option<()> {
     }
     OF.store(here, Release);
     Some(())
+}
+
+/// This process has no records and will have none, unless another thread has made them.
+fn give_up(before: *mut Records, here: u32) {
+    if RECORDS
+        .compare_exchange(before, ptr::null_mut(), AcqRel, Acquire)
+        .is_ok()
+    {
+        LOOK.store((&raw const NONE).cast_mut(), Release);
+        OF.store(here, Release);
+    }
 }
 
 unsafe extern "C" {
@@ -889,18 +915,25 @@ impl Own {
 fn copy(to: &Stack, caller: &Caller) {
     let local = [to.bytes.as_ptr() as usize, STACK_BYTES];
     // A page at a time: the last pages may be beyond the stack's end.
-    let mut remote = [[0; 2]; 3];
+    let mut remote = [[0; 2]; STACK_BYTES / PAGE + 1];
     let mut at = caller.stack;
     let end = at + STACK_BYTES;
     for piece in &mut remote {
-        let next = ((at | 4095) + 1).min(end);
+        let next = ((at | (PAGE - 1)) + 1).min(end);
         *piece = [at, next - at];
         at = next;
     }
     // SAFETY: the call writes what it can read into bytes that are atoms, and fails where
     // there is nothing to read.
     let copied = keeping_errno(|| unsafe {
-        process_vm_readv(getpid(), &raw const local, 1, remote.as_ptr(), 3, 0)
+        process_vm_readv(
+            getpid(),
+            &raw const local,
+            1,
+            remote.as_ptr(),
+            remote.len(),
+            0,
+        )
     });
     to.length.store(copied.max(0) as u32, Release);
     fence(Release);

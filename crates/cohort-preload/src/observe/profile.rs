@@ -8,6 +8,7 @@
 //! threads wait for and hold, as it does for `cohort debug`, again and again.
 
 use super::entries::is_locked;
+use super::handed;
 use super::own::{Caller, Own, heard, keep_maps, open_sample};
 use super::quick::tally;
 use crate::choice::is_plain_default;
@@ -17,8 +18,8 @@ use crate::{mutex, owner};
 use cohort::RawLock;
 use cohort::door::{now, random};
 use cohort::records::{
-    CLASSES, COUNTS, Count, Doing, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT, Sample, TALLIES,
-    Tally, WATCH_BITS, identity,
+    CLASSES, COUNTS, Count, Doing, Drawn, Hold, How, LISTED, MODES, NO_SAMPLES, OBJECT, Sample,
+    TALLIES, Tally, WATCH_BITS, identity,
 };
 use core::cell::Cell;
 use core::ffi::c_int;
@@ -124,14 +125,10 @@ impl Open {
         let of = self.of.get();
         let second = (now() / 1_000_000_000) as u32;
         own.records().watch.end_if_left(own.watch, second);
-        let every = match own.records().every.load(Relaxed) {
-            0 => AT_FIRST,
-            NO_SAMPLES => {
-                self.left.set(LOOK_AFTER);
-                self.of.set(0);
-                return false;
-            }
-            every => every.min(1 << 24),
+        let Some(every) = every(own) else {
+            self.left.set(LOOK_AFTER);
+            self.of.set(0);
+            return false;
         };
         // Evenly from 1 to twice as many, less one, so that no rhythm of the program's is met.
         self.left
@@ -155,6 +152,20 @@ impl Open {
     }
 }
 
+/// Of how many acquisitions one is sampled; none if nobody wants any.
+pub fn every(own: &Own) -> Option<u32> {
+    match own.records().every.load(Relaxed) {
+        0 => Some(AT_FIRST),
+        NO_SAMPLES => None,
+        every => Some(every.min(1 << 24)),
+    }
+}
+
+/// What a sample says of the watch that it is of.
+pub fn watch_of(own: &Own) -> u8 {
+    (own.watch & WATCH_BITS) as u8
+}
+
 /// A clock that is read for samples only.
 #[inline(always)]
 fn clock(sampled: bool) -> u64 {
@@ -169,7 +180,7 @@ pub fn hashed(lock: u64, site: u64) -> u64 {
         >> (u64::BITS - TALLIES.ilog2())
 }
 
-fn mixed(value: u64) -> u64 {
+pub fn mixed(value: u64) -> u64 {
     let value = value.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     value ^ value >> 32
 }
@@ -207,11 +218,7 @@ unsafe fn room<'a>(how: How, object: usize) -> Option<&'a AtomicU32> {
 unsafe fn identify(own: &Own, how: How, object: usize) -> usize {
     // SAFETY: the caller's.
     let class = match unsafe { room(how, object) } {
-        // Memory that was not initialised may have anything there.
-        Some(room) => match room.load(Relaxed) {
-            class if class as usize <= CLASSES => class,
-            _ => 0,
-        },
+        Some(room) => handed::class_of(room.load(Relaxed)),
         None => listed(own, object as u64),
     };
     identity(object as u64, class) as usize
@@ -490,11 +497,12 @@ pub fn locking(
                     contended,
                     ..Sample::default()
                 };
-                put(own, &shown);
+                put_sample(own, &shown);
             }
             locked = result;
         }
     }
+    takes(own, how, object, lock_id);
     count(own, lock_id as u64, site, contended);
     own.holds_now(lock_id, how, caller.returns_to);
     if sampled {
@@ -512,6 +520,33 @@ pub fn locking(
     locked
 }
 
+/// Writes down that the thread has taken a lock without waiting, which is not sampled.
+pub fn has_taken(own: &Own, how: How, object: usize, returns_to: usize) {
+    // SAFETY: the program's, which has taken it.
+    let lock = unsafe { identify(own, how, object) };
+    takes(own, how, object, lock);
+    let site = Hold::pack(returns_to as u64, how);
+    count(own, lock as u64, site, false);
+    own.holds_now(lock, how, returns_to);
+}
+
+/// The thread has a lock, known as `lock`, from now on.
+#[inline(always)]
+fn takes(own: &Own, how: How, object: usize, lock: usize) {
+    // SAFETY: the program's, which has taken it.
+    if let Some(class) = unsafe { room(how, object) } {
+        handed::takes(own, lock as u64, class);
+    }
+}
+
+/// The thread is about to let go of a lock that it holds by a sampled acquisition.
+fn leaves(how: How, object: usize, lock: usize) {
+    // SAFETY: the program's, which holds it.
+    if let Some(class) = unsafe { room(how, object) } {
+        handed::leaves(lock as u64, class);
+    }
+}
+
 /// Whether the process's locks tell in which mode they are: not the default one.
 #[inline(always)]
 fn tells_its_mode() -> bool {
@@ -522,8 +557,8 @@ fn tells_its_mode() -> bool {
 #[inline(always)]
 pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the program's, which holds it.
-    let object = unsafe { identify(own, how, object) };
-    let Some(place) = own.find(object) else {
+    let lock = unsafe { identify(own, how, object) };
+    let Some(place) = own.find(lock) else {
         return unlock();
     };
     let hold = own.hold(place);
@@ -538,7 +573,7 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
         own.remove(place);
         let result = unlock();
         if tells {
-            note_mode(own, object as u64);
+            note_mode(own, lock as u64);
         }
         return result;
     }
@@ -546,11 +581,15 @@ pub fn unlocking(own: &Own, how: How, object: usize, unlock: impl FnOnce() -> c_
     own.remove(place);
     let spent = now() - ends;
     open.number.set(0);
+    // Readers share it, and one that it holds once more stays its.
+    if Hold::unpack(site).1 != How::Read && own.find(lock).is_none() {
+        leaves(how, object, lock);
+    }
     let result = unlock();
     if tells {
-        note_mode(own, object as u64);
+        note_mode(own, lock as u64);
     }
-    put(own, &closed(open, object, site, ends, spent));
+    put_sample(own, &closed(open, lock, site, ends, spent));
     result
 }
 
@@ -572,16 +611,19 @@ fn closed(open: &Open, lock: usize, site: u64, ends: u64, spent: u64) -> Sample 
 }
 
 #[cold]
-fn put(own: &Own, sample: &Sample) {
-    let sample = Sample {
-        watch: (own.watch & WATCH_BITS) as u8,
-        ..*sample
-    };
-    // SAFETY: the calling thread's own.
-    if !unsafe { own.thread.samples.put(sample.to_words()) } {
+fn put_sample(own: &Own, sample: &Sample) {
+    let watch = watch_of(own);
+    if !put(own, Drawn::Sample(Sample { watch, ..*sample })) {
         own.return_stack(sample.stack);
         own.records().lost_samples.fetch_add(1, Relaxed);
     }
+}
+
+/// Puts that among the thread's samples; false, and it is dropped, if there is no room.
+#[cold]
+pub fn put(own: &Own, drawn: Drawn) -> bool {
+    // SAFETY: the calling thread's own.
+    unsafe { own.thread.samples.put(drawn.to_words()) }
 }
 
 /// A wait at a condition: a sampled hold of the mutex ends, and the wait is counted.
@@ -596,25 +638,27 @@ pub fn waiting(
 ) -> c_int {
     let open = open_sample();
     // SAFETY: the program's.
-    let (cond, mutex) = unsafe {
+    let (cond, lock) = unsafe {
         (
             identify(own, How::Condition, cond),
             identify(own, How::Mutex, mutex),
         )
     };
-    if let Some(place) = own.find(mutex)
+    if let Some(place) = own.find(lock)
         && open.is_of(own.hold(place))
     {
         let site = own.hold(place).site.load(Relaxed);
         open.number.set(0);
-        put(own, &closed(open, mutex, site, now(), 0));
+        put_sample(own, &closed(open, lock, site, now(), 0));
+        leaves(How::Mutex, mutex, lock);
     }
     let sampled = open.is_due(own);
-    own.begins(doing, cond, mutex, caller);
+    own.begins(doing, cond, lock, caller);
     let began = clock(sampled);
     let result = wait();
     let waited = clock(sampled) - began;
     own.ends();
+    takes(own, How::Mutex, mutex, lock);
     let site = Hold::pack(caller.returns_to as u64, How::Condition);
     count(own, cond as u64, site, false);
     if sampled {
@@ -625,7 +669,7 @@ pub fn waiting(
             of: open.weight.get(),
             ..Sample::default()
         };
-        put(own, &sample);
+        put_sample(own, &sample);
     }
     result
 }

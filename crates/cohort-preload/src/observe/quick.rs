@@ -6,7 +6,7 @@
 //! leave everything as it was if not.
 
 use super::own::{Form, Own, open_sample, own, tag, usual};
-use super::profile::{count, hashed};
+use super::profile::{count, has_taken, hashed};
 use crate::layout::{Mutex, NORMAL, RECURSIVE, RwLock};
 use crate::mutex::{begin_known, unlock_known};
 use cohort::records::{CLASSES, Hold, How, OBJECT, TALLIES, Tally, identity};
@@ -31,6 +31,8 @@ pub enum Took {
     Lock,
     /// Its end, but that the acquisition of that lock by that site is not counted.
     Uncounted(u64, u64),
+    /// The lock is the thread's, and has no class: what comes of that has to be seen.
+    Marked,
     /// It goes on from there.
     Nothing(Way),
 }
@@ -148,18 +150,21 @@ fn counting(
     let open = open_sample();
     let thread = own.thread;
     let held = thread.held.load(Relaxed) as usize;
-    let class = class.load(Relaxed);
     let Some(next) = thread.near.get(held) else {
         return Took::Nothing(Way::Unusual);
     };
-    // Memory that was not initialised may have anything there.
-    if !open.is_far() || class as usize > CLASSES {
+    if !open.is_far() {
         return Took::Nothing(Way::Unusual);
     }
     if !begin() {
         return Took::Nothing(Way::Begun);
     }
     open.pass();
+    // Its last holder may have marked it up to its end.
+    let class = class.load(Relaxed);
+    if class as usize > CLASSES {
+        return Took::Marked;
+    }
     let lock = identity(object as u64, class);
     let site = Hold::pack(returns_to as u64, how);
     // The number of the acquisition is of use only to one that is sampled.
@@ -186,6 +191,16 @@ fn counting(
 pub fn count_first(lock: u64, site: u64) -> c_int {
     if let Some(own) = own() {
         count(&own, lock, site, false);
+    }
+    0
+}
+
+/// Goes on where the thread has taken a lock that has no class; 0, which the way returns.
+#[cold]
+#[inline(never)]
+pub fn took_marked(how: How, object: usize, returns_to: usize) -> c_int {
+    if let Some(own) = own() {
+        has_taken(&own, how, object, returns_to);
     }
     0
 }

@@ -177,7 +177,8 @@ fn measure(one: usize, other: usize) -> u8 {
     distance
 }
 
-/// The CPU on which the calling thread runs.
+/// The CPU on which the calling thread runs; where asking is a system call, on which it was when it
+/// was last asked.
 #[inline]
 #[must_use]
 pub fn cpu() -> u32 {

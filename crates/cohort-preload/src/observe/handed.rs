@@ -1,0 +1,103 @@
+//! Where a lock goes when a thread lets go of it: to the same thread again, to one on the same CPU,
+//! or farther.
+//!
+//! The holder of a sampled acquisition, about to let go of the lock, writes down here on which CPU
+//! it runs, and marks the word in which the lock has its class.  The next thread that has the
+//! lock, sampled or not, finds there what is no class, and so comes here: it takes the mark
+//! away, and puts both CPUs among its samples.  An acquisition that finds no mark pays nothing.
+//!
+//! Nobody but a holder changes that word.  Readers share a lock: they leave no mark, and of several
+//! that find one, one takes it.
+
+use super::own::{Own, epoch, slot};
+use super::profile::{every, mixed, put, watch_of};
+use cohort::door::cpu;
+use cohort::records::{CLASSES, Drawn, HandOver, THREADS};
+use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Beside a lock's class: the acquisition that has ended last was sampled.
+const MARK: u32 = 1 << 31;
+const _: () = assert!(CLASSES < MARK as usize);
+
+/// Places for what such acquisitions leave behind, by a hash of their locks.
+const PLACES: usize = 1 << 12;
+
+/// What they leave, lowermost first: the watch and the process, the thread's place in the records,
+/// the CPU, and what tells locks of one place apart.
+static LEFT: [AtomicU64; PLACES] = [const { AtomicU64::new(0) }; PLACES];
+
+const EPOCH_BITS: u32 = 10;
+const SLOT_BITS: u32 = 14;
+const CPU_BITS: u32 = 16;
+const EPOCH: u64 = (1 << EPOCH_BITS) - 1;
+const SLOT: u64 = ((1 << SLOT_BITS) - 1) << EPOCH_BITS;
+const LOCK: u64 = u64::MAX << (EPOCH_BITS + SLOT_BITS + CPU_BITS);
+const _: () = assert!(THREADS < 1 << SLOT_BITS);
+
+/// The class that such a word has; 0 if it has none: in memory that was not initialised there may be
+/// anything.
+#[inline(always)]
+pub fn class_of(word: u32) -> u32 {
+    match word & !MARK {
+        class if class as usize <= CLASSES => class,
+        _ => 0,
+    }
+}
+
+/// The calling thread, whose acquisition was sampled, is about to let go of the lock.
+pub fn leaves(lock: u64, class: &AtomicU32) {
+    let cpu = u64::from(cpu());
+    if cpu >> CPU_BITS != 0 {
+        return;
+    }
+    let (place, hash) = place_of(lock);
+    let left = hash & LOCK | cpu << (EPOCH_BITS + SLOT_BITS) | this_thread();
+    place.store(left, Relaxed);
+    class.store(class.load(Relaxed) | MARK, Relaxed);
+}
+
+/// The calling thread has the lock from now on.
+#[inline(always)]
+pub fn takes(own: &Own, lock: u64, class: &AtomicU32) {
+    if class.load(Relaxed) & MARK != 0 {
+        takes_marked(own, lock, class);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn takes_marked(own: &Own, lock: u64, class: &AtomicU32) {
+    let marked = class.load(Relaxed);
+    let exchange = || class.compare_exchange(marked, marked & !MARK, Relaxed, Relaxed);
+    if marked & MARK == 0 || exchange().is_err() {
+        return;
+    }
+    let (place, hash) = place_of(lock);
+    let left = place.load(Relaxed);
+    let differs = |bits: u64, from: u64| (left ^ from) & bits != 0;
+    // Another lock's says nothing of this one; nor does what is of an earlier watch, or of the
+    // process that forked this one.
+    if differs(LOCK, hash) || differs(EPOCH, this_thread()) {
+        return;
+    }
+    let Some(of) = every(own) else { return };
+    let hand_over = HandOver {
+        lock,
+        from: (left >> (EPOCH_BITS + SLOT_BITS)) as u32 & ((1 << CPU_BITS) - 1),
+        to: cpu(),
+        is_own: !differs(SLOT, this_thread()),
+        of,
+        watch: watch_of(own),
+    };
+    let _ = put(own, Drawn::HandOver(hand_over));
+}
+
+fn place_of(lock: u64) -> (&'static AtomicU64, u64) {
+    let hash = mixed(lock);
+    (&LEFT[hash as usize % PLACES], hash)
+}
+
+fn this_thread() -> u64 {
+    u64::from(slot()) << EPOCH_BITS | u64::from(epoch()) & EPOCH
+}

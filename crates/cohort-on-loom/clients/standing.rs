@@ -1,5 +1,6 @@
 //! Edges are struck out while threads write themselves in, and nothing that a thread did is lost.
 
+use crate::locks::door::{AtomicU32, Order};
 use crate::locks::records::{NEW, Noted, STRUCK, Standing};
 use crate::world::together;
 use std::sync::Arc;
@@ -148,5 +149,29 @@ pub fn nobody_late_stands() {
     });
     if done.is_some() {
         assert!(is_known(&edges, 2), "struck out for what nobody did");
+    }
+}
+
+/// A thread looks whether an edge says that it does something without a gate, which it does with one
+/// only; meanwhile the place is taken for another thread's edge, which says so of that one.
+pub fn nothing_is_read_of_two() {
+    let edge = Edge::default();
+    assert!(edge.take(NEW, KEYS[0], 2, |_| true, || ()));
+    let gate = AtomicU32::new(1);
+    let place = Arc::new((edge, gate));
+    let theirs = Arc::clone(&place);
+    let both = together(2, move |thread| {
+        let (edge, gate) = &*theirs;
+        if thread == 0 {
+            let taken = edge.take(KEYS[0], OTHER, 1, |_| true, || ());
+            gate.store(0, Order::RELAXED);
+            return taken;
+        }
+        let is_without = |makers: &[u32; 2]| makers.contains(&2) && gate.load(Order::RELAXED) == 0;
+        edge.says(KEYS[0], is_without)
+    });
+    if let Some([taken, said]) = both.as_deref() {
+        assert!(*taken, "nobody else takes it");
+        assert!(!*said, "what the second never did was read of two edges");
     }
 }

@@ -170,14 +170,15 @@ impl New {
             && edge.taken_identity.load(Relaxed) == self.taken_identity
     }
 
-    /// Whether that says as much as this: the same thread does the same, and holds nothing that it
-    /// does not hold here.
-    fn is_covered_by(&self, edge: &Edge) -> bool {
+    /// Whether that edge, which has the key `known`, says as much as this: the same thread does the
+    /// same, and holds nothing that it does not hold here.
+    fn is_covered_by(&self, edge: &Edge, known: u64) -> bool {
         let is_held = |gate: u64| gate == 0 || self.gates.contains(&gate);
-        let makers = edge.standing.makers();
-        // If all places are others', as many as can wait at once do it.
-        let is_known = makers.contains(&self.thread) || makers.into_iter().all(is_settled);
-        gates(edge).all(is_held) && is_known
+        edge.standing.says(known, |makers| {
+            // If all places are others', as many as can wait at once do it.
+            let is_known = makers.contains(&self.thread) || makers.iter().copied().all(is_settled);
+            is_known && gates(edge).all(is_held)
+        })
     }
 
     /// Whether this, which `known` threads do, says all that the other does.
@@ -362,7 +363,7 @@ fn free_place(own: &Own, new: &New) -> Option<(&'static Edge, u32)> {
                 }
                 return None;
             } else if is_written && new.is_like(edge) {
-                if new.is_covered_by(edge) {
+                if new.is_covered_by(edge, known) {
                     return None;
                 }
                 if covered.is_none() && new.covers(&[new.thread], edge) {

@@ -16,6 +16,7 @@ models![
         standing::a_place_is_taken_over
     ),
     quick("standing::late", SPIN_5, standing::nobody_late_stands),
+    quick("standing::of_two", SPIN_5, standing::nothing_is_read_of_two),
 ];
 
 on_machine! {
@@ -25,5 +26,6 @@ on_machine! {
         standing::a_place_is_used_again,
         standing::a_place_is_taken_over,
         standing::nobody_late_stands,
+        standing::nothing_is_read_of_two,
     ];
 }

@@ -15,6 +15,9 @@
 //! An edge that stays may be struck out later, by one that says all it does, and so all that those did
 //! which it stood for.
 //!
+//! A thread that finds that an edge says all it does itself writes nothing down.  What it has read of the
+//! edge it believes only if the key is the same afterwards ([`Standing::says`]).
+//!
 //! A thread that comes too late writes itself into the edge that has got the place, until it sees the
 //! key.  Meanwhile it is marked as [`COMING`]: an edge for which it is about to stand is not struck
 //! out, and none is struck out for what it has not done.
@@ -33,6 +36,9 @@ orders! {
     /// Of two threads that each write here and read what the other wrote, one sees the other; and
     /// what comes before it is seen by a thread that sees the key that comes behind it.
     STANDING_AGREE = SeqCst;
+    /// A thread that reads of another edge than it meant sees that the key has gone, which was
+    /// before a fence.
+    STANDING_READ = Acquire;
 }
 
 flaws! {
@@ -41,6 +47,7 @@ flaws! {
     HASTY = "standing.hasty";
     RASH = "standing.rash";
     SURE = "standing.sure";
+    TRUST = "standing.trust";
 }
 
 /// No edge was ever here.
@@ -101,6 +108,17 @@ impl<const MAKERS: usize> Standing<MAKERS> {
         self.makers
             .each_ref()
             .map(|maker| maker.load(Order::RELAXED))
+    }
+
+    /// Whether the edge, which has that key, `says` something by what is read of it here and of the
+    /// threads that do it.  What is read of two edges, one of which has got the other's place meanwhile,
+    /// says nothing.
+    pub fn says(&self, key: u64, says: impl FnOnce(&[u32; MAKERS]) -> bool) -> bool {
+        if !says(&self.makers()) {
+            return false;
+        }
+        fence(STANDING_READ);
+        self.key() == key || mutant(flaw::TRUST)
     }
 
     /// Takes the place, which had the key `known`, for an edge of that key, which `maker` does; what is

@@ -2,8 +2,9 @@
 //! the threads that brought them.
 
 use crate::clients::{add_one, read, write};
-use crate::locks::basic::Mcs;
+use crate::locks::basic::{Mcs, Tas};
 use crate::locks::delegation::sanl::{Policy, Tuning};
+use crate::locks::delegation::sanl_plus::{IN_PLACE, InPlace, QUEUE, Usual};
 use crate::locks::delegation::{Sanl, SanlPlus};
 use crate::locks::door::{
     AtomicU32, Cell, Order, Strength, caught, panic_on, thread_id, yield_now,
@@ -272,8 +273,37 @@ pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
     }
 }
 
-/// A `sanl+` in which each thread has a place of its own.
-type Queueing = SanlPlus<MayPark, 2, 0, false, 1, 1>;
+/// A `sanl+` in which each thread has a place of its own, as soon as two have met.
+type Places<const AT_FIRST: u32, I> = SanlPlus<MayPark, 2, 0, AT_FIRST, 1, 1, I>;
+
+/// The same from the beginning.
+pub type Queueing = Places<QUEUE, Usual>;
+
+/// One that begins in place, and is so again as soon as nobody has come.
+pub type Settling = Places<IN_PLACE, Soon>;
+
+/// One that is always in place.
+pub type Staying = Places<IN_PLACE, Always>;
+
+/// In place again as soon as nobody has come, by a word with few steps.
+#[derive(Debug)]
+pub enum Soon {}
+
+impl InPlace for Soon {
+    type Word = Tas;
+    const FEW: u32 = 0;
+    const QUIET: u32 = 1;
+}
+
+/// In place however many CPUs there are.
+#[derive(Debug)]
+pub enum Always {}
+
+impl InPlace for Always {
+    type Word = Tas;
+    const FEW: u32 = u32::MAX;
+    const QUIET: u32 = 1;
+}
 
 /// The first thread brings its section while it is in a section of another delegate, and goes on
 /// without serving; the second has little patience, and the third waits for as long as it takes.
@@ -332,8 +362,9 @@ pub fn is_brought_by_its_server<D: Attended + AbortableDelegate + 'static>() {
 
 /// The first thread locks one, locks another, and unlocks the one before the other; the rest bring
 /// to the one a section that brings a section to the other.
-pub fn unlocks_in_order_of_locking(threads: usize) {
-    let shared = Arc::new((Queueing::default(), Queueing::default(), Cell::new(0)));
+pub fn unlocks_in_order_of_locking<const AT_FIRST: u32, I: InPlace>(threads: usize) {
+    let locks = <(Places<AT_FIRST, I>, Places<AT_FIRST, I>)>::default();
+    let shared = Arc::new((locks.0, locks.1, Cell::new(0)));
     let theirs = Arc::clone(&shared);
     let ended = together(threads, move |thread| {
         let (one, other, count) = &*theirs;

@@ -18,7 +18,9 @@ use clients::{
 };
 /// The build of the locks that the clients use.
 use cohort as locks;
-use delegate::{Apart, Bringing, Chained, Hastily, Patiently, Voting};
+use delegate::{
+    Apart, Bringing, Chained, Hastily, Patiently, Queueing, Settling, Soon, Staying, Voting,
+};
 use locks::abortable::{AMcs, ClhTry, McsTry};
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
 use locks::basic::{Anderson, Bo, Clh, Futex, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
@@ -26,6 +28,7 @@ use locks::compose::{
     ACBoClh, AClof, Adaptive, Bypass, CMcsMcs, CTktMcs, CacheGroup, Clof, Core, Fast, Gated, Numa,
     Package, Stacked,
 };
+use locks::delegation::sanl_plus::{IN_PLACE, QUEUE, RIDES, Usual};
 use locks::delegation::{Oyama, Qd, Sanl, SanlPlus};
 use locks::door::{count_reads, set_cohorts};
 use locks::numa::{Ahmcs4, Cna, FutexHmcs, Hclh, Hmcs3, HmcsT1, HmcsT2, HmcsT3, Near, Shfl};
@@ -357,9 +360,9 @@ stress! {
     sanl_brings_late: delegate::runs::<Bringing<Hastily>>(THREADS, 10_000, 1);
     sanl_brings_apart: { apart(); delegate::runs::<Bringing<Apart>>(THREADS, 10_000, 1) };
     sanl_panics: (0..300).for_each(|_| delegate::panics::<Bringing<Patiently>>(THREADS));
-    sanl_plus_rides: { apart(); delegate::runs::<SanlPlus<MayPark, 4, 0, true>>(THREADS, 20_000, 1) };
+    sanl_plus_rides: { apart(); delegate::runs::<SanlPlus<MayPark, 4, 0, RIDES>>(THREADS, 20_000, 1) };
     sanl_plus_mixes: (0..300).for_each(|_| {
-        delegate::mixes::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(THREADS);
+        delegate::mixes::<SanlPlus<MayPark, 2, 0, RIDES, 1, 2>>(THREADS);
     });
     oyama_hands_on: delegate::runs::<Oyama<MayPark, 2, true>>(THREADS, 20_000, 2);
     oyama_runs_few: (0..300).for_each(|_| delegate::runs_few::<Oyama<MayPark, 2>>(THREADS, 2));
@@ -382,7 +385,14 @@ stress! {
     });
     posting_drops: (0..300).for_each(|_| delegate::drops_what_it_posted::<Mcs>(THREADS));
     posting_is_inside: (0..300).for_each(|_| delegate::serves_no_task_inside::<SanlPlus>(THREADS));
-    sanl_plus_unlocks: (0..300).for_each(|_| delegate::unlocks_in_order_of_locking(THREADS));
+    sanl_plus_unlocks: (0..300).for_each(|_| {
+        delegate::unlocks_in_order_of_locking::<QUEUE, Usual>(THREADS);
+        delegate::unlocks_in_order_of_locking::<IN_PLACE, Soon>(THREADS);
+    });
+    sanl_plus_meets: { apart(); delegate::runs::<Settling>(THREADS, 20_000, 1) };
+    sanl_plus_meets_hurried: delegate::lets_go::<Settling>(THREADS, 5_000, 3, 1);
+    sanl_plus_queues: delegate::lets_go::<Queueing>(THREADS, 5_000, 3, 1);
+    sanl_plus_stays: delegate::lets_go::<Staying>(THREADS, 5_000, 3, 1);
     sanl_threads_come_and_go: {
         (0..300).for_each(|_| delegate::runs::<Bringing<Chained>>(THREADS, 20, 1));
     };

@@ -19,7 +19,8 @@ pub use crate::clients::{
     arena, condvar, destroy, host, mutex, near, object, once, rwlock, service, waking,
 };
 pub(crate) use crate::delegate_clients::{
-    self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Voting,
+    self as delegate, Always, Apart, Bringing, Chained, Hastily, Patiently, Queueing, Settling,
+    Soon, Staying, Voting,
 };
 pub(crate) use crate::fork_clients as fork;
 pub(crate) use crate::guard_clients as guard;
@@ -28,6 +29,7 @@ pub use crate::locks::adaptive::*;
 pub use crate::locks::baseline::*;
 pub use crate::locks::basic::*;
 pub use crate::locks::compose::*;
+pub use crate::locks::delegation::sanl_plus::{IN_PLACE, QUEUE, Usual};
 pub use crate::locks::delegation::*;
 pub use crate::locks::door::{self, thread_id};
 pub use crate::locks::host::Gate;

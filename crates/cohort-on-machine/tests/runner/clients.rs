@@ -15,7 +15,8 @@ use crate::clients::{
     arena, condvar, destroy, host, mutex, near, object, once, rwlock, service, waking,
 };
 use crate::delegate_clients::{
-    self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Voting,
+    self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Queueing, Settling, Staying,
+    Voting,
 };
 use crate::locks::abortable::{ABo, AClh, AMcs, ClhNb, ClhTry, McsNb, McsTry};
 use crate::locks::baseline::{Posix, PosixRwLock};
@@ -23,6 +24,7 @@ use crate::locks::basic::{Anderson, Bo, Clh, Futex, Mcs, Ptl, Tas, Ticket, Ttas}
 use crate::locks::compose::{
     AClof, Adaptive, Bypass, CacheGroup, Clof, Fast, Gated, Numa, OnPages, Package, Stacked,
 };
+use crate::locks::delegation::sanl_plus::{QUEUE, RIDES, Usual};
 use crate::locks::delegation::{CcSynch, Fc, HSynch, Oyama, Qd, Rcl, Sanl, SanlPlus};
 use crate::locks::numa::{
     Cna, FcMcs, FutexHmcs, Hbo, Hclh, Hmcs, HmcsT, HmcsT1, Near, Shfl, WhereMet,
@@ -393,7 +395,7 @@ static CLIENTS: &[Sizes] = clients! {
     };
     sanl_plus_lets_go: |threads, rounds| {
         let hurried = threads / 2;
-        delegate::lets_go::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(threads, rounds, hurried, 1);
+        delegate::lets_go::<SanlPlus<MayPark, 2, 0, RIDES, 1, 2>>(threads, rounds, hurried, 1);
     };
     fc_lets_go: |threads, rounds| {
         delegate::lets_go::<Fc<Mcs, MayPark, 1, 0>>(threads, rounds, threads / 2, 1);
@@ -402,18 +404,27 @@ static CLIENTS: &[Sizes] = clients! {
         delegate::runs::<HSynch<Mcs, MayPark, 2, 4>>(threads, rounds, 2);
     };
     sanl_plus_rides: |threads, rounds| {
-        delegate::runs::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(threads, rounds, 1);
+        delegate::runs::<SanlPlus<MayPark, 2, 0, RIDES, 1, 2>>(threads, rounds, 1);
     };
     sanl_plus_mixes: |threads, _rounds| {
-        delegate::mixes::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(threads);
+        delegate::mixes::<SanlPlus<MayPark, 2, 0, RIDES, 1, 2>>(threads);
     };
     sanl_plus_is_inside: |threads, _rounds| {
-        delegate::serves_nobody_inside::<SanlPlus<MayPark, 2, 0, true, 1, 2>>(threads);
+        delegate::serves_nobody_inside::<SanlPlus<MayPark, 2, 0, RIDES, 1, 2>>(threads);
     };
     sanl_plus_goes_on_past_one_that_left: |_threads, _rounds| {
-        delegate::goes_on_past_one_that_left::<SanlPlus<MayPark, 2, 0, false, 1, 1>>();
+        delegate::goes_on_past_one_that_left::<Queueing>();
     };
-    sanl_plus_unlocks: |threads, _rounds| delegate::unlocks_in_order_of_locking(threads);
+    sanl_plus_unlocks: |threads, _rounds| {
+        delegate::unlocks_in_order_of_locking::<QUEUE, Usual>(threads);
+    };
+    sanl_plus_meets: |threads, rounds| delegate::runs::<Settling>(threads, rounds, 1);
+    sanl_plus_meets_hurried: |threads, rounds| {
+        delegate::lets_go::<Settling>(threads, rounds, threads / 2, 1);
+    };
+    sanl_plus_stays: |threads, rounds| {
+        delegate::lets_go::<Staying>(threads, rounds, threads / 2, 1);
+    };
     oyama_hands_on: |threads, rounds| {
         delegate::runs::<Oyama<MayPark, 2>>(threads, rounds, 2);
     };

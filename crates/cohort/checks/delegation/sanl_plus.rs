@@ -1,8 +1,10 @@
-//! Checks of `sanl+`: in most of them threads share a bus, of two seats, from the beginning.
+//! Checks of `sanl+`: in most of them threads share a bus, of two seats, from the beginning; in the others
+//! they queue, or begin in place.
 
+use crate::locks::delegation::sanl_plus::RIDES;
 use crate::runner::prelude::*;
 
-type Riding = SanlPlus<MayPark, 2, 0, true, 1, 2>;
+type Riding = SanlPlus<MayPark, 2, 0, RIDES, 1, 2>;
 
 impl Checked for SanlPlus {
     type Smallest = Riding;
@@ -14,27 +16,57 @@ impl Checked for SanlPlus {
 
 models![
     quick("sanl_plus::alone", PARK, || {
-        delegate::runs::<SanlPlus<MayPark, 2, 0, false, 1, 1>>(2, 2, 0)
+        delegate::runs::<Queueing>(2, 2, 0)
     }),
     quick("sanl_plus::begins", PARK_1, || {
-        delegate::runs::<SanlPlus<MayPark, 1, 0, false, 1, 2>>(3, 2, 0)
+        delegate::runs::<SanlPlus<MayPark, 1, 0, QUEUE, 1, 2>>(3, 2, 0)
     }),
     quick("sanl_plus::mixes", PARK, || delegate::mixes::<Riding>(2)),
     quick("sanl_plus::panics", PARK, || delegate::panics::<Riding>(2)),
     quick("sanl_plus::places_inside", PARK_1, || {
-        delegate::serves_nobody_inside::<SanlPlus<MayPark, 2, 0, false, 1, 1>>(2)
+        delegate::serves_nobody_inside::<Queueing>(2)
     }),
     quick("sanl_plus::unlocks", PARK, || {
-        delegate::unlocks_in_order_of_locking(2)
+        delegate::unlocks_in_order_of_locking::<QUEUE, Usual>(2)
+    }),
+    quick("sanl_plus::meets", PARK, || delegate::runs::<Settling>(
+        2, 2, 0
+    )),
+    quick("sanl_plus::meets_three", PARK_1, || {
+        delegate::runs::<Settling>(3, 1, 1)
+    }),
+    quick("sanl_plus::meets_inside", PARK_1, || {
+        delegate::serves_nobody_inside::<Settling>(2)
+    }),
+    quick("sanl_plus::goes_in_place", PARK, || {
+        delegate::runs::<SanlPlus<MayPark, 2, 0, QUEUE, 1, 1, Soon>>(2, 2, 0)
+    }),
+    quick("sanl_plus::rides_and_goes_in_place", PARK_1, || {
+        delegate::runs::<SanlPlus<MayPark, 2, 0, RIDES, 1, 2, Soon>>(2, 2, 0)
+    }),
+    quick("sanl_plus::stays", PARK_1, || delegate::runs::<Staying>(
+        3, 1, 1
+    )),
+    quick("sanl_plus::stays_timed", TICKING, || {
+        delegate::lets_go::<Staying>(2, 1, 1, 0)
+    }),
+    quick("sanl_plus::meets_timed", TICKING, || {
+        delegate::lets_go::<Settling>(2, 2, 1, 0)
+    }),
+    quick("sanl_plus::unlocks_in_place", PARK, || {
+        delegate::unlocks_in_order_of_locking::<IN_PLACE, Soon>(2)
+    }),
+    quick("sanl_plus::stays_locked", PARK, || {
+        delegate::unlocks_in_order_of_locking::<IN_PLACE, Always>(2)
     }),
     quick("sanl_plus::timed_again", TICKING, || {
-        delegate::lets_go::<SanlPlus<MayPark, 2, 0, false, 1, 1>>(2, 2, 1, 0)
+        delegate::lets_go::<Queueing>(2, 2, 1, 0)
     }),
     quick("sanl_plus::timed_and_takes", TICKING_1, || {
         delegate::lets_go::<Riding>(3, 1, 1, 1)
     }),
     quick("sanl_plus::left_inside", TICKING, || {
-        delegate::goes_on_past_one_that_left::<SanlPlus<MayPark, 2, 0, false, 1, 1>>()
+        delegate::goes_on_past_one_that_left::<Queueing>()
     }),
     deep("sanl_plus::mixes_three", PARK_1, || {
         delegate::mixes::<Riding>(3)
@@ -47,5 +79,7 @@ on_machine! {
         few("sanl_plus_mixes"),
         few("sanl_plus_is_inside"),
         few("sanl_plus_unlocks"),
+        few("sanl_plus_meets"),
+        few("sanl_plus_meets_hurried"),
     ];
 }

@@ -1,23 +1,37 @@
-//! `sanl+`: threads bring their sections to a queue by one exchange, as to
-//! [`cc-synch`](super::cc_synch), and the first in it runs those behind it; while it is little wanted,
-//! a thread so finds it free and runs its own section, in place.  Where it is much wanted, the threads
-//! of a NUMA node share a place in the queue, a bus: its sections and answers lie
+//! `sanl+`: a thread takes a word and runs its own section, in place, until two threads meet there; from
+//! then on threads bring their sections to a queue by one exchange, as to
+//! [`cc-synch`](super::cc_synch), and the first in it runs those behind it.
+//! Where the queue is much wanted, the threads
+//! of a NUMA node share a place in it, a bus: its sections and answers lie
 //! together (Zhang et al. 2017 §4.2 and §5 ask for a lock without a dip between both modes).
 //!
 //! **Not for** sections that wait for other threads, which may be those that they wait for.
 //!
 //! | field | meaning | written by |
 //! |---|---|---|
+//! | `word` | whether a section runs, or the lock goes on with the queue | a thread that runs its section in place; the first in the queue; the holder that leaves the queue |
+//! | `mode` | `IN_PLACE`, `QUEUE`, or `RIDES` while threads share buses | a thread that finds the word taken; holders |
 //! | `tail` | the place in which the next arrival brings its section; null: nobody has come yet | arrivals, by an exchange |
 //! | a place's `of`, `code` | a section; or `of` a bus with sections that are to be run | the arrival that found the place |
 //! | a place's `next` | the place after it, with marks of what is brought here; null: nothing is yet | the same, last |
-//! | a place's `told` | see [`told`](super::told) | the holder; its thread, as it gives up |
+//! | a place's `told` | see [`told`](super::told); more than `YOURS` by the number of turns, up to this one, to which nobody else had come | the holder; its thread, as it gives up |
 //! | a bus's `aboard` | its ride, and how many seats are taken; at least `FULL` from when its sections are run on | threads that board; the holder |
 //! | a bus's `code` | that of the section in its first seat; null: not known yet | the thread in that seat; the holder |
 //! | a bus's `seats` | what a section with that code was made of; or, marked, where another stands, whole; null: not known yet | the thread in that seat; the holder |
 //! | a bus's `over` | its last ride that is over, plus one | the holder |
-//! | `rides` | whether threads share buses: 1, or 0 if not | the holder |
-//! | `average` | while they do: how many sections holders ran of late, in eighths | the holder |
+//! | `average` | while threads share buses: how many sections holders ran of late, in eighths | the holder |
+//!
+//! **In place and by the queue.**  The word excludes.  Of the queue only the first takes it, once it is told
+//! that it is the first; it leaves the lock to the next with the word as it is, so that in the
+//! queue nobody touches the word's line.  After [`QUIET`](InPlace::QUIET) turns to which nobody else had
+//! come, a holder frees the word and tells the next that it is the first.  The mode is a hint: nobody but the
+//! first in the queue waits for the word, so a thread that believes an old one loses a try, or is
+//! alone in the queue.
+//!
+//! With no more CPUs than [`FEW`](InPlace::FEW) threads never go to the queue: they wait for the word, the
+//! default lock's as it is on such machines.  There is next to nobody who could bring anything while a
+//! section runs; and where threads are more than CPUs, a queue's next is one that has to be woken, where
+//! the default lock is taken by one that is running.
 //!
 //! The thread in the first seat of a bus drives it: it takes the bus's place in the queue, and what is
 //! told of that is told to it.  The holder takes nobody aboard any more before it runs the sections,
@@ -36,17 +50,21 @@
 //! A thread that does not run while its bus goes `2^30` rides further may miss that its own is over.
 //! A child of a fork cannot go on with one that others had come to: their places are in its queue.
 
-use super::told::{Told, WAIT, YOURS};
+use super::told::{DONE, FIRST, Told, WAIT, YOURS};
 use super::{enter, leave, may_serve, run};
+use crate::basic::Futex;
 use crate::door::Spinner;
 use crate::door::{
-    AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, cohort, flaws, mutant, orders, pool,
-    tally, tally_moment, tally_state,
+    AtomicPtr, AtomicU32, AtomicU64, Level, Order, Tallied, cohort, cpus, flaws, mutant, orders,
+    pool, tally, tally_moment, tally_state,
 };
 use crate::host::Pool;
 use crate::padded::LinePadded;
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
-use cohort_raw::{AbortableDelegate, Delegate, Outcome, Patience, Section};
+use cohort_raw::{
+    Abortable, AbortableDelegate, Delegate, Outcome, Patience, RawLock, RawTry, Section,
+    ThreadOblivious,
+};
 use core::marker::PhantomData;
 use core::ptr;
 
@@ -82,6 +100,64 @@ flaws! {
     SERVE_INSIDE = "sanl-plus.serve-inside";
     /// What stands between `lock` and `unlock` does not count as a section.
     FORGET_LOCKED = "sanl-plus.forget-locked";
+    /// The first in the queue does not take the word.
+    FORGET_WORD = "sanl-plus.forget-word";
+    /// A holder that leaves the queue does not free the word.
+    KEEP_WORD = "sanl-plus.keep-word";
+    /// It tells the next that it has the lock.
+    HAND_FREE = "sanl-plus.hand-free";
+    /// The first in the queue gives up, and tells nobody that it is the first now.
+    LEAVE_FIRST = "sanl-plus.leave-first";
+}
+
+/// A mode: threads run their own sections, in place.
+pub const IN_PLACE: u32 = 0;
+/// Threads bring their sections, each in a place of its own.
+pub const QUEUE: u32 = 1;
+/// Threads share buses.
+pub const RIDES: u32 = 2;
+
+/// How sections are run in place.
+///
+/// ```
+/// use cohort::basic::Tas;
+/// use cohort::delegation::{SanlPlus, sanl_plus};
+/// use cohort::wait::MayPark;
+/// use cohort::Delegated;
+///
+/// /// With one CPU alone, by the least of words.
+/// #[derive(Debug)]
+/// enum Least {}
+///
+/// impl sanl_plus::InPlace for Least {
+///     type Word = Tas;
+///     const FEW: u32 = 1;
+///     const QUIET: u32 = 100;
+/// }
+///
+/// type Lock = SanlPlus<MayPark, 256, 16, { sanl_plus::IN_PLACE }, 16, 14, Least>;
+/// let total: Delegated<u64, Lock> = Delegated::from(1);
+/// assert_eq!(total.run(|total| *total), 1);
+/// ```
+pub trait InPlace: Send + Sync + 'static {
+    /// What excludes.
+    type Word: RawTry<Context = ()> + Abortable + ThreadOblivious;
+    /// With so many CPUs or fewer, all sections are.
+    const FEW: u32;
+    /// After so many turns at the queue to which nobody else had come they are again; at least 1, and at
+    /// most `2^30`.
+    const QUIET: u32;
+}
+
+/// As the default lock does on a machine of few CPUs, which all its waiters may compete for; and after
+/// so many turns that all who read the mode, and have to read it again, do not notice.
+#[derive(Debug)]
+pub enum Usual {}
+
+impl InPlace for Usual {
+    type Word = Futex;
+    const FEW: u32 = 4;
+    const QUIET: u32 = 1_000;
 }
 
 /// Those aboard wait for a bus.
@@ -300,8 +376,9 @@ impl<const SEATS: usize> Bus<SEATS> {
     }
 }
 
-/// The lock.  A holder runs about `MOST` sections of others; threads share buses `AT_FIRST` or from
-/// when one did, and until holders run less than `CALM` on average.
+/// The lock.  It is in the mode `AT_FIRST`, which matters where CPUs are not few.  A holder runs about
+/// `MOST` sections of others; threads share buses from when one did, and until holders run less than
+/// `CALM` on average.
 ///
 /// ```
 /// use cohort::{Delegated, delegation::SanlPlus};
@@ -316,12 +393,14 @@ pub struct SanlPlus<
     P: Parking = MayPark,
     const MOST: u64 = 256,
     const CALM: u64 = 16,
-    const AT_FIRST: bool = false,
+    const AT_FIRST: u32 = IN_PLACE,
     const BUSES: usize = 16,
     const SEATS: usize = 14,
+    I: InPlace = Usual,
 > {
+    mode: LinePadded<AtomicU32>,
+    word: LinePadded<I::Word>,
     tail: LinePadded<AtomicPtr<Place>>,
-    rides: LinePadded<AtomicU32>,
     average: LinePadded<AtomicU64>,
     buses: [Bus<SEATS>; BUSES],
     parking: PhantomData<P>,
@@ -331,15 +410,17 @@ impl<
     P: Parking,
     const MOST: u64,
     const CALM: u64,
-    const AT_FIRST: bool,
+    const AT_FIRST: u32,
     const BUSES: usize,
     const SEATS: usize,
-> Default for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS>
+    I: InPlace,
+> Default for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
     fn default() -> Self {
         Self {
+            mode: LinePadded(AtomicU32::new(AT_FIRST)),
+            word: LinePadded(I::Word::default()),
             tail: LinePadded(AtomicPtr::null()),
-            rides: LinePadded(AtomicU32::new(AT_FIRST.into())),
             average: LinePadded(AtomicU64::new(MOST * PART)),
             buses: core::array::from_fn(|_| Bus::default()),
             parking: PhantomData,
@@ -347,9 +428,14 @@ impl<
     }
 }
 
-/// By what a thread has the lock.
+/// By what a thread has locked the lock: its place in the queue, and what it was told there; or
+/// nothing, if it did so in place.
 #[derive(Debug)]
-pub struct Turn {
+pub struct Turn(Option<(Queued, u32)>);
+
+/// A thread's place in the queue, and the one behind it.
+#[derive(Debug)]
+struct Queued {
     mine: &'static Place,
     next: &'static Place,
 }
@@ -364,11 +450,71 @@ impl<
     P: Parking,
     const MOST: u64,
     const CALM: u64,
-    const AT_FIRST: bool,
+    const AT_FIRST: u32,
     const BUSES: usize,
     const SEATS: usize,
-> SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS>
+    I: InPlace,
+> SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
+    /// Takes the word, if that is the mode for it, and it is free.
+    #[inline(always)]
+    fn finds_free(&self, mode: u32) -> bool {
+        mode == IN_PLACE && self.word.0.try_acquire(&())
+    }
+
+    /// Whether a thread that has not found it so waits for the word, as all do then; if not, it goes to the
+    /// queue, and so do others from here on.
+    fn stays_in_place(&self, mode: u32) -> bool {
+        let stays = AT_FIRST == IN_PLACE && cpus() <= I::FEW;
+        if mode == IN_PLACE && !stays {
+            self.mode.0.store(QUEUE, Order::RELAXED);
+        }
+        stays
+    }
+
+    /// Runs the section, and frees the word.
+    ///
+    /// # Safety
+    /// As [`Section::run`]; the caller has taken the word in place.
+    #[inline(always)]
+    unsafe fn run_in_place(&self, section: Section<'_>) {
+        // SAFETY: the caller's, and the word excludes.
+        unsafe {
+            run(section);
+            self.word.0.release(&());
+        }
+    }
+
+    /// Blocks until the section has been run, by the calling thread if that has to be `here`, which has
+    /// not found the word free in that mode.
+    #[inline(never)]
+    fn run_long(&self, mode: u32, words: &Words, section: Section<'_>, here: bool) {
+        if self.stays_in_place(mode) {
+            self.word.0.acquire(&());
+            // SAFETY: the word has just been taken; a section is run once, here.
+            return unsafe { self.run_in_place(section) };
+        }
+        let section = section.into_words();
+        let rides = mode == RIDES;
+        if !here {
+            tally_state(Tallied::ModeSwitches, ptr::from_ref(self).addr(), rides);
+        }
+        // What a section was made of is marked where it stands, which has to be even for that.
+        // The thread that has the first seat serves the others.
+        if rides && !here && may_serve(flaw::RIDE_INSIDE) && section[0].addr() & WHOLE == 0 {
+            let bus = &self.buses[cohort(Level::Numa) % BUSES];
+            // SAFETY: this call waits.
+            match unsafe { bus.board(words, section) } {
+                // SAFETY: this thread has the first seat.
+                Some((_, 0)) => return unsafe { self.bring(&Brings::Bus(bus)) },
+                Some((ride, _)) => return bus.wait::<P>(ride),
+                None => {}
+            }
+        }
+        // SAFETY: this call outlives it.
+        unsafe { self.bring(&Brings::Section(section, here)) };
+    }
+
     /// Blocks until what is brought has been run.
     ///
     /// # Safety
@@ -379,10 +525,11 @@ impl<
             Brings::Section(words, true) => (*words, HERE),
             Brings::Bus(bus) => ([ptr::from_ref(*bus).cast_mut().cast(); 2], BUS),
         };
-        let (turn, told) = self.arrive(words, marks, Told::wait::<P>);
-        if told != YOURS {
-            return turn.mine.give();
+        let (queued, told) = self.arrive(words, marks, Told::wait::<P>);
+        if told == DONE {
+            return queued.mine.give();
         }
+        self.take_as_told(told);
         match what {
             // SAFETY: the caller's, which has the lock.
             Brings::Section(words, _) => unsafe { run_words(*words) },
@@ -390,7 +537,15 @@ impl<
                 bus.carry::<P>();
             }
         }
-        self.end(&turn);
+        self.end(&queued, told);
+    }
+
+    /// Blocks until the calling thread has the lock, which was told that of its place.
+    #[inline(always)]
+    fn take_as_told(&self, told: u32) {
+        if told == FIRST && !mutant(flaw::FORGET_WORD) {
+            self.word.0.acquire(&());
+        }
     }
 
     /// Brings these words, and blocks in that way until something is told of them.
@@ -400,28 +555,29 @@ impl<
         words: [*mut (); 2],
         marks: usize,
         wait: impl FnOnce(&Told) -> R,
-    ) -> (Turn, R) {
+    ) -> (Queued, R) {
         let next = Place::fresh();
         let found = self.tail.0.swap(next.pointer(0), PLUS_ARRIVE);
         // SAFETY: a place stays as long as it is in the queue; this one is now the caller's.
         let mine = unsafe { found.cast_const().as_ref::<'static>() };
         let mine = mine.unwrap_or_else(|| {
             let mine = Place::fresh();
-            mine.told.reset(YOURS);
+            mine.told.reset(FIRST);
             mine
         });
         // Written before it is read, so that its line moves once.
         mine.words.put(words);
         mine.next.store(next.pointer(marks), PLUS_BRING);
         let told = wait(&mine.told);
-        (Turn { mine, next }, told)
+        (Queued { mine, next }, told)
     }
 
-    /// Goes on behind that place, and gives it back.  The caller has the lock by it.
+    /// Goes on behind that place, of which the caller was told that, and gives it back.  The caller has
+    /// the lock.
     #[inline]
-    fn end(&self, turn: &Turn) {
-        self.go_on(turn.next);
-        turn.mine.give();
+    fn end(&self, queued: &Queued, told: u32) {
+        self.go_on(queued.next, told.saturating_sub(YOURS));
+        queued.mine.give();
     }
 
     /// Blocks until the calling thread has the lock, as for a section of its own that is not a
@@ -429,13 +585,22 @@ impl<
     /// not, in its own lock.
     #[must_use = "the lock is held by it"]
     pub fn lock(&self) -> Turn {
-        // A place that says so is told nothing but `YOURS`.
-        let wait = Told::wait::<P>;
-        let turn = self.arrive([ptr::null_mut(); 2], HERE, wait).0;
+        let mode = self.mode.0.load(Order::RELAXED);
+        let turn = if self.finds_free(mode) {
+            None
+        } else if self.stays_in_place(mode) {
+            self.word.0.acquire(&());
+            None
+        } else {
+            // Of a place that says so nobody is told that it is done.
+            let (queued, told) = self.arrive([ptr::null_mut(); 2], HERE, Told::wait::<P>);
+            self.take_as_told(told);
+            Some((queued, told))
+        };
         if !mutant(flaw::FORGET_LOCKED) {
             enter();
         }
-        turn
+        Turn(turn)
     }
 
     /// Runs what others have brought meanwhile, unless the calling thread has locked another one, which
@@ -447,16 +612,27 @@ impl<
         if !mutant(flaw::FORGET_LOCKED) {
             leave();
         }
-        self.end(&turn);
+        match turn.0 {
+            Some((queued, told)) => self.end(&queued, told),
+            // SAFETY: the caller has taken the word in place.
+            None => unsafe { self.word.0.release(&()) },
+        }
     }
 
     /// Runs what is brought from that place on, and leaves the lock to the thread of the place that it
-    /// comes to, or to the next that comes.  The caller has the lock.
+    /// comes to, or to the next that comes.  The caller has the lock; `quiet` turns before its own nobody
+    /// else had come to.
     #[inline]
-    fn go_on(&self, from: &'static Place) {
-        // If it is left meanwhile by the thread that came there, the walk gives it back.
-        if from.next.load(Order::RELAXED).is_null() && from.told.hand::<P>() {
-            return;
+    fn go_on(&self, from: &'static Place, quiet: u32) {
+        if from.next.load(Order::RELAXED).is_null() {
+            let quiet = quiet + 1;
+            if quiet >= I::QUIET {
+                return self.go_in_place(from);
+            }
+            // If it is left meanwhile by the thread that came there, the walk gives it back.
+            if from.told.hand_as::<P>(YOURS + quiet) {
+                return;
+            }
         }
         let most = if may_serve(flaw::SERVE_INSIDE) {
             MOST
@@ -494,69 +670,91 @@ impl<
         tally(Tallied::Served, served);
         tally(Tallied::Serving, tally_moment() - moment);
         tally(Tallied::HandOvers, 1);
-        while !at.told.hand::<P>() {
+        Self::pass(at, YOURS);
+        self.learn(served);
+    }
+
+    /// Tells so the thread that comes to that place, now or later, or if that has given up, to the next.
+    #[inline]
+    fn pass(mut at: &'static Place, word: u32) {
+        while !at.told.hand_as::<P>(word) {
             let (next, _) = at.next();
             at.give();
-            // SAFETY: as above; its thread had brought something before it gave up.
+            // SAFETY: a place stays until its thread is told; that one had brought something before
+            // it gave up.
             at = unsafe { &*next };
         }
-        self.learn(served);
+    }
+
+    /// Leaves the lock to threads that find it free, of which the one that comes to that place is the
+    /// first in the queue.  The caller has the lock by the queue.
+    #[cold]
+    fn go_in_place(&self, from: &'static Place) {
+        self.mode.0.store(IN_PLACE, Order::RELAXED);
+        if !mutant(flaw::KEEP_WORD) {
+            // SAFETY: the first in the queue took it, and each has left it to the next since.
+            unsafe { self.word.0.release(&()) };
+        }
+        let word = if mutant(flaw::HAND_FREE) {
+            YOURS
+        } else {
+            FIRST
+        };
+        Self::pass(from, word);
     }
 
     /// Learns from how many sections the calling thread ran, which has just left the lock.
     fn learn(&self, served: u64) {
-        if self.rides.0.load(Order::RELAXED) != 0 {
+        if self.mode.0.load(Order::RELAXED) == RIDES {
             let average = self.average.0.load(Order::RELAXED);
             let average = average - average / PART + served;
             if average < CALM * PART {
-                self.rides.0.store(0, Order::RELAXED);
+                self.mode.0.store(QUEUE, Order::RELAXED);
             } else {
                 self.average.0.store(average, Order::RELAXED);
             }
         } else if served >= MOST {
             self.average.0.store(MOST * PART, Order::RELAXED);
-            self.rides.0.store(1, Order::RELAXED);
+            self.mode.0.store(RIDES, Order::RELAXED);
         }
     }
 }
 
-// SAFETY: one place at a time says that its thread has the lock: the one that the last holder came
+// SAFETY: the word excludes what is run in place and by the queue; in that one place at a time says that
+// its thread has the lock: the one that the last holder came
 // to; a section is run once, since the holder goes past it, before its thread is told.
 unsafe impl<
     P: Parking,
     const MOST: u64,
     const CALM: u64,
-    const AT_FIRST: bool,
+    const AT_FIRST: u32,
     const BUSES: usize,
     const SEATS: usize,
-> Delegate for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS>
+    I: InPlace,
+> Delegate for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
     type Context = Words;
 
     #[inline]
     fn run(&self, words: &Words, section: Section<'_>) {
-        let section = section.into_words();
-        let rides = self.rides.0.load(Order::RELAXED) != 0;
-        tally_state(Tallied::ModeSwitches, ptr::from_ref(self).addr(), rides);
-        // What a section was made of is marked where it stands, which has to be even for that.
-        // The thread that has the first seat serves the others.
-        if rides && may_serve(flaw::RIDE_INSIDE) && section[0].addr() & WHOLE == 0 {
-            let bus = &self.buses[cohort(Level::Numa) % BUSES];
-            // SAFETY: this call waits.
-            match unsafe { bus.board(words, section) } {
-                // SAFETY: this thread has the first seat.
-                Some((_, 0)) => return unsafe { self.bring(&Brings::Bus(bus)) },
-                Some((ride, _)) => return bus.wait::<P>(ride),
-                None => {}
-            }
+        let mode = self.mode.0.load(Order::RELAXED);
+        if self.finds_free(mode) {
+            // SAFETY: the word has just been taken; a section is run once, here.
+            unsafe { self.run_in_place(section) };
+        } else {
+            self.run_long(mode, words, section, false);
         }
-        // SAFETY: this call outlives it.
-        unsafe { self.bring(&Brings::Section(section, false)) };
     }
 
-    fn run_here(&self, _: &Words, section: Section<'_>) {
-        // SAFETY: this call outlives it.
-        unsafe { self.bring(&Brings::Section(section.into_words(), true)) };
+    #[inline]
+    fn run_here(&self, words: &Words, section: Section<'_>) {
+        let mode = self.mode.0.load(Order::RELAXED);
+        if self.finds_free(mode) {
+            // SAFETY: as above.
+            unsafe { self.run_in_place(section) };
+        } else {
+            self.run_long(mode, words, section, true);
+        }
     }
 }
 
@@ -565,24 +763,49 @@ unsafe impl<
     P: Parking,
     const MOST: u64,
     const CALM: u64,
-    const AT_FIRST: bool,
+    const AT_FIRST: u32,
     const BUSES: usize,
     const SEATS: usize,
-> AbortableDelegate for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS>
+    I: InPlace,
+> AbortableDelegate for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
     fn run_within(&self, _: &Words, section: Section<'_>, patience: &Patience) -> Outcome {
+        let mode = self.mode.0.load(Order::RELAXED);
+        let in_place = if self.finds_free(mode) {
+            Some(Outcome::Acquired)
+        } else if self.stays_in_place(mode) {
+            Some(self.word.0.acquire_within(&(), patience))
+        } else {
+            None
+        };
+        if let Some(outcome) = in_place {
+            if outcome == Outcome::Acquired {
+                // SAFETY: the word has just been taken; a section is run once, here.
+                unsafe { self.run_in_place(section) };
+            }
+            return outcome;
+        }
         let words = section.into_words();
         let wait = |told: &Told| told.wait_within::<P>(patience);
-        let (turn, told) = self.arrive(words, MAY_GO, wait);
+        let (queued, told) = self.arrive(words, MAY_GO, wait);
+        let gives_up = || self.word.0.acquire_within(&(), patience) == Outcome::GaveUp;
         match told {
             // The place is the holder's.
             None => return Outcome::GaveUp,
-            Some(YOURS) => {
+            Some(DONE) => queued.mine.give(),
+            Some(FIRST) if gives_up() => {
+                if !mutant(flaw::LEAVE_FIRST) {
+                    Self::pass(queued.next, FIRST);
+                }
+                queued.mine.give();
+                tally(Tallied::Withdrawals, 1);
+                return Outcome::GaveUp;
+            }
+            Some(told) => {
                 // SAFETY: this call outlives it, and has the lock.
                 unsafe { run_words(words) };
-                self.end(&turn);
+                self.end(&queued, told);
             }
-            Some(_) => turn.mine.give(),
         }
         Outcome::Acquired
     }
@@ -592,10 +815,11 @@ impl<
     P: Parking,
     const MOST: u64,
     const CALM: u64,
-    const AT_FIRST: bool,
+    const AT_FIRST: u32,
     const BUSES: usize,
     const SEATS: usize,
-> Drop for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS>
+    I: InPlace,
+> Drop for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
     fn drop(&mut self) {
         let last = self.tail.0.load(PLUS_BROUGHT);
@@ -606,8 +830,14 @@ impl<
     }
 }
 
-impl<const MOST: u64, const CALM: u64, const AT_FIRST: bool, const BUSES: usize, const SEATS: usize>
-    super::InTwoForms for SanlPlus<MayPark, MOST, CALM, AT_FIRST, BUSES, SEATS>
+impl<
+    const MOST: u64,
+    const CALM: u64,
+    const AT_FIRST: u32,
+    const BUSES: usize,
+    const SEATS: usize,
+    I: InPlace,
+> super::InTwoForms for SanlPlus<MayPark, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
-    type Spinning = SanlPlus<SpinOnly, MOST, CALM, AT_FIRST, BUSES, SEATS>;
+    type Spinning = SanlPlus<SpinOnly, MOST, CALM, AT_FIRST, BUSES, SEATS, I>;
 }

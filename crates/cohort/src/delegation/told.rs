@@ -4,10 +4,11 @@
 //! | word | meaning | written by |
 //! |---|---|---|
 //! | `WAIT` | what was brought is to be run | the thread that made the place for it |
-//! | `RUNNING` | that has begun; said only where its thread may give up | the holder |
 //! | `DONE` | it has been run | the holder |
-//! | `YOURS` | its thread has the lock: it runs what it brought, and what stands behind it | the holder; the thread that made the place, for the first in the queue |
+//! | `RUNNING` | that has begun; said only where its thread may give up | the holder |
 //! | `GONE` | its thread has given up: the place is that of the holder which comes to it | its thread |
+//! | `FIRST` | its thread is the first in the queue, without the lock, for which it looks elsewhere; in `sanl+` alone | a holder that leaves the lock to others than the queue; the thread that made the place, for the first in the queue |
+//! | `YOURS` | its thread has the lock: it runs what it brought, and what stands behind it; and, by how much the word is more, what `sanl+` counts | the holder; the thread that made the place, for the first in the queue |
 //!
 //! A thread gives up by an exchange from `WAIT`, and the holder begins by one where the thread may.
 //! A holder cannot know of the last place in the queue whether the thread that comes there will give up, so
@@ -40,9 +41,10 @@ flaws! {
 
 pub(super) const WAIT: u32 = 0;
 pub(super) const DONE: u32 = 1;
-pub(super) const YOURS: u32 = 2;
-const RUNNING: u32 = 3;
-const GONE: u32 = 4;
+const RUNNING: u32 = 2;
+const GONE: u32 = 3;
+pub(super) const FIRST: u32 = 4;
+pub(super) const YOURS: u32 = 5;
 
 /// One waits for a place.
 const CLASS: u32 = 1;
@@ -50,7 +52,13 @@ const CLASS: u32 = 1;
 /// Whether that is what its thread waits for.
 #[inline(always)]
 const fn is_told(word: u32) -> bool {
-    matches!(word, DONE | YOURS)
+    word == DONE || is_first(word)
+}
+
+/// Whether nobody is before its thread in the queue.
+#[inline(always)]
+const fn is_first(word: u32) -> bool {
+    word >= FIRST
 }
 
 /// The word.
@@ -109,7 +117,13 @@ impl Told {
     /// before.
     #[inline(always)]
     pub(super) fn hand<P: Parking>(&self) -> bool {
-        let was = self.0.in_form::<P>().swap(YOURS, TOLD_HAND);
-        !matches!(was, GONE | YOURS) || mutant(flaw::HAND_TO_GONE)
+        self.hand_as::<P>(YOURS)
+    }
+
+    /// The same by another word: `FIRST`, or more than `YOURS`.
+    #[inline(always)]
+    pub(super) fn hand_as<P: Parking>(&self, word: u32) -> bool {
+        let was = self.0.in_form::<P>().swap(word, TOLD_HAND);
+        !(was == GONE || is_first(was)) || mutant(flaw::HAND_TO_GONE)
     }
 }

@@ -53,6 +53,9 @@ models![
     quick("sanl_plus::meets_timed", TICKING, || {
         delegate::lets_go::<Settling>(2, 2, 1, 0)
     }),
+    quick("sanl_plus::meets_hurried", SPIN_LATER, || {
+        delegate::lets_go::<Settling>(2, 2, 1, 0)
+    }),
     quick("sanl_plus::unlocks_in_place", PARK, || {
         delegate::unlocks_in_order_of_locking::<IN_PLACE, Soon>(2)
     }),

@@ -29,7 +29,7 @@
 //! alone in the queue.
 //!
 //! With no more CPUs than [`FEW`](InPlace::FEW) threads never go to the queue: they wait for the word, the
-//! default lock's as it is on such machines.  There is next to nobody who could bring anything while a
+//! default lock's as it is on such machines.  Hardly any other thread could bring anything while a
 //! section runs; and where threads are more than CPUs, a queue's next is one that has to be woken, where
 //! the default lock is taken by one that is running.
 //!
@@ -150,7 +150,7 @@ pub trait InPlace: Send + Sync + 'static {
 }
 
 /// As the default lock does on a machine of few CPUs, which all its waiters may compete for; and after
-/// so many turns that all who read the mode, and have to read it again, do not notice.
+/// so many turns that a change of the mode, which every thread reads again then, costs each of them little.
 #[derive(Debug)]
 pub enum Usual {}
 

@@ -224,8 +224,8 @@ static void *wait_as_owner(void *argument)
     return NULL;
 }
 
-/* A thread that locked a recursive mutex twice holds it while it waits, so whoever lets it go
- * does so without the mutex. */
+/* A thread that locked a recursive mutex twice holds it while it waits, so another lets it go
+ * without the mutex. */
 static void owner_while_waiting(const void *with)
 {
     (void)with;

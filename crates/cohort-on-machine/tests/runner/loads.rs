@@ -109,7 +109,11 @@ fn load_elsewhere_changes_nothing() -> Result<(), Failed> {
 
     let alone = beside::<OfProcess>(0, &elsewhere);
     assert!(has(&alone, Mode::Mcs) && !has(&alone, Mode::Mutex));
-    assert_eq!(beside::<OfProcess>(many, &elsewhere), alone);
+    // The instants depend on where the lock's memory lies; the modes do not.
+    let modes = |changes: &[(u64, Mode)]| changes.iter().map(|&(_, mode)| mode as u32).collect();
+    let (apart, by_itself): (Vec<u32>, Vec<u32>) =
+        (modes(&beside::<OfProcess>(many, &elsewhere)), modes(&alone));
+    assert_eq!(apart, by_itself);
     assert!(has(&beside::<OfProcess>(few, &here), Mode::Mutex));
 
     assert!(!has(&beside::<OfMachine>(0, &elsewhere), Mode::Mutex));

@@ -26,7 +26,6 @@ models![
 ];
 
 on_machine! {
-    "waking.keep-dropped" => [few("waking_waits")];
     _ => [
         few("waking_waits"),
         few("waking_passes_over"),

@@ -3,7 +3,3 @@
 use crate::runner::prelude::*;
 
 looked_for_in!["sanl::"];
-
-on_machine! {
-    _ => [few("sanl_brings")];
-}

@@ -1,40 +1,24 @@
 //! Sections that tasks bring: what their futures are told, and what becomes of those without one.
 
+#[path = "support/wakers.rs"]
+mod wakers;
+
 use cohort::basic::Mcs;
 use cohort::delegation::{CcSynch, SanlPlus};
 use cohort::{Delegate, Delegated, Posting, RunAsync};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::channel;
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread::{scope, yield_now};
+use wakers::{Panics, Woken};
 
 type Data<L> = Arc<Delegated<u64, Posting<L>>>;
 
 fn data<L: Delegate>() -> Data<L> {
     Arc::new(Delegated::from(1))
-}
-
-/// Counts how often it was woken.
-#[derive(Default)]
-struct Woken(AtomicU32);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
-/// Is of no use to its task.
-struct Panics;
-
-impl Wake for Panics {
-    fn wake(self: Arc<Self>) {
-        panic!("a waker's, on purpose");
-    }
 }
 
 fn poll<R>(future: &mut (impl Future<Output = R> + Unpin), waker: &Waker) -> Poll<R> {

@@ -1,32 +1,16 @@
 //! Mutexes that tasks wait for: what their futures are told, and what becomes of those without one.
 
+#[path = "support/wakers.rs"]
+mod wakers;
+
 use cohort::basic::{Mcs, Tas};
 use cohort::numa::HmcsT1;
 use cohort::{LockAsync, Mutex, MutexGuard, Patience, RawTry, ThreadOblivious, Waking};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
-use std::task::{Context, Poll, Wake, Waker};
-
-/// Counts how often it was woken.
-#[derive(Default)]
-struct Woken(AtomicU32);
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
-/// Is of no use to its task.
-struct Panics;
-
-impl Wake for Panics {
-    fn wake(self: Arc<Self>) {
-        panic!("a waker's, on purpose");
-    }
-}
+use std::task::{Context, Poll, Waker};
+use wakers::{Panics, Woken};
 
 /// A waker, and how often it was called.
 fn waker() -> (Arc<Woken>, Waker) {

@@ -485,8 +485,19 @@ impl<
         }
     }
 
-    /// Blocks until the section has been run, by the calling thread if that has to be `here`, which has
-    /// not found the word free in that mode.
+    /// Blocks until the section has been run, by the calling thread if that has to be `here`.
+    #[inline(always)]
+    fn run_at(&self, words: &Words, section: Section<'_>, here: bool) {
+        let mode = self.mode.0.load(Order::RELAXED);
+        if self.finds_free(mode) {
+            // SAFETY: the word has just been taken; a section is run once, here.
+            unsafe { self.run_in_place(section) };
+        } else {
+            self.run_long(mode, words, section, here);
+        }
+    }
+
+    /// The same by a thread that has not found the word free in that mode.
     #[inline(never)]
     fn run_long(&self, mode: u32, words: &Words, section: Section<'_>, here: bool) {
         if self.stays_in_place(mode) {
@@ -737,24 +748,12 @@ unsafe impl<
 
     #[inline]
     fn run(&self, words: &Words, section: Section<'_>) {
-        let mode = self.mode.0.load(Order::RELAXED);
-        if self.finds_free(mode) {
-            // SAFETY: the word has just been taken; a section is run once, here.
-            unsafe { self.run_in_place(section) };
-        } else {
-            self.run_long(mode, words, section, false);
-        }
+        self.run_at(words, section, false);
     }
 
     #[inline]
     fn run_here(&self, words: &Words, section: Section<'_>) {
-        let mode = self.mode.0.load(Order::RELAXED);
-        if self.finds_free(mode) {
-            // SAFETY: as above.
-            unsafe { self.run_in_place(section) };
-        } else {
-            self.run_long(mode, words, section, true);
-        }
+        self.run_at(words, section, true);
     }
 }
 

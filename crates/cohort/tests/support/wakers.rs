@@ -1,0 +1,25 @@
+//! What tasks are woken by.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::Wake;
+
+/// Counts how often it was woken.
+#[derive(Default)]
+pub struct Woken(pub AtomicU32);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// Is of no use to its task.
+pub struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        panic!("a waker's, on purpose");
+    }
+}

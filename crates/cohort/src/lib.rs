@@ -32,7 +32,7 @@
 //! | `RwLock::new`, `const_rwlock`, `read`, `write`, `try_…`, `try_…_for`, `try_…_until`, `is_locked`, `is_locked_exclusive`, `get_mut`, `into_inner`, `force_unlock_…`, `data_ptr`, `raw` | the same |
 //! | `read_recursive`, `try_read_recursive`, `try_read_recursive_for` | the same; `read` passes a waiting writer too, after 5 ms; once one had to, at once in a thread that has taken a read lock since |
 //! | `RwLockReadGuard`, `RwLockWriteGuard`, their mapped forms, `map`, `try_map`, `unlocked` | [`ReadGuard`], [`WriteGuard`], [`MappedReadGuard`], [`MappedWriteGuard`], the same |
-//! | `RwLockWriteGuard::rwlock`, `RwLockReadGuard::rwlock` | [`WriteGuard::rwlock`]; not of readers, whose guards threads may share to which the data may not go |
+//! | `RwLockWriteGuard::rwlock`, `RwLockReadGuard::rwlock` | [`WriteGuard::rwlock`]; not of readers: threads may share their guards to which the data may not go |
 //! | `upgradable_read`, `RwLockUpgradableReadGuard`, `upgrade`, `try_upgrade…`, `with_upgraded`, `try_with_upgraded`, `unlocked`, `downgrade`, `RwLockWriteGuard::downgrade` | the same, [`UpgradableGuard`], under the default lock; `try_with_upgraded_for` is none |
 //! | `RwLockWriteGuard::downgrade_to_upgradable` | none: upgradable readers hold the gate before the lock, which others may hold while one writes |
 //! | `Condvar`, `wait`, `wait_for`, `wait_until`, `wait_while`, `wait_while_for`, `wait_while_until`, `notify_one`, `notify_all`, `WaitTimeoutResult` | the same, under every lock, also with several mutexes |

@@ -1,5 +1,5 @@
-/* A program and, with -DLIBRARY, the library that it needs before the C library: one whose shared
- * conditions have their flags in the eighth word, as version 2.41 has them. */
+/* A program and, with -DLIBRARY, the library that it needs before the C library: in that one, shared
+ * conditions have their flags in the eighth word, as under version 2.41. */
 #include <pthread.h>
 
 int told;

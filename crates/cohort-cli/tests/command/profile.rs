@@ -215,7 +215,7 @@ fn hand_overs_are_told_by_how_far_they_go() {
         let all = here + farther.into_iter().map(share).sum::<f64>();
         assert!(is(all, true), "{name}: {handed:#}");
     }
-    // Behind a reader, who shares it, nothing is told.
+    // Behind a reader, which shares it, nothing is told.
     let table = &lock(&profile, "table")["handed"];
     assert!(table["samples"].as_u64() > Some(0), "{table:#}");
     assert_eq!(table["same_thread"].as_f64(), Some(0.0), "{table:#}");

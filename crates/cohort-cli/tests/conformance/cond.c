@@ -254,7 +254,7 @@ static void *bring_token(void *argument)
     return NULL;
 }
 
-/* A wait whose time is over releases the mutex too, at a shared condition as well. */
+/* A wait that is late releases the mutex too, at a shared condition as well. */
 static void released_when_late(const void *with)
 {
     const int *shared = with;

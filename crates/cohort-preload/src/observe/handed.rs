@@ -45,7 +45,7 @@ pub fn class_of(word: u32) -> u32 {
     }
 }
 
-/// The calling thread, whose acquisition was sampled, is about to let go of the lock.
+/// The calling thread is about to let go of the lock; its acquisition was sampled.
 pub fn leaves(lock: u64, class: &AtomicU32) {
     let cpu = u64::from(cpu());
     if cpu >> CPU_BITS != 0 {

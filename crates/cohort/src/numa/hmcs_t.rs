@@ -37,7 +37,7 @@
 //! would have to claim: one exchange from nothing to `OWN` gives it the lock and the place in the lock
 //! itself, which is in use as long as the queue begins with it.  So alone there are the two exchanges
 //! of `mcs`, and the context has nothing to remember.  Nobody waits at that place, so that it has no
-//! status.  It is named and not pointed at, since a mutex whose guard is forgotten may be moved.  A
+//! status.  It is named and not pointed at, since a mutex may be moved once its guard is forgotten.  A
 //! releaser takes the link out of it before it grants the successor, and touches it no more: from then
 //! on the next that finds the queue empty may have it.
 //!

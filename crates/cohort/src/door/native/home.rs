@@ -1,6 +1,6 @@
 //! Whether a lock is where it was when it was last used: [`Home`].
 //!
-//! A lock whose own memory has nodes in its queues cannot be moved while it is held: the queues
+//! A lock with queues of nodes in its own memory cannot be moved while it is held: the queues
 //! would lead to where the nodes were.  Nobody can move what is borrowed, but a guard that is
 //! forgotten leaves a lock that is held and not borrowed.
 

@@ -225,6 +225,7 @@ impl Gatherer {
 
     /// Looks until the program is over, or nobody can be looked at any more.
     pub fn watch(&mut self, is_over: impl Fn() -> bool) {
+        // At once, for the processes that run already.
         let mut settled = None::<Instant>;
         // Looks must not keep step with what the program does.
         let mut random = 0x9e37_79b9_7f4a_7c15_u64;
@@ -234,9 +235,10 @@ impl Gatherer {
                 // What follows takes its time.
                 self.ran = self.began.elapsed();
             }
-            if over || settled.is_none_or(|at| at.elapsed() >= SETTLE) {
-                self.settle(over);
+            let since = settled.map_or(self.began.elapsed(), |at| at.elapsed());
+            if over || settled.is_none() || since >= SETTLE {
                 settled = Some(Instant::now());
+                self.settle(since, over);
             }
             if over {
                 return;
@@ -271,8 +273,8 @@ impl Gatherer {
     }
 
     /// Looks for processes, lets go of those that are over, and says how many acquisitions are
-    /// to be sampled from now on.
-    fn settle(&mut self, last: bool) {
+    /// to be sampled from now on; `since` the last time that it did.
+    fn settle(&mut self, since: Duration, last: bool) {
         let mut over = Vec::new();
         let (mut cpu, mut acquired, mut alive) = (self.cpu_before, self.acquired_before, 0.0);
         for process in self.records.processes() {
@@ -296,7 +298,7 @@ impl Gatherer {
         self.looking = own_cpu_nanoseconds();
         let fresh = acquired.saturating_sub(self.spent.acquired);
         self.spent.acquired = acquired;
-        self.adapt(fresh as f64 / SETTLE.as_secs_f64(), cpu, alive);
+        self.adapt(fresh, since, cpu, alive);
         if !over.is_empty() {
             self.take_samples();
             self.finish_processes(&over);
@@ -304,7 +306,7 @@ impl Gatherer {
     }
 
     /// Keeps the cost below its limit.
-    fn adapt(&mut self, acquired_per_second: f64, cpu: f64, processes: f64) {
+    fn adapt(&mut self, acquired: u64, since: Duration, cpu: f64, processes: f64) {
         let costs = self.cost(cpu).percent;
         if costs > 0.8 * self.limit {
             self.wanted = (self.wanted / 2.0).max(FEWEST_SAMPLES);
@@ -313,9 +315,11 @@ impl Gatherer {
             self.wanted = (self.wanted * 2.0).min(MOST_SAMPLES);
             self.tick = (self.tick / 2).max(TICK);
         }
-        let every = acquired_per_second / (self.wanted * f64::max(processes, 1.0));
+        let wanted = self.wanted * f64::max(processes, 1.0) * since.as_secs_f64();
+        let Some(every) = one_in(acquired, wanted) else {
+            return;
+        };
         for process in self.records.known().filter(|process| process.is_ours) {
-            let every = every.clamp(1.0, f64::from(1 << 20)) as u32;
             process.records().every.store(every, Relaxed);
         }
     }
@@ -529,6 +533,14 @@ impl Gathered {
     }
 }
 
+/// Of how many acquisitions one is to be sampled, if there are so many in the time in which so many samples are
+/// `wanted`.  Nothing if there were none: what comes after a pause may be many at once, for whose samples
+/// there is no room.
+fn one_in(acquired: u64, wanted: f64) -> Option<u32> {
+    const MOST: f64 = (1 << 20) as f64;
+    (acquired > 0).then(|| (acquired as f64 / wanted).clamp(1.0, MOST) as u32)
+}
+
 /// The threads that have a record of the present watch.
 fn followers(raw: &Raw) -> impl Iterator<Item = &Thread> {
     let used = (raw.used.load(Acquire) as usize).min(raw.threads.len());
@@ -576,4 +588,18 @@ fn cpu_seconds(process: u32) -> Option<f64> {
 fn own_cpu_nanoseconds() -> f64 {
     let used = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     used.tv_sec as f64 * 1e9 + used.tv_nsec as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::one_in;
+
+    #[test]
+    fn a_pause_does_not_have_each_acquisition_of_what_follows_sampled() {
+        assert_eq!(one_in(0, 200.0), None);
+        assert_eq!(one_in(100, 200.0), Some(1));
+        assert_eq!(one_in(20_000, 200.0), Some(100));
+        // Asked again at once.
+        assert_eq!(one_in(20_000, 0.0), Some(1 << 20));
+    }
 }

@@ -175,9 +175,10 @@ pub unsafe extern "C" fn cohort_delegate(
         unsafe { run(argument) };
         after = replace_errno(own);
     };
-    let words = Words::default();
+    let mut words = Words::default();
     // SAFETY: a function of C does not unwind, and any thread may call this one.
-    lock.lock.run(&words, unsafe { Section::new(&mut whole) });
+    lock.lock
+        .run(&mut words, unsafe { Section::new(&mut whole) });
     replace_errno(after);
     drop(uncancelled);
     0

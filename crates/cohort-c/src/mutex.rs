@@ -26,8 +26,11 @@ macro_rules! at {
     };
 }
 
-fn within(lock: &FutexHmcs, patience: &Patience) -> c_int {
-    match lock.acquire_within(&(), patience) {
+/// # Safety
+/// As `cohort_mutex_lock`.
+unsafe fn within(lock: &FutexHmcs, patience: &Patience) -> c_int {
+    // SAFETY: the caller's.
+    match unsafe { lock.acquire_within(&(), patience) } {
         Outcome::Acquired => 0,
         Outcome::GaveUp => ETIMEDOUT,
     }
@@ -68,10 +71,12 @@ pub unsafe extern "C" fn cohort_mutex_destroy(mutex: *mut cohort_mutex_t) -> c_i
 /// cbindgen:postfix=COHORT_ACQUIRE(*mutex)
 ///
 /// # Safety
-/// Null, or a mutex; so for all below.
+/// Null, or a mutex, which stays where it is until it is unlocked; so for all below.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_mutex_lock(mutex: *mut cohort_mutex_t) -> c_int {
-    at!(mutex).acquire(&());
+    let lock = at!(mutex);
+    // SAFETY: the caller's; the lock has no contexts.
+    unsafe { lock.acquire(&()) };
     0
 }
 
@@ -83,7 +88,9 @@ pub unsafe extern "C" fn cohort_mutex_lock(mutex: *mut cohort_mutex_t) -> c_int 
 /// As `cohort_mutex_lock`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_mutex_lock_try(mutex: *mut cohort_mutex_t) -> c_int {
-    if at!(mutex).try_acquire(&()) {
+    let lock = at!(mutex);
+    // SAFETY: the caller's; the lock has no contexts.
+    if unsafe { lock.try_acquire(&()) } {
         0
     } else {
         EBUSY
@@ -103,10 +110,13 @@ pub unsafe extern "C" fn cohort_mutex_lock_until(
     clock: c_int,
     time: *const timespec,
 ) -> c_int {
+    let lock = at!(mutex);
     // SAFETY: the caller's.
-    match unsafe { time::until(clock, time) } {
-        Ok(patience) => within(at!(mutex), &patience),
-        Err(error) => error,
+    unsafe {
+        match time::until(clock, time) {
+            Ok(patience) => within(lock, &patience),
+            Err(error) => error,
+        }
     }
 }
 
@@ -121,7 +131,9 @@ pub unsafe extern "C" fn cohort_mutex_lock_for(
     mutex: *mut cohort_mutex_t,
     nanoseconds: u64,
 ) -> c_int {
-    within(at!(mutex), &time::during(nanoseconds))
+    let lock = at!(mutex);
+    // SAFETY: the caller's.
+    unsafe { within(lock, &time::during(nanoseconds)) }
 }
 
 /// Blocks until the mutex is locked, or returns `ECANCELED` once the token is cancelled.

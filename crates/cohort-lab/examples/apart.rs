@@ -49,7 +49,7 @@ const RELEASE: Order = Order {
 unsafe impl RawLock for Apart {
     type Context = ();
 
-    fn acquire(&self, (): &()) {
+    unsafe fn acquire(&self, (): &()) {
         let mine = self.next.0.fetch_add(ONE, Order::RELAXED);
         self.serving
             .0
@@ -103,8 +103,9 @@ unsafe impl LowLock for Apart {
         self.serving.0.value(Order::RELAXED) % ONE
     }
 
-    fn acquire_counted(&self, (): &()) -> u32 {
-        self.acquire(&());
+    unsafe fn acquire_counted(&self, (): &()) -> u32 {
+        // SAFETY: the caller's.
+        unsafe { self.acquire(&()) };
         self.hand_offs(&())
     }
 

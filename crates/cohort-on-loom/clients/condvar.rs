@@ -29,14 +29,15 @@ pub trait Adopts: Default + Send + Sync + 'static {
 
 impl Adopts for Futex {
     fn lock(&self) {
-        self.acquire(&());
+        // SAFETY: the mutex has no contexts, and clients leave it where it is; so below.
+        unsafe { self.acquire(&()) };
     }
 
     fn lock_again(&self, adopted: bool) {
         if adopted {
             self.acquire_adopted();
         } else {
-            self.acquire(&());
+            self.lock();
         }
     }
 
@@ -59,11 +60,12 @@ pub struct Queued {
 
 impl Adopts for Queued {
     fn lock(&self) {
-        self.lock.acquire(&());
+        // SAFETY: as above.
+        unsafe { self.lock.acquire(&()) };
     }
 
     fn lock_again(&self, _adopted: bool) {
-        self.lock.acquire(&());
+        self.lock();
     }
 
     fn unlock(&self) {

@@ -144,7 +144,7 @@ pub fn panics<D: Delegate + 'static>(threads: usize) {
     let theirs = Arc::clone(&shared);
     let told = together(threads, move |thread| {
         let (delegate, count) = &*theirs;
-        let context = Kept::new(D::Context::default());
+        let mut context = Kept::new(D::Context::default());
         let told = Kept::new(Cell::new(usize::MAX));
         let section = Brought::new(|| {
             let panic = caught(|| {
@@ -154,7 +154,7 @@ pub fn panics<D: Delegate + 'static>(threads: usize) {
             let panic = panic.map(|never: u32| never).expect_err("it panics");
             write(&told, *panic.downcast().expect("it is this panic"));
         });
-        delegate.run(&context, section.section());
+        delegate.run(&mut context, section.section());
         assert_eq!(
             read(&told),
             thread,
@@ -176,7 +176,7 @@ pub fn mixes<D: Delegate + 'static>(threads: usize) {
     let theirs = Arc::clone(&shared);
     let ended = together(threads, move |thread| {
         let (delegate, count) = &*theirs;
-        let context = Kept::new(D::Context::default());
+        let mut context = Kept::new(D::Context::default());
         let mine = Kept::new(Cell::new(0_u64));
         let times = &*mine;
         let is_other = thread % 2 != 0;
@@ -186,13 +186,13 @@ pub fn mixes<D: Delegate + 'static>(threads: usize) {
                 add_one(times);
                 add_one(times);
             });
-            delegate.run(&context, section.section());
+            delegate.run(&mut context, section.section());
         } else {
             let section = Brought::new(|| {
                 add_one(count);
                 add_one(times);
             });
-            delegate.run(&context, section.section());
+            delegate.run(&mut context, section.section());
         }
         let own = 1 + u64::from(is_other);
         assert_eq!(read(times), own, "each section is run with its own code");
@@ -209,13 +209,13 @@ pub fn runs_few<D: Delegate + 'static>(threads: usize, most: usize) {
     let theirs = Arc::clone(&shared);
     let ran_by = together(threads, move |_| {
         let (delegate, count) = &*theirs;
-        let context = Kept::new(D::Context::default());
+        let mut context = Kept::new(D::Context::default());
         let by = Kept::new(Cell::new(0_u32));
         let section = Brought::new(|| {
             add_one(count);
             write(&by, thread_id());
         });
-        delegate.run(&context, section.section());
+        delegate.run(&mut context, section.section());
         read(&by)
     });
     if let Some(ran_by) = ran_by {
@@ -238,7 +238,7 @@ pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
     let theirs = Arc::clone(&shared);
     let ended = together(threads, move |thread| {
         let (outer, delegate, count, inside) = &*theirs;
-        let context = Kept::new(D::Context::default());
+        let mut context = Kept::new(D::Context::default());
         let served = Kept::new(Cell::new(false));
         let section = Brought::new(|| {
             if thread == 0 {
@@ -252,17 +252,17 @@ pub fn serves_nobody_inside<D: Delegate + 'static>(threads: usize) {
             write(&served, inside.load(Order::RELAXED) == thread_id());
         });
         if thread > 0 {
-            delegate.run(&context, section.section());
+            delegate.run(&mut context, section.section());
             assert!(!read(&served), "served by a thread in another section");
             return;
         }
-        let outer_context = Kept::new(D::Context::default());
+        let mut outer_context = Kept::new(D::Context::default());
         let whole = Brought::new(|| {
             inside.store(thread_id(), Order::RELAXED);
-            delegate.run(&context, section.section());
+            delegate.run(&mut context, section.section());
             inside.store(0, Order::RELAXED);
         });
-        outer.run_here(&outer_context, whole.section());
+        outer.run_here(&mut outer_context, whole.section());
     });
     if ended.is_some() {
         assert_eq!(
@@ -312,22 +312,22 @@ pub fn goes_on_past_one_that_left<D: AbortableDelegate + 'static>() {
     let theirs = Arc::clone(&shared);
     let ended = together(3, move |thread| {
         let (outer, delegate, count) = &*theirs;
-        let context = Kept::new(D::Context::default());
+        let mut context = Kept::new(D::Context::default());
         let section = Brought::new(|| add_one(count));
         match thread {
             0 => {
-                let outer_context = Kept::new(D::Context::default());
-                let whole = Brought::new(|| delegate.run(&context, section.section()));
-                outer.run_here(&outer_context, whole.section());
+                let mut outer_context = Kept::new(D::Context::default());
+                let whole = Brought::new(|| delegate.run(&mut context, section.section()));
+                outer.run_here(&mut outer_context, whole.section());
                 1
             }
             1 => {
                 let patience = Patience::until(soon());
-                let outcome = delegate.run_within(&context, section.section(), &patience);
+                let outcome = delegate.run_within(&mut context, section.section(), &patience);
                 u64::from(outcome == Outcome::Acquired)
             }
             _ => {
-                delegate.run(&context, section.section());
+                delegate.run(&mut context, section.section());
                 1
             }
         }
@@ -344,14 +344,14 @@ pub fn is_brought_by_its_server<D: Attended + AbortableDelegate + 'static>() {
     let theirs = Arc::clone(&shared);
     let ended = together(2, move |thread| {
         let (delegate, count) = &*theirs;
-        let context = Kept::new(D::Context::default());
+        let mut context = Kept::new(D::Context::default());
         let section = Brought::new(|| add_one(count));
         if thread == 1 {
-            return delegate.run_here(&context, section.section());
+            return delegate.run_here(&mut context, section.section());
         }
         delegate.attend();
         delegate.attend();
-        let outcome = delegate.run_within(&context, section.section(), &Patience::ENDLESS);
+        let outcome = delegate.run_within(&mut context, section.section(), &Patience::ENDLESS);
         assert_eq!(outcome, Outcome::Acquired);
         delegate.leave();
     });
@@ -379,10 +379,11 @@ pub fn unlocks_in_order_of_locking<const AT_FIRST: u32, I: InPlace>(threads: usi
             return;
         }
         type Context = <Queueing as Delegate>::Context;
-        let contexts = Kept::new((Context::default(), Context::default()));
+        let mut context = Kept::new(Context::default());
+        let mut other_context = Kept::new(Context::default());
         let inner = Brought::new(|| add_one(count));
-        let outer = Brought::new(|| other.run(&contexts.1, inner.section()));
-        one.run(&contexts.0, outer.section());
+        let outer = Brought::new(|| other.run(&mut other_context, inner.section()));
+        one.run(&mut context, outer.section());
     });
     if ended.is_some() {
         assert_eq!(
@@ -665,7 +666,7 @@ fn counts<D: Delegate + 'static>(
     threads: usize,
     rounds: impl Fn(usize) -> u64 + Send + Sync + 'static,
     own: Range<usize>,
-    bring: impl Fn(usize, &D, &D::Context, Section<'_>) -> bool + Send + Sync + 'static,
+    bring: impl Fn(usize, &D, &mut D::Context, Section<'_>) -> bool + Send + Sync + 'static,
 ) {
     let shared = Arc::new((D::default(), Cell::new(0)));
     let theirs = Arc::clone(&shared);
@@ -673,7 +674,7 @@ fn counts<D: Delegate + 'static>(
         let (delegate, count) = &*theirs;
         let mut ran = 0;
         for _ in 0..rounds(thread) {
-            let context = Kept::new(D::Context::default());
+            let mut context = Kept::new(D::Context::default());
             let mine = Kept::new((Cell::new(0_u64), Cell::new(0_u32)));
             let (times, by) = &*mine;
             let section = Brought::new(|| {
@@ -681,7 +682,7 @@ fn counts<D: Delegate + 'static>(
                 add_one(times);
                 write(by, thread_id());
             });
-            let has_run = bring(thread, delegate, &context, section.section());
+            let has_run = bring(thread, delegate, &mut context, section.section());
             assert_eq!(read(times), u64::from(has_run), "a section is run once");
             assert!(read(by) != 0 || !has_run, "what a section has done is seen");
             let elsewhere = has_run && own.contains(&thread) && read(by) != thread_id();
@@ -775,18 +776,23 @@ impl<T: Tuning> Default for Bringing<T> {
 unsafe impl<T: Tuning> Delegate for Bringing<T> {
     type Context = <Mcs as RawLock>::Context;
 
-    fn run(&self, _: &Self::Context, section: Section<'_>) {
+    fn run(&self, _: &mut Self::Context, section: Section<'_>) {
         self.0.run_by_server(section);
     }
 
-    fn run_here(&self, cx: &Self::Context, section: Section<'_>) {
+    fn run_here(&self, cx: &mut Self::Context, section: Section<'_>) {
         self.0.run_here(cx, section);
     }
 }
 
 // SAFETY: as above.
 unsafe impl<T: Tuning> AbortableDelegate for Bringing<T> {
-    fn run_within(&self, cx: &Self::Context, section: Section<'_>, patience: &Patience) -> Outcome {
+    fn run_within(
+        &self,
+        cx: &mut Self::Context,
+        section: Section<'_>,
+        patience: &Patience,
+    ) -> Outcome {
         self.0.run_within(cx, section, patience)
     }
 }

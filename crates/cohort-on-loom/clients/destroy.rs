@@ -1,6 +1,7 @@
 //! A thread that releases a mutex does not look at it afterwards, so the next holder
 //! may destroy it.
 
+use crate::clients::guest::Guest;
 use crate::locks::RawTry;
 use crate::locks::door::Cell;
 use crate::world::{Kept, together};
@@ -14,8 +15,8 @@ pub fn is_destroyed<L: RawTry + 'static>(threads: usize) {
     together(threads, move |_| {
         // SAFETY: the lock lives until the last user of the two destroys it.
         let lock = unsafe { &*(address as *const L) };
-        let context = Kept::new(L::Context::default());
-        lock.acquire(&context);
+        let guest = Guest::of(lock);
+        guest.acquire();
         // SAFETY: the lock is held, and it guards the owner.
         let (left, last) = owner.with_mut(|owner| unsafe {
             (*owner).0 -= 1;
@@ -28,10 +29,9 @@ pub fn is_destroyed<L: RawTry + 'static>(threads: usize) {
                 },
             )
         });
-        // SAFETY: acquired just now, with this context.
-        unsafe { lock.release(&context) };
+        guest.release();
         assert_eq!(left == 0, last.is_some());
-        drop(context);
+        drop(guest);
         drop(last);
     });
 }

@@ -3,6 +3,7 @@
 //! For worlds that can fork in the middle of a model; a real program's forks are
 //! in the interposer's conformance suite.
 
+use crate::clients::guest::Guest;
 use crate::clients::host::{Host, NEVER, patience};
 use crate::clients::object::Hosted;
 use crate::clients::{add_one, read, service, write};
@@ -25,10 +26,12 @@ pub fn bare<L: RawTry<Context = ()> + Inherit + 'static>() -> Bare<L> {
 
 impl<L: RawTry<Context = ()> + Inherit + 'static> Host for Bare<L> {
     fn lock(&self) {
-        self.0.acquire(&());
+        // SAFETY: the lock has no contexts, and clients leave it where it is; so below.
+        unsafe { self.0.acquire(&()) };
     }
     fn try_lock(&self) -> bool {
-        self.0.try_acquire(&())
+        // SAFETY: as above.
+        unsafe { self.0.try_acquire(&()) }
     }
     fn unlock(&self) -> bool {
         let locked = self.0.is_locked();
@@ -85,18 +88,16 @@ pub fn holds_changed<L: RawTry + Inherit + 'static>() {
     let shared = Arc::new((L::default(), Cell::new(0)));
     together(2, move |thread| {
         let (lock, count) = &*shared;
-        let context = Kept::new(L::Context::default());
-        lock.acquire(&context);
+        let guest = Guest::of(lock);
+        guest.acquire();
         if thread == 0 {
             fork();
             // SAFETY: the child's only thread holds it, by this context.
-            unsafe { lock.inherit(Some(&context)) };
-            let other = Kept::new(L::Context::default());
-            assert!(!lock.try_acquire(&other), "what is held was taken");
+            unsafe { lock.inherit(Some(guest.context())) };
+            assert!(!Guest::of(lock).try_acquire(), "what is held was taken");
         }
         add_one(count);
-        // SAFETY: acquired above, by this context.
-        unsafe { lock.release(&context) };
+        guest.release();
     });
 }
 
@@ -291,10 +292,10 @@ pub fn drops_what_others_brought<D: Delegate + 'static>(threads: usize) {
     let before = Arc::clone(&shared);
     together(threads, move |thread| {
         let (delegate, count, seen) = &*before;
-        let context = Kept::new(D::Context::default());
+        let mut context = Kept::new(D::Context::default());
         if thread > 0 {
             let section = Brought::new(|| add_one(count));
-            delegate.run(&context, section.section());
+            delegate.run(&mut context, section.section());
             return;
         }
         let section = Brought::new(|| {
@@ -305,14 +306,14 @@ pub fn drops_what_others_brought<D: Delegate + 'static>(threads: usize) {
             fork();
             write(seen, read(count));
         });
-        delegate.run_here(&context, section.section());
+        delegate.run_here(&mut context, section.section());
     });
     let after = Arc::clone(&shared);
     let child = together(2, move |_| {
         let (delegate, count, _) = &*after;
-        let context = Kept::new(D::Context::default());
+        let mut context = Kept::new(D::Context::default());
         let section = Brought::new(|| add_one(count));
-        delegate.run(&context, section.section());
+        delegate.run(&mut context, section.section());
     });
     if child.is_some() {
         let (_, count, seen) = &*shared;

@@ -1,11 +1,12 @@
 //! `glk` that changes its mode at each section, to each of the others by turns.
 
+use super::guest::Guest;
+use crate::locks::RawTry;
 use crate::locks::adaptive::Glk;
 use crate::locks::adaptive::glk::{Judge, Mean, Mode};
 use crate::locks::basic::mcs::McsNode;
 use crate::locks::door::{AtomicU32, Order, Strength};
-use crate::locks::{RawLock, RawTry};
-use crate::world::{Kept, together};
+use crate::world::together;
 use std::sync::Arc;
 
 /// How one thread tells the other that it has left the lock.
@@ -111,16 +112,15 @@ pub fn is_free_for_a_try<L: RawTry<Context = McsNode> + 'static>() {
     let shared = Arc::new((L::default(), AtomicU32::new(0)));
     together(2, move |thread| {
         let (lock, done) = &*shared;
-        let node = Kept::new(McsNode::default());
+        let guest = Guest::of(lock);
         let is_done = thread == 1 && done.load(IS_TOLD) == 1;
         if thread == 0 {
-            lock.acquire(&node);
-        } else if !lock.try_acquire(&node) {
+            guest.acquire();
+        } else if !guest.try_acquire() {
             assert!(!is_done, "a free lock was not taken");
             return;
         }
-        // SAFETY: acquired just now, by this node.
-        unsafe { lock.release(&node) };
+        guest.release();
         if thread == 0 {
             done.store(1, TELLS);
         }
@@ -136,12 +136,11 @@ pub fn comes_round(threads: usize) {
     let shared = Arc::new((Forwards::default(), AtomicU32::new(0)));
     together(threads, move |_| {
         let (lock, left) = &*shared;
-        let node = Kept::new(McsNode::default());
+        let guest = Guest::of(lock);
         let section = || {
-            lock.acquire(&node);
+            guest.acquire();
             let mode = lock.mode();
-            // SAFETY: acquired just now, by this node.
-            unsafe { lock.release(&node) };
+            guest.release();
             mode
         };
         section();

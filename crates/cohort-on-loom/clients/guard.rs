@@ -70,7 +70,8 @@ where
         let (lock, count, left, releases) = &*theirs;
         let acquire = || {
             let context = Kept::<L>::new();
-            lock.acquire(context.get());
+            // SAFETY: a new context, which goes with the right to release; its block and the lock stay.
+            unsafe { lock.acquire(context.get()) };
             add_one(count);
             context
         };

@@ -20,8 +20,9 @@ pub struct Hesitant<L>(L);
 unsafe impl<L: RawLock> RawLock for Hesitant<L> {
     type Context = L::Context;
 
-    fn acquire(&self, cx: &L::Context) {
-        self.0.acquire(cx);
+    unsafe fn acquire(&self, cx: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.0.acquire(cx) };
     }
 
     unsafe fn release(&self, cx: &L::Context) {

@@ -9,6 +9,7 @@ pub mod arena;
 pub mod condvar;
 pub mod destroy;
 pub mod glk;
+pub mod guest;
 pub mod host;
 pub mod mutex;
 pub mod near;
@@ -32,8 +33,9 @@ macro_rules! passes_on {
         {
             type Context = $lock::Context;
 
-            fn acquire(&self, cx: &$lock::Context) {
-                self.0.acquire(cx);
+            unsafe fn acquire(&self, cx: &$lock::Context) {
+                // SAFETY: the caller's.
+                unsafe { self.0.acquire(cx) };
             }
 
             unsafe fn release(&self, cx: &$lock::Context) {

@@ -1,8 +1,8 @@
 //! A mutex excludes, loses nobody, and publishes what was done under it.
 
+use super::guest::Guest;
 use super::{add_one, read, write};
 use crate::locks::abortable::McsNb;
-use crate::locks::abortable::swept::List;
 use crate::locks::door::{AtomicU32, Cell, Order, Spinner, yield_now};
 use crate::locks::wait::MayPark;
 use crate::locks::{Abortable, DetectsWaiters, Outcome, Patience, RawLock, RawTry, Token};
@@ -12,11 +12,11 @@ use std::sync::Arc;
 /// Each thread acquires `rounds` times, the first `triers` of them without
 /// waiting; as many as got in are counted.
 pub fn excludes<L: RawTry + 'static>(threads: usize, rounds: u64, triers: usize) {
-    counts::<L>(threads, rounds, move |thread, lock, context| {
+    counts::<L>(threads, rounds, move |thread, guest| {
         if thread < triers {
-            return lock.try_acquire(context);
+            return guest.try_acquire();
         }
-        lock.acquire(context);
+        guest.acquire();
         true
     });
 }
@@ -26,17 +26,21 @@ pub fn takes_turns<L: RawLock + 'static, const THREADS: usize>(rounds: [u64; THR
     counts_each::<L>(
         THREADS,
         move |thread| rounds[thread],
-        |_, lock, context| {
-            lock.acquire(context);
+        |_, guest| {
+            guest.acquire();
             true
         },
     );
 }
 
 /// Each thread acquires once, in that way.
-pub fn comes_by<L: RawLock + 'static>(threads: usize, acquire: fn(&L, &L::Context)) {
-    counts::<L>(threads, 1, move |_, lock, context| {
-        acquire(lock, context);
+///
+/// # Safety
+/// As [`Guest::acquire_by`].
+pub unsafe fn comes_by<L: RawLock + 'static>(threads: usize, acquire: unsafe fn(&L, &L::Context)) {
+    counts::<L>(threads, 1, move |_, guest| {
+        // SAFETY: the caller's.
+        unsafe { guest.acquire_by(acquire) };
         true
     });
 }
@@ -57,11 +61,11 @@ pub fn queues_behind<L: RawLock + 'static, const THREADS: usize>(
     counts_each::<L>(
         THREADS,
         move |thread| rounds[thread],
-        move |thread, lock, context| {
+        move |thread, guest| {
             if thread != keeper {
                 come.fetch_add(1, Order::RELAXED);
             }
-            lock.acquire(context);
+            guest.acquire();
             let mut spinner = Spinner::new();
             while thread == keeper && come.load(Order::RELAXED) < THREADS as u32 - 1 {
                 spinner.turn();
@@ -76,14 +80,19 @@ pub fn queues_behind<L: RawLock + 'static, const THREADS: usize>(
 /// while the second, of another, waits: they have the lock `most` times in a row
 /// before it does.
 pub fn lets_others_in<L: DetectsWaiters + 'static>(most: u64, rounds: u64) {
-    lets_others_in_by(most, rounds, L::acquire, L::has_waiters);
+    // SAFETY: the lock acquires.
+    unsafe { lets_others_in_by(most, rounds, L::acquire, L::has_waiters) };
 }
 
-/// The same for a lock of which something else says whether somebody waits.
-pub fn lets_others_in_by<L: RawLock + 'static>(
+/// The same for a lock of which something else says whether somebody waits, and which its first holder
+/// acquires in that way.
+///
+/// # Safety
+/// As [`Guest::acquire_by`].
+pub unsafe fn lets_others_in_by<L: RawLock + 'static>(
     most: u64,
     rounds: u64,
-    acquire: impl Fn(&L, &L::Context) + Send + Sync + 'static,
+    acquire: unsafe fn(&L, &L::Context),
     has_waiters: impl Fn(&L, &L::Context) -> bool + Send + Sync + 'static,
 ) {
     const HELD: u32 = 1;
@@ -96,7 +105,7 @@ pub fn lets_others_in_by<L: RawLock + 'static>(
     ));
     together(3, move |thread| {
         let (lock, stage, came, row) = &*shared;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         let until = |reached: &dyn Fn() -> bool| {
             let mut spinner = Spinner::new();
             while !reached() {
@@ -105,52 +114,50 @@ pub fn lets_others_in_by<L: RawLock + 'static>(
         };
         match thread {
             0 => {
-                acquire(lock, &context);
+                // SAFETY: the caller's.
+                unsafe { guest.acquire_by(acquire) };
                 stage.store(HELD, Order::RELAXED);
-                until(&|| has_waiters(lock, &context));
+                until(&|| has_waiters(lock, guest.context()));
                 stage.store(WANTED, Order::RELAXED);
-                // SAFETY: acquired above, with this context.
-                unsafe { lock.release(&context) };
+                guest.release();
             }
             1 => {
                 until(&|| stage.load(Order::RELAXED) >= HELD);
-                lock.acquire(&context);
+                guest.acquire();
                 write(came, true);
-                // SAFETY: acquired just now, with this context.
-                unsafe { lock.release(&context) };
+                guest.release();
                 return;
             }
             _ => until(&|| stage.load(Order::RELAXED) == WANTED),
         }
         for _ in 0..rounds {
-            lock.acquire(&context);
+            guest.acquire();
             if !read(came) {
                 add_one(row);
                 let row = read(row);
                 assert!(row <= most, "one cohort had the lock {row} times in a row");
             }
-            // SAFETY: acquired just now, with this context.
-            unsafe { lock.release(&context) };
+            guest.release();
         }
     });
 }
 
 /// Takes the lock, or gives up at a deadline if the thread is in a hurry; whether it has it.
-fn takes<L: Abortable>(lock: &L, context: &L::Context, hurried: bool) -> bool {
+fn takes<L: Abortable>(guest: &Guest<'_, L>, hurried: bool) -> bool {
     let patience = if hurried {
         Patience::until(soon())
     } else {
         Patience::ENDLESS
     };
-    let outcome = lock.acquire_within(context, &patience);
+    let outcome = guest.acquire_within(&patience);
     assert!(hurried || outcome == Outcome::Acquired);
     outcome == Outcome::Acquired
 }
 
 /// As [`excludes`], but the last `hurried` threads give up at a deadline.
 pub fn lets_go<L: Abortable + 'static>(threads: usize, rounds: u64, hurried: usize) {
-    counts::<L>(threads, rounds, move |thread, lock, context| {
-        takes(lock, context, thread + hurried >= threads)
+    counts::<L>(threads, rounds, move |thread, guest| {
+        takes(guest, thread + hurried >= threads)
     });
 }
 
@@ -161,19 +168,18 @@ pub fn all_let_go<L: Abortable + 'static>(threads: usize) {
     let theirs = Arc::clone(&shared);
     let ended = together(threads, move |thread| {
         let (lock, stage) = &*theirs;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         if thread > 0 {
             until(stage, 1);
-            let outcome = lock.acquire_within(&context, &Patience::until(soon()));
+            let outcome = guest.acquire_within(&Patience::until(soon()));
             assert!(outcome == Outcome::GaveUp, "the lock was held");
             stage.fetch_add(1, Order::RELAXED);
             return;
         }
-        lock.acquire(&context);
+        guest.acquire();
         stage.fetch_add(1, Order::RELAXED);
         until(stage, threads as u32);
-        // SAFETY: acquired above, with this context.
-        unsafe { lock.release(&context) };
+        guest.release();
     });
     if ended.is_some() {
         assert!(!shared.0.is_locked(), "the lock is left held");
@@ -199,23 +205,22 @@ pub fn is_cancelled<L: Abortable + 'static>(threads: usize) {
     ));
     together(threads, move |thread| {
         let (lock, token, stage, reason) = &*shared;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         if thread > 0 {
             until(stage, 1);
-            let outcome = lock.acquire_within(&context, &Patience::ENDLESS.unless(token));
+            let outcome = guest.acquire_within(&Patience::ENDLESS.unless(token));
             assert!(outcome == Outcome::GaveUp, "the lock was held");
             assert_eq!(read(reason), 1, "nobody has said why");
             stage.fetch_add(1, Order::RELAXED);
             return;
         }
-        lock.acquire(&context);
+        guest.acquire();
         stage.fetch_add(1, Order::RELAXED);
         write(reason, 1);
         token.cancel();
         token.cancel();
         until(stage, threads as u32);
-        // SAFETY: acquired above, with this context.
-        unsafe { lock.release(&context) };
+        guest.release();
     });
 }
 
@@ -226,33 +231,31 @@ pub fn is_cancelled_or_granted<L: Abortable + 'static>(threads: usize, before: b
     let theirs = Arc::clone(&shared);
     let entered = together(threads, move |thread| {
         let (lock, token, count) = &*theirs;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         let enter = |patience: &Patience| {
-            let got = lock.acquire_within(&context, patience) == Outcome::Acquired;
+            let got = guest.acquire_within(patience) == Outcome::Acquired;
             if got {
                 add_one(count);
             }
             got
         };
-        // SAFETY: called where the lock was acquired, with this context.
-        let leave = || unsafe { lock.release(&context) };
         if thread > 0 {
             let got = enter(&Patience::ENDLESS.unless(token));
             if got {
-                leave();
+                guest.release();
             }
             return u64::from(got);
         }
         enter(&Patience::ENDLESS);
         if before {
             token.cancel();
-            leave();
+            guest.release();
         } else {
-            leave();
+            guest.release();
             token.cancel();
         }
         enter(&Patience::ENDLESS);
-        leave();
+        guest.release();
         2
     });
     if let Some(entered) = entered {
@@ -269,20 +272,19 @@ pub fn is_cancelled_or_late<L: Abortable + 'static>() {
     let theirs = Arc::clone(&shared);
     let entered = together(2, move |thread| {
         let (lock, token, count) = &*theirs;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         let patience = if thread == 0 {
             Patience::ENDLESS
         } else {
             Patience::until(soon()).unless(token)
         };
-        let got = lock.acquire_within(&context, &patience) == Outcome::Acquired;
+        let got = guest.acquire_within(&patience) == Outcome::Acquired;
         if got {
             add_one(count);
             if thread == 0 {
                 token.cancel();
             }
-            // SAFETY: acquired just now, with this context.
-            unsafe { lock.release(&context) };
+            guest.release();
         }
         u64::from(got)
     });
@@ -303,21 +305,20 @@ pub fn comes_back_late<L: Abortable + 'static>() {
     let shared = Arc::new((L::default(), AtomicU32::new(0)));
     together(2, move |thread| {
         let (lock, stage) = &*shared;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         if thread == 0 {
-            lock.acquire(&context);
+            guest.acquire();
             stage.store(1, Order::RELAXED);
             until(stage, 2);
         } else {
             until(stage, 1);
-            let outcome = lock.acquire_within(&context, &Patience::until(soon()));
+            let outcome = guest.acquire_within(&Patience::until(soon()));
             assert!(outcome == Outcome::GaveUp, "the lock was held");
             stage.store(2, Order::RELAXED);
             until(stage, 3);
-            lock.acquire(&context);
+            guest.acquire();
         }
-        // SAFETY: acquired above, with this context.
-        unsafe { lock.release(&context) };
+        guest.release();
         if thread == 0 {
             stage.store(3, Order::RELAXED);
         }
@@ -330,13 +331,12 @@ pub fn comes_back_hurried<L: Abortable + 'static>() {
     let shared = Arc::new((L::default(), AtomicU32::new(0)));
     together(2, move |thread| {
         let (lock, stage) = &*shared;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         let takes = |patience: &Patience| {
-            if lock.acquire_within(&context, patience) == Outcome::Acquired {
+            if guest.acquire_within(patience) == Outcome::Acquired {
                 stage.fetch_add(1, Order::RELAXED);
                 until(stage, 2);
-                // SAFETY: acquired above, with this context.
-                unsafe { lock.release(&context) };
+                guest.release();
             }
         };
         if thread == 0 {
@@ -361,27 +361,24 @@ pub fn comes_back<L: Abortable + 'static>(threads: usize, hurried: usize, fresh:
     let theirs = Arc::clone(&shared);
     let entered = together(threads, move |thread| {
         let (lock, count) = &*theirs;
-        let context = Kept::new(L::Context::default());
-        let enter = |context: &L::Context, patience: &Patience| {
-            let got = lock.acquire_within(context, patience) == Outcome::Acquired;
+        let mut guest = Guest::of(lock);
+        let enter = |guest: &Guest<'_, L>, patience: &Patience| {
+            let got = guest.acquire_within(patience) == Outcome::Acquired;
             if got {
                 add_one(count);
-                // SAFETY: acquired just now, with this context.
-                unsafe { lock.release(context) };
+                guest.release();
             }
             u64::from(got)
         };
         let mut entered = 0;
         if thread + hurried >= threads {
-            entered += enter(&context, &Patience::until(soon()));
+            entered += enter(&guest, &Patience::until(soon()));
         }
         if fresh {
-            drop(context);
-            let context = Kept::new(L::Context::default());
-            entered += enter(&context, &Patience::ENDLESS);
-        } else {
-            entered += enter(&context, &Patience::ENDLESS);
+            drop(guest);
+            guest = Guest::of(lock);
         }
+        entered += enter(&guest, &Patience::ENDLESS);
         entered
     });
     if let Some(entered) = entered {
@@ -401,9 +398,9 @@ pub fn comes_back<L: Abortable + 'static>(threads: usize, hurried: usize, fresh:
 pub fn persists<L: Abortable + 'static>(rounds: u64) {
     counts_each::<L>(2, move |_| rounds + 1, {
         let tries = AtomicU32::new(0);
-        move |thread, lock, context| {
+        move |thread, guest| {
             let hurried = thread == 1 && u64::from(tries.fetch_add(1, Order::RELAXED)) < rounds;
-            takes(lock, context, hurried)
+            takes(guest, hurried)
         }
     });
 }
@@ -414,7 +411,7 @@ pub fn passes_over<L: Abortable + 'static>() {
     let shared = Arc::new((L::default(), AtomicU32::new(0)));
     together(3, move |thread| {
         let (lock, stage) = &*shared;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         until(stage, thread as u32);
         if thread == 2 {
             stage.store(3, Order::RELAXED);
@@ -424,7 +421,7 @@ pub fn passes_over<L: Abortable + 'static>() {
         } else {
             Patience::ENDLESS
         };
-        let outcome = lock.acquire_within(&context, &patience);
+        let outcome = guest.acquire_within(&patience);
         if thread < 2 {
             stage.store(thread as u32 + 1, Order::RELAXED);
         }
@@ -434,8 +431,7 @@ pub fn passes_over<L: Abortable + 'static>() {
         if thread == 0 {
             until(stage, 3);
         }
-        // SAFETY: acquired above, with this context.
-        unsafe { lock.release(&context) };
+        guest.release();
     });
 }
 
@@ -445,25 +441,24 @@ pub fn leaves_twice<L: Abortable + 'static>() {
     let shared = Arc::new((L::default(), AtomicU32::new(0)));
     together(3, move |thread| {
         let (lock, stage) = &*shared;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         if thread > 0 {
             until(stage, 1);
         }
         if thread == 1 {
             for _ in 0..2 {
-                let outcome = lock.acquire_within(&context, &Patience::until(soon()));
+                let outcome = guest.acquire_within(&Patience::until(soon()));
                 assert!(outcome == Outcome::GaveUp, "the lock was held");
             }
             stage.store(2, Order::RELAXED);
             return;
         }
-        lock.acquire(&context);
+        guest.acquire();
         if thread == 0 {
             stage.store(1, Order::RELAXED);
             until(stage, 2);
         }
-        // SAFETY: acquired above, with this context.
-        unsafe { lock.release(&context) };
+        guest.release();
     });
 }
 
@@ -477,32 +472,34 @@ pub fn comes_back_meanwhile<L: Abortable<Context: Send + Sync> + 'static>() {
     ));
     // Before there are threads: loom shows no thread an older value of a word that it wrote before
     // it waited for anything.
-    shared.0.acquire(&shared.1);
+    // SAFETY: the context is used for this acquisition, and then for the second thread's next; both it
+    // and the lock are shared by all, and stay.
+    unsafe { shared.0.acquire(&shared.1) };
     together(3, move |thread| {
         let (lock, first, stage) = &*shared;
-        // SAFETY: called where the lock was acquired, with this context.
-        let release = |context: &L::Context| unsafe { lock.release(context) };
         match thread {
             0 => {
-                let context = Kept::new(L::Context::default());
-                let soon = Patience::until(soon());
-                if lock.acquire_within(&context, &soon) == Outcome::Acquired {
-                    release(&context);
+                let guest = Guest::of(lock);
+                if guest.acquire_within(&Patience::until(soon())) == Outcome::Acquired {
+                    guest.release();
                 }
             }
             1 => {
-                release(first);
-                lock.acquire(first);
-                stage.store(1, Order::RELAXED);
-                until(stage, 2);
-                release(first);
+                // SAFETY: as above.
+                unsafe {
+                    lock.release(first);
+                    lock.acquire(first);
+                    stage.store(1, Order::RELAXED);
+                    until(stage, 2);
+                    lock.release(first);
+                }
             }
             _ => {
-                let context = Kept::new(L::Context::default());
+                let guest = Guest::of(lock);
                 until(stage, 1);
                 stage.store(2, Order::RELAXED);
-                lock.acquire(&context);
-                release(&context);
+                guest.acquire();
+                guest.release();
             }
         }
     });
@@ -512,12 +509,11 @@ pub fn comes_back_meanwhile<L: Abortable<Context: Send + Sync> + 'static>() {
 pub fn uses_its_node_again() {
     together(1, |_| {
         let lock = McsNb::<MayPark>::default();
-        let context = List::default();
+        let guest = Guest::of(&lock);
         let node = || {
-            lock.acquire(&context);
-            // SAFETY: acquired just now, with this context.
-            unsafe { lock.release(&context) };
-            std::ptr::from_ref(context.current())
+            guest.acquire();
+            guest.release();
+            std::ptr::from_ref(guest.context().current())
         };
         assert_eq!(node(), node(), "another node was made");
     });
@@ -527,13 +523,15 @@ pub fn uses_its_node_again() {
 /// them.  Some are in a hurry; one that is not must not be forgotten.
 pub fn remembers<L: Abortable<Context: Send + Sync> + 'static>(hurried: [bool; 3]) {
     let shared = Arc::new((L::default(), Kept::new(L::Context::default())));
-    shared.0.acquire(&shared.1);
+    // SAFETY: the context is used for this acquisition alone, which the first thread ends; both it and
+    // the lock are shared by all, and stay.
+    unsafe { shared.0.acquire(&shared.1) };
     together(3, move |thread| {
         let (lock, first) = &*shared;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         if thread == 0 {
             yield_now();
-            // SAFETY: acquired above, with this context.
+            // SAFETY: as above.
             unsafe { lock.release(first) };
         }
         let patience = if hurried[thread] {
@@ -541,9 +539,8 @@ pub fn remembers<L: Abortable<Context: Send + Sync> + 'static>(hurried: [bool; 3
         } else {
             Patience::ENDLESS
         };
-        if lock.acquire_within(&context, &patience) == Outcome::Acquired {
-            // SAFETY: acquired just now, with this context.
-            unsafe { lock.release(&context) };
+        if guest.acquire_within(&patience) == Outcome::Acquired {
+            guest.release();
         }
     });
 }
@@ -552,17 +549,22 @@ pub fn remembers<L: Abortable<Context: Send + Sync> + 'static>(hurried: [bool; 3
 /// the one has nothing of the other.
 pub fn keeps_apart<L: RawLock<Context = ()> + 'static>() {
     let shared = Arc::new([(L::default(), Cell::new(0)), (L::default(), Cell::new(0))]);
-    shared.iter().for_each(|(lock, _)| lock.acquire(&()));
+    for (lock, _) in shared.iter() {
+        // SAFETY: the lock has no contexts, and stays as long as there are threads.
+        unsafe { lock.acquire(&()) };
+    }
     let theirs = Arc::clone(&shared);
     let ended = together(3, move |thread| {
         let mine: &[usize] = [&[0, 1][..], &[0], &[1]][thread];
         for (lock, count) in mine.iter().map(|which| &theirs[*which]) {
-            if thread > 0 {
-                lock.acquire(&());
+            // SAFETY: as above; released by this thread, or acquired before there were others.
+            unsafe {
+                if thread > 0 {
+                    lock.acquire(&());
+                }
+                add_one(count);
+                lock.release(&());
             }
-            add_one(count);
-            // SAFETY: acquired by this thread, or before there were others.
-            unsafe { lock.release(&()) };
         }
     });
     if ended.is_some() {
@@ -576,7 +578,7 @@ pub fn keeps_apart<L: RawLock<Context = ()> + 'static>() {
 fn counts<L: RawLock + 'static>(
     threads: usize,
     rounds: u64,
-    enter: impl Fn(usize, &L, &L::Context) -> bool + Send + Sync + 'static,
+    enter: impl Fn(usize, &Guest<'_, L>) -> bool + Send + Sync + 'static,
 ) {
     counts_each::<L>(threads, move |_| rounds, enter);
 }
@@ -584,20 +586,19 @@ fn counts<L: RawLock + 'static>(
 fn counts_each<L: RawLock + 'static>(
     threads: usize,
     rounds: impl Fn(usize) -> u64 + Send + Sync + 'static,
-    enter: impl Fn(usize, &L, &L::Context) -> bool + Send + Sync + 'static,
+    enter: impl Fn(usize, &Guest<'_, L>) -> bool + Send + Sync + 'static,
 ) {
     let shared = Arc::new((L::default(), Cell::new(0)));
     let theirs = Arc::clone(&shared);
     let entered = together(threads, move |thread| {
         let (lock, count) = &*theirs;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         let mut entered = 0;
         for _ in 0..rounds(thread) {
-            if enter(thread, lock, &context) {
+            if enter(thread, &guest) {
                 add_one(count);
                 entered += 1;
-                // SAFETY: acquired just now, with this context.
-                unsafe { lock.release(&context) };
+                guest.release();
             }
         }
         entered

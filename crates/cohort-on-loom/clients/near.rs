@@ -1,13 +1,14 @@
 //! `near` hands over to the nearest, keeps the order of those it passes over, and passes
 //! nobody over more often than its bound says.
 
+use super::guest::Guest;
 use super::{add_one, read, write};
+use crate::locks::DetectsWaiters;
 use crate::locks::door::{AtomicU32, Cell, Order, Spinner, distance, yield_now};
 use crate::locks::numa::Near;
 use crate::locks::numa::near::NearNode;
 use crate::locks::wait::Parking;
-use crate::locks::{DetectsWaiters, RawLock};
-use crate::world::{Kept, together};
+use crate::world::together;
 use std::sync::Arc;
 
 /// How many waiters a section looks at.
@@ -100,24 +101,23 @@ pub fn prefers_the_nearest<P: Parking, const BOUND: u8, const THREADS: usize>(
     let theirs = Arc::clone(&shared);
     together(THREADS, move |thread| {
         let (lock, arrived, count, queue) = &*theirs;
-        let context = Kept::new(NearNode::default());
+        let guest = Guest::of(lock);
         for round in 0..rounds[thread] {
             if thread > 0 && round == 0 {
                 arrived.fetch_add(1, Order::RELAXED);
             }
-            lock.acquire(&context);
+            guest.acquire();
             let mut spinner = Spinner::new();
             while thread == 0
                 && round == 0
-                && (arrived.load(Order::RELAXED) < come || !lock.has_waiters(&context))
+                && (arrived.load(Order::RELAXED) < come || !lock.has_waiters(guest.context()))
             {
                 spinner.turn();
             }
             add_one(count);
-            write(queue, read(queue).goes_on(&context, BOUND, fixed));
+            write(queue, read(queue).goes_on(guest.context(), BOUND, fixed));
             yield_now();
-            // SAFETY: acquired above, with this context.
-            unsafe { lock.release(&context) };
+            guest.release();
         }
     })?;
     assert_eq!(

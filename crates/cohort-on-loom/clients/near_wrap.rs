@@ -42,7 +42,8 @@ passes_on!(NearWrap<L: Counting, const FIRST>);
 
 // SAFETY: one try of the lock inside.
 unsafe impl<L: Counting, const FIRST: u32> RawTry for NearWrap<L, FIRST> {
-    fn try_acquire(&self, cx: &L::Context) -> bool {
-        self.0.try_acquire(cx)
+    unsafe fn try_acquire(&self, cx: &L::Context) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.0.try_acquire(cx) }
     }
 }

@@ -32,9 +32,10 @@ impl<W: RawTry + DetectsWaiters + Inherit, const NEUTRAL: bool, const NAME: u32>
         if NAME == CROWDED {
             let another = InObject::<W, NEUTRAL, ROWS, SLOTS>::named(NAME + 1);
             let context = W::Context::default();
+            // SAFETY: the writers' lock is not acquired.
             let object = Object {
                 table: lock.table(),
-                ..another.by(&context)
+                ..unsafe { another.by(&context) }
             };
             assert!(object.read_at_once(), "a free lock can be read");
             // It stays, and is no reader of what the clients look at.
@@ -50,12 +51,14 @@ unsafe impl<W: RawTry + DetectsWaiters + Inherit, const NEUTRAL: bool, const NAM
 {
     type Context = W::Context;
 
-    fn read(&self, cx: &W::Context, recursion: Recursion) {
-        self.0.read(cx, recursion);
+    unsafe fn read(&self, cx: &W::Context, recursion: Recursion) {
+        // SAFETY: the caller's.
+        unsafe { self.0.read(cx, recursion) };
     }
 
-    fn try_read(&self, cx: &W::Context, recursion: Recursion) -> bool {
-        self.0.try_read(cx, recursion)
+    unsafe fn try_read(&self, cx: &W::Context, recursion: Recursion) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.0.try_read(cx, recursion) }
     }
 
     unsafe fn release_read(&self, cx: &W::Context) {
@@ -63,12 +66,14 @@ unsafe impl<W: RawTry + DetectsWaiters + Inherit, const NEUTRAL: bool, const NAM
         unsafe { self.0.release_read(cx) };
     }
 
-    fn write(&self, cx: &W::Context) {
-        self.0.write(cx);
+    unsafe fn write(&self, cx: &W::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.0.write(cx) };
     }
 
-    fn try_write(&self, cx: &W::Context) -> bool {
-        self.0.try_write(cx)
+    unsafe fn try_write(&self, cx: &W::Context) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.0.try_write(cx) }
     }
 
     unsafe fn release_write(&self, cx: &W::Context) {
@@ -89,12 +94,19 @@ unsafe impl<W: RawTry + DetectsWaiters + Inherit, const NEUTRAL: bool, const NAM
 unsafe impl<W: RawTry + DetectsWaiters + Inherit, const NEUTRAL: bool, const NAME: u32>
     AbortableShared for Beginning<W, NEUTRAL, NAME>
 {
-    fn read_within(&self, cx: &W::Context, recursion: Recursion, patience: &Patience) -> Outcome {
-        self.0.read_within(cx, recursion, patience)
+    unsafe fn read_within(
+        &self,
+        cx: &W::Context,
+        recursion: Recursion,
+        patience: &Patience,
+    ) -> Outcome {
+        // SAFETY: the caller's.
+        unsafe { self.0.read_within(cx, recursion, patience) }
     }
 
-    fn write_within(&self, cx: &W::Context, patience: &Patience) -> Outcome {
-        self.0.write_within(cx, patience)
+    unsafe fn write_within(&self, cx: &W::Context, patience: &Patience) -> Outcome {
+        // SAFETY: the caller's.
+        unsafe { self.0.write_within(cx, patience) }
     }
 }
 

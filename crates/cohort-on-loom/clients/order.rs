@@ -17,7 +17,7 @@ pub fn keeps_order<D: Delegate + 'static>(threads: usize, in_order: bool) {
     let others = threads as u32 - 1;
     let ended = together(threads, move |thread| {
         let (delegate, has_begun, come, order) = &*theirs;
-        let context = Kept::new(D::Context::default());
+        let mut context = Kept::new(D::Context::default());
         let mut spinner = Spinner::new();
         if thread == 0 {
             let first = Brought::new(|| {
@@ -27,7 +27,7 @@ pub fn keeps_order<D: Delegate + 'static>(threads: usize, in_order: bool) {
                     spinner.turn();
                 }
             });
-            delegate.run_here(&context, first.section());
+            delegate.run_here(&mut context, first.section());
             return;
         }
         while has_begun.load(Order::RELAXED) == 0 {
@@ -36,7 +36,7 @@ pub fn keeps_order<D: Delegate + 'static>(threads: usize, in_order: bool) {
         drop(spinner);
         let number = 1 + u64::from(come.fetch_add(1, Order::RELAXED));
         let section = Brought::new(|| write(order, read(order) * 10 + number));
-        delegate.run(&context, section.section());
+        delegate.run(&mut context, section.section());
     });
     if ended.is_some() {
         let digits = |numbers: &mut dyn Iterator<Item = u64>| {
@@ -67,13 +67,13 @@ pub fn opens_again<D: Delegate + 'static>() {
             }
             drop(spinner);
             come.fetch_add(1, Order::RELAXED);
-            let context = Kept::new(D::Context::default());
+            let mut context = Kept::new(D::Context::default());
             let section = Brought::new(|| write(count, read(count) + 1));
-            delegate.run(&context, section.section());
+            delegate.run(&mut context, section.section());
             return;
         }
         for turn in 1..3 {
-            let context = Kept::new(D::Context::default());
+            let mut context = Kept::new(D::Context::default());
             let section = Brought::new(|| {
                 begun.store(turn, Order::RELAXED);
                 let mut spinner = Spinner::new();
@@ -81,7 +81,7 @@ pub fn opens_again<D: Delegate + 'static>() {
                     spinner.turn();
                 }
             });
-            delegate.run_here(&context, section.section());
+            delegate.run_here(&mut context, section.section());
         }
     });
     if ended.is_some() {

@@ -1,5 +1,6 @@
 //! What threads write down of themselves, read while it changes.
 
+use crate::clients::guest::Guest;
 use crate::locks::RawLock;
 use crate::locks::records::{Holder, Wait, Watch};
 use crate::world::together;
@@ -50,13 +51,12 @@ where
     together(2, move |thread| {
         let (mine, theirs) = (thread + 1, 2 - thread);
         for _ in 0..rounds {
-            let cx = L::Context::default();
-            shared.lock.acquire(&cx);
+            let guest = Guest::of(&shared.lock);
+            guest.acquire();
             assert_eq!(shared.holder.tag(), 0, "the last holder is still named");
             shared.holder.take(mine);
             assert_eq!(shared.holder.tag(), mine, "the holder is not named");
-            // SAFETY: taken above, with this context.
-            shared.holder.let_go(|| unsafe { shared.lock.release(&cx) });
+            shared.holder.let_go(|| guest.release());
         }
         shared.done[thread].begin_for_ever();
         if shared.done[1 - thread].number() != 0 {

@@ -1,5 +1,6 @@
 //! A readers–writer lock: readers share, writers exclude, nobody is forgotten.
 
+use super::guest::SharedGuest;
 use super::{add_one, read, write};
 use crate::locks::compose::Numa;
 use crate::locks::door::{AtomicU32, Cell, Order, Spinner, counts_reads};
@@ -7,7 +8,7 @@ use crate::locks::rwlock::{CohortRw, RawRwLock};
 use crate::locks::{
     AbortableShared, Deadline, DetectsWaiters, Outcome, Patience, RawShared, RawTry, Recursion,
 };
-use crate::world::{Kept, soon, together};
+use crate::world::{soon, together};
 use std::sync::Arc;
 
 /// The lock and two counts that writers keep equal.
@@ -33,16 +34,6 @@ impl<L: RawShared> Shared<L> {
         add_one(&self.other);
     }
 
-    fn end_read(&self, context: &L::Context) {
-        // SAFETY: the caller holds it to read, through this context.
-        unsafe { self.lock.release_read(context) };
-    }
-
-    fn end_write(&self, context: &L::Context) {
-        // SAFETY: the caller holds it to write, through this context.
-        unsafe { self.lock.release_write(context) };
-    }
-
     /// What each thread has written is there, and nobody is inside.
     fn holds(&self, written: Option<Vec<u64>>) {
         if let Some(written) = written {
@@ -52,32 +43,43 @@ impl<L: RawShared> Shared<L> {
     }
 }
 
+impl Shared<RawRwLock> {
+    fn end_read(&self) {
+        // SAFETY: the caller holds it to read.
+        unsafe { self.lock.release_read() };
+    }
+
+    fn end_write(&self) {
+        // SAFETY: the caller holds it to write.
+        unsafe { self.lock.release_write() };
+    }
+}
+
 /// The first `writers` threads write `rounds` times, the others read; `enter` says
 /// whether a thread got in, to write or to read.
 fn takes_part<L: RawShared + 'static>(
     threads: usize,
     writers: usize,
     rounds: u64,
-    enter: impl Fn(usize, bool, &L, &L::Context) -> bool + Send + Sync + 'static,
+    enter: impl Fn(usize, bool, &SharedGuest<'_, L>) -> bool + Send + Sync + 'static,
 ) {
     let shared = Arc::new(Shared::<L>::default());
     let theirs = Arc::clone(&shared);
     let written = together(threads, move |thread| {
-        let context = Kept::new(L::Context::default());
+        let guest = SharedGuest::of(&theirs.lock);
         let writes = thread < writers;
         let mut written = 0;
         for _ in 0..rounds {
-            if !enter(thread, writes, &theirs.lock, &context) {
+            if !enter(thread, writes, &guest) {
                 continue;
             }
             if writes {
                 theirs.change();
                 written += 1;
-                theirs.end_write(&context);
             } else {
                 theirs.look();
-                theirs.end_read(&context);
             }
+            guest.release();
         }
         written
     });
@@ -106,15 +108,15 @@ fn shares_by<L: RawShared + 'static>(
         threads,
         writers,
         rounds,
-        move |thread, writes, lock, cx| match (writes, thread + triers >= threads) {
-            (true, true) => lock.try_write(cx),
-            (false, true) => lock.try_read(cx, recursion),
+        move |thread, writes, guest| match (writes, thread + triers >= threads) {
+            (true, true) => guest.try_write(),
+            (false, true) => guest.try_read(recursion),
             (true, false) => {
-                lock.write(cx);
+                guest.write();
                 true
             }
             (false, false) => {
-                lock.read(cx, recursion);
+                guest.read(recursion);
                 true
             }
         },
@@ -128,7 +130,7 @@ pub fn lets_go<L: AbortableShared + 'static>(
     rounds: u64,
     hurried: usize,
 ) {
-    takes_part::<L>(threads, writers, rounds, move |thread, writes, lock, cx| {
+    takes_part::<L>(threads, writers, rounds, move |thread, writes, guest| {
         let hurried = thread + hurried >= threads;
         let patience = if hurried {
             Patience::until(soon())
@@ -136,9 +138,9 @@ pub fn lets_go<L: AbortableShared + 'static>(
             Patience::ENDLESS
         };
         let outcome = if writes {
-            lock.write_within(cx, &patience)
+            guest.write_within(&patience)
         } else {
-            lock.read_within(cx, Recursion::Allowed, &patience)
+            guest.read_within(Recursion::Allowed, &patience)
         };
         assert!(
             hurried || outcome == Outcome::Acquired,
@@ -151,11 +153,11 @@ pub fn lets_go<L: AbortableShared + 'static>(
 /// The first thread writes, or gives up at a deadline; the others read, and promise not
 /// to read again.  A thread that gives up must not leave them waiting.
 pub fn lets_writers_go<L: AbortableShared + 'static>(threads: usize, rounds: u64) {
-    takes_part::<L>(threads, 1, rounds, |_, writes, lock, cx| {
+    takes_part::<L>(threads, 1, rounds, |_, writes, guest| {
         if writes {
-            return lock.write_within(cx, &Patience::until(soon())) == Outcome::Acquired;
+            return guest.write_within(&Patience::until(soon())) == Outcome::Acquired;
         }
-        lock.read(cx, Recursion::Excluded);
+        guest.read(Recursion::Excluded);
         true
     });
 }
@@ -165,23 +167,23 @@ pub fn is_tried<L: RawShared + 'static>(threads: usize, rounds: u64) {
     let shared = Arc::new(Shared::<L>::default());
     let theirs = Arc::clone(&shared);
     let written = together(threads, move |thread| {
-        let context = Kept::new(L::Context::default());
+        let guest = SharedGuest::of(&theirs.lock);
         let mut written = 0;
         for round in 0..rounds {
             if thread == 0 {
-                theirs.lock.write(&context);
+                guest.write();
             } else if (thread as u64 + round) % 2 == 1 {
-                if theirs.lock.try_read(&context, Recursion::Allowed) {
+                if guest.try_read(Recursion::Allowed) {
                     theirs.look();
-                    theirs.end_read(&context);
+                    guest.release();
                 }
                 continue;
-            } else if !theirs.lock.try_write(&context) {
+            } else if !guest.try_write() {
                 continue;
             }
             theirs.change();
             written += 1;
-            theirs.end_write(&context);
+            guest.release();
         }
         written
     });
@@ -203,24 +205,24 @@ fn reads_again<L: RawShared + 'static>(rounds: u64, once_more: bool) {
     assert!(L::RECURSES, "it does not promise to");
     let shared = Arc::new(Shared::<L>::default());
     together(2, move |thread| {
-        let context = Kept::new(L::Context::default());
-        let again = Kept::new(L::Context::default());
+        let guest = SharedGuest::of(&shared.lock);
+        let again = SharedGuest::of(&shared.lock);
         for _ in 0..rounds {
             if thread == 0 {
-                shared.lock.write(&context);
+                guest.write();
                 shared.change();
-                shared.end_write(&context);
+                guest.release();
                 continue;
             }
-            shared.lock.read(&context, Recursion::Allowed);
-            shared.lock.read(&again, Recursion::Allowed);
+            guest.read(Recursion::Allowed);
+            again.read(Recursion::Allowed);
             shared.look();
-            shared.end_read(&again);
-            shared.end_read(&context);
+            again.release();
+            guest.release();
             if once_more {
-                shared.lock.read(&context, Recursion::Allowed);
+                guest.read(Recursion::Allowed);
                 shared.look();
-                shared.end_read(&context);
+                guest.release();
             }
         }
     });
@@ -234,11 +236,11 @@ pub fn is_read_again_at_last(hurried: bool, between: impl Fn() + Send + Sync + '
     together(2, move |thread| {
         let lock = &shared.lock;
         if thread == 0 {
-            RawShared::write(lock, &());
+            let _ = lock.write(&Patience::ENDLESS);
             shared.change();
-            return shared.end_write(&());
+            return shared.end_write();
         }
-        RawShared::read(lock, &(), Recursion::Allowed);
+        let _ = lock.read(Recursion::Allowed, &Patience::ENDLESS);
         let at_once = Patience::until(Deadline::monotonic(1));
         let tries = || match hurried {
             true => lock.read(Recursion::Allowed, &at_once) == Outcome::Acquired,
@@ -250,8 +252,8 @@ pub fn is_read_again_at_last(hurried: bool, between: impl Fn() + Send + Sync + '
         };
         assert!(tries() || tries_on(), "tries for ever");
         shared.look();
-        shared.end_read(&());
-        shared.end_read(&());
+        shared.end_read();
+        shared.end_read();
     });
 }
 
@@ -262,12 +264,12 @@ pub fn is_read_past_writers(rounds: u64) {
         let lock = &shared.lock;
         for _ in 0..rounds {
             if thread == 0 {
-                RawShared::write(lock, &());
+                let _ = lock.write(&Patience::ENDLESS);
                 shared.change();
-                shared.end_write(&());
+                shared.end_write();
                 continue;
             }
-            RawShared::read(lock, &(), Recursion::Allowed);
+            let _ = lock.read(Recursion::Allowed, &Patience::ENDLESS);
             let at_once = Patience::until(Deadline::monotonic(1));
             let named = lock.read_again(&at_once) == Outcome::Acquired;
             assert!(named && lock.try_read_again(), "waits, and says it reads");
@@ -276,7 +278,7 @@ pub fn is_read_past_writers(rounds: u64) {
             assert_eq!(counted_in, counted, "waits, and is counted");
             shared.look();
             for _ in 0..3 + u32::from(counted) {
-                shared.end_read(&());
+                shared.end_read();
             }
         }
     });
@@ -310,16 +312,16 @@ pub fn changes_its_hold(threads: &'static [Hold]) {
         let hold = threads[thread];
         match hold {
             Hold::Reads => {
-                RawShared::read(lock, &(), Recursion::Allowed);
+                let _ = lock.read(Recursion::Allowed, &Patience::ENDLESS);
                 theirs.look();
-                theirs.end_read(&());
+                theirs.end_read();
                 return 0;
             }
             Hold::Writes | Hold::WritesThenReads => {
-                RawShared::write(lock, &());
+                let _ = lock.write(&Patience::ENDLESS);
                 theirs.change();
                 if matches!(hold, Hold::Writes) {
-                    theirs.end_write(&());
+                    theirs.end_write();
                     return 1;
                 }
                 let written = read(&theirs.one);
@@ -327,7 +329,7 @@ pub fn changes_its_hold(threads: &'static [Hold]) {
                 unsafe { lock.downgrade() };
                 theirs.look();
                 assert_eq!(read(&theirs.one), written, "somebody wrote meanwhile");
-                theirs.end_read(&());
+                theirs.end_read();
                 return 1;
             }
             Hold::ReadsThenWrites
@@ -359,13 +361,13 @@ pub fn changes_its_hold(threads: &'static [Hold]) {
         assert_eq!(read(&theirs.one), seen, "somebody wrote meanwhile");
         if writes {
             theirs.change();
-            theirs.end_write(&());
+            theirs.end_write();
             return 1;
         }
         // SAFETY: held to read upgradably.
         unsafe { lock.end_upgradable() };
         theirs.look();
-        theirs.end_read(&());
+        theirs.end_read();
         for_a_while.into()
     });
     shared.holds(written);
@@ -376,21 +378,19 @@ pub fn is_read_beside_another<L: RawShared + 'static>(threads: usize, rounds: u6
     let shared = Arc::new((Shared::<L>::default(), L::default()));
     together(threads, move |thread| {
         let (shared, another) = &*shared;
-        let context = Kept::new(L::Context::default());
-        let beside = Kept::new(L::Context::default());
+        let (guest, beside) = (SharedGuest::of(&shared.lock), SharedGuest::of(another));
         for _ in 0..rounds {
             if thread > 0 {
-                shared.lock.write(&context);
+                guest.write();
                 shared.change();
-                shared.end_write(&context);
+                guest.release();
                 continue;
             }
-            another.read(&beside, Recursion::Allowed);
-            shared.lock.read(&context, Recursion::Allowed);
+            beside.read(Recursion::Allowed);
+            guest.read(Recursion::Allowed);
             shared.look();
-            shared.end_read(&context);
-            // SAFETY: acquired above, with this context.
-            unsafe { another.release_read(&beside) };
+            guest.release();
+            beside.release();
         }
     });
 }
@@ -406,7 +406,7 @@ where
     let shared = Arc::new((lock, AtomicU32::new(0), Cell::new(false), Cell::new(0)));
     together(3, move |thread| {
         let (lock, stage, came, row) = &*shared;
-        let context = Kept::new(Default::default());
+        let guest = SharedGuest::of(lock);
         let until = |reached: &dyn Fn() -> bool| {
             let mut spinner = Spinner::new();
             while !reached() {
@@ -417,13 +417,12 @@ where
             until(&|| stage.load(Order::RELAXED) == HELD);
         }
         if thread == 2 {
-            lock.read(&context, Recursion::Allowed);
+            guest.read(Recursion::Allowed);
             write(came, true);
-            // SAFETY: acquired above, with this context.
-            return unsafe { lock.release_read(&context) };
+            return guest.release();
         }
         for round in 0..rounds {
-            lock.write(&context);
+            guest.write();
             if thread == 0 && round == 0 {
                 stage.store(HELD, Order::RELAXED);
                 until(&|| lock.owes_entry());
@@ -435,8 +434,7 @@ where
                     "{row} writers came before a reader that was owed"
                 );
             }
-            // SAFETY: acquired above, with this context.
-            unsafe { lock.release_write(&context) };
+            guest.release();
         }
     });
 }

@@ -53,13 +53,15 @@ impl<L: RawTry<Context: Send + Sync> + 'static> Lockable for Noted<L> {
 
     fn lock(&self) {
         let context = Kept::new();
-        self.lock.acquire(context.get());
+        // SAFETY: a new context, in a block that stays for the release, as the lock does; so below.
+        unsafe { self.lock.acquire(context.get()) };
         self.note(context);
     }
 
     fn try_lock(&self) -> bool {
         let context = Kept::new();
-        let taken = self.lock.try_acquire(context.get());
+        // SAFETY: as above.
+        let taken = unsafe { self.lock.try_acquire(context.get()) };
         if taken {
             self.note(context);
         }
@@ -232,11 +234,13 @@ impl Lockable for Either {
     }
 
     fn lock(&self) {
-        self.lock.acquire(&());
+        // SAFETY: the lock has no contexts, and stays where it is; so below.
+        unsafe { self.lock.acquire(&()) };
     }
 
     fn try_lock(&self) -> bool {
-        self.lock.try_acquire(&())
+        // SAFETY: as above.
+        unsafe { self.lock.try_acquire(&()) }
     }
 
     fn lock_within(&self, _patience: &Patience) -> bool {

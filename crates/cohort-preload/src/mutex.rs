@@ -433,7 +433,8 @@ fn lock_known_recursive(mutex: &Mutex) -> bool {
     if mutex.owner.load(Relaxed) == me {
         return again(mutex, false) == 0;
     }
-    let free = mutex.futex.try_acquire(&());
+    // SAFETY: the lock has no contexts, and the program leaves a mutex that is in use where it is.
+    let free = unsafe { mutex.futex.try_acquire(&()) };
     if free {
         mutex.owner.store(me, Relaxed);
         mutex.count.store(1, Relaxed);
@@ -621,8 +622,11 @@ pub fn has_owner(mutex: &Mutex) -> bool {
 #[inline(never)]
 fn lock_contended(mutex: &Mutex) -> c_int {
     // Sleepers' marks do not keep it from being free.
-    if !mutex.futex.try_acquire(&()) {
-        mutex.futex.acquire(&());
+    // SAFETY: the lock has no contexts, and the program leaves a mutex that is in use where it is.
+    unsafe {
+        if !mutex.futex.try_acquire(&()) {
+            mutex.futex.acquire(&());
+        }
     }
     done()
 }
@@ -667,7 +671,8 @@ pub unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's.
     let object = unsafe { &*mutex };
     if is_fast(object) {
-        return if object.futex.try_acquire(&()) {
+        // SAFETY: the lock has no contexts, and the program leaves a mutex that is in use where it is.
+        return if unsafe { object.futex.try_acquire(&()) } {
             0
         } else {
             EBUSY

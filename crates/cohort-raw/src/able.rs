@@ -20,7 +20,7 @@ use core::marker::PhantomData;
 /// # // SAFETY: nobody uses it.
 /// # unsafe impl RawLock for Queue {
 /// #     type Context = ();
-/// #     fn acquire(&self, (): &()) {}
+/// #     unsafe fn acquire(&self, (): &()) {}
 /// #     unsafe fn release(&self, (): &()) {}
 /// #     fn is_locked(&self) -> bool { false }
 /// # }
@@ -33,7 +33,7 @@ use core::marker::PhantomData;
 pub struct Able<L>(PhantomData<L>);
 
 /// [`Abortable::acquire_within`] of a lock that has it.
-pub type AcquireWithin<L> = fn(&L, &<L as RawLock>::Context, &Patience) -> Outcome;
+pub type AcquireWithin<L> = unsafe fn(&L, &<L as RawLock>::Context, &Patience) -> Outcome;
 
 /// [`RawTry::try_acquire`], of a lock and a context whose types are forgotten.
 pub type TryAcquire = unsafe fn(*const u8, *const u8) -> bool;

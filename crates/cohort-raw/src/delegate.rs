@@ -174,10 +174,11 @@ impl fmt::Debug for Section<'_> {
 ///
 /// /// Adds on whichever thread the delegate chooses.
 /// fn add<D: Delegate>(delegate: &D, total: &mut u64) {
+///     let mut context = D::Context::default();
 ///     let mut section = || *total += 1;
 ///     // SAFETY: it does not panic, and captures what any thread may write.
 ///     let section = unsafe { Section::new(&mut section) };
-///     delegate.run(&D::Context::default(), section);
+///     delegate.run(&mut context, section);
 /// }
 /// ```
 pub unsafe trait Delegate: Default + Send + Sync {
@@ -186,12 +187,12 @@ pub unsafe trait Delegate: Default + Send + Sync {
 
     /// Blocks until the section has been run, by whichever thread.
     ///
-    /// `cx` must not be in use by another call, and must stay where it is until this one
+    /// `cx` is borrowed mutably, so that no other call uses it, and stays where it is until this one
     /// returns.  A section must not bring another to its own delegate: that never returns.
-    fn run(&self, cx: &Self::Context, section: Section<'_>);
+    fn run(&self, cx: &mut Self::Context, section: Section<'_>);
 
     /// The same, but the calling thread runs it.
-    fn run_here(&self, cx: &Self::Context, section: Section<'_>);
+    fn run_here(&self, cx: &mut Self::Context, section: Section<'_>);
 }
 
 /// A delegate that can be tried without waiting.
@@ -203,13 +204,13 @@ pub unsafe trait Delegate: Default + Send + Sync {
 /// use cohort_raw::{Section, TryDelegate};
 ///
 /// fn run_if_free<D: TryDelegate>(delegate: &D, section: Section<'_>) -> bool {
-///     delegate.try_run(&D::Context::default(), section)
+///     delegate.try_run(&mut D::Context::default(), section)
 /// }
 /// ```
 pub unsafe trait TryDelegate: Delegate {
     /// Runs the section if no other is being run, nor waits ahead of it; never blocks for the
     /// lock.
-    fn try_run(&self, cx: &Self::Context, section: Section<'_>) -> bool;
+    fn try_run(&self, cx: &mut Self::Context, section: Section<'_>) -> bool;
 }
 
 /// A delegate whose callers can give up.
@@ -222,13 +223,18 @@ pub unsafe trait TryDelegate: Delegate {
 /// use cohort_raw::{AbortableDelegate, Outcome, Patience, Section};
 ///
 /// fn run_soon<D: AbortableDelegate>(delegate: &D, section: Section<'_>, soon: &Patience) -> bool {
-///     delegate.run_within(&D::Context::default(), section, soon) == Outcome::Acquired
+///     delegate.run_within(&mut D::Context::default(), section, soon) == Outcome::Acquired
 /// }
 /// ```
 pub unsafe trait AbortableDelegate: Delegate {
     /// Blocks until the section has been run or `patience` runs out.  A section that has begun
     /// is waited for.
-    fn run_within(&self, cx: &Self::Context, section: Section<'_>, patience: &Patience) -> Outcome;
+    fn run_within(
+        &self,
+        cx: &mut Self::Context,
+        section: Section<'_>,
+        patience: &Patience,
+    ) -> Outcome;
 }
 
 /// A delegate that has its sections run by a server, a thread that does nothing else, while there is
@@ -262,17 +268,18 @@ unsafe impl<L: RawLock> Delegate for L {
     type Context = L::Context;
 
     #[inline]
-    fn run(&self, cx: &L::Context, section: Section<'_>) {
-        self.acquire(cx);
-        // SAFETY: the lock is held, by that context.
+    fn run(&self, cx: &mut L::Context, section: Section<'_>) {
+        // SAFETY: no other acquisition uses a context that is borrowed mutably; it and the lock stay for
+        // the release, since a section does not unwind.  The lock excludes.
         unsafe {
+            self.acquire(cx);
             section.run();
             self.release(cx);
         }
     }
 
     #[inline]
-    fn run_here(&self, cx: &L::Context, section: Section<'_>) {
+    fn run_here(&self, cx: &mut L::Context, section: Section<'_>) {
         self.run(cx, section);
     }
 }
@@ -280,31 +287,36 @@ unsafe impl<L: RawLock> Delegate for L {
 // SAFETY: as above.
 unsafe impl<L: RawTry> TryDelegate for L {
     #[inline]
-    fn try_run(&self, cx: &L::Context, section: Section<'_>) -> bool {
-        let acquired = self.try_acquire(cx);
-        if acquired {
-            // SAFETY: the lock is held, by that context.
-            unsafe {
+    fn try_run(&self, cx: &mut L::Context, section: Section<'_>) -> bool {
+        // SAFETY: as above.
+        unsafe {
+            let acquired = self.try_acquire(cx);
+            if acquired {
                 section.run();
                 self.release(cx);
             }
+            acquired
         }
-        acquired
     }
 }
 
 // SAFETY: as above.
 unsafe impl<L: Abortable> AbortableDelegate for L {
     #[inline]
-    fn run_within(&self, cx: &L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
-        let outcome = self.acquire_within(cx, patience);
-        if outcome == Outcome::Acquired {
-            // SAFETY: the lock is held, by that context.
-            unsafe {
+    fn run_within(
+        &self,
+        cx: &mut L::Context,
+        section: Section<'_>,
+        patience: &Patience,
+    ) -> Outcome {
+        // SAFETY: as above.
+        unsafe {
+            let outcome = self.acquire_within(cx, patience);
+            if outcome == Outcome::Acquired {
                 section.run();
                 self.release(cx);
             }
+            outcome
         }
-        outcome
     }
 }

@@ -25,8 +25,9 @@
 /// # // SAFETY: passed on to a lock that excludes.
 /// # unsafe impl<L: RawLock> RawLock for Noted<L> {
 /// #     type Context = L::Context;
-/// #     fn acquire(&self, cx: &L::Context) {
-/// #         self.lock.acquire(cx);
+/// #     unsafe fn acquire(&self, cx: &L::Context) {
+/// #         // SAFETY: the caller's.
+/// #         unsafe { self.lock.acquire(cx) };
 /// #         self.notes.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
 /// #     }
 /// #     unsafe fn release(&self, cx: &L::Context) {
@@ -103,8 +104,9 @@ macro_rules! forwards {
             $lock: $crate::RawTry,
         {
             #[inline]
-            fn try_acquire(&self, cx: &<Self as $crate::RawLock>::Context) -> bool {
-                self.$field.try_acquire(cx)
+            unsafe fn try_acquire(&self, cx: &<Self as $crate::RawLock>::Context) -> bool {
+                // SAFETY: the caller's.
+                unsafe { self.$field.try_acquire(cx) }
             }
         }
     };
@@ -115,12 +117,13 @@ macro_rules! forwards {
             $lock: $crate::Abortable,
         {
             #[inline]
-            fn acquire_within(
+            unsafe fn acquire_within(
                 &self,
                 cx: &<Self as $crate::RawLock>::Context,
                 patience: &$crate::Patience,
             ) -> $crate::Outcome {
-                self.$field.acquire_within(cx, patience)
+                // SAFETY: the caller's.
+                unsafe { self.$field.acquire_within(cx, patience) }
             }
         }
     };
@@ -260,8 +263,9 @@ macro_rules! forwards {
             }
 
             #[inline(always)]
-            fn acquire_counted(&self, cx: &<Self as $crate::RawLock>::Context) -> u32 {
-                self.$field.acquire_counted(cx)
+            unsafe fn acquire_counted(&self, cx: &<Self as $crate::RawLock>::Context) -> u32 {
+                // SAFETY: the caller's.
+                unsafe { self.$field.acquire_counted(cx) }
             }
 
             #[inline]
@@ -282,8 +286,9 @@ macro_rules! forwards {
             $lock: $crate::HighLock,
         {
             #[inline(always)]
-            fn acquire_at_cached_place(&self, cx: &<Self as $crate::RawLock>::Context) {
-                self.$field.acquire_at_cached_place(cx);
+            unsafe fn acquire_at_cached_place(&self, cx: &<Self as $crate::RawLock>::Context) {
+                // SAFETY: the caller's.
+                unsafe { self.$field.acquire_at_cached_place(cx) };
             }
 
             #[inline(always)]

@@ -26,7 +26,10 @@ pub unsafe trait LowLock: DetectsWaiters {
 
     /// Acquires; what is [`hand_offs`](Self::hand_offs) then.  Blocks as
     /// [`acquire`](RawLock::acquire).
-    fn acquire_counted(&self, cx: &Self::Context) -> u32;
+    ///
+    /// # Safety
+    /// As [`acquire`](RawLock::acquire).
+    unsafe fn acquire_counted(&self, cx: &Self::Context) -> u32;
 
     /// Releases, and carries a number to the waiter that is next.
     ///
@@ -51,7 +54,10 @@ pub unsafe trait HighLock: RawLock {
     /// [`acquire`](RawLock::acquire), by a context that acquires this lock alone, and from one
     /// place of the machine, as a cohort's does: a lock that asks where its caller runs may go
     /// by what it was told the last time.
-    fn acquire_at_cached_place(&self, cx: &Self::Context);
+    ///
+    /// # Safety
+    /// As [`acquire`](RawLock::acquire).
+    unsafe fn acquire_at_cached_place(&self, cx: &Self::Context);
 
     /// Makes the next [`acquire_at_cached_place`](Self::acquire_at_cached_place) by a context,
     /// which is not in use, ask again.

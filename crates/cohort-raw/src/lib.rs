@@ -6,6 +6,10 @@
 //! [`QuickRelease`], [`LowLock`], [`HighLock`].  They have no defaults, which a wrapper could take
 //! for the answers of the lock inside it; [`standalone!`] gives a lock the usual ones.
 //!
+//! To acquire is `unsafe`: the lock may lead other threads to the caller's context until the release.
+//! [`Delegate`] runs a section under any lock without that, by a context that is borrowed mutably; so do
+//! the mutexes of `cohort`.
+//!
 //! The words are the papers' own: Dice, Marathe and Shavit, *Lock Cohorting*, 2015;
 //! Chehab et al., *CLoF*, 2021; Chabbi, Amer, Wen and Liu, *HMCS-T*, 2017.
 #![no_std]
@@ -49,7 +53,8 @@ pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 /// An implementation must give mutual exclusion: between the return of
 /// [`acquire`](Self::acquire) and the call of [`release`](Self::release) no other
 /// acquisition returns, and everything before that release happens before
-/// whatever follows the next acquisition.
+/// whatever follows the next acquisition.  A lock that is held and never released, as where a guard
+/// was forgotten, stays held where it is moved to, and touches nothing that is gone.
 ///
 /// ```
 /// use cohort_raw::RawLock;
@@ -63,7 +68,7 @@ pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 /// unsafe impl RawLock for Mine {
 ///     type Context = ();
 ///
-///     fn acquire(&self, (): &()) {
+///     unsafe fn acquire(&self, (): &()) {
 ///         while self.0.swap(true, Ordering::Acquire) {
 ///             std::thread::yield_now();
 ///         }
@@ -79,11 +84,24 @@ pub use thresholds::{Idle, Thresholds, Tunable, WHOLE};
 /// }
 ///
 /// let mine = Mine::default();
-/// mine.acquire(&());
-/// assert!(mine.is_locked());
-/// // SAFETY: acquired above.
-/// unsafe { mine.release(&()) };
+/// // SAFETY: the context is used for this acquisition alone; it and the lock stay for the release.
+/// unsafe {
+///     mine.acquire(&());
+///     assert!(mine.is_locked());
+///     mine.release(&());
+/// }
 /// ```
+///
+/// The lock may lead other threads to the context until the release, and no compiler sees to it that
+/// the context is still there.  So there is no acquisition without a promise:
+///
+/// ```compile_fail,E0133
+/// fn acquire<L: cohort_raw::RawLock>(lock: &L) {
+///     lock.acquire(&L::Context::default());
+/// }
+/// ```
+///
+/// The guards and closures of `cohort::Mutex` make it for their callers.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no lock",
     note = "locks are in `cohort::basic`, `cohort::numa` and `cohort::compose`; those that readers share \
@@ -95,11 +113,13 @@ pub unsafe trait RawLock: Default + Send + Sync {
 
     /// Blocks until the lock is held.
     ///
-    /// `cx` must not be in use by another acquisition (of this or any lock) and
-    /// must stay where it is until the matching release returns.  No compiler sees to that, and the
-    /// function is safe all the same, for those that write locks of locks: a caller that breaks it has
-    /// other threads write where its context was.  Guards and closures of `cohort::Mutex` keep to it.
-    fn acquire(&self, cx: &Self::Context);
+    /// # Safety
+    /// No other acquisition, of this or any lock, uses `cx`.  Until the matching release returns, `cx`
+    /// stays where it is and is used for nothing else, and the lock is neither moved nor dropped.
+    ///
+    /// An acquisition without a release keeps `cx` for ever.  The lock may be moved or dropped then,
+    /// while no other call of it is under way.
+    unsafe fn acquire(&self, cx: &Self::Context);
 
     /// Releases the lock; wakes or grants the next waiter as the lock's policy says.
     ///
@@ -123,8 +143,12 @@ pub unsafe trait RawLock: Default + Send + Sync {
 /// use cohort_raw::RawTry;
 ///
 /// /// Tries a lock a few times.
-/// fn try_often<L: RawTry>(lock: &L, cx: &L::Context, times: u32) -> bool {
-///     (0..times).any(|_| lock.try_acquire(cx))
+/// ///
+/// /// # Safety
+/// /// As [`RawTry::try_acquire`].
+/// unsafe fn try_often<L: RawTry>(lock: &L, cx: &L::Context, times: u32) -> bool {
+///     // SAFETY: the caller's.
+///     (0..times).any(|_| unsafe { lock.try_acquire(cx) })
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
@@ -133,8 +157,11 @@ pub unsafe trait RawLock: Default + Send + Sync {
 )]
 pub unsafe trait RawTry: RawLock {
     /// Takes the lock if nobody holds it or waits for it ahead of the caller;
-    /// never blocks.  After a `false`, `cx` may be reused at once.
-    fn try_acquire(&self, cx: &Self::Context) -> bool;
+    /// never blocks.
+    ///
+    /// # Safety
+    /// As [`acquire`](RawLock::acquire), and no longer than the call if that returns `false`.
+    unsafe fn try_acquire(&self, cx: &Self::Context) -> bool;
 }
 
 /// A lock whose waiters can give up (Chabbi et al. 2017).
@@ -147,9 +174,13 @@ pub unsafe trait RawTry: RawLock {
 /// use cohort_raw::{Abortable, Deadline, Outcome, Patience};
 ///
 /// /// Gives up at that time on the monotonic clock.
-/// fn acquire_until<L: Abortable>(lock: &L, cx: &L::Context, nanoseconds: u64) -> bool {
+/// ///
+/// /// # Safety
+/// /// As [`Abortable::acquire_within`].
+/// unsafe fn acquire_until<L: Abortable>(lock: &L, cx: &L::Context, nanoseconds: u64) -> bool {
 ///     let patience = Patience::until(Deadline::monotonic(nanoseconds));
-///     lock.acquire_within(cx, &patience) == Outcome::Acquired
+///     // SAFETY: the caller's.
+///     unsafe { lock.acquire_within(cx, &patience) == Outcome::Acquired }
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
@@ -159,7 +190,10 @@ pub unsafe trait RawTry: RawLock {
 )]
 pub unsafe trait Abortable: RawLock {
     /// Blocks until the lock is held or `patience` runs out.
-    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
+    ///
+    /// # Safety
+    /// As [`acquire`](RawLock::acquire), and no longer than the call if that gives up.
+    unsafe fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
 }
 
 /// How a bounded acquisition ended.
@@ -167,8 +201,11 @@ pub unsafe trait Abortable: RawLock {
 /// ```
 /// use cohort_raw::{Abortable, Outcome, Patience};
 ///
-/// fn acquire<L: Abortable>(lock: &L, cx: &L::Context) {
-///     match lock.acquire_within(cx, &Patience::ENDLESS) {
+/// /// # Safety
+/// /// As `acquire_within`.
+/// unsafe fn acquire<L: Abortable>(lock: &L, cx: &L::Context) {
+///     // SAFETY: the caller's.
+///     match unsafe { lock.acquire_within(cx, &Patience::ENDLESS) } {
 ///         Outcome::Acquired => {}
 ///         Outcome::GaveUp => unreachable!("nothing ends this patience"),
 ///     }
@@ -192,8 +229,16 @@ pub enum Outcome {
 /// use cohort_raw::{BoundedAbort, Outcome, Patience};
 ///
 /// /// For callers that have promised to answer in time.
-/// fn acquire_or_answer<L: BoundedAbort>(lock: &L, cx: &L::Context, patience: &Patience) -> Outcome {
-///     lock.acquire_within(cx, patience)
+/// ///
+/// /// # Safety
+/// /// As `acquire_within`.
+/// unsafe fn acquire_or_answer<L: BoundedAbort>(
+///     lock: &L,
+///     cx: &L::Context,
+///     patience: &Patience,
+/// ) -> Outcome {
+///     // SAFETY: the caller's.
+///     unsafe { lock.acquire_within(cx, patience) }
 /// }
 /// ```
 pub unsafe trait BoundedAbort: Abortable {}
@@ -339,7 +384,7 @@ pub trait Fair: RawLock {}
 /// # // SAFETY: passed on.
 /// # unsafe impl<L: RawLock> RawLock for Chooses<L> {
 /// #     type Context = L::Context;
-/// #     fn acquire(&self, cx: &L::Context) { self.0.acquire(cx) }
+/// #     unsafe fn acquire(&self, cx: &L::Context) { unsafe { self.0.acquire(cx) } }
 /// #     unsafe fn release(&self, cx: &L::Context) { unsafe { self.0.release(cx) } }
 /// #     fn is_locked(&self) -> bool { self.0.is_locked() }
 /// # }

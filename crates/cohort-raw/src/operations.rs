@@ -173,7 +173,7 @@ impl Operations {
 /// # // SAFETY: nobody uses it.
 /// # unsafe impl RawLock for Queue {
 /// #     type Context = ();
-/// #     fn acquire(&self, (): &()) {}
+/// #     unsafe fn acquire(&self, (): &()) {}
 /// #     unsafe fn release(&self, (): &()) {}
 /// #     fn is_locked(&self) -> bool { false }
 /// # }

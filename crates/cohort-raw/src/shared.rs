@@ -8,8 +8,12 @@ use crate::{Outcome, Patience};
 /// use cohort_raw::{RawShared, Recursion};
 ///
 /// /// For code that never reads twice at once.
-/// fn read_once<L: RawShared>(lock: &L, cx: &L::Context) {
-///     lock.read(cx, Recursion::Excluded);
+/// ///
+/// /// # Safety
+/// /// As [`RawShared::read`].
+/// unsafe fn read_once<L: RawShared>(lock: &L, cx: &L::Context) {
+///     // SAFETY: the caller's.
+///     unsafe { lock.read(cx, Recursion::Excluded) };
 /// }
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,18 +30,28 @@ pub enum Recursion {
 /// # Safety
 /// An implementation must give exclusion: while somebody holds the lock to write,
 /// nobody else holds it; and everything before a release happens before whatever
-/// follows the next acquisition, unless both are to read.
+/// follows the next acquisition, unless both are to read.  As of a [`RawLock`](crate::RawLock), one that
+/// is held and never released stays held where it is moved to, and touches nothing that is gone.
 ///
 /// ```
 /// use cohort_raw::{RawShared, Recursion};
 ///
+/// /// Releases also where a panic leaves the context's frame.
+/// struct Reading<'a, L: RawShared>(&'a L, &'a L::Context);
+///
+/// impl<L: RawShared> Drop for Reading<'_, L> {
+///     fn drop(&mut self) {
+///         // SAFETY: read below, by this thread and with that context.
+///         unsafe { self.0.release_read(self.1) };
+///     }
+/// }
+///
 /// fn reading<L: RawShared, R>(lock: &L, look: impl FnOnce() -> R) -> R {
 ///     let context = L::Context::default();
-///     lock.read(&context, Recursion::Allowed);
-///     let seen = look();
-///     // SAFETY: read above, by this thread and with that context.
-///     unsafe { lock.release_read(&context) };
-///     seen
+///     // SAFETY: the context is used for this acquisition alone; it and the lock stay for the release.
+///     unsafe { lock.read(&context, Recursion::Allowed) };
+///     let _last = Reading(lock, &context);
+///     look()
 /// }
 /// ```
 #[diagnostic::on_unimplemented(
@@ -54,13 +68,16 @@ pub unsafe trait RawShared: Default + Send + Sync {
 
     /// Blocks until the lock is held to read.
     ///
-    /// `cx` must not be in use by another acquisition (of this or any lock) and must
-    /// stay where it is until the matching release returns.
-    fn read(&self, cx: &Self::Context, recursion: Recursion);
+    /// # Safety
+    /// As [`RawLock::acquire`](crate::RawLock::acquire).
+    unsafe fn read(&self, cx: &Self::Context, recursion: Recursion);
 
     /// Takes the lock to read if no writer holds it, nor waits for it ahead of the
     /// caller; never blocks.
-    fn try_read(&self, cx: &Self::Context, recursion: Recursion) -> bool;
+    ///
+    /// # Safety
+    /// As [`read`](Self::read), and no longer than the call if that returns `false`.
+    unsafe fn try_read(&self, cx: &Self::Context, recursion: Recursion) -> bool;
 
     /// Releases a lock held to read.
     ///
@@ -71,12 +88,16 @@ pub unsafe trait RawShared: Default + Send + Sync {
     /// Blocks until the lock is held to write.  A thread that holds it to read waits
     /// for ever.
     ///
-    /// `cx` as for [`read`](Self::read).
-    fn write(&self, cx: &Self::Context);
+    /// # Safety
+    /// As [`read`](Self::read).
+    unsafe fn write(&self, cx: &Self::Context);
 
     /// Takes the lock to write if nobody holds it or waits for it ahead of the caller;
     /// never blocks.
-    fn try_write(&self, cx: &Self::Context) -> bool;
+    ///
+    /// # Safety
+    /// As [`try_read`](Self::try_read).
+    unsafe fn try_write(&self, cx: &Self::Context) -> bool;
 
     /// Releases a lock held to write.
     ///
@@ -99,15 +120,32 @@ pub unsafe trait RawShared: Default + Send + Sync {
 /// ```
 /// use cohort_raw::{AbortableShared, Outcome, Patience};
 ///
-/// fn write_or_not<L: AbortableShared>(lock: &L, cx: &L::Context, patience: &Patience) -> bool {
-///     lock.write_within(cx, patience) == Outcome::Acquired
+/// /// # Safety
+/// /// As [`AbortableShared::write_within`].
+/// unsafe fn write_or_not<L: AbortableShared>(
+///     lock: &L,
+///     cx: &L::Context,
+///     patience: &Patience,
+/// ) -> bool {
+///     // SAFETY: the caller's.
+///     unsafe { lock.write_within(cx, patience) == Outcome::Acquired }
 /// }
 /// ```
 pub unsafe trait AbortableShared: RawShared {
     /// Blocks until the lock is held to read or `patience` runs out.
-    fn read_within(&self, cx: &Self::Context, recursion: Recursion, patience: &Patience)
-    -> Outcome;
+    ///
+    /// # Safety
+    /// As [`read`](RawShared::read), and no longer than the call if that gives up.
+    unsafe fn read_within(
+        &self,
+        cx: &Self::Context,
+        recursion: Recursion,
+        patience: &Patience,
+    ) -> Outcome;
 
     /// Blocks until the lock is held to write or `patience` runs out.
-    fn write_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
+    ///
+    /// # Safety
+    /// As [`read_within`](Self::read_within).
+    unsafe fn write_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
 }

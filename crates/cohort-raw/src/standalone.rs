@@ -17,7 +17,7 @@
 /// // SAFETY: the flag is set by one thread at a time.
 /// unsafe impl RawLock for Flag {
 ///     type Context = ();
-///     fn acquire(&self, (): &()) {
+///     unsafe fn acquire(&self, (): &()) {
 ///         while self.0.swap(true, Acquire) {}
 ///     }
 ///     unsafe fn release(&self, (): &()) {
@@ -32,7 +32,8 @@
 ///
 /// let flag = Flag::default();
 /// assert!(!Flag::HOSTING.strict);
-/// flag.acquire_at_cached_place(&());
+/// // SAFETY: the context is used for this acquisition alone, which the flag outlives.
+/// unsafe { flag.acquire_at_cached_place(&()) };
 /// assert!(flag.is_locked());
 /// ```
 #[macro_export]
@@ -87,8 +88,9 @@ macro_rules! standalone {
             }
 
             #[inline(always)]
-            fn acquire_counted(&self, cx: &<Self as $crate::RawLock>::Context) -> u32 {
-                $crate::RawLock::acquire(self, cx);
+            unsafe fn acquire_counted(&self, cx: &<Self as $crate::RawLock>::Context) -> u32 {
+                // SAFETY: the caller's.
+                unsafe { $crate::RawLock::acquire(self, cx) };
                 0
             }
 
@@ -107,8 +109,9 @@ macro_rules! standalone {
         // SAFETY: it is acquired.
         unsafe impl<$($generic)*> $crate::HighLock for $lock {
             #[inline(always)]
-            fn acquire_at_cached_place(&self, cx: &<Self as $crate::RawLock>::Context) {
-                $crate::RawLock::acquire(self, cx);
+            unsafe fn acquire_at_cached_place(&self, cx: &<Self as $crate::RawLock>::Context) {
+                // SAFETY: the caller's.
+                unsafe { $crate::RawLock::acquire(self, cx) };
             }
 
             #[inline(always)]

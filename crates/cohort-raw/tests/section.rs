@@ -13,8 +13,9 @@ struct Flag(AtomicBool);
 unsafe impl RawLock for Flag {
     type Context = ();
 
-    fn acquire(&self, cx: &()) {
-        while !self.try_acquire(cx) {
+    unsafe fn acquire(&self, cx: &()) {
+        // SAFETY: the caller's.
+        while !unsafe { self.try_acquire(cx) } {
             std::thread::yield_now();
         }
     }
@@ -32,7 +33,7 @@ standalone!([] Flag: Hosted { strict: false });
 
 // SAFETY: as above.
 unsafe impl RawTry for Flag {
-    fn try_acquire(&self, (): &()) -> bool {
+    unsafe fn try_acquire(&self, (): &()) -> bool {
         !self.0.swap(true, Ordering::Acquire)
     }
 }
@@ -43,7 +44,7 @@ fn a_section_borrows_and_is_run_once() {
     let mut words = vec!["one".to_owned()];
     let mut add = || words.push("two".to_owned());
     // SAFETY: pushing does not unwind, and any thread may do it.
-    lock.run(&(), unsafe { Section::new(&mut add) });
+    lock.run(&mut (), unsafe { Section::new(&mut add) });
     assert_eq!(words, ["one", "two"]);
     assert!(!lock.is_locked());
 }
@@ -51,15 +52,16 @@ fn a_section_borrows_and_is_run_once() {
 #[test]
 fn a_section_that_is_refused_is_not_run() {
     let lock = Flag::default();
-    lock.acquire(&());
     let mut runs = 0;
     let mut count = || runs += 1;
-    // SAFETY: counting does not unwind, and any thread may do it.
-    assert!(!lock.try_run(&(), unsafe { Section::new(&mut count) }));
-    // SAFETY: it was acquired above.
-    unsafe { lock.release(&()) };
-    // SAFETY: as above.
-    assert!(lock.try_run(&(), unsafe { Section::new(&mut count) }));
+    // SAFETY: counting does not unwind, and any thread may do it; the flag has no context, and stays
+    // until it is released.
+    unsafe {
+        lock.acquire(&());
+        assert!(!lock.try_run(&mut (), Section::new(&mut count)));
+        lock.release(&());
+        assert!(lock.try_run(&mut (), Section::new(&mut count)));
+    }
     assert_eq!(runs, 1);
 }
 
@@ -85,7 +87,7 @@ fn another_thread_runs_a_section() {
                     let section = unsafe { Section::new(&mut add).outliving() };
                     let lock = &lock;
                     std::thread::scope(|server| {
-                        server.spawn(move || lock.run(&(), section));
+                        server.spawn(move || lock.run(&mut (), section));
                     });
                 }
             });
@@ -101,6 +103,7 @@ fn a_lock_is_made_in_its_place() {
     unsafe { Flag::make_at(place.as_mut_ptr()) };
     // SAFETY: it has been made.
     let lock = unsafe { place.assume_init() };
-    assert!(lock.try_acquire(&()));
-    assert!(!lock.try_acquire(&()));
+    // SAFETY: the flag has no context, and nobody comes to it once it is gone.
+    let tries = unsafe { [lock.try_acquire(&()), lock.try_acquire(&())] };
+    assert_eq!(tries, [true, false]);
 }

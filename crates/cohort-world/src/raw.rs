@@ -460,7 +460,7 @@ struct Brought {
 /// As [`Operations`], of a delegate.
 #[derive(Clone, Copy)]
 struct DelegateOperations {
-    run: unsafe fn(*const u8, *const u8, Section<'_>),
+    run: unsafe fn(*const u8, *mut u8, Section<'_>),
     run_within: Option<RunWithin>,
     serving: Option<&'static ServerOperations>,
     drop: unsafe fn(*mut u8),
@@ -468,7 +468,7 @@ struct DelegateOperations {
 }
 
 /// How a thread that brings a section to a delegate gives up.
-pub(crate) type RunWithin = unsafe fn(*const u8, *const u8, Section<'_>, &Patience) -> Outcome;
+pub(crate) type RunWithin = unsafe fn(*const u8, *mut u8, Section<'_>, &Patience) -> Outcome;
 
 /// That of a delegate.
 ///
@@ -476,12 +476,12 @@ pub(crate) type RunWithin = unsafe fn(*const u8, *const u8, Section<'_>, &Patien
 /// As for [`Operations`].
 pub(crate) unsafe fn run_within<D: AbortableDelegate>(
     delegate: *const u8,
-    context: *const u8,
+    context: *mut u8,
     section: Section<'_>,
     patience: &Patience,
 ) -> Outcome {
     // SAFETY: the caller's.
-    unsafe { (*delegate.cast::<D>()).run_within(&*context.cast(), section, patience) }
+    unsafe { (*delegate.cast::<D>()).run_within(&mut *context.cast(), section, patience) }
 }
 
 /// A delegate and its contexts, in that room.
@@ -497,9 +497,9 @@ where
 {
     /// # Safety
     /// As for [`Operations`].
-    unsafe fn run<D: Delegate>(delegate: *const u8, context: *const u8, section: Section<'_>) {
+    unsafe fn run<D: Delegate>(delegate: *const u8, context: *mut u8, section: Section<'_>) {
         // SAFETY: the caller's.
-        unsafe { (*delegate.cast::<D>()).run(&*context.cast(), section) }
+        unsafe { (*delegate.cast::<D>()).run(&mut *context.cast(), section) }
     }
     /// # Safety
     /// It is a `T` that nobody uses any more.
@@ -527,7 +527,7 @@ where
 }
 
 impl Brought {
-    fn context(&self, thread: usize) -> *const u8 {
+    fn context(&self, thread: usize) -> *mut u8 {
         self.contexts[thread].at.as_ptr()
     }
 }

@@ -159,7 +159,7 @@ impl Condvar {
         let (lock, context) = MutexGuard::held(guard);
         let default: Option<&FutexHmcs> = (lock as &dyn Any).downcast_ref();
         // SAFETY: the guard holds the lock, by that context, is borrowed, and is given back when
-        // it holds the lock again; every thread that signals does so below.
+        // it holds the lock again, by the same context; every thread that signals does so below.
         let waited = unsafe {
             match default {
                 Some(lock) => self.queue.wait_with(lock, patience),

@@ -200,17 +200,17 @@ impl RawCondvar {
             Some(_) => NAMELESS,
         };
         let waiter = self.enqueue_in_hope(name, patience);
-        // SAFETY: the caller holds it, and the waiter was queued above.
-        let left = unsafe {
+        // SAFETY: the caller holds it, by no context, and the waiter was queued above.
+        unsafe {
             lock.release(&());
-            self.wait(&WAITERS, waiter, patience)
-        };
-        if left.adopted {
-            lock.acquire_adopted();
-        } else {
-            lock.acquire(&());
+            let left = self.wait(&WAITERS, waiter, patience);
+            if left.adopted {
+                lock.acquire_adopted();
+            } else {
+                lock.acquire(&());
+            }
+            left.waited
         }
-        left.waited
     }
 
     /// The same with any other lock, by what releases it and what takes it again.
@@ -279,19 +279,30 @@ impl RawCondvar {
         waiter.cpu.store(cpu(), Order::RELAXED);
         waiter.next.store(NOBODY, Order::RELAXED);
         self.generation.settle(|| self.inherit());
-        self.lock.acquire(&());
-        let last = self.last.load(Order::RELAXED);
-        waiter.previous.store(last, Order::RELAXED);
-        if last == NOBODY {
-            self.first.store(number, Order::RELAXED);
-        } else {
-            // SAFETY: queued, so its number is good.
-            unsafe { pool.at(last) }.next.store(number, Order::RELAXED);
-        }
-        self.last.store(number, Order::RELAXED);
-        // SAFETY: acquired above.
-        unsafe { self.lock.release(&()) };
+        self.locked(|| {
+            let last = self.last.load(Order::RELAXED);
+            waiter.previous.store(last, Order::RELAXED);
+            if last == NOBODY {
+                self.first.store(number, Order::RELAXED);
+            } else {
+                // SAFETY: queued, so its number is good.
+                unsafe { pool.at(last) }.next.store(number, Order::RELAXED);
+            }
+            self.last.store(number, Order::RELAXED);
+        });
         waiter
+    }
+
+    /// Runs that under the queue's lock.
+    #[inline(always)]
+    fn locked<R>(&self, section: impl FnOnce() -> R) -> R {
+        // SAFETY: the lock has no contexts, and stays for the release, as this object does.
+        unsafe {
+            self.lock.acquire(&());
+            let result = section();
+            self.lock.release(&());
+            result
+        }
     }
 
     /// Blocks until signalled or patience runs out, then leaves the queue.
@@ -328,10 +339,7 @@ impl RawCondvar {
         };
         let left = match gave_up {
             Ok(_) | Err(STIRRED) => {
-                self.lock.acquire(&());
-                self.unlink(pool, waiter);
-                // SAFETY: acquired above.
-                unsafe { self.lock.release(&()) };
+                self.locked(|| self.unlink(pool, waiter));
                 let waited = if gave_up.is_ok() {
                     Waited::GaveUp
                 } else {
@@ -356,20 +364,19 @@ impl RawCondvar {
             return false;
         }
         self.generation.settle(|| self.inherit());
-        self.lock.acquire(&());
-        let mut number = self.first.load(Order::RELAXED);
-        let mut chosen = None;
-        while number != NOBODY && chosen.is_none() {
-            // SAFETY: queued, so its number is good.
-            let waiter = unsafe { pool.at(number) };
-            number = waiter.next.load(Order::RELAXED);
-            if waiter.choose() {
-                self.unlink(pool, waiter);
-                chosen = Some(waiter);
+        let chosen = self.locked(|| {
+            let mut number = self.first.load(Order::RELAXED);
+            while number != NOBODY {
+                // SAFETY: queued, so its number is good.
+                let waiter = unsafe { pool.at(number) };
+                number = waiter.next.load(Order::RELAXED);
+                if waiter.choose() {
+                    self.unlink(pool, waiter);
+                    return Some(waiter);
+                }
             }
-        }
-        // SAFETY: acquired above.
-        unsafe { self.lock.release(&()) };
+            None
+        });
         if let Some(waiter) = chosen {
             waiter.let_go(SIGNALLED, mutexes);
         }
@@ -383,27 +390,27 @@ impl RawCondvar {
             return 0;
         }
         self.generation.settle(|| self.inherit());
-        self.lock.acquire(&());
-        let mut number = self.first.load(Order::RELAXED);
         // The chosen, chained through `next`.
-        let (mut first, mut last): (u32, Option<&'static Waiter>) = (NOBODY, None);
-        while number != NOBODY {
-            // SAFETY: queued, so its number is good.
-            let waiter = unsafe { pool.at(number) };
-            let next = waiter.next.load(Order::RELAXED);
-            if waiter.choose() {
-                self.unlink(pool, waiter);
-                waiter.next.store(NOBODY, Order::RELAXED);
-                match last {
-                    None => first = number,
-                    Some(last) => last.next.store(number, Order::RELAXED),
+        let mut first = NOBODY;
+        self.locked(|| {
+            let mut number = self.first.load(Order::RELAXED);
+            let mut last: Option<&'static Waiter> = None;
+            while number != NOBODY {
+                // SAFETY: queued, so its number is good.
+                let waiter = unsafe { pool.at(number) };
+                let next = waiter.next.load(Order::RELAXED);
+                if waiter.choose() {
+                    self.unlink(pool, waiter);
+                    waiter.next.store(NOBODY, Order::RELAXED);
+                    match last {
+                        None => first = number,
+                        Some(last) => last.next.store(number, Order::RELAXED),
+                    }
+                    last = Some(waiter);
                 }
-                last = Some(waiter);
+                number = next;
             }
-            number = next;
-        }
-        // SAFETY: acquired above.
-        unsafe { self.lock.release(&()) };
+        });
         let mut count = 0;
         while first != NOBODY {
             // SAFETY: chosen, so nobody gives it back before it is told.
@@ -432,11 +439,7 @@ impl RawCondvar {
             return true;
         }
         self.generation.settle(|| self.inherit());
-        self.lock.acquire(&());
-        let quiet = self.first.load(Order::RELAXED) == NOBODY;
-        // SAFETY: acquired above.
-        unsafe { self.lock.release(&()) };
-        quiet
+        self.locked(|| self.first.load(Order::RELAXED) == NOBODY)
     }
 
     /// Takes a waiter out; the caller holds the lock.

@@ -150,9 +150,9 @@ impl<T, L: Delegate> Delegated<T, L> {
     /// ```
     #[inline]
     pub fn run<R: Send>(&self, section: impl FnOnce(&mut T) -> R + Send) -> R {
-        let context = L::Context::default();
+        let mut context = L::Context::default();
         let result = self.bring(section, |section| {
-            self.lock.run(&context, section);
+            self.lock.run(&mut context, section);
             true
         });
         result.unwrap_or_else(|| unreachable!("a delegate has run what was brought to it"))
@@ -173,9 +173,9 @@ impl<T, L: Delegate> Delegated<T, L> {
     /// ```
     #[inline]
     pub fn locking<R>(&self, section: impl FnOnce(&mut T) -> R) -> R {
-        let context = L::Context::default();
+        let mut context = L::Context::default();
         let result = self.bring(section, |section| {
-            self.lock.run_here(&context, section);
+            self.lock.run_here(&mut context, section);
             true
         });
         result.unwrap_or_else(|| unreachable!("a delegate has run what was brought to it"))
@@ -298,17 +298,17 @@ impl<T, L: Delegate> Delegated<T, L> {
         patience: &Patience,
         mut condition: impl FnMut(&T) -> bool,
         section: impl FnOnce(&mut T) -> R,
-        to: impl Fn(&L::Context, Section<'_>) -> bool,
+        to: impl Fn(&mut L::Context, Section<'_>) -> bool,
     ) -> Option<R> {
         let mut section = Some(section);
         let join = || self.changed.enqueue(&WAITERS, NAMELESS);
         loop {
-            let context = L::Context::default();
+            let mut context = L::Context::default();
             let look = |data: &mut T| match section.take_if(|_| condition(data)) {
                 Some(section) => Ok(section(data)),
                 None => Err((!mutant(flaw::JOIN_LATE)).then(join)),
             };
-            let (looked, awaited) = self.carry(look, |section| to(&context, section));
+            let (looked, awaited) = self.carry(look, |section| to(&mut context, section));
             let Some(Ok(Err(waiter))) = looked else {
                 self.tell(awaited);
                 return looked.map(returned)?.ok();
@@ -363,8 +363,8 @@ impl<T, L: Delegate> Delegated<T, L> {
     where
         L: TryDelegate,
     {
-        let context = L::Context::default();
-        self.bring(section, |section| self.lock.try_run(&context, section))
+        let mut context = L::Context::default();
+        self.bring(section, |section| self.lock.try_run(&mut context, section))
     }
 
     /// Blocks until `section` has been run or patience runs out: then it never is. One that has
@@ -388,9 +388,9 @@ impl<T, L: Delegate> Delegated<T, L> {
     where
         L: AbortableDelegate,
     {
-        let context = L::Context::default();
+        let mut context = L::Context::default();
         self.bring(section, |section| {
-            self.lock.run_within(&context, section, patience) == Outcome::Acquired
+            self.lock.run_within(&mut context, section, patience) == Outcome::Acquired
         })
     }
 

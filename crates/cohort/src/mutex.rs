@@ -207,10 +207,12 @@ impl<T: ?Sized, L> Mutex<T, L> {
     /// use cohort::{Mutex, RawLock, basic::Ticket};
     ///
     /// let total: Mutex<u64, Ticket> = Mutex::from(1);
-    /// total.raw().acquire(&());
-    /// assert!(total.try_lock().is_none());
-    /// // SAFETY: acquired above.
-    /// unsafe { total.raw().release(&()) };
+    /// // SAFETY: the lock has no contexts, and stays for the release.
+    /// unsafe {
+    ///     total.raw().acquire(&());
+    ///     assert!(total.try_lock().is_none());
+    ///     total.raw().release(&());
+    /// }
     /// ```
     pub const fn raw(&self) -> &L {
         &self.lock
@@ -283,7 +285,9 @@ impl<T: ?Sized, L> Mutex<T, L> {
     {
         // If the lock panicked, its queue might still have the context.
         let context = ManuallyDrop::new(Kept::new());
-        self.lock.acquire(context.get());
+        // SAFETY: a new context, in a block; its guard keeps it and borrows the lock until the release, and
+        // if it is forgotten, there is none, and the block stays.  So for all guards.
+        unsafe { self.lock.acquire(context.get()) };
         self.guard(ManuallyDrop::into_inner(context))
     }
 
@@ -302,7 +306,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
         L: RawTry + ThreadOblivious,
     {
         let context = ManuallyDrop::new(Kept::new());
-        let locked = self.lock.try_acquire(context.get());
+        // SAFETY: as in `lock`.
+        let locked = unsafe { self.lock.try_acquire(context.get()) };
         let context = ManuallyDrop::into_inner(context);
         locked.then(|| self.guard(context))
     }
@@ -325,7 +330,8 @@ impl<T: ?Sized, L> Mutex<T, L> {
         L: Abortable + ThreadOblivious,
     {
         let context = ManuallyDrop::new(Kept::new());
-        let outcome = self.lock.acquire_within(context.get(), patience);
+        // SAFETY: as in `lock`.
+        let outcome = unsafe { self.lock.acquire_within(context.get(), patience) };
         let context = ManuallyDrop::into_inner(context);
         (outcome == Outcome::Acquired).then(|| self.guard(context))
     }
@@ -394,9 +400,12 @@ impl<T: ?Sized, L> Mutex<T, L> {
         L: RawLock,
     {
         let context = L::Context::default();
-        to_its_end(size_of::<L::Context>() > 0, || self.lock.acquire(&context));
-        // SAFETY: acquired just now, with this context.
-        unsafe { self.inside(&context, section) }
+        // SAFETY: a new context, which this frame keeps until `inside` has released the lock, also where
+        // the section panics; the lock is borrowed.  So for all closures.
+        unsafe {
+            to_its_end(size_of::<L::Context>() > 0, || self.lock.acquire(&context));
+            self.inside(&context, section)
+        }
     }
 
     /// Lets `section` have the data if nobody has; never blocks for the lock.
@@ -414,11 +423,13 @@ impl<T: ?Sized, L> Mutex<T, L> {
         L: RawTry,
     {
         let context = L::Context::default();
-        let locked = to_its_end(size_of::<L::Context>() > 0, || {
-            self.lock.try_acquire(&context)
-        });
-        // SAFETY: as above.
-        locked.then(|| unsafe { self.inside(&context, section) })
+        // SAFETY: as in `locking`.
+        unsafe {
+            let locked = to_its_end(size_of::<L::Context>() > 0, || {
+                self.lock.try_acquire(&context)
+            });
+            locked.then(|| self.inside(&context, section))
+        }
     }
 
     /// Blocks until the mutex is locked or patience runs out, and lets `section` have the
@@ -441,11 +452,13 @@ impl<T: ?Sized, L> Mutex<T, L> {
         L: Abortable,
     {
         let context = L::Context::default();
-        let outcome = to_its_end(size_of::<L::Context>() > 0, || {
-            self.lock.acquire_within(&context, patience)
-        });
-        // SAFETY: as above.
-        (outcome == Outcome::Acquired).then(|| unsafe { self.inside(&context, section) })
+        // SAFETY: as in `locking`.
+        unsafe {
+            let outcome = to_its_end(size_of::<L::Context>() > 0, || {
+                self.lock.acquire_within(&context, patience)
+            });
+            (outcome == Outcome::Acquired).then(|| self.inside(&context, section))
+        }
     }
 
     /// Blocks until the mutex is locked, but no longer than that, and lets `section` have the
@@ -624,7 +637,8 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         let (lock, context) = Self::held(this);
         // SAFETY: the guard holds the lock, is borrowed, and is given back when it holds it again.
         unsafe { lock.release(context) };
-        let _last = Defer(|| lock.acquire(context));
+        // SAFETY: as in `lock`; the context has just released the lock.
+        let _last = Defer(|| unsafe { lock.acquire(context) });
         pause()
     }
 

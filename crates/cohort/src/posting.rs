@@ -144,7 +144,7 @@ impl<L: Delegate> Posting<L> {
     unsafe fn post(&self, post: Arc<dyn Post>) {
         if !may_serve(flaw::SERVE_INSIDE) {
             let own = Vec::from([post]);
-            self.serve(&L::Context::default(), &own);
+            self.serve(&mut L::Context::default(), &own);
             return wake(own);
         }
         let before = self.posts.locking(|posts| {
@@ -153,7 +153,7 @@ impl<L: Delegate> Posting<L> {
         });
         if before < ONE && !mutant(flaw::TRUST_OTHERS) {
             self.state.fetch_add(ONE, Order::RELAXED);
-            self.go(&L::Context::default());
+            self.go(&mut L::Context::default());
         }
     }
 
@@ -166,7 +166,7 @@ impl<L: Delegate> Posting<L> {
     }
 
     /// Brings all of these to the lock, as one section.
-    fn serve(&self, cx: &L::Context, posts: &[Arc<dyn Post>]) {
+    fn serve(&self, cx: &mut L::Context, posts: &[Arc<dyn Post>]) {
         let mut all = || {
             for post in posts {
                 // SAFETY: in a section of this lock, and one after the other.
@@ -182,7 +182,7 @@ impl<L: Delegate> Posting<L> {
 
     /// The calling thread, which is counted, is so no longer; what was posted meanwhile has been
     /// run.  The context is in no use.
-    fn go(&self, cx: &L::Context) {
+    fn go(&self, cx: &mut L::Context) {
         let mut over = Vec::new();
         let mut state = self.state.load(Order::RELAXED);
         loop {
@@ -209,9 +209,9 @@ impl<L: Delegate> Posting<L> {
     #[inline]
     fn counted(
         &self,
-        cx: &L::Context,
+        cx: &mut L::Context,
         section: Section<'_>,
-        run: fn(&L, &L::Context, Section<'_>),
+        run: fn(&L, &mut L::Context, Section<'_>),
     ) {
         if !may_serve(flaw::SERVE_INSIDE) {
             return run(&self.lock, cx, section);
@@ -227,11 +227,11 @@ unsafe impl<L: Delegate> Delegate for Posting<L> {
     type Context = L::Context;
 
     #[inline]
-    fn run(&self, cx: &L::Context, section: Section<'_>) {
+    fn run(&self, cx: &mut L::Context, section: Section<'_>) {
         self.counted(cx, section, L::run);
     }
 
-    fn run_here(&self, cx: &L::Context, section: Section<'_>) {
+    fn run_here(&self, cx: &mut L::Context, section: Section<'_>) {
         self.counted(cx, section, L::run_here);
     }
 }
@@ -256,7 +256,7 @@ impl<L> Posting<L> {
 // SAFETY: as above.
 unsafe impl<L: TryDelegate> TryDelegate for Posting<L> {
     #[inline]
-    fn try_run(&self, cx: &L::Context, section: Section<'_>) -> bool {
+    fn try_run(&self, cx: &mut L::Context, section: Section<'_>) -> bool {
         self.uncounted(|lock| lock.try_run(cx, section))
     }
 }
@@ -264,7 +264,12 @@ unsafe impl<L: TryDelegate> TryDelegate for Posting<L> {
 // SAFETY: as above.
 unsafe impl<L: AbortableDelegate> AbortableDelegate for Posting<L> {
     #[inline]
-    fn run_within(&self, cx: &L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
+    fn run_within(
+        &self,
+        cx: &mut L::Context,
+        section: Section<'_>,
+        patience: &Patience,
+    ) -> Outcome {
         self.uncounted(|lock| lock.run_within(cx, section, patience))
     }
 }
@@ -330,7 +335,8 @@ impl<T, L, R> Drop for Posted<T, L, R> {
     /// Comes after all that other threads did to the post: `Arc` sees to that, of which the checkers
     /// know nothing.
     fn drop(&mut self) {
-        self.stage.raw().acquire(&());
+        // SAFETY: the lock has no contexts, and nobody comes to it any more.
+        unsafe { self.stage.raw().acquire(&()) };
     }
 }
 

@@ -255,7 +255,8 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
     /// assert_eq!(*outer + *inner, 2);
     /// ```
     pub fn lock(&self) -> ReentrantMutexGuard<'_, T, L> {
-        let guard = self.enter(|lock, context| {
+        // SAFETY: `enter` promises it; so for all below.
+        let guard = self.enter(|lock, context| unsafe {
             lock.acquire(context);
             true
         });
@@ -277,7 +278,8 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
     where
         L: RawTry,
     {
-        self.enter(L::try_acquire)
+        // SAFETY: as above.
+        self.enter(|lock, context| unsafe { lock.try_acquire(context) })
     }
 
     /// Blocks until the mutex is locked, but no longer than that.
@@ -299,10 +301,14 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> ReentrantMutex<T, L> {
         L: Abortable,
     {
         let patience = patience(timeout);
-        self.enter(|lock, context| lock.acquire_within(context, &patience) == Outcome::Acquired)
+        // SAFETY: as above.
+        self.enter(|lock, context| unsafe {
+            lock.acquire_within(context, &patience) == Outcome::Acquired
+        })
     }
 
-    /// One guard more, of what is held, or of what `acquire` acquires.
+    /// One guard more, of what is held, or of what `acquire` acquires: by a new context, in a block that
+    /// stays, as the lock does, until the last guard has released it, or for ever.
     fn enter(
         &self,
         acquire: impl FnOnce(&L, &L::Context) -> bool,

@@ -140,15 +140,18 @@ impl<L: RawTry<Context = ()> + Abortable + 'static> Lockable for L {
     }
 
     fn lock(&self) {
-        self.acquire(&());
+        // SAFETY: the lock has no contexts, and stays where it is while it is an entry's; so below.
+        unsafe { self.acquire(&()) };
     }
 
     fn try_lock(&self) -> bool {
-        self.try_acquire(&())
+        // SAFETY: as above.
+        unsafe { self.try_acquire(&()) }
     }
 
     fn lock_within(&self, patience: &Patience) -> bool {
-        self.acquire_within(&(), patience) == Outcome::Acquired
+        // SAFETY: as above.
+        unsafe { self.acquire_within(&(), patience) == Outcome::Acquired }
     }
 
     unsafe fn unlock(&self) {

@@ -129,14 +129,14 @@ impl Token {
 
     /// Lets `section` have the list.
     fn locked<R>(&self, section: impl FnOnce(&mut *const Bed) -> R) -> R {
-        self.lock.acquire(&());
-        // SAFETY: acquired above.
-        let result = self
-            .first
-            .with_mut(|list| section(unsafe { &mut (*list).0 }));
-        // SAFETY: as above.
-        unsafe { self.lock.release(&()) };
-        result
+        // SAFETY: the lock has no contexts, and stays for the release, as this object does; it guards the
+        // list.
+        unsafe {
+            self.lock.acquire(&());
+            let result = self.first.with_mut(|list| section(&mut (*list).0));
+            self.lock.release(&());
+            result
+        }
     }
 
     /// Whether there may be some that sleep on.

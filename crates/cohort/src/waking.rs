@@ -323,9 +323,10 @@ unsafe impl<L: RawLock> RawLock for Waking<L> {
     type Context = L::Context;
 
     #[inline]
-    fn acquire(&self, cx: &L::Context) {
+    unsafe fn acquire(&self, cx: &L::Context) {
         self.come();
-        self.lock.acquire(cx);
+        // SAFETY: the caller's.
+        unsafe { self.lock.acquire(cx) };
     }
 
     #[inline]
@@ -343,9 +344,10 @@ unsafe impl<L: RawLock> RawLock for Waking<L> {
 // SAFETY: as above.
 unsafe impl<L: RawTry> RawTry for Waking<L> {
     #[inline]
-    fn try_acquire(&self, cx: &L::Context) -> bool {
+    unsafe fn try_acquire(&self, cx: &L::Context) -> bool {
         self.come();
-        let acquired = self.lock.try_acquire(cx);
+        // SAFETY: the caller's.
+        let acquired = unsafe { self.lock.try_acquire(cx) };
         if !acquired {
             self.go();
         }
@@ -356,9 +358,10 @@ unsafe impl<L: RawTry> RawTry for Waking<L> {
 // SAFETY: as above.
 unsafe impl<L: Abortable> Abortable for Waking<L> {
     #[inline]
-    fn acquire_within(&self, cx: &L::Context, patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, cx: &L::Context, patience: &Patience) -> Outcome {
         self.come();
-        let outcome = self.lock.acquire_within(cx, patience);
+        // SAFETY: the caller's.
+        let outcome = unsafe { self.lock.acquire_within(cx, patience) };
         if outcome == Outcome::GaveUp {
             self.go();
         }
@@ -508,7 +511,8 @@ impl<'a, T: ?Sized, L: RawTry + ThreadOblivious> Future for LockAsync<'a, T, L> 
         let waking = this.mutex.raw();
         // If the lock panicked, its queue might still have the context.
         let context = ManuallyDrop::new(Kept::<Waking<L>>::new());
-        if waking.try_acquire(context.get()) {
+        // SAFETY: a new context, in a block, which goes to the guard, if there is one: as in `Mutex::lock`.
+        if unsafe { waking.try_acquire(context.get()) } {
             return this.ready(context);
         }
         let mut spinner = Spinner::new();
@@ -516,7 +520,8 @@ impl<'a, T: ?Sized, L: RawTry + ThreadOblivious> Future for LockAsync<'a, T, L> 
             // It may panic: nothing is counted yet.
             let waker = cx.waker().clone();
             waking.come();
-            if waking.lock.try_acquire(context.get()) {
+            // SAFETY: as above.
+            if unsafe { waking.lock.try_acquire(context.get()) } {
                 return this.ready(context);
             }
             // The waker of before is dropped once this poll is counted no more.

@@ -43,11 +43,14 @@ fn a_cohort_that_is_used_again_has_passed_nothing_on() {
                 scope.spawn(|| {
                     let context = Default::default();
                     for _ in 0..TURNS {
-                        lock.acquire(&context);
-                        // Let the others come and wait.
-                        yield_now();
-                        // SAFETY: acquired above, with this context.
-                        unsafe { lock.release(&context) };
+                        // SAFETY: the context is used for one acquisition at a time; it and the lock stay for
+                        // the release.
+                        unsafe {
+                            lock.acquire(&context);
+                            // Let the others come and wait.
+                            yield_now();
+                            lock.release(&context);
+                        }
                     }
                 });
             }
@@ -55,10 +58,12 @@ fn a_cohort_that_is_used_again_has_passed_nothing_on() {
     }
     let lock = stacked(&[Basic::Hemlock, Basic::Mcs], None);
     let context = Default::default();
-    lock.acquire(&context);
-    assert!(lock.top().is_locked(), "held without the top lock");
-    // SAFETY: acquired above, with this context.
-    unsafe { lock.release(&context) };
+    // SAFETY: the context is used for this acquisition alone; it and the lock stay for the release.
+    unsafe {
+        lock.acquire(&context);
+        assert!(lock.top().is_locked(), "held without the top lock");
+        lock.release(&context);
+    }
 }
 
 /// A lock that a forgotten guard held is gone, and its cohorts are another's, which nobody holds.
@@ -103,15 +108,17 @@ fn a_forked_child_has_been_passed_nothing() {
     type Lock = Clof<Ticket, Middle, Said, 128, 2>;
     let lock = Arc::new(Lock::default());
     let context = Default::default();
-    lock.acquire(&context);
+    // SAFETY: the context is used for this acquisition alone; it and the lock stay for the release.
+    unsafe { lock.acquire(&context) };
     let (theirs, waits) = (Arc::clone(&lock), Arc::new(AtomicU32::new(0)));
     let announced = Arc::clone(&waits);
     let other = spawn(move || {
         COHORT.set(1);
-        let context = Default::default();
+        // It never releases, so its context stays for ever.
+        let context = Box::leak(Box::new(<Lock as RawLock>::Context::default()));
         announced.store(1, SeqCst);
-        theirs.acquire(&context);
-        // It never releases.
+        // SAFETY: as above; there is no release.
+        unsafe { theirs.acquire(context) };
     });
     while waits.load(SeqCst) == 0 {
         yield_now();
@@ -125,10 +132,12 @@ fn a_forked_child_has_been_passed_nothing() {
     unsafe { lock.inherit(None) };
     COHORT.set(1);
     let context = Default::default();
-    assert!(lock.try_acquire(&context), "it is free");
-    assert!(lock.top().is_locked(), "held without the top lock");
-    // SAFETY: acquired above, with this context.
-    unsafe { lock.release(&context) };
+    // SAFETY: as above.
+    unsafe {
+        assert!(lock.try_acquire(&context), "it is free");
+        assert!(lock.top().is_locked(), "held without the top lock");
+        lock.release(&context);
+    }
 }
 
 /// A mutex that is moved while a forgotten guard holds it stays locked, also for a cohort that has not
@@ -225,29 +234,30 @@ fn a_number_is_not_taken_for_the_one_a_round_ago() {
                 }
                 // Taken already, the lock has other numbers than these.
                 let goes_round = !lock.is_locked();
-                for _ in 1..if goes_round { NUMBERS } else { 1 } {
-                    lock.acquire(&());
-                    // SAFETY: acquired just now.
-                    unsafe { lock.release(&()) };
-                }
-                if goes_round {
-                    lock.acquire(&());
-                    INSIDE.store(true, SeqCst);
-                }
-                ROUND.store(true, SeqCst);
-                if goes_round {
-                    std::thread::sleep(Duration::from_millis(20));
-                    INSIDE.store(false, SeqCst);
-                    // SAFETY: acquired above.
-                    unsafe { lock.release(&()) };
+                // SAFETY: the lock has no contexts, and stays for the releases; so below.
+                unsafe {
+                    for _ in 1..if goes_round { NUMBERS } else { 1 } {
+                        lock.acquire(&());
+                        lock.release(&());
+                    }
+                    if goes_round {
+                        lock.acquire(&());
+                        INSIDE.store(true, SeqCst);
+                    }
+                    ROUND.store(true, SeqCst);
+                    if goes_round {
+                        std::thread::sleep(Duration::from_millis(20));
+                        INSIDE.store(false, SeqCst);
+                        lock.release(&());
+                    }
                 }
             });
             let mut together = false;
-            stopped_after(steps, stop, || {
+            // SAFETY: as above.
+            stopped_after(steps, stop, || unsafe {
                 if lock.try_acquire(&()) {
                     together = INSIDE.load(SeqCst);
-                    // SAFETY: acquired just now.
-                    unsafe { lock.release(&()) };
+                    lock.release(&());
                 }
             });
             // The one that was not stopped lets the other one end.

@@ -32,13 +32,15 @@ fn take_turns<L: RawLock<Context: 'static> + 'static>() {
                 start.wait();
                 for _ in 0..ROUNDS {
                     let context = L::Context::default();
-                    lock.acquire(&context);
-                    // Let all the others come and wait.
-                    yield_now();
-                    // SAFETY: the lock is held, and guards the count.
-                    count.with_mut(|count| unsafe { *count += 1 });
-                    // SAFETY: acquired just now, with this context.
-                    unsafe { lock.release(&context) };
+                    // SAFETY: the context is used for this acquisition alone; it and the lock stay for the
+                    // release; and the lock guards the count.
+                    unsafe {
+                        lock.acquire(&context);
+                        // Let all the others come and wait.
+                        yield_now();
+                        count.with_mut(|count| *count += 1);
+                        lock.release(&context);
+                    }
                 }
             });
         }

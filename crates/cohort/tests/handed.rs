@@ -31,18 +31,22 @@ fn the_next_section_is_the_sleepers() {
             scope.spawn(|| {
                 for _ in 0..VISITS {
                     std::thread::sleep(SECTION);
-                    lock.acquire(&());
-                    // SAFETY: acquired just now.
-                    unsafe { lock.release(&()) };
+                    // SAFETY: the lock has no contexts, and stays for the release; so below.
+                    unsafe {
+                        lock.acquire(&());
+                        lock.release(&());
+                    }
                 }
                 stop.store(true, Relaxed);
             });
             while !stop.load(Relaxed) {
-                lock.acquire(&());
-                std::thread::sleep(SECTION);
-                sections += 1;
-                // SAFETY: acquired before the section.
-                unsafe { lock.release(&()) };
+                // SAFETY: as above.
+                unsafe {
+                    lock.acquire(&());
+                    std::thread::sleep(SECTION);
+                    sections += 1;
+                    lock.release(&());
+                }
             }
         });
         assert!(

@@ -104,8 +104,11 @@ struct Turn<'a, L: RawLock> {
 }
 
 impl<L: RawLock> Turn<'_, L> {
-    fn enter(&self, context: &L::Context) {
-        self.lock.acquire(context);
+    /// # Safety
+    /// As [`RawLock::acquire`].
+    unsafe fn enter(&self, context: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.lock.acquire(context) };
         assert_eq!(self.inside.fetch_add(1, SeqCst), 0, "two are in at once");
     }
 
@@ -119,7 +122,9 @@ impl<L: RawLock> Turn<'_, L> {
     fn calm(&self) {
         for _ in 0..QUIET {
             let context = L::Context::default();
-            self.enter(&context);
+            // SAFETY: the context is used for this turn alone; it and the lock stay for its end.  So for all
+            // below.
+            unsafe { self.enter(&context) };
             self.leave(&context);
         }
     }
@@ -142,12 +147,14 @@ fn interrupted_release<L: RawLock>() -> u32 {
                 await_begin();
                 // SAFETY: asks for this thread's number.
                 SLEEPER.store(unsafe { libc::gettid() }, SeqCst);
-                turn.enter(&context);
+                // SAFETY: as above.
+                unsafe { turn.enter(&context) };
                 DONE.store(true, SeqCst);
                 turn.leave(&context);
             });
             let context = L::Context::default();
-            turn.enter(&context);
+            // SAFETY: as above.
+            unsafe { turn.enter(&context) };
             let went_on = stopped_after(steps, stop, || turn.leave(&context));
             BEGUN.store(true, SeqCst);
             went_on
@@ -176,10 +183,12 @@ fn interrupted_wait<L: RawLock>() -> u32 {
         forget();
         let went_on = scope(|scope| {
             let held = L::Context::default();
-            turn.enter(&held);
+            // SAFETY: as above.
+            unsafe { turn.enter(&held) };
             let waiter = scope.spawn(|| {
                 let context = L::Context::default();
-                let went_on = stopped_after(steps, stop, || turn.enter(&context));
+                // SAFETY: as above.
+                let went_on = stopped_after(steps, stop, || unsafe { turn.enter(&context) });
                 turn.leave(&context);
                 went_on
             });

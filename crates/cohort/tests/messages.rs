@@ -96,6 +96,39 @@ fn a_refusal_says_what_to_use_instead() {
     }
 }
 
+/// An operation that leaves a caller's context in use wants a promise, and one that brings a section has
+/// its context for itself.
+#[test]
+fn no_safe_code_leaves_a_context_in_use() {
+    let calls = [
+        "RawLock acquire(cx)",
+        "RawTry try_acquire(cx)",
+        "Abortable acquire_within(cx, &cohort::Patience::ENDLESS)",
+        "LowLock acquire_counted(cx)",
+        "HighLock acquire_at_cached_place(cx)",
+        "RawShared read(cx, cohort::Recursion::Allowed)",
+        "RawShared try_read(cx, cohort::Recursion::Allowed)",
+        "RawShared write(cx)",
+        "RawShared try_write(cx)",
+        "AbortableShared read_within(cx, cohort::Recursion::Allowed, &cohort::Patience::ENDLESS)",
+        "AbortableShared write_within(cx, &cohort::Patience::ENDLESS)",
+    ];
+    let functions = calls.iter().enumerate().map(|(number, call)| {
+        let (kind, call) = call.split_once(' ').expect("a trait and a call");
+        format!(
+            "fn call_{number}<L: cohort::{kind}>(lock: &L, cx: &L::Context) {{ lock.{call}; }}\n"
+        )
+    });
+    let said = refused(&functions.collect::<String>());
+    assert_eq!(said.matches("error[E0133]").count(), calls.len(), "{said}");
+    assert_eq!(said.matches("error[").count(), calls.len(), "{said}");
+    let said = refused(
+        "fn run<D: cohort::Delegate>(delegate: &D, cx: &D::Context, section: cohort::Section<'_>) {\
+         delegate.run(cx, section); }",
+    );
+    assert!(said.contains("E0308"), "{said}");
+}
+
 /// What may not go to another thread, or be seen from there, is refused as in the standard library.
 #[test]
 fn guards_and_data_stay_where_they_belong() {

@@ -158,15 +158,17 @@ fn hand_over<L: RawLock>(threads: usize) {
                 start.wait();
                 for round in 0..ROUNDS {
                     let context = L::Context::default();
-                    lock.acquire(&context);
-                    let began = Instant::now();
-                    while round % 16 == 0 && !watch::stands() && began.elapsed() < LINGER {
-                        yield_now();
+                    // SAFETY: the context is used for this acquisition alone; it and the lock stay for the
+                    // release; and the lock guards the count.
+                    unsafe {
+                        lock.acquire(&context);
+                        let began = Instant::now();
+                        while round % 16 == 0 && !watch::stands() && began.elapsed() < LINGER {
+                            yield_now();
+                        }
+                        count.with_mut(|count| *count += 1);
+                        lock.release(&context);
                     }
-                    // SAFETY: the lock is held, and guards the count.
-                    count.with_mut(|count| unsafe { *count += 1 });
-                    // SAFETY: acquired just now, with this context.
-                    unsafe { lock.release(&context) };
                 }
             });
         }

@@ -240,9 +240,11 @@ fn cohorts_on_pages_are_put_where_their_threads_run() {
     let (at, bytes) = (std::ptr::from_ref(lock).addr(), size_of::<Lock>());
     let use_it = move || {
         let context = Default::default();
-        lock.acquire(&context);
-        // SAFETY: acquired above, with this context.
-        unsafe { lock.release(&context) };
+        // SAFETY: the context is used for this acquisition alone; it and the lock stay for the release.
+        unsafe {
+            lock.acquire(&context);
+            lock.release(&context);
+        }
     };
     assert_eq!(at % PAGE, 0);
     let Some(before) = policies(at, bytes) else {

@@ -51,10 +51,13 @@ unsafe impl Sync for Guarded {}
 
 impl Guarded {
     fn acquire(&self) {
-        self.lock.acquire(&());
-        linger();
-        // SAFETY: acquired just now.
-        unsafe { *self.number.get() += 1 };
+        // SAFETY: the lock has no contexts, and stays until its release, or is never released; it guards
+        // the number.
+        unsafe {
+            self.lock.acquire(&());
+            linger();
+            *self.number.get() += 1;
+        }
     }
 
     fn release(&self) {
@@ -108,8 +111,12 @@ fn waiters_with_deadlines_and_tries_get_in_beside_a_queue() {
             while left.load(Relaxed) > 0 {
                 let soon = Deadline::monotonic(cohort::door::now() + 5_000_000);
                 let patience = Patience::until(soon);
-                let timed = guarded.lock.acquire_within(&(), &patience) == Outcome::Acquired;
-                if timed || guarded.lock.try_acquire(&()) {
+                // SAFETY: the lock has no contexts, and stays until its release.
+                let enters = unsafe {
+                    guarded.lock.acquire_within(&(), &patience) == Outcome::Acquired
+                        || guarded.lock.try_acquire(&())
+                };
+                if enters {
                     entered += 1;
                     guarded.release();
                 }

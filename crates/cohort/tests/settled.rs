@@ -54,10 +54,12 @@ fn asks(lock: &Three, lower: usize, inside: impl FnOnce(&<Three as RawLock>::Con
     LOWER.set(lower);
     ASKED.set(0);
     let context = Default::default();
-    lock.acquire(&context);
-    inside(&context);
-    // SAFETY: acquired just now, with this context.
-    unsafe { lock.release(&context) };
+    // SAFETY: the context is used for this acquisition alone; it and the lock stay for the release.
+    unsafe {
+        lock.acquire(&context);
+        inside(&context);
+        lock.release(&context);
+    }
     ASKED.get()
 }
 

@@ -62,6 +62,12 @@ mod world {
         }
     }
 
+    impl<T> core::ops::DerefMut for Kept<T> {
+        fn deref_mut(&mut self) -> &mut T {
+            &mut self.0
+        }
+    }
+
     /// Runs `body` on that many threads, each with its number.
     pub fn together<R: Send + 'static>(
         threads: usize,
@@ -442,7 +448,11 @@ stress! {
         host::is_claimed(host, THREADS, 20_000, [Some(20_000); 3]);
     };
     hmcs_t_all_let_go: mutex::all_let_go::<HmcsT1>(THREADS);
-    hmcs_t_comes_past: { apart(); mutex::comes_by::<HmcsT2>(THREADS, HmcsT2::acquire_among_others) };
+    hmcs_t_comes_past: {
+        apart();
+        // SAFETY: it is an acquisition.
+        unsafe { mutex::comes_by::<HmcsT2>(THREADS, HmcsT2::acquire_among_others) };
+    };
     ahmcs_takes_turns: { apart(); mutex::takes_turns::<Ahmcs4, _>([20_000, 10_000, 10_000]) };
     glk_changes: mutex::excludes::<glk::Forwards>(THREADS, 20_000, 1);
     glk_changes_back: mutex::excludes::<glk::Backwards>(THREADS, 20_000, 1);

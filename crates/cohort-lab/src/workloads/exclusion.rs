@@ -77,10 +77,13 @@ impl<L: cohort::RawLock> Exclusion for CachePadded<Raw<L>> {
 
     #[inline]
     fn with<R>(&self, token: &mut CachePadded<L::Context>, section: impl FnOnce() -> R) -> R {
-        self.0.0.acquire(&token.0);
-        let result = section();
-        // SAFETY: taken above, by this thread, with this token.
-        unsafe { self.0.0.release(&token.0) };
-        result
+        // SAFETY: no other acquisition uses a token that is borrowed mutably; it and the lock stay for the
+        // release, since no workload's section unwinds.
+        unsafe {
+            self.0.0.acquire(&token.0);
+            let result = section();
+            self.0.0.release(&token.0);
+            result
+        }
     }
 }

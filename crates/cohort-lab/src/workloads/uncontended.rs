@@ -135,9 +135,12 @@ impl Raw {
 struct With<L: RawLock>(CachePadded<L>, CachePadded<L::Context>);
 
 impl<L: DetectsWaiters> With<L> {
+    /// # Safety
+    /// One thread at a time comes, and releases it where it is.
     #[inline(always)]
-    fn acquire(&self) {
-        self.0.0.acquire(&self.1.0);
+    unsafe fn acquire(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.0.0.acquire(&self.1.0) };
     }
 
     #[inline(always)]
@@ -169,11 +172,14 @@ unsafe impl RawLock for Nested {
     type Context = <Hemlock as RawLock>::Context;
 
     #[inline]
-    fn acquire(&self, cx: &Self::Context) {
-        self.hemlock.0.acquire(cx);
-        self.mcs.acquire();
-        self.clh.acquire();
-        self.ticket.0.acquire(&());
+    unsafe fn acquire(&self, cx: &Self::Context) {
+        // SAFETY: the caller's; the thread that holds the first alone comes to the others.
+        unsafe {
+            self.hemlock.0.acquire(cx);
+            self.mcs.acquire();
+            self.clh.acquire();
+            self.ticket.0.acquire(&());
+        }
     }
 
     #[inline]

@@ -36,8 +36,9 @@ struct Broken<const FLAW: u8> {
 unsafe impl<const FLAW: u8> RawLock for Broken<FLAW> {
     type Context = ();
 
-    fn acquire(&self, (): &()) {
-        if self.try_acquire(&()) || FLAW == OPEN {
+    unsafe fn acquire(&self, (): &()) {
+        // SAFETY: the caller's.
+        if unsafe { self.try_acquire(&()) } || FLAW == OPEN {
             return;
         }
         let mut spinner = Spinner::new();
@@ -80,7 +81,7 @@ unsafe impl<const FLAW: u8> RawLock for Broken<FLAW> {
 
 // SAFETY: as above.
 unsafe impl<const FLAW: u8> RawTry for Broken<FLAW> {
-    fn try_acquire(&self, (): &()) -> bool {
+    unsafe fn try_acquire(&self, (): &()) -> bool {
         self.word
             .compare_exchange(0, 1, ACQUIRE, Order::RELAXED)
             .is_ok()
@@ -95,8 +96,9 @@ struct InAtLook<const LOOK: u32>(Broken<SOUND>);
 unsafe impl<const LOOK: u32> RawLock for InAtLook<LOOK> {
     type Context = ();
 
-    fn acquire(&self, (): &()) {
-        let _ = self.acquire_within(&(), &Patience::ENDLESS);
+    unsafe fn acquire(&self, (): &()) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.acquire_within(&(), &Patience::ENDLESS) };
     }
 
     unsafe fn release(&self, (): &()) {
@@ -111,10 +113,11 @@ unsafe impl<const LOOK: u32> RawLock for InAtLook<LOOK> {
 
 // SAFETY: as above.
 unsafe impl<const LOOK: u32> Abortable for InAtLook<LOOK> {
-    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
         let mut spinner = Spinner::new();
         for looks in 1.. {
-            if self.0.try_acquire(&()) {
+            // SAFETY: the caller's.
+            if unsafe { self.0.try_acquire(&()) } {
                 break;
             }
             if runs_out(patience) {

@@ -29,8 +29,9 @@ unsafe impl<L: LowLock, const MOST: u32> LowLock for Little<L, MOST> {
         self.0.hand_offs(cx)
     }
 
-    fn acquire_counted(&self, cx: &L::Context) -> u32 {
-        self.0.acquire_counted(cx)
+    unsafe fn acquire_counted(&self, cx: &L::Context) -> u32 {
+        // SAFETY: the caller's.
+        unsafe { self.0.acquire_counted(cx) }
     }
 
     unsafe fn release_counted(&self, cx: &L::Context, number: u32) {

@@ -1,7 +1,8 @@
 //! A lock that is dropped gives all its nodes back, whatever was left in it, and has made no more of
 //! them than there were contexts.
 
-use crate::locks::door::{AtomicU32, Kept, Nodes, Order, Spinner, together};
+use crate::clients::guest::Guest;
+use crate::locks::door::{AtomicU32, Nodes, Order, Spinner, together};
 use crate::locks::host::Census;
 use crate::locks::numa::hmcs_t::{Cohort, Form, Node};
 use crate::locks::wait::SpinOnly;
@@ -31,20 +32,19 @@ pub fn gives_all_back<L: Abortable + 'static>(threads: usize, cohorts: usize, he
                 spinner.turn();
             }
         };
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         if thread > 0 {
             until(1);
-            let outcome = lock.acquire_within(&context, &Patience::until(soon()));
+            let outcome = guest.acquire_within(&Patience::until(soon()));
             assert!(outcome == Outcome::GaveUp, "the lock was held");
             stage.fetch_add(1, Order::RELAXED);
             return;
         }
-        lock.acquire(&context);
+        guest.acquire();
         stage.fetch_add(1, Order::RELAXED);
         until(threads as u32);
         if !held {
-            // SAFETY: acquired above, with this context.
-            unsafe { lock.release(&context) };
+            guest.release();
         }
     });
     if ended.is_none() {

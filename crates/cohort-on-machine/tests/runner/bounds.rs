@@ -2,8 +2,9 @@
 //! never more often than the bound says, whatever happens, which no schedule may change.
 
 use super::trial::{KUNPENG, SUNFIRE, by_chance, by_chance_of, by_time, full, outcomes, passes};
-use super::world::{Client, Kept, soon, together};
+use super::world::{Client, soon, together};
 use crate::checks::{FromLeaf, Whole};
+use crate::clients::guest::Guest;
 use crate::clients::host::{self, Host, patience};
 use crate::clients::{near, read, write};
 use crate::locks::abortable::{ABo, AClh, AMcs};
@@ -34,8 +35,9 @@ struct Noted<L>(L);
 unsafe impl<L: RawLock> RawLock for Noted<L> {
     type Context = L::Context;
 
-    fn acquire(&self, cx: &Self::Context) {
-        self.0.acquire(cx);
+    unsafe fn acquire(&self, cx: &Self::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.0.acquire(cx) };
     }
 
     unsafe fn release(&self, cx: &Self::Context) {
@@ -101,10 +103,10 @@ fn keeps<L: RawLock + 'static>(
     let theirs = Arc::clone(&shared);
     let longest = together(threads, move |_| {
         let (lock, seen) = &*theirs;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         let mut longest = 0;
         for _ in 0..rounds {
-            lock.acquire(&context);
+            guest.acquire();
             let mut now_seen = read(seen);
             if now_seen.sections == 0 || now_seen.releases != RELEASES.get() {
                 now_seen = Seen {
@@ -117,8 +119,7 @@ fn keeps<L: RawLock + 'static>(
             now_seen.sections += 1;
             longest = longest.max(now_seen.sections);
             write(seen, now_seen);
-            // SAFETY: acquired above, with this context.
-            unsafe { lock.release(&context) };
+            guest.release();
         }
         longest
     });
@@ -205,7 +206,7 @@ fn keeps_its_steps<L: Abortable + 'static>(contexts: &'static [u64], rounds: u64
     let (to_give_up, to_be_late) = (levels - 1 + below, levels + all);
     let lock = Arc::new(L::default());
     let made = together(STEPPING, move |thread| {
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::<L>::of(&lock);
         for round in 0..rounds {
             let late = Patience::until(Deadline::monotonic(0));
             let hurry = (thread as u64 + round) % HURRIES;
@@ -216,7 +217,7 @@ fn keeps_its_steps<L: Abortable + 'static>(contexts: &'static [u64], rounds: u64
             };
             let before = door::counted(Counter::Steps);
             let taken = || door::counted(Counter::Steps) - before;
-            if lock.acquire_within(&context, &patience) == Outcome::GaveUp {
+            if guest.acquire_within(&patience) == Outcome::GaveUp {
                 let steps = taken();
                 assert!(
                     steps <= to_give_up,
@@ -224,8 +225,7 @@ fn keeps_its_steps<L: Abortable + 'static>(contexts: &'static [u64], rounds: u64
                 );
                 continue;
             }
-            // SAFETY: acquired just now, with this context.
-            unsafe { lock.release(&context) };
+            guest.release();
             let steps = taken();
             assert!(
                 hurry < HURRIES - 1 || steps <= to_be_late,
@@ -296,13 +296,16 @@ where
                 } else {
                     Patience::ENDLESS
                 };
-                if lock.acquire_within(context, &patience) == Outcome::GaveUp {
-                    given_up.set(given_up.get() + 1);
-                    continue;
+                // SAFETY: this thread alone uses the context, which lies in the machine's memory as the
+                // lock does, until the run is over.
+                unsafe {
+                    if lock.acquire_within(context, &patience) == Outcome::GaveUp {
+                        given_up.set(given_up.get() + 1);
+                        continue;
+                    }
+                    thread.work(500);
+                    lock.release(context);
                 }
-                thread.work(500);
-                // SAFETY: acquired just now, with this context.
-                unsafe { lock.release(context) };
             }
         });
     }
@@ -487,14 +490,13 @@ fn way_of<L: RawLock + 'static>() -> u64 {
     let theirs = Arc::clone(&shared);
     let run = together(16, move |_| {
         let (lock, way) = &*theirs;
-        let context = Kept::new(L::Context::default());
+        let guest = Guest::of(lock);
         let here = door::cohort(Level::Numa);
         for _ in 0..100 {
-            lock.acquire(&context);
+            guest.acquire();
             let (from, length) = read(way);
             write(way, (here, length + u64::from(door::distance(from, here))));
-            // SAFETY: acquired above, with this context.
-            unsafe { lock.release(&context) };
+            guest.release();
         }
     });
     run.map_or(0, |_| read(&shared.1).1)

@@ -159,7 +159,8 @@ static CLIENTS: &[Sizes] = clients! {
     };
     hmcs_t_comes_past: |threads, _rounds| {
         type Lock = HmcsT<(CacheGroup, Numa), 4, 2, MayPark, 2>;
-        mutex::comes_by::<Lock>(threads, Lock::acquire_among_others);
+        // SAFETY: it is an acquisition.
+        unsafe { mutex::comes_by::<Lock>(threads, Lock::acquire_among_others) };
     };
     hmcs_t_of_three_levels: |threads, rounds| {
         type Lock = HmcsT<(CacheGroup, Numa), 4, 2, MayPark, 2>;
@@ -169,12 +170,9 @@ static CLIENTS: &[Sizes] = clients! {
     };
     hmcs_t_lets_others_in: |_threads, rounds| {
         type Lock = HmcsT<(Numa,), 4, 0, MayPark, 2>;
-        mutex::lets_others_in_by::<Lock>(
-            1,
-            3 * rounds,
-            Lock::acquire_among_others,
-            Lock::is_followed,
-        );
+        let (acquire, is_followed) = (Lock::acquire_among_others, Lock::is_followed);
+        // SAFETY: it is an acquisition.
+        unsafe { mutex::lets_others_in_by::<Lock>(1, 3 * rounds, acquire, is_followed) };
     };
     hmcs_t_of_one_peer: |threads, rounds| {
         mutex::passes_over::<OnePeer<MayPark>>();

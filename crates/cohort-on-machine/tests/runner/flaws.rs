@@ -161,7 +161,7 @@ struct Open;
 // a second thread at once could harm, since all threads are fibers of one.
 unsafe impl RawLock for Open {
     type Context = ();
-    fn acquire(&self, (): &()) {}
+    unsafe fn acquire(&self, (): &()) {}
     unsafe fn release(&self, (): &()) {}
     fn is_locked(&self) -> bool {
         false
@@ -170,7 +170,7 @@ unsafe impl RawLock for Open {
 
 // SAFETY: as above.
 unsafe impl RawTry for Open {
-    fn try_acquire(&self, (): &()) -> bool {
+    unsafe fn try_acquire(&self, (): &()) -> bool {
         true
     }
 }

@@ -53,7 +53,9 @@ fn seen<J: Judge>(
             loop {
                 match does(number, thread.now()) {
                     Does::Locks => {
-                        lock.acquire(node);
+                        // SAFETY: this thread alone uses the node, which lies in the machine's memory, as
+                        // the lock does, until the run is over.
+                        unsafe { lock.acquire(node) };
                         let now = (thread.now(), lock.mode());
                         let mut seen = seen.borrow_mut();
                         if seen.last().is_none_or(|(_, last)| *last != now.1) {

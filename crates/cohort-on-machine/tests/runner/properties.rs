@@ -32,7 +32,9 @@ fn sections<L: RawLock<Context: 'static>>(
             let context = memory.lock(L::Context::default());
             while !thread.is_over() {
                 thread.begin();
-                lock.acquire(context);
+                // SAFETY: this thread alone uses the context, which lies in the machine's memory, as the
+                // lock does, until the run is over.
+                unsafe { lock.acquire(context) };
                 thread.acquired(0);
                 lines.iter().for_each(|line| thread.read(*line));
                 lines.iter().for_each(|line| thread.write(*line));
@@ -314,7 +316,8 @@ fn settles_before_it_counts() -> Result<(), Failed> {
                 // As long as threads that begin at once get no lock.
                 thread.work(FIRST * GIGAHERTZ);
                 while !thread.is_over() {
-                    lock.acquire(&());
+                    // SAFETY: the lock has no contexts, and stays until the run is over.
+                    unsafe { lock.acquire(&()) };
                     thread.acquired(0);
                     // SAFETY: acquired above.
                     unsafe { lock.release(&()) };
@@ -359,7 +362,8 @@ fn a_deadline_gets_its_turn() -> Result<(), Failed> {
     let mut run = Run::new(&EPYC, &memory, options);
     run.spawn(|thread| {
         while !thread.is_over() {
-            lock.acquire(&());
+            // SAFETY: the lock has no contexts, and stays until the run is over; so below.
+            unsafe { lock.acquire(&()) };
             thread.work(100 + thread.random_below(100));
             // SAFETY: this thread waited for it without end, and has it.
             unsafe { lock.release(&()) };
@@ -369,7 +373,9 @@ fn a_deadline_gets_its_turn() -> Result<(), Failed> {
     run.spawn(|thread| {
         while !thread.is_over() {
             let patience = Patience::until(Deadline::monotonic(now() + PATIENCE));
-            let acquired = lock.acquire_within(&(), &patience) == Acquisition::Acquired;
+            // SAFETY: as above.
+            let outcome = unsafe { lock.acquire_within(&(), &patience) };
+            let acquired = outcome == Acquisition::Acquired;
             if acquired {
                 thread.work(100);
                 // SAFETY: its outcome says that this thread has it.

@@ -56,6 +56,12 @@ impl<T> core::ops::Deref for Kept<T> {
     }
 }
 
+impl<T> core::ops::DerefMut for Kept<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
 /// Runs `body` on that many threads, each with its number.
 ///
 /// # Panics

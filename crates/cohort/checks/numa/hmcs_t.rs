@@ -101,7 +101,8 @@ models![
         mutex::lets_go::<HmcsT1<SpinOnly>>(3, 1, 2);
     }),
     lighter("hmcs_t::leaves_its_own", SPIN, || {
-        mutex::comes_by::<SmallHmcsT<SpinOnly>>(3, SmallHmcsT::acquire_among_others);
+        // SAFETY: it is an acquisition.
+        unsafe { mutex::comes_by::<SmallHmcsT<SpinOnly>>(3, SmallHmcsT::acquire_among_others) };
     }),
     quick("hmcs_t::all_let_go", SPIN_0, || {
         mutex::all_let_go::<HmcsT1<SpinOnly>>(3);

@@ -197,8 +197,9 @@ unsafe impl<P: Parking> RawLock for ABo<P> {
     type Context = ();
 
     #[inline]
-    fn acquire(&self, (): &()) {
-        let _ = self.acquire_within(&(), &Patience::ENDLESS);
+    unsafe fn acquire(&self, (): &()) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.acquire_within(&(), &Patience::ENDLESS) };
     }
 
     #[inline]
@@ -219,7 +220,7 @@ standalone!([P: Parking] ABo<P>: Hosted { strict: false, grants: false }, HighLo
 // SAFETY: as `acquire`.
 unsafe impl<P: Parking> RawTry for ABo<P> {
     #[inline]
-    fn try_acquire(&self, (): &()) -> bool {
+    unsafe fn try_acquire(&self, (): &()) -> bool {
         !self.is_held() && self.take(HELD)
     }
 }
@@ -227,8 +228,9 @@ unsafe impl<P: Parking> RawTry for ABo<P> {
 // SAFETY: a waiter that gives up has not taken the word, and passes on a wake-up it got.
 unsafe impl<P: Parking> Abortable for ABo<P> {
     #[inline]
-    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
-        if self.try_acquire(&()) {
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        // SAFETY: the caller's.
+        if unsafe { self.try_acquire(&()) } {
             return Outcome::Acquired;
         }
         self.wait(patience)

@@ -222,8 +222,9 @@ unsafe impl<P: Form> RawLock for AClh<P> {
     type Context = Owned<Node<P>>;
 
     #[inline]
-    fn acquire(&self, cx: &Self::Context) {
-        let _ = self.acquire_within(cx, &Patience::ENDLESS);
+    unsafe fn acquire(&self, cx: &Self::Context) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.acquire_within(cx, &Patience::ENDLESS) };
     }
 
     #[inline]
@@ -261,9 +262,10 @@ standalone!([P: Form] AClh<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES
 // SAFETY: a null tail is nobody's lock, and one exchange takes it; where there is a node, the
 // attempt is an acquisition that has no patience.
 unsafe impl<P: Form> RawTry for AClh<P> {
-    fn try_acquire(&self, cx: &Self::Context) -> bool {
+    unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         if !self.tail.load(Order::RELAXED).is_null() {
-            return self.acquire_within(cx, &NONE) == Outcome::Acquired;
+            // SAFETY: the caller's.
+            return unsafe { self.acquire_within(cx, &NONE) } == Outcome::Acquired;
         }
         let node = pointer(cx.fresh());
         let taken = self
@@ -283,7 +285,7 @@ const NONE: Patience = Patience::until(Deadline::monotonic(0));
 // SAFETY: a waiter that gives up has left its node to its follower, or taken it out of the queue.
 unsafe impl<P: Form> Abortable for AClh<P> {
     #[inline]
-    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
         let node = cx.fresh();
         let before = self.tail.swap(pointer(node), A_CLH_ENQUEUE);
         // SAFETY: nodes live for ever, and this one is left to its follower.

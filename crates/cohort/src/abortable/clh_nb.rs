@@ -176,8 +176,9 @@ unsafe impl<P: Form> RawLock for ClhNb<P> {
     type Context = List<Node<P>>;
 
     #[inline]
-    fn acquire(&self, cx: &Self::Context) {
-        let _ = self.acquire_within(cx, &Patience::ENDLESS);
+    unsafe fn acquire(&self, cx: &Self::Context) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.acquire_within(cx, &Patience::ENDLESS) };
     }
 
     #[inline]
@@ -219,9 +220,10 @@ standalone!([P: Form] ClhNb<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTE
 // SAFETY: a null tail is nobody's lock, and one exchange takes it; where there is a node, the
 // attempt is an acquisition that has no patience.
 unsafe impl<P: Form> RawTry for ClhNb<P> {
-    fn try_acquire(&self, cx: &Self::Context) -> bool {
+    unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         if !self.tail.load(Order::RELAXED).is_null() {
-            return self.acquire_within(cx, &NONE) == Outcome::Acquired;
+            // SAFETY: the caller's.
+            return unsafe { self.acquire_within(cx, &NONE) } == Outcome::Acquired;
         }
         let node = cx.take();
         node.state.reset(BUSY);
@@ -239,7 +241,7 @@ unsafe impl<P: Form> RawTry for ClhNb<P> {
 // SAFETY: a waiter that gives up has left its node to its follower, or taken it out of the queue.
 unsafe impl<P: Form> Abortable for ClhNb<P> {
     #[inline]
-    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
         let node = cx.take();
         node.state.reset(BUSY);
         let before = self.tail.swap(node.pointer(), CLH_NB_ENQUEUE);

@@ -254,8 +254,9 @@ unsafe impl<P: Form> RawLock for ClhTry<P> {
     type Context = Owned<Node<P>>;
 
     #[inline]
-    fn acquire(&self, cx: &Self::Context) {
-        let _ = self.acquire_within(cx, &Patience::ENDLESS);
+    unsafe fn acquire(&self, cx: &Self::Context) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.acquire_within(cx, &Patience::ENDLESS) };
     }
 
     #[inline]
@@ -288,7 +289,7 @@ standalone!([P: Form] ClhTry<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYT
 
 // SAFETY: a null tail is nobody's lock, and one exchange takes it.
 unsafe impl<P: Form> RawTry for ClhTry<P> {
-    fn try_acquire(&self, cx: &Self::Context) -> bool {
+    unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         if self.is_locked() {
             return false;
         }
@@ -308,7 +309,7 @@ unsafe impl<P: Form> RawTry for ClhTry<P> {
 // there was none.
 unsafe impl<P: Form> Abortable for ClhTry<P> {
     #[inline]
-    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
         let node = cx.fresh();
         let before = self.tail.swap(pointer(node), CLH_TRY_ENQUEUE);
         // SAFETY: nodes live for ever, and this one's owner stays until its follower has seen what

@@ -65,8 +65,9 @@ unsafe impl<P: Form> RawLock for AMcs<P> {
     type Context = AMcsContext<P>;
 
     #[inline]
-    fn acquire(&self, cx: &Self::Context) {
-        self.queue.acquire(&cx.queue);
+    unsafe fn acquire(&self, cx: &Self::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.queue.acquire(&cx.queue) };
     }
 
     #[inline]
@@ -87,16 +88,18 @@ standalone!([P: Form] AMcs<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES
 // SAFETY: as that of the queue.
 unsafe impl<P: Form> RawTry for AMcs<P> {
     #[inline]
-    fn try_acquire(&self, cx: &Self::Context) -> bool {
-        self.queue.try_acquire(&cx.queue)
+    unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.queue.try_acquire(&cx.queue) }
     }
 }
 
 // SAFETY: a waiter that gives up leaves the queue as one of `hmcs-t`.
 unsafe impl<P: Form> Abortable for AMcs<P> {
     #[inline]
-    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
-        self.queue.acquire_within(&cx.queue, patience)
+    unsafe fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+        // SAFETY: the caller's.
+        unsafe { self.queue.acquire_within(&cx.queue, patience) }
     }
 }
 

@@ -182,8 +182,9 @@ unsafe impl<P: Form> RawLock for McsNb<P> {
     type Context = List<Node<P>>;
 
     #[inline]
-    fn acquire(&self, cx: &Self::Context) {
-        let _ = self.acquire_within(cx, &Patience::ENDLESS);
+    unsafe fn acquire(&self, cx: &Self::Context) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.acquire_within(cx, &Patience::ENDLESS) };
     }
 
     #[inline]
@@ -209,7 +210,7 @@ standalone!([P: Form] McsNb<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTE
 
 // SAFETY: a null tail is nobody's lock, and one exchange takes it.
 unsafe impl<P: Form> RawTry for McsNb<P> {
-    fn try_acquire(&self, cx: &Self::Context) -> bool {
+    unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         if self.is_locked() {
             return false;
         }
@@ -230,7 +231,7 @@ unsafe impl<P: Form> RawTry for McsNb<P> {
 // nobody.
 unsafe impl<P: Form> Abortable for McsNb<P> {
     #[inline]
-    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
         let node = cx.take();
         node.renew();
         let predecessor = self.tail.swap(node.pointer(), MCS_NB_ENQUEUE);

@@ -278,8 +278,9 @@ unsafe impl<P: Parking> RawLock for McsTry<P> {
     type Context = Node<P>;
 
     #[inline]
-    fn acquire(&self, node: &Node<P>) {
-        let _ = self.acquire_within(node, &Patience::ENDLESS);
+    unsafe fn acquire(&self, node: &Node<P>) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.acquire_within(node, &Patience::ENDLESS) };
     }
 
     #[inline]
@@ -301,7 +302,7 @@ standalone!([P: Parking] McsTry<P>: Hosted, QuickRelease, HighLock);
 
 // SAFETY: a null tail is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking> RawTry for McsTry<P> {
-    fn try_acquire(&self, node: &Node<P>) -> bool {
+    unsafe fn try_acquire(&self, node: &Node<P>) -> bool {
         node.renew();
         self.tail
             .compare_exchange(
@@ -318,7 +319,7 @@ unsafe impl<P: Parking> RawTry for McsTry<P> {
 // its successor has gone past it, or there was none.
 unsafe impl<P: Parking> Abortable for McsTry<P> {
     #[inline]
-    fn acquire_within(&self, node: &Node<P>, patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, node: &Node<P>, patience: &Patience) -> Outcome {
         node.renew();
         let before = self.tail.swap(node.pointer(), MCS_TRY_ENQUEUE);
         // SAFETY: its owner does not leave or release without the link that is made here.

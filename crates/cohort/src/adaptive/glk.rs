@@ -149,8 +149,9 @@ impl Dismissing {
 unsafe impl RawLock for Dismissing {
     type Context = ();
 
-    fn acquire(&self, (): &()) {
-        self.ticket.acquire(&());
+    unsafe fn acquire(&self, (): &()) {
+        // SAFETY: the caller's.
+        unsafe { self.ticket.acquire(&()) };
     }
 
     #[inline(always)]
@@ -167,8 +168,9 @@ unsafe impl RawLock for Dismissing {
 // SAFETY: as above.
 unsafe impl RawTry for Dismissing {
     #[inline(always)]
-    fn try_acquire(&self, (): &()) -> bool {
-        self.ticket.try_acquire(&())
+    unsafe fn try_acquire(&self, (): &()) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.ticket.try_acquire(&()) }
     }
 }
 
@@ -286,7 +288,7 @@ impl Counted {
 unsafe impl RawLock for Counted {
     type Context = ();
 
-    fn acquire(&self, (): &()) {
+    unsafe fn acquire(&self, (): &()) {
         self.futex.acquire_untold();
     }
 
@@ -302,8 +304,9 @@ unsafe impl RawLock for Counted {
 
 // SAFETY: as above.
 unsafe impl RawTry for Counted {
-    fn try_acquire(&self, (): &()) -> bool {
-        self.futex.try_acquire(&())
+    unsafe fn try_acquire(&self, (): &()) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.futex.try_acquire(&()) }
     }
 }
 
@@ -448,9 +451,12 @@ macro_rules! modes {
                 }
             }
 
-            fn try_enter(&self, mode: Mode, $node: &McsNode) -> bool {
+            /// # Safety
+            /// As [`RawTry::try_acquire`].
+            unsafe fn try_enter(&self, mode: Mode, $node: &McsNode) -> bool {
                 match mode {
-                    $(Mode::$mode => self.$way.try_acquire($context)),+
+                    // SAFETY: passed on.
+                    $(Mode::$mode => unsafe { self.$way.try_acquire($context) }),+
                 }
             }
 
@@ -880,13 +886,15 @@ impl<J: Judge> Glk<J> {
             self.mode.store(next as u32, Order::RELAXED);
             // SAFETY: as below.
             unsafe { self.ways.leave(mode, node) };
-            while !self.try_acquire(node) {
+            // SAFETY: the node has just been left, and is the holder's as before.
+            while !unsafe { self.try_acquire(node) } {
                 yield_now();
             }
             return;
         }
-        // No two modes of the table need the node, so that one is free for it.
-        if !self.ways.is_deserted(next) || !self.ways.try_enter(next, node) {
+        // SAFETY: no two modes of the table need the node, so that one is free for it; it is the
+        // holder's, and stays until the release.
+        if !self.ways.is_deserted(next) || !unsafe { self.ways.try_enter(next, node) } {
             return;
         }
         self.mode.store(next as u32, Order::RELAXED);
@@ -903,7 +911,7 @@ unsafe impl<J: Judge> RawLock for Glk<J> {
     type Context = McsNode;
 
     #[inline]
-    fn acquire(&self, node: &McsNode) {
+    unsafe fn acquire(&self, node: &McsNode) {
         let first = Mode::ALL[0];
         let mode = self.mode();
         if mode != first {
@@ -944,11 +952,12 @@ impl<J: Judge> Adapts for Glk<J> {}
 // SAFETY: as `acquire`, by a try of the low lock.
 unsafe impl<J: Judge> RawTry for Glk<J> {
     #[inline]
-    fn try_acquire(&self, node: &McsNode) -> bool {
+    unsafe fn try_acquire(&self, node: &McsNode) -> bool {
         loop {
             let gives_up = mutant(flaw::TRY_FIRST);
             let mode = if gives_up { Mode::ALL[0] } else { self.mode() };
-            if self.ways.try_enter(mode, node) {
+            // SAFETY: the caller's.
+            if unsafe { self.ways.try_enter(mode, node) } {
                 if self.is_mode(mode) {
                     return true;
                 }
@@ -1011,9 +1020,11 @@ mod tests {
 
     fn once(lock: &Glk<Round>) -> Mode {
         let node = McsNode::default();
-        lock.acquire(&node);
-        // SAFETY: taken just now, by this node.
-        unsafe { lock.release(&node) };
+        // SAFETY: the node is used for this alone, and stays for the release, as the lock does.
+        unsafe {
+            lock.acquire(&node);
+            lock.release(&node);
+        }
         lock.mode()
     }
 
@@ -1069,10 +1080,12 @@ mod tests {
     fn it_stays_where_the_next_lock_is_in_use() {
         let lock = Glk::<Round>::default();
         let passing = McsNode::default();
-        assert!(lock.ways.mcs.try_acquire(&passing));
-        assert_eq!(once(&lock), Mode::Ticket);
-        // SAFETY: taken above.
-        unsafe { lock.ways.mcs.release(&passing) };
+        // SAFETY: the node is used for this alone, and stays for the release, as the lock does.
+        unsafe {
+            assert!(lock.ways.mcs.try_acquire(&passing));
+            assert_eq!(once(&lock), Mode::Ticket);
+            lock.ways.mcs.release(&passing);
+        }
         assert_eq!(once(&lock), Mode::Mcs);
     }
 

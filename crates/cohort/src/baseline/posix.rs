@@ -87,6 +87,14 @@ impl<const LOOKS: u32> Posix<LOOKS> {
 pub type PosixAdaptive = Posix<100>;
 
 impl<const LOOKS: u32> Posix<LOOKS> {
+    /// Takes the word if it is free.
+    #[inline]
+    fn take(&self) -> bool {
+        self.word
+            .compare_exchange(FREE, HELD, POSIX_TAKE, Order::RELAXED)
+            .is_ok()
+    }
+
     /// Looks a bounded number of times, by how many it usually takes; whether the lock
     /// was taken.
     fn take_soon(&self) -> bool {
@@ -100,7 +108,7 @@ impl<const LOOKS: u32> Posix<LOOKS> {
             }
             looks += 1;
             spinner.spin();
-            if self.word.load(Order::RELAXED) == FREE && self.try_acquire(&()) {
+            if self.word.load(Order::RELAXED) == FREE && self.take() {
                 break true;
             }
         };
@@ -132,8 +140,8 @@ unsafe impl<const LOOKS: u32> RawLock for Posix<LOOKS> {
     type Context = ();
 
     #[inline]
-    fn acquire(&self, (): &()) {
-        if !self.try_acquire(&()) {
+    unsafe fn acquire(&self, (): &()) {
+        if !self.take() {
             let _ = self.acquire_contended(&Patience::ENDLESS);
         }
     }
@@ -157,18 +165,16 @@ standalone!([const LOOKS: u32] Posix<LOOKS>: Hosted { strict: false }, HighLock)
 // SAFETY: as `acquire`.
 unsafe impl<const LOOKS: u32> RawTry for Posix<LOOKS> {
     #[inline]
-    fn try_acquire(&self, (): &()) -> bool {
-        self.word
-            .compare_exchange(FREE, HELD, POSIX_TAKE, Order::RELAXED)
-            .is_ok()
+    unsafe fn try_acquire(&self, (): &()) -> bool {
+        self.take()
     }
 }
 
 // SAFETY: a waiter that gives up was not woken, and leaves the word saying that others may sleep.
 unsafe impl<const LOOKS: u32> Abortable for Posix<LOOKS> {
     #[inline]
-    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
-        if self.try_acquire(&()) {
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        if self.take() {
             return Outcome::Acquired;
         }
         self.acquire_contended(patience)

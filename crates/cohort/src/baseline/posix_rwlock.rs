@@ -394,11 +394,11 @@ unsafe impl<const PREFERS_WRITERS: bool> RawShared for PosixRwLock<PREFERS_WRITE
 
     const RECURSES: bool = !PREFERS_WRITERS;
 
-    fn read(&self, (): &(), _recursion: Recursion) {
+    unsafe fn read(&self, (): &(), _recursion: Recursion) {
         self.read();
     }
 
-    fn try_read(&self, (): &(), _recursion: Recursion) -> bool {
+    unsafe fn try_read(&self, (): &(), _recursion: Recursion) -> bool {
         self.try_read()
     }
 
@@ -407,11 +407,11 @@ unsafe impl<const PREFERS_WRITERS: bool> RawShared for PosixRwLock<PREFERS_WRITE
         unsafe { self.end_read() };
     }
 
-    fn write(&self, (): &()) {
+    unsafe fn write(&self, (): &()) {
         self.write();
     }
 
-    fn try_write(&self, (): &()) -> bool {
+    unsafe fn try_write(&self, (): &()) -> bool {
         self.try_write()
     }
 

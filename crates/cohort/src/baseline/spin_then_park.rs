@@ -176,8 +176,8 @@ unsafe impl<const MOST: u32, const LOOKS: u32> RawLock for SpinPark<MOST, LOOKS>
     type Context = ();
 
     #[inline]
-    fn acquire(&self, (): &()) {
-        if !self.try_acquire(&()) {
+    unsafe fn acquire(&self, (): &()) {
+        if !self.take(0) {
             let _ = self.acquire_contended(&Patience::ENDLESS);
         }
     }
@@ -205,7 +205,7 @@ standalone! {
 // SAFETY: as `acquire`.
 unsafe impl<const MOST: u32, const LOOKS: u32> RawTry for SpinPark<MOST, LOOKS> {
     #[inline]
-    fn try_acquire(&self, (): &()) -> bool {
+    unsafe fn try_acquire(&self, (): &()) -> bool {
         self.take(0)
     }
 }
@@ -213,8 +213,8 @@ unsafe impl<const MOST: u32, const LOOKS: u32> RawTry for SpinPark<MOST, LOOKS> 
 // SAFETY: a waiter that gives up was not woken, and leaves the word saying that others may sleep.
 unsafe impl<const MOST: u32, const LOOKS: u32> Abortable for SpinPark<MOST, LOOKS> {
     #[inline]
-    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
-        if self.try_acquire(&()) {
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        if self.take(0) {
             return Outcome::Acquired;
         }
         self.acquire_contended(patience)

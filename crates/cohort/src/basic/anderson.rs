@@ -120,7 +120,7 @@ unsafe impl<const SLOTS: usize, P: Parking> RawLock for Anderson<SLOTS, P> {
     type Context = AndersonContext;
 
     #[inline]
-    fn acquire(&self, cx: &AndersonContext) {
+    unsafe fn acquire(&self, cx: &AndersonContext) {
         let mine = self.next.fetch_add(1, ANDERSON_DRAW);
         self.slot(mine)
             .wait_for(ANDERSON_GRANTED, CLASS, |turn| turn == Self::turn(mine));
@@ -145,7 +145,7 @@ standalone!([const SLOTS: usize, P: Parking] Anderson<SLOTS, P>: Hosted, LowLock
 // SAFETY: only a position whose turn it is already is drawn.
 unsafe impl<const SLOTS: usize, P: Parking> RawTry for Anderson<SLOTS, P> {
     #[inline]
-    fn try_acquire(&self, cx: &AndersonContext) -> bool {
+    unsafe fn try_acquire(&self, cx: &AndersonContext) -> bool {
         let next = self.next.load(Order::RELAXED);
         let taken = self.slot(next).value(ANDERSON_TRY) == Self::turn(next)
             && self

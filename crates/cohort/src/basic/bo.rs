@@ -88,8 +88,8 @@ unsafe impl<P: Parking> RawLock for Bo<P> {
     type Context = ();
 
     #[inline]
-    fn acquire(&self, (): &()) {
-        if !self.try_acquire(&()) {
+    unsafe fn acquire(&self, (): &()) {
+        if !self.flag.look_and_take() {
             let _ = self.flag.take_within(pauses(), &Patience::ENDLESS);
         }
     }
@@ -122,16 +122,16 @@ unsafe impl<P: Parking> QuickRelease for Bo<P> {
 // SAFETY: as `acquire`.
 unsafe impl<P: Parking> RawTry for Bo<P> {
     #[inline]
-    fn try_acquire(&self, (): &()) -> bool {
-        !self.flag.is_held() && self.flag.take()
+    unsafe fn try_acquire(&self, (): &()) -> bool {
+        self.flag.look_and_take()
     }
 }
 
 // SAFETY: a waiter that gives up has not taken the flag, and passes on a wake-up it got.
 unsafe impl<P: Parking> Abortable for Bo<P> {
     #[inline]
-    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
-        if self.try_acquire(&()) {
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        if self.flag.look_and_take() {
             return Outcome::Acquired;
         }
         self.flag.take_within(pauses(), patience)

@@ -241,7 +241,7 @@ unsafe impl RawLock for Clh {
     type Context = ClhContext;
 
     #[inline]
-    fn acquire(&self, cx: &ClhContext) {
+    unsafe fn acquire(&self, cx: &ClhContext) {
         self.enter(cx);
     }
 
@@ -308,7 +308,7 @@ impl Clh {
 // SAFETY: a null tail is nobody's lock, and one exchange takes it.
 unsafe impl RawTry for Clh {
     #[inline]
-    fn try_acquire(&self, cx: &ClhContext) -> bool {
+    unsafe fn try_acquire(&self, cx: &ClhContext) -> bool {
         if !self.tail.load(Order::RELAXED).is_null() {
             return false;
         }
@@ -358,7 +358,7 @@ unsafe impl LowLock for Clh {
     }
 
     #[inline(always)]
-    fn acquire_counted(&self, cx: &ClhContext) -> u32 {
+    unsafe fn acquire_counted(&self, cx: &ClhContext) -> u32 {
         if self.enter(cx) {
             self.hand_offs(cx)
         } else {

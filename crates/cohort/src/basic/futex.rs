@@ -780,7 +780,7 @@ unsafe impl RawLock for Futex {
     type Context = ();
 
     #[inline(always)]
-    fn acquire(&self, (): &()) {
+    unsafe fn acquire(&self, (): &()) {
         if !self.acquire_untouched() {
             let _ = self.acquire_contended(&Patience::ENDLESS);
         }
@@ -825,7 +825,7 @@ unsafe impl QuickRelease for Futex {
 // SAFETY: as `acquire`.
 unsafe impl RawTry for Futex {
     #[inline(always)]
-    fn try_acquire(&self, (): &()) -> bool {
+    unsafe fn try_acquire(&self, (): &()) -> bool {
         let mut word = 0;
         loop {
             match self.word.compare_exchange(
@@ -846,7 +846,7 @@ unsafe impl RawTry for Futex {
 // first, and fails to if it has been granted meanwhile.
 unsafe impl Abortable for Futex {
     #[inline]
-    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
         if self.acquire_untouched() {
             return Outcome::Acquired;
         }

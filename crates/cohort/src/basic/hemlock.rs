@@ -117,7 +117,7 @@ unsafe impl<const CTR: bool, P: Parking> RawLock for Hemlock<CTR, P> {
     type Context = HemlockNode<P>;
 
     #[inline]
-    fn acquire(&self, node: &HemlockNode<P>) {
+    unsafe fn acquire(&self, node: &HemlockNode<P>) {
         node.grant.reset(NOTHING);
         let predecessor = self.tail.swap(node.pointer(), HEMLOCK_ENQUEUE);
         if !predecessor.is_null() {
@@ -184,7 +184,7 @@ impl<const CTR: bool, P: Parking> Hemlock<CTR, P> {
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl<const CTR: bool, P: Parking> RawTry for Hemlock<CTR, P> {
     #[inline]
-    fn try_acquire(&self, node: &HemlockNode<P>) -> bool {
+    unsafe fn try_acquire(&self, node: &HemlockNode<P>) -> bool {
         node.grant.reset(NOTHING);
         self.tail
             .compare_exchange(ptr::null_mut(), node.pointer(), HEMLOCK_TRY, Order::RELAXED)

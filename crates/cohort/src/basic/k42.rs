@@ -172,8 +172,9 @@ unsafe impl RawLock for K42 {
     type Context = ();
 
     #[inline]
-    fn acquire(&self, (): &()) {
-        if !self.try_acquire(&()) {
+    unsafe fn acquire(&self, (): &()) {
+        // SAFETY: the caller's.
+        if !unsafe { self.try_acquire(&()) } {
             self.acquire_contended();
         }
     }
@@ -211,7 +212,7 @@ standalone! {
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl RawTry for K42 {
     #[inline]
-    fn try_acquire(&self, (): &()) -> bool {
+    unsafe fn try_acquire(&self, (): &()) -> bool {
         self.tail
             .compare_exchange(NOBODY, LOCK, K42_TAKE, Order::RELAXED)
             .is_ok()

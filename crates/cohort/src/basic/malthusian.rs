@@ -255,7 +255,7 @@ unsafe impl<P: Parking, const ONE_IN: u32> RawLock for Malthusian<P, ONE_IN> {
     type Context = MalthusianNode<P>;
 
     #[inline]
-    fn acquire(&self, node: &MalthusianNode<P>) {
+    unsafe fn acquire(&self, node: &MalthusianNode<P>) {
         node.renew();
         let predecessor = self.tail.swap(node.pointer(), MALTHUSIAN_ENQUEUE);
         if predecessor.is_null() {
@@ -286,7 +286,7 @@ standalone!([P: Parking, const ONE_IN: u32] Malthusian<P, ONE_IN>: Hosted, Quick
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking, const ONE_IN: u32> RawTry for Malthusian<P, ONE_IN> {
     #[inline]
-    fn try_acquire(&self, node: &MalthusianNode<P>) -> bool {
+    unsafe fn try_acquire(&self, node: &MalthusianNode<P>) -> bool {
         if self.is_locked() {
             return false;
         }

@@ -161,7 +161,7 @@ unsafe impl<P: Parking> RawLock for Mcs<P> {
     type Context = McsNode<P>;
 
     #[inline]
-    fn acquire(&self, node: &McsNode<P>) {
+    unsafe fn acquire(&self, node: &McsNode<P>) {
         self.enter(node);
     }
 
@@ -303,7 +303,7 @@ impl<P: Parking> Mcs<P> {
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking> RawTry for Mcs<P> {
     #[inline]
-    fn try_acquire(&self, node: &McsNode<P>) -> bool {
+    unsafe fn try_acquire(&self, node: &McsNode<P>) -> bool {
         node.renew();
         self.tail
             .compare_exchange(ptr::null_mut(), node.pointer(), MCS_TRY, Order::RELAXED)
@@ -342,7 +342,7 @@ unsafe impl<P: Parking> LowLock for Mcs<P> {
     }
 
     #[inline(always)]
-    fn acquire_counted(&self, node: &McsNode<P>) -> u32 {
+    unsafe fn acquire_counted(&self, node: &McsNode<P>) -> u32 {
         if self.enter(node) {
             self.hand_offs(node)
         } else {

@@ -115,7 +115,7 @@ unsafe impl<const SLOTS: usize, P: Parking> RawLock for Ptl<SLOTS, P> {
     type Context = ();
 
     #[inline]
-    fn acquire(&self, (): &()) {
+    unsafe fn acquire(&self, (): &()) {
         let mine = number(self.request.fetch_add(1, PTL_DRAW));
         self.slot(mine)
             .wait_for(PTL_SERVED, Self::class(mine), |served| served == mine);
@@ -143,7 +143,7 @@ standalone!([const SLOTS: usize, P: Parking] Ptl<SLOTS, P>: Hosted, LowLock, Hig
 // SAFETY: only a number that is being served already is drawn.
 unsafe impl<const SLOTS: usize, P: Parking> RawTry for Ptl<SLOTS, P> {
     #[inline]
-    fn try_acquire(&self, (): &()) -> bool {
+    unsafe fn try_acquire(&self, (): &()) -> bool {
         let next = self.request.load(Order::RELAXED);
         let mine = number(next);
         let taken = self.slot(mine).value(PTL_TRY) == mine

@@ -166,7 +166,7 @@ unsafe impl<P: Parking> RawLock for Reciprocating<P> {
     type Context = ReciprocatingNode<P>;
 
     #[inline]
-    fn acquire(&self, node: &ReciprocatingNode<P>) {
+    unsafe fn acquire(&self, node: &ReciprocatingNode<P>) {
         node.renew();
         let before = self.arrivals.swap(node.pointer(), RECIPROCATING_ARRIVE);
         if before.is_null() {
@@ -212,7 +212,7 @@ standalone!([P: Parking] Reciprocating<P>: Hosted, QuickRelease, LowLock, HighLo
 // SAFETY: null is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking> RawTry for Reciprocating<P> {
     #[inline]
-    fn try_acquire(&self, node: &ReciprocatingNode<P>) -> bool {
+    unsafe fn try_acquire(&self, node: &ReciprocatingNode<P>) -> bool {
         if self.is_locked() {
             return false;
         }

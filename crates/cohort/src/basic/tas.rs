@@ -58,7 +58,7 @@ unsafe impl<P: Parking> RawLock for Tas<P> {
     type Context = ();
 
     #[inline]
-    fn acquire(&self, (): &()) {
+    unsafe fn acquire(&self, (): &()) {
         if !self.flag.take() {
             let _ = self.flag.take_within(Trying, &Patience::ENDLESS);
         }
@@ -92,7 +92,7 @@ unsafe impl<P: Parking> QuickRelease for Tas<P> {
 // SAFETY: as `acquire`.
 unsafe impl<P: Parking> RawTry for Tas<P> {
     #[inline]
-    fn try_acquire(&self, (): &()) -> bool {
+    unsafe fn try_acquire(&self, (): &()) -> bool {
         self.flag.take()
     }
 }
@@ -100,7 +100,7 @@ unsafe impl<P: Parking> RawTry for Tas<P> {
 // SAFETY: a waiter that gives up has not taken the flag, and passes on a wake-up it got.
 unsafe impl<P: Parking> Abortable for Tas<P> {
     #[inline]
-    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
         if self.flag.take() {
             return Outcome::Acquired;
         }

@@ -259,7 +259,7 @@ unsafe impl<P: Parking, const UNIT: u64> RawLock for Ticket<P, UNIT> {
     type Context = ();
 
     #[inline]
-    fn acquire(&self, (): &()) {
+    unsafe fn acquire(&self, (): &()) {
         self.wait_for(self.draw());
     }
 
@@ -307,7 +307,7 @@ standalone!([P: Parking, const UNIT: u64] Ticket<P, UNIT>: HighLock);
 // sure; where it is not, that number is waited for.
 unsafe impl<P: Parking, const UNIT: u64> RawTry for Ticket<P, UNIT> {
     #[inline]
-    fn try_acquire(&self, (): &()) -> bool {
+    unsafe fn try_acquire(&self, (): &()) -> bool {
         let served = number(self.serving.value(Order::RELAXED));
         let next = number(served.wrapping_add(ONE));
         let drawn = self
@@ -350,8 +350,9 @@ unsafe impl<P: Parking, const UNIT: u64> LowLock for Ticket<P, UNIT> {
     }
 
     #[inline(always)]
-    fn acquire_counted(&self, (): &()) -> u32 {
-        self.acquire(&());
+    unsafe fn acquire_counted(&self, (): &()) -> u32 {
+        // SAFETY: the caller's.
+        unsafe { self.acquire(&()) };
         self.hand_offs(&())
     }
 

@@ -58,8 +58,8 @@ unsafe impl<P: Parking> RawLock for Ttas<P> {
     type Context = ();
 
     #[inline]
-    fn acquire(&self, (): &()) {
-        if !self.try_acquire(&()) {
+    unsafe fn acquire(&self, (): &()) {
+        if !self.flag.look_and_take() {
             let _ = self.flag.take_within(Looking, &Patience::ENDLESS);
         }
     }
@@ -92,16 +92,16 @@ unsafe impl<P: Parking> QuickRelease for Ttas<P> {
 // SAFETY: as `acquire`.
 unsafe impl<P: Parking> RawTry for Ttas<P> {
     #[inline]
-    fn try_acquire(&self, (): &()) -> bool {
-        !self.flag.is_held() && self.flag.take()
+    unsafe fn try_acquire(&self, (): &()) -> bool {
+        self.flag.look_and_take()
     }
 }
 
 // SAFETY: a waiter that gives up has not taken the flag, and passes on a wake-up it got.
 unsafe impl<P: Parking> Abortable for Ttas<P> {
     #[inline]
-    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
-        if self.try_acquire(&()) {
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        if self.flag.look_and_take() {
             return Outcome::Acquired;
         }
         self.flag.take_within(Looking, patience)

@@ -22,7 +22,8 @@
 //!
 //! ```compile_fail,E0277
 //! # use cohort::{RawLock, basic::{Bo, Mcs}, compose::AClof};
-//! AClof::<Mcs, Bo>::default().acquire(&Default::default());
+//! // SAFETY: nobody comes to the lock any more.
+//! unsafe { AClof::<Mcs, Bo>::default().acquire(&Default::default()) };
 //! ```
 //!
 //! One that hands over does:
@@ -31,11 +32,13 @@
 //! # use cohort::{Abortable, Deadline, Outcome, Patience, RawLock, abortable::AClh, basic::Bo};
 //! # use cohort::compose::AClof;
 //! let (lock, cx) = (AClof::<AClh, Bo>::default(), Default::default());
-//! lock.acquire(&cx);
 //! let late = Patience::until(Deadline::monotonic(0));
-//! assert_eq!(lock.acquire_within(&Default::default(), &late), Outcome::GaveUp);
-//! // SAFETY: acquired with this context.
-//! unsafe { lock.release(&cx) };
+//! // SAFETY: each context is used once; that of the holder and the lock stay for the release.
+//! unsafe {
+//!     lock.acquire(&cx);
+//!     assert_eq!(lock.acquire_within(&Default::default(), &late), Outcome::GaveUp);
+//!     lock.release(&cx);
+//! }
 //! ```
 //!
 //! One that was moved while it was held is not used any more, as [of `Clof`](super::clof).
@@ -274,8 +277,9 @@ where
     type Context = AClofContext<Low::Context>;
 
     #[inline]
-    fn acquire(&self, cx: &Self::Context) {
-        let _ = self.acquire_within(cx, &Patience::ENDLESS);
+    unsafe fn acquire(&self, cx: &Self::Context) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.acquire_within(cx, &Patience::ENDLESS) };
     }
 
     #[inline]
@@ -331,12 +335,15 @@ where
     At: Place,
 {
     #[inline]
-    fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
         let cohort = self.enter(cx);
-        if cohort.0.acquire_within(&cx.low, patience) == Outcome::GaveUp {
+        // SAFETY: the caller's.
+        if unsafe { cohort.0.acquire_within(&cx.low, patience) } == Outcome::GaveUp {
             return Outcome::GaveUp;
         }
-        let high = |high: &High, context: &High::Context| {
+        // SAFETY: the holder of a low lock alone uses its cohort's context, which stays as long as this
+        // lock does, and where that is not where it was, it is not acquired.
+        let high = |high: &High, context: &High::Context| unsafe {
             self.home.is_here_within(patience, || high.is_locked())
                 && high.acquire_within(context, patience) == Outcome::Acquired
         };
@@ -367,12 +374,14 @@ where
     High: ThreadOblivious<Context: Send + Sync> + Abortable + RawTry,
     At: Place,
 {
-    fn try_acquire(&self, cx: &Self::Context) -> bool {
+    unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         let cohort = self.enter(cx);
-        let high = |high: &High, context: &High::Context| {
+        // SAFETY: as in `acquire_within`.
+        let high = |high: &High, context: &High::Context| unsafe {
             self.home.is_here(|| high.is_locked()) && high.try_acquire(context)
         };
-        cohort.0.try_acquire(&cx.low) && self.go_on(cohort, &cx.low, high)
+        // SAFETY: the caller's.
+        unsafe { cohort.0.try_acquire(&cx.low) && self.go_on(cohort, &cx.low, high) }
     }
 }
 

@@ -90,8 +90,9 @@ unsafe impl RawLock for Any {
     type Context = AnyContext;
 
     #[inline]
-    fn acquire(&self, cx: &AnyContext) {
-        with!(self, cx, |lock, context| lock.acquire(context));
+    unsafe fn acquire(&self, cx: &AnyContext) {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe { lock.acquire(context) });
     }
 
     #[inline]
@@ -115,8 +116,11 @@ standalone!([] Any: Hosted { node_bytes: Clh::HOSTING.node_bytes }, HighLock);
 
 // SAFETY: as above.
 unsafe impl RawTry for Any {
-    fn try_acquire(&self, cx: &AnyContext) -> bool {
-        with!(self, cx, |lock, context| lock.try_acquire(context))
+    unsafe fn try_acquire(&self, cx: &AnyContext) -> bool {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe {
+            lock.try_acquire(context)
+        })
     }
 }
 
@@ -152,8 +156,11 @@ unsafe impl LowLock for Any {
     }
 
     #[inline]
-    fn acquire_counted(&self, cx: &AnyContext) -> u32 {
-        with!(self, cx, |lock, context| lock.acquire_counted(context))
+    unsafe fn acquire_counted(&self, cx: &AnyContext) -> u32 {
+        // SAFETY: the caller's.
+        with!(self, cx, |lock, context| unsafe {
+            lock.acquire_counted(context)
+        })
     }
 
     #[inline]

@@ -182,12 +182,17 @@ type Top<L> = <L as Composed>::Top;
 impl<L: Composed<Top: RawTry>, const LEARNS: bool> Bypass<L, LEARNS> {
     /// Whether the context's acquisition has the top lock by itself; it is noted to go by way
     /// of the whole if not.
+    ///
+    /// # Safety
+    /// As [`RawTry::try_acquire`].
     #[inline(always)]
-    fn bypasses(&self, cx: &<Self as RawLock>::Context) -> bool {
+    unsafe fn bypasses(&self, cx: &<Self as RawLock>::Context) -> bool {
+        // SAFETY: the caller's.
+        let attempt = || unsafe { self.try_acquire(cx) };
         let bypasses = if LEARNS {
-            cx.bypasses(|| self.try_acquire(cx))
+            cx.bypasses(attempt)
         } else {
-            self.try_acquire(cx)
+            attempt()
         };
         if !bypasses && !mutant(flaw::FORGET_WAY) {
             cx.note(false);
@@ -202,9 +207,12 @@ unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> RawLock for Bypass<L, 
     type Context = BypassContext<L::Context, <Top<L> as RawLock>::Context>;
 
     #[inline]
-    fn acquire(&self, cx: &Self::Context) {
-        if !self.bypasses(cx) {
-            self.lock.acquire(&cx.whole);
+    unsafe fn acquire(&self, cx: &Self::Context) {
+        // SAFETY: the caller's.
+        unsafe {
+            if !self.bypasses(cx) {
+                self.lock.acquire(&cx.whole);
+            }
         }
     }
 
@@ -250,9 +258,12 @@ unsafe impl<L: Composed<Top: RawTry> + HighLock, const LEARNS: bool> HighLock
     for Bypass<L, LEARNS>
 {
     #[inline]
-    fn acquire_at_cached_place(&self, cx: &Self::Context) {
-        if !self.bypasses(cx) {
-            self.lock.acquire_at_cached_place(&cx.whole);
+    unsafe fn acquire_at_cached_place(&self, cx: &Self::Context) {
+        // SAFETY: the caller's.
+        unsafe {
+            if !self.bypasses(cx) {
+                self.lock.acquire_at_cached_place(&cx.whole);
+            }
         }
     }
 
@@ -265,9 +276,10 @@ unsafe impl<L: Composed<Top: RawTry> + HighLock, const LEARNS: bool> HighLock
 // SAFETY: as above.
 unsafe impl<L: Composed<Top: RawTry>, const LEARNS: bool> RawTry for Bypass<L, LEARNS> {
     #[inline]
-    fn try_acquire(&self, cx: &Self::Context) -> bool {
+    unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         let top = self.lock.top();
-        let bypasses = !top.is_locked() && top.try_acquire(&cx.top);
+        // SAFETY: the caller's.
+        let bypasses = !top.is_locked() && unsafe { top.try_acquire(&cx.top) };
         if bypasses {
             cx.note(true);
         }

@@ -34,13 +34,14 @@
 //! // SAFETY: the ticket lock excludes.
 //! unsafe impl RawLock for Bound {
 //!     type Context = ();
-//!     fn acquire(&self, cx: &()) { self.0.acquire(cx) }
-//!     // SAFETY: passed on.
+//!     // SAFETY: passed on; so below.
+//!     unsafe fn acquire(&self, cx: &()) { unsafe { self.0.acquire(cx) } }
 //!     unsafe fn release(&self, cx: &()) { unsafe { self.0.release(cx) } }
 //!     fn is_locked(&self) -> bool { self.0.is_locked() }
 //! }
 //! standalone!([] Bound: Hosted, HighLock);
-//! Clof::<Ticket, Bound>::default().acquire(&Default::default());
+//! // SAFETY: nobody comes to the lock any more.
+//! unsafe { Clof::<Ticket, Bound>::default().acquire(&Default::default()) };
 //! ```
 //!
 //! A low lock that cannot tell whether others wait is [`Counted`](super::Counted).
@@ -129,15 +130,19 @@ pub(super) struct Metadata<C> {
 
 impl<C> Metadata<C> {
     /// Blocks until the cohort's low lock is held and, passed or acquired, the high one.
+    ///
+    /// # Safety
+    /// As [`RawLock::acquire`], of the low lock by `cx`.
     #[inline(always)]
-    pub(super) fn acquire<Low: LowLock>(
+    pub(super) unsafe fn acquire<Low: LowLock>(
         &self,
         low: &Low,
         cx: &Low::Context,
         bound: &Bound,
         acquire_high: impl FnOnce(),
     ) {
-        let carried = low.acquire_counted(cx);
+        // SAFETY: the caller's.
+        let carried = unsafe { low.acquire_counted(cx) };
         if !self.is_passed(low, carried) {
             acquire_high();
             self.begin(bound);
@@ -146,15 +151,19 @@ impl<C> Metadata<C> {
 
     /// Acquires both if neither takes waiting; a thread that finds the high lock taken
     /// gives the low one back.
+    ///
+    /// # Safety
+    /// As [`RawTry::try_acquire`], of the low lock by `cx`.
     #[inline(always)]
-    pub(super) fn try_acquire<Low: RawTry + LowLock>(
+    pub(super) unsafe fn try_acquire<Low: RawTry + LowLock>(
         &self,
         low: &Low,
         cx: &Low::Context,
         bound: &Bound,
         try_high: impl FnOnce() -> bool,
     ) -> bool {
-        if !low.try_acquire(cx) {
+        // SAFETY: the caller's.
+        if !unsafe { low.try_acquire(cx) } {
             return false;
         }
         if self.is_passed(low, low.hand_offs(cx)) {
@@ -405,28 +414,38 @@ where
     At: Place,
 {
     /// Acquires the high lock for the cohort.
+    ///
+    /// # Safety
+    /// The context is of a cohort of this lock, of which the caller holds the low lock, and not the high
+    /// one; so for both below.
     #[inline(always)]
-    fn acquire_high(&self, cx: &High::Context) {
-        if At::SHARES_CODE {
-            self.acquire_high_apart(cx);
-        } else {
-            self.acquire_high_here(cx);
+    unsafe fn acquire_high(&self, cx: &High::Context) {
+        // SAFETY: the caller's.
+        unsafe {
+            if At::SHARES_CODE {
+                self.acquire_high_apart(cx);
+            } else {
+                self.acquire_high_here(cx);
+            }
         }
     }
 
     #[inline(never)]
-    fn acquire_high_apart(&self, cx: &High::Context) {
-        self.acquire_high_here(cx);
+    unsafe fn acquire_high_apart(&self, cx: &High::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.acquire_high_here(cx) };
     }
 
     #[inline(always)]
-    fn acquire_high_here(&self, cx: &High::Context) {
+    unsafe fn acquire_high_here(&self, cx: &High::Context) {
         let high = &self.high.0;
         // Where it is not, this does not return.
         let _ = self
             .home
             .is_here_within(&Patience::ENDLESS, || high.is_locked());
-        high.acquire_at_cached_place(cx);
+        // SAFETY: the holder of the low lock alone uses its cohort's context, which stays as long as this
+        // lock does; where that is not where it was, the call above has not returned.
+        unsafe { high.acquire_at_cached_place(cx) };
     }
 
     /// Releases the high lock, which somebody of the cohort has acquired.
@@ -477,18 +496,24 @@ where
     }
 
     /// Acquires the cohort's low lock and, unless it is passed, the high one.
+    ///
+    /// # Safety
+    /// As [`RawLock::acquire`], of the low lock by `cx`; the cohort is of this lock.
     #[inline(always)]
-    fn acquire_in(&self, cohort: &Cohort<Low, High::Context>, cx: &Low::Context)
+    unsafe fn acquire_in(&self, cohort: &Cohort<Low, High::Context>, cx: &Low::Context)
     where
         Low: LowLock,
     {
         let (low, held) = cohort.parts();
-        held.metadata.acquire(low, cx, &held.bound, || {
-            if Cohort::<Low, High::Context>::FILLS_PAGES {
-                cohort.place();
-            }
-            self.acquire_high(&held.metadata.high);
-        });
+        // SAFETY: the caller's; the high lock is acquired by the holder of the low one.
+        unsafe {
+            held.metadata.acquire(low, cx, &held.bound, || {
+                if Cohort::<Low, High::Context>::FILLS_PAGES {
+                    cohort.place();
+                }
+                self.acquire_high(&held.metadata.high);
+            });
+        }
     }
 }
 
@@ -564,8 +589,9 @@ where
     type Context = ClofContext<Low::Context>;
 
     #[inline]
-    fn acquire(&self, cx: &Self::Context) {
-        self.acquire_in(self.enter(cx), &cx.low);
+    unsafe fn acquire(&self, cx: &Self::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.acquire_in(self.enter(cx), &cx.low) };
     }
 
     #[inline]
@@ -626,12 +652,13 @@ where
     At: Place,
 {
     #[inline]
-    fn acquire_at_cached_place(&self, cx: &Self::Context) {
+    unsafe fn acquire_at_cached_place(&self, cx: &Self::Context) {
         let cohort = match cx.cohort() {
             Some(cohort) => &self.cohorts[cohort],
             None => self.enter_first(cx),
         };
-        self.acquire_in(cohort, &cx.low);
+        // SAFETY: the caller's.
+        unsafe { self.acquire_in(cohort, &cx.low) };
     }
 
     fn forget_cached_place(cx: &Self::Context) {
@@ -647,7 +674,7 @@ where
     High: HighLock + ThreadOblivious<Context: Send + Sync> + RawTry,
     At: Place,
 {
-    fn try_acquire(&self, cx: &Self::Context) -> bool {
+    unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         let (
             low,
             Held {
@@ -655,9 +682,12 @@ where
             },
         ) = self.enter(cx).parts();
         let high = &self.high.0;
-        metadata.try_acquire(low, &cx.low, bound, || {
-            self.home.is_here(|| high.is_locked()) && high.try_acquire(&metadata.high)
-        })
+        // SAFETY: the caller's; as in `acquire_high`, of the cohort's context.
+        unsafe {
+            metadata.try_acquire(low, &cx.low, bound, || {
+                self.home.is_here(|| high.is_locked()) && high.try_acquire(&metadata.high)
+            })
+        }
     }
 }
 

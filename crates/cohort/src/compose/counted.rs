@@ -47,9 +47,10 @@ unsafe impl<L: RawLock> RawLock for Counted<L> {
     type Context = L::Context;
 
     #[inline]
-    fn acquire(&self, cx: &L::Context) {
+    unsafe fn acquire(&self, cx: &L::Context) {
         self.waiters.fetch_add(1, Order::RELAXED);
-        self.lock.acquire(cx);
+        // SAFETY: the caller's.
+        unsafe { self.lock.acquire(cx) };
         self.waiters.fetch_sub(1, Order::RELAXED);
     }
 
@@ -84,9 +85,10 @@ forwards! {
 // SAFETY: an acquisition is one of the lock inside.
 unsafe impl<L: HighLock> HighLock for Counted<L> {
     #[inline]
-    fn acquire_at_cached_place(&self, cx: &L::Context) {
+    unsafe fn acquire_at_cached_place(&self, cx: &L::Context) {
         self.waiters.fetch_add(1, Order::RELAXED);
-        self.lock.acquire_at_cached_place(cx);
+        // SAFETY: the caller's.
+        unsafe { self.lock.acquire_at_cached_place(cx) };
         self.waiters.fetch_sub(1, Order::RELAXED);
     }
 

@@ -58,7 +58,7 @@ mod tests {
     unsafe impl RawLock for Probe {
         type Context = ();
 
-        fn acquire(&self, (): &()) {
+        unsafe fn acquire(&self, (): &()) {
             ASKED.set("acquire");
         }
 
@@ -118,7 +118,7 @@ mod tests {
             8
         }
 
-        fn acquire_counted(&self, (): &()) -> u32 {
+        unsafe fn acquire_counted(&self, (): &()) -> u32 {
             7
         }
 
@@ -130,7 +130,7 @@ mod tests {
 
     // SAFETY: as above.
     unsafe impl HighLock for Probe {
-        fn acquire_at_cached_place(&self, (): &()) {
+        unsafe fn acquire_at_cached_place(&self, (): &()) {
             ASKED.set("acquire_at_cached_place");
         }
 
@@ -141,7 +141,7 @@ mod tests {
 
     // SAFETY: as above.
     unsafe impl RawTry for Probe {
-        fn try_acquire(&self, (): &()) -> bool {
+        unsafe fn try_acquire(&self, (): &()) -> bool {
             false
         }
     }
@@ -188,11 +188,13 @@ mod tests {
 
         let (lock, cx) = (W::default(), W::Context::default());
         assert_eq!(lock.turn(), 77);
-        lock.acquire(&cx);
-        assert_eq!(ASKED.take(), "acquire");
-        // SAFETY: acquired just now, with this context.
-        unsafe { lock.release(&cx) };
-        lock.acquire_at_cached_place(&cx);
+        // SAFETY: the context is this function's, and leads nowhere in a lock of one thread.
+        unsafe {
+            lock.acquire(&cx);
+            assert_eq!(ASKED.take(), "acquire");
+            lock.release(&cx);
+            lock.acquire_at_cached_place(&cx);
+        }
         assert_eq!(ASKED.take(), "acquire_at_cached_place");
         W::forget_cached_place(&cx);
         assert_eq!(ASKED.take(), "forget_cached_place");
@@ -201,9 +203,12 @@ mod tests {
     /// What a wrapper takes over whose release is that of the lock inside.
     fn forwards_its_release<W: QuickRelease<Context = ()>>() {
         let lock = W::default();
-        lock.acquire(&());
-        // SAFETY: acquired just now, with this context.
-        assert_eq!(unsafe { lock.release_quickly(&()) }, Quick::MarkLost);
+        // SAFETY: as above.
+        let quick = unsafe {
+            lock.acquire(&());
+            lock.release_quickly(&())
+        };
+        assert_eq!(quick, Quick::MarkLost);
         W::wake_everybody(&raw const lock);
         was_asked("wake_everybody", &raw const lock);
     }
@@ -211,14 +216,12 @@ mod tests {
     /// What a wrapper takes over that is a cohort's lock as the lock inside is.
     fn forwards_what_it_carries<W: LowLock<Context = ()>>() {
         let lock = W::default();
-        let carried = (
-            lock.hand_off_limit(),
-            lock.hand_offs(&()),
-            lock.acquire_counted(&()),
-        );
-        assert_eq!(carried, (9, 8, 7));
-        // SAFETY: acquired just now, with this context.
-        unsafe { lock.release_counted(&(), 6) };
+        assert_eq!((lock.hand_off_limit(), lock.hand_offs(&())), (9, 8));
+        // SAFETY: as above.
+        unsafe {
+            assert_eq!(lock.acquire_counted(&()), 7);
+            lock.release_counted(&(), 6);
+        }
         assert_eq!(ASKED.take(), "release_counted");
     }
 

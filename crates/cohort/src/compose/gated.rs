@@ -48,8 +48,9 @@ unsafe impl<L: RawTry + Fair> RawLock for Gated<L> {
     type Context = L::Context;
 
     #[inline]
-    fn acquire(&self, cx: &L::Context) {
-        self.gate.acquire(&self.lock, cx);
+    unsafe fn acquire(&self, cx: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.gate.acquire(&self.lock, cx) };
     }
 
     #[inline]
@@ -85,11 +86,14 @@ forwards! {
 // SAFETY: an acquisition is one of the lock inside.
 unsafe impl<L: RawTry + Fair + HighLock> HighLock for Gated<L> {
     #[inline]
-    fn acquire_at_cached_place(&self, cx: &L::Context) {
-        if !self.lock.try_acquire(cx) {
-            let passed = self.gate.enter();
-            self.lock.acquire_at_cached_place(cx);
-            self.gate.leave(passed);
+    unsafe fn acquire_at_cached_place(&self, cx: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe {
+            if !self.lock.try_acquire(cx) {
+                let passed = self.gate.enter();
+                self.lock.acquire_at_cached_place(cx);
+                self.gate.leave(passed);
+            }
         }
     }
 

@@ -32,8 +32,9 @@ unsafe impl<L: RawLock> RawLock for OnPages<L> {
     type Context = L::Context;
 
     #[inline]
-    fn acquire(&self, cx: &L::Context) {
-        self.0.acquire(cx);
+    unsafe fn acquire(&self, cx: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.0.acquire(cx) };
     }
 
     #[inline]

@@ -35,8 +35,9 @@ unsafe impl<L: Shareable, T: Text> RawLock for RecipeBuilt<L, T> {
     type Context = L::Context;
 
     #[inline]
-    fn acquire(&self, cx: &L::Context) {
-        self.lock.acquire(cx);
+    unsafe fn acquire(&self, cx: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.lock.acquire(cx) };
     }
 
     #[inline]

@@ -190,24 +190,40 @@ impl<T, const LEAVES: usize, const INNER: usize> Stacked<T, LEAVES, INNER> {
     }
 
     /// Blocks until all is held from that cohort upwards.
-    fn climb(&self, cohort: Option<&Cohort>, cx: &AnyContext) {
+    ///
+    /// # Safety
+    /// As [`RawLock::acquire`], of the cohort's low lock, or of the root where there is no cohort.
+    unsafe fn climb(&self, cohort: Option<&Cohort>, cx: &AnyContext) {
         let Some(here) = cohort else {
-            return self.root.0.acquire(cx);
+            // SAFETY: the caller's.
+            return unsafe { self.root.0.acquire(cx) };
         };
         let metadata = &here.metadata.0;
-        metadata.acquire(&here.low, cx, self.recipe.bound(), || {
-            self.climb(here.above(), &metadata.high);
-        });
+        // SAFETY: the caller's; the holder of a low lock alone uses its cohort's context, and the cohort is
+        // a node of a pool, which stays.
+        unsafe {
+            metadata.acquire(&here.low, cx, self.recipe.bound(), || {
+                self.climb(here.above(), &metadata.high);
+            });
+        }
     }
 
-    fn try_climb(&self, cohort: Option<&Cohort>, cx: &AnyContext) -> bool {
+    /// The same, if it takes no waiting.
+    ///
+    /// # Safety
+    /// As [`RawTry::try_acquire`], of the same lock.
+    unsafe fn try_climb(&self, cohort: Option<&Cohort>, cx: &AnyContext) -> bool {
         let Some(here) = cohort else {
-            return self.root.0.try_acquire(cx);
+            // SAFETY: the caller's.
+            return unsafe { self.root.0.try_acquire(cx) };
         };
         let metadata = &here.metadata.0;
-        metadata.try_acquire(&here.low, cx, self.recipe.bound(), || {
-            self.try_climb(here.above(), &metadata.high)
-        })
+        // SAFETY: as in `climb`.
+        unsafe {
+            metadata.try_acquire(&here.low, cx, self.recipe.bound(), || {
+                self.try_climb(here.above(), &metadata.high)
+            })
+        }
     }
 
     /// Passes all that is held from that cohort upwards to a waiter of the cohort, or
@@ -241,8 +257,9 @@ unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> RawLock
     type Context = StackedContext;
 
     #[inline]
-    fn acquire(&self, cx: &StackedContext) {
-        self.climb(self.begin(cx), &cx.low);
+    unsafe fn acquire(&self, cx: &StackedContext) {
+        // SAFETY: the caller's.
+        unsafe { self.climb(self.begin(cx), &cx.low) };
     }
 
     #[inline]
@@ -268,8 +285,9 @@ standalone! {
 
 // SAFETY: as above; a thread that finds a lock taken gives back those below it.
 unsafe impl<T: Text, const LEAVES: usize, const INNER: usize> RawTry for Stacked<T, LEAVES, INNER> {
-    fn try_acquire(&self, cx: &StackedContext) -> bool {
-        self.try_climb(self.begin(cx), &cx.low)
+    unsafe fn try_acquire(&self, cx: &StackedContext) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.try_climb(self.begin(cx), &cx.low) }
     }
 }
 

@@ -223,11 +223,11 @@ unsafe impl<P: Parking, const MOST: u32> Delegate for CcSynch<P, MOST> {
     type Context = ();
 
     #[inline]
-    fn run(&self, (): &(), section: Section<'_>) {
+    fn run(&self, (): &mut (), section: Section<'_>) {
         self.bring(section, 0, |combine| combine());
     }
 
-    fn run_here(&self, (): &(), section: Section<'_>) {
+    fn run_here(&self, (): &mut (), section: Section<'_>) {
         self.bring(section, HERE, |combine| combine());
     }
 }
@@ -235,7 +235,7 @@ unsafe impl<P: Parking, const MOST: u32> Delegate for CcSynch<P, MOST> {
 // SAFETY: as above; one exchange decides whether a section that is given up is its thread's or the
 // combiner's.
 unsafe impl<P: Parking, const MOST: u32> AbortableDelegate for CcSynch<P, MOST> {
-    fn run_within(&self, (): &(), section: Section<'_>, patience: &Patience) -> Outcome {
+    fn run_within(&self, (): &mut (), section: Section<'_>, patience: &Patience) -> Outcome {
         let mine = self.arrive(section, MAY_GO);
         let Some(told) = mine.told.wait_within::<P>(patience) else {
             return Outcome::GaveUp;

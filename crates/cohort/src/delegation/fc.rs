@@ -138,7 +138,8 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
     /// Takes the lock, if it is free.
     #[inline]
     fn try_hold(&self, cx: &L::Context) -> bool {
-        !self.lock.is_locked() && self.lock.try_acquire(cx)
+        // SAFETY: a call has its context for itself, and releases the lock before it returns.
+        !self.lock.is_locked() && unsafe { self.lock.try_acquire(cx) }
     }
 
     /// Runs the section, and those of others.  The caller has the lock by that context.
@@ -198,10 +199,12 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
             };
             let hands =
                 |seat: &Seat<Record>| seat.own.request.is_endless() && seat.own.request.hand::<P>();
+            // SAFETY: as in `try_hold`; the context has just released the lock.
+            let takes = || unsafe { self.lock.try_acquire(cx) };
             if self.asleep.load(Order::RELAXED) == 0
                 || mutant(flaw::FORGET_ASLEEP)
                 || !is_due()
-                || !self.lock.try_acquire(cx)
+                || !takes()
             {
                 return;
             }
@@ -248,7 +251,8 @@ impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Fc<L, P, ROUNDS, 
                 Some(Told::Served) => return Ended::Served,
                 Some(Told::Handed) => {
                     if !mutant(flaw::RUN_UNLOCKED) {
-                        self.lock.acquire(cx);
+                        // SAFETY: as in `try_hold`.
+                        unsafe { self.lock.acquire(cx) };
                     }
                     return Ended::Holding;
                 }
@@ -289,12 +293,13 @@ unsafe impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> Delegate
 {
     type Context = L::Context;
 
-    fn run(&self, cx: &L::Context, section: Section<'_>) {
+    fn run(&self, cx: &mut L::Context, section: Section<'_>) {
         let _ = self.bring(cx, section, None);
     }
 
-    fn run_here(&self, cx: &L::Context, section: Section<'_>) {
-        self.lock.acquire(cx);
+    fn run_here(&self, cx: &mut L::Context, section: Section<'_>) {
+        // SAFETY: as in `try_hold`.
+        unsafe { self.lock.acquire(cx) };
         self.combine(cx, section);
     }
 }
@@ -305,7 +310,12 @@ unsafe impl<L: RawTry, P: Parking, const ROUNDS: u32, const AGE: u32> AbortableD
 {
     /// A thread with a deadline looks again and again, without sleep, and may come late behind threads that
     /// wait for the lock itself to run their own sections.
-    fn run_within(&self, cx: &L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
+    fn run_within(
+        &self,
+        cx: &mut L::Context,
+        section: Section<'_>,
+        patience: &Patience,
+    ) -> Outcome {
         self.bring(cx, section, Some(patience))
     }
 }

@@ -72,10 +72,12 @@ impl<L: RawLock, P: Parking, const MOST: u32, const CLUSTERS: usize> HSynch<L, P
             if mutant(flaw::FORGET_LOCK) {
                 return combine();
             }
-            self.lock.0.acquire(cx);
-            combine();
-            // SAFETY: it was acquired above, by that context.
-            unsafe { self.lock.0.release(cx) };
+            // SAFETY: a call has its context for itself, and sections do not unwind.
+            unsafe {
+                self.lock.0.acquire(cx);
+                combine();
+                self.lock.0.release(cx);
+            }
         });
     }
 }
@@ -87,11 +89,11 @@ unsafe impl<L: RawLock, P: Parking, const MOST: u32, const CLUSTERS: usize> Dele
 {
     type Context = L::Context;
 
-    fn run(&self, cx: &L::Context, section: Section<'_>) {
+    fn run(&self, cx: &mut L::Context, section: Section<'_>) {
         self.bring(cx, section, 0);
     }
 
-    fn run_here(&self, cx: &L::Context, section: Section<'_>) {
+    fn run_here(&self, cx: &mut L::Context, section: Section<'_>) {
         self.bring(cx, section, HERE);
     }
 }

@@ -282,11 +282,11 @@ unsafe impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Delegate
     type Context = Node;
 
     #[inline]
-    fn run(&self, node: &Node, section: Section<'_>) {
+    fn run(&self, node: &mut Node, section: Section<'_>) {
         self.bring(node, section, false);
     }
 
-    fn run_here(&self, node: &Node, section: Section<'_>) {
+    fn run_here(&self, node: &mut Node, section: Section<'_>) {
         self.bring(node, section, true);
     }
 }
@@ -295,7 +295,7 @@ unsafe impl<P: Parking, const MOST: u32, const IN_ORDER: bool> Delegate
 unsafe impl<P: Parking, const MOST: u32, const IN_ORDER: bool> TryDelegate
     for Oyama<P, MOST, IN_ORDER>
 {
-    fn try_run(&self, _: &Node, section: Section<'_>) -> bool {
+    fn try_run(&self, _: &mut Node, section: Section<'_>) -> bool {
         let free = self.try_hold().is_ok();
         if free {
             self.hold(section, HELD);

@@ -175,7 +175,8 @@ impl<L: RawTry, P: Parking, const PLACES: usize> Qd<L, P, PLACES> {
     /// Takes the lock, if it is free.
     #[inline]
     fn try_hold(&self, cx: &Call<L::Context>) -> bool {
-        !self.lock.0.is_locked() && self.lock.0.try_acquire(&cx.of_lock)
+        // SAFETY: a call has its context for itself, and releases the lock before it returns.
+        !self.lock.0.is_locked() && unsafe { self.lock.0.try_acquire(&cx.of_lock) }
     }
 
     /// Runs the section, and what others post meanwhile.  The caller has the lock by that context.
@@ -333,7 +334,7 @@ impl<C> Call<C> {
 unsafe impl<L: RawTry, P: Parking, const PLACES: usize> Delegate for Qd<L, P, PLACES> {
     type Context = Call<L::Context>;
 
-    fn run(&self, cx: &Call<L::Context>, section: Section<'_>) {
+    fn run(&self, cx: &mut Call<L::Context>, section: Section<'_>) {
         let mut looks = 0;
         let begun = self.begin(cx, |_, advice| {
             looks += 1;
@@ -350,15 +351,16 @@ unsafe impl<L: RawTry, P: Parking, const PLACES: usize> Delegate for Qd<L, P, PL
         }
     }
 
-    fn run_here(&self, cx: &Call<L::Context>, section: Section<'_>) {
-        self.lock.0.acquire(&cx.of_lock);
+    fn run_here(&self, cx: &mut Call<L::Context>, section: Section<'_>) {
+        // SAFETY: as in `try_hold`.
+        unsafe { self.lock.0.acquire(&cx.of_lock) };
         self.hold(cx, section);
     }
 }
 
 // SAFETY: as above.
 unsafe impl<L: RawTry, P: Parking, const PLACES: usize> TryDelegate for Qd<L, P, PLACES> {
-    fn try_run(&self, cx: &Call<L::Context>, section: Section<'_>) -> bool {
+    fn try_run(&self, cx: &mut Call<L::Context>, section: Section<'_>) -> bool {
         let free = self.try_hold(cx);
         if free {
             self.hold(cx, section);
@@ -374,7 +376,7 @@ unsafe impl<L: RawTry, P: Parking, const PLACES: usize> AbortableDelegate for Qd
     /// again, without sleep: it may come late behind threads that wait for the lock.
     fn run_within(
         &self,
-        cx: &Call<L::Context>,
+        cx: &mut Call<L::Context>,
         section: Section<'_>,
         patience: &Patience,
     ) -> Outcome {

@@ -169,7 +169,7 @@ impl<L: Served, P: Parking> Rcl<L, P> {
 unsafe impl<L: Served, P: Parking> Delegate for Rcl<L, P> {
     type Context = L::Context;
 
-    fn run(&self, cx: &L::Context, section: Section<'_>) {
+    fn run(&self, cx: &mut L::Context, section: Section<'_>) {
         if self.is_at_hand() {
             return self.run_at_once(section);
         }
@@ -180,7 +180,7 @@ unsafe impl<L: Served, P: Parking> Delegate for Rcl<L, P> {
         self.lock.run_by_server(section);
     }
 
-    fn run_here(&self, cx: &L::Context, section: Section<'_>) {
+    fn run_here(&self, cx: &mut L::Context, section: Section<'_>) {
         if self.is_at_hand() {
             return self.run_at_once(section);
         }
@@ -192,7 +192,12 @@ unsafe impl<L: Served, P: Parking> Delegate for Rcl<L, P> {
 
 // SAFETY: as above, and as `Sanl`.
 unsafe impl<L: Served, P: Parking> AbortableDelegate for Rcl<L, P> {
-    fn run_within(&self, cx: &L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
+    fn run_within(
+        &self,
+        cx: &mut L::Context,
+        section: Section<'_>,
+        patience: &Patience,
+    ) -> Outcome {
         if self.is_at_hand() {
             self.run_at_once(section);
             return Outcome::Acquired;

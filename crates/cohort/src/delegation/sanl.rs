@@ -606,7 +606,9 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             return None;
         }
         let held = Kept::new();
-        self.lock.try_acquire(held.get()).then_some(held)
+        // SAFETY: a new context in a block, which goes from holder to holder; as of all blocks here, the
+        // one that releases the lock gives it back.
+        unsafe { self.lock.try_acquire(held.get()) }.then_some(held)
     }
 
     /// Runs the section in place.  The caller has the lock by that context, which is released.
@@ -719,11 +721,9 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
             unsafe { self.lock.release(held.get()) };
             fence(SANL_LOOK);
             let posted = || self.roster.seats().any(|seat| seat.own.request.is_posted());
-            if mutant(flaw::FORGET_POSTED)
-                || self.is_attended()
-                || !posted()
-                || !self.lock.try_acquire(held.get())
-            {
+            // SAFETY: the context has just released the lock, and is the caller's.
+            let takes = || unsafe { self.lock.try_acquire(held.get()) };
+            if mutant(flaw::FORGET_POSTED) || self.is_attended() || !posted() || !takes() {
                 return;
             }
         }
@@ -869,7 +869,8 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         // A server of any node may run it from here on.
         seat.say(0);
         let held = Kept::new();
-        self.lock.acquire(held.get());
+        // SAFETY: a new context, as in `try_acquire`.
+        unsafe { self.lock.acquire(held.get()) };
         open();
         Some(Ended::Holding(held))
     }
@@ -880,7 +881,8 @@ impl<L: Served, T: Tuning, P: Parking> Sanl<L, T, P> {
         // SAFETY: the thread that handed the lock on has put it there, and gives it away.
         let held: Kept<L> = unsafe { Kept::from_raw(ptr::NonNull::new_unchecked(context)) };
         if mutant(flaw::LOCK_TWICE) {
-            self.lock.acquire(Kept::<L>::new().get());
+            // SAFETY: none: this is the flaw.
+            unsafe { self.lock.acquire(Kept::<L>::new().get()) };
         }
         held
     }
@@ -962,14 +964,16 @@ fn twice(section: &Section<'_>) -> Section<'static> {
 unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
     type Context = L::Context;
 
-    fn run(&self, cx: &L::Context, section: Section<'_>) {
+    fn run(&self, cx: &mut L::Context, section: Section<'_>) {
         self.come();
         let seat = self.seat();
         let place = &seat.own;
         self.count(place);
         let bring = self.votes.carry(&self.votes.bring);
         tally_state(Tallied::ModeSwitches, ptr::from_ref(self).addr(), bring);
-        if !bring && !self.lock.is_locked() && self.lock.try_acquire(cx) {
+        // SAFETY: a call has its context for itself, and releases the lock before it returns; so for all
+        // below.
+        if !bring && !self.lock.is_locked() && unsafe { self.lock.try_acquire(cx) } {
             self.was_free(place);
             return self.run_in_place(cx, place, section);
         }
@@ -978,7 +982,8 @@ unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
         if bring {
             let _ = self.bring(seat, section, None);
         } else {
-            self.lock.acquire(cx);
+            // SAFETY: as above.
+            unsafe { self.lock.acquire(cx) };
             self.take_census(at);
             self.run_in_place(cx, place, section);
         }
@@ -986,24 +991,26 @@ unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
         place.mine.took.store(ended - at, Order::RELAXED);
     }
 
-    fn run_here(&self, cx: &L::Context, section: Section<'_>) {
+    fn run_here(&self, cx: &mut L::Context, section: Section<'_>) {
         self.come();
         let place = self.place();
-        self.lock.acquire(cx);
+        // SAFETY: as above.
+        unsafe { self.lock.acquire(cx) };
         self.run_in_place(cx, place, section);
     }
 }
 
 // SAFETY: as above.
 unsafe impl<L: Served, T: Tuning, P: Parking> TryDelegate for Sanl<L, T, P> {
-    fn try_run(&self, cx: &L::Context, section: Section<'_>) -> bool {
+    fn try_run(&self, cx: &mut L::Context, section: Section<'_>) -> bool {
         if !self.generation.is_settled()
             && !self.come_first(Some(&Patience::until(Deadline::monotonic(0))))
         {
             return false;
         }
         let place = self.place();
-        let free = self.lock.try_acquire(cx);
+        // SAFETY: as above.
+        let free = unsafe { self.lock.try_acquire(cx) };
         if free {
             self.run_in_place(cx, place, section);
         }
@@ -1016,7 +1023,7 @@ unsafe impl<L: Served, T: Tuning, P: Parking> AbortableDelegate for Sanl<L, T, P
     /// The lock's own queue lets nobody go, so a section with a deadline is posted, however the
     /// threads vote, and its poster takes the lock only when it finds that free or is handed it:
     /// it may come late behind threads that wait in place.
-    fn run_within(&self, _: &L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
+    fn run_within(&self, _: &mut L::Context, section: Section<'_>, patience: &Patience) -> Outcome {
         if !self.generation.is_settled() && !self.come_first(Some(patience)) {
             return Outcome::GaveUp;
         }

@@ -459,7 +459,21 @@ impl<
     /// Takes the word, if that is the mode for it, and it is free.
     #[inline(always)]
     fn finds_free(&self, mode: u32) -> bool {
-        mode == IN_PLACE && self.word.0.try_acquire(&())
+        // SAFETY: the word has no contexts, and stays where it is until it is freed, as this lock does; so
+        // for both below.
+        mode == IN_PLACE && unsafe { self.word.0.try_acquire(&()) }
+    }
+
+    /// Blocks until the word is taken.
+    fn take(&self) {
+        // SAFETY: as above.
+        unsafe { self.word.0.acquire(&()) };
+    }
+
+    /// Blocks until the word is taken or patience runs out.
+    fn take_within(&self, patience: &Patience) -> Outcome {
+        // SAFETY: as above.
+        unsafe { self.word.0.acquire_within(&(), patience) }
     }
 
     /// Whether a thread that has not found it so waits for the word, as all do then; if not, it goes to the
@@ -501,7 +515,7 @@ impl<
     #[inline(never)]
     fn run_long(&self, mode: u32, words: &Words, section: Section<'_>, here: bool) {
         if self.stays_in_place(mode) {
-            self.word.0.acquire(&());
+            self.take();
             // SAFETY: the word has just been taken; a section is run once, here.
             return unsafe { self.run_in_place(section) };
         }
@@ -555,7 +569,7 @@ impl<
     #[inline(always)]
     fn take_as_told(&self, told: u32) {
         if told == FIRST && !mutant(flaw::FORGET_WORD) {
-            self.word.0.acquire(&());
+            self.take();
         }
     }
 
@@ -600,7 +614,7 @@ impl<
         let turn = if self.finds_free(mode) {
             None
         } else if self.stays_in_place(mode) {
-            self.word.0.acquire(&());
+            self.take();
             None
         } else {
             // Of a place that says so nobody is told that it is done.
@@ -747,12 +761,12 @@ unsafe impl<
     type Context = Words;
 
     #[inline]
-    fn run(&self, words: &Words, section: Section<'_>) {
+    fn run(&self, words: &mut Words, section: Section<'_>) {
         self.run_at(words, section, false);
     }
 
     #[inline]
-    fn run_here(&self, words: &Words, section: Section<'_>) {
+    fn run_here(&self, words: &mut Words, section: Section<'_>) {
         self.run_at(words, section, true);
     }
 }
@@ -768,12 +782,12 @@ unsafe impl<
     I: InPlace,
 > AbortableDelegate for SanlPlus<P, MOST, CALM, AT_FIRST, BUSES, SEATS, I>
 {
-    fn run_within(&self, _: &Words, section: Section<'_>, patience: &Patience) -> Outcome {
+    fn run_within(&self, _: &mut Words, section: Section<'_>, patience: &Patience) -> Outcome {
         let mode = self.mode.0.load(Order::RELAXED);
         let in_place = if self.finds_free(mode) {
             Some(Outcome::Acquired)
         } else if self.stays_in_place(mode) {
-            Some(self.word.0.acquire_within(&(), patience))
+            Some(self.take_within(patience))
         } else {
             None
         };
@@ -787,7 +801,7 @@ unsafe impl<
         let words = section.into_words();
         let wait = |told: &Told| told.wait_within::<P>(patience);
         let (queued, told) = self.arrive(words, MAY_GO, wait);
-        let gives_up = || self.word.0.acquire_within(&(), patience) == Outcome::GaveUp;
+        let gives_up = || self.take_within(patience) == Outcome::GaveUp;
         match told {
             // The place is the holder's.
             None => return Outcome::GaveUp,

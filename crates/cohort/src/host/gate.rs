@@ -146,12 +146,18 @@ impl Gate {
 
     /// Blocks until the lock behind the gate is held; a thread that finds it free does not stop
     /// here.
+    ///
+    /// # Safety
+    /// As [`RawLock::acquire`](cohort_raw::RawLock::acquire), of that lock.
     #[inline(always)]
-    pub fn acquire<L: RawTry>(&self, lock: &L, cx: &L::Context) {
-        if !lock.try_acquire(cx) {
-            let passed = self.enter();
-            lock.acquire(cx);
-            self.leave(passed);
+    pub unsafe fn acquire<L: RawTry>(&self, lock: &L, cx: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe {
+            if !lock.try_acquire(cx) {
+                let passed = self.enter();
+                lock.acquire(cx);
+                self.leave(passed);
+            }
         }
     }
 

@@ -54,7 +54,8 @@ where
             return false;
         }
         keep_off();
-        let locked = self.lock.try_acquire(&L::Context::default());
+        // SAFETY: a context without bytes is nowhere, and a lock that is in use stays where it is.
+        let locked = unsafe { self.lock.try_acquire(&L::Context::default()) };
         if locked {
             self.note_turn();
         }
@@ -68,20 +69,28 @@ where
         if Self::NEEDS_RECORD {
             let record = pool.take();
             record.note(Some(self));
-            self.acquire(gate, &record.context);
+            // SAFETY: the record goes back to its pool with the release, and stays where it is; a lock that
+            // is in use does so too.
+            unsafe { self.acquire(gate, &record.context) };
             self.holder.store(pool.number(record), Order::RELAXED);
         } else {
-            self.acquire(gate, &L::Context::default());
+            // SAFETY: as in `lock_untouched`.
+            unsafe { self.acquire(gate, &L::Context::default()) };
             self.note_turn();
         }
     }
 
+    /// # Safety
+    /// As [`RawLock::acquire`](cohort_raw::RawLock::acquire).
     #[inline]
-    fn acquire(&self, gate: &Gate, context: &L::Context) {
-        if L::HOSTING.strict {
-            gate.acquire(&self.lock, context);
-        } else {
-            self.lock.acquire(context);
+    unsafe fn acquire(&self, gate: &Gate, context: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe {
+            if L::HOSTING.strict {
+                gate.acquire(&self.lock, context);
+            } else {
+                self.lock.acquire(context);
+            }
         }
     }
 
@@ -90,7 +99,8 @@ where
     pub fn try_lock(&self, gate: &Gate, pool: &impl Pool<Holding<L::Context>>) -> bool {
         self.settle(gate, pool);
         if !Self::NEEDS_RECORD {
-            let locked = self.lock.try_acquire(&L::Context::default());
+            // SAFETY: as in `lock_untouched`.
+            let locked = unsafe { self.lock.try_acquire(&L::Context::default()) };
             if locked {
                 self.note_turn();
             }
@@ -101,7 +111,8 @@ where
         }
         let record = pool.take_seldom();
         record.note(Some(self));
-        if self.lock.try_acquire(&record.context) {
+        // SAFETY: as in `lock`.
+        if unsafe { self.lock.try_acquire(&record.context) } {
             self.holder.store(pool.number(record), Order::RELAXED);
             return true;
         }
@@ -127,8 +138,9 @@ where
     {
         const { assert!(!L::HOSTING.strict && !Self::NEEDS_RECORD) };
         self.settle(gate, pool);
-        let locked =
-            self.lock.acquire_within(&L::Context::default(), patience) == Outcome::Acquired;
+        // SAFETY: as in `lock_untouched`.
+        let outcome = unsafe { self.lock.acquire_within(&L::Context::default(), patience) };
+        let locked = outcome == Outcome::Acquired;
         if locked {
             self.note_turn();
         }

@@ -225,9 +225,13 @@ impl<L: RawLock, R, F, const GIVE_UP: bool, const ADAPTS: bool> Pooled<L, R, F, 
     }
 
     /// A function of its own, which each lock has once.
+    ///
+    /// # Safety
+    /// As [`RawLock::acquire`].
     #[inline(never)]
-    fn acquire_by(fat: &Fat<L>, context: &L::Context) {
-        fat.lock.acquire(context);
+    unsafe fn acquire_by(fat: &Fat<L>, context: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe { fat.lock.acquire(context) };
     }
 }
 
@@ -255,7 +259,8 @@ where
         record.note(object);
         let stops = |object: &&Inflated| !ADAPTS || object.are_few();
         let passed = object.filter(stops).map(|_| fat.header.gate.enter());
-        Self::acquire_by(fat, &record.context);
+        // SAFETY: the record goes back to its pool with the release; nodes of pools stay where they are.
+        unsafe { Self::acquire_by(fat, &record.context) };
         if let Some(passed) = passed {
             fat.header.gate.leave(passed);
         }
@@ -277,7 +282,9 @@ where
         let fat = unsafe { self.fats.at(fat) };
         let record = self.records.take();
         record.note(Some(object));
-        if within(&fat.lock, &record.context, patience) == Outcome::Acquired {
+        // SAFETY: as in `acquire`.
+        let outcome = unsafe { within(&fat.lock, &record.context, patience) };
+        if outcome == Outcome::Acquired {
             return Some(self.records.number(record));
         }
         // SAFETY: a waiter that gives up holds nothing by its context.

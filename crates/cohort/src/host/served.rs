@@ -512,7 +512,8 @@ impl Inflating {
 /// The default lock, in the object's first word; with its queues or without them.
 const WORD: Service = {
     fn lock(object: &Object) -> i32 {
-        object.word.acquire(&());
+        // SAFETY: the word has no contexts, and an object that is in use stays where it is; so below.
+        unsafe { object.word.acquire(&()) };
         0
     }
     fn unlock(object: &Object) -> i32 {
@@ -523,10 +524,12 @@ const WORD: Service = {
         0
     }
     fn try_lock(object: &Object) -> bool {
-        object.word.try_acquire(&())
+        // SAFETY: as above.
+        unsafe { object.word.try_acquire(&()) }
     }
     fn lock_within(object: &Object, patience: &Patience) -> bool {
-        object.word.acquire_within(&(), patience) == Outcome::Acquired
+        // SAFETY: as above.
+        unsafe { object.word.acquire_within(&(), patience) == Outcome::Acquired }
     }
     fn is_locked(object: &Object) -> bool {
         object.word.is_locked()

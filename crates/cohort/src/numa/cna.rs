@@ -191,7 +191,7 @@ unsafe impl<P: Parking, const HAND_OFFS: u32> RawLock for Cna<P, HAND_OFFS> {
     type Context = CnaNode<P>;
 
     #[inline]
-    fn acquire(&self, node: &CnaNode<P>) {
+    unsafe fn acquire(&self, node: &CnaNode<P>) {
         node.renew();
         let predecessor = self.tail.swap(node.pointer(), CNA_ENQUEUE);
         if predecessor.is_null() {
@@ -278,7 +278,7 @@ standalone! {
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking, const HAND_OFFS: u32> RawTry for Cna<P, HAND_OFFS> {
     #[inline]
-    fn try_acquire(&self, node: &CnaNode<P>) -> bool {
+    unsafe fn try_acquire(&self, node: &CnaNode<P>) -> bool {
         if self.is_locked() {
             return false;
         }

@@ -174,8 +174,9 @@ unsafe impl<P: Parking, const WINDOW: u64> RawLock for FcMcs<P, WINDOW> {
     type Context = FcMcsNode<P>;
 
     #[inline]
-    fn acquire(&self, node: &FcMcsNode<P>) {
-        if self.try_acquire(node) {
+    unsafe fn acquire(&self, node: &FcMcsNode<P>) {
+        // SAFETY: the caller's.
+        if unsafe { self.try_acquire(node) } {
             return;
         }
         node.renew();
@@ -214,7 +215,7 @@ standalone!([P: Parking, const WINDOW: u64] FcMcs<P, WINDOW>: Hosted, LowLock, H
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking, const WINDOW: u64> RawTry for FcMcs<P, WINDOW> {
     #[inline]
-    fn try_acquire(&self, node: &FcMcsNode<P>) -> bool {
+    unsafe fn try_acquire(&self, node: &FcMcsNode<P>) -> bool {
         if self.is_locked() {
             return false;
         }

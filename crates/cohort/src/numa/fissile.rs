@@ -66,20 +66,30 @@ impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> Fissile<P, GRACE, HAND_
 
 impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> Fissile<P, GRACE, HAND_OFFS> {
     /// Takes the word, if nobody has to be let through.
+    ///
+    /// # Safety
+    /// As [`RawTry::try_acquire`], of the word, which has no contexts.
     #[inline]
-    fn take(&self) -> bool {
-        self.impatient.load(Order::RELAXED) == NO && self.word.try_acquire(&())
+    unsafe fn take(&self) -> bool {
+        // SAFETY: the caller's.
+        self.impatient.load(Order::RELAXED) == NO && unsafe { self.word.try_acquire(&()) }
     }
 
     /// Blocks until the head of the queue, which calls, has the word.
-    fn come_through(&self) {
+    ///
+    /// # Safety
+    /// As [`RawLock::acquire`], of the word, which has no contexts.
+    unsafe fn come_through(&self) {
         let grace = Patience::until(Deadline::monotonic(now() + GRACE));
-        if self.word.acquire_within(&(), &grace) == Outcome::Acquired {
-            return;
+        // SAFETY: the caller's.
+        unsafe {
+            if self.word.acquire_within(&(), &grace) == Outcome::Acquired {
+                return;
+            }
+            self.impatient.store(YES, Order::RELAXED);
+            self.word.acquire(&());
+            self.impatient.store(NO, Order::RELAXED);
         }
-        self.impatient.store(YES, Order::RELAXED);
-        self.word.acquire(&());
-        self.impatient.store(NO, Order::RELAXED);
     }
 }
 
@@ -91,14 +101,16 @@ unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> RawLock
     type Context = CnaNode<P>;
 
     #[inline]
-    fn acquire(&self, node: &CnaNode<P>) {
-        if self.take() {
-            return;
+    unsafe fn acquire(&self, node: &CnaNode<P>) {
+        // SAFETY: the caller's, of the word and, until it is released below, of the queue.
+        unsafe {
+            if self.take() {
+                return;
+            }
+            self.queue.acquire(node);
+            self.come_through();
+            self.queue.release(node);
         }
-        self.queue.acquire(node);
-        self.come_through();
-        // SAFETY: acquired above, by this node.
-        unsafe { self.queue.release(node) };
     }
 
     #[inline]
@@ -126,8 +138,9 @@ unsafe impl<P: Parking, const GRACE: u64, const HAND_OFFS: u32> RawTry
     for Fissile<P, GRACE, HAND_OFFS>
 {
     #[inline]
-    fn try_acquire(&self, _node: &CnaNode<P>) -> bool {
-        self.take()
+    unsafe fn try_acquire(&self, _node: &CnaNode<P>) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.take() }
     }
 }
 

@@ -710,7 +710,8 @@ impl FutexHmcs {
         way.group.store(group, Order::RELAXED);
         way.generation.store(generation(), Order::RELAXED);
         keep_cpu(true);
-        if !queue.order.acquire_counted(&place.context) {
+        // SAFETY: the place was taken for this acquisition and goes back when it is released; queues stay.
+        if !unsafe { queue.order.acquire_counted(&place.context) } {
             self.futex.acquire_as_queued();
         }
         keep_cpu(false);
@@ -822,7 +823,7 @@ unsafe impl RawLock for FutexHmcs {
     type Context = ();
 
     #[inline(always)]
-    fn acquire(&self, (): &()) {
+    unsafe fn acquire(&self, (): &()) {
         if !self.acquire_untouched() {
             let _ = self.acquire_contended(&Patience::ENDLESS);
         }
@@ -864,15 +865,16 @@ unsafe impl QuickRelease for FutexHmcs {
 // SAFETY: as the word's.
 unsafe impl RawTry for FutexHmcs {
     #[inline(always)]
-    fn try_acquire(&self, (): &()) -> bool {
-        self.futex.try_acquire(&())
+    unsafe fn try_acquire(&self, (): &()) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.futex.try_acquire(&()) }
     }
 }
 
 // SAFETY: as the word's; no waiter with a deadline is in the queue.
 unsafe impl Abortable for FutexHmcs {
     #[inline]
-    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
         if self.acquire_untouched() {
             return Outcome::Acquired;
         }

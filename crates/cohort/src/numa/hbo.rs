@@ -117,7 +117,7 @@ impl<P: Parking, T: Tuning> Hbo<P, T> {
     /// Takes the flag if it is free, for that NUMA node.
     #[inline]
     fn take(&self, place: u32) -> bool {
-        let taken = !self.flag.is_held() && self.flag.take();
+        let taken = self.flag.look_and_take();
         if taken {
             self.place.store(place, Order::RELAXED);
         }
@@ -131,8 +131,9 @@ unsafe impl<P: Parking, T: Tuning> RawLock for Hbo<P, T> {
     type Context = ();
 
     #[inline]
-    fn acquire(&self, (): &()) {
-        let _ = self.acquire_within(&(), &Patience::ENDLESS);
+    unsafe fn acquire(&self, (): &()) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.acquire_within(&(), &Patience::ENDLESS) };
     }
 
     #[inline]
@@ -151,7 +152,7 @@ standalone!([P: Parking, T: Tuning] Hbo<P, T>: Hosted { strict: false, grants: f
 // SAFETY: as `acquire`.
 unsafe impl<P: Parking, T: Tuning> RawTry for Hbo<P, T> {
     #[inline]
-    fn try_acquire(&self, (): &()) -> bool {
+    unsafe fn try_acquire(&self, (): &()) -> bool {
         self.take(here())
     }
 }
@@ -159,7 +160,7 @@ unsafe impl<P: Parking, T: Tuning> RawTry for Hbo<P, T> {
 // SAFETY: a waiter that gives up has not taken the flag, and passes on a wake-up it got.
 unsafe impl<P: Parking, T: Tuning> Abortable for Hbo<P, T> {
     #[inline]
-    fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
         let own = here();
         if self.take(own) {
             return Outcome::Acquired;

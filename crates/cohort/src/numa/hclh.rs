@@ -178,8 +178,9 @@ unsafe impl<P: Form, const WINDOW: u64> RawLock for Hclh<P, WINDOW> {
     type Context = Owned<HclhNode<P>>;
 
     #[inline]
-    fn acquire(&self, cx: &Self::Context) {
-        if self.try_acquire(cx) {
+    unsafe fn acquire(&self, cx: &Self::Context) {
+        // SAFETY: the caller's.
+        if unsafe { self.try_acquire(cx) } {
             return;
         }
         let node = cx.fresh();
@@ -232,7 +233,7 @@ standalone! {
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl<P: Form, const WINDOW: u64> RawTry for Hclh<P, WINDOW> {
     #[inline]
-    fn try_acquire(&self, cx: &Self::Context) -> bool {
+    unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         if self.is_locked() {
             return false;
         }

@@ -538,7 +538,10 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     }
 
     /// Blocks until it is held; whether what is [`Carried`] has come with it.
-    pub(crate) fn acquire_counted(&self, cx: &HmcsContext<P, E>) -> bool {
+    ///
+    /// # Safety
+    /// As [`RawLock::acquire`].
+    pub(crate) unsafe fn acquire_counted(&self, cx: &HmcsContext<P, E>) -> bool {
         self.climb(0, cx, true).1
     }
 
@@ -594,7 +597,7 @@ unsafe impl<
     type Context = HmcsContext<P, E>;
 
     #[inline]
-    fn acquire(&self, cx: &HmcsContext<P, E>) {
+    unsafe fn acquire(&self, cx: &HmcsContext<P, E>) {
         let top = self.shape.count();
         let (met, _) = self.climb(cx.entry.level(top), cx, false);
         cx.entry.learn(top, met);
@@ -630,7 +633,7 @@ unsafe impl<
     E: Entry,
 > RawTry for Hmcs<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
-    fn try_acquire(&self, cx: &HmcsContext<P, E>) -> bool {
+    unsafe fn try_acquire(&self, cx: &HmcsContext<P, E>) -> bool {
         self.begin(cx, self.shape.count());
         self.root.0.try_enter(&cx.node)
     }

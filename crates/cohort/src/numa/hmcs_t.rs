@@ -1211,7 +1211,10 @@ impl<L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS
     }
 
     /// Acquires without the fast path: for a thread that knows that others come.  Blocks.
-    pub fn acquire_among_others(&self, cx: &HmcsTContext<P, E>) {
+    ///
+    /// # Safety
+    /// As [`RawLock::acquire`].
+    pub unsafe fn acquire_among_others(&self, cx: &HmcsTContext<P, E>) {
         let _ = self.climb(0, cx, &Patience::ENDLESS);
     }
 
@@ -1247,8 +1250,9 @@ unsafe impl<
     type Context = HmcsTContext<P, E>;
 
     #[inline]
-    fn acquire(&self, cx: &HmcsTContext<P, E>) {
-        let _ = self.acquire_within(cx, &Patience::ENDLESS);
+    unsafe fn acquire(&self, cx: &HmcsTContext<P, E>) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.acquire_within(cx, &Patience::ENDLESS) };
     }
 
     #[inline]
@@ -1283,7 +1287,7 @@ unsafe impl<
 > RawTry for HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>
 {
     #[inline]
-    fn try_acquire(&self, cx: &HmcsTContext<P, E>) -> bool {
+    unsafe fn try_acquire(&self, cx: &HmcsTContext<P, E>) -> bool {
         self.root.0.is_empty() && self.take_empty(cx)
     }
 }
@@ -1302,7 +1306,7 @@ unsafe impl<
     /// A thread that met nobody last time enters the system's queue alone, if it is empty, by the
     /// place that is the queue's own (Chabbi et al. 2017 §5, the fast path).
     #[inline]
-    fn acquire_within(&self, cx: &HmcsTContext<P, E>, patience: &Patience) -> Outcome {
+    unsafe fn acquire_within(&self, cx: &HmcsTContext<P, E>, patience: &Patience) -> Outcome {
         let (top, met) = (self.shape.count(), &cx.way.met);
         if E::LEARNS {
             let level = cx.entry.level(top);

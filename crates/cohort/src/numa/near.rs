@@ -375,7 +375,7 @@ unsafe impl<P: Parking, const BOUND: u8> RawLock for Near<P, BOUND> {
     type Context = NearNode<P>;
 
     #[inline]
-    fn acquire(&self, node: &NearNode<P>) {
+    unsafe fn acquire(&self, node: &NearNode<P>) {
         let name = node.renew();
         let predecessor = self.tail.swap(node.pointer(), NEAR_ENQUEUE);
         if predecessor.is_null() {
@@ -416,7 +416,7 @@ standalone!([P: Parking, const BOUND: u8] Near<P, BOUND>: Hosted, QuickRelease, 
 // SAFETY: an empty queue is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking, const BOUND: u8> RawTry for Near<P, BOUND> {
     #[inline]
-    fn try_acquire(&self, node: &NearNode<P>) -> bool {
+    unsafe fn try_acquire(&self, node: &NearNode<P>) -> bool {
         if self.is_locked() {
             return false;
         }

@@ -223,8 +223,9 @@ unsafe impl<P: Parking, const BATCH: u32> RawLock for Shfl<P, BATCH> {
     type Context = ShflNode<P>;
 
     #[inline]
-    fn acquire(&self, node: &ShflNode<P>) {
-        if self.try_acquire(node) {
+    unsafe fn acquire(&self, node: &ShflNode<P>) {
+        // SAFETY: the caller's.
+        if unsafe { self.try_acquire(node) } {
             return;
         }
         node.renew();
@@ -247,7 +248,8 @@ unsafe impl<P: Parking, const BATCH: u32> RawLock for Shfl<P, BATCH> {
         if node.part().sorts {
             self.sort(node);
         }
-        self.word.acquire(&());
+        // SAFETY: the caller's, of the word, which has no contexts.
+        unsafe { self.word.acquire(&()) };
         self.leave(node);
     }
 
@@ -268,8 +270,9 @@ standalone!([P: Parking, const BATCH: u32] Shfl<P, BATCH>: Hosted, LowLock, High
 // SAFETY: as above; nobody passes a queue.
 unsafe impl<P: Parking, const BATCH: u32> RawTry for Shfl<P, BATCH> {
     #[inline]
-    fn try_acquire(&self, _node: &ShflNode<P>) -> bool {
-        self.tail.load(Order::RELAXED).is_null() && self.word.try_acquire(&())
+    unsafe fn try_acquire(&self, _node: &ShflNode<P>) -> bool {
+        // SAFETY: the caller's, of the word, which has no contexts.
+        self.tail.load(Order::RELAXED).is_null() && unsafe { self.word.try_acquire(&()) }
     }
 }
 

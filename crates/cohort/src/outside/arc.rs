@@ -86,7 +86,9 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
     pub fn lock_arc(self: &Arc<Self>) -> ArcMutexGuard<T, L> {
         // If the lock panicked, its queue might still have the context.
         let context = ManuallyDrop::new(Kept::new());
-        self.raw().acquire(context.get());
+        // SAFETY: a new context, in a block; its guard keeps both it and the lock until the release; if it
+        // is forgotten, they stay.  So for all below.
+        unsafe { self.raw().acquire(context.get()) };
         self.arc_guard(ManuallyDrop::into_inner(context))
     }
 
@@ -114,7 +116,8 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
         L: RawTry,
     {
         let context = ManuallyDrop::new(Kept::new());
-        let locked = self.raw().try_acquire(context.get());
+        // SAFETY: as above.
+        let locked = unsafe { self.raw().try_acquire(context.get()) };
         let context = ManuallyDrop::into_inner(context);
         locked.then(|| self.arc_guard(context))
     }
@@ -134,7 +137,8 @@ impl<T: ?Sized, L: RawLock + ThreadOblivious> Mutex<T, L> {
         L: Abortable,
     {
         let context = ManuallyDrop::new(Kept::new());
-        let outcome = self.raw().acquire_within(context.get(), &patience(timeout));
+        // SAFETY: as above.
+        let outcome = unsafe { self.raw().acquire_within(context.get(), &patience(timeout)) };
         let context = ManuallyDrop::into_inner(context);
         (outcome == Outcome::Acquired).then(|| self.arc_guard(context))
     }
@@ -153,7 +157,8 @@ impl<T: ?Sized> RwLock<T> {
     /// assert_eq!(*guard, 1);
     /// ```
     pub fn read_arc(self: &Arc<Self>) -> ArcReadGuard<T> {
-        RawShared::read(self.raw(), &(), Recursion::Allowed);
+        // SAFETY: the lock has no contexts, and its guard keeps it until the release.
+        unsafe { RawShared::read(self.raw(), &(), Recursion::Allowed) };
         self.arc_reader()
     }
 

@@ -40,12 +40,15 @@ macro_rules! raw_mutex {
 
             #[inline]
             fn lock(&self) {
-                self.acquire(&());
+                // SAFETY: the lock has no contexts, and its guard borrows it until the release, or is
+                // forgotten; so below.
+                unsafe { self.acquire(&()) };
             }
 
             #[inline]
             fn try_lock(&self) -> bool {
-                self.try_acquire(&())
+                // SAFETY: as above.
+                unsafe { self.try_acquire(&()) }
             }
 
             #[inline]
@@ -70,7 +73,9 @@ macro_rules! raw_mutex_timed {
             type Instant = Instant;
 
             fn try_lock_for(&self, timeout: Duration) -> bool {
-                self.acquire_within(&(), &patience(timeout)) == Outcome::Acquired
+                // SAFETY: the lock has no contexts, and its guard borrows it until the release, or is
+                // forgotten.
+                unsafe { self.acquire_within(&(), &patience(timeout)) == Outcome::Acquired }
             }
 
             fn try_lock_until(&self, deadline: Instant) -> bool {

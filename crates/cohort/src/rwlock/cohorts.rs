@@ -273,12 +273,13 @@ where
     type Context = SharedContext<Writers::Context>;
 
     #[inline]
-    fn read(&self, cx: &Self::Context, recursion: Recursion) {
-        let _ = self.read_within(cx, recursion, &Patience::ENDLESS);
+    unsafe fn read(&self, cx: &Self::Context, recursion: Recursion) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.read_within(cx, recursion, &Patience::ENDLESS) };
     }
 
     #[inline]
-    fn try_read(&self, cx: &Self::Context, recursion: Recursion) -> bool {
+    unsafe fn try_read(&self, cx: &Self::Context, recursion: Recursion) -> bool {
         note(cx, self.phase().try_read(self.cohort(), recursion))
     }
 
@@ -290,15 +291,17 @@ where
     }
 
     #[inline]
-    fn write(&self, cx: &Self::Context) {
-        self.writers.0.acquire(&cx.writer);
+    unsafe fn write(&self, cx: &Self::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.writers.0.acquire(&cx.writer) };
         let _ = self.phase().close(&Patience::ENDLESS);
     }
 
     #[inline]
-    fn try_write(&self, cx: &Self::Context) -> bool {
+    unsafe fn try_write(&self, cx: &Self::Context) -> bool {
         let writers = &self.writers.0;
-        if !writers.try_acquire(&cx.writer) {
+        // SAFETY: the caller's.
+        if !unsafe { writers.try_acquire(&cx.writer) } {
             return false;
         }
         if self.phase().try_close() {
@@ -338,7 +341,7 @@ where
     At: Place,
 {
     #[inline]
-    fn read_within(
+    unsafe fn read_within(
         &self,
         cx: &Self::Context,
         recursion: Recursion,
@@ -355,9 +358,10 @@ where
         }
     }
 
-    fn write_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+    unsafe fn write_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
         let writers = &self.writers.0;
-        if writers.write_within(&cx.writer, patience) == Outcome::GaveUp {
+        // SAFETY: the caller's.
+        if unsafe { writers.write_within(&cx.writer, patience) } == Outcome::GaveUp {
             return Outcome::GaveUp;
         }
         let outcome = self.phase().close(patience);

@@ -100,7 +100,7 @@ impl<W, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize> fmt::Debug
     }
 }
 
-/// The writers' lock, by that context.
+/// The writers' lock, by that context, which is used as [`by`](InObject::by) says.
 struct Held<'a, W: RawLock> {
     lock: &'a W,
     context: &'a W::Context,
@@ -110,12 +110,14 @@ struct Held<'a, W: RawLock> {
 impl<W: RawTry + DetectsWaiters + Inherit> Writers for Held<'_, W> {
     #[inline]
     fn acquire(&self) {
-        self.lock.acquire(self.context);
+        // SAFETY: the caller of `by` has promised it.
+        unsafe { self.lock.acquire(self.context) };
     }
 
     #[inline]
     fn try_acquire(&self) -> bool {
-        self.lock.try_acquire(self.context)
+        // SAFETY: the caller of `by` has promised it.
+        unsafe { self.lock.try_acquire(self.context) }
     }
 
     fn acquire_within(&self, patience: &Patience) -> bool {
@@ -183,8 +185,14 @@ where
     }
 
     /// The words, for one call by that context.
+    ///
+    /// # Safety
+    /// If it acquires the writers' lock, as [`RawLock::acquire`] asks of that lock and this context.
     #[inline]
-    pub fn by<'a>(&'a self, context: &'a W::Context) -> Object<'a, impl Writers + 'a, ROWS, SLOTS> {
+    pub unsafe fn by<'a>(
+        &'a self,
+        context: &'a W::Context,
+    ) -> Object<'a, impl Writers + 'a, ROWS, SLOTS> {
         let writers = Held {
             lock: &self.lock,
             context,
@@ -203,13 +211,15 @@ where
     type Context = W::Context;
 
     #[inline]
-    fn read(&self, cx: &W::Context, recursion: Recursion) {
-        let _ = self.by(cx).read(recursion, &Patience::ENDLESS);
+    unsafe fn read(&self, cx: &W::Context, recursion: Recursion) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.by(cx).read(recursion, &Patience::ENDLESS) };
     }
 
     #[inline]
-    fn try_read(&self, cx: &W::Context, recursion: Recursion) -> bool {
-        self.by(cx).try_read(recursion)
+    unsafe fn try_read(&self, cx: &W::Context, recursion: Recursion) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.by(cx).try_read(recursion) }
     }
 
     #[inline]
@@ -220,13 +230,15 @@ where
     }
 
     #[inline]
-    fn write(&self, cx: &W::Context) {
-        let _ = self.by(cx).write(&Patience::ENDLESS);
+    unsafe fn write(&self, cx: &W::Context) {
+        // SAFETY: the caller's.
+        let _ = unsafe { self.by(cx).write(&Patience::ENDLESS) };
     }
 
     #[inline]
-    fn try_write(&self, cx: &W::Context) -> bool {
-        self.by(cx).try_write()
+    unsafe fn try_write(&self, cx: &W::Context) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.by(cx).try_write() }
     }
 
     #[inline]
@@ -237,11 +249,13 @@ where
     }
 
     fn is_locked(&self) -> bool {
-        self.by(&W::Context::default()).is_locked()
+        // SAFETY: nothing is acquired.
+        unsafe { self.by(&W::Context::default()).is_locked() }
     }
 
     fn is_write_locked(&self) -> bool {
-        self.by(&W::Context::default()).is_write_locked()
+        // SAFETY: nothing is acquired.
+        unsafe { self.by(&W::Context::default()).is_write_locked() }
     }
 }
 
@@ -251,11 +265,18 @@ unsafe impl<W, const NEUTRAL: bool, const ROWS: usize, const SLOTS: usize> Abort
 where
     W: RawTry + DetectsWaiters + Inherit,
 {
-    fn read_within(&self, cx: &W::Context, recursion: Recursion, patience: &Patience) -> Outcome {
-        self.by(cx).read(recursion, patience)
+    unsafe fn read_within(
+        &self,
+        cx: &W::Context,
+        recursion: Recursion,
+        patience: &Patience,
+    ) -> Outcome {
+        // SAFETY: the caller's.
+        unsafe { self.by(cx).read(recursion, patience) }
     }
 
-    fn write_within(&self, cx: &W::Context, patience: &Patience) -> Outcome {
-        self.by(cx).write(patience)
+    unsafe fn write_within(&self, cx: &W::Context, patience: &Patience) -> Outcome {
+        // SAFETY: the caller's.
+        unsafe { self.by(cx).write(patience) }
     }
 }

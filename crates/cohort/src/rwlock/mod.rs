@@ -131,10 +131,12 @@ impl<T: ?Sized, L> RwLock<T, L> {
     /// use cohort::{RawShared, Recursion, RwLock};
     ///
     /// let total = RwLock::new(1);
-    /// RawShared::read(total.raw(), &(), Recursion::Allowed);
-    /// assert!(total.try_write().is_none());
-    /// // SAFETY: read above, by this thread.
-    /// unsafe { total.raw().release_read() };
+    /// // SAFETY: the lock has no contexts, and stays for the release, which is this thread's too.
+    /// unsafe {
+    ///     RawShared::read(total.raw(), &(), Recursion::Allowed);
+    ///     assert!(total.try_write().is_none());
+    ///     total.raw().release_read();
+    /// }
     /// ```
     pub const fn raw(&self) -> &L {
         &self.lock
@@ -203,7 +205,9 @@ impl<T: ?Sized, L> RwLock<T, L> {
         L: RawShared,
     {
         let context = L::Context::default();
-        to_its_end(size_of::<L::Context>() > 0, || {
+        // SAFETY: the context is used for this acquisition alone; it and the lock, which is borrowed, stay
+        // until the release below.  So for all like it.
+        to_its_end(size_of::<L::Context>() > 0, || unsafe {
             self.lock.read(&context, Recursion::Allowed)
         });
         // SAFETY: acquired above, by this thread and with this context.
@@ -226,7 +230,10 @@ impl<T: ?Sized, L> RwLock<T, L> {
         L: RawShared,
     {
         let context = L::Context::default();
-        to_its_end(size_of::<L::Context>() > 0, || self.lock.write(&context));
+        // SAFETY: as in `reading`.
+        to_its_end(size_of::<L::Context>() > 0, || unsafe {
+            self.lock.write(&context)
+        });
         // SAFETY: acquired above, by this thread and with this context.
         let _last = Defer(|| unsafe { self.lock.release_write(&context) });
         // SAFETY: the lock is held to write.
@@ -248,7 +255,8 @@ impl<T: ?Sized, L> RwLock<T, L> {
         L: AbortableShared,
     {
         let context = L::Context::default();
-        let read = || {
+        // SAFETY: as in `reading`.
+        let read = || unsafe {
             self.lock
                 .read_within(&context, Recursion::Allowed, patience)
         };
@@ -287,7 +295,8 @@ impl<T: ?Sized, L> RwLock<T, L> {
         L: AbortableShared,
     {
         let context = L::Context::default();
-        let outcome = to_its_end(size_of::<L::Context>() > 0, || {
+        // SAFETY: as in `reading`.
+        let outcome = to_its_end(size_of::<L::Context>() > 0, || unsafe {
             self.lock.write_within(&context, patience)
         });
         if outcome == Outcome::GaveUp {
@@ -407,7 +416,8 @@ impl<T: ?Sized> RwLock<T> {
     /// ```
     #[inline]
     pub fn read(&self) -> ReadGuard<'_, T> {
-        RawShared::read(&self.lock, &(), Recursion::Allowed);
+        // SAFETY: the lock has no contexts, and is borrowed by the guard.
+        unsafe { RawShared::read(&self.lock, &(), Recursion::Allowed) };
         self.reader()
     }
 
@@ -580,7 +590,8 @@ impl<T: ?Sized> RwLock<T> {
 impl<T: ?Sized + fmt::Debug, L: RawShared> fmt::Debug for RwLock<T, L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let context = L::Context::default();
-        if !self.lock.try_read(&context, Recursion::Allowed) {
+        // SAFETY: as in `reading`.
+        if !unsafe { self.lock.try_read(&context, Recursion::Allowed) } {
             return write!(f, "RwLock {{ <locked> }}");
         }
         // SAFETY: acquired above, by this thread and with this context.

@@ -656,7 +656,8 @@ impl RawRwLock {
     /// never blocks.
     pub fn try_read_upgradably(&self) -> bool {
         self.generation.settle(|| self.inherit());
-        if !self.gate.try_acquire(&()) {
+        // SAFETY: the gate has no contexts, and stays with the lock.
+        if !unsafe { self.gate.try_acquire(&()) } {
             return false;
         }
         let came = self.try_read(Recursion::Excluded);
@@ -832,13 +833,13 @@ unsafe impl RawShared for RawRwLock {
     #[inline]
     /// # Panics
     /// If as many hold it already as can be counted.
-    fn read(&self, (): &(), recursion: Recursion) {
+    unsafe fn read(&self, (): &(), recursion: Recursion) {
         let outcome = self.read(recursion, &Patience::ENDLESS);
         assert!(outcome == Outcome::Acquired, "{TOO_MANY}");
     }
 
     #[inline]
-    fn try_read(&self, (): &(), recursion: Recursion) -> bool {
+    unsafe fn try_read(&self, (): &(), recursion: Recursion) -> bool {
         self.try_read(recursion)
     }
 
@@ -849,12 +850,12 @@ unsafe impl RawShared for RawRwLock {
     }
 
     #[inline]
-    fn write(&self, (): &()) {
+    unsafe fn write(&self, (): &()) {
         let _ = self.write(&Patience::ENDLESS);
     }
 
     #[inline]
-    fn try_write(&self, (): &()) -> bool {
+    unsafe fn try_write(&self, (): &()) -> bool {
         self.try_write()
     }
 
@@ -876,12 +877,12 @@ unsafe impl RawShared for RawRwLock {
 // SAFETY: as above.
 unsafe impl AbortableShared for RawRwLock {
     #[inline]
-    fn read_within(&self, (): &(), recursion: Recursion, patience: &Patience) -> Outcome {
+    unsafe fn read_within(&self, (): &(), recursion: Recursion, patience: &Patience) -> Outcome {
         self.read(recursion, patience)
     }
 
     #[inline]
-    fn write_within(&self, (): &(), patience: &Patience) -> Outcome {
+    unsafe fn write_within(&self, (): &(), patience: &Patience) -> Outcome {
         self.write(patience)
     }
 }

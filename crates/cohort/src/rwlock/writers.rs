@@ -27,7 +27,10 @@ flaws! {
 )]
 pub unsafe trait ForWriters: RawTry {
     /// Blocks until the lock is held or patience runs out.
-    fn write_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
+    ///
+    /// # Safety
+    /// As [`RawLock::acquire`], and no longer than the call if that gives up.
+    unsafe fn write_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
 
     /// Whether somebody waits that will hold the lock; for its holder.  A false "no" is allowed, a
     /// false "yes" never.
@@ -36,13 +39,15 @@ pub unsafe trait ForWriters: RawTry {
 
 // SAFETY: it is held if an attempt was a success.
 unsafe impl<L: RawTry + DetectsWaiters> ForWriters for L {
-    fn write_within(&self, cx: &L::Context, patience: &Patience) -> Outcome {
+    unsafe fn write_within(&self, cx: &L::Context, patience: &Patience) -> Outcome {
         if patience.is_endless() {
-            self.acquire(cx);
+            // SAFETY: the caller's.
+            unsafe { self.acquire(cx) };
             return Outcome::Acquired;
         }
         let mut spinner = Spinner::new();
-        while !self.try_acquire(cx) {
+        // SAFETY: as above.
+        while !unsafe { self.try_acquire(cx) } {
             if runs_out(patience) {
                 return Outcome::GaveUp;
             }
@@ -95,8 +100,9 @@ unsafe impl<L: RawLock> RawLock for Abandoning<L> {
     type Context = L::Context;
 
     #[inline]
-    fn acquire(&self, cx: &L::Context) {
-        self.counted(|| self.lock.acquire(cx));
+    unsafe fn acquire(&self, cx: &L::Context) {
+        // SAFETY: the caller's.
+        self.counted(|| unsafe { self.lock.acquire(cx) });
     }
 
     #[inline]
@@ -113,16 +119,18 @@ unsafe impl<L: RawLock> RawLock for Abandoning<L> {
 // SAFETY: an acquisition is one of the lock inside.
 unsafe impl<L: RawTry> RawTry for Abandoning<L> {
     #[inline]
-    fn try_acquire(&self, cx: &L::Context) -> bool {
-        self.lock.try_acquire(cx)
+    unsafe fn try_acquire(&self, cx: &L::Context) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.lock.try_acquire(cx) }
     }
 }
 
 // SAFETY: as the lock inside says; those alone are counted that will hold it.
 unsafe impl<L: RawTry + Abortable> ForWriters for Abandoning<L> {
     #[inline]
-    fn write_within(&self, cx: &L::Context, patience: &Patience) -> Outcome {
-        let wait = || self.lock.acquire_within(cx, patience);
+    unsafe fn write_within(&self, cx: &L::Context, patience: &Patience) -> Outcome {
+        // SAFETY: the caller's.
+        let wait = || unsafe { self.lock.acquire_within(cx, patience) };
         if patience.is_endless() || mutant(flaw::COUNT_HURRIED) {
             self.counted(wait)
         } else {

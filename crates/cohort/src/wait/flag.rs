@@ -101,6 +101,12 @@ impl<P: Parking> Flag<P> {
         self.word.fetch_or(HELD, FLAG_TAKE) & HELD == 0
     }
 
+    /// The same, where a look finds it free: an attempt in vain would take its line.
+    #[inline(always)]
+    pub fn look_and_take(&self) -> bool {
+        !self.is_held() && self.take()
+    }
+
     /// Leaves the mark and takes the word if it is free.
     fn take_marked(&self) -> bool {
         let free = self.word.fetch_or(HELD | ASLEEP, FLAG_TAKE) & HELD == 0;

@@ -6,7 +6,7 @@
 
 use super::execution::with;
 use super::std;
-use core::ops::Deref;
+use core::ops::{Deref, DerefMut};
 use core::ptr::NonNull;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::sync::Mutex;
@@ -151,6 +151,13 @@ impl<T> Deref for Kept<T> {
     fn deref(&self) -> &T {
         // SAFETY: written in `new`, dropped in `drop` only.
         unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T> DerefMut for Kept<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as above.
+        unsafe { self.0.as_mut() }
     }
 }
 

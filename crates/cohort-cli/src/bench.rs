@@ -179,6 +179,8 @@ Examples:
   cohort bench --on xeon-e7-4850x4 --workload interval --threads 8 \\
       --locks mcs,c-tkt-mcs/endless,sanl --interval 100,10000,300000 \\
       --plot intervals.svg
+  cohort bench --on xeon-e7-4850x4 --workload linear-regression \\
+      --locks posix,mcs,rcl,sanl --threads 10,39
 
 Exit status: 0 if every point was measured; 2 for a mistake in the options; 125 if a run failed; \
 130 after Ctrl-C.";

@@ -22,8 +22,11 @@ pub mod mmicro;
 pub mod native;
 pub mod outcome;
 pub mod phases;
+pub mod phoenix;
 pub mod pingpong;
 pub mod player;
+pub mod radiosity;
+pub mod raytrace;
 pub mod report;
 pub mod rw;
 pub mod simulated;
@@ -141,6 +144,11 @@ workloads! {
     kyoto::Kyoto,
     berkeleydb::BerkeleyDb,
     memcached_set::MemcachedSet,
+    phoenix::LinearRegression,
+    phoenix::StringMatch,
+    phoenix::MatrixMultiply,
+    radiosity::Radiosity,
+    raytrace::Raytrace,
     bfs::Bfs,
 }
 

@@ -228,6 +228,7 @@ fn took(claim: &'static Claim, points: &Points, found: &Found) -> Duration {
 mod tests {
     use super::*;
     use crate::bench;
+    use crate::world::Placement;
     use cohort_machine::description::shipped;
 
     #[test]
@@ -266,6 +267,28 @@ mod tests {
         }
     }
 
+    /// Zhang et al. 2017 §4.3: clients under RCL are as many as under other locks, and its servers
+    /// have CPUs beside theirs, one for one lock and two for several.
+    #[test]
+    fn clients_leave_cpus_to_the_servers() {
+        let simulators = Simulators::default();
+        let parts = CLAIMS.iter().flat_map(|claim| claim.parts);
+        let mut served = 0;
+        for part in parts.filter(|part| part.measure.locks().contains(&"rcl")) {
+            let experiment = &part.experiment;
+            let info = bench::find(experiment.workload).unwrap();
+            let machine = simulators.get(experiment.machine);
+            let cpus = machine.topology().cpus().len();
+            for (_, threads, knobs) in experiment.settings() {
+                let locks = knobs.over(info).unwrap().instances.unwrap_or(1);
+                let servers = locks.min(2) as usize;
+                assert!(threads + servers <= cpus, "{}: {threads}", part.says);
+                served += 1;
+            }
+        }
+        assert!(served > 0);
+    }
+
     struct Silent;
 
     impl Observer for Silent {
@@ -284,5 +307,60 @@ mod tests {
             serde_json::to_string(&judged).unwrap()
         };
         assert_eq!(text(), text());
+    }
+
+    /// Each lock stands where it is fastest, which need not be at one number of threads.
+    #[test]
+    fn the_best_of_each_lock_is_compared() {
+        const EXPERIMENT: Experiment = Experiment::new(
+            "xeon-e7-4850x4",
+            "raytrace",
+            Placement::Compact,
+            Sweep::Threads(&[1, 8, 39]),
+        )
+        .lasting(1);
+        const fn part(measure: Measure) -> Part {
+            Part {
+                says: "",
+                experiment: EXPERIMENT,
+                measure,
+                band: Band::AtMost(0.0),
+            }
+        }
+        const fn greatest(locks: &'static [&'static str]) -> Part {
+            part(Measure::Value {
+                of: Side::most(locks),
+                metric: Metric::Throughput,
+                fold: Fold::Greatest,
+            })
+        }
+        static CLAIM: Claim = Claim {
+            id: "",
+            source: "",
+            says: "",
+            parts: &[
+                greatest(&["sanl", "mcs"]),
+                greatest(&["posix"]),
+                part(Measure::Best {
+                    of: &["sanl", "mcs"],
+                    over: &["posix"],
+                }),
+            ],
+            needs: None,
+            because: None,
+        };
+        let judged = run(&[&CLAIM], &mut Silent).unwrap().remove(0);
+        let [one, other, ratio] = &judged.parts[..] else {
+            panic!("{judged:#?}");
+        };
+        assert_ne!(one.at, other.at, "{judged:#?}");
+        let [above, below] = [one, other].map(|part| part.ours.unwrap());
+        assert_eq!(ratio.ours, Some(above / below));
+        // What is shown of the runs says which had how many threads.
+        let why = ratio.why.as_deref().unwrap();
+        for part in [one, other] {
+            let with = format!(" with {} has ", part.at.as_deref().unwrap());
+            assert!(why.contains(&with), "{why}");
+        }
     }
 }

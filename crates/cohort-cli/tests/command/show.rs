@@ -68,7 +68,7 @@ const TABLES: [&[&str]; 12] = [
     &["machines", "show", "epyc-7352x2"],
     &["bench", "--list"],
     &["reproduce", "--list"],
-    &["reproduce", "F1", "S12"],
+    &["reproduce", "F1", "G7"],
 ];
 
 fn lines(arguments: &[&str], columns: Option<&str>) -> Vec<String> {

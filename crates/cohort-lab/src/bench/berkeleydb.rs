@@ -5,8 +5,8 @@
 //! that with 40 clients under POSIX mutexes 76.2 % of the time is spent at them by
 //! Stock Level, 59.1 % by Order Status.  A transaction of the model takes one lock
 //! after another, most often the first, and works in between; how long is set so
-//! that the simulated Xeon comes near the first of these shares, which a test holds it
-//! to.
+//! that the simulated Xeon comes near the first of these shares, and with
+//! [`ORDER_STATUS`] the second, which a test holds it to.
 
 use super::zipf::Several;
 use super::{Knobs, Player, Setting, Span, Workload};
@@ -14,6 +14,12 @@ use crate::world::World;
 
 /// Sections of a transaction.
 const SECTIONS: usize = 20;
+
+/// Order Status; the defaults are Stock Level.
+pub const ORDER_STATUS: Knobs = Knobs {
+    outside: Some(Span::Cycles(13_800)),
+    ..Knobs::NONE
+};
 
 /// The workload.
 pub enum BerkeleyDb {}

@@ -1,6 +1,6 @@
 //! Verdicts, and why.
 
-use super::experiment::{Points, Simulators};
+use super::experiment::{Points, Simulators, Varied};
 use super::measure::{Measure, Metric, Reading};
 use super::stands::Found;
 use super::{Claim, Part};
@@ -228,12 +228,20 @@ const LEAST: usize = 3;
 /// What the runs behind a figure show, each in a clause: nothing is said here that was
 /// not counted in them.
 fn evidence(reading: &Reading) -> String {
+    let threads = |run: &(&str, Outcome)| run.1.per_thread.len();
+    // Each lock's best may be elsewhere along the sweep.
+    let apart = reading
+        .from
+        .windows(2)
+        .any(|pair| threads(&pair[0]) != threads(&pair[1]));
     let at = reading
         .at
+        .filter(|_| !apart)
         .map_or_else(String::new, |at| format!("at {at}, "));
     let mut runs: Vec<String> = Vec::new();
     for (lock, outcome) in &reading.from {
-        let run = run(lock, outcome);
+        let threads = apart.then_some(Varied::Threads(outcome.per_thread.len()));
+        let run = run(lock, threads, outcome);
         if !runs.contains(&run) {
             runs.push(run);
         }
@@ -251,7 +259,7 @@ fn evidence(reading: &Reading) -> String {
     format!("{at}{}", runs.join("; "))
 }
 
-fn run(lock: &str, outcome: &Outcome) -> String {
+fn run(lock: &str, with: Option<Varied>, outcome: &Outcome) -> String {
     let mut facts = vec![format!(
         "{} operations/ms",
         figure(outcome.per_second / 1000.0)
@@ -290,5 +298,6 @@ fn run(lock: &str, outcome: &Outcome) -> String {
             ));
         }
     }
-    format!("{lock} has {}", facts.join(", "))
+    let with = with.map_or_else(String::new, |with| format!(" with {with}"));
+    format!("{lock}{with} has {}", facts.join(", "))
 }

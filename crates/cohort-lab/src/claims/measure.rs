@@ -133,6 +133,14 @@ pub enum Measure {
         /// The lock.
         lock: &'static str,
     },
+    /// The greatest throughput of some locks over the greatest of others, each wherever along the
+    /// sweep that is.
+    Best {
+        /// Above the line.
+        of: &'static [&'static str],
+        /// Below it.
+        over: &'static [&'static str],
+    },
     /// A lock's greatest throughput over another's greatest without a timeout, or its own.
     Lift {
         /// The lock.
@@ -369,6 +377,7 @@ impl Measure {
             }
             Self::Value { of, .. } | Self::Scaling { of } => of.locks.to_vec(),
             Self::Change { lock, .. } | Self::Peak { lock } => vec![lock],
+            Self::Best { of, over } => [*of, *over].concat(),
             Self::Lift { lock, over } if lock == over => vec![lock],
             Self::Lift { lock, over } => vec![lock, over],
             Self::Efficiency { beside, .. } => beside.to_vec(),
@@ -406,6 +415,13 @@ impl Measure {
                 format!("{} of {}, last over first", metric.name(), one(lock))
             }
             Self::Peak { lock } => format!("threads at which {} is fastest", one(lock)),
+            Self::Best { of, over } => {
+                let [of, over] = [of, over].map(|locks| {
+                    let names: Vec<String> = locks.iter().map(|lock| one(lock)).collect();
+                    names.join(", ")
+                });
+                format!("greatest throughput of {of} over the greatest of {over}")
+            }
             Self::Lift { lock, over } if lock == over => format!(
                 "greatest throughput of {} over its greatest without a timeout",
                 one(lock)
@@ -440,7 +456,9 @@ impl Measure {
     pub fn fits(&self, experiment: &Experiment) -> bool {
         let points = experiment.settings().len();
         match self {
-            Self::Scaling { .. } | Self::Change { .. } | Self::Peak { .. } => points > 1,
+            Self::Scaling { .. } | Self::Change { .. } | Self::Peak { .. } | Self::Best { .. } => {
+                points > 1
+            }
             _ => points > 0,
         }
     }
@@ -515,6 +533,13 @@ impl Measure {
                     }),
                     _ => Err("the threads are not varied".to_owned()),
                 }
+            }
+            Self::Best { of, over } => {
+                let mut best = curves.best(of, band)?;
+                let other = curves.best(over, band)?;
+                best.value /= other.value;
+                best.from.extend(other.from);
+                Ok(best)
             }
             Self::Lift { lock, over } => {
                 let patient = experiment.without_timeout();
@@ -709,6 +734,15 @@ impl Curves<'_> {
 
     fn throughputs(&self, lock: &'static str) -> Result<Vec<Reading>, String> {
         self.figures(lock, Metric::Throughput)
+    }
+
+    /// The greatest throughput of any of these locks, along the sweep.
+    fn best(&self, locks: &[&'static str], band: Band) -> Result<Reading, String> {
+        let mut all = Vec::new();
+        for lock in locks {
+            all.extend(self.throughputs(lock)?);
+        }
+        Fold::Greatest.choose(all, band)
     }
 
     fn figures(&self, name: &'static str, metric: Metric) -> Result<Vec<Reading>, String> {

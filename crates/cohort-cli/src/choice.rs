@@ -136,6 +136,12 @@ impl TypedValueParser for LockName {
 
 /// What is said of a name that no lock has.
 pub fn wrong(name: &str, why: &Mistake<'_>) -> Problem {
+    if catalogue::find_copying(name).is_some() {
+        return Problem::usage(format!(
+            "`{name}` is no lock: it may run an operation several times, on copies of the data\nin Rust it \
+             is a type of its own, as `cohort list --delegates` says"
+        ));
+    }
     Problem::usage(match why {
         Mistake::Unknown(..) => format!("{why}\n`cohort list` shows every lock"),
         _ => format!("the lock `{name}`: {why}"),
@@ -170,6 +176,13 @@ mod tests {
     fn a_lock_that_sections_are_brought_to_is_refused_with_what_to_do() {
         let message = Choice::for_programs("sanl").unwrap_err().to_string();
         assert!(message.contains("cohort::Delegated"), "{message}");
+        assert!(message.contains("cohort list --delegates"), "{message}");
+    }
+
+    #[test]
+    fn a_type_that_is_no_lock_is_refused_as_such() {
+        let message = Choice::for_programs("p-sim").unwrap_err().to_string();
+        assert!(message.contains("several times"), "{message}");
         assert!(message.contains("cohort list --delegates"), "{message}");
     }
 

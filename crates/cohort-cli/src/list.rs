@@ -4,7 +4,7 @@ use crate::choice::{self, DEFAULT, LockName, SYSTEM};
 use crate::page::{self, Origin};
 use crate::problem::Problem;
 use cohort::Capability;
-use cohort::catalogue::{self, DELEGATES, LOCKS, LockInfo, SHARED};
+use cohort::catalogue::{self, COPYING, DELEGATES, LOCKS, LockInfo, SHARED};
 use cohort::compose::generated;
 use cohort::name::{Lock, Name};
 use cohort::recipe::{Basic, LEVELS};
@@ -239,29 +239,38 @@ fn described<'a>(
     Ok(ExitCode::SUCCESS)
 }
 
-/// A lock that sections are brought to, as JSON shows it.
+/// A lock that sections are brought to, or a type that applies operations to copies, as JSON shows it.
 #[derive(Serialize)]
 struct Brought {
     name: &'static str,
     about: &'static str,
     source: &'static str,
+    runs_once: bool,
     gives_up: bool,
     tries: bool,
     bytes_raw: usize,
 }
 
 fn delegates(json: bool) -> Result<ExitCode, Problem> {
-    let all: Vec<Brought> = DELEGATES
-        .iter()
-        .map(|lock| Brought {
-            name: lock.name,
-            about: lock.about,
-            source: lock.source,
-            gives_up: lock.gives_up,
-            tries: lock.tries,
-            bytes_raw: lock.bytes_raw,
-        })
-        .collect();
+    let delegates = DELEGATES.iter().map(|lock| Brought {
+        name: lock.name,
+        about: lock.about,
+        source: lock.source,
+        runs_once: true,
+        gives_up: lock.gives_up,
+        tries: lock.tries,
+        bytes_raw: lock.bytes_raw,
+    });
+    let copying = COPYING.iter().map(|copying| Brought {
+        name: copying.name,
+        about: copying.about,
+        source: copying.source,
+        runs_once: false,
+        gives_up: false,
+        tries: false,
+        bytes_raw: copying.bytes_raw,
+    });
+    let all: Vec<Brought> = delegates.chain(copying).collect();
     if json {
         page::print_list(Origin::here(), "delegates", &all)?;
         return Ok(ExitCode::SUCCESS);
@@ -280,9 +289,11 @@ fn delegates(json: bool) -> Result<ExitCode, Problem> {
              the data in its cache. Delegated<T, L> has them in Rust, beside every other lock, \
              whose sections run where they are; `cohort bench` compares both. A thread can give \
              up its section under {}, and try under {}. No unchanged program has them: it has no \
-             sections to bring.",
+             sections to bring. In Rust {} is a type of its own, delegation::PSim: it may run an \
+             operation several times, so neither Delegated nor `cohort bench` has it.",
             list(|lock| lock.gives_up),
             list(|lock| lock.tries),
+            list(|lock| !lock.runs_once),
         ),
     )
 }

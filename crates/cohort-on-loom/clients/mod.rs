@@ -16,6 +16,7 @@ pub mod near;
 pub mod near_wrap;
 pub mod object;
 pub mod once;
+pub mod p_sim;
 pub mod recipes;
 pub mod rwlock;
 pub mod service;

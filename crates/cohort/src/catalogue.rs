@@ -573,6 +573,34 @@ macro_rules! delegates {
 }
 for_each_delegate!(delegates);
 
+/// Every type that stands beside [`DELEGATES`] because it applies operations to copies of the data: one may
+/// run several times, where a section runs once.  No workload has it.
+pub static COPYING: &[CopyingInfo] = &[CopyingInfo {
+    name: "p-sim",
+    about: "a type of its own: each thread applies all operations to a copy of the data, and one copy counts",
+    source: "Fatourou and Kallimanis 2011; Zhang et al. 2017 §2.2",
+    bytes_raw: size_of::<crate::delegation::PSim<u64>>(),
+}];
+
+/// A type that applies operations to copies of the data.
+#[derive(Clone, Copy, Debug)]
+pub struct CopyingInfo {
+    /// The name that is printed.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// The paper and section it is described in.
+    pub source: &'static str,
+    /// Bytes of one with a number as its data and the usual number of seats.
+    pub bytes_raw: usize,
+}
+
+/// The type of that name that applies operations to copies.
+#[must_use]
+pub fn find_copying(name: &str) -> Option<&'static CopyingInfo> {
+    COPYING.iter().find(|info| info.name == name)
+}
+
 /// A lock that sections are brought to.
 #[derive(Clone, Copy, Debug)]
 pub struct DelegateInfo {

@@ -14,7 +14,7 @@ use clients::object::{Beginning, CROWDED, NAMED, NAMELESS};
 use clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, TicketMcs};
 use clients::rwlock::Hold;
 use clients::{
-    arena, condvar, destroy, glk, host, mutex, near, object, once, rwlock, service, waking,
+    arena, condvar, destroy, glk, host, mutex, near, object, once, p_sim, rwlock, service, waking,
 };
 /// The build of the locks that the clients use.
 use cohort as locks;
@@ -375,6 +375,10 @@ stress! {
     qd_is_full: delegate::runs::<Qd<Mcs, MayPark, 2>>(THREADS, 20_000, 2);
     qd_opens_again: (0..300).for_each(|_| delegate::runs_again::<Qd<Mcs, MayPark, 1>>(THREADS));
     qd_lets_go: delegate::lets_go::<Qd<Mcs, MayPark, 2>>(THREADS, 5_000, 3, 1);
+    p_sim_adds: p_sim::adds::<THREADS>(THREADS, 20_000, 0);
+    p_sim_adds_by_two: p_sim::adds::<2>(2, 50_000, (1 << 56) - 50_000);
+    p_sim_comes_and_goes: p_sim::comes_and_goes::<THREADS>(THREADS, 10_000);
+    p_sim_panics: (0..300).for_each(|_| p_sim::panics::<THREADS>(THREADS));
     posting_posts: (0..300).for_each(|_| delegate::posts::<SanlPlus>(THREADS, THREADS / 2));
     rcl_is_attended_within: {
         delegate::is_attended_within::<crate::locks::delegation::Rcl>(THREADS, 5_000);

@@ -1,7 +1,7 @@
 //! The commands that show something: `list`, `doctor`, help.
 
 use crate::cohort;
-use cohort::catalogue::{DELEGATES, LOCKS, SHARED};
+use cohort::catalogue::{COPYING, DELEGATES, LOCKS, SHARED};
 use predicates::str::contains;
 use serde_json::Value;
 
@@ -265,11 +265,13 @@ fn locks_that_sections_are_brought_to_have_a_list() {
         .output()
         .expect("the command runs");
     let said = String::from_utf8_lossy(&output.stdout);
-    for lock in DELEGATES {
-        let name = lock.name;
+    let copying = COPYING.iter().map(|copying| copying.name);
+    for name in DELEGATES.iter().map(|lock| lock.name).chain(copying) {
         assert!(list.contains(&format!("\"name\":\"{name}\"")), "{list}");
         assert!(said.contains(name), "{said}");
     }
+    let beside: Vec<&str> = list.matches("\"runs_once\":false").collect();
+    assert_eq!(beside.len(), COPYING.len(), "{list}");
 }
 
 /// A pipe has no columns and no colours.

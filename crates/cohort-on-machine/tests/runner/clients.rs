@@ -12,7 +12,7 @@ use crate::clients::recipes::{ClhHemlock, HemlockTicket, McsClh, McsTicketClh, T
 use crate::clients::rwlock::Hold;
 use crate::clients::service::Noted;
 use crate::clients::{
-    arena, condvar, destroy, host, mutex, near, object, once, rwlock, service, waking,
+    arena, condvar, destroy, host, mutex, near, object, once, p_sim, rwlock, service, waking,
 };
 use crate::delegate_clients::{
     self as delegate, Apart, Bringing, Chained, Hastily, Patiently, Queueing, Settling, Staying,
@@ -438,6 +438,10 @@ static CLIENTS: &[Sizes] = clients! {
     qd_lets_go: |threads, rounds| {
         delegate::lets_go::<Qd<Mcs, MayPark, 2>>(threads, rounds, threads / 2, 1);
     };
+    p_sim_adds: |threads, rounds| p_sim::adds::<12>(threads, rounds, 0);
+    p_sim_stamps_wrap: |threads, rounds| p_sim::adds::<12>(threads, rounds, (1 << 56) - rounds);
+    p_sim_comes_and_goes: |threads, rounds| p_sim::comes_and_goes::<12>(threads, rounds);
+    p_sim_panics: |threads, _rounds| p_sim::panics::<12>(threads);
     qd_is_inside: |threads, _rounds| {
         delegate::serves_nobody_inside::<Qd<Mcs, MayPark, 2>>(threads);
     };

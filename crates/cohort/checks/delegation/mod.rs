@@ -4,6 +4,7 @@ mod cc_synch;
 mod fc;
 mod h_synch;
 mod oyama;
+mod p_sim;
 mod qd;
 mod rcl;
 mod request;

@@ -2,6 +2,8 @@
 //! sections already and has the data in its cache (Zhang et al. 2017 §2.2), one file each, under
 //! their papers' names.
 //!
+//! [`p_sim`] is none of them: it applies operations to copies of the data, and waits for nobody.
+//!
 //! [`request`] is how a section is brought and answered for, in a queue [`told`], [`roster`] which
 //! threads bring them.
 
@@ -9,6 +11,7 @@ pub mod cc_synch;
 pub mod fc;
 pub mod h_synch;
 pub mod oyama;
+pub mod p_sim;
 pub mod qd;
 pub mod rcl;
 pub mod request;
@@ -21,6 +24,7 @@ pub use cc_synch::CcSynch;
 pub use fc::Fc;
 pub use h_synch::HSynch;
 pub use oyama::Oyama;
+pub use p_sim::PSim;
 pub use qd::Qd;
 pub use rcl::Rcl;
 pub use sanl::{Sanl, SanlDistanceFirst, SanlFlat};

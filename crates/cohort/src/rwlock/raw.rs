@@ -14,7 +14,8 @@
 //! |---|---|---|
 //! | `READERS` | how many hold it to read, or are about to see that they may not; from `FULL` on no other gets in | each reader |
 //! | `WRITER` | held to write | the writer |
-//! | `TAKEN` | how often it was taken, cut off | each reader and writer |
+//! | `COUNTS` | how often it is taken is counted | the head; the writer that is counted last |
+//! | `TAKEN` | that count, up to its end | each reader and writer; the head |
 //! | `PENDING` | the head is a writer: new readers wait behind it | the head |
 //! | `RESERVED` | the head has waited longer than [`PATIENCE_NANOSECONDS`]: nobody passes it | the head |
 //! | `PARKED` | the head sleeps: a release wakes it | the head; a releasing writer clears it |
@@ -22,7 +23,9 @@
 //! **Turns.**  Where holders come back sooner than the lock could change CPUs, the head
 //! leaves it to them for half a millisecond, a turn, as in `futex`, whose rules and memory of
 //! what paid serve here too: those of the gate, which needs none itself.  How soon they come
-//! back shows in `TAKEN`, at which the head looks rarely.  Readers that share are left together.
+//! back shows in `TAKEN`, for which the head asks, and at which it looks rarely: at other times nothing
+//! is counted, so that a writer finds 0 and leaves 0, without a look at the word before its exchanges.
+//! Such a look would have to wait for the last exchange.  Readers that share are left together.
 //!
 //! **An upgradable reader** holds the gate beside its read lock, marked as
 //! [queued](Futex::is_queued), so that it is the head when it wants to write.  Then it gives its
@@ -91,7 +94,11 @@ flaws! {
 }
 
 const TAKEN: u32 = !(ONCE - 1);
-const ONCE: u32 = 1 << 24;
+const ONCE: u32 = 1 << 25;
+const COUNTS: u32 = 1 << 24;
+/// The count at which a writer ends the counting.  A reader, which adds to the word, counts to the
+/// end of `TAKEN` and no further.
+const LAST: u32 = TAKEN - ONCE;
 const WRITER: u32 = 1 << 23;
 const PENDING: u32 = 1 << 22;
 const RESERVED: u32 = 1 << 21;
@@ -122,8 +129,12 @@ pub(super) const TOO_MANY: &str = "cohort: more than 524288 read locks on one lo
 pub(super) const DEFERENCE_NANOSECONDS: u64 = 5_000_000;
 
 /// For how long the head counts acquisitions: enough of them for the shortest and the
-/// longest interval between two to even out, and fewer than `TAKEN` can count.
+/// longest interval between two to even out.
 const SAMPLE_NANOSECONDS: u64 = 4_000;
+
+/// How many it counts meanwhile: more than there are in that time if the holders are not those that
+/// come back at once, also where a look is late.
+const SAMPLED: u32 = 32;
 
 /// The lock; all zero when new.
 ///
@@ -353,10 +364,11 @@ impl RawRwLock {
     fn arrive_past(&self, barred: u32) -> bool {
         // What is looked at after the word's exchange waits for it.
         let counts = counts_reads();
-        if self.word.load(Order::RELAXED) & barred != 0 {
+        let word = self.word.load(Order::RELAXED);
+        if word & barred != 0 {
             return false;
         }
-        let word = self.word.fetch_add(ONCE + 1, RW_READ);
+        let word = self.word.fetch_add(counted(word) + 1, RW_READ);
         if word & barred != 0 {
             self.turn_back();
             return false;
@@ -379,12 +391,10 @@ impl RawRwLock {
     /// Blocks until the lock is held to write, or patience runs out.
     #[inline]
     pub fn write(&self, patience: &Patience) -> Outcome {
-        let word = self.word.load(Order::RELAXED);
-        if word & !TAKEN == 0
-            && self
-                .word
-                .compare_exchange(word, written(word), RW_WRITE, Order::RELAXED)
-                .is_ok()
+        if self
+            .word
+            .compare_exchange(0, WRITER, RW_WRITE, Order::RELAXED)
+            .is_ok()
         {
             return Outcome::Acquired;
         }
@@ -496,27 +506,45 @@ impl RawRwLock {
     /// do not share it; false otherwise, and as soon as they leave it alone.
     #[inline(never)]
     fn leave_a_turn(&self, patience: &Patience) -> bool {
+        let left = self.look_rarely(patience);
+        self.word.fetch_and(!(COUNTS | TAKEN), RW_MARK);
+        left
+    }
+
+    fn look_rarely(&self, patience: &Patience) -> bool {
         let since = now();
         let mut spinner = Spinner::new();
-        let seen = self.word.load(Order::RELAXED);
+        let begun = self.count_next(SAMPLED);
         spinner.watch(SAMPLE_NANOSECONDS, || true);
         let word = self.word.load(Order::RELAXED);
-        let taken = u64::from(times_taken(seen, word));
-        if taken * ABSENCE_NANOSECONDS <= now() - since || word & READERS > 1 {
+        let seldom =
+            |taken: u32| u64::from(taken) * ABSENCE_NANOSECONDS <= now() - since;
+        if times_taken(begun, word).is_some_and(seldom) || word & READERS > 1 {
             return false;
         }
         let mut pause = FIRST_PAUSE_NANOSECONDS;
         while now() - since < PATIENCE_NANOSECONDS && !runs_out(patience) {
-            let seen = self.word.load(Order::RELAXED);
+            let begun = self.count_next(1);
             if spinner.pause(pause) == Advice::Sleep {
                 nap(NAP_NANOSECONDS);
             }
-            if times_taken(seen, self.word.load(Order::RELAXED)) == 0 {
+            if times_taken(begun, self.word.load(Order::RELAXED)) == Some(0) {
                 return false;
             }
             pause *= 2;
         }
         true
+    }
+
+    /// Has so many acquisitions counted that come from here on, for the head: what the count begins
+    /// with.
+    fn count_next(&self, times: u32) -> u32 {
+        let begins = COUNTS | (LAST - (times - 1) * ONCE);
+        if self.word.load(Order::RELAXED) & (COUNTS | TAKEN) != 0 {
+            self.word.fetch_and(!(COUNTS | TAKEN), RW_MARK);
+        }
+        self.word.fetch_or(begins, RW_MARK);
+        begins
     }
 
     /// Releases what the caller holds, whichever it is; false if nobody held
@@ -589,21 +617,26 @@ impl RawRwLock {
     /// The caller is its writer.
     #[inline]
     pub unsafe fn release_write(&self) {
-        let word = self.word.load(Order::RELAXED);
-        if word & MARKS != 0
-            || self
-                .word
-                .compare_exchange(word, word - WRITER, RW_WRITE_DONE, Order::RELAXED)
-                .is_err()
+        if self
+            .word
+            .compare_exchange(WRITER, 0, RW_WRITE_DONE, Order::RELAXED)
+            .is_err()
         {
-            let at = &raw const self.word;
-            // Releases that come before the head has woken need not wake it again.
-            let word = self
-                .word
-                .fetch_and(!(WRITER | PARKED), RW_WRITE_DONE_MARKED);
-            if word & PARKED != 0 {
-                Self::wake_head(at);
-            }
+            self.release_write_marked();
+        }
+    }
+
+    /// The same, of a lock whose word says more.
+    #[cold]
+    #[inline(never)]
+    fn release_write_marked(&self) {
+        let at = &raw const self.word;
+        // Releases that come before the head has woken need not wake it again.
+        let word = self
+            .word
+            .fetch_and(!(WRITER | PARKED), RW_WRITE_DONE_MARKED);
+        if word & PARKED != 0 {
+            Self::wake_head(at);
         }
     }
 
@@ -817,7 +850,7 @@ impl RawRwLock {
     /// In a forked child nobody waits; holders stay what they were.
     #[cold]
     fn inherit(&self) {
-        self.word.fetch_and(!MARKS, RW_MARK);
+        self.word.fetch_and(!(MARKS | COUNTS | TAKEN), RW_MARK);
         // An upgradable reader stays one, and keeps the gate, where marks of the parent's do no harm.
         if !self.gate.is_queued() {
             // SAFETY: the caller is alone, and no thread of this process is in it.
@@ -897,19 +930,41 @@ fn bars(recursion: Recursion) -> u32 {
     }
 }
 
-/// The word with one reader more.
+/// What a reader that finds that word adds to be counted.
 #[inline(always)]
-fn one_more(word: u32) -> u32 {
-    word.wrapping_add(ONCE) + 1
+const fn counted(word: u32) -> u32 {
+    if word & COUNTS != 0 && word & TAKEN != TAKEN {
+        ONCE
+    } else {
+        0
+    }
 }
 
-/// How often the lock was taken between two words of it, cut off.
-const fn times_taken(before: u32, after: u32) -> u32 {
-    (after & TAKEN).wrapping_sub(before & TAKEN) / ONCE
+/// The word with one reader more.
+#[inline(always)]
+const fn one_more(word: u32) -> u32 {
+    word + counted(word) + 1
+}
+
+/// How often the lock has been taken, by its word, since the count began; nothing if that has come to
+/// its end.
+const fn times_taken(begun: u32, word: u32) -> Option<u32> {
+    if word & COUNTS == 0 || word & TAKEN == TAKEN {
+        None
+    } else {
+        Some((word & TAKEN).wrapping_sub(begun & TAKEN) / ONCE)
+    }
 }
 
 /// A free lock's word, with a writer.
 #[inline(always)]
-fn written(word: u32) -> u32 {
-    word.wrapping_add(ONCE) | WRITER
+const fn written(word: u32) -> u32 {
+    let counted = if word & COUNTS == 0 {
+        word
+    } else if word & TAKEN >= LAST {
+        word & !(COUNTS | TAKEN)
+    } else {
+        word + ONCE
+    };
+    counted | WRITER
 }

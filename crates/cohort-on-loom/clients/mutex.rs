@@ -3,7 +3,9 @@
 use super::guest::Guest;
 use super::{add_one, read, write};
 use crate::locks::abortable::McsNb;
+use crate::locks::basic::Ticket;
 use crate::locks::door::{AtomicU32, Cell, Order, Spinner, yield_now};
+use crate::locks::numa::FutexHmcs;
 use crate::locks::wait::MayPark;
 use crate::locks::{Abortable, DetectsWaiters, Outcome, Patience, RawLock, RawTry, Token};
 use crate::world::{Kept, soon, together};
@@ -74,6 +76,57 @@ pub fn queues_behind<L: RawLock + 'static, const THREADS: usize>(
             true
         },
     );
+}
+
+/// The second thread acquires a lock for which it has waited, and never releases it; the lock's memory
+/// becomes another lock's, to which both come.
+pub fn begins_where_another_was_held() {
+    let lock = Kept::new(FutexHmcs::default());
+    let address = &raw const *lock as usize;
+    // One that the first thread has until the other lock is there, and one that the second has until
+    // it has acquired the first lock.
+    let turns = (Ticket::<MayPark>::new(), Ticket::<MayPark>::new());
+    let shared = Arc::new((lock, turns, AtomicU32::new(0), Cell::new(0)));
+    together(2, move |thread| {
+        let (_lock, (made, held), stage, count) = &*shared;
+        // SAFETY: it is there as long as what is shared, and rewritten where nobody uses it.
+        let lock = || unsafe { &*(address as *const FutexHmcs) };
+        let (made, held) = (Guest::of(made), Guest::of(held));
+        let first = Guest::of(lock());
+        if thread == 0 {
+            made.acquire();
+            first.acquire();
+            stage.store(1, Order::RELAXED);
+            until(stage, 2);
+            yield_now();
+            first.release();
+            drop(first);
+            held.acquire();
+            // SAFETY: the other thread has acquired it, and waits for what is released next.
+            unsafe { (address as *mut FutexHmcs).write(FutexHmcs::default()) };
+            held.release();
+            made.release();
+        } else {
+            held.acquire();
+            until(stage, 1);
+            stage.store(2, Order::RELAXED);
+            first.acquire();
+            // Nothing leads to what a lock without contexts was acquired by.
+            drop(first);
+            held.release();
+            made.acquire();
+            made.release();
+            stage.store(3, Order::RELAXED);
+        }
+        let guest = Guest::of(lock());
+        guest.acquire();
+        if thread == 0 {
+            until(stage, 3);
+        }
+        yield_now();
+        add_one(count);
+        guest.release();
+    });
 }
 
 /// The first and the third thread, which are of one cohort, come `rounds` times each

@@ -132,6 +132,10 @@ static BEYOND: &[(&str, &str)] = &[
         "there are so many queues here that no two locks of a client want the same",
     ),
     (
+        "futex-hmcs.trust-address",
+        "no client here has a lock where another was; loom notices it",
+    ),
+    (
         "oyama.forget-order",
         "threads change CPUs between two steps of a client, which so cannot know in which order \
          sections were put on the list; loom, where they do not, notices it",

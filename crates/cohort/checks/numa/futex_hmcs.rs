@@ -44,6 +44,9 @@ models![
     lighter("futex_hmcs::quick_timed", QUIET, || {
         mutex::lets_go::<FutexHmcs>(3, 1, 1)
     }),
+    quick("futex_hmcs::begins_again", PARK_1, || {
+        mutex::begins_where_another_was_held()
+    }),
     lighter(
         "futex_hmcs::keeps_apart",
         TURNS,

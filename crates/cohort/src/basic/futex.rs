@@ -274,6 +274,29 @@ impl Futex {
         self.word.load(Order::RELAXED) & QUEUED != 0
     }
 
+    /// Whether nothing that another lock has left in a queue can be in the way of this one's waiters
+    /// there: they have gone to it before, or `is_free` says so, or `free` has seen to it, which one
+    /// thread runs while others are told no.
+    pub(crate) fn may_queue(
+        &self,
+        address: usize,
+        is_free: impl FnOnce() -> bool,
+        free: impl FnOnce(),
+    ) -> bool {
+        let Err(seen) = self.mode.is_known_at(address) else {
+            return true;
+        };
+        if !is_free() {
+            // Once one of its own is in the queue the word says so, and is another.
+            if !self.mode.sees_after(seen) {
+                return false;
+            }
+            free();
+        }
+        self.mode.be_known_at(address);
+        true
+    }
+
     /// Blocks until the lock is held, for the head of a queue that puts its other waiters in
     /// order: as one of the crowd, but never in turns.
     pub(crate) fn acquire_as_queued(&self) {

@@ -42,7 +42,11 @@
 //! taken from a lock before the gates are looked at, with a fence between the two of each: so
 //! one of them sees the other.  A lock that finds both of its places taken is a `futex` meanwhile.
 //! A lock at the address of another that has ended has that one's queue, which is empty unless
-//! that one was held; see [`begin_at`](FutexHmcs::begin_at).
+//! that one was held; see [`begin_at`](FutexHmcs::begin_at).  Nobody says so where a guard is forgotten
+//! and its lock is moved, or where the lock's memory is used again without an end.  So the first waiter
+//! of a lock that goes to a queue looks whether somebody is in it: no thread has come to this lock by
+//! the queue yet, so a holder there is another lock's, and leaves.  The lock notes its place, cut off to
+//! seven bits, since it may be moved: one that is moved to where a holder was left has to look again.
 //!
 //! **The holder's record** is found by its thread, or, where another thread releases the lock,
 //! among all of them.  In a forked child the queues are empty, whatever threads stood in them; a
@@ -83,6 +87,7 @@ flaws! {
     LOSE_MARK = "futex-hmcs.lose-mark";
     KEEP_QUEUE = "futex-hmcs.keep-queue";
     TAKE_IN_USE = "futex-hmcs.take-in-use";
+    TRUST_ADDRESS = "futex-hmcs.trust-address";
     BELIEVE_PLACES = "futex-hmcs.believe-places";
     PASS_WHAT_IS_FREE = "futex-hmcs.pass-what-is-free";
 }
@@ -264,6 +269,12 @@ impl Table {
         }
     }
 
+    /// Whether somebody may be in a queue of the lock at that address.
+    fn is_in_use(&self, lock: usize) -> bool {
+        let mut queues = self.queues(lock).into_iter();
+        queues.any(|queue| queue.is_of(lock) && !queue.is_empty())
+    }
+
     /// The two queues of which one may be that of the lock at that address.
     fn queues(&self, lock: usize) -> [&'static Queue; 2] {
         // Fibonacci's hash spreads addresses that differ in their middle bits only.
@@ -297,6 +308,12 @@ impl Queue {
         let bound = &self.bound.0;
         bound.generation.settle(|| self.forget());
         bound.owner.load(Order::RELAXED) == lock
+    }
+
+    /// Whether nobody is in it.
+    fn is_empty(&self) -> bool {
+        let mut gates = self.gates.0.iter();
+        gates.all(|CachePadded(gate)| gate.is_empty())
     }
 
     /// In a forked child, forgets everybody.
@@ -688,6 +705,11 @@ impl FutexHmcs {
         }
         let lock = self.address();
         let table = TABLE.get();
+        let is_free = || mutant(flaw::TRUST_ADDRESS) || !table.is_in_use(lock);
+        let free = || while Self::forget_holder(lock) {};
+        if !self.futex.may_queue(lock, is_free, free) {
+            return false;
+        }
         if one_group {
             let length = table.known(lock).map_or(Length::Whole, Queue::length);
             if length == Length::Crowded {
@@ -784,26 +806,21 @@ impl FutexHmcs {
     #[inline]
     pub fn begin_at(place: *const Self) {
         if cache_groups() > 1 || cpus() > CROWD {
-            Self::forget_holder(place.addr());
+            let _ = Self::forget_holder(place.addr());
         }
     }
 
+    /// Has the holder leave that came by a queue to a lock at that address; whether there was one.
     #[cold]
-    fn forget_holder(lock: usize) {
-        let is_empty = |queue: &Queue| {
-            queue
-                .gates
-                .0
-                .iter()
-                .all(|CachePadded(gate)| gate.is_empty())
-        };
-        let queue = TABLE.get().known(lock);
-        if !queue.is_none_or(is_empty)
+    fn forget_holder(lock: usize) -> bool {
+        if TABLE.get().is_in_use(lock)
             && let Some(place) = Self::search(lock)
             && place.way.0.is_here()
         {
             place.leave(None, false);
+            return true;
         }
+        false
     }
 
     /// Releases a lock that the caller holds by an exchange, be it in a quick time or not.

@@ -8,6 +8,7 @@
 //! | `GATE` | one of the four below | waiters and heads |
 //! | `RELUCTANCE` | how rarely taking turns is tried | heads: more if it was not worth while, less if it was |
 //! | `REVOKED` | how often of late a quick time was revoked, so how rarely there is one | the waiter that revokes it: more; the holder that begins one: less |
+//! | `PLACE` | where the lock was when its waiters first went to a queue, cut off; 0: they have not; all ones: one of them sees after what another lock has left there | those waiters |
 //! | `PROCESS` | whose waiters shut the gate, or 0 if it is open; what a forked child inherits is open to it | with `GATE` |
 //!
 //! The gate lets one waiter through at a time, which is then the *head*, in the order
@@ -25,7 +26,7 @@
 
 use crate::door::{
     AtomicU32, Order, Slept, WaitPolicy, constructor, cpus, flaws, generation, is_worth_a_try,
-    mutant, policy, runs_out, sleep_by, tries_anything, unless_starved, wake,
+    key_of, mutant, policy, runs_out, sleep_by, tries_anything, unless_starved, wake,
 };
 use cohort_raw::Patience;
 
@@ -45,7 +46,9 @@ const RELUCTANCE: u32 = 7 << 4;
 const RELUCTANT: u32 = 1 << 4;
 const REVOKED: u32 = 7 << 7;
 const REVOCATION: u32 = 1 << 7;
-const PROCESS_SHIFT: u32 = 10;
+const PLACE_SHIFT: u32 = 10;
+const PLACE: u32 = 0x7f << PLACE_SHIFT;
+const PROCESS_SHIFT: u32 = 17;
 const PROCESS: u32 = !0 << PROCESS_SHIFT;
 
 /// The most reluctant lock tries turns once in some 16,000 contended acquisitions.
@@ -73,6 +76,12 @@ pub(super) enum Entered {
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub(crate) struct Mode(AtomicU32);
+
+/// An address, as `PLACE` has it.
+fn place_of(address: usize) -> u32 {
+    let spread = (key_of(address) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    (1 + spread as u32 % (PLACE >> PLACE_SHIFT).saturating_sub(1)) << PLACE_SHIFT
+}
 
 /// This process, as `PROCESS` has it.
 fn process() -> u32 {
@@ -152,6 +161,33 @@ impl Mode {
             let reluctance = ((seen & RELUCTANCE) + RELUCTANT).min(MOST);
             (seen & !(TURNS | RELUCTANCE)) | reluctance
         });
+    }
+
+    /// Whether the lock's waiters have gone to a queue where the lock is, as far as its place tells one
+    /// from another; the word, if not.
+    #[inline]
+    pub(super) fn is_known_at(&self, address: usize) -> Result<(), u32> {
+        let seen = self.0.load(Order::RELAXED);
+        if seen & PLACE == place_of(address) {
+            Ok(())
+        } else {
+            Err(seen)
+        }
+    }
+
+    /// They have from here on.
+    pub(super) fn be_known_at(&self, address: usize) {
+        self.change(|seen| (seen & !PLACE) | place_of(address));
+    }
+
+    /// Whether the caller is the one that sees after what is left there, before any goes; not if
+    /// anything has changed since the word was `seen`.
+    pub(super) fn sees_after(&self, seen: u32) -> bool {
+        seen & PLACE != PLACE
+            && self
+                .0
+                .compare_exchange(seen, seen | PLACE, Order::RELAXED, Order::RELAXED)
+                .is_ok()
     }
 
     fn change(&self, change: impl Fn(u32) -> u32) {

@@ -7,7 +7,9 @@ use crate::locks::basic::Ticket;
 use crate::locks::door::{AtomicU32, Cell, Order, Spinner, yield_now};
 use crate::locks::numa::FutexHmcs;
 use crate::locks::wait::MayPark;
-use crate::locks::{Abortable, DetectsWaiters, Outcome, Patience, RawLock, RawTry, Token};
+use crate::locks::{
+    Abortable, DetectsWaiters, Outcome, Patience, RawLock, RawTry, ReleaseFairly, Token,
+};
 use crate::world::{Kept, soon, together};
 use std::sync::Arc;
 
@@ -21,6 +23,46 @@ pub fn excludes<L: RawTry + 'static>(threads: usize, rounds: u64, triers: usize)
         guest.acquire();
         true
     });
+}
+
+/// A lock of which every release is fair.
+#[derive(Debug, Default)]
+pub struct Fairly<L>(L);
+
+// SAFETY: the lock inside excludes, by whichever release.
+unsafe impl<L: ReleaseFairly> RawLock for Fairly<L> {
+    type Context = L::Context;
+
+    unsafe fn acquire(&self, cx: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.0.acquire(cx) };
+    }
+
+    unsafe fn release(&self, cx: &L::Context) {
+        let _ = self.0.is_waited_for(cx);
+        // SAFETY: the caller's.
+        unsafe { self.0.release_fairly(cx) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: ReleaseFairly + RawTry> RawTry for Fairly<L> {
+    unsafe fn try_acquire(&self, cx: &L::Context) -> bool {
+        // SAFETY: the caller's.
+        unsafe { self.0.try_acquire(cx) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl<L: ReleaseFairly + Abortable> Abortable for Fairly<L> {
+    unsafe fn acquire_within(&self, cx: &L::Context, patience: &Patience) -> Outcome {
+        // SAFETY: the caller's.
+        unsafe { self.0.acquire_within(cx, patience) }
+    }
 }
 
 /// Each thread acquires as often as `rounds` says for it.

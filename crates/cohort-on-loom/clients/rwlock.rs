@@ -301,6 +301,65 @@ pub enum Hold {
     WritesForAWhile,
     /// Reads upgradably, and then as any other.
     ReadsOn,
+    /// Writes, reads upgradably what it has written, and writes again.
+    WritesTwice,
+    /// Writes, reads upgradably, and then does as [`WritesForAWhile`](Self::WritesForAWhile) and
+    /// [`ReadsOn`](Self::ReadsOn).
+    WritesAndReadsOn,
+}
+
+/// A lock that is always released fairly.
+#[derive(Default)]
+pub struct Fairly(RawRwLock);
+
+// SAFETY: that lock's, by its other releases.
+unsafe impl RawShared for Fairly {
+    type Context = ();
+
+    unsafe fn read(&self, (): &(), recursion: Recursion) {
+        let _ = self.0.read(recursion, &Patience::ENDLESS);
+    }
+
+    unsafe fn try_read(&self, (): &(), recursion: Recursion) -> bool {
+        self.0.try_read(recursion)
+    }
+
+    unsafe fn release_read(&self, (): &()) {
+        // SAFETY: the caller's.
+        unsafe { self.0.release_read_fairly() };
+    }
+
+    unsafe fn write(&self, (): &()) {
+        let _ = self.0.write(&Patience::ENDLESS);
+    }
+
+    unsafe fn try_write(&self, (): &()) -> bool {
+        self.0.try_write()
+    }
+
+    unsafe fn release_write(&self, (): &()) {
+        // SAFETY: the caller's.
+        unsafe { self.0.release_write_fairly() };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+
+    fn is_write_locked(&self) -> bool {
+        self.0.is_write_locked()
+    }
+}
+
+// SAFETY: as above.
+unsafe impl AbortableShared for Fairly {
+    unsafe fn read_within(&self, (): &(), recursion: Recursion, patience: &Patience) -> Outcome {
+        self.0.read(recursion, patience)
+    }
+
+    unsafe fn write_within(&self, (): &(), patience: &Patience) -> Outcome {
+        self.0.write(patience)
+    }
 }
 
 /// Each thread holds the lock in its way; what it saw while it kept its hold stays so.
@@ -332,19 +391,28 @@ pub fn changes_its_hold(threads: &'static [Hold]) {
                 theirs.end_read();
                 return 1;
             }
+            Hold::WritesTwice | Hold::WritesAndReadsOn => {
+                let _ = lock.write(&Patience::ENDLESS);
+                theirs.change();
+                // SAFETY: held to write.
+                unsafe { lock.downgrade_to_upgradable() };
+            }
             Hold::ReadsThenWrites
             | Hold::ReadsThenMayWrite
             | Hold::WritesForAWhile
-            | Hold::ReadsOn => {}
+            | Hold::ReadsOn => {
+                let outcome = lock.read_upgradably(&Patience::ENDLESS);
+                assert_eq!(outcome, Outcome::Acquired, "gave up without a deadline");
+            }
         }
-        let outcome = lock.read_upgradably(&Patience::ENDLESS);
-        assert_eq!(outcome, Outcome::Acquired, "gave up without a deadline");
+        let wrote = u64::from(matches!(hold, Hold::WritesTwice | Hold::WritesAndReadsOn));
         theirs.look();
         let mut seen = read(&theirs.one);
-        let for_a_while = matches!(hold, Hold::WritesForAWhile);
+        let for_a_while = matches!(hold, Hold::WritesForAWhile | Hold::WritesAndReadsOn);
         if for_a_while {
             // SAFETY: held to read upgradably.
-            unsafe { lock.upgrade_for_a_while() };
+            let outcome = unsafe { lock.upgrade_for_a_while(&Patience::ENDLESS) };
+            assert_eq!(outcome, Outcome::Acquired, "gave up without a deadline");
             assert_eq!(read(&theirs.one), seen, "somebody wrote meanwhile");
             theirs.change();
             seen = read(&theirs.one);
@@ -356,19 +424,20 @@ pub fn changes_its_hold(threads: &'static [Hold]) {
             _ => Patience::ENDLESS,
         };
         // SAFETY: held to read upgradably.
-        let writes = !matches!(hold, Hold::ReadsOn | Hold::WritesForAWhile)
+        let writes = !for_a_while
+            && !matches!(hold, Hold::ReadsOn)
             && unsafe { lock.upgrade(&patience) } == Outcome::Acquired;
         assert_eq!(read(&theirs.one), seen, "somebody wrote meanwhile");
         if writes {
             theirs.change();
             theirs.end_write();
-            return 1;
+            return wrote + 1;
         }
         // SAFETY: held to read upgradably.
         unsafe { lock.end_upgradable() };
         theirs.look();
         theirs.end_read();
-        for_a_while.into()
+        wrote + u64::from(for_a_while)
     });
     shared.holds(written);
 }

@@ -112,12 +112,47 @@ fn the_rest_is_there() {
     assert_eq!(again.lock().get(), 2);
 
     let fair = FairMutex::new(1);
-    parking_lot::FairMutexGuard::unlock_fair(fair.lock());
+    let guard = fair.lock();
+    assert!(fair.try_lock_for(soon).is_none() && fair.try_lock_until(Instant::now()).is_none());
+    parking_lot::FairMutexGuard::unlock_fair(guard);
     assert_eq!(fair.into_inner(), 1);
 
     let shared = Arc::new(Mutex::new(1));
     let guard: parking_lot::ArcMutexGuard<u32> = Mutex::lock_arc(&shared);
     assert!(shared.is_locked() && *guard == 1);
+}
+
+/// Every way to let go of a lock, and to have it again.
+#[test]
+fn locks_are_given_up_fairly() {
+    let total = Mutex::new(1);
+    let mut guard = total.lock();
+    MutexGuard::bump(&mut guard);
+    MutexGuard::unlocked_fair(&mut guard, || *total.lock() += 1);
+    assert_eq!(*guard, 2);
+    MutexGuard::unlock_fair(guard);
+    std::mem::forget(total.lock());
+    // SAFETY: forgotten above.
+    drop(unsafe { total.make_guard_unchecked() });
+    assert!(!total.is_locked());
+
+    let total = RwLock::new(1);
+    let mut reads = total.read();
+    RwLockReadGuard::bump(&mut reads);
+    RwLockReadGuard::unlock_fair(reads);
+    let mut writes = total.write();
+    RwLockWriteGuard::bump(&mut writes);
+    *writes += 1;
+    let mut seen = RwLockWriteGuard::downgrade_to_upgradable(writes);
+    assert!(total.try_read().is_some() && total.try_upgradable_read().is_none());
+    RwLockUpgradableReadGuard::with_upgraded(&mut seen, |total| *total += 1);
+    RwLockUpgradableReadGuard::bump(&mut seen);
+    let reads = RwLockUpgradableReadGuard::downgrade(seen);
+    assert!(*reads == 3 && total.try_upgradable_read().is_some());
+    drop(reads);
+    RwLockUpgradableReadGuard::unlock_fair(total.upgradable_read());
+    RwLockWriteGuard::unlock_fair(total.write());
+    assert!(!total.is_locked());
 }
 
 /// As many read as can be counted: a guard that was given back for a while waits until one has left, and

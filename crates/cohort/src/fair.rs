@@ -40,8 +40,10 @@ pub type FairMutexGuard<'a, T> = MutexGuard<'a, T, FairLock>;
 pub type MappedFairMutexGuard<'a, T> = MappedMutexGuard<'a, T, FairLock>;
 
 /// A [`Mutex`] that goes to the waiter that came first, for which each hand-over may have to
-/// wait until that one runs.  It can do whatever a `Mutex` under [`FairLock`] can; its waiters
-/// cannot give up.
+/// wait until that one runs.  It can do whatever a `Mutex` under [`FairLock`] can.
+///
+/// Waiters with deadlines stand beside the queue.  Once such a one has waited for half a millisecond, or
+/// for half of its time, the next release gives it the mutex, before all that are in the queue.
 ///
 /// ```
 /// use cohort::FairMutex;
@@ -52,7 +54,9 @@ pub type MappedFairMutexGuard<'a, T> = MappedMutexGuard<'a, T, FairLock>;
 ///         scope.spawn(|| *TOTAL.lock() += 1);
 ///     }
 /// });
-/// assert_eq!(TOTAL.try_lock().as_deref(), Some(&4));
+/// let guard = TOTAL.try_lock().unwrap();
+/// assert_eq!(*guard, 4);
+/// assert!(TOTAL.try_lock_for(std::time::Duration::from_millis(1)).is_none());
 /// ```
 #[derive(Default)]
 pub struct FairMutex<T: ?Sized> {

@@ -25,18 +25,17 @@
 //! |---|---|
 //! | `Mutex::new`, `const_mutex`, `const_new` | [`Mutex::new`] is `const`; [`Mutex::from_raw`] for a static under another lock than the default |
 //! | `lock`, `try_lock`, `try_lock_for`, `try_lock_until`, `is_locked`, `get_mut`, `into_inner`, `force_unlock`, `data_ptr`, `raw` | the same; [`Mutex::lock_within`] where there is no `std` |
-//! | `make_guard_unchecked`, of any lock | none: a guard has the context by which it holds the lock |
+//! | `make_guard_unchecked`, `make_read_guard_unchecked`, `make_write_guard_unchecked`, `make_upgradable_guard_unchecked` | the same; of mutexes under locks without contexts, since a guard has the context by which it holds the lock |
 //! | `MutexGuard`, `MappedMutexGuard`, `map`, `try_map`, `unlocked`, `leak`, `mutex` | the same; `try_map_or_err` is `try_map` |
-//! | `unlock_fair`, `unlocked_fair`, `bump`, `force_unlock_fair`, of any lock | none: a thread that has waited for half a millisecond has the default lock next; a [`FairMutex`] is fair whenever it is unlocked |
-//! | `FairMutex`, its guards, `const_fair_mutex` | the same, but its waiters cannot give up; or [`Mutex`] under any other lock that serves in order |
+//! | `unlock_fair`, `unlocked_fair`, `bump`, `force_unlock_fair`, of any lock | the same; of mutexes under a lock that has a [fair release](ReleaseFairly). Without it, a thread that has waited for half a millisecond has the default lock next |
+//! | `FairMutex`, its guards, `const_fair_mutex` | the same, and its waiters with deadlines stand beside the queue; or [`Mutex`] under any other lock that serves in order |
 //! | `RwLock::new`, `const_rwlock`, `read`, `write`, `try_…`, `try_…_for`, `try_…_until`, `is_locked`, `is_locked_exclusive`, `get_mut`, `into_inner`, `force_unlock_…`, `data_ptr`, `raw` | the same |
 //! | `read_recursive`, `try_read_recursive`, `try_read_recursive_for` | the same; `read` passes a waiting writer too, after 5 ms; once one had to, at once in a thread that has taken a read lock since |
 //! | `RwLockReadGuard`, `RwLockWriteGuard`, their mapped forms, `map`, `try_map`, `unlocked` | [`ReadGuard`], [`WriteGuard`], [`MappedReadGuard`], [`MappedWriteGuard`], the same |
 //! | `RwLockWriteGuard::rwlock`, `RwLockReadGuard::rwlock` | [`WriteGuard::rwlock`]; not of readers: threads may share their guards to which the data may not go |
-//! | `upgradable_read`, `RwLockUpgradableReadGuard`, `upgrade`, `try_upgrade…`, `with_upgraded`, `try_with_upgraded`, `unlocked`, `downgrade`, `RwLockWriteGuard::downgrade` | the same, [`UpgradableGuard`], under the default lock; `try_with_upgraded_for` is none |
-//! | `RwLockWriteGuard::downgrade_to_upgradable` | none: upgradable readers hold the gate before the lock, which others may hold while one writes |
+//! | `upgradable_read`, `RwLockUpgradableReadGuard`, `upgrade`, `try_upgrade…`, `with_upgraded`, `try_with_upgraded`, `unlocked`, `downgrade`, `RwLockWriteGuard::downgrade`, `downgrade_to_upgradable` | the same, [`UpgradableGuard`], under the default lock |
 //! | `Condvar`, `wait`, `wait_for`, `wait_until`, `wait_while`, `wait_while_for`, `wait_while_until`, `notify_one`, `notify_all`, `WaitTimeoutResult` | the same, under every lock, also with several mutexes |
-//! | `ReentrantMutex`, `const_reentrant_mutex`, `lock`, `try_…`, `is_owned_by_current_thread`, `data_ptr`, `force_unlock`, its guards, `map`, `try_map`, `remutex` | the same, under every lock; `raw`, `unlocked` and deadlines of mapped guards are none |
+//! | `ReentrantMutex`, `const_reentrant_mutex`, `lock`, `try_…`, `is_owned_by_current_thread`, `data_ptr`, `raw`, `force_unlock`, its guards, `map`, `try_map`, `unlocked`, `remutex` | the same, under every lock |
 //! | `Once`, `OnceState`, `call_once`, `call_once_force`, `state` | the same, poisoning included |
 //! | `lock_arc`, `try_lock_arc`, `read_arc`, `write_arc`, `read_arc_recursive`, `try_…_arc`, `try_…_arc_for` (feature `arc_lock`) | the same (feature `std`) of [`Mutex`] and [`RwLock`] |
 //! | `…_arc_until`, `upgradable_read_arc`, `ReentrantMutex::lock_arc`, `into_arc` | by `compat::parking_lot` |
@@ -94,6 +93,7 @@ mod delegated;
 pub mod delegation;
 pub mod door;
 mod fair;
+mod fairly;
 pub mod host;
 pub mod made;
 mod mutex;
@@ -117,6 +117,7 @@ pub use cohort_raw::*;
 pub use condition::{Condvar, WaitTimeoutResult};
 pub use delegated::Delegated;
 pub use fair::{FairLock, FairMutex, FairMutexGuard, MappedFairMutexGuard};
+pub use fairly::ReleaseFairly;
 pub use mutex::{MappedMutexGuard, Mutex, MutexGuard};
 pub use once::{Once, OnceState};
 #[cfg(world = "native")]

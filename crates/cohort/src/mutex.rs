@@ -3,6 +3,7 @@
 use crate::context::Kept;
 use crate::defer::Defer;
 use crate::door::{Cell, now, to_its_end};
+use crate::fairly::ReleaseFairly;
 use crate::numa::FutexHmcs;
 use crate::token::Token;
 use cohort_raw::{Abortable, Deadline, Outcome, Patience, RawLock, RawTry, ThreadOblivious};
@@ -231,6 +232,47 @@ impl<T: ?Sized, L: RawLock> Mutex<T, L> {
     /// ```
     pub fn is_locked(&self) -> bool {
         self.lock.is_locked()
+    }
+
+    /// Unlocks a mutex after its guard was forgotten, as [`MutexGuard::unlock_fair`] does.
+    ///
+    /// ```
+    /// let total = cohort::Mutex::new(1);
+    /// std::mem::forget(total.lock());
+    /// // SAFETY: locked and forgotten above.
+    /// unsafe { total.force_unlock_fair() };
+    /// assert!(!total.is_locked());
+    /// ```
+    ///
+    /// # Safety
+    /// The mutex is locked, by a guard that was forgotten.
+    pub unsafe fn force_unlock_fair(&self)
+    where
+        L: RawLock<Context = ()> + ReleaseFairly,
+    {
+        // SAFETY: the caller's.
+        unsafe { self.lock.release_fairly(&()) };
+    }
+
+    /// A guard of a mutex that is locked, and has none: its guard was forgotten, or the lock was
+    /// [acquired by itself](Self::raw).  Only of locks without contexts, since a guard has the context by
+    /// which it holds the lock.
+    ///
+    /// ```
+    /// let total = cohort::Mutex::new(1);
+    /// std::mem::forget(total.lock());
+    /// // SAFETY: locked and forgotten above.
+    /// drop(unsafe { total.make_guard_unchecked() });
+    /// assert!(!total.is_locked());
+    /// ```
+    ///
+    /// # Safety
+    /// The mutex is locked, the caller is entitled to unlock it, and there is no other guard.
+    pub unsafe fn make_guard_unchecked(&self) -> MutexGuard<'_, T, L>
+    where
+        L: RawLock<Context = ()> + ThreadOblivious,
+    {
+        self.guard(Kept::new())
     }
 
     /// Unlocks a mutex whose guard was forgotten.
@@ -642,6 +684,81 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
         pause()
     }
 
+    /// Unlocks so that a thread which sleeps for the mutex has it next, past all that come: see
+    /// [`ReleaseFairly`].
+    ///
+    /// ```
+    /// use cohort::{Mutex, MutexGuard};
+    ///
+    /// let total = Mutex::new(1);
+    /// MutexGuard::unlock_fair(total.lock());
+    /// assert!(!total.is_locked());
+    /// ```
+    pub fn unlock_fair(this: Self)
+    where
+        L: ReleaseFairly,
+    {
+        let mut this = ManuallyDrop::new(this);
+        // SAFETY: the guard stands for the acquisition, and comes to its end here.
+        unsafe {
+            this.mutex.lock.release_fairly(this.context.get());
+            ManuallyDrop::drop(&mut this.context);
+        }
+    }
+
+    /// Runs `pause` while the mutex is unlocked, which it becomes as by
+    /// [`unlock_fair`](Self::unlock_fair), and blocks until it is locked again.
+    ///
+    /// ```
+    /// use cohort::{Mutex, MutexGuard};
+    ///
+    /// let total = Mutex::new(1);
+    /// let mut guard = total.lock();
+    /// MutexGuard::unlocked_fair(&mut guard, || *total.lock() += 1);
+    /// assert_eq!(*guard, 2);
+    /// ```
+    pub fn unlocked_fair<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R
+    where
+        L: ReleaseFairly,
+    {
+        let (lock, context) = Self::held(this);
+        // SAFETY: the guard holds the lock, is borrowed, and is given back when it holds it again.
+        unsafe { lock.release_fairly(context) };
+        // SAFETY: as in `lock`; the context has just released the lock.
+        let _last = Defer(|| unsafe { lock.acquire(context) });
+        pause()
+    }
+
+    /// Lets a thread that waits for the mutex have it, if there is one, and blocks until it is locked
+    /// again: as [`unlocked_fair`](Self::unlocked_fair) with nothing to do in between.
+    ///
+    /// ```
+    /// use cohort::{Mutex, MutexGuard};
+    ///
+    /// let total = Mutex::new(0);
+    /// std::thread::scope(|scope| {
+    ///     for _ in 0..4 {
+    ///         scope.spawn(|| {
+    ///             let mut guard = total.lock();
+    ///             for _ in 0..100 {
+    ///                 *guard += 1;
+    ///                 MutexGuard::bump(&mut guard);
+    ///             }
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(total.into_inner(), 400);
+    /// ```
+    pub fn bump(this: &mut Self)
+    where
+        L: ReleaseFairly,
+    {
+        let (lock, context) = Self::held(this);
+        if lock.is_waited_for(context) {
+            Self::unlocked_fair(this, || ());
+        }
+    }
+
     /// The lock that a guard holds, and by which context.
     pub(crate) fn held(this: &Self) -> (&'a L, &L::Context) {
         (&this.mutex.lock, this.context.get())
@@ -649,6 +766,27 @@ impl<'a, T: ?Sized, L: RawLock> MutexGuard<'a, T, L> {
 }
 
 impl<'a, T: ?Sized, L: RawLock> MappedMutexGuard<'a, T, L> {
+    /// As [`MutexGuard::unlock_fair`].
+    ///
+    /// ```
+    /// use cohort::{MappedMutexGuard, Mutex, MutexGuard};
+    ///
+    /// let pair = Mutex::new((1, 2));
+    /// MappedMutexGuard::unlock_fair(MutexGuard::map(pair.lock(), |pair| &mut pair.0));
+    /// assert!(!pair.is_locked());
+    /// ```
+    pub fn unlock_fair(this: Self)
+    where
+        L: ReleaseFairly,
+    {
+        let mut this = ManuallyDrop::new(this);
+        // SAFETY: the guard stands for the acquisition, and comes to its end here.
+        unsafe {
+            this.lock.release_fairly(this.context.get());
+            ManuallyDrop::drop(&mut this.context);
+        }
+    }
+
     /// Goes on with a part of the part.
     ///
     /// ```

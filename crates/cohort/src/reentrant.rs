@@ -7,7 +7,9 @@
 //! | `context` | the owner | by which it holds the lock |
 
 use crate::context::Kept;
+use crate::defer::Defer;
 use crate::door::{AtomicUsize, Cell, Order, thread};
+use crate::fairly::ReleaseFairly;
 use crate::mutex::patience;
 use crate::numa::FutexHmcs;
 use cohort_raw::{Abortable, Outcome, RawLock, RawTry, ThreadOblivious};
@@ -213,6 +215,59 @@ impl<T: ?Sized, L: RawLock> ReentrantMutex<T, L> {
         self.hold.lock.is_locked()
     }
 
+    /// The lock.  One that is acquired there is released there, and the mutex knows nothing of it.
+    ///
+    /// ```
+    /// use cohort::{RawLock, ReentrantMutex};
+    ///
+    /// let total = ReentrantMutex::new(1);
+    /// let guard = total.lock();
+    /// assert!(total.raw().is_locked());
+    /// # drop(guard);
+    /// ```
+    pub const fn raw(&self) -> &L {
+        &self.hold.lock
+    }
+
+    /// A guard more of the calling thread's, in the place of one that was forgotten.
+    ///
+    /// ```
+    /// let total = cohort::ReentrantMutex::new(1);
+    /// std::mem::forget(total.lock());
+    /// // SAFETY: locked and forgotten above.
+    /// drop(unsafe { total.make_guard_unchecked() });
+    /// assert!(!total.is_locked());
+    /// ```
+    ///
+    /// # Safety
+    /// The calling thread has locked the mutex, by a guard that was forgotten.
+    pub unsafe fn make_guard_unchecked(&self) -> ReentrantMutexGuard<'_, T, L> {
+        ReentrantMutexGuard {
+            mutex: self,
+            here: PhantomData,
+        }
+    }
+
+    /// Ends one of the calling thread's guards that was forgotten, as
+    /// [`ReentrantMutexGuard::unlock_fair`] does.
+    ///
+    /// ```
+    /// let total = cohort::ReentrantMutex::new(1);
+    /// std::mem::forget(total.lock());
+    /// // SAFETY: locked and forgotten above.
+    /// unsafe { total.force_unlock_fair() };
+    /// assert!(!total.is_locked());
+    /// ```
+    ///
+    /// # Safety
+    /// As [`force_unlock`](Self::force_unlock).
+    pub unsafe fn force_unlock_fair(&self)
+    where
+        L: ReleaseFairly,
+    {
+        self.hold.leave_fairly();
+    }
+
     /// Ends one of the calling thread's guards that was forgotten.
     ///
     /// ```
@@ -350,6 +405,33 @@ impl<L: RawLock> Hold<L> {
 
     /// Ends one of the calling thread's guards.
     fn leave(&self) {
+        // SAFETY: acquired by that context, and released once.
+        self.leave_by(|lock, context| unsafe { lock.release(context) });
+    }
+
+    /// The same, by a fair release.
+    fn leave_fairly(&self)
+    where
+        L: ReleaseFairly,
+    {
+        // SAFETY: as above.
+        self.leave_by(|lock, context| unsafe { lock.release_fairly(context) });
+    }
+
+    /// Runs `pause` between the end of a guard, in whichever way, and one that takes its place.
+    fn without_one<R>(&self, leave: fn(&Self), pause: impl FnOnce() -> R) -> R {
+        leave(self);
+        let _last = Defer(|| {
+            // SAFETY: as in `lock`.
+            self.enter(|lock, context| unsafe {
+                lock.acquire(context);
+                true
+            });
+        });
+        pause()
+    }
+
+    fn leave_by(&self, release: impl FnOnce(&L, &L::Context)) {
         // SAFETY: the owner alone has guards, and comes here.
         let left = self.guards.with_mut(|guards| unsafe {
             *guards -= 1;
@@ -360,8 +442,7 @@ impl<L: RawLock> Hold<L> {
             // SAFETY: as above.
             let context = self.context.with_mut(|held| unsafe { (*held).take() });
             if let Some(context) = context {
-                // SAFETY: acquired by that context, and released once.
-                unsafe { self.lock.release(context.get()) };
+                release(&self.lock, context.get());
             }
         }
     }
@@ -431,9 +512,125 @@ impl<'a, T: ?Sized, L: RawLock> ReentrantMutexGuard<'a, T, L> {
     pub const fn remutex(this: &Self) -> &'a ReentrantMutex<T, L> {
         this.mutex
     }
+
+    /// Runs `pause` without this guard, so that others may have the mutex if the thread has no other,
+    /// and blocks until the thread has locked it again.
+    ///
+    /// ```
+    /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
+    ///
+    /// let total = ReentrantMutex::new(1);
+    /// let mut guard = total.lock();
+    /// ReentrantMutexGuard::unlocked(&mut guard, || assert!(!total.is_locked()));
+    /// assert!(total.is_owned_by_current_thread());
+    /// ```
+    pub fn unlocked<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
+        this.mutex.hold.without_one(Hold::leave, pause)
+    }
+
+    /// The same, and the mutex becomes unlocked as by [`unlock_fair`](Self::unlock_fair).
+    ///
+    /// ```
+    /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
+    ///
+    /// let total = ReentrantMutex::new(1);
+    /// let mut guard = total.lock();
+    /// ReentrantMutexGuard::unlocked_fair(&mut guard, || assert!(!total.is_locked()));
+    /// assert!(total.is_owned_by_current_thread());
+    /// ```
+    pub fn unlocked_fair<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R
+    where
+        L: ReleaseFairly,
+    {
+        this.mutex.hold.without_one(Hold::leave_fairly, pause)
+    }
+
+    /// Lets a thread that waits for the mutex have it, if there is one and this is the only guard of the
+    /// calling thread, and blocks until it is locked again.
+    ///
+    /// ```
+    /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
+    ///
+    /// let total = ReentrantMutex::new(1);
+    /// let mut guard = total.lock();
+    /// ReentrantMutexGuard::bump(&mut guard);
+    /// assert!(total.is_owned_by_current_thread());
+    /// ```
+    pub fn bump(this: &mut Self)
+    where
+        L: ReleaseFairly,
+    {
+        Self::unlocked_fair(this, || ());
+    }
+
+    /// Ends the guard; if it is the thread's last, so that a thread which sleeps for the mutex has it
+    /// next, past all that come: see [`ReleaseFairly`].
+    ///
+    /// ```
+    /// use cohort::{ReentrantMutex, ReentrantMutexGuard};
+    ///
+    /// let total = ReentrantMutex::new(1);
+    /// ReentrantMutexGuard::unlock_fair(total.lock());
+    /// assert!(!total.is_locked());
+    /// ```
+    pub fn unlock_fair(this: Self)
+    where
+        L: ReleaseFairly,
+    {
+        let hold = &this.mutex.hold;
+        mem::forget(this);
+        hold.leave_fairly();
+    }
 }
 
 impl<'a, T: ?Sized, L: RawLock> MappedReentrantMutexGuard<'a, T, L> {
+    /// As [`ReentrantMutexGuard::unlock_fair`].
+    ///
+    /// ```
+    /// use cohort::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard};
+    ///
+    /// let pair = ReentrantMutex::new((1, 2));
+    /// let first = ReentrantMutexGuard::map(pair.lock(), |pair| &pair.0);
+    /// MappedReentrantMutexGuard::unlock_fair(first);
+    /// assert!(!pair.is_locked());
+    /// ```
+    pub fn unlock_fair(this: Self)
+    where
+        L: ReleaseFairly,
+    {
+        let hold = this.hold;
+        mem::forget(this);
+        hold.leave_fairly();
+    }
+
+    /// Goes on with a part of the part, if there is one.
+    ///
+    /// # Errors
+    /// The guard, if there is none.
+    ///
+    /// ```
+    /// use cohort::{MappedReentrantMutexGuard, ReentrantMutex, ReentrantMutexGuard};
+    ///
+    /// let words = ReentrantMutex::new((1, ["one"]));
+    /// let all = ReentrantMutexGuard::map(words.lock(), |words| &words.1[..]);
+    /// assert!(MappedReentrantMutexGuard::try_map(all, |words| words.get(1)).is_err());
+    /// ```
+    pub fn try_map<U: ?Sized>(
+        this: Self,
+        part: impl FnOnce(&T) -> Option<&U>,
+    ) -> Result<MappedReentrantMutexGuard<'a, U, L>, Self> {
+        let Some(part) = part(&this).map(NonNull::from) else {
+            return Err(this);
+        };
+        let hold = this.hold;
+        mem::forget(this);
+        Ok(MappedReentrantMutexGuard {
+            hold,
+            part,
+            here: PhantomData,
+        })
+    }
+
     /// Goes on with a part of the part.
     ///
     /// ```

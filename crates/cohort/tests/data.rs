@@ -250,6 +250,32 @@ fn a_fair_mutex_is_a_mutex() {
     assert_eq!(total.into_inner(), 2);
 }
 
+/// A waiter with a deadline gives up at it, and is served beside those that wait in order.
+#[test]
+fn waiters_of_a_fair_mutex_may_give_up() {
+    const LATE: Duration = Duration::from_secs(600);
+    let total = FairMutex::new(0);
+    let guard = total.lock();
+    scope(|scope| {
+        scope.spawn(|| assert!(total.try_lock_for(Duration::from_millis(1)).is_none()));
+    });
+    drop(guard);
+    scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for round in 0..ROUNDS {
+                    let guard = match round % 10 {
+                        0 => total.try_lock_for(LATE),
+                        _ => Some(total.lock()),
+                    };
+                    *guard.expect("all are served in ten minutes") += 1;
+                }
+            });
+        }
+    });
+    assert_eq!(total.into_inner(), 4 * ROUNDS);
+}
+
 /// Writers come from upgradable readers, and go on as readers.
 #[test]
 fn holds_of_a_rwlock_change() {
@@ -286,6 +312,125 @@ fn an_upgrade_gives_up() {
     drop(reader);
     *UpgradableGuard::try_upgrade(seen).expect("it is alone") += 1;
     assert_eq!(total.try_write().as_deref(), Some(&1));
+}
+
+/// A writer goes on as a reader that may write again, and nobody writes in between.
+#[test]
+fn a_writer_goes_on_as_one_that_may_write_again() {
+    let total = RwLock::new(0);
+    let mut writes = total.write();
+    *writes += 1;
+    let seen = WriteGuard::downgrade_to_upgradable(writes);
+    let reader = total.read();
+    assert!(total.try_write().is_none() && total.try_upgradable_read().is_none());
+    let seen = UpgradableGuard::try_upgrade(seen).expect_err("there is another reader");
+    drop(reader);
+    let reader = UpgradableGuard::downgrade(seen);
+    assert!(total.try_upgradable_read().is_some() && *reader == 1);
+    drop(reader);
+    scope(|scope| {
+        for thread in 0..8_u64 {
+            let total = &total;
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    if (thread + round).is_multiple_of(3) {
+                        drop(total.read());
+                        continue;
+                    }
+                    let mut writes = total.write();
+                    *writes += 1;
+                    let before = *writes;
+                    let mut seen = WriteGuard::downgrade_to_upgradable(writes);
+                    UpgradableGuard::with_upgraded(&mut seen, |total| *total += 1);
+                    assert_eq!(*seen, before + 1, "another wrote in between");
+                    let mut writes = UpgradableGuard::upgrade(seen);
+                    *writes -= 1;
+                    assert_eq!(*writes, before, "another wrote in between");
+                }
+            });
+        }
+    });
+    let wrote = (0..8 * ROUNDS).filter(|n| !(n / ROUNDS + n % ROUNDS).is_multiple_of(3));
+    assert_eq!(*total.read(), 1 + wrote.count() as u64);
+    assert!(total.try_write().is_some(), "no mark is left");
+}
+
+/// What waits at a rwlock has it before a thread that comes.
+#[test]
+fn a_fair_release_lets_a_waiter_in_first() {
+    let total = RwLock::new(0);
+    for round in 0..20 {
+        let is_waited_for = || {
+            while !total.raw().is_waited_for() {
+                std::thread::yield_now();
+            }
+        };
+        scope(|scope| {
+            if round % 2 == 0 {
+                let guard = total.write();
+                scope.spawn(|| *total.write() += 1);
+                is_waited_for();
+                WriteGuard::unlock_fair(guard);
+            } else {
+                let guard = total.read();
+                scope.spawn(|| *total.write() += 1);
+                is_waited_for();
+                ReadGuard::unlock_fair(guard);
+            }
+            assert_eq!(*total.write(), round + 1, "the waiter was passed");
+        });
+    }
+    assert!(total.try_write().is_some(), "no mark is left");
+}
+
+/// A holder that only ever gives up its lock for a moment lets others in.
+#[test]
+fn others_come_while_a_holder_bumps() {
+    let come = Mutex::new(false);
+    scope(|scope| {
+        let mut guard = come.lock();
+        scope.spawn(|| *come.lock() = true);
+        while !*guard {
+            MutexGuard::bump(&mut guard);
+        }
+    });
+    let come: Mutex<bool, Ticket> = Mutex::from(false);
+    scope(|scope| {
+        let mut guard = come.lock();
+        scope.spawn(|| *come.lock() = true);
+        while !*guard {
+            MutexGuard::bump(&mut guard);
+        }
+    });
+    let come = RwLock::new(false);
+    scope(|scope| {
+        let mut guard = come.write();
+        scope.spawn(|| *come.write() = true);
+        while !*guard {
+            WriteGuard::bump(&mut guard);
+        }
+    });
+}
+
+/// Guards are made of holds that have none, and end them.
+#[test]
+fn guards_are_made_of_what_is_held() {
+    let mutex: Mutex<u32, Ticket> = Mutex::from(1);
+    let lock = RwLock::new(1);
+    forget(mutex.lock());
+    // SAFETY: forgotten just now, as all below.
+    drop(unsafe { mutex.make_guard_unchecked() });
+    forget(lock.read());
+    // SAFETY: as above.
+    drop(unsafe { lock.make_read_guard_unchecked() });
+    forget(lock.upgradable_read());
+    // SAFETY: as above.
+    drop(unsafe { lock.make_upgradable_guard_unchecked() });
+    assert!(lock.try_upgradable_read().is_some());
+    forget(lock.write());
+    // SAFETY: as above.
+    drop(unsafe { lock.make_write_guard_unchecked() });
+    assert!(mutex.try_lock().is_some() && lock.try_write().is_some());
 }
 
 /// The data is there as long as a guard is, which may go to another thread.

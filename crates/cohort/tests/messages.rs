@@ -85,8 +85,9 @@ fn a_refusal_says_what_to_use_instead() {
             "`rwlock::CRwNp`",
         ),
         (
-            "cohort::FairMutex::new(1).try_lock_for(std::time::Duration::ZERO);",
-            "the waiters of `Gated<Ticket",
+            "cohort::Mutex::<u32, cohort::compose::Gated<cohort::basic::Mcs>>::from(1)\
+             .try_lock_for(std::time::Duration::ZERO);",
+            "the waiters of `Gated<Mcs",
             "use the default lock",
         ),
     ] {

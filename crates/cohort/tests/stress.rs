@@ -521,6 +521,22 @@ stress! {
             Hold::ReadsOn,
         ]);
     });
+    rwlock_is_written_twice: (0..300).for_each(|_| {
+        rwlock::changes_its_hold(&[
+            Hold::WritesTwice,
+            Hold::ReadsThenWrites,
+            Hold::Writes,
+            Hold::WritesAndReadsOn,
+            Hold::Reads,
+            Hold::WritesTwice,
+            Hold::ReadsThenMayWrite,
+        ]);
+    });
+    rwlock_is_fair: rwlock::lets_go::<rwlock::Fairly>(THREADS, 3, 2_000, 2);
+    futex_is_fair: mutex::lets_go::<mutex::Fairly<Futex>>(THREADS, 2_000, 2);
+    futex_hmcs_is_fair: mutex::lets_go::<mutex::Fairly<FutexHmcs>>(THREADS, 2_000, 2);
+    futex_hmcs_begins_again: mutex::begins_where_another_was_held();
+    gated_lets_go: mutex::lets_go::<Gated<Ticket>>(THREADS, 2_000, 3);
     rwlock_is_read_again_at_last: (0..20).for_each(|round| {
         let between = || std::thread::sleep(Duration::from_millis(6));
         rwlock::is_read_again_at_last(round % 2 == 0, between);

@@ -71,6 +71,26 @@ fn holds(threads: usize) -> &'static [Hold] {
     &many[..threads]
 }
 
+/// The same, where writers go on as those that may write again.
+fn written_twice(threads: usize) -> &'static [Hold] {
+    use Hold::{Reads, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesAndReadsOn, WritesTwice};
+    let many = &[
+        WritesTwice,
+        Writes,
+        ReadsThenWrites,
+        WritesAndReadsOn,
+        Reads,
+        WritesTwice,
+        ReadsThenMayWrite,
+        Writes,
+        WritesAndReadsOn,
+        Reads,
+        ReadsThenWrites,
+        WritesTwice,
+    ];
+    &many[..threads]
+}
+
 /// A client in two sizes: by virtual time with many threads, by chance with few.
 type Sizes = (&'static str, Client, Client);
 
@@ -273,6 +293,14 @@ static CLIENTS: &[Sizes] = clients! {
     readers_and_writers_let_go: |threads, rounds| rwlock::lets_go::<RawRwLock>(threads, 3, rounds, 2);
     rwlock_is_tried: |threads, rounds| rwlock::is_tried::<RawRwLock>(threads, rounds);
     rwlock_changes_its_hold: |threads, _rounds| rwlock::changes_its_hold(holds(threads));
+    rwlock_is_written_twice: |threads, _rounds| rwlock::changes_its_hold(written_twice(threads));
+    rwlock_is_fair: |threads, rounds| rwlock::lets_go::<rwlock::Fairly>(threads, 3, rounds, 2);
+    futex_is_fair: |threads, rounds| mutex::lets_go::<mutex::Fairly<Futex>>(threads, rounds, 2);
+    futex_hmcs_is_fair: |threads, rounds| {
+        mutex::lets_go::<mutex::Fairly<FutexHmcs>>(threads, rounds, 2);
+    };
+    futex_hmcs_begins_again: |_threads, _rounds| mutex::begins_where_another_was_held();
+    gated_lets_go: |threads, rounds| mutex::lets_go::<Gated<Ticket>>(threads, rounds, threads / 2);
     rwlock_is_read_past_writers: |_threads, rounds| rwlock::is_read_past_writers(rounds);
     rwlock_is_read_again_at_last: |_threads, rounds| {
         rwlock::is_read_again_at_last(rounds % 2 == 0, || ());

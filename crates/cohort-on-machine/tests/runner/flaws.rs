@@ -133,7 +133,8 @@ static BEYOND: &[(&str, &str)] = &[
     ),
     (
         "futex-hmcs.trust-address",
-        "no client here has a lock where another was; loom notices it",
+        "threads that wait for the first time stand in no queue, and no client here lets some wait often \
+         and then puts a lock where another was; loom notices it",
     ),
     (
         "oyama.forget-order",

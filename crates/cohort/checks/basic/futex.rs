@@ -110,6 +110,21 @@ models![
     quick("futex::quick_destroyed", QUIET, || {
         destroy::is_destroyed::<Futex>(2);
     }),
+    quick("futex::fair", PARK_3, || {
+        mutex::excludes::<mutex::Fairly<Futex>>(3, 1, 0)
+    }),
+    quick("futex::fair_again", PARK, || {
+        mutex::excludes::<mutex::Fairly<Futex>>(2, 2, 1)
+    }),
+    quick("futex::fair_timed", TICKING, || {
+        mutex::lets_go::<mutex::Fairly<Futex>>(3, 1, 1)
+    }),
+    quick("futex::fair_turns", TURNS_END_1, || {
+        mutex::excludes::<mutex::Fairly<Futex>>(3, 1, 0)
+    }),
+    quick("futex::fair_quick", QUIET_1, || {
+        mutex::excludes::<mutex::Fairly<Futex>>(3, 1, 0)
+    }),
     quick("fork::futex_turns", FORK_TURNS, || {
         fork::holds(fork::bare::<Futex>(), 3)
     }),

@@ -15,6 +15,16 @@ models![
     quick("gate::gated", PARK_1, || {
         mutex::excludes::<Gated<Ticket>>(3, 1, 0)
     }),
+    // Waiters with deadlines are handed what holders have.
+    quick("gate::gated_timed", DUE_1, || {
+        mutex::lets_go::<Gated<Ticket>>(3, 1, 1)
+    }),
+    quick("gate::gated_all_timed", DUE_1, || {
+        mutex::lets_go::<Gated<Ticket>>(2, 2, 1)
+    }),
+    quick("gate::gated_cancelled", DUE_1, || {
+        mutex::is_cancelled_or_granted::<Gated<Ticket>>(2, true)
+    }),
     quick("gate::impatient", IMPATIENT_1, || {
         host::excludes(host::in_place::<Mcs>(), 3, 1, 0)
     }),

@@ -35,6 +35,12 @@ models![
     lighter("futex_hmcs::one_group_absent", ONE_GROUP_ABSENT, || {
         mutex::queues::<FutexHmcs, 3>([1, 1, 1])
     }),
+    lighter("futex_hmcs::fair", PARK_1, || {
+        mutex::queues::<mutex::Fairly<FutexHmcs>, 3>([1, 1, 1])
+    }),
+    lighter("futex_hmcs::fair_timed", PARK_1, || {
+        mutex::lets_go::<mutex::Fairly<FutexHmcs>>(3, 1, 1)
+    }),
     quick("futex_hmcs::owed", IMPATIENT_1, || {
         mutex::lets_go::<FutexHmcs>(3, 1, 1)
     }),

@@ -1,7 +1,8 @@
 //! Checks of the rwlock of one word.
 
 use crate::clients::rwlock::Hold::{
-    Reads, ReadsOn, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesForAWhile, WritesThenReads,
+    Reads, ReadsOn, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesAndReadsOn, WritesForAWhile,
+    WritesThenReads, WritesTwice,
 };
 use crate::runner::prelude::*;
 
@@ -87,10 +88,36 @@ models![
     quick("rwlock::upgradable_read_on", PARK, || {
         rwlock::changes_its_hold(&[ReadsOn, ReadsThenWrites])
     }),
+    quick("rwlock::writes_twice", PARK, || {
+        rwlock::changes_its_hold(&[WritesTwice, Reads])
+    }),
+    quick("rwlock::writes_twice_beside_writer", PARK, || {
+        rwlock::changes_its_hold(&[WritesTwice, Writes])
+    }),
+    quick("rwlock::writes_twice_beside_upgrade", PARK, || {
+        rwlock::changes_its_hold(&[WritesTwice, ReadsThenWrites])
+    }),
+    lighter("rwlock::writes_twice_among_readers", PARK_1, || {
+        rwlock::changes_its_hold(&[WritesTwice, Reads, Reads])
+    }),
+    quick("rwlock::writes_and_reads_on", PARK, || {
+        rwlock::changes_its_hold(&[WritesAndReadsOn, ReadsThenWrites])
+    }),
+    quick("rwlock::fair", PARK, || {
+        rwlock::shares::<rwlock::Fairly>(3, 1, 1, 0)
+    }),
+    lighter("rwlock::fair_writers", PARK_1, || {
+        rwlock::shares::<rwlock::Fairly>(3, 2, 1, 0)
+    }),
+    quick("rwlock::fair_timed", PARK_1, || {
+        rwlock::lets_go::<rwlock::Fairly>(3, 1, 1, 1)
+    }),
 ];
 
 on_machine! {
     "rwlock.upgrade-unreserved" => [few("rwlock_changes_its_hold")];
+    "rwlock.share-upgrades" => [few("rwlock_is_written_twice")];
+    "rwlock.drop-marks" => [few("rwlock_is_written_twice")];
     "rwlock.count-nothing" => [few("rwlock_is_read_past_writers")];
     _ => [few("readers_share"), few("readers_and_writers_let_go")];
 }

@@ -64,6 +64,7 @@ use crate::door::{
     is_long_quiet, move_sleeper, mutant, nap, note, noted, now, orders, runs_out, sleep_by,
     sleep_on, sleep_within, unless_starved, waits_often, wake,
 };
+use crate::fairly::ReleaseFairly;
 use crate::wait::quick;
 use cohort_raw::{
     Abortable, Deadline, Inherit, Outcome, Patience, Quick, QuickRelease, RawLock, RawTry,
@@ -325,6 +326,36 @@ impl Futex {
             self.word.fetch_and(!QUEUED, Order::RELAXED);
             self.release_marked();
         }
+    }
+
+    /// The same, and a thread that sleeps for the lock, if one does, is the next to have it.
+    pub(crate) fn release_queued_fairly(&self) {
+        self.word.fetch_and(!QUEUED, Order::RELAXED);
+        self.hand_to_sleeper();
+    }
+
+    /// Releases the lock to the head that has claimed it, or to a thread that sleeps for it; if there is
+    /// none, as it is released usually.
+    fn hand_to_sleeper(&self) {
+        loop {
+            let word = self.word.load(Order::RELAXED);
+            let handed_over = if word & WANTED != 0 {
+                self.give_turn(word)
+            } else if word & PARKED != 0 {
+                self.hand_over(word)
+            } else {
+                // SAFETY: the caller holds it.
+                return unsafe { self.release(&()) };
+            };
+            if handed_over {
+                return;
+            }
+        }
+    }
+
+    /// Whether a thread slept for the lock a moment ago, or the head claimed it.
+    pub(crate) fn has_sleeper(&self) -> bool {
+        self.word.load(Order::RELAXED) & (PARKED | WANTED) != 0
     }
 
     /// Makes a thread that sleeps at `place`, while that holds `seen`, one of this lock's
@@ -842,6 +873,17 @@ unsafe impl QuickRelease for Futex {
     fn wake_everybody(place: *const Self) {
         let word = place.wrapping_byte_add(offset_of!(Self, word));
         wake(word.cast::<AtomicU32>(), i32::MAX as u32, CROWD | HEAD);
+    }
+}
+
+// SAFETY: as the usual release, or the lock is handed over.
+unsafe impl ReleaseFairly for Futex {
+    unsafe fn release_fairly(&self, (): &()) {
+        self.hand_to_sleeper();
+    }
+
+    fn is_waited_for(&self, (): &()) -> bool {
+        self.has_sleeper()
     }
 }
 

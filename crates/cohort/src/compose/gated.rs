@@ -9,10 +9,22 @@
 //! strict; nobody is passed over for ever ([`Gate`] says why).  Only under the policy that
 //! parks does anybody wait outside.  The lock behind has to be [`Fair`]: under one that
 //! newcomers take past its waiters, more and more that the gate has woken would wait there.
+//!
+//! A waiter with a deadline stands beside the queue, where it can leave, by a
+//! [`Claim`](crate::host::Claim) in the gate's word: it takes the lock when that comes free, and once
+//! it has waited for half a millisecond, or for half of its time, the next holder hands over to it what
+//! it holds.  That holder must have nothing in its frame that belongs to the lock: so this is for locks
+//! without contexts.
 
+use crate::basic::{K42, Ticket};
 use crate::door::constructor;
+use crate::fairly::ReleaseFairly;
 use crate::host::Gate;
-use cohort_raw::{Fair, HighLock, Inherit, RawLock, RawTry, forwards};
+use crate::wait::Parking;
+use cohort_raw::{
+    Abortable, Fair, HighLock, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
+    forwards,
+};
 
 /// The lock and its gate.
 ///
@@ -55,7 +67,11 @@ unsafe impl<L: RawTry + Fair> RawLock for Gated<L> {
 
     #[inline]
     unsafe fn release(&self, cx: &L::Context) {
-        self.gate.pass_on();
+        if size_of::<L::Context>() > 0 {
+            self.gate.pass_on();
+        } else if self.gate.hand_over() {
+            return;
+        }
         // SAFETY: the caller holds the lock inside, by that context.
         unsafe { self.lock.release(cx) };
     }
@@ -69,7 +85,7 @@ unsafe impl<L: RawTry + Fair> RawLock for Gated<L> {
 forwards! {
     [L: RawTry + Fair] Gated<L>: L in lock, beside gate;
     RawTry: inner,
-    Abortable: none,
+    Abortable: own,
     BoundedAbort: none,
     ThreadOblivious: inner,
     DetectsWaiters: none,
@@ -81,6 +97,56 @@ forwards! {
     QuickRelease: none,
     LowLock: none,
     HighLock: own,
+}
+
+// SAFETY: every release goes to the first that has passed the gate.
+unsafe impl<L: RawTry + Fair + ThreadOblivious> ReleaseFairly for Gated<L> {
+    #[inline]
+    unsafe fn release_fairly(&self, cx: &L::Context) {
+        // SAFETY: the caller's.
+        unsafe { self.release(cx) };
+    }
+
+    fn is_waited_for(&self, _cx: &L::Context) -> bool {
+        true
+    }
+}
+
+impl<L: RawTry<Context = ()> + Fair> Gated<L> {
+    /// Blocks until the lock is held, or is handed over, or patience runs out.
+    ///
+    /// # Safety
+    /// As [`Abortable::acquire_within`].
+    unsafe fn acquire_in_time(&self, patience: &Patience) -> Outcome {
+        // SAFETY: the caller's, whichever attempt it is that acquires.
+        let attempt = || unsafe { self.lock.try_acquire(&()) };
+        if patience.is_endless() {
+            // SAFETY: the caller's.
+            unsafe { self.acquire(&()) };
+        } else if !attempt() && !self.gate.claim.wait(patience, &attempt) {
+            return Outcome::GaveUp;
+        }
+        Outcome::Acquired
+    }
+}
+
+// SAFETY: what is handed over is an acquisition, which ends no sooner than its new holder releases;
+// any thread may release the lock inside.
+unsafe impl<P: Parking, const UNIT: u64> Abortable for Gated<Ticket<P, UNIT>> {
+    #[inline]
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        // SAFETY: the caller's.
+        unsafe { self.acquire_in_time(patience) }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl Abortable for Gated<K42> {
+    #[inline]
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        // SAFETY: the caller's.
+        unsafe { self.acquire_in_time(patience) }
+    }
 }
 
 // SAFETY: an acquisition is one of the lock inside.

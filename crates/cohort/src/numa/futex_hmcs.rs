@@ -62,6 +62,7 @@ use crate::door::{
     generation, has_lost_cpu, has_waited, hearer, is_worth_a_try, keep_cpu, mutant, now, orders,
     pool, process_wide, repeated, thread, waits_often,
 };
+use crate::fairly::ReleaseFairly;
 use crate::host::{Census, Gate, Generation, Pool, Scarcity, Spell};
 use crate::padded::CachePadded;
 use crate::wait::{MayPark, Parking};
@@ -526,7 +527,7 @@ impl Way {
 
 impl Place {
     /// Leaves the queue, which the place's owner, or the lock's releaser for it, holds.
-    fn leave(&'static self, futex: Option<&Futex>, goes_on: bool) {
+    fn leave(&'static self, futex: Option<&Futex>, goes_on: bool, fairly: bool) {
         let way = &self.way.0;
         way.lock.store(0, Order::RELAXED);
         // SAFETY: queues stay.
@@ -540,6 +541,7 @@ impl Place {
         let word = Word {
             futex,
             goes_on,
+            fairly,
             length,
         };
         // SAFETY: held by this context.
@@ -560,6 +562,8 @@ impl Place {
 struct Word<'a> {
     futex: Option<&'a Futex>,
     goes_on: bool,
+    /// Where the queue does not go on with it, a thread that sleeps for it is the next.
+    fairly: bool,
     /// Where others want the waiters' CPUs, a waiter that has given its own away would keep the
     /// word from everybody until it comes back.
     length: Length,
@@ -571,8 +575,10 @@ impl Carried for Word<'_> {
         if self.goes_on && root.pass() {
             return;
         }
-        if let Some(futex) = self.futex {
-            futex.release_queued();
+        match self.futex {
+            Some(futex) if self.fairly => futex.release_queued_fairly(),
+            Some(futex) => futex.release_queued(),
+            None => {}
         }
         if mutant(flaw::PASS_WHAT_IS_FREE) && root.pass() {
             return;
@@ -784,13 +790,13 @@ impl FutexHmcs {
         found
     }
 
-    /// Releases a lock that the caller holds by way of a queue.
+    /// Releases a lock that the caller holds by way of a queue; `fairly` as in [`Word`].
     #[inline(never)]
-    fn release_in_queue(&self) {
+    fn release_in_queue(&self, fairly: bool) {
         match Self::place(self.address()) {
             Some(place) if place.way.0.is_here() => {
                 let goes_on = !self.futex.owes_others();
-                place.leave(Some(&self.futex), goes_on);
+                place.leave(Some(&self.futex), goes_on, fairly);
             }
             left_behind => {
                 self.futex.release_queued();
@@ -817,7 +823,7 @@ impl FutexHmcs {
             && let Some(place) = Self::search(lock)
             && place.way.0.is_here()
         {
-            place.leave(None, false);
+            place.leave(None, false, false);
             return true;
         }
         false
@@ -827,7 +833,7 @@ impl FutexHmcs {
     #[inline(never)]
     pub fn release_attentive(&self) {
         if self.futex.is_queued() {
-            self.release_in_queue();
+            self.release_in_queue(false);
         } else {
             self.futex.release_attentive();
         }
@@ -876,6 +882,22 @@ unsafe impl QuickRelease for FutexHmcs {
     #[cold]
     fn wake_everybody(place: *const Self) {
         Futex::wake_everybody(place.cast());
+    }
+}
+
+// SAFETY: as the usual release, or the word is handed over; a queue goes on in its order anyway.
+unsafe impl ReleaseFairly for FutexHmcs {
+    unsafe fn release_fairly(&self, (): &()) {
+        if self.futex.is_queued() {
+            self.release_in_queue(true);
+        } else {
+            // SAFETY: the caller's.
+            unsafe { self.futex.release_fairly(&()) };
+        }
+    }
+
+    fn is_waited_for(&self, (): &()) -> bool {
+        self.futex.is_queued() || self.futex.has_sleeper()
     }
 }
 

@@ -89,6 +89,27 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     pub fn try_upgrade_until(this: Self, deadline: Instant) -> Result<WriteGuard<'a, T>, Self> {
         Self::try_upgrade_for(this, left(deadline))
     }
+
+    /// Blocks until all other readers have left, but no longer than until then, and lets `change` have
+    /// the data if they have (feature `std`).
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    /// use std::time::Instant;
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut seen = total.upgradable_read();
+    /// let now = Instant::now();
+    /// UpgradableGuard::try_with_upgraded_until(&mut seen, now, |total| *total += 1).unwrap();
+    /// assert_eq!(*seen, 2);
+    /// ```
+    pub fn try_with_upgraded_until<R>(
+        this: &mut Self,
+        deadline: Instant,
+        change: impl FnOnce(&mut T) -> R,
+    ) -> Option<R> {
+        Self::try_with_upgraded_for(this, left(deadline), change)
+    }
 }
 
 impl<T: ?Sized, L: RawLock + ThreadOblivious + Abortable> ReentrantMutex<T, L> {

@@ -14,6 +14,7 @@
 
 use crate::basic::{Bo, Futex, K42, Tas, Ticket, Ttas};
 use crate::fair::FairLock;
+use crate::fairly::ReleaseFairly;
 use crate::mutex::patience;
 use crate::numa::FutexHmcs;
 use crate::outside::instant::left;
@@ -22,9 +23,9 @@ use crate::wait::Parking;
 use cohort_raw::{Abortable, Outcome, Patience, RawLock, RawTry, Recursion};
 use core::time::Duration;
 use lock_api::{
-    GuardNoSend, GuardSend, RawMutex, RawMutexFair, RawMutexTimed, RawRwLockDowngrade,
-    RawRwLockRecursive, RawRwLockRecursiveTimed, RawRwLockTimed, RawRwLockUpgrade,
-    RawRwLockUpgradeTimed,
+    GuardNoSend, GuardSend, RawMutex, RawMutexFair, RawMutexTimed, RawRwLock as _,
+    RawRwLockDowngrade, RawRwLockFair, RawRwLockRecursive, RawRwLockRecursiveTimed, RawRwLockTimed,
+    RawRwLockUpgrade, RawRwLockUpgradeDowngrade, RawRwLockUpgradeFair, RawRwLockUpgradeTimed,
 };
 use std::time::Instant;
 
@@ -102,14 +103,36 @@ raw_mutex_timed! {
     [P: Parking] Tas<P>;
     [P: Parking] Ttas<P>;
     [P: Parking] Bo<P>;
+    [] FairLock;
 }
 
-// SAFETY: every release is fair.
-unsafe impl RawMutexFair for FairLock {
-    unsafe fn unlock_fair(&self) {
-        // SAFETY: the caller's.
-        unsafe { RawMutex::unlock(self) };
-    }
+/// That of a lock that has a fair release.
+macro_rules! raw_mutex_fair {
+    ($([$($generics:tt)*] $lock:ty;)+) => {$(
+        // SAFETY: either release is one.
+        unsafe impl<$($generics)*> RawMutexFair for $lock {
+            unsafe fn unlock_fair(&self) {
+                // SAFETY: the caller's.
+                unsafe { self.release_fairly(&()) };
+            }
+
+            unsafe fn bump(&self) {
+                if self.is_waited_for(&()) {
+                    // SAFETY: the caller's.
+                    unsafe { self.unlock_fair() };
+                    self.lock();
+                }
+            }
+        }
+    )+};
+}
+
+raw_mutex_fair! {
+    [] FutexHmcs;
+    [] Futex;
+    [] K42;
+    [P: Parking, const UNIT: u64] Ticket<P, UNIT>;
+    [] FairLock;
 }
 
 // SAFETY: a `RawRwLock` excludes, and its readers are released by their own threads, since guards
@@ -211,6 +234,59 @@ unsafe impl RawRwLockDowngrade for RawRwLock {
     unsafe fn downgrade(&self) {
         // SAFETY: the caller's.
         unsafe { self.downgrade() };
+    }
+}
+
+// SAFETY: either release is one.
+unsafe impl RawRwLockFair for RawRwLock {
+    unsafe fn unlock_shared_fair(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.release_read_fairly() };
+    }
+
+    unsafe fn unlock_exclusive_fair(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.release_write_fairly() };
+    }
+
+    unsafe fn bump_shared(&self) {
+        if self.is_waited_for() {
+            // SAFETY: the caller's.
+            unsafe { self.unlock_shared_fair() };
+            self.lock_shared();
+        }
+    }
+
+    unsafe fn bump_exclusive(&self) {
+        if self.is_waited_for() {
+            // SAFETY: the caller's.
+            unsafe { self.unlock_exclusive_fair() };
+            self.lock_exclusive();
+        }
+    }
+}
+
+// SAFETY: as above.
+unsafe impl RawRwLockUpgradeFair for RawRwLock {
+    unsafe fn unlock_upgradable_fair(&self) {
+        // SAFETY: the caller's.
+        unsafe {
+            self.end_upgradable_fairly();
+            self.release_read_fairly();
+        }
+    }
+}
+
+// SAFETY: each goes on in one step.
+unsafe impl RawRwLockUpgradeDowngrade for RawRwLock {
+    unsafe fn downgrade_upgradable(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.end_upgradable() };
+    }
+
+    unsafe fn downgrade_to_upgradable(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.downgrade_to_upgradable() };
     }
 }
 

@@ -151,6 +151,22 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> MappedReadGuard<'a, T> {
+    /// As [`ReadGuard::unlock_fair`].
+    ///
+    /// ```
+    /// use cohort::{MappedReadGuard, ReadGuard, RwLock};
+    ///
+    /// let pair = RwLock::new((1, 2));
+    /// MappedReadGuard::unlock_fair(ReadGuard::map(pair.read(), |pair| &pair.0));
+    /// assert!(!pair.is_locked());
+    /// ```
+    pub fn unlock_fair(this: Self) {
+        let lock = this.lock;
+        mem::forget(this);
+        // SAFETY: the guard stood for one of the readers.
+        unsafe { lock.release_read_fairly() };
+    }
+
     /// Goes on with a part of the part.
     ///
     /// ```
@@ -199,6 +215,22 @@ impl<'a, T: ?Sized> MappedReadGuard<'a, T> {
 }
 
 impl<'a, T: ?Sized> MappedWriteGuard<'a, T> {
+    /// As [`WriteGuard::unlock_fair`].
+    ///
+    /// ```
+    /// use cohort::{MappedWriteGuard, RwLock, WriteGuard};
+    ///
+    /// let pair = RwLock::new((1, 2));
+    /// MappedWriteGuard::unlock_fair(WriteGuard::map(pair.write(), |pair| &mut pair.0));
+    /// assert!(!pair.is_locked());
+    /// ```
+    pub fn unlock_fair(this: Self) {
+        let lock = this.lock;
+        mem::forget(this);
+        // SAFETY: the guard stood for the writer.
+        unsafe { lock.release_write_fairly() };
+    }
+
     /// Goes on with a part of the part.
     ///
     /// ```

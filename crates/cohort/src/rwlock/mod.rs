@@ -30,6 +30,7 @@ use crate::token::Token;
 use cohort_raw::{AbortableShared, Outcome, Patience, RawShared};
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem;
 use core::ops::{Deref, DerefMut};
 use core::time::Duration;
 
@@ -404,6 +405,72 @@ impl<T: ?Sized> RwLock<T> {
         unsafe { self.lock.release_write() };
     }
 
+    /// Ends a read after its guard was forgotten, as [`ReadGuard::unlock_fair`] does.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// std::mem::forget(total.read());
+    /// // SAFETY: forgotten above, in this thread.
+    /// unsafe { total.force_unlock_read_fair() };
+    /// assert!(!total.is_locked());
+    /// ```
+    ///
+    /// # Safety
+    /// As [`force_unlock_read`](Self::force_unlock_read).
+    pub unsafe fn force_unlock_read_fair(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.lock.release_read_fairly() };
+    }
+
+    /// Ends a write after its guard was forgotten, as [`WriteGuard::unlock_fair`] does.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// std::mem::forget(total.write());
+    /// // SAFETY: forgotten above.
+    /// unsafe { total.force_unlock_write_fair() };
+    /// assert!(!total.is_locked());
+    /// ```
+    ///
+    /// # Safety
+    /// As [`force_unlock_write`](Self::force_unlock_write).
+    pub unsafe fn force_unlock_write_fair(&self) {
+        // SAFETY: the caller's.
+        unsafe { self.lock.release_write_fairly() };
+    }
+
+    /// A guard that reads, in the place of one that was forgotten.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// std::mem::forget(total.read());
+    /// // SAFETY: forgotten above, in this thread.
+    /// drop(unsafe { total.make_read_guard_unchecked() });
+    /// assert!(!total.is_locked());
+    /// ```
+    ///
+    /// # Safety
+    /// The calling thread has taken a read lock for which there is no guard.
+    pub unsafe fn make_read_guard_unchecked(&self) -> ReadGuard<'_, T> {
+        self.reader()
+    }
+
+    /// A guard that writes, in the place of one that was forgotten.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// std::mem::forget(total.write());
+    /// // SAFETY: forgotten above.
+    /// *unsafe { total.make_write_guard_unchecked() } += 1;
+    /// assert_eq!(*total.read(), 2);
+    /// ```
+    ///
+    /// # Safety
+    /// The lock is held to write, and there is no guard for that.
+    pub unsafe fn make_write_guard_unchecked(&self) -> WriteGuard<'_, T> {
+        self.writer()
+    }
+
     /// Blocks until the data may be read.
     ///
     /// # Panics
@@ -624,6 +691,60 @@ impl<'a, T: ?Sized> ReadGuard<'a, T> {
         let _last = Defer(|| read_at_last(|| lock.read(Recursion::Allowed, &Patience::ENDLESS)));
         pause()
     }
+
+    /// The same, and the lock is released as by [`unlock_fair`](Self::unlock_fair).
+    ///
+    /// ```
+    /// use cohort::{ReadGuard, RwLock};
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut guard = total.read();
+    /// ReadGuard::unlocked_fair(&mut guard, || *total.write() += 1);
+    /// assert_eq!(*guard, 2);
+    /// ```
+    pub fn unlocked_fair<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
+        let lock = &this.lock.lock;
+        // SAFETY: the guard reads, is borrowed, and is given back when it reads again.
+        unsafe { lock.release_read_fairly() };
+        let _last = Defer(|| read_at_last(|| lock.read(Recursion::Allowed, &Patience::ENDLESS)));
+        pause()
+    }
+
+    /// Ends the read.  If it is the last, and a thread waits for the lock, no other that comes has it
+    /// before; of several, the one that waits at its head is let in, and the others follow it.  A thread
+    /// that has only just come, and one that has not yet fallen asleep to read, leave no mark by which a
+    /// release could know them.
+    ///
+    /// ```
+    /// use cohort::{ReadGuard, RwLock};
+    ///
+    /// let total = RwLock::new(1);
+    /// ReadGuard::unlock_fair(total.read());
+    /// assert!(!total.is_locked());
+    /// ```
+    pub fn unlock_fair(this: Self) {
+        let lock = this.lock;
+        mem::forget(this);
+        // SAFETY: the guard stood for one of the readers.
+        unsafe { lock.lock.release_read_fairly() };
+    }
+
+    /// Lets a thread that waits for the lock have it, if there is one, and blocks until the data may be
+    /// read again.
+    ///
+    /// ```
+    /// use cohort::{ReadGuard, RwLock};
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut guard = total.read();
+    /// ReadGuard::bump(&mut guard);
+    /// assert_eq!(*guard, 1);
+    /// ```
+    pub fn bump(this: &mut Self) {
+        if this.lock.lock.is_waited_for() {
+            Self::unlocked_fair(this, || ());
+        }
+    }
 }
 
 impl<'a, T: ?Sized> WriteGuard<'a, T> {
@@ -658,6 +779,60 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
             let _ = lock.write(&Patience::ENDLESS);
         });
         pause()
+    }
+
+    /// The same, and the lock is released as by [`unlock_fair`](Self::unlock_fair).
+    ///
+    /// ```
+    /// use cohort::{RwLock, WriteGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut guard = total.write();
+    /// WriteGuard::unlocked_fair(&mut guard, || *total.write() += 1);
+    /// assert_eq!(*guard, 2);
+    /// ```
+    pub fn unlocked_fair<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
+        let lock = &this.lock.lock;
+        // SAFETY: the guard writes, is borrowed, and is given back when it writes again.
+        unsafe { lock.release_write_fairly() };
+        let _last = Defer(|| {
+            let _ = lock.write(&Patience::ENDLESS);
+        });
+        pause()
+    }
+
+    /// Ends the write.  If a thread waits for the lock, no other that comes has it before: as
+    /// [`ReadGuard::unlock_fair`].
+    ///
+    /// ```
+    /// use cohort::{RwLock, WriteGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// WriteGuard::unlock_fair(total.write());
+    /// assert!(!total.is_locked());
+    /// ```
+    pub fn unlock_fair(this: Self) {
+        let lock = this.lock;
+        mem::forget(this);
+        // SAFETY: the guard stood for the writer.
+        unsafe { lock.lock.release_write_fairly() };
+    }
+
+    /// Lets a thread that waits for the lock have it, if there is one, and blocks until the data may be
+    /// written again.
+    ///
+    /// ```
+    /// use cohort::{RwLock, WriteGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut guard = total.write();
+    /// WriteGuard::bump(&mut guard);
+    /// *guard += 1;
+    /// ```
+    pub fn bump(this: &mut Self) {
+        if this.lock.lock.is_waited_for() {
+            Self::unlocked_fair(this, || ());
+        }
     }
 }
 

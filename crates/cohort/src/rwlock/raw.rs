@@ -14,6 +14,7 @@
 //! |---|---|---|
 //! | `READERS` | how many hold it to read, or are about to see that they may not; from `FULL` on no other gets in | each reader |
 //! | `WRITER` | held to write | the writer |
+//! | `UPGRADABLE` | a reader is the upgradable one, without the gate | a writer that goes on as such; the same thread |
 //! | `COUNTS` | how often it is taken is counted | the head; the writer that is counted last |
 //! | `TAKEN` | that count, up to its end | each reader and writer; the head |
 //! | `PENDING` | the head is a writer: new readers wait behind it | the head |
@@ -31,6 +32,12 @@
 //! [queued](Futex::is_queued), so that it is the head when it wants to write.  Then it gives its
 //! read lock for `PENDING` and `RESERVED` in one step, past which no writer comes.  With a
 //! deadline it keeps the read lock, with which it may have to go on, and looks now and then.
+//!
+//! **A writer that goes on as one** would have to wait for the gate, which the head has.  `UPGRADABLE`
+//! stands for the gate then, and bars others of the sort.  When such a reader wants to write, it keeps
+//! its read lock too, looks now and then, and asks by `RESERVED` beside `UPGRADABLE` that no reader
+//! come in, the head among them, which defers for no more than five milliseconds.  It leaves the
+//! head's other marks, since the head may sleep.
 //!
 //! **Reading again.**  A reader that waits behind a writer may hold this lock already, or a
 //! thread that holds it may wait for that reader, and then the wait would never end.  So it
@@ -88,13 +95,16 @@ flaws! {
     LEAVE_SILENTLY = "rwlock.leave-silently";
     FORGET_WAKE = "rwlock.forget-wake";
     UPGRADE_UNRESERVED = "rwlock.upgrade-unreserved";
+    SHARE_UPGRADES = "rwlock.share-upgrades";
+    DROP_MARKS = "rwlock.drop-marks";
     COUNT_NOTHING = "rwlock.count-nothing";
     WAIT_AGAIN = "rwlock.wait-again";
     REFUSE_FOR_EVER = "rwlock.refuse-for-ever";
 }
 
 const TAKEN: u32 = !(ONCE - 1);
-const ONCE: u32 = 1 << 25;
+const ONCE: u32 = 1 << 26;
+const UPGRADABLE: u32 = 1 << 25;
 const COUNTS: u32 = 1 << 24;
 /// The count at which a writer ends the counting.  A reader, which adds to the word, counts to the
 /// end of `TAKEN` and no further.
@@ -108,6 +118,8 @@ const READERS: u32 = PARKED - 1;
 /// threads that have not seen it yet.
 const FULL: u32 = PARKED >> 1;
 const MARKS: u32 = PENDING | RESERVED | PARKED;
+/// The upgradable reader without the gate wants to write.
+const ASKED: u32 = UPGRADABLE | RESERVED;
 /// What keeps out a reader that holds a read lock already.
 const SHUT: u32 = WRITER | FULL;
 /// What keeps out any other.
@@ -264,15 +276,15 @@ impl RawRwLock {
                 }
             }
         }
-        let outcome = self.read_as_head(patience);
+        let outcome = self.read_as_head(patience, WRITER);
         // SAFETY: acquired above.
         unsafe { self.gate.release(&()) };
         outcome
     }
 
-    /// Waits, holding the gate, until the lock is held to read.
-    fn read_as_head(&self, patience: &Patience) -> Outcome {
-        let outcome = self.wait_as_head(patience, WRITER, 0, |this, word| {
+    /// Waits, holding the gate, until the lock is held to read, past which none of `barred` is set.
+    fn read_as_head(&self, patience: &Patience, barred: u32) -> Outcome {
+        let outcome = self.wait_as_head(patience, barred, 0, |this, word| {
             this.word
                 .compare_exchange(word, one_more(word & !MARKS), RW_READ_LATE, Order::RELAXED)
                 .is_ok()
@@ -460,7 +472,15 @@ impl RawRwLock {
         let mut spinner = Spinner::new();
         loop {
             let word = self.word.load(Order::RELAXED);
-            if word & barred == 0 {
+            // A reader that comes in keeps the one from writing that has asked to.
+            let mut defers = word & ASKED == ASKED;
+            if defers {
+                if since == 0 {
+                    since = now();
+                }
+                defers = now() - since < DEFERENCE_NANOSECONDS;
+            }
+            if word & barred == 0 && !defers {
                 if take(self, word) {
                     return Outcome::Acquired;
                 }
@@ -496,7 +516,12 @@ impl RawRwLock {
                 continue;
             }
             if advice == Advice::Sleep {
-                let _ = sleep_within(&self.word, marked, HEAD, patience);
+                let patience = if defers {
+                    patience.at_most(since + DEFERENCE_NANOSECONDS)
+                } else {
+                    *patience
+                };
+                let _ = sleep_within(&self.word, marked, HEAD, &patience);
                 spinner = Spinner::new();
             }
         }
@@ -517,8 +542,7 @@ impl RawRwLock {
         let begun = self.count_next(SAMPLED);
         spinner.watch(SAMPLE_NANOSECONDS, || true);
         let word = self.word.load(Order::RELAXED);
-        let seldom =
-            |taken: u32| u64::from(taken) * ABSENCE_NANOSECONDS <= now() - since;
+        let seldom = |taken: u32| u64::from(taken) * ABSENCE_NANOSECONDS <= now() - since;
         if times_taken(begun, word).is_some_and(seldom) || word & READERS > 1 {
             return false;
         }
@@ -640,15 +664,81 @@ impl RawRwLock {
         }
     }
 
+    /// Releases a lock held to write so that the head, if it has left a mark, is the next to have it:
+    /// no thread that comes passes it.
+    ///
+    /// # Safety
+    /// As [`release_write`](Self::release_write).
+    pub unsafe fn release_write_fairly(&self) {
+        let at = &raw const self.word;
+        let mut word = self.word.load(Order::RELAXED);
+        // A head that has left a mark takes all of them away, this one too.
+        while word & MARKS != 0 {
+            let left = word & !(WRITER | PARKED) | RESERVED;
+            match self
+                .word
+                .compare_exchange(word, left, RW_WRITE_DONE_MARKED, Order::RELAXED)
+            {
+                Ok(_) if word & PARKED != 0 => return Self::wake_head(at),
+                Ok(_) => return,
+                Err(now) => word = now,
+            }
+        }
+        // SAFETY: the caller's.
+        unsafe { self.release_write() };
+    }
+
+    /// Releases a lock held to read in the same way.
+    ///
+    /// # Safety
+    /// As [`release_read`](Self::release_read).
+    pub unsafe fn release_read_fairly(&self) {
+        Self::reads_less();
+        let at = &raw const self.word;
+        let mut word = self.word.load(Order::RELAXED);
+        while let Err(now) = self.word.compare_exchange(
+            word,
+            (word - 1) | if word & MARKS != 0 { RESERVED } else { 0 },
+            RW_READ_DONE,
+            Order::RELAXED,
+        ) {
+            word = now;
+        }
+        if word & PARKED != 0 && word & READERS == 1 {
+            Self::wake_head(at);
+        }
+    }
+
+    /// Whether a thread waited for the lock a moment ago that a fair release lets in first.
+    pub fn is_waited_for(&self) -> bool {
+        self.word.load(Order::RELAXED) & MARKS != 0
+    }
+
     /// Goes on to read what the caller has written, without letting another writer in.  Never
     /// blocks.
     ///
     /// # Safety
     /// The caller is its writer.
     pub unsafe fn downgrade(&self) {
+        self.become_reader(0);
+    }
+
+    /// The same, as the one that reads [upgradably](Self::read_upgradably).
+    ///
+    /// # Safety
+    /// The caller is its writer.
+    pub unsafe fn downgrade_to_upgradable(&self) {
+        self.become_reader(UPGRADABLE);
+    }
+
+    fn become_reader(&self, kind: u32) {
         let mut word = self.word.load(Order::RELAXED);
         loop {
-            let read = word - WRITER + 1;
+            let mut read = (word - WRITER + 1) | kind;
+            if read & UPGRADABLE != 0 {
+                // Of whichever head it is: nobody has asked.
+                read &= !RESERVED;
+            }
             // A head that writes sleeps on; one that reads comes in, and lets others follow.
             let lets_in = word & (PENDING | PARKED) == PARKED;
             let marked = if lets_in { read & !PARKED } else { read };
@@ -675,8 +765,10 @@ impl RawRwLock {
         if self.gate.acquire_unless(patience, &|| false) == Some(Outcome::GaveUp) {
             return Outcome::GaveUp;
         }
+        let others = Self::other_upgrades();
         let came = !self.is_full()
-            && (self.arrive_past(BARS) || self.read_as_head(patience) == Outcome::Acquired);
+            && (self.arrive_past(BARS | others)
+                || self.read_as_head(patience, WRITER | others) == Outcome::Acquired);
         self.begin_upgradably(came);
         if came {
             Outcome::Acquired
@@ -693,9 +785,18 @@ impl RawRwLock {
         if !unsafe { self.gate.try_acquire(&()) } {
             return false;
         }
-        let came = self.try_read(Recursion::Excluded);
+        let came = self.try_read_past(BARS | Self::other_upgrades()).is_ok();
         self.begin_upgradably(came);
         came
+    }
+
+    /// What keeps out an upgradable reader that has the gate, beside that.
+    fn other_upgrades() -> u32 {
+        if mutant(flaw::SHARE_UPGRADES) {
+            0
+        } else {
+            UPGRADABLE
+        }
     }
 
     /// Keeps the gate, or lets go of it where the caller does not read.
@@ -713,7 +814,37 @@ impl RawRwLock {
     /// # Safety
     /// The caller holds it to read upgradably.
     pub unsafe fn end_upgradable(&self) {
-        self.gate.release_queued();
+        if !self.end_bit() {
+            self.gate.release_queued();
+        }
+    }
+
+    /// The same, and a thread that sleeps for the gate, if one does, is the next to have it.
+    ///
+    /// # Safety
+    /// As [`end_upgradable`](Self::end_upgradable).
+    pub unsafe fn end_upgradable_fairly(&self) {
+        if !self.end_bit() {
+            self.gate.release_queued_fairly();
+        }
+    }
+
+    /// Takes the caller's bit away, if it is upgradable by that and not by the gate.
+    fn end_bit(&self) -> bool {
+        let is_by_bit = self.is_upgradable_by_bit();
+        if is_by_bit {
+            let word = self.word.fetch_and(!UPGRADABLE, RW_MARK);
+            // The head may have waited for this.  A writer wakes it later.
+            if word & (PARKED | WRITER) == PARKED {
+                Self::wake_head(&raw const self.word);
+            }
+        }
+        is_by_bit
+    }
+
+    /// Whether the upgradable reader, which the caller is, has come without the gate.
+    fn is_upgradable_by_bit(&self) -> bool {
+        self.word.load(Order::RELAXED) & UPGRADABLE != 0
     }
 
     /// Blocks until the caller is the only one that reads, and holds the lock to write; or until
@@ -722,26 +853,32 @@ impl RawRwLock {
     /// # Safety
     /// The caller holds it to read upgradably.
     pub unsafe fn upgrade(&self, patience: &Patience) -> Outcome {
-        let outcome = if patience.is_endless() {
-            // SAFETY: the caller's.
-            unsafe { self.upgrade_for_a_while() };
-            Outcome::Acquired
-        } else {
-            self.upgrade_in_time(patience)
-        };
+        // SAFETY: the caller's.
+        let outcome = unsafe { self.upgrade_for_a_while(patience) };
         if outcome == Outcome::Acquired {
-            self.gate.release_queued();
+            // SAFETY: it has the right to upgrade, which it needs no more.
+            unsafe { self.end_upgradable() };
         }
         outcome
     }
 
-    /// Blocks until the caller is the only one that reads, and holds the lock to write; it keeps what
-    /// makes it an upgradable reader, and is one again as soon as it goes on to
+    /// Blocks until the caller is the only one that reads, and holds the lock to write, or patience
+    /// runs out; it keeps what makes it an upgradable reader, and is one again as soon as it goes on to
     /// [read](Self::downgrade).
     ///
     /// # Safety
     /// As [`upgrade`](Self::upgrade).
-    pub unsafe fn upgrade_for_a_while(&self) {
+    pub unsafe fn upgrade_for_a_while(&self, patience: &Patience) -> Outcome {
+        if patience.is_endless() && !self.is_upgradable_by_bit() {
+            self.upgrade_as_head();
+            Outcome::Acquired
+        } else {
+            self.upgrade_in_time(patience)
+        }
+    }
+
+    /// The same, of one that has the gate and no deadline.
+    fn upgrade_as_head(&self) {
         let marks = if mutant(flaw::UPGRADE_UNRESERVED) {
             PENDING
         } else {
@@ -763,7 +900,7 @@ impl RawRwLock {
         });
     }
 
-    /// The same, by looks.
+    /// The same, by looks, of any other.
     fn upgrade_in_time(&self, patience: &Patience) -> Outcome {
         let mut spinner = Spinner::new();
         loop {
@@ -772,7 +909,11 @@ impl RawRwLock {
                 return Outcome::Acquired;
             }
             if runs_out(patience) {
-                self.word.fetch_and(!RESERVED, RW_MARK);
+                let word = self.word.fetch_and(!RESERVED, RW_MARK);
+                if word & PARKED != 0 {
+                    // The head may have deferred.
+                    Self::wake_head(&raw const self.word);
+                }
                 return Outcome::GaveUp;
             }
             // New readers wait.
@@ -791,7 +932,8 @@ impl RawRwLock {
         // SAFETY: the caller's.
         let alone = unsafe { self.try_upgrade_for_a_while() };
         if alone {
-            self.gate.release_queued();
+            // SAFETY: as in `upgrade`.
+            unsafe { self.end_upgradable() };
         }
         alone
     }
@@ -803,7 +945,13 @@ impl RawRwLock {
     pub unsafe fn try_upgrade_for_a_while(&self) -> bool {
         let mut word = self.word.load(Order::RELAXED);
         while word & READERS == 1 {
-            let free = (word & !MARKS) - 1;
+            // A caller that has the gate is the head; beside one that has the bit another may sleep.
+            let own = if word & UPGRADABLE != 0 && !mutant(flaw::DROP_MARKS) {
+                RESERVED
+            } else {
+                MARKS
+            };
+            let free = (word & !own) - 1;
             match self
                 .word
                 .compare_exchange(word, written(free), RW_UPGRADE_TRY, Order::RELAXED)

@@ -45,6 +45,25 @@ impl<T: ?Sized> RwLock<T> {
         })
     }
 
+    /// A guard that reads and can become a writer's, in the place of one that was forgotten.
+    ///
+    /// ```
+    /// let total = cohort::RwLock::new(1);
+    /// std::mem::forget(total.upgradable_read());
+    /// // SAFETY: forgotten above, in this thread.
+    /// drop(unsafe { total.make_upgradable_guard_unchecked() });
+    /// assert!(!total.is_locked());
+    /// ```
+    ///
+    /// # Safety
+    /// The calling thread reads upgradably, and there is no guard for that.
+    pub unsafe fn make_upgradable_guard_unchecked(&self) -> UpgradableGuard<'_, T> {
+        UpgradableGuard {
+            lock: self,
+            here: PhantomData,
+        }
+    }
+
     /// Blocks until the data may be read, by a guard that can become a writer's.  A thread that
     /// reads already must not call this: it would wait for itself if another thread has such a
     /// guard and upgrades it.
@@ -198,7 +217,7 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
     /// ```
     pub fn with_upgraded<R>(this: &mut Self, change: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: the guard reads upgradably.
-        unsafe { this.lock.lock.upgrade_for_a_while() };
+        let _ = unsafe { this.lock.lock.upgrade_for_a_while(&Patience::ENDLESS) };
         // SAFETY: it writes for a while.
         unsafe { Self::change(this, change) }
     }
@@ -221,6 +240,33 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         let alone = unsafe { this.lock.lock.try_upgrade_for_a_while() };
         // SAFETY: it writes for a while.
         alone.then(|| unsafe { Self::change(this, change) })
+    }
+
+    /// [`with_upgraded`](Self::with_upgraded), but blocks no longer than that for other readers; nothing
+    /// then.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    /// use std::time::Duration;
+    ///
+    /// let total = RwLock::new(1);
+    /// let (mut seen, reader) = (total.upgradable_read(), total.read());
+    /// let soon = Duration::from_millis(1);
+    /// let change = |total: &mut i32| *total += 1;
+    /// assert!(UpgradableGuard::try_with_upgraded_for(&mut seen, soon, change).is_none());
+    /// drop(reader);
+    /// assert!(UpgradableGuard::try_with_upgraded_for(&mut seen, soon, change).is_some());
+    /// assert_eq!(*seen, 2);
+    /// ```
+    pub fn try_with_upgraded_for<R>(
+        this: &mut Self,
+        timeout: Duration,
+        change: impl FnOnce(&mut T) -> R,
+    ) -> Option<R> {
+        // SAFETY: the guard reads upgradably.
+        let outcome = unsafe { this.lock.lock.upgrade_for_a_while(&patience(timeout)) };
+        // SAFETY: it writes for a while.
+        (outcome == Outcome::Acquired).then(|| unsafe { Self::change(this, change) })
     }
 
     /// Lets `change` have the data, and reads on.
@@ -257,6 +303,63 @@ impl<'a, T: ?Sized> UpgradableGuard<'a, T> {
         pause()
     }
 
+    /// The same, and the lock is released as by [`unlock_fair`](Self::unlock_fair).
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut seen = total.upgradable_read();
+    /// UpgradableGuard::unlocked_fair(&mut seen, || *total.write() += 1);
+    /// assert_eq!(*seen, 2);
+    /// ```
+    pub fn unlocked_fair<R>(this: &mut Self, pause: impl FnOnce() -> R) -> R {
+        let lock = &this.lock.lock;
+        // SAFETY: the guard reads upgradably, is borrowed, and is given back when it does again.
+        unsafe {
+            lock.end_upgradable_fairly();
+            lock.release_read_fairly();
+        }
+        let _last = Defer(|| read_at_last(|| lock.read_upgradably(&Patience::ENDLESS)));
+        pause()
+    }
+
+    /// Ends the read as [`ReadGuard::unlock_fair`] does; a thread that sleeps until it may read
+    /// upgradably is the next of this sort, past any that comes.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// UpgradableGuard::unlock_fair(total.upgradable_read());
+    /// assert!(!total.is_locked());
+    /// ```
+    pub fn unlock_fair(this: Self) {
+        let lock = this.lock;
+        mem::forget(this);
+        // SAFETY: the guard read upgradably, and stood for one of the readers.
+        unsafe {
+            lock.lock.end_upgradable_fairly();
+            lock.lock.release_read_fairly();
+        }
+    }
+
+    /// Lets threads that wait for the lock have it, and blocks until the data may be read upgradably
+    /// again.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut seen = total.upgradable_read();
+    /// UpgradableGuard::bump(&mut seen);
+    /// assert!(total.try_upgradable_read().is_none());
+    /// ```
+    pub fn bump(this: &mut Self) {
+        // One that waits for the gate leaves no mark at the lock.
+        Self::unlocked_fair(this, || ());
+    }
+
     fn writer(this: Self) -> WriteGuard<'a, T> {
         let lock = this.lock;
         mem::forget(this);
@@ -282,6 +385,34 @@ impl<'a, T: ?Sized> WriteGuard<'a, T> {
         // SAFETY: the guard was its writer's.
         unsafe { lock.lock.downgrade() };
         lock.reader()
+    }
+
+    /// Reads on by a guard that can become a writer's again, with no other writer in between.  Never
+    /// blocks.
+    ///
+    /// When it does, it looks again and again until all other readers have left, up to 50 µs apart, where
+    /// one from [`RwLock::upgradable_read`] is woken.
+    ///
+    /// ```
+    /// use cohort::{RwLock, UpgradableGuard, WriteGuard};
+    ///
+    /// let total = RwLock::new(1);
+    /// let mut guard = total.write();
+    /// *guard += 1;
+    /// let seen = WriteGuard::downgrade_to_upgradable(guard);
+    /// assert!(total.try_read().is_some() && total.try_upgradable_read().is_none());
+    /// *UpgradableGuard::upgrade(seen) += 1;
+    /// assert_eq!(*total.read(), 3);
+    /// ```
+    pub fn downgrade_to_upgradable(this: Self) -> UpgradableGuard<'a, T> {
+        let lock = this.lock;
+        mem::forget(this);
+        // SAFETY: the guard was its writer's.
+        unsafe { lock.lock.downgrade_to_upgradable() };
+        UpgradableGuard {
+            lock,
+            here: PhantomData,
+        }
     }
 }
 

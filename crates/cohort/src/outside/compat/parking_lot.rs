@@ -46,10 +46,9 @@
 //! drop::<ArcReentrantMutexGuard<i32>>(arc.lock_arc());
 //! ```
 //!
-//! The types are those of `lock_api`, as they are there, so they have the same methods. What is
-//! not here does not compile: `unlock_fair` and `bump` but for [`FairMutex`], deadlines for that
-//! one, `downgrade` and `with_upgraded` of upgradable reads, and `downgrade_to_upgradable`.
-//! `docs/from-parking-lot.md` says what behaves differently.
+//! The types are those of `lock_api`, as they are there, so they have the same methods: fair releases,
+//! deadlines, upgrades and what goes on from them.  `docs/from-parking-lot.md` says what behaves
+//! differently.
 
 use crate::condition::waits_while;
 use crate::condvar::{RawCondvar, Waited};

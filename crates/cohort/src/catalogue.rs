@@ -11,6 +11,12 @@ use cohort_raw::{Able, Capability, Hosted, RawLock, Thresholds, Unable as _};
 use core::fmt;
 
 /// Where a lock lives when it serves a 40-byte `pthread_mutex_t`.
+///
+/// ```
+/// use cohort::catalogue::{Storage, find};
+///
+/// assert_eq!(find("mcs").unwrap().storage, Storage::InPlace);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
     /// One word of the object is the whole lock.
@@ -27,6 +33,10 @@ pub enum Storage {
 
 impl Storage {
     /// The word `cohort list` prints.
+    ///
+    /// ```
+    /// assert_eq!(cohort::catalogue::Storage::InPlace.name(), "in place");
+    /// ```
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -78,6 +88,12 @@ pub struct LockInfo {
 
 impl LockInfo {
     /// Whether an unchanged program can run under it.
+    ///
+    /// ```
+    /// use cohort::catalogue::find;
+    ///
+    /// assert!(find("mcs").unwrap().serves_programs() && !find("mcs-nb").unwrap().serves_programs());
+    /// ```
     #[must_use]
     pub const fn serves_programs(&self) -> bool {
         !matches!(self.storage, Storage::Nowhere)
@@ -583,6 +599,12 @@ pub static COPYING: &[CopyingInfo] = &[CopyingInfo {
 }];
 
 /// A type that applies operations to copies of the data.
+///
+/// ```
+/// use cohort::catalogue::COPYING;
+///
+/// assert!(COPYING.iter().any(|way| way.name == "p-sim"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct CopyingInfo {
     /// The name that is printed.
@@ -596,12 +618,22 @@ pub struct CopyingInfo {
 }
 
 /// The type of that name that applies operations to copies.
+///
+/// ```
+/// assert!(cohort::catalogue::find_copying("p-sim").is_some());
+/// ```
 #[must_use]
 pub fn find_copying(name: &str) -> Option<&'static CopyingInfo> {
     COPYING.iter().find(|info| info.name == name)
 }
 
 /// A lock that sections are brought to.
+///
+/// ```
+/// use cohort::catalogue::DELEGATES;
+///
+/// assert!(DELEGATES.iter().any(|lock| lock.name == "sanl" && lock.is_tunable));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct DelegateInfo {
     /// The name that is printed.
@@ -654,6 +686,13 @@ const fn is_same(one: &[u8], other: &[u8]) -> bool {
 }
 
 /// What a name says of a lock that sections are brought to: `sanl/100/10us`.
+///
+/// ```
+/// use cohort::catalogue::read_delegate;
+///
+/// let name = read_delegate("sanl/100").unwrap().unwrap();
+/// assert_eq!((name.info.name, name.serves, name.waits), ("sanl", Some(100), None));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct DelegateName {
     /// The lock.
@@ -666,6 +705,15 @@ pub struct DelegateName {
 
 impl DelegateName {
     /// These thresholds, where the name does not say others.
+    ///
+    /// ```
+    /// use cohort::Thresholds;
+    /// use cohort::catalogue::read_delegate;
+    ///
+    /// let name = read_delegate("sanl/5").unwrap().unwrap();
+    /// let over = name.over(&Thresholds::USUAL);
+    /// assert_eq!((over.serves, over.waits), (5, Thresholds::USUAL.waits));
+    /// ```
     #[must_use]
     pub fn over(&self, thresholds: &Thresholds) -> Thresholds {
         Thresholds {
@@ -696,6 +744,14 @@ impl fmt::Display for DelegateName {
 /// # Errors
 /// What cannot follow the name: neither a number of rounds nor a time, one out of range, or of a
 /// lock that has no thresholds.
+///
+/// ```
+/// use cohort::catalogue::read_delegate;
+///
+/// assert!(read_delegate("sanl/100/10us").unwrap().is_ok());
+/// assert_eq!(read_delegate("sanl/often").unwrap().unwrap_err(), "often");
+/// assert!(read_delegate("mcs").is_none());
+/// ```
 #[must_use]
 pub fn read_delegate(text: &str) -> Option<Result<DelegateName, &str>> {
     let mut parts = text.split('/');
@@ -722,12 +778,22 @@ pub fn read_delegate(text: &str) -> Option<Result<DelegateName, &str>> {
 }
 
 /// The lock of that name that sections are brought to.
+///
+/// ```
+/// assert_eq!(cohort::catalogue::find_delegate("sanl+").unwrap().identifier, "sanl_plus");
+/// ```
 #[must_use]
 pub fn find_delegate(name: &str) -> Option<&'static DelegateInfo> {
     DELEGATES.iter().find(|info| info.name == name)
 }
 
 /// A lock that readers share.
+///
+/// ```
+/// use cohort::catalogue::SHARED;
+///
+/// assert!(SHARED.iter().any(|lock| lock.name == "rwlock" && lock.bytes_raw == 16));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct SharedInfo {
     /// The name that is printed.
@@ -743,6 +809,10 @@ pub struct SharedInfo {
 }
 
 /// The lock of that name that readers share.
+///
+/// ```
+/// assert!(cohort::catalogue::find_shared("c-rw-np").is_some());
+/// ```
 #[must_use]
 pub fn find_shared(name: &str) -> Option<&'static SharedInfo> {
     SHARED.iter().find(|info| info.name == name)
@@ -762,6 +832,14 @@ const fn hyphenated<const N: usize>(identifier: &str) -> [u8; N] {
 
 /// Bytes of all nodes that locks have taken so far from pools of their own, beside
 /// what hosts take for them.
+///
+/// ```
+/// use cohort::{Mutex, basic::Mcs};
+///
+/// // A guard of a queue has its context in a block of a pool.
+/// drop(Mutex::<u32, Mcs>::from(1).lock());
+/// assert!(cohort::catalogue::own_pool_bytes() > 0);
+/// ```
 #[must_use]
 pub fn own_pool_bytes() -> usize {
     crate::condvar::pool_bytes()

@@ -167,6 +167,13 @@ pub struct RawRwLock {
 }
 
 /// What an onlooker sees that reads the memory of a process.
+///
+/// ```
+/// use cohort::rwlock::RawRwLock;
+///
+/// let seen = RawRwLock::seen(0);
+/// assert!(seen.readers == 0 && !seen.is_written && !seen.has_sleeper);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
     /// How many hold the lock to read.
@@ -186,6 +193,16 @@ impl RawRwLock {
     pub const GENERATION: usize = offset_of!(Self, generation);
 
     /// What that word says.
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_write());
+    /// // SAFETY: the lock's word is there, and nobody changes it now.
+    /// let word = unsafe { (&raw const lock).byte_add(RawRwLock::WORD).cast::<u32>().read() };
+    /// assert!(RawRwLock::seen(word).is_written);
+    /// ```
     #[must_use]
     pub const fn seen(word: u32) -> Seen {
         Seen {
@@ -199,6 +216,11 @@ impl RawRwLock {
 impl RawRwLock {
     constructor! {
         /// A lock held by nobody.
+        ///
+        /// ```
+        /// static LOCK: cohort::rwlock::RawRwLock = cohort::rwlock::RawRwLock::new();
+        /// assert!(!LOCK.is_locked());
+        /// ```
         #[must_use]
         pub fn new() -> Self {
             Self {
@@ -211,6 +233,16 @@ impl RawRwLock {
 
     /// Blocks until the lock is held to read, or patience runs out; gives up at once where as
     /// many hold it as can be counted.
+    ///
+    /// ```
+    /// use cohort::{Outcome, Patience};
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert_eq!(lock.read(Recursion::Allowed, &Patience::ENDLESS), Outcome::Acquired);
+    /// // SAFETY: read above, by this thread.
+    /// unsafe { lock.release_read() };
+    /// ```
     #[inline]
     pub fn read(&self, recursion: Recursion, patience: &Patience) -> Outcome {
         if self.arrive_past(BARS) {
@@ -221,6 +253,20 @@ impl RawRwLock {
 
     /// As [`read`](Self::read) where readers may read again, by a caller that says that it reads
     /// already: it passes waiting writers at once.
+    ///
+    /// ```
+    /// use cohort::{Outcome, Patience};
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read(Recursion::Allowed));
+    /// assert_eq!(lock.read_again(&Patience::ENDLESS), Outcome::Acquired);
+    /// // SAFETY: read twice above, by this thread.
+    /// unsafe {
+    ///     lock.release_read();
+    ///     lock.release_read();
+    /// }
+    /// ```
     #[inline]
     pub fn read_again(&self, patience: &Patience) -> Outcome {
         if !mutant(flaw::WAIT_AGAIN) && self.arrive_past(SHUT) {
@@ -298,6 +344,15 @@ impl RawRwLock {
     /// Takes the lock to read if no writer holds it, nor waits for it ahead of the caller; never
     /// blocks, and leaves no trace in the lock where it fails.  Where readers may read again, a thread
     /// that waiting writers first refused five milliseconds ago or earlier passes them.
+    ///
+    /// ```
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read(Recursion::Excluded));
+    /// // SAFETY: read above, by this thread.
+    /// unsafe { lock.release_read() };
+    /// ```
     #[inline]
     pub fn try_read(&self, recursion: Recursion) -> bool {
         match self.try_read_past(bars(recursion)) {
@@ -336,6 +391,13 @@ impl RawRwLock {
     }
 
     /// The same, by a caller that says that it reads already: it passes waiting writers.
+    ///
+    /// ```
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read(Recursion::Allowed) && lock.try_read_again());
+    /// ```
     #[inline]
     pub fn try_read_again(&self) -> bool {
         self.try_read_past(SHUT).is_ok()
@@ -364,6 +426,13 @@ impl RawRwLock {
 
     /// The same as the first step of a [`read`](Self::read), which must follow where this
     /// fails: others may have seen a reader.
+    ///
+    /// ```
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.arrive(Recursion::Allowed) && !lock.try_write());
+    /// ```
     #[inline]
     pub fn arrive(&self, recursion: Recursion) -> bool {
         self.arrive_past(bars(recursion))
@@ -401,6 +470,16 @@ impl RawRwLock {
     }
 
     /// Blocks until the lock is held to write, or patience runs out.
+    ///
+    /// ```
+    /// use cohort::{Outcome, Patience};
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert_eq!(lock.write(&Patience::ENDLESS), Outcome::Acquired);
+    /// // SAFETY: held to write above.
+    /// unsafe { lock.release_write() };
+    /// ```
     #[inline]
     pub fn write(&self, patience: &Patience) -> Outcome {
         if self
@@ -434,6 +513,13 @@ impl RawRwLock {
     }
 
     /// Takes the lock to write if nobody holds it; never blocks.
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_write() && !lock.try_write());
+    /// ```
     #[inline]
     pub fn try_write(&self) -> bool {
         let mut word = self.word.load(Order::RELAXED);
@@ -576,6 +662,15 @@ impl RawRwLock {
     ///
     /// # Safety
     /// The caller is entitled to release it, if it is held.
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_write());
+    /// // SAFETY: held to write above, and by nobody afterwards.
+    /// unsafe { assert!(lock.release() && !lock.release()) };
+    /// ```
     #[inline]
     pub unsafe fn release(&self) -> bool {
         let word = self.word.load(Order::RELAXED);
@@ -595,6 +690,16 @@ impl RawRwLock {
     ///
     /// # Safety
     /// The caller is one of its readers.
+    ///
+    /// ```
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read(Recursion::Allowed));
+    /// // SAFETY: read above, by this thread.
+    /// unsafe { lock.release_read() };
+    /// assert!(!lock.is_locked());
+    /// ```
     #[inline]
     pub unsafe fn release_read(&self) {
         Self::reads_less();
@@ -639,6 +744,16 @@ impl RawRwLock {
     ///
     /// # Safety
     /// The caller is its writer.
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_write());
+    /// // SAFETY: held to write above.
+    /// unsafe { lock.release_write() };
+    /// assert!(!lock.is_locked());
+    /// ```
     #[inline]
     pub unsafe fn release_write(&self) {
         if self
@@ -669,6 +784,16 @@ impl RawRwLock {
     ///
     /// # Safety
     /// As [`release_write`](Self::release_write).
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_write());
+    /// // SAFETY: held to write above.
+    /// unsafe { lock.release_write_fairly() };
+    /// assert!(lock.try_write());
+    /// ```
     pub unsafe fn release_write_fairly(&self) {
         let at = &raw const self.word;
         let mut word = self.word.load(Order::RELAXED);
@@ -692,6 +817,16 @@ impl RawRwLock {
     ///
     /// # Safety
     /// As [`release_read`](Self::release_read).
+    ///
+    /// ```
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read(Recursion::Allowed));
+    /// // SAFETY: read above, by this thread.
+    /// unsafe { lock.release_read_fairly() };
+    /// assert!(lock.try_write());
+    /// ```
     pub unsafe fn release_read_fairly(&self) {
         Self::reads_less();
         let at = &raw const self.word;
@@ -710,6 +845,13 @@ impl RawRwLock {
     }
 
     /// Whether a thread waited for the lock a moment ago that a fair release lets in first.
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_write() && !lock.is_waited_for());
+    /// ```
     pub fn is_waited_for(&self) -> bool {
         self.word.load(Order::RELAXED) & MARKS != 0
     }
@@ -719,6 +861,16 @@ impl RawRwLock {
     ///
     /// # Safety
     /// The caller is its writer.
+    ///
+    /// ```
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_write());
+    /// // SAFETY: held to write above.
+    /// unsafe { lock.downgrade() };
+    /// assert!(lock.try_read(Recursion::Allowed) && !lock.try_write());
+    /// ```
     pub unsafe fn downgrade(&self) {
         self.become_reader(0);
     }
@@ -727,6 +879,17 @@ impl RawRwLock {
     ///
     /// # Safety
     /// The caller is its writer.
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_write());
+    /// // SAFETY: held to write above.
+    /// unsafe { lock.downgrade_to_upgradable() };
+    /// // SAFETY: held to read upgradably since.
+    /// assert!(unsafe { lock.try_upgrade() });
+    /// ```
     pub unsafe fn downgrade_to_upgradable(&self) {
         self.become_reader(UPGRADABLE);
     }
@@ -760,6 +923,15 @@ impl RawRwLock {
 
     /// Blocks until the lock is held to read, beside other readers but no other of this sort, or
     /// patience runs out; gives up at once where as many hold it as can be counted.
+    ///
+    /// ```
+    /// use cohort::{Outcome, Patience};
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert_eq!(lock.read_upgradably(&Patience::ENDLESS), Outcome::Acquired);
+    /// assert!(!lock.try_read_upgradably());
+    /// ```
     pub fn read_upgradably(&self, patience: &Patience) -> Outcome {
         self.generation.settle(|| self.inherit());
         if self.gate.acquire_unless(patience, &|| false) == Some(Outcome::GaveUp) {
@@ -779,6 +951,13 @@ impl RawRwLock {
 
     /// The same, if no writer holds the lock and no other thread waits for it or reads it so;
     /// never blocks.
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read_upgradably() && !lock.try_write());
+    /// ```
     pub fn try_read_upgradably(&self) -> bool {
         self.generation.settle(|| self.inherit());
         // SAFETY: the gate has no contexts, and stays with the lock.
@@ -813,6 +992,17 @@ impl RawRwLock {
     ///
     /// # Safety
     /// The caller holds it to read upgradably.
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read_upgradably());
+    /// // SAFETY: held to read upgradably above.
+    /// unsafe { lock.end_upgradable() };
+    /// // Two readers now.
+    /// assert!(lock.try_read_upgradably());
+    /// ```
     pub unsafe fn end_upgradable(&self) {
         if !self.end_bit() {
             self.gate.release_queued();
@@ -823,6 +1013,16 @@ impl RawRwLock {
     ///
     /// # Safety
     /// As [`end_upgradable`](Self::end_upgradable).
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read_upgradably());
+    /// // SAFETY: held to read upgradably above.
+    /// unsafe { lock.end_upgradable_fairly() };
+    /// assert!(lock.try_read_upgradably());
+    /// ```
     pub unsafe fn end_upgradable_fairly(&self) {
         if !self.end_bit() {
             self.gate.release_queued_fairly();
@@ -852,6 +1052,17 @@ impl RawRwLock {
     ///
     /// # Safety
     /// The caller holds it to read upgradably.
+    ///
+    /// ```
+    /// use cohort::{Outcome, Patience};
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read_upgradably());
+    /// // SAFETY: held to read upgradably above.
+    /// assert_eq!(unsafe { lock.upgrade(&Patience::ENDLESS) }, Outcome::Acquired);
+    /// assert!(lock.is_write_locked());
+    /// ```
     pub unsafe fn upgrade(&self, patience: &Patience) -> Outcome {
         // SAFETY: the caller's.
         let outcome = unsafe { self.upgrade_for_a_while(patience) };
@@ -868,6 +1079,20 @@ impl RawRwLock {
     ///
     /// # Safety
     /// As [`upgrade`](Self::upgrade).
+    ///
+    /// ```
+    /// use cohort::{Outcome, Patience};
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read_upgradably());
+    /// // SAFETY: held to read upgradably above, and then to write.
+    /// unsafe {
+    ///     assert_eq!(lock.upgrade_for_a_while(&Patience::ENDLESS), Outcome::Acquired);
+    ///     lock.downgrade();
+    /// }
+    /// assert!(!lock.is_write_locked() && !lock.try_read_upgradably());
+    /// ```
     pub unsafe fn upgrade_for_a_while(&self, patience: &Patience) -> Outcome {
         if patience.is_endless() && !self.is_upgradable_by_bit() {
             self.upgrade_as_head();
@@ -928,6 +1153,15 @@ impl RawRwLock {
     ///
     /// # Safety
     /// As [`upgrade`](Self::upgrade).
+    ///
+    /// ```
+    /// use cohort::rwlock::RawRwLock;
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read_upgradably());
+    /// // SAFETY: held to read upgradably above.
+    /// assert!(unsafe { lock.try_upgrade() });
+    /// ```
     pub unsafe fn try_upgrade(&self) -> bool {
         // SAFETY: the caller's.
         let alone = unsafe { self.try_upgrade_for_a_while() };
@@ -942,6 +1176,15 @@ impl RawRwLock {
     ///
     /// # Safety
     /// As [`upgrade`](Self::upgrade).
+    ///
+    /// ```
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read(Recursion::Allowed) && lock.try_read_upgradably());
+    /// // SAFETY: held to read upgradably above.
+    /// assert!(!unsafe { lock.try_upgrade_for_a_while() }, "another reads");
+    /// ```
     pub unsafe fn try_upgrade_for_a_while(&self) -> bool {
         let mut word = self.word.load(Order::RELAXED);
         while word & READERS == 1 {
@@ -976,21 +1219,48 @@ impl RawRwLock {
     }
 
     /// Whether somebody held the lock a moment ago.
+    ///
+    /// ```
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(!lock.is_locked());
+    /// assert!(lock.try_read(Recursion::Allowed) && lock.is_locked());
+    /// ```
     pub fn is_locked(&self) -> bool {
         self.word.load(Order::RELAXED) & (WRITER | READERS) != 0
     }
 
     /// Whether as many held the lock to read, a moment ago, as can be counted.
+    ///
+    /// ```
+    /// assert!(!cohort::rwlock::RawRwLock::new().is_full());
+    /// ```
     pub fn is_full(&self) -> bool {
         self.word.load(Order::RELAXED) & FULL != 0
     }
 
     /// Whether a writer held the lock a moment ago.
+    ///
+    /// ```
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(lock.try_read(Recursion::Allowed) && !lock.is_write_locked());
+    /// ```
     pub fn is_write_locked(&self) -> bool {
         self.word.load(Order::RELAXED) & WRITER != 0
     }
 
     /// Whether a reader that came a moment ago had to wait.
+    ///
+    /// ```
+    /// use cohort::rwlock::{RawRwLock, Recursion};
+    ///
+    /// let lock = RawRwLock::new();
+    /// assert!(!lock.keeps_readers_out());
+    /// assert!(lock.try_write() && lock.keeps_readers_out());
+    /// ```
     pub fn keeps_readers_out(&self) -> bool {
         self.word.load(Order::RELAXED) & BARS != 0
     }

@@ -24,7 +24,7 @@ const IS_TOLD: Order = Order {
 pub struct Restless<const BACKWARDS: bool>;
 
 impl<const BACKWARDS: bool> Judge for Restless<BACKWARDS> {
-    fn is_crowded() -> bool {
+    fn is_crowded(_queue: Mean) -> bool {
         unreachable!("it changes without asking")
     }
 
@@ -48,7 +48,7 @@ impl<const BACKWARDS: bool> Judge for Restless<BACKWARDS> {
 pub struct Asking;
 
 impl Judge for Asking {
-    fn is_crowded() -> bool {
+    fn is_crowded(_queue: Mean) -> bool {
         crate::locks::door::threads_lack_cpus() == Some(true)
     }
 
@@ -60,10 +60,10 @@ impl Judge for Asking {
         true
     }
 
-    fn choose(mode: Mode, _queue: Mean) -> Mode {
+    fn choose(mode: Mode, queue: Mean) -> Mode {
         match mode {
             Mode::Ticket => Mode::Mcs,
-            Mode::Mcs if Self::is_crowded() => Mode::Mutex,
+            Mode::Mcs if Self::is_crowded(queue) => Mode::Mutex,
             Mode::Mcs | Mode::Mutex => Mode::Ticket,
         }
     }
@@ -74,7 +74,7 @@ impl Judge for Asking {
 pub struct Crowding;
 
 impl Judge for Crowding {
-    fn is_crowded() -> bool {
+    fn is_crowded(_queue: Mean) -> bool {
         unreachable!("it changes without asking")
     }
 

@@ -21,7 +21,7 @@ pub enum Fault {
 pub struct Tuning {
     /// A longer queue on average, holder included, is none for `ticket`.
     pub up: u32,
-    /// From a shorter one on average `mcs` goes back to `ticket`, and the mutex too; 2 at least.
+    /// From a shorter one on average `mcs` goes back to `ticket`; 2 at least.
     pub down: u32,
     /// The queue is looked at once in so many sections, a power of two.
     pub sample: u32,
@@ -41,7 +41,7 @@ impl Tuning {
     /// The least of either threshold: a queue is as long as that if one thread waits.
     pub const LEAST: u32 = 2;
 
-    /// A longer queue is not told from one of that length.
+    /// The greatest of either threshold.
     pub const LONGEST: u32 = 64;
 
     /// The longest period.

@@ -23,7 +23,7 @@ macro_rules! in_mode_maker {
             const LATE_NANOSECONDS: u64 = u64::MAX;
             const SLOW_NANOSECONDS: u64 = u64::MAX;
 
-            fn is_crowded() -> bool {
+            fn is_crowded(_queue: Mean) -> bool {
                 false
             }
 
@@ -40,7 +40,7 @@ macro_rules! in_mode_maker {
             const LATE_NANOSECONDS: u64 = u64::MAX;
             const SLOW_NANOSECONDS: u64 = u64::MAX;
 
-            fn is_crowded() -> bool {
+            fn is_crowded(_queue: Mean) -> bool {
                 false
             }
 
@@ -62,8 +62,8 @@ macro_rules! in_mode_maker {
         struct FromMcs;
 
         impl Judge for FromMcs {
-            fn is_crowded() -> bool {
-                OfMachine::is_crowded()
+            fn is_crowded(queue: Mean) -> bool {
+                OfMachine::is_crowded(queue)
             }
 
             #[inline(always)]

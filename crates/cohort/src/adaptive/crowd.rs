@@ -29,9 +29,9 @@ const MOST: u64 = 8_192;
 /// without it.
 const AGAIN: u64 = 4;
 
-/// A crowd is when so many more tasks are runnable than there are CPUs; it may have ended when
-/// so many fewer are.
-const MORE: i64 = 2;
+/// A crowd is when so many more tasks are runnable than there are CPUs, or in one lock's queue; it may have
+/// ended when so many fewer are.
+pub(super) const MORE: u32 = 2;
 const FEWER: i64 = 5;
 
 /// A round, of about 0.13 ms, is what this power of two of nanoseconds takes.
@@ -73,25 +73,28 @@ pub struct Crowd {
 process_wide!(static OF_MACHINE: Crowd = Crowd::new);
 process_wide!(static OF_PROCESS: Crowd = Crowd::new);
 
-/// Whether more tasks are runnable on this machine than it has CPUs (Antić et al. 2016 §3).
+/// Whether more tasks are runnable on this machine than it has CPUs (Antić et al. 2016 §3), as a thread
+/// asks to which a crowd has `shown` itself or not.
 #[must_use]
-pub fn is_machine_crowded() -> bool {
-    OF_MACHINE.get().is_there(|| match workload() {
-        Some((tasks, cpus)) if tasks > cpus + MORE => Found::Crowd,
+pub fn is_machine_crowded(shown: bool) -> bool {
+    OF_MACHINE.get().is_there(shown, || match workload() {
+        Some((tasks, cpus)) if tasks > cpus + i64::from(MORE) => Found::Crowd,
         Some((tasks, cpus)) if tasks < cpus - FEWER => Found::Quiet,
         Some(_) | None => Found::Between,
     })
 }
 
 /// Whether threads of this process lack CPUs, wherever it may run, and whatever others do
-/// elsewhere.
+/// elsewhere; `shown` as above.
 #[must_use]
-pub fn is_process_crowded() -> bool {
-    OF_PROCESS.get().is_there(|| match threads_lack_cpus() {
-        Some(true) => Found::Crowd,
-        Some(false) => Found::Quiet,
-        None => Found::Between,
-    })
+pub fn is_process_crowded(shown: bool) -> bool {
+    OF_PROCESS
+        .get()
+        .is_there(shown, || match threads_lack_cpus() {
+            Some(true) => Found::Crowd,
+            Some(false) => Found::Quiet,
+            None => Found::Between,
+        })
 }
 
 impl Crowd {
@@ -106,21 +109,29 @@ impl Crowd {
         }
     }
 
-    /// The answer; `look` is asked if the last look is a round ago.
-    pub fn is_there(&self, look: impl FnOnce() -> Found) -> bool {
+    /// The last answer.
+    fn was_there(&self) -> bool {
+        self.word.load(Order::RELAXED) & CROWDED != 0
+    }
+
+    /// The answer to a thread to which a crowd has `shown` itself or not; if it has not, and the last look
+    /// is a round ago, `look` is asked.
+    pub fn is_there(&self, shown: bool, look: impl FnOnce() -> Found) -> bool {
         let word = self.word.load(Order::RELAXED);
         let stamp = (now() >> ROUND) as u32;
         let rounds = stamp.wrapping_sub((word >> STAMP_SHIFT) as u32);
-        if rounds == 0 {
-            return word & CROWDED != 0;
+        let was = word & CROWDED != 0;
+        if rounds == 0 && (was || !shown) {
+            return was;
         }
+        let found = if shown { Found::Crowd } else { look() };
         let stays = self
             .until
             .load(Order::RELAXED)
             .wrapping_sub(stamp)
             .cast_signed()
             > 0;
-        let state = State::of(word).after(look(), u64::from(rounds), stays);
+        let state = State::of(word).after(found, u64::from(rounds), stays);
         let changed = state.word() | u64::from(stamp) << STAMP_SHIFT;
         let mine = self
             .word
@@ -129,7 +140,7 @@ impl Crowd {
         if mine && (word ^ changed) & CROWDED != 0 {
             self.note_change(stamp);
         }
-        self.word.load(Order::RELAXED) & CROWDED != 0
+        self.was_there()
     }
 
     fn note_change(&self, stamp: u32) {
@@ -285,6 +296,18 @@ mod tests {
         assert_eq!(quieter.after(Found::Crowd, 9, false).quiet, 0);
         assert!(!quieter.after(Found::Quiet, 9, false).crowded);
         assert!(quieter.after(Found::Quiet, 9, true).crowded);
+    }
+
+    // Atoms of the other worlds live inside their runs only.
+    #[cfg(world = "native")]
+    #[test]
+    fn a_crowd_that_has_shown_itself_is_there_without_a_look() {
+        let crowd = Crowd::default();
+        assert!(!crowd.is_there(false, || Found::Between) && !crowd.was_there());
+        for _ in 0..2 {
+            assert!(crowd.is_there(true, || unreachable!("it has shown itself")));
+            assert!(crowd.was_there());
+        }
     }
 
     #[test]

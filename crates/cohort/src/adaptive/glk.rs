@@ -3,11 +3,15 @@
 //! threads exceed CPUs (Antić et al. 2016 §3, what that leaves open as its authors' release has it).
 //!
 //! `glk-plus` asks another question about the load: not whether the machine has more runnable tasks
-//! than CPUs, but whether this process's threads lack CPUs; see [`crowd`].  Where they do, it goes by
-//! that alone: to the mutex with any queue of two, and back once they lack none.  `glk` leaves the
-//! mutex for a short queue, as in the paper; but that is the mutex's own doing, under which a thread
-//! that wants the lock takes it as soon as it runs.  Nor does `glk` take the mutex for three threads
-//! on two CPUs.
+//! than CPUs, but whether this process's threads lack CPUs; see [`crowd`].  Where they do, it takes the
+//! mutex with any queue of two; `glk` does for a long one only, and never for four threads on two CPUs.
+//! Both leave the mutex once the crowd is over, and for no other reason, as in the authors' release: that
+//! its queue is short is the mutex's own doing, under which a thread that wants the lock takes it as
+//! soon as it runs.
+//!
+//! Waiters may sleep in each of the modes, and a sleeper is no runnable task.  So a queue that has more
+//! threads than there are CPUs shows a crowd by itself, whatever the load is: in the paper's `ticket` and
+//! `mcs` all of it would run.
 //!
 //! **Not for** a lock of which one knows how it is used: the right one of the three has one load
 //! and one compare less to do.  On fewer than six CPUs `glk` itself never finds the machine quiet
@@ -54,12 +58,11 @@ use super::tuning::tuned;
 use crate::basic::mcs::McsNode;
 use crate::basic::{Mcs, Ticket};
 use crate::door::{
-    self, AtomicU32, AtomicU64, Change, Order, constructor, flaws, hearer, is_counted, keep_cpu,
-    mutant, now, tries_anything, yield_now,
+    self, AtomicU32, AtomicU64, Change, Order, constructor, cpus, flaws, hearer, is_counted,
+    keep_cpu, mutant, now, tries_anything, yield_now,
 };
 use crate::numa::FutexHmcs;
 use crate::wait::MayPark;
-use cohort_raw::glk::Tuning;
 use cohort_raw::{Adapts, Inherit, RawLock, RawTry, ThreadOblivious, standalone};
 use core::fmt;
 use core::marker::PhantomData;
@@ -253,11 +256,8 @@ impl Way for Mcs {
 }
 
 /// A mutex that counts its waiters and its holders' sections, in a line that a queue of waiters leaves
-/// where it is: so one in some counts, for all of them.  A look finds a queue of three too short for the
-/// mutex, or long, by chance, and the mean of a period's looks may still be; then `glk` goes on as
-/// `ticket`, where a queue of three is at home too.  A period later it comes back for a longer one.
-/// Where none is, the next is: of a few that sleep for long it may be that none would be, for as long,
-/// and the queue looked short.
+/// where it is: so one in some counts, for all of them.  The mean of a period's looks tells whether many
+/// more wait than there are CPUs, and hardly more.
 #[derive(Debug, Default)]
 struct Counted {
     futex: FutexHmcs,
@@ -269,9 +269,6 @@ const COUNTED: u32 = 8;
 
 /// The number of an acquisition that is not, which is in no period.
 const UNCOUNTED: u32 = 1;
-
-/// For how many an acquisition counts that counts for none.
-const FOR_NONE: u32 = 0;
 
 impl Counted {
     constructor! {
@@ -322,28 +319,25 @@ unsafe impl Inherit for Counted {
 impl Way for Counted {
     #[inline(always)]
     fn arrive(&self, (): &()) -> Place {
-        let counts_for = if self.waiting.load(Order::RELAXED) == 0 {
-            1
-        } else if is_counted(COUNTED) {
-            COUNTED
-        } else {
-            FOR_NONE
-        };
         Place {
-            number: counts_for,
+            number: if is_counted(COUNTED) {
+                COUNTED
+            } else {
+                UNCOUNTED
+            },
             is_held: self.futex.acquire_untouched(),
         }
     }
 
     fn wait(&self, (): &(), number: u32) -> Option<u32> {
-        let counted = number != FOR_NONE;
+        let counted = number != UNCOUNTED;
         if counted {
-            self.waiting.fetch_add(number, Order::RELAXED);
+            self.waiting.fetch_add(COUNTED, Order::RELAXED);
         }
         // As it was found taken on arrival.
         self.futex.wait_untold();
         if counted {
-            self.waiting.fetch_sub(number, Order::RELAXED);
+            self.waiting.fetch_sub(COUNTED, Order::RELAXED);
         }
         Some(number)
     }
@@ -354,11 +348,11 @@ impl Way for Counted {
 
     #[inline(always)]
     fn count(&self, (): &(), number: u32, sections: &AtomicU32) -> u32 {
-        if number == FOR_NONE {
+        if number == UNCOUNTED {
             return UNCOUNTED;
         }
         // In the modes that count all of them it went on in other steps.
-        let count = (sections.load(Order::RELAXED) | (number - 1)).wrapping_add(1);
+        let count = (sections.load(Order::RELAXED) | (COUNTED - 1)).wrapping_add(1);
         sections.store(count, Order::RELAXED);
         count
     }
@@ -529,16 +523,27 @@ pub struct Mean {
 }
 
 impl Mean {
+    /// What a queue of that length would have made of the sum.
+    const fn sum_of(self, length: u32) -> u64 {
+        length as u64 * self.samples as u64
+    }
+
     /// Whether it is above that length.
     #[must_use]
     pub const fn is_above(self, length: u32) -> bool {
-        self.queued > length * self.samples
+        self.queued as u64 > self.sum_of(length)
     }
 
     /// Whether it is below that length.
     #[must_use]
     pub const fn is_below(self, length: u32) -> bool {
-        self.queued < length * self.samples
+        (self.queued as u64) < self.sum_of(length)
+    }
+
+    /// Whether the queue has so many more threads than there are CPUs that it is a crowd by itself.
+    #[must_use]
+    pub fn exceeds_cpus(self) -> bool {
+        self.is_above(cpus() + crowd::MORE)
     }
 }
 
@@ -556,7 +561,7 @@ struct Reason {
     to: Mode,
     /// As [`Judge::CROWD_DECIDES`].
     crowd_decides: bool,
-    /// [`Tuning::up`] and [`Tuning::down`], as they were before the hearer was told: it may write the
+    /// [`up`](super::Tuning::up) and [`down`](super::Tuning::down), as they were before the hearer was told: it may write the
     /// reason down where nothing that threads share can be read.
     up: u32,
     down: u32,
@@ -571,9 +576,7 @@ impl fmt::Display for Reason {
                 write!(f, "queue {mean} ≥ {down}, threads lack CPUs")
             }
             (_, Mode::Mutex) => write!(f, "queue {mean} > {up}, threads exceed CPUs"),
-            (Mode::Mutex, _) if self.crowd_decides || !mean.is_below(down) => {
-                f.write_str("CPUs suffice again")
-            }
+            (Mode::Mutex, _) => f.write_str("CPUs suffice again"),
             _ => write!(f, "queue {mean} < {down}"),
         }
     }
@@ -593,12 +596,12 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
     /// long the lock has to go on from `ticket` to `mcs` then.
     const CROWDED_NANOSECONDS: u64 = 1_000_000;
 
-    /// Whether the mutex is taken for any queue that is not short while threads exceed CPUs, and left
-    /// when they no longer do; else it is for long queues only, and left for a short one too.
+    /// Whether the mutex is taken for any queue that is not short while threads exceed CPUs; else it is for
+    /// long queues only.
     const CROWD_DECIDES: bool = false;
 
-    /// Whether threads exceed CPUs.
-    fn is_crowded() -> bool;
+    /// Whether threads exceed CPUs, as the holder of a lock asks that has such a queue.
+    fn is_crowded(queue: Mean) -> bool;
 
     /// Whether the queue is looked at in a lock's section of that number.
     #[inline(always)]
@@ -618,14 +621,14 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
     #[must_use]
     fn choose(mode: Mode, queue: Mean) -> Mode {
         let (up, down) = (tuned().up(), tuned().down());
-        let (leaves, enters) = if Self::CROWD_DECIDES {
-            (false, !queue.is_below(down))
+        let enters = if Self::CROWD_DECIDES {
+            !queue.is_below(down)
         } else {
-            (queue.is_below(down), queue.is_above(up))
+            queue.is_above(up)
         };
         match mode {
-            Mode::Mutex if leaves || !Self::is_crowded() => Mode::Ticket,
-            Mode::Ticket | Mode::Mcs if enters && Self::is_crowded() => Mode::Mutex,
+            Mode::Mutex if !Self::is_crowded(queue) => Mode::Ticket,
+            Mode::Ticket | Mode::Mcs if enters && Self::is_crowded(queue) => Mode::Mutex,
             Mode::Ticket if queue.is_above(up) => Mode::Mcs,
             Mode::Mcs if queue.is_below(down) => Mode::Ticket,
             _ => mode,
@@ -637,13 +640,17 @@ pub trait Judge: Default + fmt::Debug + Send + Sync + 'static {
 /// from which on it is a long one: its average says as well what is asked of it.
 const LONG: u32 = 4;
 
+/// And any as no longer than this, so that a period's sum fits: beyond so many CPUs it is the load that
+/// shows a crowd.
+const LONGEST: u32 = 256;
+
 /// Whether the machine's runnable tasks exceed its CPUs (Antić et al. 2016 §3).
 #[derive(Debug, Default)]
 pub struct OfMachine;
 
 impl Judge for OfMachine {
-    fn is_crowded() -> bool {
-        crowd::is_machine_crowded()
+    fn is_crowded(queue: Mean) -> bool {
+        crowd::is_machine_crowded(queue.exceeds_cpus())
     }
 }
 
@@ -654,8 +661,8 @@ pub struct OfProcess;
 impl Judge for OfProcess {
     const CROWD_DECIDES: bool = true;
 
-    fn is_crowded() -> bool {
-        crowd::is_process_crowded()
+    fn is_crowded(queue: Mean) -> bool {
+        crowd::is_process_crowded(queue.exceeds_cpus())
     }
 }
 
@@ -831,13 +838,12 @@ impl<J: Judge> Glk<J> {
         let mean = Mean {
             samples: self.ways.samples.load(Order::RELAXED) + 8,
             queued: self.ways.queued.load(Order::RELAXED)
-                + 8 * self.ways.queue(mode, node).min(Tuning::LONGEST),
+                + 8 * self.ways.queue(mode, node).min(LONGEST),
         };
         // A lock that one thread has taken over has no waits that could be late.
         let late = late || !due && self.is_due(mode, now());
-        // In the mutex it is the crowd that may be gone: a queue that has seemed short in a few looks is
-        // no reason to leave it.
-        let considers = due || late && (mode.spins() || !J::is_crowded());
+        // The mutex is left for the end of the crowd alone: without that, the mean goes on.
+        let considers = due || late && (mode.spins() || !J::is_crowded(mean));
         // An eighth stays, so that a short change of the load counts for less.
         let kept = if considers { 8 } else { 1 };
         self.ways.samples.store(mean.samples / kept, Order::RELAXED);
@@ -996,12 +1002,13 @@ mod tests {
 
     use super::super::tuning::tune;
     use super::*;
+    use cohort_raw::glk::Tuning;
 
     #[derive(Debug, Default)]
     struct Round;
 
     impl Judge for Round {
-        fn is_crowded() -> bool {
+        fn is_crowded(_queue: Mean) -> bool {
             false
         }
 
@@ -1071,7 +1078,7 @@ mod tests {
             [
                 "ticket to mcs: queue 1.0 > 3",
                 "mcs to mutex: queue 1.0 > 3, threads exceed CPUs",
-                "mutex to ticket: queue 1.0 < 2",
+                "mutex to ticket: CPUs suffice again",
             ]
         );
     }
@@ -1095,9 +1102,19 @@ mod tests {
     impl<const CROWDED: bool, const DECIDES: bool> Judge for Is<CROWDED, DECIDES> {
         const CROWD_DECIDES: bool = DECIDES;
 
-        fn is_crowded() -> bool {
+        fn is_crowded(_queue: Mean) -> bool {
             CROWDED
         }
+    }
+
+    #[test]
+    fn a_queue_of_more_than_the_cpus_is_a_crowd() {
+        let of = |length| Mean {
+            samples: 16,
+            queued: 16 * length,
+        };
+        assert!(!of(cpus() + crowd::MORE).exceeds_cpus());
+        assert!(of(cpus() + crowd::MORE + 1).exceeds_cpus());
     }
 
     #[test]
@@ -1166,8 +1183,8 @@ mod tests {
             (16, Mode::Mcs, Mode::Mcs, Mode::Mcs),
             (15, Mode::Mcs, Mode::Ticket, Mode::Ticket),
             (25, Mode::Mcs, Mode::Mcs, Mode::Mutex),
-            (16, Mode::Mutex, Mode::Ticket, Mode::Mutex),
-            (15, Mode::Mutex, Mode::Ticket, Mode::Ticket),
+            (25, Mode::Mutex, Mode::Ticket, Mode::Mutex),
+            (8, Mode::Mutex, Mode::Ticket, Mode::Mutex),
         ] {
             assert_eq!(calm(mode, of(queued)), quiet, "{mode:?} {queued}");
             assert_eq!(crowd(mode, of(queued)), crowded, "{mode:?} {queued}");

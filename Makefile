@@ -61,6 +61,8 @@ install-c: c
 	    > $(ROOT)/lib/pkgconfig/cohort.pc
 	$(INSTALL) -d $(ROOT)/share/man/man3
 	$(INSTALL) -m 644 crates/cohort-c/man/*.3 $(ROOT)/share/man/man3
+	$(INSTALL) -D -m 644 crates/cohort-cli/debuggers/cohort.py $(SHARE)/cohort.py
+	ln -sf ../share/cohort/cohort.py $(ROOT)/lib/libcohort.so.$(VERSION)-gdb.py
 
 install: all install-c
 	rm -rf $(STAGE)
@@ -70,7 +72,6 @@ install: all install-c
 	$(INSTALL) -D -m 755 $(COHORT) $(BIN)/cohort
 	$(INSTALL) -d $(LIB)
 	$(INSTALL) -m 644 $(STAGE)/lib/*.so $(LIB)
-	$(INSTALL) -D -m 644 crates/cohort-cli/debuggers/cohort.py $(SHARE)/cohort.py
 	for library in $(LIB)/*.so; do ln -sf ../../share/cohort/cohort.py $$library-gdb.py; done
 	$(INSTALL) -d $(MAN)
 	$(INSTALL) -m 644 $(STAGE)/man/*.1 $(MAN)

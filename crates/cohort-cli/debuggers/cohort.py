@@ -179,13 +179,13 @@ def mutex(at):
     return held(word(at) & MUTEX_HELD, noted(at + MUTEX_OWNER) if notes else 0)
 
 
-def rwlock(at):
-    """How a rwlock is held, in words."""
+def rwlock(at, writer=None):
+    """How a rwlock is held, in words; a program's notes its writer."""
     now = word(at + RWLOCK_WORD)
     readers = now & RWLOCK_READERS
     if readers and not now & RWLOCK_WRITTEN:
         return "held by %d reader%s" % (readers, "" if readers == 1 else "s")
-    return held(now & RWLOCK_WRITTEN, noted(at + RWLOCK_WRITER))
+    return held(now & RWLOCK_WRITTEN, noted(at + RWLOCK_WRITER) if writer is None else writer)
 
 
 STATES = {"mutex": mutex, "rwlock": rwlock}
@@ -233,12 +233,24 @@ def is_served():
     return any("libcohort_" in file for file in debugger.files())
 
 
+# Those of programs that are written for them, in C, C++ and Rust.
+MUTEXES = (
+    "cohort_mutex_t",
+    "cohort_mutex",
+    "cohort::numa::futex_hmcs::FutexHmcs",
+    "cohort::basic::futex::Futex",
+)
+RWLOCKS = ("cohort_rwlock_t", "cohort_rwlock", "cohort::rwlock::raw::RawRwLock")
+
+
 def state_of(name):
     """What says how an object of that type is held, if it is one of ours."""
     if name in ("pthread_mutex_t", "pthread_rwlock_t") and is_served():
         return mutex if "mutex" in name else rwlock
-    if name in ("cohort::numa::futex_hmcs::FutexHmcs", "cohort::basic::futex::Futex"):
+    if name in MUTEXES:
         return lambda at: held(word(at) & MUTEX_HELD, 0)
+    if name in RWLOCKS:
+        return lambda at: rwlock(at, writer=0)
     return None
 
 
@@ -290,6 +302,5 @@ else:
     def __lldb_init_module(starting, _names):
         here = __name__
         starting.HandleCommand("command script add -f %s.cohort_locks cohort-locks" % here)
-        types = "pthread_mutex_t pthread_rwlock_t"
-        ours = "cohort::numa::futex_hmcs::FutexHmcs cohort::basic::futex::Futex"
-        starting.HandleCommand("type summary add -F %s.summary %s %s" % (here, types, ours))
+        types = " ".join(("pthread_mutex_t", "pthread_rwlock_t") + MUTEXES + RWLOCKS)
+        starting.HandleCommand("type summary add -F %s.summary %s" % (here, types))

@@ -611,6 +611,24 @@ fn gdb_shows_the_same() {
     }
 }
 
+/// It shows variables of the library for C by their state.
+#[test]
+fn gdb_shows_the_locks_of_the_library_for_c() {
+    if which::which("gdb").is_err() || cfg!(not(target_arch = "x86_64")) {
+        eprintln!("skip: no `gdb` here, or another machine than x86-64");
+        return;
+    }
+    let program = compiled::of_the_library("ours.c", "libcohort.so");
+    let running = started(&mut Command::new(program.path()));
+    locks(running.1, 5);
+    let said = gdb(&["-p", &running.1.to_string()]);
+    if is_kept_out(&said) {
+        return;
+    }
+    let printed = said.lines().find(|line| line.starts_with("$1 = "));
+    assert_eq!(printed, Some("$1 = held"), "{said}");
+}
+
 /// The script's numbers are the library's.
 #[test]
 fn the_script_knows_what_is_where() {

@@ -5,6 +5,8 @@
 
 #[path = "../clients/again.rs"]
 mod again_clients;
+#[path = "../clients/arrivals.rs"]
+mod arrival_clients;
 // Each runner takes its part of a file.
 #[allow(dead_code, unused_imports)]
 #[path = "../../cohort/checks/mod.rs"]

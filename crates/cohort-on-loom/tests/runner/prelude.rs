@@ -7,6 +7,7 @@ pub use super::models::{Model, deep, lighter, quick};
 pub(crate) use super::mutants::looked_for_in;
 pub use super::returned;
 pub(crate) use crate::again_clients as again;
+pub(crate) use crate::arrival_clients as arrivals;
 pub(crate) use crate::checks::as_in;
 pub use crate::checks::{ALL, CELL, Checked, Small, SmallAClof, Standard, Whole};
 pub use crate::clients::condvar::{Looking, Queued};

@@ -128,6 +128,10 @@ static BEYOND: &[(&str, &str)] = &[
         "no thread is interrupted by a handler here",
     ),
     (
+        "gate.stop-handlers",
+        "no thread is interrupted by a handler here",
+    ),
+    (
         "futex-hmcs.take-in-use",
         "there are so many queues here that no two locks of a client want the same",
     ),

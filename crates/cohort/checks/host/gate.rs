@@ -54,6 +54,12 @@ models![
         Gate::expect_scarcity();
         host::excludes(host::inflated::<Anderson<2>>(), 3, 1, 0)
     }),
+    // A signal handler comes while its thread is at the gate, or inside of it and not in line yet.
+    quick("gate::interrupted", PARK_1, || {
+        arrivals::is_arrived_at(host::inflated_abandonable::<Tas>, |moment, handler, it| {
+            door::interrupted_at_step(moment, handler, it)
+        });
+    }),
     quick("fork::gate_in_scarcity", FORK, || {
         Gate::expect_scarcity();
         fork::holds(host::in_place::<Ticket>(), 3)

@@ -30,13 +30,17 @@
 //!
 //! No sleeper is forgotten: it sleeps only while somebody is inside, and that one will
 //! hold the lock, after which it looks at the gate, unless another is inside by then.
+//!
+//! A signal handler that interrupts a thread at a gate or inside of one stops at none: the place that it
+//! would wait for may be its own thread's.
+//!
 //! The gate orders nothing else and guards nothing: the lock behind it does.
 
 use super::claim::{BITS, Claim, FOR_HOLDERS};
 use super::spell::Scarcity;
 use crate::door::{
     Advice, Order, Slept, Spinner, WaitPolicy, beforehand, constructor, cpus, flaws, has_lost_cpu,
-    keep_cpu, mutant, now, policy, process_wide, sleep_on, wake,
+    keep_cpu, mutant, now, policy, process_wide, sleep_on, thread, wake,
 };
 use crate::padded::CachePadded;
 use cohort_raw::RawTry;
@@ -46,6 +50,8 @@ flaws! {
     FORGET_WAKE = "gate.forget-wake";
     COUNT_TWICE = "gate.count-twice";
     STAY_INSIDE = "gate.stay-inside";
+    /// A signal handler waits for a place that the thread has which it interrupts.
+    STOP_HANDLERS = "gate.stop-handlers";
 }
 
 const INSIDE: u32 = 0xff;
@@ -85,6 +91,12 @@ constructor! {
 /// How many may be inside while CPUs are scarce.
 fn few_places() -> u32 {
     (cpus() / 2).clamp(1, SCARCE_PLACES)
+}
+
+/// Whether the calling thread begins a wait that gates may stop, until it has waited: one that may sleep,
+/// and of which it is in no other.
+fn begins_to_wait() -> bool {
+    policy() == WaitPolicy::Park && (!thread().gated.replace(true) || mutant(flaw::STOP_HANDLERS))
 }
 
 /// Whether CPUs are scarce.
@@ -161,12 +173,13 @@ impl Gate {
         }
     }
 
-    /// Blocks until there is a place inside; at once unless waiters may sleep.
+    /// Blocks until there is a place inside; returns at once unless waiters may sleep, and in a signal
+    /// handler that has interrupted a thread at a gate.
     ///
     /// That CPUs are scarce is asked once: a thread that spins outside sleeps soon anyway.
     #[cold]
     pub fn enter(&self) -> Passed {
-        if policy() != WaitPolicy::Park {
+        if !begins_to_wait() {
             return Passed(false);
         }
         if are_cpus_scarce() {
@@ -241,6 +254,7 @@ impl Gate {
     #[inline]
     pub fn leave(&self, passed: Passed) {
         if passed.0 {
+            thread().gated.set(false);
             keep_cpu(false);
             if !mutant(flaw::STAY_INSIDE) {
                 self.claim.word.fetch_sub(1, Order::RELAXED);

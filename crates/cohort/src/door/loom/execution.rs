@@ -14,6 +14,7 @@
 
 use super::super::WaitPolicy;
 use super::hours::Hours;
+use super::interrupt::{stepped, waits};
 use super::std;
 use super::thread::ThreadRecord;
 use super::trace;
@@ -302,6 +303,7 @@ fn after_step(me: usize, place: &Location<'_>, name: &str, result: &dyn Debug) {
     with(|execution| execution.current = me);
     leave_if_ended();
     trace::note(me, place, || format!("{name} = {result:?}"));
+    stepped();
 }
 
 /// A fork ends every other thread before its next step, and an execution that no
@@ -345,6 +347,7 @@ pub(super) fn poll() {
     if unwinding() {
         return;
     }
+    waits();
     leave_if_ended();
     trace::note(with(|execution| execution.current), place, || "poll".into());
     let goes_on = with(|execution| {

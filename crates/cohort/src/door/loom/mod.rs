@@ -27,8 +27,8 @@ pub use caught::{Panic, caught, panic_on};
 pub use execution::{generation, generation as generation_so_far, revocations};
 pub use fences::{fence_everywhere, fence_here, is_long_quiet};
 pub use flaw::mutant;
-pub use interrupt::interrupted_after;
 pub(crate) use interrupt::interruption;
+pub use interrupt::{interrupted_after, interrupted_at_step};
 pub use kept::{
     ARENA_CACHED, ARENA_FIRST_SEARCH, ARENA_FIRST_SEGMENT, CONTEXT_BYTES, Kept, OfExecution,
     QUEUE_GROUPS, QUEUE_NODES, QUEUES, beforehand, key_of, map_slots, unmap_slots,

@@ -11,6 +11,7 @@
 
 use super::super::{AtomicU32, Slept};
 use super::execution::{Sleeper, give_way, leave_if_ended, poll, touch_kernel, unwind, with};
+use super::interrupt::waits;
 use super::{hours, std, trace};
 use cohort_raw::Deadline;
 use core::panic::Location;
@@ -80,6 +81,7 @@ pub fn sleep_on(word: &AtomicU32, expected: u32, bits: u32, deadline: Option<&De
     if std::thread::panicking() {
         return Slept::Again;
     }
+    waits();
     touch_kernel(true);
     if word.latest() != expected {
         return Slept::Again;

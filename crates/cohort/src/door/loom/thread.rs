@@ -33,6 +33,8 @@ pub struct ThreadRecord {
     pub queued: [Cell<u32>; 4],
     /// How many sections of delegates the thread is in.
     pub inside: Cell<u32>,
+    /// Whether its present wait is one at a gate or inside of one, for `Gate`.
+    pub gated: Cell<bool>,
     /// Each arena's cached nodes.
     pub caches: [Cache; CACHES],
 }
@@ -51,6 +53,7 @@ impl ThreadRecord {
             bed: Bed::default(),
             queued: Default::default(),
             inside: Cell::new(0),
+            gated: Cell::new(false),
             caches: Default::default(),
         }
     }

@@ -33,6 +33,8 @@ pub struct ThreadRecord {
     pub queued: [Cell<u32>; 4],
     /// How many sections of delegates the thread is in.
     pub inside: Cell<u32>,
+    /// Whether its present wait is one at a gate or inside of one, for `Gate`.
+    pub gated: Cell<bool>,
     /// What it has counted, by [`Counter`].
     counted: [Cell<u64>; Counter::ALL.len()],
     /// Each arena's cached nodes.

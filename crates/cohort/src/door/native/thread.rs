@@ -59,6 +59,8 @@ pub struct ThreadRecord {
     pub(super) keeps_cpu: Cell<bool>,
     /// Whether such a wait has [lost it](super::has_lost_cpu).
     pub(super) lost_cpu: Cell<bool>,
+    /// Whether its present wait is one at a gate or inside of one, for `Gate`.
+    pub gated: Cell<bool>,
     /// Where its present wait shows that it has given its CPU away.
     pub shown: Shown,
     /// Its place among the sleepers that another thread may wake by its word.

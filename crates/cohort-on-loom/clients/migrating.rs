@@ -51,6 +51,7 @@ forwards! {
     QuickRelease: none,
     LowLock: own,
     HighLock: inner,
+    Resumable: none,
 }
 
 standalone!([L: DetectsWaiters] Hesitant<L>: LowLock);

@@ -8,7 +8,8 @@ use crate::locks::door::{AtomicU32, Cell, Order, Spinner, yield_now};
 use crate::locks::numa::FutexHmcs;
 use crate::locks::wait::MayPark;
 use crate::locks::{
-    Abortable, DetectsWaiters, Outcome, Patience, RawLock, RawTry, ReleaseFairly, Token,
+    Abortable, DetectsWaiters, HandOver, HandsOver, Inherit, Outcome, Patience, RawLock, RawTry,
+    ReleaseFairly, Token,
 };
 use crate::world::{Kept, soon, together};
 use std::sync::Arc;
@@ -256,6 +257,43 @@ pub fn lets_go<L: Abortable + 'static>(threads: usize, rounds: u64, hurried: usi
     });
 }
 
+/// The same, but the first thread tries.
+pub fn lets_go_beside_a_try<L: Abortable + RawTry + 'static>(
+    threads: usize,
+    rounds: u64,
+    hurried: usize,
+) {
+    counts::<L>(threads, rounds, move |thread, guest| {
+        if thread == 0 {
+            return guest.try_acquire();
+        }
+        takes(guest, thread + hurried >= threads)
+    });
+}
+
+/// A thread has tried to hand the lock over, and nobody stays, when another one forks: in the child its
+/// context, which may be a cohort's, is used for another acquisition.
+pub fn begins_anew_after_a_fork<L: Abortable + HandsOver + Inherit + 'static>() {
+    together(1, |_| {
+        let lock = L::default();
+        let first = Kept::new(L::Context::default());
+        let second = Guest::of(&lock);
+        // SAFETY: both contexts stay where they are, and each is used for one acquisition at a time: the
+        // first ends with what the child forgets, which has nobody else.
+        unsafe {
+            lock.acquire(&first);
+            let outcome = second.acquire_within(&Patience::NONE);
+            assert!(outcome == Outcome::GaveUp, "the lock was held");
+            let handed = lock.hand_over(&first, 1);
+            assert!(handed == HandOver::Kept, "nobody stays");
+            lock.inherit(None);
+            lock.acquire(&first);
+            lock.release(&first);
+        }
+        assert!(!lock.is_locked(), "the lock is left held");
+    });
+}
+
 /// All others come while the first thread has the lock, and give up at a deadline: nothing of
 /// them is left.
 pub fn all_let_go<L: Abortable + 'static>(threads: usize) {
@@ -498,6 +536,35 @@ pub fn persists<L: Abortable + 'static>(rounds: u64) {
             takes(guest, hurried)
         }
     });
+}
+
+/// The second thread has the lock until the third has come and given up; the first, which is that one's
+/// neighbour and has patience, gets it.
+pub fn outlasts_a_neighbour<L: Abortable + 'static>() {
+    let shared = Arc::new((L::default(), AtomicU32::new(0)));
+    let theirs = Arc::clone(&shared);
+    let ended = together(3, move |thread| {
+        let (lock, stage) = &*theirs;
+        let guest = Guest::of(lock);
+        if thread != 1 {
+            until(stage, 1);
+        }
+        if thread == 2 {
+            let outcome = guest.acquire_within(&Patience::until(soon()));
+            assert!(outcome == Outcome::GaveUp, "the lock was held");
+            stage.store(2, Order::RELAXED);
+            return;
+        }
+        guest.acquire();
+        if thread == 1 {
+            stage.store(1, Order::RELAXED);
+            until(stage, 2);
+        }
+        guest.release();
+    });
+    if ended.is_some() {
+        assert!(!shared.0.is_locked(), "the lock is left held");
+    }
 }
 
 /// The first thread has the lock, the second comes behind it and gives up, and the third behind that

@@ -54,6 +54,7 @@
 ///     QuickRelease: inner,
 ///     LowLock: none,
 ///     HighLock: none,
+///     Resumable: none,
 /// }
 /// ```
 #[macro_export]
@@ -72,7 +73,8 @@ macro_rules! forwards {
         Hosted: $hosted:ident $({ $($what:ident: $is:expr),+ $(,)? })?,
         QuickRelease: $quick:ident,
         LowLock: $low:ident,
-        HighLock: $high:ident $(,)?
+        HighLock: $high:ident,
+        Resumable: $resumable:ident $(,)?
     ) => {
         $crate::forwards!(@$try RawTry $generics $wrapper, $lock in $field);
         $crate::forwards!(@$abortable Abortable $generics $wrapper, $lock in $field);
@@ -89,6 +91,7 @@ macro_rules! forwards {
         $crate::forwards!(@$quick QuickRelease $generics $wrapper, $lock in $field);
         $crate::forwards!(@$low LowLock $generics $wrapper, $lock in $field);
         $crate::forwards!(@$high HighLock $generics $wrapper, $lock in $field);
+        $crate::forwards!(@$resumable Resumable $generics $wrapper, $lock in $field);
     };
 
     (@own $($rest:tt)*) => {};
@@ -294,6 +297,41 @@ macro_rules! forwards {
             #[inline(always)]
             fn forget_cached_place(cx: &<Self as $crate::RawLock>::Context) {
                 <$lock as $crate::HighLock>::forget_cached_place(cx);
+            }
+        }
+    };
+    (@inner Resumable [$($generic:tt)*] $wrapper:ty, $lock:ident in $field:tt) => {
+        // SAFETY: a wait is one of the lock inside.
+        unsafe impl<$($generic)*> $crate::Resumable for $wrapper
+        where
+            $lock: $crate::Resumable,
+        {
+            const STAYS: bool = <$lock as $crate::Resumable>::STAYS;
+
+            #[inline]
+            unsafe fn begin_within(
+                &self,
+                cx: &<Self as $crate::RawLock>::Context,
+                patience: &$crate::Patience,
+            ) -> $crate::Outcome {
+                // SAFETY: the caller's.
+                unsafe { self.$field.begin_within(cx, patience) }
+            }
+
+            #[inline]
+            unsafe fn resume_within(
+                &self,
+                cx: &<Self as $crate::RawLock>::Context,
+                patience: &$crate::Patience,
+            ) -> $crate::Outcome {
+                // SAFETY: the caller's.
+                unsafe { self.$field.resume_within(cx, patience) }
+            }
+
+            #[inline]
+            unsafe fn retract(&self, cx: &<Self as $crate::RawLock>::Context) {
+                // SAFETY: the caller's.
+                unsafe { self.$field.retract(cx) };
             }
         }
     };

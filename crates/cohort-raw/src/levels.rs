@@ -1,7 +1,7 @@
 //! What compositions, which have a low lock for each cohort below one high lock, ask of their
 //! parts (Chehab et al. 2021 §4.1, Dice et al. 2015 §2).
 
-use crate::{DetectsWaiters, RawLock};
+use crate::{Abortable, DetectsWaiters, Outcome, Patience, RawLock};
 
 /// A lock that can be that of a cohort, and may carry a number to the waiter that it is released
 /// to: how often the cohort has kept the high lock, in memory that a release writes and an
@@ -62,4 +62,65 @@ pub unsafe trait HighLock: RawLock {
     /// Makes the next [`acquire_at_cached_place`](Self::acquire_at_cached_place) by a context,
     /// which is not in use, ask again.
     fn forget_cached_place(cx: &Self::Context);
+}
+
+/// A lock that can stand above cohorts of waiters that can give up: a wait that has given up *stays*
+/// with its context, and with whatever part of the lock it has come to hold, until another
+/// thread goes on with it or ends it (Chabbi et al. 2017 §4, Dice et al. 2015 §3.4).
+///
+/// # Safety
+/// Compositions exclude by it.  [`Outcome::Acquired`] is an acquisition, whichever thread has begun
+/// the wait, if the lock is [`ThreadOblivious`](crate::ThreadOblivious); while the wait stays, and
+/// after [`retract`](Self::retract), nobody grants the lock to its context.
+///
+/// ```
+/// use cohort_raw::{Outcome, Patience, Resumable};
+///
+/// /// Acquires, and does something else when patience has run out for the first time.
+/// ///
+/// /// # Safety
+/// /// As [`Resumable::begin_within`].
+/// unsafe fn acquire_after_all<L: Resumable>(
+///     lock: &L,
+///     cx: &L::Context,
+///     patience: &Patience,
+///     meanwhile: impl FnOnce(),
+/// ) {
+///     // SAFETY: the caller's; a wait that has given up stays.
+///     unsafe {
+///         if lock.begin_within(cx, patience) == Outcome::GaveUp {
+///             meanwhile();
+///             assert_eq!(lock.resume_within(cx, &Patience::ENDLESS), Outcome::Acquired);
+///         }
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot stand above cohorts of waiters that give up",
+    note = "an `Abortable` lock can, by `cohort_raw::standalone!`, if its waiters hold nothing of it when \
+            they have given up"
+)]
+pub unsafe trait Resumable: Abortable {
+    /// Whether a wait that stays may hold a part of the lock, which others of its cohort would
+    /// rather have than acquire.
+    const STAYS: bool;
+
+    /// [`acquire_within`](Abortable::acquire_within), of a wait that stays if patience runs out.
+    ///
+    /// # Safety
+    /// No other acquisition, of this or any lock, uses `cx`.  It stays where it is until the wait has
+    /// ended, or, if that had the lock, until its release returns.
+    unsafe fn begin_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
+
+    /// Goes on with a wait that stays, and stays again if patience runs out.
+    ///
+    /// # Safety
+    /// The wait of that context stays.
+    unsafe fn resume_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome;
+
+    /// Ends a wait that stays: what it holds goes to others.  Never blocks.
+    ///
+    /// # Safety
+    /// The wait of that context stays.
+    unsafe fn retract(&self, cx: &Self::Context);
 }

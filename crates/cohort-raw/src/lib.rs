@@ -3,7 +3,7 @@
 //! [`RawLock`] is what every lock has.  What it may be able to do besides is a trait each, so that
 //! a composition that needs something which its parts lack does not compile; [`Able`] asks a type
 //! for it.  What hosts and compositions want to know of any lock are traits too: [`Hosted`],
-//! [`QuickRelease`], [`LowLock`], [`HighLock`].  They have no defaults, which a wrapper could take
+//! [`QuickRelease`], [`LowLock`], [`HighLock`], [`Resumable`].  They have no defaults, which a wrapper could take
 //! for the answers of the lock inside it; [`standalone!`] gives a lock the usual ones.
 //!
 //! To acquire is `unsafe`: the lock may lead other threads to the caller's context until the release.
@@ -37,7 +37,7 @@ pub use capability::Capability;
 pub use counter::Counter;
 pub use delegate::{AbortableDelegate, Attended, Delegate, Section, TryDelegate};
 pub use hosted::{Hosted, Hosting, Quick, QuickRelease};
-pub use levels::{HighLock, LowLock};
+pub use levels::{HighLock, LowLock, Resumable};
 pub use operations::{Operations, Reading};
 pub use patience::{Cancellation, Clock, Deadline, Patience};
 pub use shared::{AbortableShared, RawShared, Recursion};

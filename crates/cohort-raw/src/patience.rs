@@ -148,6 +148,15 @@ impl<'a> Patience<'a> {
         cancellation: None,
     };
 
+    /// Has run out before it is asked.
+    ///
+    /// ```
+    /// use cohort_raw::{Deadline, Patience};
+    ///
+    /// assert_eq!(Patience::NONE.deadline(), Some(&Deadline::monotonic(0)));
+    /// ```
+    pub const NONE: Self = Self::until(Deadline::monotonic(0));
+
     /// Waits until `deadline`.
     ///
     /// ```

@@ -1,10 +1,11 @@
 //! The usual answers of a lock that has nothing inside it.
 
 /// Implements, for a lock that has no other lock inside it, those of [`Hosted`](crate::Hosted),
-/// [`QuickRelease`](crate::QuickRelease), [`LowLock`](crate::LowLock) and
-/// [`HighLock`](crate::HighLock) that are named, as a lock has them that has nothing to tell: it is
-/// strict and takes no nodes, no plain store releases it, it carries no number and does not ask
-/// where its caller runs.  What differs of [`Hosting`](crate::Hosting) stands behind `Hosted`.
+/// [`QuickRelease`](crate::QuickRelease), [`LowLock`](crate::LowLock), [`HighLock`](crate::HighLock)
+/// and [`Resumable`](crate::Resumable) that are named, as a lock has them that has nothing to tell: it is
+/// strict and takes no nodes, no plain store releases it, it carries no number, does not ask
+/// where its caller runs, and is in no part held by a waiter that has given up.  What differs of
+/// [`Hosting`](crate::Hosting) stands behind `Hosted`.
 ///
 /// Generic parameters stand in brackets before the type.
 ///
@@ -116,6 +117,35 @@ macro_rules! standalone {
 
             #[inline(always)]
             fn forget_cached_place(_cx: &<Self as $crate::RawLock>::Context) {}
+        }
+    };
+    (@Resumable [$($generic:tt)*] $lock:ty,) => {
+        // SAFETY: a wait that has given up holds nothing, and the next one is another.
+        unsafe impl<$($generic)*> $crate::Resumable for $lock {
+            const STAYS: bool = false;
+
+            #[inline(always)]
+            unsafe fn begin_within(
+                &self,
+                cx: &<Self as $crate::RawLock>::Context,
+                patience: &$crate::Patience,
+            ) -> $crate::Outcome {
+                // SAFETY: the caller's.
+                unsafe { $crate::Abortable::acquire_within(self, cx, patience) }
+            }
+
+            #[inline(always)]
+            unsafe fn resume_within(
+                &self,
+                cx: &<Self as $crate::RawLock>::Context,
+                patience: &$crate::Patience,
+            ) -> $crate::Outcome {
+                // SAFETY: the caller's.
+                unsafe { $crate::Abortable::acquire_within(self, cx, patience) }
+            }
+
+            #[inline(always)]
+            unsafe fn retract(&self, _cx: &<Self as $crate::RawLock>::Context) {}
         }
     };
 }

@@ -385,6 +385,7 @@ forwards! {
     QuickRelease: none,
     LowLock: none,
     HighLock: none,
+    Resumable: none,
 }
 
 /// The future of [`Mutex::lock_async`]: ready with the mutex locked.

@@ -21,7 +21,7 @@ use cohort as locks;
 use delegate::{
     Apart, Bringing, Chained, Hastily, Patiently, Queueing, Settling, Soon, Staying, Voting,
 };
-use locks::abortable::{AMcs, ClhTry, McsTry};
+use locks::abortable::{AClh, AMcs, ClhTry, McsTry};
 use locks::baseline::{Posix, PosixAdaptive, PosixRwLock, SpinPark, SpinPark4};
 use locks::basic::{Anderson, Bo, Clh, Futex, Hemlock, Mcs, Ptl, Tas, Ticket, Ttas};
 use locks::compose::{
@@ -439,6 +439,13 @@ stress! {
     a_mcs_comes_back: (0..300).for_each(|_| {
         mutex::comes_back_late::<AClof<AMcs, Bo, Numa, 2, 1>>();
         mutex::comes_back::<AClof<AMcs, Bo, Numa, 2, 4>>(THREADS, THREADS - 1, false);
+    });
+    a_mcs_begins_anew_after_a_fork: mutex::begins_anew_after_a_fork::<AMcs>();
+    aclof_stays: (0..100).for_each(|_| {
+        type Lock = AClof<AClh, AClof<AMcs, HmcsT1, Numa, 2, 4>, CacheGroup, 2, 4>;
+        mutex::outlasts_a_neighbour::<Lock>();
+        mutex::lets_go_beside_a_try::<Lock>(THREADS, 100, THREADS / 2);
+        mutex::comes_back::<Lock>(THREADS, THREADS - 1, false);
     });
     swept_nodes_come_back: mutex::uses_its_node_again();
     hmcs_t_inflated_abandoned: {

@@ -84,6 +84,10 @@ pub static BEYOND: &[(&str, &str)] = &[
         "as clof.keep-for-ever; the simulated machine counts the hand-offs",
     ),
     (
+        "aclof.stay-for-ever",
+        "as clof.keep-for-ever; the simulated machine counts how often a wait is handed on",
+    ),
+    (
         "clof.keep-for-ever",
         "starves other cohorts, which no finite execution shows; the simulated machine counts \
          the hand-offs, and a Spin model lacks progress",

@@ -10,12 +10,15 @@ use crate::clients::{near, read, write};
 use crate::locks::abortable::{ABo, AClh, AMcs};
 use crate::locks::basic::{Bo, Clh, Hemlock, Mcs, Ticket};
 use crate::locks::compose::{AClof, Bound, CacheGroup, Clof, Composed, Numa, Plan};
-use crate::locks::door::{self, AtomicU32, Cell, Level, Order, Spinner, now};
+use crate::locks::door::{self, AtomicU32, Cell, Level, Order, Spinner, now, runs_out};
 use crate::locks::host::Arena;
 use crate::locks::numa::hmcs_t::{Cohort, Node};
 use crate::locks::numa::{HmcsT, HmcsT1, Near};
 use crate::locks::wait::MayPark;
-use crate::locks::{Abortable, Counter, Deadline, LowLock, Outcome, Patience, RawLock, forwards};
+use crate::locks::{
+    Abortable, Counter, Deadline, LowLock, Outcome, Patience, RawLock, Resumable, ThreadOblivious,
+    forwards,
+};
 use crate::slowest;
 use cohort_machine::{Memory, Options, Placement, Run, Waiting};
 use libtest_mimic::{Failed, Trial};
@@ -66,6 +69,7 @@ forwards! {
     QuickRelease: none,
     LowLock: none,
     HighLock: inner,
+    Resumable: inner,
 }
 
 impl<L: RawLock> Composed for Noted<L> {
@@ -150,6 +154,109 @@ pub fn keeps_to_its_hand_offs() {
     keeps_to::<AClof<ABo, Noted<Bo>, Numa, HAND_OFFS>>();
     keeps_to::<AClof<AClh, Noted<Bo>, Numa, HAND_OFFS>>();
     keeps_to::<AClof<AMcs, Noted<Bo>, Numa, HAND_OFFS>>();
+}
+
+std::thread_local! {
+    /// How often in a row the wait at the high lock was handed on that was begun last, in this host
+    /// thread's run, and how often one was at most.
+    static HANDED_ON: cell::Cell<[u32; 2]> = const { cell::Cell::new([0, 0]) };
+}
+
+/// A high lock, of one cohort, which nobody gets that does not wait for as long as it takes.
+#[derive(Debug, Default)]
+struct Refusing(Bo);
+
+// SAFETY: every call goes to a lock that excludes.
+unsafe impl RawLock for Refusing {
+    type Context = ();
+
+    unsafe fn acquire(&self, (): &()) {
+        // SAFETY: the caller's.
+        unsafe { self.0.acquire(&()) };
+    }
+
+    unsafe fn release(&self, (): &()) {
+        // SAFETY: passed on.
+        unsafe { self.0.release(&()) };
+    }
+
+    fn is_locked(&self) -> bool {
+        self.0.is_locked()
+    }
+}
+
+// SAFETY: as above; a waiter that gives up has not come to that lock.
+unsafe impl Abortable for Refusing {
+    unsafe fn acquire_within(&self, (): &(), patience: &Patience) -> Outcome {
+        if patience.is_endless() {
+            // SAFETY: the caller's.
+            unsafe { self.acquire(&()) };
+            return Outcome::Acquired;
+        }
+        let mut spinner = Spinner::new();
+        while !runs_out(patience) {
+            spinner.turn();
+        }
+        Outcome::GaveUp
+    }
+}
+
+// SAFETY: as of the lock inside.
+unsafe impl ThreadOblivious for Refusing {}
+
+// SAFETY: as `acquire_within`; a wait that stays holds nothing.
+unsafe impl Resumable for Refusing {
+    const STAYS: bool = false;
+
+    unsafe fn begin_within(&self, (): &(), patience: &Patience) -> Outcome {
+        let [_, most] = HANDED_ON.get();
+        HANDED_ON.set([0, most]);
+        // SAFETY: the caller's.
+        unsafe { self.acquire_within(&(), patience) }
+    }
+
+    unsafe fn resume_within(&self, (): &(), patience: &Patience) -> Outcome {
+        let [in_a_row, most] = HANDED_ON.get();
+        HANDED_ON.set([in_a_row + 1, most.max(in_a_row + 1)]);
+        // SAFETY: the caller's.
+        unsafe { self.acquire_within(&(), patience) }
+    }
+
+    unsafe fn retract(&self, (): &()) {}
+}
+
+/// Threads that give up above their cohorts.
+const GIVING_UP: usize = 4;
+
+/// Lets threads give up above their cohorts, so many times each, one after the other; how often in a
+/// row a wait was handed on within one, at most.
+fn hands_waits_on(visits: u64) -> u32 {
+    type Lock = AClof<AMcs, AClof<AMcs, Refusing, Whole, HAND_OFFS, 1>, Numa, HAND_OFFS, 4>;
+    HANDED_ON.set([0, 0]);
+    let lock = Arc::new(Lock::default());
+    together(GIVING_UP, move |thread| {
+        let guest = Guest::of(&*lock);
+        for visit in 0..visits {
+            let hurry = 5_000 + 5_000 * ((thread as u64 + visit) % HURRIES);
+            let patience = Patience::until(Deadline::monotonic(now() + hurry));
+            let outcome = guest.acquire_within(&patience);
+            assert!(outcome == Outcome::GaveUp, "nobody gets it");
+        }
+    });
+    let [_, most] = HANDED_ON.get();
+    assert!(most <= HAND_OFFS, "handed on {most} times in a row");
+    most
+}
+
+/// A wait is handed on in a row no more often than the bound allows, so that a cohort of which one
+/// waiter after the other gives up keeps none out that has patience.
+pub fn hands_few_waits_on() {
+    hands_waits_on(12);
+}
+
+/// And as often as that, where others of the cohort are always there.
+fn hands_as_many_waits_on_as_it_may() {
+    assert_eq!(hands_waits_on(60), HAND_OFFS);
 }
 
 /// The bound of [`keeps_to_its_time`].
@@ -261,6 +368,19 @@ pub fn keeps_to_its_steps() {
             "{made} bytes of nodes for {STEPPING} contexts and {cohorts} cohorts"
         );
     }
+    keeps_its_steps_composed();
+}
+
+/// The same of a composition of the queue by itself, of which each cohort has a context for the level
+/// above.
+fn keeps_its_steps_composed() {
+    type Three = AClof<AMcs, AClof<AMcs, HmcsT1, Numa, 2, 4>, CacheGroup, 2, 64>;
+    let made = keeps_its_steps::<Three>(&[3, 1, 2], 4);
+    let contexts = STEPPING + 2 + 2;
+    assert!(
+        made <= (contexts * Arena::<Node<MayPark>>::NODE_BYTES) as u64,
+        "{made} bytes of nodes for {contexts} contexts"
+    );
 }
 
 /// Visits of each thread to a lock of which the transfers are counted, and for how many nanoseconds at
@@ -555,6 +675,13 @@ pub fn tests() -> Vec<Trial> {
             keeps_to_its_hand_offs,
         ),
         by_time("bound::hand_offs::time", keeps_to_its_hand_offs),
+        passes(
+            "bound::waits::chance".to_owned(),
+            &KUNPENG,
+            || by_chance().collect(),
+            hands_few_waits_on,
+        ),
+        by_time("bound::waits::is_used", hands_as_many_waits_on_as_it_may),
         passes(
             "bound::steps::chance".to_owned(),
             &KUNPENG,

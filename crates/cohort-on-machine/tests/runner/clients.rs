@@ -225,6 +225,7 @@ static CLIENTS: &[Sizes] = clients! {
         mutex::lets_go::<AClof<AMcs, Bo, Numa, 2, 4>>(threads, rounds, threads / 2);
         mutex::comes_back::<AClof<AMcs, Bo, Numa, 2, 4>>(threads, threads / 2, false);
         mutex::comes_back_late::<AClof<AMcs, Bo, Numa, 2, 1>>();
+        mutex::begins_anew_after_a_fork::<AMcs>();
     };
     token_cancels: |threads, _rounds| {
         mutex::is_cancelled_or_late::<Ttas>();
@@ -253,9 +254,12 @@ static CLIENTS: &[Sizes] = clients! {
     mcs_try_leaves_twice: |_threads, _rounds| mutex::leaves_twice::<McsTry>();
     mcs_try_comes_back_meanwhile: |_threads, _rounds| mutex::comes_back_meanwhile::<McsTry>();
     aclof_of_three_levels: |threads, rounds| {
-        type Lock = AClof<AClh, AClof<ABo, AClh, Numa, 2, 4>, CacheGroup, 2, 4>;
+        type Lock = AClof<AClh, AClof<ABo, AClh, Numa, 2, 4>, CacheGroup, 2, 64>;
         mutex::excludes::<Lock>(threads, rounds, 1);
         mutex::lets_go::<Lock>(threads, rounds, threads / 2);
+        mutex::comes_back::<Lock>(threads, threads - 1, false);
+        mutex::lets_go_beside_a_try::<Lock>(threads, rounds, threads / 2);
+        mutex::outlasts_a_neighbour::<Lock>();
     };
     ahmcs_of_three_levels: |threads, rounds| {
         mutex::excludes::<Hmcs<(CacheGroup, Numa), 4, 2, MayPark, 2, WhereMet>>(threads, rounds, 1);

@@ -1,8 +1,8 @@
 //! What the files of `checks` find here: clients and locks.  Of models this runner has none.
 
 pub use super::bounds::{
-    keeps_to_its_hand_offs, keeps_to_its_steps, passes_few_over, serves_claims_soon,
-    serves_the_queue_between_claims,
+    hands_few_waits_on, keeps_to_its_hand_offs, keeps_to_its_steps, passes_few_over,
+    serves_claims_soon, serves_the_queue_between_claims,
 };
 pub use super::clients::few;
 pub(crate) use super::flaws::on_machine;

@@ -27,6 +27,9 @@ models![
     deep("a_mcs::passes_over", SPIN_1, || {
         mutex::passes_over::<OneCohort<AMcs<MayPark>>>();
     }),
+    quick("a_mcs::cut_off_by_a_fork", SPIN_0, || {
+        mutex::begins_anew_after_a_fork::<AMcs<MayPark>>();
+    }),
     quick("a_mcs::again", SPIN_1, || {
         mutex::excludes::<OneCohort<AMcs<MayPark>>>(2, 2, 0);
     }),

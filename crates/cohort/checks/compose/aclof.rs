@@ -9,6 +9,10 @@ pub type SmallAClof<Low, High> = AClof<Low, High, Numa, 1, 2>;
 /// neighbours.
 type TallAClof = AClof<AClh<SpinOnly>, SmallAClof<ABo<SpinOnly>, HmcsT1<SpinOnly>>, Core, 1, 3>;
 
+/// Three levels, of which the two below have the same cohorts: a waiter that gives up at the top holds
+/// both locks of its neighbour's.
+type StayingAClof = SmallAClof<AClh<SpinOnly>, SmallAClof<ABo<SpinOnly>, HmcsT1<SpinOnly>>>;
+
 looked_for_in!["aclof::"];
 
 models![
@@ -42,9 +46,28 @@ models![
     quick("aclof::three_levels_two_let_go", SPIN_1, || {
         mutex::lets_go::<TallAClof>(3, 1, 2);
     }),
+    quick("aclof::outlasts_a_neighbour", SPIN_1, || {
+        mutex::outlasts_a_neighbour::<StayingAClof>();
+    }),
+    quick("aclof::stays", SPIN_1, || {
+        mutex::lets_go::<StayingAClof>(3, 1, 1);
+    }),
+    deep("aclof::stays_and_others_let_go", SPIN_1, || {
+        mutex::lets_go::<StayingAClof>(3, 1, 2);
+    }),
+    lighter("aclof::stays_later", SPIN_LATER_1, || {
+        mutex::lets_go::<StayingAClof>(3, 1, 1);
+    }),
+    quick("aclof::stays_and_comes_back", SPIN_0, || {
+        mutex::comes_back::<StayingAClof>(3, 2, false);
+    }),
+    quick("aclof::stays_beside_a_try", SPIN_1, || {
+        mutex::lets_go_beside_a_try::<StayingAClof>(3, 1, 1);
+    }),
 ];
 
 on_machine! {
     "aclof.keep-for-ever" => [keeps_to_its_hand_offs];
+    "aclof.stay-for-ever" => [hands_few_waits_on];
     _ => [few("aclof_of_three_levels")];
 }

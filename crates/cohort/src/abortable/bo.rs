@@ -215,7 +215,7 @@ unsafe impl<P: Parking> RawLock for ABo<P> {
     }
 }
 
-standalone!([P: Parking] ABo<P>: Hosted { strict: false, grants: false }, HighLock);
+standalone!([P: Parking] ABo<P>: Hosted { strict: false, grants: false }, HighLock, Resumable);
 
 // SAFETY: as `acquire`.
 unsafe impl<P: Parking> RawTry for ABo<P> {

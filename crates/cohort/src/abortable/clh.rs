@@ -47,8 +47,8 @@ use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders};
 use crate::host::{Arena, Pool, pooled_forms};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
-    Abortable, BoundedAbort, Deadline, Fair, HandOver, HandsOver, Inherit, Outcome, Patience,
-    RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
+    Abortable, BoundedAbort, Fair, HandOver, HandsOver, Inherit, Outcome, Patience, RawLock,
+    RawTry, ThreadOblivious, TwoForms, standalone,
 };
 use core::ptr;
 
@@ -257,7 +257,7 @@ unsafe impl<P: Form> RawLock for AClh<P> {
     }
 }
 
-standalone!([P: Form] AClh<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, HighLock);
+standalone!([P: Form] AClh<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, HighLock, Resumable);
 
 // SAFETY: a null tail is nobody's lock, and one exchange takes it; where there is a node, the
 // attempt is an acquisition that has no patience.
@@ -265,7 +265,7 @@ unsafe impl<P: Form> RawTry for AClh<P> {
     unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         if !self.tail.load(Order::RELAXED).is_null() {
             // SAFETY: the caller's.
-            return unsafe { self.acquire_within(cx, &NONE) } == Outcome::Acquired;
+            return unsafe { self.acquire_within(cx, &Patience::NONE) } == Outcome::Acquired;
         }
         let node = pointer(cx.fresh());
         let taken = self
@@ -278,9 +278,6 @@ unsafe impl<P: Form> RawTry for AClh<P> {
         taken
     }
 }
-
-/// It has run out before it is asked.
-const NONE: Patience = Patience::until(Deadline::monotonic(0));
 
 // SAFETY: a waiter that gives up has left its node to its follower, or taken it out of the queue.
 unsafe impl<P: Form> Abortable for AClh<P> {

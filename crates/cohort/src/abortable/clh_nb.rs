@@ -24,8 +24,8 @@ use crate::door::{AtomicPtr, Order, constructor, flaws, mutant, orders};
 use crate::host::{Arena, Pool, pooled_forms};
 use crate::wait::{MayPark, Parking, SpinOnly, WaitCell};
 use cohort_raw::{
-    Abortable, Deadline, Fair, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious,
-    TwoForms, standalone,
+    Abortable, Fair, Inherit, Outcome, Patience, RawLock, RawTry, ThreadOblivious, TwoForms,
+    standalone,
 };
 use core::ptr;
 
@@ -109,9 +109,6 @@ impl<P: Form> ClhNb<P> {
         }
     }
 }
-
-/// It has run out before it is asked.
-const NONE: Patience = Patience::until(Deadline::monotonic(0));
 
 impl<P: Form> ClhNb<P> {
     /// Waits at that node until the lock is held or patience runs out.
@@ -215,7 +212,7 @@ unsafe impl<P: Form> RawLock for ClhNb<P> {
     }
 }
 
-standalone!([P: Form] ClhNb<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, QuickRelease, HighLock);
+standalone!([P: Form] ClhNb<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, QuickRelease, HighLock, Resumable);
 
 // SAFETY: a null tail is nobody's lock, and one exchange takes it; where there is a node, the
 // attempt is an acquisition that has no patience.
@@ -223,7 +220,7 @@ unsafe impl<P: Form> RawTry for ClhNb<P> {
     unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
         if !self.tail.load(Order::RELAXED).is_null() {
             // SAFETY: the caller's.
-            return unsafe { self.acquire_within(cx, &NONE) } == Outcome::Acquired;
+            return unsafe { self.acquire_within(cx, &Patience::NONE) } == Outcome::Acquired;
         }
         let node = cx.take();
         node.state.reset(BUSY);

@@ -32,6 +32,8 @@ use cohort_raw::{
 flaws! {
     /// A release begins at its own node again.
     FORGET_WAY = "a-mcs.forget-way";
+    /// An acquisition goes on along the way of one that a fork has cut off.
+    KEEP_WAY = "a-mcs.keep-way";
 }
 
 /// What one acquisition carries.
@@ -40,6 +42,16 @@ flaws! {
 pub struct AMcsContext<P: Form = MayPark> {
     queue: HmcsTContext<P>,
     way: Left<P>,
+}
+
+impl<P: Form> AMcsContext<P> {
+    /// An acquisition begins.  A forked child may find the context of a cohort as a thread left it
+    /// that was about to release, and is not there.
+    fn begin(&self) {
+        if !mutant(flaw::KEEP_WAY) {
+            self.way.forget();
+        }
+    }
 }
 
 /// The lock; all zero when new.
@@ -67,7 +79,7 @@ unsafe impl<P: Form> RawLock for AMcs<P> {
     #[inline]
     unsafe fn acquire(&self, cx: &Self::Context) {
         // SAFETY: the caller's.
-        unsafe { self.queue.acquire(&cx.queue) };
+        let _ = unsafe { self.acquire_within(cx, &Patience::ENDLESS) };
     }
 
     #[inline]
@@ -89,6 +101,7 @@ standalone!([P: Form] AMcs<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES
 unsafe impl<P: Form> RawTry for AMcs<P> {
     #[inline]
     unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
+        cx.begin();
         // SAFETY: the caller's.
         unsafe { self.queue.try_acquire(&cx.queue) }
     }
@@ -98,6 +111,7 @@ unsafe impl<P: Form> RawTry for AMcs<P> {
 unsafe impl<P: Form> Abortable for AMcs<P> {
     #[inline]
     unsafe fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+        cx.begin();
         // SAFETY: the caller's.
         unsafe { self.queue.acquire_within(&cx.queue, patience) }
     }

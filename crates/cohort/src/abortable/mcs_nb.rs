@@ -206,7 +206,7 @@ unsafe impl<P: Form> RawLock for McsNb<P> {
     }
 }
 
-standalone!([P: Form] McsNb<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, QuickRelease, HighLock);
+standalone!([P: Form] McsNb<P>: Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES }, QuickRelease, HighLock, Resumable);
 
 // SAFETY: a null tail is nobody's lock, and one exchange takes it.
 unsafe impl<P: Form> RawTry for McsNb<P> {

@@ -298,7 +298,7 @@ unsafe impl<P: Parking> RawLock for McsTry<P> {
     }
 }
 
-standalone!([P: Parking] McsTry<P>: Hosted, QuickRelease, HighLock);
+standalone!([P: Parking] McsTry<P>: Hosted, QuickRelease, HighLock, Resumable);
 
 // SAFETY: a null tail is nobody's lock, and one exchange takes it.
 unsafe impl<P: Parking> RawTry for McsTry<P> {

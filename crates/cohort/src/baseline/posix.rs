@@ -160,7 +160,7 @@ unsafe impl<const LOOKS: u32> RawLock for Posix<LOOKS> {
     }
 }
 
-standalone!([const LOOKS: u32] Posix<LOOKS>: Hosted { strict: false }, HighLock);
+standalone!([const LOOKS: u32] Posix<LOOKS>: Hosted { strict: false }, HighLock, Resumable);
 
 // SAFETY: as `acquire`.
 unsafe impl<const LOOKS: u32> RawTry for Posix<LOOKS> {

@@ -199,7 +199,8 @@ unsafe impl<const MOST: u32, const LOOKS: u32> RawLock for SpinPark<MOST, LOOKS>
 standalone! {
     [const MOST: u32, const LOOKS: u32] SpinPark<MOST, LOOKS>:
     Hosted { strict: false },
-    HighLock
+    HighLock,
+    Resumable
 }
 
 // SAFETY: as `acquire`.

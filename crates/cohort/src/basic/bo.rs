@@ -105,7 +105,7 @@ unsafe impl<P: Parking> RawLock for Bo<P> {
     }
 }
 
-standalone!([P: Parking] Bo<P>: Hosted { strict: false, grants: false }, HighLock);
+standalone!([P: Parking] Bo<P>: Hosted { strict: false, grants: false }, HighLock, Resumable);
 
 // SAFETY: the flag is lowered as by a release, or nothing happens.
 unsafe impl<P: Parking> QuickRelease for Bo<P> {

@@ -857,7 +857,7 @@ unsafe impl RawLock for Futex {
     }
 }
 
-standalone!([] Futex: Hosted { strict: false }, HighLock);
+standalone!([] Futex: Hosted { strict: false }, HighLock, Resumable);
 
 // SAFETY: the word is stored as by a release, or nothing happens.
 unsafe impl QuickRelease for Futex {

@@ -75,7 +75,7 @@ unsafe impl<P: Parking> RawLock for Tas<P> {
     }
 }
 
-standalone!([P: Parking] Tas<P>: Hosted { strict: false, grants: false }, HighLock);
+standalone!([P: Parking] Tas<P>: Hosted { strict: false, grants: false }, HighLock, Resumable);
 
 // SAFETY: the flag is lowered as by a release, or nothing happens.
 unsafe impl<P: Parking> QuickRelease for Tas<P> {

@@ -9,7 +9,7 @@ use super::{AClof, AbortableVisitor, Chosen, Shareable, generated};
 use crate::abortable::{ABo, AClh, AMcs, clh};
 use crate::basic::Bo;
 use crate::numa::{HmcsT1, hmcs_t};
-use cohort_raw::Abortable;
+use cohort_raw::Resumable;
 use cohort_raw::recipe::{Basic, LEVELS, Locks};
 
 /// All of them, smallest cohort first; those of fewer levels first.
@@ -38,7 +38,7 @@ impl<P: clh::Form + hmcs_t::Form> Form for P {}
 /// Levels that may still come below one, counted in types.
 trait Below {
     /// Goes on below `High`.
-    fn on<P: Form, High: Shareable + Abortable, V: AbortableVisitor>(
+    fn on<P: Form, High: Shareable + Resumable, V: AbortableVisitor>(
         locks: &[Basic],
         visitor: V,
     ) -> Option<V::Found>;
@@ -49,7 +49,7 @@ struct More<B>(B);
 type Three = More<More<More<Nothing>>>;
 
 impl Below for Nothing {
-    fn on<P: Form, High: Shareable + Abortable, V: AbortableVisitor>(
+    fn on<P: Form, High: Shareable + Resumable, V: AbortableVisitor>(
         locks: &[Basic],
         visitor: V,
     ) -> Option<V::Found> {
@@ -61,7 +61,7 @@ impl Below for Nothing {
 type Step<Low, High> = AClof<Low, High, Chosen, 128, 64>;
 
 impl<B: Below> Below for More<B> {
-    fn on<P: Form, High: Shareable + Abortable, V: AbortableVisitor>(
+    fn on<P: Form, High: Shareable + Resumable, V: AbortableVisitor>(
         locks: &[Basic],
         visitor: V,
     ) -> Option<V::Found> {

@@ -6,13 +6,27 @@
 //!
 //! | field of a cohort | written by | read by | meaning |
 //! |---|---|---|---|
-//! | `low` | its waiters | its waiters | which of them is next, and how often the high lock was handed over in a row: not 0: it is held for the holder of `low` |
+//! | `low` | its waiters | its waiters | which of them is next, and what came with it: 0: nothing; `BEGUN`: a wait at the high lock, which stays; more, by n: the high lock, handed over n times in a row |
 //! | `until` | the holder of `low` | the next one | when the cohort has had the high lock for long enough, if its bound is a time |
+//! | `given` | the holder of `low` | the next one | how often in a row a wait at the high lock was handed on |
 //! | `bound` | the maker of the lock | the holder of `low` | how long a cohort may keep the high lock |
-//! | `high` | a holder of `low` that acquires or releases the high lock | by that lock's rules | the context with which the cohort holds it |
+//! | `high` | a holder of `low` that acquires or releases the high lock | by that lock's rules | the context with which the cohort holds it, or waits for it |
 //!
-//! **A waiter that gives up** at the low lock holds nothing.  At the high lock it holds the low one, and
-//! releases that with nothing: the next of the cohort has to acquire the high lock for itself.
+//! **A waiter that gives up** at the low lock holds nothing.  At the high lock it holds the low
+//! one, and, if the high lock is a composition again, some locks of that too.  It keeps them all,
+//! and the wait stays as it is, with the cohort's context: a waiter of the cohort that does not
+//! leave any more is handed the low lock with it, and goes on where this one has stopped.  Only if
+//! there is none does the wait end, in the same way a level higher up, and the low lock is released
+//! at last.  So a waiter that gives up goes up once, to the smallest of its cohorts that has a
+//! waiter, and down again (Chabbi et al. 2017 §4), and takes no more steps for it than one of
+//! [`hmcs-t`](crate::numa::hmcs_t), where the levels are of its queues.  Where the high lock is no
+//! composition, a wait holds nothing of it: the low one is released with nothing, and the next
+//! of the cohort acquires the high lock for itself, with the cohort's context, by which a queue finds
+//! the place that it has left there.
+//!
+//! **A wait is handed on** within a cohort no more often in a row than the lock, and 64 times at
+//! most.  Chabbi et al. 2017 set no such bound: a cohort of which one after the other gives up, and
+//! never has the lock, could stay before one with patience for ever.
 //!
 //! **Handing over.**  A releaser gives the low lock, and with it the high one, to a waiter that
 //! does not leave any more, or learns that there is none; then it releases the high lock, and
@@ -48,7 +62,7 @@ use crate::door::{Cell, Home, constructor, flaws, mutant, now};
 use crate::padded::CachePadded;
 use cohort_raw::{
     Abortable, BoundedAbort, Fair, HandOver, HandsOver, Hosted, Inherit, Outcome, Patience,
-    RawLock, RawTry, ThreadOblivious, TwoForms, standalone,
+    RawLock, RawTry, Resumable, ThreadOblivious, TwoForms, standalone,
 };
 use core::fmt;
 
@@ -57,12 +71,29 @@ flaws! {
     KEEP_FOR_EVER = "aclof.keep-for-ever";
     /// The low lock is released before the high one.
     LOW_FIRST = "aclof.low-first";
+    /// A wait is handed on for as long as one waiter gives up after the other.
+    STAY_FOR_EVER = "aclof.stay-for-ever";
+    /// A thread that was handed a wait begins another one.
+    BEGIN_ANEW = "aclof.begin-anew";
+    /// A wait that nobody goes on with does not end.
+    LEAVE_WAIT = "aclof.leave-wait";
+    /// The low lock is released before the wait at the high one has ended.
+    END_LATE = "aclof.end-late";
 }
+
+/// What comes with the low lock where a wait at the high one does; as many more as the high lock
+/// was handed over, where that does.
+const BEGUN: u32 = 1;
+
+/// How often in a row a wait is handed on at most.
+const GIVEN: u32 = 64;
 
 /// What one acquisition carries: the low lock's context, and in which cohort.
 #[derive(Debug, Default)]
 pub struct AClofContext<C> {
     cohort: Cell<usize>,
+    /// Whether the low lock is held by a wait that has given up at the high one.
+    stays: Cell<bool>,
     low: C,
 }
 
@@ -71,12 +102,30 @@ impl<C> AClofContext<C> {
         // SAFETY: only the acquisition that owns the context touches it.
         self.cohort.with(|cohort| unsafe { *cohort })
     }
+
+    /// An acquisition begins in that cohort.
+    fn begin(&self, cohort: usize) {
+        // SAFETY: as above.
+        self.cohort.with_mut(|place| unsafe { *place = cohort });
+        self.stay(false);
+    }
+
+    fn stays(&self) -> bool {
+        // SAFETY: as above; a wait that stays is gone on with, or ended, by one thread.
+        self.stays.with(|stays| unsafe { *stays })
+    }
+
+    fn stay(&self, stays: bool) {
+        // SAFETY: as above.
+        self.stays.with_mut(|place| unsafe { *place = stays });
+    }
 }
 
 /// What goes with a cohort's low lock, on lines that its waiters leave alone.
 #[repr(C)]
 struct Held<C> {
     until: Cell<u64>,
+    given: Cell<u32>,
     bound: Bound,
     high: C,
 }
@@ -84,6 +133,7 @@ struct Held<C> {
 impl<C> Held<C> {
     /// The high lock has come from elsewhere: the time begins, where it is bounded.
     fn begin(&self) {
+        self.give(0);
         if self.bound.nanoseconds > 0 {
             let until = now() + self.bound.nanoseconds;
             // SAFETY: the caller holds the low lock, as all that read or write it do.
@@ -97,6 +147,23 @@ impl<C> Held<C> {
         let in_time = || now() < self.until.with(|until| unsafe { *until });
         let counts = handed < self.bound.hand_offs || mutant(flaw::KEEP_FOR_EVER);
         counts && (self.bound.nanoseconds == 0 || in_time())
+    }
+
+    /// A wait was handed on so often in a row.
+    fn give(&self, given: u32) {
+        // SAFETY: as in `begin`.
+        self.given.with_mut(|place| unsafe { *place = given });
+    }
+
+    /// Whether a wait may be handed on once more, which counts.
+    fn gives(&self) -> bool {
+        // SAFETY: as in `begin`.
+        let given = self.given.with(|given| unsafe { *given });
+        let gives = given < self.bound.hand_offs.min(GIVEN) || mutant(flaw::STAY_FOR_EVER);
+        if gives {
+            self.give(given + 1);
+        }
+        gives
     }
 }
 
@@ -115,6 +182,7 @@ impl<Low, C> Cohort<Low, C> {
                 low,
                 held: CachePadded(Held {
                     until: Cell::new(0),
+                    given: Cell::new(0),
                     bound,
                     high,
                 }),
@@ -190,9 +258,7 @@ where
     /// The caller's cohort, noted in its context.
     #[inline]
     fn enter<C>(&self, cx: &AClofContext<C>) -> (&Low, &Held<High::Context>) {
-        let cohort = self.at.cohort() % COHORTS;
-        // SAFETY: only the acquisition that owns the context touches it.
-        cx.cohort.with_mut(|place| unsafe { *place = cohort });
+        cx.begin(self.at.cohort() % COHORTS);
         self.held_in(cx)
     }
 
@@ -202,29 +268,88 @@ where
         let Cohort { low, held } = &self.cohorts[cx.cohort()];
         (low, &held.0)
     }
+}
 
-    /// Acquires the high lock in the way that is given, unless it came with the low one, which
-    /// the caller holds; releases that one if it does not get both.
+impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize>
+    AClof<Low, High, At, HAND_OFFS, COHORTS>
+where
+    Low: HandsOver + Abortable,
+    High: ThreadOblivious<Context: Send + Sync> + Resumable,
+    At: Place,
+{
+    /// Goes on for the holder of the low lock, with what has come with that, until patience runs
+    /// out: then the wait stays, if it has begun.
     #[inline]
-    fn go_on(
-        &self,
-        (low, held): (&Low, &Held<High::Context>),
-        cx: &Low::Context,
-        high: impl FnOnce(&High, &High::Context) -> bool,
-    ) -> bool
-    where
-        Low: HandsOver,
-    {
-        if low.handed(cx) > 0 {
-            return true;
+    fn go_on(&self, cx: &AClofContext<Low::Context>, patience: &Patience) -> Outcome {
+        let (low, held) = self.held_in(cx);
+        match low.handed(&cx.low) {
+            0 => {}
+            BEGUN if mutant(flaw::BEGIN_ANEW) => {}
+            BEGUN => return self.resume_above(cx, patience),
+            _ => return Outcome::Acquired,
         }
-        if high(&self.high.0, &held.high) {
-            held.begin();
-            return true;
+        let high = &self.high.0;
+        if self.home.is_here_within(patience, || high.is_locked()) {
+            // SAFETY: the holder of a low lock alone uses its cohort's context, which stays as long as
+            // this lock does, and where that is not where it was, it is not acquired.
+            let outcome = unsafe { high.begin_within(&held.high, patience) };
+            return self.has_waited(cx, outcome);
         }
         // SAFETY: acquired just now, with this context.
-        unsafe { low.release(cx) };
-        false
+        unsafe { low.release(&cx.low) };
+        Outcome::GaveUp
+    }
+
+    /// Goes on for the holder of the low lock, with a wait that stays.
+    fn resume_above(&self, cx: &AClofContext<Low::Context>, patience: &Patience) -> Outcome {
+        let (_, held) = self.held_in(cx);
+        // SAFETY: a wait came with the low lock, or was begun by this acquisition; it has stayed
+        // since, with the cohort's context.
+        let outcome = unsafe { self.high.0.resume_within(&held.high, patience) };
+        self.has_waited(cx, outcome)
+    }
+
+    /// So a wait at the high lock has ended.
+    #[inline]
+    fn has_waited(&self, cx: &AClofContext<Low::Context>, outcome: Outcome) -> Outcome {
+        let acquired = outcome == Outcome::Acquired;
+        if acquired {
+            self.held_in(cx).1.begin();
+        }
+        cx.stay(!acquired);
+        outcome
+    }
+
+    /// Ends a wait, if it has come to hold anything.
+    #[inline]
+    fn give_up(&self, cx: &AClofContext<Low::Context>) {
+        if cx.stays() {
+            self.hand_on(cx);
+        }
+    }
+
+    /// Hands a wait that stays to a waiter of the cohort, with the low lock, or ends both.
+    fn hand_on(&self, cx: &AClofContext<Low::Context>) {
+        cx.stay(false);
+        let (low, held) = self.held_in(cx);
+        // SAFETY: the low lock is held by this context, and the wait at the high one stays with
+        // the cohort's.
+        unsafe {
+            if High::STAYS && held.gives() && low.hand_over(&cx.low, BEGUN) == HandOver::Done {
+                return;
+            }
+            held.give(0);
+            let low_first = mutant(flaw::END_LATE);
+            if low_first {
+                low.release(&cx.low);
+            }
+            if !mutant(flaw::LEAVE_WAIT) {
+                self.high.0.retract(&held.high);
+            }
+            if !low_first {
+                low.release(&cx.low);
+            }
+        }
     }
 }
 
@@ -245,7 +370,7 @@ impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Composed
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
     Low: HandsOver + Abortable,
-    High: ThreadOblivious<Context: Send + Sync> + Abortable + Composed,
+    High: ThreadOblivious<Context: Send + Sync> + Resumable + Composed,
     At: Place,
 {
     type Top = High::Top;
@@ -271,7 +396,7 @@ unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> RawLock
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
     Low: HandsOver + Abortable,
-    High: ThreadOblivious<Context: Send + Sync> + Abortable,
+    High: ThreadOblivious<Context: Send + Sync> + Resumable,
     At: Place,
 {
     type Context = AClofContext<Low::Context>;
@@ -285,13 +410,13 @@ where
     #[inline]
     unsafe fn release(&self, cx: &Self::Context) {
         let (low, held) = self.held_in(cx);
-        let handed = low.handed(&cx.low);
+        let came = low.handed(&cx.low).max(BEGUN);
         // SAFETY: both are held: the low lock by this context, the high one with its
         // cohort's, by any thread of it.
         unsafe {
-            if handed < Low::MOST
-                && held.allows(handed)
-                && low.hand_over(&cx.low, handed + 1) == HandOver::Done
+            if came < Low::MOST
+                && held.allows(came - BEGUN)
+                && low.hand_over(&cx.low, came + 1) == HandOver::Done
             {
                 return;
             }
@@ -314,7 +439,7 @@ where
 standalone! {
     [
         Low: HandsOver + Abortable + Hosted,
-        High: ThreadOblivious<Context: Send + Sync> + Abortable + Hosted,
+        High: ThreadOblivious<Context: Send + Sync> + Resumable + Hosted,
         At: Place,
         const HAND_OFFS: u32,
         const COHORTS: usize
@@ -326,42 +451,68 @@ standalone! {
     QuickRelease
 }
 
-// SAFETY: as above; a waiter that gives up has left both locks, or released the low one.
+// SAFETY: as above; a waiter that gives up has left both locks, or handed the low one on, with
+// its cohort's wait at the high one.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Abortable
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
     Low: HandsOver + Abortable,
-    High: ThreadOblivious<Context: Send + Sync> + Abortable,
+    High: ThreadOblivious<Context: Send + Sync> + Resumable,
     At: Place,
 {
     #[inline]
     unsafe fn acquire_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
-        let cohort = self.enter(cx);
         // SAFETY: the caller's.
-        if unsafe { cohort.0.acquire_within(&cx.low, patience) } == Outcome::GaveUp {
-            return Outcome::GaveUp;
+        let outcome = unsafe { self.begin_within(cx, patience) };
+        if outcome == Outcome::GaveUp {
+            self.give_up(cx);
         }
-        // SAFETY: the holder of a low lock alone uses its cohort's context, which stays as long as this
-        // lock does, and where that is not where it was, it is not acquired.
-        let high = |high: &High, context: &High::Context| unsafe {
-            self.home.is_here_within(patience, || high.is_locked())
-                && high.acquire_within(context, patience) == Outcome::Acquired
-        };
-        if self.go_on(cohort, &cx.low, high) {
-            Outcome::Acquired
-        } else {
-            Outcome::GaveUp
-        }
+        outcome
     }
 }
 
-// SAFETY: giving up is that of one lock, and a release of the other, which waits for nobody
-// if it is bounded itself.
+// SAFETY: a wait that stays has given up at the low lock and holds nothing, or holds that and its
+// cohort's wait at the high one, with which nobody else goes on as long as it does.
+unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Resumable
+    for AClof<Low, High, At, HAND_OFFS, COHORTS>
+where
+    Low: HandsOver + Abortable,
+    High: ThreadOblivious<Context: Send + Sync> + Resumable,
+    At: Place,
+{
+    const STAYS: bool = true;
+
+    #[inline]
+    unsafe fn begin_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+        let (low, _) = self.enter(cx);
+        // SAFETY: the caller's.
+        if unsafe { low.acquire_within(&cx.low, patience) } == Outcome::GaveUp {
+            return Outcome::GaveUp;
+        }
+        self.go_on(cx, patience)
+    }
+
+    unsafe fn resume_within(&self, cx: &Self::Context, patience: &Patience) -> Outcome {
+        if cx.stays() {
+            self.resume_above(cx, patience)
+        } else {
+            // SAFETY: nothing is held by the context of a wait that stays and has given up at the low lock.
+            unsafe { self.begin_within(cx, patience) }
+        }
+    }
+
+    unsafe fn retract(&self, cx: &Self::Context) {
+        self.give_up(cx);
+    }
+}
+
+// SAFETY: giving up is that of one lock, and handing on or a release of the other, which wait for
+// nobody if that is bounded itself.
 unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> BoundedAbort
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
     Low: HandsOver + BoundedAbort,
-    High: ThreadOblivious<Context: Send + Sync> + BoundedAbort,
+    High: ThreadOblivious<Context: Send + Sync> + BoundedAbort + Resumable,
     At: Place,
 {
 }
@@ -371,17 +522,37 @@ unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> RawTry
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
     Low: HandsOver + Abortable + RawTry,
-    High: ThreadOblivious<Context: Send + Sync> + Abortable + RawTry,
+    High: ThreadOblivious<Context: Send + Sync> + Resumable + RawTry,
     At: Place,
 {
     unsafe fn try_acquire(&self, cx: &Self::Context) -> bool {
-        let cohort = self.enter(cx);
-        // SAFETY: as in `acquire_within`.
-        let high = |high: &High, context: &High::Context| unsafe {
-            self.home.is_here(|| high.is_locked()) && high.try_acquire(context)
-        };
+        let (low, held) = self.enter(cx);
         // SAFETY: the caller's.
-        unsafe { cohort.0.try_acquire(&cx.low) && self.go_on(cohort, &cx.low, high) }
+        if !unsafe { low.try_acquire(&cx.low) } {
+            return false;
+        }
+        match low.handed(&cx.low) {
+            0 => {}
+            // It was handed to the first that comes.
+            BEGUN => {
+                let acquired = self.resume_above(cx, &Patience::NONE) == Outcome::Acquired;
+                if !acquired {
+                    self.give_up(cx);
+                }
+                return acquired;
+            }
+            _ => return true,
+        }
+        let high = &self.high.0;
+        // SAFETY: as in `go_on`; the low lock was acquired just now, with this context.
+        unsafe {
+            if self.home.is_here(|| high.is_locked()) && high.try_acquire(&held.high) {
+                held.begin();
+                return true;
+            }
+            low.release(&cx.low);
+        }
+        false
     }
 }
 
@@ -391,7 +562,7 @@ unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> ThreadObl
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
     Low: HandsOver + Abortable + ThreadOblivious,
-    High: ThreadOblivious<Context: Send + Sync> + Abortable,
+    High: ThreadOblivious<Context: Send + Sync> + Resumable,
     At: Place,
 {
 }
@@ -400,7 +571,7 @@ impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Fair
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
     Low: HandsOver + Abortable + Fair,
-    High: ThreadOblivious<Context: Send + Sync> + Abortable + Fair,
+    High: ThreadOblivious<Context: Send + Sync> + Resumable + Fair,
     At: Place,
 {
 }
@@ -411,7 +582,7 @@ unsafe impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> Inherit
     for AClof<Low, High, At, HAND_OFFS, COHORTS>
 where
     Low: HandsOver + Abortable + Inherit,
-    High: ThreadOblivious<Context: Send + Sync> + Abortable + Inherit,
+    High: ThreadOblivious<Context: Send + Sync> + Resumable + Inherit,
     At: Place,
 {
     unsafe fn inherit(&self, holder: Option<&Self::Context>) {
@@ -431,8 +602,8 @@ impl<Low, High, At, const HAND_OFFS: u32, const COHORTS: usize> TwoForms
 where
     Low: HandsOver + Abortable + TwoForms<Spinning: HandsOver + Abortable>,
     High: ThreadOblivious<Context: Send + Sync>
-        + Abortable
-        + TwoForms<Spinning: ThreadOblivious<Context: Send + Sync> + Abortable>,
+        + Resumable
+        + TwoForms<Spinning: ThreadOblivious<Context: Send + Sync> + Resumable>,
     At: Place,
 {
     type Spinning = AClof<Low::Spinning, High::Spinning, At, HAND_OFFS, COHORTS>;

@@ -251,6 +251,7 @@ forwards! {
     QuickRelease: none,
     LowLock: own,
     HighLock: own,
+    Resumable: none,
 }
 
 // SAFETY: as above.

@@ -80,6 +80,7 @@ forwards! {
     QuickRelease: inner,
     LowLock: usual,
     HighLock: own,
+    Resumable: none,
 }
 
 // SAFETY: an acquisition is one of the lock inside.

@@ -97,6 +97,7 @@ forwards! {
     QuickRelease: none,
     LowLock: none,
     HighLock: own,
+    Resumable: none,
 }
 
 // SAFETY: every release goes to the first that has passed the gate.

@@ -63,6 +63,7 @@ forwards! {
     QuickRelease: inner,
     LowLock: inner,
     HighLock: inner,
+    Resumable: inner,
 }
 
 impl<L: Composed> Composed for OnPages<L> {

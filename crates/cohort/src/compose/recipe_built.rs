@@ -66,6 +66,7 @@ forwards! {
     QuickRelease: none,
     LowLock: none,
     HighLock: none,
+    Resumable: none,
 }
 
 // SAFETY: what the one lock says.

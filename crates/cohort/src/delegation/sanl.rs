@@ -69,8 +69,8 @@ use crate::door::{
 use crate::host::{Generation, Pool, Served};
 use crate::wait::{MayPark, Parking, SpinOnly};
 use cohort_raw::{
-    AbortableDelegate, Deadline, Delegate, Outcome, Patience, Section, Thresholds, TryDelegate,
-    Tunable, TwoForms, WHOLE,
+    AbortableDelegate, Delegate, Outcome, Patience, Section, Thresholds, TryDelegate, Tunable,
+    TwoForms, WHOLE,
 };
 use core::fmt;
 use core::marker::PhantomData;
@@ -1003,9 +1003,7 @@ unsafe impl<L: Served, T: Tuning, P: Parking> Delegate for Sanl<L, T, P> {
 // SAFETY: as above.
 unsafe impl<L: Served, T: Tuning, P: Parking> TryDelegate for Sanl<L, T, P> {
     fn try_run(&self, cx: &mut L::Context, section: Section<'_>) -> bool {
-        if !self.generation.is_settled()
-            && !self.come_first(Some(&Patience::until(Deadline::monotonic(0))))
-        {
+        if !self.generation.is_settled() && !self.come_first(Some(&Patience::NONE)) {
             return false;
         }
         let place = self.place();

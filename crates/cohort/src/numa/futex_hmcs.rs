@@ -869,7 +869,7 @@ unsafe impl RawLock for FutexHmcs {
     }
 }
 
-standalone!([] FutexHmcs: Hosted { strict: false }, HighLock);
+standalone!([] FutexHmcs: Hosted { strict: false }, HighLock, Resumable);
 
 // SAFETY: the word is stored as by a release, or nothing happens.
 unsafe impl QuickRelease for FutexHmcs {

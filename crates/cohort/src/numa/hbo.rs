@@ -147,7 +147,7 @@ unsafe impl<P: Parking, T: Tuning> RawLock for Hbo<P, T> {
     }
 }
 
-standalone!([P: Parking, T: Tuning] Hbo<P, T>: Hosted { strict: false, grants: false }, HighLock);
+standalone!([P: Parking, T: Tuning] Hbo<P, T>: Hosted { strict: false, grants: false }, HighLock, Resumable);
 
 // SAFETY: as `acquire`.
 unsafe impl<P: Parking, T: Tuning> RawTry for Hbo<P, T> {

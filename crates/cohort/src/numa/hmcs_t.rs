@@ -1273,7 +1273,8 @@ unsafe impl<
 standalone! {
     [L: Shape, const LEAVES: usize, const INNER: usize, P: Form, const HAND_OFFS: u32, E: Entry] HmcsT<L, LEAVES, INNER, P, HAND_OFFS, E>:
     Hosted { node_bytes: Arena::<Node<P>>::NODE_BYTES, cohort_bytes: L::MOST * Arena::<Cohort<P>>::NODE_BYTES },
-    HighLock
+    HighLock,
+    Resumable
 }
 
 // SAFETY: a thread that finds the system's queue empty holds all that there is to hold.

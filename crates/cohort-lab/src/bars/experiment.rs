@@ -76,6 +76,12 @@ pub enum Experiment {
     Occasional,
     /// The same lock, and a thread that gives up.
     Timed,
+    /// One thread and a mutex, with a deadline and without.
+    TimedAlone,
+    /// One thread that gives up at once, in the way of that name.
+    GivingUp(&'static str),
+    /// Threads on two CPUs that all give up after a while.
+    Patient,
     /// A mutex and a condition that live for one use.
     Life,
     /// Threads of a Python interpreter.
@@ -130,6 +136,10 @@ const CROWDS: [u16; 6] = [2, 4, 8, 16, 32, 64];
 const SCALING_CROWDS: [u16; 3] = [2, 4, 8];
 /// Threads at one strict lock: sixteen for each of two CPUs.
 const QUEUE: u16 = 32;
+
+/// How many threads give up after a while, and after how long.
+const PATIENT_CROWDS: [u16; 3] = [2, 8, 64];
+const PATIENCES: [(u32, &str); 3] = [(20_000, "20 µs"), (300_000, "300 µs"), (5_000_000, "5 ms")];
 
 /// 1024 cycles at 2.5 GHz, for which threads hold a lock in figure 12 of Antić et al. 2016.
 const LONG: &str = "410";
@@ -237,6 +247,9 @@ impl Experiment {
             Self::Call => setup.call().map(|point| vec![point]),
             Self::Occasional => Ok(setup.occasional()),
             Self::Timed => Ok(vec![setup.timed()]),
+            Self::TimedAlone => Ok(setup.timed_alone()),
+            Self::GivingUp(way) => Ok(vec![setup.point("", [setup.inlined(way)])]),
+            Self::Patient => setup.patient(),
             Self::Life => Ok(setup.life()),
             Self::Python => setup.python(),
             Self::Convoy => Ok(vec![setup.convoy()]),
@@ -594,6 +607,47 @@ impl Setup<'_> {
         let seconds = self.seconds(2.0, 0.5);
         let run = |environment| self.load(&["timed"], seconds, environment, None);
         self.point("", [("system", run(&self.system)), (OURS, run(&self.ours))])
+    }
+
+    fn timed_alone(&self) -> Vec<Point> {
+        let seconds = self.seconds(0.25, 0.1);
+        let cpus = allowed_cpus().first().map(|first| vec![*first]);
+        let locks = [OURS, "hmcs-t-1"].into_iter().filter_map(find);
+        let points = locks.map(|lock| {
+            let environment = self.under(lock);
+            let run = |words: &[&str]| self.load(words, seconds, &environment, cpus.clone());
+            let all = [
+                ("lock", run(&["uncontended"])),
+                ("timedlock", run(&["uncontended", "--timed"])),
+            ];
+            self.point(lock.name, all)
+        });
+        points.collect()
+    }
+
+    fn patient(&self) -> Result<Vec<Point>, String> {
+        let cpus = two_cpus()?;
+        let mut points = Vec::new();
+        for threads in PATIENT_CROWDS {
+            for (nanoseconds, patience) in PATIENCES {
+                // Every thread must get its turn on a CPU several times.
+                let full = if threads > 16 { 0.8 } else { 0.3 };
+                let seconds = self.seconds(full, 0.1);
+                let words = format!("patience --threads {threads} --patience {nanoseconds} --by");
+                let run = |by: &str, environment: &Changes| {
+                    let words: Vec<&str> = words.split(' ').chain([by]).collect();
+                    self.load(&words, seconds, environment, Some(cpus.clone()))
+                };
+                let all = [
+                    ("system", run("timedlock", &self.system)),
+                    ("std::timed_mutex", run("clocklock", &self.system)),
+                    ("parking_lot", run("parking-lot", &self.system)),
+                    (OURS, run("timedlock", &self.ours)),
+                ];
+                points.push(self.point(&format!("{patience}, {threads} threads"), all));
+            }
+        }
+        Ok(points)
     }
 
     fn life(&self) -> Vec<Point> {
@@ -1061,6 +1115,23 @@ mod tests {
     }
 
     #[test]
+    fn the_patient_points_are_the_asked_ones() {
+        let Ok(points) = Experiment::Patient.points(&SETUP) else {
+            assert!(two_cpus().is_err());
+            return;
+        };
+        assert_eq!(points.len(), PATIENT_CROWDS.len() * PATIENCES.len());
+        for point in &points {
+            assert_eq!(point.contestants.last().unwrap().name, OURS);
+            for contestant in &point.contestants {
+                let parsed = Command::try_parse_from(&contestant.launch.words[1..]);
+                let parsed = parsed.map(|command| drop(command.workload));
+                assert!(parsed.is_ok(), "{:?}", contestant.launch.words);
+            }
+        }
+    }
+
+    #[test]
     fn strict_locks_are_compared_with_the_default_one() {
         let Ok(points) = Experiment::Queues.points(&SETUP) else {
             assert!(two_cpus().is_err());
@@ -1113,6 +1184,9 @@ mod tests {
             Experiment::Peers("reads"),
             Experiment::Occasional,
             Experiment::Timed,
+            Experiment::TimedAlone,
+            Experiment::GivingUp("giving-up-hmcs-t-1"),
+            Experiment::GivingUp("giving-up-hmcs-t-4"),
             Experiment::Life,
             Experiment::Convoy,
             Experiment::Idle,

@@ -2,7 +2,7 @@
 
 use super::envelope::Reach;
 use super::{Played, Reading, Unit};
-use crate::rounds::Series;
+use crate::rounds::{Sample, Series};
 use crate::stats::{Estimate, geometric_mean, median};
 use crate::workloads::Outcome;
 
@@ -14,6 +14,8 @@ pub enum Figure {
     PairTime,
     /// The same of each contestant, theirs being the last.
     EachPairTime,
+    /// The nanoseconds of an uncontended pair, where there are no others.
+    OwnPair,
     /// The nanoseconds of an uncontended pair beyond theirs.
     PairBeyond,
     /// The time of an uncontended pair, theirs being the sum of all others'.
@@ -30,6 +32,8 @@ pub enum Figure {
     FoundTaken,
     /// The time to acquire, theirs being the best of several.
     Wait(Which),
+    /// The 99.9th percentile of how late waits are that are given up, theirs being the best of several.
+    Late,
     /// Throughput at each point.
     Throughput,
     /// Throughput of each contestant at each point, theirs being the last.
@@ -76,6 +80,9 @@ pub enum Which {
 /// are in what it measures.
 pub(super) const UNFELT: f64 = 5_000.0;
 
+/// Of fewer waits that were given up there is no 99.9th percentile.
+const ENOUGH: u64 = 1_000;
+
 /// So many switches, or takings of a lock, are chance: fewer count as this.
 const CHANCE: f64 = 300.0;
 
@@ -84,7 +91,7 @@ impl Figure {
     pub fn unit(self) -> Unit {
         match self {
             Self::BytesEach | Self::BytesInAll | Self::LibraryBytes => Unit::Bytes,
-            Self::PairBeyond => Unit::Nanoseconds,
+            Self::PairBeyond | Self::OwnPair => Unit::Nanoseconds,
             Self::Needed => Unit::Libraries,
             Self::Seconds => Unit::Seconds,
             _ => Unit::Ratio,
@@ -105,6 +112,7 @@ impl Figure {
                     point.label.clone(),
                     own(series, |outcome| Some(outcome.seconds))?,
                 )),
+                Self::OwnPair => all.push((point.label.clone(), own(series, pair)?)),
                 Self::BytesInAll => all.push((
                     point.label.clone(),
                     own(series, |outcome| outcome.bytes_each)?,
@@ -155,6 +163,18 @@ impl Figure {
                 let quickest = best(others, |outcome| -wait(outcome).unwrap_or(f64::INFINITY));
                 paired(ours, quickest, wait, ratio)
             }
+            Self::Late => {
+                let quickest = best(others, |outcome| -late(outcome).unwrap_or(f64::INFINITY));
+                let pairs = ours.samples.iter().zip(&quickest.samples);
+                let level = |(ours, theirs): (&Sample<Outcome>, &Sample<Outcome>)| {
+                    let late = (late(&ours.value), late(&theirs.value));
+                    let (Some(ours), Some(theirs)) = late else {
+                        return 1.0;
+                    };
+                    ratio(ours, theirs)
+                };
+                Ok(pairs.map(level).collect())
+            }
             Self::Throughput => paired(ours, last, throughput, ratio),
             Self::ThroughputOf(name) => {
                 let named = others.iter().find(|series| series.name == name);
@@ -169,6 +189,7 @@ impl Figure {
             Self::BytesEach => paired(ours, last, bytes, |ours, theirs| ours - theirs),
             Self::EachThroughput
             | Self::EachPairTime
+            | Self::OwnPair
             | Self::BytesInAll
             | Self::LibraryBytes
             | Self::Seconds
@@ -194,6 +215,12 @@ impl Which {
 
 fn pair(outcome: &Outcome) -> Option<f64> {
     outcome.pair.map(|pair| pair.median)
+}
+
+/// How late waits were that were given up, in nanoseconds, if that is felt and there were enough.
+fn late(outcome: &Outcome) -> Option<f64> {
+    let late = outcome.latency.filter(|late| late.sampled >= ENOUGH)?;
+    Some((late.p999 as f64).max(UNFELT))
 }
 
 fn throughput(outcome: &Outcome) -> Option<f64> {
@@ -295,7 +322,6 @@ fn means(all: &[(String, Vec<f64>)]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::bars::experiment::Point;
-    use crate::rounds::Sample;
     use crate::runner::Run;
     use crate::workloads::Latency;
 
@@ -373,6 +399,35 @@ mod tests {
         let unfelt = [waiting(&[10]), waiting(&[4_000])];
         let figures = Figure::Wait(Which::P99).per_round(&unfelt).unwrap();
         assert_eq!(figures, [1.0]);
+    }
+
+    #[test]
+    fn lateness_counts_where_enough_give_up() {
+        let giving_up = |waits: &[u64], sampled: u64| {
+            let mut series = waiting(waits);
+            for sample in &mut series.samples {
+                let late = sample.value.latency.as_mut().unwrap();
+                late.sampled = sampled;
+            }
+            series
+        };
+        let figure = |all: &[Series<Outcome>]| Figure::Late.per_round(all).unwrap();
+        let others = || {
+            [
+                giving_up(&[40_000, 40_000], ENOUGH),
+                giving_up(&[20_000, 10_000], ENOUGH),
+            ]
+        };
+        let [one, other] = others();
+        let ours = giving_up(&[30_000, 1_000], ENOUGH);
+        assert_eq!(figure(&[one, other, ours]), [1.5, 0.5]);
+        let [one, other] = others();
+        let few = giving_up(&[30_000, 30_000], ENOUGH - 1);
+        assert_eq!(figure(&[one, other, few]), [1.0, 1.0]);
+        let [one, _] = others();
+        let few = giving_up(&[10, 10], ENOUGH - 1);
+        let ours = giving_up(&[80_000, 20_000], ENOUGH);
+        assert_eq!(figure(&[few, one, ours]), [2.0, 0.5]);
     }
 
     #[test]

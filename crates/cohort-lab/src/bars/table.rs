@@ -4,8 +4,8 @@ use super::Target;
 use super::envelope::Reach;
 use super::experiment::Experiment::{
     AdaptiveCrowd, Address, AddressCrowd, Call, Composition, Convoy, DelegatedCrowd, Envelope,
-    Idle, Inlined, Keys, Library, Life, Observing, Occasional, Oversubscribed, Peers, Python,
-    Queues, Scaling, Simulation, Sysbench, Timed, Uncontended, Wicked,
+    GivingUp, Idle, Inlined, Keys, Library, Life, Observing, Occasional, Oversubscribed, Patient,
+    Peers, Python, Queues, Scaling, Simulation, Sysbench, Timed, TimedAlone, Uncontended, Wicked,
 };
 use super::experiment::{Experiment, Load};
 use super::figure::{Figure, Which};
@@ -315,6 +315,47 @@ pub static BARS: &[Bar] = &[
         experiment: Timed,
         figure: Figure::Throughput,
         target: Target::AtLeast(0.8),
+    },
+    Bar {
+        name: "timedlock",
+        asks: "one thread takes a mutex by pthread_mutex_timedlock, with an hour to go, and \
+               releases it, under futex-hmcs and hmcs-t-1: time over that by pthread_mutex_lock",
+        experiment: TimedAlone,
+        figure: Figure::PairTime,
+        target: Target::AtMost(1.1),
+    },
+    Bar {
+        name: "giving-up",
+        asks: "one thread gives up at once at hmcs-t-1, inlined, which is held: nanoseconds (140 \
+               cycles at 2.5 GHz)",
+        experiment: GivingUp("giving-up-hmcs-t-1"),
+        figure: Figure::OwnPair,
+        target: Target::AtMost(56.0),
+    },
+    Bar {
+        name: "giving-up-deep",
+        asks: "the same at hmcs-t-4, of which it holds the three levels below by then (1000 cycles)",
+        experiment: GivingUp("giving-up-hmcs-t-4"),
+        figure: Figure::OwnPair,
+        target: Target::AtMost(400.0),
+    },
+    Bar {
+        name: "patient-served",
+        asks: "2, 8 and 64 threads on 2 CPUs wait for a mutex for 20 µs, 300 µs or 5 ms at most, \
+               hold it for 2 µs and stay away for 1 µs: acquisitions over the best of the system's, \
+               the function that std::timed_mutex calls, and parking_lot's",
+        experiment: Patient,
+        figure: Figure::OfBest,
+        target: Target::AtLeast(0.97),
+    },
+    Bar {
+        name: "patient-late",
+        asks: "the same: by how much those are late that give up, the 99.9th percentile, over the \
+               least of the others' (below 5 µs counts as 5 µs; a wait that ends before its time \
+               fails, and a point where fewer than 1000 give up is level)",
+        experiment: Patient,
+        figure: Figure::Late,
+        target: Target::AtMost(1.0),
     },
     Bar {
         name: "life",

@@ -21,6 +21,7 @@ pub mod life;
 pub mod malloc;
 pub mod mutex;
 pub mod occasional;
+pub mod patience;
 pub mod peers;
 mod pthread;
 pub mod rwlock;
@@ -53,6 +54,8 @@ pub enum Workload {
     Occasional(occasional::Options),
     /// A thread that gives up wants a mutex which others use all the time
     Timed(timed::Options),
+    /// Threads want one mutex, and each gives up after a while
+    Patience(patience::Options),
     /// Threads of an interpreter share a lock below the interpreter's own
     Convoy(convoy::Options),
     /// Two threads on two CPUs hand a mutex to each other
@@ -91,7 +94,7 @@ pub struct Outcome {
     /// Operations of the thread that got most.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most: Option<u64>,
-    /// How long acquisitions took.
+    /// How long acquisitions took, or by how much waits were late that were given up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
     /// What one acquisition and release took, or one life.
@@ -152,6 +155,7 @@ pub fn run(workload: &Workload) -> Result<Outcome, String> {
         Workload::Life(options) => life::run(options),
         Workload::Occasional(options) => occasional::run(options),
         Workload::Timed(options) => timed::run(options),
+        Workload::Patience(options) => patience::run(options),
         Workload::Convoy(options) => convoy::run(options),
         Workload::Handover(options) => handover::run(options),
         Workload::Rwlock(options) => rwlock::run(options),

@@ -63,9 +63,29 @@ impl Mutex {
     /// Takes the mutex if that is possible within `patience`, which ends by the
     /// realtime clock; whether it was.  Blocks.
     pub fn lock_within(&self, patience: Duration) -> bool {
-        let deadline = after(ClockId::Realtime, patience);
+        self.lock_until(&realtime_after(patience))
+    }
+
+    /// The same until that time.
+    #[inline]
+    pub fn lock_until(&self, deadline: &libc::timespec) -> bool {
         // SAFETY: the mutex is initialised.
-        unsafe { libc::pthread_mutex_timedlock(self.0.get(), &raw const deadline) == 0 }
+        unsafe { libc::pthread_mutex_timedlock(self.0.get(), deadline) == 0 }
+    }
+
+    /// As [`lock_within`](Self::lock_within), by the monotonic clock.
+    pub fn lock_within_steadily(&self, patience: Duration) -> bool {
+        unsafe extern "C" {
+            fn pthread_mutex_clocklock(
+                mutex: *mut libc::pthread_mutex_t,
+                clock: libc::clockid_t,
+                deadline: *const libc::timespec,
+            ) -> libc::c_int;
+        }
+        let deadline = after(ClockId::Monotonic, patience);
+        let clock = libc::CLOCK_MONOTONIC;
+        // SAFETY: the mutex is initialised.
+        unsafe { pthread_mutex_clocklock(self.0.get(), clock, &raw const deadline) == 0 }
     }
 
     /// Releases the mutex.
@@ -281,6 +301,11 @@ impl Drop for RwLock {
         // SAFETY: nobody borrows it, so nobody holds it or waits for it.
         unsafe { libc::pthread_rwlock_destroy(self.0.get()) };
     }
+}
+
+/// The time by the realtime clock at which `patience` is over.
+pub fn realtime_after(patience: Duration) -> libc::timespec {
+    after(ClockId::Realtime, patience)
 }
 
 /// The time by `clock` at which `patience` is over.

@@ -9,7 +9,8 @@ use cohort::adaptive::Glk;
 use cohort::basic::{Clh, Hemlock, Mcs, Ticket, Ttas};
 use cohort::compose::{Bypass, CacheGroup, Clof, Fast, Numa, Package};
 use cohort::delegation::SanlPlus;
-use cohort::{Delegated, DetectsWaiters, Mutex, RawLock};
+use cohort::numa::{HmcsT1, HmcsT4};
+use cohort::{Abortable, Delegated, DetectsWaiters, Mutex, Patience, RawLock};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,9 @@ pub struct Options {
     /// Instead of that, a mutex of cohort.h, by the functions of this shared library
     #[arg(long = "library", value_name = "FILE", conflicts_with = "raw")]
     file: Option<PathBuf>,
+    /// Take the pthread mutex by pthread_mutex_timedlock, with an hour to go
+    #[arg(long, conflicts_with_all = ["raw", "file"])]
+    timed: bool,
     /// For how many seconds
     #[arg(long, default_value = "1", value_parser = seconds)]
     seconds: f64,
@@ -99,6 +103,12 @@ enum Raw {
     Guard,
     /// Data that sections are brought to, under sanl+
     Delegated,
+    /// Giving up at once at hmcs-t-1, which is held
+    #[value(name = "giving-up-hmcs-t-1")]
+    GivingUpHmcsT1,
+    /// The same at hmcs-t-4
+    #[value(name = "giving-up-hmcs-t-4")]
+    GivingUpHmcsT4,
 }
 
 /// Four levels, with another lock at each.
@@ -126,7 +136,48 @@ impl Raw {
             Self::Delegated => data(options, Delegated::<_, SanlPlus>::from(0), |total| {
                 total.run(|total| *total += 1);
             }),
+            Self::GivingUpHmcsT1 => giving_up::<HmcsT1>(options),
+            Self::GivingUpHmcsT4 => giving_up::<HmcsT4>(options),
         }
+    }
+}
+
+/// A turn is a wait at a lock that is held, by a thread that has no patience.
+fn giving_up<L: Abortable>(options: &Options) -> Result<Outcome, String> {
+    options.company.gather()?;
+    let lock = CachePadded(L::default());
+    let [holder, waiter] = [(); 2].map(|()| CachePadded(L::Context::default()));
+    // SAFETY: the lock and both contexts stay where they are until this returns, and each context is used
+    // for one acquisition.
+    unsafe {
+        lock.0.acquire(&holder.0);
+        let outcome = per_turn(options.seconds, |turns| {
+            for _ in 0..turns {
+                let lock = &std::hint::black_box(&lock).0;
+                let outcome = lock.acquire_within(&waiter.0, &Patience::NONE);
+                assert_eq!(outcome, cohort::Outcome::GaveUp, "the lock is held");
+            }
+        });
+        lock.0.release(&holder.0);
+        Ok(outcome)
+    }
+}
+
+/// A pthread mutex, and a time that is far enough away.
+struct Timed(pthread::Mutex, libc::timespec);
+
+impl Exclusion for Timed {
+    type Token = ();
+
+    fn token(&self) {}
+
+    #[inline]
+    fn with<R>(&self, (): &mut (), section: impl FnOnce() -> R) -> R {
+        assert!(self.0.lock_until(&self.1), "nobody else wants it");
+        let result = section();
+        // SAFETY: taken above, by this thread.
+        unsafe { self.0.unlock() };
+        result
     }
 }
 
@@ -231,6 +282,10 @@ pub fn run(options: &Options) -> Result<Outcome, String> {
     }
     let mutex = pthread::Mutex::new(Kind::Normal)
         .map_err(|error| format!("no mutex can be made: {error}"))?;
+    if options.timed {
+        let hour = Duration::from_secs(3600);
+        return under(&Timed(mutex, pthread::realtime_after(hour)), options);
+    }
     under(&mutex, options)
 }
 
@@ -275,7 +330,8 @@ mod tests {
     #[test]
     fn a_pair_takes_time() {
         let raw = clap::ValueEnum::value_variants().iter().copied().map(Some);
-        for raw in raw.chain([None]) {
+        let ways = raw.map(|raw| (raw, false));
+        for (raw, timed) in ways.chain([(None, false), (None, true)]) {
             let options = Options {
                 company: Company {
                     threads: 1,
@@ -283,6 +339,7 @@ mod tests {
                 },
                 raw,
                 file: None,
+                timed,
                 seconds: 0.02,
             };
             let pair = run(&options).unwrap().pair.unwrap();

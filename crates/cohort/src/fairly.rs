@@ -2,7 +2,7 @@
 
 use cohort_raw::{Fair, ThreadOblivious};
 
-/// A lock whose holder can see to it that a waiting thread has it next.  The usual release of the default
+/// A lock that its holder can pass on to a waiting thread.  The usual release of the default
 /// lock leaves it to the thread that comes first, which may be the releasing one, as long as no other has
 /// waited for half a millisecond; locks that serve in order have no other release than a fair one.
 ///

@@ -534,8 +534,8 @@ impl Gathered {
 }
 
 /// Of how many acquisitions one is to be sampled, if there are so many in the time in which so many samples are
-/// `wanted`.  Nothing if there were none: what comes after a pause may be many at once, for whose samples
-/// there is no room.
+/// `wanted`.  Nothing if there were none: after a pause there may be many at once, and no room for a sample of
+/// each.
 fn one_in(acquired: u64, wanted: f64) -> Option<u32> {
     const MOST: f64 = (1 << 20) as f64;
     (acquired > 0).then(|| (acquired as f64 / wanted).clamp(1.0, MOST) as u32)

@@ -765,7 +765,7 @@ impl RawRwLock {
         }
     }
 
-    /// The same, of a lock whose word says more.
+    /// The same, where the word says more.
     #[cold]
     #[inline(never)]
     fn release_write_marked(&self) {

@@ -289,6 +289,8 @@ pub fn is_read_past_writers(rounds: u64) {
 pub enum Hold {
     /// Reads.
     Reads,
+    /// Reads, and promises not to read again.
+    ReadsOnce,
     /// Writes.
     Writes,
     /// Writes, and then reads what it has written.
@@ -370,8 +372,13 @@ pub fn changes_its_hold(threads: &'static [Hold]) {
         let lock = &theirs.lock;
         let hold = threads[thread];
         match hold {
-            Hold::Reads => {
-                let _ = lock.read(Recursion::Allowed, &Patience::ENDLESS);
+            Hold::Reads | Hold::ReadsOnce => {
+                let recursion = if matches!(hold, Hold::Reads) {
+                    Recursion::Allowed
+                } else {
+                    Recursion::Excluded
+                };
+                let _ = lock.read(recursion, &Patience::ENDLESS);
                 theirs.look();
                 theirs.end_read();
                 return 0;

@@ -534,7 +534,7 @@ stress! {
             Hold::ReadsThenWrites,
             Hold::Writes,
             Hold::WritesAndReadsOn,
-            Hold::Reads,
+            Hold::ReadsOnce,
             Hold::WritesTwice,
             Hold::ReadsThenMayWrite,
         ]);

@@ -1,8 +1,8 @@
 //! Checks of the rwlock of one word.
 
 use crate::clients::rwlock::Hold::{
-    Reads, ReadsOn, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesAndReadsOn, WritesForAWhile,
-    WritesThenReads, WritesTwice,
+    Reads, ReadsOn, ReadsOnce, ReadsThenMayWrite, ReadsThenWrites, Writes, WritesAndReadsOn,
+    WritesForAWhile, WritesThenReads, WritesTwice,
 };
 use crate::runner::prelude::*;
 
@@ -102,6 +102,9 @@ models![
     }),
     quick("rwlock::writes_and_reads_on", PARK, || {
         rwlock::changes_its_hold(&[WritesAndReadsOn, ReadsThenWrites])
+    }),
+    quick("rwlock::turned_back", PARK_3, || {
+        rwlock::changes_its_hold(&[ReadsOnce, ReadsOnce, Writes])
     }),
     quick("rwlock::fair", PARK, || {
         rwlock::shares::<rwlock::Fairly>(3, 1, 1, 0)

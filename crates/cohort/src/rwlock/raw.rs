@@ -245,7 +245,7 @@ impl RawRwLock {
     /// ```
     #[inline]
     pub fn read(&self, recursion: Recursion, patience: &Patience) -> Outcome {
-        if self.arrive_past(BARS) {
+        if self.come_past(BARS) {
             return Outcome::Acquired;
         }
         self.read_contended(recursion, patience)
@@ -269,7 +269,7 @@ impl RawRwLock {
     /// ```
     #[inline]
     pub fn read_again(&self, patience: &Patience) -> Outcome {
-        if !mutant(flaw::WAIT_AGAIN) && self.arrive_past(SHUT) {
+        if !mutant(flaw::WAIT_AGAIN) && self.come_past(SHUT) {
             return Outcome::Acquired;
         }
         self.read_contended(Recursion::Allowed, patience)
@@ -438,14 +438,32 @@ impl RawRwLock {
         self.arrive_past(bars(recursion))
     }
 
-    /// Takes the lock to read if none of `barred` is set.  A reader that finds it barred
-    /// only afterwards was counted for a moment, and takes that back: an exchange in its place
-    /// would fail for all but one of many readers at once.
+    /// Takes the lock to read if none of `barred` is set.
     #[inline]
     fn arrive_past(&self, barred: u32) -> bool {
+        self.arrive_at(self.word.load(Order::RELAXED), barred, counts_reads())
+    }
+
+    /// The same for a caller that has not looked at the lock yet: the lone reader needs no look, which
+    /// would wait for the exchange by which it left.
+    #[inline]
+    fn come_past(&self, barred: u32) -> bool {
         // What is looked at after the word's exchange waits for it.
         let counts = counts_reads();
-        let word = self.word.load(Order::RELAXED);
+        match self.word.compare_exchange(0, 1, RW_READ, Order::RELAXED) {
+            Ok(_) => {
+                Self::reads_more_if(counts);
+                true
+            }
+            Err(word) => self.arrive_at(word, barred, counts),
+        }
+    }
+
+    /// The same, by a caller that has just seen that word.  A reader that finds the lock barred only
+    /// afterwards was counted for a moment, and takes that back: an exchange in its place would fail
+    /// for all but one of many readers at once.
+    #[inline]
+    fn arrive_at(&self, word: u32, barred: u32, counts: bool) -> bool {
         if word & barred != 0 {
             return false;
         }

@@ -776,7 +776,7 @@ unsafe fn unlock_unusual_kind(mutex: *mut Mutex) -> c_int {
 #[cfg_attr(not(feature = "observe"), unsafe(no_mangle))]
 pub unsafe extern "C" fn pthread_mutex_timedlock(mutex: *mut Mutex, at: *const Timespec) -> c_int {
     // SAFETY: passed on.
-    unsafe { lock(mutex, Wait::Until(Clock::Realtime, at)) }
+    unsafe { lock_until(mutex, Clock::Realtime, at) }
 }
 
 /// See `pthread_mutex_clocklock(3)`.
@@ -792,8 +792,23 @@ pub unsafe extern "C" fn pthread_mutex_clocklock(
     match time::clock(clock) {
         Err(error) => error,
         // SAFETY: passed on.
-        Ok(clock) => unsafe { lock(mutex, Wait::Until(clock, at)) },
+        Ok(clock) => unsafe { lock_until(mutex, clock, at) },
     }
+}
+
+/// Locks with a deadline, which nobody asks for where the mutex is free.
+///
+/// # Safety
+/// The mutex is one; the time is readable.
+#[inline(always)]
+unsafe fn lock_until(mutex: *mut Mutex, clock: Clock, at: *const Timespec) -> c_int {
+    // SAFETY: the caller's.
+    let object = unsafe { &*mutex };
+    if object.is_normal() && is_plain_default() && lock_untouched(object) {
+        return 0;
+    }
+    // SAFETY: passed on.
+    unsafe { lock(mutex, Wait::Until(clock, at)) }
 }
 
 /// See `pthread_mutex_init(3)`.

@@ -35,6 +35,7 @@ int main(void)
     EXPECT(cohort_mutex_lock(&mutex), 0);
     EXPECT(cohort_mutex_destroy(&mutex), EBUSY);
     EXPECT(cohort_mutex_unlock(&mutex), 0);
+    EXPECT(cohort_mutex_unlock(&mutex), EPERM);
     EXPECT(cohort_mutex_destroy(&mutex), 0);
 
     EXPECT(cohort_rwlock_unlock(&rwlock), EPERM);

@@ -184,7 +184,8 @@ COHORT_TRY_ACQUIRE(0, *mutex);
 
 /*
  Unlocks the mutex; `EPERM` if nobody has locked it.  A mutex does not know its
- owner: to unlock another thread's is not noticed, and its section is no longer alone.
+ owner: to unlock another thread's is not noticed, and its section is no longer alone.  Nor is
+ it noticed that another thread has unlocked what the caller locked last.
  */
 int cohort_mutex_unlock(cohort_mutex_t *mutex) COHORT_RELEASE(*mutex);
 

@@ -3,6 +3,7 @@
 use crate::libc::{EBUSY, EINVAL, EPERM, ETIMEDOUT, timespec};
 use crate::time;
 use crate::token::{cohort_token_t, unless};
+use cohort::door::thread;
 use cohort::numa::FutexHmcs;
 use cohort::{Abortable, Outcome, Patience, RawLock, RawTry};
 use core::ffi::c_int;
@@ -77,6 +78,7 @@ pub unsafe extern "C" fn cohort_mutex_lock(mutex: *mut cohort_mutex_t) -> c_int 
     let lock = at!(mutex);
     // SAFETY: the caller's; the lock has no contexts.
     unsafe { lock.acquire(&()) };
+    thread().holds.set(mutex.addr());
     0
 }
 
@@ -153,7 +155,8 @@ pub unsafe extern "C" fn cohort_mutex_lock_unless(
 }
 
 /// Unlocks the mutex; `EPERM` if nobody has locked it.  A mutex does not know its
-/// owner: to unlock another thread's is not noticed, and its section is no longer alone.
+/// owner: to unlock another thread's is not noticed, and its section is no longer alone.  Nor is
+/// it noticed that another thread has unlocked what the caller locked last.
 ///
 /// cbindgen:postfix=COHORT_RELEASE(*mutex)
 ///
@@ -162,7 +165,12 @@ pub unsafe extern "C" fn cohort_mutex_lock_unless(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn cohort_mutex_unlock(mutex: *mut cohort_mutex_t) -> c_int {
     let lock = at!(mutex);
-    if !lock.is_locked() {
+    let holds = &thread().holds;
+    // To read a word just after the exchange that changed it takes as long as two more uncontended
+    // unlocks would: a thread that has locked this mutex last need not.
+    if holds.get() == mutex.addr() {
+        holds.set(0);
+    } else if !lock.is_locked() {
         return EPERM;
     }
     // SAFETY: locked, and the program unlocks what it has locked.

@@ -66,7 +66,7 @@ pub struct ThreadRecord {
     /// Its place among the sleepers that another thread may wake by its word.
     pub bed: Bed,
     /// The address of the mutex that the thread has locked last and not unlocked since, or
-    /// 0; only a named lock's host keeps it.
+    /// 0; only a named lock's host and the mutexes of `cohort.h` keep it.
     pub holds: Cell<usize>,
     /// Where the thread came by a queue to locks that it holds, for `FutexHmcs`.
     pub queued: [Cell<u32>; 4],

@@ -44,7 +44,7 @@ models![
     quick("futex_hmcs::owed", IMPATIENT_1, || {
         mutex::lets_go::<FutexHmcs>(3, 1, 1)
     }),
-    quick("futex_hmcs::quick", QUIET_1, || {
+    lighter("futex_hmcs::quick", QUIET_1, || {
         mutex::excludes::<FutexHmcs>(3, 1, 0)
     }),
     lighter("futex_hmcs::quick_timed", QUIET, || {

@@ -720,9 +720,25 @@ impl Futex {
     /// Releases a lock that the caller holds by an exchange, be it in a quick time or not.
     #[inline(never)]
     pub fn release_attentive(&self) {
-        if is_long_quiet() && self.mode.be_quick() {
+        let quiet = is_long_quiet();
+        if quiet || !self.release_unmarked() {
+            self.release_late(quiet);
+        }
+    }
+
+    /// Releases a lock that the caller holds if its word has no marks; whether it had none.
+    #[inline(always)]
+    pub(crate) fn release_unmarked(&self) -> bool {
+        self.exchange(LOCKED, 0, FUTEX_RELEASE)
+    }
+
+    /// Releases a lock that the caller holds where that has failed, or where the caller's releases
+    /// have long been `quiet`.
+    #[cold]
+    pub(crate) fn release_late(&self, quiet: bool) {
+        if quiet && self.mode.be_quick() {
             self.become_quick();
-        } else if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {
+        } else {
             self.release_marked();
         }
     }
@@ -803,7 +819,7 @@ impl Futex {
     /// are no marks.
     #[cold]
     fn become_quick(&self) {
-        if !self.exchange(LOCKED, 0, FUTEX_RELEASE) {
+        if !self.release_unmarked() {
             // Its maker may have seen the lock attentive, and sleep.
             if !mutant(flaw::STAY_QUICK) {
                 self.mode.be_attentive();

@@ -59,8 +59,8 @@ use crate::compose::{CacheGroup, Numa};
 use crate::door::{
     self, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Change, Level, Mode, Order, QUEUE_GROUPS,
     QUEUE_NODES, QUEUES, beforehand, cache_groups, constructor, cpus, fence_after_update, flaws,
-    generation, has_lost_cpu, has_waited, hearer, is_worth_a_try, keep_cpu, mutant, now, orders,
-    pool, process_wide, repeated, thread, waits_often,
+    generation, has_lost_cpu, has_waited, hearer, is_long_quiet, is_worth_a_try, keep_cpu, mutant,
+    now, orders, pool, process_wide, repeated, thread, waits_often,
 };
 use crate::fairly::ReleaseFairly;
 use crate::host::{Census, Gate, Generation, Pool, Scarcity, Spell};
@@ -811,7 +811,7 @@ impl FutexHmcs {
     /// queue by which somebody came to the one that was here goes on without it.
     #[inline]
     pub fn begin_at(place: *const Self) {
-        if cache_groups() > 1 || cpus() > CROWD {
+        if has_queues() {
             let _ = Self::forget_holder(place.addr());
         }
     }
@@ -832,12 +832,31 @@ impl FutexHmcs {
     /// Releases a lock that the caller holds by an exchange, be it in a quick time or not.
     #[inline(never)]
     pub fn release_attentive(&self) {
+        let quiet = is_long_quiet();
+        // A look at the word waits for the exchange that took it, so that a short section would take
+        // half as long again; where there are queues, exchanges that must fail cost more.
+        if (quiet || has_queues()) && self.futex.is_queued() {
+            self.release_in_queue(false);
+        } else if quiet || !self.futex.release_unmarked() {
+            self.release_late(quiet);
+        }
+    }
+
+    /// The same where the word has marks, or the caller's releases have long been `quiet`.
+    #[cold]
+    fn release_late(&self, quiet: bool) {
         if self.futex.is_queued() {
             self.release_in_queue(false);
         } else {
-            self.futex.release_attentive();
+            self.futex.release_late(quiet);
         }
     }
+}
+
+/// Whether this machine is one where waiters may queue.
+#[inline]
+fn has_queues() -> bool {
+    cache_groups() > 1 || cpus() > CROWD
 }
 
 // SAFETY: the word excludes: a thread that comes out of the queue has taken it, or was passed it

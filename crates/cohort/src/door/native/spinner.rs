@@ -63,6 +63,10 @@ const LOOKS: u32 = 8;
 /// probably one of those waiting for this CPU.
 const TURNS: u32 = 16;
 
+/// The same on a single CPU: there the holder does not run while the waiter does, so that a turn which
+/// comes back to a lock still taken went to another waiter, or to a holder that has given its own away.
+const TURNS_ON_ONE: u32 = 4;
+
 /// How many turns one counts for that a waiter gives away while nobody wants its CPU.
 const WEIGHT: u32 = 4;
 
@@ -399,7 +403,8 @@ impl Spinner {
 
     /// Whether a wait that may sleep has given turns enough, or is to give none.
     fn gives_no_turn(&self) -> bool {
-        self.turns >= TURNS || self.keeps_turns || !is_allowed(Beyond::Yield)
+        let turns = if cpus() == 1 { TURNS_ON_ONE } else { TURNS };
+        self.turns >= turns || self.keeps_turns || !is_allowed(Beyond::Yield)
     }
 
     /// Gives the CPU away, and notes whether anybody wanted it; lends it if that was in vain
